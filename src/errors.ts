@@ -1,0 +1,132 @@
+/**
+ * Every error a user or the worker can meet, in one table. The code says what happens next:
+ *   retry     the page may work later: costs an attempt
+ *   dead      the page will not work: straight to the dead letters
+ *   skipped   the page must not be fetched (robots, scope): ends without a fetch, is no failure
+ *   throttle  the host asks for time: costs no attempt, slows the host for everybody
+ *   plant     our own servers or machine: costs nothing, work waits
+ *   stop      the user must change something: the command ends
+ * docs/errors.md is generated from this table (npm run docs).
+ */
+export type Next = 'retry' | 'dead' | 'skipped' | 'throttle' | 'plant' | 'stop'
+
+/** Exit codes of the command line; docs/exit-codes.md is generated from this table. */
+export const EXIT = {
+  ok: { code: 0, meaning: 'The command did what was asked. A crawl that finished with some dead letters is still a finished crawl.' },
+  bug: { code: 1, meaning: 'A defect in Shoal itself (code `internal`).' },
+  usage: { code: 2, meaning: 'The command line is wrong: unknown command or option, missing argument, bad value.' },
+  spider: { code: 3, meaning: 'The spider file or the configuration is wrong.' },
+  plant: { code: 4, meaning: 'The database, the disk or another server of ours cannot be used.' },
+  notFound: { code: 5, meaning: 'What was asked for does not exist: crawl, record, dead letter, URL.' },
+  nothingFetched: { code: 6, meaning: 'The crawl ended and not one page was fetched, or `try` could not fetch its page.' },
+  interrupted: { code: 130, meaning: 'Ctrl-C (SIGINT): what was in hand was finished, the rest handed back; run again to resume.' },
+  terminated: { code: 143, meaning: 'SIGTERM: as for Ctrl-C.' },
+} as const
+
+export type ExitName = keyof typeof EXIT
+
+interface ErrorRow {
+  readonly next: Next
+  readonly meaning: string
+  /** What the reader can do about it; one sentence. */
+  readonly hint: string
+  /** Exit code of a command that ends with this error; `usage` unless said otherwise. */
+  readonly exit?: ExitName
+}
+
+export const ERRORS = {
+  // The user's own files and flags
+  usage: { next: 'stop', exit: 'usage', meaning: 'The command line is wrong.', hint: 'Run the command with --help.' },
+  spider_missing: { next: 'stop', exit: 'spider', meaning: 'The spider file does not exist.', hint: 'Check the path, or make one with `shoal init`.' },
+  spider_syntax: { next: 'stop', exit: 'spider', meaning: 'The spider file cannot be loaded.', hint: 'Correct the line named in the message.' },
+  spider_invalid: { next: 'stop', exit: 'spider', meaning: 'The spider has a missing, wrong or unknown option.', hint: 'Correct the option named in the message.' },
+  config_invalid: { next: 'stop', exit: 'spider', meaning: 'A configuration value is wrong or unknown.', hint: 'See docs/configuration.md.' },
+  bad_duration: { next: 'stop', exit: 'spider', meaning: 'A duration cannot be read.', hint: "Write a number with a unit: '500ms', '2s', '5min', '1h', '7d'." },
+  bad_rate: { next: 'stop', exit: 'spider', meaning: 'A rate cannot be read.', hint: "Write a count per unit: '5/s', '60/min', '1000/h'." },
+  bad_selector: { next: 'stop', exit: 'spider', meaning: 'A CSS selector cannot be read.', hint: 'Correct the selector named in the message.' },
+  not_found: { next: 'stop', exit: 'notFound', meaning: 'What was asked for does not exist.', hint: 'List what there is: `shoal crawls list`.' },
+  crawl_ended: { next: 'stop', exit: 'notFound', meaning: 'The crawl has ended and cannot be changed in this way.', hint: 'Start a new one with `shoal run`.' },
+  out_unwritable: { next: 'stop', exit: 'plant', meaning: 'The output file cannot be written.', hint: 'Check the path and its permissions.' },
+  internal: { next: 'stop', exit: 'bug', meaning: 'A defect in Shoal.', hint: 'Please report it with the command and the log (`--log-level debug`).' },
+
+  // Doors: why a URL is not admitted
+  bad_url: { next: 'skipped', exit: 'usage', meaning: 'It is not a URL.', hint: 'Write an absolute http or https URL.' },
+  bad_scheme: { next: 'skipped', exit: 'usage', meaning: 'Only http and https can be fetched.', hint: 'Remove the link, or rewrite it to http or https.' },
+  out_of_scope: { next: 'skipped', exit: 'usage', meaning: "The URL is outside the spider's scope.", hint: 'Add its host to scope.hosts, or widen scope.allow.' },
+  no_route: { next: 'skipped', exit: 'usage', meaning: 'No route of the spider matches the URL.', hint: 'Add a route whose match covers it.' },
+  url_too_long: { next: 'skipped', exit: 'usage', meaning: 'The URL is longer than the limit.', hint: 'Raise scope.maxUrlLength if the site really needs it.' },
+  too_deep: { next: 'skipped', exit: 'usage', meaning: 'The link is deeper than scope.maxDepth.', hint: 'Raise scope.maxDepth.' },
+  trap: { next: 'skipped', exit: 'usage', meaning: 'The URL looks like a crawler trap.', hint: 'Switch the guard named in the message off in scope.traps.' },
+  budget: { next: 'skipped', exit: 'usage', meaning: 'A budget of the crawl or of the host is used up.', hint: 'Raise the budget named in the message.' },
+  robots_disallowed: { next: 'skipped', meaning: 'robots.txt forbids the URL.', hint: 'Respect it, or set robots: false for a site that is yours.' },
+  private_address: { next: 'dead', exit: 'usage', meaning: 'The address is private, loopback or reserved, and not on the allow list.', hint: "Add 'host:port' to the spider's allowPrivate if you mean it." },
+  blocked_port: { next: 'dead', exit: 'usage', meaning: 'The port belongs to a service that is never a web site.', hint: "Add 'host:port' to the spider's allowPrivate if you mean it." },
+
+  // The page and its server
+  dns_not_found: { next: 'dead', meaning: 'The host name does not exist.', hint: 'Check the host name.' },
+  dns_error: { next: 'retry', meaning: 'The host name could not be resolved.', hint: 'Try again later; check the resolver of this machine.' },
+  connect_error: { next: 'retry', meaning: 'No connection to the host.', hint: 'Is the site up? Check with a browser.' },
+  tls_error: { next: 'dead', meaning: 'The TLS handshake or the certificate failed.', hint: 'The site must mend its certificate; Shoal never ignores it.' },
+  timeout: { next: 'retry', meaning: 'The page took longer than its deadline.', hint: 'Raise fetch.timeout, or lower the pace.' },
+  truncated: { next: 'retry', meaning: 'The body ended early.', hint: 'It is fetched again by itself.' },
+  protocol_error: { next: 'retry', meaning: "The server's answer is not HTTP.", hint: 'Check the URL and its port.' },
+  headers_too_large: { next: 'dead', meaning: 'The response headers are larger than the limit.', hint: 'Raise fetch.maxHeaderBytes.' },
+  too_large: { next: 'dead', meaning: 'The body is larger than the limit after decoding.', hint: 'Raise fetch.maxBodyBytes if the page is wanted.' },
+  decode_error: { next: 'dead', meaning: 'The content encoding is broken or not supported.', hint: 'Look at the page with curl --raw.' },
+  too_many_redirects: { next: 'dead', meaning: 'More redirects than the limit, or a loop.', hint: 'Open the URL in a browser; raise fetch.maxRedirects if it is a long chain.' },
+  bad_redirect: { next: 'dead', meaning: 'The redirect leads to something that must not be fetched.', hint: 'The message names the target and the reason.' },
+  http_error: { next: 'dead', meaning: 'The server answered with a client error (4xx).', hint: 'Check the URL.' },
+  server_error: { next: 'retry', meaning: 'The server answered with an error (5xx).', hint: 'It is tried again by itself.' },
+  throttled: { next: 'throttle', meaning: 'The server asked for a slower pace (429 or 503).', hint: 'Lower the pace of the host.' },
+  robots_unreachable: { next: 'throttle', meaning: 'robots.txt could not be read, so nothing may be fetched yet (RFC 9309).', hint: 'It is tried again by itself.' },
+
+  // The spider's code
+  handler_error: { next: 'retry', meaning: "The route's handler threw.", hint: 'Run `shoal try <spider> <url>` to see it; replay the dead letters after mending it.' },
+  handler_timeout: { next: 'retry', meaning: "The route's handler did not end before its deadline.", hint: 'Raise handlerTimeout, or make the handler shorter.' },
+  poison: { next: 'dead', meaning: 'The worker died each time it visited the URL.', hint: 'Run `shoal try <spider> <url>` and watch its memory.' },
+  record_rejected: { next: 'dead', meaning: 'A record does not fit its schema; it is kept with its raw data.', hint: 'See `shoal records rejected`.' },
+  too_many_links: { next: 'dead', meaning: 'The page has more links than the limit; the rest was counted and left.', hint: 'Raise scope.maxLinksPerPage.' },
+
+  // The plant: our own servers
+  db_unwritable: { next: 'plant', exit: 'plant', meaning: 'The database file cannot be opened or written.', hint: 'Check the path and its permissions.' },
+  db_corrupt: { next: 'plant', exit: 'plant', meaning: 'The database file is not a database, or is damaged.', hint: 'Move it away and run again, or restore a copy.' },
+  db_newer: { next: 'plant', exit: 'plant', meaning: 'The database was written by a newer version of Shoal.', hint: 'Upgrade Shoal, or use another file with --queue and --store.' },
+  db_busy: { next: 'plant', exit: 'plant', meaning: 'The database is locked by another process.', hint: 'It is tried again by itself; stop other users of the file if it stays.' },
+  disk_full: { next: 'plant', exit: 'plant', meaning: 'The disk is full.', hint: 'Free some space and run again; nothing that was acknowledged is lost.' },
+  queue_unknown: { next: 'stop', exit: 'usage', meaning: 'No engine is known for the --queue or --store address.', hint: 'Use sqlite:<file> or memory:.' },
+} as const satisfies Record<string, ErrorRow>
+
+export type ErrorCode = keyof typeof ERRORS
+
+export function describeError(code: ErrorCode): ErrorRow {
+  return ERRORS[code]
+}
+
+/** The only error Shoal throws on purpose. `message` is for a person; `code` is for programs; neither ever holds a secret. */
+export class ShoalError extends Error {
+  readonly code: ErrorCode
+  /** Overrides the table's hint where the place of the error knows better. */
+  readonly hint: string
+
+  constructor(code: ErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'ShoalError'
+    this.code = code
+    this.hint = options.hint ?? describeError(code).hint
+  }
+
+  get next(): Next {
+    return describeError(this.code).next
+  }
+
+  get exitCode(): number {
+    return EXIT[describeError(this.code).exit ?? 'usage'].code
+  }
+}
+
+/** Anything thrown, as a ShoalError: what is not ours is a defect of ours. */
+export function asShoalError(thrown: unknown): ShoalError {
+  if (thrown instanceof ShoalError) return thrown
+  const message = thrown instanceof Error ? thrown.message : String(thrown)
+  return new ShoalError('internal', message, { cause: thrown })
+}

@@ -1,0 +1,47 @@
+import type { RequestExtras } from '../url/link.js'
+
+/**
+ * One request, one answer: no redirects, no retries, no queue inside. Duties of every fetcher:
+ *  - Every dial passes the guard: literals, DNS answers and ports are checked, and the socket goes to the address that was checked.
+ *  - The whole exchange ends by its deadline, whatever the server does; the socket is then destroyed.
+ *  - The body is decoded and never larger than the cap; an answer that ended early is an error, never a page.
+ *  - Failures are ShoalErrors whose code says what happens next.
+ */
+export interface Fetcher {
+  fetch(request: FetchRequest, signal: AbortSignal): Promise<FetchResponse>
+  close(): Promise<void>
+}
+
+export interface FetchRequest extends RequestExtras {
+  /** Canonical URL, without userinfo. */
+  readonly url: string
+  readonly limits: FetchLimits
+  /** 'host:port' entries that the guard lets through, '*' for any port. */
+  readonly allowPrivate: readonly string[]
+  /** Called on the monotonic clock immediately before the request is written. */
+  readonly onDispatch?: () => void
+}
+
+export interface FetchLimits {
+  /** From dispatch to the last byte. */
+  readonly totalMs: number
+  readonly connectMs: number
+  readonly headersMs: number
+  readonly idleMs: number
+  readonly maxHeaderBytes: number
+  /** After decoding. */
+  readonly maxBodyBytes: number
+}
+
+export interface FetchResponse {
+  readonly url: string
+  readonly status: number
+  /** Lower-case names; values of repeated headers joined with ', ' (set-cookie kept apart in `cookies`). */
+  readonly headers: Readonly<Record<string, string>>
+  readonly cookies: readonly string[]
+  /** Decoded. */
+  readonly body: Uint8Array
+  /** Bytes of the body on the wire. */
+  readonly wireBytes: number
+  readonly ms: number
+}

@@ -1,0 +1,52 @@
+import type { Clock } from './clock.js'
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+/** One event name for each step of a URL's life, and one for each thing that befalls the plant. */
+export type LogEvent =
+  | 'crawl.opened'
+  | 'crawl.seeded'
+  | 'crawl.resumed'
+  | 'crawl.finished'
+  | 'crawl.state'
+  | 'spider.changed'
+  | 'link.refused'
+  | 'lease.granted'
+  | 'lease.lost'
+  | 'lease.reaped'
+  | 'fetch.done'
+  | 'fetch.failed'
+  | 'host.throttled'
+  | 'robots.read'
+  | 'handler.failed'
+  | 'record.rejected'
+  | 'record.fenced'
+  | 'visit.settled'
+  | 'visit.stale'
+  | 'worker.started'
+  | 'worker.draining'
+  | 'worker.stopped'
+  | 'worker.stuck'
+  | 'worker.died'
+  | 'plant.waiting'
+  | 'plant.back'
+
+export interface Log {
+  debug(event: LogEvent, fields?: Readonly<Record<string, unknown>>): void
+  info(event: LogEvent, fields?: Readonly<Record<string, unknown>>): void
+  warn(event: LogEvent, fields?: Readonly<Record<string, unknown>>): void
+  error(event: LogEvent, fields?: Readonly<Record<string, unknown>>): void
+}
+
+const RANK = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 } as const
+
+/** JSON lines, one event each. `write` gets the whole line with its newline. */
+export function createLog(level: LogLevel, clock: Clock, write: (line: string) => void): Log {
+  const at = (name: Exclude<LogLevel, 'silent'>): Log['info'] =>
+    RANK[name] < RANK[level]
+      ? () => {}
+      : (event, fields) => write(`${JSON.stringify({ time: new Date(clock.now()).toISOString(), level: name, event, ...fields })}\n`)
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }

@@ -1,0 +1,127 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'libsql'
+import { ShoalError } from '../errors.js'
+
+export type SqlValue = string | number | bigint | null | Uint8Array
+
+/** A prepared statement. Rows are arrays in column order: libsql's row objects carry a metadata field and cost twice as much. */
+export interface Statement {
+  all(...params: SqlValue[]): SqlValue[][]
+  get(...params: SqlValue[]): SqlValue[] | undefined
+  /** Rows changed. */
+  run(...params: SqlValue[]): number
+}
+
+/** How long a writer waits for another process before it says `db_busy`. */
+const BUSY_TIMEOUT_MS = 15_000
+
+/**
+ * One connection to one SQLite file, behind which the library can be swapped. Integers beyond 2^53 lose digits on the way out
+ * (libsql): select them as text.
+ */
+export class SqliteDb {
+  readonly path: string
+  readonly #db: Database.Database
+  readonly #begin: Statement
+  readonly #commit: Statement
+  readonly #rollback: Statement
+
+  constructor(path: string) {
+    this.path = path
+    try {
+      if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
+      this.#db = new Database(path, { timeout: BUSY_TIMEOUT_MS })
+      // NORMAL: a commit survives the death of the process; a power cut may take the last moments, never the file.
+      this.#db.exec('PRAGMA journal_mode = WAL')
+      this.#db.exec('PRAGMA synchronous = NORMAL')
+      this.#db.exec('PRAGMA cache_size = -32768')
+      this.#db.exec('PRAGMA temp_store = MEMORY')
+      this.#db.exec('PRAGMA foreign_keys = OFF')
+    } catch (error) {
+      throw sqliteError(error, path)
+    }
+    this.#begin = this.prepare('BEGIN IMMEDIATE')
+    this.#commit = this.prepare('COMMIT')
+    this.#rollback = this.prepare('ROLLBACK')
+  }
+
+  prepare(sql: string): Statement {
+    const guarded = <T>(work: () => T): T => {
+      try {
+        return work()
+      } catch (error) {
+        throw sqliteError(error, this.path)
+      }
+    }
+    const statement = guarded(() => this.#db.prepare(sql))
+    if (/^\s*(select|with|pragma|insert[^]*returning|update[^]*returning|delete[^]*returning)/i.test(sql)) statement.raw(true)
+    // Parameters go in as one array: libsql takes a lone null for a bag of named parameters.
+    return {
+      all: (...params) => guarded(() => statement.all(params) as SqlValue[][]),
+      get: (...params) => guarded(() => statement.get(params) as SqlValue[] | undefined),
+      run: (...params) => guarded(() => statement.run(params).changes),
+    }
+  }
+
+  exec(sql: string): void {
+    try {
+      this.#db.exec(sql)
+    } catch (error) {
+      throw sqliteError(error, this.path)
+    }
+  }
+
+  /** Takes the write lock first, so that what is read inside stays true until the commit. Not nested. */
+  transaction<T>(work: () => T): T {
+    this.#begin.run()
+    try {
+      const result = work()
+      this.#commit.run()
+      return result
+    } catch (error) {
+      try {
+        this.#rollback.run()
+      } catch {
+        // SQLite has rolled back by itself (disk full, I/O error): the first error is the one to tell.
+      }
+      throw error
+    }
+  }
+
+  /**
+   * Brings one part's tables up to date. Migrations are numbered by their place in the list and never edited once released;
+   * the ledger row is written in the same transaction.
+   */
+  migrate(part: string, migrations: readonly string[]): void {
+    this.transaction(() => {
+      this.exec('CREATE TABLE IF NOT EXISTS migrations (part TEXT PRIMARY KEY, version INTEGER NOT NULL)')
+      const row = this.prepare('SELECT version FROM migrations WHERE part = ?').get(part)
+      const version = row === undefined ? 0 : Number(row[0])
+      if (version > migrations.length) {
+        throw new ShoalError('db_newer', `${this.path}: its ${part} tables have version ${version}, this Shoal knows ${migrations.length}`)
+      }
+      if (version === migrations.length) return
+      this.prepare('INSERT INTO migrations (part, version) VALUES (?, ?) ON CONFLICT DO UPDATE SET version = excluded.version').run(part, migrations.length)
+      for (const migration of migrations.slice(version)) this.exec(migration)
+    })
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+}
+
+/** SQLite's error as one of ours. What is not named here is a defect in our SQL. */
+function sqliteError(error: unknown, path: string): unknown {
+  if (error instanceof ShoalError) return error
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  const text = `${String(code)} ${String(message)}`
+  if (/SQLITE_FULL|database or disk is full|ENOSPC/.test(text)) return new ShoalError('disk_full', `${path}: the disk is full`, { cause: error })
+  if (/SQLITE_(CORRUPT|NOTADB)|not a database|malformed/.test(text)) return new ShoalError('db_corrupt', `${path}: ${String(message)}`, { cause: error })
+  if (/SQLITE_(BUSY|LOCKED)|database is locked/.test(text)) return new ShoalError('db_busy', `${path}: locked by another process`, { cause: error })
+  if (/SQLITE_(CANTOPEN|READONLY|PERM|IOERR|AUTH)|Unable to open|EACCES|EROFS|ENOTDIR|EEXIST|EPERM|readonly database/.test(text)) {
+    return new ShoalError('db_unwritable', `${path}: cannot be opened or written`, { cause: error })
+  }
+  return error
+}

@@ -1,0 +1,11 @@
+import type { SqliteDb } from './db.js'
+import type { EngineCall, SqliteEngine } from './engine.js'
+
+/** Calls an engine in this very thread, one transaction a call: for tests and short commands. */
+export function callDirectly<Engine extends SqliteEngine>(db: SqliteDb, engine: Engine): EngineCall<Engine> {
+  const methods = engine as unknown as Record<string, (...args: unknown[]) => unknown>
+  return (async (method: string, ...args: unknown[]) => {
+    const run = () => (methods[method] as (...args: unknown[]) => unknown).apply(engine, args)
+    return engine.reads.has(method) ? run() : db.transaction(run)
+  }) as EngineCall<Engine>
+}

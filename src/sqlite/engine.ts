@@ -1,0 +1,20 @@
+/**
+ * SQLite is synchronous, and its calls must not run on the fetch loop (writers were seen waiting 1.8 s). So each driver is an engine,
+ * a class of plain synchronous methods, and a thin asynchronous front that calls it through an EngineCall: across a thread in the
+ * product, directly in unit tests.
+ *
+ * The caller of an engine method opens the transaction (several calls share one), so an engine never begins or commits; a method that
+ * throws must be safe to roll back and repeat.
+ */
+export type EngineCall<Engine> = <Method extends MethodNames<Engine>>(
+  method: Method,
+  ...args: Engine[Method] extends (...args: infer Args) => unknown ? Args : never
+) => Promise<Engine[Method] extends (...args: never[]) => infer Result ? Result : never>
+
+export type MethodNames<Engine> = { [Name in keyof Engine]: Engine[Name] extends (...args: never[]) => unknown ? Name : never }[keyof Engine]
+
+/** What the thread needs to know of an engine. */
+export interface SqliteEngine {
+  /** Methods that only read: they need no write lock. */
+  readonly reads: ReadonlySet<string>
+}

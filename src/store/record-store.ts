@@ -1,0 +1,122 @@
+import type { CrawlId, WorkerId } from '../frontier/frontier.js'
+import type { Fingerprint, HostKey, Json } from '../url/link.js'
+
+/**
+ * Where results live. Duties of every driver:
+ *  - `write` is durable when it resolves, whole or not at all, and can be repeated.
+ *  - A record is one row per (spider, site, kind, key), fenced: a writer with an older (gen, epoch) changes nothing.
+ *  - One bad row never fails its neighbours: it is quarantined with a reason and the answer says so.
+ */
+export interface RecordStore {
+  /** The generation of a queue: the same for the same identity, larger for an identity not seen before. */
+  generation(queueIdentity: string): Promise<number>
+
+  /** One answer per record, in order. Only `fenced` forbids the settle. */
+  write(batch: WriteBatch): Promise<WriteStatus[]>
+
+  records(query: RecordQuery): AsyncIterable<StoredRecord>
+  /** Records written by a crawl, by kind, with the counts of skips. */
+  counts(query: { readonly spider?: string; readonly crawl?: CrawlId }): Promise<KindCount[]>
+  rejected(query: { readonly spider?: string; readonly kind?: string; readonly limit: number }): AsyncIterable<RejectedRecord>
+  /** Validation failures per kind and field. */
+  rejectedByField(spider: string): Promise<{ kind: string; field: string; count: number }[]>
+  /** Fetches of one URL, newest first. */
+  fetches(query: { readonly fp: Fingerprint; readonly crawl?: CrawlId; readonly limit: number }): Promise<FetchRow[]>
+  /** Deletes the fetch log of a crawl. Records stay: they belong to the spider. */
+  removeCrawl(crawl: CrawlId): Promise<void>
+  close(): Promise<void>
+}
+
+export interface WriteBatch {
+  readonly records: readonly RecordRow[]
+  readonly rejected: readonly RejectedRow[]
+  readonly fetches: readonly FetchRow[]
+}
+
+export type WriteStatus = 'written' | 'unchanged' | 'fresh' | 'fenced' | 'quarantined'
+
+export interface RecordRow {
+  readonly spider: string
+  /** Registrable domain of the page, or its host when it has none (an address, localhost). */
+  readonly site: string
+  readonly kind: string
+  readonly key: string
+  readonly url: string
+  readonly data: Json
+  readonly crawl: CrawlId
+  readonly gen: number
+  readonly epoch: string
+  readonly scrapedAt: number
+  /** Within this long after the last write by another lease the row is skipped as fresh; 0 switches it off. */
+  readonly freshMs: number
+}
+
+/** A record that did not fit its schema: kept with its raw data. */
+export interface RejectedRow {
+  readonly spider: string
+  readonly crawl: CrawlId
+  readonly site: string
+  readonly kind: string
+  readonly key: string
+  readonly url: string
+  readonly data: Json
+  readonly issues: readonly { readonly field: string; readonly message: string }[]
+  readonly scrapedAt: number
+}
+
+/** One row per request of a visit that reached its end. */
+export interface FetchRow {
+  readonly crawl: CrawlId
+  readonly fp: Fingerprint
+  readonly url: string
+  readonly host: HostKey
+  /** 0 when there was no answer. */
+  readonly status: number
+  /** Bytes of the body as received. */
+  readonly bytes: number
+  readonly ms: number
+  readonly attempt: number
+  readonly worker: WorkerId
+  /** Error code, or null when all went well. */
+  readonly error: string | null
+  readonly at: number
+}
+
+export interface RecordQuery {
+  readonly spider?: string
+  readonly kind?: string
+  readonly url?: string
+  readonly key?: string
+  readonly site?: string
+  /** Written or changed since. */
+  readonly since?: number
+  readonly limit?: number
+}
+
+export interface StoredRecord {
+  readonly spider: string
+  readonly site: string
+  readonly kind: string
+  readonly key: string
+  readonly url: string
+  readonly data: Json
+  readonly crawl: CrawlId
+  readonly scrapedAt: number
+  readonly firstSeenAt: number
+  readonly updatedAt: number
+}
+
+export interface RejectedRecord extends RejectedRow {
+  readonly reason: 'invalid' | 'quarantined'
+}
+
+export interface KindCount {
+  readonly spider: string
+  readonly kind: string
+  /** Rows of this kind (of this crawl, if asked for by crawl: rows it wrote or confirmed last). */
+  readonly records: number
+  readonly rejected: number
+  /** Writes skipped by the freshness window. */
+  readonly fresh: number
+  readonly unchanged: number
+}
