@@ -1,0 +1,89 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { FetchLimits } from '../fetch/fetcher.js'
+import type { Budget, Limits } from '../frontier/frontier.js'
+import type { AdmitRules } from '../url/admit.js'
+import type { Json, RequestExtras } from '../url/link.js'
+import type { Page } from './page.js'
+
+/**
+ * A spider as the rest of Shoal sees it: checked, defaults filled in, durations in milliseconds, selectors compiled.
+ * What a user writes is in definition.ts; resolve.ts turns one into the other.
+ */
+export interface Spider {
+  readonly name: string
+  /** Hash of the file it came from (or of its text form when defined in a program). */
+  readonly hash: string
+  readonly start: readonly string[]
+  /** The door: scope, depth, traps, canonical form, and which route a URL belongs to. */
+  readonly admit: AdmitRules
+  readonly routes: ReadonlyMap<string, Route>
+  readonly records: ReadonlyMap<string, RecordKind>
+  readonly limits: Limits
+  readonly order: 'priority' | 'fifo' | 'lifo'
+  readonly robots: boolean
+  readonly userAgent: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly allowPrivate: readonly string[]
+  readonly fetch: FetchLimits & { readonly maxRedirects: number }
+  readonly maxLinksPerPage: number
+  readonly maxThrottles: number
+  readonly retryPriorityStep: number
+  readonly visibilityMs: number
+  readonly heartbeatMs: number
+  readonly maxPending: number
+  readonly overflow: 'refuse' | 'keep'
+  readonly budget: Budget
+  readonly savePages: boolean
+}
+
+export interface RecordKind {
+  readonly schema: StandardSchemaV1 | null
+  readonly freshMs: number
+}
+
+export interface Route {
+  readonly name: string
+  readonly priority: number
+  readonly retries: RetryPolicy
+  /** A lane of its own, when the route has limits. */
+  readonly limits: Limits | null
+  readonly handlerTimeoutMs: number
+  /** Checks the user data of a link that enters the route; null when anything goes. */
+  readonly data: StandardSchemaV1 | null
+  /** What the route makes of a page: link rules, fields and the user's handler, in this order. Throws what the handler throws. */
+  harvest(page: Page): Harvest | Promise<Harvest>
+}
+
+/** `max` more fetches after the first; waits between them. */
+export interface RetryPolicy {
+  readonly max: number
+  readonly backoff: Backoff
+}
+
+export type Backoff =
+  | { readonly kind: 'list'; readonly ms: readonly number[] }
+  | { readonly kind: 'fixed'; readonly ms: number }
+  | { readonly kind: 'exponential'; readonly baseMs: number; readonly capMs: number; readonly jitter: number }
+
+/** What a page gave, still in memory: nothing is stored or queued before the worker says so. */
+export interface Harvest {
+  readonly records: readonly HarvestedRecord[]
+  readonly links: readonly FoundLink[]
+}
+
+export interface HarvestedRecord {
+  readonly kind: string
+  readonly key: string
+  readonly data: Json
+}
+
+/** A link as it stands on the page: not resolved, not judged. */
+export interface FoundLink {
+  readonly href: string
+  readonly route?: string
+  readonly priority?: number
+  readonly data?: Json
+  readonly request?: RequestExtras
+  readonly dedupeKey?: string
+  readonly delayMs?: number
+}
