@@ -1,0 +1,102 @@
+import type { CrawlStats, HostInfo } from '../frontier/frontier.js'
+
+/** When a crawl ends, and what decides it. */
+export interface Estimate {
+  /** null while nothing can be said: paused, cancelled, or no page measured yet. */
+  readonly etaSeconds: number | null
+  readonly decidedBy: DecidedBy | null
+  /** Links left ÷ rate of the last minute, for comparison; null without a rate. */
+  readonly plainSeconds: number | null
+}
+
+export type DecidedBy =
+  | { readonly kind: 'host'; readonly host: string; readonly reason: DrainReason }
+  /** Every slot of every worker is busy: more workers or a higher concurrency would end it earlier. */
+  | { readonly kind: 'workers' }
+  /** Only links that wait for another try are left. */
+  | { readonly kind: 'retries' }
+
+export type DrainReason = 'delay' | 'rate' | 'latency' | 'blocked'
+
+export interface EtaInput {
+  readonly stats: CrawlStats
+  /** At least the hosts with most work left. */
+  readonly hosts: readonly HostInfo[]
+  /** Visits at once over all workers; null when not known. */
+  readonly slots: number | null
+  readonly now: number
+  /** When the last of the delayed links is due, if somebody looked. */
+  readonly lastDueAt?: number | null
+}
+
+/** From this share of busy slots on the fleet is the limit, not the hosts. */
+const SATURATED = 0.9
+/** One page in eleven days is no rate. */
+const MIN_RATE = 1e-6
+
+export function estimateEnd({ stats, hosts, slots, now, lastDueAt = null }: EtaInput): Estimate {
+  const left = stats.queued + stats.delayed + stats.leased
+  const plainSeconds = left === 0 ? 0 : stats.rate > MIN_RATE ? left / stats.rate : null
+  if (stats.state === 'finished') return { etaSeconds: 0, decidedBy: null, plainSeconds: 0 }
+  if (stats.state !== 'running') return { etaSeconds: null, decidedBy: null, plainSeconds }
+  if (left === 0) return { etaSeconds: stats.seeding ? null : 0, decidedBy: null, plainSeconds }
+
+  const slowest = slowestHost(hosts, now)
+  if (stats.queued + stats.leased === 0) {
+    const dueSeconds = lastDueAt === null ? null : Math.max(0, lastDueAt - now) / 1000
+    const seconds = Math.max(dueSeconds ?? 0, slowest?.seconds ?? 0)
+    return {
+      etaSeconds: dueSeconds === null && slowest === null ? null : seconds,
+      decidedBy: { kind: 'retries' },
+      plainSeconds,
+    }
+  }
+
+  const saturated = slots !== null && slots > 0 && stats.leased >= slots * SATURATED
+  if (plainSeconds !== null && (slowest === null || (saturated && plainSeconds > slowest.seconds))) {
+    return { etaSeconds: plainSeconds, decidedBy: saturated ? { kind: 'workers' } : null, plainSeconds }
+  }
+  if (slowest === null) return { etaSeconds: null, decidedBy: null, plainSeconds }
+  // A pace is exact; a latency leaves out the worker's own time between two requests, which the measured rate holds.
+  const seconds = slowest.reason === 'latency' ? Math.max(slowest.seconds, plainSeconds ?? 0) : slowest.seconds
+  return { etaSeconds: seconds, decidedBy: { kind: 'host', host: slowest.host, reason: slowest.reason }, plainSeconds }
+}
+
+export interface HostDrain {
+  readonly host: string
+  readonly seconds: number
+  readonly reason: DrainReason
+}
+
+/** The host that needs longest for its own links; null when no host has work or none was measured yet. */
+export function slowestHost(hosts: readonly HostInfo[], now: number): HostDrain | null {
+  let slowest: HostDrain | null = null
+  for (const host of hosts) {
+    const drain = drainOf(host, now)
+    if (drain !== null && (slowest === null || drain.seconds > slowest.seconds)) slowest = drain
+  }
+  return slowest
+}
+
+/** Time to the next slot + links × interval between starts + the last answer. Null: nothing left, or nothing to go by. */
+export function drainOf(host: HostInfo, now: number): HostDrain | null {
+  if (host.pending + host.inFlight === 0) return null
+  const latency = host.latencyMs ?? 0
+  const byDelay = host.delayMs
+  const byRate = host.ratePerSecond !== null && host.ratePerSecond > MIN_RATE ? 1000 / host.ratePerSecond : 0
+  const byLatency = latency / Math.max(1, host.concurrency)
+  const interval = Math.max(byDelay, byRate, byLatency)
+  const blockedMs = Math.max(0, (host.blockedUntil ?? 0) - now)
+  const waitMs = Math.max(blockedMs, host.nextAt - now, 0)
+  if (interval === 0 && waitMs === 0) return null
+  const workMs = host.pending * interval
+  const reason =
+    blockedMs > workMs
+      ? 'blocked'
+      : interval === byDelay && byDelay > 0
+        ? 'delay'
+        : interval === byRate && byRate > 0
+          ? 'rate'
+          : 'latency'
+  return { host: host.host, seconds: (waitMs + workMs + latency) / 1000, reason }
+}
