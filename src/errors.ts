@@ -94,6 +94,7 @@ export const ERRORS = {
   db_busy: { next: 'plant', exit: 'plant', meaning: 'The database is locked by another process.', hint: 'It is tried again by itself; stop other users of the file if it stays.' },
   disk_full: { next: 'plant', exit: 'plant', meaning: 'The disk is full.', hint: 'Free some space and run again; nothing that was acknowledged is lost.' },
   queue_unknown: { next: 'stop', exit: 'usage', meaning: 'No engine is known for the --queue or --store address.', hint: 'Use sqlite:<file> or memory:.' },
+  demo_port: { next: 'stop', exit: 'plant', meaning: "The port of the demo's site is in use.", hint: 'Stop the other demo, or remove the demo folder to begin anew.' },
 } as const satisfies Record<string, ErrorRow>
 
 export type ErrorCode = keyof typeof ERRORS
