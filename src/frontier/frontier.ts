@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors.js'
 import type { Fingerprint, HostKey, Link } from '../url/link.js'
 
 /**
- * The frontier: what to visit, when, and who holds it.
+ * The frontier: what to visit, when, and who holds it. frontier/memory says the same in code: where prose leaves a question, it answers.
  *
  * A link is in exactly one state at any time:
  *
@@ -27,10 +27,13 @@ export interface Frontier {
   /** Identity of the queue's data: made with the data, lost with the data. The record store turns it into `gen`. */
   identity(): Promise<string>
 
-  /** Creates the crawl, or opens it again as it is (the spec of an unfinished crawl is replaced by the new one). */
+  /** Creates the crawl, or opens it again as it is (the spec of a crawl that runs or is paused is replaced by the new one). */
   open(spec: CrawlSpec): Promise<CrawlInfo>
 
-  /** Adds links that are not known yet. Of equal fingerprints the first wins. */
+  /**
+   * Adds links that are not known yet, in order. Of equal fingerprints the first wins. A finished crawl that gets a link runs again; a
+   * cancelled one refuses with `crawl_ended`.
+   */
   add(crawl: CrawlId, links: readonly Link[]): Promise<AddResult>
 
   /** Every source of seeds is exhausted: from now on an empty queue means finished. */
@@ -38,20 +41,38 @@ export interface Frontier {
 
   /**
    * Hands out up to `want` links of running crawls, each within its host's pace, best first. Empty is not finished: `idleMs` says how
-   * long to sleep before asking again. `drain` asks the worker to finish what it holds and come back empty-handed: a link that
+   * long to sleep before asking again (1 … 1000). `drain` asks the worker to finish what it holds and come back empty-handed: a link that
    * killed workers before waits to be leased alone.
+   *
+   * Links wait in lanes: (crawl, host), and (crawl, host, route) for routes with limits of their own; the lane is chosen when the link is
+   * added. One link at a time is taken from the lane with the smallest `laneScore` (pace.ts) among those whose host and route are
+   * open; equal scores: the lane that was made first. The head of a lane is, of its links that are due:
+   *   priority   the highest priority, then first in
+   *   fifo, lifo first in, last in; the priority counts for nothing, in the score neither (0)
+   *
+   * Reclaims: a link whose leases ran out SOLO_AFTER times is solo. It is leased only to a worker that holds nothing, as the
+   * only lease of its batch, and that worker gets nothing beside it (`drain`). While it heads its lane and the worker holds
+   * something, the lane is skipped and `drain` is true. After `maxReclaims` more it is dead with the code `poison`.
+   *
+   * A repeat of the last (worker, seq) answers those leases of that batch that are still held and leases nothing new; what is left
+   * of permit and lease is counted from the first answer.
+   *
+   * A crawl over its budget of bytes or time gives nothing; with its last lease settled it is finished, `endedBy` says why, and its
+   * links stay queued.
    */
   lease(request: LeaseRequest): Promise<LeaseReply>
 
   /**
    * Every request needs a permit of its host. A lease carries the first one, good for `lease.permitMs` after it was granted; for
    * robots.txt, redirect hops, repeated requests and late starts the worker asks here immediately before dispatch.
+   * While the lease holds a slot of `host` only time matters; otherwise a free slot is needed too, which it then holds until
+   * release or settle. On the link's own host the limits of its route count as well.
    */
   permit(lease: LeaseRef, host: HostKey): Promise<Permit>
 
   /**
    * The body of a request is read: frees the lease's slot on `host` and tells how the host did, at once, long before the settle.
-   * Harmless for a lease that was lost.
+   * Harmless for a lease that was lost, and when repeated: only the release that frees the slot is counted.
    */
   release(releases: readonly Release[]): Promise<void>
 
@@ -60,7 +81,11 @@ export interface Frontier {
 
   /**
    * Ends leases: links found, acknowledgement, counters, in one step each. `false`: the lease was lost and nothing changed.
-   * The caller has committed the records before.
+   * The caller has committed the records before. Links found are added by the rules of `add`; those of a cancelled crawl are not.
+   * Slots that were not released are freed. The same token again answers `true` and changes nothing.
+   *
+   * Place in the lane: a retry that counts as an attempt returns `retryPriorityStep` lower and behind its equals; one that does not, `back`,
+   * a reclaim and a replay keep priority and place.
    */
   settle(settlements: readonly Settlement[]): Promise<boolean[]>
 
@@ -70,21 +95,24 @@ export interface Frontier {
   /** The worker is known to be dead: its leases are reaped now instead of when they run out. */
   forfeit(worker: WorkerId): Promise<number>
 
+  /** A crawl that has ended refuses with `crawl_ended` (cancelling twice is harmless). What is in hand may still be settled. */
   setState(crawl: CrawlId, state: 'running' | 'paused' | 'cancelled'): Promise<void>
 
-  /** Deletes a crawl that has ended or was cancelled, with everything known about its links. */
+  /** Deletes a crawl that has ended or was cancelled (`usage` otherwise), with everything known about its links. */
   remove(crawl: CrawlId): Promise<void>
 
   crawls(): Promise<CrawlInfo[]>
   stats(crawl: CrawlId): Promise<CrawlStats>
+  /** Hosts of the crawl's links, by name. The pace is the one that holds now, over all crawls. */
   hosts(crawl: CrawlId, page: { limit: number; after?: HostKey }): Promise<HostInfo[]>
   workers(): Promise<WorkerInfo[]>
+  /** In the order in which they were added. */
   links(query: LinkQuery): Promise<LinkInfo[]>
   explain(crawl: CrawlId, fp: Fingerprint): Promise<Whereabouts>
 
   /** Dead letters grouped by error code, most frequent first. */
   deadByError(crawl: CrawlId): Promise<{ code: ErrorCode; count: number; sample: string }[]>
-  /** Dead letters go back to the queue with no attempts used. Answers how many. */
+  /** Dead letters go back to the queue with no attempts, throttles and reclaims used. A finished crawl runs again. Answers how many. */
   replay(crawl: CrawlId, filter: DeadFilter): Promise<number>
   /** Dead letters are given up for good (state skipped). Answers how many. */
   purge(crawl: CrawlId, filter: DeadFilter): Promise<number>
@@ -123,7 +151,7 @@ export interface CrawlSpec {
   readonly spiderHash: string
   /** Higher priority first (default), or plain first-in, or last-in first. */
   readonly order: 'priority' | 'fifo' | 'lifo'
-  /** For each host. Where several crawls have work for a host, the strictest limits hold. */
+  /** For each host. Where several running crawls have links queued, delayed or leased on a host, the strictest limits hold. */
   readonly limits: Limits
   /** For each host and route: routes named here have a lane of their own beside the host's limits. */
   readonly routeLimits: Readonly<Record<string, Limits>>
@@ -132,7 +160,7 @@ export interface CrawlSpec {
   readonly retryPriorityStep: number
   /** One point of priority is worth this much waiting: no host starves. */
   readonly agingMs: number
-  /** Leases that may run out on a link, with the link alone in its worker, before it is dead as `poison`. */
+  /** So many leases may run out on a solo link (see `lease`); with the last of them it is dead as `poison`. */
   readonly maxReclaims: number
   /** Links found above this many pending ones are refused and counted (`overflow: 'refuse'`) or kept (`'keep'`). Seeds wait instead. */
   readonly maxPending: number
@@ -193,11 +221,12 @@ export interface Lease extends LeaseRef {
   readonly permitMs: number
   /** The lease runs out after this long unless extended. */
   readonly visibilityMs: number
-  /** Dead letters that were replayed, and `--fresh`: the record store's freshness window does not apply. */
+  /** A dead letter that was replayed, until it ends again: the record store's freshness window does not apply. */
   readonly bypassFresh: boolean
 }
 
-export type Permit = { readonly ok: true } | { readonly ok: false; readonly waitMs: number }
+/** `lost`: the lease ran out, waiting is of no use. */
+export type Permit = { readonly ok: true } | { readonly ok: false; readonly waitMs: number; readonly lost: boolean }
 
 export interface Release {
   readonly lease: LeaseRef
@@ -241,7 +270,9 @@ export interface CrawlInfo {
   /** How often the spider file changed since the crawl was opened. */
   readonly spiderChanges: number
   readonly createdAt: number
+  /** The first lease; the time budget counts from here. */
   readonly startedAt: number | null
+  /** Finished or cancelled. */
   readonly finishedAt: number | null
   readonly seeding: boolean
 }
@@ -256,7 +287,9 @@ export interface CrawlStats extends CrawlInfo {
   readonly skipped: number
   /** Visits that failed and cost an attempt, whether or not they were tried again. */
   readonly failed: number
+  /** Those that were tried again. */
   readonly retried: number
+  /** Retries that cost no attempt. */
   readonly throttled: number
   /** Leases that ran out. */
   readonly reclaimed: number
@@ -298,7 +331,7 @@ export interface WorkerInfo {
 export interface LinkQuery {
   readonly crawl: CrawlId
   readonly state?: LinkState
-  /** Dead letters of one error. */
+  /** Dead letters of one error: the code of the newest failure. */
   readonly code?: ErrorCode
   readonly host?: HostKey
   readonly limit: number
@@ -306,7 +339,7 @@ export interface LinkQuery {
   readonly after?: string
 }
 
-/** A link as people see it (S7). */
+/** A link as people see it. Delayed links that fell due may be shown as delayed until somebody leases. */
 export interface LinkInfo {
   readonly cursor: string
   readonly fp: Fingerprint
@@ -316,7 +349,7 @@ export interface LinkInfo {
   readonly state: LinkState
   readonly depth: number
   readonly priority: number
-  /** Fetches that cost an attempt so far. */
+  /** Visits that cost an attempt so far, the one that ended it (done or dead) included. */
   readonly attempts: number
   readonly throttles: number
   readonly reclaims: number
@@ -356,6 +389,8 @@ export interface HostSettings {
   readonly floorMs?: number | null
 }
 
+/** A link whose leases ran out this often is leased alone. Two, because one dead worker takes innocent links with it. */
+export const SOLO_AFTER = 2
 /** Errors kept with a link. */
 export const FAILURES_KEPT = 20
 /** `explain` looks no further than this into a host's queue. */

@@ -1,12 +1,12 @@
-import { PERMIT_MAX_MS, type HostReport, type Limits } from './frontier.js'
+import { type HostReport, type HostSettings, type Limits, PERMIT_MAX_MS } from './frontier.js'
 
 /**
  * When a host may be asked next: pure arithmetic over one host's state, used by every driver.
  * Times are milliseconds of the queue's own clock.
  */
 export interface HostPace {
-  /** No start before this: last start + delay. */
-  readonly nextAt: number
+  /** The last start. Not the time of the next one: the delay that counts is the one that holds when the next request asks. */
+  readonly startedAt: number
   /** Token bucket as a theoretical arrival time (GCRA): one number instead of a level and a date. */
   readonly arrivalAt: number
   /** Requests under way. */
@@ -19,7 +19,14 @@ export interface HostPace {
   readonly throttleLevel: number
 }
 
-export const FRESH_HOST: HostPace = { nextAt: 0, arrivalAt: 0, inFlight: 0, blockedUntil: 0, blockedAt: 0, throttleLevel: 0 }
+export const FRESH_HOST: HostPace = {
+  startedAt: 0,
+  arrivalAt: 0,
+  inFlight: 0,
+  blockedUntil: 0,
+  blockedAt: 0,
+  throttleLevel: 0,
+}
 
 /** Backoff for hosts that throttle without saying for how long: 5 s, 10 s, 20 s … 5 min. */
 export const THROTTLE_BASE_MS = 5_000
@@ -27,17 +34,24 @@ export const THROTTLE_CAP_MS = 300_000
 /** Retry-After beyond this is taken as this: a host cannot stall a crawl for ever. */
 export const RETRY_AFTER_CAP_MS = 3_600_000
 
-/** The strictest of the limits that hold for a host at this moment. */
+/** The strictest of the limits that hold for a host at this moment; a mix of them where neither rate is stricter in all ways. */
 export function strictest(all: readonly Limits[]): Limits {
-  let delayMs = 0
-  let concurrency = Number.POSITIVE_INFINITY
-  let rate: Limits['rate']
-  for (const limits of all) {
-    delayMs = Math.max(delayMs, limits.delayMs)
-    concurrency = Math.min(concurrency, limits.concurrency)
-    if (limits.rate !== undefined && (rate === undefined || intervalOf(limits.rate) > intervalOf(rate))) rate = limits.rate
+  const delayMs = Math.max(0, ...all.map((limits) => limits.delayMs))
+  const concurrency = Math.min(...all.map((limits) => limits.concurrency))
+  const rates = all.flatMap((limits) => limits.rate ?? [])
+  const [first, ...others] = rates
+  if (first === undefined) return { delayMs, concurrency }
+  const slowest = others.reduce((slow, rate) => (intervalOf(rate) > intervalOf(slow) ? rate : slow), first)
+  return { delayMs, concurrency, rate: { ...slowest, burst: Math.min(...rates.map((rate) => rate.burst)) } }
+}
+
+/** What was set for the host itself: a hand wins over the spiders, robots.txt (`floorMs`) over everybody. */
+export function withSettings(limits: Limits, settings: HostSettings): Limits {
+  return {
+    ...limits,
+    delayMs: Math.max(settings.floorMs ?? 0, settings.delayMs ?? limits.delayMs),
+    concurrency: settings.concurrency ?? limits.concurrency,
   }
-  return rate === undefined ? { delayMs, concurrency } : { delayMs, concurrency, rate }
 }
 
 function intervalOf(rate: NonNullable<Limits['rate']>): number {
@@ -47,7 +61,7 @@ function intervalOf(rate: NonNullable<Limits['rate']>): number {
 /** The earliest time at which one more request may start, concurrency aside. */
 export function earliestStart(host: HostPace, limits: Limits): number {
   const byRate = limits.rate === undefined ? 0 : host.arrivalAt - (limits.rate.burst - 1) * intervalOf(limits.rate)
-  return Math.max(host.nextAt, host.blockedUntil, byRate)
+  return Math.max(host.startedAt + limits.delayMs, host.blockedUntil, byRate)
 }
 
 /** How many requests may start now. With a delay it is one at most; with a rate, what the bucket holds. */
@@ -66,44 +80,53 @@ export function afterStart(host: HostPace, limits: Limits, now: number, count = 
   return {
     ...host,
     inFlight: holds ? host.inFlight + count : host.inFlight,
-    nextAt: Math.max(host.nextAt, now + limits.delayMs),
-    arrivalAt: limits.rate === undefined ? host.arrivalAt : Math.max(host.arrivalAt, now) + count * intervalOf(limits.rate),
+    startedAt: Math.max(host.startedAt, now),
+    arrivalAt:
+      limits.rate === undefined ? host.arrivalAt : Math.max(host.arrivalAt, now) + count * intervalOf(limits.rate),
   }
-}
-
-/** A request ended. `startedAt` is the real dispatch, which may be later than the permit: the delay counts from it. */
-export function afterEnd(host: HostPace, limits: Limits, startedAt: number): HostPace {
-  return {
-    ...host,
-    inFlight: Math.max(0, host.inFlight - 1),
-    nextAt: limits.delayMs > 0 ? Math.max(host.nextAt, startedAt + limits.delayMs) : host.nextAt,
-  }
-}
-
-/** The host said how it feels. A report of a request that was granted before the block began belongs to the same incident. */
-export function afterReport(host: HostPace, report: HostReport, grantedAt: number, now: number): HostPace {
-  if (report.kind === 'ok') {
-    const older = grantedAt < host.blockedAt
-    return older || host.throttleLevel === 0 ? host : { ...host, throttleLevel: 0 }
-  }
-  if (report.kind === 'failed') return host
-  const sameIncident = grantedAt < host.blockedAt
-  const level = sameIncident ? host.throttleLevel : host.throttleLevel + 1
-  const backoff = Math.min(THROTTLE_CAP_MS, THROTTLE_BASE_MS * 2 ** Math.max(0, level - 1))
-  const asked = report.retryAfterMs
-  const blockMs = asked === null || asked <= 0 ? backoff : Math.min(asked, RETRY_AFTER_CAP_MS)
-  if (sameIncident && (asked === null || asked <= 0)) return host
-  return { ...host, blockedUntil: Math.max(host.blockedUntil, now + blockMs), blockedAt: sameIncident ? host.blockedAt : now, throttleLevel: level }
-}
-
-/** A permit older than a twentieth of the delay would eat into the next gap: the worker must ask again. */
-export function permitMs(limits: Limits): number {
-  return limits.delayMs > 0 ? Math.min(PERMIT_MAX_MS, Math.max(5, limits.delayMs / 20)) : PERMIT_MAX_MS
 }
 
 /**
- * The order of hosts with work: smallest score first. Waiting lowers nothing and raises nothing, it is built in: a host that became
- * ready `agingMs` earlier beats one whose best link is one point of priority better.
+ * A request ended. `elapsedMs` counts from the real dispatch, which may be later than the permit: the delay counts from it. Null when
+ * nobody can say (the lease was lost, or settled without a release).
+ */
+export function afterEnd(host: HostPace, now: number, elapsedMs: number | null): HostPace {
+  const dispatchedAt = elapsedMs === null ? 0 : now - Math.max(0, elapsedMs)
+  return { ...host, inFlight: Math.max(0, host.inFlight - 1), startedAt: Math.max(host.startedAt, dispatchedAt) }
+}
+
+/**
+ * The host said how it feels. A report of a request that was granted before the block began belongs to the same incident (nothing is
+ * granted during a block, so a grant of the same millisecond came before it).
+ */
+export function afterReport(host: HostPace, report: HostReport, grantedAt: number, now: number): HostPace {
+  const beforeBlock = grantedAt <= host.blockedAt
+  if (report.kind === 'failed') return host
+  if (report.kind === 'ok') return beforeBlock ? host : { ...host, throttleLevel: 0 }
+  // Zero, negative or unreadable: the host did not say how long.
+  const asked = report.retryAfterMs !== null && report.retryAfterMs > 0 ? report.retryAfterMs : null
+  if (beforeBlock && asked === null) return host
+  const throttleLevel = beforeBlock ? host.throttleLevel : host.throttleLevel + 1
+  const backoff = Math.min(THROTTLE_CAP_MS, THROTTLE_BASE_MS * 2 ** (throttleLevel - 1))
+  const blockMs = asked === null ? backoff : Math.min(asked, RETRY_AFTER_CAP_MS)
+  return {
+    ...host,
+    blockedUntil: Math.max(host.blockedUntil, now + blockMs),
+    blockedAt: beforeBlock ? host.blockedAt : now,
+    throttleLevel,
+  }
+}
+
+/** A permit older than a twentieth of the gap between starts would eat into the next gap: the worker must ask again. */
+export function permitMs(limits: Limits): number {
+  const gap = Math.max(limits.delayMs, limits.rate?.burst === 1 ? intervalOf(limits.rate) : 0)
+  return gap > 0 ? Math.min(PERMIT_MAX_MS, Math.max(5, gap / 20)) : PERMIT_MAX_MS
+}
+
+/**
+ * The order of lanes with work: smallest score first. Ageing is built in: a lane that waits `agingMs` longer beats one whose best link
+ * is one point of priority better. `readySince` is the later of: the lane last served a lease, its head became due. That the host
+ * was closed meanwhile does not count, or of two crawls on one slow host the second would never get its turn.
  */
 export function laneScore(readySince: number, headPriority: number, agingMs: number): number {
   return Math.round(readySince - headPriority * agingMs)
