@@ -1,0 +1,137 @@
+import { fork } from 'node:child_process'
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Random, systemRandom } from '../clock.js'
+import { ShoalError } from '../errors.js'
+import { createShop, type ShopOptions } from './shop.js'
+import type { ShopMessage, ShopOrder } from './shop-process.js'
+
+/** The demo's folder: `site.json` (what the site is, and its port) and `access.log`. */
+export interface DemoShop {
+  readonly origin: string
+  readonly port: number
+  readonly accessLog: string
+  /** The same site as before, on its old port: an unfinished crawl of it can go on. */
+  readonly resumed: boolean
+  readonly options: ShopOptions
+  close(): Promise<void>
+}
+
+export interface DemoShopRequest {
+  readonly dir: string
+  readonly options: ShopOptions
+  /** Begin anew: the access log so far is set aside. */
+  readonly fresh?: boolean
+}
+
+/** Below the range from which the system takes ports for outgoing connections: the port must be free again at the next run. */
+const PORTS = { from: 20_000, to: 24_999 } as const
+const PORT_CANDIDATES = 20
+
+/**
+ * Starts the shop as a child process, which ends with this one however it ends. The port is kept in the folder, because the links of
+ * an unfinished crawl carry it.
+ */
+export async function launchShop(
+  { dir, options, fresh = false }: DemoShopRequest,
+  random: Random = systemRandom,
+): Promise<DemoShop> {
+  const siteFile = join(dir, 'site.json')
+  const accessLog = join(dir, 'access.log')
+  const saved = readSite(siteFile)
+  const resumed = !fresh && saved !== null && sameOptions(saved, options)
+  makeDir(dir)
+  if (!resumed && existsSync(accessLog)) renameSync(accessLog, freeName(accessLog))
+
+  const ports = saved === null ? candidates(random) : [saved.port]
+  const order: ShopOrder = { ...options, ports, accessLog }
+  const child = fork(fileURLToPath(new URL('./shop-process.js', import.meta.url)), [JSON.stringify(order)], {
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const message = await new Promise<ShopMessage>((resolve) => {
+    child.once('message', (received) => resolve(received as ShopMessage))
+    child.once('error', (error) => resolve({ kind: 'failed', message: error.message }))
+    child.once('exit', (code) => resolve({ kind: 'failed', message: `it ended with exit code ${code}` }))
+  })
+  if (message.kind === 'taken') {
+    throw new ShoalError('demo_port', `port ${ports.join(', ')} of the demo's site is in use by another program`, {
+      hint: `Stop that program (another demo?), or remove ${dir} to begin anew.`,
+    })
+  }
+  if (message.kind === 'failed') throw new ShoalError('internal', `the demo's site did not start: ${message.message}`)
+
+  if (!resumed) writeSite(siteFile, message.port, options)
+  return {
+    origin: `http://127.0.0.1:${message.port}`,
+    port: message.port,
+    accessLog,
+    resumed,
+    options,
+    async close() {
+      if (child.connected) child.disconnect()
+      await exited
+    },
+  }
+}
+
+interface Site extends ShopOptions {
+  readonly port: number
+}
+
+function readSite(file: string): Site | null {
+  if (!existsSync(file)) return null
+  try {
+    const site = JSON.parse(readFileSync(file, 'utf8')) as Site
+    return Number.isInteger(site.port) ? site : null
+  } catch {
+    return null
+  }
+}
+
+/** Also lists what a checker wants to know without asking the code. */
+function writeSite(file: string, port: number, options: ShopOptions): void {
+  const site = createShop(options).siteMap()
+  const count = (kind: string) => site.filter((page) => page.kind === kind).length
+  const text = JSON.stringify(
+    {
+      port,
+      ...options,
+      urls: site.length,
+      listings: count('listing'),
+      products: count('product'),
+      redirects: count('moved'),
+      records: site.filter((page) => page.kind === 'product' && !page.alwaysFails).length,
+      alwaysFail: site.filter((page) => page.alwaysFails).map((page) => page.path),
+    },
+    null,
+    2,
+  )
+  writeFileSync(`${file}.new`, `${text}\n`)
+  renameSync(`${file}.new`, file)
+}
+
+function sameOptions(a: ShopOptions, b: ShopOptions): boolean {
+  return a.seed === b.seed && a.pages === b.pages && a.bytes === b.bytes && a.faults === b.faults
+}
+
+function candidates(random: Random): number[] {
+  return Array.from({ length: PORT_CANDIDATES }, () => PORTS.from + Math.floor(random() * (PORTS.to - PORTS.from + 1)))
+}
+
+function makeDir(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true })
+    accessSync(dir, constants.W_OK)
+  } catch (error) {
+    throw new ShoalError('out_unwritable', `${dir}: the demo's folder cannot be made or written`, { cause: error })
+  }
+}
+
+function freeName(file: string): string {
+  for (let number = 1; ; number++) {
+    if (!existsSync(`${file}.${number}`)) return `${file}.${number}`
+  }
+}
