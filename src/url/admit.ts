@@ -1,44 +1,24 @@
 import type { ErrorCode } from '../errors.js'
-import type { Fingerprint, HostKey, Json, Link, RequestExtras } from './link.js'
+import { type Base, createBase, isAbsolute } from './base.js'
+import { compileCanonical } from './canonicalise.js'
+import { fingerprint } from './fingerprint.js'
+import { hostKey } from './host.js'
+import { clampPriority, type Fingerprint, type HostKey, type Json, type Link, type RequestExtras } from './link.js'
+import { createRecall, detach } from './recall.js'
+import type { AdmitRules } from './rules.js'
+import { compileScope } from './scope.js'
+import { showUrl } from './show-url.js'
+import { trapIn } from './traps.js'
 
-/** What the door goes by; part of a resolved spider. */
-export interface AdmitRules {
-  /** Exact host names or host:port; `*.example.com` for subdomains only; empty: any host. */
-  readonly hosts: readonly string[]
-  readonly allow: readonly RegExp[]
-  readonly deny: readonly RegExp[]
-  readonly maxDepth: number
-  readonly maxUrlLength: number
-  readonly traps: TrapRules
-  readonly canonical: CanonicalRules
-  /** Added to the priority for each level of depth: negative for breadth first, positive for depth first, 0 for neither. */
-  readonly depthPriority: number
-  /** The route whose pattern matches, with its priority; null when none does. */
-  routeOf(url: URL): { readonly name: string; readonly priority: number } | null
-  /** Priority of a route named by a link rule or a handler. */
-  priorityOf(route: string): number | null
-}
+export { DEFAULT_CANONICAL, DEFAULT_DROP_PARAMS } from './canonicalise.js'
+export type { AdmitRules, CanonicalRules, TrapRules } from './rules.js'
+export { DEFAULT_TRAPS } from './traps.js'
 
-export interface CanonicalRules {
-  /** Query parameters to drop; a trailing * matches the rest of the name. Defaults to the known tracking parameters. */
-  readonly dropParams: readonly string[]
-  readonly sortParams: boolean
-  /** 'keep' | 'strip' (not on the root path). */
-  readonly trailingSlash: 'keep' | 'strip'
-  /** The user's own last word; must be idempotent. */
-  readonly rewrite: ((url: URL) => void) | null
-}
+export const DEFAULT_MAX_URL_LENGTH = 2048
+export const DEFAULT_MAX_DEPTH = 50
 
-export interface TrapRules {
-  /** Path segments at most. */
-  readonly maxSegments: number
-  /** The same segment in a row at most. */
-  readonly maxRepeat: number
-  /** Query parameters at most. */
-  readonly maxParams: number
-  readonly sessionIds: boolean
-  readonly calendars: boolean
-}
+/** Answers remembered in each of two generations; about 400 bytes each. */
+const REMEMBERED = 25_000
 
 /** A URL that passed the door, independent of the page it was found on. */
 export interface Target {
@@ -46,6 +26,7 @@ export interface Target {
   readonly fp: Fingerprint
   readonly host: HostKey
   readonly route: string
+  /** The route's. */
   readonly priority: number
 }
 
@@ -54,7 +35,9 @@ export interface Refusal {
   readonly message: string
 }
 
-export type Admission = { readonly ok: true; readonly target: Target } | { readonly ok: false; readonly refusal: Refusal }
+export type Admission =
+  | { readonly ok: true; readonly target: Target }
+  | { readonly ok: false; readonly refusal: Refusal }
 
 export interface LinkOptions {
   readonly route?: string
@@ -68,9 +51,156 @@ export interface LinkOptions {
 export interface Admitter {
   /**
    * Resolves `href` against `base` and judges it; the answer is remembered, because the forty navigation links of a page stand on
-   * every page. Depth is not part of it: `link` judges depth.
+   * every page. Never throws. Depth and `options.priority` are no part of it: `link` looks at them.
    */
   resolve(href: string, base: string, options?: LinkOptions): Admission
   /** A link at `depth`, or the refusal `too_deep`. */
   link(target: Target, depth: number, options?: LinkOptions): Link | Refusal
+}
+
+/** What is known about a URL whatever its route: refused, or where it leads, with the answers for the routes asked so far. */
+type Verdict = Refused | Passed
+
+type Refused = Extract<Admission, { ok: false }>
+
+interface Passed {
+  readonly ok: true
+  readonly text: string
+  readonly host: HostKey
+  /** Given up after the first answer: a parsed URL is larger than all the rest. */
+  url: URL | null
+  answers: Answer | null
+}
+
+interface Answer {
+  readonly route: string | undefined
+  readonly admission: Admission
+  readonly next: Answer | null
+}
+
+/** The single door, for seeds and found links alike. */
+export function createAdmitter(rules: AdmitRules): Admitter {
+  const canonical = compileCanonical(rules.canonical, rules.traps.sessionIds)
+  const outOfScope = compileScope(rules)
+  const recall = createRecall<Verdict>(REMEMBERED)
+  let lastBase: Base | null = null
+
+  const tooLong = (text: string): Refused =>
+    refuse('url_too_long', `${text.length} characters are more than scope.maxUrlLength (${rules.maxUrlLength})`, text)
+
+  const judge = (url: URL): Verdict => {
+    if (!isWeb(url)) return refuse('bad_scheme', 'Only http and https can be fetched', url.href)
+    let text: string
+    try {
+      text = canonical(url)
+    } catch (thrown) {
+      const reason = thrown instanceof Error ? thrown.message : String(thrown)
+      return refuse('bad_url', `The rewrite of the spider failed (${reason.slice(0, 200)})`, url.href)
+    }
+    if (text.length > rules.maxUrlLength) return tooLong(text)
+    const final = text === url.href ? url : new URL(text)
+    if (final.port === '0') return refuse('bad_url', 'There is no port 0', text)
+    if (hasEmptyLabel(final.hostname)) return refuse('bad_url', 'The host name has an empty part', text)
+    const outside = outOfScope(text, final)
+    if (outside !== null) return refuse('out_of_scope', `Out of scope, ${outside}`, text)
+    const trap = trapIn(final.pathname, final.search, rules.traps)
+    if (trap !== null) return refuse('trap', trap, text)
+    return { ok: true, text, host: hostKey(final), url: final, answers: null }
+  }
+
+  const decide = ({ text, host, url }: Passed, named: string | undefined): Admission => {
+    const route = named === undefined ? rules.routeOf(url ?? new URL(text)) : routeNamed(named)
+    if (route === null) {
+      const reason = named === undefined ? 'No route matches' : `The spider has no route ${JSON.stringify(named)}`
+      return refuse('no_route', reason, text)
+    }
+    return { ok: true, target: { url: text, fp: fingerprint(text), host, route: route.name, priority: route.priority } }
+  }
+
+  const routeNamed = (name: string): { name: string; priority: number } | null => {
+    const priority = rules.priorityOf(name)
+    return priority === null ? null : { name, priority }
+  }
+
+  const verdictOn = (href: string, base: string): Verdict => {
+    let place = ''
+    let key = href
+    let text: string | null = href
+    if (!isAbsolute(href)) {
+      if (lastBase === null || lastBase.href !== base) lastBase = createBase(base)
+      ;({ place, key, text } = lastBase.locate(href))
+    }
+    const known = recall.get(place, key)
+    if (known !== undefined) return known
+    const ownKey = detach(key)
+    const url = parse(text ?? ownKey, text === null ? base : undefined)
+    const verdict = url === null ? refuse('bad_url', 'It is not a URL', detach(href)) : judge(url)
+    recall.set(place, ownKey, verdict)
+    return verdict
+  }
+
+  const admit = (verdict: Verdict, route: string | undefined): Admission => {
+    if (!verdict.ok) return verdict
+    for (let answer = verdict.answers; answer !== null; answer = answer.next) {
+      if (answer.route === route) return answer.admission
+    }
+    const admission = decide(verdict, route)
+    verdict.url = null
+    verdict.answers = { route, admission, next: verdict.answers }
+    return admission
+  }
+
+  return {
+    resolve(href, base, options) {
+      // Before anything looks at it: an href of a megabyte costs nothing.
+      if (href.length > rules.maxUrlLength) return tooLong(href)
+      const hash = href.indexOf('#')
+      const admission = admit(verdictOn(hash === -1 ? href : href.slice(0, hash), base), options?.route)
+      if (!admission.ok || (options?.request === undefined && options?.dedupeKey === undefined)) return admission
+      const { target } = admission
+      return { ok: true, target: { ...target, fp: fingerprint(target.url, options) } }
+    },
+
+    link(target, depth, options) {
+      if (depth > rules.maxDepth) {
+        return refuse('too_deep', `Depth ${depth} is more than scope.maxDepth (${rules.maxDepth})`, target.url).refusal
+      }
+      const { url, fp, host, route } = target
+      const priority = clampPriority((options?.priority ?? target.priority) + depth * rules.depthPriority)
+      if (options === undefined) return { url, fp, host, route, depth, priority }
+      const { request, data, delayMs } = options
+      return {
+        url,
+        fp,
+        host,
+        route,
+        depth,
+        priority,
+        ...(request !== undefined && { request }),
+        ...(data !== undefined && { data }),
+        ...(delayMs !== undefined && { delayMs }),
+      }
+    },
+  }
+}
+
+function refuse(code: ErrorCode, reason: string, url: string): Refused {
+  return { ok: false, refusal: { code, message: `${reason}: ${showUrl(url)}` } }
+}
+
+function parse(text: string, base: string | undefined): URL | null {
+  try {
+    return new URL(text, base)
+  } catch {
+    return null
+  }
+}
+
+function isWeb(url: URL): boolean {
+  return url.protocol === 'https:' || url.protocol === 'http:'
+}
+
+/** `a..b` and `.a` are no names in DNS, though they parse. */
+function hasEmptyLabel(hostname: string): boolean {
+  return hostname.startsWith('.') || hostname.endsWith('.') || hostname.includes('..')
 }

@@ -35,5 +35,6 @@ export const PRIORITY_MIN = -100
 export const PRIORITY_MAX = 100
 
 export function clampPriority(priority: number): number {
+  if (Number.isNaN(priority)) return 0
   return Math.max(PRIORITY_MIN, Math.min(PRIORITY_MAX, Math.round(priority)))
 }

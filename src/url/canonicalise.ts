@@ -1,0 +1,112 @@
+import { ShoalError } from '../errors.js'
+import type { CanonicalRules } from './rules.js'
+import { isSessionParam, withoutSessionParam } from './session-ids.js'
+import { showUrl } from './show-url.js'
+
+/** Parameters that advertisers and mailers add and no site needs to find a page. */
+export const DEFAULT_DROP_PARAMS: readonly string[] = [
+  ...['utm_*', 'gclid', 'gclsrc', 'dclid', 'gbraid', 'wbraid', 'gad_source', 'gad_campaignid', 'srsltid', '_ga', '_gl'],
+  ...['fbclid', 'igshid', 'igsh', 'msclkid', 'yclid', 'ysclid', '_openstat', 'twclid', 'ttclid', 'li_fat_id', 'epik'],
+  ...['mc_cid', 'mc_eid', 'mkt_tok', '_hsenc', '_hsmi', '__hstc', '__hssc', '__hsfp', 'hsCtaTracking', 'vero_id'],
+  ...['oly_anon_id', 'oly_enc_id', 'wickedid', 'rb_clickid', 's_cid', 'ScCid', '_kx', 'mtm_*', 'pk_campaign', 'pk_kwd'],
+]
+
+export const DEFAULT_CANONICAL: CanonicalRules = {
+  dropParams: DEFAULT_DROP_PARAMS,
+  sortParams: true,
+  trailingSlash: 'keep',
+  rewrite: null,
+}
+
+/** The canonical text of an http or https URL. */
+export type Canonicaliser = (url: URL) => string
+
+/**
+ * The one text by which a URL is known: the WHATWG form without user info, fragment, dropped parameters, empty parameters and the
+ * trailing dot of the host; parameters sorted by name, those of equal name in their order; escapes in upper case, and none for
+ * characters that need none. Nothing else changes: values keep their bytes, reserved characters their escapes.
+ */
+export function canonicalise(url: URL | string, rules: CanonicalRules): string {
+  const parsed = typeof url === 'string' ? parse(url) : url
+  if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
+    throw new ShoalError('bad_scheme', `Only http and https can be fetched: ${showUrl(parsed.href)}`)
+  }
+  return compileCanonical(rules, false)(parsed)
+}
+
+/** `canonicalise` prepared for many URLs; with `sessionIds` they are taken out as well. */
+export function compileCanonical(rules: CanonicalRules, sessionIds: boolean): Canonicaliser {
+  const { rewrite, sortParams } = rules
+  const isDropped = compileDrops(rules.dropParams, sessionIds)
+  const stripSlash = rules.trailingSlash === 'strip'
+
+  const pathOf = (url: URL): string => {
+    let path = normaliseEscapes(url.pathname)
+    if (sessionIds) path = withoutSessionParam(path)
+    if (stripSlash && path.endsWith('/')) path = path.replace(TRAILING_SLASHES, '') || '/'
+    return path
+  }
+
+  // By hand: URLSearchParams would turn %20 into + and re-encode every value.
+  const queryOf = (url: URL): string => {
+    const search = url.search
+    if (search === '') return ''
+    const kept: { name: string; text: string }[] = []
+    for (const text of normaliseEscapes(search.slice(1)).split('&')) {
+      const equals = text.indexOf('=')
+      const name = equals === -1 ? text : text.slice(0, equals)
+      if (text !== '' && !isDropped(name, text.slice(name.length + 1))) kept.push({ name, text })
+    }
+    if (kept.length === 0) return ''
+    if (sortParams) kept.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+    return `?${kept.map(({ text }) => text).join('&')}`
+  }
+
+  const textOf = (url: URL): string => `${url.protocol}//${withoutTrailingDot(url.host)}${pathOf(url)}${queryOf(url)}`
+
+  if (rewrite === null) return textOf
+  return (url) => {
+    const rewritten = new URL(textOf(url))
+    rewrite(rewritten)
+    return textOf(rewritten)
+  }
+}
+
+const TRAILING_SLASHES = /\/+$/
+
+function parse(text: string): URL {
+  try {
+    return new URL(text)
+  } catch {
+    throw new ShoalError('bad_url', `It is not a URL: ${showUrl(text)}`)
+  }
+}
+
+function compileDrops(patterns: readonly string[], sessionIds: boolean): (name: string, value: string) => boolean {
+  const names = new Set(patterns.filter((pattern) => !pattern.endsWith('*')))
+  const prefixes = patterns.filter((pattern) => pattern.endsWith('*')).map((pattern) => pattern.slice(0, -1))
+  return (name, value) =>
+    names.has(name) || prefixes.some((prefix) => name.startsWith(prefix)) || (sessionIds && isSessionParam(name, value))
+}
+
+/** One dot, and only behind a label: `0x7f..` without its last dot would be an address. */
+export function withoutTrailingDot(host: string): string {
+  return host.includes('.') && TRAILING_DOT.test(host) ? host.replace(TRAILING_DOT, '$1$2') : host
+}
+
+const TRAILING_DOT = /([^.])\.(:[0-9]+)?$/
+
+const ESCAPE = /%[0-9A-Fa-f]{2}/g
+const UNRESERVED = /[A-Za-z0-9\-._~]/
+const HEX_DIGIT = /[0-9A-Fa-f]/
+
+export function normaliseEscapes(text: string): string {
+  if (!text.includes('%')) return text
+  return text.replace(ESCAPE, (escaped, offset: number) => {
+    const character = String.fromCharCode(Number.parseInt(escaped.slice(1), 16))
+    if (!UNRESERVED.test(character)) return escaped.toUpperCase()
+    // Behind a stray % the decoded character would make up an escape that was not there: `%%34%31` is not `%41`.
+    const stray = text[offset - 1] === '%' || (text[offset - 2] === '%' && HEX_DIGIT.test(text[offset - 1] ?? ''))
+    return stray ? escaped.toUpperCase() : character
+  })
+}

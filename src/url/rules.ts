@@ -1,0 +1,45 @@
+/** What the door goes by; part of a resolved spider. */
+export interface AdmitRules {
+  /**
+   * `example.com` for that name on any port, `example.com:8080` for one port, `*.example.com` for its subdomains only (at any
+   * depth, not the name itself); empty: any host.
+   */
+  readonly hosts: readonly string[]
+  /** On the canonical URL: one must match, unless there are none. */
+  readonly allow: readonly RegExp[]
+  /** On the canonical URL: none may match. */
+  readonly deny: readonly RegExp[]
+  readonly maxDepth: number
+  readonly maxUrlLength: number
+  readonly traps: TrapRules
+  readonly canonical: CanonicalRules
+  /** Added to the priority for each level of depth: negative for breadth first, positive for depth first, 0 for neither. */
+  readonly depthPriority: number
+  /** The route whose pattern matches, with its priority; null when none does. */
+  routeOf(url: URL): { readonly name: string; readonly priority: number } | null
+  /** Priority of a route named by a link rule or a handler; null when there is no such route. */
+  priorityOf(route: string): number | null
+}
+
+export interface CanonicalRules {
+  /** Query parameters to drop; a trailing * matches the rest of the name. Defaults to the known tracking parameters. */
+  readonly dropParams: readonly string[]
+  readonly sortParams: boolean
+  /** 'keep' | 'strip' (not on the root path). */
+  readonly trailingSlash: 'keep' | 'strip'
+  /** The user's own last word; must be idempotent. */
+  readonly rewrite: ((url: URL) => void) | null
+}
+
+export interface TrapRules {
+  /** Path segments at most. */
+  readonly maxSegments: number
+  /** The same segment, or the same group of segments, in a row at most. */
+  readonly maxRepeat: number
+  /** Query parameters at most. */
+  readonly maxParams: number
+  /** Session ids in the query and `;jsessionid=` are taken out; those that are a part of the path are refused. */
+  readonly sessionIds: boolean
+  /** Dates outside the years 1900 to 2100 are refused. */
+  readonly calendars: boolean
+}

@@ -1,0 +1,17 @@
+const SHOWN_LENGTH = 200
+
+const IGNORED_BY_PARSERS = /[\t\n\r]/g
+const USER_INFO = /^((?:https?:)?[\\/]{2,}|https?:[\\/]*)[^\\/?#]*@/i
+/** Control characters, marks that turn the direction of writing, line separators, and halves of surrogate pairs. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+
+/** A URL as it may stand in a message or a log: one line, at most 200 characters, no password. */
+export function showUrl(text: string): string {
+  const plain = text
+    .slice(0, 4096)
+    .replace(IGNORED_BY_PARSERS, '')
+    .trimStart()
+    .replace(USER_INFO, '$1')
+    .replace(UNPRINTABLE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
+  return plain.length > SHOWN_LENGTH ? `${plain.slice(0, SHOWN_LENGTH - 1)}…` : plain
+}
