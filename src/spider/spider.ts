@@ -50,7 +50,10 @@ export interface Route {
   readonly handlerTimeoutMs: number
   /** Checks the user data of a link that enters the route; null when anything goes. */
   readonly data: StandardSchemaV1 | null
-  /** What the route makes of a page: link rules, fields and the user's handler, in this order. Throws what the handler throws. */
+  /**
+   * What the route makes of a page: link rules, fields and the user's handler, then the steps and the schemas, in this order. A plain
+   * value when nothing in between was asynchronous. Fails with `handler_error`, whose cause is what the user's code threw.
+   */
   harvest(page: Page): Harvest | Promise<Harvest>
 }
 
@@ -68,6 +71,7 @@ export type Backoff =
 /** What a page gave, still in memory: nothing is stored or queued before the worker says so. */
 export interface Harvest {
   readonly records: readonly HarvestedRecord[]
+  readonly rejected: readonly RejectedHarvest[]
   readonly links: readonly FoundLink[]
 }
 
@@ -75,6 +79,11 @@ export interface HarvestedRecord {
   readonly kind: string
   readonly key: string
   readonly data: Json
+}
+
+/** A record that did not fit its schema, with the data as it was found. `key` is '' when the page gave none. */
+export interface RejectedHarvest extends HarvestedRecord {
+  readonly issues: readonly { readonly field: string; readonly message: string }[]
 }
 
 /** A link as it stands on the page: not resolved, not judged. */

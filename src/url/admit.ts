@@ -1,8 +1,7 @@
 import type { ErrorCode } from '../errors.js'
 import { type Base, createBase, isAbsolute } from './base.js'
-import { compileCanonical } from './canonicalise.js'
+import { type CanonicalUrl, compileCanonical } from './canonicalise.js'
 import { fingerprint } from './fingerprint.js'
-import { hostKey } from './host.js'
 import { clampPriority, type Fingerprint, type HostKey, type Json, type Link, type RequestExtras } from './link.js'
 import { createRecall, detach } from './recall.js'
 import type { AdmitRules } from './rules.js'
@@ -67,7 +66,7 @@ interface Passed {
   readonly ok: true
   readonly text: string
   readonly host: HostKey
-  /** Given up after the first answer: a parsed URL is larger than all the rest. */
+  /** When it is at hand; given up after the first answer, because it is larger than all the rest. */
   url: URL | null
   answers: Answer | null
 }
@@ -90,22 +89,22 @@ export function createAdmitter(rules: AdmitRules): Admitter {
 
   const judge = (url: URL): Verdict => {
     if (!isWeb(url)) return refuse('bad_scheme', 'Only http and https can be fetched', url.href)
-    let text: string
+    let form: CanonicalUrl
     try {
-      text = canonical(url)
+      form = canonical(url)
     } catch (thrown) {
       const reason = thrown instanceof Error ? thrown.message : String(thrown)
       return refuse('bad_url', `The rewrite of the spider failed (${reason.slice(0, 200)})`, url.href)
     }
+    const { text, host, path, query } = form
     if (text.length > rules.maxUrlLength) return tooLong(text)
-    const final = text === url.href ? url : new URL(text)
-    if (final.port === '0') return refuse('bad_url', 'There is no port 0', text)
-    if (hasEmptyLabel(final.hostname)) return refuse('bad_url', 'The host name has an empty part', text)
-    const outside = outOfScope(text, final)
+    if (host.endsWith(':0')) return refuse('bad_url', 'There is no port 0', text)
+    if (EMPTY_LABEL.test(host)) return refuse('bad_url', 'The host name has an empty part', text)
+    const outside = outOfScope(form)
     if (outside !== null) return refuse('out_of_scope', `Out of scope, ${outside}`, text)
-    const trap = trapIn(final.pathname, final.search, rules.traps)
+    const trap = trapIn(path, query, rules.traps)
     if (trap !== null) return refuse('trap', trap, text)
-    return { ok: true, text, host: hostKey(final), url: final, answers: null }
+    return { ok: true, text, host, url: text === url.href ? url : null, answers: null }
   }
 
   const decide = ({ text, host, url }: Passed, named: string | undefined): Admission => {
@@ -201,6 +200,4 @@ function isWeb(url: URL): boolean {
 }
 
 /** `a..b` and `.a` are no names in DNS, though they parse. */
-function hasEmptyLabel(hostname: string): boolean {
-  return hostname.startsWith('.') || hostname.endsWith('.') || hostname.includes('..')
-}
+const EMPTY_LABEL = /^\.|\.(?:[.:]|$)/

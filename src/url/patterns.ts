@@ -1,11 +1,10 @@
 import { ShoalError } from '../errors.js'
 import { normaliseEscapes } from './canonicalise.js'
-import { stateless } from './scope.js'
 
 export type UrlPattern = (url: URL) => boolean
 
 /**
- * A route's `match`:
+ * A route's `match`, and the patterns of a scope:
  *   `/about`                   exactly this path
  *   `/catalogue/page-*`        `*` is any run of characters but `/`, also none
  *   `/docs/**`                 `**` is any run of characters; `/docs` itself is not matched
@@ -30,6 +29,11 @@ export function compilePattern(pattern: string | RegExp): UrlPattern {
   const withQuery = pattern.includes('?')
   if (full) return (url) => matches(`${url.protocol}//${url.host}${url.pathname}${withQuery ? url.search : ''}`)
   return withQuery ? (url) => matches(url.pathname + url.search) : (url) => matches(url.pathname)
+}
+
+/** With `g` or `y` a pattern would start where its last match ended. */
+function stateless(pattern: RegExp): RegExp {
+  return new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ''))
 }
 
 export function matchUrl(patterns: readonly UrlPattern[], url: URL): boolean {

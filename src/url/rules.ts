@@ -5,10 +5,10 @@ export interface AdmitRules {
    * depth, not the name itself); empty: any host.
    */
   readonly hosts: readonly string[]
-  /** On the canonical URL: one must match, unless there are none. */
-  readonly allow: readonly RegExp[]
-  /** On the canonical URL: none may match. */
-  readonly deny: readonly RegExp[]
+  /** Patterns (see patterns.ts) for the canonical URL: one must match, unless there are none. */
+  readonly allow: readonly (string | RegExp)[]
+  /** Likewise: none may match. */
+  readonly deny: readonly (string | RegExp)[]
   readonly maxDepth: number
   readonly maxUrlLength: number
   readonly traps: TrapRules

@@ -1,28 +1,24 @@
 import { ShoalError } from '../errors.js'
-import { withoutTrailingDot } from './canonicalise.js'
+import { type CanonicalUrl, withoutTrailingDot } from './canonicalise.js'
+import { compilePattern, matchUrl } from './patterns.js'
 import type { AdmitRules } from './rules.js'
 
 /** Why a canonical URL is out of scope, as the end of a sentence; null when it is within. */
-export type ScopeJudge = (text: string, url: URL) => string | null
+export type ScopeJudge = (url: URL) => string | null
 
 export function compileScope(rules: Pick<AdmitRules, 'hosts' | 'allow' | 'deny'>): ScopeJudge {
   const isInside = rules.hosts.length === 0 ? null : compileHosts(rules.hosts)
-  const allow = rules.allow.map(stateless)
-  const deny = rules.deny.map(stateless)
-  return (text, url) => {
+  const allow = rules.allow.map(compilePattern)
+  const deny = rules.deny.map((pattern) => ({ pattern, matches: compilePattern(pattern) }))
+  return (url) => {
     if (isInside !== null && !isInside(url)) return `host ${url.host} is not in scope.hosts`
-    if (allow.length > 0 && !allow.some((pattern) => pattern.test(text))) return 'no pattern of scope.allow matches'
-    const denied = deny.find((pattern) => pattern.test(text))
-    return denied === undefined ? null : `scope.deny has ${denied}`
+    if (allow.length > 0 && !matchUrl(allow, url)) return 'no pattern of scope.allow matches'
+    const denied = deny.find(({ matches }) => matches(url))
+    return denied === undefined ? null : `scope.deny has ${denied.pattern}`
   }
 }
 
-/** With `g` or `y` a pattern would start where its last match ended. */
-export function stateless(pattern: RegExp): RegExp {
-  return new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ''))
-}
-
-function compileHosts(entries: readonly string[]): (url: URL) => boolean {
+function compileHosts(entries: readonly string[]): (url: CanonicalUrl) => boolean {
   const names = new Set<string>()
   const suffixes: string[] = []
   for (const entry of entries) {
@@ -31,13 +27,18 @@ function compileHosts(entries: readonly string[]): (url: URL) => boolean {
     if (wild) suffixes.push(`.${name}`)
     else names.add(name)
   }
-  return ({ hostname, port, protocol }) => {
-    if (names.has(hostname)) return true
-    const full = `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`
-    return names.has(full) || suffixes.some((suffix) => hostname.endsWith(suffix) || full.endsWith(suffix))
+  return ({ text, host }) => {
+    if (names.has(host)) return true
+    const port = PORT.exec(host)?.[0] ?? (text.startsWith('https:') ? ':443' : ':80')
+    const name = host.replace(PORT, '')
+    const full = name + port
+    return (
+      names.has(name) || names.has(full) || suffixes.some((suffix) => name.endsWith(suffix) || full.endsWith(suffix))
+    )
   }
 }
 
+const PORT = /:[0-9]+$/
 const HOST_ENTRY = /^([^/?#@\\\s*]+?)(?::([0-9]{1,5}))?$/
 
 /** In the spelling of a parsed URL: lower case, punycode, addresses in their plain form. */

@@ -1,0 +1,118 @@
+import { z } from 'zod'
+import { ShoalError } from './errors.js'
+import { atLeastOne, check, duration, unknownOption } from './options.js'
+
+/**
+ * Everything that can be set for a process rather than for a spider: key, schema, default, environment name, sentence. A flag wins over
+ * the environment, the environment over the default. docs/configuration.md is generated from this table (npm run docs).
+ */
+export const CONFIG = {
+  queue: {
+    schema: z.string().min(1),
+    default: 'sqlite:.shoal/shoal.db',
+    env: 'SHOAL_QUEUE',
+    flag: '--queue <address>',
+    meaning: 'Where the frontier lives: `sqlite:<file>`, or `memory:` for a crawl that ends with the process.',
+  },
+  store: {
+    schema: z.string().min(1).nullable(),
+    default: null,
+    env: 'SHOAL_STORE',
+    flag: '--store <address>',
+    meaning: 'Where the records live; the same place as the queue unless given.',
+  },
+  workers: {
+    schema: z.coerce.number().int().min(1).max(1024),
+    default: 1,
+    env: 'SHOAL_WORKERS',
+    flag: '--workers <n>',
+    meaning: 'Worker processes. One worker runs inside the command itself.',
+  },
+  concurrency: {
+    schema: z.coerce.number().pipe(atLeastOne.max(10_000)),
+    default: 64,
+    env: 'SHOAL_CONCURRENCY',
+    flag: '--concurrency <n>',
+    meaning: "Pages a worker visits at once, over all hosts. A host's own limits stand in the spider.",
+  },
+  grace: {
+    schema: duration(),
+    default: '10s',
+    env: 'SHOAL_GRACE',
+    flag: '--grace <duration>',
+    meaning: 'How long Ctrl-C or SIGTERM waits for pages in hand before the rest is handed back.',
+  },
+  logLevel: {
+    schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
+    default: 'warn',
+    env: 'SHOAL_LOG_LEVEL',
+    flag: '--log-level <level>',
+    meaning: 'The least important log line that is shown: `debug`, `info`, `warn`, `error` or `silent`.',
+  },
+  json: {
+    schema: z.union([z.boolean(), z.stringbool()]),
+    default: false,
+    env: 'SHOAL_JSON',
+    flag: '--json',
+    meaning: 'Output for programs: one JSON value a line.',
+  },
+} as const
+
+type Table = typeof CONFIG
+export type ConfigKey = keyof Table
+type Values = { readonly [Key in ConfigKey]: z.output<Table[Key]['schema']> }
+
+export interface Config extends Omit<Values, 'store' | 'grace'> {
+  readonly store: string
+  readonly graceMs: number
+}
+
+const KEYS = Object.keys(CONFIG) as ConfigKey[]
+
+export interface ConfigSources {
+  /** As the command line gave them; undefined means not given. */
+  readonly flags: Readonly<Record<string, unknown>>
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+export function loadConfig({ flags, env }: ConfigSources): Config {
+  refuseUnknown(flags, env)
+  const { grace, store, ...values } = Object.fromEntries(
+    KEYS.map((key) => [key, chosen(key, flags[key], env)]),
+  ) as Values
+  return Object.freeze({ ...values, store: store ?? values.queue, graceMs: grace })
+}
+
+function chosen(key: ConfigKey, flag: unknown, env: ConfigSources['env']): unknown {
+  const row = CONFIG[key]
+  const fromEnv = env[row.env] || undefined
+  const [value, source] =
+    flag !== undefined
+      ? [flag, row.flag.split(' ')[0]]
+      : fromEnv !== undefined
+        ? [fromEnv, row.env]
+        : [row.default, key]
+  return check(z.object({ [source ?? key]: row.schema }), { [source ?? key]: value }, 'config_invalid')[source ?? key]
+}
+
+function refuseUnknown(flags: ConfigSources['flags'], env: ConfigSources['env']): void {
+  const names = KEYS.map((key) => CONFIG[key].env)
+  for (const key of Object.keys(flags)) {
+    if (!Object.hasOwn(CONFIG, key)) throw new ShoalError('config_invalid', unknownOption(key, KEYS))
+  }
+  for (const name of Object.keys(env)) {
+    if (name.startsWith('SHOAL_') && !(names as string[]).includes(name)) {
+      throw new ShoalError('config_invalid', unknownOption(name, names).replace('option', 'environment variable'))
+    }
+  }
+}
+
+/** An address that may be shown: the password, and anything a query calls one, is replaced by stars. */
+export function maskUrl(address: string): string {
+  return address
+    .replace(
+      /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i,
+      (_all, scheme: string, userInfo: string) => `${scheme}${userInfo.split(':')[0]}:***@`,
+    )
+    .replace(/([?&][^=&#]*(?:pass|secret|token|key|auth)[^=&#]*=)[^&#]*/gi, '$1***')
+}

@@ -1,0 +1,137 @@
+import { z } from 'zod'
+import { type ErrorCode, ShoalError } from './errors.js'
+import { parseDuration, parseRate, parseSize, shown } from './units.js'
+
+/** Options a person wrote, checked: building blocks for the schemas of spiders and of the configuration, and their errors as one line. */
+
+/** An object that refuses keys it does not know, and guesses which one was meant. */
+export function options<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys' ? unknownOption(issue.keys[0] ?? '', Object.keys(shape)) : undefined,
+  })
+}
+
+export function unknownOption(key: string, known: readonly string[]): string {
+  const guess = nearest(key, known)
+  return `unknown option '${key}'${guess === null ? '' : `, did you mean '${guess}'?`}`
+}
+
+/** Node takes a timer of 2^31 ms or more for one of 1 ms, so nothing that becomes a timer may be that long. */
+const TIMER_MAX_MS = 2 ** 31 - 1
+
+/** Milliseconds from a duration. */
+export function duration(limits: { readonly min?: number; readonly max?: number } = {}) {
+  const { min = 0, max = TIMER_MAX_MS } = limits
+  return z.unknown().transform((value, context) => {
+    if (value === undefined) {
+      context.addIssue({ code: 'custom', message: 'is missing', params: { missing: true } })
+      return z.NEVER
+    }
+    const ms = parsed(() => parseDuration(value), context)
+    if (ms === null) return z.NEVER
+    if (ms >= min && ms <= max) return ms
+    context.addIssue(
+      ms < min
+        ? `${shown(value)} is shorter than ${min} ms`
+        : `${shown(value)} is longer than ${Math.floor(max / 86_400_000)} days`,
+    )
+    return z.NEVER
+  })
+}
+
+export const rate = z.unknown().transform((value, context) => parsed(() => parseRate(value), context) ?? z.NEVER)
+
+/** Bytes from a size. */
+export const size = z.unknown().transform((value, context) => {
+  const bytes = parseSize(value)
+  if (bytes !== null) return bytes
+  context.addIssue(`${shown(value)} is not a size: write bytes, or a number with a unit like '10mb'`)
+  return z.NEVER
+})
+
+export const count = z.int().min(0)
+export const atLeastOne = z.int().min(1)
+
+export function aFunction<Function extends (...args: never[]) => unknown>() {
+  return z.custom<Function>((value) => typeof value === 'function', 'expected a function')
+}
+
+function parsed<Value>(parse: () => Value, context: z.RefinementCtx): Value | null {
+  try {
+    return parse()
+  } catch (error) {
+    if (!(error instanceof ShoalError)) throw error
+    context.addIssue({ code: 'custom', message: error.message, params: { code: error.code } })
+    return null
+  }
+}
+
+/** Checks a value; the first thing wrong becomes the error, on one line that begins with the path of the option. */
+export function check<Schema extends z.ZodType>(schema: Schema, value: unknown, code: ErrorCode): z.output<Schema> {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const { path, message, params } = firstIssue(result.error.issues)
+  const place = pathText(path)
+  throw new ShoalError((params?.code as ErrorCode | undefined) ?? code, place === '' ? message : `${place}: ${message}`)
+}
+
+interface PlainIssue {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+  readonly params?: Readonly<Record<string, unknown>> | undefined
+}
+
+function firstIssue(issues: readonly z.core.$ZodIssue[]): PlainIssue {
+  const issue = issues[0]
+  if (issue === undefined) return { path: [], message: 'wrong value' }
+  if (issue.code === 'invalid_union') {
+    // The branch that got furthest is the one that was meant, unless it only got to something that is not there.
+    const branches = issue.errors.map(firstIssue).filter((branch) => branch.params?.missing !== true)
+    const meant = branches.sort((a, b) => b.path.length - a.path.length)[0]
+    if (meant !== undefined && meant.path.length > 0) return { ...meant, path: [...issue.path, ...meant.path] }
+  }
+  if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) {
+    return { path: issue.path, message: `is missing (expected ${issue.expected})`, params: { missing: true } }
+  }
+  const params = issue.code === 'custom' ? issue.params : undefined
+  // "Invalid input: expected number, received string" says no more than its second half.
+  return { path: issue.path, message: issue.message.replace(/^(Invalid [a-z]+|Too (small|big)): /, ''), params }
+}
+
+export function pathText(path: readonly PropertyKey[]): string {
+  return path
+    .map((key, index) => (typeof key === 'number' ? `[${key}]` : `${index === 0 ? '' : '.'}${String(key)}`))
+    .join('')
+}
+
+/** The known word that is at most a third of its letters away; null when none is. */
+export function nearest(word: string, known: readonly string[]): string | null {
+  let best: string | null = null
+  let bestDistance = Number.POSITIVE_INFINITY
+  for (const candidate of known) {
+    const distance = editDistance(word.toLowerCase().slice(0, 64), candidate.toLowerCase())
+    if (distance < bestDistance && distance <= Math.max(1, Math.floor(candidate.length / 3))) {
+      best = candidate
+      bestDistance = distance
+    }
+  }
+  return best
+}
+
+/** Optimal string alignment: a swap of two neighbours counts as one mistake. */
+function editDistance(a: string, b: string): number {
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)]
+  const at = (i: number, j: number) => rows[i]?.[j] ?? 0
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    rows.push(row)
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1]
+      let cost = Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + (same ? 0 : 1))
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, at(i - 2, j - 2) + 1)
+      row.push(cost)
+    }
+  }
+  return at(a.length, b.length)
+}

@@ -1,0 +1,77 @@
+import { ShoalError } from '../errors.js'
+import { shown } from '../units.js'
+import { defineSpider, type TaggedDefinition } from './definition.js'
+import type { FieldDefinition } from './fields.js'
+import type { Page } from './page.js'
+
+/** `shoal crawl`: a spider made of flags. Plain data, so that it can be handed to another process. */
+export interface CrawlOptions {
+  readonly urls: readonly string[]
+  /** Selector of the links to follow; without it only the URLs themselves are visited. */
+  readonly follow?: string
+  /** Field name → selector; empty: url, status, title, text and links are stored. */
+  readonly fields?: Readonly<Record<string, FieldDefinition>>
+  readonly maxDepth?: number
+  readonly pages?: number
+  readonly allowPrivate?: readonly string[]
+}
+
+const TEXT_KEPT = 5_000
+const TEXTUAL = /^text\/|[/+](xml|json|html)\b|xhtml/i
+
+export function crawlDefinition(options: CrawlOptions): TaggedDefinition {
+  const { urls, follow, fields = {}, maxDepth, pages, allowPrivate } = options
+  const hasFields = Object.keys(fields).length > 0
+  return defineSpider({
+    name: spiderName(urls),
+    start: urls,
+    ...(maxDepth !== undefined && { scope: { maxDepth } }),
+    ...(pages !== undefined && { budget: { pages } }),
+    ...(allowPrivate !== undefined && { allowPrivate }),
+    records: { page: {} },
+    routes: {
+      page: {
+        match: '**',
+        ...(follow !== undefined && { follow: [{ links: follow }] }),
+        ...(hasFields ? { record: { kind: 'page', fields } } : { handler: storePage }),
+      },
+    },
+  })
+}
+
+function storePage(
+  page: Page,
+  out: { record(kind: 'page', key: string, data: ReturnType<typeof pageSummary>): void },
+): void {
+  out.record('page', page.url, pageSummary(page))
+}
+
+function pageSummary(page: Page) {
+  const { url, status } = page
+  if (!TEXTUAL.test(page.headers['content-type'] ?? 'text/html')) return { url, status, title: '', text: '', links: [] }
+  const { $ } = page
+  $('script, style, noscript, template').remove()
+  return {
+    url,
+    status,
+    title: $('title').first().text().trim(),
+    text: $('body').text().replace(/\s+/g, ' ').trim().slice(0, TEXT_KEPT),
+    links: [
+      ...new Set(
+        $('a[href]')
+          .map((_, element) => absolute($(element).attr('href') ?? '', page.url))
+          .get(),
+      ),
+    ],
+  }
+}
+
+function absolute(href: string, base: string): string {
+  return URL.canParse(href, base) ? new URL(href, base).href : href
+}
+
+function spiderName(urls: readonly string[]): string {
+  const first = urls[0]
+  if (first === undefined || !URL.canParse(first)) throw new ShoalError('bad_url', `${shown(first)} is not a URL`)
+  return `crawl-${new URL(first).hostname.replace(/[^A-Za-z0-9.-]/g, '-')}`.slice(0, 64)
+}

@@ -1,0 +1,177 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { z } from 'zod'
+import { aFunction, atLeastOne, count, duration, options, rate, size } from '../options.js'
+import { PRIORITY_MAX, PRIORITY_MIN } from '../url/link.js'
+import type { Step } from './definition.js'
+import type { FieldDefinition } from './fields.js'
+import type { UserHandler } from './run-handler.js'
+
+/** The definition as a schema, with every default. What each option means stands in definition.ts, for the user's editor. */
+
+const YEARS_10_MS = 3_650 * 86_400_000
+
+const priority = z.number().min(PRIORITY_MIN).max(PRIORITY_MAX)
+
+const pattern = z.union([z.string().min(1), z.instanceof(RegExp)], {
+  error: 'expected a pattern: a string or a regular expression',
+})
+const patterns = z.preprocess(
+  (value) => (value === undefined || Array.isArray(value) ? value : [value]),
+  z.array(pattern).default([]),
+)
+
+const isSchema = (value: unknown): value is StandardSchemaV1 =>
+  ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
+  typeof (value as Partial<StandardSchemaV1>)['~standard']?.validate === 'function'
+const standardSchema = z.custom<StandardSchemaV1>(
+  isSchema,
+  'expected a schema (zod, valibot or another Standard Schema)',
+)
+
+const pace = options({
+  delay: duration().optional(),
+  rate: rate.optional(),
+  burst: atLeastOne.optional(),
+  concurrency: atLeastOne.optional(),
+})
+
+const backoff = z.union(
+  [
+    z.array(duration()).min(1),
+    options({ fixed: duration() }),
+    options({
+      exponential: duration({ min: 1 }),
+      cap: duration().default(300_000),
+      jitter: z.number().min(0).max(1).default(0.5),
+    }),
+  ],
+  { error: 'expected a list of durations, { fixed } or { exponential, cap, jitter }' },
+)
+const retries = options({ max: count.optional(), backoff: backoff.optional() })
+
+const traps = options({
+  maxSegments: count.default(30),
+  maxRepeat: atLeastOne.default(2),
+  maxParams: count.default(20),
+  sessionIds: z.boolean().default(true),
+  calendars: z.boolean().default(true),
+})
+
+const scope = options({
+  hosts: z.array(z.string().min(1)).optional(),
+  subdomains: z.boolean().default(false),
+  allow: patterns,
+  deny: patterns,
+  maxDepth: count.default(50),
+  maxUrlLength: atLeastOne.default(2048),
+  maxLinksPerPage: count.default(5000),
+  traps: z.union([z.literal(false), traps]).prefault({}),
+  canonical: options({
+    dropParams: z.array(z.string().min(1)).default([]),
+    sortParams: z.boolean().default(true),
+    trailingSlash: z.enum(['keep', 'strip']).default('keep'),
+    rewrite: aFunction<(url: URL) => void>().optional(),
+  }).prefault({}),
+})
+
+const field = z.custom<FieldDefinition>(
+  (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
+  'expected a selector or a field like { select, as }',
+)
+
+const route = options({
+  match: patterns,
+  priority: priority.default(0),
+  retries: retries.optional(),
+  pace: pace.optional(),
+  data: standardSchema.optional(),
+  follow: z
+    .array(
+      options({
+        links: z.string().min(1),
+        route: z.string().optional(),
+        allow: patterns,
+        deny: patterns,
+        priority: priority.optional(),
+        nofollow: z.boolean().default(false),
+      }),
+    )
+    .default([]),
+  record: options({ kind: z.string(), key: z.string().optional(), fields: z.record(z.string(), field) }).optional(),
+  handler: aFunction<UserHandler>().optional(),
+  handlerTimeout: duration({ min: 1 }).optional(),
+})
+
+const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'not the name of a header')
+const headerValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'a header must be one line of Latin-1')
+
+export const definitionSchema = options({
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'expected letters, digits, dots, dashes and underscores, at most 64'),
+  start: z.array(z.string()).min(1, 'a spider needs at least one start URL'),
+  scope: scope.prefault({}),
+  pace: pace.prefault({}),
+  order: z.enum(['priority', 'fifo', 'lifo']).default('priority'),
+  depthPriority: z.number().min(-100).max(100).default(0),
+  records: z
+    .record(
+      z.string(),
+      z.preprocess(
+        (value) => (isSchema(value) ? { schema: value } : value),
+        options({ schema: standardSchema.optional(), fresh: duration({ max: YEARS_10_MS }).default(3_600_000) }),
+      ),
+    )
+    .default({}),
+  routes: z
+    .record(z.string(), route)
+    .refine((routes) => Object.keys(routes).length > 0, 'a spider needs at least one route'),
+  steps: z.array(aFunction<Step>()).default([]),
+  retries: retries.prefault({}),
+  maxThrottles: count.default(10),
+  retryPriorityStep: count.default(10),
+  robots: z.boolean().default(true),
+  userAgent: headerValue.min(1).optional(),
+  contact: headerValue.min(1).optional(),
+  headers: z.record(headerName, headerValue).default({}),
+  allowPrivate: z
+    .array(
+      z
+        .string()
+        .regex(/^(\[[0-9a-fA-F:.]+\]|[^\s:/]+):(\d{1,5}|\*)$/, "expected 'host:port', or 'host:*' for any port"),
+    )
+    .default([]),
+  fetch: options({
+    timeout: duration({ min: 1 }).default(30_000),
+    connectTimeout: duration({ min: 1 }).default(10_000),
+    headersTimeout: duration({ min: 1 }).default(20_000),
+    idleTimeout: duration({ min: 1 }).default(15_000),
+    maxHeaderBytes: size.default(16 * 1024),
+    maxBodyBytes: size.default(10 * 1024 * 1024),
+    maxRedirects: count.default(10),
+  }).prefault({}),
+  lease: options({
+    visibility: duration({ min: 1_000 }).default(30_000),
+    heartbeat: duration({ min: 100 }).default(10_000),
+  })
+    .prefault({})
+    .refine(
+      (lease) => lease.heartbeat * 2 <= lease.visibility,
+      'heartbeat must be at most half of visibility, or one late beat loses every link',
+    ),
+  handlerTimeout: duration({ min: 1 }).default(60_000),
+  maxPending: atLeastOne.default(1_000_000),
+  overflow: z.enum(['refuse', 'keep']).default('refuse'),
+  budget: options({
+    pages: atLeastOne.optional(),
+    pagesPerHost: atLeastOne.default(100_000),
+    bytes: size.optional(),
+    time: duration({ min: 1, max: YEARS_10_MS }).optional(),
+  }).prefault({}),
+  savePages: z.boolean().default(false),
+})
+
+export type CheckedDefinition = z.output<typeof definitionSchema>
+export type CheckedRoute = z.output<typeof route>
+export type CheckedPace = z.output<typeof pace>
+export type CheckedRetries = z.output<typeof retries>

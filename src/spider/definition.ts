@@ -1,0 +1,270 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Duration, Rate, Size } from '../units.js'
+import type { Json, RequestExtras } from '../url/link.js'
+import type { FieldDefinition } from './fields.js'
+import type { Page } from './page.js'
+
+/**
+ * What a user writes. The compiler checks route names, record kinds, fields and the data of links, all inferred from this one object:
+ * `Kinds` from `records`, `Data` (route name → type of its links' data) from the routes.
+ */
+export interface SpiderDefinition<
+  Kinds extends RecordDefinitions = RecordDefinitions,
+  Data = Readonly<Record<string, unknown>>,
+> {
+  /** Letters, digits, dot, dash and underscore. Records belong to this name. */
+  readonly name: string
+  /** Where a crawl begins: absolute URLs, each inside the scope. */
+  readonly start: readonly string[]
+  readonly scope?: ScopeDefinition
+  /** For each host, over all workers and crawls. */
+  readonly pace?: PaceDefinition
+  /** `priority` (default): higher numbers first. */
+  readonly order?: 'priority' | 'fifo' | 'lifo'
+  /** Added to the priority for each click from the start: negative goes breadth first, positive depth first. Default 0. */
+  readonly depthPriority?: number
+  readonly records?: Kinds
+  readonly routes: { readonly [Name in keyof Data]: RouteDefinition<Data[Name], NoInfer<Data>, NoInfer<Kinds>> }
+  /** Run in order on every record before it is checked and stored; null leaves the record out. */
+  readonly steps?: readonly Step<NoInfer<Kinds>>[]
+  /** For routes that say nothing else. Default: 3 more fetches, exponential from 1 s to 5 min with jitter. */
+  readonly retries?: RetriesDefinition
+  /** How often a host may ask for time (429, 503) on one link before the link is dead. Default 10. */
+  readonly maxThrottles?: number
+  /** A retry returns this much lower. Default 10. */
+  readonly retryPriorityStep?: number
+  /** Respect robots.txt. Default true; false is for sites that are yours. */
+  readonly robots?: boolean
+  readonly userAgent?: string
+  /** Shown in the default user agent, so that a site's owner can write to you: a URL or a mail address. */
+  readonly contact?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Private and loopback addresses that may be fetched: 'host:port', or 'host:*' for any port. */
+  readonly allowPrivate?: readonly string[]
+  readonly fetch?: FetchDefinition
+  readonly lease?: LeaseDefinition
+  /** How long a handler may run. Default 60 s. */
+  readonly handlerTimeout?: Duration
+  /** Links waiting at most. Default 1,000,000. */
+  readonly maxPending?: number
+  /** What happens to links found above maxPending: refused and counted (default), or kept all the same. */
+  readonly overflow?: 'refuse' | 'keep'
+  readonly budget?: BudgetDefinition
+  /** Keep the raw pages. Default false. */
+  readonly savePages?: boolean
+}
+
+export interface ScopeDefinition {
+  /** 'example.com', 'example.com:8080', '*.example.com' (its subdomains only) or '*' (any). Default: the hosts of `start`. */
+  readonly hosts?: readonly string[]
+  /** Subdomains of each host as well. Default false. */
+  readonly subdomains?: boolean
+  /** Only URLs that match one of these. */
+  readonly allow?: Patterns
+  /** Never URLs that match one of these. */
+  readonly deny?: Patterns
+  /** Clicks from a start URL at most. Default 50. */
+  readonly maxDepth?: number
+  /** Default 2048. */
+  readonly maxUrlLength?: number
+  /** Default 5000. */
+  readonly maxLinksPerPage?: number
+  /** Guards against endless sites; false switches all of them off. */
+  readonly traps?: TrapsDefinition | false
+  readonly canonical?: CanonicalDefinition
+}
+
+/**
+ * A string is a pattern of the path (`/catalogue/*`) or of the whole URL (`https://example.com/*`) and takes linear time. A regular
+ * expression is tested against the whole URL, on every link: one that backtracks, like `(a+)+$`, can stop a worker.
+ */
+export type Pattern = string | RegExp
+export type Patterns = Pattern | readonly Pattern[]
+
+export interface TrapsDefinition {
+  /** Default 30. */
+  readonly maxSegments?: number
+  /** The same path segment in a row. Default 2. */
+  readonly maxRepeat?: number
+  /** Default 20. */
+  readonly maxParams?: number
+  /** Default true. */
+  readonly sessionIds?: boolean
+  /** Default true. */
+  readonly calendars?: boolean
+}
+
+export interface CanonicalDefinition {
+  /** Query parameters to drop beside the known tracking parameters; a trailing * matches the rest of the name. */
+  readonly dropParams?: readonly string[]
+  /** Default true. */
+  readonly sortParams?: boolean
+  /** Default 'keep'. */
+  readonly trailingSlash?: 'keep' | 'strip'
+  /** Changes the URL in place; twice must be the same as once. */
+  readonly rewrite?: (url: URL) => void
+}
+
+export interface PaceDefinition {
+  /** Between the starts of two requests. Default 1 s. */
+  readonly delay?: Duration
+  readonly rate?: Rate
+  /** Requests a rate lets through at once after a rest. Default 1. */
+  readonly burst?: number
+  /** Requests at once. Default 4. */
+  readonly concurrency?: number
+}
+
+export interface RetriesDefinition {
+  /** Fetches after the first one. */
+  readonly max?: number
+  /** Waits; a list shorter than max repeats its last one. */
+  readonly backoff?: BackoffDefinition
+}
+
+export type BackoffDefinition =
+  | readonly Duration[]
+  | { readonly fixed: Duration }
+  /** base, 2 × base, 4 × base … up to cap, each made shorter by up to `jitter` (0 to 1) of itself. */
+  | { readonly exponential: Duration; readonly cap?: Duration; readonly jitter?: number }
+
+export interface FetchDefinition {
+  /** From dispatch to the last byte. Default 30 s. */
+  readonly timeout?: Duration
+  /** Default 10 s. */
+  readonly connectTimeout?: Duration
+  /** Default 20 s. */
+  readonly headersTimeout?: Duration
+  /** Between two pieces of the body. Default 15 s. */
+  readonly idleTimeout?: Duration
+  /** Default 16 KB. */
+  readonly maxHeaderBytes?: Size
+  /** After decoding. Default 10 MB. */
+  readonly maxBodyBytes?: Size
+  /** Default 10. */
+  readonly maxRedirects?: number
+}
+
+export interface LeaseDefinition {
+  /** A worker that gives no sign of life for this long loses its links to others. Default 30 s. */
+  readonly visibility?: Duration
+  /** Default 10 s. */
+  readonly heartbeat?: Duration
+}
+
+export interface BudgetDefinition {
+  readonly pages?: number
+  readonly pagesPerHost?: number
+  readonly bytes?: Size
+  readonly time?: Duration
+}
+
+/** Kind → schema (zod, valibot or any other Standard Schema), or the schema with its freshness window. */
+export type RecordDefinitions = Readonly<Record<string, RecordDefinition>>
+export type RecordDefinition =
+  | StandardSchemaV1
+  | {
+      /** Without a schema anything that is JSON is stored. */
+      readonly schema?: StandardSchemaV1
+      /** A record younger than this is not written again. Default 1 h; 0 writes always. */
+      readonly fresh?: Duration
+    }
+
+export interface RouteDefinition<LinkData, Data, Kinds extends RecordDefinitions> {
+  /** Routes are tried in the order in which they are written. A route without `match` is reached by name only. */
+  readonly match?: Patterns
+  /** −100 … 100, higher first. Default 0. */
+  readonly priority?: number
+  readonly retries?: RetriesDefinition
+  /** Limits of this route beside those of the host. */
+  readonly pace?: PaceDefinition
+  /** The data a link of this route carries; page.data has been checked against it. It is not transformed: data travels as JSON. */
+  readonly data?: StandardSchemaV1<LinkData, unknown>
+  readonly follow?: readonly FollowDefinition<keyof Data & string>[]
+  readonly record?: RecordRule<Kinds>
+  /** Runs after `follow` and `record`. */
+  handler?(page: Page<LinkData>, out: Out<Data, Kinds>): void | Promise<void>
+  readonly handlerTimeout?: Duration
+}
+
+export interface FollowDefinition<RouteName extends string = string> {
+  /** CSS selector of elements with an href or src. */
+  readonly links: string
+  /** Where the links go; without it the first route that matches. */
+  readonly route?: RouteName
+  readonly allow?: Patterns
+  readonly deny?: Patterns
+  /** Instead of the route's own. */
+  readonly priority?: number
+  /** Leave out links marked rel="nofollow". Default false. */
+  readonly nofollow?: boolean
+}
+
+/** One record a page, made of its fields. `key` names the field that identifies it; without it the page's URL does. */
+export type RecordRule<Kinds extends RecordDefinitions> = {
+  readonly [Kind in keyof Kinds & string]: {
+    readonly kind: Kind
+    readonly key?: keyof InputOf<Kinds[Kind]> & string
+    readonly fields: { readonly [Field in keyof InputOf<Kinds[Kind]>]?: FieldDefinition }
+  }
+}[keyof Kinds & string]
+
+/** What a record looks like before its schema has checked it. */
+export type InputOf<Definition> = Definition extends StandardSchemaV1
+  ? StandardSchemaV1.InferInput<Definition>
+  : Definition extends { readonly schema: infer Schema extends StandardSchemaV1 }
+    ? StandardSchemaV1.InferInput<Schema>
+    : Readonly<Record<string, Json>>
+
+export interface Out<Data, Kinds extends RecordDefinitions> {
+  /** Stores a record, once per (spider, site, kind, key): the next one with the same key replaces it. */
+  record<Kind extends keyof Kinds & string>(kind: Kind, key: string | number, data: InputOf<Kinds[Kind]>): void
+  /** Queues a link. It is resolved against the page, judged by the scope and dropped when it is known. */
+  follow(href: string, options?: FollowOptions<Data>): void
+}
+
+interface FollowBasics extends RequestExtras {
+  readonly priority?: number
+  /** Takes the place of the URL when links are compared. */
+  readonly dedupeKey?: string
+  /** Not before this long from now. */
+  readonly delay?: Duration
+}
+
+export type FollowOptions<Data> =
+  | (FollowBasics & { readonly route?: undefined; readonly data?: Json })
+  | { [Route in keyof Data]: FollowBasics & { readonly route: Route } & DataOption<Data[Route]> }[keyof Data]
+
+type DataOption<LinkData> = unknown extends LinkData
+  ? { readonly data?: Json }
+  : undefined extends LinkData
+    ? { readonly data?: LinkData }
+    : { readonly data: LinkData }
+
+export type Step<Kinds extends RecordDefinitions = RecordDefinitions> = (
+  record: StepRecord<Kinds>,
+  page: Page,
+) => StepRecord<Kinds> | null | Promise<StepRecord<Kinds> | null>
+
+export type StepRecord<Kinds extends RecordDefinitions> = {
+  readonly [Kind in keyof Kinds & string]: {
+    readonly kind: Kind
+    readonly key: string
+    readonly data: InputOf<Kinds[Kind]>
+  }
+}[keyof Kinds & string]
+
+/** Marks what defineSpider made: a plain key, because the spider file may have loaded another copy of this package. */
+export const SPIDER_TAG = '~shoal'
+
+export interface TaggedDefinition {
+  readonly [SPIDER_TAG]: 'spider'
+  readonly definition: SpiderDefinition
+}
+
+export function defineSpider<
+  const Kinds extends RecordDefinitions = Record<never, never>,
+  const Data = Record<never, never>,
+>(definition: SpiderDefinition<Kinds, Data>): TaggedDefinition {
+  return { [SPIDER_TAG]: 'spider', definition: definition as unknown as SpiderDefinition }
+}

@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createJiti } from 'jiti'
+import { ShoalError } from '../errors.js'
+import { hashOf, isTagged, resolveSpider } from './resolve.js'
+import type { Spider } from './spider.js'
+
+/** Loads a spider file, TypeScript or JavaScript, as it stands. */
+export async function loadSpider(path: string): Promise<Spider> {
+  const file = resolve(path)
+  const text = await readSpider(file, path)
+  const spider = await evaluate(file, path)
+  if (spider === undefined)
+    throw new ShoalError('spider_invalid', `${path}: has no default export`, {
+      hint: 'Write: export default defineSpider({ … })',
+    })
+  if (!isTagged(spider))
+    throw new ShoalError('spider_invalid', `${path}: the default export is not a spider`, {
+      hint: 'Write: export default defineSpider({ … })',
+    })
+  try {
+    return resolveSpider(spider.definition, hashOf(text))
+  } catch (error) {
+    if (!(error instanceof ShoalError)) throw error
+    throw new ShoalError(error.code, `${path}: ${error.message}`, { hint: error.hint, cause: error })
+  }
+}
+
+async function readSpider(file: string, path: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const reason =
+      code === 'ENOENT' || code === 'ENOTDIR'
+        ? 'there is no such file'
+        : code === 'EISDIR'
+          ? 'is a folder, not a file'
+          : `cannot be read (${code})`
+    throw new ShoalError('spider_missing', `${path}: ${reason}`, { cause: error })
+  }
+}
+
+async function evaluate(file: string, path: string): Promise<unknown> {
+  const require = createRequire(file)
+  const jiti = createJiti(file, {
+    interopDefault: false,
+    // Babel takes 200 ms for its first file. The cache is the user's own: code in a shared /tmp could be anybody's.
+    fsCache: join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'shoal', 'spiders'),
+    // Modules already in memory: this very Shoal, wherever the file lies, and never a copy through Babel.
+    virtualModules: {
+      shoal: await import('../index.js'),
+      ...(canResolve(require, 'zod') ? {} : { zod: await import('zod') }),
+    },
+  })
+  // An edited file is loaded anew.
+  delete require.cache[file]
+  try {
+    const module = await jiti.import<{ default?: unknown } | undefined>(file)
+    const exported = module?.default
+    // module.exports = defineSpider(…), or `export default` compiled to CommonJS and imported as a whole.
+    return isTagged(module)
+      ? module
+      : exported !== undefined && !isTagged(exported)
+        ? ((exported as { default?: unknown }).default ?? exported)
+        : exported
+  } catch (error) {
+    throw new ShoalError('spider_syntax', loadFailure(error, file, path), { cause: error })
+  }
+}
+
+function canResolve(require: NodeJS.Require, name: string): boolean {
+  try {
+    require.resolve(name)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** One line: file:line:column and what is wrong. */
+function loadFailure(error: unknown, file: string, path: string): string {
+  const text = error instanceof Error ? `${error.message}\n${error.stack ?? ''}` : String(error)
+  const what = (text.split('\n', 1)[0] ?? '').replace(/^(ParseError|SyntaxError): /, '').trim()
+  const at = text.indexOf(`${file}:`)
+  const place = at === -1 ? null : /^:\d+(:\d+)?/.exec(text.slice(at + file.length))
+  return `${path}${place?.[0] ?? ''}: ${what}`
+}

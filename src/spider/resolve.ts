@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto'
+import { ShoalError } from '../errors.js'
+import type { Limits } from '../frontier/frontier.js'
+import { check, nearest } from '../options.js'
+import { shown } from '../units.js'
+import { homepage, version } from '../version.js'
+import { admitRules } from './admit-rules.js'
+import { compileExtract } from './compile-extract.js'
+import { SPIDER_TAG, type SpiderDefinition, type TaggedDefinition } from './definition.js'
+import {
+  type CheckedDefinition,
+  type CheckedPace,
+  type CheckedRetries,
+  type CheckedRoute,
+  definitionSchema,
+} from './definition-schema.js'
+import { runHandler } from './run-handler.js'
+import type { Backoff, RecordKind, RetryPolicy, Route, Spider } from './spider.js'
+
+const DEFAULT_RETRIES: RetryPolicy = {
+  max: 3,
+  backoff: { kind: 'exponential', baseMs: 1_000, capMs: 300_000, jitter: 0.5 },
+}
+const DEFAULT_DELAY_MS = 1_000
+const DEFAULT_CONCURRENCY = 4
+const NAME_FORM = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/
+
+/** A spider defined in a program. */
+export function spiderFromDefinition(defined: TaggedDefinition): Spider {
+  if (!isTagged(defined)) throw new ShoalError('spider_invalid', 'this is not a spider: make one with defineSpider')
+  return resolveSpider(defined.definition, hashOf(textForm(defined.definition)))
+}
+
+export function isTagged(value: unknown): value is TaggedDefinition {
+  return typeof value === 'object' && value !== null && (value as Partial<TaggedDefinition>)[SPIDER_TAG] === 'spider'
+}
+
+export function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+}
+
+/** Checks everything that can be checked before the first request, and compiles the rest. */
+export function resolveSpider(definition: SpiderDefinition, hash: string): Spider {
+  const checked = check(definitionSchema, definition, 'spider_invalid')
+  checkNames(checked)
+  const kinds = new Map<string, RecordKind>(
+    Object.entries(checked.records).map(([kind, { schema, fresh }]) => [
+      kind,
+      { schema: schema ?? null, freshMs: fresh },
+    ]),
+  )
+  const limits = hostLimits(checked.pace)
+  const defaults = retryPolicy(checked.retries, DEFAULT_RETRIES)
+  const routeNames = new Set(Object.keys(checked.routes))
+  const routes = new Map<string, Route>()
+  for (const [name, route] of Object.entries(checked.routes)) {
+    const plan = {
+      route: name,
+      routes: routeNames,
+      kinds,
+      data: route.data ?? null,
+      extract: compileExtract(name, route),
+      record: route.record === undefined ? null : { kind: route.record.kind, key: route.record.key ?? null },
+      steps: checked.steps,
+      handler: route.handler ?? null,
+    }
+    routes.set(name, {
+      name,
+      priority: route.priority,
+      retries: retryPolicy(route.retries ?? {}, defaults),
+      limits: route.pace === undefined ? null : routeLimits(route.pace, limits),
+      handlerTimeoutMs: route.handlerTimeout ?? checked.handlerTimeout,
+      data: plan.data,
+      harvest: (page) => runHandler(plan, page),
+    })
+  }
+  const admit = admitRules(checked)
+  const { fetch, budget } = checked
+  return {
+    name: checked.name,
+    hash,
+    start: checked.start,
+    admit,
+    routes,
+    records: kinds,
+    limits,
+    order: checked.order,
+    robots: checked.robots,
+    userAgent: checked.userAgent ?? defaultUserAgent(checked.contact),
+    headers: Object.fromEntries(Object.entries(checked.headers).map(([name, value]) => [name.toLowerCase(), value])),
+    allowPrivate: checked.allowPrivate,
+    fetch: {
+      totalMs: fetch.timeout,
+      connectMs: fetch.connectTimeout,
+      headersMs: fetch.headersTimeout,
+      idleMs: fetch.idleTimeout,
+      maxHeaderBytes: fetch.maxHeaderBytes,
+      maxBodyBytes: fetch.maxBodyBytes,
+      maxRedirects: fetch.maxRedirects,
+    },
+    maxLinksPerPage: checked.scope.maxLinksPerPage,
+    maxThrottles: checked.maxThrottles,
+    retryPriorityStep: checked.retryPriorityStep,
+    visibilityMs: checked.lease.visibility,
+    heartbeatMs: checked.lease.heartbeat,
+    maxPending: checked.maxPending,
+    overflow: checked.overflow,
+    budget: {
+      pagesPerHost: budget.pagesPerHost,
+      ...(budget.pages !== undefined && { pages: budget.pages }),
+      ...(budget.bytes !== undefined && { bytes: budget.bytes }),
+      ...(budget.time !== undefined && { ms: budget.time }),
+    },
+    savePages: checked.savePages,
+  }
+}
+
+/** What one part says of another: the compiler has checked it in TypeScript, nobody has in JavaScript. */
+function checkNames(checked: CheckedDefinition): void {
+  const routes = Object.keys(checked.routes)
+  const kinds = Object.keys(checked.records)
+  for (const name of routes) wellFormed(`routes.${name}`, name)
+  for (const kind of kinds) wellFormed(`records.${kind}`, kind)
+  for (const [name, route] of Object.entries(checked.routes)) {
+    route.follow.forEach((rule, index) => {
+      if (rule.route !== undefined) known(`routes.${name}.follow[${index}].route`, 'route', rule.route, routes)
+    })
+    if (route.record !== undefined) {
+      known(`routes.${name}.record.kind`, 'record kind', route.record.kind, kinds)
+      if (route.record.key !== undefined)
+        known(`routes.${name}.record.key`, 'field', route.record.key, Object.keys(route.record.fields))
+    }
+    checkReachable(name, route, checked)
+  }
+}
+
+function wellFormed(path: string, name: string): void {
+  if (!NAME_FORM.test(name))
+    throw invalid(`${path}: a name has letters, digits, dots, dashes and underscores, at most 64`)
+}
+
+function known(path: string, what: string, name: string, names: readonly string[]): void {
+  if (names.includes(name)) return
+  const guess = nearest(name, names)
+  throw invalid(`${path}: no ${what} is called ${shown(name)}${guess === null ? '' : `, did you mean '${guess}'?`}`)
+}
+
+/** A route without a pattern that no rule names can only be meant for a handler's out.follow. */
+function checkReachable(name: string, route: CheckedRoute, checked: CheckedDefinition): void {
+  if (route.match.length > 0) return
+  const others = Object.values(checked.routes)
+  if (others.some((other) => other.handler !== undefined || other.follow.some((rule) => rule.route === name))) return
+  throw invalid(`routes.${name}: no link can reach this route: give it a match, or name it in a follow rule`)
+}
+
+function retryPolicy(retries: CheckedRetries, defaults: RetryPolicy): RetryPolicy {
+  return {
+    max: retries.max ?? defaults.max,
+    backoff: retries.backoff === undefined ? defaults.backoff : backoffOf(retries.backoff),
+  }
+}
+
+function backoffOf(backoff: NonNullable<CheckedRetries['backoff']>): Backoff {
+  if (Array.isArray(backoff)) return { kind: 'list', ms: backoff }
+  if ('fixed' in backoff) return { kind: 'fixed', ms: backoff.fixed }
+  return { kind: 'exponential', baseMs: backoff.exponential, capMs: backoff.cap, jitter: backoff.jitter }
+}
+
+/** Who gives a rate and no delay means the rate: the default delay would silently make '10/s' one a second. */
+function hostLimits(pace: CheckedPace): Limits {
+  return limitsOf(pace, pace.rate === undefined ? DEFAULT_DELAY_MS : 0, DEFAULT_CONCURRENCY)
+}
+
+function routeLimits(pace: CheckedPace, host: Limits): Limits {
+  return limitsOf(pace, 0, host.concurrency)
+}
+
+function limitsOf(pace: CheckedPace, delayMs: number, concurrency: number): Limits {
+  if (pace.burst !== undefined && pace.rate === undefined) throw invalid('pace.burst: means nothing without pace.rate')
+  return {
+    delayMs: pace.delay ?? delayMs,
+    concurrency: pace.concurrency ?? concurrency,
+    ...(pace.rate !== undefined && { rate: { ...pace.rate, burst: pace.burst ?? 1 } }),
+  }
+}
+
+function defaultUserAgent(contact: string | undefined): string {
+  const about = contact ?? homepage
+  return about === null ? `Shoal/${version}` : `Shoal/${version} (+${about})`
+}
+
+/** The definition as text, functions and regular expressions included, so that an edit shows. */
+function textForm(definition: unknown): string {
+  return (
+    JSON.stringify(definition, (_key, value: unknown) =>
+      typeof value === 'function' || value instanceof RegExp ? String(value) : value,
+    ) ?? ''
+  )
+}
+
+function invalid(message: string): ShoalError {
+  return new ShoalError('spider_invalid', message)
+}

@@ -1,0 +1,247 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { ShoalError } from '../errors.js'
+import { pathText } from '../options.js'
+import { parseDuration, shown } from '../units.js'
+import type { Json, RequestExtras } from '../url/link.js'
+import type { FollowOptions, Out, RecordDefinitions, Step } from './definition.js'
+import type { Page } from './page.js'
+import type { FoundLink, Harvest, HarvestedRecord, RecordKind, RejectedHarvest } from './spider.js'
+
+/** A route, compiled: what runHandler needs to know of it. */
+export interface HandlerPlan {
+  readonly route: string
+  readonly routes: ReadonlySet<string>
+  readonly kinds: ReadonlyMap<string, RecordKind>
+  readonly data: StandardSchemaV1 | null
+  /** Link rules and fields in one pass over the page; null when the route has neither. */
+  readonly extract: ((page: Page, links: FoundLink[]) => Readonly<Record<string, Json>> | null) | null
+  /** Kind and key field of the record that the fields make; without a key field the page's URL is the key. */
+  readonly record: { readonly kind: string; readonly key: string | null } | null
+  readonly steps: readonly Step[]
+  readonly handler: UserHandler | null
+}
+
+export type UserHandler = (
+  page: Page,
+  out: Out<Readonly<Record<string, unknown>>, RecordDefinitions>,
+) => void | Promise<void>
+
+interface Basket {
+  readonly records: HarvestedRecord[]
+  readonly rejected: RejectedHarvest[]
+  readonly links: FoundLink[]
+}
+
+type Maybe<Value> = Value | Promise<Value>
+
+/** A promise costs a turn of the loop on every page, so each stage continues at once when the one before was synchronous. */
+function then<In, Result>(value: Maybe<In>, next: (value: In) => Maybe<Result>): Maybe<Result> {
+  return value instanceof Promise ? value.then(next) : next(value)
+}
+
+export function runHandler(plan: HandlerPlan, page: Page): Maybe<Harvest> {
+  const checked = plan.data === null ? undefined : checkData(plan, plan.data, page)
+  return checked === undefined ? gather(plan, page) : checked.then(() => gather(plan, page))
+}
+
+function gather(plan: HandlerPlan, page: Page): Maybe<Harvest> {
+  const basket: Basket = { records: [], rejected: [], links: [] }
+  const found: HarvestedRecord[] = []
+  if (plan.extract !== null) {
+    const fields = plan.extract(page, basket.links)
+    if (fields !== null && plan.record !== null) {
+      const key = plan.record.key === null ? page.url : fields[plan.record.key]
+      found.push({ kind: plan.record.kind, key: isKey(key) ? String(key) : '', data: fields })
+    }
+  }
+  if (plan.handler === null) return finish(plan, page, found, basket)
+  const out = collect(plan, found, basket.links)
+  const ended = userCode(() => plan.handler?.(page, out))
+  return then(ended, () => {
+    out.end()
+    return finish(plan, page, found, basket)
+  })
+}
+
+/** Steps, then the schema: what is stored always fits. */
+function finish(
+  plan: HandlerPlan,
+  page: Page,
+  found: readonly HarvestedRecord[],
+  basket: Basket,
+  from = 0,
+): Maybe<Harvest> {
+  for (let index = from; index < found.length; index++) {
+    const record = found[index] as HarvestedRecord
+    const kept =
+      plan.steps.length === 0
+        ? judge(plan, record, basket)
+        : then(applySteps(plan, page, record), (changed) =>
+            changed === null ? undefined : judge(plan, changed, basket),
+          )
+    if (kept instanceof Promise) return kept.then(() => finish(plan, page, found, basket, index + 1))
+  }
+  return basket
+}
+
+function applySteps(plan: HandlerPlan, page: Page, record: HarvestedRecord, from = 0): Maybe<HarvestedRecord | null> {
+  let current: HarvestedRecord = record
+  for (let index = from; index < plan.steps.length; index++) {
+    const step = plan.steps[index] as Step
+    const result = userCode(() => step(current as Parameters<Step>[0], page)) as Maybe<HarvestedRecord | null>
+    if (result instanceof Promise)
+      return result.then((next) => (next === null ? null : applySteps(plan, page, stepped(plan, next), index + 1)))
+    if (result === null) return null
+    current = stepped(plan, result)
+  }
+  return current
+}
+
+function stepped(plan: HandlerPlan, result: unknown): HarvestedRecord {
+  const record = result as Partial<HarvestedRecord> | undefined
+  if (typeof record !== 'object' || typeof record.kind !== 'string')
+    throw misuse('a step must return a record { kind, key, data } or null')
+  return checkedRecord(plan, 'a step', record.kind, record.key, record.data)
+}
+
+/** Puts the record where it belongs: kept or rejected. */
+function judge(plan: HandlerPlan, record: HarvestedRecord, basket: Basket): Maybe<void> {
+  if (record.key === '') {
+    basket.rejected.push({
+      ...record,
+      issues: [{ field: plan.record?.key ?? 'key', message: 'the key is missing on the page' }],
+    })
+    return
+  }
+  const schema = plan.kinds.get(record.kind)?.schema ?? null
+  if (schema === null) {
+    basket.records.push(record)
+    return
+  }
+  const result = validate(schema, record.data)
+  return result instanceof Promise ? result.then((late) => place(late, record, basket)) : place(result, record, basket)
+}
+
+function place(result: StandardSchemaV1.Result<unknown>, record: HarvestedRecord, basket: Basket): void {
+  if (result.issues === undefined)
+    basket.records.push({ kind: record.kind, key: record.key, data: result.value as Json })
+  else basket.rejected.push({ ...record, issues: result.issues.map(plainIssue) })
+}
+
+function plainIssue(issue: StandardSchemaV1.Issue): { field: string; message: string } {
+  const path = (issue.path ?? []).map((part) => (typeof part === 'object' ? part.key : part))
+  return { field: pathText(path), message: issue.message }
+}
+
+/** Undefined when it fits; a promise when the schema is asynchronous. */
+function checkData(plan: HandlerPlan, schema: StandardSchemaV1, page: Page): Promise<void> | undefined {
+  const judgeData = (result: StandardSchemaV1.Result<unknown>): undefined => {
+    const issue = result.issues?.[0]
+    if (issue === undefined) return
+    const { field, message } = plainIssue(issue)
+    throw misuse(`the link's data does not fit route '${plan.route}': ${field === '' ? '' : `${field}: `}${message}`)
+  }
+  const result = validate(schema, page.data)
+  return result instanceof Promise ? result.then(judgeData) : judgeData(result)
+}
+
+/** The `out` of one page. Untyped callers make mistakes the compiler would have caught, so it looks at what it gets. */
+function collect(plan: HandlerPlan, found: HarvestedRecord[], links: FoundLink[]) {
+  let ended = false
+  const stillOpen = () => {
+    if (ended) throw misuse('out was used after the handler had ended: await what the handler starts')
+  }
+  return {
+    record(kind: string, key: unknown, data: unknown): void {
+      stillOpen()
+      found.push(checkedRecord(plan, 'out.record', kind, key, data))
+    },
+    follow(href: string, options?: FollowOptions<Readonly<Record<string, unknown>>>): void {
+      stillOpen()
+      if (typeof href !== 'string') throw misuse(`out.follow: the link must be a string, not ${shown(href)}`)
+      links.push(options === undefined ? { href } : foundLink(plan, href, options))
+    },
+    end(): void {
+      ended = true
+    },
+  }
+}
+
+function checkedRecord(plan: HandlerPlan, where: string, kind: string, key: unknown, data: unknown): HarvestedRecord {
+  if (!plan.kinds.has(kind))
+    throw misuse(
+      `${where}: no record kind is called ${shown(kind)} (there is: ${[...plan.kinds.keys()].join(', ') || 'none'})`,
+    )
+  if (!isKey(key))
+    throw misuse(`${where}: the key of a record must be a non-empty string or a number, not ${shown(key)}`)
+  if (typeof data !== 'object' || data === null)
+    throw misuse(`${where}: the data of a record must be an object, not ${shown(data)}`)
+  return { kind, key: String(key), data: data as Json }
+}
+
+function foundLink(
+  plan: HandlerPlan,
+  href: string,
+  options: FollowOptions<Readonly<Record<string, unknown>>>,
+): FoundLink {
+  const { route, priority, data, dedupeKey, delay, method, headers, body } = options
+  if (route !== undefined && !plan.routes.has(route))
+    throw misuse(`out.follow: no route is called ${shown(route)} (there is: ${[...plan.routes].join(', ')})`)
+  if (priority !== undefined && !Number.isFinite(priority))
+    throw misuse(`out.follow: priority must be a number, not ${shown(priority)}`)
+  const request: RequestExtras | null =
+    method === undefined && headers === undefined && body === undefined
+      ? null
+      : {
+          ...(method !== undefined && { method }),
+          ...(headers !== undefined && { headers }),
+          ...(body !== undefined && { body }),
+        }
+  return {
+    href,
+    ...(route !== undefined && { route }),
+    ...(priority !== undefined && { priority }),
+    ...(data !== undefined && { data: data as Json }),
+    ...(request !== null && { request }),
+    ...(dedupeKey !== undefined && { dedupeKey }),
+    ...(delay !== undefined && { delayMs: parseDuration(delay) }),
+  }
+}
+
+function isKey(key: unknown): key is string | number {
+  return (typeof key === 'string' && key !== '') || (typeof key === 'number' && Number.isFinite(key))
+}
+
+function validate(schema: StandardSchemaV1, value: unknown): Maybe<StandardSchemaV1.Result<unknown>> {
+  try {
+    const result = schema['~standard'].validate(value)
+    return result instanceof Promise ? result.catch(rethrow) : result
+  } catch (error) {
+    return rethrow(error)
+  }
+}
+
+/** Whatever the user's code throws, now or later, is a handler_error. */
+function userCode<Result>(run: () => Maybe<Result>): Maybe<Result> {
+  try {
+    const result = run()
+    return isThenable(result) ? Promise.resolve(result).catch(rethrow) : result
+  } catch (error) {
+    return rethrow(error)
+  }
+}
+
+function isThenable<Value>(value: Maybe<Value>): value is Promise<Value> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}
+
+function rethrow(error: unknown): never {
+  if (error instanceof ShoalError) throw error
+  throw new ShoalError('handler_error', error instanceof Error ? `${error.name}: ${error.message}` : String(error), {
+    cause: error,
+  })
+}
+
+function misuse(message: string): ShoalError {
+  return new ShoalError('handler_error', message)
+}
