@@ -93,6 +93,8 @@ export const ERRORS = {
   db_newer: { next: 'plant', exit: 'plant', meaning: 'The database was written by a newer version of Shoal.', hint: 'Upgrade Shoal, or use another file with --queue and --store.' },
   db_busy: { next: 'plant', exit: 'plant', meaning: 'The database is locked by another process.', hint: 'It is tried again by itself; stop other users of the file if it stays.' },
   disk_full: { next: 'plant', exit: 'plant', meaning: 'The disk is full.', hint: 'Free some space and run again; nothing that was acknowledged is lost.' },
+  no_sockets: { next: 'plant', exit: 'plant', meaning: 'This machine has no sockets or file descriptors left.', hint: 'Raise `ulimit -n`, or lower --concurrency.' },
+  aborted: { next: 'plant', exit: 'plant', meaning: 'The fetch was given up by its own worker: it is stopping, or the lease was lost.', hint: 'Nothing to do: the URL is handed out again.' },
   queue_unknown: { next: 'stop', exit: 'usage', meaning: 'No engine is known for the --queue or --store address.', hint: 'Use sqlite:<file> or memory:.' },
   demo_port: { next: 'stop', exit: 'plant', meaning: "The port of the demo's site is in use.", hint: 'Stop the other demo, or remove the demo folder to begin anew.' },
 } as const satisfies Record<string, ErrorRow>

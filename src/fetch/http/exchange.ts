@@ -1,0 +1,289 @@
+import { type Dispatcher, util } from 'undici'
+import { ShoalError } from '../../errors.js'
+import type { FetchRequest, FetchResponse } from '../fetcher.js'
+import type { Connection, Connections } from './connections.js'
+import { decodeBody } from './decode.js'
+import { failureOf, type Phase } from './failure.js'
+
+/** Early hints come once or twice; a stream of them is an attack. */
+const MAX_INFORMATIONAL = 8
+/** Smaller pieces are copied together: an object for each byte of a body would cost a hundred times the body. */
+const SMALL_PIECE_BYTES = 2_048
+const SCRATCH_BYTES = 16_384
+/** Data that cannot be compressed grows a little when it is. */
+const ENCODING_SLACK_BYTES = 65_536
+
+export interface ExchangeEnd {
+  resolve(response: FetchResponse): void
+  reject(error: unknown): void
+}
+
+/**
+ * One request on one connection, from dispatch to the decoded body. A class because undici calls its methods for every request
+ * and closures made each time cost more than the rest of this file.
+ */
+export class Exchange implements Dispatcher.DispatchHandler {
+  private readonly request: FetchRequest
+  private readonly signal: AbortSignal
+  private readonly connections: Connections
+  private readonly connection: Connection
+  private readonly end: ExchangeEnd
+  private readonly mono: () => number
+  private readonly onSettled: (exchange: Exchange) => void
+  private readonly startedAt: number
+  private readonly method: string
+
+  private phase: Phase = 'connecting'
+  private settled = false
+  private abort: (() => void) | null = null
+  private sentAt = 0
+  /** Something came in since the last look at the clock. */
+  private stirred = false
+  private quietSince = 0
+  private informational = 0
+
+  private status = 0
+  private headers: Record<string, string> = {}
+  private cookies: string[] = []
+  private encoding = ''
+  private wireCap: number
+  private wireBytes = 0
+  private pieces: Buffer[] = []
+  private scratch: Buffer | null = null
+  private scratchFrom = 0
+  private scratchUsed = 0
+
+  constructor(
+    request: FetchRequest,
+    signal: AbortSignal,
+    connections: Connections,
+    connection: Connection,
+    end: ExchangeEnd,
+    mono: () => number,
+    onSettled: (exchange: Exchange) => void,
+  ) {
+    this.request = request
+    this.signal = signal
+    this.connections = connections
+    this.connection = connection
+    this.end = end
+    this.mono = mono
+    this.onSettled = onSettled
+    this.startedAt = mono()
+    this.method = request.method ?? 'GET'
+    this.wireCap = request.limits.maxBodyBytes
+  }
+
+  /** Called now and then by the fetcher: ends the exchange when a deadline has passed or the caller gave up. */
+  look(now: number): void {
+    const failure = this.overdue(now)
+    if (failure !== null) this.fail(failure)
+  }
+
+  private overdue(now: number): ShoalError | null {
+    const { totalMs, connectMs, headersMs, idleMs } = this.request.limits
+    if (this.signal.aborted) return givenUp(this.signal)
+    if (now - this.startedAt >= totalMs) return this.timeout(`no page within ${totalMs} ms`)
+    if (this.stirred) {
+      this.stirred = false
+      this.quietSince = now
+      return null
+    }
+    if (this.phase === 'connecting') {
+      const late = now - this.startedAt >= connectMs
+      return late ? new ShoalError('connect_error', this.say(`no connection within ${connectMs} ms`)) : null
+    }
+    if (this.phase === 'reading') {
+      return now - this.quietSince >= idleMs ? this.timeout(`nothing came for ${idleMs} ms`) : null
+    }
+    return now - this.sentAt >= headersMs ? this.timeout(`no headers within ${headersMs} ms`) : null
+  }
+
+  closed(): void {
+    this.fail(new ShoalError('aborted', this.say('the fetcher was closed')))
+  }
+
+  onConnect(abort: () => void): void {
+    // A second time means that the client wants to send the request again by itself: every request needs its own permit.
+    if (this.settled || this.abort !== null) {
+      abort()
+      return
+    }
+    this.abort = abort
+    this.request.onDispatch?.()
+    this.phase = 'waiting'
+    this.sentAt = this.mono()
+  }
+
+  onResponseStarted(): void {
+    this.phase = 'answering'
+  }
+
+  onHeaders(status: number, raw: Buffer[]): boolean {
+    if (status < 200) {
+      if (++this.informational > MAX_INFORMATIONAL) {
+        this.fail(new ShoalError('protocol_error', this.say('a flood of 1xx answers')))
+      }
+      return true
+    }
+    this.phase = 'reading'
+    this.stirred = true
+    this.status = status
+    this.readHeaders(raw)
+    const encoding = this.headers['content-encoding']
+    if (encoding !== undefined) {
+      this.encoding = encoding
+      this.wireCap += ENCODING_SLACK_BYTES
+    }
+    const length = this.headers['content-length']
+    if (length !== undefined && Number(length) > this.wireCap && this.method !== 'HEAD' && status !== 304) {
+      this.fail(new ShoalError('too_large', this.say(`the body is said to have ${length.slice(0, 20)} bytes`)))
+    }
+    return true
+  }
+
+  private readHeaders(raw: Buffer[]): void {
+    const headers: Record<string, string> = Object.create(null)
+    for (let i = 0; i + 1 < raw.length; i += 2) {
+      const name = util.headerNameToString(raw[i] as Buffer)
+      const value = (raw[i + 1] as Buffer).toString('latin1')
+      if (name === 'set-cookie') {
+        this.cookies.push(value)
+        continue
+      }
+      const earlier = headers[name]
+      headers[name] = earlier === undefined ? value : `${earlier}, ${value}`
+    }
+    this.headers = headers
+  }
+
+  onData(piece: Buffer): boolean {
+    this.stirred = true
+    this.wireBytes += piece.length
+    if (this.wireBytes > this.wireCap) {
+      this.fail(
+        new ShoalError('too_large', this.say(`the body is larger than ${this.request.limits.maxBodyBytes} bytes`)),
+      )
+      return true
+    }
+    if (piece.length >= SMALL_PIECE_BYTES || this.pieces.length === 0) {
+      this.flushScratch()
+      this.pieces.push(piece)
+    } else {
+      this.copySmall(piece)
+    }
+    return true
+  }
+
+  private copySmall(piece: Buffer): void {
+    if (this.scratch === null || this.scratchUsed + piece.length > SCRATCH_BYTES) {
+      this.flushScratch()
+      this.scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
+      this.scratchFrom = 0
+      this.scratchUsed = 0
+    }
+    piece.copy(this.scratch, this.scratchUsed)
+    this.scratchUsed += piece.length
+  }
+
+  private flushScratch(): void {
+    if (this.scratch === null || this.scratchUsed === this.scratchFrom) return
+    this.pieces.push(this.scratch.subarray(this.scratchFrom, this.scratchUsed))
+    this.scratchFrom = this.scratchUsed
+  }
+
+  onComplete(): void {
+    // The client reads on in the same piece of data after this call; only then is it known whether the body ended where it said.
+    queueMicrotask(() => this.complete())
+  }
+
+  private complete(): void {
+    if (this.settled) return
+    const broken = this.connection.socket?.errored ?? null
+    if (broken !== null && !isOrdinaryClose(broken)) {
+      this.fail(new ShoalError('truncated', this.say(`the body does not end where it should (${broken.message})`)))
+      return
+    }
+    this.abort = null
+    this.connections.giveBack(this.connection)
+    try {
+      const body = this.body()
+      const decoded = this.encoding === '' ? body : decodeBody(body, this.encoding, this.request.limits.maxBodyBytes)
+      if (decoded instanceof Promise) decoded.then(this.succeed.bind(this), this.settle.bind(this))
+      else this.succeed(decoded)
+    } catch (error) {
+      this.settle(error)
+    }
+  }
+
+  private body(): Buffer {
+    this.flushScratch()
+    const [first] = this.pieces
+    if (first === undefined) return EMPTY
+    return this.pieces.length === 1 ? first : Buffer.concat(this.pieces, this.wireBytes)
+  }
+
+  onError(error: Error): void {
+    if (this.settled) return
+    const failed = {
+      phase: this.phase,
+      origin: this.connection.origin.name,
+      method: this.method,
+      reused: this.connection.used,
+    }
+    this.fail(failureOf(error, failed))
+  }
+
+  private succeed(body: Uint8Array): void {
+    if (this.settled) return
+    this.settled = true
+    this.onSettled(this)
+    this.end.resolve({
+      url: this.request.url,
+      status: this.status,
+      headers: this.headers,
+      cookies: this.cookies,
+      body,
+      wireBytes: this.wireBytes,
+      ms: this.mono() - this.sentAt,
+    })
+  }
+
+  /** Ends the exchange with an error; the connection is none of its business any more. */
+  private settle(error: unknown): void {
+    if (this.settled) return
+    this.settled = true
+    this.pieces = []
+    this.onSettled(this)
+    this.end.reject(error)
+  }
+
+  private fail(error: ShoalError): void {
+    if (this.settled) return
+    // While the body is being decoded the connection serves somebody else already.
+    const holdsConnection = this.abort !== null || this.phase === 'connecting'
+    this.settle(error)
+    if (!holdsConnection) return
+    this.abort?.()
+    this.connections.discard(this.connection)
+  }
+
+  private timeout(what: string): ShoalError {
+    return new ShoalError('timeout', this.say(what))
+  }
+
+  private say(what: string): string {
+    return `${this.connection.origin.name}: ${what}`
+  }
+}
+
+const EMPTY = Buffer.alloc(0)
+
+function isOrdinaryClose(error: Error): boolean {
+  return 'code' in error && error.code === 'UND_ERR_INFO'
+}
+
+export function givenUp(signal: AbortSignal): ShoalError {
+  const { reason } = signal
+  return reason instanceof ShoalError ? reason : new ShoalError('aborted', 'the fetch was given up', { cause: reason })
+}

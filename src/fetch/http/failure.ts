@@ -1,0 +1,68 @@
+import { ShoalError } from '../../errors.js'
+
+/** How far an exchange had come when it failed. */
+export type Phase = 'connecting' | 'waiting' | 'answering' | 'reading'
+
+const staleSockets = new WeakSet<Error>()
+
+/**
+ * True when a kept connection turned out to be closed before the server answered a byte, and the request changes nothing on the
+ * server. It is safe to ask once more, as a request of its own: with a new permit.
+ */
+export function isStaleSocket(error: unknown): boolean {
+  return error instanceof Error && staleSockets.has(error)
+}
+
+export interface FailedExchange {
+  readonly phase: Phase
+  readonly origin: string
+  readonly method: string
+  /** The connection had carried an answer before. */
+  readonly reused: boolean
+}
+
+/** What undici or Node reported, as one of our codes. Pure, but for remembering which errors mean a stale socket. */
+export function failureOf(error: Error, exchange: FailedExchange): ShoalError {
+  if (error instanceof ShoalError) return error
+  const { phase, origin } = exchange
+  const code = codeOf(error)
+  const say = (text: string) => `${origin}: ${text}`
+  const { cause } = { cause: error }
+
+  if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') {
+    return new ShoalError('bad_url', say(`the request cannot be sent: ${error.message}`), { cause })
+  }
+  if (code === 'UND_ERR_CLOSED' || code === 'UND_ERR_DESTROYED') {
+    return new ShoalError('aborted', say('the fetcher was closed'), { cause })
+  }
+  if (code === 'EMFILE' || code === 'ENFILE' || code === 'EADDRNOTAVAIL' || code === 'ENOBUFS') {
+    return new ShoalError('no_sockets', say(code), { cause })
+  }
+  if (phase === 'connecting') {
+    const tls = origin.startsWith('https:') && !isNetworkCode(code)
+    return new ShoalError(tls ? 'tls_error' : 'connect_error', say(`${code || error.message}`), { cause })
+  }
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') {
+    return new ShoalError('headers_too_large', say('the response headers are larger than the limit'), { cause })
+  }
+  // undici tells a closed connection and an answer out of turn apart by the message alone.
+  const outOfTurn = code === 'UND_ERR_SOCKET' && error.message.startsWith('bad ')
+  if (outOfTurn || (code.startsWith('HPE_') && !(phase === 'reading' && code === 'HPE_INVALID_EOF_STATE'))) {
+    return new ShoalError('protocol_error', say(outOfTurn ? `${error.message} (1xx or 101)` : error.message), { cause })
+  }
+  if (phase === 'waiting') {
+    const failure = new ShoalError('connect_error', say('the connection was closed before an answer'), { cause })
+    if (exchange.reused && (exchange.method === 'GET' || exchange.method === 'HEAD')) staleSockets.add(failure)
+    return failure
+  }
+  return new ShoalError('truncated', say(`the answer ended early (${code || error.message})`), { cause })
+}
+
+function codeOf(error: Error): string {
+  return 'code' in error && typeof error.code === 'string' ? error.code : ''
+}
+
+/** Codes of the network below TLS. Everything else that fails a TLS dial is the handshake or the certificate. */
+function isNetworkCode(code: string): boolean {
+  return /^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|EAI_|ENOTFOUND|EACCES|EPERM|EINVAL|UND_ERR_)/.test(code)
+}

@@ -1,0 +1,87 @@
+import { lookup as systemLookup } from 'node:dns'
+import type { Clock } from '../../clock.js'
+import { ShoalError } from '../../errors.js'
+import type { Fetcher, FetchRequest, FetchResponse } from '../fetcher.js'
+import type { Lookup } from '../guard.js'
+import { createConnections } from './connections.js'
+import { ACCEPT_ENCODING } from './decode.js'
+import { Exchange, type ExchangeEnd, givenUp } from './exchange.js'
+
+export { isStaleSocket } from './failure.js'
+
+/** How often deadlines and signals are looked at: one timer for all requests, no listener and no timer for each. */
+const LOOK_MS = 50
+
+export interface HttpFetcherOptions {
+  readonly clock: Clock
+  /** Sent when a request has no user-agent of its own. */
+  readonly userAgent?: string
+  readonly lookup?: Lookup
+}
+
+/** HTTP/1.1 over kept connections. */
+export function createHttpFetcher({ clock, userAgent, lookup = resolveAll }: HttpFetcherOptions): Fetcher {
+  const connections = createConnections(lookup)
+  const running = new Set<Exchange>()
+  const mono = () => clock.mono()
+  const settled = (exchange: Exchange) => running.delete(exchange)
+  let looking = false
+  let closed = false
+
+  const defaults: Record<string, string> = { accept: '*/*', 'accept-encoding': ACCEPT_ENCODING }
+  if (userAgent !== undefined) defaults['user-agent'] = userAgent
+  const plainHeaders = headerList(defaults, {})
+  let lastHeaders: FetchRequest['headers']
+  let lastList = plainHeaders
+
+  /** A spider sends the same headers object with every request. */
+  function headersOf(headers: FetchRequest['headers']): string[] {
+    if (headers === undefined) return plainHeaders
+    if (headers !== lastHeaders) {
+      lastHeaders = headers
+      lastList = headerList(defaults, headers)
+    }
+    return lastList
+  }
+
+  function look(): void {
+    const now = clock.mono()
+    for (const exchange of running) exchange.look(now)
+    looking = running.size > 0
+    if (looking) clock.after(LOOK_MS, look)
+  }
+
+  function start(request: FetchRequest, signal: AbortSignal, end: ExchangeEnd): void {
+    if (closed) throw new ShoalError('aborted', 'the fetcher is closed')
+    if (signal.aborted) throw givenUp(signal)
+    const { origin, path } = connections.placeOf(request.url, request.limits.maxHeaderBytes, request.allowPrivate)
+    const connection = connections.take(origin)
+    const exchange = new Exchange(request, signal, connections, connection, end, mono, settled)
+    running.add(exchange)
+    if (!looking) {
+      looking = true
+      clock.after(LOOK_MS, look)
+    }
+    const { method = 'GET', body = null } = request
+    connection.client.dispatch({ path, method, headers: headersOf(request.headers), body }, exchange)
+  }
+
+  return {
+    fetch: (request, signal) =>
+      new Promise<FetchResponse>((resolve, reject) => start(request, signal, { resolve, reject })),
+
+    async close() {
+      closed = true
+      for (const exchange of running) exchange.closed()
+      await connections.close()
+    },
+  }
+}
+
+function headerList(defaults: Readonly<Record<string, string>>, own: Readonly<Record<string, string>>): string[] {
+  const merged = new Map(Object.entries(defaults))
+  for (const [name, value] of Object.entries(own)) merged.set(name.toLowerCase(), value)
+  return [...merged].flat()
+}
+
+const resolveAll: Lookup = (hostname, done) => systemLookup(hostname, { all: true }, done)
