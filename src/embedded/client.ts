@@ -1,0 +1,130 @@
+import { fileURLToPath } from 'node:url'
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import { ShoalError } from '../errors.js'
+import type { EngineCall } from '../sqlite/engine.js'
+import type { Answer, Call, FromThread, KeepMessage, Service, ToThread, WireError } from './protocol.js'
+
+/** Both ends of a thread: a Worker seen from outside, a MessagePort seen from another thread. */
+interface DuplexPort {
+  postMessage(message: ToThread, transfer?: readonly MessagePort[]): void
+  on(event: 'message' | 'close', listener: (message: FromThread) => void): unknown
+}
+
+/** Calls to the database thread. Calls made in the same turn of the event loop travel together and share one transaction. */
+export class DatabaseClient {
+  readonly #port: DuplexPort
+  readonly #waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>()
+  #calls: Call[] = []
+  #nextId = 1
+  #dead: Error | null = null
+  /** Told when leases kept for a worker turned out to be lost. */
+  onLost: (tokens: readonly string[]) => void = () => {}
+
+  constructor(port: DuplexPort) {
+    this.#port = port
+    port.on('message', (message: FromThread) => {
+      if (message.kind === 'answers') for (const answer of message.answers) this.#settle(answer)
+      else if (message.kind === 'lost') this.onLost(message.tokens)
+    })
+    port.on('close', () => this.fail(new ShoalError('db_unwritable', 'the database thread has ended')))
+  }
+
+  service<Engine>(service: Service): EngineCall<Engine> {
+    return ((method: string, ...args: unknown[]) => this.#call(service, method, args)) as EngineCall<Engine>
+  }
+
+  keep(message: Omit<KeepMessage, 'kind'>): void {
+    this.post({ kind: 'keep', ...message })
+  }
+
+  post(message: ToThread): void {
+    this.#port.postMessage(message, message.kind === 'port' ? [message.port as MessagePort] : [])
+  }
+
+  fail(error: Error): void {
+    this.#dead ??= error
+    for (const { reject } of this.#waiting.values()) reject(error)
+    this.#waiting.clear()
+  }
+
+  #call(service: Service, method: string, args: readonly unknown[]): Promise<unknown> {
+    if (this.#dead !== null) return Promise.reject(this.#dead)
+    return new Promise((resolve, reject) => {
+      const id = this.#nextId++
+      this.#waiting.set(id, { resolve, reject })
+      if (this.#calls.length === 0) queueMicrotask(() => this.#flush())
+      this.#calls.push([id, service, method, args])
+    })
+  }
+
+  #flush(): void {
+    const calls = this.#calls
+    this.#calls = []
+    this.post({ kind: 'calls', calls })
+  }
+
+  #settle([id, ok, value]: Answer): void {
+    const waiting = this.#waiting.get(id)
+    if (waiting === undefined) return
+    this.#waiting.delete(id)
+    if (ok) waiting.resolve(value)
+    else waiting.reject(fromWire(value))
+  }
+}
+
+/** The database thread of one file. */
+export class DatabaseThread {
+  readonly client: DatabaseClient
+  readonly #thread: Worker
+  readonly #ended: Promise<void>
+
+  private constructor(thread: Worker) {
+    this.#thread = thread
+    this.client = new DatabaseClient(thread)
+    this.#ended = new Promise((resolve) => {
+      thread.once('exit', () => {
+        this.client.fail(new ShoalError('db_unwritable', 'the database thread has ended'))
+        resolve()
+      })
+    })
+    thread.on('error', (error: Error) => this.client.fail(error))
+  }
+
+  static async start(file: string): Promise<DatabaseThread> {
+    const thread = new Worker(threadEntry(import.meta.url, './thread.js'), { workerData: { file } })
+    await new Promise<void>((resolve, reject) => {
+      thread.once('message', (message: FromThread) => {
+        if (message.kind === 'failed') reject(fromWire(message.error))
+        else resolve()
+      })
+      thread.once('error', reject)
+    })
+    return new DatabaseThread(thread)
+  }
+
+  /** A port for another thread of this process, which makes a DatabaseClient of it. */
+  connect(): MessagePort {
+    const { port1, port2 } = new MessageChannel()
+    this.client.post({ kind: 'port', port: port1 })
+    return port2
+  }
+
+  async close(): Promise<void> {
+    this.client.post({ kind: 'close' })
+    await this.#ended
+    await this.#thread.terminate()
+  }
+}
+
+/** The compiled entry of a thread. Tests run the TypeScript sources, which Node 20 cannot load in a thread: there the build serves. */
+export function threadEntry(from: string, entry: string): string {
+  const path = fileURLToPath(new URL(entry, from))
+  return from.endsWith('.ts') ? path.replace(/([\\/])src([\\/])(?!.*[\\/]src[\\/])/, '$1dist$2') : path
+}
+
+function fromWire(error: WireError): Error {
+  if (error.code !== null) return new ShoalError(error.code, error.message, error.hint === null ? {} : { hint: error.hint })
+  const defect = new Error(error.message)
+  if (error.stack !== null) defect.stack = error.stack
+  return defect
+}

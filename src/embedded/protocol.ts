@@ -1,0 +1,47 @@
+import type { ErrorCode } from '../errors.js'
+
+/** What travels between a client and the database thread. Plain data only. */
+export type Service = 'frontier' | 'store'
+
+export interface CallMessage {
+  readonly kind: 'calls'
+  readonly calls: readonly Call[]
+}
+
+export type Call = readonly [id: number, service: Service, method: string, args: readonly unknown[]]
+
+/** Keep the leases of this worker alive, from this thread, whatever the worker's own thread is doing. */
+export interface KeepMessage {
+  readonly kind: 'keep'
+  readonly worker: string
+  readonly heartbeatMs: number
+  /** A lease is kept for this long at most: a handler that never ends must not hold it for ever. */
+  readonly holdMs: number
+}
+
+export interface PortMessage {
+  readonly kind: 'port'
+  readonly port: unknown
+}
+
+export interface CloseMessage {
+  readonly kind: 'close'
+}
+
+export type ToThread = CallMessage | KeepMessage | PortMessage | CloseMessage
+
+export type Answer = readonly [id: number, ok: true, result: unknown] | readonly [id: number, ok: false, error: WireError]
+
+export interface WireError {
+  readonly code: ErrorCode | null
+  readonly message: string
+  readonly hint: string | null
+  readonly stack: string | null
+}
+
+export type FromThread =
+  | { readonly kind: 'answers'; readonly answers: readonly Answer[] }
+  | { readonly kind: 'lost'; readonly worker: string; readonly tokens: readonly string[] }
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly error: WireError }
+  | { readonly kind: 'closed' }

@@ -1,0 +1,165 @@
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { systemClock } from '../clock.js'
+import { ShoalError } from '../errors.js'
+import type { LeaseReply, LeaseRequest, Settlement } from '../frontier/frontier.js'
+import { SqliteFrontierEngine } from '../frontier/sqlite/sqlite-engine.js'
+import { SqliteDb } from '../sqlite/db.js'
+import { SqliteStoreEngine } from '../store/sqlite/sqlite-store-engine.js'
+import type { Answer, Call, FromThread, KeepMessage, Service, ToThread, WireError } from './protocol.js'
+
+/**
+ * The database thread: one connection, one transaction for everything that waits in line. Leases are kept alive and expired ones reaped
+ * from here, so that neither depends on the event loop that runs the user's handlers.
+ */
+const REAP_EVERY_MS = 1_000
+const REAP_AT_ONCE = 200
+
+interface Keeper {
+  readonly port: MessagePort
+  readonly message: KeepMessage
+  /** Token → monotonic time at which the lease is no longer kept. */
+  readonly held: Map<string, number>
+}
+
+function main(port: MessagePort, file: string): void {
+  const clock = systemClock
+  let db: SqliteDb
+  let engines: { frontier: SqliteFrontierEngine; store: SqliteStoreEngine }
+  try {
+    db = new SqliteDb(file)
+    SqliteFrontierEngine.migrate(db)
+    SqliteStoreEngine.migrate(db)
+    engines = { frontier: new SqliteFrontierEngine(db, clock), store: new SqliteStoreEngine(db, clock) }
+  } catch (error) {
+    send(port, { kind: 'failed', error: toWire(error) })
+    port.close()
+    return
+  }
+  const keepers = new Map<string, Keeper>()
+
+  const method = (service: Service, name: string) =>
+    (engines[service] as unknown as Record<string, (...args: unknown[]) => unknown>)[name] as (...args: unknown[]) => unknown
+
+  const runOne = ([id, service, name, args]: Call): Answer => {
+    const result = method(service, name).apply(engines[service], args as unknown[])
+    if (service === 'frontier') noteLeases(name, args, result)
+    return [id, true, result]
+  }
+
+  /** What is granted and settled here need not be told to the keeper by the worker. */
+  const noteLeases = (name: string, args: readonly unknown[], result: unknown): void => {
+    if (name === 'lease') {
+      const keeper = keepers.get((args[0] as LeaseRequest).worker)
+      if (keeper === undefined) return
+      const until = clock.mono() + keeper.message.holdMs
+      for (const { token } of (result as LeaseReply).leases) keeper.held.set(token, until)
+    } else if (name === 'settle') {
+      for (const { lease } of args[0] as Settlement[]) for (const keeper of keepers.values()) keeper.held.delete(lease.token)
+    }
+  }
+
+  const rolledBack = (): void => {
+    engines.frontier.rolledBack()
+    engines.store.rolledBack()
+  }
+
+  const runAll = (calls: readonly Call[]): Answer[] => {
+    if (calls.every(([, service, name]) => engines[service].reads.has(name))) return calls.map(runAlone)
+    if (calls.length === 1) return calls.map(runAlone)
+    try {
+      return db.transaction(() => calls.map(runOne))
+    } catch {
+      // One of them failed and took the others with it: each by itself, so that only the guilty one is answered with its error.
+      rolledBack()
+      return calls.map(runAlone)
+    }
+  }
+
+  const runAlone = (call: Call): Answer => {
+    try {
+      return engines[call[1]].reads.has(call[2]) ? runOne(call) : db.transaction(() => runOne(call))
+    } catch (error) {
+      rolledBack()
+      return [call[0], false, toWire(error)]
+    }
+  }
+
+  const listen = (client: MessagePort): void => {
+    client.on('message', (first: ToThread) => {
+      // Everything that waits in line shares one transaction: a commit costs more than a call.
+      const calls: Call[] = []
+      const others: ToThread[] = []
+      for (let message: ToThread | undefined = first; message !== undefined; ) {
+        if (message.kind === 'calls') for (const call of message.calls) calls.push(call)
+        else others.push(message)
+        message = receiveMessageOnPort(client)?.message as ToThread | undefined
+      }
+      if (calls.length > 0) send(client, { kind: 'answers', answers: runAll(calls) })
+      for (const message of others) handle(client, message)
+    })
+  }
+
+  const handle = (client: MessagePort, message: ToThread): void => {
+    if (message.kind === 'keep') keepers.set(message.worker, { port: client, message, held: new Map() })
+    else if (message.kind === 'port') listen(message.port as MessagePort)
+    else if (message.kind === 'close') {
+      clearInterval(reaper)
+      clearInterval(beat)
+      db.close()
+      send(client, { kind: 'closed' })
+      port.close()
+      process.exit(0)
+    }
+  }
+
+  const extendAll = (): void => {
+    const now = clock.mono()
+    for (const [worker, keeper] of keepers) {
+      if (now < nextBeat(keeper)) continue
+      beats.set(keeper, now + keeper.message.heartbeatMs)
+      for (const [token, until] of keeper.held) if (until < now) keeper.held.delete(token)
+      if (keeper.held.size === 0) continue
+      const lost = db.transaction(() => engines.frontier.extend(worker, [...keeper.held.keys()]))
+      for (const token of lost) keeper.held.delete(token)
+      if (lost.length > 0) send(keeper.port, { kind: 'lost', worker, tokens: lost })
+    }
+  }
+  const beats = new WeakMap<Keeper, number>()
+  const nextBeat = (keeper: Keeper): number => {
+    const at = beats.get(keeper)
+    if (at !== undefined) return at
+    const first = clock.mono() + keeper.message.heartbeatMs
+    beats.set(keeper, first)
+    return first
+  }
+
+  /** Our own servers may be away for a while: the next turn tries again, and the calls of the workers tell the user. */
+  const quietly = (work: () => void) => () => {
+    try {
+      work()
+    } catch {
+      rolledBack()
+    }
+  }
+  const beat = setInterval(quietly(extendAll), 250)
+  const reaper = setInterval(
+    quietly(() => {
+      if (keepers.size > 0) db.transaction(() => engines.frontier.reap(REAP_AT_ONCE))
+    }),
+    REAP_EVERY_MS,
+  )
+  listen(port)
+  send(port, { kind: 'ready' })
+}
+
+function send(port: MessagePort, message: FromThread): void {
+  port.postMessage(message)
+}
+
+function toWire(error: unknown): WireError {
+  if (error instanceof ShoalError) return { code: error.code, message: error.message, hint: error.hint, stack: null }
+  const { message, stack } = error instanceof Error ? error : new Error(String(error))
+  return { code: null, message, hint: null, stack: stack ?? null }
+}
+
+if (parentPort !== null) main(parentPort, (workerData as { file: string }).file)

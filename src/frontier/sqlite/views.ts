@@ -1,0 +1,226 @@
+import type { Clock } from '../../clock.js'
+import { type ErrorCode, ShoalError } from '../../errors.js'
+import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
+import type { Fingerprint, HostKey, Json, Link } from '../../url/link.js'
+import {
+  type CrawlId,
+  type CrawlInfo,
+  type CrawlSpec,
+  type CrawlState,
+  type CrawlStats,
+  type HostInfo,
+  type Limits,
+  type LinkInfo,
+  type LinkQuery,
+  POSITION_CAP,
+  type Whereabouts,
+  type WorkerInfo,
+} from '../frontier.js'
+import { earliestStart, strictest, withSettings } from '../pace.js'
+import { STATE, STATE_NAMES } from './schema.js'
+
+const RATE_WINDOW_MS = 60_000
+
+/** The questions people ask: nothing here changes a row. */
+export abstract class SqliteViews {
+  protected readonly db: SqliteDb
+  readonly #clock: Clock
+  readonly #sql: ReturnType<typeof prepareViews>
+
+  constructor(db: SqliteDb, clock: Clock) {
+    this.db = db
+    this.#clock = clock
+    this.#sql = prepareViews(db)
+  }
+
+  identity(): string {
+    return String(this.#sql.identity.get()?.[0])
+  }
+
+  crawls(): CrawlInfo[] {
+    return this.#sql.crawls.all().map(toInfo)
+  }
+
+  protected crawlInfo(id: CrawlId): CrawlInfo {
+    const row = this.#sql.crawl.get(id)
+    if (row === undefined) throw new ShoalError('not_found', `there is no crawl ${id}`)
+    return toInfo(row)
+  }
+
+  protected specOf(crawlNum: number): CrawlSpec {
+    return JSON.parse(String(this.#sql.spec.get(crawlNum)?.[0])) as CrawlSpec
+  }
+
+  stats(id: CrawlId): CrawlStats {
+    const info = this.crawlInfo(id)
+    const v = this.#sql.counters.get(id) ?? []
+    const n = (index: number) => Number(v[index])
+    return {
+      ...info,
+      total: n(1), queued: n(2), delayed: n(3), leased: n(4), done: n(5), dead: n(6), skipped: n(7), failed: n(8), retried: n(9),
+      throttled: n(10), reclaimed: n(11), stale: n(12), refused: n(13), bytes: n(14),
+      rate: this.#rate(n(0), info),
+    }
+  }
+
+  #rate(crawlNum: number, info: CrawlInfo): number {
+    if (info.startedAt === null) return 0
+    const now = this.#clock.now()
+    const window = Math.min(RATE_WINDOW_MS, Math.max(1_000, now - info.startedAt))
+    const ended = Number(this.#sql.endings.get(crawlNum, Math.floor((now - window) / 1000))?.[0] ?? 0)
+    return ended / (window / 1000)
+  }
+
+  hosts(id: CrawlId, page: { limit: number; after?: HostKey }): HostInfo[] {
+    const crawl = Number(this.#sql.crawlNum.get(id)?.[0])
+    return this.#sql.hosts.all(crawl, page.after ?? '', page.limit).map((row) => this.#hostInfo(row))
+  }
+
+  #hostInfo(v: SqlValue[]): HostInfo {
+    const hostNum = Number(v[0])
+    const specs = this.#sql.specsOfHost.all(hostNum).map(([spec]) => (JSON.parse(String(spec)) as CrawlSpec).limits)
+    const own = JSON.parse(String(v[13])) as CrawlSpec
+    const limits: Limits = withSettings(strictest(specs.length > 0 ? specs : [own.limits]), {
+      delayMs: optional(v[10]), concurrency: optional(v[11]), floorMs: optional(v[12]),
+    })
+    const pace = {
+      startedAt: Number(v[2]), arrivalAt: Number(v[3]), inFlight: Number(v[4]), blockedUntil: Number(v[5]), blockedAt: 0, throttleLevel: 0,
+    }
+    return {
+      host: String(v[1]),
+      pending: Number(v[6]),
+      inFlight: pace.inFlight,
+      done: Number(v[7]),
+      failed: Number(v[8]),
+      dead: Number(v[9]),
+      delayMs: limits.delayMs,
+      concurrency: limits.concurrency,
+      ratePerSecond: limits.rate === undefined ? null : (limits.rate.count / limits.rate.perMs) * 1000,
+      nextAt: earliestStart(pace, limits),
+      blockedUntil: pace.blockedUntil > this.#clock.now() ? pace.blockedUntil : null,
+      latencyMs: optional(v[14]),
+    }
+  }
+
+  workers(): WorkerInfo[] {
+    return this.#sql.workers.all().map((v) => ({
+      worker: String(v[0]), inHand: Number(v[1]), done: Number(v[2]), failed: Number(v[3]), startedAt: Number(v[4]), seenAt: Number(v[5]),
+    }))
+  }
+
+  links(query: LinkQuery): LinkInfo[] {
+    const crawl = Number(this.#sql.crawlNum.get(query.crawl)?.[0])
+    const state = query.state === undefined ? null : STATE[query.state]
+    return this.#sql.links
+      .all(crawl, Number(query.after ?? -1), state, query.code ?? null, query.host ?? null, query.limit)
+      .map(toLinkInfo)
+  }
+
+  explain(id: CrawlId, fp: Fingerprint): Whereabouts {
+    const info = this.crawlInfo(id)
+    const crawl = Number(this.#sql.crawlNum.get(id)?.[0])
+    const row = this.#sql.linkByFp.get(crawl, BigInt.asIntN(64, BigInt(`0x${fp}`)).toString())
+    if (row === undefined) return { state: 'unknown' }
+    const link = toLinkInfo(row)
+    const host = this.#sql.host.get(crawl, link.host)
+    if (host === undefined) return { state: 'unknown' }
+    const position =
+      link.state === 'queued' ? Number(this.#sql.position.get(Number(row[0]), POSITION_CAP)?.[0] ?? 0) : null
+    return { state: link.state, link, host: this.#hostInfo(host), position, crawlState: info.state }
+  }
+
+  deadByError(id: CrawlId): { code: ErrorCode; count: number; sample: string }[] {
+    this.crawlInfo(id)
+    return this.#sql.deadByError
+      .all(Number(this.#sql.crawlNum.get(id)?.[0]))
+      .map(([code, count, sample]) => ({ code: String(code) as ErrorCode, count: Number(count), sample: String(sample) }))
+  }
+}
+
+const optional = (value: SqlValue | undefined): number | null => (value === null || value === undefined ? null : Number(value))
+
+function toInfo(v: SqlValue[]): CrawlInfo {
+  return {
+    id: String(v[0]),
+    spider: String(v[1]),
+    state: String(v[2]) as CrawlState,
+    endedBy: v[3] as CrawlInfo['endedBy'],
+    spiderHash: String(v[4]),
+    spiderChanges: Number(v[5]),
+    createdAt: Number(v[6]),
+    startedAt: optional(v[7]),
+    finishedAt: optional(v[8]),
+    seeding: v[9] === 1,
+  }
+}
+
+function toLinkInfo(v: SqlValue[]): LinkInfo {
+  const state = STATE_NAMES[Number(v[5])] ?? 'queued'
+  return {
+    cursor: String(v[0]),
+    fp: String(v[1]),
+    url: String(v[2]),
+    host: String(v[3]),
+    route: String(v[4]),
+    state,
+    depth: Number(v[6]),
+    priority: Number(v[7]),
+    attempts: Number(v[8]),
+    throttles: Number(v[9]),
+    reclaims: Number(v[10]),
+    addedAt: Number(v[11]),
+    dueAt: state === 'delayed' ? optional(v[12]) : null,
+    worker: v[13] === null ? null : String(v[13]),
+    leasedAt: optional(v[14]),
+    endedAt: optional(v[15]),
+    failures: v[16] === null ? [] : (JSON.parse(String(v[16])) as LinkInfo['failures']),
+    ...(v[17] === null ? {} : { data: JSON.parse(String(v[17])) as Json }),
+    ...(v[18] === null ? {} : { request: JSON.parse(String(v[18])) as NonNullable<Link['request']> }),
+  }
+}
+
+const INFO_COLUMNS = 'id, spider, state, ended_by, spider_hash, spider_changes, created_at, started_at, finished_at, seeding'
+const LINK_COLUMNS = `links.num, printf('%016x', links.fp), links.url, hosts.host, links.route, links.state, links.depth, links.priority,
+  links.attempts, links.throttles, links.reclaims + links.solo_reclaims, links.added_at, links.due_at, leases.worker, leases.granted_at, links.ended_at,
+  links.failures, links.data, links.request`
+const LINK_TABLES = `links JOIN lanes ON lanes.num = links.lane JOIN hosts ON hosts.num = lanes.host LEFT JOIN leases ON leases.link = links.num`
+const HOST_QUERY = `SELECT h.num, h.host, h.started_at, h.arrival_at, h.in_flight, h.blocked_until, sum(l.queued + l.delayed), sum(l.done), sum(l.failed),
+  sum(l.dead), h.set_delay, h.set_concurrency, h.floor, c.spec, h.latency
+  FROM lanes l JOIN hosts h ON h.num = l.host JOIN crawls c ON c.num = l.crawl`
+
+function prepareViews(db: SqliteDb) {
+  const statement = (sql: string): Statement => db.prepare(sql)
+  return {
+    identity: statement("SELECT value FROM frontier_meta WHERE name = 'identity'"),
+    crawls: statement(`SELECT ${INFO_COLUMNS} FROM crawls ORDER BY num`),
+    crawl: statement(`SELECT ${INFO_COLUMNS} FROM crawls WHERE id = ?`),
+    crawlNum: statement('SELECT num FROM crawls WHERE id = ?'),
+    spec: statement('SELECT spec FROM crawls WHERE num = ?'),
+    counters: statement(
+      'SELECT num, total, queued, delayed, leased, done, dead, skipped, failed, retried, throttled, reclaimed, stale, refused, bytes FROM crawls WHERE id = ?',
+    ),
+    endings: statement('SELECT sum(count) FROM endings WHERE crawl = ? AND second > ?'),
+    hosts: statement(`${HOST_QUERY} WHERE l.crawl = ? AND h.host > ? GROUP BY h.num ORDER BY h.host LIMIT ?`),
+    host: statement(`${HOST_QUERY} WHERE l.crawl = ? AND h.host = ? GROUP BY h.num`),
+    specsOfHost: statement(
+      `SELECT DISTINCT c.spec FROM lanes l JOIN crawls c ON c.num = l.crawl
+       WHERE l.host = ? AND l.queued + l.delayed + l.leased > 0 AND c.state = 'running'`,
+    ),
+    workers: statement(
+      `SELECT w.worker, (SELECT count(*) FROM leases WHERE leases.worker = w.worker), w.done, w.failed, w.started_at, w.seen_at
+       FROM workers w ORDER BY w.started_at, w.worker`,
+    ),
+    links: statement(
+      `SELECT ${LINK_COLUMNS} FROM ${LINK_TABLES} WHERE links.crawl = ?1 AND links.num > ?2 AND (?3 IS NULL OR links.state = ?3)
+       AND (?4 IS NULL OR links.code = ?4) AND (?5 IS NULL OR hosts.host = ?5) ORDER BY links.num LIMIT ?6`,
+    ),
+    linkByFp: statement(`SELECT ${LINK_COLUMNS} FROM ${LINK_TABLES} WHERE links.crawl = ? AND links.fp = CAST(? AS INTEGER)`),
+    position: statement(
+      `SELECT count(*) FROM (SELECT 1 FROM links other JOIN links me ON me.num = ?1
+       WHERE other.lane = me.lane AND other.state = 0 AND (other.rank, other.seq) < (me.rank, me.seq) LIMIT ?2)`,
+    ),
+    deadByError: statement(
+      'SELECT code, count(*), min(url) FROM links WHERE crawl = ? AND state = 4 GROUP BY code ORDER BY count(*) DESC, code',
+    ),
+  }
+}
