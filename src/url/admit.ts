@@ -100,11 +100,16 @@ export function createAdmitter(rules: AdmitRules): Admitter {
     if (text.length > rules.maxUrlLength) return tooLong(text)
     if (host.endsWith(':0')) return refuse('bad_url', 'There is no port 0', text)
     if (EMPTY_LABEL.test(host)) return refuse('bad_url', 'The host name has an empty part', text)
-    const outside = outOfScope(form)
+    let final = text === url.href ? url : null
+    const parsed = () => {
+      final ??= new URL(text)
+      return final
+    }
+    const outside = outOfScope(form, parsed)
     if (outside !== null) return refuse('out_of_scope', `Out of scope, ${outside}`, text)
     const trap = trapIn(path, query, rules.traps)
     if (trap !== null) return refuse('trap', trap, text)
-    return { ok: true, text, host, url: text === url.href ? url : null, answers: null }
+    return { ok: true, text, host, url: final, answers: null }
   }
 
   const decide = ({ text, host, url }: Passed, named: string | undefined): Admission => {

@@ -1,4 +1,5 @@
 import { ShoalError } from '../errors.js'
+import type { HostKey } from './link.js'
 import type { CanonicalRules } from './rules.js'
 import { isSessionParam, withoutSessionParam } from './session-ids.js'
 import { showUrl } from './show-url.js'
@@ -18,8 +19,13 @@ export const DEFAULT_CANONICAL: CanonicalRules = {
   rewrite: null,
 }
 
-/** The canonical text of an http or https URL. */
-export type Canonicaliser = (url: URL) => string
+/** The canonical text of an http or https URL, with the parts it was made of: `path` starts with a slash, `query` with `?` or is empty. */
+export interface CanonicalUrl {
+  readonly text: string
+  readonly host: HostKey
+  readonly path: string
+  readonly query: string
+}
 
 /**
  * The one text by which a URL is known: the WHATWG form without user info, fragment, dropped parameters, empty parameters and the
@@ -31,11 +37,11 @@ export function canonicalise(url: URL | string, rules: CanonicalRules): string {
   if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
     throw new ShoalError('bad_scheme', `Only http and https can be fetched: ${showUrl(parsed.href)}`)
   }
-  return compileCanonical(rules, false)(parsed)
+  return compileCanonical(rules, false)(parsed).text
 }
 
 /** `canonicalise` prepared for many URLs; with `sessionIds` they are taken out as well. */
-export function compileCanonical(rules: CanonicalRules, sessionIds: boolean): Canonicaliser {
+export function compileCanonical(rules: CanonicalRules, sessionIds: boolean): (url: URL) => CanonicalUrl {
   const { rewrite, sortParams } = rules
   const isDropped = compileDrops(rules.dropParams, sessionIds)
   const stripSlash = rules.trailingSlash === 'strip'
@@ -62,13 +68,18 @@ export function compileCanonical(rules: CanonicalRules, sessionIds: boolean): Ca
     return `?${kept.map(({ text }) => text).join('&')}`
   }
 
-  const textOf = (url: URL): string => `${url.protocol}//${withoutTrailingDot(url.host)}${pathOf(url)}${queryOf(url)}`
+  const formOf = (url: URL): CanonicalUrl => {
+    const host = withoutTrailingDot(url.host)
+    const path = pathOf(url)
+    const query = queryOf(url)
+    return { text: `${url.protocol}//${host}${path}${query}`, host, path, query }
+  }
 
-  if (rewrite === null) return textOf
+  if (rewrite === null) return formOf
   return (url) => {
-    const rewritten = new URL(textOf(url))
+    const rewritten = new URL(formOf(url).text)
     rewrite(rewritten)
-    return textOf(rewritten)
+    return formOf(rewritten)
   }
 }
 
@@ -91,7 +102,8 @@ function compileDrops(patterns: readonly string[], sessionIds: boolean): (name: 
 
 /** One dot, and only behind a label: `0x7f..` without its last dot would be an address. */
 export function withoutTrailingDot(host: string): string {
-  return host.includes('.') && TRAILING_DOT.test(host) ? host.replace(TRAILING_DOT, '$1$2') : host
+  if (!host.endsWith('.') && !host.includes('.:')) return host
+  return host.replace(TRAILING_DOT, '$1$2')
 }
 
 const TRAILING_DOT = /([^.])\.(:[0-9]+)?$/

@@ -3,17 +3,17 @@ import { type CanonicalUrl, withoutTrailingDot } from './canonicalise.js'
 import { compilePattern, matchUrl } from './patterns.js'
 import type { AdmitRules } from './rules.js'
 
-/** Why a canonical URL is out of scope, as the end of a sentence; null when it is within. */
-export type ScopeJudge = (url: URL) => string | null
+/** Why a canonical URL is out of scope, as the end of a sentence; null when it is within. `parsed` is asked only where patterns are. */
+export type ScopeJudge = (url: CanonicalUrl, parsed: () => URL) => string | null
 
 export function compileScope(rules: Pick<AdmitRules, 'hosts' | 'allow' | 'deny'>): ScopeJudge {
   const isInside = rules.hosts.length === 0 ? null : compileHosts(rules.hosts)
   const allow = rules.allow.map(compilePattern)
   const deny = rules.deny.map((pattern) => ({ pattern, matches: compilePattern(pattern) }))
-  return (url) => {
+  return (url, parsed) => {
     if (isInside !== null && !isInside(url)) return `host ${url.host} is not in scope.hosts`
-    if (allow.length > 0 && !matchUrl(allow, url)) return 'no pattern of scope.allow matches'
-    const denied = deny.find(({ matches }) => matches(url))
+    if (allow.length > 0 && !matchUrl(allow, parsed())) return 'no pattern of scope.allow matches'
+    const denied = deny.find(({ matches }) => matches(parsed()))
     return denied === undefined ? null : `scope.deny has ${denied.pattern}`
   }
 }
