@@ -1,0 +1,80 @@
+#!/usr/bin/env node
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+const HELP = `npm run bench -- <bench> [options]
+
+  crawl      Shoal against undici, htmlparser2, cheerio and Crawlee on the same site: CPU per page, pages per second
+  frontier   the SQLite frontier against bare prepared statements
+  memory     memory of a long crawl
+  latency    one host, one request at a time, a server that takes 5 ms
+
+  --pages N      pages of the largest contender (crawl 20000, memory 200000, latency 2000) or links (frontier 100000)
+  --rounds N     how often each contender runs, in turns; the median counts (default 3)
+  --only a,b     only these contenders
+  --json         end with one line of JSON
+
+Exit code 1: a bar was missed, or a contender did not find exactly the pages and records of the site.`
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    pages: { type: 'string' },
+    rounds: { type: 'string' },
+    only: { type: 'string' },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+})
+
+const BENCHES = ['crawl', 'frontier', 'memory', 'latency']
+const bench = positionals[0]
+if (values.help || !BENCHES.includes(bench)) {
+  console.log(HELP)
+  process.exit(values.help ? 0 : 2)
+}
+
+const count = (name) => {
+  if (values[name] === undefined) return undefined
+  const number = Number(values[name])
+  if (Number.isInteger(number) && number > 0) return number
+  console.error(`--${name} takes a whole number above 0, not '${values[name]}'`)
+  process.exit(2)
+}
+
+requireBuild()
+installPeers()
+const { run } = await import(`./${bench}.js`)
+try {
+  const passed = await run({
+    pages: count('pages'),
+    rounds: count('rounds'),
+    only: values.only?.split(','),
+    json: values.json,
+  })
+  process.exitCode = passed ? 0 : 1
+} catch (error) {
+  console.error(`bench: ${error.message}`)
+  process.exitCode = 1
+}
+
+function requireBuild() {
+  if (existsSync(new URL('../dist/index.js', import.meta.url))) return
+  console.error('bench: Shoal is not built; run `npm run build` first')
+  process.exit(2)
+}
+
+/** The peers have a manifest of their own and are fetched when somebody benches for the first time. */
+function installPeers() {
+  const here = fileURLToPath(new URL('.', import.meta.url))
+  if (existsSync(`${here}node_modules/.package-lock.json`)) return
+  console.error('bench: installing the peers into bench/node_modules (once) …')
+  const { status } = spawnSync('npm', ['ci', '--prefix', here, '--ignore-scripts', '--no-audit', '--no-fund'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  if (status === 0) return
+  console.error('bench: the peers could not be installed; is the npm registry reachable?')
+  process.exit(2)
+}

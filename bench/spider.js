@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { defineSpider } from '../dist/index.js'
+
+const { origin, concurrency } = JSON.parse(process.env.SHOAL_BENCH)
+const { host } = new URL(origin)
+
+// Product defaults, the delay apart.
+export default defineSpider({
+  name: 'bench',
+  start: [`${origin}/`],
+  scope: { hosts: [host] },
+  allowPrivate: [host],
+  pace: { delay: '0ms', concurrency },
+  records: { book: z.object({ title: z.string(), price: z.number(), sku: z.string() }) },
+  routes: {
+    book: {
+      match: ['/', '/catalogue/*'],
+      follow: [{ links: 'a' }],
+      record: {
+        kind: 'book',
+        key: 'sku',
+        fields: { title: 'h1', price: { select: '.price', as: 'number' }, sku: '.sku' },
+      },
+    },
+  },
+})
