@@ -81,7 +81,7 @@ export function createShop(options: ShopOptions): Shop {
     return {
       number,
       title: `${adjective} ${noun} No. ${number}`,
-      price: 5 + ((value >>> 3) % 9_500) / 100,
+      price: (500 + ((value >>> 3) % 9_500)) / 100,
       sku: `SH-${String(number).padStart(6, '0')}`,
       stock: (value >>> 16) % 40,
       path: `/catalogue/${adjective}-${noun}_${number}/index.html`.toLowerCase(),
