@@ -105,6 +105,7 @@ export interface Frontier {
   stats(crawl: CrawlId): Promise<CrawlStats>
   /** Hosts of the crawl's links, by name. The pace is the one that holds now, over all crawls. */
   hosts(crawl: CrawlId, page: { limit: number; after?: HostKey }): Promise<HostInfo[]>
+  /** By name. Forfeited workers are forgotten. */
   workers(): Promise<WorkerInfo[]>
   /** In the order in which they were added. */
   links(query: LinkQuery): Promise<LinkInfo[]>
@@ -352,6 +353,7 @@ export interface LinkInfo {
   /** Visits that cost an attempt so far, the one that ended it (done or dead) included. */
   readonly attempts: number
   readonly throttles: number
+  /** Leases that ran out, solo or not. */
   readonly reclaims: number
   readonly addedAt: number
   readonly dueAt: number | null

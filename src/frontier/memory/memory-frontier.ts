@@ -1,0 +1,797 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../../clock.js'
+import { ShoalError } from '../../errors.js'
+import { clampPriority, type Fingerprint, type HostKey, type Link } from '../../url/link.js'
+import {
+  type AddResult,
+  type CrawlId,
+  type CrawlInfo,
+  type CrawlSpec,
+  type CrawlStats,
+  type DeadFilter,
+  FAILURES_KEPT,
+  type Failure,
+  type Frontier,
+  type HostInfo,
+  type HostSettings,
+  type Lease,
+  type LeaseRef,
+  type LeaseReply,
+  type LeaseRequest,
+  type Limits,
+  type LinkInfo,
+  type LinkQuery,
+  type LinkState,
+  type Outcome,
+  type Permit,
+  POSITION_CAP,
+  type Release,
+  type Settlement,
+  SOLO_AFTER,
+  type Whereabouts,
+  type WorkerId,
+  type WorkerInfo,
+} from '../frontier.js'
+import {
+  afterEnd,
+  afterReport,
+  afterStart,
+  earliestStart,
+  FRESH_HOST,
+  laneScore,
+  meanLatency,
+  permitMs,
+  startsAllowed,
+  strictest,
+  withSettings,
+} from '../pace.js'
+import {
+  budgetSpent,
+  type Crawl,
+  compareEntries,
+  type Entry,
+  type Hold,
+  type Host,
+  type Lane,
+  type Paced,
+  stateOf,
+  type Worker,
+} from './model.js'
+
+const IDLE_MAX_MS = 1000
+/** Nobody knows when a slot will be free: ask again after this long. */
+const SLOT_WAIT_MS = 100
+const RATE_WINDOW_MS = 60_000
+
+/** Something a request must pass: its host's pace, and its route's. */
+interface Gate {
+  readonly paced: Paced
+  readonly limits: Limits
+}
+
+/**
+ * The reference model: every question is answered by looking through everything, so that it is obviously right. Other drivers are
+ * tested against it; small crawls may run on it.
+ */
+export class MemoryFrontier implements Frontier {
+  readonly can = { priorities: 'exact', shared: false, durable: false } as const
+  readonly #clock: Clock
+  readonly #identity = randomUUID()
+  readonly #crawls = new Map<CrawlId, Crawl>()
+  readonly #hosts = new Map<HostKey, Host>()
+  readonly #workers = new Map<WorkerId, Worker>()
+  /** In the order in which they were made. */
+  #lanes: Lane[] = []
+  /** By token, in the order in which they were granted. */
+  readonly #holds = new Map<string, Hold>()
+  #lastEpoch = 0n
+  #lastId = 0
+
+  constructor(options: { clock: Clock }) {
+    this.#clock = options.clock
+  }
+
+  async identity(): Promise<string> {
+    return this.#identity
+  }
+
+  async open(spec: CrawlSpec): Promise<CrawlInfo> {
+    const known = this.#crawls.get(spec.id)
+    if (known === undefined) {
+      this.#crawls.set(spec.id, {
+        spec,
+        state: 'running',
+        endedBy: null,
+        spiderChanges: 0,
+        createdAt: this.#clock.now(),
+        startedAt: null,
+        finishedAt: null,
+        seeding: true,
+        entries: [],
+        failedByHost: new Map(),
+        retried: 0,
+        throttled: 0,
+        reclaimed: 0,
+        stale: 0,
+        refused: 0,
+        bytes: 0,
+      })
+    } else if (known.state === 'running' || known.state === 'paused') {
+      if (known.spec.spiderHash !== spec.spiderHash) known.spiderChanges++
+      known.spec = spec
+    }
+    return infoOf(this.#crawl(spec.id))
+  }
+
+  async add(id: CrawlId, links: readonly Link[]): Promise<AddResult> {
+    const crawl = this.#crawl(id)
+    if (crawl.state === 'cancelled') throw new ShoalError('crawl_ended', `crawl ${id} was cancelled`)
+    const result = this.#addLinks(crawl, links)
+    if (result.added > 0) this.#wake(crawl)
+    this.#endIfDone(crawl)
+    return result
+  }
+
+  async seeded(id: CrawlId): Promise<void> {
+    const crawl = this.#crawl(id)
+    crawl.seeding = false
+    this.#endIfDone(crawl)
+  }
+
+  async lease(request: LeaseRequest): Promise<LeaseReply> {
+    const now = this.#clock.now()
+    const worker = this.#worker(request.worker)
+    worker.seenAt = now
+    const crawls = [...this.#crawls.values()].filter((crawl) => request.spiders.includes(crawl.spec.spider))
+    for (const crawl of crawls) this.#endIfDone(crawl)
+
+    if (worker.lastSeq === request.seq) {
+      const batch = this.#inHand(request.worker).filter((hold) => hold.seq === request.seq && hold.expiresAt > now)
+      return { leases: batch.map((hold) => this.#leaseOf(hold)), idleMs: this.#idleMs(crawls), drain: false }
+    }
+    worker.lastSeq = request.seq
+
+    const leases: Lease[] = []
+    const skipped = new Set<Lane>()
+    let drain = false
+    while (leases.length < request.want) {
+      const inHand = this.#inHand(request.worker)
+      if (inHand.some((hold) => hold.solo)) {
+        drain = leases.length === 0
+        break
+      }
+      const lane = this.#bestLane(crawls, skipped)
+      if (lane === undefined) break
+      const head = this.#queue(lane)[0]
+      if (head === undefined) break
+      if (isSolo(head) && inHand.length > 0) {
+        drain = true
+        skipped.add(lane)
+        continue
+      }
+      leases.push(this.#leaseOf(this.#grant(head, request)))
+    }
+    return { leases, idleMs: this.#idleMs(crawls), drain }
+  }
+
+  async permit(ref: LeaseRef, host: HostKey): Promise<Permit> {
+    const now = this.#clock.now()
+    const hold = this.#liveHold(ref)
+    if (hold === undefined) return { ok: false, waitMs: 0, lost: true }
+    const gates = this.#gates(hold, host)
+    const hasSlot = hold.slots.has(host)
+    const opensAt = openingOf(gates)
+    if (opensAt > now) return { ok: false, waitMs: Math.ceil(opensAt - now), lost: false }
+    if (!hasSlot && !canStart(gates, now)) return { ok: false, waitMs: SLOT_WAIT_MS, lost: false }
+    start(gates, now, !hasSlot)
+    hold.slots.set(host, now)
+    return { ok: true }
+  }
+
+  async release(releases: readonly Release[]): Promise<void> {
+    const now = this.#clock.now()
+    for (const { lease, host: hostKey, elapsedMs, report } of releases) {
+      const hold = this.#hold(lease)
+      const grantedAt = hold?.slots.get(hostKey)
+      if (hold === undefined || grantedAt === undefined) continue
+      this.#freeSlot(hold, hostKey, elapsedMs)
+      const host = this.#host(hostKey)
+      host.pace = afterReport(host.pace, report, grantedAt, now)
+      host.latencyMs = meanLatency(host.latencyMs, elapsedMs)
+    }
+  }
+
+  async extend(workerId: WorkerId, tokens: readonly string[]): Promise<string[]> {
+    const now = this.#clock.now()
+    const worker = this.#workers.get(workerId)
+    if (worker !== undefined) worker.seenAt = now
+    return tokens.filter((token) => {
+      const hold = this.#holds.get(token)
+      if (hold === undefined || hold.worker !== workerId || hold.state !== 'held' || hold.expiresAt <= now) return true
+      hold.expiresAt = now + hold.entry.lane.crawl.spec.visibilityMs
+      return false
+    })
+  }
+
+  async settle(settlements: readonly Settlement[]): Promise<boolean[]> {
+    return settlements.map(({ lease, outcome }) => {
+      if (this.#hold(lease)?.state === 'settled') return true
+      const hold = this.#liveHold(lease)
+      if (hold === undefined) {
+        const crawl = this.#crawls.get(lease.crawl)
+        if (crawl !== undefined) crawl.stale++
+        return false
+      }
+      hold.state = 'settled'
+      for (const host of [...hold.slots.keys()]) this.#freeSlot(hold, host, null)
+      this.#worker(hold.worker).seenAt = this.#clock.now()
+      this.#apply(outcome, hold)
+      this.#endIfDone(hold.entry.lane.crawl)
+      return true
+    })
+  }
+
+  async reap(limit: number): Promise<number> {
+    const now = this.#clock.now()
+    const expired = [...this.#holds.values()].filter((hold) => hold.state === 'held' && hold.expiresAt <= now)
+    const batch = expired.sort((a, b) => a.expiresAt - b.expiresAt).slice(0, Math.max(0, limit))
+    for (const hold of batch) this.#reclaim(hold)
+    return batch.length
+  }
+
+  async forfeit(worker: WorkerId): Promise<number> {
+    const batch = this.#inHand(worker)
+    for (const hold of batch) this.#reclaim(hold)
+    this.#workers.delete(worker)
+    return batch.length
+  }
+
+  async setState(id: CrawlId, state: 'running' | 'paused' | 'cancelled'): Promise<void> {
+    const crawl = this.#crawl(id)
+    if (crawl.state === state) return
+    if (hasEnded(crawl)) throw new ShoalError('crawl_ended', `crawl ${id} is ${crawl.state}`)
+    crawl.state = state
+    if (state === 'cancelled') crawl.finishedAt = this.#clock.now()
+    this.#endIfDone(crawl)
+  }
+
+  async remove(id: CrawlId): Promise<void> {
+    const crawl = this.#crawl(id)
+    if (!hasEnded(crawl)) throw new ShoalError('usage', `crawl ${id} is ${crawl.state}: cancel it first`)
+    for (const hold of [...this.#holds.values()].filter((hold) => hold.entry.lane.crawl === crawl)) {
+      for (const host of [...hold.slots.keys()]) this.#freeSlot(hold, host, null)
+      this.#holds.delete(hold.token)
+    }
+    this.#lanes = this.#lanes.filter((lane) => lane.crawl !== crawl)
+    this.#crawls.delete(id)
+  }
+
+  async crawls(): Promise<CrawlInfo[]> {
+    return [...this.#crawls.values()].map(infoOf)
+  }
+
+  async stats(id: CrawlId): Promise<CrawlStats> {
+    const crawl = this.#crawl(id)
+    const now = this.#clock.now()
+    const count = (state: LinkState) => crawl.entries.filter((entry) => stateOf(entry, now) === state).length
+    const ended = crawl.entries.filter((entry) => entry.endedAt !== null && entry.endedAt > now - RATE_WINDOW_MS).length
+    const windowMs = Math.min(RATE_WINDOW_MS, Math.max(1000, now - (crawl.startedAt ?? now)))
+    return {
+      ...infoOf(crawl),
+      total: crawl.entries.length,
+      queued: count('queued'),
+      delayed: count('delayed'),
+      leased: count('leased'),
+      done: count('done'),
+      dead: count('dead'),
+      skipped: count('skipped'),
+      failed: [...crawl.failedByHost.values()].reduce((sum, failed) => sum + failed, 0),
+      retried: crawl.retried,
+      throttled: crawl.throttled,
+      reclaimed: crawl.reclaimed,
+      stale: crawl.stale,
+      refused: crawl.refused,
+      bytes: crawl.bytes,
+      rate: ended / (windowMs / 1000),
+    }
+  }
+
+  async hosts(id: CrawlId, page: { limit: number; after?: HostKey }): Promise<HostInfo[]> {
+    const crawl = this.#crawl(id)
+    const hosts = new Set(crawl.entries.map((entry) => entry.link.host))
+    return [...hosts]
+      .filter((host) => page.after === undefined || host > page.after)
+      .sort()
+      .slice(0, page.limit)
+      .map((host) => this.#hostInfo(crawl, host))
+  }
+
+  async workers(): Promise<WorkerInfo[]> {
+    return [...this.#workers]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([worker, { startedAt, seenAt, done, failed }]) => {
+        return { worker, inHand: this.#inHand(worker).length, done, failed, startedAt, seenAt }
+      })
+  }
+
+  async links(query: LinkQuery): Promise<LinkInfo[]> {
+    const now = this.#clock.now()
+    return this.#crawl(query.crawl)
+      .entries.filter((entry) => query.after === undefined || entry.id > Number(query.after))
+      .filter((entry) => query.state === undefined || stateOf(entry, now) === query.state)
+      .filter((entry) => query.host === undefined || entry.link.host === query.host)
+      .filter((entry) => query.code === undefined || (entry.state === 'dead' && lastCode(entry) === query.code))
+      .slice(0, query.limit)
+      .map((entry) => this.#linkInfo(entry))
+  }
+
+  async explain(id: CrawlId, fp: Fingerprint): Promise<Whereabouts> {
+    const crawl = this.#crawl(id)
+    const entry = crawl.entries.find((entry) => entry.link.fp === fp)
+    if (entry === undefined) return { state: 'unknown' }
+    const place = this.#queue(entry.lane).indexOf(entry)
+    return {
+      state: stateOf(entry, this.#clock.now()),
+      link: this.#linkInfo(entry),
+      host: this.#hostInfo(crawl, entry.link.host),
+      position: place < 0 ? null : Math.min(place, POSITION_CAP),
+      crawlState: crawl.state,
+    }
+  }
+
+  async deadByError(id: CrawlId): ReturnType<Frontier['deadByError']> {
+    const groups = new Map<Failure['code'], { count: number; sample: string }>()
+    for (const entry of this.#dead(this.#crawl(id), {})) {
+      const code = lastCode(entry)
+      if (code === undefined) continue
+      const group = groups.get(code)
+      if (group === undefined) groups.set(code, { count: 1, sample: entry.link.url })
+      else group.count++
+    }
+    return [...groups]
+      .map(([code, group]) => ({ code, ...group }))
+      .sort((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1))
+  }
+
+  async replay(id: CrawlId, filter: DeadFilter): Promise<number> {
+    const crawl = this.#crawl(id)
+    if (crawl.state === 'cancelled') throw new ShoalError('crawl_ended', `crawl ${id} was cancelled`)
+    const dead = this.#dead(crawl, filter)
+    for (const entry of dead) {
+      this.#requeue(entry, 0)
+      entry.attempts = 0
+      entry.throttles = 0
+      entry.reclaims = 0
+      entry.endedAt = null
+      entry.bypassFresh = true
+    }
+    if (dead.length > 0) this.#wake(crawl)
+    this.#endIfDone(crawl)
+    return dead.length
+  }
+
+  async purge(id: CrawlId, filter: DeadFilter): Promise<number> {
+    const dead = this.#dead(this.#crawl(id), filter)
+    for (const entry of dead) entry.state = 'skipped'
+    return dead.length
+  }
+
+  async setHost(key: HostKey, settings: HostSettings): Promise<void> {
+    const host = this.#host(key)
+    const {
+      delayMs = host.settings.delayMs,
+      concurrency = host.settings.concurrency,
+      floorMs = host.settings.floorMs,
+    } = settings
+    host.settings = { delayMs: delayMs ?? null, concurrency: concurrency ?? null, floorMs: floorMs ?? null }
+  }
+
+  async close(): Promise<void> {}
+
+  #crawl(id: CrawlId): Crawl {
+    const crawl = this.#crawls.get(id)
+    if (crawl === undefined) throw new ShoalError('not_found', `there is no crawl ${id}`)
+    return crawl
+  }
+
+  #host(key: HostKey): Host {
+    let host = this.#hosts.get(key)
+    if (host === undefined) {
+      host = { pace: FRESH_HOST, settings: {}, latencyMs: null }
+      this.#hosts.set(key, host)
+    }
+    return host
+  }
+
+  #worker(id: WorkerId): Worker {
+    let worker = this.#workers.get(id)
+    if (worker === undefined) {
+      const now = this.#clock.now()
+      worker = { startedAt: now, seenAt: now, lastSeq: null, done: 0, failed: 0 }
+      this.#workers.set(id, worker)
+    }
+    return worker
+  }
+
+  #lane(crawl: Crawl, link: Link): Lane {
+    const route = Object.hasOwn(crawl.spec.routeLimits, link.route) ? link.route : ''
+    let lane = this.#lanes.find((lane) => lane.crawl === crawl && lane.host === link.host && lane.route === route)
+    if (lane === undefined) {
+      lane = { crawl, host: link.host, route, pace: FRESH_HOST, servedAt: 0 }
+      this.#lanes.push(lane)
+    }
+    return lane
+  }
+
+  #addLinks(crawl: Crawl, links: readonly Link[]): AddResult {
+    const now = this.#clock.now()
+    let added = 0
+    let known = 0
+    let refused = 0
+    for (const link of links) {
+      if (crawl.entries.some((entry) => entry.link.fp === link.fp)) {
+        known++
+      } else if (isFull(crawl, link.host)) {
+        refused++
+      } else {
+        added++
+        const id = ++this.#lastId
+        crawl.entries.push({
+          id,
+          link,
+          lane: this.#lane(crawl, link),
+          place: id,
+          state: 'pending',
+          dueAt: now + Math.max(0, link.delayMs ?? 0),
+          attempts: 0,
+          throttles: 0,
+          reclaims: 0,
+          bypassFresh: false,
+          addedAt: now,
+          endedAt: null,
+          failures: [],
+        })
+      }
+    }
+    crawl.refused += refused
+    return { added, known, refused, pending: pendingOf(crawl) }
+  }
+
+  /** A finished crawl that got work runs again. */
+  #wake(crawl: Crawl): void {
+    if (crawl.state !== 'finished') return
+    crawl.state = 'running'
+    crawl.endedBy = null
+    crawl.finishedAt = null
+  }
+
+  #endIfDone(crawl: Crawl): void {
+    if (crawl.state !== 'running' || crawl.entries.some((entry) => entry.state === 'leased')) return
+    const now = this.#clock.now()
+    const endedBy = pendingOf(crawl) === 0 && !crawl.seeding ? null : budgetSpent(crawl, now)
+    if (endedBy === null && (pendingOf(crawl) > 0 || crawl.seeding)) return
+    crawl.state = 'finished'
+    crawl.endedBy = endedBy
+    crawl.finishedAt = now
+  }
+
+  /** The lane's links that are due, best first. */
+  #queue(lane: Lane): Entry[] {
+    const now = this.#clock.now()
+    return lane.crawl.entries
+      .filter((entry) => entry.lane === lane && stateOf(entry, now) === 'queued')
+      .sort((a, b) => compareEntries(a, b, lane.crawl.spec.order))
+  }
+
+  #bestLane(crawls: readonly Crawl[], skipped: ReadonlySet<Lane>): Lane | undefined {
+    const now = this.#clock.now()
+    let best: { lane: Lane; score: number } | undefined
+    for (const lane of this.#lanes) {
+      if (skipped.has(lane) || !crawls.includes(lane.crawl) || !givesLeases(lane.crawl, now)) continue
+      const head = this.#queue(lane)[0]
+      if (head === undefined || !canStart(this.#laneGates(lane), now)) continue
+      const { order, agingMs } = lane.crawl.spec
+      const priority = order === 'priority' ? head.link.priority : 0
+      const score = laneScore(Math.max(lane.servedAt, head.dueAt), priority, agingMs)
+      if (best === undefined || score < best.score) best = { lane, score }
+    }
+    return best?.lane
+  }
+
+  #grant(entry: Entry, request: LeaseRequest): Hold {
+    const now = this.#clock.now()
+    const { lane } = entry
+    const { crawl } = lane
+    const gates = this.#laneGates(lane)
+    start(gates, now, true)
+    lane.servedAt = now
+    crawl.startedAt ??= now
+    entry.state = 'leased'
+    this.#lastEpoch = max(this.#lastEpoch + 1n, BigInt(Math.round(now * 1000)))
+    const hold: Hold = {
+      entry,
+      worker: request.worker,
+      seq: request.seq,
+      token: `${entry.id}-${this.#lastEpoch}`,
+      epoch: String(this.#lastEpoch),
+      attempt: entry.attempts + 1,
+      leasedAt: now,
+      permitMs: Math.min(...gates.map((gate) => permitMs(gate.limits))),
+      solo: isSolo(entry),
+      expiresAt: now + crawl.spec.visibilityMs,
+      state: 'held',
+      slots: new Map([[lane.host, now]]),
+    }
+    this.#holds.set(hold.token, hold)
+    return hold
+  }
+
+  #leaseOf(hold: Hold): Lease {
+    const now = this.#clock.now()
+    const { entry, token, epoch, attempt } = hold
+    const { id, gen } = entry.lane.crawl.spec
+    return {
+      crawl: id,
+      token,
+      link: entry.link,
+      attempt,
+      throttles: entry.throttles,
+      gen,
+      epoch,
+      permitMs: Math.max(0, hold.permitMs - (now - hold.leasedAt)),
+      visibilityMs: hold.expiresAt - now,
+      bypassFresh: entry.bypassFresh,
+    }
+  }
+
+  #inHand(worker: WorkerId): Hold[] {
+    return [...this.#holds.values()].filter((hold) => hold.worker === worker && hold.state === 'held')
+  }
+
+  #hold(ref: LeaseRef): Hold | undefined {
+    const hold = this.#holds.get(ref.token)
+    return hold?.entry.lane.crawl.spec.id === ref.crawl ? hold : undefined
+  }
+
+  #liveHold(ref: LeaseRef): Hold | undefined {
+    const hold = this.#hold(ref)
+    return hold?.state === 'held' && hold.expiresAt > this.#clock.now() ? hold : undefined
+  }
+
+  #idleMs(crawls: readonly Crawl[]): number {
+    const now = this.#clock.now()
+    const events = [...this.#holds.values()]
+      .filter((hold) => hold.state === 'held' && hold.expiresAt > now)
+      .map((hold) => hold.expiresAt)
+    for (const lane of this.#lanes) {
+      if (!crawls.includes(lane.crawl) || !givesLeases(lane.crawl, now)) continue
+      for (const entry of lane.crawl.entries) {
+        if (entry.lane === lane && stateOf(entry, now) === 'delayed') events.push(entry.dueAt)
+      }
+      const gates = this.#laneGates(lane)
+      const opensAt = openingOf(gates)
+      if (this.#queue(lane).length > 0 && (opensAt > now || canStart(gates, now))) events.push(opensAt)
+    }
+    return Math.min(IDLE_MAX_MS, Math.max(1, Math.ceil(Math.min(...events) - now)))
+  }
+
+  #hostLimits(key: HostKey, asking: Crawl): Limits {
+    const crawls = [...this.#crawls.values()].filter(
+      (crawl) =>
+        crawl === asking ||
+        (crawl.state === 'running' &&
+          crawl.entries.some(
+            (entry) => entry.link.host === key && (entry.state === 'pending' || entry.state === 'leased'),
+          )),
+    )
+    return withSettings(strictest(crawls.map((crawl) => crawl.spec.limits)), this.#host(key).settings)
+  }
+
+  #laneGates(lane: Lane): Gate[] {
+    const host = { paced: this.#host(lane.host), limits: this.#hostLimits(lane.host, lane.crawl) }
+    const routeLimits = lane.route === '' ? undefined : lane.crawl.spec.routeLimits[lane.route]
+    return routeLimits === undefined ? [host] : [host, { paced: lane, limits: routeLimits }]
+  }
+
+  /** What a request of this lease to `host` must pass. */
+  #gates(hold: Hold, host: HostKey): Gate[] {
+    const { lane } = hold.entry
+    if (host === lane.host) return this.#laneGates(lane)
+    return [{ paced: this.#host(host), limits: this.#hostLimits(host, lane.crawl) }]
+  }
+
+  #freeSlot(hold: Hold, host: HostKey, elapsedMs: number | null): void {
+    hold.slots.delete(host)
+    for (const { paced } of this.#gates(hold, host)) paced.pace = afterEnd(paced.pace, this.#clock.now(), elapsedMs)
+  }
+
+  #apply(outcome: Outcome, hold: Hold): void {
+    const { entry } = hold
+    const { crawl } = entry.lane
+    const worker = this.#worker(hold.worker)
+    switch (outcome.kind) {
+      case 'done':
+        entry.attempts++
+        crawl.bytes += outcome.bytes
+        worker.done++
+        this.#end(entry, 'done')
+        if (crawl.state !== 'cancelled') this.#addLinks(crawl, outcome.links)
+        break
+      case 'retry':
+        this.#keepFailure(entry, outcome.failure)
+        if (outcome.countsAsAttempt) {
+          this.#countFailed(hold)
+          crawl.retried++
+          entry.link = { ...entry.link, priority: clampPriority(entry.link.priority - crawl.spec.retryPriorityStep) }
+          entry.place = ++this.#lastId
+        } else {
+          crawl.throttled++
+          entry.throttles++
+        }
+        this.#requeue(entry, outcome.afterMs)
+        break
+      case 'dead':
+        this.#keepFailure(entry, outcome.failure)
+        this.#countFailed(hold)
+        this.#end(entry, 'dead')
+        break
+      case 'skipped':
+        this.#keepFailure(entry, outcome.failure)
+        this.#end(entry, 'skipped')
+        break
+      case 'back':
+        this.#requeue(entry, outcome.afterMs)
+        break
+    }
+  }
+
+  #countFailed(hold: Hold): void {
+    const { entry, worker } = hold
+    const { crawl, host } = entry.lane
+    entry.attempts++
+    this.#worker(worker).failed++
+    crawl.failedByHost.set(host, (crawl.failedByHost.get(host) ?? 0) + 1)
+  }
+
+  #requeue(entry: Entry, afterMs: number): void {
+    entry.state = 'pending'
+    entry.dueAt = this.#clock.now() + Math.max(0, afterMs)
+  }
+
+  #end(entry: Entry, state: 'done' | 'dead' | 'skipped'): void {
+    entry.state = state
+    entry.endedAt = this.#clock.now()
+    entry.bypassFresh = false
+  }
+
+  #keepFailure(entry: Entry, failure: Failure): void {
+    entry.failures = [...entry.failures, { ...failure, at: this.#clock.now() }].slice(-FAILURES_KEPT)
+  }
+
+  /** The lease ran out, or its worker is dead. */
+  #reclaim(hold: Hold): void {
+    const { entry } = hold
+    const { crawl } = entry.lane
+    hold.state = 'lost'
+    for (const host of [...hold.slots.keys()]) this.#freeSlot(hold, host, null)
+    entry.reclaims++
+    crawl.reclaimed++
+    if (entry.reclaims >= SOLO_AFTER + crawl.spec.maxReclaims) {
+      this.#keepFailure(entry, { code: 'poison', message: `its lease ran out ${entry.reclaims} times` })
+      this.#end(entry, 'dead')
+    } else {
+      this.#requeue(entry, 0)
+    }
+    this.#endIfDone(crawl)
+  }
+
+  #dead(crawl: Crawl, filter: DeadFilter): Entry[] {
+    return crawl.entries.filter(
+      (entry) =>
+        entry.state === 'dead' &&
+        (filter.fp === undefined || entry.link.fp === filter.fp) &&
+        (filter.host === undefined || entry.link.host === filter.host) &&
+        (filter.code === undefined || lastCode(entry) === filter.code),
+    )
+  }
+
+  #hostInfo(crawl: Crawl, key: HostKey): HostInfo {
+    const now = this.#clock.now()
+    const { pace, latencyMs } = this.#host(key)
+    const limits = this.#hostLimits(key, crawl)
+    const count = (state: Entry['state']) =>
+      crawl.entries.filter((entry) => entry.link.host === key && entry.state === state).length
+    return {
+      host: key,
+      pending: count('pending'),
+      inFlight: pace.inFlight,
+      done: count('done'),
+      failed: crawl.failedByHost.get(key) ?? 0,
+      dead: count('dead'),
+      delayMs: limits.delayMs,
+      concurrency: limits.concurrency,
+      ratePerSecond: limits.rate === undefined ? null : (limits.rate.count / limits.rate.perMs) * 1000,
+      nextAt: earliestStart(pace, limits),
+      blockedUntil: pace.blockedUntil > now ? pace.blockedUntil : null,
+      latencyMs,
+    }
+  }
+
+  #linkInfo(entry: Entry): LinkInfo {
+    const { fp, url, host, route, depth, priority, data, request } = entry.link
+    const { attempts, throttles, reclaims, addedAt, endedAt, failures } = entry
+    const hold = [...this.#holds.values()].find((hold) => hold.entry === entry && hold.state === 'held')
+    const state = stateOf(entry, this.#clock.now())
+    return {
+      cursor: String(entry.id),
+      fp,
+      url,
+      host,
+      route,
+      state,
+      depth,
+      priority,
+      attempts,
+      throttles,
+      reclaims,
+      addedAt,
+      dueAt: state === 'delayed' ? entry.dueAt : null,
+      worker: hold?.worker ?? null,
+      leasedAt: hold?.leasedAt ?? null,
+      endedAt,
+      failures: [...failures],
+      ...(data === undefined ? {} : { data }),
+      ...(request === undefined ? {} : { request }),
+    }
+  }
+}
+
+function infoOf(crawl: Crawl): CrawlInfo {
+  const { spec, state, endedBy, spiderChanges, createdAt, startedAt, finishedAt, seeding } = crawl
+  const { id, spider, spiderHash } = spec
+  return { id, spider, state, endedBy, spiderHash, spiderChanges, createdAt, startedAt, finishedAt, seeding }
+}
+
+function hasEnded(crawl: Crawl): boolean {
+  return crawl.state === 'finished' || crawl.state === 'cancelled'
+}
+
+function givesLeases(crawl: Crawl, now: number): boolean {
+  return crawl.state === 'running' && budgetSpent(crawl, now) === null
+}
+
+function isSolo(entry: Entry): boolean {
+  return entry.reclaims >= SOLO_AFTER
+}
+
+function pendingOf(crawl: Crawl): number {
+  return crawl.entries.filter((entry) => entry.state === 'pending').length
+}
+
+function isFull(crawl: Crawl, host: HostKey): boolean {
+  const { maxPending, overflow, budget } = crawl.spec
+  if (overflow === 'refuse' && pendingOf(crawl) >= maxPending) return true
+  if (budget.pages !== undefined && crawl.entries.length >= budget.pages) return true
+  const onHost = crawl.entries.filter((entry) => entry.link.host === host).length
+  return budget.pagesPerHost !== undefined && onHost >= budget.pagesPerHost
+}
+
+function lastCode(entry: Entry): Failure['code'] | undefined {
+  return entry.failures.at(-1)?.code
+}
+
+function openingOf(gates: readonly Gate[]): number {
+  return Math.max(...gates.map(({ paced, limits }) => earliestStart(paced.pace, limits)))
+}
+
+function canStart(gates: readonly Gate[], now: number): boolean {
+  return gates.every(({ paced, limits }) => startsAllowed(paced.pace, limits, now) >= 1)
+}
+
+function start(gates: readonly Gate[], now: number, takesSlot: boolean): void {
+  for (const { paced, limits } of gates) paced.pace = afterStart(paced.pace, limits, now, 1, takesSlot)
+}
+
+function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
+}

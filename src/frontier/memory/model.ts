@@ -1,0 +1,106 @@
+import type { HostKey, Link } from '../../url/link.js'
+import type { CrawlInfo, CrawlSpec, Failure, HostSettings, LinkState, WorkerId } from '../frontier.js'
+import type { HostPace } from '../pace.js'
+
+/** Whatever has a pace: a host, or a lane whose route has limits. */
+export interface Paced {
+  pace: HostPace
+}
+
+export interface Host extends Paced {
+  settings: HostSettings
+  latencyMs: number | null
+}
+
+export interface Crawl {
+  spec: CrawlSpec
+  state: CrawlInfo['state']
+  endedBy: CrawlInfo['endedBy']
+  spiderChanges: number
+  readonly createdAt: number
+  startedAt: number | null
+  finishedAt: number | null
+  seeding: boolean
+  /** In the order in which they were added. */
+  readonly entries: Entry[]
+  readonly failedByHost: Map<HostKey, number>
+  retried: number
+  throttled: number
+  reclaimed: number
+  stale: number
+  refused: number
+  bytes: number
+}
+
+export interface Lane extends Paced {
+  readonly crawl: Crawl
+  readonly host: HostKey
+  /** '' unless the route has limits of its own. */
+  readonly route: string
+  servedAt: number
+}
+
+/** A link and all that happened to it. */
+export interface Entry {
+  readonly id: number
+  /** With the priority it has now. */
+  link: Link
+  readonly lane: Lane
+  /** Ties of priority: smaller first. */
+  place: number
+  /** `pending` is queued or delayed: the time decides which. */
+  state: 'pending' | 'leased' | 'done' | 'dead' | 'skipped'
+  dueAt: number
+  attempts: number
+  throttles: number
+  reclaims: number
+  bypassFresh: boolean
+  readonly addedAt: number
+  endedAt: number | null
+  failures: (Failure & { at: number })[]
+}
+
+/** A lease as the queue remembers it; kept after its end, to answer repeated calls. */
+export interface Hold {
+  readonly entry: Entry
+  readonly worker: WorkerId
+  readonly seq: number
+  readonly token: string
+  readonly epoch: string
+  readonly attempt: number
+  readonly leasedAt: number
+  readonly permitMs: number
+  readonly solo: boolean
+  expiresAt: number
+  state: 'held' | 'settled' | 'lost'
+  /** Hosts on which it has a request under way, with the time of the last permit. */
+  readonly slots: Map<HostKey, number>
+}
+
+export interface Worker {
+  readonly startedAt: number
+  seenAt: number
+  lastSeq: number | null
+  done: number
+  failed: number
+}
+
+export function stateOf(entry: Entry, now: number): LinkState {
+  if (entry.state !== 'pending') return entry.state
+  return entry.dueAt > now ? 'delayed' : 'queued'
+}
+
+/** Negative when `a` comes before `b` in their lane. */
+export function compareEntries(a: Entry, b: Entry, order: CrawlSpec['order']): number {
+  if (order === 'lifo') return b.place - a.place
+  if (order === 'fifo') return a.place - b.place
+  return b.link.priority - a.link.priority || a.place - b.place
+}
+
+/** The budget that stops the leasing, if one does. */
+export function budgetSpent(crawl: Crawl, now: number): CrawlInfo['endedBy'] {
+  const { bytes, ms } = crawl.spec.budget
+  if (bytes !== undefined && crawl.bytes >= bytes) return 'budget_bytes'
+  if (ms !== undefined && crawl.startedAt !== null && now - crawl.startedAt >= ms) return 'budget_time'
+  return null
+}
