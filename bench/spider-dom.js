@@ -14,7 +14,7 @@ export default defineSpider({
   records: { book: z.object({ title: z.string(), price: z.number(), sku: z.string() }) },
   routes: {
     book: {
-      match: ['/', '/catalogue/*'],
+      match: ['/', '/catalogue/*/index.html'],
       handler({ $ }, out) {
         const sku = $('.sku').text()
         out.record('book', sku, { title: $('h1').text(), price: Number($('.price').text().slice(1)), sku })

@@ -14,7 +14,7 @@ export default defineSpider({
   records: { book: z.object({ title: z.string(), price: z.number(), sku: z.string() }) },
   routes: {
     book: {
-      match: ['/', '/catalogue/*'],
+      match: ['/', '/catalogue/*/index.html'],
       follow: [{ links: 'a' }],
       record: {
         kind: 'book',

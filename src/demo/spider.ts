@@ -7,15 +7,20 @@ export function demoDefinition({ origin }: { readonly origin: string }): TaggedD
   return defineSpider({
     name: 'demo',
     start: [`${origin}/`],
-    // A large shop has long rows of listings: page 150 is 150 clicks from the first.
-    scope: { hosts: [host], maxDepth: 100_000 },
+    scope: {
+      hosts: [host],
+      // A calendar without end.
+      deny: ['/events/*'],
+      // A large shop has long rows of listings: page 150 is 150 clicks from the first.
+      maxDepth: 100_000,
+    },
     allowPrivate: [host],
     pace: { delay: '10ms', concurrency: 8 },
     retries: { max: 3, backoff: ['200ms', '500ms', '1s'] },
     records: { product: z.object({ title: z.string(), price: z.number(), sku: z.string(), stock: z.string() }) },
     routes: {
       listing: {
-        match: ['/', '/catalogue/page-*', '/category/*'],
+        match: ['/', '/catalogue/page-*', '/category/*/*'],
         priority: 10,
         follow: [{ links: 'nav a' }, { links: 'article a', route: 'product' }, { links: 'a.next', route: 'listing' }],
       },
