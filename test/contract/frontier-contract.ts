@@ -1,0 +1,1367 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../src/clock.js'
+import type { CrawlSpec, Frontier, Lease, Release, Whereabouts } from '../../src/frontier/frontier.js'
+import { FAILURES_KEPT } from '../../src/frontier/frontier.js'
+import type { Link } from '../../src/url/link.js'
+import {
+  addresses,
+  addressOf,
+  counterFaults,
+  DONE,
+  dead,
+  done,
+  FAILURE,
+  linkTo,
+  type MakeFrontier,
+  OPEN,
+  retry,
+  scan,
+  specOf,
+  workerOf,
+} from './frontier-fixtures.js'
+
+/** What every driver of the frontier must do. Time is the test's: the driver takes it from the clock it is given. */
+export function frontierContract(name: string, makeDriver: MakeFrontier): void {
+  describe(`frontier contract: ${name}`, () => {
+    let clock: ManualClock
+    let frontier: Frontier
+    let close: () => Promise<void>
+
+    beforeEach(async () => {
+      clock = new ManualClock()
+      ;({ frontier, close } = await makeDriver(clock))
+    })
+
+    afterEach(async () => {
+      // I10 holds at the end of every test, whatever it did.
+      for (const { id } of await frontier.crawls()) {
+        expect(counterFaults(await frontier.stats(id), await scan(frontier, id))).toEqual([])
+      }
+      await close()
+    })
+
+    async function crawlOf(changes: Partial<CrawlSpec>, links: readonly Link[]): Promise<void> {
+      const spec = specOf(changes)
+      await frontier.open(spec)
+      await frontier.add(spec.id, links)
+      await frontier.seeded(spec.id)
+    }
+
+    const settle = async (lease: Lease, outcome: Parameters<Frontier['settle']>[0][number]['outcome']) =>
+      (await frontier.settle([{ lease, outcome }]))[0]
+
+    const release = (lease: Lease, changes: Partial<Release> = {}) =>
+      frontier.release([{ lease, host: lease.link.host, elapsedMs: 10, report: { kind: 'ok' }, ...changes }])
+
+    /** Leases one link that must be there. */
+    async function take(worker: { lease: (want: number) => Promise<{ leases: Lease[] }> }): Promise<Lease> {
+      const [lease] = (await worker.lease(1)).leases
+      if (lease === undefined) throw new Error('nothing was leased')
+      return lease
+    }
+
+    const found = async (address: string, crawl = 'c1'): Promise<Exclude<Whereabouts, { state: 'unknown' }>> => {
+      const where = await frontier.explain(crawl, linkTo(address).fp)
+      if (where.state === 'unknown') throw new Error(`${address} is not known`)
+      return where
+    }
+
+    const numbers = (count: number, host = 'a.test') => Array.from({ length: count }, (_, i) => linkTo(`${host}/${i}`))
+
+    describe('crawls', () => {
+      it('opens a crawl, and opens it again as it is', async () => {
+        const first = await frontier.open(specOf())
+        expect(first).toMatchObject({ id: 'c1', spider: 'books', state: 'running', endedBy: null, seeding: true })
+        expect(first).toMatchObject({ startedAt: null, finishedAt: null, spiderChanges: 0, createdAt: clock.now() })
+        await frontier.add('c1', numbers(2))
+        clock.advance(5)
+        expect(await frontier.open(specOf())).toEqual(first)
+        expect((await frontier.stats('c1')).total).toBe(2)
+        expect(await frontier.crawls()).toEqual([first])
+      })
+
+      it('replaces the spec of an unfinished crawl and notes a changed spider', async () => {
+        await crawlOf({}, numbers(2))
+        const info = await frontier.open(specOf({ spiderHash: 'h2', gen: 8 }))
+        expect(info).toMatchObject({ spiderHash: 'h2', spiderChanges: 1, seeding: false })
+        expect((await take(workerOf(frontier, 'w1'))).gen).toBe(8)
+      })
+
+      it('leaves a crawl that has ended as it was', async () => {
+        await crawlOf({}, [])
+        expect(await frontier.open(specOf({ spiderHash: 'h2' }))).toMatchObject({ state: 'finished', spiderHash: 'h1' })
+      })
+
+      it('refuses a crawl that nobody opened', async () => {
+        const missing = { code: 'not_found' }
+        await expect(frontier.add('nope', [])).rejects.toMatchObject(missing)
+        await expect(frontier.seeded('nope')).rejects.toMatchObject(missing)
+        await expect(frontier.stats('nope')).rejects.toMatchObject(missing)
+        await expect(frontier.setState('nope', 'paused')).rejects.toMatchObject(missing)
+        await expect(frontier.remove('nope')).rejects.toMatchObject(missing)
+        await expect(frontier.explain('nope', linkTo('a.test/1').fp)).rejects.toMatchObject(missing)
+        await expect(frontier.replay('nope', {})).rejects.toMatchObject(missing)
+      })
+
+      it('has an identity that stays', async () => {
+        const identity = await frontier.identity()
+        expect(identity).not.toBe('')
+        await crawlOf({}, numbers(1))
+        expect(await frontier.identity()).toBe(identity)
+      })
+
+      it('gives leases only of the spiders asked for', async () => {
+        await crawlOf({ id: 'c1', spider: 'books' }, [linkTo('a.test/1')])
+        await crawlOf({ id: 'c2', spider: 'films' }, [linkTo('b.test/1')])
+        expect(addresses(await workerOf(frontier, 'w1', ['films']).lease(9))).toEqual(['b.test/1'])
+        expect(addresses(await workerOf(frontier, 'w2', ['songs']).lease(9))).toEqual([])
+        expect(addresses(await workerOf(frontier, 'w3', ['songs', 'books', 'films']).lease(9))).toEqual(['a.test/1'])
+      })
+
+      it('pauses and resumes', async () => {
+        await crawlOf({}, numbers(3))
+        const w = workerOf(frontier, 'w1')
+        const held = await take(w)
+        await frontier.setState('c1', 'paused')
+        expect(addresses(await w.lease(9))).toEqual([])
+        expect((await frontier.stats('c1')).state).toBe('paused')
+        expect(await settle(held, done([linkTo('a.test/found')]))).toBe(true)
+        expect((await frontier.stats('c1')).queued).toBe(3)
+        await frontier.setState('c1', 'running')
+        await frontier.setState('c1', 'running')
+        expect(addresses(await w.lease(9))).toEqual(['a.test/1', 'a.test/2', 'a.test/found'])
+      })
+
+      it('does not finish while paused, but on resuming', async () => {
+        await crawlOf({}, numbers(1))
+        const held = await take(workerOf(frontier, 'w1'))
+        await frontier.setState('c1', 'paused')
+        await settle(held, DONE)
+        expect((await frontier.stats('c1')).state).toBe('paused')
+        await frontier.setState('c1', 'running')
+        expect((await frontier.stats('c1')).state).toBe('finished')
+      })
+
+      it('cancels for good: in hand may be settled, nothing is added', async () => {
+        await crawlOf({}, numbers(3))
+        const w = workerOf(frontier, 'w1')
+        const held = await take(w)
+        await frontier.setState('c1', 'cancelled')
+        await frontier.setState('c1', 'cancelled')
+        expect(addresses(await w.lease(9))).toEqual([])
+        expect(await settle(held, done([linkTo('a.test/found')]))).toBe(true)
+        expect(await frontier.stats('c1')).toMatchObject({
+          state: 'cancelled',
+          total: 3,
+          done: 1,
+          finishedAt: clock.now(),
+        })
+        await expect(frontier.setState('c1', 'running')).rejects.toMatchObject({ code: 'crawl_ended' })
+        await expect(frontier.add('c1', numbers(9))).rejects.toMatchObject({ code: 'crawl_ended' })
+      })
+
+      it('removes only what has ended, with everything', async () => {
+        await crawlOf({ limits: { delayMs: 0, concurrency: 1 } }, numbers(2))
+        const w = workerOf(frontier, 'w1')
+        const held = await take(w)
+        await expect(frontier.remove('c1')).rejects.toMatchObject({ code: 'usage' })
+        await frontier.setState('c1', 'cancelled')
+        await frontier.remove('c1')
+        expect(await frontier.crawls()).toEqual([])
+        expect(await settle(held, DONE)).toBe(false)
+        await release(held)
+        // The slot was freed with it, and nothing is remembered.
+        await crawlOf({ limits: { delayMs: 0, concurrency: 1 } }, numbers(2))
+        expect(addresses(await w.lease(9))).toEqual(['a.test/0'])
+      })
+    })
+
+    describe('adding (Q7, Q9, Q10)', () => {
+      it('knows every link once', async () => {
+        await frontier.open(specOf())
+        const twice = [linkTo('a.test/1'), linkTo('a.test/2'), linkTo('a.test/1', { priority: 50 })]
+        expect(await frontier.add('c1', twice)).toEqual({ added: 2, known: 1, refused: 0, pending: 2 })
+        expect(await frontier.add('c1', twice)).toEqual({ added: 0, known: 3, refused: 0, pending: 2 })
+        expect(addresses(await workerOf(frontier, 'w1').lease(9))).toEqual(['a.test/1', 'a.test/2'])
+      })
+
+      it('knows links in every state', async () => {
+        await crawlOf({}, numbers(4))
+        const w = workerOf(frontier, 'w1')
+        await settle(await take(w), DONE)
+        await settle(await take(w), dead())
+        await settle(await take(w), { kind: 'skipped', failure: FAILURE })
+        await take(w)
+        expect(await frontier.add('c1', numbers(4))).toMatchObject({ added: 0, known: 4 })
+      })
+
+      it('keeps crawls apart', async () => {
+        await crawlOf({ id: 'c1' }, numbers(2))
+        await frontier.open(specOf({ id: 'c2' }))
+        expect(await frontier.add('c2', numbers(3))).toMatchObject({ added: 3 })
+      })
+
+      it('carries request, data, route and depth through', async () => {
+        const data = { list: [], nothing: null, text: 'ü\u0001"', big: 12345678901234 }
+        const request = { method: 'POST', headers: { 'X-Key': 'v' }, body: 'q=1' }
+        await crawlOf({}, [linkTo('a.test/1', { data, request, route: 'search', depth: 3, priority: -7 })])
+        const { link } = await take(workerOf(frontier, 'w1'))
+        expect(link).toMatchObject({ ...linkTo('a.test/1'), data, request, route: 'search', depth: 3, priority: -7 })
+        expect((await scan(frontier, 'c1'))[0]).toMatchObject({
+          data,
+          request,
+          route: 'search',
+          depth: 3,
+          priority: -7,
+        })
+      })
+
+      it('holds a link back until it is due', async () => {
+        await crawlOf({}, [linkTo('a.test/late', { delayMs: 500, priority: 50 }), linkTo('a.test/now')])
+        const w = workerOf(frontier, 'w1')
+        expect(await frontier.stats('c1')).toMatchObject({ queued: 1, delayed: 1 })
+        expect(addresses(await w.lease(9))).toEqual(['a.test/now'])
+        clock.advance(499)
+        expect((await w.lease(9)).leases).toEqual([])
+        clock.advance(1)
+        expect(addresses(await w.lease(9))).toEqual(['a.test/late'])
+      })
+
+      it('refuses above maxPending and counts, without remembering', async () => {
+        await frontier.open(specOf({ maxPending: 2 }))
+        expect(await frontier.add('c1', numbers(4))).toEqual({ added: 2, known: 0, refused: 2, pending: 2 })
+        const w = workerOf(frontier, 'w1')
+        const lease = await take(w)
+        // The parent is in hand and not pending: one of its links fits.
+        expect(await settle(lease, done([linkTo('a.test/x'), linkTo('a.test/y')]))).toBe(true)
+        expect(await frontier.stats('c1')).toMatchObject({ queued: 2, refused: 3, total: 3 })
+        await w.lease(9)
+        expect(await frontier.add('c1', [linkTo('a.test/y')])).toMatchObject({ added: 1, refused: 0 })
+      })
+
+      it('keeps everything when told to', async () => {
+        await frontier.open(specOf({ maxPending: 2, overflow: 'keep' }))
+        expect(await frontier.add('c1', numbers(4))).toEqual({ added: 4, known: 0, refused: 0, pending: 4 })
+      })
+
+      it('admits no more pages than the budgets allow', async () => {
+        await frontier.open(specOf({ budget: { pages: 4, pagesPerHost: 2 } }))
+        expect(await frontier.add('c1', numbers(3, 'a.test'))).toMatchObject({ added: 2, refused: 1 })
+        expect(await frontier.add('c1', [...numbers(1, 'b.test'), ...numbers(3, 'c.test')])).toMatchObject({
+          added: 2,
+          refused: 2,
+        })
+        await frontier.seeded('c1')
+        const w = workerOf(frontier, 'w1')
+        for (const lease of (await w.lease(9)).leases) await settle(lease, done([linkTo('d.test/1')]))
+        expect(await frontier.stats('c1')).toMatchObject({ total: 4, done: 4, refused: 7, state: 'finished' })
+        expect((await frontier.explain('c1', linkTo('d.test/1').fp)).state).toBe('unknown')
+      })
+    })
+
+    describe('order (Q1, Q14)', () => {
+      const mixed = [
+        linkTo('a.test/low', { priority: -5 }),
+        linkTo('a.test/first'),
+        linkTo('a.test/high', { priority: 100 }),
+        linkTo('a.test/second'),
+      ]
+
+      it('gives higher priority first, ties first in first out', async () => {
+        await crawlOf({}, mixed)
+        const w = workerOf(frontier, 'w1')
+        expect(addresses(await w.lease(2))).toEqual(['a.test/high', 'a.test/first'])
+        expect(addresses(await w.lease(9))).toEqual(['a.test/second', 'a.test/low'])
+      })
+
+      it('goes by the order in which links came when told to', async () => {
+        await crawlOf({ id: 'c1', spider: 'one', order: 'fifo' }, mixed)
+        await crawlOf({ id: 'c2', spider: 'two', order: 'lifo' }, mixed)
+        const inOrder = ['a.test/low', 'a.test/first', 'a.test/high', 'a.test/second']
+        expect(addresses(await workerOf(frontier, 'w1', ['one']).lease(9))).toEqual(inOrder)
+        const w2 = workerOf(frontier, 'w2', ['two'])
+        expect(addresses(await w2.lease(1))).toEqual(['a.test/second'])
+        await frontier.add('c2', [linkTo('a.test/new')])
+        expect(addresses(await w2.lease(9))).toEqual(['a.test/new', 'a.test/high', 'a.test/first', 'a.test/low'])
+      })
+
+      it('takes the best head over hosts, and turns between equals', async () => {
+        await crawlOf({}, [
+          ...numbers(2, 'a.test'),
+          ...numbers(2, 'b.test'),
+          linkTo('c.test/best', { priority: 1 }),
+          linkTo('c.test/worst', { priority: -1 }),
+        ])
+        clock.advance(10)
+        const w = workerOf(frontier, 'w1')
+        expect(addresses(await w.lease(3))).toEqual(['c.test/best', 'a.test/0', 'b.test/0'])
+        clock.advance(10)
+        expect(addresses(await w.lease(9))).toEqual(['a.test/1', 'b.test/1', 'c.test/worst'])
+      })
+
+      it('lets a waiting host grow old: a point of priority is worth agingMs', async () => {
+        await crawlOf({ agingMs: 1000 }, [linkTo('a.test/old', { priority: -3 })])
+        clock.advance(2999)
+        await frontier.add('c1', [linkTo('b.test/1')])
+        clock.advance(2)
+        await frontier.add('c1', [linkTo('c.test/1')])
+        expect(addresses(await workerOf(frontier, 'w1').lease(9))).toEqual(['b.test/1', 'a.test/old', 'c.test/1'])
+      })
+
+      it('never starves a low host beside a busy one', async () => {
+        await crawlOf({ agingMs: 100, limits: { delayMs: 0, concurrency: 1 } }, [
+          linkTo('low.test/1', { priority: -100 }),
+          ...Array.from({ length: 300 }, (_, i) => linkTo(`busy.test/${i}`, { priority: 100 })),
+        ])
+        const w = workerOf(frontier, 'w1')
+        let rounds = 0
+        for (; rounds < 300; rounds++) {
+          const lease = await take(w)
+          await settle(lease, DONE)
+          if (lease.link.host === 'low.test') break
+          clock.advance(100)
+        }
+        expect(rounds).toBeGreaterThan(150)
+        expect(rounds).toBeLessThanOrEqual(201)
+      })
+
+      it('shares a slow host between crawls', async () => {
+        const limits = { delayMs: 1000, concurrency: 1 }
+        await crawlOf({ id: 'c1', limits }, numbers(5))
+        await crawlOf({ id: 'c2', limits }, numbers(5))
+        clock.advance(1)
+        const w = workerOf(frontier, 'w1')
+        const served: string[] = []
+        for (let i = 0; i < 6; i++) {
+          const lease = await take(w)
+          served.push(lease.crawl)
+          await settle(lease, DONE)
+          clock.advance(1000)
+        }
+        expect(served).toEqual(['c1', 'c2', 'c1', 'c2', 'c1', 'c2'])
+      })
+
+      it('does not let a closed host stand before others', async () => {
+        await crawlOf({ limits: { delayMs: 60_000, concurrency: 1 } }, [
+          ...Array.from({ length: 20 }, (_, i) => linkTo(`slow.test/${i}`, { priority: 100 })),
+          ...Array.from({ length: 5 }, (_, i) => linkTo(`h${i}.test/`)),
+        ])
+        const reply = await workerOf(frontier, 'w1').lease(20)
+        expect(addresses(reply)).toEqual(['slow.test/0', 'h0.test/', 'h1.test/', 'h2.test/', 'h3.test/', 'h4.test/'])
+      })
+
+      it('gives routes with limits a lane of their own', async () => {
+        const routeLimits = { slow: { delayMs: 5000, concurrency: 1 } }
+        await crawlOf({ routeLimits }, [
+          linkTo('a.test/s1', { route: 'slow', priority: 50 }),
+          linkTo('a.test/s2', { route: 'slow', priority: 50 }),
+          linkTo('b.test/s1', { route: 'slow' }),
+          linkTo('a.test/f1', { route: 'fast' }),
+          linkTo('a.test/f2', { route: 'other' }),
+        ])
+        const w = workerOf(frontier, 'w1')
+        const { leases } = await w.lease(9)
+        expect(leases.map(addressOf).sort()).toEqual(['a.test/f1', 'a.test/f2', 'a.test/s1', 'b.test/s1'])
+        for (const lease of leases) await settle(lease, DONE)
+        clock.advance(4999)
+        expect(addresses(await w.lease(9))).toEqual([])
+        clock.advance(1)
+        expect(addresses(await w.lease(9))).toEqual(['a.test/s2'])
+      })
+
+      it('counts a route beside its host: both must be open', async () => {
+        const routeLimits = { item: { delayMs: 0, concurrency: 1 } }
+        await crawlOf({ routeLimits, limits: { delayMs: 0, concurrency: 2 } }, [
+          linkTo('a.test/i1', { route: 'item' }),
+          linkTo('a.test/i2', { route: 'item' }),
+          linkTo('a.test/1'),
+          linkTo('a.test/2'),
+        ])
+        const w = workerOf(frontier, 'w1')
+        const { leases } = await w.lease(9)
+        expect(leases.map(addressOf)).toEqual(['a.test/i1', 'a.test/1'])
+        const [item, plain] = leases
+        if (item === undefined || plain === undefined) throw new Error('too little was leased')
+        await release(plain)
+        expect(addresses(await w.lease(9))).toEqual(['a.test/2'])
+        await release(item)
+        expect(addresses(await w.lease(9))).toEqual(['a.test/i2'])
+      })
+    })
+
+    describe('leases (Q2, Q3, Q4)', () => {
+      it('gives a link to one worker only', async () => {
+        await crawlOf({}, numbers(5))
+        const first = await workerOf(frontier, 'w1').lease(3)
+        const second = await workerOf(frontier, 'w2').lease(9)
+        expect(addresses(first)).toEqual(['a.test/0', 'a.test/1', 'a.test/2'])
+        expect(addresses(second)).toEqual(['a.test/3', 'a.test/4'])
+        expect(await frontier.stats('c1')).toMatchObject({ leased: 5, queued: 0, startedAt: clock.now() })
+      })
+
+      it('gives nothing to those who want nothing', async () => {
+        await crawlOf({}, numbers(2))
+        const w = workerOf(frontier, 'w1')
+        expect((await w.lease(0)).leases).toEqual([])
+        expect((await w.lease(-1)).leases).toEqual([])
+      })
+
+      it('tells what a lease needs', async () => {
+        await crawlOf({ visibilityMs: 30_000, gen: 4 }, numbers(3))
+        const { leases } = await workerOf(frontier, 'w1').lease(3)
+        expect(leases[0]).toMatchObject({
+          crawl: 'c1',
+          attempt: 1,
+          throttles: 0,
+          gen: 4,
+          visibilityMs: 30_000,
+          bypassFresh: false,
+        })
+        expect(new Set(leases.map((lease) => lease.token)).size).toBe(3)
+      })
+
+      it('numbers leases with epochs that grow and follow the clock', async () => {
+        await crawlOf({ id: 'c1' }, numbers(3))
+        await crawlOf({ id: 'c2' }, numbers(3))
+        const w = workerOf(frontier, 'w1')
+        const epochs = (await w.lease(4)).leases.map((lease) => BigInt(lease.epoch))
+        expect(epochs[0]).toBe(BigInt(clock.now()) * 1000n)
+        clock.advance(1)
+        epochs.push(...(await w.lease(2)).leases.map((lease) => BigInt(lease.epoch)))
+        expect(epochs[4]).toBe(BigInt(clock.now()) * 1000n)
+        expect(epochs).toEqual([...new Set(epochs)].sort((a, b) => (a < b ? -1 : 1)))
+      })
+
+      it('answers a repeated call with the same batch, as far as it is still held', async () => {
+        await crawlOf({}, numbers(5))
+        const w = workerOf(frontier, 'w1')
+        const first = (await w.lease(3)).leases
+        const again = (await w.again(3)).leases
+        expect(again).toEqual(first)
+        await settle(first[1] as Lease, DONE)
+        expect(addresses(await w.again(3))).toEqual(['a.test/0', 'a.test/2'])
+        expect((await frontier.stats('c1')).leased).toBe(2)
+        expect(addresses(await w.lease(9))).toEqual(['a.test/3', 'a.test/4'])
+        expect(addresses(await w.again(9))).toEqual(['a.test/3', 'a.test/4'])
+      })
+
+      it('leases nothing new on a repeated call', async () => {
+        await crawlOf({}, [])
+        await frontier.open(specOf({ id: 'c2' }))
+        const w = workerOf(frontier, 'w1')
+        expect((await w.lease(1)).leases).toEqual([])
+        await frontier.add('c2', numbers(1))
+        expect((await w.again(1)).leases).toEqual([])
+        expect((await w.lease(1)).leases).toHaveLength(1)
+      })
+
+      it('keeps two workers with the same number apart', async () => {
+        await crawlOf({}, numbers(2))
+        expect(addresses(await workerOf(frontier, 'w1').lease(1))).toEqual(['a.test/0'])
+        expect(addresses(await workerOf(frontier, 'w2').lease(1))).toEqual(['a.test/1'])
+      })
+
+      it('does not make a permit younger by repeating', async () => {
+        await crawlOf({ limits: { delayMs: 1000, concurrency: 4 } }, numbers(2))
+        const w = workerOf(frontier, 'w1')
+        const lease = await take(w)
+        expect(lease.permitMs).toBeGreaterThan(0)
+        expect(lease.permitMs).toBeLessThanOrEqual(50)
+        clock.advance(900)
+        const [again] = (await w.again(1)).leases
+        expect(again?.permitMs).toBe(0)
+        expect(again?.visibilityMs).toBe(60_000 - 900)
+      })
+
+      it('refuses a lease that ran out, even before anybody reaped', async () => {
+        await crawlOf({ visibilityMs: 1000 }, numbers(1))
+        const w = workerOf(frontier, 'w1')
+        const lease = await take(w)
+        clock.advance(1000)
+        expect(await settle(lease, done([linkTo('a.test/found')]))).toBe(false)
+        expect(await frontier.extend('w1', [lease.token])).toEqual([lease.token])
+        expect(await frontier.permit(lease, 'a.test')).toEqual({ ok: false, waitMs: 0, lost: true })
+        expect((await w.again(1)).leases).toEqual([])
+        expect(await frontier.stats('c1')).toMatchObject({ total: 1, leased: 1, stale: 1 })
+      })
+
+      it('extends what is held and names what is lost', async () => {
+        await crawlOf({ visibilityMs: 1000 }, numbers(3))
+        const [one, two, three] = (await workerOf(frontier, 'w1').lease(3)).leases
+        if (one === undefined || two === undefined || three === undefined) throw new Error('too little was leased')
+        clock.advance(900)
+        await settle(three, DONE)
+        const lost = await frontier.extend('w1', [one.token, three.token, 'nonsense'])
+        expect(lost.sort()).toEqual([three.token, 'nonsense'].sort())
+        expect(await frontier.extend('w2', [one.token])).toEqual([one.token])
+        clock.advance(500)
+        expect(await settle(two, DONE)).toBe(false)
+        expect(await settle(one, DONE)).toBe(true)
+      })
+
+      it('reaps what ran out, oldest first, at most as many as asked', async () => {
+        await crawlOf({ visibilityMs: 1000 }, numbers(5))
+        const w = workerOf(frontier, 'w1')
+        const old = (await w.lease(2)).leases
+        clock.advance(500)
+        await w.lease(2)
+        expect(await frontier.reap(10)).toBe(0)
+        clock.advance(500)
+        expect(await frontier.reap(10)).toBe(2)
+        expect(await frontier.stats('c1')).toMatchObject({ queued: 3, leased: 2, reclaimed: 2 })
+        clock.advance(500)
+        expect(await frontier.reap(1)).toBe(1)
+        expect(await frontier.reap(10)).toBe(1)
+        // Back in their old places.
+        expect(addresses(await workerOf(frontier, 'w2').lease(9))).toEqual(
+          numbers(5).map((link) => `a.test${new URL(link.url).pathname}`),
+        )
+        expect(await frontier.settle(old.map((lease) => ({ lease, outcome: DONE })))).toEqual([false, false])
+        expect(await frontier.stats('c1')).toMatchObject({ leased: 5, done: 0, stale: 2 })
+      })
+
+      it('gives back at once what a dead worker held', async () => {
+        await crawlOf({}, numbers(3))
+        await workerOf(frontier, 'w1').lease(2)
+        const other = workerOf(frontier, 'w2')
+        await other.lease(1)
+        expect(await frontier.forfeit('w1')).toBe(2)
+        expect(await frontier.forfeit('w1')).toBe(0)
+        expect(await frontier.stats('c1')).toMatchObject({ queued: 2, leased: 1, reclaimed: 2 })
+        expect(addresses(await other.lease(9))).toEqual(['a.test/0', 'a.test/1'])
+      })
+
+      it('says how long to sleep', async () => {
+        await crawlOf({ limits: { delayMs: 400, concurrency: 4 } }, numbers(2))
+        const w = workerOf(frontier, 'w1')
+        await w.lease(1)
+        const { idleMs } = await w.lease(1)
+        expect(idleMs).toBeGreaterThanOrEqual(1)
+        expect(idleMs).toBeLessThanOrEqual(400)
+        clock.advance(400)
+        await w.lease(1)
+        const idle = await w.lease(1)
+        expect(idle.leases).toEqual([])
+        expect(idle.idleMs).toBeGreaterThanOrEqual(1)
+        expect(idle.idleMs).toBeLessThanOrEqual(1000)
+      })
+
+      it('never says that there is nothing to wait for', async () => {
+        const { leases, idleMs, drain } = await workerOf(frontier, 'w1').lease(5)
+        expect({ leases, drain }).toEqual({ leases: [], drain: false })
+        expect(idleMs).toBe(1000)
+      })
+    })
+
+    describe('settling (Q4, Q5, Q13)', () => {
+      it('ends a link and adds what it found, in one step', async () => {
+        await crawlOf({}, numbers(1))
+        const w = workerOf(frontier, 'w1')
+        const lease = await take(w)
+        clock.advance(5)
+        expect(await settle(lease, done([linkTo('a.test/0'), linkTo('b.test/1')], 1234))).toBe(true)
+        expect(await frontier.stats('c1')).toMatchObject({
+          total: 2,
+          done: 1,
+          queued: 1,
+          bytes: 1234,
+          state: 'running',
+        })
+        expect(await found('a.test/0')).toMatchObject({ state: 'done', link: { attempts: 1, endedAt: clock.now() } })
+      })
+
+      it('changes nothing when repeated', async () => {
+        await crawlOf({}, numbers(2))
+        const w = workerOf(frontier, 'w1')
+        const [one, two] = (await w.lease(2)).leases
+        if (one === undefined || two === undefined) throw new Error('too little was leased')
+        const batch = [
+          { lease: one, outcome: done([linkTo('b.test/1')], 10) },
+          { lease: two, outcome: retry(0) },
+        ]
+        expect(await frontier.settle(batch)).toEqual([true, true])
+        const before = await frontier.stats('c1')
+        expect(await frontier.settle(batch)).toEqual([true, true])
+        expect(await frontier.stats('c1')).toEqual(before)
+        // Also when the link is in other hands meanwhile.
+        const { leases } = await workerOf(frontier, 'w2').lease(9)
+        expect(leases).toHaveLength(2)
+        expect(await frontier.settle(batch)).toEqual([true, true])
+        expect(await frontier.stats('c1')).toMatchObject({ leased: 2, failed: 1, retried: 1, stale: 0 })
+      })
+
+      it('refuses tokens that are not of this crawl or of nobody', async () => {
+        await crawlOf({ id: 'c1' }, numbers(1))
+        await crawlOf({ id: 'c2', spider: 'films' }, numbers(1))
+        const lease = await take(workerOf(frontier, 'w1'))
+        expect(await settle({ ...lease, token: 'nonsense' }, DONE)).toBe(false)
+        expect(await settle({ ...lease, crawl: 'c2' }, DONE)).toBe(false)
+        expect(await settle({ ...lease, crawl: 'nope' }, DONE)).toBe(false)
+        expect(await frontier.stats('c1')).toMatchObject({ leased: 1, stale: 1 })
+        expect(await settle(lease, DONE)).toBe(true)
+      })
+
+      it('fences a worker that lost its lease from the one that has it', async () => {
+        await crawlOf({ visibilityMs: 1000 }, numbers(1))
+        const stale = await take(workerOf(frontier, 'frozen'))
+        clock.advance(1000)
+        await frontier.reap(10)
+        const fresh = await take(workerOf(frontier, 'w2'))
+        expect(BigInt(fresh.epoch)).toBeGreaterThan(BigInt(stale.epoch))
+        expect(await settle(stale, done([linkTo('b.test/1')]))).toBe(false)
+        expect(await settle(stale, dead())).toBe(false)
+        expect(await frontier.extend('frozen', [stale.token])).toEqual([stale.token])
+        await release(stale)
+        expect(await frontier.stats('c1')).toMatchObject({ leased: 1, total: 1, stale: 2, dead: 0 })
+        expect(await settle(fresh, DONE)).toBe(true)
+        expect(await settle(stale, DONE)).toBe(false)
+        expect(await frontier.stats('c1')).toMatchObject({ done: 1, stale: 3, state: 'finished' })
+      })
+
+      it('retries later, lower, behind its equals', async () => {
+        await crawlOf({}, [linkTo('a.test/bad', { priority: 5 }), linkTo('a.test/equal', { priority: -5 })])
+        const w = workerOf(frontier, 'w1')
+        expect(await settle(await take(w), retry(1000))).toBe(true)
+        expect(await frontier.stats('c1')).toMatchObject({ delayed: 1, failed: 1, retried: 1, dead: 0 })
+        const { link } = await found('a.test/bad')
+        expect(link).toMatchObject({ state: 'delayed', priority: -5, attempts: 1, dueAt: clock.now() + 1000 })
+        expect(link.failures).toEqual([{ ...FAILURE, at: clock.now() }])
+        clock.advance(1000)
+        const { leases } = await w.lease(9)
+        expect(leases.map(addressOf)).toEqual(['a.test/equal', 'a.test/bad'])
+        expect(leases[1]).toMatchObject({ attempt: 2, throttles: 0, link: { priority: -5 } })
+      })
+
+      it('goes no lower than −100', async () => {
+        await crawlOf({ retryPriorityStep: 70 }, [linkTo('a.test/1', { priority: -50 })])
+        await settle(await take(workerOf(frontier, 'w1')), retry(0))
+        expect((await found('a.test/1')).link.priority).toBe(-100)
+      })
+
+      it('keeps priority and place when the retry costs no attempt', async () => {
+        await crawlOf({}, numbers(3))
+        const w = workerOf(frontier, 'w1')
+        const throttled = { code: 'throttled', message: 'the server answered 429' } as const
+        await settle(await take(w), retry(100, { countsAsAttempt: false, failure: throttled }))
+        expect(await frontier.stats('c1')).toMatchObject({ delayed: 1, failed: 0, retried: 0, throttled: 1 })
+        clock.advance(100)
+        const { leases } = await w.lease(9)
+        expect(leases.map(addressOf)).toEqual(['a.test/0', 'a.test/1', 'a.test/2'])
+        expect(leases[0]).toMatchObject({ attempt: 1, throttles: 1 })
+      })
+
+      it('takes back what was not started, as it was', async () => {
+        await crawlOf({}, numbers(3))
+        const w = workerOf(frontier, 'w1')
+        const [one, two] = (await w.lease(2)).leases
+        if (one === undefined || two === undefined) throw new Error('too little was leased')
+        await settle(one, { kind: 'back', afterMs: 0 })
+        await settle(two, { kind: 'back', afterMs: 300 })
+        expect(await frontier.stats('c1')).toMatchObject({ queued: 2, delayed: 1, failed: 0, retried: 0, throttled: 0 })
+        expect(addresses(await workerOf(frontier, 'w2').lease(1))).toEqual(['a.test/0'])
+        clock.advance(300)
+        const { leases } = await w.lease(9)
+        expect(leases.map(addressOf)).toEqual(['a.test/1', 'a.test/2'])
+        expect(leases[0]).toMatchObject({ attempt: 1, throttles: 0 })
+      })
+
+      it('finishes exactly when nothing is left', async () => {
+        await frontier.open(specOf())
+        const w = workerOf(frontier, 'w1')
+        await frontier.add('c1', numbers(1))
+        await settle(await take(w), DONE)
+        expect((await frontier.stats('c1')).state).toBe('running')
+        await frontier.add('c1', [linkTo('b.test/1')])
+        await frontier.seeded('c1')
+        expect((await frontier.stats('c1')).state).toBe('running')
+        const lease = await take(w)
+        await settle(lease, retry(1000))
+        expect((await frontier.stats('c1')).state).toBe('running')
+        clock.advance(1000)
+        await settle(await take(w), done([linkTo('c.test/1')]))
+        expect((await frontier.stats('c1')).state).toBe('running')
+        clock.advance(1)
+        await settle(await take(w), { kind: 'skipped', failure: FAILURE })
+        expect(await frontier.stats('c1')).toMatchObject({ state: 'finished', finishedAt: clock.now(), endedBy: null })
+      })
+
+      it('finishes an empty crawl as soon as it is seeded', async () => {
+        await frontier.open(specOf())
+        expect((await frontier.stats('c1')).state).toBe('running')
+        await frontier.seeded('c1')
+        await frontier.seeded('c1')
+        expect(await frontier.stats('c1')).toMatchObject({ state: 'finished', seeding: false, total: 0 })
+        await expect(frontier.setState('c1', 'running')).rejects.toMatchObject({ code: 'crawl_ended' })
+      })
+
+      it('runs again when a finished crawl gets a link', async () => {
+        await crawlOf({}, numbers(1))
+        const w = workerOf(frontier, 'w1')
+        await settle(await take(w), DONE)
+        await frontier.add('c1', numbers(1))
+        expect((await frontier.stats('c1')).state).toBe('finished')
+        await frontier.add('c1', numbers(2))
+        expect(await frontier.stats('c1')).toMatchObject({ state: 'running', finishedAt: null })
+        await settle(await take(w), DONE)
+        expect((await frontier.stats('c1')).state).toBe('finished')
+      })
+    })
+
+    describe('links that kill their worker', () => {
+      /** Lets `worker` die with everything it holds. */
+      const die = (worker: string) => frontier.forfeit(worker)
+
+      it('leases them alone after two deaths, and gives up after the third', async () => {
+        await crawlOf({}, numbers(2))
+        for (const name of ['w1', 'w2']) {
+          expect(addresses(await workerOf(frontier, name).lease(9))).toEqual(['a.test/0', 'a.test/1'])
+          await die(name)
+        }
+        const w3 = workerOf(frontier, 'w3')
+        expect(addresses(await w3.lease(9))).toEqual(['a.test/0'])
+        expect(await w3.lease(9)).toMatchObject({ leases: [], drain: true })
+        await die('w3')
+        const { link } = await found('a.test/0')
+        expect(link).toMatchObject({ state: 'dead', reclaims: 3, attempts: 0 })
+        expect(link.failures.map((failure) => failure.code)).toEqual(['poison'])
+        // The innocent one gets its turn.
+        const innocent = await take(workerOf(frontier, 'w4'))
+        expect(addressOf(innocent)).toBe('a.test/1')
+        expect(await settle(innocent, DONE)).toBe(true)
+        expect(await frontier.stats('c1')).toMatchObject({
+          state: 'finished',
+          dead: 1,
+          done: 1,
+          failed: 0,
+          reclaimed: 5,
+        })
+      })
+
+      it('allows as many deaths alone as the spider says', async () => {
+        await crawlOf({ maxReclaims: 2, visibilityMs: 1000 }, numbers(1))
+        for (const name of ['w1', 'w2', 'w3', 'w4']) {
+          expect((await found('a.test/0')).state).toBe('queued')
+          await workerOf(frontier, name).lease(1)
+          clock.advance(1000)
+          await frontier.reap(10)
+        }
+        expect((await found('a.test/0')).state).toBe('dead')
+        expect((await frontier.stats('c1')).state).toBe('finished')
+      })
+
+      it('asks a busy worker to drain, and skips only that lane', async () => {
+        await crawlOf({}, [linkTo('bad.test/1', { priority: 5 }), linkTo('bad.test/2')])
+        for (const name of ['w1', 'w2']) {
+          await workerOf(frontier, name).lease(1)
+          await die(name)
+        }
+        await frontier.add('c1', numbers(3, 'good.test'))
+        const busy = workerOf(frontier, 'busy')
+        await frontier.setHost('bad.test', { concurrency: 0 })
+        const held = await take(busy)
+        expect(addressOf(held)).toBe('good.test/0')
+        await frontier.setHost('bad.test', { concurrency: null })
+        const reply = await busy.lease(9)
+        expect(addresses(reply)).toEqual(['good.test/1', 'good.test/2'])
+        expect(reply.drain).toBe(true)
+        for (const lease of [held, ...reply.leases]) await settle(lease, DONE)
+        const alone = await busy.lease(9)
+        expect(addresses(alone)).toEqual(['bad.test/1'])
+        expect(alone.drain).toBe(false)
+        // It ends well: the lane goes on as before.
+        await settle(alone.leases[0] as Lease, DONE)
+        expect(await busy.lease(9)).toMatchObject({ leases: [{ link: { url: 'https://bad.test/2' } }], drain: false })
+      })
+
+      it('does not put another link beside it in the same batch', async () => {
+        await crawlOf({}, [linkTo('bad.test/1')])
+        for (const name of ['w1', 'w2']) {
+          await workerOf(frontier, name).lease(1)
+          await die(name)
+        }
+        await frontier.add('c1', [linkTo('good.test/1', { priority: 50 })])
+        const w = workerOf(frontier, 'w3')
+        const first = await w.lease(9)
+        expect(addresses(first)).toEqual(['good.test/1'])
+        expect(first.drain).toBe(true)
+        await settle(first.leases[0] as Lease, DONE)
+        await frontier.add('c1', [linkTo('good.test/2', { priority: -50 })])
+        expect(addresses(await w.lease(9))).toEqual(['bad.test/1'])
+      })
+
+      it('is forgiven by a replay', async () => {
+        await crawlOf({ maxReclaims: 0 }, numbers(1))
+        for (const name of ['w1', 'w2']) {
+          await workerOf(frontier, name).lease(1)
+          await die(name)
+        }
+        expect((await found('a.test/0')).state).toBe('dead')
+        expect(await frontier.replay('c1', { code: 'poison' })).toBe(1)
+        await frontier.add('c1', [linkTo('b.test/1', { priority: 50 })])
+        expect(addresses(await workerOf(frontier, 'w3').lease(9))).toEqual(['b.test/1', 'a.test/0'])
+        expect((await found('a.test/0')).link.reclaims).toBe(0)
+      })
+    })
+
+    describe('pace (P1, P4)', () => {
+      it('keeps the delay between starts over workers and crawls', async () => {
+        const limits = { delayMs: 1000, concurrency: 10 }
+        await crawlOf({ id: 'c1', limits }, numbers(5))
+        await crawlOf({ id: 'c2', limits }, numbers(5))
+        const workers = [workerOf(frontier, 'w1'), workerOf(frontier, 'w2')]
+        const starts: number[] = []
+        for (let t = 0; t < 4000; t += 100) {
+          for (const w of workers) for (const _ of (await w.lease(5)).leases) starts.push(t)
+          clock.advance(100)
+        }
+        expect(starts).toEqual([0, 1000, 2000, 3000])
+      })
+
+      it('counts the delay from the real dispatch when it was late', async () => {
+        await crawlOf({ limits: { delayMs: 1000, concurrency: 10 } }, numbers(3))
+        const w = workerOf(frontier, 'w1')
+        const lease = await take(w)
+        clock.advance(300)
+        // Dispatched 200 ms after the permit, over in 100 ms.
+        await release(lease, { elapsedMs: 100 })
+        clock.advance(899)
+        expect((await w.lease(1)).leases).toEqual([])
+        clock.advance(1)
+        expect((await w.lease(1)).leases).toHaveLength(1)
+      })
+
+      it('keeps the concurrency over workers and crawls, until release or settle', async () => {
+        const limits = { delayMs: 0, concurrency: 3 }
+        await crawlOf({ id: 'c1', limits }, numbers(5))
+        await crawlOf({ id: 'c2', limits }, numbers(5))
+        const w1 = workerOf(frontier, 'w1')
+        const w2 = workerOf(frontier, 'w2')
+        const [one, two] = (await w1.lease(2)).leases
+        if (one === undefined || two === undefined) throw new Error('too little was leased')
+        expect((await w2.lease(9)).leases).toHaveLength(1)
+        expect((await w2.lease(9)).leases).toHaveLength(0)
+        await release(one)
+        await release(one)
+        expect((await w2.lease(9)).leases).toHaveLength(1)
+        await settle(one, DONE)
+        expect((await w2.lease(9)).leases).toHaveLength(0)
+        await settle(two, DONE)
+        expect((await w2.lease(9)).leases).toHaveLength(1)
+      })
+
+      it('frees the slots of leases that ran out or were forfeited', async () => {
+        await crawlOf({ limits: { delayMs: 0, concurrency: 1 }, visibilityMs: 1000 }, numbers(3))
+        await workerOf(frontier, 'w1').lease(1)
+        clock.advance(1000)
+        const w2 = workerOf(frontier, 'w2')
+        expect((await w2.lease(1)).leases).toEqual([])
+        await frontier.reap(1)
+        expect((await w2.lease(9)).leases).toHaveLength(1)
+        await frontier.forfeit('w2')
+        expect((await workerOf(frontier, 'w3').lease(9)).leases).toHaveLength(1)
+      })
+
+      it('keeps the rate, with its burst', async () => {
+        // Six a minute and three at once.
+        const rate = { count: 6, perMs: 60_000, burst: 3 }
+        await crawlOf({ limits: { delayMs: 0, concurrency: 100, rate } }, numbers(30))
+        const w = workerOf(frontier, 'w1')
+        const starts: number[] = []
+        for (let t = 0; t < 60_000; t += 1000) {
+          for (const lease of (await w.lease(9)).leases) {
+            starts.push(t)
+            await release(lease)
+          }
+          clock.advance(1000)
+        }
+        expect(starts).toEqual([0, 0, 0, 10_000, 20_000, 30_000, 40_000, 50_000])
+        // A rest fills the bucket again, and not more than full.
+        clock.advance(600_000)
+        expect((await w.lease(9)).leases).toHaveLength(3)
+      })
+
+      it('goes by the strictest of the crawls that have work there', async () => {
+        await crawlOf({ id: 'fast', limits: { delayMs: 100, concurrency: 5 } }, numbers(9))
+        await crawlOf({ id: 'slow', spider: 'films', limits: { delayMs: 1000, concurrency: 2 } }, numbers(1))
+        const info = async () => (await frontier.hosts('fast', { limit: 1 }))[0]
+        expect(await info()).toMatchObject({ delayMs: 1000, concurrency: 2 })
+        const w = workerOf(frontier, 'w1')
+        await w.lease(1)
+        clock.advance(100)
+        expect((await w.lease(1)).leases).toEqual([])
+        await frontier.setState('slow', 'paused')
+        expect(await info()).toMatchObject({ delayMs: 100, concurrency: 5 })
+        expect((await w.lease(1)).leases).toHaveLength(1)
+        await frontier.setState('slow', 'running')
+        clock.advance(999)
+        expect((await w.lease(1)).leases).toEqual([])
+        clock.advance(1)
+        const films = workerOf(frontier, 'w2', ['films'])
+        expect((await films.lease(1)).leases).toEqual([])
+        const fast = (await frontier.links({ crawl: 'fast', state: 'leased', limit: 1 }))[0]
+        expect(fast).toBeDefined()
+        await frontier.forfeit('w1')
+        const last = await take(films)
+        await settle(last, DONE)
+        expect((await frontier.stats('slow')).state).toBe('finished')
+        expect(await info()).toMatchObject({ delayMs: 100, concurrency: 5 })
+      })
+
+      it('obeys what was set by hand, and robots.txt above all', async () => {
+        await crawlOf({ limits: { delayMs: 1000, concurrency: 4 } }, numbers(9))
+        const info = async () => (await frontier.hosts('c1', { limit: 1 }))[0]
+        const w = workerOf(frontier, 'w1')
+        await w.lease(1)
+        await frontier.setHost('a.test', { delayMs: 200, concurrency: 2 })
+        expect(await info()).toMatchObject({ delayMs: 200, concurrency: 2 })
+        clock.advance(200)
+        expect((await w.lease(1)).leases).toHaveLength(1)
+        // A longer delay holds from the last start on.
+        await frontier.setHost('a.test', { floorMs: 5000, concurrency: null })
+        expect(await info()).toMatchObject({ delayMs: 5000, concurrency: 4 })
+        clock.advance(4999)
+        expect((await w.lease(1)).leases).toEqual([])
+        clock.advance(1)
+        expect((await w.lease(1)).leases).toHaveLength(1)
+        await frontier.setHost('a.test', { delayMs: 9000 })
+        expect(await info()).toMatchObject({ delayMs: 9000 })
+        await frontier.setHost('a.test', { delayMs: null })
+        expect(await info()).toMatchObject({ delayMs: 5000 })
+        await frontier.setHost('a.test', { floorMs: null })
+        expect(await info()).toMatchObject({ delayMs: 1000, concurrency: 4 })
+      })
+
+      it('takes settings for a host before anybody knows it', async () => {
+        await frontier.setHost('a.test', { concurrency: 1 })
+        await crawlOf({}, numbers(3))
+        expect((await workerOf(frontier, 'w1').lease(9)).leases).toHaveLength(1)
+      })
+
+      it('asks for a permit by time while the slot is held', async () => {
+        await crawlOf({ limits: { delayMs: 1000, concurrency: 1 } }, numbers(2))
+        const w = workerOf(frontier, 'w1')
+        const lease = await take(w)
+        expect(await frontier.permit(lease, 'a.test')).toEqual({ ok: false, waitMs: 1000, lost: false })
+        clock.advance(1000)
+        expect(await frontier.permit(lease, 'a.test')).toEqual({ ok: true })
+        expect((await frontier.hosts('c1', { limit: 1 }))[0]?.inFlight).toBe(1)
+        // It was a start: the delay counts from it.
+        await release(lease)
+        clock.advance(989)
+        expect((await w.lease(1)).leases).toEqual([])
+        clock.advance(11)
+        expect((await w.lease(1)).leases).toHaveLength(1)
+      })
+
+      it('needs a slot again after the release, and on other hosts', async () => {
+        await crawlOf({ limits: { delayMs: 0, concurrency: 1 } }, [...numbers(3), ...numbers(1, 'b.test')])
+        const w = workerOf(frontier, 'w1')
+        const [a, b] = (await w.lease(2)).leases
+        if (a === undefined || b === undefined) throw new Error('too little was leased')
+        expect([a.link.host, b.link.host]).toEqual(['a.test', 'b.test'])
+        const full = await frontier.permit(a, 'b.test')
+        expect(full).toMatchObject({ ok: false, lost: false })
+        expect(full.ok ? 0 : full.waitMs).toBeGreaterThan(0)
+        await release(b)
+        expect(await frontier.permit(a, 'b.test')).toEqual({ ok: true })
+        expect(await frontier.permit(b, 'b.test')).toMatchObject({ ok: false, lost: false })
+        await release(a, { host: 'b.test' })
+        expect(await frontier.permit(b, 'b.test')).toEqual({ ok: true })
+        // a still has its own slot; after its release another takes it.
+        expect((await w.lease(1)).leases).toEqual([])
+        await release(a)
+        const other = await take(w)
+        expect(await frontier.permit(a, 'a.test')).toMatchObject({ ok: false, lost: false })
+        await settle(other, DONE)
+        expect(await frontier.permit(a, 'a.test')).toEqual({ ok: true })
+        await settle(a, DONE)
+        expect((await w.lease(1)).leases).toHaveLength(1)
+      })
+
+      it('frees every slot with the settle, and with the loss', async () => {
+        await crawlOf({ limits: { delayMs: 0, concurrency: 1 } }, [linkTo('a.test/1'), linkTo('a.test/2')])
+        const w1 = workerOf(frontier, 'w1')
+        const lease = await take(w1)
+        expect(await frontier.permit(lease, 'far.test')).toEqual({ ok: true })
+        await settle(lease, DONE)
+        expect(await frontier.permit(lease, 'far.test')).toMatchObject({ ok: false, lost: true })
+        const next = await take(w1)
+        expect(await frontier.permit(next, 'far.test')).toEqual({ ok: true })
+        await frontier.forfeit('w1')
+        const last = await take(workerOf(frontier, 'w2'))
+        expect(await frontier.permit(last, 'far.test')).toEqual({ ok: true })
+      })
+
+      it('paces hosts that only permits know, by the limits of the asking crawl', async () => {
+        await crawlOf({ limits: { delayMs: 1000, concurrency: 4 } }, numbers(1))
+        const lease = await take(workerOf(frontier, 'w1'))
+        expect(await frontier.permit(lease, 'far.test')).toEqual({ ok: true })
+        expect(await frontier.permit(lease, 'far.test')).toEqual({ ok: false, waitMs: 1000, lost: false })
+      })
+
+      it('blocks a host that throttles for everybody, as long as it says', async () => {
+        await crawlOf({ id: 'c1' }, [...numbers(4), ...numbers(1, 'b.test')])
+        await crawlOf({ id: 'c2' }, numbers(1))
+        const w = workerOf(frontier, 'w1')
+        const lease = await take(w)
+        clock.advance(10)
+        await release(lease, { report: { kind: 'throttled', retryAfterMs: 120_000 } })
+        const until = clock.now() + 120_000
+        expect((await frontier.hosts('c1', { limit: 1 }))[0]).toMatchObject({ blockedUntil: until, nextAt: until })
+        expect(addresses(await workerOf(frontier, 'w2').lease(9))).toEqual(['b.test/0'])
+        clock.advance(119_999)
+        expect((await w.lease(9)).leases).toEqual([])
+        clock.advance(1)
+        expect((await w.lease(9)).leases).toHaveLength(4)
+        expect((await frontier.hosts('c1', { limit: 1 }))[0]?.blockedUntil).toBeNull()
+      })
+
+      it('counts throttles of requests in flight together once', async () => {
+        await crawlOf({}, numbers(9))
+        const w = workerOf(frontier, 'w1')
+        const { leases } = await w.lease(4)
+        clock.advance(100)
+        const report = { kind: 'throttled', retryAfterMs: null } as const
+        await frontier.release(leases.map((lease) => ({ lease, host: 'a.test', elapsedMs: 100, report })))
+        const blocked = async () => (await frontier.hosts('c1', { limit: 1 }))[0]?.blockedUntil
+        expect(await blocked()).toBe(clock.now() + 5000)
+        clock.advance(5000)
+        const next = await take(w)
+        clock.advance(1)
+        await release(next, { report })
+        expect(await blocked()).toBe(clock.now() + 10_000)
+      })
+
+      it('tells how a host does', async () => {
+        await crawlOf({ limits: { delayMs: 0, concurrency: 8, rate: { count: 5, perMs: 1000, burst: 9 } } }, [
+          ...numbers(4),
+          linkTo('a.test/late', { delayMs: 60_000 }),
+        ])
+        const w = workerOf(frontier, 'w1')
+        const [one, two, three] = (await w.lease(3)).leases
+        if (one === undefined || two === undefined || three === undefined) throw new Error('too little was leased')
+        await release(one, { elapsedMs: 100 })
+        await release(two, { elapsedMs: 200 })
+        await settle(one, DONE)
+        await settle(two, dead())
+        expect((await frontier.hosts('c1', { limit: 9 }))[0]).toMatchObject({
+          host: 'a.test',
+          pending: 2,
+          inFlight: 1,
+          done: 1,
+          failed: 1,
+          dead: 1,
+          delayMs: 0,
+          concurrency: 8,
+          ratePerSecond: 5,
+          blockedUntil: null,
+          latencyMs: 120,
+        })
+      })
+
+      it('lists hosts by name, page by page', async () => {
+        await crawlOf(
+          { id: 'c1' },
+          ['c.test', 'a.test', 'b.test:8080'].map((host) => linkTo(`${host}/`)),
+        )
+        await crawlOf({ id: 'c2' }, [linkTo('z.test/')])
+        const names = async (page: { limit: number; after?: string }) =>
+          (await frontier.hosts('c1', page)).map((host) => host.host)
+        expect(await names({ limit: 2 })).toEqual(['a.test', 'b.test:8080'])
+        expect(await names({ limit: 2, after: 'b.test:8080' })).toEqual(['c.test'])
+        expect((await frontier.hosts('c2', { limit: 1 }))[0]?.latencyMs).toBeNull()
+      })
+    })
+
+    describe('budgets (P6)', () => {
+      it('stops leasing when the bytes are spent, and ends with what is in hand', async () => {
+        await crawlOf({ budget: { bytes: 1000 } }, numbers(5))
+        const w = workerOf(frontier, 'w1')
+        const [one, two] = (await w.lease(2)).leases
+        if (one === undefined || two === undefined) throw new Error('too little was leased')
+        await settle(one, done([linkTo('a.test/found')], 1000))
+        expect((await w.lease(9)).leases).toEqual([])
+        expect((await frontier.stats('c1')).state).toBe('running')
+        expect(await settle(two, done([], 5))).toBe(true)
+        expect(await frontier.stats('c1')).toMatchObject({
+          state: 'finished',
+          endedBy: 'budget_bytes',
+          queued: 4,
+          bytes: 1005,
+        })
+        expect(await found('a.test/4')).toMatchObject({ state: 'queued', crawlState: 'finished' })
+      })
+
+      it('stops when the time is over, counted from the first lease', async () => {
+        await crawlOf({ budget: { ms: 5000 } }, numbers(5))
+        clock.advance(60_000)
+        const w = workerOf(frontier, 'w1')
+        await settle(await take(w), DONE)
+        clock.advance(4999)
+        await settle(await take(w), DONE)
+        clock.advance(1)
+        expect((await w.lease(9)).leases).toEqual([])
+        expect(await frontier.stats('c1')).toMatchObject({ state: 'finished', endedBy: 'budget_time', queued: 3 })
+      })
+
+      it('says nothing of a budget when the work ended by itself', async () => {
+        await crawlOf({ budget: { bytes: 10 } }, numbers(1))
+        await settle(await take(workerOf(frontier, 'w1')), done([], 10))
+        expect(await frontier.stats('c1')).toMatchObject({ state: 'finished', endedBy: null })
+      })
+    })
+
+    describe('dead letters (Q6)', () => {
+      const failure = (code: 'http_error' | 'timeout' | 'server_error') => ({ code, message: `it was ${code}` })
+
+      beforeEach(async () => {
+        await crawlOf({}, [...numbers(3, 'a.test'), ...numbers(2, 'b.test')])
+        const { leases } = await workerOf(frontier, 'w0').lease(9)
+        for (const lease of leases.sort((x, y) => (addressOf(x) < addressOf(y) ? -1 : 1))) {
+          const address = addressOf(lease)
+          if (address === 'b.test/1') await settle(lease, DONE)
+          else await settle(lease, dead(failure(address === 'a.test/0' ? 'timeout' : 'http_error')))
+        }
+      })
+
+      it('keeps them with their error', async () => {
+        expect(await frontier.stats('c1')).toMatchObject({ state: 'finished', dead: 4, done: 1, failed: 4, retried: 0 })
+        expect(await found('a.test/0')).toMatchObject({
+          state: 'dead',
+          link: {
+            attempts: 1,
+            endedAt: clock.now(),
+            failures: [{ code: 'timeout', message: 'it was timeout', at: clock.now() }],
+          },
+        })
+      })
+
+      it('groups them by error', async () => {
+        expect(await frontier.deadByError('c1')).toEqual([
+          { code: 'http_error', count: 3, sample: 'https://a.test/1' },
+          { code: 'timeout', count: 1, sample: 'https://a.test/0' },
+        ])
+      })
+
+      it('lists them by error and host', async () => {
+        const list = async (query: object) =>
+          (await frontier.links({ crawl: 'c1', state: 'dead', limit: 9, ...query })).map(addressOf)
+        expect(await list({})).toEqual(['a.test/0', 'a.test/1', 'a.test/2', 'b.test/0'])
+        expect(await list({ code: 'http_error' })).toEqual(['a.test/1', 'a.test/2', 'b.test/0'])
+        expect(await list({ code: 'http_error', host: 'b.test' })).toEqual(['b.test/0'])
+        expect(await list({ code: 'poison' })).toEqual([])
+      })
+
+      it('replays one, some or all, with nothing used up', async () => {
+        expect(await frontier.replay('c1', { fp: linkTo('b.test/1').fp })).toBe(0)
+        expect((await frontier.stats('c1')).state).toBe('finished')
+        expect(await frontier.replay('c1', { fp: linkTo('a.test/0').fp })).toBe(1)
+        expect(await frontier.stats('c1')).toMatchObject({
+          state: 'running',
+          finishedAt: null,
+          queued: 1,
+          dead: 3,
+          failed: 4,
+        })
+        expect((await found('a.test/0')).link).toMatchObject({
+          attempts: 0,
+          throttles: 0,
+          endedAt: null,
+          state: 'queued',
+        })
+        const w = workerOf(frontier, 'w1')
+        expect(await take(w)).toMatchObject({ attempt: 1, bypassFresh: true, link: { url: 'https://a.test/0' } })
+        await frontier.forfeit('w1')
+        const again = await take(workerOf(frontier, 'w2'))
+        expect(again).toMatchObject({ attempt: 1, bypassFresh: true })
+        await settle(again, DONE)
+        expect(await frontier.replay('c1', { code: 'http_error', host: 'a.test' })).toBe(2)
+        expect(await frontier.replay('c1', {})).toBe(1)
+        clock.advance(1)
+        expect(addresses(await workerOf(frontier, 'w3').lease(9))).toEqual(['a.test/1', 'b.test/0', 'a.test/2'])
+      })
+
+      it('purges for good', async () => {
+        expect(await frontier.purge('c1', { code: 'timeout' })).toBe(1)
+        expect(await frontier.purge('c1', { host: 'a.test' })).toBe(2)
+        expect(await frontier.stats('c1')).toMatchObject({ dead: 1, skipped: 3, total: 5, state: 'finished' })
+        expect(await frontier.replay('c1', { host: 'a.test' })).toBe(0)
+        expect(await frontier.add('c1', numbers(3))).toMatchObject({ known: 3 })
+        expect(await frontier.deadByError('c1')).toEqual([{ code: 'http_error', count: 1, sample: 'https://b.test/0' }])
+      })
+
+      it('keeps the newest failures of a long history', async () => {
+        await frontier.replay('c1', { fp: linkTo('a.test/0').fp })
+        const w = workerOf(frontier, 'w1')
+        for (let i = 0; i < FAILURES_KEPT + 5; i++) {
+          await settle(await take(w), retry(0, { failure: { code: 'server_error', message: `no ${i}` } }))
+        }
+        const { failures } = (await found('a.test/0')).link
+        expect(failures).toHaveLength(FAILURES_KEPT)
+        expect(failures.at(-1)?.message).toBe(`no ${FAILURES_KEPT + 4}`)
+        expect(failures[0]?.message).toBe('no 5')
+      })
+    })
+
+    describe('looking', () => {
+      it('explains a link in every state', async () => {
+        await crawlOf({}, [
+          linkTo('a.test/done', { priority: 9 }),
+          linkTo('a.test/dead', { priority: 8 }),
+          linkTo('a.test/skipped', { priority: 7 }),
+          linkTo('a.test/leased', { priority: 6 }),
+          linkTo('a.test/first', { priority: 5 }),
+          linkTo('a.test/second'),
+          linkTo('a.test/late', { delayMs: 1000 }),
+        ])
+        const w = workerOf(frontier, 'w1')
+        await settle(await take(w), DONE)
+        await settle(await take(w), dead())
+        await settle(await take(w), { kind: 'skipped', failure: { code: 'robots_disallowed', message: 'forbidden' } })
+        clock.advance(10)
+        await take(w)
+        expect(await found('a.test/done')).toMatchObject({ state: 'done', position: null })
+        expect(await found('a.test/dead')).toMatchObject({ state: 'dead', position: null })
+        expect(await found('a.test/skipped')).toMatchObject({
+          state: 'skipped',
+          link: { attempts: 0, failures: [{ code: 'robots_disallowed' }] },
+        })
+        expect(await found('a.test/leased')).toMatchObject({
+          state: 'leased',
+          position: null,
+          link: { worker: 'w1', leasedAt: clock.now(), attempts: 0 },
+        })
+        expect(await found('a.test/first')).toMatchObject({
+          state: 'queued',
+          position: 0,
+          crawlState: 'running',
+          host: { host: 'a.test', pending: 3 },
+        })
+        expect(await found('a.test/second')).toMatchObject({ state: 'queued', position: 1 })
+        expect(await found('a.test/late')).toMatchObject({
+          state: 'delayed',
+          position: null,
+          link: { dueAt: clock.now() + 990, worker: null, leasedAt: null, endedAt: null },
+        })
+        expect(await frontier.explain('c1', linkTo('a.test/never').fp)).toEqual({ state: 'unknown' })
+      })
+
+      it('lists links in the order they came, page by page', async () => {
+        await crawlOf({}, [...numbers(5), ...numbers(2, 'b.test')])
+        const w = workerOf(frontier, 'w1')
+        await settle((await w.lease(1)).leases[0] as Lease, retry(0))
+        const all = await scan(frontier, 'c1', 3)
+        expect(all.map(addressOf)).toEqual([
+          'a.test/0',
+          'a.test/1',
+          'a.test/2',
+          'a.test/3',
+          'a.test/4',
+          'b.test/0',
+          'b.test/1',
+        ])
+        expect(all[1]).toMatchObject({
+          fp: linkTo('a.test/1').fp,
+          host: 'a.test',
+          route: 'page',
+          state: 'queued',
+          depth: 0,
+          priority: 0,
+          attempts: 0,
+          throttles: 0,
+          reclaims: 0,
+          addedAt: clock.now(),
+          dueAt: null,
+          worker: null,
+          leasedAt: null,
+          endedAt: null,
+          failures: [],
+        })
+        const onB = await frontier.links({ crawl: 'c1', host: 'b.test', state: 'queued', limit: 1 })
+        expect(onB.map(addressOf)).toEqual(['b.test/0'])
+        const rest = await frontier.links({
+          crawl: 'c1',
+          host: 'b.test',
+          state: 'queued',
+          limit: 9,
+          after: onB[0]?.cursor,
+        })
+        expect(rest.map(addressOf)).toEqual(['b.test/1'])
+        expect(await frontier.links({ crawl: 'c1', state: 'leased', limit: 9 })).toEqual([])
+      })
+
+      it('knows its workers', async () => {
+        await crawlOf({}, numbers(6))
+        const w2 = workerOf(frontier, 'w2')
+        const startedAt = clock.now()
+        const { leases } = await w2.lease(4)
+        clock.advance(100)
+        await workerOf(frontier, 'w1').lease(1)
+        const [one, two, three] = leases
+        if (one === undefined || two === undefined || three === undefined) throw new Error('too little was leased')
+        await settle(one, DONE)
+        await settle(two, dead())
+        await settle(three, retry(1000))
+        await w2.lease(0)
+        expect(await frontier.workers()).toEqual([
+          { worker: 'w1', inHand: 1, done: 0, failed: 0, startedAt: clock.now(), seenAt: clock.now() },
+          { worker: 'w2', inHand: 1, done: 1, failed: 2, startedAt, seenAt: clock.now() },
+        ])
+        await frontier.forfeit('w2')
+        expect((await frontier.workers()).map((worker) => worker.worker)).toEqual(['w1'])
+      })
+
+      it('counts the rate over the last minute, or since the start', async () => {
+        await crawlOf({}, numbers(60))
+        const w = workerOf(frontier, 'w1')
+        for (let i = 0; i < 20; i++) {
+          await settle(await take(w), DONE)
+          clock.advance(1000)
+        }
+        expect((await frontier.stats('c1')).rate).toBeCloseTo(1, 1)
+        clock.advance(30_000)
+        expect((await frontier.stats('c1')).rate).toBeCloseTo(20 / 50, 1)
+        clock.advance(120_000)
+        expect((await frontier.stats('c1')).rate).toBe(0)
+      })
+
+      it('keeps its counters true through a long mixed crawl', async () => {
+        await crawlOf({ limits: { delayMs: 0, concurrency: 3 }, visibilityMs: 5000 }, [
+          ...numbers(20, 'a.test'),
+          ...numbers(20, 'b.test'),
+        ])
+        const w = workerOf(frontier, 'w1')
+        for (let round = 0; (await frontier.stats('c1')).state === 'running'; round++) {
+          if (round > 500) throw new Error('the crawl does not end')
+          for (const [i, lease] of (await w.lease(4)).leases.entries()) {
+            const turn = (round + i) % 7
+            if (turn === 0) continue
+            if (turn === 1) await settle(lease, { kind: 'back', afterMs: 100 })
+            else if (turn === 2 && lease.attempt < 3) await settle(lease, retry(500))
+            else if (turn === 3) await settle(lease, dead())
+            else if (turn === 4) await settle(lease, { kind: 'skipped', failure: FAILURE })
+            else await settle(lease, done([linkTo(`c.test/${lease.link.fp}`)], 10))
+          }
+          clock.advance(700)
+          await frontier.reap(100)
+          expect(counterFaults(await frontier.stats('c1'), await scan(frontier, 'c1'))).toEqual([])
+        }
+        const stats = await frontier.stats('c1')
+        expect(stats.done + stats.dead + stats.skipped).toBe(stats.total)
+        for (const host of await frontier.hosts('c1', { limit: 9 }))
+          expect(host).toMatchObject({ inFlight: 0, pending: 0 })
+      })
+
+      it('does not mind being open to anything', async () => {
+        expect(frontier.can.priorities).toMatch(/^(exact|approximate)$/)
+        expect(await frontier.reap(10)).toBe(0)
+        expect(await frontier.forfeit('nobody')).toBe(0)
+        expect(await frontier.settle([])).toEqual([])
+        expect(await frontier.extend('nobody', [])).toEqual([])
+        await frontier.release([])
+        expect(await frontier.workers()).toEqual([])
+        await crawlOf({ limits: OPEN }, [])
+      })
+    })
+  })
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import type { ManualClock } from '../../src/clock.js'
+import type {
+  CrawlSpec,
+  CrawlStats,
+  Failure,
+  Frontier,
+  Lease,
+  LeaseReply,
+  Limits,
+  LinkInfo,
+  Outcome,
+} from '../../src/frontier/frontier.js'
+import type { Link } from '../../src/url/link.js'
+
+export type MakeFrontier = (clock: ManualClock) => Promise<{ frontier: Frontier; close: () => Promise<void> }>
+
+/** No limit worth the name: tests that are not about pace. */
+export const OPEN: Limits = { delayMs: 0, concurrency: 1000 }
+
+export function specOf(changes: Partial<CrawlSpec> = {}): CrawlSpec {
+  return {
+    id: 'c1',
+    spider: 'books',
+    spiderHash: 'h1',
+    order: 'priority',
+    limits: OPEN,
+    routeLimits: {},
+    visibilityMs: 60_000,
+    retryPriorityStep: 10,
+    agingMs: 1000,
+    maxReclaims: 1,
+    maxPending: 1_000_000,
+    overflow: 'refuse',
+    budget: {},
+    gen: 7,
+    ...changes,
+  }
+}
+
+/** `linkTo('a.test/1')`: host and path in one, as they read best in a test. */
+export function linkTo(address: string, changes: Partial<Link> = {}): Link {
+  const url = `https://${address}`
+  const host = new URL(url).host
+  const fp = createHash('sha1').update(url).digest('hex').slice(0, 16)
+  return { url, fp, host, route: 'page', depth: 0, priority: 0, ...changes }
+}
+
+/** Asks as a worker does, with a number of its own for each call. */
+export function workerOf(frontier: Frontier, worker: string, spiders: readonly string[] = ['books']) {
+  let seq = 0
+  return {
+    worker,
+    lease: (want = 1): Promise<LeaseReply> => frontier.lease({ worker, seq: ++seq, want, spiders }),
+    /** The last call once more, as after a lost reply. */
+    again: (want = 1): Promise<LeaseReply> => frontier.lease({ worker, seq, want, spiders }),
+  }
+}
+
+export const FAILURE: Failure = { code: 'server_error', message: 'the server answered 500' }
+export const DONE: Outcome = { kind: 'done', links: [], bytes: 0 }
+
+export function done(links: readonly Link[], bytes = 0): Outcome {
+  return { kind: 'done', links, bytes }
+}
+
+export function retry(afterMs: number, changes: { countsAsAttempt?: boolean; failure?: Failure } = {}): Outcome {
+  return { kind: 'retry', afterMs, failure: FAILURE, countsAsAttempt: true, ...changes }
+}
+
+export function dead(failure: Failure = FAILURE): Outcome {
+  return { kind: 'dead', failure }
+}
+
+/** Path of the lease's link with its host, as given to `linkTo`. */
+export function addressOf(of: Lease | LinkInfo): string {
+  return ('link' in of ? of.link.url : of.url).replace('https://', '')
+}
+
+export function addresses(reply: LeaseReply): string[] {
+  return reply.leases.map(addressOf)
+}
+
+/** All links of a crawl, through pages of a size that makes the cursor work. */
+export async function scan(frontier: Frontier, crawl: string, limit = 7): Promise<LinkInfo[]> {
+  const all: LinkInfo[] = []
+  for (;;) {
+    const page = await frontier.links({ crawl, limit, after: all.at(-1)?.cursor })
+    all.push(...page)
+    if (page.length < limit) return all
+  }
+}
+
+/** What is wrong with the counters: they must equal a full scan. */
+export function counterFaults(stats: CrawlStats, links: readonly LinkInfo[]): string[] {
+  const faults: string[] = []
+  for (const state of ['queued', 'delayed', 'leased', 'done', 'dead', 'skipped'] as const) {
+    const counted = links.filter((link) => link.state === state).length
+    if (counted !== stats[state]) faults.push(`${state}: the counter says ${stats[state]}, a scan ${counted}`)
+  }
+  const sum = stats.queued + stats.delayed + stats.leased + stats.done + stats.dead + stats.skipped
+  if (sum !== stats.total) faults.push(`total: the counter says ${stats.total}, the sum of states ${sum}`)
+  return faults
+}
