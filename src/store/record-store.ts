@@ -11,13 +11,22 @@ export interface RecordStore {
   /** The generation of a queue: the same for the same identity, larger for an identity not seen before. */
   generation(queueIdentity: string): Promise<number>
 
-  /** One answer per record, in order. Only `fenced` forbids the settle. */
+  /**
+   * One answer per record, in order, each judged as if it came alone (see judge.ts). Only `fenced` forbids the settle. Text is cleaned
+   * (NUL and lone surrogates become U+FFFD), a key beyond 512 bytes is kept as `sha256:…`, and a record that is no JSON, deeper than
+   * 500 levels or larger than 256 KiB is quarantined (see prepare.ts).
+   */
   write(batch: WriteBatch): Promise<WriteStatus[]>
 
+  /** Each record once, as it is when the scan comes by; with `since`, one that changes meanwhile comes again at the end. */
   records(query: RecordQuery): AsyncIterable<StoredRecord>
   /** Records written by a crawl, by kind, with the counts of skips. */
   counts(query: { readonly spider?: string; readonly crawl?: CrawlId }): Promise<KindCount[]>
-  rejected(query: { readonly spider?: string; readonly kind?: string; readonly limit: number }): AsyncIterable<RejectedRecord>
+  rejected(query: {
+    readonly spider?: string
+    readonly kind?: string
+    readonly limit: number
+  }): AsyncIterable<RejectedRecord>
   /** Validation failures per kind and field. */
   rejectedByField(spider: string): Promise<{ kind: string; field: string; count: number }[]>
   /** Fetches of one URL, newest first. */
@@ -100,9 +109,12 @@ export interface StoredRecord {
   readonly key: string
   readonly url: string
   readonly data: Json
+  /** The crawl that wrote or confirmed it last. */
   readonly crawl: CrawlId
+  /** When a page last showed it, changed or not. */
   readonly scrapedAt: number
   readonly firstSeenAt: number
+  /** When its content last changed. */
   readonly updatedAt: number
 }
 
@@ -116,7 +128,7 @@ export interface KindCount {
   /** Rows of this kind (of this crawl, if asked for by crawl: rows it wrote or confirmed last). */
   readonly records: number
   readonly rejected: number
-  /** Writes skipped by the freshness window. */
+  /** Writes skipped by the freshness window; a repeated call counts again. */
   readonly fresh: number
   readonly unchanged: number
 }

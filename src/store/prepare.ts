@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto'
+import { inspect } from 'node:util'
+import type { Json } from '../url/link.js'
+import type { FetchRow, RecordRow, RejectedRecord, RejectedRow, WriteBatch, WriteStatus } from './record-store.js'
+
+/** Larger than any page worth a record, small enough for a hundred of them in one batch. */
+export const MAX_RECORD_BYTES = 256 * 1024
+/** SQLite's own JSON functions stop at 1,000 levels and other readers earlier. */
+export const MAX_RECORD_DEPTH = 500
+/** Postgres refuses an index entry above 2,704 bytes; nobody's real key comes near this. */
+export const MAX_KEY_BYTES = 512
+/** How much is kept of data that cannot be stored whole. */
+const KEPT_CHARS = 4096
+const KEPT_ISSUES = 50
+
+/** A record ready to be stored: text is clean, data is JSON text. */
+export type PreparedRecord = Omit<RecordRow, 'data'> & { readonly data: string }
+export type PreparedRejected = Omit<RejectedRecord, 'data' | 'issues'> & {
+  readonly data: string
+  readonly issues: string
+}
+
+export interface PreparedBatch {
+  readonly records: readonly PreparedRecord[]
+  readonly rejected: readonly PreparedRejected[]
+  readonly fetches: readonly FetchRow[]
+}
+
+/**
+ * Makes a batch storable: NUL and lone surrogates become U+FFFD, overlong keys become their hash, and a record that cannot be stored
+ * goes to the rejected ones. `answer` puts the statuses of the remaining records and of the quarantined ones back in order.
+ */
+export function prepareBatch(batch: WriteBatch): {
+  prepared: PreparedBatch
+  answer(statuses: readonly WriteStatus[]): WriteStatus[]
+} {
+  const records: PreparedRecord[] = []
+  const rejected = batch.rejected.map(prepareRejected)
+  const quarantined = new Set<number>()
+  for (const [index, row] of batch.records.entries()) {
+    const data = toText(row.data)
+    const identity = { key: storedKey(row.key), url: cleanText(row.url), site: cleanText(row.site) }
+    if (data.ok) {
+      records.push({ ...row, ...identity, data: data.text })
+      continue
+    }
+    const { gen, epoch, freshMs, ...kept } = row
+    const issues = JSON.stringify([{ field: '', message: data.problem }])
+    rejected.push({ ...kept, ...identity, data: JSON.stringify(data.remains), issues, reason: 'quarantined' })
+    quarantined.add(index)
+  }
+  return {
+    prepared: { records, rejected, fetches: batch.fetches.map(prepareFetch) },
+    answer(statuses) {
+      if (quarantined.size === 0) return [...statuses]
+      const rest = statuses[Symbol.iterator]()
+      return batch.records.map((_, index) =>
+        quarantined.has(index) ? 'quarantined' : (rest.next().value as WriteStatus),
+      )
+    },
+  }
+}
+
+/**
+ * The key under which a record is stored and found: the key itself, or `sha256:…` of one that is longer than MAX_KEY_BYTES. The whole
+ * key is then only where the spider put it in the data.
+ */
+export function storedKey(key: string): string {
+  const clean = cleanText(key)
+  if (clean.length * 3 <= MAX_KEY_BYTES || Buffer.byteLength(clean) <= MAX_KEY_BYTES) return clean
+  return `sha256:${createHash('sha256').update(clean).digest('hex')}`
+}
+
+function prepareRejected(row: RejectedRow): PreparedRejected {
+  const data = toText(row.data)
+  return {
+    ...row,
+    key: storedKey(row.key),
+    url: cleanText(row.url),
+    site: cleanText(row.site),
+    data: data.ok ? data.text : JSON.stringify(data.remains),
+    issues: cleanJson(JSON.stringify(row.issues.slice(0, KEPT_ISSUES))),
+    reason: 'invalid',
+  }
+}
+
+function prepareFetch(row: FetchRow): FetchRow {
+  const url = cleanText(row.url)
+  return url === row.url ? row : { ...row, url }
+}
+
+type Text =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly problem: string; readonly remains: string }
+
+function toText(data: Json): Text {
+  try {
+    if (isDeeperThan(data, MAX_RECORD_DEPTH))
+      return { ok: false, problem: `deeper than ${MAX_RECORD_DEPTH} levels, or a cycle`, remains: show(data) }
+    const text: string | undefined = JSON.stringify(data)
+    if (text === undefined) return { ok: false, problem: 'not JSON', remains: show(data) }
+    const clean = cleanJson(text)
+    if (clean.length * 3 > MAX_RECORD_BYTES && Buffer.byteLength(clean) > MAX_RECORD_BYTES) {
+      return {
+        ok: false,
+        problem: `larger than ${MAX_RECORD_BYTES} bytes`,
+        remains: cleanText(clean.slice(0, KEPT_CHARS)),
+      }
+    }
+    return { ok: true, text: clean }
+  } catch (error) {
+    return {
+      ok: false,
+      problem: `not JSON: ${cleanText(error instanceof Error ? error.message : String(error))}`,
+      remains: show(data),
+    }
+  }
+}
+
+function show(data: unknown): string {
+  try {
+    return cleanText(
+      inspect(data, { depth: 3, maxStringLength: KEPT_CHARS, customInspect: false }).slice(0, KEPT_CHARS),
+    )
+  } catch {
+    return 'cannot be shown'
+  }
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  for (const key in value) {
+    const inner = (value as Record<string, unknown>)[key]
+    if (typeof inner === 'object' && inner !== null && isDeeperThan(inner, levels - 1)) return true
+  }
+  return false
+}
+
+// With the u flag a surrogate pair is one character, so this class matches lone surrogates only.
+const UNSTORABLE = /[\0\p{Surrogate}]/u
+const EVERY_UNSTORABLE = /[\0\p{Surrogate}]/gu
+
+/** Postgres refuses NUL and lone surrogates, and UTF-8 has no lone surrogates: what cannot be kept is replaced, visibly. */
+export function cleanText(text: string): string {
+  return UNSTORABLE.test(text) ? text.replace(EVERY_UNSTORABLE, '\ufffd') : text
+}
+
+/** The same for JSON text, where JSON.stringify writes exactly those characters as escapes. Escapes are taken in turn, so `\\u0000` stays. */
+function cleanJson(text: string): string {
+  if (!text.includes('\\u')) return text
+  return text.replace(/\\(?:u(?:0000|d[89a-f][0-9a-f]{2})|.)/g, (found) => (found.length === 6 ? '\ufffd' : found))
+}

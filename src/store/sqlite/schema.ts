@@ -1,0 +1,79 @@
+import type { SqliteDb } from '../../sqlite/db.js'
+
+/**
+ * Rows that grow with the crawl have an integer key and name their spider, site, kind, crawl and worker by number.
+ *
+ * An index with random keys dirties a page for nearly every row, which cost 10 µs a row, more than the row itself. Only the one that
+ * the upsert needs is kept at once; `record_urls` and `fetch_fps` are filled in sorted runs (see IndexRuns), and a reader looks
+ * through the few rows that came after `index_runs.upto` himself.
+ */
+const MIGRATIONS = [
+  `
+  CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+  CREATE TABLE record_sets (
+    id INTEGER PRIMARY KEY, spider TEXT NOT NULL, site TEXT NOT NULL, kind TEXT NOT NULL,
+    UNIQUE (spider, site, kind)
+  );
+
+  CREATE TABLE records (
+    id INTEGER PRIMARY KEY,
+    set_id INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    url TEXT NOT NULL,
+    url_hash INTEGER NOT NULL,
+    data TEXT NOT NULL,
+    crawl_id INTEGER NOT NULL,
+    gen INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    first_seen_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    seen_at INTEGER NOT NULL,
+    UNIQUE (set_id, key)
+  );
+  CREATE INDEX records_updated ON records (updated_at);
+  CREATE TABLE record_urls (url_hash INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (url_hash, id)) WITHOUT ROWID;
+  CREATE TABLE record_counts (
+    spider TEXT NOT NULL, kind TEXT NOT NULL, crawl_id INTEGER NOT NULL,
+    records INTEGER NOT NULL, rejected INTEGER NOT NULL, fresh INTEGER NOT NULL, unchanged INTEGER NOT NULL,
+    PRIMARY KEY (spider, kind, crawl_id)
+  );
+
+  CREATE TABLE rejected (
+    id INTEGER PRIMARY KEY,
+    set_id INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    url TEXT NOT NULL,
+    data TEXT NOT NULL,
+    issues TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    crawl_id INTEGER NOT NULL,
+    scraped_at INTEGER NOT NULL
+  );
+  CREATE INDEX rejected_set ON rejected (set_id, key, scraped_at);
+
+  CREATE TABLE fetches (
+    id INTEGER PRIMARY KEY,
+    fp INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    crawl_id INTEGER NOT NULL,
+    worker_id INTEGER NOT NULL,
+    url TEXT NOT NULL,
+    host TEXT NOT NULL,
+    status INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    ms REAL NOT NULL,
+    attempt INTEGER NOT NULL,
+    error TEXT
+  );
+  CREATE TABLE fetch_fps (fp INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (fp, id)) WITHOUT ROWID;
+
+  CREATE TABLE index_runs (name TEXT PRIMARY KEY, upto INTEGER NOT NULL);
+  INSERT INTO index_runs (name, upto) VALUES ('records', 0), ('fetches', 0);
+
+  CREATE TABLE generations (queue_id TEXT PRIMARY KEY, gen INTEGER NOT NULL UNIQUE);
+  `,
+]
+
+export function migrateStore(db: SqliteDb): void {
+  db.migrate('store', MIGRATIONS)
+}

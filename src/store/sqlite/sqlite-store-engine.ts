@@ -1,0 +1,390 @@
+import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
+import type { SqliteEngine } from '../../sqlite/engine.js'
+import type { Fingerprint } from '../../url/link.js'
+import { judge } from '../judge.js'
+import { type PreparedBatch, type PreparedRecord, type PreparedRejected, storedKey } from '../prepare.js'
+import type { FetchRow, KindCount, RecordQuery, StoredRecord, WriteStatus } from '../record-store.js'
+import { IndexRuns, indexedUpTo } from './index-runs.js'
+import { migrateStore } from './schema.js'
+import { urlHash } from './url-hash.js'
+
+/** A stored row as it leaves the engine: data is still text, `id` continues the scan. */
+export type RecordPageRow = Omit<StoredRecord, 'data'> & { readonly id: number; readonly data: string }
+export type RejectedPageRow = PreparedRejected & { readonly id: number }
+/** Where a scan goes on: after this row. */
+export interface RecordCursor {
+  readonly id: number
+  readonly updatedAt: number
+}
+
+type Counted = 'records' | 'rejected' | 'fresh' | 'unchanged'
+
+/** The record store's work on one SQLite connection. Nothing is remembered between calls, so a rollback leaves nothing stale. */
+export class SqliteStoreEngine implements SqliteEngine {
+  static readonly migrate = migrateStore
+
+  readonly reads: ReadonlySet<string> = new Set(['recordPage', 'rejectedPage', 'counts', 'rejectedByField', 'fetches'])
+  readonly #write: ReturnType<typeof writeStatements>
+  readonly #read: ReturnType<typeof readStatements>
+  readonly #recordUrls: IndexRuns
+  readonly #fetchFps: IndexRuns
+
+  constructor(db: SqliteDb) {
+    this.#write = writeStatements(db)
+    this.#read = readStatements(db)
+    this.#recordUrls = new IndexRuns(db, 'records', 'record_urls', 'url_hash')
+    this.#fetchFps = new IndexRuns(db, 'fetches', 'fetch_fps', 'fp')
+  }
+
+  generation(queueIdentity: string): number {
+    this.#write.addGeneration.run(queueIdentity)
+    return Number(this.#write.findGeneration.get(queueIdentity)?.[0])
+  }
+
+  /** One status per record, in order. Rows go in one by one: with strings this long, binding beat json_each by a third. */
+  write(batch: PreparedBatch): WriteStatus[] {
+    const interned = new Interned(this.#write)
+    const counts = new CountDeltas()
+    const statuses = batch.records.map((record) => this.#writeRecord(record, interned, counts))
+    for (const row of batch.rejected) this.#writeRejected(row, interned, counts)
+    for (const row of batch.fetches) this.#writeFetch(row, interned)
+    for (const delta of counts.all()) this.#write.count.run(...delta)
+    if (batch.records.length > 0) this.#recordUrls.fillWhenDue()
+    if (batch.fetches.length > 0) this.#fetchFps.fillWhenDue()
+    return statuses
+  }
+
+  #writeRecord(record: PreparedRecord, interned: Interned, counts: CountDeltas): WriteStatus {
+    const { spider, kind, key, url, data, gen, epoch, scrapedAt } = record
+    const set = interned.set(spider, record.site, kind)
+    const crawl = interned.name(record.crawl)
+    const sql = this.#write
+    // Nearly every record of a crawl is new: it costs this one statement.
+    if (sql.insertRecord.run(set, key, url, urlHash(url), data, crawl, gen, BigInt(epoch), scrapedAt) === 1) {
+      counts.add(spider, kind, crawl, 'records', 1)
+      return 'written'
+    }
+    const [id, oldUrl, oldData, oldCrawl, oldGen, oldEpoch, updatedAt] = sql.findRecord.get(set, key) as [
+      number,
+      string,
+      string,
+      number,
+      number,
+      string,
+      number,
+    ]
+    const row = { gen: oldGen, epoch: oldEpoch, data: oldData, at: updatedAt }
+    const status = judge(row, { gen, epoch, data, at: scrapedAt }, record.freshMs)
+    const repeated = gen === oldGen && epoch === oldEpoch
+    if (status === 'fresh' || (status === 'unchanged' && !repeated)) counts.add(spider, kind, crawl, status, 1)
+    if (status === 'fresh' || status === 'fenced') return status
+    if (crawl !== oldCrawl) {
+      counts.add(spider, kind, oldCrawl, 'records', -1)
+      counts.add(spider, kind, crawl, 'records', 1)
+    }
+    if (status === 'unchanged') {
+      sql.confirmRecord.run(id, crawl, gen, BigInt(epoch), scrapedAt)
+      return status
+    }
+    sql.updateRecord.run(id, crawl, gen, BigInt(epoch), scrapedAt, url, urlHash(url), data)
+    if (url !== oldUrl) sql.indexUrl.run(urlHash(url), id)
+    return status
+  }
+
+  #writeRejected(row: PreparedRejected, interned: Interned, counts: CountDeltas): void {
+    const set = interned.set(row.spider, row.site, row.kind)
+    const crawl = interned.name(row.crawl)
+    const { key, url, data, issues, reason, scrapedAt } = row
+    const added = this.#write.insertRejected.run(set, key, url, data, issues, reason, crawl, scrapedAt)
+    counts.add(row.spider, row.kind, crawl, 'rejected', added)
+  }
+
+  #writeFetch(row: FetchRow, interned: Interned): void {
+    const { url, host, status, bytes, ms, attempt, error } = row
+    const crawl = interned.name(row.crawl)
+    const worker = interned.name(row.worker)
+    this.#write.insertFetch.run(fpNumber(row.fp), row.at, crawl, worker, url, host, status, bytes, ms, attempt, error)
+  }
+
+  /** Deletes a crawl's fetches among the next `limit` rows after `after`; answers where to go on, or null at the end. */
+  removeFetches(crawl: string, after: number, limit: number): number | null {
+    const sql = this.#write
+    const crawlId = sql.findName.get(crawl)?.[0]
+    const last = sql.fetchAfter.get(after, limit)?.[0]
+    if (crawlId === undefined || last === undefined || last === null) return null
+    sql.unindexFetches.run(after, last, crawlId)
+    sql.deleteFetches.run(after, last, crawlId)
+    this.#fetchFps.takeBack()
+    return Number(last)
+  }
+
+  recordPage(query: RecordQuery, after: RecordCursor | null, limit: number): RecordPageRow[] {
+    const sql = this.#read
+    let page = sql.recordsById
+    if (query.since !== undefined) page = sql.recordsSince
+    if (query.key !== undefined) page = sql.recordsByKey
+    if (query.url !== undefined) page = sql.recordsByUrl
+    const key = query.key === undefined ? null : storedKey(query.key)
+    const { spider = null, kind = null, site = null, url = null, since = null } = query
+    const from = after ?? { id: 0, updatedAt: since ?? 0 }
+    const hash = url === null ? null : urlHash(url)
+    const rows = page.all(spider, kind, site, key, url, since, from.id, from.updatedAt, hash, limit)
+    return rows.map(toPageRow)
+  }
+
+  rejectedPage(query: { spider?: string; kind?: string }, before: number | null, limit: number): RejectedPageRow[] {
+    const rows = this.#read.rejected.all(query.spider ?? null, query.kind ?? null, before, limit)
+    return rows.map((row) => {
+      const [id, spider, site, kind, key, url, data, issues, reason, crawl, scrapedAt] = row as [
+        number,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        string,
+        RejectedPageRow['reason'],
+        string,
+        number,
+      ]
+      return { id, spider, site, kind, key, url, data, issues, reason, crawl, scrapedAt }
+    })
+  }
+
+  counts(query: { spider?: string; crawl?: string }): KindCount[] {
+    return this.#read.counts.all(query.spider ?? null, query.crawl ?? null).map((row) => {
+      const [spider, kind, records, rejected, fresh, unchanged] = row as [
+        string,
+        string,
+        number,
+        number,
+        number,
+        number,
+      ]
+      return { spider, kind, records, rejected, fresh, unchanged }
+    })
+  }
+
+  rejectedByField(spider: string): { kind: string; field: string; count: number }[] {
+    return this.#read.rejectedByField.all(spider).map((row) => {
+      const [kind, field, count] = row as [string, string, number]
+      return { kind, field, count }
+    })
+  }
+
+  fetches(query: { fp: Fingerprint; crawl?: string; limit: number }): FetchRow[] {
+    return this.#read.fetches.all(fpNumber(query.fp), query.crawl ?? null, query.limit).map((row) => {
+      const [crawl, worker, url, host, status, bytes, ms, attempt, error, at] = row as [
+        string,
+        string,
+        string,
+        string,
+        number,
+        number,
+        number,
+        number,
+        string | null,
+        number,
+      ]
+      return { crawl, fp: query.fp, url, host, status, bytes, ms, attempt, worker, error, at }
+    })
+  }
+}
+
+/** 64 bits as SQLite keeps them: signed. */
+function fpNumber(fp: Fingerprint): bigint {
+  return BigInt.asIntN(64, BigInt(`0x${fp}`))
+}
+
+function toPageRow(row: SqlValue[]): RecordPageRow {
+  const [id, spider, site, kind, key, url, data, crawl, scrapedAt, firstSeenAt, updatedAt] = row as [
+    number,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    number,
+    number,
+    number,
+  ]
+  return { id, spider, site, kind, key, url, data, crawl, scrapedAt, firstSeenAt, updatedAt }
+}
+
+/** Numbers of names and record sets, looked up once per batch. */
+class Interned {
+  readonly #sql: ReturnType<typeof writeStatements>
+  readonly #names = new Map<string, number>()
+  readonly #sets = new Map<string, number>()
+
+  constructor(sql: ReturnType<typeof writeStatements>) {
+    this.#sql = sql
+  }
+
+  name(name: string): number {
+    return remembered(this.#names, name, this.#sql.findName, this.#sql.addName, name)
+  }
+
+  set(spider: string, site: string, kind: string): number {
+    return remembered(
+      this.#sets,
+      `${spider}\0${site}\0${kind}`,
+      this.#sql.findSet,
+      this.#sql.addSet,
+      spider,
+      site,
+      kind,
+    )
+  }
+}
+
+function remembered(
+  known: Map<string, number>,
+  id: string,
+  find: Statement,
+  add: Statement,
+  ...params: string[]
+): number {
+  const before = known.get(id)
+  if (before !== undefined) return before
+  let row = find.get(...params)
+  if (row === undefined) {
+    add.run(...params)
+    row = find.get(...params)
+  }
+  const number = Number(row?.[0])
+  known.set(id, number)
+  return number
+}
+
+type Delta = { spider: string; kind: string; crawl: number } & Record<Counted, number>
+
+class CountDeltas {
+  readonly #deltas = new Map<string, Delta>()
+
+  add(spider: string, kind: string, crawl: number, field: Counted, by: number): void {
+    const id = `${crawl}\0${spider}\0${kind}`
+    let delta = this.#deltas.get(id)
+    if (delta === undefined) {
+      delta = { spider, kind, crawl, records: 0, rejected: 0, fresh: 0, unchanged: 0 }
+      this.#deltas.set(id, delta)
+    }
+    delta[field] += by
+  }
+
+  all(): [string, string, number, number, number, number, number][] {
+    return [...this.#deltas.values()].map((d) => [
+      d.spider,
+      d.kind,
+      d.crawl,
+      d.records,
+      d.rejected,
+      d.fresh,
+      d.unchanged,
+    ])
+  }
+}
+
+function writeStatements(db: SqliteDb) {
+  return {
+    addGeneration: db.prepare(
+      `INSERT INTO generations (queue_id, gen) SELECT ?, coalesce(max(gen), 0) + 1 FROM generations WHERE true
+       ON CONFLICT (queue_id) DO NOTHING`,
+    ),
+    findGeneration: db.prepare('SELECT gen FROM generations WHERE queue_id = ?'),
+    addName: db.prepare('INSERT INTO names (name) VALUES (?)'),
+    findName: db.prepare('SELECT id FROM names WHERE name = ?'),
+    addSet: db.prepare('INSERT INTO record_sets (spider, site, kind) VALUES (?, ?, ?)'),
+    findSet: db.prepare('SELECT id FROM record_sets WHERE spider = ? AND site = ? AND kind = ?'),
+    insertRecord: db.prepare(
+      `INSERT INTO records (set_id, key, url, url_hash, data, crawl_id, gen, epoch, first_seen_at, updated_at, seen_at)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?9) ON CONFLICT (set_id, key) DO NOTHING`,
+    ),
+    findRecord: db.prepare(
+      'SELECT id, url, data, crawl_id, gen, CAST(epoch AS TEXT), updated_at FROM records WHERE set_id = ? AND key = ?',
+    ),
+    confirmRecord: db.prepare('UPDATE records SET crawl_id = ?2, gen = ?3, epoch = ?4, seen_at = ?5 WHERE id = ?1'),
+    updateRecord: db.prepare(
+      `UPDATE records SET crawl_id = ?2, gen = ?3, epoch = ?4, seen_at = ?5, updated_at = ?5, url = ?6, url_hash = ?7, data = ?8
+       WHERE id = ?1`,
+    ),
+    indexUrl: db.prepare('INSERT OR IGNORE INTO record_urls (url_hash, id) VALUES (?, ?)'),
+    count: db.prepare(
+      `INSERT INTO record_counts (spider, kind, crawl_id, records, rejected, fresh, unchanged) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (spider, kind, crawl_id) DO UPDATE SET records = records + excluded.records,
+         rejected = rejected + excluded.rejected, fresh = fresh + excluded.fresh, unchanged = unchanged + excluded.unchanged`,
+    ),
+    // A repeated write must not keep its rejected records twice.
+    insertRejected: db.prepare(
+      `INSERT INTO rejected (set_id, key, url, data, issues, reason, crawl_id, scraped_at)
+       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE NOT EXISTS (
+         SELECT 1 FROM rejected WHERE set_id = ?1 AND key = ?2 AND scraped_at = ?8
+           AND url = ?3 AND data = ?4 AND issues = ?5 AND reason = ?6 AND crawl_id = ?7)`,
+    ),
+    insertFetch: db.prepare(
+      `INSERT INTO fetches (fp, at, crawl_id, worker_id, url, host, status, bytes, ms, attempt, error)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    fetchAfter: db.prepare('SELECT max(id) FROM (SELECT id FROM fetches WHERE id > ? ORDER BY id LIMIT ?)'),
+    unindexFetches: db.prepare(
+      `DELETE FROM fetch_fps WHERE (fp, id) IN (SELECT fp, id FROM fetches WHERE id > ?1 AND id <= ?2 AND crawl_id = ?3)`,
+    ),
+    deleteFetches: db.prepare('DELETE FROM fetches WHERE id > ?1 AND id <= ?2 AND crawl_id = ?3'),
+  }
+}
+
+function readStatements(db: SqliteDb) {
+  // ?1–?6 are the query's fields, ?7 and ?8 the cursor, ?9 the hash of the URL, ?10 the length of the page. Which way in is taken
+  // depends on the query; what a way in does not use still filters. CROSS JOIN keeps the planner from starting at the sets.
+  const recordsWhere = (wayIn: string, order: string) =>
+    db.prepare(
+      `SELECT r.id, s.spider, s.site, s.kind, r.key, r.url, r.data, c.name, r.seen_at, r.first_seen_at, r.updated_at
+       FROM records r CROSS JOIN record_sets s ON s.id = r.set_id CROSS JOIN names c ON c.id = r.crawl_id
+       WHERE ${wayIn}
+         AND (?1 IS NULL OR s.spider = ?1) AND (?2 IS NULL OR s.kind = ?2) AND (?3 IS NULL OR s.site = ?3)
+         AND (?4 IS NULL OR r.key = ?4) AND (?5 IS NULL OR r.url = ?5) AND (?6 IS NULL OR r.updated_at >= ?6)
+       ORDER BY ${order} LIMIT ?10`,
+    )
+  return {
+    recordsById: recordsWhere('r.id > ?7', 'r.id'),
+    recordsSince: recordsWhere('(r.updated_at, r.id) > (?8, ?7)', 'r.updated_at, r.id'),
+    recordsByKey: recordsWhere(
+      `r.key = ?4 AND r.id > ?7 AND r.set_id IN (SELECT id FROM record_sets
+         WHERE (?1 IS NULL OR spider = ?1) AND (?2 IS NULL OR kind = ?2) AND (?3 IS NULL OR site = ?3))`,
+      'r.id',
+    ),
+    recordsByUrl: recordsWhere(
+      `r.id > ?7 AND r.id IN (SELECT id FROM record_urls WHERE url_hash = ?9
+         UNION ALL SELECT id FROM records WHERE id > ${indexedUpTo('records')} AND url_hash = ?9)`,
+      'r.id',
+    ),
+    rejected: db.prepare(
+      `SELECT r.id, s.spider, s.site, s.kind, r.key, r.url, r.data, r.issues, r.reason, c.name, r.scraped_at
+       FROM rejected r CROSS JOIN record_sets s ON s.id = r.set_id CROSS JOIN names c ON c.id = r.crawl_id
+       WHERE (?1 IS NULL OR s.spider = ?1) AND (?2 IS NULL OR s.kind = ?2) AND r.id < coalesce(?3, 9223372036854775807)
+       ORDER BY r.id DESC LIMIT ?4`,
+    ),
+    counts: db.prepare(
+      `SELECT spider, kind, sum(records), sum(rejected), sum(fresh), sum(unchanged) FROM record_counts
+       WHERE (?1 IS NULL OR spider = ?1) AND (?2 IS NULL OR crawl_id = (SELECT id FROM names WHERE name = ?2))
+       GROUP BY spider, kind HAVING sum(records) + sum(rejected) + sum(fresh) + sum(unchanged) > 0 ORDER BY spider, kind`,
+    ),
+    rejectedByField: db.prepare(
+      `SELECT s.kind, i.value ->> 'field' AS field, count(*) FROM record_sets s JOIN rejected r ON r.set_id = s.id, json_each(r.issues) i
+       WHERE s.spider = ? AND r.reason = 'invalid' GROUP BY s.kind, field ORDER BY count(*) DESC, s.kind, field`,
+    ),
+    // Grouped, because a repeated write logs its fetches again: looking twice here is cheaper than looking before each insert.
+    fetches: db.prepare(
+      `SELECT c.name, w.name, f.url, f.host, f.status, f.bytes, f.ms, f.attempt, f.error, f.at
+       FROM fetches f CROSS JOIN names c ON c.id = f.crawl_id CROSS JOIN names w ON w.id = f.worker_id
+       WHERE f.id IN (SELECT id FROM fetch_fps WHERE fp = ?1
+         UNION ALL SELECT id FROM fetches WHERE id > ${indexedUpTo('fetches')} AND fp = ?1)
+         AND (?2 IS NULL OR c.name = ?2)
+       GROUP BY f.at, f.crawl_id, f.worker_id, f.url, f.host, f.status, f.bytes, f.ms, f.attempt, f.error
+       ORDER BY f.at DESC, min(f.id) DESC LIMIT ?3`,
+    ),
+  }
+}
