@@ -79,6 +79,7 @@ export const ERRORS = {
   server_error: { next: 'retry', meaning: 'The server answered with an error (5xx).', hint: 'It is tried again by itself.' },
   throttled: { next: 'throttle', meaning: 'The server asked for a slower pace (429 or 503).', hint: 'Lower the pace of the host.' },
   robots_unreachable: { next: 'throttle', meaning: 'robots.txt could not be read, so nothing may be fetched yet (RFC 9309).', hint: 'It is tried again by itself.' },
+  html_too_complex: { next: 'dead', meaning: 'The HTML is nested deeper, or holds more, than can be read in reasonable time.', hint: 'It is a broken or hostile page; read page.text in a handler if it is wanted.' },
 
   // The spider's code
   handler_error: { next: 'retry', meaning: "The route's handler threw.", hint: 'Run `shoal try <spider> <url>` to see it; replay the dead letters after mending it.' },

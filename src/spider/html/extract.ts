@@ -1,0 +1,32 @@
+import { compilePrograms, type Rule } from './program.js'
+import { Scanner } from './scan.js'
+import { compileMatcher, type Matcher, runOnTree } from './tree.js'
+
+/** All rules of a route, ready to run on page after page. */
+export interface Extractor {
+  /** Per rule the values of its matches, in document order. */
+  run(html: string): string[][]
+  /** How many pages were answered by the scanner alone, and how many needed the tree. */
+  readonly pages: { readonly scanned: number; readonly tree: number }
+}
+
+export function compileExtractor(rules: readonly Rule[]): Extractor {
+  // Compiled at once, so that a wrong selector is told before the crawl and not by the first odd page.
+  const matchers: readonly Matcher[] = rules.map((rule) => compileMatcher(rule.selector.css))
+  const scanners = compilePrograms(rules)?.map((program) => new Scanner(program)) ?? null
+  const pages = { scanned: 0, tree: 0 }
+  return {
+    pages,
+    run(html) {
+      if (scanners !== null) {
+        const found: string[][] = rules.map(() => [])
+        if (scanners.every((scanner) => scanner.run(html, found))) {
+          pages.scanned++
+          return found
+        }
+      }
+      pages.tree++
+      return runOnTree(rules, matchers, html)
+    },
+  }
+}

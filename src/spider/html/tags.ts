@@ -1,0 +1,215 @@
+/**
+ * What the tree construction rules of the HTML standard know about each tag name, as small integers.
+ * A name that is not here is an ordinary phrasing element.
+ */
+
+/** How a start tag is treated "in body"; one switch in scan.ts. */
+export const Kind = {
+  ordinary: 0,
+  block: 1,
+  heading: 2,
+  pre: 3,
+  form: 4,
+  li: 5,
+  ddDt: 6,
+  button: 7,
+  a: 8,
+  formatting: 9,
+  nobr: 10,
+  marker: 11,
+  table: 12,
+  void: 13,
+  hr: 14,
+  headVoid: 15,
+  title: 16,
+  style: 17,
+  script: 18,
+  textarea: 19,
+  xmp: 20,
+  rawText: 21,
+  noscript: 22,
+  select: 23,
+  option: 24,
+  ruby: 25,
+  foreign: 26,
+  tablePart: 27,
+  html: 28,
+  head: 29,
+  body: 30,
+  template: 31,
+  /** Rare, and able to rebuild what was seen before: the tree decides. */
+  unsure: 32,
+  frame: 33,
+} as const
+
+/** Bits of `FLAGS`. */
+export const SPECIAL = 1
+export const SCOPE = 2
+export const IMPLIED_END = 4
+export const IMPLIED_END_THOROUGH = 8
+export const FORMATTING = 16
+/** Popping one changes the insertion mode. */
+export const MODE = 32
+/** Ends foreign content when it starts inside svg or math. */
+export const BREAKS_OUT = 64
+
+const KINDS: readonly (readonly [number, string])[] = [
+  [
+    Kind.block,
+    'p div ul ol dl dir nav main menu aside center figure footer header hgroup dialog details address article search section summary fieldset blockquote figcaption',
+  ],
+  [Kind.heading, 'h1 h2 h3 h4 h5 h6'],
+  [Kind.pre, 'pre listing'],
+  [Kind.form, 'form'],
+  [Kind.li, 'li'],
+  [Kind.ddDt, 'dd dt'],
+  [Kind.button, 'button'],
+  [Kind.a, 'a'],
+  [Kind.formatting, 'b i s u em tt big code font small strike strong'],
+  [Kind.nobr, 'nobr'],
+  [Kind.marker, 'applet object marquee'],
+  [Kind.table, 'table'],
+  [Kind.void, 'br img wbr area embed keygen input param track source'],
+  [Kind.hr, 'hr'],
+  [Kind.headVoid, 'base link meta bgsound basefont'],
+  [Kind.title, 'title'],
+  [Kind.style, 'style noframes'],
+  [Kind.script, 'script'],
+  [Kind.textarea, 'textarea'],
+  [Kind.xmp, 'xmp'],
+  [Kind.rawText, 'iframe noembed'],
+  [Kind.noscript, 'noscript'],
+  [Kind.select, 'select'],
+  [Kind.option, 'option optgroup'],
+  [Kind.ruby, 'rb rtc rt rp'],
+  [Kind.foreign, 'svg math'],
+  [Kind.tablePart, 'caption col colgroup tbody thead tfoot tr td th'],
+  [Kind.html, 'html'],
+  [Kind.head, 'head'],
+  [Kind.body, 'body'],
+  [Kind.template, 'template'],
+  [Kind.unsure, 'frameset plaintext image'],
+  [Kind.frame, 'frame'],
+  [
+    Kind.ordinary,
+    'span label abbr cite q sub sup var kbd samp mark time data picture video audio canvas map ruby ins del dfn bdi bdo output progress meter legend datalist slot path g circle rect line polygon polyline ellipse use defs symbol text tspan desc foreignobject lineargradient radialgradient stop clippath mask mi mo mn ms mtext annotation-xml mrow',
+  ],
+]
+
+const FLAG_NAMES: readonly (readonly [number, string])[] = [
+  [
+    SPECIAL,
+    'address applet area article aside base basefont bgsound blockquote body br button caption center col colgroup dd details dir div dl dt embed fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html iframe img input li link listing main marquee menu meta nav noembed noframes noscript object ol p param plaintext pre script section select source style summary table tbody td template textarea tfoot th thead title tr track ul wbr xmp',
+  ],
+  [SCOPE, 'applet caption html marquee object table td template th'],
+  [IMPLIED_END, 'dd dt li optgroup option p rb rp rt rtc'],
+  [
+    IMPLIED_END_THOROUGH,
+    'dd dt li optgroup option p rb rp rt rtc caption colgroup tbody td tfoot th thead tr',
+  ],
+  [FORMATTING, 'a b big code em font i nobr s small strike strong tt u'],
+  [MODE, 'table tbody thead tfoot tr td th caption colgroup select'],
+  [
+    BREAKS_OUT,
+    'b big blockquote body br center code dd div dl dt em embed font h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var',
+  ],
+]
+
+/** Index is the tag's id; id 0 is no tag. */
+export const NAMES: readonly string[] = ['', ...KINDS.flatMap(([, names]) => names.split(' '))]
+export const KNOWN = NAMES.length
+
+const ids = new Map(NAMES.map((name, id) => [name, id]))
+
+/** The id of a known name; 0 when it is not known. */
+export function tagId(name: string): number {
+  return ids.get(name) ?? 0
+}
+
+export const KINDS_BY_ID = new Uint8Array(KNOWN)
+for (const [kind, names] of KINDS) for (const name of names.split(' ')) KINDS_BY_ID[tagId(name)] = kind
+
+export const FLAGS = new Uint8Array(KNOWN)
+for (const [flag, names] of FLAG_NAMES)
+  for (const name of names.split(' ')) FLAGS[tagId(name)] = (FLAGS[tagId(name)] ?? 0) | flag
+
+/** Ids the scanner asks for by name. */
+export const T = {
+  html: tagId('html'),
+  head: tagId('head'),
+  body: tagId('body'),
+  p: tagId('p'),
+  a: tagId('a'),
+  li: tagId('li'),
+  ul: tagId('ul'),
+  ol: tagId('ol'),
+  dd: tagId('dd'),
+  dt: tagId('dt'),
+  div: tagId('div'),
+  address: tagId('address'),
+  button: tagId('button'),
+  form: tagId('form'),
+  nobr: tagId('nobr'),
+  table: tagId('table'),
+  tbody: tagId('tbody'),
+  thead: tagId('thead'),
+  tfoot: tagId('tfoot'),
+  tr: tagId('tr'),
+  td: tagId('td'),
+  th: tagId('th'),
+  caption: tagId('caption'),
+  col: tagId('col'),
+  colgroup: tagId('colgroup'),
+  select: tagId('select'),
+  option: tagId('option'),
+  optgroup: tagId('optgroup'),
+  input: tagId('input'),
+  keygen: tagId('keygen'),
+  textarea: tagId('textarea'),
+  script: tagId('script'),
+  template: tagId('template'),
+  noscript: tagId('noscript'),
+  noframes: tagId('noframes'),
+  style: tagId('style'),
+  title: tagId('title'),
+  base: tagId('base'),
+  br: tagId('br'),
+  hr: tagId('hr'),
+  ruby: tagId('ruby'),
+  rtc: tagId('rtc'),
+  rb: tagId('rb'),
+  svg: tagId('svg'),
+  math: tagId('math'),
+} as const
+
+/** Inside these, HTML rules apply again although the element is foreign. */
+export const INTEGRATION_POINTS: ReadonlySet<number> = new Set(
+  ['title', 'desc', 'foreignobject', 'mi', 'mo', 'mn', 'ms', 'mtext', 'annotation-xml'].map(tagId),
+)
+
+/** Names to ids, by a hash that the scanner computes while it reads the name. */
+export interface NameTable {
+  readonly names: readonly string[]
+  readonly slots: Int16Array
+  readonly mask: number
+}
+
+export function hashName(name: string): number {
+  let hash = 0
+  for (let i = 0; i < name.length; i++) hash = (hash * 31 + name.charCodeAt(i)) | 0
+  return hash
+}
+
+/** Id of `names[i]` is i; names[0] is never found. */
+export function nameTable(names: readonly string[]): NameTable {
+  let size = 16
+  while (size < names.length * 4) size *= 2
+  const slots = new Int16Array(size)
+  const mask = size - 1
+  for (let id = 1; id < names.length; id++) {
+    let slot = hashName(names[id] ?? '') & mask
+    while (slots[slot] !== 0) slot = (slot + 1) & mask
+    slots[slot] = id
+  }
+  return { names, slots, mask }
+}

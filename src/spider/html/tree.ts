@@ -1,0 +1,110 @@
+import { compile, selectAll } from 'css-select'
+import type { AnyNode, Document, Element } from 'domhandler'
+import { isTag, isText } from 'domhandler'
+import { html as names, Parser, type ParserOptions, serialize, type Token } from 'parse5'
+import { adapter as plainAdapter, type Htmlparser2TreeAdapterMap } from 'parse5-htmlparser2-tree-adapter'
+import type { Rule } from './program.js'
+import { MAX_TEXT, saysNofollow, tooComplex } from './scan.js'
+import { badSelector } from './selector.js'
+
+/** As deep as browsers build trees. Every start tag may walk up the open elements, so depth is also time. */
+const MAX_DEPTH = 512
+
+/** Unclosed formatting elements are opened again in every block: a small page can ask for any number of elements. */
+const MAX_ELEMENTS = 500_000
+
+/**
+ * The slow and certain way: a spec parser's tree and css-select. Selectors see what a browser without scripts would
+ * show them: names in lower case, `xlink:href` apart from `href`, contents of noscript as elements, contents of
+ * templates not at all.
+ */
+export function runOnTree(rules: readonly Rule[], matchers: readonly Matcher[], html: string): string[][] {
+  const root = parseTree(html)
+  let textLength = 0
+  const text = (element: Element): string => {
+    const found = textOf(element)
+    textLength += found.length
+    if (textLength > MAX_TEXT) throw tooComplex(`gives more than ${MAX_TEXT} characters of text`)
+    return found
+  }
+  return rules.map((rule, index) => {
+    const found: string[] = []
+    const matcher = matchers[index]
+    if (matcher === undefined) return found
+    for (const element of selectAll<AnyNode, Element>(matcher, root)) {
+      const { pick } = rule
+      const value =
+        pick.kind === 'text'
+          ? text(element)
+          : pick.kind === 'html'
+            ? serialize(element, { treeAdapter: plainAdapter })
+            : element.attribs[pick.name]
+      if (value === undefined) continue
+      if (rule.skipNofollow && saysNofollow(element.attribs.rel ?? '')) continue
+      found.push(value)
+      if (rule.first) break
+    }
+    return found
+  })
+}
+
+export type Matcher = (element: Element) => boolean
+
+export function compileMatcher(css: string): Matcher {
+  try {
+    return compile<AnyNode, Element>(css)
+  } catch (cause) {
+    throw badSelector(css, cause)
+  }
+}
+
+export function parseTree(html: string): Document {
+  return LimitedParser.parse(html, parserOptions())
+}
+
+class LimitedParser extends Parser<Htmlparser2TreeAdapterMap> {
+  #pushed = 0
+
+  override onItemPush(node: Element, tagId: number, isTop: boolean): void {
+    if (this.openElements.stackTop > MAX_DEPTH) throw tooComplex(`is nested deeper than ${MAX_DEPTH} elements`)
+    if (++this.#pushed > MAX_ELEMENTS) throw tooComplex(`has more than ${MAX_ELEMENTS} elements`)
+    super.onItemPush(node, tagId, isTop)
+  }
+}
+
+function parserOptions(): ParserOptions<Htmlparser2TreeAdapterMap> {
+  const contents = new WeakMap<Element, Document>()
+  return {
+    scriptingEnabled: false,
+    treeAdapter: {
+      ...plainAdapter,
+      createElement(tagName: string, namespace: names.NS, attributes: Token.Attribute[]): Element {
+        const lower = attributes.map((attribute) => ({
+          ...attribute,
+          name: (attribute.prefix ? `${attribute.prefix}:${attribute.name}` : attribute.name).toLowerCase(),
+        }))
+        return plainAdapter.createElement(
+          tagName.toLowerCase(),
+          namespace,
+          namespace === names.NS.HTML ? attributes : lower,
+        )
+      },
+      setTemplateContent(template: Element, content: Document): void {
+        contents.set(template, content)
+      },
+      getTemplateContent(template: Element): Document {
+        return contents.get(template) ?? plainAdapter.createDocumentFragment()
+      },
+    },
+  }
+}
+
+/** Like textContent of the DOM: all text below, comments left out. */
+function textOf(element: Element): string {
+  let text = ''
+  for (const child of element.children) {
+    if (isText(child)) text += child.data
+    else if (isTag(child)) text += textOf(child)
+  }
+  return text
+}
