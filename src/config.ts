@@ -107,12 +107,12 @@ function refuseUnknown(flags: ConfigSources['flags'], env: ConfigSources['env'])
   }
 }
 
-/** An address that may be shown: the password, and anything a query calls one, is replaced by stars. */
+/** An address that may be shown: a password, a lone token, and whatever a query calls a secret become stars. */
 export function maskUrl(address: string): string {
   return address
-    .replace(
-      /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i,
-      (_all, scheme: string, userInfo: string) => `${scheme}${userInfo.split(':')[0]}:***@`,
-    )
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i, (_all, scheme: string, userInfo: string) => {
+      const colon = userInfo.indexOf(':')
+      return colon === -1 ? `${scheme}***@` : `${scheme}${userInfo.slice(0, colon)}:***@`
+    })
     .replace(/([?&][^=&#]*(?:pass|secret|token|key|auth)[^=&#]*=)[^&#]*/gi, '$1***')
 }

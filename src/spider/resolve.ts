@@ -3,6 +3,7 @@ import { ShoalError } from '../errors.js'
 import type { Limits } from '../frontier/frontier.js'
 import { check, nearest } from '../options.js'
 import { shown } from '../units.js'
+import { type AdmitRules, createAdmitter } from '../url/admit.js'
 import { homepage, version } from '../version.js'
 import { admitRules } from './admit-rules.js'
 import { compileExtract } from './compile-extract.js'
@@ -75,6 +76,7 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
     })
   }
   const admit = admitRules(checked)
+  checkStart(checked.start, admit)
   const { fetch, budget } = checked
   return {
     name: checked.name,
@@ -113,6 +115,15 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
     },
     savePages: checked.savePages,
   }
+}
+
+/** Each start URL must pass the door: a crawl that refuses its own beginning would end empty and look finished. */
+function checkStart(start: readonly string[], rules: AdmitRules): void {
+  const door = createAdmitter(rules)
+  start.forEach((url, index) => {
+    const admission = door.resolve(url, url)
+    if (!admission.ok) throw new ShoalError(admission.refusal.code, `start[${index}]: ${admission.refusal.message}`)
+  })
 }
 
 /** What one part says of another: the compiler has checked it in TypeScript, nobody has in JavaScript. */

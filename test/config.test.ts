@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import { loadConfig, maskUrl } from '../src/config.js'
+import { ShoalError } from '../src/errors.js'
+
+const refusal = (sources: Partial<Parameters<typeof loadConfig>[0]>) => {
+  try {
+    loadConfig({ flags: {}, env: {}, ...sources })
+  } catch (error) {
+    if (error instanceof ShoalError) return `${error.code} ${error.message}`
+    throw error
+  }
+  return null
+}
+
+describe('configuration', () => {
+  it('has a default for everything', () => {
+    expect(loadConfig({ flags: {}, env: {} })).toEqual({
+      queue: 'sqlite:.shoal/shoal.db',
+      store: 'sqlite:.shoal/shoal.db',
+      workers: 1,
+      concurrency: 64,
+      graceMs: 10_000,
+      logLevel: 'warn',
+      json: false,
+    })
+  })
+
+  it('takes flags before the environment before the default, and the store from the queue', () => {
+    const env = {
+      SHOAL_QUEUE: 'sqlite:env.db',
+      SHOAL_WORKERS: '3',
+      SHOAL_GRACE: '1min',
+      SHOAL_JSON: 'true',
+      PATH: '/bin',
+    }
+    const config = loadConfig({ flags: { queue: 'sqlite:flag.db', workers: undefined }, env })
+    expect(config).toMatchObject({
+      queue: 'sqlite:flag.db',
+      store: 'sqlite:flag.db',
+      workers: 3,
+      graceMs: 60_000,
+      json: true,
+    })
+    expect(loadConfig({ flags: { store: 'sqlite:x.db' }, env }).store).toBe('sqlite:x.db')
+  })
+
+  it('is frozen', () => expect(Object.isFrozen(loadConfig({ flags: {}, env: {} }))).toBe(true))
+
+  it('refuses what it does not know, and guesses', () => {
+    expect(refusal({ flags: { worker: 2 } })).toBe("config_invalid unknown option 'worker', did you mean 'workers'?")
+    expect(refusal({ env: { SHOAL_QEUE: 'x' } })).toBe(
+      "config_invalid unknown environment variable 'SHOAL_QEUE', did you mean 'SHOAL_QUEUE'?",
+    )
+    expect(refusal({ flags: JSON.parse('{"__proto__": 1}') })).toBe("config_invalid unknown option '__proto__'")
+  })
+
+  it('names the flag or the variable that is wrong', () => {
+    expect(refusal({ flags: { workers: '1e9' } })).toBe('config_invalid --workers: expected number to be <=1024')
+    expect(refusal({ flags: { workers: 'many' } })).toBe('config_invalid --workers: expected number, received NaN')
+    expect(refusal({ env: { SHOAL_CONCURRENCY: '0' } })).toBe(
+      'config_invalid SHOAL_CONCURRENCY: expected number to be >=1',
+    )
+    expect(refusal({ env: { SHOAL_LOG_LEVEL: 'loud' } })).toMatch(
+      /^config_invalid SHOAL_LOG_LEVEL: expected one of "debug"/,
+    )
+    expect(refusal({ flags: { grace: '5 parsecs' } })).toBe("bad_duration --grace: '5 parsecs' is not a duration")
+  })
+})
+
+describe('addresses that are shown', () => {
+  it.each([
+    ['redis://user:s3cret@host:6379/0', 'redis://user:***@host:6379/0'],
+    ['redis://:s3cret@host', 'redis://:***@host'],
+    ['postgres://u:p@ss@host/db?sslkey=abc&x=1', 'postgres://u:***@host/db?sslkey=***&x=1'],
+    ['https://s3cret@host/', 'https://***@host/'],
+    ['sqlite:.shoal/shoal.db', 'sqlite:.shoal/shoal.db'],
+  ])('%s', (address, shown) => expect(maskUrl(address)).toBe(shown))
+})
