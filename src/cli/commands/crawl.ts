@@ -1,0 +1,97 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import type { CrawlOptions } from '../../spider/crawl-definition.js'
+import { runWithProgress } from '../crawl-run.js'
+import { formatFor } from '../export-file.js'
+import { guide } from '../help.js'
+import { reportRun } from '../run-report.js'
+import { acts, type CrawlFlags, crawlOptions, shellWord, wholeNumber } from '../session.js'
+import { plural } from '../terminal/format.js'
+
+const ANY_LINK = 'a[href]'
+
+interface CrawlCommandFlags extends CrawlFlags {
+  readonly follow?: string | true
+  readonly field: Readonly<Record<string, string>>
+  readonly out?: string
+  readonly maxPages?: number
+  readonly maxDepth?: number
+  readonly delay?: string
+  readonly allowPrivate: readonly string[]
+}
+
+export function crawlCommand(program: Command): void {
+  const command = program
+    .command('crawl')
+    .description(
+      'crawl without a spider file; without --field it stores url, status, title, text and links of every page',
+    )
+    .argument('<url...>', 'where to begin; only their hosts are visited')
+    .option(
+      '--follow [selector]',
+      `follow links: all of them, or those a CSS selector finds (default selector: ${ANY_LINK})`,
+    )
+    .option('--field <name=selector>', 'a field of the record; may be repeated', field, {})
+    .option('--out <file>', 'write the records to this file afterwards: .jsonl or .csv')
+    .option('--max-pages <n>', 'at most so many pages', wholeNumber)
+    .option('--max-depth <n>', 'at most so many clicks from the first page', wholeNumber)
+    .option('--delay <duration>', 'between two requests to a host, for example 500ms (default: 1s)')
+    .option(
+      '--allow-private <host:port>',
+      'an address in a private network that may be fetched; may be repeated',
+      collect,
+      [],
+    )
+    .action(
+      acts(async (session, given: string[], flags: CrawlCommandFlags) => {
+        const options = asOptions(given, flags)
+        const format = flags.out === undefined ? null : formatFor(flags.out, undefined)
+        const finished = await runWithProgress(session, flags, { kind: 'crawl', options })
+        await reportRun(session, finished, `crawl ${given.map(shellWord).join(' ')}`)
+        if (flags.out !== undefined && format !== null && finished.start !== null) {
+          const { exportToFile } = await import('../../store/export/export.js')
+          const query = { spider: finished.start.spider }
+          const { rows } = await session.withPlant(({ store }) => exportToFile(store, query, format, flags.out ?? ''))
+          if (!session.json) session.output.print(`\n${plural(rows, 'record')} written to ${flags.out}`)
+        }
+        return finished.exitCode
+      }),
+    )
+  crawlOptions(command)
+  guide(command, {
+    examples: [
+      ['crawl https://books.example/ --follow --max-pages 50', 'the first fifty pages of a site'],
+      [
+        "crawl https://books.example/ --follow 'a.next' --field title=h1 --field price=.price --out books.csv",
+        'a table of fields',
+      ],
+    ],
+    exits: ['nothingFetched', 'interrupted', 'terminated'],
+  })
+}
+
+/** `--follow` may stand right before the first URL and takes it for a selector. */
+function asOptions(given: readonly string[], flags: CrawlCommandFlags): CrawlOptions {
+  const swallowed = typeof flags.follow === 'string' && /^https?:\/\//.test(flags.follow) ? flags.follow : null
+  const follow = flags.follow === true || swallowed !== null ? ANY_LINK : flags.follow
+  return {
+    urls: swallowed === null ? given : [swallowed, ...given],
+    ...(follow === undefined ? {} : { follow }),
+    ...(Object.keys(flags.field).length === 0 ? {} : { fields: flags.field }),
+    ...(flags.maxPages === undefined ? {} : { pages: flags.maxPages }),
+    ...(flags.maxDepth === undefined ? {} : { maxDepth: flags.maxDepth }),
+    ...(flags.delay === undefined ? {} : { delay: flags.delay }),
+    ...(flags.allowPrivate.length === 0 ? {} : { allowPrivate: flags.allowPrivate }),
+  }
+}
+
+function field(text: string, before: Readonly<Record<string, string>>): Record<string, string> {
+  const [, name, selector] = /^([A-Za-z_][\w-]*)=(.+)$/s.exec(text) ?? []
+  if (name === undefined || selector === undefined)
+    throw new InvalidArgumentError('Write name=selector, for example title=h1.')
+  if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`The field ${name} is given twice.`)
+  return { ...before, [name]: selector }
+}
+
+function collect(text: string, before: readonly string[]): string[] {
+  return [...before, text]
+}

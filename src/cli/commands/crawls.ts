@@ -1,0 +1,85 @@
+import type { Command } from 'commander'
+import { ShoalError } from '../../errors.js'
+import { confirm } from '../confirm.js'
+import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
+import { guide } from '../help.js'
+import { acts } from '../session.js'
+import { clean } from '../terminal/clean.js'
+import { count, duration, moment } from '../terminal/format.js'
+
+export function crawlsCommand(program: Command): void {
+  const crawls = program.command('crawls').description('list crawls, delete old ones')
+  guide(crawls, { examples: [['crawls list', 'newest first']] })
+
+  const list = crawls
+    .command('list')
+    .description('all crawls, newest first')
+    .action(
+      acts(async (session) => {
+        await session.withPlant(async ({ frontier }) => {
+          const all = await crawlsNewestFirst(frontier)
+          const stats = await Promise.all(all.map((crawl) => frontier.stats(crawl.id)))
+          if (session.json) return session.output.jsonLines(stats)
+          if (stats.length === 0) return session.output.note('no crawls yet')
+          const now = session.clock.now()
+          session.output.table(
+            [
+              { title: 'crawl' },
+              { title: 'spider', shrinks: true },
+              { title: 'state' },
+              ...['done', 'left', 'dead'].map((title) => ({ title, right: true })),
+              { title: 'started' },
+              { title: 'took', right: true },
+            ],
+            stats.map((one) => [
+              one.id,
+              clean(one.spider),
+              one.state,
+              count(one.done),
+              count(one.queued + one.delayed + one.leased),
+              count(one.dead),
+              moment(one.startedAt ?? one.createdAt),
+              duration((one.finishedAt ?? now) - (one.startedAt ?? one.createdAt)),
+            ]),
+          )
+        })
+        return undefined
+      }),
+    )
+  guide(list, { examples: [['crawls list --json', 'one crawl a line']], exits: ['notFound'] })
+
+  const remove = crawls
+    .command('delete')
+    .description('forget an ended crawl: its links, dead letters and fetch log; records stay')
+    .argument('<crawl>', 'its id, the beginning of it, or the name of a spider')
+    .option('--yes', 'do not ask', false)
+    .action(
+      acts(async (session, word: string, flags: { yes: boolean }) => {
+        await session.withPlant(async ({ frontier, store }) => {
+          const crawl = chooseCrawl(await crawlsNewestFirst(frontier), word)
+          if (!hasEnded(crawl)) {
+            throw new ShoalError('usage', `crawl ${crawl.id} is ${crawl.state}`, {
+              hint: `Cancel it first: \`shoal cancel ${crawl.id}\`.`,
+            })
+          }
+          const { total } = await frontier.stats(crawl.id)
+          if (
+            !(await confirm(
+              `Delete crawl ${crawl.id} of ${clean(crawl.spider)} with its ${count(total)} links?`,
+              flags.yes,
+            ))
+          )
+            return
+          await frontier.remove(crawl.id)
+          await store.removeCrawl(crawl.id)
+          if (session.json) session.output.json({ crawl: crawl.id, deleted: true })
+          else session.output.print(`crawl ${crawl.id} is deleted; its records stay`)
+        })
+        return undefined
+      }),
+    )
+  guide(remove, {
+    examples: [['crawls delete 3f2a --yes', 'the crawl whose id begins with 3f2a, without asking']],
+    exits: ['notFound'],
+  })
+}

@@ -1,0 +1,205 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { ERRORS, type ErrorCode, ShoalError } from '../../errors.js'
+import type { CrawlInfo, DeadFilter, Frontier } from '../../frontier/frontier.js'
+import { nearest } from '../../options.js'
+import { confirm } from '../confirm.js'
+import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
+import { findLink, type Known } from '../find-link.js'
+import { guide } from '../help.js'
+import { fetchTable, historyTable } from '../link-view.js'
+import { acts, type Session, wholeNumber } from '../session.js'
+import { clean } from '../terminal/clean.js'
+import { ago, count, plural } from '../terminal/format.js'
+
+interface Filters {
+  readonly crawl?: string
+  readonly code?: ErrorCode
+  readonly host?: string
+}
+
+interface ChangeFlags extends Filters {
+  readonly all: boolean
+  readonly yes: boolean
+}
+
+export function deadCommand(program: Command): void {
+  const dead = program.command('dead').description('dead letters: pages that failed for good')
+  guide(dead, { examples: [['dead list', 'what failed, by error']] })
+  listCommand(dead)
+  showCommand(dead)
+  changeCommand(dead, 'replay', 'put dead letters back into the queue, with all their attempts')
+  changeCommand(dead, 'purge', 'give dead letters up for good')
+}
+
+function filters(command: Command): Command {
+  return command
+    .addOption(new Option('--code <code>', 'only those with this error').argParser(errorCode))
+    .option('--host <host>', 'only those of this host (host, or host:port)')
+    .option('--crawl <crawl>', 'id, beginning of it, or name of a spider (default: the newest one that has not ended)')
+}
+
+function errorCode(text: string): ErrorCode {
+  if (Object.hasOwn(ERRORS, text)) return text as ErrorCode
+  const guess = nearest(text, Object.keys(ERRORS))
+  throw new InvalidArgumentError(`No error has this code${guess === null ? '' : `, did you mean ${guess}?`}`)
+}
+
+function listCommand(dead: Command): void {
+  const list = filters(dead.command('list'))
+    .description('dead letters, grouped by error')
+    .option('--limit <n>', 'at most so many links', wholeNumber, 50)
+    .action(
+      acts(async (session, flags: Filters & { limit: number }) => {
+        await session.withPlant(async ({ frontier }) => {
+          const { output } = session
+          const crawl = chooseCrawl(await crawlsNewestFirst(frontier), flags.crawl)
+          const links = await frontier.links({ crawl: crawl.id, state: 'dead', limit: flags.limit, ...asFilter(flags) })
+          if (session.json) return output.jsonLines(links)
+          if (links.length === 0) return output.note(`no dead letters in crawl ${crawl.id}`)
+          const groups = (await frontier.deadByError(crawl.id)).filter(
+            (group) => flags.code === undefined || group.code === flags.code,
+          )
+          if (flags.host === undefined) {
+            output.table(
+              [{ title: 'count', right: true }, { title: 'error' }, { title: 'what it means', shrinks: true }],
+              groups.map((group) => [count(group.count), group.code, ERRORS[group.code].meaning]),
+            )
+            output.print()
+          }
+          const now = session.clock.now()
+          output.table(
+            [
+              { title: 'error' },
+              { title: 'url', shrinks: true },
+              { title: 'attempts', right: true },
+              { title: 'when' },
+            ],
+            links.map((link) => [
+              link.failures.at(-1)?.code ?? '',
+              clean(link.url),
+              String(link.attempts),
+              ago(link.endedAt ?? now, now),
+            ]),
+          )
+          if (links.length === flags.limit) output.note(`the first ${count(flags.limit)}; more with --limit`)
+        })
+        return undefined
+      }),
+    )
+  guide(list, {
+    examples: [
+      ['dead list', 'all of the newest crawl, grouped by error'],
+      ['dead list --code timeout --json', 'one a line, for a program'],
+    ],
+    exits: ['notFound'],
+  })
+}
+
+function showCommand(dead: Command): void {
+  const show = dead
+    .command('show')
+    .description('one dead letter with all its attempts')
+    .argument('<url>')
+    .option('--crawl <crawl>', 'id, beginning of it, or name of a spider')
+    .action(
+      acts(async (session, url: string, flags: Filters) => {
+        await session.withPlant(async ({ frontier, store }) => {
+          const { output } = session
+          const { crawl, where } = await findDead(session, frontier, await candidates(frontier, flags.crawl), url)
+          const fetches = await store.fetches({ fp: where.link.fp, crawl: crawl.id, limit: 20 })
+          if (session.json) return output.json({ crawl: crawl.id, spider: crawl.spider, ...where.link, fetches })
+          const { link } = where
+          const last = link.failures.at(-1)
+          output.print(`${output.style.red('dead')}  ${clean(link.url)}`)
+          output.print(
+            `  ${plural(link.attempts, 'attempt')}, route ${clean(link.route)}, crawl ${crawl.id} of ${clean(crawl.spider)}`,
+          )
+          if (last !== undefined) output.print(`  ${ERRORS[last.code].meaning} ${ERRORS[last.code].hint}`)
+          if (fetches.length > 0) fetchTable(output, fetches)
+          if (link.failures.length > 0) historyTable(output, link.failures)
+        })
+        return undefined
+      }),
+    )
+  guide(show, {
+    examples: [['dead show https://books.example/catalogue/broken', 'what was tried, when, and how it ended']],
+    exits: ['notFound'],
+  })
+}
+
+function changeCommand(dead: Command, verb: 'replay' | 'purge', does: string): void {
+  const command = filters(dead.command(verb))
+    .description(does)
+    .argument('[url]', 'only this one')
+    .option('--all', 'every dead letter of the crawl', false)
+    .option('--yes', 'do not ask', false)
+    .action(
+      acts(async (session, url: string | undefined, flags: ChangeFlags) => {
+        const chosen = [url, flags.code, flags.host].some((filter) => filter !== undefined)
+        if (chosen === flags.all) {
+          throw new ShoalError(
+            'usage',
+            flags.all ? '--all and a filter exclude each other' : `say which dead letters to ${verb}`,
+            {
+              hint: 'Name a URL, --code, --host, or --all.',
+            },
+          )
+        }
+        await session.withPlant(async ({ frontier }) => {
+          const crawls = await candidates(frontier, flags.crawl)
+          const found = url === undefined ? null : await findDead(session, frontier, crawls, url)
+          const crawl = found?.crawl ?? chooseCrawl(crawls, flags.crawl)
+          const filter: DeadFilter = { ...asFilter(flags), ...(found === null ? {} : { fp: found.where.link.fp }) }
+          const mustAsk = verb === 'purge' ? found === null : flags.all
+          const which = flags.all ? 'all dead letters' : 'these dead letters'
+          if (
+            mustAsk &&
+            !(await confirm(`${verb === 'purge' ? 'Give up' : 'Replay'} ${which} of crawl ${crawl.id}?`, flags.yes))
+          )
+            return
+          const changed = await frontier[verb](crawl.id, filter)
+          if (session.json)
+            return session.output.json({ crawl: crawl.id, [verb === 'purge' ? 'purged' : 'replayed']: changed })
+          session.output.print(
+            `${plural(changed, 'dead letter')} of crawl ${crawl.id} ${verb === 'purge' ? 'given up' : 'back in the queue'}`,
+          )
+          if (verb === 'replay' && changed > 0) session.output.note('run the spider again to fetch them')
+        })
+        return undefined
+      }),
+    )
+  guide(command, {
+    examples: [
+      [`dead ${verb} https://books.example/catalogue/broken`, 'one page'],
+      [`dead ${verb} --code timeout --host books.example`, 'those of one error and one host'],
+      [`dead ${verb} --all --yes`, 'all of them, without asking'],
+    ],
+    exits: ['notFound'],
+  })
+}
+
+function asFilter({ code, host }: Filters): DeadFilter {
+  return { ...(code === undefined ? {} : { code }), ...(host === undefined ? {} : { host }) }
+}
+
+/** A named crawl alone, or all of them, newest first. */
+async function candidates(frontier: Frontier, word: string | undefined): Promise<CrawlInfo[]> {
+  const all = await crawlsNewestFirst(frontier)
+  return word === undefined ? all : [chooseCrawl(all, word)]
+}
+
+async function findDead(
+  session: Session,
+  frontier: Frontier,
+  crawls: readonly CrawlInfo[],
+  url: string,
+): Promise<{ crawl: CrawlInfo; where: Known }> {
+  const { rememberedSpider } = await import('../spider-source.js')
+  for (const crawl of crawls) {
+    const found = await findLink(frontier, [crawl], url, (one) => rememberedSpider(session.settings.queue, one.spider))
+    if (found.kind === 'known' && found.where.state === 'dead') return found
+  }
+  throw new ShoalError('not_found', `${url} is not among the dead letters`, {
+    hint: 'Ask where it is: `shoal explain <url>`.',
+  })
+}

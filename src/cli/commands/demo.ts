@@ -1,0 +1,125 @@
+import { join, relative } from 'node:path'
+import { type Command, InvalidArgumentError } from 'commander'
+import type { DemoShop } from '../../demo/launch.js'
+import type { ShopOptions } from '../../demo/shop.js'
+import { type AccessCheck, checkAccess } from '../access-check.js'
+import { type FinishedRun, runWithProgress } from '../crawl-run.js'
+import { guide } from '../help.js'
+import { detailsOf, summaryJson } from '../run-report.js'
+import { acts, type CrawlFlags, crawlOptions, programName, type Session, shellWord, wholeNumber } from '../session.js'
+import { printNextSteps, printSummary, type SummaryDetails } from '../summary-view.js'
+import { count } from '../terminal/format.js'
+
+interface DemoFlags extends CrawlFlags, Partial<ShopOptions> {
+  readonly dir: string
+}
+
+export function demoCommand(program: Command): void {
+  const command = program
+    .command('demo')
+    .description(
+      'crawl a small shop that comes with Shoal, on this machine only: nothing to install, nothing leaves it',
+    )
+    .option('--pages <n>', 'product pages of the shop', wholeNumber)
+    .option('--bytes <n>', 'size of a page', wholeNumber)
+    .option('--faults <share>', 'slow and failing pages: 1 the usual share, 0 none', share)
+    .option('--seed <n>', 'another seed, another shop', wholeNumber)
+    .option('--dir <folder>', 'where the database and the access log of the site go', 'shoal-demo')
+    .action(
+      acts(async (session, flags: DemoFlags) => {
+        const at = session.at(`sqlite:${join(flags.dir, 'shoal.db')}`)
+        const [{ launchShop }, { SHOP_DEFAULTS }] = await Promise.all([
+          import('../../demo/launch.js'),
+          import('../../demo/shop.js'),
+        ])
+        const { pages, bytes, faults, seed } = { ...SHOP_DEFAULTS, ...flags }
+        const shop = await launchShop({ dir: flags.dir, options: { pages, bytes, faults, seed }, fresh: flags.fresh })
+        try {
+          if (!session.json) session.output.note(`a shop with ${count(pages)} products is open at ${shop.origin}`)
+          // Another shop than last time: an unfinished crawl of the old one makes no sense.
+          const finished = await runWithProgress(
+            at,
+            { ...flags, fresh: flags.fresh || !shop.resumed },
+            { kind: 'demo', origin: shop.origin },
+          )
+          await report(at, shop, finished, flags)
+          return finished.exitCode
+        } finally {
+          await shop.close()
+        }
+      }),
+    )
+  crawlOptions(command)
+  guide(command, {
+    examples: [
+      ['demo', 'the whole journey in under a minute'],
+      ['demo --pages 3000 --workers 2', 'a larger shop, two processes; kill them, run it again, and it goes on'],
+    ],
+    exits: ['nothingFetched', 'interrupted', 'terminated'],
+  })
+}
+
+function share(text: string): number {
+  const value = Number(text)
+  if (text.trim() === '' || !(value >= 0 && value <= 10))
+    throw new InvalidArgumentError('It must be a number from 0 to 10.')
+  return value
+}
+
+async function report(session: Session, shop: DemoShop, finished: FinishedRun, flags: DemoFlags): Promise<void> {
+  const [{ readAccessLog }, { FORBIDDEN }, { demoDefinition }] = await Promise.all([
+    import('../../demo/access-log.js'),
+    import('../../demo/shop.js'),
+    import('../../demo/spider.js'),
+  ])
+  const check = checkAccess(readAccessLog(shop.accessLog), FORBIDDEN)
+  if (session.json)
+    return session.output.json({ ...summaryJson(finished.summary), access: check, accessLog: shop.accessLog })
+  const details = await detailsOf(session, finished.summary.crawl, finished.start?.spider ?? null)
+  printSummary(session.output, finished.summary, details)
+  const { delay = 0, concurrency } = demoDefinition({ origin: shop.origin }).definition.pace ?? {}
+  printAccess(session, check, { delay: String(delay), concurrency: concurrency ?? 1 }, shop.accessLog)
+  printNextSteps(session.output, 'Three things to try next:', nextSteps(session, details, finished, flags))
+}
+
+function printAccess(
+  { output }: Session,
+  check: AccessCheck,
+  asked: { delay: string; concurrency: number },
+  file: string,
+): void {
+  const { style, print } = output
+  print()
+  print(`What the shop saw ${style.dim(`(its own log: ${relative('', file)})`)}`)
+  print(`  ${count(check.requests).padStart(9)}  requests, robots.txt and tries again included`)
+  if (check.smallestGapMs !== null)
+    print(
+      `  ${check.smallestGapMs.toFixed(1).padStart(9)}  ms at least between two requests ${style.dim(`(asked for: ${asked.delay})`)}`,
+    )
+  print(`  ${String(check.mostAtOnce).padStart(9)}  at once at most ${style.dim(`(allowed: ${asked.concurrency})`)}`)
+  print(`  ${String(check.forbidden).padStart(9)}  to pages that robots.txt forbids`)
+}
+
+function nextSteps(
+  session: Session,
+  details: SummaryDetails | null,
+  { summary }: FinishedRun,
+  flags: DemoFlags,
+): [string, string][] {
+  const shoal = programName(process.env)
+  const same = session.sameDatabase
+  const failed = details?.dead[0]
+  const folder = flags.dir === 'shoal-demo' ? '' : ` --dir ${shellWord(flags.dir)}`
+  return [
+    summary.interrupted
+      ? [`${shoal} demo${folder}`, 'go on where this run stopped']
+      : [
+          `${shoal} export --format csv --out ${shellWord(join(flags.dir, 'products.csv'))}${same}`,
+          'the records as a table',
+        ],
+    failed === undefined
+      ? [`${shoal} records list --limit 5${same}`, 'the first records']
+      : [`${shoal} explain ${shellWord(failed.sample)}${same}`, 'why that page failed'],
+    [`${shoal} init my-spider`, 'a spider of your own'],
+  ]
+}

@@ -1,0 +1,217 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { asShoalError, EXIT } from '../../errors.js'
+import type { Plant } from '../../wire.js'
+import { crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
+import { guide } from '../help.js'
+import { acts, fileOf, type Session } from '../session.js'
+import { clean } from '../terminal/clean.js'
+import { bytes, count, duration, plural } from '../terminal/format.js'
+
+interface Check {
+  readonly name: string
+  readonly status: 'ok' | 'warn' | 'fail'
+  readonly detail: string
+  /** What to do about it; empty when all is well. */
+  readonly next: string
+}
+
+const NODE_WANTED = [20, 19] as const
+const DISK_FAIL_BYTES = 50e6
+const DISK_WARN_BYTES = 1e9
+const FILES_WANTED = 1_024
+/** A log that is never folded into the file: some process reads for ever. */
+const WAL_WARN_BYTES = 256e6
+/** This version was not written before. */
+const CLOCK_FLOOR = Date.UTC(2026, 0, 1)
+const CLOCK_SLACK_MS = 60_000
+/** A worker that was not heard of for this long has lost its links or is about to. */
+const WORKER_SILENT_MS = 60_000
+const LEASES_READ = 10_000
+
+export function doctorCommand(program: Command): void {
+  const command = program
+    .command('doctor')
+    .description('check this machine, the database and the crawls in it')
+    .action(
+      acts(async (session) => {
+        const checks = [nodeCheck(), filesCheck(), ...(await databaseChecks(session))]
+        const failed = checks.some((check) => check.status === 'fail')
+        if (session.json) session.output.json({ ok: !failed, checks })
+        else print(session, checks)
+        return failed ? EXIT.plant.code : EXIT.ok.code
+      }),
+    )
+  guide(command, { examples: [['doctor', 'a table of what is well and what is not, with the next step']] })
+}
+
+function print({ output }: Session, checks: readonly Check[]): void {
+  const { style } = output
+  const paint = { ok: style.green, warn: style.yellow, fail: style.red }
+  output.table(
+    [{ title: '' }, { title: 'check' }, { title: 'found' }],
+    checks.map((check) => [paint[check.status](check.status), check.name, clean(check.detail)]),
+  )
+  for (const check of checks) if (check.next !== '') output.print(`  → ${check.name}: ${clean(check.next)}`)
+}
+
+function nodeCheck(): Check {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const ok = major > NODE_WANTED[0] || (major === NODE_WANTED[0] && minor >= NODE_WANTED[1])
+  return {
+    name: 'node',
+    status: ok ? 'ok' : 'fail',
+    detail: process.versions.node,
+    next: ok ? '' : `Install Node ${NODE_WANTED.join('.')} or newer.`,
+  }
+}
+
+function filesCheck(): Check {
+  const report = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } }
+  const soft = report.userLimits?.open_files?.soft
+  const limit = typeof soft === 'number' ? soft : Number.POSITIVE_INFINITY
+  const low = limit < FILES_WANTED
+  return {
+    name: 'open files',
+    status: low ? 'warn' : 'ok',
+    detail: Number.isFinite(limit) ? `at most ${count(limit)}` : 'no limit',
+    next: low
+      ? `Raise it with \`ulimit -n ${FILES_WANTED}\`, or keep --concurrency below ${Math.floor(limit / 4)}.`
+      : '',
+  }
+}
+
+async function databaseChecks(session: Session): Promise<Check[]> {
+  const { queue, store } = session.settings
+  const files = [...new Set([queue, store])].flatMap((address) => fileOf(address) ?? [])
+  const checks: Check[] = []
+  for (const file of files) checks.push(await diskCheck(file), ...(await fileChecks(file)))
+  if (files.length === 0 || checks.some((check) => check.status === 'fail') || !files.every(existsSync))
+    return [...checks, clockCheck(session, null)]
+  try {
+    return [...checks, ...(await session.withPlant((plant) => crawlChecks(session, plant)))]
+  } catch (thrown) {
+    const error = asShoalError(thrown)
+    return [...checks, { name: 'crawls', status: 'fail', detail: `${error.code}: ${error.message}`, next: error.hint }]
+  }
+}
+
+async function diskCheck(file: string): Promise<Check> {
+  let folder = dirname(resolve(file))
+  while (!existsSync(folder)) folder = dirname(folder)
+  const { bavail, bsize } = await statfs(folder)
+  const free = bavail * bsize
+  const status = free < DISK_FAIL_BYTES ? 'fail' : free < DISK_WARN_BYTES ? 'warn' : 'ok'
+  return {
+    name: 'disk',
+    status,
+    detail: `${bytes(free)} free`,
+    next: status === 'ok' ? '' : `Free some space on the disk of ${folder}.`,
+  }
+}
+
+async function fileChecks(file: string): Promise<Check[]> {
+  if (!existsSync(file)) {
+    const folder = dirname(resolve(file))
+    if (!existsSync(folder) || canWrite(folder))
+      return [{ name: 'database', status: 'ok', detail: `${file}: not there yet, the first run makes it`, next: '' }]
+    return [
+      {
+        name: 'database',
+        status: 'fail',
+        detail: `${folder} cannot be written`,
+        next: 'Check its permissions, or name another file with --queue.',
+      },
+    ]
+  }
+  try {
+    const { checkDatabase } = await import('../../sqlite/check.js')
+    const { bytes: size, walBytes, problems } = checkDatabase(file)
+    const sound = problems.length === 0
+    const large = walBytes > WAL_WARN_BYTES
+    return [
+      {
+        name: 'database',
+        status: sound ? 'ok' : 'fail',
+        detail: sound ? `${file}: sound, ${bytes(size)}` : `${file}: ${problems[0]}`,
+        next: sound ? '' : 'Move it away and run again, or restore a copy.',
+      },
+      {
+        name: 'write-ahead log',
+        status: large ? 'warn' : 'ok',
+        detail: bytes(walBytes),
+        next: large ? 'Some process keeps it from being folded in: stop the readers of the file for a moment.' : '',
+      },
+    ]
+  } catch (thrown) {
+    const error = asShoalError(thrown)
+    return [{ name: 'database', status: 'fail', detail: `${error.code}: ${error.message}`, next: error.hint }]
+  }
+}
+
+function canWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function crawlChecks(session: Session, { frontier }: Plant): Promise<Check[]> {
+  const now = session.clock.now()
+  const [crawls, workers] = [await crawlsNewestFirst(frontier), await frontier.workers()]
+  const alive = new Set(
+    workers.filter((worker) => now - worker.seenAt < WORKER_SILENT_MS).map((worker) => worker.worker),
+  )
+  const unfinished = crawls.filter((crawl) => !hasEnded(crawl))
+  const orphaned = unfinished.filter((crawl) => crawl.state === 'running' && alive.size === 0)
+  let stuck = 0
+  let oldestMs = 0
+  for (const crawl of unfinished) {
+    for (const link of await frontier.links({ crawl: crawl.id, state: 'leased', limit: LEASES_READ })) {
+      if (link.worker !== null && alive.has(link.worker)) continue
+      stuck += 1
+      oldestMs = Math.max(oldestMs, now - (link.leasedAt ?? now))
+    }
+  }
+  const newest = Math.max(0, ...crawls.map((crawl) => crawl.createdAt), ...workers.map((worker) => worker.seenAt))
+  return [
+    clockCheck(session, newest),
+    {
+      name: 'crawls',
+      status: orphaned.length > 0 ? 'warn' : 'ok',
+      detail: `${count(crawls.length)}, ${plural(unfinished.length, 'unfinished', 'unfinished')}, ${plural(alive.size, 'worker')} alive`,
+      next:
+        orphaned.length > 0
+          ? `Nobody works on ${orphaned.map((crawl) => `${crawl.spider} (${crawl.id})`).join(', ')}: run the spider again, or \`shoal cancel\`.`
+          : '',
+    },
+    {
+      name: 'links in hand',
+      status: stuck > 0 ? 'warn' : 'ok',
+      detail:
+        stuck > 0
+          ? `${count(stuck)} with workers that are silent, the oldest for ${duration(oldestMs)}`
+          : 'none with a silent worker',
+      next: stuck > 0 ? 'They go back into the queue by themselves as soon as a worker runs.' : '',
+    },
+  ]
+}
+
+function clockCheck({ clock }: Session, newestInDatabase: number | null): Check {
+  const now = clock.now()
+  const shown = new Date(now).toISOString()
+  if (now < CLOCK_FLOOR) return { name: 'clock', status: 'fail', detail: shown, next: 'Set the clock of this machine.' }
+  if (newestInDatabase !== null && newestInDatabase > now + CLOCK_SLACK_MS) {
+    return {
+      name: 'clock',
+      status: 'warn',
+      detail: `${shown}: the database knows times ${duration(newestInDatabase - now)} later`,
+      next: 'The clock went back, or another machine wrote the file: set the clock.',
+    }
+  }
+  return { name: 'clock', status: 'ok', detail: shown, next: '' }
+}

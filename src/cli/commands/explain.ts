@@ -1,0 +1,194 @@
+import type { Command } from 'commander'
+import { EXIT } from '../../errors.js'
+import type { CrawlInfo } from '../../frontier/frontier.js'
+import type { FetchRow, StoredRecord } from '../../store/record-store.js'
+import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
+import { type Found, findLink, type Known } from '../find-link.js'
+import { guide } from '../help.js'
+import { fetchTable, historyTable } from '../link-view.js'
+import { acts, programName, type Session, shellWord } from '../session.js'
+import { clean } from '../terminal/clean.js'
+import { ago, bytes, count, duration, moment, plural } from '../terminal/format.js'
+import { paceText, slotText } from './status.js'
+
+const FETCHES_SHOWN = 20
+const RECORDS_SHOWN = 10
+/** Older crawls are not asked unless named. */
+const CRAWLS_ASKED = 50
+/** Where `explain` of the queue stops counting. */
+const POSITION_CAP = 10_000
+
+interface Evidence {
+  readonly fetches: readonly FetchRow[]
+  readonly records: readonly StoredRecord[]
+}
+
+export function explainCommand(program: Command): void {
+  const command = program
+    .command('explain')
+    .description('say where a URL is, and why')
+    .argument('<url>')
+    .option('--crawl <crawl>', 'only this crawl: id, beginning of it, or name of a spider')
+    .option('--spider <file>', 'judge the URL by this spider (default: the one the crawl was run with)')
+    .action(
+      acts(async (session, url: string, flags: { crawl?: string; spider?: string }) =>
+        session.withPlant(async ({ frontier, store }) => {
+          const all = await crawlsNewestFirst(frontier)
+          const asked = flags.crawl === undefined ? all.slice(0, CRAWLS_ASKED) : [chooseCrawl(all, flags.crawl)]
+          const found = await findLink(frontier, asked, url, await spiderFinder(session, flags.spider))
+          const evidence: Evidence = { fetches: [], records: [] }
+          if (found.kind === 'known') {
+            const { link } = found.where
+            const records: StoredRecord[] = []
+            for await (const record of store.records({
+              spider: found.crawl.spider,
+              url: link.url,
+              limit: RECORDS_SHOWN,
+            }))
+              records.push(record)
+            Object.assign(evidence, {
+              records,
+              fetches: await store.fetches({ fp: link.fp, crawl: found.crawl.id, limit: FETCHES_SHOWN }),
+            })
+          }
+          if (session.json) session.output.json(asJson(session, found, evidence))
+          else show(session, found, evidence)
+          return found.kind === 'never' ? EXIT.notFound.code : EXIT.ok.code
+        }),
+      ),
+    )
+  guide(command, {
+    examples: [
+      [
+        'explain https://books.example/catalogue/page-3',
+        'queued, delayed, in hand, done, dead, skipped, out of scope, or never seen',
+      ],
+      ['explain https://books.example/x --spider books.ts --json', 'judged by that spider, for a program'],
+    ],
+    exits: ['notFound'],
+  })
+}
+
+async function spiderFinder(session: Session, file: string | undefined) {
+  const [{ rememberedSpider }, { loadSpider }] = await Promise.all([
+    import('../spider-source.js'),
+    import('../../spider/load.js'),
+  ])
+  if (file === undefined) return (crawl: CrawlInfo) => rememberedSpider(session.settings.queue, crawl.spider)
+  const spider = await loadSpider(file)
+  return async () => spider
+}
+
+function asJson(session: Session, found: Found, { fetches, records }: Evidence): Record<string, unknown> {
+  if (found.kind === 'never') return { state: 'never_seen', url: found.url, inScope: found.judged ? true : null }
+  const { id: crawl, spider } = found.crawl
+  if (found.kind === 'refused') return { state: 'refused', crawl, spider, ...found.refusal }
+  const { where } = found
+  return {
+    crawl,
+    spider,
+    why: why(where, session.clock.now()),
+    position: where.position,
+    ...where.link,
+    hostInfo: where.host,
+    fetches,
+    records,
+  }
+}
+
+function show(session: Session, found: Found, evidence: Evidence): void {
+  const { output, clock } = session
+  const { style, print } = output
+  if (found.kind === 'never') {
+    print(`${style.yellow('never seen')}  ${clean(found.url)}`)
+    print(
+      `  ${found.judged ? 'it is in scope, but no page that was read links to it' : 'no crawl knows it; name the spider with --spider to see whether it is in scope'}`,
+    )
+    return
+  }
+  if (found.kind === 'refused') {
+    print(`${style.yellow('refused')}  ${style.bold(found.refusal.code)}: ${clean(found.refusal.message)}`)
+    print(`  the spider ${clean(found.crawl.spider)} does not let it in, so it is never fetched`)
+    return
+  }
+  const { where, crawl } = found
+  const { link } = where
+  const now = clock.now()
+  const paint = {
+    queued: style.cyan,
+    delayed: style.yellow,
+    leased: style.cyan,
+    done: style.green,
+    dead: style.red,
+    skipped: style.yellow,
+  }[where.state]
+  print(`${paint(where.state === 'leased' ? 'in hand' : where.state)}  ${clean(link.url)}`)
+  for (const line of why(where, now)) print(`  ${clean(line)}`)
+  const fetch = evidence.fetches[0]
+  if (where.state === 'done' && fetch !== undefined) {
+    print(
+      `  status ${fetch.status}, ${bytes(fetch.bytes)} in ${duration(fetch.ms)}, ${moment(fetch.at)} (${ago(fetch.at, now)})`,
+    )
+  }
+  if (where.state === 'done') {
+    const kinds = evidence.records.map((record) => `${record.kind} ${record.key}`)
+    print(
+      kinds.length === 0
+        ? '  no records carry this URL'
+        : `  ${plural(kinds.length, 'record')}: ${clean(kinds.join(', '))}`,
+    )
+  }
+  print(
+    style.dim(
+      `  crawl ${crawl.id} of ${clean(crawl.spider)} (${crawl.state}), route ${clean(link.route)}, depth ${link.depth}, priority ${link.priority}, added ${ago(link.addedAt, now)}`,
+    ),
+  )
+  if (evidence.fetches.length > 0) fetchTable(output, evidence.fetches)
+  if (link.failures.length > 0) historyTable(output, link.failures)
+  if (where.state === 'dead') {
+    print()
+    print(
+      `try it again: ${style.cyan(`${programName(process.env)} dead replay ${shellWord(link.url)} --crawl ${crawl.id}${session.sameDatabase}`)}`,
+    )
+  }
+}
+
+/** One sentence or two for each state. */
+export function why({ state, link, host, position, crawlState }: Known, now: number): string[] {
+  const last = link.failures.at(-1)
+  const held = crawlState === 'running' ? [] : [`the crawl is ${crawlState}: nothing is handed out`]
+  if (state === 'queued') {
+    const place =
+      position === null
+        ? 'it waits for its turn'
+        : position >= POSITION_CAP
+          ? `more than ${count(POSITION_CAP)} links of its host come first`
+          : `${plural(position, 'link')} of its host ${position === 1 ? 'comes' : 'come'} first`
+    return [place, ...held, `next slot of ${host.host}: ${slotText(host, now)} (${paceText(host)})`]
+  }
+  if (state === 'delayed') {
+    const due =
+      link.dueAt === null
+        ? 'later'
+        : link.dueAt <= now
+          ? 'now'
+          : `in ${duration(link.dueAt - now)}, ${moment(link.dueAt)}`
+    const cause =
+      last === undefined
+        ? 'it was added with a delay'
+        : `attempt ${link.attempts} ended with ${last.code}: ${last.message}`
+    return [`due ${due}`, cause, ...held]
+  }
+  if (state === 'leased') {
+    const since = link.leasedAt === null ? '' : ` for ${duration(now - link.leasedAt)}`
+    return [`worker ${link.worker ?? 'unknown'} has it${since}, attempt ${link.attempts + 1}`]
+  }
+  if (state === 'dead') {
+    return [
+      `${plural(link.attempts, 'attempt')}, the last ended with ${last === undefined ? 'an unknown error' : `${last.code}: ${last.message}`}`,
+    ]
+  }
+  if (state === 'skipped')
+    return [last === undefined ? 'it was given up by hand' : `not fetched: ${last.code}: ${last.message}`]
+  return []
+}

@@ -1,0 +1,54 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { ShoalError } from '../../errors.js'
+import { guide } from '../help.js'
+import { GITIGNORE, SPIDER } from '../init-templates.js'
+import { acts, programName, shellWord } from '../session.js'
+import { printNextSteps } from '../summary-view.js'
+
+export function initCommand(program: Command): void {
+  const command = program
+    .command('init')
+    .description('write a first spider to begin with')
+    .argument('[dir]', 'where', '.')
+    .action(
+      acts(async (session, dir: string) => {
+        const file = join(dir, 'books.ts')
+        if (existsSync(file))
+          throw new ShoalError('usage', `${file} exists already`, { hint: 'Name another folder: `shoal init <dir>`.' })
+        const written = [file]
+        try {
+          mkdirSync(dir, { recursive: true })
+          writeFileSync(file, SPIDER, { flag: 'wx' })
+          const ignore = join(dir, '.gitignore')
+          if (!existsSync(ignore)) {
+            writeFileSync(ignore, GITIGNORE)
+            written.push(ignore)
+          }
+        } catch (error) {
+          throw new ShoalError(
+            'out_unwritable',
+            `${dir}: cannot be written (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
+            { cause: error },
+          )
+        }
+        if (session.json) session.output.json({ dir, files: written })
+        else {
+          for (const one of written) session.output.print(`wrote ${one}`)
+          const shoal = programName(process.env)
+          const spider = shellWord(file)
+          printNextSteps(session.output, 'Next:', [
+            [
+              `${shoal} try ${spider} https://books.toscrape.com/`,
+              'one page: its route, records and links; nothing is stored',
+            ],
+            [`${shoal} run ${spider}`, 'the crawl; Ctrl-C stops it, the same command goes on'],
+            [`${shoal} export --out books.csv`, 'the records as a table'],
+          ])
+        }
+        return undefined
+      }),
+    )
+  guide(command, { examples: [['init my-spiders', 'my-spiders/books.ts, with every part explained']] })
+}

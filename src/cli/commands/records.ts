@@ -1,0 +1,170 @@
+import type { Command } from 'commander'
+import { ShoalError } from '../../errors.js'
+import type { StoredRecord } from '../../store/record-store.js'
+import type { Json } from '../../url/link.js'
+import { guide } from '../help.js'
+import { type RecordFlags, recordFilters, recordQuery } from '../record-filters.js'
+import { acts, type Session, wholeNumber } from '../session.js'
+import { clean } from '../terminal/clean.js'
+import { ago, count, moment } from '../terminal/format.js'
+import { cutEnd } from '../terminal/width.js'
+
+/** A cell of the list on a terminal is not wider than this. */
+const VALUE_WIDTH = 60
+
+export function recordsCommand(program: Command): void {
+  const records = program.command('records').description('look at what was stored')
+  guide(records, { examples: [['records list', 'the first records']] })
+  listCommand(records)
+  getCommand(records)
+  rejectedCommand(records)
+}
+
+function listCommand(records: Command): void {
+  const list = recordFilters(records.command('list'))
+    .description('records, some at a time')
+    .option('--limit <n>', 'at most so many', wholeNumber, 20)
+    .action(
+      acts(async (session, flags: RecordFlags & { limit: number }) => {
+        await session.withPlant(async ({ store }) => {
+          const { output, clock } = session
+          const found: StoredRecord[] = []
+          for await (const record of store.records({ ...recordQuery(flags, clock.now()), limit: flags.limit })) {
+            if (session.json) output.json(record)
+            else found.push(record)
+          }
+          if (session.json) return
+          if (found.length === 0) return output.note('no such records')
+          output.table(
+            [{ title: 'kind' }, { title: 'key' }, { title: 'data', shrinks: true }, { title: 'updated' }],
+            found.map((record) => [
+              clean(record.kind),
+              cutEnd(clean(record.key), VALUE_WIDTH),
+              clean(JSON.stringify(record.data)),
+              ago(record.updatedAt, clock.now()),
+            ]),
+          )
+          if (found.length === flags.limit)
+            output.note(`the first ${count(flags.limit)}; more with --limit, all with \`shoal export\``)
+        })
+        return undefined
+      }),
+    )
+  guide(list, {
+    examples: [
+      ['records list --kind book --limit 5', 'the first five books'],
+      ['records list --since 1h --json', 'what the last hour brought, one record a line'],
+    ],
+    exits: ['notFound'],
+  })
+}
+
+function getCommand(records: Command): void {
+  const get = records
+    .command('get')
+    .description('the records of one page, or of one key, in full')
+    .option('--url <url>', 'the page they came from')
+    .option('--key <key>', 'the key')
+    .option('--kind <kind>', 'only records of this kind')
+    .action(
+      acts(async (session, flags: { url?: string; key?: string; kind?: string }) => {
+        const { url, key, kind } = flags
+        if (url === undefined && key === undefined)
+          throw new ShoalError('usage', 'say which records: --url or --key is missing')
+        await session.withPlant(async ({ store }) => {
+          const query = {
+            ...(url === undefined ? {} : { url: asStored(url) }),
+            ...(key === undefined ? {} : { key }),
+            ...(kind === undefined ? {} : { kind }),
+          }
+          let found = 0
+          for await (const record of store.records(query)) {
+            found += 1
+            if (session.json) session.output.json(record)
+            else showRecord(session, record)
+          }
+          if (found === 0) {
+            throw new ShoalError(
+              'not_found',
+              `there is no record with ${url === undefined ? `the key ${key}` : `the URL ${url}`}`,
+              {
+                hint:
+                  url === undefined
+                    ? 'List what there is: `shoal records list`.'
+                    : `Ask what became of it: \`shoal explain <url>\`.`,
+              },
+            )
+          }
+        })
+        return undefined
+      }),
+    )
+  guide(get, {
+    examples: [
+      ['records get --url https://books.example/catalogue/tome_1/index.html', 'what that page gave'],
+      ['records get --key B-0042 --kind book --json', 'one book, for a program'],
+    ],
+    exits: ['notFound'],
+  })
+}
+
+/** Records carry the URL of the page as the parser writes it. */
+function asStored(url: string): string {
+  return URL.canParse(url) ? new URL(url).href : url
+}
+
+function showRecord({ output }: Session, record: StoredRecord): void {
+  const { style, print } = output
+  print(`${style.bold(clean(record.kind))} ${clean(record.key)}`)
+  print(style.dim(`  ${clean(record.url)}, spider ${clean(record.spider)}, crawl ${record.crawl}`))
+  print(
+    style.dim(
+      `  first seen ${moment(record.firstSeenAt)}, changed ${moment(record.updatedAt)}, confirmed ${moment(record.scrapedAt)}`,
+    ),
+  )
+  for (const [name, value] of fieldsOf(record.data))
+    print(`  ${clean(name)}: ${clean(typeof value === 'string' ? value : JSON.stringify(value))}`)
+}
+
+function fieldsOf(data: Json): [string, Json][] {
+  return data !== null && typeof data === 'object' && !Array.isArray(data) ? Object.entries(data) : [['data', data]]
+}
+
+function rejectedCommand(records: Command): void {
+  const rejected = records
+    .command('rejected')
+    .description('records that do not fit their schema, with their raw data')
+    .option('--spider <name>', 'only those of this spider')
+    .option('--kind <kind>', 'only those of this kind')
+    .option('--limit <n>', 'at most so many', wholeNumber, 20)
+    .action(
+      acts(async (session, flags: { spider?: string; kind?: string; limit: number }) => {
+        await session.withPlant(async ({ store }) => {
+          const { output } = session
+          const rows: string[][] = []
+          for await (const record of store.rejected(flags)) {
+            if (session.json) output.json(record)
+            const issue = record.issues[0]
+            rows.push([
+              clean(record.kind),
+              clean(issue?.field ?? ''),
+              clean(issue?.message ?? record.reason),
+              clean(record.url),
+            ])
+          }
+          if (session.json) return
+          if (rows.length === 0) return output.note('no rejected records')
+          output.table(
+            [{ title: 'kind' }, { title: 'field' }, { title: 'what is wrong' }, { title: 'url', shrinks: true }],
+            rows,
+          )
+          if (rows.length === flags.limit) output.note(`the first ${count(flags.limit)}; more with --limit`)
+        })
+        return undefined
+      }),
+    )
+  guide(rejected, {
+    examples: [['records rejected --kind book --json', 'with their raw data, one a line']],
+    exits: ['notFound'],
+  })
+}

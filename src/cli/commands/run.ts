@@ -1,0 +1,29 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { runWithProgress } from '../crawl-run.js'
+import { guide } from '../help.js'
+import { reportRun } from '../run-report.js'
+import { acts, type CrawlFlags, crawlOptions, shellWord } from '../session.js'
+
+export function runCommand(program: Command): void {
+  const command = program
+    .command('run')
+    .description('run a spider until its crawl is finished; an unfinished crawl is resumed')
+    .argument('<spider>', 'the spider file (.ts, .js)')
+    .action(
+      acts(async (session, file: string, flags: CrawlFlags) => {
+        const finished = await runWithProgress(session, flags, { kind: 'file', path: resolve(file) })
+        await reportRun(session, finished, `run ${shellWord(file)}`)
+        return finished.exitCode
+      }),
+    )
+  crawlOptions(command)
+  guide(command, {
+    examples: [
+      ['run books.ts', 'crawl, or go on where the last run stopped'],
+      ['run books.ts --fresh --workers 4', 'start anew with four processes'],
+      ['run books.ts --json', 'ends with one line: {"crawl":…,"state":"finished","pages":…,…}'],
+    ],
+    exits: ['nothingFetched', 'interrupted', 'terminated'],
+  })
+}

@@ -1,0 +1,243 @@
+import type { Command } from 'commander'
+import { type Estimate, estimateEnd } from '../../coordinator/eta.js'
+import type { CrawlStats, Frontier, HostInfo, WorkerInfo } from '../../frontier/frontier.js'
+import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
+import { guide } from '../help.js'
+import type { Output } from '../output.js'
+import { ended, endText } from '../progress-view.js'
+import { acts, type Session } from '../session.js'
+import { clean } from '../terminal/clean.js'
+import { ago, bytes, count, duration, moment, percent, rate } from '../terminal/format.js'
+import { type Live, liveLines } from '../terminal/live.js'
+import type { Style } from '../terminal/style.js'
+import { table } from '../terminal/table.js'
+
+/** A worker that was not heard of for this long is not counted as alive. */
+const WORKER_GONE_MS = 60_000
+const HOSTS_SHOWN = 10
+/** In the answer for programs. */
+const HOSTS_TOLD = 100
+const HOSTS_PAGE = 1_000
+/** Beyond this many hosts the estimate goes by the first of them. */
+const HOSTS_READ = 20_000
+const WATCH_EVERY_MS = 1_000
+
+interface Snapshot {
+  readonly stats: CrawlStats
+  readonly hosts: readonly HostInfo[]
+  readonly workers: readonly WorkerInfo[]
+  readonly estimate: Estimate
+  readonly now: number
+}
+
+export function statusCommand(program: Command): void {
+  const command = program
+    .command('status')
+    .description('show how a crawl is doing, and when it ends')
+    .argument(
+      '[crawl]',
+      'its id, the beginning of it, or the name of a spider (default: the newest one that has not ended)',
+    )
+    .option('--watch', 'again every second until it ends')
+    .action(
+      acts(async (session, word: string | undefined, flags: { watch?: boolean }) => {
+        await session.withPlant(async ({ frontier }) => {
+          const crawl = chooseCrawl(await crawlsNewestFirst(frontier), word)
+          if (flags.watch) return watch(session, frontier, crawl.id)
+          const snapshot = await look(session, frontier, crawl.id)
+          if (session.json) session.output.json(asJson(snapshot))
+          else for (const line of screen(session.output, snapshot)) session.output.print(line)
+        })
+        return undefined
+      }),
+    )
+  guide(command, {
+    examples: [
+      ['status', 'the crawl that runs now'],
+      ['status books --watch', 'the newest crawl of the spider books, live'],
+      [
+        'status --json',
+        'state,startedAt,total,queued,delayed,leased,done,failed,retried,dead,rate,etaSeconds,decidedBy,…',
+      ],
+    ],
+    exits: ['notFound'],
+  })
+}
+
+async function look({ clock }: Session, frontier: Frontier, crawl: string): Promise<Snapshot> {
+  const now = clock.now()
+  const [stats, hosts, workers, due] = await Promise.all([
+    frontier.stats(crawl),
+    busiestHosts(frontier, crawl),
+    frontier.workers(),
+    frontier.links({ crawl, state: 'delayed', limit: 1_000 }),
+  ])
+  const lastDueAt = due.reduce<number | null>(
+    (last, link) => (link.dueAt === null ? last : Math.max(last ?? 0, link.dueAt)),
+    null,
+  )
+  const alive = workers.filter((worker) => now - worker.seenAt < WORKER_GONE_MS)
+  return { stats, hosts, workers: alive, estimate: estimateEnd({ stats, hosts, slots: null, now, lastDueAt }), now }
+}
+
+/** Most work left first. */
+async function busiestHosts(frontier: Frontier, crawl: string): Promise<HostInfo[]> {
+  const all: HostInfo[] = []
+  for (;;) {
+    const after = all.at(-1)?.host
+    const page = await frontier.hosts(crawl, { limit: HOSTS_PAGE, ...(after === undefined ? {} : { after }) })
+    all.push(...page)
+    if (page.length < HOSTS_PAGE || all.length >= HOSTS_READ) return all.sort((a, b) => b.pending - a.pending)
+  }
+}
+
+function asJson({ stats, hosts, workers, estimate }: Snapshot): Record<string, unknown> {
+  const { state, startedAt, total, queued, delayed, leased, done, failed, retried, dead } = stats
+  return {
+    ...{ state, startedAt, total, queued, delayed, leased, done, failed, retried, dead },
+    rate: stats.rate,
+    ...estimate,
+    crawl: stats.id,
+    spider: stats.spider,
+    finishedAt: stats.finishedAt,
+    endedBy: stats.endedBy,
+    skipped: stats.skipped,
+    throttled: stats.throttled,
+    reclaimed: stats.reclaimed,
+    refused: stats.refused,
+    bytes: stats.bytes,
+    seeding: stats.seeding,
+    spiderChanges: stats.spiderChanges,
+    workers,
+    hosts: hosts.slice(0, HOSTS_TOLD),
+  }
+}
+
+async function watch(session: Session, frontier: Frontier, crawl: string): Promise<void> {
+  const { output, clock, json } = session
+  const live: Live | null = !json && process.stdout.isTTY ? liveLines(process.stdout) : null
+  const stopped = new AbortController()
+  const stop = () => stopped.abort()
+  process.once('SIGINT', stop)
+  process.once('SIGTERM', stop)
+  try {
+    for (;;) {
+      const snapshot = await look(session, frontier, crawl)
+      if (live !== null) live.draw(screen(output, snapshot))
+      else if (json) output.json(asJson(snapshot))
+      else output.print(oneLine(snapshot))
+      if (hasEnded(snapshot.stats) || stopped.signal.aborted) {
+        live?.stop()
+        if (live !== null) for (const line of screen(output, snapshot)) output.print(line)
+        return
+      }
+      await clock.sleep(WATCH_EVERY_MS, stopped.signal)
+    }
+  } finally {
+    live?.stop()
+    process.removeListener('SIGINT', stop)
+    process.removeListener('SIGTERM', stop)
+  }
+}
+
+/** For a pipe: pending, processing, completed, failed, rate. */
+function oneLine({ stats, estimate }: Snapshot): string {
+  const pending = stats.queued + stats.delayed
+  return `${stats.state} · ${count(pending)} pending · ${count(stats.leased)} processing · ${count(ended(stats))} completed · ${count(stats.dead)} dead · ${rate(stats.rate)} · ${endText(estimate, stats.state)}`
+}
+
+function screen({ style, width }: Output, { stats, hosts, workers, estimate, now }: Snapshot): string[] {
+  const over = ended(stats)
+  const started = stats.startedAt ?? stats.createdAt
+  const until = stats.finishedAt ?? now
+  const lines = [
+    `${style.bold(clean(stats.spider))}  crawl ${stats.id}  ${stateText(stats, style)}`,
+    style.dim(
+      `started ${moment(started)}, ${duration(until - started)}${stats.finishedAt === null ? ' so far' : ' in all'}`,
+    ),
+    '',
+    `  ${figure(stats.queued)} queued   ${figure(stats.delayed)} delayed   ${figure(stats.leased)} in hand`,
+    `  ${figure(stats.done)} done     ${figure(stats.skipped)} skipped   ${figure(stats.dead)} dead     ${style.dim(`${count(over)} of ${count(stats.total)}, ${percent(over, stats.total)}`)}`,
+    `  ${figure(stats.failed)} errors   ${figure(stats.retried)} retried   ${figure(stats.throttled)} throttled   ${style.dim(`${bytes(stats.bytes)} read`)}`,
+    '',
+    `  ${rate(stats.rate)}, ${endText(estimate, stats.state)}`,
+  ]
+  if (hasEnded(stats)) return lines
+  const plain = estimate.plainSeconds
+  if (plain !== null) lines.push(style.dim(`  (links left ÷ rate: ${duration(plain * 1000)})`))
+  if (workers.length > 0) {
+    lines.push('', ...indent(workerTable(workers, now, width, style)))
+  } else if (stats.state === 'running')
+    lines.push('', `  ${style.yellow('no worker is alive:')} run the spider again to go on`)
+  const busiest = hosts.filter((host) => host.pending + host.inFlight > 0).slice(0, HOSTS_SHOWN)
+  if (busiest.length > 0) lines.push('', ...indent(hostTable(busiest, now, width, style)))
+  return lines
+}
+
+function workerTable(workers: readonly WorkerInfo[], now: number, width: number, style: Style): string[] {
+  const rows = workers.map((worker) => [
+    worker.worker,
+    count(worker.inHand),
+    count(worker.done),
+    count(worker.failed),
+    duration(now - worker.startedAt),
+    ago(worker.seenAt, now),
+  ])
+  const columns = [
+    { title: 'worker', shrinks: true },
+    ...['in hand', 'done', 'errors', 'age', 'seen'].map((title) => ({ title, right: true })),
+  ]
+  return table(columns, rows, width - 2, style.dim)
+}
+
+function hostTable(hosts: readonly HostInfo[], now: number, width: number, style: Style): string[] {
+  const rows = hosts.map((host) => [
+    clean(host.host),
+    count(host.pending),
+    count(host.inFlight),
+    count(host.done),
+    host.latencyMs === null ? '' : duration(host.latencyMs),
+    paceText(host),
+    slotText(host, now),
+  ])
+  const columns = [
+    { title: 'host', shrinks: true },
+    ...['pending', 'under way', 'done', 'answers in'].map((title) => ({ title, right: true })),
+    { title: 'pace' },
+    { title: 'next slot' },
+  ]
+  return table(columns, rows, width - 2, style.dim)
+}
+
+export function paceText(host: HostInfo): string {
+  const parts = [
+    ...(host.delayMs > 0 ? [`every ${duration(host.delayMs)}`] : []),
+    ...(host.ratePerSecond === null ? [] : [rate(host.ratePerSecond)]),
+    `${count(host.concurrency)} at once`,
+  ]
+  return parts.join(', ')
+}
+
+export function slotText(host: HostInfo, now: number): string {
+  if (host.blockedUntil !== null && host.blockedUntil > now)
+    return `in ${duration(host.blockedUntil - now)}: the host asked for time`
+  if (host.nextAt > now) return `in ${duration(host.nextAt - now)}: the delay`
+  return host.inFlight >= host.concurrency ? 'when an answer is in' : 'now'
+}
+
+function stateText(stats: CrawlStats, style: Style): string {
+  if (stats.endedBy !== null)
+    return style.yellow(`ended by its budget of ${stats.endedBy === 'budget_time' ? 'time' : 'bytes'}`)
+  const paint = { running: style.green, finished: style.green, paused: style.yellow, cancelled: style.yellow }[
+    stats.state
+  ]
+  return paint(stats.state)
+}
+
+function figure(value: number): string {
+  return count(value).padStart(9)
+}
+
+function indent(lines: readonly string[]): string[] {
+  return lines.map((line) => `  ${line}`)
+}

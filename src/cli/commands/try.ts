@@ -1,0 +1,97 @@
+import type { Command } from 'commander'
+import { asShoalError, EXIT, type ShoalError } from '../../errors.js'
+import type { TriedPage } from '../../run/try-page.js'
+import { guide } from '../help.js'
+import { acts, type Session } from '../session.js'
+import { clean } from '../terminal/clean.js'
+import { bytes, count, duration, plural } from '../terminal/format.js'
+
+/** Links and refusals beyond this are counted, not shown. */
+const SHOWN = 20
+
+export function tryCommand(program: Command): void {
+  const command = program
+    .command('try')
+    .description('fetch one page and show its route, records and links; nothing is stored')
+    .argument('<spider>', 'the spider file')
+    .argument('<url>')
+    .action(
+      acts(async (session, file: string, url: string) => {
+        const [{ loadSpider }, { tryPage }] = await Promise.all([
+          import('../../spider/load.js'),
+          import('../../run/try-page.js'),
+        ])
+        const spider = await loadSpider(file)
+        const page = await tryPage(spider, url).catch((thrown: unknown) => {
+          throw failedTry(thrown)
+        })
+        if (session.json) session.output.json(page)
+        else show(session, page)
+        return page.status >= 400 ? EXIT.nothingFetched.code : EXIT.ok.code
+      }),
+    )
+  guide(command, {
+    examples: [
+      ['try books.ts https://books.example/catalogue/tome_1/index.html', 'what the spider makes of that page'],
+    ],
+    exits: ['nothingFetched'],
+  })
+}
+
+/** A page that cannot be fetched ends `try` with a code of its own; what the user can mend keeps its own. */
+function failedTry(thrown: unknown): ShoalError {
+  const error = asShoalError(thrown)
+  if (error.next === 'stop' || error.next === 'plant') return error
+  process.exitCode = EXIT.nothingFetched.code
+  return error
+}
+
+function show({ output }: Session, page: TriedPage): void {
+  const { style, print } = output
+  const paint = page.status < 400 ? style.green : style.red
+  print(
+    `${paint(String(page.status))}  ${clean(page.finalUrl)}  ${style.dim(`${bytes(page.bytes)} in ${duration(page.ms)}`)}`,
+  )
+  if (page.finalUrl !== page.url) print(style.dim(`     redirected from ${clean(page.url)}`))
+  print(`     route ${style.bold(clean(page.route))}`)
+
+  print(`\n${plural(page.records.length, 'record')}`)
+  for (const record of page.records) {
+    print(`  ${style.bold(clean(record.kind))} ${clean(record.key)}`)
+    print(indent(JSON.stringify(record.data, null, 2)))
+  }
+  if (page.rejected.length > 0) {
+    print(`\n${style.yellow(`${count(page.rejected.length)} rejected`)}`)
+    for (const record of page.rejected) {
+      print(`  ${style.bold(clean(record.kind))} ${clean(record.key)}`)
+      for (const issue of record.issues) print(`    ${style.yellow(clean(issue.field))}: ${clean(issue.message)}`)
+      print(indent(JSON.stringify(record.data, null, 2)))
+    }
+  }
+
+  print(`\n${plural(page.links.length, 'link')} let in`)
+  if (page.links.length > 0) {
+    output.table(
+      [{ title: '  route' }, { title: 'priority', right: true }, { title: 'url', shrinks: true }],
+      page.links.slice(0, SHOWN).map((link) => [`  ${clean(link.route)}`, String(link.priority), clean(link.url)]),
+    )
+    if (page.links.length > SHOWN) print(style.dim(`  and ${count(page.links.length - SHOWN)} more; all with --json`))
+  }
+  if (page.refused.length > 0) {
+    print(`\n${plural(page.refused.length, 'link')} refused`)
+    output.table(
+      [{ title: '  reason' }, { title: 'link', shrinks: true }],
+      page.refused.slice(0, SHOWN).map((link) => [`  ${link.code}`, clean(link.href)]),
+    )
+    if (page.refused.length > SHOWN)
+      print(style.dim(`  and ${count(page.refused.length - SHOWN)} more; all with --json`))
+  }
+}
+
+/** Values may hold anything; the line breaks are ours. */
+function indent(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `    ${clean(line)}`)
+    .join('\n')
+}

@@ -1,0 +1,16 @@
+import { createInterface } from 'node:readline/promises'
+import { ShoalError } from '../errors.js'
+
+/** Asks before something that cannot be undone. A program has nobody to ask: it says --yes. */
+export async function confirm(question: string, yes: boolean): Promise<boolean> {
+  if (yes) return true
+  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+    throw new ShoalError('usage', `${question} Nobody is there to answer`, { hint: 'Say --yes.' })
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim())
+  } finally {
+    terminal.close()
+  }
+}

@@ -1,0 +1,38 @@
+import { ShoalError } from '../errors.js'
+import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
+
+/** Newest first. */
+export async function crawlsNewestFirst(frontier: Frontier): Promise<CrawlInfo[]> {
+  return (await frontier.crawls()).sort((a, b) => b.createdAt - a.createdAt)
+}
+
+export function hasEnded(crawl: CrawlInfo): boolean {
+  return crawl.state === 'finished' || crawl.state === 'cancelled'
+}
+
+/**
+ * The crawl a person means: its id, the beginning of it, or the name of a spider (then its newest crawl). Without a word the newest
+ * one that has not ended, or else the newest.
+ */
+export function chooseCrawl(newestFirst: readonly CrawlInfo[], word?: string): CrawlInfo {
+  if (newestFirst.length === 0) {
+    throw new ShoalError('not_found', 'there are no crawls yet', {
+      hint: 'Start one with `shoal run <spider>`, or look at `shoal demo`.',
+    })
+  }
+  const chosen =
+    word === undefined
+      ? (newestFirst.find((crawl) => !hasEnded(crawl)) ?? newestFirst[0])
+      : (newestFirst.find((crawl) => crawl.id === word) ??
+        newestFirst.find((crawl) => crawl.spider === word) ??
+        byBeginning(newestFirst, word))
+  if (chosen === undefined) throw new ShoalError('not_found', `there is no crawl '${word}'`)
+  return chosen
+}
+
+function byBeginning(crawls: readonly CrawlInfo[], word: string): CrawlInfo | undefined {
+  const matches = crawls.filter((crawl) => crawl.id.startsWith(word))
+  if (matches.length > 1)
+    throw new ShoalError('usage', `'${word}' fits ${matches.length} crawls`, { hint: 'Write more of the id.' })
+  return matches[0]
+}

@@ -1,0 +1,106 @@
+import { EXIT } from '../errors.js'
+import type { RunOptions, RunProgress, RunStart, RunSummary } from '../run/run-crawl.js'
+import { progressLine, progressLines } from './progress-view.js'
+import type { CrawlFlags, Session } from './session.js'
+import { listenForSignals } from './signals.js'
+import { rememberSource } from './source-memory.js'
+import { clean } from './terminal/clean.js'
+import { count, plural, timeOfDay } from './terminal/format.js'
+import { type Live, liveLines } from './terminal/live.js'
+import { type Style, styleFor } from './terminal/style.js'
+
+/** Plain lines on a pipe come this often. */
+const PLAIN_EVERY_MS = 5_000
+
+export interface FinishedRun {
+  readonly start: RunStart | null
+  readonly summary: RunSummary
+  readonly exitCode: number
+}
+
+/** Runs a crawl with its progress on standard error and Ctrl-C as a drain. */
+export async function runWithProgress(
+  session: Session,
+  flags: CrawlFlags,
+  source: RunOptions['source'],
+): Promise<FinishedRun> {
+  const { clock, settings, json } = session
+  const { workers, concurrency } = settings
+  const slots = workers * concurrency
+  const style = styleFor(process.stderr, process.env)
+  const live = !json && process.stderr.isTTY ? liveLines(process.stderr) : null
+  const say = (line: string) => {
+    if (live !== null) live.say(line)
+    else process.stderr.write(`${line}\n`)
+  }
+
+  let latest: RunProgress | null = null
+  let start: RunStart | null = null
+  const signals = listenForSignals(() => {
+    const inHand = latest?.stats.leased ?? 0
+    say(`finishing ${count(inHand)} in hand, press Ctrl-C again to leave at once`)
+  })
+  const showProgress = json ? () => {} : progressPrinter(live, style, slots, clock.now, say)
+  try {
+    const { runCrawl } = await import('../run/run-crawl.js')
+    const summary = await runCrawl({
+      source,
+      queue: settings.queue,
+      store: settings.store,
+      workers,
+      concurrency,
+      fresh: flags.fresh,
+      logLevel: settings.logLevel,
+      graceMs: settings.graceMs,
+      drain: signals.drain,
+      onStart(started) {
+        start = started
+        rememberSource(settings.queue, started.spider, source)
+        if (!json) for (const line of startLines(started)) say(line)
+      },
+      onProgress(progress) {
+        latest = progress
+        showProgress(progress)
+      },
+    })
+    return { start, summary, exitCode: exitCodeOf(summary, signals.received()) }
+  } finally {
+    live?.stop()
+    signals.restore()
+  }
+}
+
+export function exitCodeOf(summary: RunSummary, signal: 'SIGINT' | 'SIGTERM' | null): number {
+  if (summary.interrupted) return EXIT[signal === 'SIGTERM' ? 'terminated' : 'interrupted'].code
+  return summary.pages === 0 ? EXIT.nothingFetched.code : EXIT.ok.code
+}
+
+function progressPrinter(
+  live: Live | null,
+  style: Style,
+  slots: number,
+  now: () => number,
+  say: (line: string) => void,
+) {
+  if (live !== null) return (progress: RunProgress) => live.draw(progressLines(progress, slots, now(), style))
+  let lastAt = now()
+  return (progress: RunProgress) => {
+    if (now() - lastAt < PLAIN_EVERY_MS) return
+    lastAt = now()
+    say(`${timeOfDay(lastAt)}  ${progressLine(progress, slots, lastAt)}`)
+  }
+}
+
+function startLines(start: RunStart): string[] {
+  const lines: string[] = []
+  if (start.setAside !== null) {
+    lines.push(
+      `set aside: crawl ${start.setAside.id} of ${clean(start.setAside.spider)} is cancelled; its records stay`,
+    )
+  }
+  const seeds = start.seeds.added > 0 ? `, ${plural(start.seeds.added, 'start URL')} added` : ''
+  lines.push(`${start.resumed ? 'resuming' : 'starting'} crawl ${start.crawl} of ${clean(start.spider)}${seeds}`)
+  if (start.spiderChanged)
+    lines.push('the spider file has changed since the crawl began: pages from now on use the new one')
+  return lines
+}

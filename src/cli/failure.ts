@@ -1,0 +1,32 @@
+import { CommanderError } from 'commander'
+import { asShoalError, ShoalError } from '../errors.js'
+import { clean } from './terminal/clean.js'
+import type { Style } from './terminal/style.js'
+
+/** What a person or a program is told when a command fails: the code, what happened, what to do next. */
+export function failureText(
+  thrown: unknown,
+  how: { readonly json: boolean; readonly debug: boolean; readonly style: Style },
+): string {
+  const error = asUserError(thrown)
+  const { code, hint } = error
+  if (how.json) return `${JSON.stringify({ error: { code, message: error.message, hint } })}\n`
+  const { style } = how
+  const lines = [`${style.red('error')} ${style.bold(code)}: ${clean(error.message)}`, `  → ${clean(hint)}`]
+  if (how.debug) lines.push(stackOf(error))
+  return `${lines.join('\n')}\n`
+}
+
+/** The command line's own complaints arrive as commander's errors; all else is ours. */
+export function asUserError(thrown: unknown): ShoalError {
+  if (!(thrown instanceof CommanderError)) return asShoalError(thrown)
+  if (thrown.code === 'commander.help') return new ShoalError('usage', 'the command is not complete')
+  const [first = '', ...rest] = thrown.message.replace(/^error: /, '').split('\n')
+  const guess = /\(Did you mean (one of )?(.+)\?\)/.exec(rest.join(' '))?.[2]
+  return new ShoalError('usage', guess === undefined ? first : `${first}, did you mean ${guess}?`)
+}
+
+function stackOf(error: ShoalError): string {
+  const cause = error.cause instanceof Error ? `\ncaused by ${error.cause.stack ?? error.cause.message}` : ''
+  return `${error.stack ?? ''}${cause}`
+}

@@ -1,0 +1,49 @@
+import { ShoalError } from '../errors.js'
+import type { CrawlInfo, Frontier, Whereabouts } from '../frontier/frontier.js'
+import type { Spider } from '../spider/spider.js'
+import { createAdmitter, DEFAULT_CANONICAL, type Refusal } from '../url/admit.js'
+import { compileCanonical } from '../url/canonicalise.js'
+import { fingerprint } from '../url/fingerprint.js'
+import type { Fingerprint } from '../url/link.js'
+import { showUrl } from '../url/show-url.js'
+
+export type Known = Exclude<Whereabouts, { readonly state: 'unknown' }>
+
+export type Found =
+  | { readonly kind: 'known'; readonly crawl: CrawlInfo; readonly where: Known }
+  /** The door refuses it: it never becomes a link. */
+  | { readonly kind: 'refused'; readonly crawl: CrawlInfo; readonly refusal: Refusal }
+  /** `judged`: a spider was at hand and would let it in. */
+  | { readonly kind: 'never'; readonly url: string; readonly judged: boolean }
+
+/** Looks for a URL in crawls, newest first, through the door of each one's spider where that is at hand. */
+export async function findLink(
+  frontier: Frontier,
+  newestFirst: readonly CrawlInfo[],
+  url: string,
+  spiderOf: (crawl: CrawlInfo) => Promise<Spider | null>,
+): Promise<Found> {
+  const plain = plainTarget(url)
+  let refused: Found | null = null
+  let judged = false
+  for (const crawl of newestFirst) {
+    const spider = await spiderOf(crawl)
+    const admission = spider === null ? null : createAdmitter(spider.admit).resolve(url, url)
+    judged ||= admission?.ok === true
+    // A link may be older than the rule that refuses it now: the queue is asked in any case.
+    const where = await frontier.explain(crawl.id, admission?.ok === true ? admission.target.fp : plain.fp)
+    if (where.state !== 'unknown') return { kind: 'known', crawl, where }
+    if (admission?.ok === false) refused ??= { kind: 'refused', crawl, refusal: admission.refusal }
+  }
+  return judged || refused === null ? { kind: 'never', url: plain.url, judged } : refused
+}
+
+/** By the canonical rules that hold where a spider sets no others. */
+function plainTarget(url: string): { readonly url: string; readonly fp: Fingerprint } {
+  if (!URL.canParse(url)) throw new ShoalError('bad_url', `${showUrl(url)} is not a URL`)
+  const parsed = new URL(url)
+  if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:')
+    throw new ShoalError('bad_scheme', `${showUrl(url)} is not http or https`)
+  const { text } = compileCanonical(DEFAULT_CANONICAL, true)(parsed)
+  return { url: text, fp: fingerprint(text) }
+}

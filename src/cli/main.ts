@@ -1,0 +1,38 @@
+import { CommanderError } from 'commander'
+import { EXIT } from '../errors.js'
+import { asUserError, failureText } from './failure.js'
+import { flushed } from './output.js'
+import { buildProgram } from './program.js'
+import { styleFor } from './terminal/style.js'
+
+/** The reader of a pipe may leave early (`| head`): that is no failure. */
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(EXIT.ok.code)
+})
+
+const given = process.argv.slice(2)
+const args = given.length === 0 ? ['--help'] : given
+const json = args.includes('--json') || (process.env.SHOAL_JSON ?? '') === 'true'
+const debug =
+  args.join(' ').includes('--log-level debug') ||
+  args.includes('--log-level=debug') ||
+  process.env.SHOAL_LOG_LEVEL === 'debug'
+
+function fail(thrown: unknown): void {
+  process.stderr.write(failureText(thrown, { json, debug, style: styleFor(process.stderr, process.env) }))
+  process.exitCode ||= asUserError(thrown).exitCode
+}
+
+process.on('uncaughtException', (thrown) => {
+  fail(thrown)
+  process.exit()
+})
+
+try {
+  await buildProgram().parseAsync(args, { from: 'user' })
+} catch (thrown) {
+  // --help and --version end as errors with code 0.
+  if (!(thrown instanceof CommanderError && thrown.exitCode === 0)) fail(thrown)
+}
+await flushed()
+process.exit()

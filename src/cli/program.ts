@@ -1,0 +1,64 @@
+import { Command } from 'commander'
+import { version } from '../version.js'
+import { controlCommand } from './commands/control.js'
+import { crawlCommand } from './commands/crawl.js'
+import { crawlsCommand } from './commands/crawls.js'
+import { deadCommand } from './commands/dead.js'
+import { demoCommand } from './commands/demo.js'
+import { doctorCommand } from './commands/doctor.js'
+import { explainCommand } from './commands/explain.js'
+import { exportCommand } from './commands/export.js'
+import { initCommand } from './commands/init.js'
+import { linksCommand } from './commands/links.js'
+import { recordsCommand } from './commands/records.js'
+import { runCommand } from './commands/run.js'
+import { statusCommand } from './commands/status.js'
+import { tryCommand } from './commands/try.js'
+import { guide } from './help.js'
+import { commonOptions } from './session.js'
+
+/** All commands. What goes wrong is thrown: nothing here prints an error or ends the process. */
+export function buildProgram(): Command {
+  const program = new Command('shoal')
+    .description(
+      'Web scraping from one spider file: nothing lost, nobody hammered, and you always know where every URL is.',
+    )
+    .version(version, '--version', 'show the version')
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} })
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .helpOption('-h, --help', 'show help')
+    .helpCommand(false)
+  commonOptions(program)
+
+  program.commandsGroup('Begin:')
+  initCommand(program)
+  demoCommand(program)
+  tryCommand(program)
+  program.commandsGroup('Crawl:')
+  runCommand(program)
+  crawlCommand(program)
+  statusCommand(program)
+  controlCommand(program, 'pause')
+  controlCommand(program, 'resume')
+  controlCommand(program, 'cancel')
+  crawlsCommand(program)
+  program.commandsGroup('Look closer:')
+  explainCommand(program)
+  linksCommand(program)
+  deadCommand(program)
+  recordsCommand(program)
+  exportCommand(program)
+  doctorCommand(program)
+
+  guide(program, {
+    examples: [
+      ['demo', 'see it work, on this machine only'],
+      ['init my-spiders', 'write a first spider'],
+      ['run my-spiders/books.ts', 'run it'],
+      ['run --help', 'every command has help with examples'],
+    ],
+    exits: ['notFound', 'nothingFetched', 'interrupted', 'terminated'],
+  })
+  return program
+}

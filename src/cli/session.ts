@@ -1,0 +1,120 @@
+import { existsSync } from 'node:fs'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { type Clock, systemClock } from '../clock.js'
+import { CONFIG, type Config, loadConfig } from '../config.js'
+import { ShoalError } from '../errors.js'
+import type { Plant } from '../wire.js'
+import { type Output, standardOutput } from './output.js'
+
+/** What every command has at hand. */
+export interface Session {
+  readonly settings: Config
+  readonly json: boolean
+  readonly clock: Clock
+  readonly output: Output
+  /** Opens the database, works, closes it. A command that only looks does not make a database. */
+  withPlant<Result>(work: (plant: Plant) => Promise<Result>): Promise<Result>
+  /** The flags to repeat in a command that is printed, so that it works as it stands. */
+  readonly sameDatabase: string
+  /** The same, with another database unless the user named one. */
+  at(queue: string): Session
+}
+
+type Flags = Readonly<Record<string, unknown>>
+
+/** On every command. */
+export function commonOptions(command: Command): Command {
+  const { queue, store, json, logLevel } = CONFIG
+  return command
+    .option(queue.flag, `${plain(queue.meaning)} (default: ${queue.default})`)
+    .option(store.flag, plain(store.meaning))
+    .option(json.flag, plain(json.meaning))
+    .addOption(new Option(logLevel.flag, 'the least important log line that is shown').choices(logLevel.schema.options))
+}
+
+/** On the commands that run a crawl. */
+export interface CrawlFlags {
+  readonly fresh: boolean
+}
+
+export function crawlOptions(command: Command): Command {
+  const { workers, concurrency, grace } = CONFIG
+  return command
+    .option(workers.flag, `${plain(workers.meaning)} (default: ${workers.default})`, wholeNumber)
+    .option(concurrency.flag, `${plain(concurrency.meaning)} (default: ${concurrency.default})`, wholeNumber)
+    .option(grace.flag, `${plain(grace.meaning)} (default: ${grace.default})`)
+    .option('--fresh', 'start anew instead of resuming an unfinished crawl', false)
+}
+
+function plain(meaning: string): string {
+  return meaning.replaceAll('`', '').replace(/\.$/, '')
+}
+
+export function wholeNumber(text: string): number {
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value < 1 || !Number.isSafeInteger(value))
+    throw new InvalidArgumentError('It must be a whole number from 1.')
+  return value
+}
+
+export function openSession(flags: Flags): Session {
+  const settings = loadConfig({ flags, env: process.env })
+  return {
+    settings,
+    json: settings.json,
+    clock: systemClock,
+    output: standardOutput(),
+    sameDatabase: sameDatabase(flags),
+    at: (queue) => openSession({ ...flags, queue: flags.queue ?? queue }),
+    async withPlant(work) {
+      for (const address of [settings.queue, settings.store]) mustExist(address)
+      const { openPlant } = await import('../wire.js')
+      const plant = await openPlant(settings)
+      try {
+        return await work(plant)
+      } finally {
+        await plant.close()
+      }
+    },
+  }
+}
+
+/** The file behind an address; null when there is none. */
+export function fileOf(address: string): string | null {
+  return address.startsWith('sqlite:') ? address.slice('sqlite:'.length) : null
+}
+
+function mustExist(address: string): void {
+  const file = fileOf(address)
+  if (file === null || existsSync(file)) return
+  throw new ShoalError('not_found', `there is no database at ${file} yet`, {
+    hint: 'Start a crawl with `shoal run <spider>` or `shoal demo`, or name another file with --queue.',
+  })
+}
+
+function sameDatabase(flags: Flags): string {
+  return ['queue', 'store']
+    .flatMap((name) => (typeof flags[name] === 'string' ? [` --${name} ${shellWord(flags[name])}`] : []))
+    .join('')
+}
+
+/** A word for the shell of the reader. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}
+
+/** How the reader calls this program: under npx it is not on the path. */
+export function programName(env: NodeJS.ProcessEnv): string {
+  return env.npm_command === 'exec' ? 'npx shoal' : 'shoal'
+}
+
+/** An action with its session; what it answers is the exit code. */
+export function acts<Args extends unknown[]>(work: (session: Session, ...args: Args) => Promise<number | undefined>) {
+  return async (...args: [...Args, Command]) => {
+    const command = args.at(-1)
+    if (!(command instanceof Command)) throw new Error('commander hands the command over last')
+    const given = Object.entries(command.optsWithGlobals<Flags>()).filter(([key]) => Object.hasOwn(CONFIG, key))
+    const code = await work(openSession(Object.fromEntries(given)), ...(args.slice(0, -1) as Args))
+    if (code !== undefined) process.exitCode = code
+  }
+}

@@ -1,0 +1,66 @@
+import { cutEnd, widthOf } from './width.js'
+
+const HIDE_CURSOR = '\x1b[?25l'
+const SHOW_CURSOR = '\x1b[?25h'
+const CLEAR_BELOW = '\x1b[J'
+
+/** Some lines at the bottom of a terminal that are drawn again and again. */
+export interface Live {
+  draw(lines: readonly string[]): void
+  /** A line that stays, above the live ones. */
+  say(line: string): void
+  /** Takes the live lines away and gives the cursor back. */
+  stop(): void
+}
+
+export function liveLines(stream: NodeJS.WriteStream): Live {
+  let shown: readonly string[] = []
+  let hidden = false
+  const erase = () => (shown.length === 0 ? '' : `\x1b[${shown.length}A\r${CLEAR_BELOW}`)
+  const showCursor = () => {
+    if (hidden) stream.write(SHOW_CURSOR)
+    hidden = false
+  }
+  const render = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('')
+  return {
+    draw(lines) {
+      const width = stream.columns || 80
+      // A line that wraps would be counted as one and leave rubbish behind.
+      const next = lines.map((line) => cutColoured(line, width - 1))
+      if (!hidden) {
+        process.once('exit', showCursor)
+        hidden = true
+        stream.write(HIDE_CURSOR)
+      }
+      stream.write(erase() + render(next))
+      shown = next
+    },
+    say(line) {
+      stream.write(`${erase()}${line}\n${render(shown)}`)
+    },
+    stop() {
+      stream.write(erase())
+      shown = []
+      showCursor()
+      process.removeListener('exit', showCursor)
+    },
+  }
+}
+
+/** Cuts a line with colours: the codes take no room, and the cut line ends without a colour. */
+function cutColoured(line: string, width: number): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with one
+  const parts = line.split(/(\x1b\[[0-9;]*m)/)
+  let room = width
+  let out = ''
+  for (const [index, part] of parts.entries()) {
+    if (index % 2 === 1) {
+      out += part
+      continue
+    }
+    const cut = cutEnd(part, room)
+    out += room > 0 ? cut : ''
+    room -= widthOf(cut)
+  }
+  return out
+}

@@ -1,0 +1,41 @@
+import { cutMiddle, padEnd, padStart, widthOf } from './width.js'
+
+export interface Column {
+  readonly title: string
+  /** Numbers stand on the right. */
+  readonly right?: boolean
+  /** The column that gives way when the terminal is narrow. */
+  readonly shrinks?: boolean
+}
+
+const GAP = 2
+/** A column is not squeezed below this. */
+const MIN_SHRUNK = 16
+
+/** Aligned lines, title first. `width` Infinity (a pipe) cuts nothing. */
+export function table(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number,
+  title: (text: string) => string,
+): string[] {
+  const widths = columns.map((column, index) =>
+    Math.max(widthOf(column.title), ...rows.map((row) => widthOf(row[index] ?? ''))),
+  )
+  const total = widths.reduce((sum, one) => sum + one, 0) + GAP * (columns.length - 1)
+  const shrinking = columns.findIndex((column) => column.shrinks)
+  if (shrinking >= 0 && total > width) {
+    const own = widths[shrinking] ?? 0
+    widths[shrinking] = Math.max(Math.min(MIN_SHRUNK, own), own - (total - width))
+  }
+  const line = (cells: readonly string[]) =>
+    columns
+      .map((column, index) => {
+        const room = widths[index] ?? 0
+        const cell = index === shrinking ? cutMiddle(cells[index] ?? '', room) : (cells[index] ?? '')
+        return column.right ? padStart(cell, room) : padEnd(cell, room)
+      })
+      .join(' '.repeat(GAP))
+      .trimEnd()
+  return [title(line(columns.map((column) => column.title))), ...rows.map(line)]
+}
