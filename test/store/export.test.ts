@@ -1,0 +1,221 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { exportRecords, exportToFile } from '../../src/store/export/export.js'
+import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import type { RecordRow, RecordStore, StoredRecord } from '../../src/store/record-store.js'
+import type { Json } from '../../src/url/link.js'
+import { batch, record } from '../contract/record-store-contract.js'
+
+let dir: string
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'shoal-export-'))
+})
+afterAll(() => rm(dir, { recursive: true }))
+
+async function storeWith(...rows: Partial<RecordRow>[]): Promise<RecordStore> {
+  const store = new MemoryRecordStore()
+  await store.write(batch({ records: rows.map((row, index) => record({ key: `k${index}`, ...row })) }))
+  return store
+}
+
+async function exported(store: RecordStore, format: 'jsonl' | 'csv'): Promise<string> {
+  let text = ''
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      text += String(chunk)
+      done()
+    },
+  })
+  await exportRecords(store, {}, format, sink)
+  expect(sink.writableEnded).toBe(false)
+  return text
+}
+
+/** RFC 4180, strictly: what a spreadsheet would see. */
+function parseCsv(text: string): string[][] {
+  const rows: string[][] = []
+  let at = 0
+  let row: string[] = []
+  while (at < text.length) {
+    let cell = ''
+    if (text[at] === '"') {
+      for (at++; ; at++) {
+        if (text[at] === '"' && text[at + 1] !== '"') break
+        if (text[at] === '"') at++
+        cell += text[at]
+      }
+      at++
+    } else {
+      while (text[at] !== ',' && text[at] !== '\r') cell += text[at++]
+    }
+    row.push(cell)
+    if (text[at] === ',') at += 1
+    else {
+      expect(text.slice(at, at + 2)).toBe('\r\n')
+      at += 2
+      rows.push(row)
+      row = []
+    }
+  }
+  return rows
+}
+
+const column = (rows: string[][], name: string) => rows.slice(1).map((row) => row[rows[0].indexOf(name)])
+
+describe('export as JSON Lines', () => {
+  it('writes one record a line, with times a person can read', async () => {
+    const lines = (await exported(await storeWith({ data: { a: 'x\ny' } }, { data: [1] }), 'jsonl')).split('\n')
+    expect(lines).toHaveLength(3)
+    expect(JSON.parse(lines[0])).toEqual({
+      spider: 'books',
+      site: 'books.example',
+      kind: 'book',
+      key: 'k0',
+      url: 'https://books.example/k0',
+      data: { a: 'x\ny' },
+      crawl: 'crawl-1',
+      scrapedAt: '1970-01-01T00:00:10.000Z',
+      firstSeenAt: '1970-01-01T00:00:10.000Z',
+      updatedAt: '1970-01-01T00:00:10.000Z',
+    })
+    expect(lines[2]).toBe('')
+  })
+})
+
+describe('export as CSV', () => {
+  it('has the columns of all records, nested values as JSON, and nothing for null', async () => {
+    const text = await exported(
+      await storeWith(
+        { data: { title: 'A, "b"', price: 1.5 } },
+        { data: { title: null, tags: ['x', { y: 1 }], ok: true } },
+      ),
+      'csv',
+    )
+    const rows = parseCsv(text)
+    expect(rows[0].slice(0, 4)).toEqual(['title', 'price', 'tags', 'ok'])
+    expect(rows[1].slice(0, 4)).toEqual(['A, "b"', '1.5', '', ''])
+    expect(rows[2].slice(0, 4)).toEqual(['', '', '["x",{"y":1}]', 'true'])
+    expect(column(rows, '_key')).toEqual(['k0', 'k1'])
+    expect(column(rows, '_scrapedAt')[0]).toBe('1970-01-01T00:00:10.000Z')
+  })
+
+  it('takes the sting out of formulas, in cells, keys and headings, and leaves numbers alone', async () => {
+    const dangerous = ['=1+1', '+1', '-1', '@x', '\tx', '\rx', '\nx', '＝1']
+    const rows = parseCsv(
+      await exported(
+        await storeWith(
+          ...dangerous.map((text) => ({ key: text, data: { text, n: -5, '=head': 1 } }) as Partial<RecordRow>),
+        ),
+        'csv',
+      ),
+    )
+    expect(rows[0]).toContain("'=head")
+    expect(column(rows, 'text')).toEqual(dangerous.map((text) => `'${text}`))
+    expect(column(rows, '_key')).toEqual(dangerous.map((text) => `'${text}`))
+    expect(new Set(column(rows, 'n'))).toEqual(new Set(['-5']))
+  })
+
+  it('keeps fields apart from its own columns, and takes data that is no object', async () => {
+    const rows = parseCsv(
+      await exported(await storeWith({ data: { _key: 'mine', __proto__: 1 } }, { data: 'plain' }), 'csv'),
+    )
+    expect(column(rows, 'data._key')).toEqual(['mine', ''])
+    expect(column(rows, 'value')).toEqual(['', 'plain'])
+    expect(column(rows, '_key')).toEqual(['k0', 'k1'])
+  })
+
+  it('can be read back, whatever the text', async () => {
+    const text = fc.string({ unit: fc.constantFrom('"', ',', '\r', '\n', '=', '-', 'a', "'", 'ü', '\t'), maxLength: 8 })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.dictionary(text, text, { noNullPrototype: true }), { minLength: 1, maxLength: 5 }),
+        async (datas) => {
+          const rows = parseCsv(
+            await exported(await storeWith(...datas.map((data) => ({ data: data as Json }))), 'csv'),
+          )
+          expect(rows).toHaveLength(datas.length + 1)
+          const plain = (cell: string) => cell.replace(/^'(?=[=+\-@\t\r\n])/, '')
+          const names = [...new Set(datas.flatMap((data) => Object.keys(data)))]
+          for (const [index, data] of datas.entries()) {
+            const cells = rows[index + 1].slice(0, names.length)
+            for (const [at, name] of names.entries()) {
+              const value = Object.hasOwn(data, name) ? data[name] : ''
+              expect(plain(cells[at])).toBe(plain(value))
+            }
+          }
+        },
+      ),
+    )
+  })
+})
+
+describe('export', () => {
+  /** A store whose records never run out of supply, and that notes how many were taken. */
+  function endless(count: number): { store: RecordStore; taken: () => number } {
+    let taken = 0
+    const store = Object.assign(new MemoryRecordStore(), {
+      async *records(): AsyncGenerator<StoredRecord> {
+        for (let i = 0; i < count; i++) {
+          taken++
+          yield { ...record({ key: `k${i}`, data: 'x'.repeat(1000) }), firstSeenAt: 0, updatedAt: 0 }
+        }
+      },
+    })
+    return { store, taken: () => taken }
+  }
+
+  it('reads no further than the sink takes', async () => {
+    const { store, taken } = endless(100_000)
+    const sink = new Writable({ highWaterMark: 1, write: () => {} })
+    const running = exportRecords(store, {}, 'jsonl', sink)
+    for (let turn = 0; turn < 2000; turn++) await new Promise(setImmediate)
+    expect(taken()).toBeGreaterThan(0)
+    expect(taken()).toBeLessThan(1000)
+    sink.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
+    expect((await running).rows).toBe(taken())
+  })
+
+  it('tells its progress', async () => {
+    const seen: number[] = []
+    const sink = new Writable({ write: (_chunk, _encoding, done) => done() })
+    const result = await exportRecords(endless(500).store, {}, 'jsonl', sink, (rows) => seen.push(rows))
+    expect(result).toEqual({ rows: 500, leftOut: 0 })
+    expect(seen.length).toBeGreaterThan(3)
+    expect(seen.at(-1)).toBe(500)
+  })
+
+  it('puts a whole file in place, also over an older one', async () => {
+    const path = join(dir, 'deep', 'out.jsonl')
+    const store = await storeWith({ data: 1 })
+    await exportToFile(store, {}, 'jsonl', path)
+    await exportToFile(store, {}, 'jsonl', path)
+    expect((await readFile(path, 'utf8')).trim().split('\n')).toHaveLength(1)
+    expect(await readdir(join(dir, 'deep'))).toEqual(['out.jsonl'])
+  })
+
+  it('leaves the older file and no part when the store fails', async () => {
+    const path = join(dir, 'failing', 'out.jsonl')
+    await exportToFile(await storeWith({ data: 'old' }), {}, 'jsonl', path)
+    const before = await readFile(path, 'utf8')
+    const failing = Object.assign(new MemoryRecordStore(), {
+      // biome-ignore lint/correctness/useYield: it fails before its first row
+      async *records(): AsyncGenerator<StoredRecord> {
+        throw new Error('gone')
+      },
+    })
+    await expect(exportToFile(failing, {}, 'jsonl', path)).rejects.toThrow('gone')
+    expect(await readFile(path, 'utf8')).toBe(before)
+    expect(await readdir(join(dir, 'failing'))).toEqual(['out.jsonl'])
+  })
+
+  it('says that the file cannot be written', async () => {
+    await writeFile(join(dir, 'plain'), '')
+    await expect(exportToFile(await storeWith({}), {}, 'csv', join(dir, 'plain', 'out.csv'))).rejects.toMatchObject({
+      code: 'out_unwritable',
+    })
+  })
+})
