@@ -96,6 +96,7 @@ export const ERRORS = {
   disk_full: { next: 'plant', exit: 'plant', meaning: 'The disk is full.', hint: 'Free some space and run again; nothing that was acknowledged is lost.' },
   no_sockets: { next: 'plant', exit: 'plant', meaning: 'This machine has no sockets or file descriptors left.', hint: 'Raise `ulimit -n`, or lower --concurrency.' },
   aborted: { next: 'plant', exit: 'plant', meaning: 'The fetch was given up by its own worker: it is stopping, or the lease was lost.', hint: 'Nothing to do: the URL is handed out again.' },
+  blobs_unwritable: { next: 'plant', exit: 'plant', meaning: 'The directory of raw pages cannot be read or written.', hint: 'Check the path and its permissions.' },
   queue_unknown: { next: 'stop', exit: 'usage', meaning: 'No engine is known for the --queue or --store address.', hint: 'Use sqlite:<file> or memory:.' },
   demo_port: { next: 'stop', exit: 'plant', meaning: "The port of the demo's site is in use.", hint: 'Stop the other demo, or remove the demo folder to begin anew.' },
 } as const satisfies Record<string, ErrorRow>
