@@ -225,13 +225,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onError(error: Error): void {
     if (this.settled) return
-    const failed = {
-      phase: this.phase,
-      origin: this.connection.origin.name,
-      method: this.method,
-      reused: this.connection.used,
+    // A 304 may name the length of the page that it does not send; undici misses that body.
+    if (this.status === 304 && this.wireBytes === 0 && isLengthMismatch(error)) {
+      this.connections.discard(this.connection)
+      this.succeed(EMPTY)
+      return
     }
-    this.fail(failureOf(error, failed))
+    const { origin, used: reused } = this.connection
+    this.fail(failureOf(error, { phase: this.phase, origin: origin.name, method: this.method, reused }))
   }
 
   private succeed(body: Uint8Array): void {
@@ -281,6 +282,10 @@ const EMPTY = Buffer.alloc(0)
 
 function isOrdinaryClose(error: Error): boolean {
   return 'code' in error && error.code === 'UND_ERR_INFO'
+}
+
+function isLengthMismatch(error: Error): boolean {
+  return 'code' in error && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
 }
 
 export function givenUp(signal: AbortSignal): ShoalError {

@@ -1,17 +1,8 @@
 import { ShoalError } from '../../errors.js'
+import { markStaleSocket } from '../stale-socket.js'
 
 /** How far an exchange had come when it failed. */
 export type Phase = 'connecting' | 'waiting' | 'answering' | 'reading'
-
-const staleSockets = new WeakSet<Error>()
-
-/**
- * True when a kept connection turned out to be closed before the server answered a byte, and the request changes nothing on the
- * server. It is safe to ask once more, as a request of its own: with a new permit.
- */
-export function isStaleSocket(error: unknown): boolean {
-  return error instanceof Error && staleSockets.has(error)
-}
 
 export interface FailedExchange {
   readonly phase: Phase
@@ -27,7 +18,7 @@ export function failureOf(error: Error, exchange: FailedExchange): ShoalError {
   const { phase, origin } = exchange
   const code = codeOf(error)
   const say = (text: string) => `${origin}: ${text}`
-  const { cause } = { cause: error }
+  const cause = error
 
   if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') {
     return new ShoalError('bad_url', say(`the request cannot be sent: ${error.message}`), { cause })
@@ -45,14 +36,20 @@ export function failureOf(error: Error, exchange: FailedExchange): ShoalError {
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
     return new ShoalError('headers_too_large', say('the response headers are larger than the limit'), { cause })
   }
-  // undici tells a closed connection and an answer out of turn apart by the message alone.
-  const outOfTurn = code === 'UND_ERR_SOCKET' && error.message.startsWith('bad ')
-  if (outOfTurn || (code.startsWith('HPE_') && !(phase === 'reading' && code === 'HPE_INVALID_EOF_STATE'))) {
-    return new ShoalError('protocol_error', say(outOfTurn ? `${error.message} (1xx or 101)` : error.message), { cause })
+  if (error.name === 'HTTPParserError' && !(phase === 'reading' && error.message.includes('EOF'))) {
+    // No cause: it holds the data that could not be read.
+    return new ShoalError('protocol_error', say(error.message))
+  }
+  if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && phase !== 'reading') {
+    return new ShoalError('protocol_error', say('the length of the body is stated in two ways'), { cause })
+  }
+  // undici tells a closed connection and an answer out of turn ('bad response', 'bad upgrade') apart by the message alone.
+  if (code === 'UND_ERR_SOCKET' && error.message.startsWith('bad ')) {
+    return new ShoalError('protocol_error', say(`${error.message} (1xx or 101)`), { cause })
   }
   if (phase === 'waiting') {
     const failure = new ShoalError('connect_error', say('the connection was closed before an answer'), { cause })
-    if (exchange.reused && (exchange.method === 'GET' || exchange.method === 'HEAD')) staleSockets.add(failure)
+    if (exchange.reused && (exchange.method === 'GET' || exchange.method === 'HEAD')) markStaleSocket(failure)
     return failure
   }
   return new ShoalError('truncated', say(`the answer ended early (${code || error.message})`), { cause })

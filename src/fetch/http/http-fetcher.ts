@@ -7,7 +7,7 @@ import { createConnections } from './connections.js'
 import { ACCEPT_ENCODING } from './decode.js'
 import { Exchange, type ExchangeEnd, givenUp } from './exchange.js'
 
-export { isStaleSocket } from './failure.js'
+export { isStaleSocket } from '../stale-socket.js'
 
 /** How often deadlines and signals are looked at: one timer for all requests, no listener and no timer for each. */
 const LOOK_MS = 50

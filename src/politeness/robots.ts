@@ -1,0 +1,245 @@
+import type { ShoalError } from '../errors.js'
+import type { FetchResponse } from '../fetch/fetcher.js'
+
+/** What a site's robots.txt says to us (RFC 9309). */
+export interface Robots {
+  /** `pathAndQuery` as it stands in a canonical URL, beginning with a slash. */
+  allows(pathAndQuery: string): boolean
+  readonly crawlDelayMs: number | null
+  readonly sitemaps: readonly string[]
+  /** Null when the file was read or does not exist. Else it could not be read, nothing is allowed, and it is asked for again then (wall clock). */
+  readonly retryAt: number | null
+}
+
+/** RFC 9309 wants at least this much read; the rest is left. */
+export const ROBOTS_MAX_BYTES = 500 * 1024
+const MAX_LINE_CHARS = 2_083 * 8
+const MAX_SITEMAPS = 1_000
+/** A longer Crawl-delay is a way of saying no; Disallow is there for that. */
+const CRAWL_DELAY_CAP_MS = 300_000
+
+export const ALLOW_ALL: Robots = { allows: () => true, crawlDelayMs: null, sitemaps: [], retryAt: null }
+
+export function unreachableUntil(retryAt: number): Robots {
+  return { allows: () => false, crawlDelayMs: null, sitemaps: [], retryAt }
+}
+
+interface Rule {
+  readonly allow: boolean
+  /** Octets of the pattern as written: the longest match decides. */
+  readonly length: number
+  /** The pattern between its wildcards; the first piece begins at the start of the path. */
+  readonly pieces: readonly string[]
+  readonly anchored: boolean
+}
+
+interface Group {
+  found: boolean
+  readonly rules: Rule[]
+  crawlDelayMs: number | null
+}
+
+/** `productToken` is the name in our user agent, 'Shoal' of 'Shoal/0.1 (+https://…)'. */
+export function parseRobots(file: string | Uint8Array, productToken: string): Robots {
+  const own: Group = { found: false, rules: [], crawlDelayMs: null }
+  const everybody: Group = { found: false, rules: [], crawlDelayMs: null }
+  const sitemaps: string[] = []
+  const me = agentName(productToken)
+
+  let current = new Set<Group>()
+  let readingAgents = false
+  for (const line of linesOf(file)) {
+    const field = fieldOf(line)
+    if (field === null) continue
+    const { name, value } = field
+    if (name === 'user-agent') {
+      if (!readingAgents) current = new Set()
+      readingAgents = true
+      const group = groupNamed(value, me, own, everybody)
+      if (group !== null) {
+        group.found = true
+        current.add(group)
+      }
+    } else if (name === 'allow' || name === 'disallow') {
+      readingAgents = false
+      if (current.size === 0 || value === '') continue
+      const rules = rulesOf(value, name === 'allow')
+      for (const group of current) group.rules.push(...rules)
+    } else if (name === 'crawl-delay') {
+      // Like every line that RFC 9309 does not know it belongs to the group and does not end its list of agents.
+      for (const group of current) group.crawlDelayMs = crawlDelay(value) ?? group.crawlDelayMs
+    } else if (name === 'sitemap' && value !== '' && sitemaps.length < MAX_SITEMAPS) {
+      sitemaps.push(value)
+    }
+  }
+
+  const { rules, crawlDelayMs } = own.found ? own : everybody
+  return { allows: matcher(rules), crawlDelayMs, sitemaps, retryAt: null }
+}
+
+function linesOf(file: string | Uint8Array): string[] {
+  const text = typeof file === 'string' ? file.replace(/^\uFEFF/, '') : decode(file.subarray(0, ROBOTS_MAX_BYTES))
+  const cut = file.length > ROBOTS_MAX_BYTES
+  // Half a byte order mark is no letter either.
+  const lines = text
+    .slice(0, ROBOTS_MAX_BYTES)
+    .replace(/^\uFFFD/, '')
+    .split(/\r\n|\r|\n/)
+  // Half of 'Disallow: /private' would be 'Disallow: /'.
+  if (cut) lines.pop()
+  return lines
+}
+
+function decode(bytes: Uint8Array): string {
+  const [first, second] = bytes
+  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
+  return new TextDecoder().decode(bytes)
+}
+
+const SPELLINGS = new Map([
+  ['useragent', 'user-agent'],
+  ['user agent', 'user-agent'],
+  ['dissallow', 'disallow'],
+  ['disalow', 'disallow'],
+  ['site-map', 'sitemap'],
+])
+
+function fieldOf(line: string): { name: string; value: string } | null {
+  const text = line.slice(0, MAX_LINE_CHARS)
+  const hash = text.indexOf('#')
+  const bare = (hash === -1 ? text : text.slice(0, hash)).trim()
+  const colon = bare.indexOf(':')
+  if (colon === -1) {
+    // 'Disallow /' is what some people write, and what they mean is plain.
+    const words = bare.split(/\s+/, 3)
+    const [name = '', value = ''] = words
+    return words.length === 2 ? { name: fieldName(name), value } : null
+  }
+  return { name: fieldName(bare.slice(0, colon).trim()), value: bare.slice(colon + 1).trim() }
+}
+
+function fieldName(written: string): string {
+  const name = written.toLowerCase()
+  return SPELLINGS.get(name) ?? name
+}
+
+function agentName(value: string): string {
+  return (/^[a-z_-]*/i.exec(value)?.[0] ?? '').toLowerCase()
+}
+
+function groupNamed(value: string, me: string, own: Group, everybody: Group): Group | null {
+  if (/^\*(\s|$)/.test(value)) return everybody
+  const name = agentName(value)
+  return name !== '' && name === me ? own : null
+}
+
+function crawlDelay(value: string): number | null {
+  if (!/^\d+(\.\d+)?(e\d+)?$/i.test(value)) return null
+  return Math.min(CRAWL_DELAY_CAP_MS, Number(value) * 1000)
+}
+
+function rulesOf(pattern: string, allow: boolean): Rule[] {
+  const rule = ruleOf(pattern, allow)
+  // Whoever allows a directory's index means the directory.
+  if (!allow || !pattern.endsWith('/index.html')) return [rule]
+  return [rule, ruleOf(`${pattern.slice(0, -'index.html'.length)}$`, allow)]
+}
+
+function ruleOf(pattern: string, allow: boolean): Rule {
+  const anchored = pattern.endsWith('$')
+  const body = anchored ? pattern.slice(0, -1) : pattern
+  const pieces = body.split(/\*+/).map(normalise)
+  const length = pieces.join('*').length + (anchored ? 1 : 0)
+  return { allow, length, pieces, anchored }
+}
+
+/** Characters that rules and paths may spell in two ways: all but these. */
+const TWO_SPELLINGS = /[^!#&'()+,\-./0-9:;=?@A-Z[\]_a-z~]/
+
+/**
+ * One spelling for what means the same: unreserved characters bare, everything else that is not plain ASCII as upper-case
+ * percent-encoding. A star or dollar inside a path is a character, not a wildcard.
+ */
+function normalise(text: string): string {
+  if (!TWO_SPELLINGS.test(text)) return text
+  return text.replace(/%([0-9a-f]{2})|%|[^%!#&'()+,\-./0-9:;=?@A-Z[\]_a-z~]+/gi, (match, hex?: string) => {
+    if (hex === undefined) return match === '%' ? match : percent(match)
+    const char = String.fromCharCode(Number.parseInt(hex, 16))
+    return /[A-Za-z0-9._~-]/.test(char) ? char : match.toUpperCase()
+  })
+}
+
+function percent(text: string): string {
+  return Array.from(
+    new TextEncoder().encode(text),
+    (byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`,
+  ).join('')
+}
+
+/** The longest rule that matches decides, and allow wins a tie: so the first match in this order is the answer. */
+function matcher(rules: readonly Rule[]): (pathAndQuery: string) => boolean {
+  if (rules.every((rule) => rule.allow)) return () => true
+  const ordered = [...rules].sort((a, b) => b.length - a.length || Number(b.allow) - Number(a.allow))
+  return (pathAndQuery) => {
+    const path = normalise(pathAndQuery)
+    for (const rule of ordered) if (matches(rule, path)) return rule.allow
+    return true
+  }
+}
+
+/** Each piece at its earliest place: no wildcard ever needs a second try, so time is linear in the path for each piece. */
+function matches({ pieces, anchored }: Rule, path: string): boolean {
+  const first = pieces[0] ?? ''
+  if (!path.startsWith(first)) return false
+  const last = pieces.length - 1
+  if (last === 0) return !anchored || path.length === first.length
+  let at = first.length
+  for (let i = 1; i < last; i++) {
+    const piece = pieces[i] ?? ''
+    const found = path.indexOf(piece, at)
+    if (found === -1) return false
+    at = found + piece.length
+  }
+  const end = pieces[last] ?? ''
+  if (!anchored) return path.indexOf(end, at) !== -1
+  return path.length - end.length >= at && path.endsWith(end)
+}
+
+/** How fetching robots.txt ended, redirects followed by the caller. */
+export type RobotsOutcome =
+  | { readonly kind: 'response'; readonly response: Pick<FetchResponse, 'status' | 'body'> }
+  | { readonly kind: 'error'; readonly error: ShoalError }
+
+export type RobotsDecision =
+  | { readonly kind: 'rules'; readonly robots: Robots }
+  /** Nothing may be fetched yet; ask again later. */
+  | { readonly kind: 'unreachable' }
+  /** The page itself would fail in the same way: let it end with the true reason. */
+  | { readonly kind: 'hopeless'; readonly error: ShoalError }
+
+/**
+ * RFC 9309, 2.3.1: "unavailable" (4xx, too many redirects) allows everything; "unreachable" (5xx, network, timeouts) forbids
+ * everything. 429 is a 4xx that says "not now" and counts as unreachable.
+ */
+export function robotsFor(outcome: RobotsOutcome, productToken: string): RobotsDecision {
+  if (outcome.kind === 'response') {
+    const { status, body } = outcome.response
+    if (status >= 200 && status < 300) return { kind: 'rules', robots: parseRobots(body, productToken) }
+    if (status === 429 || status >= 500) return { kind: 'unreachable' }
+    return { kind: 'rules', robots: ALLOW_ALL }
+  }
+  const { error } = outcome
+  switch (error.code) {
+    case 'too_many_redirects':
+    case 'bad_redirect':
+    case 'http_error':
+      return { kind: 'rules', robots: ALLOW_ALL }
+    case 'private_address':
+    case 'blocked_port':
+    case 'dns_not_found':
+    case 'tls_error':
+      return { kind: 'hopeless', error }
+    default:
+      return { kind: 'unreachable' }
+  }
+}
