@@ -158,8 +158,7 @@ export function createAdmitter(rules: AdmitRules): Admitter {
     resolve(href, base, options) {
       // Before anything looks at it: an href of a megabyte costs nothing.
       if (href.length > rules.maxUrlLength) return tooLong(href)
-      const hash = href.indexOf('#')
-      const admission = admit(verdictOn(hash === -1 ? href : href.slice(0, hash), base), options?.route)
+      const admission = admit(verdictOn(withoutFragment(href), base), options?.route)
       if (!admission.ok || (options?.request === undefined && options?.dedupeKey === undefined)) return admission
       const { target } = admission
       return { ok: true, target: { ...target, fp: fingerprint(target.url, options) } }
@@ -198,6 +197,12 @@ function parse(text: string, base: string | undefined): URL | null {
   } catch {
     return null
   }
+}
+
+/** Not where a space would become the last character: the parser drops spaces at the end. */
+function withoutFragment(href: string): string {
+  const hash = href.indexOf('#')
+  return hash === -1 || href.charCodeAt(hash - 1) <= 0x20 ? href : href.slice(0, hash)
 }
 
 function isWeb(url: URL): boolean {

@@ -39,7 +39,7 @@ function compileHosts(entries: readonly string[]): (url: CanonicalUrl) => boolea
 }
 
 const PORT = /:[0-9]+$/
-const HOST_ENTRY = /^([^/?#@\\\s*]+?)(?::([0-9]{1,5}))?$/
+const HOST_ENTRY = /^(\[[0-9a-f:.]+\]|[^/?#@\\\s*:[\]]+)(?::([0-9]{1,5}))?$/i
 
 /** In the spelling of a parsed URL: lower case, punycode, addresses in their plain form. */
 function parseEntry(entry: string, text: string): string {

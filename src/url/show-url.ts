@@ -1,7 +1,7 @@
 const SHOWN_LENGTH = 200
 
 const IGNORED_BY_PARSERS = /[\t\n\r]/g
-const USER_INFO = /^((?:https?:)?[\\/]{2,}|https?:[\\/]*)[^\\/?#]*@/i
+const USER_INFO = /^((?:[a-z][a-z0-9+.-]*:)?[\\/]{2,}|https?:[\\/]*)[^\\/?#]*@/i
 /** Control characters, marks that turn the direction of writing, line separators, and halves of surrogate pairs. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
