@@ -3,6 +3,7 @@ import { type Base, createBase, isAbsolute } from './base.js'
 import { type CanonicalUrl, compileCanonical } from './canonicalise.js'
 import { fingerprint } from './fingerprint.js'
 import { clampPriority, type Fingerprint, type HostKey, type Json, type Link, type RequestExtras } from './link.js'
+import { isWeb, parseUrl } from './parse-url.js'
 import { createRecall, detach } from './recall.js'
 import type { AdmitRules } from './rules.js'
 import { compileScope } from './scope.js'
@@ -137,7 +138,7 @@ export function createAdmitter(rules: AdmitRules): Admitter {
     const known = recall.get(place, key)
     if (known !== undefined) return known
     const ownKey = detach(key)
-    const url = parse(text ?? ownKey, text === null ? base : undefined)
+    const url = parseUrl(text ?? ownKey, text === null ? base : undefined)
     const verdict = url === null ? refuse('bad_url', 'It is not a URL', detach(href)) : judge(url)
     recall.set(place, ownKey, verdict)
     return verdict
@@ -191,22 +192,10 @@ function refuse(code: ErrorCode, reason: string, url: string): Refused {
   return { ok: false, refusal: { code, message: `${reason}: ${showUrl(url)}` } }
 }
 
-function parse(text: string, base: string | undefined): URL | null {
-  try {
-    return new URL(text, base)
-  } catch {
-    return null
-  }
-}
-
 /** Not where a space would become the last character: the parser drops spaces at the end. */
 function withoutFragment(href: string): string {
   const hash = href.indexOf('#')
   return hash === -1 || href.charCodeAt(hash - 1) <= 0x20 ? href : href.slice(0, hash)
-}
-
-function isWeb(url: URL): boolean {
-  return url.protocol === 'https:' || url.protocol === 'http:'
 }
 
 /** `a..b` and `.a` are no names in DNS, though they parse. */

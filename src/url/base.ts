@@ -1,3 +1,5 @@
+import { isWeb, parseUrl } from './parse-url.js'
+
 /**
  * Where a link is looked up and what it is parsed from. Links with the same place and key lead to the same URL, whichever page they
  * stand on. `text` is complete by itself; when it is null the link has to be parsed against the base.
@@ -27,9 +29,9 @@ export function isAbsolute(href: string): boolean {
 /** `href` without its fragment, for every case but the plain absolute one. */
 export function createBase(base: string): Base {
   const own = `=${base}`
-  const page = parseWeb(base)
+  const page = parseUrl(base)
   // Not a page on the web: nothing is known about how links relate to it.
-  if (page === null) return { href: base, locate: (href) => ({ place: own, key: href, text: null }) }
+  if (page === null || !isWeb(page)) return { href: base, locate: (href) => ({ place: own, key: href, text: null }) }
 
   const origin = `${page.protocol}//${page.host}`
   const path = page.pathname
@@ -62,15 +64,6 @@ export function createBase(base: string): Base {
       const place = ancestor(levels)
       return { place, key, text: place + key }
     },
-  }
-}
-
-function parseWeb(text: string): URL | null {
-  try {
-    const url = new URL(text)
-    return url.protocol === 'http:' || url.protocol === 'https:' ? url : null
-  } catch {
-    return null
   }
 }
 

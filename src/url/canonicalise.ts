@@ -1,5 +1,6 @@
 import { ShoalError } from '../errors.js'
 import type { HostKey } from './link.js'
+import { isWeb, parseUrl } from './parse-url.js'
 import type { CanonicalRules } from './rules.js'
 import { isSessionParam, withoutSessionParam } from './session-ids.js'
 import { showUrl } from './show-url.js'
@@ -33,8 +34,9 @@ export interface CanonicalUrl {
  * characters that need none. Nothing else changes: values keep their bytes, reserved characters their escapes.
  */
 export function canonicalise(url: URL | string, rules: CanonicalRules): string {
-  const parsed = typeof url === 'string' ? parse(url) : url
-  if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
+  const parsed = typeof url === 'string' ? parseUrl(url) : url
+  if (parsed === null) throw new ShoalError('bad_url', `It is not a URL: ${showUrl(String(url))}`)
+  if (!isWeb(parsed)) {
     throw new ShoalError('bad_scheme', `Only http and https can be fetched: ${showUrl(parsed.href)}`)
   }
   return compileCanonical(rules, false)(parsed).text
@@ -84,14 +86,6 @@ export function compileCanonical(rules: CanonicalRules, sessionIds: boolean): (u
 }
 
 const TRAILING_SLASHES = /\/+$/
-
-function parse(text: string): URL {
-  try {
-    return new URL(text)
-  } catch {
-    throw new ShoalError('bad_url', `It is not a URL: ${showUrl(text)}`)
-  }
-}
 
 function compileDrops(patterns: readonly string[], sessionIds: boolean): (name: string, value: string) => boolean {
   const names = new Set(patterns.filter((pattern) => !pattern.endsWith('*')))

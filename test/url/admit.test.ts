@@ -11,7 +11,8 @@ import {
 } from '../../src/url/admit.js'
 import { compileCanonical } from '../../src/url/canonicalise.js'
 import { fingerprint } from '../../src/url/fingerprint.js'
-import { hostileUrl, parsed, webUrl } from './arbitrary-urls.js'
+import { parseUrl } from '../../src/url/parse-url.js'
+import { hostileUrl, webUrl } from './arbitrary-urls.js'
 
 const anything: AdmitRules = {
   hosts: [],
@@ -331,7 +332,7 @@ describe('properties', () => {
   }
 
   function expected(href: string, page: string, canonical: (url: URL) => string): string {
-    const url = parsed(href, /^https?:\/\//.test(href) ? undefined : page)
+    const url = parseUrl(href, /^https?:\/\//.test(href) ? undefined : page)
     if (url === null) return 'refused'
     const noName = url.hostname
       .replace(/([^.])\.$/, '$1')

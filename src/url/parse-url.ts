@@ -1,0 +1,15 @@
+/**
+ * null when it is no URL. Not URL.canParse: in Node 20 it answers wrongly, once compiled, for text with letters such as ü
+ * (`http://bücher.example/` is a URL 4,000 times and then no longer).
+ */
+export function parseUrl(text: string, base?: string): URL | null {
+  try {
+    return new URL(text, base)
+  } catch {
+    return null
+  }
+}
+
+export function isWeb(url: URL): boolean {
+  return url.protocol === 'https:' || url.protocol === 'http:'
+}
