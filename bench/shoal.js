@@ -42,5 +42,5 @@ async function exportRecords(database, dir) {
   return readFileSync(out, 'utf8')
     .trim()
     .split('\n')
-    .map((line) => JSON.parse(line))
+    .map((line) => JSON.parse(line).data)
 }

@@ -122,6 +122,15 @@ describe('checkFetches', () => {
     expect(checkFetches(twice, site, { ...rules, inFlightAtKills: 1 })).toMatchObject({ extra: 1, violations: [] })
   })
 
+  it('takes a redirect and its target fetched again as one visit', () => {
+    const again = [...log, entry(5_000, '/old', { status: 301 }), entry(5_100, '/good')]
+    expect(checkFetches(again, site, { ...rules, inFlightAtKills: 1 })).toMatchObject({
+      fetches: 11,
+      extra: 1,
+      violations: [],
+    })
+  })
+
   it('does not set a page that was fetched too seldom against one that was fetched too often', () => {
     const log = [...without('/flaky'), entry(4_000, '/flaky'), entry(5_000, '/good')]
     expect(checkFetches(log, site, rules)).toMatchObject({ fetches: 9, extra: 1 })

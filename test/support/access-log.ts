@@ -123,7 +123,7 @@ export interface Fetches {
   readonly fetches: number
   /** What a crawl without any accident needs. */
   readonly needed: number
-  /** More fetches than needed, page by page. */
+  /** More fetches than needed, page by page; a redirect and its target fetched again together are one visit made again. */
   readonly extra: number
   readonly robots: number
   readonly violations: readonly string[]
@@ -139,14 +139,14 @@ export function checkFetches(entries: readonly AccessEntry[], site: readonly Sit
   const violations: string[] = []
   let fetches = 0
   let needed = 0
-  let extra = 0
+  const extraOf = new Map<string, number>()
   for (const page of site) {
     const seen = byPath.get(page.path) ?? []
     byPath.delete(page.path)
     const due = neededFor(page, rules)
     fetches += seen.length
     needed += due
-    extra += Math.max(0, seen.length - due)
+    extraOf.set(page.path, Math.max(0, seen.length - due))
     const good = page.kind === 'moved' ? 301 : 200
     if (seen.length === 0) violations.push(`${page.path} was never asked for`)
     else if (page.alwaysFails && seen.length < due)
@@ -155,12 +155,22 @@ export function checkFetches(entries: readonly AccessEntry[], site: readonly Sit
       violations.push(`${page.path} was never answered well`)
   }
   for (const [path, seen] of byPath) violations.push(`${path} was asked for ${seen.length} times and must not be`)
+  const extra = visitsTooMany(extraOf, site)
   if (extra > rules.inFlightAtKills) {
     violations.push(
       `${extra} fetches too many, ${rules.inFlightAtKills} can be explained by requests in flight at kills`,
     )
   }
   return { fetches, needed, extra, robots: entries.filter((entry) => entry.path === '/robots.txt').length, violations }
+}
+
+function visitsTooMany(extraOf: ReadonlyMap<string, number>, site: readonly SitePage[]): number {
+  let sum = 0
+  for (const extra of extraOf.values()) sum += extra
+  for (const { path, movedTo } of site) {
+    if (movedTo !== undefined) sum -= Math.min(extraOf.get(path) ?? 0, extraOf.get(movedTo) ?? 0)
+  }
+  return sum
 }
 
 function neededFor(page: SitePage, rules: FetchRules): number {
