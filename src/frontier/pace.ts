@@ -58,9 +58,13 @@ function intervalOf(rate: NonNullable<Limits['rate']>): number {
   return rate.perMs / rate.count
 }
 
-/** The earliest time at which one more request may start, concurrency aside. */
+/** Sums of fractions of a millisecond at 10^12 are off by 10^-4: less than this is no time. */
+const NO_TIME_MS = 0.01
+
+/** The earliest time at which one more request may start, concurrency aside; whole milliseconds. */
 export function earliestStart(host: HostPace, limits: Limits): number {
-  const byRate = limits.rate === undefined ? 0 : host.arrivalAt - (limits.rate.burst - 1) * intervalOf(limits.rate)
+  const { rate } = limits
+  const byRate = rate === undefined ? 0 : Math.ceil(host.arrivalAt - (rate.burst - 1) * intervalOf(rate) - NO_TIME_MS)
   return Math.max(host.startedAt + limits.delayMs, host.blockedUntil, byRate)
 }
 
@@ -70,9 +74,8 @@ export function startsAllowed(host: HostPace, limits: Limits, now: number): numb
   if (free <= 0 || earliestStart(host, limits) > now) return 0
   if (limits.delayMs > 0) return 1
   if (limits.rate === undefined) return free
-  const interval = intervalOf(limits.rate)
-  const tokens = Math.floor((now + limits.rate.burst * interval - Math.max(host.arrivalAt, now)) / interval + 1e-9)
-  return Math.max(0, Math.min(free, tokens))
+  const ahead = Math.max(0, host.arrivalAt - now - NO_TIME_MS)
+  return Math.min(free, Math.max(1, Math.floor(limits.rate.burst - ahead / intervalOf(limits.rate))))
 }
 
 /** One request starts now. `holds` is false when the asking lease has a slot of this host already. */
