@@ -14,7 +14,7 @@ export const LIMITS: FetchLimits = {
 
 export const LOOPBACK = ['127.0.0.1:*', 'localhost:*']
 
-export const never = new AbortController().signal
+export const never: AbortSignal = new AbortController().signal
 
 export function newFetcher(): Fetcher {
   return createHttpFetcher({ clock: systemClock, userAgent: 'Shoal-test' })
