@@ -1,0 +1,109 @@
+import { mkdtempSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { describe, expect, it } from 'vitest'
+import { buildProgram } from '../../src/cli/program.js'
+import { shoal } from './cli.js'
+
+const commands = leaves(buildProgram())
+
+function leaves(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(leaves)]
+}
+
+function helpOf(command: Command): string {
+  let text = ''
+  command.configureOutput({ writeOut: (part) => (text += part) }).outputHelp()
+  return text
+}
+
+describe('help', () => {
+  it.each(commands.map((command) => [command.name(), command] as const))(
+    'of %s has an example and exit codes',
+    (_name, command) => {
+      expect(helpOf(command)).toMatch(/Examples?:\n {2}shoal \S+/)
+      expect(helpOf(command)).toMatch(/Exit codes:\n {4}0 {2}\S+/)
+    },
+  )
+
+  it('is there for every command that was promised', () => {
+    const names = buildProgram().commands.map((command) => command.name())
+    expect(names).toEqual(
+      expect.arrayContaining(
+        'init demo run crawl try status pause resume cancel crawls dead links records explain export doctor'.split(' '),
+      ),
+    )
+  })
+
+  it('is what a bare call gives', async () => {
+    const { code, out, err } = await shoal([])
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toContain('Usage: shoal')
+  })
+
+  it('offers the common flags everywhere', () => {
+    const doctor = commands.find((command) => command.name() === 'doctor')
+    const help = doctor === undefined ? '' : helpOf(doctor)
+    for (const flag of ['--queue', '--store', '--json', '--log-level']) expect(help).toContain(flag)
+  })
+})
+
+describe('a wrong command line', () => {
+  it.each([
+    [['staus'], "error usage: unknown command 'staus', did you mean status?"],
+    [['dead', 'lst'], "error usage: unknown command 'lst', did you mean list?"],
+    [['status', '--wach'], "error usage: unknown option '--wach', did you mean --watch?"],
+    [['run'], "error usage: missing required argument 'spider'"],
+    [['dead'], 'error usage: the command is not complete'],
+    [['demo', '--pages', '-3'], "error usage: option '--pages <n>' argument '-3' is invalid"],
+    [['demo', '--workers', 'many'], "error usage: option '--workers <n>' argument 'many' is invalid"],
+    [
+      ['crawl', 'https://a.example/', '--field', 'nonsense'],
+      "error usage: option '--field <name=selector>' argument 'nonsense' is invalid",
+    ],
+    [['dead', 'list', '--code', 'timout'], 'did you mean timeout?'],
+    [['export', '--out', 'x.pdf'], 'error usage: x.pdf: the name does not say in which format'],
+    [['records', 'get'], 'error usage: say which records'],
+    [['dead', 'purge'], 'error usage: say which dead letters to purge'],
+  ])('%j is told in one line, with code 2 and no stack', async (args, line) => {
+    const { code, out, err } = await shoal(args)
+    expect(code).toBe(2)
+    expect(out).toBe('')
+    expect(err).toContain(line)
+    expect(err.trimEnd().split('\n')).toHaveLength(2)
+    expect(err).toMatch(/\n {2}→ \S/)
+  })
+
+  it('is one JSON line with --json', async () => {
+    const { code, err } = await shoal(['staus', '--json'])
+    expect(code).toBe(2)
+    expect(JSON.parse(err)).toEqual({
+      error: { code: 'usage', message: expect.stringContaining('staus'), hint: expect.any(String) },
+    })
+  })
+
+  it('may come from the environment', async () => {
+    const { code, err } = await shoal(['status'], { env: { SHOAL_WORKERS: 'lots' } })
+    expect(code).toBe(3)
+    expect(err).toContain('error config_invalid: SHOAL_WORKERS')
+  })
+})
+
+describe('a command that only looks', () => {
+  it('does not make a database', async () => {
+    const cwd = mkdtempSync(join(tmpdir(), 'shoal-cli-'))
+    for (const args of [
+      ['status'],
+      ['crawls', 'list'],
+      ['dead', 'list'],
+      ['export'],
+      ['explain', 'https://a.example/'],
+    ]) {
+      const { code, err } = await shoal(args, { cwd })
+      expect(code).toBe(5)
+      expect(err).toContain('error not_found: there is no database')
+    }
+    expect(readdirSync(cwd)).toEqual([])
+  })
+})
