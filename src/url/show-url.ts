@@ -8,7 +8,7 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 /** A URL as it may stand in a message or a log: one line, at most 200 characters, no password. */
 export function showUrl(text: string): string {
   const plain = text
-    .slice(0, 4096)
+    .slice(0, 1024)
     .replace(IGNORED_BY_PARSERS, '')
     .trimStart()
     .replace(USER_INFO, '$1')

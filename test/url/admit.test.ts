@@ -89,6 +89,10 @@ describe('resolving', () => {
     expect(door.resolve('a', 'about:blank')).toMatchObject({ ok: false, refusal: { code: 'bad_url' } })
   })
 
+  it('refuses what is no text at all', () => {
+    expect(answer({}, undefined as unknown as string)).toBe('bad_url')
+  })
+
   it('gives a target with the fingerprint of the URL, its host and its route', () => {
     const url = 'https://example.com:8443/a?b=1'
     expect(createAdmitter(anything).resolve(`${url}&utm_source=x#y`, base)).toEqual({
