@@ -17,7 +17,7 @@ export { DEFAULT_TRAPS } from './traps.js'
 export const DEFAULT_MAX_URL_LENGTH = 2048
 export const DEFAULT_MAX_DEPTH = 50
 
-/** Answers remembered in each of two generations. More of them made links that are new dearer: 25,000 cost a quarter more CPU. */
+/** Answers remembered in each of two generations. With 25,000 a link that is new cost 15 % more CPU. */
 const REMEMBERED = 10_000
 
 /** A URL that passed the door, independent of the page it was found on. */
