@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { SpiderSource } from '../run/run-crawl.js'
+import type { Spider } from '../spider/spider.js'
 import { fileOf } from './session.js'
 
 /**
@@ -20,9 +21,17 @@ export function rememberSource(queue: string, spider: string, source: SpiderSour
   }
 }
 
-export function rememberedSource(queue: string, spider: string): SpiderSource | null {
+/** The spider as it is now; null when it is not remembered, or its file is gone or broken. */
+export async function rememberedSpider(queue: string, spider: string): Promise<Spider | null> {
   const file = memoryOf(queue)
-  return file === null ? null : (readSources(file)[spider] ?? null)
+  const source = file === null ? undefined : readSources(file)[spider]
+  if (source === undefined) return null
+  try {
+    const { loadSource } = await import('./spider-source.js')
+    return await loadSource(source)
+  } catch {
+    return null
+  }
 }
 
 function memoryOf(queue: string): string | null {

@@ -8,6 +8,7 @@ import { findLink, type Known } from '../find-link.js'
 import { guide } from '../help.js'
 import { fetchTable, historyTable } from '../link-view.js'
 import { acts, type Session, wholeNumber } from '../session.js'
+import { rememberedSpider } from '../source-memory.js'
 import { clean } from '../terminal/clean.js'
 import { ago, count, plural } from '../terminal/format.js'
 
@@ -114,7 +115,7 @@ function showCommand(dead: Command): void {
           output.print(
             `  ${plural(link.attempts, 'attempt')}, route ${clean(link.route)}, crawl ${crawl.id} of ${clean(crawl.spider)}`,
           )
-          if (last !== undefined) output.print(`  ${ERRORS[last.code].meaning} ${ERRORS[last.code].hint}`)
+          if (last !== undefined) output.print(`  ${explained(last.code)}`)
           if (fetches.length > 0) fetchTable(output, fetches)
           if (link.failures.length > 0) historyTable(output, link.failures)
         })
@@ -178,6 +179,12 @@ function changeCommand(dead: Command, verb: 'replay' | 'purge', does: string): v
   })
 }
 
+/** The hints of errors that are tried again are for those that still are. */
+function explained(code: ErrorCode): string {
+  const { meaning, hint, next } = ERRORS[code]
+  return next === 'retry' || next === 'throttle' ? meaning : `${meaning} ${hint}`
+}
+
 function asFilter({ code, host }: Filters): DeadFilter {
   return { ...(code === undefined ? {} : { code }), ...(host === undefined ? {} : { host }) }
 }
@@ -194,7 +201,6 @@ async function findDead(
   crawls: readonly CrawlInfo[],
   url: string,
 ): Promise<{ crawl: CrawlInfo; where: Known }> {
-  const { rememberedSpider } = await import('../spider-source.js')
   for (const crawl of crawls) {
     const found = await findLink(frontier, [crawl], url, (one) => rememberedSpider(session.settings.queue, one.spider))
     if (found.kind === 'known' && found.where.state === 'dead') return found

@@ -7,6 +7,7 @@ import { type Found, findLink, type Known } from '../find-link.js'
 import { guide } from '../help.js'
 import { fetchTable, historyTable } from '../link-view.js'
 import { acts, programName, type Session, shellWord } from '../session.js'
+import { rememberedSpider } from '../source-memory.js'
 import { clean } from '../terminal/clean.js'
 import { ago, bytes, count, duration, moment, plural } from '../terminal/format.js'
 import { paceText, slotText } from './status.js'
@@ -70,11 +71,8 @@ export function explainCommand(program: Command): void {
 }
 
 async function spiderFinder(session: Session, file: string | undefined) {
-  const [{ rememberedSpider }, { loadSpider }] = await Promise.all([
-    import('../spider-source.js'),
-    import('../../spider/load.js'),
-  ])
   if (file === undefined) return (crawl: CrawlInfo) => rememberedSpider(session.settings.queue, crawl.spider)
+  const { loadSpider } = await import('../../spider/load.js')
   const spider = await loadSpider(file)
   return async () => spider
 }
@@ -84,12 +82,16 @@ function asJson(session: Session, found: Found, { fetches, records }: Evidence):
   const { id: crawl, spider } = found.crawl
   if (found.kind === 'refused') return { state: 'refused', crawl, spider, ...found.refusal }
   const { where } = found
+  const { state, url, ...link } = where.link
+  const reasons = why(where, session.clock.now())
   return {
+    state,
+    url,
     crawl,
     spider,
-    why: why(where, session.clock.now()),
+    why: reasons,
     position: where.position,
-    ...where.link,
+    ...link,
     hostInfo: where.host,
     fetches,
     records,
@@ -144,7 +146,8 @@ function show(session: Session, found: Found, evidence: Evidence): void {
     ),
   )
   if (evidence.fetches.length > 0) fetchTable(output, evidence.fetches)
-  if (link.failures.length > 0) historyTable(output, link.failures)
+  // A skipped link has its one reason on the second line already.
+  if (link.failures.length > (where.state === 'skipped' ? 1 : 0)) historyTable(output, link.failures)
   if (where.state === 'dead') {
     print()
     print(

@@ -82,7 +82,7 @@ function whatText(link: LinkInfo, now: number): string {
   if (link.state === 'leased') return `${link.worker ?? ''}, for ${duration(now - (link.leasedAt ?? now))}`
   if (link.state === 'delayed')
     return `due in ${duration((link.dueAt ?? now) - now)}${last === undefined ? '' : ` after ${last.code}`}`
-  if (link.state === 'queued') return `since ${ago(link.addedAt, now)}`.replace('since just now', 'just added')
+  if (link.state === 'queued') return `added ${ago(link.addedAt, now)}`
   const when = link.endedAt === null ? '' : ago(link.endedAt, now)
   return link.state === 'done' || last === undefined ? when : `${last.code}, ${when}`
 }

@@ -156,9 +156,9 @@ function screen({ style, width }: Output, { stats, hosts, workers, estimate, now
       `started ${moment(started)}, ${duration(until - started)}${stats.finishedAt === null ? ' so far' : ' in all'}`,
     ),
     '',
-    `  ${figure(stats.queued)} queued   ${figure(stats.delayed)} delayed   ${figure(stats.leased)} in hand`,
-    `  ${figure(stats.done)} done     ${figure(stats.skipped)} skipped   ${figure(stats.dead)} dead     ${style.dim(`${count(over)} of ${count(stats.total)}, ${percent(over, stats.total)}`)}`,
-    `  ${figure(stats.failed)} errors   ${figure(stats.retried)} retried   ${figure(stats.throttled)} throttled   ${style.dim(`${bytes(stats.bytes)} read`)}`,
+    figures([stats.queued, 'queued'], [stats.delayed, 'delayed'], [stats.leased, 'in hand']).trimEnd(),
+    `${figures([stats.done, 'done'], [stats.skipped, 'skipped'], [stats.dead, 'dead'])}${style.dim(`${count(over)} of ${count(stats.total)}, ${percent(over, stats.total)}`)}`,
+    `${figures([stats.failed, 'errors'], [stats.retried, 'retried'], [stats.throttled, 'throttled'])}${style.dim(`${bytes(stats.bytes)} read`)}`,
     '',
     `  ${rate(stats.rate)}, ${endText(estimate, stats.state)}`,
   ]
@@ -234,8 +234,8 @@ function stateText(stats: CrawlStats, style: Style): string {
   return paint(stats.state)
 }
 
-function figure(value: number): string {
-  return count(value).padStart(9)
+function figures(...pairs: readonly (readonly [value: number, name: string])[]): string {
+  return pairs.map(([value, name]) => `${count(value).padStart(11)} ${name.padEnd(10)}`).join('')
 }
 
 function indent(lines: readonly string[]): string[] {
