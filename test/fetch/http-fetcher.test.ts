@@ -180,6 +180,16 @@ describe('connections', () => {
     expect(server.connections()).toBeLessThanOrEqual(before + 20)
   })
 
+  it('does not ask on a connection that the server closed, or that has been idle for too long', async () => {
+    await get(fetcher, `${server.origin}/ok-then-fin`)
+    await vi.waitFor(() => expect(server.openSockets()).toBe(0))
+    await get(fetcher, `${server.origin}/ok-for-a-second`)
+    await vi.waitFor(() => expect(server.openSockets()).toBe(0), { timeout: 5_000 })
+    const before = server.connections()
+    await get(fetcher, `${server.origin}/ok`)
+    expect(server.connections()).toBe(before + 1)
+  })
+
   it('a server that closes after each answer is dialled again', async () => {
     for (let i = 0; i < 3; i++) expect((await get(fetcher, `${server.origin}/close`)).status).toBe(200)
   })
@@ -260,7 +270,7 @@ describe('TLS', () => {
     ['TLS 1.0 and 1.1 only', { key: KEY, cert: GOOD, minVersion: 'TLSv1', maxVersion: 'TLSv1.1' }, CA, 'tls_error'],
     ['good', { key: KEY, cert: GOOD }, CA, 'ok'],
   ])('%s', async (_, options, ca, code) => {
-    const secure = await startBadServer(options)
+    const secure = await startBadServer({ tls: options })
     const connect = tls.connect
     const spy = vi
       .spyOn(tls, 'connect')

@@ -182,6 +182,8 @@ export const MODES: Readonly<Record<string, Misbehaviour>> = {
   '/101': write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'),
 
   // Kept connections
+  '/ok-then-fin': closeAfter(answer(TEXT)),
+  '/ok-for-a-second': write(answer(TEXT, { 'Keep-Alive': 'timeout=3' })),
   '/ok-then-hang-up-on-next': write(answer(TEXT, { 'X-Next': 'hang up' })),
 }
 
@@ -192,7 +194,15 @@ function resetAfter(text: string): Misbehaviour {
   }
 }
 
-export async function startBadServer(tls?: TlsOptions): Promise<BadServer> {
+export interface BadServerOptions {
+  readonly tls?: TlsOptions
+  /** Answers to paths that have no mode of their own. */
+  readonly otherwise?: (socket: Socket, path: string) => void
+}
+
+const notFound = (socket: Socket) => void socket.write(answer('no such mode', {}, '404 Not Found'))
+
+export async function startBadServer({ tls, otherwise = notFound }: BadServerOptions = {}): Promise<BadServer> {
   const sockets = new Set<Socket>()
   const requests: string[] = []
   const heads: string[] = []
@@ -219,7 +229,7 @@ export async function startBadServer(tls?: TlsOptions): Promise<BadServer> {
       }
       hangUpOnNext = path === '/ok-then-hang-up-on-next'
       const mode = MODES[path.split('?', 1)[0] ?? '']
-      if (mode === undefined) socket.write(answer('no such mode', {}, '404 Not Found'))
+      if (mode === undefined) otherwise(socket, path)
       else mode(socket, head)
     })
   }
