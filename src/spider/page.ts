@@ -1,4 +1,7 @@
 import type { CheerioAPI } from 'cheerio'
+import { load } from 'cheerio/slim'
+import { ShoalError } from '../errors.js'
+import { decodeText } from '../fetch/charset.js'
 import type { Json } from '../url/link.js'
 
 /** A fetched page as a handler sees it. Nothing is decoded or parsed before somebody looks. */
@@ -21,4 +24,64 @@ export interface Page<Data = unknown> {
   readonly json: Json
   /** jQuery-like view of the HTML; the tree is built on first use. */
   readonly $: CheerioAPI
+}
+
+export type PageInput<Data = unknown> = Pick<
+  Page<Data>,
+  'url' | 'requestedUrl' | 'status' | 'headers' | 'body' | 'route' | 'depth' | 'attempt' | 'data'
+>
+
+export function createPage<Data>(input: PageInput<Data>): Page<Data> {
+  return new FetchedPage(input)
+}
+
+class FetchedPage<Data> implements Page<Data> {
+  readonly url: string
+  readonly requestedUrl: string
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly route: string
+  readonly depth: number
+  readonly attempt: number
+  readonly data: Data
+  readonly body: Uint8Array
+  #text: string | undefined
+  #json: Json | undefined
+  #$: CheerioAPI | undefined
+
+  constructor(input: PageInput<Data>) {
+    this.url = input.url
+    this.requestedUrl = input.requestedUrl
+    this.status = input.status
+    this.headers = input.headers
+    this.route = input.route
+    this.depth = input.depth
+    this.attempt = input.attempt
+    this.data = input.data
+    this.body = input.body
+  }
+
+  get text(): string {
+    this.#text ??= decodeText(this.body, this.headers['content-type']).text
+    return this.#text
+  }
+
+  get json(): Json {
+    this.#json ??= parseJson(this.text, this.url)
+    return this.#json
+  }
+
+  get $(): CheerioAPI {
+    this.#$ ??= load(this.text, { baseURI: this.url })
+    return this.#$
+  }
+}
+
+function parseJson(text: string, url: string): Json {
+  try {
+    return JSON.parse(text) as Json
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new ShoalError('handler_error', `the body of ${url} is not JSON: ${reason}`, { cause })
+  }
 }

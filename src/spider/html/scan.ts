@@ -9,8 +9,8 @@ import {
   IMPLIED_END_THOROUGH,
   INTEGRATION_POINTS,
   KINDS_BY_ID,
-  KNOWN,
   Kind,
+  KNOWN,
   MODE,
   type NameTable,
   SCOPE,
@@ -715,7 +715,11 @@ export class Scanner {
     for (let i = this.#top; i > 0; i--) {
       const other = this.#ids[i] as number
       if (other === id) return i
-      if ((flagsOf(other) & SCOPE) !== 0 || (other === boundary && boundary !== 0) || (other === boundary2 && boundary2 !== 0))
+      if (
+        (flagsOf(other) & SCOPE) !== 0 ||
+        (other === boundary && boundary !== 0) ||
+        (other === boundary2 && boundary2 !== 0)
+      )
         return 0
     }
     return 0

@@ -114,7 +114,12 @@ function isAscii(name: string): boolean {
 }
 
 function isPlainClass(token: cssWhat.AttributeSelector): boolean {
-  return token.name === 'class' && token.action === AttributeAction.Element && token.ignoreCase !== true && isAscii(token.value)
+  return (
+    token.name === 'class' &&
+    token.action === AttributeAction.Element &&
+    token.ignoreCase !== true &&
+    isAscii(token.value)
+  )
 }
 
 /** Attributes whose values HTML compares without regard to case (HTML standard, "case-sensitivity of selectors"). */

@@ -103,10 +103,7 @@ const FLAG_NAMES: readonly (readonly [number, string])[] = [
   ],
   [SCOPE, 'applet caption html marquee object table td template th'],
   [IMPLIED_END, 'dd dt li optgroup option p rb rp rt rtc'],
-  [
-    IMPLIED_END_THOROUGH,
-    'dd dt li optgroup option p rb rp rt rtc caption colgroup tbody td tfoot th thead tr',
-  ],
+  [IMPLIED_END_THOROUGH, 'dd dt li optgroup option p rb rp rt rtc caption colgroup tbody td tfoot th thead tr'],
   [FORMATTING, 'a b big code em font i nobr s small strike strong tt u'],
   [MODE, 'table tbody thead tfoot tr td th caption colgroup select'],
   [

@@ -1,0 +1,80 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+import sniff from 'html-encoding-sniffer'
+
+export interface DecodedText {
+  readonly text: string
+  /** Name as in the WHATWG encoding standard. */
+  readonly encoding: string
+  /** How many replacement characters (U+FFFD) the text holds: bytes that the encoding could not explain. */
+  readonly replaced: number
+}
+
+const ESCAPE = 0x1b
+
+/**
+ * Bytes to text. For HTML: BOM, then the header, then the meta element; for everything else BOM, then the header.
+ * Without any of these, or when the label is unknown (UTF-7, typing errors): UTF-8 if the bytes are valid UTF-8,
+ * otherwise windows-1252 for HTML as in browsers, and UTF-8 with replacements for the rest. Never throws.
+ */
+export function decodeText(body: Uint8Array, contentType: string | undefined): DecodedText {
+  const { label, html } = readContentType(contentType ?? '')
+  const buffer = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  // ASCII means the same in UTF-8 and in every encoding that a meta element can name, except those that shift by ESC.
+  if ((label === '' || label === 'utf-8') && isAscii(body) && !(label === '' && html && buffer.includes(ESCAPE)))
+    return { text: buffer.toString('latin1'), encoding: 'UTF-8', replaced: 0 }
+  const encoding = encodingOf(body, label, html)
+  const text = decode(body, buffer, encoding)
+  return { text, encoding, replaced: countReplaced(text) }
+}
+
+function encodingOf(body: Uint8Array, label: string, html: boolean): string {
+  const defaultEncoding = html && !isUtf8(body) ? 'windows-1252' : 'UTF-8'
+  return sniff(body, {
+    xml: !html,
+    defaultEncoding,
+    ...(label === '' ? {} : { transportLayerEncodingLabel: label }),
+  })
+}
+
+function decode(body: Uint8Array, buffer: Buffer, encoding: string): string {
+  if (encoding === 'UTF-8') {
+    const text = buffer.toString('utf8')
+    return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
+  }
+  try {
+    return new TextDecoder(encoding).decode(body)
+  } catch {
+    // 'replacement' and whatever this Node was built without.
+    return buffer.toString('utf8')
+  }
+}
+
+function countReplaced(text: string): number {
+  let count = 0
+  for (let at = text.indexOf('\ufffd'); at >= 0; at = text.indexOf('\ufffd', at + 1)) count++
+  return count
+}
+
+interface ContentType {
+  /** Lower case; empty when the header names none. */
+  readonly label: string
+  readonly html: boolean
+}
+
+// A crawl meets very few different headers, mostly the same one again.
+let lastHeader = ''
+let lastRead: ContentType = { label: '', html: true }
+
+function readContentType(header: string): ContentType {
+  if (header === lastHeader) return lastRead
+  const label = /;\s*charset\s*=\s*["']?([^\s;"']+)/i.exec(header)?.[1]?.toLowerCase() ?? ''
+  const type = mediaType(header)
+  lastHeader = header
+  lastRead = { label: label === 'utf8' ? 'utf-8' : label, html: type === '' || type.includes('html') }
+  return lastRead
+}
+
+/** `text/html` of `Text/HTML; charset=utf-8`. */
+export function mediaType(contentType: string): string {
+  return (contentType.split(';', 1)[0] ?? '').trim().toLowerCase()
+}

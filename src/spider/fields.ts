@@ -1,0 +1,219 @@
+/**
+ * Link rules and fields of a route, compiled once and run on page after page:
+ *
+ *   const harvester = compileHarvest({ links: [{ select: 'article a' }], fields: { title: 'h1' } })
+ *   harvester.run(page) → { links: [['/a', '/b']], fields: { title: '…' }, base: null, nofollow: false, refresh: null }
+ *
+ * All of them are answered in one pass over the tags of the page, without a tree, when the selectors allow it
+ * (see html/selector.ts) and the page is not misnested; otherwise on the tree of a spec parser, with the same answers.
+ */
+import { ShoalError } from '../errors.js'
+import { mediaType } from '../fetch/charset.js'
+import type { Json } from '../url/link.js'
+import { CONVERSIONS, type Conversion, collapse, convert } from './convert.js'
+import { compileExtractor, type Extractor } from './html/extract.js'
+import type { Rule } from './html/program.js'
+import { parseSelector } from './html/selector.js'
+import { type JsonPath, parsePath, readPath } from './json-path.js'
+import type { Page } from './page.js'
+
+/**
+ * A CSS selector (`'h1'`, text of the first match), a selector with an attribute (`'img@src'`), a path into a JSON page
+ * (`'$.items[0].name'`), or one of these with options.
+ */
+export type FieldDefinition = string | FieldOptions
+
+export interface FieldOptions {
+  /** CSS selector; `sel@attribute` takes the attribute instead of the text. */
+  readonly select?: string
+  /** Path into the JSON of the page: `a.b[0].c`, `items[*].name`. */
+  readonly path?: string
+  /** How the text is read; default 'text'. Values from a path stay as they are unless this is given. */
+  readonly as?: Conversion
+  /** All matches, as an array, instead of the first. */
+  readonly all?: boolean
+  /** Used when nothing is found, or what is found cannot be read. */
+  readonly default?: Json
+  /** Only what its first group (or the whole pattern) matches; no match counts as nothing found. */
+  readonly pattern?: RegExp
+}
+
+export interface LinkRule {
+  /** Elements whose `href` is taken; default `a[href]`. */
+  readonly select?: string
+  /** Take links marked rel=nofollow too. */
+  readonly nofollow?: boolean
+}
+
+export interface Harvester {
+  run(page: Page): Found
+  /** How many pages the scanner answered alone, and how many needed the tree. */
+  readonly pages: Extractor['pages']
+}
+
+export interface Found {
+  /** Per link rule: the `href`s as they stand on the page, in document order, with repetitions. */
+  readonly links: readonly (readonly string[])[]
+  /** Fields that were found; the others are left out, so that the schema reports them. */
+  readonly fields: Readonly<Record<string, Json>>
+  /** `href` of the first base element: links resolve against it, and it against the page's URL. */
+  readonly base: string | null
+  /** The page asks robots not to follow its links. */
+  readonly nofollow: boolean
+  /** Where a meta refresh leads. */
+  readonly refresh: string | null
+}
+
+interface Field {
+  readonly name: string
+  /** Index of its rule in the extractor, or the path. */
+  readonly source: number | JsonPath
+  readonly as: Conversion | null
+  readonly all: boolean
+  readonly fallback: Json | undefined
+  readonly pattern: RegExp | null
+}
+
+export function compileHarvest(rules: {
+  readonly links?: readonly LinkRule[]
+  readonly fields?: Readonly<Record<string, FieldDefinition>>
+}): Harvester {
+  const links = rules.links ?? []
+  const compiled: Rule[] = links.map(linkRule)
+  const fields = Object.entries(rules.fields ?? {}).map(([name, definition]) =>
+    compileField(name, definition, compiled),
+  )
+  const base = compiled.push(factRule('base@href', true)) - 1
+  const robots = compiled.push(factRule('meta[name="robots" i]@content', false)) - 1
+  const refresh = compiled.push(factRule('meta[http-equiv="refresh" i]@content', true)) - 1
+  const extractor = compileExtractor(compiled)
+  const asksHtml = links.length > 0 || fields.some((field) => typeof field.source === 'number')
+  const nothing: readonly string[][] = compiled.map(() => [])
+
+  return {
+    pages: extractor.pages,
+    run(page) {
+      const found = asksHtml && mayBeHtml(page) ? extractor.run(page.text) : nothing
+      const baseHref = found[base]?.[0] ?? null
+      return {
+        links: found.slice(0, links.length),
+        fields: readFields(fields, found, page, baseHref),
+        base: baseHref,
+        nofollow: (found[robots] ?? []).some((content) => /\b(?:nofollow|none)\b/i.test(content)),
+        refresh: readRefresh(found[refresh]?.[0]),
+      }
+    },
+  }
+}
+
+function linkRule(rule: LinkRule): Rule {
+  const selector = parseSelector(rule.select ?? 'a[href]')
+  return {
+    selector,
+    pick: { kind: 'attribute', name: selector.attribute ?? 'href' },
+    first: false,
+    skipNofollow: rule.nofollow !== true,
+  }
+}
+
+function factRule(source: string, first: boolean): Rule {
+  const selector = parseSelector(source)
+  return { selector, pick: { kind: 'attribute', name: selector.attribute ?? '' }, first, skipNofollow: false }
+}
+
+const OPTIONS: ReadonlySet<string> = new Set(['select', 'path', 'as', 'all', 'default', 'pattern'])
+
+function compileField(name: string, definition: FieldDefinition, compiled: Rule[]): Field {
+  const options: FieldOptions =
+    typeof definition !== 'string'
+      ? definition
+      : definition.startsWith('$')
+        ? { path: definition }
+        : { select: definition }
+  const wrong = (reason: string): ShoalError => new ShoalError('spider_invalid', `field ${name}: ${reason}`)
+  for (const key of Object.keys(options)) if (!OPTIONS.has(key)) throw wrong(`unknown option '${key}'`)
+  if (options.as !== undefined && !CONVERSIONS.includes(options.as))
+    throw wrong(`as: '${options.as}' is not one of ${CONVERSIONS.join(', ')}`)
+  if ((options.select === undefined) === (options.path === undefined)) throw wrong(`it needs either 'select' or 'path'`)
+  const all = options.all === true
+  let source: number | JsonPath
+  if (options.select === undefined) source = parsePath(options.path ?? '')
+  else {
+    const selector = parseSelector(options.select)
+    const pick: Rule['pick'] =
+      selector.attribute !== null
+        ? { kind: 'attribute', name: selector.attribute }
+        : { kind: options.as === 'html' ? 'html' : 'text' }
+    source = compiled.push({ selector, pick, first: !all, skipNofollow: false }) - 1
+  }
+  return {
+    name,
+    source,
+    as: options.as ?? (options.select === undefined ? null : 'text'),
+    all,
+    fallback: options.default,
+    // A pattern with state would answer differently from page to page.
+    pattern: options.pattern ? new RegExp(options.pattern.source, options.pattern.flags.replace(/[gy]/g, '')) : null,
+  }
+}
+
+function readFields(
+  fields: readonly Field[],
+  found: readonly (readonly string[])[],
+  page: Page,
+  baseHref: string | null,
+): Record<string, Json> {
+  const values: Record<string, Json> = {}
+  for (const field of fields) {
+    const raw: readonly Json[] =
+      typeof field.source === 'number' ? (found[field.source] ?? []) : readPath(page.json, field.source)
+    const value = field.all ? readAll(field, raw, page, baseHref) : readOne(field, raw[0], page, baseHref)
+    const final = value === undefined || value === null ? (field.fallback ?? value) : value
+    // defineProperty, because a field may be called __proto__.
+    if (final !== undefined)
+      Object.defineProperty(values, field.name, { value: final, enumerable: true, configurable: true, writable: true })
+  }
+  return values
+}
+
+/** Undefined when there is none, so that the schema can say whether the list may be empty. */
+function readAll(field: Field, raw: readonly Json[], page: Page, baseHref: string | null): Json | undefined {
+  const values: Json[] = []
+  for (const one of raw) {
+    const value = readOne(field, one, page, baseHref)
+    if (value !== undefined) values.push(value)
+  }
+  return values.length === 0 && field.fallback !== undefined ? undefined : values
+}
+
+function readOne(field: Field, raw: Json | undefined, page: Page, baseHref: string | null): Json | undefined {
+  if (raw === undefined) return undefined
+  if (field.pattern === null && (field.as === null || typeof raw === 'object')) return raw
+  let text = String(raw)
+  if (field.pattern !== null) {
+    if (field.as === 'text') text = collapse(text)
+    const match = field.pattern.exec(text)
+    if (match === null) return undefined
+    text = match[1] ?? match[0]
+  }
+  if (typeof raw === 'number' && field.as === 'number' && field.pattern === null) return raw
+  return convert(text, field.as ?? 'text', field.as === 'url' ? baseOf(page, baseHref) : page.url)
+}
+
+function baseOf(page: Page, baseHref: string | null): string {
+  return baseHref !== null && URL.canParse(baseHref, page.url) ? new URL(baseHref, page.url).href : page.url
+}
+
+/** `5; url='/next'` → `/next`; a refresh of the page itself is no link. */
+function readRefresh(content: string | undefined): string | null {
+  if (content === undefined) return null
+  const found = /^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=\s*)?(?:"([^"]*)|'([^']*)|(\S.*))/i.exec(content)
+  const target = (found?.[1] ?? found?.[2] ?? found?.[3] ?? '').trim()
+  return target === '' ? null : target
+}
+
+/** A picture or a JSON file has no tags worth looking for. */
+function mayBeHtml(page: Page): boolean {
+  const type = mediaType(page.headers['content-type'] ?? '')
+  return type === '' || type.startsWith('text/') || type.includes('html') || type.includes('xml')
+}
