@@ -1,0 +1,357 @@
+import fc from 'fast-check'
+import { expect } from 'vitest'
+import type { CrawlSpec, HostReport, HostSettings, Outcome } from '../../src/frontier/frontier.js'
+import type { Link } from '../../src/url/link.js'
+import { linkTo, specOf } from '../contract/frontier-fixtures.js'
+import { type Both, compareAll, leaseView, same, type World } from './world.js'
+
+const CRAWLS = ['c1', 'c2']
+const WORKERS = ['w1', 'w2', 'w3']
+const HOSTS = ['a.test', 'b.test', 'far.test']
+
+/** Mostly a recent lease that is not settled, sometimes any recent one. */
+function pick(world: World, nth: number): Both | undefined {
+  const open = world.leases.filter((lease) => !lease.settled)
+  const recent = (nth < 7 && open.length > 0 ? open : world.leases).slice(-7)
+  return recent.at(nth % Math.max(1, recent.length))
+}
+
+type Command = fc.AsyncCommand<object, World>
+
+function command(text: string, run: (world: World) => Promise<unknown>): Command {
+  return {
+    check: () => true,
+    toString: () => text,
+    run: async (_, world) => {
+      await run(world)
+      await compareAll(world)
+    },
+  }
+}
+
+/** A command about a lease that was granted at some time: held, settled, lost, whatever became of it. */
+function onLease(text: string, nth: number, run: (world: World, lease: Both) => Promise<unknown>): Command {
+  return command(`${text} of lease ${nth}`, async (world) => {
+    const lease = pick(world, nth)
+    if (lease !== undefined) await run(world, lease)
+  })
+}
+
+const crawlArb = fc.constantFrom(...CRAWLS)
+const workerArb = fc.constantFrom(...WORKERS)
+const hostArb = fc.constantFrom(...HOSTS)
+const nthArb = fc.nat(9)
+const spidersArb = fc.constantFrom(['books'], ['books', 'films'], ['films'])
+
+const limitsArb = fc.record(
+  {
+    delayMs: fc.constantFrom(0, 0, 0, 100, 250),
+    concurrency: fc.constantFrom(1, 2, 3, 9),
+    rate: fc.record({ count: fc.constantFrom(1, 5), perMs: fc.constant(1000), burst: fc.integer({ min: 1, max: 3 }) }),
+  },
+  { requiredKeys: ['delayMs', 'concurrency'] },
+)
+
+const specChangesArb = fc.record({
+  order: fc.constantFrom('priority', 'priority', 'fifo', 'lifo'),
+  limits: limitsArb,
+  routeLimits: fc.constantFrom<CrawlSpec['routeLimits']>({}, { slow: { delayMs: 250, concurrency: 1 } }),
+  visibilityMs: fc.constantFrom(1000, 60_000),
+  agingMs: fc.constantFrom(10, 1000),
+  maxReclaims: fc.integer({ min: 0, max: 2 }),
+  maxPending: fc.constantFrom(4, 1000, 1000),
+  overflow: fc.constantFrom('refuse', 'keep'),
+  budget: fc.record(
+    { pages: fc.constant(8), pagesPerHost: fc.constant(5), bytes: fc.constant(300) },
+    { requiredKeys: [] },
+  ),
+}) satisfies fc.Arbitrary<Partial<CrawlSpec>>
+
+export const specsArb = fc
+  .tuple(specChangesArb, specChangesArb)
+  .map(([one, two]) => [specOf({ ...one, id: 'c1' }), specOf({ ...two, id: 'c2', spider: 'films' })])
+
+const linkArb: fc.Arbitrary<Link> = fc
+  .record({
+    host: fc.constantFrom('a.test', 'a.test', 'b.test'),
+    path: fc.nat(7),
+    route: fc.constantFrom('page', 'slow'),
+    priority: fc.constantFrom(0, 0, 1, 5, -100, 100),
+    delayMs: fc.constantFrom(undefined, undefined, undefined, 100),
+  })
+  .map(({ host, path, route, priority, delayMs }) =>
+    linkTo(`${host}/${path}`, { route, priority, ...(delayMs === undefined ? {} : { delayMs }) }),
+  )
+const linksArb = fc.array(linkArb, { maxLength: 6, size: 'max' })
+export const seedsArb = fc.array(linkArb, { minLength: 4, maxLength: 12, size: 'max' })
+
+const failureArb = fc
+  .constantFrom('server_error', 'timeout', 'http_error')
+  .map((code) => ({ code, message: `it was ${code}` }) as const)
+const afterArb = fc.constantFrom(0, 0, 50, 1000)
+
+const outcomeArb: fc.Arbitrary<Outcome> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('done'), links: linksArb, bytes: fc.nat(100) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('retry'),
+      afterMs: afterArb,
+      failure: failureArb,
+      countsAsAttempt: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('dead'), failure: failureArb }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('skipped'), failure: failureArb }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('back'), afterMs: afterArb }) },
+)
+
+const reportArb: fc.Arbitrary<HostReport> = fc.oneof(
+  fc.record({ kind: fc.constantFrom('ok', 'ok', 'failed') }),
+  fc.record({ kind: fc.constant('throttled'), retryAfterMs: fc.constantFrom(null, 0, -5, 500, 1e12) }),
+)
+
+const settingsArb: fc.Arbitrary<HostSettings> = fc.record(
+  {
+    delayMs: fc.constantFrom(null, 0, 500),
+    concurrency: fc.constantFrom(null, 1, 4),
+    floorMs: fc.constantFrom(null, 0, 300),
+  },
+  { requiredKeys: [] },
+)
+
+const deadFilterArb = fc.record(
+  {
+    code: fc.constantFrom('server_error', 'poison'),
+    host: fc.constantFrom('a.test', 'b.test'),
+    fp: linkArb.map((link) => link.fp),
+  },
+  { requiredKeys: [] },
+)
+
+async function leaseOn(world: World, worker: string, want: number, spiders: readonly string[]): Promise<void> {
+  const seq = world.seqs.get(worker) ?? 0
+  const replies = await same(
+    world,
+    (frontier) => frontier.lease({ worker, seq, want, spiders }),
+    (reply) => ({ leases: reply.leases.map(leaseView), drain: want > 0 && reply.drain }),
+  )
+  if (replies === null) return
+  expect(replies.driver.idleMs).toBeGreaterThanOrEqual(1)
+  expect(replies.driver.idleMs).toBeLessThanOrEqual(1000)
+  for (const [i, model] of replies.model.leases.entries()) {
+    const driver = replies.driver.leases[i]
+    if (driver !== undefined) world.leases.push({ model, driver, settled: false })
+  }
+}
+
+/** Two leases settled in one call; the newest settlement of a link is the one whose repeat is remembered. */
+async function settleOn(world: World, settlements: readonly { lease: Both; outcome: Outcome }[]): Promise<void> {
+  const answers = await same(world, (frontier, side) =>
+    frontier.settle(settlements.map(({ lease, outcome }) => ({ lease: lease[side], outcome }))),
+  )
+  for (const [i, { lease }] of settlements.entries()) {
+    if (!answers?.model[i]) continue
+    lease.settled = true
+    const others = world.leases.filter(
+      (other) =>
+        other.model.token === lease.model.token ||
+        other.model.link.fp !== lease.model.link.fp ||
+        other.model.crawl !== lease.model.crawl ||
+        BigInt(other.model.epoch) > BigInt(lease.model.epoch),
+    )
+    world.leases.splice(0, world.leases.length, ...others)
+  }
+}
+
+const text = (value: unknown) => JSON.stringify(value)
+
+/** How often each command comes: a sequence without leases and settlements shows little. */
+const weighted: readonly (readonly [times: number, arb: fc.Arbitrary<Command>])[] = [
+  [
+    3,
+    fc.tuple(crawlArb, linksArb).map(([crawl, links]) => {
+      const shown = links.map((link) => [link.url, link.priority, link.route, link.delayMs])
+      return command(`add(${crawl}, ${text(shown)})`, (world) => same(world, (frontier) => frontier.add(crawl, links)))
+    }),
+  ],
+  [
+    1,
+    crawlArb.map((crawl) => command(`seeded(${crawl})`, (world) => same(world, (frontier) => frontier.seeded(crawl)))),
+  ],
+  [
+    12,
+    fc.tuple(workerArb, fc.constantFrom(0, 1, 2, 4, 4, 4), spidersArb).map(([worker, want, spiders]) =>
+      command(`lease(${worker}, ${want}, ${spiders})`, async (world) => {
+        world.seqs.set(worker, (world.seqs.get(worker) ?? 0) + 1)
+        await leaseOn(world, worker, want, spiders)
+      }),
+    ),
+  ],
+  [
+    2,
+    fc.tuple(workerArb, spidersArb).map(([worker, spiders]) =>
+      command(`lease(${worker}) again`, async (world) => {
+        const seq = world.seqs.get(worker)
+        if (seq === undefined) return
+        await same(
+          world,
+          (frontier) => frontier.lease({ worker, seq, want: 3, spiders }),
+          (reply) => reply.leases.map(leaseView),
+        )
+      }),
+    ),
+  ],
+  [
+    6,
+    fc
+      .tuple(nthArb, outcomeArb)
+      .map(([nth, outcome]) =>
+        onLease(`settle(${text(outcome)})`, nth, (world, lease) => settleOn(world, [{ lease, outcome }])),
+      ),
+  ],
+  [
+    4,
+    fc.tuple(nthArb, nthArb, outcomeArb, outcomeArb).map(([nth, other, first, second]) =>
+      onLease(`settle(${text(first)}, and ${other}: ${text(second)})`, nth, async (world, lease) => {
+        const also = pick(world, other)
+        if (also === undefined || also === lease) return
+        await settleOn(world, [
+          { lease, outcome: first },
+          { lease: also, outcome: second },
+        ])
+      }),
+    ),
+  ],
+  [
+    1,
+    fc.tuple(nthArb, crawlArb, fc.boolean()).map(([nth, crawl, nonsense]) =>
+      onLease(`settle with ${nonsense ? 'a token of nobody' : crawl}`, nth, (world, lease) =>
+        same(world, (frontier, side) => {
+          // A token of the right crawl is the business of the other commands.
+          const foreign = nonsense || lease.model.crawl === crawl ? { token: 'nonsense' } : { crawl }
+          const outcome = { kind: 'done', links: [], bytes: 1 } as const
+          return frontier.settle([{ lease: { ...lease[side], ...foreign }, outcome }])
+        }),
+      ),
+    ),
+  ],
+  [
+    5,
+    fc
+      .tuple(nthArb, fc.option(hostArb), fc.constantFrom(0, 10, 500, -3), reportArb)
+      .map(([nth, host, elapsedMs, report]) =>
+        onLease(`release(${host ?? 'own host'}, ${elapsedMs}, ${text(report)})`, nth, (world, lease) =>
+          same(world, (frontier, side) =>
+            frontier.release([{ lease: lease[side], host: host ?? lease.model.link.host, elapsedMs, report }]),
+          ),
+        ),
+      ),
+  ],
+  [
+    4,
+    fc.tuple(nthArb, fc.option(hostArb)).map(([nth, host]) =>
+      onLease(`permit(${host ?? 'own host'})`, nth, (world, lease) =>
+        same(
+          world,
+          (frontier, side) => frontier.permit(lease[side], host ?? lease.model.link.host),
+          (permit) => (permit.ok ? permit : { lost: permit.lost, waits: permit.waitMs > 0 }),
+        ),
+      ),
+    ),
+  ],
+  [
+    2,
+    fc.tuple(nthArb, nthArb, workerArb).map(([one, two, worker]) =>
+      command(`extend(${worker}, leases ${one} and ${two})`, async (world) => {
+        const pair = [pick(world, one), pick(world, two)].flatMap((lease) => lease ?? [])
+        await same(world, async (frontier, side) => {
+          const tokens = pair.map((lease) => lease[side].token)
+          const lost = await frontier.extend(worker, tokens)
+          return tokens.map((token) => lost.includes(token))
+        })
+      }),
+    ),
+  ],
+  [3, fc.constantFrom(1, 100).map((limit) => command(`reap(${limit})`, (world) => same(world, (f) => f.reap(limit))))],
+  [6, workerArb.map((worker) => command(`forfeit(${worker})`, (world) => same(world, (f) => f.forfeit(worker))))],
+  [
+    8,
+    fc
+      .constantFrom(1, 50, 100, 250, 1000, 1000, 5000, 60_000)
+      .map((ms) => command(`advance(${ms})`, async ({ clock }) => clock.advance(ms))),
+  ],
+  [
+    2,
+    fc
+      .tuple(crawlArb, fc.constantFrom('running', 'running', 'running', 'running', 'paused', 'paused', 'cancelled'))
+      .map(([crawl, state]) =>
+        command(`setState(${crawl}, ${state})`, (world) => same(world, (frontier) => frontier.setState(crawl, state))),
+      ),
+  ],
+  [
+    1,
+    fc
+      .tuple(hostArb, settingsArb)
+      .map(([host, settings]) =>
+        command(`setHost(${host}, ${text(settings)})`, (world) => same(world, (f) => f.setHost(host, settings))),
+      ),
+  ],
+  [
+    2,
+    fc
+      .tuple(crawlArb, deadFilterArb)
+      .map(([crawl, filter]) =>
+        command(`replay(${crawl}, ${text(filter)})`, (world) => same(world, (f) => f.replay(crawl, filter))),
+      ),
+  ],
+  [
+    1,
+    fc
+      .tuple(crawlArb, deadFilterArb)
+      .map(([crawl, filter]) =>
+        command(`purge(${crawl}, ${text(filter)})`, (world) => same(world, (f) => f.purge(crawl, filter))),
+      ),
+  ],
+  [
+    1,
+    fc.tuple(fc.nat(1), fc.constantFrom('h1', 'h2'), fc.nat(9), limitsArb).map(([nth, spiderHash, gen, limits]) =>
+      command(`open(c${nth + 1}, ${spiderHash}, gen ${gen}, ${text(limits)})`, async (world) => {
+        const spec = world.specs[nth]
+        if (spec !== undefined) await same(world, (frontier) => frontier.open({ ...spec, spiderHash, gen, limits }))
+      }),
+    ),
+  ],
+  [
+    1,
+    fc.nat(1).map((nth) =>
+      command(`remove(c${nth + 1}), and open it again`, async (world) => {
+        const spec = world.specs[nth]
+        if (spec === undefined) return
+        await same(world, (frontier) => frontier.remove(spec.id))
+        await same(world, (frontier) => frontier.open(spec))
+      }),
+    ),
+  ],
+  [
+    1,
+    fc.tuple(crawlArb, linkArb).map(([crawl, link]) =>
+      command(`explain(${crawl}, ${link.url})`, async (world) => {
+        const now = world.clock.now()
+        // A driver need not notice links that fell due before somebody leases: the position would not count them.
+        const delayed = await world.driver.links({ crawl, state: 'delayed', limit: 100 })
+        const noticed = delayed.every((other) => (other.dueAt ?? 0) > now)
+        await same(
+          world,
+          (frontier) => frontier.explain(crawl, link.fp),
+          (where) =>
+            where.state === 'unknown'
+              ? where
+              : { crawlState: where.crawlState, url: where.link.url, position: noticed ? where.position : null },
+        )
+      }),
+    ),
+  ],
+]
+
+export const commandArbs = weighted.flatMap(([times, arb]) => Array.from({ length: times }, () => arb))
