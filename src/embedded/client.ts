@@ -123,7 +123,8 @@ export function threadEntry(from: string, entry: string): string {
 }
 
 function fromWire(error: WireError): Error {
-  if (error.code !== null) return new ShoalError(error.code, error.message, error.hint === null ? {} : { hint: error.hint })
+  if (error.code !== null)
+    return new ShoalError(error.code, error.message, error.hint === null ? {} : { hint: error.hint })
   const defect = new Error(error.message)
   if (error.stack !== null) defect.stack = error.stack
   return defect

@@ -30,7 +30,9 @@ export interface CloseMessage {
 
 export type ToThread = CallMessage | KeepMessage | PortMessage | CloseMessage
 
-export type Answer = readonly [id: number, ok: true, result: unknown] | readonly [id: number, ok: false, error: WireError]
+export type Answer =
+  | readonly [id: number, ok: true, result: unknown]
+  | readonly [id: number, ok: false, error: WireError]
 
 export interface WireError {
   readonly code: ErrorCode | null

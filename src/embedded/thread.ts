@@ -4,6 +4,7 @@ import { ShoalError } from '../errors.js'
 import type { LeaseReply, LeaseRequest, Settlement } from '../frontier/frontier.js'
 import { SqliteFrontierEngine } from '../frontier/sqlite/sqlite-engine.js'
 import { SqliteDb } from '../sqlite/db.js'
+import { migrateStore } from '../store/sqlite/schema.js'
 import { SqliteStoreEngine } from '../store/sqlite/sqlite-store-engine.js'
 import type { Answer, Call, FromThread, KeepMessage, Service, ToThread, WireError } from './protocol.js'
 
@@ -28,8 +29,8 @@ function main(port: MessagePort, file: string): void {
   try {
     db = new SqliteDb(file)
     SqliteFrontierEngine.migrate(db)
-    SqliteStoreEngine.migrate(db)
-    engines = { frontier: new SqliteFrontierEngine(db, clock), store: new SqliteStoreEngine(db, clock) }
+    migrateStore(db)
+    engines = { frontier: new SqliteFrontierEngine(db, clock), store: new SqliteStoreEngine(db) }
   } catch (error) {
     send(port, { kind: 'failed', error: toWire(error) })
     port.close()
@@ -38,7 +39,9 @@ function main(port: MessagePort, file: string): void {
   const keepers = new Map<string, Keeper>()
 
   const method = (service: Service, name: string) =>
-    (engines[service] as unknown as Record<string, (...args: unknown[]) => unknown>)[name] as (...args: unknown[]) => unknown
+    (engines[service] as unknown as Record<string, (...args: unknown[]) => unknown>)[name] as (
+      ...args: unknown[]
+    ) => unknown
 
   const runOne = ([id, service, name, args]: Call): Answer => {
     const result = method(service, name).apply(engines[service], args as unknown[])
@@ -54,13 +57,13 @@ function main(port: MessagePort, file: string): void {
       const until = clock.mono() + keeper.message.holdMs
       for (const { token } of (result as LeaseReply).leases) keeper.held.set(token, until)
     } else if (name === 'settle') {
-      for (const { lease } of args[0] as Settlement[]) for (const keeper of keepers.values()) keeper.held.delete(lease.token)
+      for (const { lease } of args[0] as Settlement[])
+        for (const keeper of keepers.values()) keeper.held.delete(lease.token)
     }
   }
 
   const rolledBack = (): void => {
     engines.frontier.rolledBack()
-    engines.store.rolledBack()
   }
 
   const runAll = (calls: readonly Call[]): Answer[] => {

@@ -55,7 +55,8 @@ export class SqliteDb {
       }
     }
     const statement = guarded(() => this.#db.prepare(sql))
-    if (/^\s*(select|with|pragma|insert[^]*returning|update[^]*returning|delete[^]*returning)/i.test(sql)) statement.raw(true)
+    // RETURNING makes a change answer with rows; raw() is refused for statements that have none.
+    if (/^\s*(select|with|pragma)\b|\breturning\b/i.test(sql)) statement.raw(true)
     // Parameters go in as one array: libsql takes a lone null for a bag of named parameters.
     return {
       all: (...params) => guarded(() => statement.all(params) as SqlValue[][]),
@@ -99,10 +100,15 @@ export class SqliteDb {
       const row = this.prepare('SELECT version FROM migrations WHERE part = ?').get(part)
       const version = row === undefined ? 0 : Number(row[0])
       if (version > migrations.length) {
-        throw new ShoalError('db_newer', `${this.path}: its ${part} tables have version ${version}, this Shoal knows ${migrations.length}`)
+        throw new ShoalError(
+          'db_newer',
+          `${this.path}: its ${part} tables have version ${version}, this Shoal knows ${migrations.length}`,
+        )
       }
       if (version === migrations.length) return
-      this.prepare('INSERT INTO migrations (part, version) VALUES (?, ?) ON CONFLICT DO UPDATE SET version = excluded.version').run(part, migrations.length)
+      this.prepare(
+        'INSERT INTO migrations (part, version) VALUES (?, ?) ON CONFLICT DO UPDATE SET version = excluded.version',
+      ).run(part, migrations.length)
       for (const migration of migrations.slice(version)) this.exec(migration)
     })
   }
@@ -117,10 +123,17 @@ function sqliteError(error: unknown, path: string): unknown {
   if (error instanceof ShoalError) return error
   const { code, message } = error as { code?: unknown; message?: unknown }
   const text = `${String(code)} ${String(message)}`
-  if (/SQLITE_FULL|database or disk is full|ENOSPC/.test(text)) return new ShoalError('disk_full', `${path}: the disk is full`, { cause: error })
-  if (/SQLITE_(CORRUPT|NOTADB)|not a database|malformed/.test(text)) return new ShoalError('db_corrupt', `${path}: ${String(message)}`, { cause: error })
-  if (/SQLITE_(BUSY|LOCKED)|database is locked/.test(text)) return new ShoalError('db_busy', `${path}: locked by another process`, { cause: error })
-  if (/SQLITE_(CANTOPEN|READONLY|PERM|IOERR|AUTH)|Unable to open|EACCES|EROFS|ENOTDIR|EEXIST|EPERM|readonly database/.test(text)) {
+  if (/SQLITE_FULL|database or disk is full|ENOSPC/.test(text))
+    return new ShoalError('disk_full', `${path}: the disk is full`, { cause: error })
+  if (/SQLITE_(CORRUPT|NOTADB)|not a database|malformed/.test(text))
+    return new ShoalError('db_corrupt', `${path}: ${String(message)}`, { cause: error })
+  if (/SQLITE_(BUSY|LOCKED)|database is locked/.test(text))
+    return new ShoalError('db_busy', `${path}: locked by another process`, { cause: error })
+  if (
+    /SQLITE_(CANTOPEN|READONLY|PERM|IOERR|AUTH)|Unable to open|EACCES|EROFS|ENOTDIR|EEXIST|EPERM|readonly database/.test(
+      text,
+    )
+  ) {
     return new ShoalError('db_unwritable', `${path}: cannot be opened or written`, { cause: error })
   }
   return error

@@ -168,7 +168,9 @@ export class Ledger {
     let limits = asking.limits
     this.#runningCrawls ??= Number(this.#sql.runningCrawls.get()?.[0])
     if (this.#runningCrawls > 1) {
-      const others = this.#sql.crawlsOfHost.all(host.num).map(([num, spec]) => this.#spec(Number(num), String(spec)).limits)
+      const others = this.#sql.crawlsOfHost
+        .all(host.num)
+        .map(([num, spec]) => this.#spec(Number(num), String(spec)).limits)
       limits = strictest([...others, limits])
     }
     if (host.setDelay === null && host.setConcurrency === null && host.floor === null) return limits
@@ -202,11 +204,14 @@ export class Ledger {
     const laneLimits = this.laneLimits(lane)
     let openAt = earliestStart(host, hostLimits)
     if (laneLimits !== null) openAt = Math.max(openAt, earliestStart(lanePace(lane), laneLimits))
-    if (host.inFlight >= hostLimits.concurrency || (laneLimits !== null && lane.inFlight >= laneLimits.concurrency)) {
-      lane.phase = PHASE.full
-    } else if (openAt > this.now) {
+    if (openAt > this.now) {
       lane.phase = PHASE.waiting
       lane.wakeAt = Math.ceil(openAt)
+    } else if (
+      host.inFlight >= hostLimits.concurrency ||
+      (laneLimits !== null && lane.inFlight >= laneLimits.concurrency)
+    ) {
+      lane.phase = PHASE.full
     } else {
       const [priority, dueAt] = this.#sql.head.get(lane.num) ?? []
       lane.phase = PHASE.ready
@@ -217,51 +222,101 @@ export class Ledger {
   /** Finished is exact: nothing queued, delayed or leased, and no source of seeds left. */
   #endIfFinished(crawl: CrawlRow): void {
     if (crawl.state !== 'running' || crawl.leased > 0) return
-    const over = overBudget(crawl, this.now)
-    if (over === null && (crawl.seeding || crawl.queued + crawl.delayed > 0)) return
+    const workLeft = crawl.seeding || crawl.queued + crawl.delayed > 0
+    const over = workLeft ? overBudget(crawl, this.now) : null
+    if (workLeft && over === null) return
     crawl.state = 'finished'
     crawl.endedBy = over
     crawl.finishedAt = this.now
   }
 
   flush(): void {
+    for (const num of this.#dirtyCrawls) this.#saveCrawl(num)
     for (const num of this.#dirtyHosts) {
       for (const values of this.#sql.lanesOfHost.all(num)) {
         const lane = Number(values[0])
-        if (this.#lanes.has(lane)) this.#dirtyLanes.add(lane)
-        else {
-          this.#lanes.set(lane, toLane(values))
-          this.#dirtyLanes.add(lane)
-        }
+        if (!this.#lanes.has(lane)) this.#lanes.set(lane, toLane(values))
+        this.#dirtyLanes.add(lane)
       }
     }
+    this.#runningCrawls = Number(this.#sql.runningCrawls.get()?.[0])
+    // Which crawls have work on a host is read from the rows: with several crawls the counts must be there before the lanes are judged.
+    if (this.#runningCrawls > 1) for (const num of this.#dirtyLanes) this.#saveLane(num)
     for (const num of this.#dirtyLanes) {
       const lane = this.#lanes.get(num)
-      if (lane === undefined) continue
-      this.#schedule(lane)
-      this.#sql.saveLane.run(
-        lane.phase, lane.wakeAt, lane.score, lane.servedAt, lane.queued, lane.delayed, lane.leased, lane.total,
-        lane.done, lane.failed, lane.dead, lane.startedAt, lane.arrivalAt, lane.inFlight, lane.num,
-      )
+      if (lane !== undefined) this.#schedule(lane)
+      this.#saveLane(num)
     }
-    for (const num of this.#dirtyHosts) {
-      const host = this.#hosts.get(num)
-      if (host === undefined) continue
-      this.#sql.saveHost.run(
-        host.startedAt, host.arrivalAt, host.inFlight, host.blockedUntil, host.blockedAt, host.throttleLevel,
-        host.latency, host.setDelay, host.setConcurrency, host.floor, host.num,
-      )
-    }
-    for (const num of this.#dirtyCrawls) {
-      const crawl = this.#crawls.get(num)
-      if (crawl === undefined) continue
-      this.#endIfFinished(crawl)
-      this.#sql.saveCrawl.run(
-        crawl.state, crawl.endedBy, crawl.seeding ? 1 : 0, crawl.startedAt, crawl.finishedAt, crawl.nextSeq, crawl.total, crawl.queued,
-        crawl.delayed, crawl.leased, crawl.done, crawl.dead, crawl.skipped, crawl.failed, crawl.retried, crawl.throttled,
-        crawl.reclaimed, crawl.stale, crawl.refused, crawl.bytes, crawl.num,
-      )
-    }
+    for (const num of this.#dirtyHosts) this.#saveHost(num)
+  }
+
+  #saveLane(num: number): void {
+    const lane = this.#lanes.get(num)
+    if (lane === undefined) return
+    this.#sql.saveLane.run(
+      lane.phase,
+      lane.wakeAt,
+      lane.score,
+      lane.servedAt,
+      lane.queued,
+      lane.delayed,
+      lane.leased,
+      lane.total,
+      lane.done,
+      lane.failed,
+      lane.dead,
+      lane.startedAt,
+      lane.arrivalAt,
+      lane.inFlight,
+      lane.num,
+    )
+  }
+
+  #saveHost(num: number): void {
+    const host = this.#hosts.get(num)
+    if (host === undefined) return
+    this.#sql.saveHost.run(
+      host.startedAt,
+      host.arrivalAt,
+      host.inFlight,
+      host.blockedUntil,
+      host.blockedAt,
+      host.throttleLevel,
+      host.latency,
+      host.setDelay,
+      host.setConcurrency,
+      host.floor,
+      host.num,
+    )
+  }
+
+  #saveCrawl(num: number): void {
+    const crawl = this.#crawls.get(num)
+    if (crawl === undefined) return
+    this.#endIfFinished(crawl)
+    this.#sql.saveCrawl.run(
+      crawl.state,
+      crawl.endedBy,
+      crawl.seeding ? 1 : 0,
+      crawl.startedAt,
+      crawl.finishedAt,
+      crawl.nextSeq,
+      crawl.total,
+      crawl.queued,
+      crawl.delayed,
+      crawl.leased,
+      crawl.done,
+      crawl.dead,
+      crawl.skipped,
+      crawl.failed,
+      crawl.retried,
+      crawl.throttled,
+      crawl.reclaimed,
+      crawl.stale,
+      crawl.refused,
+      crawl.bytes,
+      crawl.num,
+    )
   }
 }
 
@@ -280,7 +335,14 @@ export function scoreOf(spec: CrawlSpec, servedAt: number, headDueAt: number, he
 
 /** A lane with limits of its own keeps its pace like a host does; it is never blocked by itself. */
 export function lanePace(lane: LaneRow): HostPace {
-  return { startedAt: lane.startedAt, arrivalAt: lane.arrivalAt, inFlight: lane.inFlight, blockedUntil: 0, blockedAt: 0, throttleLevel: 0 }
+  return {
+    startedAt: lane.startedAt,
+    arrivalAt: lane.arrivalAt,
+    inFlight: lane.inFlight,
+    blockedUntil: 0,
+    blockedAt: 0,
+    throttleLevel: 0,
+  }
 }
 
 const CRAWL_COLUMNS =
@@ -343,7 +405,8 @@ export function prepareLedger(db: SqliteDb): LedgerSql {
 
 const text = (value: SqlValue | undefined): string => String(value)
 const integer = (value: SqlValue | undefined): number => Number(value)
-const optional = (value: SqlValue | undefined): number | null => (value === null || value === undefined ? null : Number(value))
+const optional = (value: SqlValue | undefined): number | null =>
+  value === null || value === undefined ? null : Number(value)
 
 function cachedSpec(specs: Map<string, CrawlSpec>, num: number, spec: string): CrawlSpec {
   const key = `${num} ${spec}`
@@ -358,27 +421,68 @@ function cachedSpec(specs: Map<string, CrawlSpec>, num: number, spec: string): C
 
 function toCrawl(v: SqlValue[], specs: Map<string, CrawlSpec>): CrawlRow {
   return {
-    num: integer(v[0]), id: text(v[1]), spec: cachedSpec(specs, integer(v[0]), text(v[2])), state: text(v[3]) as CrawlState,
-    endedBy: v[4] === null ? null : text(v[4]), seeding: v[5] === 1, startedAt: optional(v[6]), finishedAt: optional(v[7]),
-    nextSeq: integer(v[8]), total: integer(v[9]), queued: integer(v[10]), delayed: integer(v[11]), leased: integer(v[12]),
-    done: integer(v[13]), dead: integer(v[14]), skipped: integer(v[15]), failed: integer(v[16]), retried: integer(v[17]),
-    throttled: integer(v[18]), reclaimed: integer(v[19]), stale: integer(v[20]), refused: integer(v[21]), bytes: integer(v[22]),
+    num: integer(v[0]),
+    id: text(v[1]),
+    spec: cachedSpec(specs, integer(v[0]), text(v[2])),
+    state: text(v[3]) as CrawlState,
+    endedBy: v[4] === null ? null : text(v[4]),
+    seeding: v[5] === 1,
+    startedAt: optional(v[6]),
+    finishedAt: optional(v[7]),
+    nextSeq: integer(v[8]),
+    total: integer(v[9]),
+    queued: integer(v[10]),
+    delayed: integer(v[11]),
+    leased: integer(v[12]),
+    done: integer(v[13]),
+    dead: integer(v[14]),
+    skipped: integer(v[15]),
+    failed: integer(v[16]),
+    retried: integer(v[17]),
+    throttled: integer(v[18]),
+    reclaimed: integer(v[19]),
+    stale: integer(v[20]),
+    refused: integer(v[21]),
+    bytes: integer(v[22]),
   }
 }
 
 function toHost(v: SqlValue[]): HostRow {
   return {
-    num: integer(v[0]), host: text(v[1]), startedAt: integer(v[2]), arrivalAt: integer(v[3]), inFlight: integer(v[4]),
-    blockedUntil: integer(v[5]), blockedAt: integer(v[6]), throttleLevel: integer(v[7]), latency: optional(v[8]),
-    setDelay: optional(v[9]), setConcurrency: optional(v[10]), floor: optional(v[11]),
+    num: integer(v[0]),
+    host: text(v[1]),
+    startedAt: integer(v[2]),
+    arrivalAt: integer(v[3]),
+    inFlight: integer(v[4]),
+    blockedUntil: integer(v[5]),
+    blockedAt: integer(v[6]),
+    throttleLevel: integer(v[7]),
+    latency: optional(v[8]),
+    setDelay: optional(v[9]),
+    setConcurrency: optional(v[10]),
+    floor: optional(v[11]),
   }
 }
 
 function toLane(v: SqlValue[]): LaneRow {
   return {
-    num: integer(v[0]), crawl: integer(v[1]), host: integer(v[2]), route: text(v[3]), phase: integer(v[4]), wakeAt: integer(v[5]),
-    score: integer(v[6]), servedAt: integer(v[7]), queued: integer(v[8]), delayed: integer(v[9]), leased: integer(v[10]),
-    total: integer(v[11]), done: integer(v[12]), failed: integer(v[13]), dead: integer(v[14]), startedAt: integer(v[15]),
-    arrivalAt: integer(v[16]), inFlight: integer(v[17]),
+    num: integer(v[0]),
+    crawl: integer(v[1]),
+    host: integer(v[2]),
+    route: text(v[3]),
+    phase: integer(v[4]),
+    wakeAt: integer(v[5]),
+    score: integer(v[6]),
+    servedAt: integer(v[7]),
+    queued: integer(v[8]),
+    delayed: integer(v[9]),
+    leased: integer(v[10]),
+    total: integer(v[11]),
+    done: integer(v[12]),
+    failed: integer(v[13]),
+    dead: integer(v[14]),
+    startedAt: integer(v[15]),
+    arrivalAt: integer(v[16]),
+    inFlight: integer(v[17]),
   }
 }

@@ -100,9 +100,9 @@ export const MIGRATIONS = [
     attempts INTEGER NOT NULL DEFAULT 0,
     throttles INTEGER NOT NULL DEFAULT 0,
     reclaims INTEGER NOT NULL DEFAULT 0,
-    solo_reclaims INTEGER NOT NULL DEFAULT 0,
     bypass_fresh INTEGER NOT NULL DEFAULT 0,
     epoch INTEGER NOT NULL DEFAULT 0,
+    settled_epoch INTEGER NOT NULL DEFAULT 0,
     added_at INTEGER NOT NULL,
     due_at REAL NOT NULL,
     ended_at INTEGER,
@@ -114,7 +114,7 @@ export const MIGRATIONS = [
   );
   CREATE UNIQUE INDEX links_fp ON links (crawl, fp);
   CREATE INDEX links_queue ON links (lane, rank, seq) WHERE state = 0;
-  CREATE INDEX links_due ON links (due_at) WHERE state = 1;
+  CREATE INDEX links_due ON links (crawl, due_at) WHERE state = 1;
   CREATE INDEX links_dead ON links (crawl, code) WHERE state = 4;
 
   -- One row per lease, so at most workers × concurrency: small enough to be scanned by worker or deadline without an index.
@@ -128,6 +128,9 @@ export const MIGRATIONS = [
     epoch INTEGER NOT NULL,
     granted_at INTEGER NOT NULL,
     deadline INTEGER NOT NULL,
+    permit_ms REAL NOT NULL,
+    -- The slot on the link's own host: held since the last permit there, or released.
+    slot_at INTEGER NOT NULL,
     held INTEGER NOT NULL,
     solo INTEGER NOT NULL
   );

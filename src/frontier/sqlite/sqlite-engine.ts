@@ -10,14 +10,16 @@ import {
   type CrawlInfo,
   type CrawlSpec,
   type DeadFilter,
-  type Failure,
   FAILURES_KEPT,
+  type Failure,
   type HostSettings,
   type Lease,
   type LeaseRef,
   type LeaseReply,
   type LeaseRequest,
+  type Limits,
   type Outcome,
+  PERMIT_MAX_MS,
   type Permit,
   type Release,
   type Settlement,
@@ -25,15 +27,28 @@ import {
   type WorkerId,
 } from '../frontier.js'
 import { afterEnd, afterReport, afterStart, earliestStart, meanLatency, permitMs, startsAllowed } from '../pace.js'
-import { type CrawlRow, type HostRow, type LaneRow, Ledger, type LedgerSql, lanePace, overBudget, prepareLedger, scoreOf } from './ledger.js'
+import {
+  type CrawlRow,
+  type HostRow,
+  type LaneRow,
+  Ledger,
+  type LedgerSql,
+  lanePace,
+  overBudget,
+  prepareLedger,
+  scoreOf,
+} from './ledger.js'
 import { MIGRATIONS, PHASE, STATE } from './schema.js'
 import { SqliteViews } from './views.js'
 
 /** Lanes and due links looked at in one lease call at most: a long line of them is worked off over several calls. */
 const PROMOTE_LIMIT = 500
 const IDLE_MAX_MS = 1_000
-/** A full host frees up when somebody has read a body to its end: ask again soon. */
-const FULL_HOST_WAIT_MS = 50
+/** Nobody knows when a slot will be free: ask again after this long. */
+const SLOT_WAIT_MS = 100
+/** With less room than this left, links are added one settlement at a time. */
+const MOST_LINKS_OF_A_BATCH = 1_000_000
+const NOTHING = { leases: [], drain: false }
 /** Seconds of endings kept for the rate. */
 const RATE_WINDOW_S = 60
 
@@ -46,16 +61,29 @@ interface LeaseRow {
   readonly epoch: number
   readonly grantedAt: number
   readonly deadline: number
+  readonly slotAt: number
   held: boolean
   readonly solo: boolean
 }
 
 /** Columns of a queued link that a lease needs, as SQLite's JSON delivers them. */
-type LinkColumns = [num: number, fp: string, url: string, route: string, depth: number, priority: number, attempts: number, throttles: number, reclaims: number, bypass: number, request: RequestExtras | null, data: Json | null]
+type LinkColumns = [
+  num: number,
+  fp: string,
+  url: string,
+  route: string,
+  depth: number,
+  priority: number,
+  attempts: number,
+  throttles: number,
+  reclaims: number,
+  bypass: number,
+  request: RequestExtras | null,
+  data: Json | null,
+]
 
 const LINK_JSON =
-  "json_array(num, printf('%016x', fp), url, route, depth, priority, attempts, throttles, reclaims, bypass_fresh, json(request), json(data))"
-
+  "json_array(links.num, printf('%016x', fp), url, route, depth, priority, attempts, throttles, reclaims, bypass_fresh, json(request), json(data))"
 
 /**
  * The frontier on SQLite. Synchronous, inside the caller's transaction. Each method loads the rows it needs into a Ledger, changes them,
@@ -66,7 +94,11 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   readonly #clock: Clock
   readonly #ledgerSql: LedgerSql
   readonly #sql: ReturnType<typeof prepareEngine>
-  readonly #names = { hosts: new Map<HostKey, number>(), lanes: new Map<string, number>(), specs: new Map<string, CrawlSpec>() }
+  readonly #names = {
+    hosts: new Map<HostKey, number>(),
+    lanes: new Map<string, number>(),
+    specs: new Map<string, CrawlSpec>(),
+  }
 
   constructor(db: SqliteDb, clock: Clock) {
     super(db, clock)
@@ -77,7 +109,9 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
 
   static migrate(db: SqliteDb): void {
     db.migrate('frontier', MIGRATIONS)
-    db.prepare("INSERT OR IGNORE INTO frontier_meta (name, value) VALUES ('identity', ?), ('epoch', 0)").run(randomUUID())
+    db.prepare("INSERT OR IGNORE INTO frontier_meta (name, value) VALUES ('identity', ?), ('epoch', 0)").run(
+      randomUUID(),
+    )
   }
 
   /** Row numbers learnt inside a transaction that was rolled back do not exist. */
@@ -117,32 +151,32 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     const ledger = this.#ledger()
     const crawl = ledger.crawlById(id)
     if (crawl.state === 'cancelled') throw new ShoalError('crawl_ended', `crawl ${id} is cancelled`)
-    const { added, refused } = this.#addLinks(ledger, crawl, links, false)
+    const { added, refused } = this.#addLinks(ledger, crawl, links, reserve(crawl, links.length))
     if (added > 0 && crawl.state === 'finished') reopen(crawl)
     ledger.flush()
     return { added, known: links.length - added - refused, refused, pending: crawl.queued + crawl.delayed }
   }
 
-  /** Inserts what is new. `found` links obey maxPending; seeds wait at their source instead. */
-  #addLinks(ledger: Ledger, crawl: CrawlRow, links: readonly Link[], found: boolean): { added: number; refused: number } {
+  /** Inserts what is new; `firstSeq` is the place reserved for the first of them. */
+  #addLinks(
+    ledger: Ledger,
+    crawl: CrawlRow,
+    links: readonly Link[],
+    firstSeq: number,
+  ): { added: number; refused: number } {
     if (links.length === 0) return { added: 0, refused: 0 }
-    const { spec } = crawl
-    const pendingRoom =
-      found && spec.overflow === 'refuse' ? spec.maxPending - crawl.queued - crawl.delayed : Number.POSITIVE_INFINITY
-    const pagesRoom = (spec.budget.pages ?? Number.POSITIVE_INFINITY) - crawl.total
-    const room = Math.min(pendingRoom, pagesRoom)
-    if (room >= links.length && spec.budget.pagesPerHost === undefined) {
-      return { added: this.#insert(ledger, crawl, links), refused: 0 }
+    if (roomFor(crawl) >= links.length && crawl.spec.budget.pagesPerHost === undefined) {
+      return { added: this.#insert(ledger, crawl, links, firstSeq), refused: 0 }
     }
     // Near a limit: one by one, because only links that are new may be refused.
+    const perHost = crawl.spec.budget.pagesPerHost ?? Number.POSITIVE_INFINITY
     let added = 0
     let refused = 0
-    for (const link of links) {
-      if (this.#sql.known.get(crawl.num, toSigned(link.fp)) !== undefined) continue
-      const full = added >= room || this.#hostTotal(crawl, link.host) >= (spec.budget.pagesPerHost ?? Number.POSITIVE_INFINITY)
-      if (full) refused++
-      else added += this.#insert(ledger, crawl, [link])
-    }
+    links.forEach((link, index) => {
+      if (this.#sql.known.get(crawl.num, toSigned(link.fp)) !== undefined) return
+      if (roomFor(crawl) < 1 || this.#hostTotal(crawl, link.host) >= perHost) refused++
+      else added += this.#insert(ledger, crawl, [link], firstSeq + index)
+    })
     crawl.refused += refused
     return { added, refused }
   }
@@ -151,11 +185,11 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     return Number(this.#sql.hostTotal.get(crawl.num, host)?.[0] ?? 0)
   }
 
-  #insert(ledger: Ledger, crawl: CrawlRow, links: readonly Link[]): number {
+  #insert(ledger: Ledger, crawl: CrawlRow, links: readonly Link[], firstSeq: number): number {
     const { order } = crawl.spec
     const now = ledger.now
     const rows = links.map((link, index) => {
-      const seq = crawl.nextSeq + index
+      const seq = firstSeq + index
       return [
         toSigned(link.fp),
         ledger.laneNum(crawl, link.host, link.route),
@@ -165,13 +199,12 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
         link.route,
         link.depth,
         link.priority,
-        now + (link.delayMs ?? 0),
+        now + Math.max(0, link.delayMs ?? 0),
         link.url,
         link.request === undefined ? null : JSON.stringify(link.request),
         link.data === undefined ? null : JSON.stringify(link.data),
       ]
     })
-    crawl.nextSeq += links.length
     const inserted = this.#sql.addLinks.all(crawl.num, now, JSON.stringify(rows))
     for (const [laneNum, state] of inserted) {
       const lane = ledger.lane(Number(laneNum))
@@ -186,27 +219,28 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     }
     crawl.total += inserted.length
     // pagesPerHost is counted from the lanes' rows: they must be current before the next link is judged.
-    if (crawl.spec.budget.pagesPerHost !== undefined) for (const [lane] of inserted) this.#sql.saveLaneTotal.run(ledger.lane(Number(lane)).total, Number(lane))
+    if (crawl.spec.budget.pagesPerHost !== undefined)
+      for (const [lane] of inserted) this.#sql.saveLaneTotal.run(ledger.lane(Number(lane)).total, Number(lane))
     return inserted.length
   }
 
   lease(request: LeaseRequest): LeaseReply {
     const now = this.#clock.now()
-    const lastSeq = Number(this.#sql.workerSeq.get(request.worker)?.[0] ?? 0)
-    this.#sql.seenWorker.run(request.worker, Math.max(lastSeq, request.seq), now)
-    if (request.seq <= lastSeq) return { leases: this.#heldBatch(request), idleMs: 1, drain: false }
+    const lastSeq = this.#sql.workerSeq.get(request.worker)?.[0]
+    this.#sql.seenWorker.run(request.worker, request.seq, now)
 
     const ledger = this.#ledger()
-    this.#promoteDue(ledger)
     const crawls = this.#servableCrawls(ledger, request.spiders)
     for (const crawl of crawls) {
+      this.#promoteDue(ledger, crawl)
       for (const [lane] of this.#sql.wokenLanes.all(crawl.num, now, PROMOTE_LIMIT)) ledger.lane(Number(lane))
     }
     // Writes the phases that the time has changed, so that the search below sees them.
     ledger.flush()
 
-    const { leases, drain } = request.want > 0 ? this.#takeBest(crawls, request) : { leases: [], drain: false }
-    return { leases, idleMs: leases.length > 0 ? 1 : this.#idleMs(crawls), drain }
+    if (lastSeq === request.seq) return { leases: this.#heldBatch(request), idleMs: this.#idleMs(crawls), drain: false }
+    const { leases, drain } = request.want > 0 ? this.#takeBest(crawls, request) : NOTHING
+    return { leases, idleMs: this.#idleMs(crawls), drain }
   }
 
   #servableCrawls(ledger: Ledger, spiders: readonly string[]): CrawlRow[] {
@@ -220,24 +254,27 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   }
 
   /** Links whose time has come join their lanes. */
-  #promoteDue(ledger: Ledger): void {
-    const due = this.#sql.dueLinks.all(ledger.now, PROMOTE_LIMIT)
+  #promoteDue(ledger: Ledger, crawl: CrawlRow): void {
+    const due = this.#sql.dueLinks.all(crawl.num, ledger.now, PROMOTE_LIMIT)
     if (due.length === 0) return
     this.#sql.setQueued.run(JSON.stringify(due.map(([num]) => num)))
-    for (const [, laneNum, crawlNum] of due) {
+    for (const [, laneNum] of due) {
       const lane = ledger.lane(Number(laneNum))
-      const crawl = ledger.crawl(Number(crawlNum))
       lane.delayed--
-      crawl.delayed--
       lane.queued++
+      crawl.delayed--
       crawl.queued++
     }
   }
 
   /** Best head first over all lanes that may serve now; the lane's place is judged anew after each link it gives. */
   #takeBest(crawls: readonly CrawlRow[], request: LeaseRequest): { leases: Lease[]; drain: boolean } {
+    // A link that killed workers is alone in its worker until it is settled.
+    const held = this.#sql.heldByWorker.get(request.worker)
+    if (held !== undefined && Number(held[0]) === 1) return { leases: [], drain: true }
     const ledger = this.#ledger()
     const now = ledger.now
+    let drain = false
     const ready: { lane: number; crawl: number; score: number }[] = []
     for (const crawl of crawls) {
       for (const [lane, score] of this.#sql.readyLanes.all(crawl.num, request.want)) {
@@ -245,10 +282,18 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       }
     }
     ready.sort(byScore)
-    let holdsNothing: boolean | undefined
-    let drain = false
-    const taken: { columns: LinkColumns; lane: LaneRow; host: HostRow; crawl: CrawlRow; solo: boolean; permitMs: number }[] = []
-    const loaded = new Map<number, { links: LinkColumns[]; next: number; hostLimits: ReturnType<Ledger['hostLimits']> }>()
+    const taken: {
+      columns: LinkColumns
+      lane: LaneRow
+      host: HostRow
+      crawl: CrawlRow
+      solo: boolean
+      permitMs: number
+    }[] = []
+    const loaded = new Map<
+      number,
+      { links: LinkColumns[]; next: number; hostLimits: ReturnType<Ledger['hostLimits']> }
+    >()
     while (taken.length < request.want && ready.length > 0) {
       const best = ready.shift()
       if (best === undefined) break
@@ -269,20 +314,13 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       const columns = queue.links[queue.next]
       if (columns === undefined) continue
       const solo = columns[8] >= SOLO_AFTER
-      if (solo) {
-        holdsNothing ??= this.#sql.heldByWorker.get(request.worker) === undefined
-        if (!holdsNothing || taken.length > 0) {
-          drain ||= !holdsNothing
-          continue
-        }
+      if (solo && (held !== undefined || taken.length > 0)) {
+        drain = true
+        continue
       }
       queue.next++
       Object.assign(host, afterStart(host, hostLimits, now))
-      if (laneLimits !== null) {
-        const pace = afterStart(lanePace(lane), laneLimits, now)
-        lane.startedAt = pace.startedAt
-        lane.arrivalAt = pace.arrivalAt
-      }
+      if (laneLimits !== null) startLane(lane, laneLimits, now)
       lane.inFlight++
       lane.queued--
       lane.leased++
@@ -290,7 +328,8 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       crawl.queued--
       crawl.leased++
       crawl.startedAt ??= now
-      taken.push({ columns, lane, host, crawl, solo, permitMs: permitMs(hostLimits) })
+      const permit = Math.min(permitMs(hostLimits), laneLimits === null ? PERMIT_MAX_MS : permitMs(laneLimits))
+      taken.push({ columns, lane, host, crawl, solo, permitMs: permit })
       if (solo) break
       const head = queue.links[queue.next]
       if (head !== undefined) {
@@ -302,70 +341,103 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
 
     const epoch = Math.max(Number(this.#sql.lastEpoch.get()?.[0] ?? 0) + 1, now * 1000)
     this.#sql.saveEpoch.run(epoch + taken.length - 1)
-    const rows = taken.map(({ columns, lane, crawl, solo }, index) => [
-      columns[0], crawl.num, lane.num, lane.host, epoch + index, now + crawl.spec.visibilityMs, solo ? 1 : 0,
+    const rows = taken.map(({ columns, lane, crawl, solo, permitMs }, index) => [
+      columns[0],
+      crawl.num,
+      lane.num,
+      lane.host,
+      epoch + index,
+      now + crawl.spec.visibilityMs,
+      solo ? 1 : 0,
+      permitMs,
     ])
     const json = JSON.stringify(rows)
     this.#sql.setLeased.run(json)
     this.#sql.addLeases.run(request.worker, request.seq, now, json)
     ledger.flush()
     return {
-      leases: taken.map(({ columns, host, crawl, permitMs }, index) => toLease(columns, host.host, crawl.spec, epoch + index, permitMs)),
+      leases: taken.map(({ columns, host, crawl, permitMs }, index) =>
+        toLease(columns, host.host, crawl.spec, epoch + index, permitMs, crawl.spec.visibilityMs),
+      ),
       drain,
     }
   }
 
   #heldBatch(request: LeaseRequest): Lease[] {
-    const ledger = this.#ledger()
-    return this.#sql.heldBatch.all(request.worker, request.seq).map(([json, crawlNum, hostNum, epoch]) => {
-      const crawl = ledger.crawl(Number(crawlNum))
-      const host = ledger.host(Number(hostNum))
-      return toLease(JSON.parse(String(json)) as LinkColumns, host.host, crawl.spec, Number(epoch), permitMs(ledger.hostLimits(host, crawl.spec)))
-    })
+    const now = this.#clock.now()
+    return this.#sql.heldBatch
+      .all(request.worker, request.seq, now)
+      .map(([json, crawl, host, epoch, permit, grantedAt, deadline]) =>
+        toLease(
+          JSON.parse(String(json)) as LinkColumns,
+          String(host),
+          this.specOf(Number(crawl)),
+          Number(epoch),
+          Math.max(0, Number(permit) - (now - Number(grantedAt))),
+          Number(deadline) - now,
+        ),
+      )
   }
 
   /** Until the first thing that can change by itself: a lane wakes, a link is due, a lease runs out. */
   #idleMs(crawls: readonly CrawlRow[]): number {
     const now = this.#clock.now()
-    let next = now + IDLE_MAX_MS
-    for (const crawl of crawls) next = Math.min(next, Number(this.#sql.nextWake.get(crawl.num)?.[0] ?? next))
-    next = Math.min(next, Number(this.#sql.nextDue.get()?.[0] ?? next), Number(this.#sql.nextDeadline.get()?.[0] ?? next))
-    return Math.max(1, Math.min(IDLE_MAX_MS, next - now))
+    let next = Number(this.#sql.nextDeadline.get(now)?.[0] ?? Number.POSITIVE_INFINITY)
+    for (const { num } of crawls) {
+      if (this.#sql.anyReady.get(num) !== undefined) return 1
+      next = Math.min(
+        next,
+        Number(this.#sql.nextWake.get(num)?.[0] ?? next),
+        Number(this.#sql.nextDue.get(num)?.[0] ?? next),
+      )
+    }
+    return Math.max(1, Math.min(IDLE_MAX_MS, Math.ceil(next - now)))
   }
 
   permit(ref: LeaseRef, hostKey: HostKey): Permit {
-    const lease = this.#leaseOf(ref.token)
+    const lease = this.#liveLease(ref)
     if (lease === null) return { ok: false, waitMs: 0, lost: true }
     const ledger = this.#ledger()
-    const crawl = ledger.crawl(lease.crawl)
+    const { now } = ledger
     const host = ledger.host(ledger.hostNum(hostKey))
-    const limits = ledger.hostLimits(host, crawl.spec)
-    const holds = (host.num === lease.host && lease.held) || this.#sql.slot.get(lease.link, host.num) !== undefined
-    const openAt = earliestStart(host, limits)
-    if (openAt > ledger.now) return { ok: false, waitMs: Math.ceil(openAt - ledger.now), lost: false }
-    if (!holds && host.inFlight >= limits.concurrency) return { ok: false, waitMs: FULL_HOST_WAIT_MS, lost: false }
-    Object.assign(host, afterStart(host, limits, ledger.now, 1, !holds))
-    if (!holds) this.#sql.addSlot.run(lease.link, host.num, ledger.now)
+    const own = host.num === lease.host
+    const limits = ledger.hostLimits(host, ledger.crawl(lease.crawl).spec)
+    const lane = own ? ledger.lane(lease.lane) : null
+    const laneLimits = lane === null ? null : ledger.laneLimits(lane)
+    const holds = own ? lease.held : this.#sql.slot.get(lease.link, host.num) !== undefined
+    let openAt = earliestStart(host, limits)
+    if (lane !== null && laneLimits !== null) openAt = Math.max(openAt, earliestStart(lanePace(lane), laneLimits))
+    if (openAt > now) return { ok: false, waitMs: Math.ceil(openAt - now), lost: false }
+    if (!holds) {
+      const laneFull = lane !== null && laneLimits !== null && lane.inFlight >= laneLimits.concurrency
+      if (laneFull || host.inFlight >= limits.concurrency) return { ok: false, waitMs: SLOT_WAIT_MS, lost: false }
+    }
+    Object.assign(host, afterStart(host, limits, now, 1, !holds))
+    if (lane !== null) {
+      if (!holds) lane.inFlight++
+      if (laneLimits !== null) startLane(lane, laneLimits, now)
+      this.#sql.holdOwn.run(now, lease.link)
+    } else this.#sql.holdSlot.run(lease.link, host.num, now)
     ledger.flush()
     return { ok: true }
   }
 
   release(releases: readonly Release[]): void {
     const ledger = this.#ledger()
+    const { now } = ledger
     for (const { lease: ref, host: hostKey, elapsedMs, report } of releases) {
       const lease = this.#leaseOf(ref.token)
-      if (lease === null) continue
+      if (lease === null || ledger.crawl(lease.crawl).id !== ref.crawl) continue
       const host = ledger.host(ledger.hostNum(hostKey))
-      const slot = this.#sql.slot.get(lease.link, host.num)
-      const own = host.num === lease.host && lease.held
-      if (!own && slot === undefined) continue
-      Object.assign(host, afterEnd(host, ledger.now, elapsedMs))
-      Object.assign(host, afterReport(host, report, own ? lease.grantedAt : Number(slot?.[0]), ledger.now))
+      const own = host.num === lease.host
+      const slotAt = own ? (lease.held ? lease.slotAt : undefined) : this.#sql.slot.get(lease.link, host.num)?.[0]
+      if (slotAt === undefined) continue
+      Object.assign(host, afterReport(afterEnd(host, now, elapsedMs), report, Number(slotAt), now))
       host.latency = meanLatency(host.latency, elapsedMs)
       if (own) {
         this.#sql.unhold.run(lease.link)
         const lane = ledger.lane(lease.lane)
-        const { startedAt, inFlight } = afterEnd(lanePace(lane), ledger.now, elapsedMs)
+        const { startedAt, inFlight } = afterEnd(lanePace(lane), now, elapsedMs)
         lane.startedAt = startedAt
         lane.inFlight = inFlight
       } else this.#sql.removeSlot.run(lease.link, host.num)
@@ -379,7 +451,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     const held: [number, number][] = []
     for (const token of tokens) {
       const lease = this.#leaseOf(token)
-      if (lease === null || lease.worker !== worker) lost.push(token)
+      if (lease === null || lease.worker !== worker || lease.deadline <= now) lost.push(token)
       else held.push([lease.link, now + this.specOf(lease.crawl).visibilityMs])
     }
     if (held.length > 0) this.#sql.extendLeases.run(JSON.stringify(held))
@@ -388,141 +460,141 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   }
 
   #leaseOf(token: string): LeaseRow | null {
-    const [link, epoch] = parseToken(token)
-    const row = this.#sql.lease.get(link, epoch)
-    if (row === undefined) return null
-    const lease = toLeaseRow(row)
-    // A lease that has run out is lost even if nobody has reaped it yet: its holder may have slept for an hour.
-    return lease.deadline > this.#clock.now() ? lease : null
+    const row = this.#sql.lease.get(...parseToken(token))
+    return row === undefined ? null : toLeaseRow(row)
+  }
+
+  /** A lease that has run out is lost even if nobody has reaped it yet: its holder may have slept for an hour. */
+  #liveLease(ref: LeaseRef): LeaseRow | null {
+    const lease = this.#leaseOf(ref.token)
+    return lease !== null && lease.deadline > this.#clock.now() && this.specOf(lease.crawl).id === ref.crawl
+      ? lease
+      : null
   }
 
   settle(settlements: readonly Settlement[]): boolean[] {
     const ledger = this.#ledger()
-    const now = ledger.now
+    const { now } = ledger
     const tokens = settlements.map(({ lease }) => parseToken(lease.token))
-    const found = new Map<string, LeaseRow>()
-    for (const row of this.#sql.leasesOf.all(JSON.stringify(tokens))) {
+    const live = new Map<string, LeaseRow>()
+    for (const row of this.#sql.leasesOf.all(JSON.stringify(tokens), now)) {
       const lease = toLeaseRow(row)
-      if (lease.deadline > now) found.set(`${lease.link}:${lease.epoch}`, lease)
+      live.set(`${lease.link}:${lease.epoch}`, lease)
     }
+    const settled = new Set<LeaseRow>()
     const done: number[] = []
-    const ended: LeaseRow[] = []
-    const doneByWorker = new Map<WorkerId, { done: number; failed: number }>()
-    const links = new Map<CrawlRow, Link[]>()
-    const endings = new Map<CrawlRow, number>()
-    const answers = settlements.map(({ lease: ref, outcome }, index) => {
-      const [num, epoch] = tokens[index] ?? [0, 0]
-      const lease = found.get(`${num}:${epoch}`)
-      if (lease === undefined) return this.#settledBefore(ledger, ref, num, epoch)
-      found.delete(`${num}:${epoch}`)
-      ended.push(lease)
+    const found: { crawl: CrawlRow; links: readonly Link[]; firstSeq: number }[] = []
+    const answers = settlements.map(({ lease: ref, outcome }) => {
+      const lease = live.get(ref.token)
+      if (lease === undefined || ledger.crawl(lease.crawl).id !== ref.crawl) return this.#settledBefore(ledger, ref)
+      if (settled.has(lease)) return true
+      settled.add(lease)
       const crawl = ledger.crawl(lease.crawl)
       const lane = ledger.lane(lease.lane)
       lane.leased--
       crawl.leased--
-      const tally = doneByWorker.get(lease.worker) ?? { done: 0, failed: 0 }
-      doneByWorker.set(lease.worker, tally)
       if (outcome.kind === 'done') {
         done.push(lease.link)
+        lane.done++
         crawl.done++
         crawl.bytes += outcome.bytes
-        lane.done++
-        tally.done++
-        if (outcome.links.length > 0 && crawl.state !== 'cancelled') {
-          const all = links.get(crawl)
-          if (all === undefined) links.set(crawl, [...outcome.links])
-          else all.push(...outcome.links)
+        if (crawl.state !== 'cancelled' && outcome.links.length > 0) {
+          const { links } = outcome
+          const firstSeq = reserve(crawl, links.length)
+          // Far from every limit, all links of the batch go in with one statement; near one, each at its turn.
+          if (roomFor(crawl) > MOST_LINKS_OF_A_BATCH) found.push({ crawl, links, firstSeq })
+          else this.#addLinks(ledger, crawl, links, firstSeq)
         }
-      } else {
-        this.#settleOther(ledger, lease, crawl, lane, outcome)
-        if (outcome.kind === 'dead' || (outcome.kind === 'retry' && outcome.countsAsAttempt)) tally.failed++
-      }
-      if (outcome.kind === 'done' || outcome.kind === 'dead' || outcome.kind === 'skipped') endings.set(crawl, (endings.get(crawl) ?? 0) + 1)
+      } else this.#settleOther(ledger, lease, crawl, lane, outcome)
       return true
     })
     if (done.length > 0) this.#sql.setDone.run(now, JSON.stringify(done))
-    for (const [crawl, all] of links) this.#addLinks(ledger, crawl, all, true)
-    this.#dropLeases(ledger, ended)
-    for (const [crawl, count] of endings) this.#countEndings(crawl, count, now)
-    for (const [worker, tally] of doneByWorker) this.#sql.tallyWorker.run(tally.done, tally.failed, now, worker)
+    for (const { crawl, links, firstSeq } of merged(found)) this.#addLinks(ledger, crawl, links, firstSeq)
+    this.#dropLeases(ledger, [...settled])
+    this.#tally(ledger, settlements, live, settled)
     ledger.flush()
     return answers
   }
 
-  /** The lease is not there: settled by an earlier try of this very call, or lost. */
-  #settledBefore(ledger: Ledger, ref: LeaseRef, num: number, epoch: number): boolean {
-    if (this.#sql.settledAs.get(num, epoch) !== undefined) return true
+  /** No such lease: settled by an earlier try of this very call, or lost. */
+  #settledBefore(ledger: Ledger, ref: LeaseRef): boolean {
+    const [num, epoch] = parseToken(ref.token)
+    if (this.#sql.settledAs.get(num, epoch, ref.crawl) !== undefined) return true
     if (this.#ledgerSql.crawlNum.get(ref.crawl) !== undefined) ledger.crawlById(ref.crawl).stale++
     return false
   }
 
-  #settleOther(ledger: Ledger, lease: LeaseRow, crawl: CrawlRow, lane: LaneRow, outcome: Exclude<Outcome, { kind: 'done' }>): void {
+  #settleOther(
+    ledger: Ledger,
+    lease: LeaseRow,
+    crawl: CrawlRow,
+    lane: LaneRow,
+    outcome: Exclude<Outcome, { kind: 'done' }>,
+  ): void {
     const { now } = ledger
-    const [priority, attempts, failures, rank, seq] = this.#sql.linkForSettle.get(lease.link) ?? []
-    const link = { priority: Number(priority), attempts: Number(attempts), rank: Number(rank), seq: Number(seq) }
-    switch (outcome.kind) {
-      case 'back': {
-        this.#comeBack(ledger, lease.link, lane, crawl, { ...link, afterMs: outcome.afterMs, throttled: 0 }, failures ?? null, null)
-        return
+    const [priority, rank, seq, failures] = this.#sql.linkForSettle.get(lease.link) ?? []
+    const link = { priority: Number(priority), rank: Number(rank), seq: Number(seq) }
+    const kept = outcome.kind === 'back' ? (failures ?? null) : addFailure(failures, outcome.failure, now)
+    if (outcome.kind === 'dead' || outcome.kind === 'skipped') {
+      const dead = outcome.kind === 'dead'
+      this.#sql.setEnded.run(STATE[outcome.kind], now, dead ? 1 : 0, outcome.failure.code, kept, lease.link)
+      crawl[outcome.kind]++
+      if (dead) {
+        lane.dead++
+        lane.failed++
+        crawl.failed++
       }
-      case 'retry': {
-        const counts = outcome.countsAsAttempt
-        const lower = counts ? clampPriority(link.priority - crawl.spec.retryPriorityStep) : link.priority
-        const nextSeq = counts ? crawl.nextSeq++ : link.seq
-        const next = {
-          priority: lower,
-          attempts: link.attempts + (counts ? 1 : 0),
-          rank: counts ? rankOf(crawl.spec.order, lower, nextSeq) : link.rank,
-          seq: nextSeq,
-          afterMs: outcome.afterMs,
-          throttled: counts ? 0 : 1,
-        }
-        if (counts) {
-          crawl.failed++
-          crawl.retried++
-          lane.failed++
-        } else crawl.throttled++
-        this.#comeBack(ledger, lease.link, lane, crawl, next, addFailure(failures, outcome.failure, now), outcome.failure.code)
-        return
-      }
-      case 'dead':
-      case 'skipped': {
-        const dead = outcome.kind === 'dead'
-        this.#sql.setEnded.run(
-          dead ? STATE.dead : STATE.skipped, now, link.attempts + (dead ? 1 : 0), outcome.failure.code, addFailure(failures, outcome.failure, now), lease.link,
-        )
-        if (dead) {
-          crawl.dead++
-          crawl.failed++
-          lane.dead++
-          lane.failed++
-        } else crawl.skipped++
-      }
+      return
     }
+    const counts = outcome.kind === 'retry' && outcome.countsAsAttempt
+    if (counts) {
+      link.priority = clampPriority(link.priority - crawl.spec.retryPriorityStep)
+      link.seq = reserve(crawl, 1)
+      link.rank = rankOf(crawl.spec.order, link.priority, link.seq)
+      lane.failed++
+      crawl.failed++
+      crawl.retried++
+    } else if (outcome.kind === 'retry') crawl.throttled++
+    const delayed = outcome.afterMs > 0
+    this.#sql.setBack.run(
+      delayed ? STATE.delayed : STATE.queued,
+      now + Math.max(0, outcome.afterMs),
+      link.priority,
+      link.rank,
+      link.seq,
+      counts ? 1 : 0,
+      outcome.kind === 'retry' && !counts ? 1 : 0,
+      kept,
+      outcome.kind === 'retry' ? outcome.failure.code : null,
+      lease.epoch,
+      lease.link,
+    )
+    const state = delayed ? 'delayed' : 'queued'
+    lane[state]++
+    crawl[state]++
   }
 
-  /** A link returns to the queue, now or later. */
-  #comeBack(
+  /** Counters per worker, and the endings that make the rate. */
+  #tally(
     ledger: Ledger,
-    num: number,
-    lane: LaneRow,
-    crawl: CrawlRow,
-    next: { priority: number; attempts: number; rank: number; seq: number; afterMs: number; throttled: number },
-    failures: SqlValue,
-    code: string | null,
+    settlements: readonly Settlement[],
+    live: ReadonlyMap<string, LeaseRow>,
+    settled: ReadonlySet<LeaseRow>,
   ): void {
-    const delayed = next.afterMs > 0
-    this.#sql.setBack.run(
-      delayed ? STATE.delayed : STATE.queued, ledger.now + Math.max(0, next.afterMs), next.priority, next.attempts, next.rank, next.seq,
-      next.throttled, failures, code, num,
-    )
-    if (delayed) {
-      lane.delayed++
-      crawl.delayed++
-    } else {
-      lane.queued++
-      crawl.queued++
+    const workers = new Map<WorkerId, { done: number; failed: number }>()
+    const endings = new Map<number, number>()
+    for (const { lease: ref, outcome } of settlements) {
+      const lease = live.get(ref.token)
+      if (lease === undefined || !settled.has(lease)) continue
+      const tally = workers.get(lease.worker) ?? { done: 0, failed: 0 }
+      workers.set(lease.worker, tally)
+      if (outcome.kind === 'done') tally.done++
+      else if (outcome.kind === 'dead' || (outcome.kind === 'retry' && outcome.countsAsAttempt)) tally.failed++
+      if (outcome.kind !== 'retry' && outcome.kind !== 'back')
+        endings.set(lease.crawl, (endings.get(lease.crawl) ?? 0) + 1)
     }
+    for (const [worker, { done, failed }] of workers) this.#sql.tallyWorker.run(done, failed, ledger.now, worker)
+    for (const [crawl, count] of endings) this.#countEndings(crawl, count, ledger.now)
   }
 
   /** Takes leases away with every slot they hold. */
@@ -544,9 +616,10 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     this.#sql.removeSlots.run(ids)
   }
 
-  #countEndings(crawl: CrawlRow, count: number, now: number): void {
+  #countEndings(crawl: number, count: number, now: number): void {
     const second = Math.floor(now / 1000)
-    if (this.#sql.countEnding.run(crawl.num, second, count) === 1) this.#sql.forgetEndings.run(crawl.num, second - RATE_WINDOW_S)
+    this.#sql.countEnding.run(crawl, second, count)
+    this.#sql.forgetEndings.run(crawl, second - RATE_WINDOW_S - 1)
   }
 
   reap(limit: number): number {
@@ -554,28 +627,29 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   }
 
   forfeit(worker: WorkerId): number {
-    return this.#reclaim(this.#sql.leasesOfWorker.all(worker).map(toLeaseRow))
+    const reclaimed = this.#reclaim(this.#sql.leasesOfWorker.all(worker).map(toLeaseRow))
+    this.#sql.forgetWorker.run(worker)
+    return reclaimed
   }
 
-  /** Leases that ran out: their links go back, or die when they have killed too many workers by themselves. */
+  /** Leases that ran out: their links go back, or die when they have taken too many workers with them. */
   #reclaim(leases: readonly LeaseRow[]): number {
     if (leases.length === 0) return 0
     const ledger = this.#ledger()
+    const { now } = ledger
     for (const lease of leases) {
       const crawl = ledger.crawl(lease.crawl)
       const lane = ledger.lane(lease.lane)
       lane.leased--
       crawl.leased--
       crawl.reclaimed++
-      const [soloReclaims, failures] = this.#sql.reclaimed.get(lease.solo ? 0 : 1, lease.solo ? 1 : 0, lease.link) ?? []
-      if (lease.solo && Number(soloReclaims) >= crawl.spec.maxReclaims) {
-        const failure: Failure = { code: 'poison', message: 'the worker died or lost its lease each time it visited this URL alone' }
-        this.#sql.poison.run(ledger.now, addFailure(failures, failure, ledger.now), lease.link)
-        crawl.dead++
-        crawl.failed++
+      const [reclaims, failures] = this.#sql.reclaimed.get(now, lease.link) ?? []
+      if (Number(reclaims) >= SOLO_AFTER + crawl.spec.maxReclaims) {
+        const failure: Failure = { code: 'poison', message: `its lease ran out ${reclaims} times` }
+        this.#sql.setEnded.run(STATE.dead, now, 0, 'poison', addFailure(failures, failure, now), lease.link)
         lane.dead++
-        lane.failed++
-        this.#countEndings(crawl, 1, ledger.now)
+        crawl.dead++
+        this.#countEndings(crawl.num, 1, now)
       } else {
         lane.queued++
         crawl.queued++
@@ -595,6 +669,8 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     }
     crawl.state = state
     if (state === 'cancelled') crawl.finishedAt = ledger.now
+    // Its limits begin or cease to hold for the other crawls of its hosts.
+    for (const [host] of this.#sql.sharedHosts.all(crawl.num)) ledger.host(Number(host))
     ledger.flush()
   }
 
@@ -606,7 +682,8 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     }
     this.#dropLeases(ledger, this.#sql.leasesOfCrawl.all(crawl.num).map(toLeaseRow))
     ledger.flush()
-    for (const table of ['links', 'lanes', 'endings']) this.db.prepare(`DELETE FROM ${table} WHERE crawl = ?`).run(crawl.num)
+    for (const table of ['links', 'lanes', 'endings'])
+      this.db.prepare(`DELETE FROM ${table} WHERE crawl = ?`).run(crawl.num)
     this.db.prepare('DELETE FROM crawls WHERE num = ?').run(crawl.num)
     this.rolledBack()
   }
@@ -614,6 +691,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   replay(id: CrawlId, filter: DeadFilter): number {
     const ledger = this.#ledger()
     const crawl = ledger.crawlById(id)
+    if (crawl.state === 'cancelled') throw new ShoalError('crawl_ended', `crawl ${id} is cancelled`)
     const dead = this.#deadLinks(crawl, filter)
     for (const [num, laneNum] of dead) {
       const lane = ledger.lane(Number(laneNum))
@@ -644,7 +722,10 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
 
   #deadLinks(crawl: CrawlRow, filter: DeadFilter): SqlValue[][] {
     return this.#sql.deadLinks.all(
-      crawl.num, filter.fp === undefined ? null : toSigned(filter.fp), filter.code ?? null, filter.host ?? null,
+      crawl.num,
+      filter.fp === undefined ? null : toSigned(filter.fp),
+      filter.code ?? null,
+      filter.host ?? null,
     )
   }
 
@@ -660,6 +741,42 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
 
 function byScore(a: { score: number; lane: number }, b: { score: number; lane: number }): number {
   return a.score - b.score || a.lane - b.lane
+}
+
+/** The next `count` places in the order of the crawl. */
+function reserve(crawl: CrawlRow, count: number): number {
+  const first = crawl.nextSeq
+  crawl.nextSeq += count
+  return first
+}
+
+/** Links that may still be added. */
+function roomFor({ spec, queued, delayed, total }: CrawlRow): number {
+  const pending = spec.overflow === 'refuse' ? spec.maxPending - queued - delayed : Number.POSITIVE_INFINITY
+  return Math.min(pending, (spec.budget.pages ?? Number.POSITIVE_INFINITY) - total)
+}
+
+/** Links of one crawl in one list; the places reserved for them follow each other closely enough. */
+function merged(
+  found: readonly { crawl: CrawlRow; links: readonly Link[]; firstSeq: number }[],
+): { crawl: CrawlRow; links: readonly Link[]; firstSeq: number }[] {
+  const [first, ...others] = found
+  if (first === undefined) return []
+  const adjoining = (last: typeof first, next: typeof first) =>
+    last.crawl === next.crawl && last.firstSeq + last.links.length === next.firstSeq
+  const runs = [{ ...first, links: [...first.links] }]
+  for (const next of others) {
+    const last = runs[runs.length - 1]
+    if (last !== undefined && adjoining(last, next)) last.links.push(...next.links)
+    else runs.push({ ...next, links: [...next.links] })
+  }
+  return runs
+}
+
+function startLane(lane: LaneRow, limits: Limits, now: number): void {
+  const { startedAt, arrivalAt } = afterStart(lanePace(lane), limits, now)
+  lane.startedAt = startedAt
+  lane.arrivalAt = arrivalAt
 }
 
 function reopen(crawl: CrawlRow): void {
@@ -684,26 +801,51 @@ function parseToken(token: string): [link: number, epoch: number] {
   return [Number(token.slice(0, colon)), Number(token.slice(colon + 1))]
 }
 
-function toLease(columns: LinkColumns, host: HostKey, spec: CrawlSpec, epoch: number, permitMs: number): Lease {
+function toLease(
+  columns: LinkColumns,
+  host: HostKey,
+  spec: CrawlSpec,
+  epoch: number,
+  permitMs: number,
+  visibilityMs: number,
+): Lease {
   const [num, fp, url, route, depth, priority, attempts, throttles, , bypass, request, data] = columns
   return {
     crawl: spec.id,
     token: `${num}:${epoch}`,
-    link: { url, fp, host, route, depth, priority, ...(request === null ? {} : { request }), ...(data === null ? {} : { data }) },
+    link: {
+      url,
+      fp,
+      host,
+      route,
+      depth,
+      priority,
+      ...(request === null ? {} : { request }),
+      ...(data === null ? {} : { data }),
+    },
     attempt: attempts + 1,
     throttles,
     gen: spec.gen,
     epoch: String(epoch),
     permitMs,
-    visibilityMs: spec.visibilityMs,
+    visibilityMs,
     bypassFresh: bypass === 1,
   }
 }
 
 function toLeaseRow(v: SqlValue[]): LeaseRow {
   return {
-    link: Number(v[0]), crawl: Number(v[1]), lane: Number(v[2]), host: Number(v[3]), worker: String(v[4]), epoch: Number(v[5]),
-    grantedAt: Number(v[6]), deadline: Number(v[7]), held: v[8] === 1, solo: v[9] === 1,
+    link: Number(v[0]),
+    crawl: Number(v[1]),
+    lane: Number(v[2]),
+    host: Number(v[3]),
+    worker: String(v[4]),
+    epoch: Number(v[5]),
+    grantedAt: Number(v[6]),
+    deadline: Number(v[7]),
+    slotAt: Number(v[8]),
+    held: v[9] === 1,
+    solo: v[10] === 1,
   }
 }
 
@@ -713,19 +855,29 @@ function addFailure(failures: SqlValue | undefined, failure: Failure, at: number
   return JSON.stringify(all.slice(-FAILURES_KEPT))
 }
 
-const LEASE_COLUMNS = 'link, crawl, lane, host, worker, epoch, granted_at, deadline, held, solo'
+const LEASE_COLUMNS = 'link, crawl, lane, host, worker, epoch, granted_at, deadline, slot_at, held, solo'
 
 function prepareEngine(db: SqliteDb) {
   const statement = (sql: string): Statement => db.prepare(sql)
   return {
     crawlHash: statement('SELECT spider_hash, state FROM crawls WHERE id = ?'),
-    addCrawl: statement("INSERT INTO crawls (id, spider, spider_hash, spec, state, created_at) VALUES (?, ?, ?, ?, 'running', ?)"),
-    changeCrawl: statement('UPDATE crawls SET spider_hash = ?, spider_changes = spider_changes + ?, spec = ? WHERE id = ?'),
+    addCrawl: statement(
+      "INSERT INTO crawls (id, spider, spider_hash, spec, state, created_at) VALUES (?, ?, ?, ?, 'running', ?)",
+    ),
+    changeCrawl: statement(
+      'UPDATE crawls SET spider_hash = ?, spider_changes = spider_changes + ?, spec = ? WHERE id = ?',
+    ),
     lanesOfCrawl: statement('SELECT num FROM lanes WHERE crawl = ? AND queued > 0'),
+    sharedHosts: statement(
+      `SELECT DISTINCT mine.host FROM lanes mine WHERE mine.crawl = ?1 AND mine.queued + mine.delayed + mine.leased > 0
+       AND EXISTS (SELECT 1 FROM lanes other WHERE other.host = mine.host AND other.crawl <> ?1 AND other.queued > 0)`,
+    ),
     runningCrawls: statement("SELECT num, spider FROM crawls WHERE state = 'running' ORDER BY num"),
 
     known: statement('SELECT 1 FROM links WHERE crawl = ? AND fp = CAST(? AS INTEGER)'),
-    hostTotal: statement('SELECT sum(l.total) FROM lanes l JOIN hosts h ON h.num = l.host WHERE l.crawl = ? AND h.host = ?'),
+    hostTotal: statement(
+      'SELECT sum(l.total) FROM lanes l JOIN hosts h ON h.num = l.host WHERE l.crawl = ? AND h.host = ?',
+    ),
     saveLaneTotal: statement('UPDATE lanes SET total = ? WHERE num = ?'),
     addLinks: statement(
       `INSERT OR IGNORE INTO links (crawl, added_at, fp, lane, state, rank, seq, route, depth, priority, due_at, url, request, data)
@@ -738,57 +890,83 @@ function prepareEngine(db: SqliteDb) {
       `INSERT INTO workers (worker, last_seq, started_at, seen_at) VALUES (?1, ?2, ?3, ?3)
        ON CONFLICT (worker) DO UPDATE SET last_seq = excluded.last_seq, seen_at = excluded.seen_at`,
     ),
+    forgetWorker: statement('DELETE FROM workers WHERE worker = ?'),
     touchWorker: statement('UPDATE workers SET seen_at = ? WHERE worker = ?'),
     tallyWorker: statement('UPDATE workers SET done = done + ?, failed = failed + ?, seen_at = ? WHERE worker = ?'),
 
-    dueLinks: statement('SELECT num, lane, crawl FROM links WHERE state = 1 AND due_at <= ? ORDER BY due_at LIMIT ?'),
+    dueLinks: statement(
+      'SELECT num, lane FROM links WHERE crawl = ? AND state = 1 AND due_at <= ? ORDER BY due_at LIMIT ?',
+    ),
     setQueued: statement('UPDATE links SET state = 0 WHERE num IN (SELECT value FROM json_each(?))'),
-    wokenLanes: statement(`SELECT num FROM lanes WHERE crawl = ? AND phase = ${PHASE.waiting} AND wake_at <= ? ORDER BY wake_at LIMIT ?`),
-    readyLanes: statement(`SELECT num, score FROM lanes WHERE crawl = ? AND phase = ${PHASE.ready} ORDER BY score, num LIMIT ?`),
+    wokenLanes: statement(
+      `SELECT num FROM lanes WHERE crawl = ? AND phase = ${PHASE.waiting} AND wake_at <= ? ORDER BY wake_at LIMIT ?`,
+    ),
+    readyLanes: statement(
+      `SELECT num, score FROM lanes WHERE crawl = ? AND phase = ${PHASE.ready} ORDER BY score, num LIMIT ?`,
+    ),
     headLinks: statement(
       `SELECT json_group_array(json(link)) FROM (SELECT ${LINK_JSON} AS link FROM links WHERE lane = ? AND state = 0 ORDER BY rank, seq LIMIT ?)`,
     ),
+    anyReady: statement(`SELECT 1 FROM lanes WHERE crawl = ? AND phase = ${PHASE.ready} LIMIT 1`),
     nextWake: statement(`SELECT min(wake_at) FROM lanes WHERE crawl = ? AND phase = ${PHASE.waiting}`),
-    nextDue: statement('SELECT min(due_at) FROM links WHERE state = 1'),
-    nextDeadline: statement('SELECT min(deadline) FROM leases'),
+    nextDue: statement('SELECT min(due_at) FROM links WHERE crawl = ? AND state = 1'),
+    nextDeadline: statement('SELECT min(deadline) FROM leases WHERE deadline > ?'),
     lastEpoch: statement("SELECT value FROM frontier_meta WHERE name = 'epoch'"),
     saveEpoch: statement("UPDATE frontier_meta SET value = ? WHERE name = 'epoch'"),
     setLeased: statement(
       'UPDATE links SET state = 2, epoch = j.value->>4 FROM json_each(?) AS j WHERE links.num = j.value->>0',
     ),
     addLeases: statement(
-      `INSERT INTO leases (link, crawl, lane, host, worker, seq, epoch, granted_at, deadline, held, solo)
-       SELECT value->>0, value->>1, value->>2, value->>3, ?1, ?2, value->>4, ?3, value->>5, 1, value->>6 FROM json_each(?4)`,
+      `INSERT INTO leases (link, crawl, lane, host, worker, seq, epoch, granted_at, deadline, permit_ms, slot_at, held, solo)
+       SELECT value->>0, value->>1, value->>2, value->>3, ?1, ?2, value->>4, ?3, value->>5, value->>7, ?3, 1, value->>6 FROM json_each(?4)`,
     ),
     heldBatch: statement(
-      `SELECT ${LINK_JSON.replace('num,', 'links.num,').replace('epoch', 'links.epoch')}, leases.crawl, leases.host, leases.epoch
-       FROM leases JOIN links ON links.num = leases.link WHERE leases.worker = ? AND leases.seq = ? ORDER BY leases.epoch`,
+      `SELECT ${LINK_JSON}, leases.crawl, hosts.host, leases.epoch, leases.permit_ms, leases.granted_at, leases.deadline
+       FROM leases JOIN links ON links.num = leases.link JOIN hosts ON hosts.num = leases.host
+       WHERE leases.worker = ? AND leases.seq = ? AND leases.deadline > ? ORDER BY leases.epoch`,
     ),
-    heldByWorker: statement('SELECT 1 FROM leases WHERE worker = ? LIMIT 1'),
+    heldByWorker: statement('SELECT max(solo) FROM leases WHERE worker = ? GROUP BY worker'),
 
     lease: statement(`SELECT ${LEASE_COLUMNS} FROM leases WHERE link = ? AND epoch = ?`),
     leasesOf: statement(
-      `SELECT ${LEASE_COLUMNS} FROM json_each(?) AS j JOIN leases ON leases.link = j.value->>0 AND leases.epoch = j.value->>1`,
+      `SELECT ${LEASE_COLUMNS} FROM json_each(?1) AS j JOIN leases ON leases.link = j.value->>0 AND leases.epoch = j.value->>1
+       WHERE leases.deadline > ?2`,
     ),
     leasesOfWorker: statement(`SELECT ${LEASE_COLUMNS} FROM leases WHERE worker = ? ORDER BY epoch`),
     leasesOfCrawl: statement(`SELECT ${LEASE_COLUMNS} FROM leases WHERE crawl = ?`),
-    expiredLeases: statement(`SELECT ${LEASE_COLUMNS} FROM leases WHERE deadline <= ? ORDER BY deadline, epoch LIMIT ?`),
-    extendLeases: statement('UPDATE leases SET deadline = j.value->>1 FROM json_each(?) AS j WHERE leases.link = j.value->>0'),
+    expiredLeases: statement(
+      `SELECT ${LEASE_COLUMNS} FROM leases WHERE deadline <= ? ORDER BY deadline, epoch LIMIT ?`,
+    ),
+    extendLeases: statement(
+      'UPDATE leases SET deadline = j.value->>1 FROM json_each(?) AS j WHERE leases.link = j.value->>0',
+    ),
     unhold: statement('UPDATE leases SET held = 0 WHERE link = ?'),
     removeLeases: statement('DELETE FROM leases WHERE link IN (SELECT value FROM json_each(?))'),
     slot: statement('SELECT granted_at FROM slots WHERE link = ? AND host = ?'),
     slotsOf: statement('SELECT host FROM slots WHERE link IN (SELECT value FROM json_each(?))'),
-    addSlot: statement('INSERT INTO slots (link, host, granted_at) VALUES (?, ?, ?)'),
+    holdOwn: statement('UPDATE leases SET held = 1, slot_at = ? WHERE link = ?'),
+    holdSlot: statement(
+      'INSERT INTO slots (link, host, granted_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET granted_at = excluded.granted_at',
+    ),
     removeSlot: statement('DELETE FROM slots WHERE link = ? AND host = ?'),
     removeSlots: statement('DELETE FROM slots WHERE link IN (SELECT value FROM json_each(?))'),
 
-    setDone: statement('UPDATE links SET state = 3, ended_at = ?, code = NULL WHERE num IN (SELECT value FROM json_each(?))'),
-    settledAs: statement('SELECT 1 FROM links WHERE num = ? AND epoch = ? AND state <> 2'),
-    linkForSettle: statement('SELECT priority, attempts, failures, rank, seq FROM links WHERE num = ?'),
-    setBack: statement(
-      'UPDATE links SET state = ?, due_at = ?, priority = ?, attempts = ?, rank = ?, seq = ?, throttles = throttles + ?, failures = ?, code = ? WHERE num = ?',
+    setDone: statement(
+      `UPDATE links SET state = 3, ended_at = ?, attempts = attempts + 1, bypass_fresh = 0
+       WHERE num IN (SELECT value FROM json_each(?))`,
     ),
-    setEnded: statement('UPDATE links SET state = ?, ended_at = ?, attempts = ?, code = ?, failures = ? WHERE num = ?'),
+    settledAs: statement(
+      `SELECT 1 FROM links JOIN crawls ON crawls.num = links.crawl
+       WHERE links.num = ?1 AND ((links.epoch = ?2 AND links.state <> 2) OR links.settled_epoch = ?2) AND crawls.id = ?3`,
+    ),
+    linkForSettle: statement('SELECT priority, rank, seq, failures FROM links WHERE num = ?'),
+    setBack: statement(
+      `UPDATE links SET state = ?, due_at = ?, priority = ?, rank = ?, seq = ?, attempts = attempts + ?, throttles = throttles + ?,
+       failures = ?, code = ?, settled_epoch = ? WHERE num = ?`,
+    ),
+    setEnded: statement(
+      `UPDATE links SET state = ?, ended_at = ?, attempts = attempts + ?, code = ?, failures = ?, bypass_fresh = 0 WHERE num = ?`,
+    ),
     countEnding: statement(
       'INSERT INTO endings (crawl, second, count) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count',
     ),
@@ -796,17 +974,15 @@ function prepareEngine(db: SqliteDb) {
 
     // epoch 0: a settle of the lost lease must not be taken for a repeated one.
     reclaimed: statement(
-      `UPDATE links SET state = 0, epoch = 0, reclaims = reclaims + ?, solo_reclaims = solo_reclaims + ? WHERE num = ?
-       RETURNING solo_reclaims, failures`,
+      'UPDATE links SET state = 0, epoch = 0, due_at = ?, reclaims = reclaims + 1 WHERE num = ? RETURNING reclaims, failures',
     ),
-    poison: statement("UPDATE links SET state = 4, ended_at = ?, attempts = attempts + 1, code = 'poison', failures = ? WHERE num = ?"),
     deadLinks: statement(
       `SELECT links.num, links.lane FROM links WHERE crawl = ?1 AND state = 4 AND (?2 IS NULL OR fp = CAST(?2 AS INTEGER))
        AND (?3 IS NULL OR code = ?3) AND (?4 IS NULL OR lane IN (SELECT l.num FROM lanes l JOIN hosts h ON h.num = l.host WHERE h.host = ?4))
        ORDER BY links.num`,
     ),
     revive: statement(
-      `UPDATE links SET state = 0, due_at = ?, attempts = 0, throttles = 0, reclaims = 0, solo_reclaims = 0, bypass_fresh = 1,
+      `UPDATE links SET state = 0, due_at = ?, attempts = 0, throttles = 0, reclaims = 0, bypass_fresh = 1,
        ended_at = NULL, code = NULL WHERE num = ?`,
     ),
     giveUp: statement('UPDATE links SET state = 5 WHERE num = ?'),

@@ -57,8 +57,20 @@ export abstract class SqliteViews {
     const n = (index: number) => Number(v[index])
     return {
       ...info,
-      total: n(1), queued: n(2), delayed: n(3), leased: n(4), done: n(5), dead: n(6), skipped: n(7), failed: n(8), retried: n(9),
-      throttled: n(10), reclaimed: n(11), stale: n(12), refused: n(13), bytes: n(14),
+      total: n(1),
+      queued: n(2),
+      delayed: n(3),
+      leased: n(4),
+      done: n(5),
+      dead: n(6),
+      skipped: n(7),
+      failed: n(8),
+      retried: n(9),
+      throttled: n(10),
+      reclaimed: n(11),
+      stale: n(12),
+      refused: n(13),
+      bytes: n(14),
       rate: this.#rate(n(0), info),
     }
   }
@@ -72,6 +84,7 @@ export abstract class SqliteViews {
   }
 
   hosts(id: CrawlId, page: { limit: number; after?: HostKey }): HostInfo[] {
+    this.crawlInfo(id)
     const crawl = Number(this.#sql.crawlNum.get(id)?.[0])
     return this.#sql.hosts.all(crawl, page.after ?? '', page.limit).map((row) => this.#hostInfo(row))
   }
@@ -80,11 +93,18 @@ export abstract class SqliteViews {
     const hostNum = Number(v[0])
     const specs = this.#sql.specsOfHost.all(hostNum).map(([spec]) => (JSON.parse(String(spec)) as CrawlSpec).limits)
     const own = JSON.parse(String(v[13])) as CrawlSpec
-    const limits: Limits = withSettings(strictest(specs.length > 0 ? specs : [own.limits]), {
-      delayMs: optional(v[10]), concurrency: optional(v[11]), floorMs: optional(v[12]),
+    const limits: Limits = withSettings(strictest([own.limits, ...specs]), {
+      delayMs: optional(v[10]),
+      concurrency: optional(v[11]),
+      floorMs: optional(v[12]),
     })
     const pace = {
-      startedAt: Number(v[2]), arrivalAt: Number(v[3]), inFlight: Number(v[4]), blockedUntil: Number(v[5]), blockedAt: 0, throttleLevel: 0,
+      startedAt: Number(v[2]),
+      arrivalAt: Number(v[3]),
+      inFlight: Number(v[4]),
+      blockedUntil: Number(v[5]),
+      blockedAt: 0,
+      throttleLevel: 0,
     }
     return {
       host: String(v[1]),
@@ -104,11 +124,17 @@ export abstract class SqliteViews {
 
   workers(): WorkerInfo[] {
     return this.#sql.workers.all().map((v) => ({
-      worker: String(v[0]), inHand: Number(v[1]), done: Number(v[2]), failed: Number(v[3]), startedAt: Number(v[4]), seenAt: Number(v[5]),
+      worker: String(v[0]),
+      inHand: Number(v[1]),
+      done: Number(v[2]),
+      failed: Number(v[3]),
+      startedAt: Number(v[4]),
+      seenAt: Number(v[5]),
     }))
   }
 
   links(query: LinkQuery): LinkInfo[] {
+    this.crawlInfo(query.crawl)
     const crawl = Number(this.#sql.crawlNum.get(query.crawl)?.[0])
     const state = query.state === undefined ? null : STATE[query.state]
     return this.#sql.links
@@ -131,13 +157,16 @@ export abstract class SqliteViews {
 
   deadByError(id: CrawlId): { code: ErrorCode; count: number; sample: string }[] {
     this.crawlInfo(id)
-    return this.#sql.deadByError
-      .all(Number(this.#sql.crawlNum.get(id)?.[0]))
-      .map(([code, count, sample]) => ({ code: String(code) as ErrorCode, count: Number(count), sample: String(sample) }))
+    return this.#sql.deadByError.all(Number(this.#sql.crawlNum.get(id)?.[0])).map(([code, count, sample]) => ({
+      code: String(code) as ErrorCode,
+      count: Number(count),
+      sample: String(sample),
+    }))
   }
 }
 
-const optional = (value: SqlValue | undefined): number | null => (value === null || value === undefined ? null : Number(value))
+const optional = (value: SqlValue | undefined): number | null =>
+  value === null || value === undefined ? null : Number(value)
 
 function toInfo(v: SqlValue[]): CrawlInfo {
   return {
@@ -179,9 +208,10 @@ function toLinkInfo(v: SqlValue[]): LinkInfo {
   }
 }
 
-const INFO_COLUMNS = 'id, spider, state, ended_by, spider_hash, spider_changes, created_at, started_at, finished_at, seeding'
+const INFO_COLUMNS =
+  'id, spider, state, ended_by, spider_hash, spider_changes, created_at, started_at, finished_at, seeding'
 const LINK_COLUMNS = `links.num, printf('%016x', links.fp), links.url, hosts.host, links.route, links.state, links.depth, links.priority,
-  links.attempts, links.throttles, links.reclaims + links.solo_reclaims, links.added_at, links.due_at, leases.worker, leases.granted_at, links.ended_at,
+  links.attempts, links.throttles, links.reclaims, links.added_at, links.due_at, leases.worker, leases.granted_at, links.ended_at,
   links.failures, links.data, links.request`
 const LINK_TABLES = `links JOIN lanes ON lanes.num = links.lane JOIN hosts ON hosts.num = lanes.host LEFT JOIN leases ON leases.link = links.num`
 const HOST_QUERY = `SELECT h.num, h.host, h.started_at, h.arrival_at, h.in_flight, h.blocked_until, sum(l.queued + l.delayed), sum(l.done), sum(l.failed),
@@ -199,7 +229,7 @@ function prepareViews(db: SqliteDb) {
     counters: statement(
       'SELECT num, total, queued, delayed, leased, done, dead, skipped, failed, retried, throttled, reclaimed, stale, refused, bytes FROM crawls WHERE id = ?',
     ),
-    endings: statement('SELECT sum(count) FROM endings WHERE crawl = ? AND second > ?'),
+    endings: statement('SELECT sum(count) FROM endings WHERE crawl = ? AND second >= ?'),
     hosts: statement(`${HOST_QUERY} WHERE l.crawl = ? AND h.host > ? GROUP BY h.num ORDER BY h.host LIMIT ?`),
     host: statement(`${HOST_QUERY} WHERE l.crawl = ? AND h.host = ? GROUP BY h.num`),
     specsOfHost: statement(
@@ -208,13 +238,15 @@ function prepareViews(db: SqliteDb) {
     ),
     workers: statement(
       `SELECT w.worker, (SELECT count(*) FROM leases WHERE leases.worker = w.worker), w.done, w.failed, w.started_at, w.seen_at
-       FROM workers w ORDER BY w.started_at, w.worker`,
+       FROM workers w ORDER BY w.worker`,
     ),
     links: statement(
       `SELECT ${LINK_COLUMNS} FROM ${LINK_TABLES} WHERE links.crawl = ?1 AND links.num > ?2 AND (?3 IS NULL OR links.state = ?3)
-       AND (?4 IS NULL OR links.code = ?4) AND (?5 IS NULL OR hosts.host = ?5) ORDER BY links.num LIMIT ?6`,
+       AND (?4 IS NULL OR (links.code = ?4 AND links.state = 4)) AND (?5 IS NULL OR hosts.host = ?5) ORDER BY links.num LIMIT ?6`,
     ),
-    linkByFp: statement(`SELECT ${LINK_COLUMNS} FROM ${LINK_TABLES} WHERE links.crawl = ? AND links.fp = CAST(? AS INTEGER)`),
+    linkByFp: statement(
+      `SELECT ${LINK_COLUMNS} FROM ${LINK_TABLES} WHERE links.crawl = ? AND links.fp = CAST(? AS INTEGER)`,
+    ),
     position: statement(
       `SELECT count(*) FROM (SELECT 1 FROM links other JOIN links me ON me.num = ?1
        WHERE other.lane = me.lane AND other.state = 0 AND (other.rank, other.seq) < (me.rank, me.seq) LIMIT ?2)`,

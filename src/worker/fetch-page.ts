@@ -1,0 +1,186 @@
+import { ShoalError } from '../errors.js'
+import type { FetchResponse } from '../fetch/fetcher.js'
+import { isStaleSocket } from '../fetch/stale-socket.js'
+import { hostKey } from '../url/host.js'
+import type { HostKey, Link, RequestExtras } from '../url/link.js'
+import { hostReport } from './outcome.js'
+import type { Visit, VisitParts } from './visit.js'
+
+/** A visit waits this long for its host's next slot; beyond that the link goes back to the queue, where waiting costs nothing. */
+const PATIENCE_MS = 5_000
+const ROBOTS_REDIRECTS = 5
+
+export type Fetched =
+  | { readonly kind: 'page'; readonly response: FetchResponse }
+  /** The redirect leads to a host that is busy: it becomes a link of its own. */
+  | { readonly kind: 'moved'; readonly link: Link }
+
+/** The host has no slot soon enough. */
+export class HostBusy extends Error {
+  readonly waitMs: number
+  constructor(host: HostKey, waitMs: number) {
+    super(`${host} has no slot for ${waitMs} ms`)
+    this.waitMs = waitMs
+  }
+}
+
+/** Robots, permit, request, and each redirect through the same door again. */
+export async function fetchPage(current: Visit, parts: VisitParts): Promise<Fetched> {
+  const { link } = current.lease
+  const { spider, admitter } = parts
+  let { url, host } = link
+  let request: RequestExtras = link.request ?? {}
+  let headers = headersFor(spider.userAgent, spider.headers, request.headers)
+  const visited = new Set([url])
+  for (let hops = 0; ; hops++) {
+    if (spider.robots) await obeyRobots(url, host, current, parts)
+    let response: FetchResponse
+    try {
+      response = await send(current, parts, host, { ...request, url, headers })
+    } catch (error) {
+      if (error instanceof HostBusy && hops > 0) {
+        const admission = admitter.resolve(url, url, { route: link.route })
+        const moved = admission.ok ? admitter.link(admission.target, link.depth, link) : null
+        if (moved !== null && !('code' in moved)) return { kind: 'moved', link: moved }
+      }
+      throw error
+    }
+    const target = redirectTarget(response)
+    if (target === null) return { kind: 'page', response }
+    if (hops >= spider.fetch.maxRedirects)
+      throw new ShoalError('too_many_redirects', `${link.url}: more than ${spider.fetch.maxRedirects} redirects`)
+    const admission = admitter.resolve(target, url, { route: link.route })
+    if (!admission.ok) {
+      throw new ShoalError(
+        'bad_redirect',
+        `${link.url} redirects to a place that must not be fetched: ${admission.refusal.message}`,
+      )
+    }
+    const next = admission.target
+    if (visited.has(next.url)) throw new ShoalError('too_many_redirects', `${link.url}: the redirects run in a circle`)
+    visited.add(next.url)
+    request = afterRedirect(request, response.status)
+    // What was meant for one origin is not told to another: neither credentials nor headers of the user's own.
+    if (new URL(next.url).origin !== new URL(url).origin) headers = headersFor(spider.userAgent, {}, undefined)
+    url = next.url
+    host = next.host
+  }
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308])
+
+function redirectTarget(response: FetchResponse): string | null {
+  return REDIRECTS.has(response.status) ? (response.headers.location ?? null) : null
+}
+
+/** As browsers do: 303 always, 301 and 302 for a POST, turn the request into a plain GET. */
+function afterRedirect(request: RequestExtras, status: number): RequestExtras {
+  const keeps = status === 307 || status === 308 || (status !== 303 && request.method !== 'POST')
+  return keeps ? request : {}
+}
+
+let lastHeaders: { agent: string; base: object; headers: Record<string, string> } | null = null
+
+/** The same object for the same spider: the fetcher lays it out once. */
+function headersFor(
+  userAgent: string,
+  base: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string>> | undefined,
+): Record<string, string> {
+  if (own !== undefined) return { 'user-agent': userAgent, ...base, ...own }
+  if (lastHeaders?.agent !== userAgent || lastHeaders.base !== base) {
+    lastHeaders = { agent: userAgent, base, headers: { 'user-agent': userAgent, ...base } }
+  }
+  return lastHeaders.headers
+}
+
+async function obeyRobots(url: string, host: HostKey, current: Visit, parts: VisitParts): Promise<void> {
+  const checked = parts.robots.check(url, (robotsUrl) => fetchRobots(robotsUrl, current, parts))
+  const robots = checked instanceof Promise ? await checked : checked
+  // Freshly read: the queue is told how slow the site wants everybody to be.
+  if (checked instanceof Promise && robots.crawlDelayMs !== null)
+    await parts.frontier.setHost(host, { floorMs: robots.crawlDelayMs })
+  if (robots.retryAt !== null) {
+    throw new ShoalError('robots_unreachable', `robots.txt of ${new URL(url).host} could not be read`, {
+      cause: { retryAt: robots.retryAt },
+    })
+  }
+  if (!robots.allows(url.slice(url.indexOf('/', 8))))
+    throw new ShoalError('robots_disallowed', `robots.txt forbids ${url}`)
+}
+
+/** robots.txt with permits of its own; redirects are followed wherever they lead, through the guard. */
+async function fetchRobots(robotsUrl: string, current: Visit, parts: VisitParts): Promise<FetchResponse> {
+  const { spider, log } = parts
+  const headers = headersFor(spider.userAgent, spider.headers, undefined)
+  let url = robotsUrl
+  for (let hops = 0; ; hops++) {
+    const response = await send(current, parts, hostKey(new URL(url)), { url, headers })
+    const target = redirectTarget(response)
+    const next = target !== null && URL.canParse(target, url) ? new URL(target, url) : null
+    if (next === null || hops >= ROBOTS_REDIRECTS) {
+      log.debug('robots.read', { url, status: response.status })
+      return response
+    }
+    url = next.href
+  }
+}
+
+/** One request: permit, dispatch, and the host's slot free again as soon as the body is read. */
+async function send(
+  current: Visit,
+  parts: VisitParts,
+  host: HostKey,
+  request: RequestExtras & { url: string },
+): Promise<FetchResponse> {
+  const { clock, fetcher, outbox, spider } = parts
+  for (let tries = 1; ; tries++) {
+    await permitFor(current, host, parts)
+    current.started = true
+    let dispatchedAt = clock.mono()
+    const end = (report: ReturnType<typeof hostReport>) =>
+      outbox.release({
+        lease: { crawl: current.lease.crawl, token: current.lease.token },
+        host,
+        elapsedMs: clock.mono() - dispatchedAt,
+        report,
+      })
+    try {
+      const response = await fetcher.fetch(
+        {
+          ...request,
+          limits: spider.fetch,
+          allowPrivate: spider.allowPrivate,
+          onDispatch: () => {
+            dispatchedAt = clock.mono()
+          },
+        },
+        current.abort.signal,
+      )
+      end(hostReport(response, clock))
+      return response
+    } catch (error) {
+      end({ kind: 'failed' })
+      // The server closed a kept connection under our feet: once more, with a permit of its own.
+      if (!isStaleSocket(error) || tries > 1) throw error
+    }
+  }
+}
+
+/** The lease brings the first permit; it goes stale quickly, because a worker that was frozen must not burst on waking. */
+async function permitFor(current: Visit, host: HostKey, { clock, frontier }: VisitParts): Promise<void> {
+  const { lease } = current
+  if (!current.started && host === lease.link.host && clock.mono() - current.grantedAt <= lease.permitMs) return
+  const giveUpAt = clock.mono() + PATIENCE_MS
+  for (;;) {
+    const permit = await frontier.permit(lease, host)
+    if (permit.ok) return
+    if (permit.lost) {
+      current.lost = true
+      throw new ShoalError('aborted', 'the lease was lost')
+    }
+    if (clock.mono() + permit.waitMs > giveUpAt) throw new HostBusy(host, permit.waitMs)
+    await clock.sleep(permit.waitMs, current.abort.signal)
+    if (current.abort.signal.aborted) throw new ShoalError('aborted', 'the visit was given up')
+  }
+}

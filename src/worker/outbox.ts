@@ -1,0 +1,140 @@
+import type { Clock } from '../clock.js'
+import { asShoalError } from '../errors.js'
+import type { Frontier, LeaseRef, Outcome, Release } from '../frontier/frontier.js'
+import type { RecordStore, WriteBatch, WriteStatus } from '../store/record-store.js'
+
+/** Under load a flush waits for company this long: a commit shared by twenty pages costs a twentieth. */
+const GATHER_MS = 2
+/** With fewer visits than this in hand nobody is coming: every flush goes at once, and a free slot is never kept waiting. */
+const FEW = 8
+const BUSY_WAIT_MS = 200
+const BUSY_WAIT_CAP_MS = 5_000
+
+interface Waiting<Item, Result> {
+  readonly item: Item
+  readonly resolve: (result: Result) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * What the visits have to say to store and queue, gathered: visits share one statement and one settle call, and each waits for its own
+ * commit. Records are always committed before their link is settled, because a visit settles only after its write has resolved.
+ */
+export class Outbox {
+  readonly #frontier: Frontier
+  readonly #store: RecordStore
+  readonly #clock: Clock
+  readonly #inHand: () => number
+  /** Called in the same turn as the calls of a flush, so that a lease for the freed slots travels with them. */
+  readonly #onFlush: () => void
+  readonly #onPlant: (waiting: boolean, error: unknown) => void
+  #writes: Waiting<WriteBatch, WriteStatus[]>[] = []
+  #releases: Release[] = []
+  #settlements: Waiting<{ lease: LeaseRef; outcome: Outcome }, boolean>[] = []
+  #scheduled = false
+  #lastFlush = Number.NEGATIVE_INFINITY
+
+  constructor(parts: {
+    frontier: Frontier
+    store: RecordStore
+    clock: Clock
+    inHand: () => number
+    onFlush: () => void
+    onPlant: (waiting: boolean, error: unknown) => void
+  }) {
+    this.#frontier = parts.frontier
+    this.#store = parts.store
+    this.#clock = parts.clock
+    this.#inHand = parts.inHand
+    this.#onFlush = parts.onFlush
+    this.#onPlant = parts.onPlant
+  }
+
+  write(batch: WriteBatch): Promise<WriteStatus[]> {
+    return new Promise((resolve, reject) => {
+      this.#writes.push({ item: batch, resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  release(release: Release): void {
+    this.#releases.push(release)
+    this.#schedule()
+  }
+
+  settle(lease: LeaseRef, outcome: Outcome): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.#settlements.push({ item: { lease: { crawl: lease.crawl, token: lease.token }, outcome }, resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    const sinceLast = this.#clock.mono() - this.#lastFlush
+    // Not at once even then: what the other visits of this turn of the event loop have to say comes along.
+    if (this.#inHand() < FEW || sinceLast >= GATHER_MS) queueMicrotask(() => this.#flush())
+    else this.#clock.after(GATHER_MS - sinceLast, () => this.#flush())
+  }
+
+  #flush(): void {
+    this.#scheduled = false
+    this.#lastFlush = this.#clock.mono()
+    const writes = this.#writes
+    const releases = this.#releases
+    const settlements = this.#settlements
+    this.#writes = []
+    this.#releases = []
+    this.#settlements = []
+    if (writes.length > 0) void this.#sendWrites(writes)
+    if (releases.length > 0) void this.#untilDone(() => this.#frontier.release(releases)).catch(() => {})
+    if (settlements.length > 0) void this.#sendSettlements(settlements)
+    this.#onFlush()
+  }
+
+  async #sendWrites(writes: readonly Waiting<WriteBatch, WriteStatus[]>[]): Promise<void> {
+    const batch: WriteBatch = {
+      records: writes.flatMap(({ item }) => item.records),
+      rejected: writes.flatMap(({ item }) => item.rejected),
+      fetches: writes.flatMap(({ item }) => item.fetches),
+    }
+    try {
+      const statuses = await this.#untilDone(() => this.#store.write(batch))
+      let next = 0
+      for (const { item, resolve } of writes) {
+        resolve(statuses.slice(next, next + item.records.length))
+        next += item.records.length
+      }
+    } catch (error) {
+      for (const { reject } of writes) reject(error)
+    }
+  }
+
+  async #sendSettlements(
+    settlements: readonly Waiting<{ lease: LeaseRef; outcome: Outcome }, boolean>[],
+  ): Promise<void> {
+    try {
+      const answers = await this.#untilDone(() => this.#frontier.settle(settlements.map(({ item }) => item)))
+      settlements.forEach(({ resolve }, index) => {
+        resolve(answers[index] ?? false)
+      })
+    } catch (error) {
+      for (const { reject } of settlements) reject(error)
+    }
+  }
+
+  /** A busy plant is waited for: leases are kept alive meanwhile, no attempt is burned. Every call here can be repeated. */
+  async #untilDone<T>(call: () => Promise<T>): Promise<T> {
+    for (let waitMs = BUSY_WAIT_MS; ; waitMs = Math.min(BUSY_WAIT_CAP_MS, waitMs * 2)) {
+      try {
+        return await call()
+      } catch (error) {
+        const busy = asShoalError(error).code === 'db_busy'
+        this.#onPlant(busy, error)
+        if (!busy) throw error
+        await this.#clock.sleep(waitMs)
+      }
+    }
+  }
+}

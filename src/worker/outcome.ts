@@ -1,0 +1,80 @@
+import type { Clock, Random } from '../clock.js'
+import { ShoalError } from '../errors.js'
+import type { FetchResponse } from '../fetch/fetcher.js'
+import type { HostReport, Lease, Outcome } from '../frontier/frontier.js'
+import { parseRetryAfter } from '../politeness/retry-after.js'
+import type { Backoff, RetryPolicy } from '../spider/spider.js'
+
+/** Handed back because of our own plant: not at once, or the same trouble would be met in a loop. */
+const PLANT_WAIT_MS = 1_000
+
+export interface OutcomeRules {
+  readonly retries: RetryPolicy
+  readonly maxThrottles: number
+}
+
+/** What becomes of a link whose visit failed. `waitMs` is how long the failure itself asks to wait (robots.txt out of reach). */
+export function outcomeOf(
+  error: ShoalError,
+  lease: Pick<Lease, 'attempt' | 'throttles'>,
+  rules: OutcomeRules,
+  random: Random,
+  waitMs = 0,
+): Outcome {
+  const failure = { code: error.code, message: error.message }
+  switch (error.next) {
+    case 'skipped':
+      return { kind: 'skipped', failure }
+    case 'dead':
+    case 'stop':
+      // `stop` is for commands; met in a visit it is a defect, and a page must always end.
+      return error.code === 'internal' ? retryOrDead(failure, lease, rules, random) : { kind: 'dead', failure }
+    case 'plant':
+      return { kind: 'back', afterMs: error.code === 'aborted' ? 0 : PLANT_WAIT_MS }
+    case 'throttle':
+      if (lease.throttles >= rules.maxThrottles) return { kind: 'dead', failure }
+      return { kind: 'retry', afterMs: waitMs, failure, countsAsAttempt: false }
+    case 'retry':
+      return retryOrDead(failure, lease, rules, random)
+  }
+}
+
+function retryOrDead(
+  failure: { code: ShoalError['code']; message: string },
+  lease: Pick<Lease, 'attempt'>,
+  { retries }: OutcomeRules,
+  random: Random,
+): Outcome {
+  if (lease.attempt > retries.max) return { kind: 'dead', failure }
+  return { kind: 'retry', afterMs: backoffMs(retries.backoff, lease.attempt, random), failure, countsAsAttempt: true }
+}
+
+/** The wait before retry number `retry` (1 is the first). A list shorter than the number of retries repeats its last interval. */
+export function backoffMs(backoff: Backoff, retry: number, random: Random): number {
+  switch (backoff.kind) {
+    case 'fixed':
+      return backoff.ms
+    case 'list':
+      return backoff.ms[Math.min(retry, backoff.ms.length) - 1] ?? 0
+    case 'exponential': {
+      const full = Math.min(backoff.capMs, backoff.baseMs * 2 ** (retry - 1))
+      return Math.round(full * (1 - backoff.jitter * random()))
+    }
+  }
+}
+
+/** The error of a status that is no page; null for one that is. */
+export function statusError(status: number): ShoalError | null {
+  if (status >= 200 && status < 300) return null
+  if (status === 429 || status === 503) return new ShoalError('throttled', `the server answered ${status}`)
+  if (status >= 500) return new ShoalError('server_error', `the server answered ${status}`)
+  return new ShoalError('http_error', `the server answered ${status}`)
+}
+
+/** How the host did, told as soon as the body is read. */
+export function hostReport(response: FetchResponse, clock: Clock): HostReport {
+  if (response.status === 429 || response.status === 503) {
+    return { kind: 'throttled', retryAfterMs: parseRetryAfter(response.headers['retry-after'], clock.now()) }
+  }
+  return response.status >= 500 ? { kind: 'failed' } : { kind: 'ok' }
+}

@@ -1,0 +1,247 @@
+import type { Clock, Random } from '../clock.js'
+import { asShoalError, ShoalError } from '../errors.js'
+import type { Fetcher, FetchResponse } from '../fetch/fetcher.js'
+import type { Frontier, Lease, Outcome } from '../frontier/frontier.js'
+import type { Log } from '../log.js'
+import type { RobotsCache } from '../politeness/robots-cache.js'
+import { createPage } from '../spider/page.js'
+import type { Harvest, Route, Spider } from '../spider/spider.js'
+import type { FetchRow, WriteBatch } from '../store/record-store.js'
+import type { Admitter } from '../url/admit.js'
+import { siteOf } from '../url/host.js'
+import type { Link } from '../url/link.js'
+import { fetchPage, HostBusy } from './fetch-page.js'
+import type { KnownLinks } from './known-links.js'
+import type { Outbox } from './outbox.js'
+import { outcomeOf, statusError } from './outcome.js'
+
+/** READ THIS FIRST: the life of one leased URL, from the permit to the acknowledgement. */
+
+export interface VisitParts {
+  readonly worker: string
+  readonly spider: Spider
+  readonly admitter: Admitter
+  readonly frontier: Pick<Frontier, 'permit' | 'setHost'>
+  readonly outbox: Pick<Outbox, 'write' | 'release' | 'settle'>
+  readonly fetcher: Fetcher
+  readonly robots: RobotsCache
+  readonly known: KnownLinks
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+}
+
+/** One visit in hand. `lost` and the signal are set from outside: the lease ran out, or the worker stops. */
+export interface Visit {
+  readonly lease: Lease
+  /** Monotonic time at which the lease arrived. */
+  readonly grantedAt: number
+  readonly abort: AbortController
+  lost: boolean
+  /** A request of this visit was sent: it can no longer be handed back as if nothing had happened. */
+  started: boolean
+}
+
+export async function visit(current: Visit, parts: VisitParts): Promise<void> {
+  const { lease } = current
+  const { outbox, log } = parts
+  parts.known.serve(lease.crawl, lease.gen)
+
+  const result = await produce(current, parts)
+  if (current.lost) return stale(current, parts)
+  if (result.batch !== null) {
+    const statuses = await outbox.write(result.batch)
+    // A newer lease has written already: whoever holds it will settle.
+    if (statuses.includes('fenced')) {
+      log.warn('record.fenced', { url: lease.link.url, epoch: lease.epoch })
+      return
+    }
+  }
+  if (current.lost) return stale(current, parts)
+  const accepted = await outbox.settle(lease, result.outcome)
+  if (!accepted) return stale(current, parts)
+  // Only now: a link remembered before a refused settle would be lost for ever.
+  if (result.outcome.kind === 'done') for (const link of result.outcome.links) parts.known.add(link.fp)
+  log.debug('visit.settled', { fp: lease.link.fp, url: lease.link.url, outcome: result.outcome.kind })
+}
+
+function stale({ lease }: Visit, { log }: VisitParts): void {
+  log.info('visit.stale', { fp: lease.link.fp, url: lease.link.url, epoch: lease.epoch })
+}
+
+interface Produced {
+  /** What to commit before the settle; null when nothing was fetched. */
+  readonly batch: WriteBatch | null
+  readonly outcome: Outcome
+}
+
+async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
+  const { lease } = current
+  const { link } = lease
+  const { spider, clock } = parts
+  let fetched: FetchRow | null = null
+  const route = spider.routes.get(link.route)
+  try {
+    if (route === undefined) throw new ShoalError('no_route', `the spider has no route ${link.route} any more`)
+    const page = await fetchPage(current, parts)
+    if (page.kind === 'moved') return { batch: null, outcome: { kind: 'done', links: [page.link], bytes: 0 } }
+    fetched = fetchRow(current, parts, page.response)
+    const failed = statusError(page.response.status)
+    if (failed !== null) throw failed
+    const harvest = await harvestPage(route, current, page.response, parts)
+    const links = admitLinks(harvest, page.response.url, link.depth + 1, parts)
+    return {
+      batch: toBatch(harvest, lease, parts, fetched),
+      outcome: { kind: 'done', links, bytes: fetched.bytes },
+    }
+  } catch (thrown) {
+    if (thrown instanceof HostBusy) return { batch: null, outcome: { kind: 'back', afterMs: thrown.waitMs } }
+    const error = asShoalError(thrown)
+    const waitMs = error.code === 'robots_unreachable' ? robotsWait(error) : 0
+    const outcome = outcomeOf(
+      error,
+      lease,
+      { retries: route?.retries ?? NO_RETRIES, maxThrottles: spider.maxThrottles },
+      parts.random,
+      waitMs,
+    )
+    parts.log[error.code === 'internal' ? 'error' : 'info'](
+      error.code.startsWith('handler') ? 'handler.failed' : 'fetch.failed',
+      {
+        fp: link.fp,
+        url: link.url,
+        code: error.code,
+        message: error.message,
+        attempt: lease.attempt,
+        outcome: outcome.kind,
+      },
+    )
+    const row = { ...(fetched ?? emptyRow(current, parts)), error: error.code }
+    return {
+      batch: outcome.kind === 'back' || !current.started ? null : { records: [], rejected: [], fetches: [row] },
+      outcome,
+    }
+  }
+  function robotsWait(error: ShoalError): number {
+    const retryAt = (error.cause as { retryAt?: number } | undefined)?.retryAt
+    return retryAt === undefined ? 0 : Math.max(0, retryAt - clock.now())
+  }
+}
+
+const NO_RETRIES = { max: 0, backoff: { kind: 'fixed', ms: 0 } } as const
+
+/** Runs the route's rules and handler; a handler that waits for ever is left behind at its deadline. */
+async function harvestPage(
+  route: Route,
+  { lease }: Visit,
+  response: FetchResponse,
+  { clock }: VisitParts,
+): Promise<Harvest> {
+  const page = createPage({
+    url: response.url,
+    requestedUrl: lease.link.url,
+    status: response.status,
+    headers: response.headers,
+    body: response.body,
+    route: route.name,
+    depth: lease.link.depth,
+    attempt: lease.attempt,
+    data: lease.link.data,
+  })
+  const harvest = route.harvest(page)
+  if (!(harvest instanceof Promise)) return harvest
+  let cancel = () => {}
+  const deadline = new Promise<never>((_, reject) => {
+    cancel = clock.after(route.handlerTimeoutMs, () => {
+      reject(
+        new ShoalError(
+          'handler_timeout',
+          `the handler of route ${route.name} took longer than ${route.handlerTimeoutMs} ms`,
+        ),
+      )
+    })
+  })
+  try {
+    return await Promise.race([harvest, deadline])
+  } finally {
+    cancel()
+  }
+}
+
+/** Found links that pass the door and are not known to be in the queue already, each once. */
+function admitLinks(harvest: Harvest, base: string, depth: number, parts: VisitParts): Link[] {
+  const { admitter, known, spider, log } = parts
+  const links: Link[] = []
+  const onPage = new Set<string>()
+  let looked = 0
+  for (const found of harvest.links) {
+    if (++looked > spider.maxLinksPerPage) {
+      log.warn('link.refused', {
+        code: 'too_many_links',
+        url: base,
+        found: harvest.links.length,
+        limit: spider.maxLinksPerPage,
+      })
+      break
+    }
+    const admission = admitter.resolve(found.href, base, found)
+    if (!admission.ok) {
+      log.debug('link.refused', { href: found.href.slice(0, 200), code: admission.refusal.code })
+      continue
+    }
+    const { target } = admission
+    if (known.has(target.fp) || onPage.has(target.fp)) continue
+    onPage.add(target.fp)
+    const link = admitter.link(target, depth, found)
+    if ('code' in link) log.debug('link.refused', { href: found.href.slice(0, 200), code: link.code })
+    else links.push(link)
+  }
+  return links
+}
+
+function toBatch(harvest: Harvest, lease: Lease, { spider, clock }: VisitParts, fetched: FetchRow): WriteBatch {
+  const { link } = lease
+  const site = siteOf(link.host)
+  const scrapedAt = clock.now()
+  const shared = { spider: spider.name, crawl: lease.crawl, site, url: link.url, scrapedAt }
+  return {
+    records: harvest.records.map(({ kind, key, data }) => ({
+      ...shared,
+      kind,
+      key,
+      data,
+      gen: lease.gen,
+      epoch: lease.epoch,
+      freshMs: lease.bypassFresh ? 0 : (spider.records.get(kind)?.freshMs ?? 0),
+    })),
+    rejected: harvest.rejected.map(({ kind, key, data, issues }) => ({ ...shared, kind, key, data, issues })),
+    fetches: [fetched],
+  }
+}
+
+function fetchRow(current: Visit, parts: VisitParts, response: FetchResponse): FetchRow {
+  return {
+    ...emptyRow(current, parts),
+    url: response.url,
+    status: response.status,
+    bytes: response.wireBytes,
+    ms: response.ms,
+  }
+}
+
+function emptyRow({ lease }: Visit, { worker, clock }: VisitParts): FetchRow {
+  const { fp, url, host } = lease.link
+  return {
+    crawl: lease.crawl,
+    fp,
+    url,
+    host,
+    status: 0,
+    bytes: 0,
+    ms: 0,
+    attempt: lease.attempt,
+    worker,
+    error: null,
+    at: clock.now(),
+  }
+}

@@ -1,0 +1,171 @@
+import type { Clock } from '../clock.js'
+import { asShoalError, type ShoalError } from '../errors.js'
+import type { Frontier, LeaseReply, WorkerId } from '../frontier/frontier.js'
+import type { Log } from '../log.js'
+import type { RecordStore } from '../store/record-store.js'
+import { Outbox } from './outbox.js'
+import { type Visit, type VisitParts, visit } from './visit.js'
+
+export interface WorkerOptions {
+  readonly id: WorkerId
+  readonly concurrency: number
+  readonly frontier: Frontier
+  readonly store: RecordStore
+  readonly clock: Clock
+  readonly log: Log
+  readonly spiders: readonly string[]
+  /** Everything a visit needs but the outbox, which is the worker's own. */
+  readonly partsFor: (outbox: Outbox) => VisitParts
+}
+
+/**
+ * The loop: room → lease → visit → settle. It never fetches, parses or stores by itself, and holds nothing that may be lost: what is in hand
+ * is leased, and what is not settled is handed out again.
+ */
+export class CrawlWorker {
+  readonly #options: WorkerOptions
+  readonly #parts: VisitParts
+  readonly #inHand = new Map<string, Visit>()
+  #seq = 0
+  #leasing = false
+  #stopping = false
+  /** The queue asked for empty hands: a link that killed workers waits to be leased alone. */
+  #draining = false
+  #cancelNap: () => void = () => {}
+  #failure: ShoalError | null = null
+  readonly #ended: Promise<void>
+  #end: () => void = () => {}
+
+  constructor(options: WorkerOptions) {
+    this.#options = options
+    this.#ended = new Promise((resolve) => {
+      this.#end = resolve
+    })
+    this.#parts = options.partsFor(
+      new Outbox({
+        frontier: options.frontier,
+        store: options.store,
+        clock: options.clock,
+        inHand: () => this.#inHand.size,
+        onFlush: () => this.#leaseMore(),
+        onPlant: (waiting, error) => this.#plant(waiting, error),
+      }),
+    )
+  }
+
+  /** Runs until stopped. Rejects when our own plant cannot be used. */
+  async run(): Promise<void> {
+    this.#options.log.info('worker.started', { worker: this.#options.id, concurrency: this.#options.concurrency })
+    this.#leaseMore()
+    await this.#ended
+    if (this.#failure !== null) throw this.#failure
+  }
+
+  /** Finishes what is in hand within `graceMs`, hands back the rest. */
+  async stop(graceMs: number): Promise<void> {
+    const { log, clock, id } = this.#options
+    if (!this.#stopping) log.info('worker.draining', { worker: id, inHand: this.#inHand.size })
+    this.#stopping = true
+    this.#cancelNap()
+    const cancel = clock.after(graceMs, () => {
+      for (const { abort } of this.#inHand.values()) abort.abort()
+    })
+    this.#endIfEmpty()
+    await this.#ended
+    cancel()
+  }
+
+  /** Leases that the keeper found lost: their fetch is given up and nothing of them is written. */
+  lost(tokens: readonly string[]): void {
+    for (const token of tokens) {
+      const current = this.#inHand.get(token)
+      if (current === undefined) continue
+      current.lost = true
+      current.abort.abort()
+      this.#options.log.warn('lease.lost', { url: current.lease.link.url, worker: this.#options.id })
+    }
+  }
+
+  get inHand(): number {
+    return this.#inHand.size
+  }
+
+  /** Asks for as many links as there is room for, unless it is asking already. Called with every flush and when a nap is over. */
+  #leaseMore(): void {
+    if (this.#stopping || this.#leasing || this.#failure !== null) return
+    const room = this.#options.concurrency - this.#inHand.size
+    if (room <= 0 || (this.#draining && this.#inHand.size > 0)) return
+    this.#leasing = true
+    this.#cancelNap()
+    const { frontier, id, spiders } = this.#options
+    frontier
+      .lease({ worker: id, seq: ++this.#seq, want: room, spiders })
+      .then((reply) => this.#take(reply))
+      .catch((error: unknown) => this.#leaseFailed(error))
+  }
+
+  #take({ leases, idleMs, drain }: LeaseReply): void {
+    this.#leasing = false
+    this.#draining = drain
+    const grantedAt = this.#options.clock.mono()
+    for (const lease of leases) {
+      const current: Visit = { lease, grantedAt, abort: new AbortController(), lost: false, started: false }
+      this.#inHand.set(lease.token, current)
+      void this.#visit(current)
+    }
+    if (leases.length === 0) this.#nap(idleMs)
+    else this.#leaseMoreLater()
+  }
+
+  /** There may be more than fitted into one reply, but the visits just begun come first. */
+  #leaseMoreLater(): void {
+    if (this.#inHand.size < this.#options.concurrency) this.#nap(1)
+  }
+
+  #nap(ms: number): void {
+    this.#cancelNap()
+    this.#cancelNap = this.#options.clock.after(ms, () => this.#leaseMore())
+  }
+
+  async #visit(current: Visit): Promise<void> {
+    try {
+      await visit(current, this.#parts)
+    } catch (error) {
+      // Neither written nor settled: the lease runs out and the link is handed out again.
+      this.#plant(false, error)
+    } finally {
+      this.#inHand.delete(current.lease.token)
+      this.#endIfEmpty()
+      if (this.#draining && this.#inHand.size === 0) this.#leaseMore()
+    }
+  }
+
+  #leaseFailed(error: unknown): void {
+    this.#leasing = false
+    const busy = asShoalError(error).code === 'db_busy'
+    this.#plant(busy, error)
+    if (busy) {
+      // The reply may have been lost, not the call: the same number again returns the same batch.
+      this.#seq--
+      this.#nap(1_000)
+    }
+  }
+
+  /** A plant that is only busy is waited for; one that cannot be used ends the worker, and loses nothing. */
+  #plant(waiting: boolean, thrown: unknown): void {
+    const error = asShoalError(thrown)
+    this.#options.log[waiting ? 'warn' : 'error']('plant.waiting', { code: error.code, message: error.message })
+    if (waiting) return
+    this.#failure ??= error
+    this.#stopping = true
+    for (const { abort } of this.#inHand.values()) abort.abort()
+    this.#endIfEmpty()
+  }
+
+  #endIfEmpty(): void {
+    if (!this.#stopping || this.#inHand.size > 0) return
+    this.#cancelNap()
+    this.#options.log.info('worker.stopped', { worker: this.#options.id })
+    this.#end()
+  }
+}
