@@ -1,16 +1,16 @@
 import type { FinishedRun } from './crawl-run.js'
-import { programName, type Session } from './session.js'
+import { programName, type Session, shellWord } from './session.js'
 import { printNextSteps, printSummary, type SummaryDetails, summaryDetails } from './summary-view.js'
 
 /** What a run ends with: one JSON line, or a summary with the next steps. */
-export async function reportRun(session: Session, { start, summary }: FinishedRun, again: string): Promise<void> {
+export async function reportRun(session: Session, { start, summary }: FinishedRun): Promise<void> {
   const { output, sameDatabase } = session
   if (session.json) return output.json(summaryJson(summary))
   const details = await detailsOf(session, summary.crawl, start?.spider ?? null)
   printSummary(output, summary, details)
   const shoal = programName(process.env)
   const steps: [string, string][] = []
-  if (summary.interrupted) steps.push([`${shoal} ${again}${sameDatabase}`, 'go on'])
+  if (summary.interrupted) steps.push([`${shoal} ${sameCommand(process.argv.slice(2))}`, 'go on'])
   if (details !== null && summary.records > 0)
     steps.push([`${shoal} export --out records.csv${sameDatabase}`, 'all records as a table'])
   if (details !== null && summary.dead > 0)
@@ -18,6 +18,14 @@ export async function reportRun(session: Session, { start, summary }: FinishedRu
   if (details !== null && summary.rejected > 0)
     steps.push([`${shoal} records rejected${sameDatabase}`, 'records that do not fit their schema'])
   if (steps.length > 0) printNextSteps(output, 'Next:', steps)
+}
+
+/** The command line again, to resume what it began. */
+export function sameCommand(args: readonly string[]): string {
+  return args
+    .filter((arg) => arg !== '--fresh')
+    .map(shellWord)
+    .join(' ')
 }
 
 /** The keys before `seconds` are promised; others may follow. */

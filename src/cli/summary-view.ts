@@ -91,15 +91,16 @@ function listText(rows: readonly (readonly [string, number])[]): string {
   return shown.length === 0 ? '' : `: ${shown.join(', ')}`
 }
 
-/** Commands that work as printed. */
+/** Commands that work as printed: each on a line of its own, so that it can be copied whole. */
 export function printNextSteps(
   output: Output,
   title: string,
   steps: readonly (readonly [line: string, does: string])[],
 ): void {
-  const width = Math.max(...steps.map(([line]) => line.length))
   output.print()
   output.print(title)
-  for (const [line, does] of steps)
-    output.print(`  ${output.style.cyan(line.padEnd(width))}  ${output.style.dim(does)}`)
+  for (const [line, does] of steps) {
+    output.print(`  ${output.style.dim(does)}`)
+    output.print(`    ${output.style.cyan(line)}`)
+  }
 }

@@ -1,10 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { ShoalError } from '../../errors.js'
 import type { CrawlOptions } from '../../spider/crawl-definition.js'
 import { runWithProgress } from '../crawl-run.js'
 import { formatFor } from '../export-file.js'
 import { guide } from '../help.js'
 import { reportRun } from '../run-report.js'
-import { acts, type CrawlFlags, crawlOptions, shellWord, wholeNumber } from '../session.js'
+import { acts, type CrawlFlags, crawlOptions, wholeNumber } from '../session.js'
 import { plural } from '../terminal/format.js'
 
 const ANY_LINK = 'a[href]'
@@ -25,7 +26,8 @@ export function crawlCommand(program: Command): void {
     .description(
       'crawl without a spider file; without --field it stores url, status, title, text and links of every page',
     )
-    .argument('<url...>', 'where to begin; only their hosts are visited')
+    .usage('[options] <url...>')
+    .argument('[url...]', 'where to begin; only their hosts are visited')
     .option(
       '--follow [selector]',
       `follow links: all of them, or those a CSS selector finds (default selector: ${ANY_LINK})`,
@@ -46,7 +48,7 @@ export function crawlCommand(program: Command): void {
         const options = asOptions(given, flags)
         const format = flags.out === undefined ? null : formatFor(flags.out, undefined)
         const finished = await runWithProgress(session, flags, { kind: 'crawl', options })
-        await reportRun(session, finished, `crawl ${given.map(shellWord).join(' ')}`)
+        await reportRun(session, finished)
         if (flags.out !== undefined && format !== null && finished.start !== null) {
           const { exportToFile } = await import('../../store/export/export.js')
           const query = { spider: finished.start.spider }
@@ -73,8 +75,10 @@ export function crawlCommand(program: Command): void {
 function asOptions(given: readonly string[], flags: CrawlCommandFlags): CrawlOptions {
   const swallowed = typeof flags.follow === 'string' && /^https?:\/\//.test(flags.follow) ? flags.follow : null
   const follow = flags.follow === true || swallowed !== null ? ANY_LINK : flags.follow
+  const urls = swallowed === null ? given : [swallowed, ...given]
+  if (urls.length === 0) throw new ShoalError('usage', "missing required argument 'url'")
   return {
-    urls: swallowed === null ? given : [swallowed, ...given],
+    urls,
     ...(follow === undefined ? {} : { follow }),
     ...(Object.keys(flags.field).length === 0 ? {} : { fields: flags.field }),
     ...(flags.maxPages === undefined ? {} : { pages: flags.maxPages }),

@@ -5,7 +5,7 @@ import type { ShopOptions } from '../../demo/shop.js'
 import { type AccessCheck, checkAccess } from '../access-check.js'
 import { type FinishedRun, runWithProgress } from '../crawl-run.js'
 import { guide } from '../help.js'
-import { detailsOf, summaryJson } from '../run-report.js'
+import { detailsOf, sameCommand, summaryJson } from '../run-report.js'
 import { acts, type CrawlFlags, crawlOptions, programName, type Session, shellWord, wholeNumber } from '../session.js'
 import { printNextSteps, printSummary, type SummaryDetails } from '../summary-view.js'
 import { count } from '../terminal/format.js'
@@ -109,10 +109,9 @@ function nextSteps(
   const shoal = programName(process.env)
   const same = session.sameDatabase
   const failed = details?.dead[0]
-  const folder = flags.dir === 'shoal-demo' ? '' : ` --dir ${shellWord(flags.dir)}`
   return [
     summary.interrupted
-      ? [`${shoal} demo${folder}`, 'go on where this run stopped']
+      ? [`${shoal} ${sameCommand(process.argv.slice(2))}`, 'go on where this run stopped']
       : [
           `${shoal} export --format csv --out ${shellWord(join(flags.dir, 'products.csv'))}${same}`,
           'the records as a table',

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { runWithProgress } from '../crawl-run.js'
 import { guide } from '../help.js'
 import { reportRun } from '../run-report.js'
-import { acts, type CrawlFlags, crawlOptions, shellWord } from '../session.js'
+import { acts, type CrawlFlags, crawlOptions } from '../session.js'
 
 export function runCommand(program: Command): void {
   const command = program
@@ -13,7 +13,7 @@ export function runCommand(program: Command): void {
     .action(
       acts(async (session, file: string, flags: CrawlFlags) => {
         const finished = await runWithProgress(session, flags, { kind: 'file', path: resolve(file) })
-        await reportRun(session, finished, `run ${shellWord(file)}`)
+        await reportRun(session, finished)
         return finished.exitCode
       }),
     )
