@@ -205,6 +205,26 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(await records()).toHaveLength(2)
     })
 
+    it('takes the same key many times in a large batch, new and known keys mixed', async () => {
+      await write(record({ key: 'known' }))
+      const rows = Array.from({ length: 120 }, (_, i) => record({ key: `k${i % 50}`, epoch: '1001', data: i }))
+      rows.splice(
+        70,
+        0,
+        record({ key: 'known', epoch: '1001', data: 'changed' }),
+        record({ key: 'known', data: 'stale' }),
+      )
+      const statuses = await write(...rows)
+      expect(statuses.filter((status) => status !== 'written')).toEqual(['fenced'])
+      expect(statuses[71]).toBe('fenced')
+      const found = await records()
+      expect(found).toHaveLength(51)
+      for (const { key, data } of found) {
+        expect(data).toBe(key === 'known' ? 'changed' : Number(key.slice(1)) + (Number(key.slice(1)) < 20 ? 100 : 50))
+      }
+      expect(await store.counts({})).toMatchObject([{ records: 51, unchanged: 0 }])
+    })
+
     it('quarantines what cannot be stored, with a reason, beside its neighbours', async () => {
       const cycle: { self?: unknown } = {}
       cycle.self = cycle
