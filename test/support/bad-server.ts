@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 
 /**
  * A server that misbehaves on purpose. It speaks raw TCP, so that it can say what no HTTP library would; the path of the request
@@ -63,7 +63,7 @@ export function gigabyteGzip(): Buffer {
 }
 
 function sixtyFourMegabytesBrotli(): Buffer {
-  brotliBomb ??= brotliCompressSync(Buffer.alloc(64 << 20))
+  brotliBomb ??= brotliCompressSync(Buffer.alloc(64 << 20), { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } })
   return brotliBomb
 }
 
