@@ -30,6 +30,7 @@ export function frontierProperties(name: string, makeDriver: MakeFrontier, optio
                 await same(world, (frontier) => frontier.open(spec))
                 await same(world, (frontier) => frontier.add(spec.id, seeds))
               }
+              await same(world, (frontier) => frontier.seeded('c1'))
               await fc.asyncModelRun(() => ({ model: {}, real: world }), commands)
             } finally {
               await close()

@@ -15,8 +15,8 @@ export interface World {
   readonly leases: Both[]
 }
 
-/** One lease as each of them calls it; `settled` as far as the test knows. */
-export type Both = { model: Lease; driver: Lease; settled: boolean }
+/** One lease as each of them calls it; `over` as far as the test knows. */
+export type Both = { model: Lease; driver: Lease; over: boolean }
 
 /** Makes the call on both and compares the answers, or the codes of the errors. */
 export async function same<T>(

@@ -35,25 +35,31 @@ import {
 import {
   afterEnd,
   afterReport,
-  afterStart,
   earliestStart,
   FRESH_HOST,
   laneScore,
   meanLatency,
   permitMs,
-  startsAllowed,
   strictest,
   withSettings,
 } from '../pace.js'
+import { canStart, type Gate, openingOf, start } from './gates.js'
 import {
   budgetSpent,
   type Crawl,
-  compareEntries,
+  deadOf,
   type Entry,
+  givesLeases,
   type Hold,
   type Host,
+  hasEnded,
+  infoOf,
+  isFull,
+  isSolo,
   type Lane,
-  type Paced,
+  lastCode,
+  pendingOf,
+  queueOf,
   stateOf,
   type Worker,
 } from './model.js'
@@ -62,12 +68,6 @@ const IDLE_MAX_MS = 1000
 /** Nobody knows when a slot will be free: ask again after this long. */
 const SLOT_WAIT_MS = 100
 const RATE_WINDOW_MS = 60_000
-
-/** Something a request must pass: its host's pace, and its route's. */
-interface Gate {
-  readonly paced: Paced
-  readonly limits: Limits
-}
 
 /**
  * The reference model: every question is answered by looking through everything, so that it is obviously right. Other drivers are
@@ -108,6 +108,7 @@ export class MemoryFrontier implements Frontier {
         finishedAt: null,
         seeding: true,
         entries: [],
+        byFp: new Map(),
         failedByHost: new Map(),
         retried: 0,
         throttled: 0,
@@ -162,7 +163,7 @@ export class MemoryFrontier implements Frontier {
       }
       const lane = this.#bestLane(crawls, skipped)
       if (lane === undefined) break
-      const head = this.#queue(lane)[0]
+      const head = queueOf(lane, now)[0]
       if (head === undefined) break
       if (isSolo(head) && inHand.length > 0) {
         drain = true
@@ -327,11 +328,12 @@ export class MemoryFrontier implements Frontier {
 
   async explain(id: CrawlId, fp: Fingerprint): Promise<Whereabouts> {
     const crawl = this.#crawl(id)
-    const entry = crawl.entries.find((entry) => entry.link.fp === fp)
+    const now = this.#clock.now()
+    const entry = crawl.byFp.get(fp)
     if (entry === undefined) return { state: 'unknown' }
-    const place = this.#queue(entry.lane).indexOf(entry)
+    const place = queueOf(entry.lane, now).indexOf(entry)
     return {
-      state: stateOf(entry, this.#clock.now()),
+      state: stateOf(entry, now),
       link: this.#linkInfo(entry),
       host: this.#hostInfo(crawl, entry.link.host),
       position: place < 0 ? null : Math.min(place, POSITION_CAP),
@@ -341,7 +343,7 @@ export class MemoryFrontier implements Frontier {
 
   async deadByError(id: CrawlId): ReturnType<Frontier['deadByError']> {
     const groups = new Map<Failure['code'], { count: number; sample: string }>()
-    for (const entry of this.#dead(this.#crawl(id), {})) {
+    for (const entry of deadOf(this.#crawl(id), {})) {
       const code = lastCode(entry)
       if (code === undefined) continue
       const group = groups.get(code)
@@ -356,7 +358,7 @@ export class MemoryFrontier implements Frontier {
   async replay(id: CrawlId, filter: DeadFilter): Promise<number> {
     const crawl = this.#crawl(id)
     if (crawl.state === 'cancelled') throw new ShoalError('crawl_ended', `crawl ${id} was cancelled`)
-    const dead = this.#dead(crawl, filter)
+    const dead = deadOf(crawl, filter)
     for (const entry of dead) {
       this.#requeue(entry, 0)
       entry.attempts = 0
@@ -371,7 +373,7 @@ export class MemoryFrontier implements Frontier {
   }
 
   async purge(id: CrawlId, filter: DeadFilter): Promise<number> {
-    const dead = this.#dead(this.#crawl(id), filter)
+    const dead = deadOf(this.#crawl(id), filter)
     for (const entry of dead) entry.state = 'skipped'
     return dead.length
   }
@@ -429,14 +431,14 @@ export class MemoryFrontier implements Frontier {
     let known = 0
     let refused = 0
     for (const link of links) {
-      if (crawl.entries.some((entry) => entry.link.fp === link.fp)) {
+      if (crawl.byFp.has(link.fp)) {
         known++
       } else if (isFull(crawl, link.host)) {
         refused++
       } else {
         added++
         const id = ++this.#lastId
-        crawl.entries.push({
+        const entry: Entry = {
           id,
           link,
           lane: this.#lane(crawl, link),
@@ -450,7 +452,9 @@ export class MemoryFrontier implements Frontier {
           addedAt: now,
           endedAt: null,
           failures: [],
-        })
+        }
+        crawl.entries.push(entry)
+        crawl.byFp.set(link.fp, entry)
       }
     }
     crawl.refused += refused
@@ -468,19 +472,12 @@ export class MemoryFrontier implements Frontier {
   #endIfDone(crawl: Crawl): void {
     if (crawl.state !== 'running' || crawl.entries.some((entry) => entry.state === 'leased')) return
     const now = this.#clock.now()
-    const endedBy = pendingOf(crawl) === 0 && !crawl.seeding ? null : budgetSpent(crawl, now)
-    if (endedBy === null && (pendingOf(crawl) > 0 || crawl.seeding)) return
+    const nothingLeft = pendingOf(crawl) === 0 && !crawl.seeding
+    const endedBy = nothingLeft ? null : budgetSpent(crawl, now)
+    if (!nothingLeft && endedBy === null) return
     crawl.state = 'finished'
     crawl.endedBy = endedBy
     crawl.finishedAt = now
-  }
-
-  /** The lane's links that are due, best first. */
-  #queue(lane: Lane): Entry[] {
-    const now = this.#clock.now()
-    return lane.crawl.entries
-      .filter((entry) => entry.lane === lane && stateOf(entry, now) === 'queued')
-      .sort((a, b) => compareEntries(a, b, lane.crawl.spec.order))
   }
 
   #bestLane(crawls: readonly Crawl[], skipped: ReadonlySet<Lane>): Lane | undefined {
@@ -488,7 +485,7 @@ export class MemoryFrontier implements Frontier {
     let best: { lane: Lane; score: number } | undefined
     for (const lane of this.#lanes) {
       if (skipped.has(lane) || !crawls.includes(lane.crawl) || !givesLeases(lane.crawl, now)) continue
-      const head = this.#queue(lane)[0]
+      const head = queueOf(lane, now)[0]
       if (head === undefined || !canStart(this.#laneGates(lane), now)) continue
       const { order, agingMs } = lane.crawl.spec
       const priority = order === 'priority' ? head.link.priority : 0
@@ -570,7 +567,7 @@ export class MemoryFrontier implements Frontier {
       }
       const gates = this.#laneGates(lane)
       const opensAt = openingOf(gates)
-      if (this.#queue(lane).length > 0 && (opensAt > now || canStart(gates, now))) events.push(opensAt)
+      if (queueOf(lane, now).length > 0 && (opensAt > now || canStart(gates, now))) events.push(opensAt)
     }
     return Math.min(IDLE_MAX_MS, Math.max(1, Math.ceil(Math.min(...events) - now)))
   }
@@ -685,16 +682,6 @@ export class MemoryFrontier implements Frontier {
     this.#endIfDone(crawl)
   }
 
-  #dead(crawl: Crawl, filter: DeadFilter): Entry[] {
-    return crawl.entries.filter(
-      (entry) =>
-        entry.state === 'dead' &&
-        (filter.fp === undefined || entry.link.fp === filter.fp) &&
-        (filter.host === undefined || entry.link.host === filter.host) &&
-        (filter.code === undefined || lastCode(entry) === filter.code),
-    )
-  }
-
   #hostInfo(crawl: Crawl, key: HostKey): HostInfo {
     const now = this.#clock.now()
     const { pace, latencyMs } = this.#host(key)
@@ -744,52 +731,6 @@ export class MemoryFrontier implements Frontier {
       ...(request === undefined ? {} : { request }),
     }
   }
-}
-
-function infoOf(crawl: Crawl): CrawlInfo {
-  const { spec, state, endedBy, spiderChanges, createdAt, startedAt, finishedAt, seeding } = crawl
-  const { id, spider, spiderHash } = spec
-  return { id, spider, state, endedBy, spiderHash, spiderChanges, createdAt, startedAt, finishedAt, seeding }
-}
-
-function hasEnded(crawl: Crawl): boolean {
-  return crawl.state === 'finished' || crawl.state === 'cancelled'
-}
-
-function givesLeases(crawl: Crawl, now: number): boolean {
-  return crawl.state === 'running' && budgetSpent(crawl, now) === null
-}
-
-function isSolo(entry: Entry): boolean {
-  return entry.reclaims >= SOLO_AFTER
-}
-
-function pendingOf(crawl: Crawl): number {
-  return crawl.entries.filter((entry) => entry.state === 'pending').length
-}
-
-function isFull(crawl: Crawl, host: HostKey): boolean {
-  const { maxPending, overflow, budget } = crawl.spec
-  if (overflow === 'refuse' && pendingOf(crawl) >= maxPending) return true
-  if (budget.pages !== undefined && crawl.entries.length >= budget.pages) return true
-  const onHost = crawl.entries.filter((entry) => entry.link.host === host).length
-  return budget.pagesPerHost !== undefined && onHost >= budget.pagesPerHost
-}
-
-function lastCode(entry: Entry): Failure['code'] | undefined {
-  return entry.failures.at(-1)?.code
-}
-
-function openingOf(gates: readonly Gate[]): number {
-  return Math.max(...gates.map(({ paced, limits }) => earliestStart(paced.pace, limits)))
-}
-
-function canStart(gates: readonly Gate[], now: number): boolean {
-  return gates.every(({ paced, limits }) => startsAllowed(paced.pace, limits, now) >= 1)
-}
-
-function start(gates: readonly Gate[], now: number, takesSlot: boolean): void {
-  for (const { paced, limits } of gates) paced.pace = afterStart(paced.pace, limits, now, 1, takesSlot)
 }
 
 function max(a: bigint, b: bigint): bigint {

@@ -1,5 +1,14 @@
-import type { HostKey, Link } from '../../url/link.js'
-import type { CrawlInfo, CrawlSpec, Failure, HostSettings, LinkState, WorkerId } from '../frontier.js'
+import type { Fingerprint, HostKey, Link } from '../../url/link.js'
+import {
+  type CrawlInfo,
+  type CrawlSpec,
+  type DeadFilter,
+  type Failure,
+  type HostSettings,
+  type LinkState,
+  SOLO_AFTER,
+  type WorkerId,
+} from '../frontier.js'
 import type { HostPace } from '../pace.js'
 
 /** Whatever has a pace: a host, or a lane whose route has limits. */
@@ -23,6 +32,7 @@ export interface Crawl {
   seeding: boolean
   /** In the order in which they were added. */
   readonly entries: Entry[]
+  readonly byFp: Map<Fingerprint, Entry>
   readonly failedByHost: Map<HostKey, number>
   retried: number
   throttled: number
@@ -91,7 +101,7 @@ export function stateOf(entry: Entry, now: number): LinkState {
 }
 
 /** Negative when `a` comes before `b` in their lane. */
-export function compareEntries(a: Entry, b: Entry, order: CrawlSpec['order']): number {
+function compareEntries(a: Entry, b: Entry, order: CrawlSpec['order']): number {
   if (order === 'lifo') return b.place - a.place
   if (order === 'fifo') return a.place - b.place
   return b.link.priority - a.link.priority || a.place - b.place
@@ -103,4 +113,55 @@ export function budgetSpent(crawl: Crawl, now: number): CrawlInfo['endedBy'] {
   if (bytes !== undefined && crawl.bytes >= bytes) return 'budget_bytes'
   if (ms !== undefined && crawl.startedAt !== null && now - crawl.startedAt >= ms) return 'budget_time'
   return null
+}
+
+export function infoOf(crawl: Crawl): CrawlInfo {
+  const { spec, state, endedBy, spiderChanges, createdAt, startedAt, finishedAt, seeding } = crawl
+  const { id, spider, spiderHash } = spec
+  return { id, spider, state, endedBy, spiderHash, spiderChanges, createdAt, startedAt, finishedAt, seeding }
+}
+
+export function hasEnded(crawl: Crawl): boolean {
+  return crawl.state === 'finished' || crawl.state === 'cancelled'
+}
+
+export function givesLeases(crawl: Crawl, now: number): boolean {
+  return crawl.state === 'running' && budgetSpent(crawl, now) === null
+}
+
+export function isSolo(entry: Entry): boolean {
+  return entry.reclaims >= SOLO_AFTER
+}
+
+export function pendingOf(crawl: Crawl): number {
+  return crawl.entries.filter((entry) => entry.state === 'pending').length
+}
+
+export function isFull(crawl: Crawl, host: HostKey): boolean {
+  const { maxPending, overflow, budget } = crawl.spec
+  if (overflow === 'refuse' && pendingOf(crawl) >= maxPending) return true
+  if (budget.pages !== undefined && crawl.entries.length >= budget.pages) return true
+  if (budget.pagesPerHost === undefined) return false
+  return crawl.entries.filter((entry) => entry.link.host === host).length >= budget.pagesPerHost
+}
+
+export function lastCode(entry: Entry): Failure['code'] | undefined {
+  return entry.failures.at(-1)?.code
+}
+
+/** The lane's links that are due, best first. */
+export function queueOf(lane: Lane, now: number): Entry[] {
+  return lane.crawl.entries
+    .filter((entry) => entry.lane === lane && stateOf(entry, now) === 'queued')
+    .sort((a, b) => compareEntries(a, b, lane.crawl.spec.order))
+}
+
+export function deadOf(crawl: Crawl, filter: DeadFilter): Entry[] {
+  return crawl.entries.filter(
+    (entry) =>
+      entry.state === 'dead' &&
+      (filter.fp === undefined || entry.link.fp === filter.fp) &&
+      (filter.host === undefined || entry.link.host === filter.host) &&
+      (filter.code === undefined || lastCode(entry) === filter.code),
+  )
 }
