@@ -1,5 +1,6 @@
 // Writes the reference pages that come from tables in the code; with --check only says whether they are current. Needs dist (npm run build).
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { commandReference } from '../dist/cli/reference.js'
 import { CONFIG } from '../dist/config.js'
 import { ERRORS, EXIT } from '../dist/errors.js'
 
@@ -15,8 +16,15 @@ const NEXT = {
 }
 
 const cell = (text) => String(text).replaceAll('|', '\\|').replaceAll('\n', ' ')
-const table = (head, rows) =>
-  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
+/** Aligned as the formatter aligns it, so that the two do not take turns. */
+const table = (head, rows) => {
+  const lines = [head, ...rows].map((row) => row.map(cell))
+  const widths = head.map((_, column) => Math.max(3, ...lines.map((line) => line[column].length)))
+  const aligned = lines.map((line) => line.map((text, column) => text.padEnd(widths[column])))
+  return [aligned[0], widths.map((width) => '-'.repeat(width)), ...aligned.slice(1)]
+    .map((row) => `| ${row.join(' | ')} |`)
+    .join('\n')
+}
 const code = (text) => `\`${text}\``
 
 const pages = {
@@ -58,6 +66,16 @@ ${table(
 )}
 
 The exit code is that of a command which ends with this error; – stands for errors that end a page and not a command.
+`,
+  'docs/cli.md': `# Command line
+
+Results go to standard output, progress and errors to standard error. With \`--json\` a list is one JSON value a line, everything else
+one JSON document, and an error one line \`{"error":{"code","message","hint"}}\`. No colours and no cursor movements unless the stream
+is a terminal; \`NO_COLOR\` is respected. The flags of the first section may stand on every command.
+
+${commandReference()
+  .map(({ name, help }) => `## ${name}\n\n\`\`\`text\n${help}\n\`\`\``)
+  .join('\n\n')}
 `,
   'docs/exit-codes.md': `# Exit codes
 
