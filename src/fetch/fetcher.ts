@@ -18,7 +18,10 @@ export interface FetchRequest extends RequestExtras {
   readonly limits: FetchLimits
   /** 'host:port' entries that the guard lets through, '*' for any port. */
   readonly allowPrivate: readonly string[]
-  /** Called on the monotonic clock immediately before the request is written. */
+  /**
+   * Called immediately before the request is written, on a connection that stands. When it throws, nothing is sent, the connection
+   * is kept, and the fetch rejects with what was thrown: the place to find that a permit has grown old.
+   */
   readonly onDispatch?: () => void
 }
 

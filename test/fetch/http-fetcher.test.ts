@@ -223,9 +223,18 @@ describe('connections', () => {
     const onDispatch = () => {
       throw late
     }
-    await expect(get(fetcher, `${server.origin}/ok`, {}, { onDispatch })).rejects.toBe(late)
-    await get(fetcher, `${server.origin}/error`)
-    expect(server.requests().slice(before)).toEqual(['/error'])
+    // On a connection that was just dialled for it, and on a kept one: either way it is there for the next request.
+    const fresh = newFetcher()
+    const connections = server.connections()
+    for (let i = 0; i < 3; i++) {
+      await expect(get(fresh, `${server.origin}/ok`, {}, { onDispatch })).rejects.toBe(late)
+    }
+    await get(fresh, `${server.origin}/error`)
+    await expect(get(fresh, `${server.origin}/ok`, {}, { onDispatch })).rejects.toBe(late)
+    await get(fresh, `${server.origin}/empty`)
+    expect(server.requests().slice(before)).toEqual(['/error', '/empty'])
+    expect(server.connections()).toBe(connections + 1)
+    await fresh.close()
   })
 
   it('gives up when the signal says so, before and during the request', async () => {
