@@ -1,5 +1,5 @@
 import { ShoalError } from '../errors.js'
-import { shown } from '../units.js'
+import { type Duration, shown } from '../units.js'
 import { defineSpider, type TaggedDefinition } from './definition.js'
 import type { FieldDefinition } from './fields.js'
 import type { Page } from './page.js'
@@ -13,20 +13,25 @@ export interface CrawlOptions {
   readonly fields?: Readonly<Record<string, FieldDefinition>>
   readonly maxDepth?: number
   readonly pages?: number
+  /** Between two requests to a host; checked with everything else. */
+  readonly delay?: string
   readonly allowPrivate?: readonly string[]
 }
 
 const TEXT_KEPT = 5_000
+const BLOCKS =
+  'address, article, aside, blockquote, br, dd, div, dl, dt, figcaption, figure, footer, form, h1, h2, h3, h4, h5, h6, header, hr, li, main, nav, ol, option, p, pre, section, table, td, th, tr, ul'
 const TEXTUAL = /^text\/|[/+](xml|json|html)\b|xhtml/i
 
 export function crawlDefinition(options: CrawlOptions): TaggedDefinition {
-  const { urls, follow, fields = {}, maxDepth, pages, allowPrivate } = options
+  const { urls, follow, fields = {}, maxDepth, pages, delay, allowPrivate } = options
   const hasFields = Object.keys(fields).length > 0
   return defineSpider({
     name: spiderName(urls),
     start: urls,
     ...(maxDepth !== undefined && { scope: { maxDepth } }),
     ...(pages !== undefined && { budget: { pages } }),
+    ...(delay !== undefined && { pace: { delay: delay as Duration } }),
     ...(allowPrivate !== undefined && { allowPrivate }),
     records: { page: {} },
     routes: {
@@ -51,6 +56,8 @@ function pageSummary(page: Page) {
   if (!TEXTUAL.test(page.headers['content-type'] ?? 'text/html')) return { url, status, title: '', text: '', links: [] }
   const { $ } = page
   $('script, style, noscript, template').remove()
+  // Or the last word of one block and the first of the next would be one word.
+  $(BLOCKS).before(' ').after(' ')
   return {
     url,
     status,

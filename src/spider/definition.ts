@@ -188,7 +188,7 @@ export interface RouteDefinition<LinkData, Data, Kinds extends RecordDefinitions
 }
 
 export interface FollowDefinition<RouteName extends string = string> {
-  /** CSS selector of elements with an href or src. */
+  /** CSS selector of elements with an href; `img@src` takes another attribute. */
   readonly links: string
   /** Where the links go; without it the first route that matches. */
   readonly route?: RouteName
@@ -196,7 +196,7 @@ export interface FollowDefinition<RouteName extends string = string> {
   readonly deny?: Patterns
   /** Instead of the route's own. */
   readonly priority?: number
-  /** Leave out links marked rel="nofollow". Default false. */
+  /** Take links marked rel="nofollow" too, and those of pages that ask robots not to follow. Default false. */
   readonly nofollow?: boolean
 }
 

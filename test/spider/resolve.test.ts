@@ -206,7 +206,7 @@ describe('mistakes get one line that names the option', () => {
     [{ routes: { all: { match: '/**' }, lost: {} } }, /^spider_invalid routes\.lost: no link can reach this route/],
     [route({ follow: [{ links: 'a[' }] }), /^bad_selector routes\.book\.follow\[0\]\.links: /],
     [
-      { ...kinds, ...route({ record: { kind: 'book', fields: { title: 'h1 >' } } }) },
+      { ...kinds, ...route({ record: { kind: 'book', fields: { title: 'h1[' } } }) },
       /^bad_selector routes\.book\.record\.fields\.title: /,
     ],
     [

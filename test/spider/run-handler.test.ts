@@ -42,7 +42,13 @@ async function failure(run: () => unknown): Promise<ShoalError> {
 
 describe('fields and follow rules', () => {
   const fromFields = (fields: Record<string, string | number | null>, key: string | null = 'title') =>
-    plan({ record: { kind: 'book', key }, extract: (_page, links) => (links.push({ href: '/next' }), fields) })
+    plan({
+      record: { kind: 'book', key },
+      extract: (_page, links) => {
+        links.push({ href: '/next' })
+        return fields
+      },
+    })
 
   it('make a record and links without a promise', () => {
     expect(runHandler(fromFields({ title: 'A', price: 3 }), page)).toEqual({

@@ -1,0 +1,90 @@
+import { ShoalError } from '../errors.js'
+import { matchUrl, type UrlPattern } from '../url/patterns.js'
+import { compilePatterns } from './admit-rules.js'
+import type { CheckedRoute } from './definition-schema.js'
+import { compileHarvest, type Found, type LinkRule } from './fields.js'
+import type { Page } from './page.js'
+import type { HandlerPlan } from './run-handler.js'
+import type { FoundLink } from './spider.js'
+
+interface FollowRule {
+  /** What its links have in common. */
+  readonly link: Omit<FoundLink, 'href'>
+  readonly nofollow: boolean
+  readonly allow: readonly UrlPattern[]
+  readonly deny: readonly UrlPattern[]
+}
+
+/** The follow rules and fields of a route as one function; null when it has neither. */
+export function compileExtract(name: string, route: CheckedRoute): HandlerPlan['extract'] {
+  const { follow, record } = route
+  if (follow.length === 0 && record === undefined) return null
+  const path = `routes.${name}`
+  const links: LinkRule[] = follow.map((rule) => ({ select: rule.links, nofollow: rule.nofollow }))
+  const fields = record?.fields ?? {}
+  for (const [index, rule] of links.entries()) {
+    named(`${path}.follow[${index}].links`, () => compileHarvest({ links: [rule] }))
+  }
+  for (const [field, definition] of Object.entries(fields)) {
+    named(`${path}.record.fields.${field}`, () => compileHarvest({ fields: { [field]: definition } }))
+  }
+  const harvester = compileHarvest({ links, fields })
+  const rules: FollowRule[] = follow.map((rule, index) => ({
+    link: {
+      ...(rule.route !== undefined && { route: rule.route }),
+      ...(rule.priority !== undefined && { priority: rule.priority }),
+    },
+    nofollow: rule.nofollow,
+    allow: compilePatterns(`${path}.follow[${index}].allow`, rule.allow),
+    deny: compilePatterns(`${path}.follow[${index}].deny`, rule.deny),
+  }))
+  return (page, collected) => {
+    const found = harvester.run(page)
+    collectLinks(rules, found, page, collected)
+    return record === undefined ? null : found.fields
+  }
+}
+
+function collectLinks(rules: readonly FollowRule[], found: Found, page: Page, collected: FoundLink[]): void {
+  // Parsing costs more than finding, so links stay as they are wherever the page's own URL is their base.
+  const base = found.base === null ? null : parse(found.base, page.url)
+  for (let index = 0; index < rules.length; index++) {
+    const rule = rules[index] as FollowRule
+    if (found.nofollow && !rule.nofollow) continue
+    const judged = rule.allow.length > 0 || rule.deny.length > 0
+    for (const href of found.links[index] as readonly string[]) {
+      if (base === null && !judged) {
+        collected.push({ href, ...rule.link })
+        continue
+      }
+      const url = parse(href, base ?? page.url)
+      // What cannot be parsed is left to the door, which counts its refusals.
+      if (url !== null && judged && !passes(rule, url)) continue
+      collected.push({ href: base === null || url === null ? href : url.href, ...rule.link })
+    }
+  }
+  if (found.refresh !== null && rules.length > 0 && !found.nofollow) {
+    collected.push({ href: (base === null ? null : parse(found.refresh, base))?.href ?? found.refresh })
+  }
+}
+
+function passes(rule: FollowRule, url: URL): boolean {
+  return (rule.allow.length === 0 || matchUrl(rule.allow, url)) && !matchUrl(rule.deny, url)
+}
+
+function parse(href: string, base: string | URL): URL | null {
+  return URL.canParse(href, String(base)) ? new URL(href, base) : null
+}
+
+/** Says in which option a selector or field is wrong. */
+function named(path: string, compile: () => unknown): void {
+  try {
+    compile()
+  } catch (error) {
+    if (!(error instanceof ShoalError)) throw error
+    throw new ShoalError(error.code, `${path}: ${error.message.replace(/^field [^:]*: /, '')}`, {
+      hint: error.hint,
+      cause: error,
+    })
+  }
+}

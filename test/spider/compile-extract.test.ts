@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { SpiderDefinition } from '../../src/spider/definition.js'
+import type { Page } from '../../src/spider/page.js'
+import { resolveSpider } from '../../src/spider/resolve.js'
+import type { Harvest } from '../../src/spider/spider.js'
+
+function harvest(route: Record<string, unknown>, html: string): Harvest {
+  const definition = {
+    name: 'books',
+    start: ['https://books.example/'],
+    records: { book: z.object({ title: z.string(), price: z.number() }) },
+    routes: { book: { match: '/**', ...route }, listing: { match: '/page' } },
+  }
+  const spider = resolveSpider(definition as unknown as SpiderDefinition, 'hash')
+  const page = {
+    url: 'https://books.example/a/b',
+    headers: { 'content-type': 'text/html' },
+    text: html,
+  } as unknown as Page
+  return spider.routes.get('book')?.harvest(page) as Harvest
+}
+
+const hrefs = (follow: unknown, html: string) => harvest({ follow }, html).links.map(({ href }) => href)
+
+describe('follow rules', () => {
+  it('give links in the order of the rules, as they stand on the page', () => {
+    const follow = [{ links: 'a.next', route: 'listing', priority: 7 }, { links: 'article a' }]
+    expect(
+      harvest({ follow }, '<article><a href="x?y#z">1</a></article><a class="next" href="/page">2</a>').links,
+    ).toEqual([{ href: '/page', route: 'listing', priority: 7 }, { href: 'x?y#z' }])
+  })
+
+  it('allow and deny by the whole URL', () => {
+    const html = '<a href="c">1</a><a href="/x/c">2</a><a href="../d">3</a><a href="http://[">4</a>'
+    expect(hrefs([{ links: 'a', allow: '/a/**' }], html)).toEqual(['c', 'http://['])
+    expect(hrefs([{ links: 'a', deny: ['/a/*', /\/x\//] }], html)).toEqual(['../d', 'http://['])
+  })
+
+  it('resolve against the base element', () => {
+    const html = '<base href="/shop/"><a href="c">1</a><a href="https://other.example/">2</a>'
+    expect(hrefs([{ links: 'a' }], html)).toEqual(['https://books.example/shop/c', 'https://other.example/'])
+    expect(hrefs([{ links: 'a', allow: '/shop/*' }], html)).toEqual(['https://books.example/shop/c'])
+  })
+
+  it('leave out nofollow unless told otherwise', () => {
+    const html = '<a rel="nofollow" href="a">1</a><a href="b">2</a>'
+    expect(hrefs([{ links: 'a' }], html)).toEqual(['b'])
+    expect(hrefs([{ links: 'a', nofollow: true }], html)).toEqual(['a', 'b'])
+    const whole = `<meta name="robots" content="noindex, nofollow">${html}`
+    expect(hrefs([{ links: 'a' }], whole)).toEqual([])
+    expect(hrefs([{ links: 'a', nofollow: true }], whole)).toEqual(['a', 'b'])
+  })
+
+  it('take a meta refresh for a link', () => {
+    expect(hrefs([{ links: 'a' }], '<meta http-equiv="refresh" content="0; url=/next">')).toEqual(['/next'])
+  })
+})
+
+describe('fields', () => {
+  const record = { kind: 'book', key: 'title', fields: { title: 'h1', price: { select: '.price', as: 'number' } } }
+
+  it('make a record that its schema has checked', () => {
+    expect(harvest({ record }, '<h1> A <b>tale</b></h1><p class="price">£3.50</p>')).toEqual({
+      records: [{ kind: 'book', key: 'A tale', data: { title: 'A tale', price: 3.5 } }],
+      rejected: [],
+      links: [],
+    })
+  })
+
+  it('that are missing are told apart', () => {
+    expect(harvest({ record }, '<h1>A</h1>').rejected).toMatchObject([
+      { kind: 'book', key: 'A', data: { title: 'A' }, issues: [{ field: 'price' }] },
+    ])
+    expect(harvest({ record }, '').rejected).toMatchObject([{ key: '', issues: [{ field: 'title' }] }])
+  })
+})

@@ -1,0 +1,78 @@
+import { load } from 'cheerio'
+import { describe, expect, it } from 'vitest'
+import { type CrawlOptions, crawlDefinition } from '../../src/spider/crawl-definition.js'
+import type { Page } from '../../src/spider/page.js'
+import { spiderFromDefinition } from '../../src/spider/resolve.js'
+
+const HTML = `<html><head><title> Shop </title><style>p { color: red }</style></head>
+<body><h1>Hello</h1><script>var x</script><p>W<b>orld</b> ${'x'.repeat(6000)}</p><a href="/b">b</a><a href="b#c">c</a><a href="/b">b</a></body></html>`
+
+const page = {
+  url: 'https://books.example/a',
+  status: 200,
+  headers: { 'content-type': 'text/html; charset=utf-8' },
+  text: HTML,
+  get $() {
+    return load(HTML)
+  },
+} as unknown as Page
+
+const spiderOf = (options: Partial<CrawlOptions>) =>
+  spiderFromDefinition(crawlDefinition({ urls: ['https://books.example/a'], ...options }))
+
+describe('a spider made of flags', () => {
+  it('stores url, status, title, the first 5,000 characters of text and the links', async () => {
+    const harvest = await spiderOf({}).routes.get('page')?.harvest(page)
+    expect(harvest).toMatchObject({ rejected: [], links: [], records: [{ kind: 'page', key: page.url }] })
+    const data = harvest?.records[0]?.data as { text: string }
+    expect(data).toMatchObject({
+      url: page.url,
+      status: 200,
+      title: 'Shop',
+      links: ['https://books.example/b', 'https://books.example/b#c'],
+    })
+    expect(data.text.slice(0, 14)).toBe('Hello World xx')
+    expect(data.text.length).toBe(5_000)
+  })
+
+  it('does not read a picture as text', async () => {
+    const picture = { ...page, headers: { 'content-type': 'image/png' }, $: null } as unknown as Page
+    expect(await spiderOf({}).routes.get('page')?.harvest(picture)).toMatchObject({
+      records: [{ data: { title: '', text: '', links: [] } }],
+    })
+  })
+
+  it('stores the fields asked for under the URL of the page, and follows what a selector finds', async () => {
+    const spider = spiderOf({ fields: { heading: 'h1' }, follow: 'a[href]' })
+    const harvest = await spider.routes.get('page')?.harvest(page)
+    expect(harvest?.records).toEqual([{ kind: 'page', key: page.url, data: { heading: 'Hello' } }])
+    expect(harvest?.links.map(({ href }) => href)).toEqual(['/b', 'b#c', '/b'])
+  })
+
+  it('stays on the hosts it starts from', () => {
+    expect(spiderOf({ urls: ['https://books.example/', 'http://shop.example:8080/'] }).admit.hosts).toEqual([
+      'books.example',
+      'shop.example:8080',
+    ])
+  })
+
+  it('takes the limits of the command line', () => {
+    const spider = spiderOf({ pages: 50, maxDepth: 2, delay: '100ms', allowPrivate: ['127.0.0.1:*'] })
+    expect(spider).toMatchObject({
+      budget: { pages: 50 },
+      limits: { delayMs: 100 },
+      allowPrivate: ['127.0.0.1:*'],
+      admit: { maxDepth: 2 },
+    })
+  })
+
+  it.each([
+    [{ urls: ['nonsense'] }, 'bad_url'],
+    [{ urls: [] }, 'bad_url'],
+    [{ delay: '5 parsecs' }, 'bad_duration'],
+    [{ fields: { a: 'h1[' } }, 'bad_selector'],
+    [{ follow: '>>' }, 'bad_selector'],
+  ])('refuses %j', (options, code) => {
+    expect(() => spiderOf(options)).toThrow(expect.objectContaining({ code }))
+  })
+})
