@@ -81,7 +81,7 @@ export function openSession(flags: Flags): Session {
 
 /** The file behind an address; null when there is none. */
 export function fileOf(address: string): string | null {
-  return address.startsWith('sqlite:') ? address.slice('sqlite:'.length) : null
+  return address.startsWith('sqlite:') ? address.slice('sqlite:'.length).replace(/^\/\//, '') : null
 }
 
 function mustExist(address: string): void {

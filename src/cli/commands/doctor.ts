@@ -88,7 +88,7 @@ async function databaseChecks(session: Session): Promise<Check[]> {
   const files = [...new Set([queue, store])].flatMap((address) => fileOf(address) ?? [])
   const checks: Check[] = []
   for (const file of files) checks.push(await diskCheck(file), ...(await fileChecks(file)))
-  if (files.length === 0 || checks.some((check) => check.status === 'fail') || !files.every(existsSync))
+  if (checks.some((check) => check.status === 'fail') || !files.every(existsSync))
     return [...checks, clockCheck(session, null)]
   try {
     return [...checks, ...(await session.withPlant((plant) => crawlChecks(session, plant)))]
