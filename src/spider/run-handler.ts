@@ -106,26 +106,30 @@ function stepped(plan: HandlerPlan, result: unknown): HarvestedRecord {
 
 /** Puts the record where it belongs: kept or rejected. */
 function judge(plan: HandlerPlan, record: HarvestedRecord, basket: Basket): Maybe<void> {
-  if (record.key === '') {
-    basket.rejected.push({
-      ...record,
-      issues: [{ field: plan.record?.key ?? 'key', message: 'the key is missing on the page' }],
-    })
-    return
-  }
   const schema = plan.kinds.get(record.kind)?.schema ?? null
-  if (schema === null) {
-    basket.records.push(record)
-    return
-  }
+  if (schema === null) return place(plan, { value: record.data }, record, basket)
   const result = validate(schema, record.data)
-  return result instanceof Promise ? result.then((late) => place(late, record, basket)) : place(result, record, basket)
+  return result instanceof Promise
+    ? result.then((late) => place(plan, late, record, basket))
+    : place(plan, result, record, basket)
 }
 
-function place(result: StandardSchemaV1.Result<unknown>, record: HarvestedRecord, basket: Basket): void {
-  if (result.issues === undefined)
+function place(
+  plan: HandlerPlan,
+  result: StandardSchemaV1.Result<unknown>,
+  record: HarvestedRecord,
+  basket: Basket,
+): void {
+  if (result.issues === undefined && record.key !== '') {
     basket.records.push({ kind: record.kind, key: record.key, data: result.value as Json })
-  else basket.rejected.push({ ...record, issues: result.issues.map(plainIssue) })
+    return
+  }
+  const issues = (result.issues ?? []).map(plainIssue)
+  const keyField = plan.record?.key ?? 'key'
+  if (record.key === '' && !issues.some(({ field }) => field === keyField)) {
+    issues.push({ field: keyField, message: 'the key is missing on the page' })
+  }
+  basket.rejected.push({ ...record, issues })
 }
 
 function plainIssue(issue: StandardSchemaV1.Issue): { field: string; message: string } {

@@ -72,6 +72,8 @@ describe('fields', () => {
     expect(harvest({ record }, '<h1>A</h1>').rejected).toMatchObject([
       { kind: 'book', key: 'A', data: { title: 'A' }, issues: [{ field: 'price' }] },
     ])
-    expect(harvest({ record }, '').rejected).toMatchObject([{ key: '', issues: [{ field: 'title' }] }])
+    expect(harvest({ record }, '').rejected).toMatchObject([
+      { key: '', issues: [{ field: 'title' }, { field: 'price' }] },
+    ])
   })
 })
