@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
+import { asUserError, failureText } from '../../src/cli/failure.js'
 import { buildProgram } from '../../src/cli/program.js'
+import { styleFor } from '../../src/cli/terminal/style.js'
 import { shoal } from './cli.js'
 
 const commands = leaves(buildProgram())
@@ -67,9 +69,11 @@ describe('a wrong command line', () => {
     [['records', 'get'], 'error usage: say which records'],
     [['dead', 'purge'], 'error usage: say which dead letters to purge'],
   ])('%j is told in one line, with code 2 and no stack', async (args, line) => {
-    const { code, out, err } = await shoal(args)
-    expect(code).toBe(2)
-    expect(out).toBe('')
+    const thrown: unknown = await buildProgram()
+      .parseAsync(args, { from: 'user' })
+      .catch((error: unknown) => error)
+    const err = failureText(thrown, { json: false, debug: false, style: styleFor({}, {}) })
+    expect(asUserError(thrown).exitCode).toBe(2)
     expect(err).toContain(line)
     expect(err.trimEnd().split('\n')).toHaveLength(2)
     expect(err).toMatch(/\n {2}→ \S/)
