@@ -65,7 +65,9 @@ const NO_TIME_MS = 0.01
 export function earliestStart(host: HostPace, limits: Limits): number {
   const { rate } = limits
   const byRate = rate === undefined ? 0 : Math.ceil(host.arrivalAt - (rate.burst - 1) * intervalOf(rate) - NO_TIME_MS)
-  return Math.max(host.startedAt + limits.delayMs, host.blockedUntil, byRate)
+  // Without a delay the last start says nothing: a clock that stepped back must not close the host.
+  const byDelay = limits.delayMs > 0 ? host.startedAt + limits.delayMs : 0
+  return Math.max(byDelay, host.blockedUntil, byRate)
 }
 
 /** How many requests may start now. With a delay it is one at most; with a rate, what the bucket holds. */

@@ -432,6 +432,17 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(epochs).toEqual([...new Set(epochs)].sort((a, b) => (a < b ? -1 : 1)))
       })
 
+      it('numbers on when the clock steps back', async () => {
+        await crawlOf({}, numbers(1))
+        const w = workerOf(frontier, 'w1')
+        const before = await take(w)
+        clock.advance(-3_600_000)
+        await frontier.add('c1', numbers(2))
+        const after = await take(w)
+        expect(BigInt(after.epoch)).toBeGreaterThan(BigInt(before.epoch))
+        expect(await settle(after, DONE)).toBe(true)
+      })
+
       it('answers a repeated call with the same batch, as far as it is still held', async () => {
         await crawlOf({}, numbers(5))
         const w = workerOf(frontier, 'w1')
@@ -599,6 +610,22 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(await settle({ ...lease, crawl: 'nope' }, DONE)).toBe(false)
         expect(await frontier.stats('c1')).toMatchObject({ leased: 1, stale: 1 })
         expect(await settle(lease, DONE)).toBe(true)
+      })
+
+      it('judges each settlement of a batch by itself', async () => {
+        await crawlOf({}, numbers(3))
+        const w = workerOf(frontier, 'w1')
+        const [one, two, three] = (await w.lease(3)).leases
+        if (one === undefined || two === undefined || three === undefined) throw new Error('too little was leased')
+        const answers = await frontier.settle([
+          { lease: one, outcome: done([linkTo('b.test/1')]) },
+          { lease: { crawl: 'c1', token: 'nonsense' }, outcome: dead() },
+          { lease: two, outcome: done([linkTo('b.test/1'), linkTo('b.test/2')]) },
+          { lease: two, outcome: dead() },
+          { lease: three, outcome: { kind: 'back', afterMs: 0 } },
+        ])
+        expect(answers).toEqual([true, false, true, true, true])
+        expect(await frontier.stats('c1')).toMatchObject({ total: 5, done: 2, queued: 3, dead: 0, stale: 1 })
       })
 
       it('fences a worker that lost its lease from the one that has it', async () => {
@@ -861,6 +888,19 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect((await workerOf(frontier, 'w3').lease(9)).leases).toHaveLength(1)
       })
 
+      it('does not let a lost lease free the slot of the one that has it', async () => {
+        await crawlOf({ limits: { delayMs: 0, concurrency: 1 }, visibilityMs: 1000 }, numbers(2))
+        const stale = await take(workerOf(frontier, 'frozen'))
+        clock.advance(1000)
+        await frontier.reap(1)
+        const w = workerOf(frontier, 'w1')
+        expect((await take(w)).link.url).toBe(stale.link.url)
+        await release(stale, { report: { kind: 'throttled', retryAfterMs: 9000 } })
+        expect(await settle(stale, DONE)).toBe(false)
+        expect((await w.lease(1)).leases).toEqual([])
+        expect((await frontier.hosts('c1', { limit: 1 }))[0]).toMatchObject({ inFlight: 1, blockedUntil: null })
+      })
+
       it('keeps the rate, with its burst', async () => {
         // Six a minute and three at once.
         const rate = { count: 6, perMs: 60_000, burst: 3 }
@@ -990,6 +1030,14 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         await frontier.forfeit('w1')
         const last = await take(workerOf(frontier, 'w2'))
         expect(await frontier.permit(last, 'far.test')).toEqual({ ok: true })
+      })
+
+      it('asks the route too for another request to its own host', async () => {
+        const routeLimits = { item: { delayMs: 1000, concurrency: 1 } }
+        await crawlOf({ routeLimits }, [linkTo('a.test/1', { route: 'item' })])
+        const lease = await take(workerOf(frontier, 'w1'))
+        expect(await frontier.permit(lease, 'a.test')).toEqual({ ok: false, waitMs: 1000, lost: false })
+        expect(await frontier.permit(lease, 'far.test')).toEqual({ ok: true })
       })
 
       it('paces hosts that only permits know, by the limits of the asking crawl', async () => {

@@ -69,6 +69,11 @@ describe('starts', () => {
     expect(earliestStart(started, { delayMs: 10, concurrency: 4 })).toBe(NOW + 10)
   })
 
+  it('does not close a host without a delay when the clock steps back', () => {
+    const limits = { delayMs: 0, concurrency: 2 }
+    expect(startsAllowed(afterStart(FRESH_HOST, limits, NOW), limits, NOW - 60_000)).toBe(1)
+  })
+
   it('fills the slots and no more', () => {
     const limits = { delayMs: 0, concurrency: 3 }
     expect(startsAllowed(FRESH_HOST, limits, NOW)).toBe(3)

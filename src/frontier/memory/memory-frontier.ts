@@ -13,6 +13,7 @@ import {
   type Failure,
   type Frontier,
   type HostInfo,
+  type HostPage,
   type HostSettings,
   type Lease,
   type LeaseRef,
@@ -68,6 +69,8 @@ const IDLE_MAX_MS = 1000
 /** Nobody knows when a slot will be free: ask again after this long. */
 const SLOT_WAIT_MS = 100
 const RATE_WINDOW_MS = 60_000
+/** For a route that had limits when its lane was made and has none any more: its slots are still counted. */
+const UNLIMITED: Limits = { delayMs: 0, concurrency: Number.POSITIVE_INFINITY }
 
 /**
  * The reference model: every question is answered by looking through everything, so that it is obviously right. Other drivers are
@@ -297,14 +300,15 @@ export class MemoryFrontier implements Frontier {
     }
   }
 
-  async hosts(id: CrawlId, page: { limit: number; after?: HostKey }): Promise<HostInfo[]> {
+  async hosts(id: CrawlId, page: HostPage): Promise<HostInfo[]> {
     const crawl = this.#crawl(id)
     const hosts = new Set(crawl.entries.map((entry) => entry.link.host))
-    return [...hosts]
+    const infos = [...hosts]
       .filter((host) => page.after === undefined || host > page.after)
       .sort()
-      .slice(0, page.limit)
       .map((host) => this.#hostInfo(crawl, host))
+    if (page.busiest) infos.sort((a, b) => b.pending - a.pending)
+    return infos.slice(0, page.limit)
   }
 
   async workers(): Promise<WorkerInfo[]> {
@@ -586,8 +590,8 @@ export class MemoryFrontier implements Frontier {
 
   #laneGates(lane: Lane): Gate[] {
     const host = { paced: this.#host(lane.host), limits: this.#hostLimits(lane.host, lane.crawl) }
-    const routeLimits = lane.route === '' ? undefined : lane.crawl.spec.routeLimits[lane.route]
-    return routeLimits === undefined ? [host] : [host, { paced: lane, limits: routeLimits }]
+    if (lane.route === '') return [host]
+    return [host, { paced: lane, limits: lane.crawl.spec.routeLimits[lane.route] ?? UNLIMITED }]
   }
 
   /** What a request of this lease to `host` must pass. */
