@@ -212,6 +212,15 @@ describe('export', () => {
     expect(await readdir(join(dir, 'failing'))).toEqual(['out.jsonl'])
   })
 
+  it('says that the disk under the stream is full', async () => {
+    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), {
+      code: 'ENOSPC',
+      syscall: 'write',
+    })
+    const sink = new Writable({ write: (_chunk, _encoding, done) => done(full) })
+    await expect(exportRecords(await storeWith({}), {}, 'jsonl', sink)).rejects.toMatchObject({ code: 'disk_full' })
+  })
+
   it('says that the file cannot be written', async () => {
     await writeFile(join(dir, 'plain'), '')
     await expect(exportToFile(await storeWith({}), {}, 'csv', join(dir, 'plain', 'out.csv'))).rejects.toMatchObject({

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SqliteDb } from '../../src/sqlite/db.js'
 import { prepareBatch } from '../../src/store/prepare.js'
 import type { WriteBatch } from '../../src/store/record-store.js'
+import { migrateStore } from '../../src/store/sqlite/schema.js'
 import { SqliteStoreEngine } from '../../src/store/sqlite/sqlite-store-engine.js'
 import { batch, fetchRow, record, rejectedRow } from '../contract/record-store-contract.js'
 
@@ -23,7 +24,7 @@ describe('sqlite: record store', () => {
   function open() {
     const db = new SqliteDb(join(dir, 'shoal.db'))
     opened.push(db)
-    SqliteStoreEngine.migrate(db)
+    migrateStore(db)
     const engine = new SqliteStoreEngine(db)
     const write = (work: WriteBatch) => engine.write(prepareBatch(work).prepared)
     return { db, engine, write, rows: () => engine.recordPage({}, null, 1000) }

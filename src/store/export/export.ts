@@ -31,6 +31,20 @@ export async function exportRecords(
   query: RecordQuery,
   format: ExportFormat,
   sink: Writable,
+  progress?: ExportProgress,
+): Promise<ExportResult> {
+  try {
+    return await pump(store, query, format, sink, progress)
+  } catch (error) {
+    throw outputError(error, 'the output')
+  }
+}
+
+async function pump(
+  store: RecordStore,
+  query: RecordQuery,
+  format: ExportFormat,
+  sink: Writable,
   progress: ExportProgress = () => {},
 ): Promise<ExportResult> {
   const result = { rows: 0, leftOut: 0 }
@@ -65,18 +79,18 @@ export async function exportToFile(
     const closed = new Promise<void>((resolve, reject) => file.once('close', resolve).once('error', reject))
     // The export reports the same error; this promise is only waited for after a success.
     closed.catch(() => {})
-    const result = await exportRecords(store, query, format, file, progress)
+    const result = await pump(store, query, format, file, progress)
     file.end()
     await closed
     await rename(part, path)
     return result
   } catch (error) {
     await rm(part, { force: true }).catch(() => {})
-    throw fileError(error, path)
+    throw outputError(error, path)
   }
 }
 
-function fileError(error: unknown, path: string): unknown {
+function outputError(error: unknown, path: string): unknown {
   if (error instanceof ShoalError) return error
   const { code, syscall } = error as { code?: unknown; syscall?: unknown }
   if (code === 'ENOSPC' || code === 'EDQUOT')

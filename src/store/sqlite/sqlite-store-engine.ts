@@ -5,7 +5,6 @@ import { judge } from '../judge.js'
 import { type PreparedBatch, type PreparedRecord, type PreparedRejected, storedKey } from '../prepare.js'
 import type { FetchRow, KindCount, RecordQuery, StoredRecord, WriteStatus } from '../record-store.js'
 import { IndexRuns, indexedUpTo } from './index-runs.js'
-import { migrateStore } from './schema.js'
 import { urlHash } from './url-hash.js'
 
 /** A stored row as it leaves the engine: data is still text, `id` continues the scan. */
@@ -21,8 +20,6 @@ type Counted = 'records' | 'rejected' | 'fresh' | 'unchanged'
 
 /** The record store's work on one SQLite connection. Nothing is remembered between calls, so a rollback leaves nothing stale. */
 export class SqliteStoreEngine implements SqliteEngine {
-  static readonly migrate = migrateStore
-
   readonly reads: ReadonlySet<string> = new Set(['recordPage', 'rejectedPage', 'counts', 'rejectedByField', 'fetches'])
   readonly #write: ReturnType<typeof writeStatements>
   readonly #read: ReturnType<typeof readStatements>
