@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'libsql'
-import { MIGRATIONS } from '../dist/frontier/sqlite/schema.js'
 import { openPlant } from '../dist/wire.js'
 import { median } from './measure.js'
 import { printBars, round, table, versions } from './report.js'
@@ -133,12 +132,31 @@ async function openShoal(file) {
   }
 }
 
+/** The links and leases of the frontier's own schema, columns and indexes alike. */
+const BARE_TABLES = `
+  CREATE TABLE links (
+    num INTEGER PRIMARY KEY, crawl INTEGER NOT NULL, fp INTEGER NOT NULL, lane INTEGER NOT NULL, state INTEGER NOT NULL,
+    rank INTEGER NOT NULL, seq INTEGER NOT NULL, route TEXT NOT NULL, depth INTEGER NOT NULL, priority INTEGER NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0, throttles INTEGER NOT NULL DEFAULT 0, reclaims INTEGER NOT NULL DEFAULT 0,
+    bypass_fresh INTEGER NOT NULL DEFAULT 0, epoch INTEGER NOT NULL DEFAULT 0, settled_epoch INTEGER NOT NULL DEFAULT 0,
+    added_at INTEGER NOT NULL, due_at REAL NOT NULL, ended_at INTEGER, url TEXT NOT NULL, code TEXT, request TEXT, data TEXT, failures TEXT
+  );
+  CREATE UNIQUE INDEX links_fp ON links (crawl, fp);
+  CREATE INDEX links_queue ON links (lane, rank, seq) WHERE state = 0;
+  CREATE INDEX links_due ON links (crawl, due_at) WHERE state = 1;
+  CREATE INDEX links_dead ON links (crawl, code) WHERE state = 4;
+  CREATE TABLE leases (
+    link INTEGER PRIMARY KEY, crawl INTEGER NOT NULL, lane INTEGER NOT NULL, host INTEGER NOT NULL, worker TEXT NOT NULL,
+    seq INTEGER NOT NULL, epoch INTEGER NOT NULL, granted_at INTEGER NOT NULL, deadline INTEGER NOT NULL, permit_ms REAL NOT NULL,
+    slot_at INTEGER NOT NULL, held INTEGER NOT NULL, solo INTEGER NOT NULL
+  )`
+
 /** One prepared statement per row and step, one transaction per batch and step. */
 function openBare(file, hosts) {
   const db = new Database(file)
   for (const pragma of ['journal_mode = WAL', 'synchronous = NORMAL', 'cache_size = -32768', 'temp_store = MEMORY'])
     db.exec(`PRAGMA ${pragma}`)
-  for (const migration of MIGRATIONS) db.exec(migration)
+  db.exec(BARE_TABLES)
   const insert = db.prepare(
     `INSERT INTO links (crawl, fp, lane, state, rank, seq, route, depth, priority, added_at, due_at, url)
      VALUES (1, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
@@ -148,10 +166,10 @@ function openBare(file, hosts) {
     .raw(true)
   const setLeased = db.prepare('UPDATE links SET state = 2, epoch = ? WHERE num = ?')
   const addLease = db.prepare(
-    `INSERT INTO leases (link, crawl, lane, host, worker, seq, epoch, granted_at, deadline, held, solo)
-     VALUES (?, 1, ?, ?, 'bench', ?, ?, ?, ?, 1, 0)`,
+    `INSERT INTO leases (link, crawl, lane, host, worker, seq, epoch, granted_at, deadline, permit_ms, slot_at, held, solo)
+     VALUES (?, 1, ?, ?, 'bench', ?, ?, ?, ?, 2000, ?, 1, 0)`,
   )
-  const setDone = db.prepare('UPDATE links SET state = 3, ended_at = ? WHERE num = ?')
+  const setDone = db.prepare('UPDATE links SET state = 3, settled_epoch = epoch, ended_at = ? WHERE num = ?')
   const dropLease = db.prepare('DELETE FROM leases WHERE link = ?')
   const inTransaction = (work) => {
     db.exec('BEGIN IMMEDIATE')
@@ -195,7 +213,7 @@ function openBare(file, hosts) {
         }
         for (const [num] of rows) {
           setLeased.run([++epoch, num])
-          addLease.run([num, lane, lane, seq, epoch, now, now + 30_000])
+          addLease.run([num, lane, lane, seq, epoch, now, now + 30_000, now])
         }
         return rows
       })

@@ -24,7 +24,7 @@ export async function runShoal(spider, { origin, concurrency, watch, withRecords
       '--json',
     ]
     const measured = await runMeasured(command, {
-      env: { SHOAL_BENCH: JSON.stringify({ origin, concurrency }) },
+      env: { BENCH_TASK: JSON.stringify({ origin, concurrency }) },
       watch,
     })
     const result = JSON.parse(measured.lastLine)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineSpider } from '../dist/index.js'
 
-const { origin, concurrency } = JSON.parse(process.env.SHOAL_BENCH)
+const { origin, concurrency } = JSON.parse(process.env.BENCH_TASK)
 const { host } = new URL(origin)
 
 // The same crawl written with page.$: a tree for every page.
