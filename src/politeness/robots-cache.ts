@@ -9,7 +9,10 @@ const RETRY_BASE_MS = 30_000
 const RETRY_CAP_MS = 300_000
 const MAX_ENTRIES = 10_000
 
-/** Fetches a robots.txt with a permit of its own, redirects followed (five at most). */
+/**
+ * Fetches a robots.txt with a permit of its own, redirects followed (five at most). What goes wrong behind a redirect is thrown as
+ * bad_redirect: another host's troubles say nothing about this one.
+ */
 export type GetRobots = (robotsUrl: string) => Promise<FetchResponse>
 
 export interface RobotsCache {

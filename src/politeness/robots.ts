@@ -238,6 +238,8 @@ export function robotsFor(outcome: RobotsOutcome, productToken: string): RobotsD
   switch (error.code) {
     case 'too_many_redirects':
     case 'bad_redirect':
+    case 'bad_scheme':
+    case 'bad_url':
     case 'http_error':
       return { kind: 'rules', robots: ALLOW_ALL }
     case 'private_address':

@@ -5,7 +5,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { systemClock } from '../../src/clock.js'
 import { ShoalError } from '../../src/errors.js'
 import type { Fetcher, FetchLimits } from '../../src/fetch/fetcher.js'
-import { createHttpFetcher, isStaleSocket } from '../../src/fetch/http/http-fetcher.js'
+import { createHttpFetcher } from '../../src/fetch/http/http-fetcher.js'
+import { isStaleSocket } from '../../src/fetch/stale-socket.js'
 import { type BadServer, gigabyteGzip, startBadServer } from '../support/bad-server.js'
 import { CA, EXPIRED, GOOD, KEY, SELF_SIGNED, WRONG_HOST } from '../support/test-only-certificates.js'
 import { codeOf, get, LIMITS, LOOPBACK, never, newFetcher } from './support.js'
@@ -248,6 +249,18 @@ describe('connections', () => {
     stop.abort()
     expect(await fetching).toBe('aborted')
     await vi.waitFor(() => expect(server.openSockets()).toBe(0))
+  })
+
+  it('does not blame the server for the time in which this process stood still', async () => {
+    await get(fetcher, `${server.origin}/ok`)
+    const standStill = () => {
+      const until = systemClock.mono() + 700
+      while (systemClock.mono() < until) {}
+    }
+    const limits = { totalMs: 400, headersMs: 400, idleMs: 400 }
+    const fetching = get(fetcher, `${server.origin}/gzip-large`, limits, { onDispatch: () => setImmediate(standStill) })
+    expect((await fetching).status).toBe(200)
+    expect(await codeOf(get(fetcher, `${server.origin}/drip-body`, limits))).toBe('timeout')
   })
 
   it('close ends what is running, closes every socket and refuses what comes later', async () => {

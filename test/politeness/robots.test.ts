@@ -352,6 +352,7 @@ describe('robotsFor', () => {
   it.each([
     ['too_many_redirects', 'rules'],
     ['bad_redirect', 'rules'],
+    ['bad_scheme', 'rules'],
     ['timeout', 'unreachable'],
     ['connect_error', 'unreachable'],
     ['dns_error', 'unreachable'],

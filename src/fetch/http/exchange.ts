@@ -28,7 +28,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private readonly connections: Connections
   private readonly connection: Connection
   private readonly end: ExchangeEnd
-  private readonly mono: () => number
+  private readonly time: () => number
   private readonly onSettled: (exchange: Exchange) => void
   private readonly startedAt: number
   private readonly method: string
@@ -61,7 +61,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     connections: Connections,
     connection: Connection,
     end: ExchangeEnd,
-    mono: () => number,
+    time: () => number,
     onSettled: (exchange: Exchange) => void,
   ) {
     this.request = request
@@ -69,9 +69,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.connections = connections
     this.connection = connection
     this.end = end
-    this.mono = mono
+    this.time = time
     this.onSettled = onSettled
-    this.startedAt = mono()
+    this.startedAt = time()
     this.method = request.method ?? 'GET'
     this.wireCap = request.limits.maxBodyBytes
   }
@@ -118,7 +118,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.refused = false
     this.abort = abort
     this.phase = 'waiting'
-    this.sentAt = this.mono()
+    this.sentAt = this.time()
   }
 
   onResponseStarted(): void {
@@ -257,7 +257,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       cookies: this.cookies,
       body,
       wireBytes: this.wireBytes,
-      ms: this.mono() - this.sentAt,
+      ms: this.time() - this.sentAt,
     })
   }
 

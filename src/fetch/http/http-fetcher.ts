@@ -7,10 +7,10 @@ import { createConnections } from './connections.js'
 import { ACCEPT_ENCODING } from './decode.js'
 import { Exchange, type ExchangeEnd, givenUp } from './exchange.js'
 
-export { isStaleSocket } from '../stale-socket.js'
-
 /** How often deadlines and signals are looked at: one timer for all requests, no listener and no timer for each. */
 const LOOK_MS = 50
+/** A look that comes later than this was held up by ourselves. */
+const STANDSTILL_MS = 250
 
 export interface HttpFetcherOptions {
   readonly clock: Clock
@@ -23,9 +23,11 @@ export interface HttpFetcherOptions {
 export function createHttpFetcher({ clock, userAgent, lookup = resolveAll }: HttpFetcherOptions): Fetcher {
   const connections = createConnections(lookup)
   const running = new Set<Exchange>()
-  const mono = () => clock.mono()
+  /** Time in which this process stood still (a long handler, a frozen machine) is held against no server. */
+  let standstillMs = 0
+  const time = () => clock.mono() - standstillMs
   const settled = (exchange: Exchange) => running.delete(exchange)
-  let looking = false
+  let lookDueAt: number | null = null
   let closed = false
 
   const defaults: Record<string, string> = { accept: '*/*', 'accept-encoding': ACCEPT_ENCODING }
@@ -44,11 +46,18 @@ export function createHttpFetcher({ clock, userAgent, lookup = resolveAll }: Htt
     return lastList
   }
 
+  function lookLater(): void {
+    lookDueAt = clock.mono() + LOOK_MS
+    clock.after(LOOK_MS, look)
+  }
+
   function look(): void {
-    const now = clock.mono()
+    const lateMs = clock.mono() - (lookDueAt ?? 0)
+    if (lateMs > STANDSTILL_MS) standstillMs += lateMs
+    const now = time()
     for (const exchange of running) exchange.look(now)
-    looking = running.size > 0
-    if (looking) clock.after(LOOK_MS, look)
+    if (running.size > 0) lookLater()
+    else lookDueAt = null
   }
 
   function start(request: FetchRequest, signal: AbortSignal, end: ExchangeEnd): void {
@@ -56,12 +65,9 @@ export function createHttpFetcher({ clock, userAgent, lookup = resolveAll }: Htt
     if (signal.aborted) throw givenUp(signal)
     const { origin, path } = connections.placeOf(request.url, request.limits.maxHeaderBytes, request.allowPrivate)
     const connection = connections.take(origin)
-    const exchange = new Exchange(request, signal, connections, connection, end, mono, settled)
+    const exchange = new Exchange(request, signal, connections, connection, end, time, settled)
     running.add(exchange)
-    if (!looking) {
-      looking = true
-      clock.after(LOOK_MS, look)
-    }
+    if (lookDueAt === null) lookLater()
     const { method = 'GET', body = null } = request
     connection.client.dispatch({ path, method, headers: headersOf(request.headers), body }, exchange)
   }
