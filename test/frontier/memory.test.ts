@@ -1,14 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import type { ManualClock } from '../../src/clock.js'
+import type { LeaseRequest, Release, Settlement } from '../../src/frontier/frontier.js'
 import { MemoryFrontier } from '../../src/frontier/memory/memory-frontier.js'
 import { frontierContract } from '../contract/frontier-contract.js'
 import type { MakeFrontier } from '../contract/frontier-fixtures.js'
-import { frontierProperties } from './properties.js'
+import { compareWithModel, frontierProperties } from './properties.js'
 
-const makeMemory: MakeFrontier = async (clock) => {
-  const frontier = new MemoryFrontier({ clock })
-  return { frontier, close: () => frontier.close() }
-}
+const driverOf =
+  (Driver: new (options: { clock: ManualClock }) => MemoryFrontier): MakeFrontier =>
+  async (clock) => {
+    const frontier = new Driver({ clock })
+    return { frontier, close: () => frontier.close() }
+  }
 
-frontierContract('memory', makeMemory)
+frontierContract('memory', driverOf(MemoryFrontier))
 
-// Against itself: proves the driver of the properties, and that the model's counters equal a scan whatever happens.
-frontierProperties('memory', makeMemory, { runs: 30 })
+// Against itself: the model's counters equal a scan whatever happens.
+frontierProperties('memory', driverOf(MemoryFrontier), { runs: 30 })
+
+describe('the comparison with the model notices a driver that', () => {
+  const faulty: Record<string, typeof MemoryFrontier> = {
+    'leases anew when the call is repeated': class extends MemoryFrontier {
+      #calls = 0
+      override lease(request: LeaseRequest) {
+        return super.lease({ ...request, seq: ++this.#calls })
+      }
+    },
+    'forgets a link that it refused to settle': class extends MemoryFrontier {
+      override async settle(settlements: readonly Settlement[]) {
+        return (await super.settle(settlements)).map(() => true)
+      }
+    },
+    'drops the links found with the acknowledgement': class extends MemoryFrontier {
+      override settle(settlements: readonly Settlement[]) {
+        return super.settle(
+          settlements.map(({ lease, outcome }) => ({
+            lease,
+            outcome: outcome.kind === 'done' ? { ...outcome, links: [] } : outcome,
+          })),
+        )
+      }
+    },
+    'does not free slots': class extends MemoryFrontier {
+      override async release(_: readonly Release[]) {}
+    },
+    'never reaps': class extends MemoryFrontier {
+      override async reap() {
+        return 0
+      }
+    },
+  }
+
+  for (const [fault, Driver] of Object.entries(faulty)) {
+    it(fault, async () => {
+      await expect(compareWithModel(driverOf(Driver), { numRuns: 200, endOnFailure: true })).rejects.toThrow(
+        'Property failed',
+      )
+    })
+  }
+})

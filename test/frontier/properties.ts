@@ -12,33 +12,34 @@ import { same, type World } from './world.js'
  */
 export function frontierProperties(name: string, makeDriver: MakeFrontier, options: { runs: number }): void {
   describe(`frontier properties: ${name}`, () => {
-    it(`does what the model does, over ${options.runs} sequences`, {
-      timeout: 20_000 + options.runs * 500,
-    }, async () => {
-      await fc.assert(
-        fc.asyncProperty(
-          specsArb,
-          seedsArb,
-          fc.commands(commandArbs, { maxCommands: 100, size: 'max' }),
-          async (specs, seeds, commands) => {
-            const clock = new ManualClock()
-            const { frontier: driver, close } = await makeDriver(clock)
-            const model = new MemoryFrontier({ clock })
-            try {
-              const world: World = { clock, model, driver, specs, seqs: new Map(), leases: [] }
-              for (const spec of specs) {
-                await same(world, (frontier) => frontier.open(spec))
-                await same(world, (frontier) => frontier.add(spec.id, seeds))
-              }
-              await same(world, (frontier) => frontier.seeded('c1'))
-              await fc.asyncModelRun(() => ({ model: {}, real: world }), commands)
-            } finally {
-              await close()
-            }
-          },
-        ),
-        { numRuns: options.runs },
-      )
-    })
+    const timeout = 20_000 + options.runs * 500
+    it(`does what the model does, over ${options.runs} sequences`, { timeout }, () =>
+      compareWithModel(makeDriver, { numRuns: options.runs }),
+    )
   })
+}
+
+/** Rejects with the shortest sequence found on which they differ. */
+export async function compareWithModel(
+  makeDriver: MakeFrontier,
+  parameters: { numRuns: number; endOnFailure?: boolean },
+) {
+  const commandsArb = fc.commands(commandArbs, { maxCommands: 100, size: 'max' })
+  const property = fc.asyncProperty(specsArb, seedsArb, commandsArb, async (specs, seeds, commands) => {
+    const clock = new ManualClock()
+    const { frontier: driver, close } = await makeDriver(clock)
+    const model = new MemoryFrontier({ clock })
+    try {
+      const world: World = { clock, model, driver, specs, seqs: new Map(), leases: [] }
+      for (const spec of specs) {
+        await same(world, (frontier) => frontier.open(spec))
+        await same(world, (frontier) => frontier.add(spec.id, seeds))
+      }
+      await same(world, (frontier) => frontier.seeded('c1'))
+      await fc.asyncModelRun(() => ({ model: {}, real: world }), commands)
+    } finally {
+      await close()
+    }
+  })
+  await fc.assert(property, parameters)
 }
