@@ -1,11 +1,116 @@
-import type { Frontier } from './frontier/frontier.js'
+import { resolve } from 'node:path'
+import type { MessagePort } from 'node:worker_threads'
+import { type Clock, systemClock } from './clock.js'
+import { DatabaseClient, DatabaseThread } from './embedded/client.js'
+import { ShoalError } from './errors.js'
+import type { Frontier, WorkerId } from './frontier/frontier.js'
+import { MemoryFrontier } from './frontier/memory/memory-frontier.js'
+import type { SqliteFrontierEngine } from './frontier/sqlite/sqlite-engine.js'
+import { SqliteFrontier } from './frontier/sqlite/sqlite-frontier.js'
+import { MemoryRecordStore } from './store/memory/memory-record-store.js'
 import type { RecordStore } from './store/record-store.js'
+import { SqliteRecordStore } from './store/sqlite/sqlite-record-store.js'
+import type { SqliteStoreEngine } from './store/sqlite/sqlite-store-engine.js'
 
-/** Our own servers, opened: what every command works on. */
+/** The only importer of drivers: addresses become the plant that every command works on. */
 export interface Plant {
   readonly frontier: Frontier
   readonly store: RecordStore
+  /** For a worker in another thread of this process; null when the plant cannot be shared with one. */
+  connect(): PlantPorts | null
+  /** Renews the worker's leases from now on, off the event loop; `onLost` hears of those that are gone. Null: the engine has no place but the event loop. */
+  readonly keep: ((keeper: Keeper) => void) | null
   close(): Promise<void>
 }
 
-export declare function openPlant(addresses: { readonly queue: string; readonly store: string }): Promise<Plant>
+export interface PlantAddresses {
+  readonly queue: string
+  readonly store: string
+}
+
+export interface PlantPorts {
+  readonly queue: MessagePort
+  /** Null: the same database. */
+  readonly store: MessagePort | null
+}
+
+export interface Keeper {
+  readonly worker: WorkerId
+  readonly heartbeatMs: number
+  /** A lease is kept for this long at most. */
+  readonly holdMs: number
+  readonly onLost: (tokens: readonly string[]) => void
+}
+
+type Address = { readonly engine: 'memory' } | { readonly engine: 'sqlite'; readonly file: string }
+
+export async function openPlant(addresses: PlantAddresses, clock: Clock = systemClock): Promise<Plant> {
+  const queue = parseAddress(addresses.queue)
+  const store = parseAddress(addresses.store)
+  if (queue.engine === 'memory' || store.engine === 'memory') {
+    if (queue.engine !== store.engine) {
+      throw new ShoalError('queue_unknown', 'a queue in memory needs its store in memory, and the other way round', {
+        hint: 'Give --queue and --store the same kind of address.',
+      })
+    }
+    return memoryPlant(clock)
+  }
+  const queueThread = await DatabaseThread.start(queue.file)
+  try {
+    const storeThread = store.file === queue.file ? queueThread : await DatabaseThread.start(store.file)
+    return threadPlant(queueThread, storeThread)
+  } catch (error) {
+    await queueThread.close()
+    throw error
+  }
+}
+
+/** The plant as a worker thread sees it, over the ports its process gave it. */
+export function plantFromPorts(ports: PlantPorts): Plant {
+  const queue = new DatabaseClient(ports.queue)
+  const store = ports.store === null ? queue : new DatabaseClient(ports.store)
+  return clientPlant(queue, store, async () => {
+    ports.queue.close()
+    ports.store?.close()
+  })
+}
+
+function threadPlant(queue: DatabaseThread, store: DatabaseThread): Plant {
+  const close = async () => {
+    await queue.close()
+    if (store !== queue) await store.close()
+  }
+  return {
+    ...clientPlant(queue.client, store.client, close),
+    connect: () => ({ queue: queue.connect(), store: store === queue ? null : store.connect() }),
+  }
+}
+
+function clientPlant(queue: DatabaseClient, store: DatabaseClient, close: () => Promise<void>): Plant {
+  return {
+    frontier: new SqliteFrontier(queue.service<SqliteFrontierEngine>('frontier'), close),
+    store: new SqliteRecordStore(store.service<SqliteStoreEngine>('store'), close),
+    connect: () => null,
+    keep({ onLost, ...keeper }) {
+      queue.onLost = onLost
+      queue.keep(keeper)
+    },
+    close,
+  }
+}
+
+/** For `try`, tests and crawls that may end with their process: leases are renewed on the event loop. */
+function memoryPlant(clock: Clock): Plant {
+  const frontier = new MemoryFrontier({ clock })
+  const store = new MemoryRecordStore()
+  return { frontier, store, connect: () => null, keep: null, close: async () => {} }
+}
+
+function parseAddress(address: string): Address {
+  if (address === 'memory:') return { engine: 'memory' }
+  if (address.startsWith('sqlite:')) {
+    const file = address.slice('sqlite:'.length).replace(/^\/\//, '')
+    if (file !== '') return { engine: 'sqlite', file: resolve(file) }
+  }
+  throw new ShoalError('queue_unknown', `no engine is known for the address ${address.split('@').at(-1)}`)
+}

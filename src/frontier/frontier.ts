@@ -103,8 +103,8 @@ export interface Frontier {
 
   crawls(): Promise<CrawlInfo[]>
   stats(crawl: CrawlId): Promise<CrawlStats>
-  /** Hosts of the crawl's links, by name. The pace is the one that holds now, over all crawls. */
-  hosts(crawl: CrawlId, page: { limit: number; after?: HostKey }): Promise<HostInfo[]>
+  /** Hosts of the crawl's links, by name, or those with most pending links first. The pace is the one that holds now, over all crawls. */
+  hosts(crawl: CrawlId, page: HostPage): Promise<HostInfo[]>
   /** By name. Forfeited workers are forgotten. */
   workers(): Promise<WorkerInfo[]>
   /** In the order in which they were added. */
@@ -318,6 +318,13 @@ export interface HostInfo {
   readonly blockedUntil: number | null
   /** Mean of recent request durations; null before the first. */
   readonly latencyMs: number | null
+}
+
+export interface HostPage {
+  readonly limit: number
+  /** By name, those behind this one. */
+  readonly after?: HostKey
+  readonly busiest?: boolean
 }
 
 export interface WorkerInfo {

@@ -122,10 +122,10 @@ export function afterReport(host: HostPace, report: HostReport, grantedAt: numbe
   }
 }
 
-/** A permit older than a twentieth of the gap between starts would eat into the next gap: the worker must ask again. */
+/** A permit older than a tenth of the gap between starts would eat into the next gap: the worker must ask again. */
 export function permitMs(limits: Limits): number {
   const gap = Math.max(limits.delayMs, limits.rate?.burst === 1 ? intervalOf(limits.rate) : 0)
-  return gap > 0 ? Math.min(PERMIT_MAX_MS, Math.max(5, gap / 20)) : PERMIT_MAX_MS
+  return gap > 0 ? Math.min(PERMIT_MAX_MS, Math.max(5, gap / 10)) : PERMIT_MAX_MS
 }
 
 /**

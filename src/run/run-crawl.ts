@@ -1,12 +1,16 @@
+import { systemClock, systemRandom } from '../clock.js'
+import { openCrawl, seedCrawl } from '../coordinator/crawls.js'
 import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../frontier/frontier.js'
-import type { LogLevel } from '../log.js'
+import { createLog, type Log, type LogLevel } from '../log.js'
+import type { Spider } from '../spider/spider.js'
+import { openPlant, type Plant } from '../wire.js'
+import { forkWorker } from './fork-worker.js'
+import { type SpiderSource, spiderFrom } from './spider-source.js'
+import { type RunningWorker, startWorker } from './start-worker.js'
+import { superviseWorker } from './supervise.js'
+import { workerIds } from './worker-ids.js'
 
-/** Where a spider comes from, in a form that can be handed to a thread or another process. */
-export type SpiderSource =
-  | { readonly kind: 'file'; readonly path: string }
-  /** `shoal crawl`: a spider made from flags; the options of spider/crawl-definition.ts. */
-  | { readonly kind: 'crawl'; readonly options: unknown }
-  | { readonly kind: 'demo'; readonly origin: string }
+export type { SpiderSource } from './spider-source.js'
 
 export interface RunOptions {
   readonly source: SpiderSource
@@ -24,6 +28,8 @@ export interface RunOptions {
   readonly graceMs: number
   /** Aborted by the first Ctrl-C or SIGTERM: drain. */
   readonly drain: AbortSignal
+  /** Log lines go here; stderr unless given. */
+  readonly writeLog?: (line: string) => void
   readonly onStart?: (start: RunStart) => void
   /** About four times a second while the crawl runs. */
   readonly onProgress?: (progress: RunProgress) => void
@@ -52,7 +58,9 @@ export interface RunSummary {
   readonly crawl: CrawlId
   readonly state: CrawlState
   readonly endedBy: CrawlInfo['endedBy']
+  /** Pages of the crawl so far, and those of this run alone. */
   readonly pages: number
+  readonly pagesNow: number
   readonly records: number
   readonly rejected: number
   readonly failed: number
@@ -64,5 +72,140 @@ export interface RunSummary {
   readonly interrupted: boolean
 }
 
+const PROGRESS_MS = 250
+/** The hosts with most work left: enough for an ETA. */
+const HOSTS_SHOWN = 100
+/** Beyond a handler's own deadline before its worker counts as stuck. */
+const STUCK_SLACK_MS = 5_000
+
 /** Opens or resumes the crawl, seeds it, runs the workers until it is finished or drained. */
-export declare function runCrawl(options: RunOptions): Promise<RunSummary>
+export async function runCrawl(options: RunOptions): Promise<RunSummary> {
+  const clock = systemClock
+  const spider = await spiderFrom(options.source)
+  const plant = await openPlant(options)
+  const writeLog = options.writeLog ?? ((line: string) => process.stderr.write(line))
+  const log = createLog(options.logLevel, clock, writeLog)
+  try {
+    const opened = await openCrawl(plant, spider, { fresh: options.fresh, clock, random: systemRandom })
+    const { crawl } = opened
+    const startedAt = clock.mono()
+    const before = await plant.frontier.stats(crawl)
+    const seeds = await seedCrawl(plant.frontier, spider, crawl, clock, options.drain)
+    options.onStart?.({ ...opened, spider: spider.name, seeds })
+    log.info(opened.resumed ? 'crawl.resumed' : 'crawl.opened', { crawl, spider: spider.name })
+    if (opened.spiderChanged) log.warn('spider.changed', { crawl, spider: spider.name })
+
+    const workers = startWorkers(options, plant, spider, log, writeLog)
+    let interrupted = false
+    try {
+      interrupted = await watch(options, plant, crawl, workers)
+    } finally {
+      await Promise.all(workers.map((worker) => worker.stop(options.graceMs)))
+    }
+    const stats = await plant.frontier.stats(crawl)
+    options.onProgress?.(await progress(plant, crawl, stats, 0))
+    log.info('crawl.finished', { crawl, state: stats.state, done: stats.done })
+    return await summary(plant, stats, (clock.mono() - startedAt) / 1000, interrupted, before)
+  } finally {
+    await plant.close()
+  }
+}
+
+function startWorkers(
+  options: RunOptions,
+  plant: Plant,
+  spider: Spider,
+  log: Log,
+  writeLog: (line: string) => void,
+): RunningWorker[] {
+  const { source, concurrency, logLevel } = options
+  const clock = systemClock
+  const handlers = [...spider.routes.values()].map((route) => route.handlerTimeoutMs)
+  const stuckMs = Math.max(0, ...handlers) + STUCK_SLACK_MS
+  if (options.queue === 'memory:') {
+    return [startWorker({ id: workerIds()(), plant, spider, concurrency, clock, random: systemRandom, log })]
+  }
+  if (options.workers === 1) {
+    return [
+      superviseWorker({ plant, source, concurrency, logLevel, log, clock, stuckMs, writeLog, newId: workerIds() }),
+    ]
+  }
+  const order = {
+    source,
+    queue: options.queue,
+    store: options.store,
+    concurrency,
+    logLevel,
+    stuckMs,
+    graceMs: options.graceMs,
+  }
+  return Array.from({ length: options.workers }, () => forkWorker(order, { frontier: plant.frontier, clock, log }))
+}
+
+/** Until the crawl has ended or the drain is asked for (true). Rejects with the first worker whose plant cannot be used. */
+async function watch(
+  options: RunOptions,
+  plant: Plant,
+  crawl: CrawlId,
+  workers: readonly RunningWorker[],
+): Promise<boolean> {
+  let failure: { error: unknown } | null = null
+  let alive = workers.length
+  const nap = new AbortController()
+  for (const worker of workers) {
+    worker.ended
+      .catch((error: unknown) => {
+        failure ??= { error }
+        nap.abort()
+      })
+      .finally(() => alive--)
+  }
+  options.drain.addEventListener('abort', () => nap.abort())
+  for (;;) {
+    if (options.drain.aborted) return true
+    if (failure !== null) throw (failure as { error: unknown }).error
+    const stats = await plant.frontier.stats(crawl)
+    options.onProgress?.(await progress(plant, crawl, stats, alive))
+    if (stats.state === 'finished' || stats.state === 'cancelled') return false
+    await systemClock.sleep(PROGRESS_MS, nap.signal)
+  }
+}
+
+async function progress(plant: Plant, crawl: CrawlId, stats: CrawlStats, workersAlive: number): Promise<RunProgress> {
+  const hosts = await plant.frontier.hosts(crawl, { limit: HOSTS_SHOWN, busiest: true })
+  const { records, rejected } = await recordTotals(plant, crawl)
+  return { stats, hosts, records, rejected, workersAlive }
+}
+
+async function recordTotals(plant: Plant, crawl: CrawlId): Promise<{ records: number; rejected: number }> {
+  const kinds = await plant.store.counts({ crawl })
+  return {
+    records: kinds.reduce((sum, kind) => sum + kind.records, 0),
+    rejected: kinds.reduce((sum, kind) => sum + kind.rejected, 0),
+  }
+}
+
+async function summary(
+  plant: Plant,
+  stats: CrawlStats,
+  seconds: number,
+  interrupted: boolean,
+  before: CrawlStats,
+): Promise<RunSummary> {
+  const { records, rejected } = await recordTotals(plant, stats.id)
+  return {
+    crawl: stats.id,
+    state: stats.state,
+    endedBy: stats.endedBy,
+    pages: stats.done,
+    pagesNow: stats.done - before.done,
+    records,
+    rejected,
+    failed: stats.failed,
+    dead: stats.dead,
+    retried: stats.retried,
+    skipped: stats.skipped,
+    seconds: Math.round(seconds * 1000) / 1000,
+    interrupted: interrupted && stats.state !== 'finished',
+  }
+}

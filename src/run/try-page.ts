@@ -1,5 +1,19 @@
-import type { ErrorCode } from '../errors.js'
+import { systemClock, systemRandom } from '../clock.js'
+import { specFor } from '../coordinator/crawls.js'
+import { type ErrorCode, ShoalError } from '../errors.js'
+import { createHttpFetcher } from '../fetch/http/http-fetcher.js'
+import type { Release } from '../frontier/frontier.js'
+import { silentLog } from '../log.js'
+import { createRobotsCache } from '../politeness/robots-cache.js'
 import type { HarvestedRecord, Spider } from '../spider/spider.js'
+import { createAdmitter } from '../url/admit.js'
+import type { Link } from '../url/link.js'
+import { openPlant } from '../wire.js'
+import { fetchPage } from '../worker/fetch-page.js'
+import { KnownLinks } from '../worker/known-links.js'
+import { statusError } from '../worker/outcome.js'
+import { harvestPage, type Visit } from '../worker/visit.js'
+import { productToken } from './start-worker.js'
 
 /** What one page gives, with nothing stored and nothing queued. */
 export interface TriedPage {
@@ -19,4 +33,79 @@ export interface TriedPage {
 }
 
 /** One page through the same door, guard and robots.txt as in a crawl. */
-export declare function tryPage(spider: Spider, url: string): Promise<TriedPage>
+export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
+  const clock = systemClock
+  const admitter = createAdmitter(spider.admit)
+  const admission = admitter.resolve(url, '')
+  const link = admission.ok ? admitter.link(admission.target, 0) : admission.refusal
+  if ('code' in link) throw new ShoalError(link.code, link.message)
+  const plant = await openPlant({ queue: 'memory:', store: 'memory:' })
+  const fetcher = createHttpFetcher({ clock, userAgent: spider.userAgent })
+  try {
+    await plant.frontier.open(specFor(spider, 'try', 1))
+    await plant.frontier.add('try', [link])
+    const [lease] = (await plant.frontier.lease({ worker: 'try', seq: 1, want: 1, spiders: [spider.name] })).leases
+    if (lease === undefined) throw new ShoalError('internal', 'the page could not be leased')
+    const current: Visit = {
+      lease,
+      grantedAt: clock.mono(),
+      abort: new AbortController(),
+      lost: false,
+      permitUsed: false,
+      started: false,
+    }
+    const parts = {
+      worker: 'try',
+      spider,
+      admitter,
+      frontier: plant.frontier,
+      outbox: {
+        write: async () => [],
+        settle: async () => true,
+        release: (release: Release) => void plant.frontier.release([release]),
+      },
+      fetcher,
+      robots: createRobotsCache({ clock, productToken: productToken(spider.userAgent) }),
+      known: new KnownLinks(),
+      clock,
+      random: systemRandom,
+      log: silentLog,
+    }
+    const fetched = await fetchPage(current, parts)
+    if (fetched.kind === 'moved')
+      throw new ShoalError('bad_redirect', `${url} redirects to ${fetched.link.url}, whose host is busy`)
+    const { response } = fetched
+    const failed = statusError(response.status)
+    if (failed !== null) throw failed
+    const route = spider.routes.get(link.route)
+    if (route === undefined) throw new ShoalError('no_route', `the spider has no route ${link.route}`)
+    const harvest = await harvestPage(route, current, response, parts)
+    const links: Link[] = []
+    const refused: TriedPage['refused'][number][] = []
+    const seen = new Set<string>()
+    for (const found of harvest.links) {
+      const judged = admitter.resolve(found.href, response.url, found)
+      const next = judged.ok ? admitter.link(judged.target, 1, found) : judged.refusal
+      if ('code' in next) refused.push({ href: found.href, ...next })
+      else if (!seen.has(next.fp)) {
+        seen.add(next.fp)
+        links.push(next)
+      }
+    }
+    return {
+      url: link.url,
+      finalUrl: response.url,
+      status: response.status,
+      ms: response.ms,
+      bytes: response.wireBytes,
+      route: route.name,
+      records: harvest.records,
+      rejected: harvest.rejected,
+      links: links.map(({ url, route, priority }) => ({ url, route, priority })),
+      refused,
+    }
+  } finally {
+    await fetcher.close()
+    await plant.close()
+  }
+}

@@ -1,8 +1,10 @@
 import { ShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import { isStaleSocket } from '../fetch/stale-socket.js'
+import type { HostReport } from '../frontier/frontier.js'
 import { hostKey } from '../url/host.js'
 import type { HostKey, Link, RequestExtras } from '../url/link.js'
+import { parseUrl } from '../url/parse-url.js'
 import { hostReport } from './outcome.js'
 import type { Visit, VisitParts } from './visit.js'
 
@@ -117,7 +119,7 @@ async function fetchRobots(robotsUrl: string, current: Visit, parts: VisitParts)
   for (let hops = 0; ; hops++) {
     const response = await send(current, parts, hostKey(new URL(url)), { url, headers })
     const target = redirectTarget(response)
-    const next = target !== null && URL.canParse(target, url) ? new URL(target, url) : null
+    const next = target === null ? null : parseUrl(target, url)
     if (next === null || hops >= ROBOTS_REDIRECTS) {
       log.debug('robots.read', { url, status: response.status })
       return response
@@ -125,6 +127,9 @@ async function fetchRobots(robotsUrl: string, current: Visit, parts: VisitParts)
     url = next.href
   }
 }
+
+/** The permit grew old while the connection was made: nothing was sent. */
+class PermitStale extends Error {}
 
 /** One request: permit, dispatch, and the host's slot free again as soon as the body is read. */
 async function send(
@@ -134,17 +139,13 @@ async function send(
   request: RequestExtras & { url: string },
 ): Promise<FetchResponse> {
   const { clock, fetcher, outbox, spider } = parts
-  for (let tries = 1; ; tries++) {
-    await permitFor(current, host, parts)
-    current.started = true
-    let dispatchedAt = clock.mono()
-    const end = (report: ReturnType<typeof hostReport>) =>
-      outbox.release({
-        lease: { crawl: current.lease.crawl, token: current.lease.token },
-        host,
-        elapsedMs: clock.mono() - dispatchedAt,
-        report,
-      })
+  const { crawl, token, permitMs } = current.lease
+  let repeated = false
+  for (;;) {
+    const permittedAt = await permitFor(current, host, parts)
+    let dispatchedAt = permittedAt
+    const end = (report: HostReport) =>
+      outbox.release({ lease: { crawl, token }, host, elapsedMs: clock.mono() - dispatchedAt, report })
     try {
       const response = await fetcher.fetch(
         {
@@ -153,6 +154,8 @@ async function send(
           allowPrivate: spider.allowPrivate,
           onDispatch: () => {
             dispatchedAt = clock.mono()
+            if (dispatchedAt - permittedAt > permitMs) throw new PermitStale()
+            current.started = true
           },
         },
         current.abort.signal,
@@ -160,21 +163,35 @@ async function send(
       end(hostReport(response, clock))
       return response
     } catch (error) {
+      // The slot is still held and the connection stands: only the permit is asked for again.
+      if (error instanceof PermitStale) {
+        current.permitUsed = true
+        continue
+      }
       end({ kind: 'failed' })
       // The server closed a kept connection under our feet: once more, with a permit of its own.
-      if (!isStaleSocket(error) || tries > 1) throw error
+      if (!isStaleSocket(error) || repeated) throw error
+      repeated = true
     }
   }
 }
 
-/** The lease brings the first permit; it goes stale quickly, because a worker that was frozen must not burst on waking. */
-async function permitFor(current: Visit, host: HostKey, { clock, frontier }: VisitParts): Promise<void> {
+/**
+ * The monotonic time of a permit that holds now. The lease brings the first one; it goes stale quickly, because a worker that was frozen
+ * must not burst on waking.
+ */
+async function permitFor(current: Visit, host: HostKey, { clock, frontier }: VisitParts): Promise<number> {
   const { lease } = current
-  if (!current.started && host === lease.link.host && clock.mono() - current.grantedAt <= lease.permitMs) return
+  if (!current.permitUsed && host === lease.link.host && clock.mono() - current.grantedAt <= lease.permitMs) {
+    current.permitUsed = true
+    return current.grantedAt
+  }
+  current.permitUsed = true
   const giveUpAt = clock.mono() + PATIENCE_MS
   for (;;) {
+    const askedAt = clock.mono()
     const permit = await frontier.permit(lease, host)
-    if (permit.ok) return
+    if (permit.ok) return askedAt
     if (permit.lost) {
       current.lost = true
       throw new ShoalError('aborted', 'the lease was lost')

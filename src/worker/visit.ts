@@ -34,10 +34,12 @@ export interface VisitParts {
 /** One visit in hand. `lost` and the signal are set from outside: the lease ran out, or the worker stops. */
 export interface Visit {
   readonly lease: Lease
-  /** Monotonic time at which the lease arrived. */
+  /** Monotonic time at which the lease was asked for: its permit is at most this old. */
   readonly grantedAt: number
   readonly abort: AbortController
   lost: boolean
+  /** The permit that came with the lease is spent. */
+  permitUsed: boolean
   /** A request of this visit was sent: it can no longer be handed back as if nothing had happened. */
   started: boolean
 }
@@ -51,11 +53,8 @@ export async function visit(current: Visit, parts: VisitParts): Promise<void> {
   if (current.lost) return stale(current, parts)
   if (result.batch !== null) {
     const statuses = await outbox.write(result.batch)
-    // A newer lease has written already: whoever holds it will settle.
-    if (statuses.includes('fenced')) {
-      log.warn('record.fenced', { url: lease.link.url, epoch: lease.epoch })
-      return
-    }
+    // A newer lease wrote the record first: another page that gives the same one, or our own link in other hands. The settle knows which.
+    if (statuses.includes('fenced')) log.info('record.fenced', { url: lease.link.url, epoch: lease.epoch })
   }
   if (current.lost) return stale(current, parts)
   const accepted = await outbox.settle(lease, result.outcome)
@@ -131,7 +130,7 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
 const NO_RETRIES = { max: 0, backoff: { kind: 'fixed', ms: 0 } } as const
 
 /** Runs the route's rules and handler; a handler that waits for ever is left behind at its deadline. */
-async function harvestPage(
+export async function harvestPage(
   route: Route,
   { lease }: Visit,
   response: FetchResponse,

@@ -86,8 +86,9 @@ export class CrawlWorker {
     }
   }
 
-  get inHand(): number {
-    return this.#inHand.size
+  /** Of the leases in hand. */
+  get tokens(): string[] {
+    return [...this.#inHand.keys()]
   }
 
   /** Asks for as many links as there is room for, unless it is asking already. Called with every flush and when a nap is over. */
@@ -97,29 +98,32 @@ export class CrawlWorker {
     if (room <= 0 || (this.#draining && this.#inHand.size > 0)) return
     this.#leasing = true
     this.#cancelNap()
-    const { frontier, id, spiders } = this.#options
+    const { frontier, id, spiders, clock } = this.#options
+    // Permits are as old as the question: a reply that lay about while the process was frozen is not a fresh one.
+    const askedAt = clock.mono()
     frontier
       .lease({ worker: id, seq: ++this.#seq, want: room, spiders })
-      .then((reply) => this.#take(reply))
+      .then((reply) => this.#take(reply, askedAt))
       .catch((error: unknown) => this.#leaseFailed(error))
   }
 
-  #take({ leases, idleMs, drain }: LeaseReply): void {
+  #take({ leases, idleMs, drain }: LeaseReply, grantedAt: number): void {
     this.#leasing = false
     this.#draining = drain
-    const grantedAt = this.#options.clock.mono()
     for (const lease of leases) {
-      const current: Visit = { lease, grantedAt, abort: new AbortController(), lost: false, started: false }
+      const current: Visit = {
+        lease,
+        grantedAt,
+        abort: new AbortController(),
+        lost: false,
+        permitUsed: false,
+        started: false,
+      }
       this.#inHand.set(lease.token, current)
       void this.#visit(current)
     }
-    if (leases.length === 0) this.#nap(idleMs)
-    else this.#leaseMoreLater()
-  }
-
-  /** There may be more than fitted into one reply, but the visits just begun come first. */
-  #leaseMoreLater(): void {
-    if (this.#inHand.size < this.#options.concurrency) this.#nap(1)
+    // A release or settle asks again by itself; this is for what the passing of time changes.
+    this.#nap(idleMs)
   }
 
   #nap(ms: number): void {

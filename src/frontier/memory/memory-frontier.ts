@@ -22,7 +22,6 @@ import {
   type Limits,
   type LinkInfo,
   type LinkQuery,
-  type LinkState,
   type Outcome,
   type Permit,
   POSITION_CAP,
@@ -36,7 +35,6 @@ import {
 import {
   afterEnd,
   afterReport,
-  earliestStart,
   FRESH_HOST,
   laneScore,
   meanLatency,
@@ -54,21 +52,19 @@ import {
   type Hold,
   type Host,
   hasEnded,
-  infoOf,
   isFull,
   isSolo,
   type Lane,
-  lastCode,
   pendingOf,
   queueOf,
   stateOf,
   type Worker,
 } from './model.js'
+import { type DeadGroup, deadGroupsOf, hostInfoOf, infoOf, linkInfoOf, matching, statsOf } from './views.js'
 
 const IDLE_MAX_MS = 1000
 /** Nobody knows when a slot will be free: ask again after this long. */
 const SLOT_WAIT_MS = 100
-const RATE_WINDOW_MS = 60_000
 /** For a route that had limits when its lane was made and has none any more: its slots are still counted. */
 const UNLIMITED: Limits = { delayMs: 0, concurrency: Number.POSITIVE_INFINITY }
 
@@ -275,29 +271,7 @@ export class MemoryFrontier implements Frontier {
   }
 
   async stats(id: CrawlId): Promise<CrawlStats> {
-    const crawl = this.#crawl(id)
-    const now = this.#clock.now()
-    const count = (state: LinkState) => crawl.entries.filter((entry) => stateOf(entry, now) === state).length
-    const ended = crawl.entries.filter((entry) => entry.endedAt !== null && entry.endedAt > now - RATE_WINDOW_MS).length
-    const windowMs = Math.min(RATE_WINDOW_MS, Math.max(1000, now - (crawl.startedAt ?? now)))
-    return {
-      ...infoOf(crawl),
-      total: crawl.entries.length,
-      queued: count('queued'),
-      delayed: count('delayed'),
-      leased: count('leased'),
-      done: count('done'),
-      dead: count('dead'),
-      skipped: count('skipped'),
-      failed: [...crawl.failedByHost.values()].reduce((sum, failed) => sum + failed, 0),
-      retried: crawl.retried,
-      throttled: crawl.throttled,
-      reclaimed: crawl.reclaimed,
-      stale: crawl.stale,
-      refused: crawl.refused,
-      bytes: crawl.bytes,
-      rate: ended / (windowMs / 1000),
-    }
+    return statsOf(this.#crawl(id), this.#clock.now())
   }
 
   async hosts(id: CrawlId, page: HostPage): Promise<HostInfo[]> {
@@ -321,13 +295,7 @@ export class MemoryFrontier implements Frontier {
 
   async links(query: LinkQuery): Promise<LinkInfo[]> {
     const now = this.#clock.now()
-    return this.#crawl(query.crawl)
-      .entries.filter((entry) => query.after === undefined || entry.id > Number(query.after))
-      .filter((entry) => query.state === undefined || stateOf(entry, now) === query.state)
-      .filter((entry) => query.host === undefined || entry.link.host === query.host)
-      .filter((entry) => query.code === undefined || (entry.state === 'dead' && lastCode(entry) === query.code))
-      .slice(0, query.limit)
-      .map((entry) => this.#linkInfo(entry))
+    return matching(this.#crawl(query.crawl), query, now).map((entry) => linkInfoOf(entry, this.#holdOf(entry), now))
   }
 
   async explain(id: CrawlId, fp: Fingerprint): Promise<Whereabouts> {
@@ -338,25 +306,15 @@ export class MemoryFrontier implements Frontier {
     const place = queueOf(entry.lane, now).indexOf(entry)
     return {
       state: stateOf(entry, now),
-      link: this.#linkInfo(entry),
+      link: linkInfoOf(entry, this.#holdOf(entry), now),
       host: this.#hostInfo(crawl, entry.link.host),
       position: place < 0 ? null : Math.min(place, POSITION_CAP),
       crawlState: crawl.state,
     }
   }
 
-  async deadByError(id: CrawlId): ReturnType<Frontier['deadByError']> {
-    const groups = new Map<Failure['code'], { count: number; sample: string }>()
-    for (const entry of deadOf(this.#crawl(id), {})) {
-      const code = lastCode(entry)
-      if (code === undefined) continue
-      const group = groups.get(code)
-      if (group === undefined) groups.set(code, { count: 1, sample: entry.link.url })
-      else group.count++
-    }
-    return [...groups]
-      .map(([code, group]) => ({ code, ...group }))
-      .sort((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1))
+  async deadByError(id: CrawlId): Promise<DeadGroup[]> {
+    return deadGroupsOf(this.#crawl(id))
   }
 
   async replay(id: CrawlId, filter: DeadFilter): Promise<number> {
@@ -687,53 +645,11 @@ export class MemoryFrontier implements Frontier {
   }
 
   #hostInfo(crawl: Crawl, key: HostKey): HostInfo {
-    const now = this.#clock.now()
-    const { pace, latencyMs } = this.#host(key)
-    const limits = this.#hostLimits(key, crawl)
-    const count = (state: Entry['state']) =>
-      crawl.entries.filter((entry) => entry.link.host === key && entry.state === state).length
-    return {
-      host: key,
-      pending: count('pending'),
-      inFlight: pace.inFlight,
-      done: count('done'),
-      failed: crawl.failedByHost.get(key) ?? 0,
-      dead: count('dead'),
-      delayMs: limits.delayMs,
-      concurrency: limits.concurrency,
-      ratePerSecond: limits.rate === undefined ? null : (limits.rate.count / limits.rate.perMs) * 1000,
-      nextAt: earliestStart(pace, limits),
-      blockedUntil: pace.blockedUntil > now ? pace.blockedUntil : null,
-      latencyMs,
-    }
+    return hostInfoOf(crawl, key, this.#host(key), this.#hostLimits(key, crawl), this.#clock.now())
   }
 
-  #linkInfo(entry: Entry): LinkInfo {
-    const { fp, url, host, route, depth, priority, data, request } = entry.link
-    const { attempts, throttles, reclaims, addedAt, endedAt, failures } = entry
-    const hold = [...this.#holds.values()].find((hold) => hold.entry === entry && hold.state === 'held')
-    const state = stateOf(entry, this.#clock.now())
-    return {
-      cursor: String(entry.id),
-      fp,
-      url,
-      host,
-      route,
-      state,
-      depth,
-      priority,
-      attempts,
-      throttles,
-      reclaims,
-      addedAt,
-      dueAt: state === 'delayed' ? entry.dueAt : null,
-      worker: hold?.worker ?? null,
-      leasedAt: hold?.leasedAt ?? null,
-      endedAt,
-      failures: [...failures],
-      ...(data === undefined ? {} : { data }),
-      ...(request === undefined ? {} : { request }),
-    }
+  #holdOf(entry: Entry): Hold | undefined {
+    return [...this.#holds.values()].find((hold) => hold.entry === entry && hold.state === 'held')
   }
 }
 

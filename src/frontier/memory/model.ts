@@ -115,12 +115,6 @@ export function budgetSpent(crawl: Crawl, now: number): CrawlInfo['endedBy'] {
   return null
 }
 
-export function infoOf(crawl: Crawl): CrawlInfo {
-  const { spec, state, endedBy, spiderChanges, createdAt, startedAt, finishedAt, seeding } = crawl
-  const { id, spider, spiderHash } = spec
-  return { id, spider, state, endedBy, spiderHash, spiderChanges, createdAt, startedAt, finishedAt, seeding }
-}
-
 export function hasEnded(crawl: Crawl): boolean {
   return crawl.state === 'finished' || crawl.state === 'cancelled'
 }

@@ -38,6 +38,7 @@ import {
   prepareLedger,
   scoreOf,
 } from './ledger.js'
+import { ReadyLanes } from './ready-lanes.js'
 import { MIGRATIONS, PHASE, STATE } from './schema.js'
 import { SqliteViews } from './views.js'
 
@@ -275,13 +276,10 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     const ledger = this.#ledger()
     const now = ledger.now
     let drain = false
-    const ready: { lane: number; crawl: number; score: number }[] = []
-    for (const crawl of crawls) {
-      for (const [lane, score] of this.#sql.readyLanes.all(crawl.num, request.want)) {
-        ready.push({ lane: Number(lane), crawl: crawl.num, score: Number(score) })
-      }
-    }
-    ready.sort(byScore)
+    const ready = new ReadyLanes(
+      this.#sql.readyLanes,
+      crawls.map(({ num }) => num),
+    )
     const taken: {
       columns: LinkColumns
       lane: LaneRow
@@ -294,8 +292,8 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       number,
       { links: LinkColumns[]; next: number; hostLimits: ReturnType<Ledger['hostLimits']> }
     >()
-    while (taken.length < request.want && ready.length > 0) {
-      const best = ready.shift()
+    while (taken.length < request.want) {
+      const best = ready.next()
       if (best === undefined) break
       const crawl = ledger.crawl(best.crawl)
       const lane = ledger.lane(best.lane)
@@ -333,8 +331,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       if (solo) break
       const head = queue.links[queue.next]
       if (head !== undefined) {
-        ready.push({ lane: lane.num, crawl: crawl.num, score: scoreOf(crawl.spec, now, now, head[5]) })
-        ready.sort(byScore)
+        ready.putBack({ lane: lane.num, crawl: crawl.num, score: scoreOf(crawl.spec, now, now, head[5]) })
       }
     }
     if (taken.length === 0) return { leases: [], drain }
@@ -739,10 +736,6 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   }
 }
 
-function byScore(a: { score: number; lane: number }, b: { score: number; lane: number }): number {
-  return a.score - b.score || a.lane - b.lane
-}
-
 /** The next `count` places in the order of the crawl. */
 function reserve(crawl: CrawlRow, count: number): number {
   const first = crawl.nextSeq
@@ -902,7 +895,7 @@ function prepareEngine(db: SqliteDb) {
       `SELECT num FROM lanes WHERE crawl = ? AND phase = ${PHASE.waiting} AND wake_at <= ? ORDER BY wake_at LIMIT ?`,
     ),
     readyLanes: statement(
-      `SELECT num, score FROM lanes WHERE crawl = ? AND phase = ${PHASE.ready} ORDER BY score, num LIMIT ?`,
+      `SELECT num, score FROM lanes WHERE crawl = ? AND phase = ${PHASE.ready} AND (score, num) > (?, ?) ORDER BY score, num LIMIT ?`,
     ),
     headLinks: statement(
       `SELECT json_group_array(json(link)) FROM (SELECT ${LINK_JSON} AS link FROM links WHERE lane = ? AND state = 0 ORDER BY rank, seq LIMIT ?)`,

@@ -10,6 +10,7 @@ import type {
   DeadFilter,
   Frontier,
   HostInfo,
+  HostPage,
   HostSettings,
   LeaseRef,
   LeaseReply,
@@ -81,7 +82,7 @@ export class SqliteFrontier implements Frontier {
   stats(crawl: CrawlId): Promise<CrawlStats> {
     return this.#call('stats', crawl)
   }
-  hosts(crawl: CrawlId, page: { limit: number; after?: HostKey }): Promise<HostInfo[]> {
+  hosts(crawl: CrawlId, page: HostPage): Promise<HostInfo[]> {
     return this.#call('hosts', crawl, page)
   }
   workers(): Promise<WorkerInfo[]> {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.js'
 import { type ErrorCode, ShoalError } from '../../errors.js'
 import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
-import type { Fingerprint, HostKey, Json, Link } from '../../url/link.js'
+import type { Fingerprint, Json, Link } from '../../url/link.js'
 import {
   type CrawlId,
   type CrawlInfo,
@@ -9,6 +9,7 @@ import {
   type CrawlState,
   type CrawlStats,
   type HostInfo,
+  type HostPage,
   type Limits,
   type LinkInfo,
   type LinkQuery,
@@ -83,10 +84,11 @@ export abstract class SqliteViews {
     return ended / (window / 1000)
   }
 
-  hosts(id: CrawlId, page: { limit: number; after?: HostKey }): HostInfo[] {
+  hosts(id: CrawlId, page: HostPage): HostInfo[] {
     this.crawlInfo(id)
     const crawl = Number(this.#sql.crawlNum.get(id)?.[0])
-    return this.#sql.hosts.all(crawl, page.after ?? '', page.limit).map((row) => this.#hostInfo(row))
+    const query = page.busiest ? this.#sql.busiestHosts : this.#sql.hosts
+    return query.all(crawl, page.after ?? '', page.limit).map((row) => this.#hostInfo(row))
   }
 
   #hostInfo(v: SqlValue[]): HostInfo {
@@ -231,6 +233,9 @@ function prepareViews(db: SqliteDb) {
     ),
     endings: statement('SELECT sum(count) FROM endings WHERE crawl = ? AND second >= ?'),
     hosts: statement(`${HOST_QUERY} WHERE l.crawl = ? AND h.host > ? GROUP BY h.num ORDER BY h.host LIMIT ?`),
+    busiestHosts: statement(
+      `${HOST_QUERY} WHERE l.crawl = ? AND h.host > ? GROUP BY h.num ORDER BY sum(l.queued + l.delayed) DESC, h.host LIMIT ?`,
+    ),
     host: statement(`${HOST_QUERY} WHERE l.crawl = ? AND h.host = ? GROUP BY h.num`),
     specsOfHost: statement(
       `SELECT DISTINCT c.spec FROM lanes l JOIN crawls c ON c.num = l.crawl
@@ -252,7 +257,8 @@ function prepareViews(db: SqliteDb) {
        WHERE other.lane = me.lane AND other.state = 0 AND (other.rank, other.seq) < (me.rank, me.seq) LIMIT ?2)`,
     ),
     deadByError: statement(
-      'SELECT code, count(*), min(url) FROM links WHERE crawl = ? AND state = 4 GROUP BY code ORDER BY count(*) DESC, code',
+      // With min(num) SQLite takes the other columns from that very row: the oldest.
+      'SELECT code, count(*), url, min(num) FROM links WHERE crawl = ? AND state = 4 GROUP BY code ORDER BY count(*) DESC, code',
     ),
   }
 }

@@ -1,0 +1,59 @@
+import { systemClock } from '../clock.js'
+import { asShoalError } from '../errors.js'
+import { createLog, type LogLevel } from '../log.js'
+import { openPlant, type PlantAddresses } from '../wire.js'
+import type { SpiderSource } from './spider-source.js'
+import { superviseWorker } from './supervise.js'
+import { workerIds } from './worker-ids.js'
+
+/** A worker process of `--workers N`. It ends with its parent, however that ends. */
+export interface WorkerProcessOrder extends PlantAddresses {
+  readonly source: SpiderSource
+  readonly concurrency: number
+  readonly logLevel: LogLevel
+  readonly stuckMs: number
+  readonly graceMs: number
+}
+
+export type FromWorkerProcess =
+  | { readonly kind: 'worker'; readonly id: string }
+  | {
+      readonly kind: 'failed'
+      readonly code: ReturnType<typeof asShoalError>['code']
+      readonly message: string
+      readonly hint: string
+    }
+
+async function main(order: WorkerProcessOrder): Promise<void> {
+  // Ctrl-C goes to the whole group: the parent decides what it means.
+  process.on('SIGINT', () => {})
+  const writeLog = (line: string) => process.stderr.write(line)
+  try {
+    const plant = await openPlant(order)
+    const worker = superviseWorker({
+      ...order,
+      plant,
+      clock: systemClock,
+      log: createLog(order.logLevel, systemClock, writeLog),
+      writeLog,
+      newId: workerIds(),
+      onWorker: (id) => tell({ kind: 'worker', id }),
+    })
+    const stop = () => void worker.stop(order.graceMs)
+    process.on('SIGTERM', stop)
+    process.on('message', stop)
+    process.on('disconnect', stop)
+    await worker.ended
+    await plant.close()
+  } catch (thrown) {
+    const { code, message, hint } = asShoalError(thrown)
+    tell({ kind: 'failed', code, message, hint })
+  }
+  if (process.connected) process.disconnect()
+}
+
+function tell(message: FromWorkerProcess): void {
+  if (process.connected) process.send?.(message)
+}
+
+await main(JSON.parse(process.argv[2] ?? '{}') as WorkerProcessOrder)
