@@ -1,6 +1,6 @@
 import { EXIT } from '../errors.js'
 import type { RunOptions, RunProgress, RunStart, RunSummary } from '../run/run-crawl.js'
-import { progressLine, progressLines } from './progress-view.js'
+import { type Fleet, progressLine, progressLines } from './progress-view.js'
 import type { CrawlFlags, Session } from './session.js'
 import { listenForSignals } from './signals.js'
 import { rememberSource } from './source-memory.js'
@@ -26,7 +26,6 @@ export async function runWithProgress(
 ): Promise<FinishedRun> {
   const { clock, settings, json } = session
   const { workers, concurrency } = settings
-  const slots = workers * concurrency
   const style = styleFor(process.stderr, process.env)
   const live = !json && process.stderr.isTTY ? liveLines(process.stderr) : null
   const say = (line: string) => {
@@ -40,7 +39,7 @@ export async function runWithProgress(
     const inHand = latest?.stats.leased ?? 0
     say(`finishing ${count(inHand)} in hand, press Ctrl-C again to leave at once`)
   })
-  const showProgress = json ? () => {} : progressPrinter(live, style, slots, clock.now, say)
+  const showProgress = json ? () => {} : progressPrinter(live, style, { workers, concurrency }, clock.now, say)
   try {
     const { runCrawl } = await import('../run/run-crawl.js')
     const summary = await runCrawl({
@@ -53,6 +52,7 @@ export async function runWithProgress(
       logLevel: settings.logLevel,
       graceMs: settings.graceMs,
       drain: signals.drain,
+      writeLog: (line) => say(line.trimEnd()),
       onStart(started) {
         start = started
         rememberSource(settings.queue, started.spider, source)
@@ -78,16 +78,16 @@ export function exitCodeOf(summary: RunSummary, signal: 'SIGINT' | 'SIGTERM' | n
 function progressPrinter(
   live: Live | null,
   style: Style,
-  slots: number,
+  fleet: Fleet,
   now: () => number,
   say: (line: string) => void,
 ) {
-  if (live !== null) return (progress: RunProgress) => live.draw(progressLines(progress, slots, now(), style))
+  if (live !== null) return (progress: RunProgress) => live.draw(progressLines(progress, fleet, now(), style))
   let lastAt = now()
   return (progress: RunProgress) => {
     if (now() - lastAt < PLAIN_EVERY_MS) return
     lastAt = now()
-    say(`${timeOfDay(lastAt)}  ${progressLine(progress, slots, lastAt)}`)
+    say(`${timeOfDay(lastAt)}  ${progressLine(progress, fleet, lastAt)}`)
   }
 }
 

@@ -4,6 +4,12 @@ import { clean } from './terminal/clean.js'
 import { count, duration, percent, plural, rate } from './terminal/format.js'
 import type { Style } from './terminal/style.js'
 
+export interface Fleet {
+  readonly workers: number
+  /** Visits at once in each of them. */
+  readonly concurrency: number
+}
+
 const BAR_WIDTH = 32
 
 export function ended(stats: RunProgress['stats']): number {
@@ -11,7 +17,7 @@ export function ended(stats: RunProgress['stats']): number {
 }
 
 /** The live lines of a crawl. */
-export function progressLines(progress: RunProgress, slots: number, now: number, style: Style): string[] {
+export function progressLines(progress: RunProgress, fleet: Fleet, now: number, style: Style): string[] {
   const { stats } = progress
   const over = ended(stats)
   const numbers = [
@@ -23,17 +29,17 @@ export function progressLines(progress: RunProgress, slots: number, now: number,
       : []),
     ...(stats.dead > 0 ? [style.red(`${count(stats.dead)} dead`)] : []),
     `${count(stats.leased)} in hand`,
-    ...(progress.workersAlive > 1 ? [`${progress.workersAlive} workers`] : []),
+    ...(fleet.workers > 1 ? [`${fleet.workers} workers`] : []),
   ]
   return [
     `${style.bold(clean(stats.spider))}  ${bar(over, stats.total, style)}  ${count(over)} / ${count(stats.total)}  ${percent(over, stats.total)}`,
     `  ${numbers.join(style.dim(' · '))}`,
-    `  ${style.dim(endText(estimateEnd({ stats, hosts: progress.hosts, slots, now }), stats.state))}`,
+    `  ${style.dim(endText(estimateEnd({ stats, hosts: progress.hosts, slots: fleet.workers * fleet.concurrency, now }), stats.state))}`,
   ]
 }
 
 /** The same as one line of text, for a pipe. */
-export function progressLine(progress: RunProgress, slots: number, now: number): string {
+export function progressLine(progress: RunProgress, fleet: Fleet, now: number): string {
   const { stats } = progress
   const parts = [
     `${count(ended(stats))}/${count(stats.total)} pages (${percent(ended(stats), stats.total)})`,
@@ -41,7 +47,7 @@ export function progressLine(progress: RunProgress, slots: number, now: number):
     plural(progress.records, 'record'),
     ...(stats.failed > 0 ? [plural(stats.failed, 'error')] : []),
     ...(stats.dead > 0 ? [`${count(stats.dead)} dead`] : []),
-    endText(estimateEnd({ stats, hosts: progress.hosts, slots, now }), stats.state),
+    endText(estimateEnd({ stats, hosts: progress.hosts, slots: fleet.workers * fleet.concurrency, now }), stats.state),
   ]
   return parts.join(' · ')
 }

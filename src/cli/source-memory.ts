@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { SpiderSource } from '../run/run-crawl.js'
+import type { SpiderSource } from '../run/spider-source.js'
 import type { Spider } from '../spider/spider.js'
 import { fileOf } from './session.js'
 
@@ -27,8 +27,8 @@ export async function rememberedSpider(queue: string, spider: string): Promise<S
   const source = file === null ? undefined : readSources(file)[spider]
   if (source === undefined) return null
   try {
-    const { loadSource } = await import('./spider-source.js')
-    return await loadSource(source)
+    const { spiderFrom } = await import('../run/spider-source.js')
+    return await spiderFrom(source)
   } catch {
     return null
   }

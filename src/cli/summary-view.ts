@@ -44,7 +44,7 @@ async function skippedByReason(frontier: Frontier, crawl: string): Promise<(read
 export function printSummary(output: Output, summary: RunSummary, details: SummaryDetails | null): void {
   const { style, print } = output
   const took = duration(summary.seconds * 1000)
-  const speed = summary.seconds > 0 ? `, ${rate(summary.pages / summary.seconds)}` : ''
+  const speed = summary.seconds > 0 ? `, ${rate(summary.pagesNow / summary.seconds)}` : ''
   print()
   print(`${headline(output, summary)} ${style.dim(`in ${took}${speed}`)}`)
   print(

@@ -9,7 +9,13 @@ const entry = (t: number, end: number | null, path = '/', run = 1): AccessEntry 
 describe('politeness from the side of the site', () => {
   it('finds the smallest gap, the most at once and what robots.txt forbids', () => {
     const log = [entry(0, 50), entry(30, 60), entry(40, 41), entry(100, 101, '/private/x')]
-    expect(checkAccess(log, ['/private/'])).toEqual({ requests: 4, smallestGapMs: 10, mostAtOnce: 3, forbidden: 1 })
+    expect(checkAccess(log, ['/private/'])).toEqual({
+      requests: 4,
+      smallestGapMs: 10,
+      medianGapMs: 30,
+      mostAtOnce: 3,
+      forbidden: 1,
+    })
   })
 
   it('does not measure from one run of the site to the next', () => {

@@ -92,10 +92,12 @@ function printAccess(
   print()
   print(`What the shop saw ${style.dim(`(its own log: ${relative('', file)})`)}`)
   print(`  ${count(check.requests).padStart(9)}  requests, robots.txt and tries again included`)
-  if (check.smallestGapMs !== null)
+  if (check.medianGapMs !== null && check.smallestGapMs !== null) {
+    const smallest = `asked for: ${asked.delay}; the smallest: ${check.smallestGapMs.toFixed(1)} ms`
     print(
-      `  ${check.smallestGapMs.toFixed(1).padStart(9)}  ms at least between two requests ${style.dim(`(asked for: ${asked.delay})`)}`,
+      `  ${check.medianGapMs.toFixed(1).padStart(9)}  ms between two requests as a rule ${style.dim(`(${smallest})`)}`,
     )
+  }
   print(`  ${String(check.mostAtOnce).padStart(9)}  at once at most ${style.dim(`(allowed: ${asked.concurrency})`)}`)
   print(`  ${String(check.forbidden).padStart(9)}  to pages that robots.txt forbids`)
 }

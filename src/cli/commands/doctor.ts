@@ -183,7 +183,7 @@ async function crawlChecks(session: Session, { frontier }: Plant): Promise<Check
     {
       name: 'crawls',
       status: orphaned.length > 0 ? 'warn' : 'ok',
-      detail: `${count(crawls.length)}, ${plural(unfinished.length, 'unfinished', 'unfinished')}, ${plural(alive.size, 'worker')} alive`,
+      detail: `${plural(crawls.length, 'crawl')}, ${count(unfinished.length)} unfinished, ${plural(alive.size, 'worker')} alive`,
       next:
         orphaned.length > 0
           ? `Nobody works on ${orphaned.map((crawl) => `${crawl.spider} (${crawl.id})`).join(', ')}: run the spider again, or \`shoal cancel\`.`

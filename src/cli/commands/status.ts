@@ -15,11 +15,8 @@ import { table } from '../terminal/table.js'
 /** A worker that was not heard of for this long is not counted as alive. */
 const WORKER_GONE_MS = 60_000
 const HOSTS_SHOWN = 10
-/** In the answer for programs. */
-const HOSTS_TOLD = 100
-const HOSTS_PAGE = 1_000
-/** Beyond this many hosts the estimate goes by the first of them. */
-const HOSTS_READ = 20_000
+/** Those with most work left: enough for an estimate. */
+const HOSTS_READ = 100
 const WATCH_EVERY_MS = 1_000
 
 interface Snapshot {
@@ -68,7 +65,7 @@ async function look({ clock }: Session, frontier: Frontier, crawl: string): Prom
   const now = clock.now()
   const [stats, hosts, workers, due] = await Promise.all([
     frontier.stats(crawl),
-    busiestHosts(frontier, crawl),
+    frontier.hosts(crawl, { limit: HOSTS_READ, busiest: true }),
     frontier.workers(),
     frontier.links({ crawl, state: 'delayed', limit: 1_000 }),
   ])
@@ -78,17 +75,6 @@ async function look({ clock }: Session, frontier: Frontier, crawl: string): Prom
   )
   const alive = workers.filter((worker) => now - worker.seenAt < WORKER_GONE_MS)
   return { stats, hosts, workers: alive, estimate: estimateEnd({ stats, hosts, slots: null, now, lastDueAt }), now }
-}
-
-/** Most work left first. */
-async function busiestHosts(frontier: Frontier, crawl: string): Promise<HostInfo[]> {
-  const all: HostInfo[] = []
-  for (;;) {
-    const after = all.at(-1)?.host
-    const page = await frontier.hosts(crawl, { limit: HOSTS_PAGE, ...(after === undefined ? {} : { after }) })
-    all.push(...page)
-    if (page.length < HOSTS_PAGE || all.length >= HOSTS_READ) return all.sort((a, b) => b.pending - a.pending)
-  }
 }
 
 function asJson({ stats, hosts, workers, estimate }: Snapshot): Record<string, unknown> {
@@ -109,7 +95,7 @@ function asJson({ stats, hosts, workers, estimate }: Snapshot): Record<string, u
     seeding: stats.seeding,
     spiderChanges: stats.spiderChanges,
     workers,
-    hosts: hosts.slice(0, HOSTS_TOLD),
+    hosts,
   }
 }
 
@@ -160,9 +146,9 @@ function screen({ style, width }: Output, { stats, hosts, workers, estimate, now
     `${figures([stats.done, 'done'], [stats.skipped, 'skipped'], [stats.dead, 'dead'])}${style.dim(`${count(over)} of ${count(stats.total)}, ${percent(over, stats.total)}`)}`,
     `${figures([stats.failed, 'errors'], [stats.retried, 'retried'], [stats.throttled, 'throttled'])}${style.dim(`${bytes(stats.bytes)} read`)}`,
     '',
-    `  ${rate(stats.rate)}, ${endText(estimate, stats.state)}`,
   ]
-  if (hasEnded(stats)) return lines
+  if (hasEnded(stats)) return [...lines, `  ${rate((over * 1000) / Math.max(1, until - started))} on average`]
+  lines.push(`  ${rate(stats.rate)}, ${endText(estimate, stats.state)}`)
   const plain = estimate.plainSeconds
   if (plain !== null) lines.push(style.dim(`  (links left ÷ rate: ${duration(plain * 1000)})`))
   if (workers.length > 0) {
