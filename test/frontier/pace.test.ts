@@ -266,15 +266,15 @@ describe('throttling', () => {
 })
 
 describe('permits', () => {
-  it('are good for a twentieth of the gap, within bounds', () => {
-    expect(permitMs({ delayMs: 1000, concurrency: 1 })).toBe(50)
+  it('are good for a tenth of the gap, within bounds', () => {
+    expect(permitMs({ delayMs: 1000, concurrency: 1 })).toBe(100)
     expect(permitMs({ delayMs: 10, concurrency: 1 })).toBe(5)
     expect(permitMs({ delayMs: 1e9, concurrency: 1 })).toBe(2000)
     expect(permitMs({ delayMs: 0, concurrency: 1 })).toBe(2000)
   })
 
   it('treat a rate without burst as a gap', () => {
-    expect(permitMs({ delayMs: 0, concurrency: 1, rate: { count: 1, perMs: 1000, burst: 1 } })).toBe(50)
+    expect(permitMs({ delayMs: 0, concurrency: 1, rate: { count: 1, perMs: 1000, burst: 1 } })).toBe(100)
     expect(permitMs({ delayMs: 0, concurrency: 1, rate: { count: 1, perMs: 1000, burst: 5 } })).toBe(2000)
   })
 })
