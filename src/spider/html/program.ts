@@ -37,10 +37,15 @@ export interface Program {
   readonly rules: readonly ProgramRule[]
   readonly tags: NameTable
   readonly attributes: NameTable
-  readonly classes: NameTable
-  /** By tag id; ids beyond the table use `stepsOfOthers`. */
-  readonly steps: readonly (readonly Step[])[]
-  readonly stepsOfOthers: readonly Step[]
+  /** The bit of classes[i] is 1 << i. */
+  readonly classes: readonly string[]
+  /** Whether some class has this length and first character: 32 × length + character, both modulo 32. */
+  readonly classHints: Uint8Array
+  /** Steps that name a tag, by the tag's id. */
+  readonly tagSteps: readonly (readonly Step[])[]
+  /** Steps for any tag that need a class, and those that do not. */
+  readonly classSteps: readonly Step[]
+  readonly otherSteps: readonly Step[]
 }
 
 export interface ProgramRule {
@@ -89,10 +94,14 @@ export function compilePrograms(rules: readonly Rule[]): readonly Program[] | nu
 function link(group: readonly (readonly [number, Rule])[]): Program {
   const tagNames = [...NAMES]
   const attributeNames = ['', 'class', 'rel', 'type']
-  const classNames = ['']
+  const classNames: string[] = []
   const idOf = (names: string[], name: string): number => {
     const known = names.indexOf(name, 1)
     return known > 0 ? known : names.push(name) - 1
+  }
+  const classOf = (name: string): number => {
+    const known = classNames.indexOf(name)
+    return known >= 0 ? known : classNames.push(name) - 1
   }
   const byTag = new Map<number, Step[]>()
   const anyTag: Step[] = []
@@ -102,7 +111,7 @@ function link(group: readonly (readonly [number, Rule])[]): Program {
     const made: Step = {
       needs,
       child: compound.child,
-      classBits: compound.classes.reduce((sum, name) => sum | (1 << (idOf(classNames, name) - 1)), 0),
+      classBits: compound.classes.reduce((sum, name) => sum | (1 << classOf(name)), 0),
       attributes: compound.attributes.map(({ name, test }) => ({ slot: idOf(attributeNames, name), test })),
       gives,
       rule,
@@ -129,18 +138,22 @@ function link(group: readonly (readonly [number, Rule])[]): Program {
       }
     }
   }
-  const steps = tagNames.map((_, id) => {
-    const own = byTag.get(id)
-    return own === undefined ? anyTag : [...own, ...anyTag]
-  })
+  const classHints = new Uint8Array(1024)
+  for (const name of classNames) classHints[classHint(name.length, name.charCodeAt(0))] = 1
   return {
     rules: ruleRows,
     tags: nameTable(tagNames),
     attributes: nameTable(attributeNames),
-    classes: nameTable(classNames),
-    steps,
-    stepsOfOthers: anyTag,
+    classes: classNames,
+    classHints,
+    tagSteps: tagNames.map((_, id) => byTag.get(id) ?? []),
+    classSteps: anyTag.filter((made) => made.classBits !== 0),
+    otherSteps: anyTag.filter((made) => made.classBits === 0),
   }
+}
+
+export function classHint(length: number, firstChar: number): number {
+  return ((length & 31) << 5) | (firstChar & 31)
 }
 
 /** For callers that have only text. */

@@ -184,29 +184,60 @@ export const INTEGRATION_POINTS: ReadonlySet<number> = new Set(
   ['title', 'desc', 'foreignobject', 'mi', 'mo', 'mn', 'ms', 'mtext', 'annotation-xml'].map(tagId),
 )
 
-/** Names to ids, by a hash that the scanner computes while it reads the name. */
+/**
+ * Six bits for every character a name usually has, letters without regard to case; 0 for all others. A name of up to
+ * ten such characters is two small integers, and finding its id is a comparison of numbers.
+ */
+export const PACK = new Uint8Array(65536)
+for (const [bits, char] of [...'abcdefghijklmnopqrstuvwxyz0123456789-:_'].entries()) {
+  PACK[char.charCodeAt(0)] = bits + 1
+  PACK[char.toUpperCase().charCodeAt(0)] = bits + 1
+}
+
+export const PACKED_HALF = 5
+export const PACKED_MAX = 10
+
+/** Names (lower case) to ids: the id of `names[i]` is i; names[0] is no name. */
 export interface NameTable {
   readonly names: readonly string[]
+  /** By id; 0 for names that cannot be packed. */
+  readonly first: Int32Array
+  readonly second: Int32Array
+  /** Hash table of ids. */
   readonly slots: Int16Array
   readonly mask: number
+  /** Names that cannot be packed. */
+  readonly odd: ReadonlyMap<string, number>
 }
 
-export function hashName(name: string): number {
-  let hash = 0
-  for (let i = 0; i < name.length; i++) hash = (hash * 31 + name.charCodeAt(i)) | 0
-  return hash
+export function slotOf(first: number, second: number): number {
+  const mixed = Math.imul(first ^ Math.imul(second, 0x85ebca6b), 0x9e3779b1)
+  return mixed ^ (mixed >>> 15)
 }
 
-/** Id of `names[i]` is i; names[0] is never found. */
 export function nameTable(names: readonly string[]): NameTable {
   let size = 16
   while (size < names.length * 4) size *= 2
   const slots = new Int16Array(size)
   const mask = size - 1
-  for (let id = 1; id < names.length; id++) {
-    let slot = hashName(names[id] ?? '') & mask
+  const first = new Int32Array(names.length)
+  const second = new Int32Array(names.length)
+  const odd = new Map<string, number>()
+  for (const [id, name] of names.entries()) {
+    if (id === 0) continue
+    const codes = [...name].map((char) => PACK[char.charCodeAt(0)] ?? 0)
+    if (codes.length > PACKED_MAX || codes.includes(0)) {
+      odd.set(name, id)
+      continue
+    }
+    const pack = (part: readonly number[]): number => part.reduce((packed, code) => (packed << 6) | code, 0)
+    const one = pack(codes.slice(0, PACKED_HALF))
+    const two = pack(codes.slice(PACKED_HALF))
+    first[id] = one
+    second[id] = two
+    let slot = slotOf(one, two) & mask
     while (slots[slot] !== 0) slot = (slot + 1) & mask
     slots[slot] = id
   }
-  return { names, slots, mask }
+  return { names, first, second, slots, mask, odd }
 }
