@@ -7,7 +7,7 @@ import type { Log, LogLevel } from '../log.js'
 import type { Plant } from '../wire.js'
 import type { SpiderSource } from './spider-source.js'
 import type { RunningWorker } from './start-worker.js'
-import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread.js'
+import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
 
 const RESTART_MS = 500
 const RESTART_CAP_MS = 30_000

@@ -1,34 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock, systemRandom } from '../clock.js'
 import { asShoalError } from '../errors.js'
-import { createLog, type LogLevel } from '../log.js'
-import { type PlantPorts, plantFromPorts } from '../wire.js'
-import { type SpiderSource, spiderFrom } from './spider-source.js'
+import { createLog } from '../log.js'
+import { plantFromPorts } from '../wire.js'
+import { spiderFrom } from './spider-source.js'
 import { startWorker } from './start-worker.js'
-
-/** A worker in a thread of its own: the thread can be ended from outside even while a handler runs in circles. */
-export interface WorkerThreadData {
-  readonly id: string
-  readonly source: SpiderSource
-  readonly concurrency: number
-  readonly logLevel: LogLevel
-  readonly ports: PlantPorts
-  /** Counted up while the event loop turns. */
-  readonly beat: SharedArrayBuffer
-}
-
-export type ToWorkerThread = { readonly kind: 'stop'; readonly graceMs: number }
-export type FromWorkerThread =
-  | { readonly kind: 'log'; readonly line: string }
-  | { readonly kind: 'stopped' }
-  | {
-      readonly kind: 'failed'
-      readonly code: ReturnType<typeof asShoalError>['code']
-      readonly message: string
-      readonly hint: string
-    }
-
-export const BEAT_MS = 200
+import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
 
 async function main(data: WorkerThreadData): Promise<void> {
   const beat = new Int32Array(data.beat)

@@ -1,0 +1,28 @@
+import type { ErrorCode } from '../errors.js'
+import type { LogLevel } from '../log.js'
+import type { PlantPorts } from '../wire.js'
+import type { SpiderSource } from './spider-source.js'
+
+/** A worker in a thread of its own: the thread can be ended from outside even while a handler runs in circles. */
+export interface WorkerThreadData {
+  readonly id: string
+  readonly source: SpiderSource
+  readonly concurrency: number
+  readonly logLevel: LogLevel
+  readonly ports: PlantPorts
+  /** Counted up while the event loop turns. */
+  readonly beat: SharedArrayBuffer
+}
+
+export type ToWorkerThread = { readonly kind: 'stop'; readonly graceMs: number }
+export type FromWorkerThread =
+  | { readonly kind: 'log'; readonly line: string }
+  | { readonly kind: 'stopped' }
+  | {
+      readonly kind: 'failed'
+      readonly code: ErrorCode
+      readonly message: string
+      readonly hint: string
+    }
+
+export const BEAT_MS = 200
