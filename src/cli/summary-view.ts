@@ -46,7 +46,8 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   const took = duration(summary.seconds * 1000)
   const speed = summary.seconds > 0 ? `, ${rate(summary.pagesNow / summary.seconds)}` : ''
   print()
-  print(`${headline(output, summary)} ${style.dim(`in ${took}${speed}`)}`)
+  const rest = summary.interrupted ? '; what was in hand is finished, the rest waits' : ''
+  print(`${headline(output, summary)} ${style.dim(`after ${took}${speed}${rest}`)}`)
   print(
     `  ${figure(summary.pages)}  pages fetched${summary.retried > 0 ? style.dim(`, ${count(summary.retried)} tried again on the way`) : ''}`,
   )
@@ -63,8 +64,8 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
 }
 
 function headline({ style }: Output, summary: RunSummary): string {
-  if (summary.interrupted) return style.yellow('Stopped: what was in hand is finished, the rest waits.')
-  if (summary.state === 'cancelled') return style.yellow('Cancelled.')
+  if (summary.interrupted) return style.yellow('Stopped')
+  if (summary.state === 'cancelled') return style.yellow('Cancelled')
   if (summary.endedBy !== null)
     return style.yellow(`Ended by its budget of ${summary.endedBy === 'budget_time' ? 'time' : 'bytes'}`)
   if (summary.pages === 0) return style.red('Ended without a single page')

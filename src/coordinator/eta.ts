@@ -31,6 +31,8 @@ export interface EtaInput {
 
 /** From this share of busy slots on the fleet is the limit, not the hosts. */
 const SATURATED = 0.9
+/** A host with this share of the links left is as good as the whole crawl. */
+const WHOLE_CRAWL = 0.9
 /** One page in eleven days is no rate. */
 const MIN_RATE = 1e-6
 
@@ -57,8 +59,10 @@ export function estimateEnd({ stats, hosts, slots, now, lastDueAt = null }: EtaI
     return { etaSeconds: plainSeconds, decidedBy: saturated ? { kind: 'workers' } : null, plainSeconds }
   }
   if (slowest === null) return { etaSeconds: null, decidedBy: null, plainSeconds }
-  // A pace is exact; a latency leaves out the worker's own time between two requests, which the measured rate holds.
-  const seconds = slowest.reason === 'latency' ? Math.max(slowest.seconds, plainSeconds ?? 0) : slowest.seconds
+  // The drain leaves out the worker's own time between two requests. Where the host is as good as the whole crawl, or its answers
+  // are the limit, the measured rate holds that time; behind a block it only holds the wait that is over.
+  const measured = slowest.reason === 'latency' || (slowest.reason !== 'blocked' && slowest.links >= left * WHOLE_CRAWL)
+  const seconds = measured ? Math.max(slowest.seconds, plainSeconds ?? 0) : slowest.seconds
   return { etaSeconds: seconds, decidedBy: { kind: 'host', host: slowest.host, reason: slowest.reason }, plainSeconds }
 }
 
@@ -66,6 +70,8 @@ export interface HostDrain {
   readonly host: string
   readonly seconds: number
   readonly reason: DrainReason
+  /** Links left of it. */
+  readonly links: number
 }
 
 /** The host that needs longest for its own links; null when no host has work or none was measured yet. */
@@ -98,5 +104,5 @@ export function drainOf(host: HostInfo, now: number): HostDrain | null {
         : interval === byRate && byRate > 0
           ? 'rate'
           : 'latency'
-  return { host: host.host, seconds: (waitMs + workMs + latency) / 1000, reason }
+  return { host: host.host, seconds: (waitMs + workMs + latency) / 1000, reason, links: host.pending + host.inFlight }
 }

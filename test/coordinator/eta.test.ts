@@ -75,6 +75,18 @@ describe('the end of a crawl', () => {
     })
   })
 
+  it('goes by the measured rate where one host is the whole crawl and the machine is slower than its pace', () => {
+    expect(estimate({ queued: 100, rate: 5 }, [host({ delayMs: 10 })])).toMatchObject({
+      etaSeconds: 20,
+      decidedBy: { kind: 'host', reason: 'delay' },
+    })
+    const blocked = host({ pending: 100, delayMs: 10, blockedUntil: NOW + 9_000 })
+    expect(estimate({ queued: 100, rate: 0.1 }, [blocked])).toMatchObject({
+      etaSeconds: 10,
+      decidedBy: { reason: 'blocked' },
+    })
+  })
+
   it('adds the time to the next slot of the host', () => {
     expect(drainOf(host({ pending: 2, delayMs: 1000, nextAt: NOW + 500 }), NOW)?.seconds).toBe(2.5)
   })
