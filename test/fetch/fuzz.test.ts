@@ -45,8 +45,8 @@ it('whatever a server sends, a fetch ends with a page or one of our codes, and t
     }),
     { numRuns: 150 },
   )
-  expect(seen).toContain('ok')
-  expect(seen).toContain('protocol_error')
+  // Which ones is chance; that they are of several kinds is not.
+  expect(seen.size).toBeGreaterThanOrEqual(3)
   expect([...seen].every((code) => code !== 'internal' && code !== 'tls_error')).toBe(true)
   await fetcher.close()
   await server.close()
