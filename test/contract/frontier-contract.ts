@@ -947,6 +947,14 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(await info()).toMatchObject({ delayMs: 100, concurrency: 5 })
       })
 
+      it('goes by the strictest for what a paused crawl still has in hand', async () => {
+        await crawlOf({ id: 'c1' }, numbers(1))
+        const lease = await take(workerOf(frontier, 'w1'))
+        await crawlOf({ id: 'c2', spider: 'films', limits: { delayMs: 1000, concurrency: 9 } }, numbers(1))
+        await frontier.setState('c1', 'paused')
+        expect(await frontier.permit(lease, 'a.test')).toEqual({ ok: false, waitMs: 1000, lost: false })
+      })
+
       it('obeys what was set by hand, and robots.txt above all', async () => {
         await crawlOf({ limits: { delayMs: 1000, concurrency: 4 } }, numbers(9))
         const info = async () => (await frontier.hosts('c1', { limit: 1 }))[0]
