@@ -4,6 +4,7 @@ import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../fr
 import { createLog, type Log, type LogLevel } from '../log.js'
 import type { Spider } from '../spider/spider.js'
 import { openPlant, type Plant } from '../wire.js'
+import { forfeitDeadWorkers } from './dead-workers.js'
 import { forkWorker } from './fork-worker.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
 import { type RunningWorker, startWorker } from './start-worker.js'
@@ -86,6 +87,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
   const writeLog = options.writeLog ?? ((line: string) => process.stderr.write(line))
   const log = createLog(options.logLevel, clock, writeLog)
   try {
+    await forfeitDeadWorkers(plant.frontier)
     const opened = await openCrawl(plant, spider, { fresh: options.fresh, clock, random: systemRandom })
     const { crawl } = opened
     const startedAt = clock.mono()

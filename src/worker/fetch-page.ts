@@ -63,7 +63,7 @@ export async function fetchPage(current: Visit, parts: VisitParts): Promise<Fetc
     visited.add(next.url)
     request = afterRedirect(request, response.status)
     // What was meant for one origin is not told to another: neither credentials nor headers of the user's own.
-    if (new URL(next.url).origin !== new URL(url).origin) headers = headersFor(spider.userAgent, {}, undefined)
+    if (new URL(next.url).origin !== new URL(url).origin) headers = headersFor(spider.userAgent, NO_HEADERS, undefined)
     url = next.url
     host = next.host
   }
@@ -81,6 +81,7 @@ function afterRedirect(request: RequestExtras, status: number): RequestExtras {
   return keeps ? request : {}
 }
 
+const NO_HEADERS = {}
 let lastHeaders: { agent: string; base: object; headers: Record<string, string> } | null = null
 
 /** The same object for the same spider: the fetcher lays it out once. */
@@ -114,17 +115,24 @@ async function obeyRobots(url: string, host: HostKey, current: Visit, parts: Vis
 /** robots.txt with permits of its own; redirects are followed wherever they lead, through the guard. */
 async function fetchRobots(robotsUrl: string, current: Visit, parts: VisitParts): Promise<FetchResponse> {
   const { spider, log } = parts
-  const headers = headersFor(spider.userAgent, spider.headers, undefined)
-  let url = robotsUrl
+  let url = new URL(robotsUrl)
+  let headers = headersFor(spider.userAgent, spider.headers, undefined)
   for (let hops = 0; ; hops++) {
-    const response = await send(current, parts, hostKey(new URL(url)), { url, headers })
+    const response = await send(current, parts, hostKey(url), { url: url.href, headers }).catch((error: unknown) => {
+      // A host behind a redirect that is forbidden or does not exist says nothing about the pages of this one.
+      if (hops > 0 && error instanceof ShoalError && error.next === 'dead') {
+        throw new ShoalError('bad_redirect', `${robotsUrl}: ${error.message}`, { cause: error })
+      }
+      throw error
+    })
     const target = redirectTarget(response)
-    const next = target === null ? null : parseUrl(target, url)
+    const next = target === null ? null : parseUrl(target, url.href)
     if (next === null || hops >= ROBOTS_REDIRECTS) {
-      log.debug('robots.read', { url, status: response.status })
+      log.debug('robots.read', { url: url.href, status: response.status })
       return response
     }
-    url = next.href
+    if (next.origin !== url.origin) headers = headersFor(spider.userAgent, NO_HEADERS, undefined)
+    url = next
   }
 }
 

@@ -860,7 +860,7 @@ function prepareEngine(db: SqliteDb) {
     changeCrawl: statement(
       'UPDATE crawls SET spider_hash = ?, spider_changes = spider_changes + ?, spec = ? WHERE id = ?',
     ),
-    lanesOfCrawl: statement('SELECT num FROM lanes WHERE crawl = ? AND queued > 0'),
+    lanesOfCrawl: statement('SELECT num FROM lanes WHERE crawl = ? AND queued + delayed + leased > 0'),
     sharedHosts: statement(
       `SELECT DISTINCT mine.host FROM lanes mine WHERE mine.crawl = ?1 AND mine.queued + mine.delayed + mine.leased > 0
        AND EXISTS (SELECT 1 FROM lanes other WHERE other.host = mine.host AND other.crawl <> ?1 AND other.queued > 0)`,
