@@ -15,7 +15,7 @@ export function demoDefinition({ origin }: { readonly origin: string }): TaggedD
       maxDepth: 100_000,
     },
     allowPrivate: [host],
-    pace: { delay: '10ms', concurrency: 8 },
+    pace: { delay: '20ms', concurrency: 8 },
     retries: { max: 3, backoff: ['200ms', '500ms', '1s'] },
     records: { product: z.object({ title: z.string(), price: z.number(), sku: z.string(), stock: z.string() }) },
     routes: {
