@@ -41,12 +41,22 @@ function decode(body: Uint8Array, buffer: Buffer, encoding: string): string {
     const text = buffer.toString('utf8')
     return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
   }
+  if (encoding === 'windows-1252') return decodeWindows1252(buffer)
   try {
     return new TextDecoder(encoding).decode(body)
   } catch {
     // 'replacement' and whatever this Node was built without.
     return buffer.toString('utf8')
   }
+}
+
+/** What 0x80 … 0x9F mean. TextDecoder of Node 20 reads them as ISO-8859-1 control characters. */
+const WINDOWS_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
+
+function decodeWindows1252(buffer: Buffer): string {
+  return buffer
+    .toString('latin1')
+    .replace(/[\u0080-\u009f]/g, (char) => WINDOWS_1252[char.charCodeAt(0) - 0x80] ?? char)
 }
 
 function countReplaced(text: string): number {

@@ -20,7 +20,7 @@ export interface Page<Data = unknown> {
   readonly body: Uint8Array
   /** The body as text, in the charset found by BOM, header, meta element, in the order of the WHATWG standard. */
   readonly text: string
-  /** The body as JSON; a handler_error with the position when it is not. */
+  /** The body as JSON; a handler_error that shows the place when it is not. */
   readonly json: Json
   /** jQuery-like view of the HTML; the tree is built on first use. */
   readonly $: CheerioAPI

@@ -47,6 +47,10 @@ export function parseSelector(source: string): Selector {
     throw badSelector(source, cause)
   }
   if (alternatives.length === 0) throw badSelector(source, new Error('it is empty'))
+  // css-what lets these pass.
+  if (/[>+~,]\s*$/.test(css)) throw badSelector(source, new Error('it ends with a combinator'))
+  if (alternatives.flat().some((token) => token.type === SelectorType.Tag && token.name.includes('@')))
+    throw badSelector(source, new Error('@attribute stands once, after a selector'))
   const chains: Chain[] = []
   for (const alternative of alternatives) {
     const chain = streamable(alternative)

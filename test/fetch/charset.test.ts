@@ -1,0 +1,65 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { decodeText } from '../../src/fetch/charset.js'
+
+const bytes = (...parts: (string | number[])[]): Uint8Array =>
+  Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'utf8') : Buffer.from(part))))
+
+describe('decodeText', () => {
+  it.each<[string, Uint8Array, string | undefined, string, string]>([
+    ['ASCII', bytes('abc'), 'text/html', 'abc', 'UTF-8'],
+    ['header', bytes([0xe9]), 'text/html; charset=ISO-8859-1', 'é', 'windows-1252'],
+    ['the euro of windows-1252', bytes([0x80]), 'text/html; charset=windows-1252', '€', 'windows-1252'],
+    ['quoted header', bytes('é'), 'text/html; Charset="UTF8"', 'é', 'UTF-8'],
+    ['BOM before header', bytes([0xef, 0xbb, 0xbf], 'é'), 'text/html; charset=latin1', 'é', 'UTF-8'],
+    ['BOM and header agree', bytes([0xef, 0xbb, 0xbf], 'a'), 'text/html; charset=utf-8', 'a', 'UTF-8'],
+    ['UTF-16 BOM', bytes([0xff, 0xfe, 0x61, 0x00]), undefined, 'a', 'UTF-16LE'],
+    ['UTF-16 by header', bytes([0x61, 0x00]), 'text/html; charset=utf-16le', 'a', 'UTF-16LE'],
+    ['header before meta', bytes('<meta charset=gbk>é'), 'text/html; charset=utf-8', '<meta charset=gbk>é', 'UTF-8'],
+    ['meta', bytes('<meta charset=gbk>', [0xc4, 0xe3]), 'text/html', '<meta charset=gbk>你', 'GBK'],
+    ['nothing, valid UTF-8', bytes('é'), 'text/html', 'é', 'UTF-8'],
+    ['nothing, not UTF-8', bytes([0xe9]), 'text/html', 'é', 'windows-1252'],
+    ['UTF-7 is no encoding', bytes('+ADw-'), 'text/html; charset=utf-7', '+ADw-', 'UTF-8'],
+    ['unknown label', bytes('é'), 'text/html; charset=klingon', 'é', 'UTF-8'],
+    [
+      'meta means nothing in JSON',
+      bytes('"<meta charset=gbk>é"'),
+      'application/json',
+      '"<meta charset=gbk>é"',
+      'UTF-8',
+    ],
+    [
+      'ISO-2022-JP by meta',
+      bytes('<meta charset=iso-2022-jp>', [0x1b, 0x24, 0x42, 0x24, 0x22, 0x1b, 0x28, 0x42]),
+      'text/html',
+      '<meta charset=iso-2022-jp>あ',
+      'ISO-2022-JP',
+    ],
+  ])('%s', (_, body, contentType, text, encoding) => {
+    expect(decodeText(body, contentType)).toEqual({ text, encoding, replaced: 0 })
+  })
+
+  it('counts what it had to replace', () => {
+    expect(decodeText(bytes('a', [0xff], 'b', [0xfe]), 'text/html; charset=utf-8')).toMatchObject({ replaced: 2 })
+  })
+
+  it('never throws, whatever header and body say', () => {
+    const label = fc.constantFrom(
+      'utf-8',
+      'utf-7',
+      'replacement',
+      'iso-2022-kr',
+      'x-user-defined',
+      'gb18030',
+      'shift_jis',
+      'utf-16',
+      '\u0000',
+      '',
+    )
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 64 }), label, fc.boolean(), (body, name, html) => {
+        decodeText(body, `${html ? 'text/html' : 'text/plain'}; charset=${name}`)
+      }),
+    )
+  })
+})
