@@ -82,7 +82,8 @@ export interface Frontier {
   /**
    * Ends leases: links found, acknowledgement, counters, in one step each. `false`: the lease was lost and nothing changed.
    * The caller has committed the records before. Links found are added by the rules of `add`; those of a cancelled crawl are not.
-   * Slots that were not released are freed. The same token again answers `true` and changes nothing.
+   * Slots that were not released are freed. The same token again answers `true` and changes nothing (remembered at
+   * least until a later lease of the link is settled).
    *
    * Place in the lane: a retry that counts as an attempt returns `retryPriorityStep` lower and behind its equals; one that does not, `back`,
    * a reclaim and a replay keep priority and place.

@@ -215,7 +215,8 @@ const weighted: readonly (readonly [times: number, arb: fc.Arbitrary<Command>])[
     fc.tuple(nthArb, nthArb, outcomeArb, outcomeArb).map(([nth, other, first, second]) =>
       onLease(`settle(${text(first)}, and ${other}: ${text(second)})`, nth, async (world, lease) => {
         const also = pick(world, other)
-        if (also === undefined || also === lease) return
+        // A repeat is remembered only until the link is settled anew, in the same call too.
+        if (also === undefined || also.model.link.fp === lease.model.link.fp) return
         await settleOn(world, [
           { lease, outcome: first },
           { lease: also, outcome: second },
