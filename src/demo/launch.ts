@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process'
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type Random, systemRandom } from '../clock.js'
+import { entryFile } from '../entry-file.js'
 import { ShoalError } from '../errors.js'
 import { createShop, type ShopOptions } from './shop.js'
 import type { ShopMessage, ShopOrder } from './shop-process.js'
@@ -46,7 +46,7 @@ export async function launchShop(
 
   const ports = saved === null ? candidates(random) : [saved.port]
   const order: ShopOrder = { ...options, ports, accessLog }
-  const child = fork(fileURLToPath(new URL('./shop-process.js', import.meta.url)), [JSON.stringify(order)], {
+  const child = fork(entryFile(import.meta.url, './shop-process.js'), [JSON.stringify(order)], {
     execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })

@@ -1,5 +1,5 @@
-import { fileURLToPath } from 'node:url'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import { entryFile } from '../entry-file.js'
 import { ShoalError } from '../errors.js'
 import type { EngineCall } from '../sqlite/engine.js'
 import type { Answer, Call, FromThread, KeepMessage, Service, ToThread, WireError } from './protocol.js'
@@ -91,7 +91,7 @@ export class DatabaseThread {
   }
 
   static async start(file: string): Promise<DatabaseThread> {
-    const thread = new Worker(threadEntry(import.meta.url, './thread.js'), { workerData: { file } })
+    const thread = new Worker(entryFile(import.meta.url, './thread.js'), { workerData: { file } })
     await new Promise<void>((resolve, reject) => {
       thread.once('message', (message: FromThread) => {
         if (message.kind === 'failed') reject(fromWire(message.error))
@@ -114,12 +114,6 @@ export class DatabaseThread {
     await this.#ended
     await this.#thread.terminate()
   }
-}
-
-/** The compiled entry of a thread. Tests run the TypeScript sources, which Node 20 cannot load in a thread: there the build serves. */
-export function threadEntry(from: string, entry: string): string {
-  const path = fileURLToPath(new URL(entry, from))
-  return from.endsWith('.ts') ? path.replace(/([\\/])src([\\/])(?!.*[\\/]src[\\/])/, '$1dist$2') : path
 }
 
 function fromWire(error: WireError): Error {

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Clock } from '../clock.js'
-import { threadEntry } from '../embedded/client.js'
+import { entryFile } from '../entry-file.js'
 import { ShoalError } from '../errors.js'
 import type { Frontier, WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
@@ -39,7 +39,7 @@ export function forkWorker(
     code: number | null
     signal: string | null
   }> {
-    const child = fork(threadEntry(import.meta.url, './worker-process.js'), [JSON.stringify(order)], {
+    const child = fork(entryFile(import.meta.url, './worker-process.js'), [JSON.stringify(order)], {
       execArgv: [],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../clock.js'
-import { threadEntry } from '../embedded/client.js'
+import { entryFile } from '../entry-file.js'
 import { ShoalError } from '../errors.js'
 import type { WorkerId } from '../frontier/frontier.js'
 import type { Log, LogLevel } from '../log.js'
@@ -73,7 +73,7 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       ports,
       beat,
     }
-    const thread = new Worker(threadEntry(import.meta.url, './worker-thread.js'), {
+    const thread = new Worker(entryFile(import.meta.url, './worker-thread.js'), {
       workerData: data,
       transferList: ports.store === null ? [ports.queue] : [ports.queue, ports.store],
     })

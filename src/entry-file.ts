@@ -1,0 +1,10 @@
+import { fileURLToPath } from 'node:url'
+
+/**
+ * The compiled file that a thread or a child process runs. Tests run the TypeScript sources, which Node 20 cannot load by itself: there
+ * the build beside them serves.
+ */
+export function entryFile(from: string, entry: string): string {
+  const path = fileURLToPath(new URL(entry, from))
+  return from.endsWith('.ts') ? path.replace(/([\\/])src([\\/])(?!.*[\\/]src[\\/])/, '$1dist$2') : path
+}
