@@ -80,11 +80,17 @@ function canResolve(require: NodeJS.Require, name: string): boolean {
   }
 }
 
-/** One line: file:line:column and what is wrong. */
+/** One line: file:line:column and what is wrong. The file may be one that the spider imports. */
 function loadFailure(error: unknown, file: string, path: string): string {
-  const text = error instanceof Error ? `${error.message}\n${error.stack ?? ''}` : String(error)
-  const what = (text.split('\n', 1)[0] ?? '').replace(/^(ParseError|SyntaxError): /, '').trim()
-  const at = text.indexOf(`${file}:`)
-  const place = at === -1 ? null : /^:\d+(:\d+)?/.exec(text.slice(at + file.length))
-  return `${path}${place?.[0] ?? ''}: ${what}`
+  const [what = '', ...rest] = (
+    error instanceof Error ? `${error.message}\n${error.stack ?? ''}` : String(error)
+  ).split('\n')
+  const message = what.replace(/^(ParseError|SyntaxError): /, '').trim()
+  for (const line of rest) {
+    const [, place = '', position = ''] = /((?:\/|[A-Za-z]:\\)[^()]*?)((?::\d+){1,2})\)?\s*$/.exec(line) ?? []
+    if (place === file) return `${path}${position}: ${message}`
+    // The first place that is nobody's package is where the user wrote it.
+    if (place !== '' && !place.includes('node_modules')) return `${path}: ${place}${position}: ${message}`
+  }
+  return `${path}: ${message}`
 }

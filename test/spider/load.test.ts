@@ -152,6 +152,15 @@ describe('a spider file that cannot be used gets one line', () => {
     expect(message).not.toContain('\n')
   })
 
+  it('a mistake in a file that it imports', async () => {
+    const path = await file('spider.ts', `import { a } from './helper'\nexport default a`)
+    const helper = join(dirname(path), 'helper.ts')
+    await writeFile(helper, 'export const a: number = = 2')
+    expect(await refusal(path)).toMatch(`spider_syntax FILE: ${helper}:1:25: Unexpected token`)
+    await writeFile(helper, `export const a = 1\nthrow new Error('no luck')`)
+    expect(await refusal(path)).toMatch(`spider_syntax FILE: ${helper}:2:7: no luck`)
+  })
+
   it('no file', async () => {
     expect(await refusal(join(folder, 'nowhere.ts'))).toBe('spider_missing FILE: there is no such file')
     expect(await refusal(folder)).toBe('spider_missing FILE: is a folder, not a file')
