@@ -1,4 +1,4 @@
-import { type AttributeTest, type Compound, parseSelector, type Selector } from './selector.js'
+import type { AttributeTest, Compound, Selector } from './selector.js'
 import { NAMES, type NameTable, nameTable, tagId } from './tags.js'
 
 /** One thing to be found on a page. */
@@ -43,6 +43,8 @@ export interface Program {
   readonly classHints: Uint8Array
   /** Steps that name a tag, by the tag's id. */
   readonly tagSteps: readonly (readonly Step[])[]
+  /** Whether more than the class of a tag is asked for, by the tag's id; ids beyond the table are like id 0. */
+  readonly readsAll: Uint8Array
   /** Steps for any tag that need a class, and those that do not. */
   readonly classSteps: readonly Step[]
   readonly otherSteps: readonly Step[]
@@ -138,6 +140,8 @@ function link(group: readonly (readonly [number, Rule])[]): Program {
       }
     }
   }
+  // A step for any tag may test or pick any attribute.
+  const picks = anyTag.some((made) => made.classBits === 0 || made.attributes.length > 0 || ruleRows[made.rule]?.slot)
   const classHints = new Uint8Array(1024)
   for (const name of classNames) classHints[classHint(name.length, name.charCodeAt(0))] = 1
   return {
@@ -147,6 +151,7 @@ function link(group: readonly (readonly [number, Rule])[]): Program {
     classes: classNames,
     classHints,
     tagSteps: tagNames.map((_, id) => byTag.get(id) ?? []),
+    readsAll: Uint8Array.from(tagNames, (name, id) => (picks || byTag.has(id) || name === 'input' ? 1 : 0)),
     classSteps: anyTag.filter((made) => made.classBits !== 0),
     otherSteps: anyTag.filter((made) => made.classBits === 0),
   }
@@ -154,11 +159,4 @@ function link(group: readonly (readonly [number, Rule])[]): Program {
 
 export function classHint(length: number, firstChar: number): number {
   return ((length & 31) << 5) | (firstChar & 31)
-}
-
-/** For callers that have only text. */
-export function textRule(source: string, options: { first: boolean }): Rule {
-  const selector = parseSelector(source)
-  const pick: Pick = selector.attribute === null ? { kind: 'text' } : { kind: 'attribute', name: selector.attribute }
-  return { selector, pick, first: options.first, skipNofollow: false }
 }

@@ -285,7 +285,8 @@ export class Scanner {
   private startTag(from: number): number {
     const nameEnd = this.nameEnd(from)
     const id = this.tagAt(from, nameEnd)
-    let at = this.attributes(nameEnd)
+    const { readsAll } = this.program
+    let at = this.attributes(nameEnd, readsAll[id < readsAll.length ? id : 0] === 1)
     if (at < 0) return -1
     this.classBits = -1
     if (this.foreignFrom > 0) {
@@ -312,7 +313,7 @@ export class Scanner {
     const { tags } = this.program
     const easy = this.first !== 0 && tags.first[current] === this.first && tags.second[current] === this.second
     const id = easy ? current : this.tagAt(from, nameEnd)
-    const at = (this.units[nameEnd] as number) === GT ? nameEnd + 1 : this.attributes(nameEnd)
+    const at = (this.units[nameEnd] as number) === GT ? nameEnd + 1 : this.attributes(nameEnd, false)
     if (at < 0) return -1
     // Nearly every end tag ends the current element; these kinds want more than that.
     if (easy && this.foreignFrom === 0 && this.mode >= Mode.body && !endsWithCare(kindOf(id))) {
@@ -387,10 +388,11 @@ export class Scanner {
   }
 
   /** Reads attributes up to and including `>`, noting where those the program asks for are. */
-  private attributes(from: number): number {
+  private attributes(from: number, all: boolean): number {
     const { html, units } = this
     const end = html.length
     const { attributes } = this.program
+    const classCode = attributes.first[CLASS_SLOT]
     const tagNumber = ++this.tagNumber
     this.selfClosing = false
     this.hasAttributes = false
@@ -422,33 +424,48 @@ export class Scanner {
         else second = (second << 6) | bits
       }
       if (at - nameStart > PACKED_MAX) first = 0
-      for (; at < end; at++) {
-        code = units[at] as number
-        // `=` as the first character belongs to the name.
-        if ((code === EQUALS && at > nameStart) || code === GT || code === SLASH || isSpace(code)) break
-        first = 0
-      }
-      const nameEnd = at
-      while (at < end && isSpace(units[at] as number)) at++
+      let nameEnd = at
       let valueStart = at
       let valueEnd = at
-      if (at < end && (units[at] as number) === EQUALS) {
-        at++
+      if (at > nameStart && units[at] === EQUALS && units[at + 1] === QUOTE) {
+        // How nearly every attribute is written.
+        valueStart = at + 2
+        valueEnd = html.indexOf('"', valueStart)
+        if (valueEnd < 0) return -1
+        at = valueEnd + 1
+      } else {
+        for (; at < end; at++) {
+          code = units[at] as number
+          // `=` as the first character belongs to the name.
+          if ((code === EQUALS && at > nameStart) || code === GT || code === SLASH || isSpace(code)) break
+          first = 0
+        }
+        nameEnd = at
         while (at < end && isSpace(units[at] as number)) at++
-        if (at >= end) return -1
-        code = units[at] as number
-        if (code === QUOTE || code === APOSTROPHE) {
-          valueStart = at + 1
-          valueEnd = html.indexOf(code === QUOTE ? '"' : "'", valueStart)
-          if (valueEnd < 0) return -1
-          at = valueEnd + 1
-        } else {
-          valueStart = at
-          while (at < end && code !== GT && !isSpace(code)) code = units[++at] as number
-          valueEnd = at
+        valueStart = at
+        valueEnd = at
+        if (at < end && (units[at] as number) === EQUALS) {
+          at++
+          while (at < end && isSpace(units[at] as number)) at++
+          if (at >= end) return -1
+          code = units[at] as number
+          if (code === QUOTE || code === APOSTROPHE) {
+            valueStart = at + 1
+            valueEnd = html.indexOf(code === QUOTE ? '"' : "'", valueStart)
+            if (valueEnd < 0) return -1
+            at = valueEnd + 1
+          } else {
+            valueStart = at
+            while (at < end && code !== GT && !isSpace(code)) code = units[++at] as number
+            valueEnd = at
+          }
         }
       }
-      const slot = this.find(attributes, first, second, nameStart, nameEnd)
+      const slot = all
+        ? this.find(attributes, first, second, nameStart, nameEnd)
+        : first === classCode && second === 0
+          ? CLASS_SLOT
+          : 0
       if (slot !== 0 && this.stamps[slot] !== tagNumber) {
         this.stamps[slot] = tagNumber
         this.starts[slot] = valueStart
@@ -526,7 +543,7 @@ export class Scanner {
       if (nameEnd >= html.length || !this.same(name, close + 2, nameEnd)) continue
       const code = units[nameEnd] as number
       if (code === GT) tagEnd = nameEnd + 1
-      else if (code === SLASH || isSpace(code)) tagEnd = this.attributes(nameEnd)
+      else if (code === SLASH || isSpace(code)) tagEnd = this.attributes(nameEnd, false)
       else continue
       break
     }
@@ -556,7 +573,7 @@ export class Scanner {
       if (isLetter(next)) {
         const nameEnd = this.nameEnd(lt + 1)
         const id = this.tagAt(lt + 1, nameEnd)
-        at = this.attributes(nameEnd)
+        at = this.attributes(nameEnd, false)
         if (at < 0) return -1
         if (id === T.template) depth++
         const raw = rawKind(kindOf(id))
@@ -567,7 +584,7 @@ export class Scanner {
       } else if (next === SLASH && isLetter(units[lt + 2] as number)) {
         const nameEnd = this.nameEnd(lt + 2)
         const id = this.tagAt(lt + 2, nameEnd)
-        at = this.attributes(nameEnd)
+        at = this.attributes(nameEnd, false)
         if (at < 0) return -1
         if (id === T.template && --depth === 0) return at
       } else if (next === SLASH || next === QUESTION) at = this.after('>', lt + 2)

@@ -66,28 +66,33 @@ export const SELECTORS: readonly string[] = [
   'caption, col',
 ]
 
-const rules: readonly Rule[] = SELECTORS.map((source) => {
-  const selector = parseSelector(source)
+/** A program that asks for so little that the scanner skips most attributes. */
+export const FEW_SELECTORS: readonly string[] = ['a[href]@href', 'h1', '.x', '.x.y', '.x .y', 'td > .y', 'title', 'li']
+
+export interface Comparison {
+  /** What the scanner found per selector, or null when it was not sure. */
+  scanned(html: string): Record<string, string[]> | null
+  onTree(html: string): Record<string, string[]>
+}
+
+export function compareFor(selectors: readonly string[]): Comparison {
+  const rules = selectors.map((source) => textRule(source, { first: false }))
+  const matchers = rules.map((rule) => compileMatcher(rule.selector.css))
+  const scanners = (compilePrograms(rules) ?? []).map((program) => new Scanner(program))
+  const named = (found: readonly string[][]): Record<string, string[]> =>
+    Object.fromEntries(selectors.map((selector, index) => [selector, found[index] ?? []]))
   return {
-    selector,
-    pick: selector.attribute === null ? { kind: 'text' } : { kind: 'attribute', name: selector.attribute },
-    first: false,
-    skipNofollow: false,
+    scanned(html) {
+      const found: string[][] = rules.map(() => [])
+      return scanners.every((scanner) => scanner.run(html, found)) ? named(found) : null
+    },
+    onTree: (html) => named(runOnTree(rules, matchers, html)),
   }
-})
-const matchers = rules.map((rule) => compileMatcher(rule.selector.css))
-const scanners = (compilePrograms(rules) ?? []).map((program) => new Scanner(program))
-
-/** What the scanner found per selector, or null when it was not sure. */
-export function scanned(html: string): Record<string, string[]> | null {
-  const found: string[][] = rules.map(() => [])
-  return scanners.every((scanner) => scanner.run(html, found)) ? named(found) : null
 }
 
-export function onTree(html: string): Record<string, string[]> {
-  return named(runOnTree(rules, matchers, html))
-}
-
-function named(found: readonly string[][]): Record<string, string[]> {
-  return Object.fromEntries(SELECTORS.map((selector, index) => [selector, found[index] ?? []]))
+export function textRule(source: string, { first }: { first: boolean }): Rule {
+  const selector = parseSelector(source)
+  const pick: Rule['pick'] =
+    selector.attribute === null ? { kind: 'text' } : { kind: 'attribute', name: selector.attribute }
+  return { selector, pick, first, skipNofollow: false }
 }

@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ShoalError } from '../../../src/errors.js'
 import { compileExtractor } from '../../../src/spider/html/extract.js'
-import { textRule } from '../../../src/spider/html/program.js'
-import { onTree, scanned } from './compare.js'
+import { compareFor, FEW_SELECTORS, SELECTORS, textRule } from './compare.js'
 import { asPage, soup, tameSoup, wellFormed } from './generate.js'
 
 const NASTY_BUT_CERTAIN = [
@@ -64,7 +63,6 @@ const NASTY_BUT_CERTAIN = [
 ]
 
 const NEEDS_TREE = [
-  '<head></head><script>x</script><title>late</title><body>',
   '<b><p>x</b>y</p>',
   '<p><b>x</p>y',
   '<table>foster<tr><td>x</table>',
@@ -83,13 +81,18 @@ const NEEDS_TREE = [
   '<image src=x>',
 ]
 
-/** Deep equality is slow, and nearly always there is nothing to show. */
-function expectSame(found: Record<string, string[]> | null, html: string): void {
-  const expected = onTree(html)
-  if (JSON.stringify(found) !== JSON.stringify(expected)) expect(found).toEqual(expected)
-}
+describe.each([
+  ['many rules', SELECTORS],
+  ['few rules', FEW_SELECTORS],
+])('the scanner with %s', (_, selectors) => {
+  const { scanned, onTree } = compareFor(selectors)
 
-describe('the scanner', () => {
+  /** Deep equality is slow, and nearly always there is nothing to show. */
+  function expectSame(found: Record<string, string[]> | null, html: string): void {
+    const expected = onTree(html)
+    if (JSON.stringify(found) !== JSON.stringify(expected)) expect(found).toEqual(expected)
+  }
+
   it.each(NASTY_BUT_CERTAIN)('answers like a spec parser, and is sure: %j', (html) => {
     expect(scanned(html)).toEqual(onTree(html))
   })
@@ -105,6 +108,12 @@ describe('the scanner', () => {
     const found = scanned(html)
     if (file.startsWith('sloppy')) expect(found).toBeNull()
     else expect(found).toEqual(onTree(html))
+  })
+
+  it('puts late head elements into the head', () => {
+    const html = '<head></head><script>x</script><title>late</title><body>'
+    const found = scanned(html)
+    if (selectors === FEW_SELECTORS || found !== null) expect(found).toEqual(onTree(html))
   })
 
   it('never contradicts the tree on tag soup', () => {
