@@ -28,6 +28,8 @@ export function decodeText(body: Uint8Array, contentType: string | undefined): D
 }
 
 function encodingOf(body: Uint8Array, label: string, html: boolean): string {
+  // Only a BOM of UTF-16 is stronger than the header.
+  if (label === 'utf-8' && (body[0] ?? 0) < 0xfe) return 'UTF-8'
   const defaultEncoding = html && !isUtf8(body) ? 'windows-1252' : 'UTF-8'
   return sniff(body, {
     xml: !html,
@@ -38,7 +40,7 @@ function encodingOf(body: Uint8Array, label: string, html: boolean): string {
 
 function decode(body: Uint8Array, buffer: Buffer, encoding: string): string {
   if (encoding === 'UTF-8') {
-    const text = buffer.toString('utf8')
+    const text = decodeUtf8(buffer)
     return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
   }
   if (encoding === 'windows-1252') return decodeWindows1252(buffer)
@@ -48,6 +50,30 @@ function decode(body: Uint8Array, buffer: Buffer, encoding: string): string {
     // 'replacement' and whatever this Node was built without.
     return buffer.toString('utf8')
   }
+}
+
+const BLOCK = 512
+
+/**
+ * The same as toString('utf8'), which takes 20 µs for a page of 8 KB as soon as it holds one '£': runs of ASCII are cut
+ * out and copied. Cuts are made before ASCII bytes only, where no sequence can be torn apart.
+ */
+export function decodeUtf8(buffer: Buffer): string {
+  let text = ''
+  let start = 0
+  let ascii = true
+  for (let at = 0; at < buffer.length; ) {
+    let end = Math.min(at + BLOCK, buffer.length)
+    while (end < buffer.length && (buffer[end] ?? 0) > 0x7f) end++
+    const blockIsAscii = isAscii(buffer.subarray(at, end))
+    if (blockIsAscii !== ascii) {
+      if (at > start) text += buffer.toString(ascii ? 'latin1' : 'utf8', start, at)
+      start = at
+      ascii = blockIsAscii
+    }
+    at = end
+  }
+  return text + buffer.toString(ascii ? 'latin1' : 'utf8', start)
 }
 
 /** What 0x80 … 0x9F mean. TextDecoder of Node 20 reads them as ISO-8859-1 control characters. */

@@ -169,8 +169,9 @@ function readFields(
       typeof field.source === 'number' ? (found[field.source] ?? []) : readPath(page.json, field.source)
     const value = field.all ? readAll(field, raw, page, baseHref) : readOne(field, raw[0], page, baseHref)
     const final = value === undefined || value === null ? (field.fallback ?? value) : value
-    // defineProperty, because a field may be called __proto__.
-    if (final !== undefined)
+    if (final === undefined) continue
+    if (field.name !== '__proto__') values[field.name] = final
+    else
       Object.defineProperty(values, field.name, { value: final, enumerable: true, configurable: true, writable: true })
   }
   return values

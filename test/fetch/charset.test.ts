@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeText } from '../../src/fetch/charset.js'
+import { decodeText, decodeUtf8 } from '../../src/fetch/charset.js'
 
 const bytes = (...parts: (string | number[])[]): Uint8Array =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'utf8') : Buffer.from(part))))
@@ -41,6 +41,24 @@ describe('decodeText', () => {
 
   it('counts what it had to replace', () => {
     expect(decodeText(bytes('a', [0xff], 'b', [0xfe]), 'text/html; charset=utf-8')).toMatchObject({ replaced: 2 })
+  })
+
+  it('decodes UTF-8 piecewise as Node does in one go', () => {
+    const run = fc.oneof(
+      fc.nat({ max: 1100 }).map((length) => Buffer.alloc(length, 'a')),
+      fc.string({ unit: 'binary', maxLength: 20 }).map((text) => Buffer.from(text)),
+      fc.uint8Array({ maxLength: 12 }).map((list) => Buffer.from(list)),
+      fc.nat({ max: 600 }).map((length) => Buffer.alloc(length, 0x80)),
+    )
+    fc.assert(
+      fc.property(
+        fc.array(run, { maxLength: 12 }).map((runs) => Buffer.concat(runs)),
+        (body) => {
+          expect(decodeUtf8(body)).toBe(body.toString('utf8'))
+        },
+      ),
+      { numRuns: 500 },
+    )
   })
 
   it('never throws, whatever header and body say', () => {
