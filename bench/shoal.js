@@ -38,7 +38,7 @@ export async function runShoal(spider, { origin, concurrency, watch, withRecords
 
 async function exportRecords(database, dir) {
   const out = join(dir, 'records.jsonl')
-  await runMeasured([process.execPath, BIN, 'export', '--store', database, '--out', out])
+  await runMeasured([process.execPath, BIN, 'export', '--queue', database, '--out', out])
   return readFileSync(out, 'utf8')
     .trim()
     .split('\n')
