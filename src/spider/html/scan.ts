@@ -566,6 +566,8 @@ export class Scanner {
   private skipTemplate(from: number): number {
     const { html, units } = this
     let at = from
+    // A cell or object that stays open leaves its mark on the formatting elements outside of the template.
+    let cell = 0
     for (let depth = 1; ; ) {
       const lt = html.indexOf('<', at)
       if (lt < 0 || lt + 2 >= html.length) return -1
@@ -576,6 +578,8 @@ export class Scanner {
         at = this.attributes(nameEnd, false)
         if (at < 0) return -1
         if (id === T.template) depth++
+        if (cell !== 0 && (id === T.template || id === T.table || isMarker(id))) this.unsure = true
+        if (isMarker(id)) cell = id
         const raw = rawKind(kindOf(id))
         if (raw !== Raw.none) {
           at = this.skipRawText(id, raw, at)
@@ -586,7 +590,14 @@ export class Scanner {
         const id = this.tagAt(lt + 2, nameEnd)
         at = this.attributes(nameEnd, false)
         if (at < 0) return -1
-        if (id === T.template && --depth === 0) return at
+        if (isMarker(id)) {
+          if (id !== cell) this.unsure = true
+          cell = 0
+        }
+        if (id === T.template) {
+          if (cell !== 0) this.unsure = true
+          if (--depth === 0) return at
+        }
       } else if (next === SLASH || next === QUESTION) at = this.after('>', lt + 2)
       else if (next === BANG) at = this.declaration(lt + 2)
       else at = lt + 1

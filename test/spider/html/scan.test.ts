@@ -53,6 +53,7 @@ const NASTY_BUT_CERTAIN = [
   '<head><noscript><img class=x></noscript><meta></head><body>',
   '<body></body></html> trailing <p>x',
   '<template><p class=x><template></template><script></template></script></template><p>',
+  '<template><tr><td>1</td><td><b>2</td></tr></template>x',
   '<ruby>a<rp>(<rt>b<rp>)</ruby>',
   '<object><b>x</object>y',
   'a &amp &ampx; &notit; &#0; &#x110000; &#128; &nosuch; <a href="?a=1&copy=2&copy;&copyx">',
@@ -79,6 +80,8 @@ const NEEDS_TREE = [
   '<p>a\0b',
   '<plaintext><p>',
   '<image src=x>',
+  '<template><em><object></template>text',
+  '<template><td></template>text',
 ]
 
 describe.each([
