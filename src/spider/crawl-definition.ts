@@ -33,7 +33,7 @@ export function crawlDefinition(options: CrawlOptions): TaggedDefinition {
     ...(pages !== undefined && { budget: { pages } }),
     ...(delay !== undefined && { pace: { delay: delay as Duration } }),
     ...(allowPrivate !== undefined && { allowPrivate }),
-    records: { page: {} },
+    records: { page: { fresh: 0 } },
     routes: {
       page: {
         match: '**',

@@ -1,11 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { ShoalError } from '../../errors.js'
+import type { RunStart } from '../../run/run-crawl.js'
 import type { CrawlOptions } from '../../spider/crawl-definition.js'
+import type { ExportFormat, RecordSource } from '../../store/export/export.js'
 import { runWithProgress } from '../crawl-run.js'
 import { formatFor } from '../export-file.js'
 import { guide } from '../help.js'
 import { reportRun } from '../run-report.js'
-import { acts, type CrawlFlags, crawlOptions, wholeNumber } from '../session.js'
+import { acts, type CrawlFlags, crawlOptions, type Session, wholeNumber } from '../session.js'
 import { plural } from '../terminal/format.js'
 
 const ANY_LINK = 'a[href]'
@@ -50,9 +52,7 @@ export function crawlCommand(program: Command): void {
         const finished = await runWithProgress(session, flags, { kind: 'crawl', options })
         await reportRun(session, finished)
         if (flags.out !== undefined && format !== null && finished.start !== null) {
-          const { exportToFile } = await import('../../store/export/export.js')
-          const query = { spider: finished.start.spider }
-          const { rows } = await session.withPlant(({ store }) => exportToFile(store, query, format, flags.out ?? ''))
+          const rows = await writeRecords(session, finished.start, format, flags.out)
           if (!session.json) session.output.print(`\n${plural(rows, 'record')} written to ${flags.out}`)
         }
         return finished.exitCode
@@ -68,6 +68,24 @@ export function crawlCommand(program: Command): void {
       ],
     ],
     exits: ['nothingFetched', 'interrupted', 'terminated'],
+  })
+}
+
+/** What this crawl stored or confirmed; the site may have older records of other pages and fields. */
+async function writeRecords(
+  session: Session,
+  { spider, crawl }: RunStart,
+  format: ExportFormat,
+  out: string,
+): Promise<number> {
+  const { exportToFile } = await import('../../store/export/export.js')
+  return session.withPlant(async ({ store }) => {
+    const source: RecordSource = {
+      async *records(query) {
+        for await (const record of store.records(query)) if (record.crawl === crawl) yield record
+      },
+    }
+    return (await exportToFile(source, { spider }, format, out)).rows
   })
 }
 

@@ -10,6 +10,9 @@ import { CsvTable, isoTime } from './csv.js'
 
 export type ExportFormat = 'jsonl' | 'csv'
 
+/** All that an export needs of a store. */
+export type RecordSource = Pick<RecordStore, 'records'>
+
 export interface ExportResult {
   readonly rows: number
   /** Fields that had no column: they appeared after the columns were read, or there were too many. Always 0 for jsonl. */
@@ -27,7 +30,7 @@ const CHUNK_CHARS = 64 * 1024
  * The stream stays open (it may be stdout); a reader that goes away early (`| head`) ends the export quietly.
  */
 export async function exportRecords(
-  store: RecordStore,
+  store: RecordSource,
   query: RecordQuery,
   format: ExportFormat,
   sink: Writable,
@@ -41,7 +44,7 @@ export async function exportRecords(
 }
 
 async function pump(
-  store: RecordStore,
+  store: RecordSource,
   query: RecordQuery,
   format: ExportFormat,
   sink: Writable,
@@ -66,7 +69,7 @@ async function pump(
 
 /** The same into a file that appears only when it is whole. */
 export async function exportToFile(
-  store: RecordStore,
+  store: RecordSource,
   query: RecordQuery,
   format: ExportFormat,
   path: string,
@@ -113,7 +116,7 @@ async function* jsonLines(records: AsyncIterable<StoredRecord>, result: { rows: 
 }
 
 async function* csvLines(
-  store: RecordStore,
+  store: RecordSource,
   query: RecordQuery,
   result: { rows: number; leftOut: number },
 ): AsyncGenerator<string> {
