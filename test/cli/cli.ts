@@ -9,27 +9,49 @@ export interface CliResult {
   readonly err: string
 }
 
-/** Runs the built command line with pipes, as a program would. */
-export function shoal(
-  args: readonly string[],
-  options: { cwd?: string; env?: Record<string, string> } = {},
-): Promise<CliResult> {
-  return new Promise((resolve, reject) => {
-    const { SHOAL_QUEUE: _queue, SHOAL_STORE: _store, npm_command: _npm, ...env } = process.env
-    const child = spawn(process.execPath, [BIN, ...args], {
-      cwd: options.cwd,
-      env: { ...env, ...options.env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    let out = ''
-    let err = ''
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      out += text
-    })
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      err += text
-    })
+export interface CliOptions {
+  readonly cwd?: string
+  readonly env?: Record<string, string>
+}
+
+export interface RunningCli {
+  readonly ended: Promise<CliResult>
+  kill(signal: NodeJS.Signals): void
+  /** Resolves when the condition holds; the command must still run then. */
+  until(holds: () => Promise<boolean>): Promise<void>
+}
+
+/** Starts the built command line with pipes, as a program would. */
+export function startShoal(args: readonly string[], options: CliOptions = {}): RunningCli {
+  const { SHOAL_QUEUE: _queue, SHOAL_STORE: _store, npm_command: _npm, ...env } = process.env
+  const child = spawn(process.execPath, [BIN, ...args], {
+    cwd: options.cwd,
+    env: { ...env, ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let out = ''
+  let err = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text
+  })
+  const ended = new Promise<CliResult>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code) => resolve({ code, out, err }))
   })
+  return {
+    ended,
+    kill: (signal) => void child.kill(signal),
+    async until(holds) {
+      while (!(await holds())) {
+        if (child.exitCode !== null) throw new Error(`it ended too early with ${child.exitCode}: ${err}${out}`)
+      }
+    },
+  }
+}
+
+export function shoal(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  return startShoal(args, options).ended
 }

@@ -4,6 +4,7 @@ import { SqliteFrontierEngine } from '../../src/frontier/sqlite/sqlite-engine.js
 import { SqliteFrontier } from '../../src/frontier/sqlite/sqlite-frontier.js'
 import { SqliteDb } from '../../src/sqlite/db.js'
 import { callDirectly } from '../../src/sqlite/direct.js'
+import { migrateStore } from '../../src/store/sqlite/schema.js'
 import { SqliteRecordStore } from '../../src/store/sqlite/sqlite-record-store.js'
 import { SqliteStoreEngine } from '../../src/store/sqlite/sqlite-store-engine.js'
 import { fingerprint } from '../../src/url/fingerprint.js'
@@ -16,7 +17,7 @@ export const url = (state: string) => `https://shop.example/${state}`
 export async function seedDatabase(file: string): Promise<void> {
   const db = new SqliteDb(file)
   SqliteFrontierEngine.migrate(db)
-  SqliteStoreEngine.migrate(db)
+  migrateStore(db)
   const frontier = new SqliteFrontier(callDirectly(db, new SqliteFrontierEngine(db, systemClock)), async () => {})
   const store = new SqliteRecordStore(callDirectly(db, new SqliteStoreEngine(db)), async () => {})
 

@@ -1,0 +1,154 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type RunningShop, startShop } from '../../src/demo/server.js'
+import { createShop } from '../../src/demo/shop.js'
+import { shoal, startShoal } from './cli.js'
+
+const OPTIONS = { seed: 7, pages: 30, bytes: 1_000, faults: 1 }
+const dir = mkdtempSync(join(tmpdir(), 'shoal-run-'))
+let shop: RunningShop
+let origin: string
+
+beforeAll(async () => {
+  shop = await startShop({ ...OPTIONS, port: 0, accessLog: join(dir, 'access.log') })
+  origin = `http://127.0.0.1:${shop.port}`
+  writeSpider('shop', {})
+})
+
+afterAll(() => shop.close())
+
+function writeSpider(
+  name: string,
+  { delay = '5ms', start = `${origin}/` }: { delay?: string; start?: string },
+): string {
+  const file = join(dir, `${name}.ts`)
+  writeFileSync(
+    file,
+    `import { defineSpider } from 'shoal'
+     import { z } from 'zod'
+     export default defineSpider({
+       name: '${name}', start: ['${start}'], allowPrivate: ['127.0.0.1:*'], pace: { delay: '${delay}', concurrency: 4 },
+       retries: { max: 3, backoff: ['50ms'] },
+       records: { product: z.object({ title: z.string(), price: z.number(), sku: z.string() }) },
+       routes: {
+         listing: { match: ['/', '/catalogue/page-*'], follow: [{ links: 'a' }] },
+         product: { match: ['/catalogue/*/index.html', '/old/*'], record: { kind: 'product', key: 'sku',
+           fields: { title: 'h1', price: { select: '.price', as: 'number' }, sku: '.sku' } } },
+       },
+     })`,
+  )
+  return file
+}
+
+const inDir = (...args: string[]) => shoal(args, { cwd: dir })
+const lastJson = (text: string) => JSON.parse(text.trimEnd().split('\n').at(-1) ?? '') as Record<string, unknown>
+
+describe('run', () => {
+  it('ends with one JSON line, and with every product of the site', async () => {
+    const { code, out, err } = await inDir('run', 'shop.ts', '--json')
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out.trimEnd().split('\n')).toHaveLength(1)
+    const summary = lastJson(out)
+    expect(Object.keys(summary).slice(0, 8)).toEqual('crawl state pages records failed dead retried seconds'.split(' '))
+    const products = createShop(OPTIONS)
+      .siteMap()
+      .filter((page) => page.kind === 'product' && !page.alwaysFails)
+    expect(summary).toMatchObject({ state: 'finished', records: products.length })
+    expect((await inDir('export')).out.trimEnd().split('\n')).toHaveLength(products.length)
+  })
+
+  it('sums up for people, with the next commands, and remembers the spider for explain', async () => {
+    const { code, out, err } = await inDir('run', 'shop.ts')
+    expect(code).toBe(0)
+    expect(err).toContain('starting crawl shop-')
+    expect(out).toMatch(/Finished after .*\n.*pages fetched.*\n.*records: \d+ product/)
+    expect(out).toContain('shoal export --out records.csv')
+    expect(`${out}${err}`).not.toContain('\x1b')
+    expect((await inDir('explain', 'https://elsewhere.example/')).out).toContain('out_of_scope')
+    expect((await inDir('explain', `${origin}/`)).out).toContain('status 200')
+  })
+
+  it('drains on SIGTERM, says so, exits with 143, and goes on with the same command', async () => {
+    writeSpider('slow', { delay: '100ms' })
+    const run = startShoal(['run', 'slow.ts', '--json'], { cwd: dir })
+    await run.until(async () => {
+      const { code, out } = await inDir('status', 'slow', '--json')
+      return code === 0 && Number(lastJson(out).done) > 2
+    })
+    run.kill('SIGTERM')
+    const { code, out, err } = await run.ended
+    expect(code).toBe(143)
+    expect(err).toMatch(/^finishing \d+ in hand/)
+    expect(lastJson(out)).toMatchObject({ state: 'running', interrupted: true })
+
+    writeSpider('slow', { delay: '1ms' })
+    const again = await inDir('run', 'slow.ts')
+    expect(again.code).toBe(0)
+    expect(again.err).toContain('resuming crawl')
+    expect(again.err).toContain('the spider file has changed')
+  })
+
+  it('leaves at once on the second Ctrl-C', async () => {
+    writeSpider('stuck', { delay: '100ms' })
+    const run = startShoal(['run', 'stuck.ts', '--json', '--grace', '1h'], { cwd: dir })
+    await run.until(async () => (await inDir('status', 'stuck')).code === 0)
+    run.kill('SIGINT')
+    run.kill('SIGINT')
+    expect((await run.ended).code).toBe(130)
+  })
+
+  it('exits with 6 when not one page was fetched', async () => {
+    writeSpider('nowhere', { start: `${origin}/catalogue/discontinued_0/index.html` })
+    const { code, out } = await inDir('run', 'nowhere.ts')
+    expect(code).toBe(6)
+    expect(out).toContain('Ended without a single page')
+    expect(out).toContain('http_error × 1')
+  })
+
+  it.each([
+    ['missing.ts', null, 3, 'error spider_missing: '],
+    ['syntax.ts', 'export default {', 3, 'error spider_syntax: '],
+    ['other.ts', 'export default {}', 3, 'error spider_invalid: '],
+  ])('tells what is wrong with %s in one line', async (file, text, exit, line) => {
+    if (text !== null) writeFileSync(join(dir, file), text)
+    const { code, err } = await inDir('run', file)
+    expect(code).toBe(exit)
+    expect(err).toContain(line)
+    expect(err.trimEnd().split('\n')).toHaveLength(2)
+  })
+})
+
+describe('crawl', () => {
+  it('needs no spider: fields and a file', async () => {
+    const { code } = await inDir(
+      ...['crawl', '--follow', `${origin}/`, '--field', 'title=h1', '--max-pages', '5', '--delay', '5ms'],
+      ...['--allow-private', '127.0.0.1:*', '--out', 'pages.csv'],
+    )
+    expect(code).toBe(0)
+    const lines = readFileSync(join(dir, 'pages.csv'), 'utf8').trimEnd().split('\n')
+    expect(lines[0]).toMatch(/^title,/)
+    expect(lines.length).toBeGreaterThan(3)
+  })
+})
+
+describe('try', () => {
+  it('shows a page and stores nothing', async () => {
+    const product = createShop(OPTIONS)
+      .siteMap()
+      .find((page) => page.kind === 'product' && !page.alwaysFails && page.failsFirst === 0)
+    const { code, out } = await inDir(
+      'try',
+      'shop.ts',
+      `${origin}${product?.path}`,
+      '--json',
+      '--queue',
+      'sqlite:none.db',
+    )
+    expect(code).toBe(0)
+    expect(lastJson(out)).toMatchObject({ status: 200, route: 'product', records: [{ kind: 'product' }] })
+    expect((await inDir('status', '--queue', 'sqlite:none.db')).code).toBe(5)
+    expect((await inDir('try', 'shop.ts', 'https://elsewhere.example/')).code).toBe(6)
+  })
+})
