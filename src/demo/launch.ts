@@ -1,9 +1,10 @@
 import { fork } from 'node:child_process'
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Random, systemRandom } from '../clock.js'
 import { entryFile } from '../entry-file.js'
 import { ShoalError } from '../errors.js'
+import { makeDirs } from '../make-dirs.js'
 import { createShop, type ShopOptions } from './shop.js'
 import type { ShopMessage, ShopOrder } from './shop-process.js'
 
@@ -123,7 +124,7 @@ function candidates(random: Random): number[] {
 
 function makeDir(dir: string): void {
   try {
-    mkdirSync(dir, { recursive: true })
+    makeDirs(dir)
     accessSync(dir, constants.W_OK)
   } catch (error) {
     throw new ShoalError('out_unwritable', `${dir}: the demo's folder cannot be made or written`, { cause: error })

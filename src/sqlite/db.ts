@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'libsql'
 import { ShoalError } from '../errors.js'
+import { makeDirs } from '../make-dirs.js'
 
 export type SqlValue = string | number | bigint | null | Uint8Array
 
@@ -30,7 +30,7 @@ export class SqliteDb {
   constructor(path: string) {
     this.path = path
     try {
-      if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
+      if (path !== ':memory:') makeDirs(dirname(path))
       this.#db = new Database(path, { timeout: BUSY_TIMEOUT_MS })
       // NORMAL: a commit survives the death of the process; a power cut may take the last moments, never the file.
       this.#db.exec('PRAGMA journal_mode = WAL')

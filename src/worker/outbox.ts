@@ -69,6 +69,11 @@ export class Outbox {
     })
   }
 
+  /** A visit has ended and there is room for another: the next flush, with something to say or not, asks for more. */
+  poke(): void {
+    this.#schedule()
+  }
+
   #schedule(): void {
     if (this.#scheduled) return
     this.#scheduled = true

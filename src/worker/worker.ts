@@ -24,6 +24,7 @@ export interface WorkerOptions {
  */
 export class CrawlWorker {
   readonly #options: WorkerOptions
+  readonly #outbox: Outbox
   readonly #parts: VisitParts
   readonly #inHand = new Map<string, Visit>()
   #seq = 0
@@ -41,16 +42,15 @@ export class CrawlWorker {
     this.#ended = new Promise((resolve) => {
       this.#end = resolve
     })
-    this.#parts = options.partsFor(
-      new Outbox({
-        frontier: options.frontier,
-        store: options.store,
-        clock: options.clock,
-        inHand: () => this.#inHand.size,
-        onFlush: () => this.#leaseMore(),
-        onPlant: (waiting, error) => this.#plant(waiting, error),
-      }),
-    )
+    this.#outbox = new Outbox({
+      frontier: options.frontier,
+      store: options.store,
+      clock: options.clock,
+      inHand: () => this.#inHand.size,
+      onFlush: () => this.#leaseMore(),
+      onPlant: (waiting, error) => this.#plant(waiting, error),
+    })
+    this.#parts = options.partsFor(this.#outbox)
   }
 
   /** Runs until stopped. Rejects when our own plant cannot be used. */
@@ -140,7 +140,7 @@ export class CrawlWorker {
     } finally {
       this.#inHand.delete(current.lease.token)
       this.#endIfEmpty()
-      if (this.#draining && this.#inHand.size === 0) this.#leaseMore()
+      if (!this.#stopping) this.#outbox.poke()
     }
   }
 

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { ShoalError } from '../../errors.js'
+import { makeDirs } from '../../make-dirs.js'
 import { guide } from '../help.js'
 import { GITIGNORE, SPIDER } from '../init-templates.js'
 import { acts, programName, shellWord } from '../session.js'
@@ -19,7 +20,7 @@ export function initCommand(program: Command): void {
           throw new ShoalError('usage', `${file} exists already`, { hint: 'Name another folder: `shoal init <dir>`.' })
         const written = [file]
         try {
-          mkdirSync(dir, { recursive: true })
+          makeDirs(dir)
           writeFileSync(file, SPIDER, { flag: 'wx' })
           const ignore = join(dir, '.gitignore')
           if (!existsSync(ignore)) {

@@ -88,7 +88,7 @@ export class Ledger {
   readonly #dirtyHosts = new Set<number>()
   readonly #dirtyCrawls = new Set<number>()
   readonly #dirtyLanes = new Set<number>()
-  #runningCrawls: number | undefined
+  #running: Set<CrawlId> | undefined
 
   constructor(sql: LedgerSql, names: Names, now: number) {
     this.#sql = sql
@@ -166,8 +166,7 @@ export class Ledger {
   /** What holds for a host now: the strictest of the crawls that have work there, the setting by hand, and robots.txt. */
   hostLimits(host: HostRow, asking: CrawlSpec): Limits {
     let limits = asking.limits
-    this.#runningCrawls ??= Number(this.#sql.runningCrawls.get()?.[0])
-    if (this.#runningCrawls > 1) {
+    if (this.#othersRun(asking.id)) {
       const others = this.#sql.crawlsOfHost
         .all(host.num)
         .map(([num, spec]) => this.#spec(Number(num), String(spec)).limits)
@@ -175,6 +174,12 @@ export class Ledger {
     }
     if (host.setDelay === null && host.setConcurrency === null && host.floor === null) return limits
     return withSettings(limits, { delayMs: host.setDelay, concurrency: host.setConcurrency, floorMs: host.floor })
+  }
+
+  /** Most of the time there is one crawl, and nobody else's limits to look for. */
+  #othersRun(asking: CrawlId): boolean {
+    this.#running ??= new Set(this.#sql.runningCrawls.all().map(([id]) => String(id)))
+    return this.#running.size > (this.#running.has(asking) ? 1 : 0)
   }
 
   laneLimits(lane: LaneRow): Limits | null {
@@ -239,9 +244,10 @@ export class Ledger {
         this.#dirtyLanes.add(lane)
       }
     }
-    this.#runningCrawls = Number(this.#sql.runningCrawls.get()?.[0])
+    this.#running = undefined
     // Which crawls have work on a host is read from the rows: with several crawls the counts must be there before the lanes are judged.
-    if (this.#runningCrawls > 1) for (const num of this.#dirtyLanes) this.#saveLane(num)
+    const shared = [...this.#crawls.values()].some((crawl) => this.#othersRun(crawl.id))
+    if (shared) for (const num of this.#dirtyLanes) this.#saveLane(num)
     for (const num of this.#dirtyLanes) {
       const lane = this.#lanes.get(num)
       if (lane !== undefined) this.#schedule(lane)
@@ -374,7 +380,7 @@ export function prepareLedger(db: SqliteDb): LedgerSql {
   return {
     crawl: db.prepare(`SELECT ${CRAWL_COLUMNS} FROM crawls WHERE num = ?`),
     crawlNum: db.prepare('SELECT num FROM crawls WHERE id = ?'),
-    runningCrawls: db.prepare("SELECT count(*) FROM crawls WHERE state = 'running'"),
+    runningCrawls: db.prepare("SELECT id FROM crawls WHERE state = 'running'"),
     crawlsOfHost: db.prepare(
       `SELECT DISTINCT c.num, c.spec FROM lanes l JOIN crawls c ON c.num = l.crawl
        WHERE l.host = ? AND l.queued + l.delayed + l.leased > 0 AND c.state = 'running'`,
