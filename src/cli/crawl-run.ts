@@ -7,6 +7,7 @@ import { rememberSource } from './source-memory.js'
 import { clean } from './terminal/clean.js'
 import { count, plural, timeOfDay } from './terminal/format.js'
 import { type Live, liveLines } from './terminal/live.js'
+import { logText } from './terminal/log-line.js'
 import { type Style, styleFor } from './terminal/style.js'
 
 /** Plain lines on a pipe come this often. */
@@ -52,7 +53,7 @@ export async function runWithProgress(
       logLevel: settings.logLevel,
       graceMs: settings.graceMs,
       drain: signals.drain,
-      writeLog: (line) => say(line.trimEnd()),
+      writeLog: (line) => say(live === null ? line.trimEnd() : logText(line, style)),
       onStart(started) {
         start = started
         rememberSource(settings.queue, started.spider, source)

@@ -29,13 +29,17 @@ export function progressLines(progress: RunProgress, fleet: Fleet, now: number, 
       : []),
     ...(stats.dead > 0 ? [style.red(`${count(stats.dead)} dead`)] : []),
     `${count(stats.leased)} in hand`,
-    ...(fleet.workers > 1 ? [`${fleet.workers} workers`] : []),
+    ...(fleet.workers > 1 ? [workersText(progress.workersAlive, fleet.workers, style)] : []),
   ]
   return [
     `${style.bold(clean(stats.spider))}  ${bar(over, stats.total, style)}  ${count(over)} / ${count(stats.total)}  ${percent(over, stats.total)}`,
     `  ${numbers.join(style.dim(' · '))}`,
     `  ${style.dim(endText(estimateEnd({ stats, hosts: progress.hosts, slots: fleet.workers * fleet.concurrency, now }), stats.state))}`,
   ]
+}
+
+function workersText(alive: number, wanted: number, style: Style): string {
+  return alive >= wanted ? `${wanted} workers` : style.yellow(`${alive} of ${wanted} workers`)
 }
 
 /** The same as one line of text, for a pipe. */
