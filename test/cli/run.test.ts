@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningShop, startShop } from '../../src/demo/server.js'
 import { createShop } from '../../src/demo/shop.js'
+import { loadSpider } from '../../src/spider/load.js'
+import { createAdmitter } from '../../src/url/admit.js'
 import { shoal, startShoal } from './cli.js'
 
 const OPTIONS = { seed: 7, pages: 30, bytes: 1_000, faults: 1 }
@@ -123,13 +125,24 @@ describe('run', () => {
 describe('crawl', () => {
   it('needs no spider: fields and a file', async () => {
     const { code } = await inDir(
-      ...['crawl', '--follow', `${origin}/`, '--field', 'title=h1', '--max-pages', '5', '--delay', '5ms'],
+      ...[
+        'crawl',
+        '--follow',
+        `${origin.replace('//', '//me:secret@')}/`,
+        '--field',
+        'title=h1',
+        '--max-pages',
+        '5',
+        '--delay',
+        '5ms',
+      ],
       ...['--allow-private', '127.0.0.1:*', '--out', 'pages.csv'],
     )
     expect(code).toBe(0)
     const lines = readFileSync(join(dir, 'pages.csv'), 'utf8').trimEnd().split('\n')
     expect(lines[0]).toMatch(/^title,/)
     expect(lines.length).toBeGreaterThan(3)
+    expect(readFileSync(join(dir, '.shoal', 'spiders.json'), 'utf8')).not.toContain('secret')
   })
 })
 
@@ -150,5 +163,25 @@ describe('try', () => {
     expect(lastJson(out)).toMatchObject({ status: 200, route: 'product', records: [{ kind: 'product' }] })
     expect((await inDir('status', '--queue', 'sqlite:none.db')).code).toBe(5)
     expect((await inDir('try', 'shop.ts', 'https://elsewhere.example/')).code).toBe(6)
+  })
+})
+
+describe('init', () => {
+  it('writes a spider that loads, and never over an old one', async () => {
+    const { code, out } = await inDir('init', 'first')
+    expect(code).toBe(0)
+    expect(out).toContain('shoal run first/books.ts')
+    const spider = await loadSpider(join(dir, 'first', 'books.ts'))
+    const door = createAdmitter(spider.admit)
+    const routeOf = (url: string) => {
+      const admission = door.resolve(url, url)
+      return admission.ok ? admission.target.route : admission.refusal.code
+    }
+    expect(routeOf('https://books.toscrape.com/catalogue/page-2.html')).toBe('listing')
+    expect(routeOf('https://books.toscrape.com/catalogue/a-light-in-the-attic_1000/index.html')).toBe('book')
+    expect(routeOf('https://elsewhere.example/')).toBe('out_of_scope')
+    const again = await inDir('init', 'first')
+    expect(again.code).toBe(2)
+    expect(again.err).toContain('exists already')
   })
 })

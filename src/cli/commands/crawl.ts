@@ -96,7 +96,7 @@ function asOptions(given: readonly string[], flags: CrawlCommandFlags): CrawlOpt
   const urls = swallowed === null ? given : [swallowed, ...given]
   if (urls.length === 0) throw new ShoalError('usage', "missing required argument 'url'")
   return {
-    urls,
+    urls: urls.map(withoutUserInfo),
     ...(follow === undefined ? {} : { follow }),
     ...(Object.keys(flags.field).length === 0 ? {} : { fields: flags.field }),
     ...(flags.maxPages === undefined ? {} : { pages: flags.maxPages }),
@@ -104,6 +104,16 @@ function asOptions(given: readonly string[], flags: CrawlCommandFlags): CrawlOpt
     ...(flags.delay === undefined ? {} : { delay: flags.delay }),
     ...(flags.allowPrivate.length === 0 ? {} : { allowPrivate: flags.allowPrivate }),
   }
+}
+
+/** A name and password in a URL are never sent; here they would end up in files and process lists. */
+function withoutUserInfo(url: string): string {
+  if (!URL.canParse(url)) return url
+  const parsed = new URL(url)
+  if (parsed.username === '' && parsed.password === '') return url
+  parsed.username = ''
+  parsed.password = ''
+  return parsed.href
 }
 
 function field(text: string, before: Readonly<Record<string, string>>): Record<string, string> {
