@@ -58,7 +58,7 @@ export function progressLine(progress: RunProgress, fleet: Fleet, now: number): 
 
 export function endText(estimate: Estimate, state: RunProgress['stats']['state']): string {
   if (state !== 'running') return state
-  if (estimate.etaSeconds === null) return 'no estimate yet'
+  if (estimate.etaSeconds === null) return 'no estimate'
   const when = estimate.etaSeconds < 1 ? 'ends any moment' : `ends in about ${duration(estimate.etaSeconds * 1000)}`
   return estimate.decidedBy === null ? when : `${when}, decided by ${decidedByText(estimate.decidedBy)}`
 }

@@ -2,7 +2,7 @@ import type { CrawlStats, HostInfo } from '../frontier/frontier.js'
 
 /** When a crawl ends, and what decides it. */
 export interface Estimate {
-  /** null while nothing can be said: paused, cancelled, or no page measured yet. */
+  /** null while nothing can be said: paused, cancelled, no worker alive, or no page measured yet. */
   readonly etaSeconds: number | null
   readonly decidedBy: DecidedBy | null
   /** Links left ÷ rate of the last minute, for comparison; null without a rate. */
@@ -22,7 +22,7 @@ export interface EtaInput {
   readonly stats: CrawlStats
   /** At least the hosts with most work left. */
   readonly hosts: readonly HostInfo[]
-  /** Visits at once over all workers; null when not known. */
+  /** Visits at once over all workers; 0 when none is alive, null when not known. */
   readonly slots: number | null
   readonly now: number
   /** When the last of the delayed links is due, if somebody looked. */
@@ -40,7 +40,7 @@ export function estimateEnd({ stats, hosts, slots, now, lastDueAt = null }: EtaI
   const left = stats.queued + stats.delayed + stats.leased
   const plainSeconds = left === 0 ? 0 : stats.rate > MIN_RATE ? left / stats.rate : null
   if (stats.state === 'finished') return { etaSeconds: 0, decidedBy: null, plainSeconds: 0 }
-  if (stats.state !== 'running') return { etaSeconds: null, decidedBy: null, plainSeconds }
+  if (stats.state !== 'running' || slots === 0) return { etaSeconds: null, decidedBy: null, plainSeconds }
   if (left === 0) return { etaSeconds: stats.seeding ? null : 0, decidedBy: null, plainSeconds }
 
   const slowest = slowestHost(hosts, now)

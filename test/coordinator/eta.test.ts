@@ -118,6 +118,7 @@ describe('the end of a crawl', () => {
     expect(estimate({ rate: 0 }, [host()])).toEqual({ etaSeconds: null, decidedBy: null, plainSeconds: null })
     expect(estimate({ state: 'paused' }, [host({ delayMs: 100 })])).toMatchObject({ etaSeconds: null, decidedBy: null })
     expect(estimate({ state: 'finished', queued: 0 }, [])).toEqual({ etaSeconds: 0, decidedBy: null, plainSeconds: 0 })
+    expect(estimate({}, [host({ delayMs: 100 })], 0).etaSeconds).toBeNull()
     expect(estimate({ queued: 0, seeding: true }, []).etaSeconds).toBeNull()
   })
 

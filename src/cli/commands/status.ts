@@ -74,7 +74,13 @@ async function look({ clock }: Session, frontier: Frontier, crawl: string): Prom
     null,
   )
   const alive = workers.filter((worker) => now - worker.seenAt < WORKER_GONE_MS)
-  return { stats, hosts, workers: alive, estimate: estimateEnd({ stats, hosts, slots: null, now, lastDueAt }), now }
+  return {
+    stats,
+    hosts,
+    workers: alive,
+    estimate: estimateEnd({ stats, hosts, slots: alive.length === 0 ? 0 : null, now, lastDueAt }),
+    now,
+  }
 }
 
 function asJson({ stats, hosts, workers, estimate }: Snapshot): Record<string, unknown> {
