@@ -44,12 +44,14 @@ export interface Visit {
   started: boolean
 }
 
-export async function visit(current: Visit, parts: VisitParts): Promise<void> {
+/** `onProduced`: the page is read and its handler has ended, only the commit is to come. */
+export async function visit(current: Visit, parts: VisitParts, onProduced: () => void): Promise<void> {
   const { lease } = current
   const { outbox, log } = parts
   parts.known.serve(lease.crawl, lease.gen)
 
   const result = await produce(current, parts)
+  onProduced()
   if (current.lost) return stale(current, parts)
   if (result.batch !== null) {
     const statuses = await outbox.write(result.batch)

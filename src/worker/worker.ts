@@ -6,6 +6,9 @@ import type { RecordStore } from '../store/record-store.js'
 import { Outbox } from './outbox.js'
 import { type Visit, type VisitParts, visit } from './visit.js'
 
+/** Visits whose page is read and whose commit is on its way do not count as visits at once; but a slow plant must slow the leasing. */
+const MOST_COMMITTING = 256
+
 export interface WorkerOptions {
   readonly id: WorkerId
   readonly concurrency: number
@@ -27,6 +30,7 @@ export class CrawlWorker {
   readonly #outbox: Outbox
   readonly #parts: VisitParts
   readonly #inHand = new Map<string, Visit>()
+  #fetching = 0
   #seq = 0
   #leasing = false
   #stopping = false
@@ -94,7 +98,10 @@ export class CrawlWorker {
   /** Asks for as many links as there is room for, unless it is asking already. Called with every flush and when a nap is over. */
   #leaseMore(): void {
     if (this.#stopping || this.#leasing || this.#failure !== null) return
-    const room = this.#options.concurrency - this.#inHand.size
+    const room = Math.min(
+      this.#options.concurrency - this.#fetching,
+      MOST_COMMITTING + this.#options.concurrency - this.#inHand.size,
+    )
     if (room <= 0 || (this.#draining && this.#inHand.size > 0)) return
     this.#leasing = true
     this.#cancelNap()
@@ -120,6 +127,7 @@ export class CrawlWorker {
         started: false,
       }
       this.#inHand.set(lease.token, current)
+      this.#fetching++
       void this.#visit(current)
     }
     // A release or settle asks again by itself; this is for what the passing of time changes.
@@ -132,12 +140,18 @@ export class CrawlWorker {
   }
 
   async #visit(current: Visit): Promise<void> {
+    let fetching = true
+    const read = () => {
+      if (fetching) this.#fetching--
+      fetching = false
+    }
     try {
-      await visit(current, this.#parts)
+      await visit(current, this.#parts, read)
     } catch (error) {
       // Neither written nor settled: the lease runs out and the link is handed out again.
       this.#plant(false, error)
     } finally {
+      read()
       this.#inHand.delete(current.lease.token)
       this.#endIfEmpty()
       if (!this.#stopping) this.#outbox.poke()
