@@ -11,6 +11,7 @@ import { MemoryRecordStore } from './store/memory/memory-record-store.js'
 import type { RecordStore } from './store/record-store.js'
 import { SqliteRecordStore } from './store/sqlite/sqlite-record-store.js'
 import type { SqliteStoreEngine } from './store/sqlite/sqlite-store-engine.js'
+import { showUrl } from './url/show-url.js'
 
 /** The only importer of drivers: addresses become the plant that every command works on. */
 export interface Plant {
@@ -112,5 +113,5 @@ function parseAddress(address: string): Address {
     const file = address.slice('sqlite:'.length).replace(/^\/\//, '')
     if (file !== '') return { engine: 'sqlite', file: resolve(file) }
   }
-  throw new ShoalError('queue_unknown', `no engine is known for the address ${address.split('@').at(-1)}`)
+  throw new ShoalError('queue_unknown', `no engine is known for the address ${showUrl(address)}`)
 }

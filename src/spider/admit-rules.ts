@@ -47,9 +47,15 @@ export function admitRules(checked: CheckedDefinition): AdmitRules {
 /** Without scope.hosts a crawl stays on the hosts it starts from; any host at all must be asked for by '*'. */
 function hostsOf(checked: CheckedDefinition): string[] {
   const { hosts, subdomains } = checked.scope
-  const named = hosts ?? checked.start.flatMap((url) => (URL.canParse(url) ? [new URL(url).host] : []))
+  const named = hosts ?? checked.start.flatMap(hostOf)
   if (named.includes('*')) return []
   return subdomains ? named.flatMap((host) => (host.startsWith('*.') ? [host] : [host, `*.${host}`])) : named
+}
+
+/** None of a text that is no URL, or of `file:///etc/passwd`: the door says what is wrong with those. */
+function hostOf(url: string): string[] {
+  const host = URL.canParse(url) ? new URL(url).host : ''
+  return host === '' ? [] : [host]
 }
 
 export function compilePatterns(path: string, patterns: readonly (string | RegExp)[]): UrlPattern[] {

@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'libsql'
 import { ShoalError } from '../errors.js'
@@ -129,12 +130,26 @@ function sqliteError(error: unknown, path: string): unknown {
     return new ShoalError('db_corrupt', `${path}: ${String(message)}`, { cause: error })
   if (/SQLITE_(BUSY|LOCKED)|database is locked/.test(text))
     return new ShoalError('db_busy', `${path}: locked by another process`, { cause: error })
-  if (
-    /SQLITE_(CANTOPEN|READONLY|PERM|IOERR|AUTH)|Unable to open|EACCES|EROFS|ENOTDIR|EEXIST|EPERM|readonly database/.test(
-      text,
-    )
-  ) {
+  if (/SQLITE_(CANTOPEN|IOERR)|Unable to open/.test(text) && isFull(path))
+    return new ShoalError('disk_full', `${path}: the disk is full`, { cause: error })
+  if (UNWRITABLE.test(text)) {
     return new ShoalError('db_unwritable', `${path}: cannot be opened or written`, { cause: error })
   }
   return error
+}
+
+const UNWRITABLE =
+  /SQLITE_(CANTOPEN|READONLY|PERM|IOERR|AUTH)|Unable to open|EACCES|EROFS|ENOTDIR|ENOENT|EEXIST|EPERM|readonly database/
+
+/** What SQLite needs to grow the index of its log by one step. */
+const LEAST_FREE_BYTES = 32_768
+
+/** The index of the log is mapped memory: SQLite tells of a disk too full for it as of any other I/O error. */
+function isFull(path: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path))
+    return bavail * bsize < LEAST_FREE_BYTES
+  } catch {
+    return false
+  }
 }
