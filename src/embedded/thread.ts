@@ -43,7 +43,16 @@ function main(port: MessagePort, file: string): void {
       ...args: unknown[]
     ) => unknown
 
+  const transaction = <T>(work: () => T): T =>
+    db.transaction(() => {
+      const result = work()
+      engines.frontier.beforeCommit()
+      return result
+    })
+
   const runOne = ([id, service, name, args]: Call): Answer => {
+    // A question among changes must see them.
+    if (service === 'frontier' && engines.frontier.reads.has(name)) engines.frontier.beforeCommit()
     const result = method(service, name).apply(engines[service], args as unknown[])
     if (service === 'frontier') noteLeases(name, args, result)
     return [id, true, result]
@@ -70,7 +79,7 @@ function main(port: MessagePort, file: string): void {
     if (calls.every(([, service, name]) => engines[service].reads.has(name))) return calls.map(runAlone)
     if (calls.length === 1) return calls.map(runAlone)
     try {
-      return db.transaction(() => calls.map(runOne))
+      return transaction(() => calls.map(runOne))
     } catch {
       // One of them failed and took the others with it: each by itself, so that only the guilty one is answered with its error.
       rolledBack()
@@ -80,7 +89,7 @@ function main(port: MessagePort, file: string): void {
 
   const runAlone = (call: Call): Answer => {
     try {
-      return engines[call[1]].reads.has(call[2]) ? runOne(call) : db.transaction(() => runOne(call))
+      return engines[call[1]].reads.has(call[2]) ? runOne(call) : transaction(() => runOne(call))
     } catch (error) {
       rolledBack()
       return [call[0], false, toWire(error)]
@@ -122,7 +131,7 @@ function main(port: MessagePort, file: string): void {
       beats.set(keeper, now + keeper.message.heartbeatMs)
       for (const [token, until] of keeper.held) if (until < now) keeper.held.delete(token)
       if (keeper.held.size === 0) continue
-      const lost = db.transaction(() => engines.frontier.extend(worker, [...keeper.held.keys()]))
+      const lost = transaction(() => engines.frontier.extend(worker, [...keeper.held.keys()]))
       for (const token of lost) keeper.held.delete(token)
       if (lost.length > 0) send(keeper.port, { kind: 'lost', worker, tokens: lost })
     }
@@ -147,7 +156,7 @@ function main(port: MessagePort, file: string): void {
   const beat = setInterval(quietly(extendAll), 250)
   const reaper = setInterval(
     quietly(() => {
-      if (keepers.size > 0) db.transaction(() => engines.frontier.reap(REAP_AT_ONCE))
+      if (keepers.size > 0) transaction(() => engines.frontier.reap(REAP_AT_ONCE))
     }),
     REAP_EVERY_MS,
   )

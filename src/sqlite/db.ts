@@ -1,4 +1,4 @@
-import { statfsSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'libsql'
 import { ShoalError } from '../errors.js'
@@ -31,12 +31,17 @@ export class SqliteDb {
   constructor(path: string) {
     this.path = path
     try {
-      if (path !== ':memory:') makeDirs(dirname(path))
+      if (path !== ':memory:') {
+        makeDirs(dirname(path))
+        refuseOtherFiles(path)
+      }
       this.#db = new Database(path, { timeout: BUSY_TIMEOUT_MS })
       // NORMAL: a commit survives the death of the process; a power cut may take the last moments, never the file.
       this.#db.exec('PRAGMA journal_mode = WAL')
       this.#db.exec('PRAGMA synchronous = NORMAL')
       this.#db.exec('PRAGMA cache_size = -32768')
+      // Pages change many times between checkpoints: with 32 MB of WAL a crawl spends half as much on moving them as with the usual 4.
+      this.#db.exec('PRAGMA wal_autocheckpoint = 8000')
       this.#db.exec('PRAGMA temp_store = MEMORY')
       this.#db.exec('PRAGMA foreign_keys = OFF')
     } catch (error) {
@@ -119,6 +124,22 @@ export class SqliteDb {
   }
 }
 
+const MAGIC = Buffer.from('SQLite format 3\0')
+
+/** SQLite takes a file of one byte for an empty database, and would write over it. */
+function refuseOtherFiles(path: string): void {
+  if (!existsSync(path)) return
+  const start = Buffer.alloc(MAGIC.length)
+  const file = openSync(path, 'r')
+  try {
+    const length = readSync(file, start)
+    if (length === 0 || start.equals(MAGIC)) return
+  } finally {
+    closeSync(file)
+  }
+  throw new ShoalError('db_corrupt', `${path}: file is not a database`)
+}
+
 /** SQLite's error as one of ours. What is not named here is a defect in our SQL. */
 function sqliteError(error: unknown, path: string): unknown {
   if (error instanceof ShoalError) return error
@@ -139,7 +160,7 @@ function sqliteError(error: unknown, path: string): unknown {
 }
 
 const UNWRITABLE =
-  /SQLITE_(CANTOPEN|READONLY|PERM|IOERR|AUTH)|Unable to open|EACCES|EROFS|ENOTDIR|ENOENT|EEXIST|EPERM|readonly database/
+  /SQLITE_(CANTOPEN|READONLY|PERM|IOERR|AUTH)|Unable to open|EACCES|EROFS|ENOTDIR|ENOENT|EEXIST|EISDIR|EPERM|readonly database/
 
 /** What SQLite needs to grow the index of its log by one step. */
 const LEAST_FREE_BYTES = 32_768
@@ -147,8 +168,8 @@ const LEAST_FREE_BYTES = 32_768
 /** The index of the log is mapped memory: SQLite tells of a disk too full for it as of any other I/O error. */
 function isFull(path: string): boolean {
   try {
-    const { bavail, bsize } = statfsSync(dirname(path))
-    return bavail * bsize < LEAST_FREE_BYTES
+    const { blocks, bavail, bsize } = statfsSync(dirname(path))
+    return blocks > 0 && bavail * bsize < LEAST_FREE_BYTES
   } catch {
     return false
   }

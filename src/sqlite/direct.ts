@@ -6,6 +6,16 @@ export function callDirectly<Engine extends SqliteEngine>(db: SqliteDb, engine: 
   const methods = engine as unknown as Record<string, (...args: unknown[]) => unknown>
   return (async (method: string, ...args: unknown[]) => {
     const run = () => (methods[method] as (...args: unknown[]) => unknown).apply(engine, args)
-    return engine.reads.has(method) ? run() : db.transaction(run)
+    if (engine.reads.has(method)) return run()
+    try {
+      return db.transaction(() => {
+        const result = run()
+        engine.beforeCommit?.()
+        return result
+      })
+    } catch (error) {
+      engine.rolledBack?.()
+      throw error
+    }
   }) as EngineCall<Engine>
 }

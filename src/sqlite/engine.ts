@@ -19,4 +19,8 @@ export type MethodNames<Engine> = {
 export interface SqliteEngine {
   /** Methods that only read: they need no write lock. */
   readonly reads: ReadonlySet<string>
+  /** Writes what the calls of the transaction have left to write. */
+  beforeCommit?(): void
+  /** The transaction was rolled back: what was learnt inside it is not so. */
+  rolledBack?(): void
 }

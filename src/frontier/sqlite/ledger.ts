@@ -150,17 +150,34 @@ export class Ledger {
     return row
   }
 
-  laneNum(crawl: CrawlRow, host: HostKey, route: string): number {
-    const lane = crawl.spec.routeLimits[route] === undefined ? '' : route
-    const name = `${crawl.num} ${host} ${lane}`
+  findLane(crawl: CrawlRow, host: HostKey, route: string): number | undefined {
+    const name = laneName(crawl, host, route)
     const known = this.#names.lanes.get(name)
     if (known !== undefined) return known
-    const hostNum = this.hostNum(host)
-    const row = this.#sql.laneNum.get(crawl.num, hostNum, lane) ?? this.#sql.addLane.get(crawl.num, hostNum, lane)
-    const num = Number(row?.[0])
+    const row = this.#sql.laneNum.get(crawl.num, this.hostNum(host), laneRoute(crawl, route))
+    return row === undefined ? undefined : this.#rememberLane(name, Number(row[0]))
+  }
+
+  addLane(crawl: CrawlRow, host: HostKey, route: string): number {
+    const row = this.#sql.addLane.get(crawl.num, this.hostNum(host), laneRoute(crawl, route))
+    return this.#rememberLane(laneName(crawl, host, route), Number(row?.[0]))
+  }
+
+  #rememberLane(name: string, num: number): number {
     if (this.#names.lanes.size > NAMES_KEPT) this.#names.lanes.clear()
     this.#names.lanes.set(name, num)
     return num
+  }
+
+  /** Links of the crawl on the host, in whatever state. */
+  linksOnHost(crawl: CrawlRow, host: HostKey): number {
+    const hostNum = this.hostNum(host)
+    const loaded = [...this.#lanes.values()].filter((lane) => lane.crawl === crawl.num && lane.host === hostNum)
+    // Without limits of routes there is one lane for each host.
+    const [only] = loaded
+    if (only !== undefined && Object.keys(crawl.spec.routeLimits).length === 0) return only.total
+    const stored = this.#sql.lanesOnHost.all(crawl.num, hostNum)
+    return stored.reduce((sum, [num, total]) => sum + (this.#lanes.get(Number(num))?.total ?? Number(total)), 0)
   }
 
   /** What holds for a host now: the strictest of the crawls that have work there, the setting by hand, and robots.txt. */
@@ -254,6 +271,9 @@ export class Ledger {
       this.#saveLane(num)
     }
     for (const num of this.#dirtyHosts) this.#saveHost(num)
+    this.#dirtyCrawls.clear()
+    this.#dirtyLanes.clear()
+    this.#dirtyHosts.clear()
   }
 
   #saveLane(num: number): void {
@@ -326,6 +346,15 @@ export class Ledger {
   }
 }
 
+/** Routes without limits of their own share the host's lane. */
+function laneRoute(crawl: CrawlRow, route: string): string {
+  return Object.hasOwn(crawl.spec.routeLimits, route) ? route : ''
+}
+
+function laneName(crawl: CrawlRow, host: HostKey, route: string): string {
+  return `${crawl.num} ${host} ${laneRoute(crawl, route)}`
+}
+
 /** The budget that is used up and stops the crawl from leasing. */
 export function overBudget(crawl: CrawlRow, now: number): CrawlInfo['endedBy'] {
   const { bytes, ms } = crawl.spec.budget
@@ -372,6 +401,7 @@ export interface LedgerSql extends Record<string, Statement> {
   laneNum: Statement
   addLane: Statement
   lanesOfHost: Statement
+  lanesOnHost: Statement
   head: Statement
   saveLane: Statement
 }
@@ -400,6 +430,7 @@ export function prepareLedger(db: SqliteDb): LedgerSql {
     lane: db.prepare(`SELECT ${LANE_COLUMNS} FROM lanes WHERE num = ?`),
     laneNum: db.prepare('SELECT num FROM lanes WHERE crawl = ? AND host = ? AND route = ?'),
     addLane: db.prepare('INSERT INTO lanes (crawl, host, route) VALUES (?, ?, ?) RETURNING num'),
+    lanesOnHost: db.prepare('SELECT num, total FROM lanes WHERE crawl = ? AND host = ?'),
     lanesOfHost: db.prepare(`SELECT ${LANE_COLUMNS} FROM lanes WHERE host = ? AND queued > 0`),
     head: db.prepare('SELECT priority, due_at FROM links WHERE lane = ? AND state = 0 ORDER BY rank, seq LIMIT 1'),
     saveLane: db.prepare(

@@ -47,8 +47,6 @@ const PROMOTE_LIMIT = 500
 const IDLE_MAX_MS = 1_000
 /** Nobody knows when a slot will be free: ask again after this long. */
 const SLOT_WAIT_MS = 100
-/** With less room than this left, links are added one settlement at a time. */
-const MOST_LINKS_OF_A_BATCH = 1_000_000
 const NOTHING = { leases: [], drain: false }
 /** Seconds of endings kept for the rate. */
 const RATE_WINDOW_S = 60
@@ -95,6 +93,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   readonly #clock: Clock
   readonly #ledgerSql: LedgerSql
   readonly #sql: ReturnType<typeof prepareEngine>
+  #open: Ledger | null = null
   readonly #names = {
     hosts: new Map<HostKey, number>(),
     lanes: new Map<string, number>(),
@@ -115,14 +114,22 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     )
   }
 
+  /** All calls of a transaction share one ledger; what they changed is written here, once. */
+  beforeCommit(): void {
+    this.#open?.flush()
+    this.#open = null
+  }
+
   /** Row numbers learnt inside a transaction that was rolled back do not exist. */
   rolledBack(): void {
+    this.#open = null
     this.#names.hosts.clear()
     this.#names.lanes.clear()
   }
 
   #ledger(): Ledger {
-    return new Ledger(this.#ledgerSql, this.#names, this.#clock.now())
+    this.#open ??= new Ledger(this.#ledgerSql, this.#names, this.#clock.now())
+    return this.#open
   }
 
   open(spec: CrawlSpec): CrawlInfo {
@@ -132,12 +139,12 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       this.#sql.addCrawl.run(spec.id, spec.spider, spec.spiderHash, JSON.stringify(spec), now)
     } else if (existing[1] === 'running' || existing[1] === 'paused') {
       const changed = existing[0] === spec.spiderHash ? 0 : 1
+      this.beforeCommit()
       this.#sql.changeCrawl.run(spec.spiderHash, changed, JSON.stringify(spec), spec.id)
       const ledger = this.#ledger()
       const crawl = ledger.crawlById(spec.id)
       // Other limits: what each lane is doing must be decided anew.
       for (const [lane] of this.#sql.lanesOfCrawl.all(crawl.num)) ledger.lane(Number(lane))
-      ledger.flush()
     }
     return this.crawlInfo(spec.id)
   }
@@ -145,7 +152,6 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   seeded(id: CrawlId): void {
     const ledger = this.#ledger()
     ledger.crawlById(id).seeding = false
-    ledger.flush()
   }
 
   add(id: CrawlId, links: readonly Link[]): AddResult {
@@ -154,75 +160,68 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     if (crawl.state === 'cancelled') throw new ShoalError('crawl_ended', `crawl ${id} is cancelled`)
     const { added, refused } = this.#addLinks(ledger, crawl, links, reserve(crawl, links.length))
     if (added > 0 && crawl.state === 'finished') reopen(crawl)
-    ledger.flush()
     return { added, known: links.length - added - refused, refused, pending: crawl.queued + crawl.delayed }
   }
 
-  /** Inserts what is new; `firstSeq` is the place reserved for the first of them. */
+  /**
+   * Inserts what is new, in order; `firstSeq` is the place reserved for the first. Row by row: with rows this wide binding beats
+   * json_each, and only links that are new may be refused.
+   */
   #addLinks(
     ledger: Ledger,
     crawl: CrawlRow,
     links: readonly Link[],
     firstSeq: number,
   ): { added: number; refused: number } {
-    if (links.length === 0) return { added: 0, refused: 0 }
-    if (roomFor(crawl) >= links.length && crawl.spec.budget.pagesPerHost === undefined) {
-      return { added: this.#insert(ledger, crawl, links, firstSeq), refused: 0 }
-    }
-    // Near a limit: one by one, because only links that are new may be refused.
-    const perHost = crawl.spec.budget.pagesPerHost ?? Number.POSITIVE_INFINITY
+    const { order, budget } = crawl.spec
+    const { now } = ledger
     let added = 0
     let refused = 0
     links.forEach((link, index) => {
-      if (this.#sql.known.get(crawl.num, toSigned(link.fp)) !== undefined) return
-      if (roomFor(crawl) < 1 || this.#hostTotal(crawl, link.host) >= perHost) refused++
-      else added += this.#insert(ledger, crawl, [link], firstSeq + index)
-    })
-    crawl.refused += refused
-    return { added, refused }
-  }
-
-  #hostTotal(crawl: CrawlRow, host: HostKey): number {
-    return Number(this.#sql.hostTotal.get(crawl.num, host)?.[0] ?? 0)
-  }
-
-  #insert(ledger: Ledger, crawl: CrawlRow, links: readonly Link[], firstSeq: number): number {
-    const { order } = crawl.spec
-    const now = ledger.now
-    const rows = links.map((link, index) => {
+      const fp = toSigned(link.fp)
+      if (roomFor(crawl) < 1 || this.#hostIsFull(ledger, crawl, link.host, budget.pagesPerHost)) {
+        if (this.#sql.known.get(crawl.num, fp) === undefined) refused++
+        return
+      }
       const seq = firstSeq + index
-      return [
-        toSigned(link.fp),
-        ledger.laneNum(crawl, link.host, link.route),
-        link.delayMs !== undefined && link.delayMs > 0 ? STATE.delayed : STATE.queued,
+      const delayMs = Math.max(0, link.delayMs ?? 0)
+      let laneNum = ledger.findLane(crawl, link.host, link.route)
+      if (laneNum === undefined) {
+        // Lanes stand in the order of their first link: one that is known already makes none.
+        if (this.#sql.known.get(crawl.num, fp) !== undefined) return
+        laneNum = ledger.addLane(crawl, link.host, link.route)
+      }
+      const inserted = this.#sql.addLink.run(
+        crawl.num,
+        fp,
+        laneNum,
+        delayMs > 0 ? STATE.delayed : STATE.queued,
         rankOf(order, link.priority, seq),
         seq,
         link.route,
         link.depth,
         link.priority,
-        now + Math.max(0, link.delayMs ?? 0),
+        now,
+        now + delayMs,
         link.url,
         link.request === undefined ? null : JSON.stringify(link.request),
         link.data === undefined ? null : JSON.stringify(link.data),
-      ]
-    })
-    const inserted = this.#sql.addLinks.all(crawl.num, now, JSON.stringify(rows))
-    for (const [laneNum, state] of inserted) {
-      const lane = ledger.lane(Number(laneNum))
+      )
+      if (inserted === 0) return
+      const lane = ledger.lane(laneNum)
+      const state = delayMs > 0 ? 'delayed' : 'queued'
       lane.total++
-      if (state === STATE.delayed) {
-        lane.delayed++
-        crawl.delayed++
-      } else {
-        lane.queued++
-        crawl.queued++
-      }
-    }
-    crawl.total += inserted.length
-    // pagesPerHost is counted from the lanes' rows: they must be current before the next link is judged.
-    if (crawl.spec.budget.pagesPerHost !== undefined)
-      for (const [lane] of inserted) this.#sql.saveLaneTotal.run(ledger.lane(Number(lane)).total, Number(lane))
-    return inserted.length
+      lane[state]++
+      crawl.total++
+      crawl[state]++
+      added++
+    })
+    crawl.refused += refused
+    return { added, refused }
+  }
+
+  #hostIsFull(ledger: Ledger, crawl: CrawlRow, host: HostKey, pagesPerHost: number | undefined): boolean {
+    return pagesPerHost !== undefined && ledger.linksOnHost(crawl, host) >= pagesPerHost
   }
 
   lease(request: LeaseRequest): LeaseReply {
@@ -241,6 +240,9 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
 
     if (lastSeq === request.seq) return { leases: this.#heldBatch(request), idleMs: this.#idleMs(crawls), drain: false }
     const { leases, drain } = request.want > 0 ? this.#takeBest(crawls, request) : NOTHING
+    // All that was asked for: there may be more at once. Else what the lanes are doing now decides.
+    if (leases.length > 0 && leases.length === request.want) return { leases, idleMs: 1, drain }
+    ledger.flush()
     return { leases, idleMs: this.#idleMs(crawls), drain }
   }
 
@@ -338,20 +340,24 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
 
     const epoch = Math.max(Number(this.#sql.lastEpoch.get()?.[0] ?? 0) + 1, now * 1000)
     this.#sql.saveEpoch.run(epoch + taken.length - 1)
-    const rows = taken.map(({ columns, lane, crawl, solo, permitMs }, index) => [
-      columns[0],
-      crawl.num,
-      lane.num,
-      lane.host,
-      epoch + index,
-      now + crawl.spec.visibilityMs,
-      solo ? 1 : 0,
-      permitMs,
-    ])
-    const json = JSON.stringify(rows)
-    this.#sql.setLeased.run(json)
-    this.#sql.addLeases.run(request.worker, request.seq, now, json)
-    ledger.flush()
+    this.#sql.setLeased.run(epoch, JSON.stringify(taken.map(({ columns }) => columns[0])))
+    taken.forEach(({ columns, lane, crawl, solo, permitMs }, index) => {
+      const deadline = now + crawl.spec.visibilityMs
+      this.#sql.addLease.run(
+        columns[0],
+        crawl.num,
+        lane.num,
+        lane.host,
+        request.worker,
+        request.seq,
+        epoch + index,
+        now,
+        deadline,
+        permitMs,
+        now,
+        solo ? 1 : 0,
+      )
+    })
     return {
       leases: taken.map(({ columns, host, crawl, permitMs }, index) =>
         toLease(columns, host.host, crawl.spec, epoch + index, permitMs, crawl.spec.visibilityMs),
@@ -415,16 +421,17 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       if (laneLimits !== null) startLane(lane, laneLimits, now)
       this.#sql.holdOwn.run(now, lease.link)
     } else this.#sql.holdSlot.run(lease.link, host.num, now)
-    ledger.flush()
     return { ok: true }
   }
 
   release(releases: readonly Release[]): void {
     const ledger = this.#ledger()
     const { now } = ledger
+    const leases = this.#leasesOf(releases.map(({ lease }) => lease.token))
+    const freed: number[] = []
     for (const { lease: ref, host: hostKey, elapsedMs, report } of releases) {
-      const lease = this.#leaseOf(ref.token)
-      if (lease === null || ledger.crawl(lease.crawl).id !== ref.crawl) continue
+      const lease = leases.get(ref.token)
+      if (lease === undefined || ledger.crawl(lease.crawl).id !== ref.crawl) continue
       const host = ledger.host(ledger.hostNum(hostKey))
       const own = host.num === lease.host
       const slotAt = own ? (lease.held ? lease.slotAt : undefined) : this.#sql.slot.get(lease.link, host.num)?.[0]
@@ -432,14 +439,26 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       Object.assign(host, afterReport(afterEnd(host, now, elapsedMs), report, Number(slotAt), now))
       host.latency = meanLatency(host.latency, elapsedMs)
       if (own) {
-        this.#sql.unhold.run(lease.link)
+        lease.held = false
+        freed.push(lease.link)
         const lane = ledger.lane(lease.lane)
         const { startedAt, inFlight } = afterEnd(lanePace(lane), now, elapsedMs)
         lane.startedAt = startedAt
         lane.inFlight = inFlight
       } else this.#sql.removeSlot.run(lease.link, host.num)
     }
-    ledger.flush()
+    if (freed.length > 0) this.#sql.unhold.run(JSON.stringify(freed))
+  }
+
+  /** By token; those that do not exist (any more) are missing. */
+  #leasesOf(tokens: readonly string[]): Map<string, LeaseRow> {
+    const found = new Map<string, LeaseRow>()
+    const json = this.#sql.leasesOf.get(JSON.stringify(tokens.map(parseToken)))?.[0]
+    for (const row of JSON.parse(String(json)) as SqlValue[][]) {
+      const lease = toLeaseRow(row)
+      found.set(`${lease.link}:${lease.epoch}`, lease)
+    }
+    return found
   }
 
   extend(worker: WorkerId, tokens: readonly string[]): string[] {
@@ -472,18 +491,14 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   settle(settlements: readonly Settlement[]): boolean[] {
     const ledger = this.#ledger()
     const { now } = ledger
-    const tokens = settlements.map(({ lease }) => parseToken(lease.token))
-    const live = new Map<string, LeaseRow>()
-    for (const row of this.#sql.leasesOf.all(JSON.stringify(tokens), now)) {
-      const lease = toLeaseRow(row)
-      live.set(`${lease.link}:${lease.epoch}`, lease)
-    }
+    const live = this.#leasesOf(settlements.map(({ lease }) => lease.token))
     const settled = new Set<LeaseRow>()
     const done: number[] = []
-    const found: { crawl: CrawlRow; links: readonly Link[]; firstSeq: number }[] = []
     const answers = settlements.map(({ lease: ref, outcome }) => {
       const lease = live.get(ref.token)
-      if (lease === undefined || ledger.crawl(lease.crawl).id !== ref.crawl) return this.#settledBefore(ledger, ref)
+      if (lease === undefined || lease.deadline <= now || ledger.crawl(lease.crawl).id !== ref.crawl) {
+        return this.#settledBefore(ledger, ref)
+      }
       if (settled.has(lease)) return true
       settled.add(lease)
       const crawl = ledger.crawl(lease.crawl)
@@ -495,21 +510,15 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
         lane.done++
         crawl.done++
         crawl.bytes += outcome.bytes
-        if (crawl.state !== 'cancelled' && outcome.links.length > 0) {
-          const { links } = outcome
-          const firstSeq = reserve(crawl, links.length)
-          // Far from every limit, all links of the batch go in with one statement; near one, each at its turn.
-          if (roomFor(crawl) > MOST_LINKS_OF_A_BATCH) found.push({ crawl, links, firstSeq })
-          else this.#addLinks(ledger, crawl, links, firstSeq)
+        if (crawl.state !== 'cancelled') {
+          this.#addLinks(ledger, crawl, outcome.links, reserve(crawl, outcome.links.length))
         }
       } else this.#settleOther(ledger, lease, crawl, lane, outcome)
       return true
     })
     if (done.length > 0) this.#sql.setDone.run(now, JSON.stringify(done))
-    for (const { crawl, links, firstSeq } of merged(found)) this.#addLinks(ledger, crawl, links, firstSeq)
     this.#dropLeases(ledger, [...settled])
     this.#tally(ledger, settlements, live, settled)
-    ledger.flush()
     return answers
   }
 
@@ -653,7 +662,6 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       }
     }
     this.#dropLeases(ledger, leases)
-    ledger.flush()
     return leases.length
   }
 
@@ -668,7 +676,6 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     if (state === 'cancelled') crawl.finishedAt = ledger.now
     // Its limits begin or cease to hold for the other crawls of its hosts.
     for (const [host] of this.#sql.sharedHosts.all(crawl.num)) ledger.host(Number(host))
-    ledger.flush()
   }
 
   remove(id: CrawlId): void {
@@ -678,7 +685,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       throw new ShoalError('usage', `crawl ${id} is ${crawl.state}`, { hint: `Cancel it first: shoal cancel ${id}` })
     }
     this.#dropLeases(ledger, this.#sql.leasesOfCrawl.all(crawl.num).map(toLeaseRow))
-    ledger.flush()
+    this.beforeCommit()
     for (const table of ['links', 'lanes', 'endings'])
       this.db.prepare(`DELETE FROM ${table} WHERE crawl = ?`).run(crawl.num)
     this.db.prepare('DELETE FROM crawls WHERE num = ?').run(crawl.num)
@@ -699,7 +706,6 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       this.#sql.revive.run(ledger.now, Number(num))
     }
     if (dead.length > 0 && crawl.state === 'finished') reopen(crawl)
-    ledger.flush()
     return dead.length
   }
 
@@ -713,7 +719,6 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       crawl.skipped++
       this.#sql.giveUp.run(Number(num))
     }
-    ledger.flush()
     return dead.length
   }
 
@@ -732,7 +737,6 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     if (settings.delayMs !== undefined) host.setDelay = settings.delayMs
     if (settings.concurrency !== undefined) host.setConcurrency = settings.concurrency
     if (settings.floorMs !== undefined) host.floor = settings.floorMs
-    ledger.flush()
   }
 }
 
@@ -747,23 +751,6 @@ function reserve(crawl: CrawlRow, count: number): number {
 function roomFor({ spec, queued, delayed, total }: CrawlRow): number {
   const pending = spec.overflow === 'refuse' ? spec.maxPending - queued - delayed : Number.POSITIVE_INFINITY
   return Math.min(pending, (spec.budget.pages ?? Number.POSITIVE_INFINITY) - total)
-}
-
-/** Links of one crawl in one list; the places reserved for them follow each other closely enough. */
-function merged(
-  found: readonly { crawl: CrawlRow; links: readonly Link[]; firstSeq: number }[],
-): { crawl: CrawlRow; links: readonly Link[]; firstSeq: number }[] {
-  const [first, ...others] = found
-  if (first === undefined) return []
-  const adjoining = (last: typeof first, next: typeof first) =>
-    last.crawl === next.crawl && last.firstSeq + last.links.length === next.firstSeq
-  const runs = [{ ...first, links: [...first.links] }]
-  for (const next of others) {
-    const last = runs[runs.length - 1]
-    if (last !== undefined && adjoining(last, next)) last.links.push(...next.links)
-    else runs.push({ ...next, links: [...next.links] })
-  }
-  return runs
 }
 
 function startLane(lane: LaneRow, limits: Limits, now: number): void {
@@ -868,14 +855,9 @@ function prepareEngine(db: SqliteDb) {
     runningCrawls: statement("SELECT num, spider FROM crawls WHERE state = 'running' ORDER BY num"),
 
     known: statement('SELECT 1 FROM links WHERE crawl = ? AND fp = CAST(? AS INTEGER)'),
-    hostTotal: statement(
-      'SELECT sum(l.total) FROM lanes l JOIN hosts h ON h.num = l.host WHERE l.crawl = ? AND h.host = ?',
-    ),
-    saveLaneTotal: statement('UPDATE lanes SET total = ? WHERE num = ?'),
-    addLinks: statement(
-      `INSERT OR IGNORE INTO links (crawl, added_at, fp, lane, state, rank, seq, route, depth, priority, due_at, url, request, data)
-       SELECT ?1, ?2, value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7, value->>8, value->>9, value->>10, value->>11
-       FROM json_each(?3) WHERE true RETURNING lane, state`,
+    addLink: statement(
+      `INSERT OR IGNORE INTO links (crawl, fp, lane, state, rank, seq, route, depth, priority, added_at, due_at, url, request, data)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
 
     workerSeq: statement('SELECT last_seq FROM workers WHERE worker = ?'),
@@ -907,11 +889,11 @@ function prepareEngine(db: SqliteDb) {
     lastEpoch: statement("SELECT value FROM frontier_meta WHERE name = 'epoch'"),
     saveEpoch: statement("UPDATE frontier_meta SET value = ? WHERE name = 'epoch'"),
     setLeased: statement(
-      'UPDATE links SET state = 2, epoch = j.value->>4 FROM json_each(?) AS j WHERE links.num = j.value->>0',
+      'UPDATE links SET state = 2, epoch = ? + j.key FROM json_each(?) AS j WHERE links.num = j.value',
     ),
-    addLeases: statement(
+    addLease: statement(
       `INSERT INTO leases (link, crawl, lane, host, worker, seq, epoch, granted_at, deadline, permit_ms, slot_at, held, solo)
-       SELECT value->>0, value->>1, value->>2, value->>3, ?1, ?2, value->>4, ?3, value->>5, value->>7, ?3, 1, value->>6 FROM json_each(?4)`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`,
     ),
     heldBatch: statement(
       `SELECT ${LINK_JSON}, leases.crawl, hosts.host, leases.epoch, leases.permit_ms, leases.granted_at, leases.deadline
@@ -922,8 +904,8 @@ function prepareEngine(db: SqliteDb) {
 
     lease: statement(`SELECT ${LEASE_COLUMNS} FROM leases WHERE link = ? AND epoch = ?`),
     leasesOf: statement(
-      `SELECT ${LEASE_COLUMNS} FROM json_each(?1) AS j JOIN leases ON leases.link = j.value->>0 AND leases.epoch = j.value->>1
-       WHERE leases.deadline > ?2`,
+      `SELECT json_group_array(json_array(${LEASE_COLUMNS})) FROM json_each(?) AS j CROSS JOIN leases
+       WHERE leases.link = j.value->>0 AND leases.epoch = j.value->>1`,
     ),
     leasesOfWorker: statement(`SELECT ${LEASE_COLUMNS} FROM leases WHERE worker = ? ORDER BY epoch`),
     leasesOfCrawl: statement(`SELECT ${LEASE_COLUMNS} FROM leases WHERE crawl = ?`),
@@ -933,7 +915,7 @@ function prepareEngine(db: SqliteDb) {
     extendLeases: statement(
       'UPDATE leases SET deadline = j.value->>1 FROM json_each(?) AS j WHERE leases.link = j.value->>0',
     ),
-    unhold: statement('UPDATE leases SET held = 0 WHERE link = ?'),
+    unhold: statement('UPDATE leases SET held = 0 WHERE link IN (SELECT value FROM json_each(?))'),
     removeLeases: statement('DELETE FROM leases WHERE link IN (SELECT value FROM json_each(?))'),
     slot: statement('SELECT granted_at FROM slots WHERE link = ? AND host = ?'),
     slotsOf: statement('SELECT host FROM slots WHERE link IN (SELECT value FROM json_each(?))'),
