@@ -47,6 +47,7 @@ export const ERRORS = {
   not_found: { next: 'stop', exit: 'notFound', meaning: 'What was asked for does not exist.', hint: 'List what there is: `shoal crawls list`.' },
   crawl_ended: { next: 'stop', exit: 'notFound', meaning: 'The crawl has ended and cannot be changed in this way.', hint: 'Start a new one with `shoal run`.' },
   out_unwritable: { next: 'stop', exit: 'plant', meaning: 'The output file cannot be written.', hint: 'Check the path and its permissions.' },
+  interrupted: { next: 'stop', exit: 'interrupted', meaning: 'The command was interrupted before the crawl was opened.', hint: 'Nothing was begun; run it again.' },
   internal: { next: 'stop', exit: 'bug', meaning: 'A defect in Shoal.', hint: 'Please report it with the command and the log (`--log-level debug`).' },
 
   // Doors: why a URL is not admitted
@@ -82,7 +83,7 @@ export const ERRORS = {
   html_too_complex: { next: 'dead', meaning: 'The HTML is nested deeper, or holds more, than can be read in reasonable time.', hint: 'It is a broken or hostile page; read page.text in a handler if it is wanted.' },
 
   // The spider's code
-  handler_error: { next: 'retry', meaning: "The route's handler threw.", hint: 'Run `shoal try <spider> <url>` to see it; replay the dead letters after mending it.' },
+  handler_error: { next: 'retry', exit: 'spider', meaning: "The route's handler threw.", hint: 'Run `shoal try <spider> <url>` to see it; replay the dead letters after mending it.' },
   handler_timeout: { next: 'retry', meaning: "The route's handler did not end before its deadline.", hint: 'Raise handlerTimeout, or make the handler shorter.' },
   poison: { next: 'dead', meaning: 'The worker died each time it visited the URL.', hint: 'Run `shoal try <spider> <url>` and watch its memory.' },
   record_rejected: { next: 'dead', meaning: 'A record does not fit its schema; it is kept with its raw data.', hint: 'See `shoal records rejected`.' },

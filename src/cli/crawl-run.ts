@@ -1,4 +1,4 @@
-import { EXIT } from '../errors.js'
+import { asShoalError, EXIT } from '../errors.js'
 import type { RunOptions, RunProgress, RunStart, RunSummary } from '../run/run-crawl.js'
 import { type Fleet, progressLine, progressLines } from './progress-view.js'
 import type { CrawlFlags, Session } from './session.js'
@@ -37,8 +37,8 @@ export async function runWithProgress(
   let latest: RunProgress | null = null
   let start: RunStart | null = null
   const signals = listenForSignals(() => {
-    const inHand = latest?.stats.leased ?? 0
-    say(`finishing ${count(inHand)} in hand, press Ctrl-C again to leave at once`)
+    const what = latest === null ? 'stopping' : `finishing ${count(latest.stats.leased)} in hand`
+    say(`${what}, press Ctrl-C again to leave at once`)
   })
   const showProgress = json ? () => {} : progressPrinter(live, style, { workers, concurrency }, clock.now, say)
   try {
@@ -65,6 +65,10 @@ export async function runWithProgress(
       },
     })
     return { start, summary, exitCode: exitCodeOf(summary, signals.received()) }
+  } catch (thrown) {
+    if (asShoalError(thrown).code === 'interrupted' && signals.received() === 'SIGTERM')
+      process.exitCode = EXIT.terminated.code
+    throw thrown
   } finally {
     live?.stop()
     signals.restore()

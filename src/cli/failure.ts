@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { CommanderError } from 'commander'
 import { asShoalError, ShoalError } from '../errors.js'
 import { clean } from './terminal/clean.js'
@@ -24,6 +25,21 @@ export function asUserError(thrown: unknown): ShoalError {
   const [first = '', ...rest] = thrown.message.replace(/^error: /, '').split('\n')
   const guess = /\(Did you mean (one of )?(.+)\?\)/.exec(rest.join(' '))?.[2]
   return new ShoalError('usage', guess === undefined ? first : `${first}, did you mean ${guess}?`)
+}
+
+const OURS = fileURLToPath(new URL('..', import.meta.url))
+
+/** Thrown where nobody waited for it. `try` runs the spider's code in this thread: what was thrown there is no defect of ours. */
+export function asUncaught(thrown: unknown): unknown {
+  const frames = thrown instanceof Error ? (thrown.stack ?? '').split('\n') : []
+  const place = frames.flatMap(
+    (line) => /(?:\(|at )(?:file:\/\/)?(\/.*|[A-Za-z]:\\.*):\d+:\d+\)?$/.exec(line)?.[1] ?? [],
+  )[0]
+  if (thrown instanceof ShoalError || place === undefined) return thrown
+  if (place.startsWith(OURS) || place.includes('node_modules')) return thrown
+  return new ShoalError('handler_error', `${place}: thrown where nobody awaits it: ${asShoalError(thrown).message}`, {
+    cause: thrown,
+  })
 }
 
 function stackOf(error: ShoalError): string {

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander'
 import { EXIT } from '../errors.js'
-import { asUserError, failureText } from './failure.js'
+import { asUncaught, asUserError, failureText } from './failure.js'
 import { flushed } from './output.js'
 import { buildProgram } from './program.js'
 import { styleFor } from './terminal/style.js'
@@ -24,7 +24,7 @@ function fail(thrown: unknown): void {
 }
 
 process.on('uncaughtException', (thrown) => {
-  fail(thrown)
+  fail(asUncaught(thrown))
   process.exit()
 })
 

@@ -1,5 +1,6 @@
 import { systemClock, systemRandom } from '../clock.js'
 import { openCrawl, seedCrawl } from '../coordinator/crawls.js'
+import { ShoalError } from '../errors.js'
 import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../frontier/frontier.js'
 import { createLog, type Log, type LogLevel } from '../log.js'
 import type { Spider } from '../spider/spider.js'
@@ -82,8 +83,12 @@ const STUCK_SLACK_MS = 5_000
 /** Opens or resumes the crawl, seeds it, runs the workers until it is finished or drained. */
 export async function runCrawl(options: RunOptions): Promise<RunSummary> {
   const clock = systemClock
-  const spider = await spiderFrom(options.source)
-  const plant = await openPlant(options)
+  const spider = await unlessDrained(spiderFrom(options.source), options.drain)
+  const opening = openPlant(options)
+  const plant = await unlessDrained(opening, options.drain).catch((error: unknown) => {
+    opening.then((late) => late.close()).catch(() => {})
+    throw error
+  })
   const writeLog = options.writeLog ?? ((line: string) => process.stderr.write(line))
   const log = createLog(options.logLevel, clock, writeLog)
   try {
@@ -97,7 +102,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     log.info(opened.resumed ? 'crawl.resumed' : 'crawl.opened', { crawl, spider: spider.name })
     if (opened.spiderChanged) log.warn('spider.changed', { crawl, spider: spider.name })
 
-    const workers = startWorkers(options, plant, spider, log, writeLog)
+    const workers = options.drain.aborted ? [] : startWorkers(options, plant, spider, log, writeLog)
     let interrupted = false
     try {
       interrupted = await watch(options, plant, crawl, workers)
@@ -111,6 +116,16 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
   } finally {
     await plant.close()
   }
+}
+
+/** As long as nothing is begun there is nothing to drain: a spider file or a locked database that takes its time is not waited for. */
+async function unlessDrained<Result>(work: Promise<Result>, drain: AbortSignal): Promise<Result> {
+  const drained = new Promise<never>((_, reject) => {
+    const stop = () => reject(new ShoalError('interrupted', 'stopped before the crawl was opened'))
+    if (drain.aborted) stop()
+    else drain.addEventListener('abort', stop, { once: true })
+  })
+  return Promise.race([work, drained])
 }
 
 function startWorkers(
