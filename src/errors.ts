@@ -48,6 +48,8 @@ export const ERRORS = {
   crawl_ended: { next: 'stop', exit: 'notFound', meaning: 'The crawl has ended and cannot be changed in this way.', hint: 'Start a new one with `shoal run`.' },
   out_unwritable: { next: 'stop', exit: 'plant', meaning: 'The output file cannot be written.', hint: 'Check the path and its permissions.' },
   interrupted: { next: 'stop', exit: 'interrupted', meaning: 'The command was interrupted before the crawl was opened.', hint: 'Nothing was begun; run it again.' },
+  closed: { next: 'stop', meaning: 'The connection of the library was closed.', hint: 'Open another one with connect().' },
+  wait_timeout: { next: 'stop', meaning: 'What was waited for did not come in time.', hint: 'Wait longer, or ask where the URL is: `shoal explain <url>`.' },
   internal: { next: 'stop', exit: 'bug', meaning: 'A defect in Shoal.', hint: 'Please report it with the command and the log (`--log-level debug`).' },
 
   // Doors: why a URL is not admitted

@@ -1,5 +1,11 @@
 /** The public surface: what a spider file and a program may import from 'shoal'. */
+export { connect } from './connect.js'
 export { ERRORS, type ErrorCode, EXIT, type Next, ShoalError } from './errors.js'
+export type { Fetcher, FetchLimits, FetchRequest, FetchResponse } from './fetch/fetcher.js'
+export type * from './frontier/frontier.js'
+export type { Added, Crawl, RecordOf, RunWorkersOptions } from './library/crawl.js'
+export type { ConnectOptions, CrawlOptions, Shoal } from './library/shoal.js'
+export type { LogLevel } from './log.js'
 export type {
   BackoffDefinition,
   BudgetDefinition,
@@ -26,9 +32,9 @@ export type {
   TrapsDefinition,
 } from './spider/definition.js'
 export { defineSpider } from './spider/definition.js'
-export { loadSpider } from './spider/load.js'
 export type { Page } from './spider/page.js'
-export { spiderFromDefinition } from './spider/resolve.js'
-export type { Spider } from './spider/spider.js'
+export type { BlobStore } from './store/blob-store.js'
+export type * from './store/record-store.js'
 export type { Duration, Rate, Size } from './units.js'
+export type { Fingerprint, HostKey, Json, Link, RequestExtras } from './url/link.js'
 export { version } from './version.js'

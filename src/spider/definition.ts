@@ -257,14 +257,19 @@ export type StepRecord<Kinds extends RecordDefinitions> = {
 /** Marks what defineSpider made: a plain key, because the spider file may have loaded another copy of this package. */
 export const SPIDER_TAG = '~shoal'
 
-export interface TaggedDefinition {
+export interface TaggedDefinition<
+  Kinds extends RecordDefinitions = RecordDefinitions,
+  Data = Readonly<Record<string, unknown>>,
+> {
   readonly [SPIDER_TAG]: 'spider'
   readonly definition: SpiderDefinition
+  /** Never there: for the compiler alone, which needs the kinds and the routes where a program uses the spider. */
+  readonly types?: { readonly kinds: Kinds; readonly data: Data }
 }
 
 export function defineSpider<
   const Kinds extends RecordDefinitions = Record<never, never>,
   const Data = Record<never, never>,
->(definition: SpiderDefinition<Kinds, Data>): TaggedDefinition {
+>(definition: SpiderDefinition<Kinds, Data>): TaggedDefinition<Kinds, Data> {
   return { [SPIDER_TAG]: 'spider', definition: definition as unknown as SpiderDefinition }
 }

@@ -1,9 +1,10 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { ShoalError } from '../errors.js'
 import { pathText } from '../options.js'
-import { parseDuration, shown } from '../units.js'
-import type { Json, RequestExtras } from '../url/link.js'
+import { shown } from '../units.js'
+import type { Json } from '../url/link.js'
 import type { FollowOptions, Out, RecordDefinitions, Step } from './definition.js'
+import { linkOptions } from './link-options.js'
 import type { Page } from './page.js'
 import type { FoundLink, Harvest, HarvestedRecord, RecordKind, RejectedHarvest } from './spider.js'
 
@@ -188,28 +189,12 @@ function foundLink(
   href: string,
   options: FollowOptions<Readonly<Record<string, unknown>>>,
 ): FoundLink {
-  const { route, priority, data, dedupeKey, delay, method, headers, body } = options
+  const { route, priority } = options
   if (route !== undefined && !plan.routes.has(route))
     throw misuse(`out.follow: no route is called ${shown(route)} (there is: ${[...plan.routes].join(', ')})`)
   if (priority !== undefined && !Number.isFinite(priority))
     throw misuse(`out.follow: priority must be a number, not ${shown(priority)}`)
-  const request: RequestExtras | null =
-    method === undefined && headers === undefined && body === undefined
-      ? null
-      : {
-          ...(method !== undefined && { method }),
-          ...(headers !== undefined && { headers }),
-          ...(body !== undefined && { body }),
-        }
-  return {
-    href,
-    ...(route !== undefined && { route }),
-    ...(priority !== undefined && { priority }),
-    ...(data !== undefined && { data: data as Json }),
-    ...(request !== null && { request }),
-    ...(dedupeKey !== undefined && { dedupeKey }),
-    ...(delay !== undefined && { delayMs: parseDuration(delay) }),
-  }
+  return { href, ...linkOptions(options) }
 }
 
 function isKey(key: unknown): key is string | number {

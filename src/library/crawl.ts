@@ -1,0 +1,192 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Clock, Random } from '../clock.js'
+import { type ErrorCode, ShoalError } from '../errors.js'
+import type { CrawlId, CrawlStats } from '../frontier/frontier.js'
+import type { Log } from '../log.js'
+import type { FollowOptions, RecordDefinitions } from '../spider/definition.js'
+import { linkOptions } from '../spider/link-options.js'
+import type { Spider } from '../spider/spider.js'
+import type { StoredRecord } from '../store/record-store.js'
+import { type Duration, parseDuration } from '../units.js'
+import { createAdmitter } from '../url/admit.js'
+import type { Json, Link } from '../url/link.js'
+import type { Plant } from '../wire.js'
+import { waitForResult } from './result.js'
+import { subscription } from './subscription.js'
+import { runUntil } from './workers.js'
+
+/**
+ * One crawl, as a program holds it. Other processes may work on it at the same time: `shoal status` shows it, `shoal run` helps it along
+ * when the spider is a file.
+ */
+export interface Crawl<Kinds extends RecordDefinitions = RecordDefinitions, Data = Readonly<Record<string, unknown>>> {
+  readonly id: CrawlId
+  /**
+   * Queues URLs that are not known yet, through the same door as found links. An iterable is read as it comes, a thousand URLs at a time. A
+   * crawl that has finished runs again; one that was cancelled refuses with `crawl_ended`.
+   */
+  add(urls: string | Iterable<string> | AsyncIterable<string>, options?: FollowOptions<Data>): Promise<Added>
+  stats(): Promise<CrawlStats>
+  /**
+   * The records that the visit of a URL gave: waits until it was visited, as long as that takes or for `timeout`. Rejects with a
+   * ShoalError: the code of the failure when the page is dead or skipped, `wait_timeout`, `not_found` when the URL was never added,
+   * `crawl_ended` when the crawl ended without visiting it. It is up to a second late, and an idle worker finds new URLs up to a second late.
+   */
+  result(url: string, options?: { readonly timeout?: Duration }): Promise<RecordOf<Kinds>[]>
+  /**
+   * The records this crawl has written, from its beginning, then new ones and changed ones as they are written, about half a second
+   * late. A page that gives the same record as before writes nothing. Ends when the crawl has ended, or `break` ends it. A record whose
+   * writer was stopped for longer than a minute before it wrote can be missed here; in the store it is.
+   */
+  subscribe(): AsyncIterable<RecordOf<Kinds>>
+  /** Nothing more will be added: from now on the crawl finishes when its last page is done. */
+  seal(): Promise<void>
+  /** Visits pages on the event loop of this program, because a spider made in a program cannot be sent to another thread. */
+  runWorkers(options?: RunWorkersOptions): Promise<CrawlStats>
+  /** No page is handed out until `resume`; what is in hand is finished. */
+  pause(): Promise<void>
+  resume(): Promise<void>
+  cancel(): Promise<void>
+}
+
+export interface RunWorkersOptions {
+  /** Pages visited at once. */
+  readonly concurrency?: number
+  /** Stops the workers: they finish what they have in hand within the grace time and hand back the rest. */
+  readonly signal?: AbortSignal
+  /**
+   * `finished` (default): all has been added; seals the crawl and resolves when it has finished or was cancelled. `stopped`: the program
+   * goes on adding; resolves when the signal aborts, when the crawl was cancelled, or, after `seal()`, when it has finished.
+   */
+  readonly until?: 'finished' | 'stopped'
+}
+
+export interface Added {
+  readonly added: number
+  readonly known: number
+  /** Not let in: out of scope, no route, not a URL … */
+  readonly refused: readonly { readonly url: string; readonly code: ErrorCode; readonly message: string }[]
+  /** Left out because the queue is full (maxPending) or a budget is used up; they may be added again later. */
+  readonly overLimit: number
+}
+
+/** A stored record, with its data as the schema of its kind gives it. */
+export type RecordOf<Kinds extends RecordDefinitions> = string extends keyof Kinds
+  ? StoredRecord
+  : {
+      [Kind in keyof Kinds & string]: Omit<StoredRecord, 'kind' | 'data'> & {
+        readonly kind: Kind
+        readonly data: OutputOf<Kinds[Kind]>
+      }
+    }[keyof Kinds & string]
+
+type OutputOf<Definition> = Definition extends StandardSchemaV1
+  ? StandardSchemaV1.InferOutput<Definition>
+  : Definition extends { readonly schema: infer Schema extends StandardSchemaV1 }
+    ? StandardSchemaV1.InferOutput<Schema>
+    : Json
+
+export interface CrawlParts {
+  readonly id: CrawlId
+  readonly spider: Spider
+  readonly plant: Plant
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly concurrency: number
+  readonly graceMs: number
+  /** Aborted when the program closes its connection. */
+  readonly closing: AbortSignal
+  /** What `close` waits for. */
+  readonly running: Set<Promise<unknown>>
+}
+
+const ADDED_AT_ONCE = 1_000
+
+/** What a handle shares with its workers and its subscriptions: whether the program still adds. */
+export interface Feeding {
+  sealed: boolean
+  /** Workers that run `until: 'stopped'`. */
+  workers: number
+}
+
+export function crawlHandle<Kinds extends RecordDefinitions, Data>(parts: CrawlParts): Crawl<Kinds, Data> {
+  const { id, spider, plant, closing, running } = parts
+  const { frontier } = plant
+  const admitter = createAdmitter(spider.admit)
+  const feeding: Feeding = { sealed: false, workers: 0 }
+
+  const open = () => {
+    if (closing.aborted) throw new ShoalError('closed', 'this connection was closed')
+  }
+  const kept = <Result>(work: Promise<Result>): Promise<Result> => {
+    running.add(work)
+    const forget = () => running.delete(work)
+    work.then(forget, forget)
+    return work
+  }
+  const setState = async (state: 'running' | 'paused' | 'cancelled') => {
+    open()
+    await frontier.setState(id, state)
+  }
+  const seal = async () => {
+    open()
+    feeding.sealed = true
+    await frontier.seeded(id)
+  }
+
+  return {
+    id,
+
+    async add(urls, options) {
+      open()
+      const how = options === undefined ? {} : linkOptions(options)
+      const refused: Added['refused'][number][] = []
+      const sum = { added: 0, known: 0, overLimit: 0 }
+      const send = async (links: readonly Link[]) => {
+        if (links.length === 0) return
+        const { added, known, refused: over } = await frontier.add(id, links)
+        sum.added += added
+        sum.known += known
+        sum.overLimit += over
+      }
+      let links: Link[] = []
+      for await (const url of typeof urls === 'string' ? [urls] : urls) {
+        const admission = admitter.resolve(url, '', how)
+        const link = admission.ok ? admitter.link(admission.target, 0, how) : admission.refusal
+        if ('code' in link) refused.push({ url, ...link })
+        else links.push(link)
+        if (links.length < ADDED_AT_ONCE) continue
+        await send(links)
+        links = []
+      }
+      await send(links)
+      return { ...sum, refused }
+    },
+
+    async stats() {
+      open()
+      return frontier.stats(id)
+    },
+
+    async result(url, { timeout } = {}) {
+      open()
+      const timeoutMs = timeout === undefined ? null : parseDuration(timeout)
+      return kept(waitForResult(parts, admitter, url, timeoutMs) as Promise<RecordOf<Kinds>[]>)
+    },
+
+    subscribe: () => subscription(parts, feeding) as AsyncIterable<RecordOf<Kinds>>,
+
+    seal,
+
+    async runWorkers({ concurrency = parts.concurrency, signal, until = 'finished' } = {}) {
+      open()
+      if (until === 'finished') await seal()
+      return kept(runUntil(parts, feeding, concurrency, until, signal))
+    },
+
+    pause: () => setState('paused'),
+    resume: () => setState('running'),
+    cancel: () => setState('cancelled'),
+  }
+}

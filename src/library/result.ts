@@ -1,0 +1,51 @@
+import { ShoalError } from '../errors.js'
+import type { StoredRecord } from '../store/record-store.js'
+import type { Admitter } from '../url/admit.js'
+import { showUrl } from '../url/show-url.js'
+import type { CrawlParts } from './crawl.js'
+
+/** The first looks are quick, for a page that is visited at once; a thousand long waits together must not keep the queue busy. */
+const FIRST_LOOK_MS = 20
+const SLOWEST_LOOK_MS = 1_000
+
+/** See `Crawl.result`. */
+export async function waitForResult(
+  { id, spider, plant, clock, closing }: CrawlParts,
+  admitter: Admitter,
+  url: string,
+  timeoutMs: number | null,
+): Promise<StoredRecord[]> {
+  const { frontier, store } = plant
+  // Any route will do: a link is the same link whichever route it was added to.
+  const [route = ''] = spider.routes.keys()
+  const admission = admitter.resolve(url, '', { route })
+  if (!admission.ok) throw new ShoalError(admission.refusal.code, admission.refusal.message)
+  const { fp } = admission.target
+  const shown = showUrl(url)
+  const deadline = timeoutMs === null ? Number.POSITIVE_INFINITY : clock.mono() + timeoutMs
+
+  for (let napMs = FIRST_LOOK_MS; ; napMs = Math.min(napMs * 1.5, SLOWEST_LOOK_MS)) {
+    const where = await frontier.explain(id, fp)
+    if (where.state === 'unknown') throw new ShoalError('not_found', `crawl ${id} was never given ${shown}`)
+    if (where.state === 'done') return collected(store.records({ spider: spider.name, url: where.link.url }))
+    if (where.state === 'dead' || where.state === 'skipped') {
+      const failure = where.link.failures.at(-1)
+      throw failure === undefined
+        ? new ShoalError('not_found', `${shown} was given up`)
+        : new ShoalError(failure.code, `${shown}: ${failure.message}`)
+    }
+    if (where.crawlState === 'finished' || where.crawlState === 'cancelled') {
+      throw new ShoalError('crawl_ended', `the crawl was ${where.crawlState} before ${shown} was visited`)
+    }
+    const leftMs = deadline - clock.mono()
+    if (leftMs <= 0) throw new ShoalError('wait_timeout', `${shown} is still ${where.state} after ${timeoutMs} ms`)
+    await clock.sleep(Math.min(napMs, leftMs), closing)
+    if (closing.aborted) throw new ShoalError('closed', `the connection was closed while ${shown} was waited for`)
+  }
+}
+
+async function collected<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = []
+  for await (const item of items) all.push(item)
+  return all
+}

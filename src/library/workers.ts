@@ -1,0 +1,49 @@
+import type { CrawlStats } from '../frontier/frontier.js'
+import { forfeitDeadWorkers } from '../run/dead-workers.js'
+import { startWorker } from '../run/start-worker.js'
+import { workerIds } from '../run/worker-ids.js'
+import { plantFromPorts } from '../wire.js'
+import type { CrawlParts, Feeding } from './crawl.js'
+
+const LOOK_EVERY_MS = 200
+
+/** One row of names for the whole process: two connections to one queue must not give two workers the same name. */
+const newId = workerIds()
+
+/** See `Crawl.runWorkers`. */
+export async function runUntil(
+  { id, spider, plant, clock, random, log, graceMs, closing }: CrawlParts,
+  feeding: Feeding,
+  concurrency: number,
+  until: 'finished' | 'stopped',
+  signal: AbortSignal | undefined,
+): Promise<CrawlStats> {
+  const { frontier } = plant
+  const stop = signal === undefined ? closing : AbortSignal.any([signal, closing])
+  await forfeitDeadWorkers(frontier)
+  const ports = plant.connect()
+  // A line of its own to the database: each line hears of the lost leases of one worker.
+  const own = ports === null ? plant : plantFromPorts(ports)
+  const worker = newId()
+  const { ended, stop: stopWorker } = startWorker({ id: worker, plant: own, spider, concurrency, clock, random, log })
+  const failed = new AbortController()
+  ended.catch(() => failed.abort())
+  const nap = AbortSignal.any([stop, failed.signal])
+
+  const isOver = async () => {
+    const { state } = await frontier.stats(id)
+    return state === 'cancelled' || (state === 'finished' && (until === 'finished' || feeding.sealed))
+  }
+  if (until === 'stopped') feeding.workers++
+  try {
+    while (!nap.aborted && !(await isOver())) await clock.sleep(LOOK_EVERY_MS, nap)
+    await stopWorker(graceMs)
+    await ended
+    await frontier.forfeit(worker)
+    return await frontier.stats(id)
+  } finally {
+    if (until === 'stopped') feeding.workers--
+    await stopWorker(graceMs)
+    if (own !== plant) await own.close()
+  }
+}
