@@ -3,7 +3,9 @@ import { type Base, createBase, isAbsolute } from './base.js'
 import { type CanonicalUrl, compileCanonical } from './canonicalise.js'
 import { fingerprint } from './fingerprint.js'
 import { clampPriority, type Fingerprint, type HostKey, type Json, type Link, type RequestExtras } from './link.js'
+import { createPlainParser } from './parse-plain.js'
 import { isWeb, parseUrl } from './parse-url.js'
+import type { UrlParts } from './patterns.js'
 import { createRecall, detach } from './recall.js'
 import type { AdmitRules } from './rules.js'
 import { compileScope } from './scope.js'
@@ -17,8 +19,8 @@ export { DEFAULT_TRAPS } from './traps.js'
 export const DEFAULT_MAX_URL_LENGTH = 2048
 export const DEFAULT_MAX_DEPTH = 50
 
-/** Answers remembered in each of two generations. With 25,000 a link that is new cost 15 % more CPU. */
-const REMEMBERED = 10_000
+/** Answers remembered in each of two generations: about 400 bytes each. */
+const REMEMBERED = 30_000
 
 /** A URL that passed the door, independent of the page it was found on. */
 export interface Target {
@@ -28,6 +30,8 @@ export interface Target {
   readonly route: string
   /** The route's. */
   readonly priority: number
+  /** Stamp of the worker's memory of known links (worker/known-links.ts); 0 when never stamped. */
+  known: number
 }
 
 export interface Refusal {
@@ -58,37 +62,37 @@ export interface Admitter {
   link(target: Target, depth: number, options?: LinkOptions): Link | Refusal
 }
 
-/** What is known about a URL whatever its route: refused, or where it leads, with the answers for the routes asked so far. */
-type Verdict = Refused | Passed
-
 type Refused = Extract<Admission, { ok: false }>
 
+/** What was said about a link, for one of the routes it was asked for. */
+interface Answer {
+  /** Null: whatever the route. */
+  readonly asked: string | undefined | null
+  readonly admission: Admission
+  readonly next: Answer | undefined
+}
+
+/** A URL that may be visited if there is a route for it. */
 interface Passed {
   readonly ok: true
   readonly text: string
   readonly host: HostKey
-  /** When it is at hand; given up after the first answer, because it is larger than all the rest. */
-  url: URL | null
-  answers: Answer | null
-}
-
-interface Answer {
-  readonly route: string | undefined
-  readonly admission: Admission
-  readonly next: Answer | null
+  /** When it is at hand. */
+  readonly url: UrlParts | null
 }
 
 /** The single door, for seeds and found links alike. */
 export function createAdmitter(rules: AdmitRules): Admitter {
   const canonical = compileCanonical(rules.canonical, rules.traps.sessionIds)
   const outOfScope = compileScope(rules)
-  const recall = createRecall<Verdict>(REMEMBERED)
+  const parsePlain = createPlainParser()
+  const recall = createRecall<Answer>(REMEMBERED)
   let lastBase: Base | null = null
 
   const tooLong = (text: string): Refused =>
     refuse('url_too_long', `${text.length} characters are more than scope.maxUrlLength (${rules.maxUrlLength})`, text)
 
-  const judge = (url: URL): Verdict => {
+  const judge = (url: UrlParts): Passed | Refused => {
     if (!isWeb(url)) return refuse('bad_scheme', 'Only http and https can be fetched', url.href)
     let form: CanonicalUrl
     try {
@@ -101,7 +105,7 @@ export function createAdmitter(rules: AdmitRules): Admitter {
     if (text.length > rules.maxUrlLength) return tooLong(text)
     if (host.endsWith(':0')) return refuse('bad_url', 'There is no port 0', text)
     if (EMPTY_LABEL.test(host)) return refuse('bad_url', 'The host name has an empty part', text)
-    let final = text === url.href ? url : null
+    let final: UrlParts | null = text === url.href ? url : null
     const parsed = () => {
       final ??= new URL(text)
       return final
@@ -110,7 +114,7 @@ export function createAdmitter(rules: AdmitRules): Admitter {
     if (outside !== null) return refuse('out_of_scope', `Out of scope, ${outside}`, text)
     const trap = trapIn(path, query, rules.traps)
     if (trap !== null) return refuse('trap', trap, text)
-    return { ok: true, text, host, url: final, answers: null }
+    return { ok: true, text, host, url: final }
   }
 
   const decide = ({ text, host, url }: Passed, named: string | undefined): Admission => {
@@ -119,7 +123,8 @@ export function createAdmitter(rules: AdmitRules): Admitter {
       const reason = named === undefined ? 'No route matches' : `The spider has no route ${JSON.stringify(named)}`
       return refuse('no_route', reason, text)
     }
-    return { ok: true, target: { url: text, fp: fingerprint(text), host, route: route.name, priority: route.priority } }
+    const { name, priority } = route
+    return { ok: true, target: { url: text, fp: fingerprint(text), host, route: name, priority, known: 0 } }
   }
 
   const routeNamed = (name: string): { name: string; priority: number } | null => {
@@ -127,34 +132,30 @@ export function createAdmitter(rules: AdmitRules): Admitter {
     return priority === null ? null : { name, priority }
   }
 
-  const verdictOn = (href: string, base: string): Verdict => {
+  const admit = (href: string, base: string, route: string | undefined): Admission => {
     let place = ''
     let key = href
-    let text: string | null = href
+    let whole = true
     if (!isAbsolute(href)) {
       if (lastBase === null || lastBase.href !== base) lastBase = createBase(base)
-      ;({ place, key, text } = lastBase.locate(href))
+      ;({ place, key, whole } = lastBase.locate(href))
     }
     const known = recall.get(place, key)
-    if (known !== undefined) return known
-    const ownKey = detach(key)
-    const url = parseUrl(text ?? ownKey, text === null ? base : undefined)
-    const verdict = url === null ? refuse('bad_url', 'It is not a URL', detach(href)) : judge(url)
-    recall.set(place, ownKey, verdict)
-    return verdict
-  }
-
-  const admit = (verdict: Verdict, route: string | undefined): Admission => {
-    if (!verdict.ok) return verdict
-    for (let answer = verdict.answers; answer !== null; answer = answer.next) {
-      if (answer.route === route) return answer.admission
+    for (let answer = known; answer !== undefined; answer = answer.next) {
+      if (answer.asked === route || answer.asked === null) return answer.admission
     }
-    const admission = decide(verdict, route)
-    verdict.url = null
+    const ownKey = detach(key)
+    const url = whole ? parse(place + ownKey) : parseUrl(ownKey, base)
+    const verdict = url === null ? refuse('bad_url', 'It is not a URL', detach(href)) : judge(url)
+    const admission = verdict.ok ? decide(verdict, route) : verdict
+    const asked = verdict.ok ? route : null
     // A route that does not exist is the user's slip, and there may be any number of those.
-    if (admission.ok || route === undefined) verdict.answers = { route, admission, next: verdict.answers }
+    if (admission.ok || asked === undefined || asked === null)
+      recall.set(place, ownKey, { asked, admission, next: known })
     return admission
   }
+
+  const parse = (text: string): UrlParts | null => parsePlain(text) ?? parseUrl(text)
 
   return {
     resolve(href, base, options) {
@@ -162,10 +163,10 @@ export function createAdmitter(rules: AdmitRules): Admitter {
       if (typeof href !== 'string') return refuse('bad_url', 'A link must be a text', String(href))
       // Before anything looks at it: an href of a megabyte costs nothing.
       if (href.length > rules.maxUrlLength) return tooLong(href)
-      const admission = admit(verdictOn(withoutFragment(href), base), options?.route)
+      const admission = admit(withoutFragment(href), base, options?.route)
       if (!admission.ok || (options?.request === undefined && options?.dedupeKey === undefined)) return admission
       const { target } = admission
-      return { ok: true, target: { ...target, fp: fingerprint(target.url, options) } }
+      return { ok: true, target: { ...target, fp: fingerprint(target.url, options), known: 0 } }
     },
 
     link(target, depth, options) {

@@ -2,12 +2,12 @@ import { isWeb, parseUrl } from './parse-url.js'
 
 /**
  * Where a link is looked up and what it is parsed from. Links with the same place and key lead to the same URL, whichever page they
- * stand on. `text` is complete by itself; when it is null the link has to be parsed against the base.
+ * stand on. When it is `whole`, place + key is that URL; otherwise the link has to be parsed against the base.
  */
 export interface Located {
   readonly place: string
   readonly key: string
-  readonly text: string | null
+  readonly whole: boolean
 }
 
 /** The page that links are resolved against, taken apart once for all of its links. */
@@ -31,7 +31,7 @@ export function createBase(base: string): Base {
   const own = `=${base}`
   const page = parseUrl(base)
   // Not a page on the web: nothing is known about how links relate to it.
-  if (page === null || !isWeb(page)) return { href: base, locate: (href) => ({ place: own, key: href, text: null }) }
+  if (page === null || !isWeb(page)) return { href: base, locate: (href) => ({ place: own, key: href, whole: false }) }
 
   const origin = `${page.protocol}//${page.host}`
   const path = page.pathname
@@ -51,18 +51,17 @@ export function createBase(base: string): Base {
       if (first === SLASH) {
         const second = href.charCodeAt(1)
         const hasHost = second === SLASH || second === BACKSLASH || second < SPACE
-        return { place: origin, key: href, text: hasHost ? null : origin + href }
+        return { place: origin, key: href, whole: !hasHost }
       }
       // Of these the page itself is a part; tabs and spaces in front are ignored by the parser.
-      if (!(first > SPACE) || first === QUESTION || first === BACKSLASH) return { place: own, key: href, text: null }
+      if (!(first > SPACE) || first === QUESTION || first === BACKSLASH) return { place: own, key: href, whole: false }
       if (href.includes(':')) {
-        return OTHER_SCHEME.test(href) ? { place: '', key: href, text: href } : { place: own, key: href, text: null }
+        return OTHER_SCHEME.test(href) ? { place: '', key: href, whole: true } : { place: own, key: href, whole: false }
       }
       let levels = 0
       while (href.startsWith('../', levels * 3)) levels++
       const key = levels === 0 ? href : href.slice(levels * 3)
-      const place = ancestor(levels)
-      return { place, key, text: place + key }
+      return { place: ancestor(levels), key, whole: true }
     },
   }
 }

@@ -1,6 +1,7 @@
 import { ShoalError } from '../errors.js'
 import type { HostKey } from './link.js'
 import { isWeb, parseUrl } from './parse-url.js'
+import type { UrlParts } from './patterns.js'
 import type { CanonicalRules } from './rules.js'
 import { isSessionParam, withoutSessionParam } from './session-ids.js'
 import { showUrl } from './show-url.js'
@@ -43,12 +44,12 @@ export function canonicalise(url: URL | string, rules: CanonicalRules): string {
 }
 
 /** `canonicalise` prepared for many URLs; with `sessionIds` they are taken out as well. */
-export function compileCanonical(rules: CanonicalRules, sessionIds: boolean): (url: URL) => CanonicalUrl {
+export function compileCanonical(rules: CanonicalRules, sessionIds: boolean): (url: UrlParts) => CanonicalUrl {
   const { rewrite, sortParams } = rules
   const isDropped = compileDrops(rules.dropParams, sessionIds)
   const stripSlash = rules.trailingSlash === 'strip'
 
-  const pathOf = (url: URL): string => {
+  const pathOf = (url: UrlParts): string => {
     let path = normaliseEscapes(url.pathname)
     if (sessionIds) path = withoutSessionParam(path)
     if (stripSlash && path.endsWith('/')) path = path.replace(TRAILING_SLASHES, '') || '/'
@@ -56,7 +57,7 @@ export function compileCanonical(rules: CanonicalRules, sessionIds: boolean): (u
   }
 
   // By hand: URLSearchParams would turn %20 into + and re-encode every value.
-  const queryOf = (url: URL): string => {
+  const queryOf = (url: UrlParts): string => {
     const search = url.search
     if (search === '') return ''
     const kept: { name: string; text: string }[] = []
@@ -70,7 +71,7 @@ export function compileCanonical(rules: CanonicalRules, sessionIds: boolean): (u
     return `?${kept.map(({ text }) => text).join('&')}`
   }
 
-  const formOf = (url: URL): CanonicalUrl => {
+  const formOf = (url: UrlParts): CanonicalUrl => {
     const host = withoutTrailingDot(url.host)
     const path = pathOf(url)
     const query = queryOf(url)

@@ -10,6 +10,6 @@ export function parseUrl(text: string, base?: string): URL | null {
   }
 }
 
-export function isWeb(url: URL): boolean {
+export function isWeb(url: Pick<URL, 'protocol'>): boolean {
   return url.protocol === 'https:' || url.protocol === 'http:'
 }

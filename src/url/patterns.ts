@@ -1,7 +1,10 @@
 import { ShoalError } from '../errors.js'
 import { normaliseEscapes } from './canonicalise.js'
 
-export type UrlPattern = (url: URL) => boolean
+/** A parsed URL, or one so plain that its parts are known without a parser. */
+export type UrlParts = Pick<URL, 'href' | 'protocol' | 'host' | 'pathname' | 'search'>
+
+export type UrlPattern = (url: UrlParts) => boolean
 
 /**
  * A route's `match`, and the patterns of a scope:
@@ -36,7 +39,7 @@ function stateless(pattern: RegExp): RegExp {
   return new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ''))
 }
 
-export function matchUrl(patterns: readonly UrlPattern[], url: URL): boolean {
+export function matchUrl(patterns: readonly UrlPattern[], url: UrlParts): boolean {
   for (const matches of patterns) if (matches(url)) return true
   return false
 }

@@ -7,32 +7,46 @@ export interface Recall<Answer> {
   set(place: string, href: string, answer: Answer): void
 }
 
-export function createRecall<Answer>(size: number): Recall<Answer> {
-  let young = new Map<string, Map<string, Answer>>()
-  let old = new Map<string, Map<string, Answer>>()
-  let count = 0
+type Shelf<Answer> = Map<string, Answer>
 
-  const set = (place: string, href: string, answer: Answer): void => {
+export function createRecall<Answer>(size: number): Recall<Answer> {
+  let young = new Map<string, Shelf<Answer>>()
+  let old = new Map<string, Shelf<Answer>>()
+  let count = 0
+  // The shelves of the place that was asked for last: most links of a page have the same one.
+  let place: string | null = null
+  let youngShelf: Shelf<Answer> | undefined
+  let oldShelf: Shelf<Answer> | undefined
+
+  const goTo = (next: string): void => {
+    place = next
+    youngShelf = young.get(next)
+    oldShelf = old.get(next)
+  }
+
+  const set = (at: string, href: string, answer: Answer): void => {
     if (count >= size) {
       old = young
       young = new Map()
       count = 0
+      place = null
     }
-    let shelf = young.get(place)
-    if (shelf === undefined) {
-      shelf = new Map()
-      young.set(place, shelf)
+    if (at !== place) goTo(at)
+    if (youngShelf === undefined) {
+      youngShelf = new Map()
+      young.set(at, youngShelf)
     }
-    shelf.set(href, answer)
+    youngShelf.set(href, answer)
     count++
   }
 
   return {
-    get(place, href) {
-      const answer = young.get(place)?.get(href)
+    get(at, href) {
+      if (at !== place) goTo(at)
+      const answer = youngShelf?.get(href)
       if (answer !== undefined) return answer
-      const older = old.get(place)?.get(href)
-      if (older !== undefined) set(place, detach(href), older)
+      const older = oldShelf?.get(href)
+      if (older !== undefined) set(at, detach(href), older)
       return older
     },
     set,

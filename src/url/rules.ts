@@ -1,3 +1,5 @@
+import type { UrlParts } from './patterns.js'
+
 /** What the door goes by; part of a resolved spider. */
 export interface AdmitRules {
   /**
@@ -16,7 +18,7 @@ export interface AdmitRules {
   /** Added to the priority for each level of depth: negative for breadth first, positive for depth first, 0 for neither. */
   readonly depthPriority: number
   /** The route whose pattern matches, with its priority; null when none does. */
-  routeOf(url: URL): { readonly name: string; readonly priority: number } | null
+  routeOf(url: UrlParts): { readonly name: string; readonly priority: number } | null
   /** Priority of a route named by a link rule or a handler; null when there is no such route. */
   priorityOf(route: string): number | null
 }

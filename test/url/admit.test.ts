@@ -97,7 +97,7 @@ describe('resolving', () => {
     const url = 'https://example.com:8443/a?b=1'
     expect(createAdmitter(anything).resolve(`${url}&utm_source=x#y`, base)).toEqual({
       ok: true,
-      target: { url, fp: fingerprint(url), host: 'example.com:8443', route: 'page', priority: 5 },
+      target: { url, fp: fingerprint(url), host: 'example.com:8443', route: 'page', priority: 5, known: 0 },
     })
   })
 
