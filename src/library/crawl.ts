@@ -1,16 +1,13 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Clock, Random } from '../clock.js'
 import { type ErrorCode, ShoalError } from '../errors.js'
 import type { CrawlId, CrawlStats } from '../frontier/frontier.js'
-import type { Log } from '../log.js'
 import type { FollowOptions, RecordDefinitions } from '../spider/definition.js'
 import { linkOptions } from '../spider/link-options.js'
-import type { Spider } from '../spider/spider.js'
 import type { StoredRecord } from '../store/record-store.js'
 import { type Duration, parseDuration } from '../units.js'
 import { createAdmitter } from '../url/admit.js'
 import type { Json, Link } from '../url/link.js'
-import type { Plant } from '../wire.js'
+import type { CrawlParts, Feeding } from './crawl-parts.js'
 import { waitForResult } from './result.js'
 import { subscription } from './subscription.js'
 import { runUntil } from './workers.js'
@@ -86,29 +83,7 @@ type OutputOf<Definition> = Definition extends StandardSchemaV1
     ? StandardSchemaV1.InferOutput<Schema>
     : Json
 
-export interface CrawlParts {
-  readonly id: CrawlId
-  readonly spider: Spider
-  readonly plant: Plant
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
-  readonly concurrency: number
-  readonly graceMs: number
-  /** Aborted when the program closes its connection. */
-  readonly closing: AbortSignal
-  /** What `close` waits for. */
-  readonly running: Set<Promise<unknown>>
-}
-
 const ADDED_AT_ONCE = 1_000
-
-/** What a handle shares with its workers and its subscriptions: whether the program still adds. */
-export interface Feeding {
-  sealed: boolean
-  /** Workers that run `until: 'stopped'`. */
-  workers: number
-}
 
 export function crawlHandle<Kinds extends RecordDefinitions, Data>(parts: CrawlParts): Crawl<Kinds, Data> {
   const { id, spider, plant, closing, running } = parts

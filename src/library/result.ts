@@ -2,7 +2,7 @@ import { ShoalError } from '../errors.js'
 import type { StoredRecord } from '../store/record-store.js'
 import type { Admitter } from '../url/admit.js'
 import { showUrl } from '../url/show-url.js'
-import type { CrawlParts } from './crawl.js'
+import type { CrawlParts } from './crawl-parts.js'
 
 /** The first looks are quick, for a page that is visited at once; a thousand long waits together must not keep the queue busy. */
 const FIRST_LOOK_MS = 20

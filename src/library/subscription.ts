@@ -1,5 +1,5 @@
 import type { StoredRecord } from '../store/record-store.js'
-import type { CrawlParts, Feeding } from './crawl.js'
+import type { CrawlParts, Feeding } from './crawl-parts.js'
 
 const LOOK_EVERY_MS = 500
 /**

@@ -3,7 +3,7 @@ import { forfeitDeadWorkers } from '../run/dead-workers.js'
 import { startWorker } from '../run/start-worker.js'
 import { workerIds } from '../run/worker-ids.js'
 import { plantFromPorts } from '../wire.js'
-import type { CrawlParts, Feeding } from './crawl.js'
+import type { CrawlParts, Feeding } from './crawl-parts.js'
 
 const LOOK_EVERY_MS = 200
 

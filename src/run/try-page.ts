@@ -12,7 +12,8 @@ import { openPlant } from '../wire.js'
 import { fetchPage } from '../worker/fetch-page.js'
 import { KnownLinks } from '../worker/known-links.js'
 import { statusError } from '../worker/outcome.js'
-import { harvestPage, type Visit } from '../worker/visit.js'
+import { harvestPage } from '../worker/visit.js'
+import type { Visit } from '../worker/visit-parts.js'
 import { productToken } from './start-worker.js'
 
 /** What one page gives, with nothing stored and nothing queued. */

@@ -1,10 +1,10 @@
 import { ShoalError } from '../errors.js'
 import type { HostKey } from './link.js'
 import { isWeb, parseUrl } from './parse-url.js'
-import type { UrlParts } from './patterns.js'
 import type { CanonicalRules } from './rules.js'
 import { isSessionParam, withoutSessionParam } from './session-ids.js'
 import { showUrl } from './show-url.js'
+import type { UrlParts } from './url-parts.js'
 
 /** Parameters that advertisers and mailers add and no site needs to find a page. */
 export const DEFAULT_DROP_PARAMS: readonly string[] = [

@@ -1,5 +1,5 @@
 import { isWeb, parseUrl } from './parse-url.js'
-import type { UrlParts } from './patterns.js'
+import type { UrlParts } from './url-parts.js'
 
 /**
  * What a URL parser leaves as it is: no escape, no white space, no segment that starts with a dot, no fragment. Of the characters

@@ -1,8 +1,6 @@
 import { ShoalError } from '../errors.js'
 import { normaliseEscapes } from './canonicalise.js'
-
-/** A parsed URL, or one so plain that its parts are known without a parser. */
-export type UrlParts = Pick<URL, 'href' | 'protocol' | 'host' | 'pathname' | 'search'>
+import type { UrlParts } from './url-parts.js'
 
 export type UrlPattern = (url: UrlParts) => boolean
 

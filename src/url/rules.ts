@@ -1,4 +1,4 @@
-import type { UrlParts } from './patterns.js'
+import type { UrlParts } from './url-parts.js'
 
 /** What the door goes by; part of a resolved spider. */
 export interface AdmitRules {

@@ -1,7 +1,8 @@
 import { ShoalError } from '../errors.js'
 import { type CanonicalUrl, withoutTrailingDot } from './canonicalise.js'
-import { compilePattern, matchUrl, type UrlParts } from './patterns.js'
+import { compilePattern, matchUrl } from './patterns.js'
 import type { AdmitRules } from './rules.js'
+import type { UrlParts } from './url-parts.js'
 
 /** Why a canonical URL is out of scope, as the end of a sentence; null when it is within. `parsed` is asked only where patterns are. */
 export type ScopeJudge = (url: CanonicalUrl, parsed: () => UrlParts) => string | null

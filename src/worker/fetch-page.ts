@@ -6,7 +6,7 @@ import { hostKey } from '../url/host.js'
 import type { HostKey, Link, RequestExtras } from '../url/link.js'
 import { parseUrl } from '../url/parse-url.js'
 import { hostReport } from './outcome.js'
-import type { Visit, VisitParts } from './visit.js'
+import type { Visit, VisitParts } from './visit-parts.js'
 
 /** A visit waits this long for its host's next slot; beyond that the link goes back to the queue, where waiting costs nothing. */
 const PATIENCE_MS = 5_000

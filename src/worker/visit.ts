@@ -1,48 +1,16 @@
-import type { Clock, Random } from '../clock.js'
 import { asShoalError, ShoalError } from '../errors.js'
-import type { Fetcher, FetchResponse } from '../fetch/fetcher.js'
-import type { Frontier, Lease, Outcome } from '../frontier/frontier.js'
-import type { Log } from '../log.js'
-import type { RobotsCache } from '../politeness/robots-cache.js'
+import type { FetchResponse } from '../fetch/fetcher.js'
+import type { Lease, Outcome } from '../frontier/frontier.js'
 import { createPage } from '../spider/page.js'
-import type { Harvest, Route, Spider } from '../spider/spider.js'
+import type { Harvest, Route } from '../spider/spider.js'
 import type { FetchRow, WriteBatch } from '../store/record-store.js'
-import type { Admitter } from '../url/admit.js'
 import { siteOf } from '../url/host.js'
 import type { Link } from '../url/link.js'
 import { fetchPage, HostBusy } from './fetch-page.js'
-import type { KnownLinks } from './known-links.js'
-import type { Outbox } from './outbox.js'
 import { outcomeOf, statusError } from './outcome.js'
+import type { Visit, VisitParts } from './visit-parts.js'
 
 /** READ THIS FIRST: the life of one leased URL, from the permit to the acknowledgement. */
-
-export interface VisitParts {
-  readonly worker: string
-  readonly spider: Spider
-  readonly admitter: Admitter
-  readonly frontier: Pick<Frontier, 'permit' | 'setHost'>
-  readonly outbox: Pick<Outbox, 'write' | 'release' | 'settle'>
-  readonly fetcher: Fetcher
-  readonly robots: RobotsCache
-  readonly known: KnownLinks
-  readonly clock: Clock
-  readonly random: Random
-  readonly log: Log
-}
-
-/** One visit in hand. `lost` and the signal are set from outside: the lease ran out, or the worker stops. */
-export interface Visit {
-  readonly lease: Lease
-  /** Monotonic time at which the lease was asked for: its permit is at most this old. */
-  readonly grantedAt: number
-  readonly abort: AbortController
-  lost: boolean
-  /** The permit that came with the lease is spent. */
-  permitUsed: boolean
-  /** A request of this visit was sent: it can no longer be handed back as if nothing had happened. */
-  started: boolean
-}
 
 /** `onProduced`: the page is read and its handler has ended, only the commit is to come. */
 export async function visit(current: Visit, parts: VisitParts, onProduced: () => void): Promise<void> {

@@ -4,7 +4,8 @@ import type { Frontier, LeaseReply, WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { RecordStore } from '../store/record-store.js'
 import { Outbox } from './outbox.js'
-import { type Visit, type VisitParts, visit } from './visit.js'
+import { visit } from './visit.js'
+import type { Visit, VisitParts } from './visit-parts.js'
 
 /** Visits whose page is read and whose commit is on its way do not count as visits at once; but a slow plant must slow the leasing. */
 const MOST_COMMITTING = 256

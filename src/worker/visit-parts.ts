@@ -1,0 +1,37 @@
+import type { Clock, Random } from '../clock.js'
+import type { Fetcher } from '../fetch/fetcher.js'
+import type { Frontier, Lease } from '../frontier/frontier.js'
+import type { Log } from '../log.js'
+import type { RobotsCache } from '../politeness/robots-cache.js'
+import type { Spider } from '../spider/spider.js'
+import type { Admitter } from '../url/admit.js'
+import type { KnownLinks } from './known-links.js'
+import type { Outbox } from './outbox.js'
+
+/** What a visit works with. */
+export interface VisitParts {
+  readonly worker: string
+  readonly spider: Spider
+  readonly admitter: Admitter
+  readonly frontier: Pick<Frontier, 'permit' | 'setHost'>
+  readonly outbox: Pick<Outbox, 'write' | 'release' | 'settle'>
+  readonly fetcher: Fetcher
+  readonly robots: RobotsCache
+  readonly known: KnownLinks
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+}
+
+/** One visit in hand. `lost` and the signal are set from outside: the lease ran out, or the worker stops. */
+export interface Visit {
+  readonly lease: Lease
+  /** Monotonic time at which the lease was asked for: its permit is at most this old. */
+  readonly grantedAt: number
+  readonly abort: AbortController
+  lost: boolean
+  /** The permit that came with the lease is spent. */
+  permitUsed: boolean
+  /** A request of this visit was sent: it can no longer be handed back as if nothing had happened. */
+  started: boolean
+}

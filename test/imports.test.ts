@@ -1,0 +1,221 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+/**
+ * Who may import whom; docs/architecture.md shows the same table. A file of src itself is a place of its own, and so is each folder of
+ * drivers (frontier/sqlite). `type x` allows types alone, which bind to nothing at run time.
+ */
+const MAY_IMPORT: Readonly<Record<string, string>> = {
+  // What stands on nothing
+  clock: '',
+  errors: '',
+  version: '',
+  'entry-file': '',
+  'make-dirs': '',
+  log: 'type clock',
+  units: 'errors',
+  options: 'errors, units',
+  config: 'errors, options',
+  url: 'errors',
+
+  // The interfaces, and behind each of them its drivers
+  frontier: 'type errors, type url',
+  'frontier/memory': 'frontier, errors, type clock, url',
+  'frontier/sqlite': 'frontier, errors, type clock, url, type sqlite',
+  store: 'type frontier, type url',
+  'store/memory': 'store',
+  'store/sqlite': 'store, type frontier, type url, type sqlite',
+  'store/files': 'type store, errors',
+  'store/export': 'type store, errors, type url',
+  fetch: 'errors, type url',
+  'fetch/http': 'fetch, errors, type clock',
+  sqlite: 'errors, make-dirs',
+
+  // The domain: interfaces only, never a driver
+  politeness: 'errors, type clock, type fetch',
+  spider: 'errors, units, options, version, url, type frontier, fetch, spider/html',
+  'spider/html': 'errors',
+  worker: 'errors, type clock, type log, url, type frontier, type store, fetch, politeness, spider',
+  coordinator: 'errors, type clock, url, type frontier, type store, type spider',
+
+  // Where the parts are put together
+  embedded: 'clock, errors, entry-file, type frontier, sqlite, frontier/sqlite, store/sqlite',
+  wire: 'clock, errors, url, embedded, type frontier, frontier/memory, frontier/sqlite, type store, store/memory, store/sqlite',
+  run: 'clock, errors, log, entry-file, wire, url, type frontier, fetch/http, politeness, spider, worker, coordinator, demo',
+  library: 'clock, errors, log, units, config, wire, url, type frontier, type store, spider, coordinator, run',
+  demo: 'clock, errors, entry-file, make-dirs, spider',
+
+  // The two ways in
+  connect: 'library',
+  index:
+    'connect, errors, version, type units, type log, type url, type frontier, type store, type fetch, spider, type library',
+  cli: 'clock, errors, units, options, config, version, make-dirs, wire, run, coordinator, url, demo, spider, store/export, type frontier, type store, sqlite, cli/terminal',
+  'cli/terminal': '',
+}
+
+/** Single imports that the table forbids, each with its reason. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  'spider/load.ts → index.ts':
+    "a spider file's import of 'shoal' is answered with this very copy, loaded when a file is",
+}
+
+/** Files that may look at the time, roll dice or set timers by themselves, each with its reason. */
+const OWN_TIME: Readonly<Record<string, string>> = {
+  'clock.ts': 'the only source of time and randomness',
+  'embedded/thread.ts': 'a thread of its own: its beat must not depend on anything of the domain',
+  'run/worker-thread.ts': 'shows from inside that the event loop of the thread still turns',
+  'run/supervise.ts': 'watches that beat from outside',
+}
+
+interface Import {
+  readonly from: string
+  readonly to: string
+  readonly typeOnly: boolean
+  readonly dynamic: boolean
+}
+
+const SRC = fileURLToPath(new URL('../src', import.meta.url))
+const FILES = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts'))
+  .map((file) => file.split(sep).join('/'))
+const SOURCES = new Map(FILES.map((file) => [file, readFileSync(join(SRC, file), 'utf8')]))
+const IMPORTS = FILES.flatMap(importsOf)
+
+function importsOf(from: string): Import[] {
+  const source = SOURCES.get(from) ?? ''
+  const found: Import[] = []
+  const add = (specifier: string, typeOnly: boolean, dynamic: boolean) => {
+    if (!specifier.startsWith('.')) return
+    const to = relative(SRC, join(SRC, dirname(from), specifier))
+      .split(sep)
+      .join('/')
+      .replace(/\.js$/, '.ts')
+    found.push({ from, to, typeOnly, dynamic })
+  }
+  const statements =
+    /^(?:import|export)\s+(type\s)?\s*([\w*\s,]*(?:\{[^}]*\})?[\w*\s,]*?)\s*from\s+'([^']+)'|^import\s+'([^']+)'/gm
+  for (const [, type, names = '', specifier, bare] of source.matchAll(statements)) {
+    const named = /^\{([^}]*)\}$/.exec(names.trim())?.[1]
+    const allTypes = named?.split(',').every((name) => name.trim() === '' || name.trim().startsWith('type ')) ?? false
+    add(specifier ?? bare ?? '', type !== undefined || allTypes, false)
+  }
+  for (const [, specifier = ''] of source.matchAll(/\bimport\(\s*'([^']+)'\s*\)/g)) add(specifier, false, true)
+  // Threads and child processes are started by the name of their file.
+  for (const [, specifier = ''] of source.matchAll(/\bentryFile\(import\.meta\.url, '([^']+)'\)/g)) {
+    add(specifier, false, true)
+  }
+  return found
+}
+
+/** `frontier/sqlite/views.ts` → `frontier/sqlite`; `clock.ts` → `clock`. The commands and what they share are one place. */
+function placeOf(file: string): string {
+  const folder = dirname(file).replace(/^cli\/commands$/, 'cli')
+  return folder === '.' ? file.replace(/\.ts$/, '') : folder
+}
+
+function allows(from: string, { to, typeOnly }: Import): boolean {
+  const allowed = (MAY_IMPORT[from] ?? '').split(', ')
+  const place = placeOf(to)
+  return place === from || allowed.includes(place) || (typeOnly && allowed.includes(`type ${place}`))
+}
+
+function shown({ from, to, typeOnly }: Import): string {
+  return `${from} → ${to}${typeOnly ? ' (types)' : ''}`
+}
+
+/** Code without comments and texts, so that only what runs is looked at. */
+function codeOf(source: string): string {
+  return source
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/(^|[^:'"`])\/\/.*$/gm, '$1')
+    .replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, "''")
+}
+
+describe('the import table', () => {
+  it('finds the imports it judges', () => {
+    expect(IMPORTS.length).toBeGreaterThan(300)
+    for (const { from, to } of IMPORTS) expect(FILES, `${from} imports ${to}`).toContain(to)
+    const lines = [...SOURCES.values()].join('\n').match(/\bfrom '\.{1,2}\//g)?.length ?? 0
+    expect(IMPORTS.filter(({ dynamic }) => !dynamic)).toHaveLength(lines)
+  })
+
+  it('knows every place, and only places that exist', () => {
+    expect(Object.keys(MAY_IMPORT).sort()).toEqual([...new Set(FILES.map(placeOf))].sort())
+  })
+
+  it('holds', () => {
+    const broken = IMPORTS.filter((one) => !allows(placeOf(one.from), one) && !(shown(one) in EXCEPTIONS))
+    expect(broken.map(shown)).toEqual([])
+  })
+
+  it('allows nothing that nobody does', () => {
+    const unused = Object.entries(MAY_IMPORT).flatMap(([place, allowed]) =>
+      allowed
+        .split(', ')
+        .filter((name) => name !== '')
+        .filter((name) => {
+          const wanted = name.replace(/^type /, '')
+          const uses = IMPORTS.filter((one) => placeOf(one.from) === place && placeOf(one.to) === wanted)
+          return name.startsWith('type ') ? uses.length === 0 : !uses.some(({ typeOnly }) => !typeOnly)
+        })
+        .map((name) => `${place}: ${name}`),
+    )
+    expect(unused).toEqual([])
+    const used = new Set(IMPORTS.map(shown))
+    expect(Object.keys(EXCEPTIONS).filter((one) => !used.has(one))).toEqual([])
+  })
+
+  it('has no circle of files, types included', () => {
+    const next = new Map(FILES.map((file) => [file, [] as string[]]))
+    for (const { from, to, dynamic } of IMPORTS) if (!dynamic) next.get(from)?.push(to)
+    expect(circlesIn(next)).toEqual([])
+  })
+
+  it('has no circle of folders', () => {
+    const next = new Map(Object.keys(MAY_IMPORT).map((place) => [place.split('/')[0] ?? place, [] as string[]]))
+    for (const one of IMPORTS) {
+      const [from = '', to = ''] = [one.from, one.to].map((file) => placeOf(file).split('/')[0])
+      if (from !== to && !(shown(one) in EXCEPTIONS)) next.get(from)?.push(to)
+    }
+    expect(circlesIn(next)).toEqual([])
+  })
+})
+
+function circlesIn(next: ReadonlyMap<string, readonly string[]>): string[] {
+  const circles: string[] = []
+  const done = new Set<string>()
+  const walk = (node: string, path: readonly string[]) => {
+    const start = path.indexOf(node)
+    if (start !== -1) circles.push([...path.slice(start), node].join(' → '))
+    if (start !== -1 || done.has(node)) return
+    for (const following of next.get(node) ?? []) walk(following, [...path, node])
+    done.add(node)
+  }
+  for (const node of next.keys()) walk(node, [])
+  return [...new Set(circles)]
+}
+
+describe('the code', () => {
+  it('takes time and chance from the clock alone', () => {
+    const words =
+      /\b(Date\.now|Math\.random|performance\.now|process\.hrtime|setTimeout|setInterval|node:timers)\b|\bnew Date\(\)/
+    const guilty = FILES.filter((file) => words.test(codeOf(SOURCES.get(file) ?? '')))
+    expect(guilty.sort()).toEqual(Object.keys(OWN_TIME).sort())
+  })
+
+  it('has no any, no non-null assertion and no silenced compiler', () => {
+    const guilty = FILES.filter((file) => {
+      const source = SOURCES.get(file) ?? ''
+      return (
+        /[:<|&,(]\s*any\b(?!\s*\w)|\bas any\b/.test(codeOf(source)) || /@ts-(ignore|nocheck|expect-error)/.test(source)
+      )
+    })
+    expect(guilty).toEqual([])
+  })
+
+  it('has no folder for leftovers', () => {
+    expect(FILES.filter((file) => /(^|\/)(utils?|helpers?|common|misc)(\/|\.ts$)/.test(file))).toEqual([])
+  })
+})
