@@ -8,7 +8,7 @@ import { openPlant, type Plant } from '../wire.js'
 import { forfeitDeadWorkers } from './dead-workers.js'
 import { forkWorker } from './fork-worker.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
-import { type RunningWorker, startWorker } from './start-worker.js'
+import type { RunningWorker } from './start-worker.js'
 import { superviseWorker } from './supervise.js'
 import { workerIds } from './worker-ids.js'
 
@@ -102,7 +102,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     log.info(opened.resumed ? 'crawl.resumed' : 'crawl.opened', { crawl, spider: spider.name })
     if (opened.spiderChanged) log.warn('spider.changed', { crawl, spider: spider.name })
 
-    const workers = options.drain.aborted ? [] : startWorkers(options, plant, spider, log, writeLog)
+    const workers = options.drain.aborted ? [] : await startWorkers(options, plant, spider, log, writeLog)
     let interrupted = false
     try {
       interrupted = await watch(options, plant, crawl, workers)
@@ -128,18 +128,20 @@ async function unlessDrained<Result>(work: Promise<Result>, drain: AbortSignal):
   return Promise.race([work, drained])
 }
 
-function startWorkers(
+async function startWorkers(
   options: RunOptions,
   plant: Plant,
   spider: Spider,
   log: Log,
   writeLog: (line: string) => void,
-): RunningWorker[] {
+): Promise<RunningWorker[]> {
   const { source, concurrency, logLevel } = options
   const clock = systemClock
   const handlers = [...spider.routes.values()].map((route) => route.handlerTimeoutMs)
   const stuckMs = Math.max(0, ...handlers) + STUCK_SLACK_MS
   if (options.queue === 'memory:') {
+    // Only here: the main thread of every other run does without the fetcher.
+    const { startWorker } = await import('./start-worker.js')
     return [startWorker({ id: workerIds()(), plant, spider, concurrency, clock, random: systemRandom, log })]
   }
   if (options.workers === 1) {

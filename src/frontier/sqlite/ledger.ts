@@ -75,11 +75,12 @@ interface Names {
 const NAMES_KEPT = 200_000
 
 /**
- * The rows one call touches: loaded once, changed in place, written back by `flush`, which also decides anew what each lane of a touched
- * host is doing. Lives for one call inside one transaction.
+ * The rows that the calls of a transaction touch: loaded once, changed in place, written back by `flush`, which also decides anew what
+ * each lane of a touched host is doing.
  */
 export class Ledger {
-  readonly now: number
+  /** The time of the transaction. */
+  now = 0
   readonly #sql: LedgerSql
   readonly #names: Names
   readonly #crawls = new Map<number, CrawlRow>()
@@ -88,12 +89,26 @@ export class Ledger {
   readonly #dirtyHosts = new Set<number>()
   readonly #dirtyCrawls = new Set<number>()
   readonly #dirtyLanes = new Set<number>()
+  readonly #dirtyLaneOfHost = new Map<number, number>()
   #running: Set<CrawlId> | undefined
 
-  constructor(sql: LedgerSql, names: Names, now: number) {
+  constructor(sql: LedgerSql, names: Names) {
     this.#sql = sql
     this.#names = names
+  }
+
+  begin(now: number): void {
     this.now = now
+    this.#running = undefined
+  }
+
+  get size(): number {
+    return this.#crawls.size + this.#hosts.size + this.#lanes.size
+  }
+
+  /** The crawl's row was changed by other means than this ledger. */
+  forgetCrawl(num: number): void {
+    this.#crawls.delete(num)
   }
 
   crawl(num: number): CrawlRow {
@@ -147,6 +162,7 @@ export class Ledger {
     }
     this.#dirtyLanes.add(num)
     this.#dirtyHosts.add(row.host)
+    this.#dirtyLaneOfHost.set(row.host, num)
     return row
   }
 
@@ -172,10 +188,11 @@ export class Ledger {
   /** Links of the crawl on the host, in whatever state. */
   linksOnHost(crawl: CrawlRow, host: HostKey): number {
     const hostNum = this.hostNum(host)
-    const loaded = [...this.#lanes.values()].filter((lane) => lane.crawl === crawl.num && lane.host === hostNum)
     // Without limits of routes there is one lane for each host.
-    const [only] = loaded
-    if (only !== undefined && Object.keys(crawl.spec.routeLimits).length === 0) return only.total
+    if (Object.keys(crawl.spec.routeLimits).length === 0) {
+      const only = this.findLane(crawl, host, '')
+      return only === undefined ? 0 : this.lane(only).total
+    }
     const stored = this.#sql.lanesOnHost.all(crawl.num, hostNum)
     return stored.reduce((sum, [num, total]) => sum + (this.#lanes.get(Number(num))?.total ?? Number(total)), 0)
   }
@@ -254,14 +271,8 @@ export class Ledger {
 
   flush(): void {
     for (const num of this.#dirtyCrawls) this.#saveCrawl(num)
-    for (const num of this.#dirtyHosts) {
-      for (const values of this.#sql.lanesOfHost.all(num)) {
-        const lane = Number(values[0])
-        if (!this.#lanes.has(lane)) this.#lanes.set(lane, toLane(values))
-        this.#dirtyLanes.add(lane)
-      }
-    }
     this.#running = undefined
+    for (const num of this.#dirtyHosts) if (!this.#onlyLaneIsDirty(num)) this.#loadLanesOf(num)
     // Which crawls have work on a host is read from the rows: with several crawls the counts must be there before the lanes are judged.
     const shared = [...this.#crawls.values()].some((crawl) => this.#othersRun(crawl.id))
     if (shared) for (const num of this.#dirtyLanes) this.#saveLane(num)
@@ -273,7 +284,26 @@ export class Ledger {
     for (const num of this.#dirtyHosts) this.#saveHost(num)
     this.#dirtyCrawls.clear()
     this.#dirtyLanes.clear()
+    this.#dirtyLaneOfHost.clear()
     this.#dirtyHosts.clear()
+  }
+
+  /** What changed on a host concerns all its lanes. */
+  #loadLanesOf(hostNum: number): void {
+    for (const values of this.#sql.lanesOfHost.all(hostNum)) {
+      const num = Number(values[0])
+      if (!this.#lanes.has(num)) this.#lanes.set(num, toLane(values))
+      this.#dirtyLanes.add(num)
+    }
+  }
+
+  /** With one crawl and no limits of routes a host has one lane: when that is at hand, nobody has to look for others. */
+  #onlyLaneIsDirty(hostNum: number): boolean {
+    const num = this.#dirtyLaneOfHost.get(hostNum)
+    const lane = num === undefined || !this.#dirtyLanes.has(num) ? undefined : this.#lanes.get(num)
+    if (lane === undefined) return false
+    const { spec } = this.#peekCrawl(lane.crawl)
+    return !this.#othersRun(spec.id) && Object.keys(spec.routeLimits).length === 0
   }
 
   #saveLane(num: number): void {

@@ -45,6 +45,8 @@ import { SqliteViews } from './views.js'
 /** Lanes and due links looked at in one lease call at most: a long line of them is worked off over several calls. */
 const PROMOTE_LIMIT = 500
 const IDLE_MAX_MS = 1_000
+/** Rows of hosts, lanes and crawls kept from one transaction to the next; about 400 bytes each. */
+const ROWS_KEPT = 50_000
 /** Nobody knows when a slot will be free: ask again after this long. */
 const SLOT_WAIT_MS = 100
 const NOTHING = { leases: [], drain: false }
@@ -93,7 +95,10 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   readonly #clock: Clock
   readonly #ledgerSql: LedgerSql
   readonly #sql: ReturnType<typeof prepareEngine>
+  /** Of the transaction under way. */
   #open: Ledger | null = null
+  #kept: Ledger | null = null
+  #keptVersion = 0
   readonly #names = {
     hosts: new Map<HostKey, number>(),
     lanes: new Map<string, number>(),
@@ -120,15 +125,27 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     this.#open = null
   }
 
-  /** Row numbers learnt inside a transaction that was rolled back do not exist. */
+  /** What was learnt inside a transaction that was rolled back is not so. */
   rolledBack(): void {
     this.#open = null
+    this.#kept = null
     this.#names.hosts.clear()
     this.#names.lanes.clear()
   }
 
+  /**
+   * Rows loaded by earlier transactions are as good as new while no other connection has written: SQLite's data_version says so. With one
+   * process, which is the rule, hosts and lanes are read once.
+   */
   #ledger(): Ledger {
-    this.#open ??= new Ledger(this.#ledgerSql, this.#names, this.#clock.now())
+    if (this.#open !== null) return this.#open
+    const version = Number(this.#sql.dataVersion.get()?.[0])
+    if (this.#kept === null || version !== this.#keptVersion || this.#kept.size > ROWS_KEPT) {
+      this.#kept = new Ledger(this.#ledgerSql, this.#names)
+      this.#keptVersion = version
+    }
+    this.#open = this.#kept
+    this.#open.begin(this.#clock.now())
     return this.#open
   }
 
@@ -139,13 +156,15 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       this.#sql.addCrawl.run(spec.id, spec.spider, spec.spiderHash, JSON.stringify(spec), now)
     } else if (existing[1] === 'running' || existing[1] === 'paused') {
       const changed = existing[0] === spec.spiderHash ? 0 : 1
+      const num = Number(existing[2])
       this.beforeCommit()
       this.#sql.changeCrawl.run(spec.spiderHash, changed, JSON.stringify(spec), spec.id)
       const ledger = this.#ledger()
-      const crawl = ledger.crawlById(spec.id)
+      ledger.forgetCrawl(num)
       // Other limits: what each lane is doing must be decided anew.
-      for (const [lane] of this.#sql.lanesOfCrawl.all(crawl.num)) ledger.lane(Number(lane))
+      for (const [lane] of this.#sql.lanesOfCrawl.all(num)) ledger.lane(Number(lane))
     }
+    this.beforeCommit()
     return this.crawlInfo(spec.id)
   }
 
@@ -840,7 +859,8 @@ const LEASE_COLUMNS = 'link, crawl, lane, host, worker, epoch, granted_at, deadl
 function prepareEngine(db: SqliteDb) {
   const statement = (sql: string): Statement => db.prepare(sql)
   return {
-    crawlHash: statement('SELECT spider_hash, state FROM crawls WHERE id = ?'),
+    dataVersion: statement('PRAGMA data_version'),
+    crawlHash: statement('SELECT spider_hash, state, num FROM crawls WHERE id = ?'),
     addCrawl: statement(
       "INSERT INTO crawls (id, spider, spider_hash, spec, state, created_at) VALUES (?, ?, ?, ?, 'running', ?)",
     ),
