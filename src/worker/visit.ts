@@ -4,6 +4,7 @@ import type { Lease, Outcome } from '../frontier/frontier.js'
 import { createPage } from '../spider/page.js'
 import type { Harvest, Route } from '../spider/spider.js'
 import type { FetchRow, WriteBatch } from '../store/record-store.js'
+import type { Target } from '../url/admit.js'
 import { siteOf } from '../url/host.js'
 import type { Link } from '../url/link.js'
 import { fetchPage, HostBusy } from './fetch-page.js'
@@ -16,7 +17,7 @@ import type { Visit, VisitParts } from './visit-parts.js'
 export async function visit(current: Visit, parts: VisitParts, onProduced: () => void): Promise<void> {
   const { lease } = current
   const { outbox, log } = parts
-  parts.known.serve(lease.crawl, lease.gen)
+  const stamp = parts.known.serve(lease.crawl, lease.gen)
 
   const result = await produce(current, parts)
   onProduced()
@@ -30,7 +31,7 @@ export async function visit(current: Visit, parts: VisitParts, onProduced: () =>
   const accepted = await outbox.settle(lease, result.outcome)
   if (!accepted) return stale(current, parts)
   // Only now: a link remembered before a refused settle would be lost for ever.
-  if (result.outcome.kind === 'done') for (const link of result.outcome.links) parts.known.add(link.fp)
+  if (result.outcome.kind === 'done') parts.known.add(stamp, result.outcome.links, result.targets)
   log.debug('visit.settled', { fp: lease.link.fp, url: lease.link.url, outcome: result.outcome.kind })
 }
 
@@ -42,6 +43,8 @@ interface Produced {
   /** What to commit before the settle; null when nothing was fetched. */
   readonly batch: WriteBatch | null
   readonly outcome: Outcome
+  /** What the door said of the outcome's links, where it was asked. */
+  readonly targets: readonly Target[]
 }
 
 async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
@@ -53,18 +56,21 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
   try {
     if (route === undefined) throw new ShoalError('no_route', `the spider has no route ${link.route} any more`)
     const page = await fetchPage(current, parts)
-    if (page.kind === 'moved') return { batch: null, outcome: { kind: 'done', links: [page.link], bytes: 0 } }
+    if (page.kind === 'moved')
+      return { batch: null, outcome: { kind: 'done', links: [page.link], bytes: 0 }, targets: [] }
     fetched = fetchRow(current, parts, page.response)
     const failed = statusError(page.response.status)
     if (failed !== null) throw failed
     const harvest = await harvestPage(route, current, page.response, parts)
-    const links = admitLinks(harvest, page.response.url, link.depth + 1, parts)
+    const { links, targets } = admitLinks(harvest, page.response.url, link.depth + 1, parts)
     return {
       batch: toBatch(harvest, lease, parts, fetched),
       outcome: { kind: 'done', links, bytes: fetched.bytes },
+      targets,
     }
   } catch (thrown) {
-    if (thrown instanceof HostBusy) return { batch: null, outcome: { kind: 'back', afterMs: thrown.waitMs } }
+    if (thrown instanceof HostBusy)
+      return { batch: null, outcome: { kind: 'back', afterMs: thrown.waitMs }, targets: [] }
     const error = asShoalError(thrown)
     const waitMs = error.code === 'robots_unreachable' ? robotsWait(error) : 0
     const outcome = outcomeOf(
@@ -89,6 +95,7 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     return {
       batch: outcome.kind === 'back' || !current.started ? null : { records: [], rejected: [], fetches: [row] },
       outcome,
+      targets: [],
     }
   }
   function robotsWait(error: ShoalError): number {
@@ -138,9 +145,15 @@ export async function harvestPage(
 }
 
 /** Found links that pass the door and are not known to be in the queue already, each once. */
-function admitLinks(harvest: Harvest, base: string, depth: number, parts: VisitParts): Link[] {
+function admitLinks(
+  harvest: Harvest,
+  base: string,
+  depth: number,
+  parts: VisitParts,
+): { links: Link[]; targets: Target[] } {
   const { admitter, known, spider, log } = parts
   const links: Link[] = []
+  const targets: Target[] = []
   const onPage = new Set<string>()
   let looked = 0
   for (const found of harvest.links) {
@@ -159,13 +172,16 @@ function admitLinks(harvest: Harvest, base: string, depth: number, parts: VisitP
       continue
     }
     const { target } = admission
-    if (known.has(target.fp) || onPage.has(target.fp)) continue
+    if (known.has(target) || onPage.has(target.fp)) continue
     onPage.add(target.fp)
     const link = admitter.link(target, depth, found)
     if ('code' in link) log.debug('link.refused', { href: found.href.slice(0, 200), code: link.code })
-    else links.push(link)
+    else {
+      links.push(link)
+      targets.push(target)
+    }
   }
-  return links
+  return { links, targets }
 }
 
 function toBatch(harvest: Harvest, lease: Lease, { spider, clock }: VisitParts, fetched: FetchRow): WriteBatch {
