@@ -15,6 +15,8 @@ import type { Answer, Call, FromThread, KeepMessage, Service, ToThread, WireErro
 const REAP_EVERY_MS = 1_000
 const REAP_AT_ONCE = 200
 
+const NOTHING_LEASED: LeaseReply = { leases: [], idleMs: REAP_EVERY_MS, drain: false }
+
 interface Keeper {
   readonly port: MessagePort
   readonly message: KeepMessage
@@ -50,7 +52,11 @@ function main(port: MessagePort, file: string): void {
       return result
     })
 
+  /** Workers known to be dead. A call that one of them had sent off may come in later, and what it leased would be nobody's. */
+  const forfeited = new Set<string>()
+
   const runOne = ([id, service, name, args]: Call): Answer => {
+    if (name === 'lease' && forfeited.has((args[0] as LeaseRequest).worker)) return [id, true, NOTHING_LEASED]
     // A question among changes must see them.
     if (service === 'frontier' && engines.frontier.reads.has(name)) engines.frontier.beforeCommit()
     const result = method(service, name).apply(engines[service], args as unknown[])
@@ -68,6 +74,9 @@ function main(port: MessagePort, file: string): void {
     } else if (name === 'settle') {
       for (const { lease } of args[0] as Settlement[])
         for (const keeper of keepers.values()) keeper.held.delete(lease.token)
+    } else if (name === 'forfeit') {
+      forfeited.add(args[0] as string)
+      keepers.delete(args[0] as string)
     }
   }
 
@@ -112,7 +121,8 @@ function main(port: MessagePort, file: string): void {
   }
 
   const handle = (client: MessagePort, message: ToThread): void => {
-    if (message.kind === 'keep') keepers.set(message.worker, { port: client, message, held: new Map() })
+    if (message.kind === 'keep' && !forfeited.has(message.worker))
+      keepers.set(message.worker, { port: client, message, held: new Map() })
     else if (message.kind === 'port') listen(message.port as MessagePort)
     else if (message.kind === 'close') {
       clearInterval(reaper)

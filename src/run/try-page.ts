@@ -33,6 +33,9 @@ export interface TriedPage {
   readonly refused: readonly { readonly href: string; readonly code: ErrorCode; readonly message: string }[]
 }
 
+/** The longest a timer can be set for. */
+const MOST_MS = 2 ** 31 - 1
+
 /** One page through the same door, guard and robots.txt as in a crawl. */
 export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
   const clock = systemClock
@@ -42,6 +45,9 @@ export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
   if ('code' in link) throw new ShoalError(link.code, link.message)
   const plant = await openPlant({ queue: 'memory:', store: 'memory:' })
   const fetcher = createHttpFetcher({ clock, userAgent: spider.userAgent })
+  // Nothing else may be under way while a handler waits, and the process would end without a word.
+  const ended = new AbortController()
+  void clock.sleep(MOST_MS, ended.signal)
   try {
     await plant.frontier.open(specFor(spider, 'try', 1))
     await plant.frontier.add('try', [link])
@@ -106,6 +112,7 @@ export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
       refused,
     }
   } finally {
+    ended.abort()
     await fetcher.close()
     await plant.close()
   }

@@ -35,9 +35,9 @@ export class SqliteDb {
         makeDirs(dirname(path))
         refuseOtherFiles(path)
       }
-      this.#db = new Database(path, { timeout: BUSY_TIMEOUT_MS })
+      this.#db = new Database(path, { timeout: 0 })
       // NORMAL: a commit survives the death of the process; a power cut may take the last moments, never the file.
-      this.#db.exec('PRAGMA journal_mode = WAL')
+      whileBusy(() => this.#db.exec('PRAGMA journal_mode = WAL'))
       this.#db.exec('PRAGMA synchronous = NORMAL')
       this.#db.exec('PRAGMA cache_size = -32768')
       // Pages change many times between checkpoints: with 32 MB of WAL a crawl spends half as much on moving them as with the usual 4.
@@ -55,7 +55,7 @@ export class SqliteDb {
   prepare(sql: string): Statement {
     const guarded = <T>(work: () => T): T => {
       try {
-        return work()
+        return whileBusy(work)
       } catch (error) {
         throw sqliteError(error, this.path)
       }
@@ -73,7 +73,7 @@ export class SqliteDb {
 
   exec(sql: string): void {
     try {
-      this.#db.exec(sql)
+      whileBusy(() => this.#db.exec(sql))
     } catch (error) {
       throw sqliteError(error, this.path)
     }
@@ -124,6 +124,32 @@ export class SqliteDb {
   }
 }
 
+/** As SQLite itself would wait, the last one again and again. */
+const BUSY_WAITS_MS = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100]
+const never = new Int32Array(new SharedArrayBuffer(4))
+
+/** Waits here and not inside SQLite: a thread that is ended while libsql waits brings the process down with an abort. */
+function whileBusy<T>(work: () => T): T {
+  let waitedMs = 0
+  for (let turn = 0; ; turn++) {
+    try {
+      return work()
+    } catch (error) {
+      if (waitedMs >= BUSY_TIMEOUT_MS || !BUSY.test(textOf(error))) throw error
+      const ms = BUSY_WAITS_MS[Math.min(turn, BUSY_WAITS_MS.length - 1)] ?? 0
+      Atomics.wait(never, 0, 0, ms)
+      waitedMs += ms
+    }
+  }
+}
+
+const BUSY = /SQLITE_(BUSY|LOCKED)|database is locked/
+
+function textOf(error: unknown): string {
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  return `${String(code)} ${String(message)}`
+}
+
 const MAGIC = Buffer.from('SQLite format 3\0')
 
 /** SQLite takes a file of one byte for an empty database, and would write over it. */
@@ -143,14 +169,13 @@ function refuseOtherFiles(path: string): void {
 /** SQLite's error as one of ours. What is not named here is a defect in our SQL. */
 function sqliteError(error: unknown, path: string): unknown {
   if (error instanceof ShoalError) return error
-  const { code, message } = error as { code?: unknown; message?: unknown }
-  const text = `${String(code)} ${String(message)}`
+  const { message } = error as { message?: unknown }
+  const text = textOf(error)
   if (/SQLITE_FULL|database or disk is full|ENOSPC/.test(text))
     return new ShoalError('disk_full', `${path}: the disk is full`, { cause: error })
   if (/SQLITE_(CORRUPT|NOTADB)|not a database|malformed/.test(text))
     return new ShoalError('db_corrupt', `${path}: ${String(message)}`, { cause: error })
-  if (/SQLITE_(BUSY|LOCKED)|database is locked/.test(text))
-    return new ShoalError('db_busy', `${path}: locked by another process`, { cause: error })
+  if (BUSY.test(text)) return new ShoalError('db_busy', `${path}: locked by another process`, { cause: error })
   if (/SQLITE_(CANTOPEN|IOERR)|Unable to open/.test(text) && isFull(path))
     return new ShoalError('disk_full', `${path}: the disk is full`, { cause: error })
   if (UNWRITABLE.test(text)) {

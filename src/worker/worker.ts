@@ -173,7 +173,9 @@ export class CrawlWorker {
   /** A plant that is only busy is waited for; one that cannot be used ends the worker, and loses nothing. */
   #plant(waiting: boolean, thrown: unknown): void {
     const error = asShoalError(thrown)
-    this.#options.log[waiting ? 'warn' : 'error']('plant.waiting', { code: error.code, message: error.message })
+    // Each visit in hand meets it; one that ends the worker is told by whoever runs it.
+    if (waiting || this.#failure === null)
+      this.#options.log[waiting ? 'warn' : 'info']('plant.waiting', { code: error.code, message: error.message })
     if (waiting) return
     this.#failure ??= error
     this.#stopping = true

@@ -8,6 +8,7 @@ import { bytes, count, duration, plural } from '../terminal/format.js'
 
 /** Links and refusals beyond this are counted, not shown. */
 const SHOWN = 20
+const HREF_SHOWN = 200
 
 export function tryCommand(program: Command): void {
   const command = program
@@ -81,11 +82,16 @@ function show({ output }: Session, page: TriedPage): void {
     print(`\n${plural(page.refused.length, 'link')} refused`)
     output.table(
       [{ title: '  reason' }, { title: 'link', shrinks: true }],
-      page.refused.slice(0, SHOWN).map((link) => [`  ${link.code}`, clean(link.href)]),
+      page.refused.slice(0, SHOWN).map((link) => [`  ${link.code}`, clean(shorten(link.href))]),
     )
     if (page.refused.length > SHOWN)
       print(style.dim(`  and ${count(page.refused.length - SHOWN)} more; all with --json`))
   }
+}
+
+/** A link that was refused may be of any length. */
+function shorten(href: string): string {
+  return href.length > HREF_SHOWN ? `${href.slice(0, HREF_SHOWN)}…` : href
 }
 
 /** Values may hold anything; the line breaks are ours. */
