@@ -1,8 +1,17 @@
+import { createRequire } from 'node:module'
 import type { CheerioAPI } from 'cheerio'
-import { load } from 'cheerio/slim'
 import { ShoalError } from '../errors.js'
 import { decodeText } from '../fetch/charset.js'
 import type { Json } from '../url/link.js'
+
+const require = createRequire(import.meta.url)
+let loaded: typeof import('cheerio/slim') | null = null
+
+/** Loaded with the first `page.$`: most spiders never look. */
+function cheerio(): typeof import('cheerio/slim') {
+  loaded ??= require('cheerio/slim') as typeof import('cheerio/slim')
+  return loaded
+}
 
 /** A fetched page as a handler sees it. Nothing is decoded or parsed before somebody looks. */
 export interface Page<Data = unknown> {
@@ -72,7 +81,7 @@ class FetchedPage<Data> implements Page<Data> {
   }
 
   get $(): CheerioAPI {
-    this.#$ ??= load(this.text, { baseURI: this.url })
+    this.#$ ??= cheerio().load(this.text, { baseURI: this.url })
     return this.#$
   }
 }

@@ -11,9 +11,10 @@ export interface Extractor {
 }
 
 export function compileExtractor(rules: readonly Rule[]): Extractor {
-  // Compiled at once, so that a wrong selector is told before the crawl and not by the first odd page.
-  const matchers: readonly Matcher[] = rules.map((rule) => compileMatcher(rule.selector.css))
   const scanners = compilePrograms(rules)?.map((program) => new Scanner(program)) ?? null
+  const compileMatchers = (): readonly Matcher[] => rules.map((rule) => compileMatcher(rule.selector.css))
+  // What the scanner understands is right. Anything else is compiled at once, so that a wrong selector is told before the crawl.
+  let matchers = scanners === null ? compileMatchers() : null
   const pages = { scanned: 0, tree: 0 }
   return {
     pages,
@@ -26,6 +27,7 @@ export function compileExtractor(rules: readonly Rule[]): Extractor {
         }
       }
       pages.tree++
+      matchers ??= compileMatchers()
       return runOnTree(rules, matchers, html)
     },
   }

@@ -1,11 +1,37 @@
-import { compile, selectAll } from 'css-select'
+import { createRequire } from 'node:module'
 import type { AnyNode, Document, Element } from 'domhandler'
-import { isTag, isText } from 'domhandler'
-import { html as names, Parser, type ParserOptions, serialize, type Token } from 'parse5'
-import { type Htmlparser2TreeAdapterMap, adapter as plainAdapter } from 'parse5-htmlparser2-tree-adapter'
+import type { html as names, ParserOptions, Token } from 'parse5'
+import type { Htmlparser2TreeAdapterMap } from 'parse5-htmlparser2-tree-adapter'
 import type { Rule } from './program.js'
 import { MAX_TEXT, saysNofollow, tooComplex } from './scan.js'
 import { badSelector } from './selector.js'
+
+const require = createRequire(import.meta.url)
+let loaded: ReturnType<typeof load> | null = null
+
+/** 90 ms of CPU in every thread: loaded when the first page needs a tree, which most crawls never do. */
+function libraries(): ReturnType<typeof load> {
+  loaded ??= load()
+  return loaded
+}
+
+function load() {
+  const parse5: typeof import('parse5') = require('parse5')
+  const { compile, selectAll }: typeof import('css-select') = require('css-select')
+  const { adapter }: typeof import('parse5-htmlparser2-tree-adapter') = require('parse5-htmlparser2-tree-adapter')
+  const { isTag, isText }: typeof import('domhandler') = require('domhandler')
+
+  class LimitedParser extends parse5.Parser<Htmlparser2TreeAdapterMap> {
+    #pushed = 0
+
+    override onItemPush(node: Element, tagId: number, isTop: boolean): void {
+      if (this.openElements.stackTop > MAX_DEPTH) throw tooComplex(`is nested deeper than ${MAX_DEPTH} elements`)
+      if (++this.#pushed > MAX_ELEMENTS) throw tooComplex(`has more than ${MAX_ELEMENTS} elements`)
+      super.onItemPush(node, tagId, isTop)
+    }
+  }
+  return { parse5, compile, selectAll, adapter, isTag, isText, LimitedParser }
+}
 
 /** As deep as browsers build trees. Every start tag may walk up the open elements, so depth is also time. */
 const MAX_DEPTH = 512
@@ -19,6 +45,7 @@ const MAX_ELEMENTS = 500_000
  * templates not at all.
  */
 export function runOnTree(rules: readonly Rule[], matchers: readonly Matcher[], html: string): string[][] {
+  const { selectAll, parse5, adapter } = libraries()
   const root = parseTree(html)
   let textLength = 0
   const text = (element: Element): string => {
@@ -37,7 +64,7 @@ export function runOnTree(rules: readonly Rule[], matchers: readonly Matcher[], 
         pick.kind === 'text'
           ? text(element)
           : pick.kind === 'html'
-            ? serialize(element, { treeAdapter: plainAdapter })
+            ? parse5.serialize(element, { treeAdapter: adapter })
             : element.attribs[pick.name]
       if (value === undefined) continue
       if (rule.skipNofollow && saysNofollow(element.attribs.rel ?? '')) continue
@@ -52,28 +79,19 @@ export type Matcher = (element: Element) => boolean
 
 export function compileMatcher(css: string): Matcher {
   try {
-    return compile<AnyNode, Element>(css)
+    return libraries().compile<AnyNode, Element>(css)
   } catch (cause) {
     throw badSelector(css, cause)
   }
 }
 
 export function parseTree(html: string): Document {
-  return LimitedParser.parse(html, parserOptions())
-}
-
-class LimitedParser extends Parser<Htmlparser2TreeAdapterMap> {
-  #pushed = 0
-
-  override onItemPush(node: Element, tagId: number, isTop: boolean): void {
-    if (this.openElements.stackTop > MAX_DEPTH) throw tooComplex(`is nested deeper than ${MAX_DEPTH} elements`)
-    if (++this.#pushed > MAX_ELEMENTS) throw tooComplex(`has more than ${MAX_ELEMENTS} elements`)
-    super.onItemPush(node, tagId, isTop)
-  }
+  return libraries().LimitedParser.parse(html, parserOptions())
 }
 
 function parserOptions(): ParserOptions<Htmlparser2TreeAdapterMap> {
   const contents = new WeakMap<Element, Document>()
+  const { adapter: plainAdapter, parse5 } = libraries()
   return {
     scriptingEnabled: false,
     treeAdapter: {
@@ -86,7 +104,7 @@ function parserOptions(): ParserOptions<Htmlparser2TreeAdapterMap> {
         return plainAdapter.createElement(
           tagName.toLowerCase(),
           namespace,
-          namespace === names.NS.HTML ? attributes : lower,
+          namespace === parse5.html.NS.HTML ? attributes : lower,
         )
       },
       setTemplateContent(template: Element, content: Document): void {
@@ -101,6 +119,7 @@ function parserOptions(): ParserOptions<Htmlparser2TreeAdapterMap> {
 
 /** Like textContent of the DOM: all text below, comments left out. */
 function textOf(element: Element): string {
+  const { isTag, isText } = libraries()
   let text = ''
   for (const child of element.children) {
     if (isText(child)) text += child.data
