@@ -2,11 +2,11 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const main = new URL('../dist/cli/main.js', import.meta.url)
-if (existsSync(main)) await import(main.href)
+const at = (path) => new URL(`../${path}`, import.meta.url)
+if (existsSync(at('dist/cli/main.js'))) await import(at('dist/cli/main.js').href)
 else {
-  // A clone whose install scripts were not allowed to run.
-  const folder = fileURLToPath(new URL('..', import.meta.url))
-  process.stderr.write(`shoal is not built yet: run \`npm run build\` in ${folder}\n`)
+  // A clone before its first install, or whose install scripts were not allowed to run.
+  const command = existsSync(at('node_modules/typescript')) ? 'npm run build' : 'npm ci'
+  process.stderr.write(`shoal is not built yet: run \`${command}\` in ${fileURLToPath(at(''))}\n`)
   process.exitCode = 1
 }
