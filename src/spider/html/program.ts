@@ -160,3 +160,7 @@ function link(group: readonly (readonly [number, Rule])[]): Program {
 export function classHint(length: number, firstChar: number): number {
   return ((length & 31) << 5) | (firstChar & 31)
 }
+
+export function saysNofollow(rel: string): boolean {
+  return /(?:^|[\s,])nofollow(?:$|[\s,])/i.test(rel)
+}

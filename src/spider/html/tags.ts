@@ -3,7 +3,7 @@
  * A name that is not here is an ordinary phrasing element.
  */
 
-/** How a start tag is treated "in body"; one switch in scan.ts. */
+/** How a start tag is treated "in body"; one switch in start-tags.ts. */
 export const Kind = {
   ordinary: 0,
   block: 1,
@@ -130,6 +130,14 @@ export const FLAGS = new Uint8Array(KNOWN)
 for (const [flag, names] of FLAG_NAMES)
   for (const name of names.split(' ')) FLAGS[tagId(name)] = (FLAGS[tagId(name)] ?? 0) | flag
 
+export function flagsOf(id: number): number {
+  return id < KNOWN ? (FLAGS[id] ?? 0) : 0
+}
+
+export function kindOf(id: number): number {
+  return id < KNOWN ? (KINDS_BY_ID[id] ?? 0) : 0
+}
+
 /** Ids the scanner asks for by name. */
 export const T = {
   html: tagId('html'),
@@ -178,6 +186,10 @@ export const T = {
   svg: tagId('svg'),
   math: tagId('math'),
 } as const
+
+export function isMarker(id: number): boolean {
+  return kindOf(id) === Kind.marker || id === T.td || id === T.th || id === T.caption
+}
 
 /** Inside these, HTML rules apply again although the element is foreign. */
 export const INTEGRATION_POINTS: ReadonlySet<number> = new Set(

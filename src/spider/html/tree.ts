@@ -2,8 +2,8 @@ import { createRequire } from 'node:module'
 import type { AnyNode, Document, Element } from 'domhandler'
 import type { html as names, ParserOptions, Token } from 'parse5'
 import type { Htmlparser2TreeAdapterMap } from 'parse5-htmlparser2-tree-adapter'
-import type { Rule } from './program.js'
-import { MAX_TEXT, saysNofollow, tooComplex } from './scan.js'
+import { MAX_TEXT, tooComplex } from './limits.js'
+import { type Rule, saysNofollow } from './program.js'
 import { badSelector } from './selector.js'
 
 const require = createRequire(import.meta.url)
