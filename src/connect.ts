@@ -6,6 +6,6 @@ import type { ConnectOptions, Shoal } from './library/shoal.js'
  */
 export async function connect(options: ConnectOptions = {}): Promise<Shoal> {
   // Loaded here: a spider file imports this package too, and wants neither a database nor an HTTP client.
-  const { openShoal } = await import('./library/shoal.js')
+  const { openShoal } = await import('./library/open-shoal.js')
   return openShoal(options)
 }

@@ -1,17 +1,9 @@
-import { resolve } from 'node:path'
-import { systemClock, systemRandom } from '../clock.js'
-import { loadConfig } from '../config.js'
-import { openCrawl } from '../coordinator/crawls.js'
-import { ShoalError } from '../errors.js'
 import type { Frontier } from '../frontier/frontier.js'
-import { createLog, type LogLevel } from '../log.js'
+import type { LogLevel } from '../log.js'
 import type { RecordDefinitions, TaggedDefinition } from '../spider/definition.js'
-import { loadSpider } from '../spider/load.js'
-import { spiderFromDefinition } from '../spider/resolve.js'
 import type { RecordStore } from '../store/record-store.js'
 import type { Duration } from '../units.js'
-import { openPlant } from '../wire.js'
-import { type Crawl, crawlHandle } from './crawl.js'
+import type { Crawl } from './crawl.js'
 
 /** The keys of docs/configuration.md that mean something in a program. */
 export interface ConnectOptions {
@@ -50,42 +42,4 @@ export interface CrawlOptions {
   readonly fresh?: boolean
   /** False: leave the spider's start URLs out, visit only what the program adds. */
   readonly start?: boolean
-}
-
-export async function openShoal(options: ConnectOptions): Promise<Shoal> {
-  const settings = loadConfig({ flags: { ...options }, env: process.env })
-  const clock = systemClock
-  const random = systemRandom
-  const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
-  const plant = await openPlant(settings, clock)
-  const closing = new AbortController()
-  const running = new Set<Promise<unknown>>()
-  const { frontier, store } = plant
-  let closed: Promise<void> | null = null
-
-  return {
-    frontier,
-    store,
-
-    async crawl<Kinds extends RecordDefinitions, Data>(
-      given: TaggedDefinition<Kinds, Data> | string,
-      { fresh = false, start = true }: CrawlOptions = {},
-    ) {
-      if (closing.signal.aborted) throw new ShoalError('closed', 'this connection was closed')
-      const spider =
-        typeof given === 'string' ? await loadSpider(resolve(given)) : spiderFromDefinition(given as TaggedDefinition)
-      const { crawl: id } = await openCrawl(plant, spider, { fresh, clock, random })
-      const { concurrency, graceMs } = settings
-      const parts = { id, spider, plant, clock, random, log, concurrency, graceMs, closing: closing.signal, running }
-      const crawl = crawlHandle<Kinds, Data>(parts)
-      if (start) await crawl.add(spider.start)
-      return crawl
-    },
-
-    close() {
-      closing.abort()
-      closed ??= Promise.allSettled(running).then(() => plant.close())
-      return closed
-    },
-  }
 }
