@@ -118,6 +118,13 @@ export class CrawlWorker {
   #take({ leases, idleMs, drain }: LeaseReply, grantedAt: number): void {
     this.#leasing = false
     this.#draining = drain
+    if (this.#stopping) {
+      // Asked for before the stop was: not begun, so they go back as they were.
+      void Promise.allSettled(leases.map((lease) => this.#outbox.settle(lease, { kind: 'back', afterMs: 0 }))).then(
+        () => this.#endIfEmpty(),
+      )
+      return
+    }
     for (const lease of leases) {
       const current: Visit = {
         lease,
@@ -163,6 +170,7 @@ export class CrawlWorker {
     this.#leasing = false
     const busy = asShoalError(error).code === 'db_busy'
     this.#plant(busy, error)
+    this.#endIfEmpty()
     if (busy) {
       // The reply may have been lost, not the call: the same number again returns the same batch.
       this.#seq--
@@ -184,7 +192,7 @@ export class CrawlWorker {
   }
 
   #endIfEmpty(): void {
-    if (!this.#stopping || this.#inHand.size > 0) return
+    if (!this.#stopping || this.#leasing || this.#inHand.size > 0) return
     this.#cancelNap()
     this.#options.log.info('worker.stopped', { worker: this.#options.id })
     this.#end()
