@@ -15,7 +15,7 @@ const ROBOTS_REDIRECTS = 5
 export type Fetched =
   | { readonly kind: 'page'; readonly response: FetchResponse }
   /** The redirect leads to a host that is busy: it becomes a link of its own. */
-  | { readonly kind: 'moved'; readonly link: Link }
+  | { readonly kind: 'moved'; readonly link: Link; readonly response: FetchResponse }
 
 /** The host has no slot soon enough. */
 export class HostBusy extends Error {
@@ -34,16 +34,17 @@ export async function fetchPage(current: Visit, parts: VisitParts): Promise<Fetc
   let request: RequestExtras = link.request ?? {}
   let headers = headersFor(spider.userAgent, spider.headers, request.headers)
   const visited = new Set([url])
+  let redirect: FetchResponse | null = null
   for (let hops = 0; ; hops++) {
     if (spider.robots) await obeyRobots(url, host, current, parts)
     let response: FetchResponse
     try {
       response = await send(current, parts, host, { ...request, url, headers })
     } catch (error) {
-      if (error instanceof HostBusy && hops > 0) {
+      if (error instanceof HostBusy && redirect !== null) {
         const admission = admitter.resolve(url, url, { route: link.route })
         const moved = admission.ok ? admitter.link(admission.target, link.depth, link) : null
-        if (moved !== null && !('code' in moved)) return { kind: 'moved', link: moved }
+        if (moved !== null && !('code' in moved)) return { kind: 'moved', link: moved, response: redirect }
       }
       throw error
     }
@@ -61,6 +62,7 @@ export async function fetchPage(current: Visit, parts: VisitParts): Promise<Fetc
     const next = admission.target
     if (visited.has(next.url)) throw new ShoalError('too_many_redirects', `${link.url}: the redirects run in a circle`)
     visited.add(next.url)
+    redirect = response
     request = afterRedirect(request, response.status)
     // What was meant for one origin is not told to another: neither credentials nor headers of the user's own.
     if (new URL(next.url).origin !== new URL(url).origin) headers = headersFor(spider.userAgent, NO_HEADERS, undefined)

@@ -56,9 +56,14 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
   try {
     if (route === undefined) throw new ShoalError('no_route', `the spider has no route ${link.route} any more`)
     const page = await fetchPage(current, parts)
-    if (page.kind === 'moved')
-      return { batch: null, outcome: { kind: 'done', links: [page.link], bytes: 0 }, targets: [] }
     fetched = fetchRow(current, parts, page.response)
+    if (page.kind === 'moved') {
+      return {
+        batch: { records: [], rejected: [], fetches: [fetched] },
+        outcome: { kind: 'done', links: [page.link], bytes: 0 },
+        targets: [],
+      }
+    }
     const failed = statusError(page.response.status)
     if (failed !== null) throw failed
     const harvest = await harvestPage(route, current, page.response, parts)
