@@ -75,43 +75,85 @@ export function specFor(spider: Spider, id: CrawlId, gen: number): CrawlSpec {
   }
 }
 
+export interface Seeds {
+  readonly added: number
+  readonly known: number
+}
+
+export interface Seeding {
+  /** What went into the queue before it was full; all of it, as a rule. Workers must run from here on, or there is never room again. */
+  readonly first: Promise<Seeds>
+  /** Every start URL is in the queue, or the signal aborted. */
+  readonly all: Promise<Seeds>
+}
+
 /** Adds the start URLs, waiting while the queue is full, and says when there are no more. Can be repeated: known links stay as they are. */
-export async function seedCrawl(
+export function seedCrawl(
   frontier: Frontier,
   spider: Spider,
   crawl: CrawlId,
   clock: Clock,
   signal: AbortSignal,
-): Promise<{ added: number; known: number }> {
+): Seeding {
+  const seeds = { added: 0, known: 0 }
+  let full = () => {}
+  const whenFull = new Promise<void>((resolve) => {
+    full = resolve
+  })
+
+  const addAll = async (): Promise<Seeds> => {
+    const links = startLinks(spider)
+    let pending = await pendingOf(frontier, crawl)
+    for (let next = 0; next < links.length && !signal.aborted; ) {
+      const room = Math.floor(HIGH_WATER * spider.maxPending) - pending
+      if (room < 1 && pending > 0) {
+        full()
+        pending = await untilLowWater(frontier, spider, crawl, clock, signal)
+        continue
+      }
+      const chunk = links.slice(next, next + Math.max(1, Math.min(SEEDS_AT_ONCE, room)))
+      const result = await frontier.add(crawl, chunk)
+      seeds.added += result.added
+      pending = result.pending
+      // Found links took the room meanwhile: the same again when there is some.
+      if (result.refused > 0 && pending >= spider.maxPending) continue
+      seeds.known += result.known
+      next += chunk.length
+    }
+    if (!signal.aborted) await frontier.seeded(crawl)
+    return seeds
+  }
+
+  const all = addAll()
+  return { all, first: Promise.race([all, whenFull]).then(() => ({ ...seeds })) }
+}
+
+function startLinks(spider: Spider): Link[] {
   const admitter = createAdmitter(spider.admit)
-  const links = spider.start.map((url): Link => {
+  return spider.start.map((url) => {
     const admission = admitter.resolve(url, '')
     const link = admission.ok ? admitter.link(admission.target, 0) : admission.refusal
     if ('code' in link) throw new ShoalError(link.code, `start: ${link.message}`)
     return link
   })
-  let added = 0
-  let known = 0
-  for (let next = 0; next < links.length && !signal.aborted; next += SEEDS_AT_ONCE) {
-    const result = await frontier.add(crawl, links.slice(next, next + SEEDS_AT_ONCE))
-    added += result.added
-    known += result.known
-    if (result.pending > HIGH_WATER * spider.maxPending) await untilLowWater(frontier, spider, crawl, clock, signal)
-  }
-  if (!signal.aborted) await frontier.seeded(crawl)
-  return { added, known }
 }
 
+/** How much is pending then. */
 async function untilLowWater(
   frontier: Frontier,
   spider: Spider,
   crawl: CrawlId,
   clock: Clock,
   signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
+): Promise<number> {
+  for (;;) {
     await clock.sleep(WATER_LOOK_MS, signal)
-    const { queued, delayed } = await frontier.stats(crawl)
-    if (queued + delayed <= LOW_WATER * spider.maxPending) return
+    const pending = await pendingOf(frontier, crawl)
+    if (signal.aborted || pending <= LOW_WATER * spider.maxPending) return pending
   }
+}
+
+async function pendingOf(frontier: Frontier, crawl: CrawlId): Promise<number> {
+  const { queued, delayed } = await frontier.stats(crawl)
+  return queued + delayed
 }

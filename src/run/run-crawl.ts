@@ -97,17 +97,20 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     const { crawl } = opened
     const startedAt = clock.mono()
     const before = await plant.frontier.stats(crawl)
-    const seeds = await seedCrawl(plant.frontier, spider, crawl, clock, options.drain)
-    options.onStart?.({ ...opened, spider: spider.name, seeds })
+    const stopSeeding = new AbortController()
+    const seedUntil = AbortSignal.any([options.drain, stopSeeding.signal])
+    const seeding = seedCrawl(plant.frontier, spider, crawl, clock, seedUntil)
+    options.onStart?.({ ...opened, spider: spider.name, seeds: await seeding.first })
     log.info(opened.resumed ? 'crawl.resumed' : 'crawl.opened', { crawl, spider: spider.name })
     if (opened.spiderChanged) log.warn('spider.changed', { crawl, spider: spider.name })
 
     const workers = options.drain.aborted ? [] : await startWorkers(options, plant, spider, log, writeLog)
     let interrupted = false
     try {
-      interrupted = await watch(options, plant, crawl, workers)
+      interrupted = await watch(options, plant, crawl, workers, seeding.all)
     } finally {
-      await Promise.all(workers.map((worker) => worker.stop(options.graceMs)))
+      stopSeeding.abort()
+      await Promise.all([seeding.all.catch(() => {}), ...workers.map((worker) => worker.stop(options.graceMs))])
     }
     const stats = await plant.frontier.stats(crawl)
     options.onProgress?.(await progress(plant, crawl, stats, 0))
@@ -161,24 +164,23 @@ async function startWorkers(
   return Array.from({ length: options.workers }, () => forkWorker(order, { frontier: plant.frontier, clock, log }))
 }
 
-/** Until the crawl has ended or the drain is asked for (true). Rejects with the first worker whose plant cannot be used. */
+/** Until the crawl has ended or the drain is asked for (true). Rejects with the first failure of a worker or of the seeding. */
 async function watch(
   options: RunOptions,
   plant: Plant,
   crawl: CrawlId,
   workers: readonly RunningWorker[],
+  seeding: Promise<unknown>,
 ): Promise<boolean> {
   let failure: { error: unknown } | null = null
   let alive = workers.length
   const nap = new AbortController()
-  for (const worker of workers) {
-    worker.ended
-      .catch((error: unknown) => {
-        failure ??= { error }
-        nap.abort()
-      })
-      .finally(() => alive--)
+  const fail = (error: unknown) => {
+    failure ??= { error }
+    nap.abort()
   }
+  seeding.catch(fail)
+  for (const worker of workers) worker.ended.catch(fail).finally(() => alive--)
   options.drain.addEventListener('abort', () => nap.abort())
   for (;;) {
     if (options.drain.aborted) return true
