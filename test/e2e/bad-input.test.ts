@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import Database from 'libsql'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type BadServer, startBadServer } from '../support/bad-server.js'
 import { BIN, type CliResult, lastJson, runCli, startCli, tempDir } from '../support/cli.js'
 
@@ -11,6 +11,7 @@ import { BIN, type CliResult, lastJson, runCli, startCli, tempDir } from '../sup
  * What a user or a site can do wrong, through the built command line: one line with a code, one with the next step, the documented exit
  * code, and never a stack trace.
  */
+vi.setConfig({ testTimeout: 90_000 })
 const dir = tempDir('bad-input')
 const inDir = (...args: string[]) => runCli(args, { cwd: dir.path })
 const file = (name: string) => join(dir.path, name)
@@ -317,7 +318,7 @@ describe('a handler', () => {
     ['ends its process', 'process.exit(7)', 'poison'],
     ['waits for ever', 'await new Promise(() => {})', 'handler_timeout'],
     ['throws', "throw new Error('plain')", 'handler_error'],
-  ])('that %s takes no other page with it', { timeout: 60_000 }, async (what, body, code) => {
+  ])('that %s takes no other page with it', async (what, body, code) => {
     const id = what.replaceAll(' ', '-')
     const fine = ['a', 'b', 'c'].map((path) => `'${site.origin}/${path}'`)
     const name = spider(id, onSite('/slip').replace("/slip'", `/slip', ${fine}`), slip(body))
