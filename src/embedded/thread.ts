@@ -108,15 +108,21 @@ function main(port: MessagePort, file: string): void {
   const listen = (client: MessagePort): void => {
     client.on('message', (first: ToThread) => {
       // Everything that waits in line shares one transaction: a commit costs more than a call.
-      const calls: Call[] = []
-      const others: ToThread[] = []
+      let calls: Call[] = []
+      const answer = () => {
+        if (calls.length > 0) send(client, { kind: 'answers', answers: runAll(calls) })
+        calls = []
+      }
       for (let message: ToThread | undefined = first; message !== undefined; ) {
         if (message.kind === 'calls') for (const call of message.calls) calls.push(call)
-        else others.push(message)
+        else {
+          // In the order in which they were said: leases that follow a `keep` are to be kept.
+          answer()
+          handle(client, message)
+        }
         message = receiveMessageOnPort(client)?.message as ToThread | undefined
       }
-      if (calls.length > 0) send(client, { kind: 'answers', answers: runAll(calls) })
-      for (const message of others) handle(client, message)
+      answer()
     })
   }
 

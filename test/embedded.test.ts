@@ -1,0 +1,107 @@
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Lease } from '../src/frontier/frontier.js'
+import { openPlant, type Plant } from '../src/wire.js'
+import { linkTo, specOf } from './contract/frontier-fixtures.js'
+import { tempDir } from './support/cli.js'
+
+/** The product's own plant: SQLite in a thread, several processes on one file. Processes are played by several plants. */
+let dir: ReturnType<typeof tempDir>
+const plants: Plant[] = []
+
+async function plant(): Promise<Plant> {
+  const queue = `sqlite:${join(dir.path, 'shoal.db')}`
+  const opened = await openPlant({ queue, store: queue })
+  plants.push(opened)
+  return opened
+}
+
+beforeEach(() => {
+  dir = tempDir('embedded')
+})
+
+afterEach(async () => {
+  for (const opened of plants.splice(0)) await opened.close()
+  dir.remove()
+})
+
+describe('the database thread', () => {
+  it('answers calls of one turn together, each with its own error', async () => {
+    const { frontier } = await plant()
+    await frontier.open(specOf())
+    const [added, missing, stats] = await Promise.allSettled([
+      frontier.add('c1', [linkTo('a.test/1')]),
+      frontier.add('nobody', [linkTo('a.test/2')]),
+      frontier.stats('c1'),
+    ])
+    expect(added).toMatchObject({ status: 'fulfilled', value: { added: 1 } })
+    expect(missing).toMatchObject({ status: 'rejected', reason: { code: 'not_found' } })
+    expect(stats).toMatchObject({ status: 'fulfilled', value: { total: 1 } })
+  })
+
+  it('leases no link twice to two processes that ask at the same time', async () => {
+    const all = await Promise.all([plant(), plant(), plant()])
+    const first = all[0] as Plant
+    await first.frontier.open(specOf())
+    await first.frontier.add(
+      'c1',
+      Array.from({ length: 500 }, (_, index) => linkTo(`h${index % 50}.test/${index}`)),
+    )
+    await first.frontier.seeded('c1')
+    const seen: string[] = []
+    await Promise.all(
+      all.map(async ({ frontier }, index) => {
+        for (let seq = 1; ; seq++) {
+          const { leases } = await frontier.lease({ worker: `w${index}`, seq, want: 7, spiders: ['books'] })
+          if (leases.length === 0) return
+          seen.push(...leases.map((lease) => lease.link.url))
+          await frontier.settle(leases.map((lease) => ({ lease, outcome: { kind: 'done', links: [], bytes: 1 } })))
+        }
+      }),
+    )
+    expect(seen.length).toBe(500)
+    expect(new Set(seen).size).toBe(500)
+    expect(await first.frontier.stats('c1')).toMatchObject({ state: 'finished', done: 500 })
+  })
+
+  it('sees what another process has changed', async () => {
+    const [one, two] = await Promise.all([plant(), plant()])
+    await one.frontier.open(specOf({ limits: { delayMs: 60_000, concurrency: 1 } }))
+    await one.frontier.add('c1', [linkTo('a.test/1'), linkTo('a.test/2'), linkTo('b.test/1')])
+    const lease = (of: Plant, worker: string, seq: number) =>
+      of.frontier.lease({ worker, seq, want: 1, spiders: ['books'] }).then(({ leases }) => leases[0]?.link.host)
+    expect(await lease(one, 'w1', 1)).toBe('a.test')
+    expect(await lease(two, 'w2', 1)).toBe('b.test')
+    expect(await lease(one, 'w1', 2)).toBe(undefined)
+    await two.frontier.setHost('a.test', { delayMs: 0, concurrency: 9 })
+    expect(await lease(one, 'w1', 3)).toBe('a.test')
+  })
+
+  it('keeps leases alive off the event loop, and tells of those that are lost', async () => {
+    const { frontier, keep } = await plant()
+    await frontier.open(specOf({ visibilityMs: 1_200 }))
+    await frontier.add('c1', [linkTo('a.test/1'), linkTo('b.test/1')])
+    const lost: string[] = []
+    keep?.({ worker: 'w1', heartbeatMs: 300, holdMs: 60_000, onLost: (tokens) => lost.push(...tokens) })
+    const { leases } = await frontier.lease({ worker: 'w1', seq: 1, want: 2, spiders: ['books'] })
+    const [kept, taken] = leases as [Lease, Lease]
+    // A handler that burns CPU: nothing on this thread runs meanwhile.
+    const until = performance.now() + 2_500
+    while (performance.now() < until);
+    expect(await frontier.settle([{ lease: kept, outcome: { kind: 'done', links: [], bytes: 0 } }])).toEqual([true])
+    // Another process takes this worker for dead.
+    const other = await plant()
+    await other.frontier.forfeit('w1')
+    await expect.poll(() => lost, { timeout: 10_000 }).toEqual([taken.token])
+  })
+
+  it('does not keep a lease for ever', async () => {
+    const { frontier, keep } = await plant()
+    await frontier.open(specOf({ visibilityMs: 600 }))
+    await frontier.add('c1', [linkTo('a.test/1')])
+    keep?.({ worker: 'w1', heartbeatMs: 200, holdMs: 500, onLost: () => {} })
+    await frontier.lease({ worker: 'w1', seq: 1, want: 1, spiders: ['books'] })
+    await expect.poll(async () => (await frontier.stats('c1')).queued, { timeout: 10_000 }).toBe(1)
+    expect(await frontier.stats('c1')).toMatchObject({ reclaimed: 1 })
+  })
+})
