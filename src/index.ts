@@ -33,7 +33,7 @@ export type {
 } from './spider/definition.js'
 export { defineSpider } from './spider/definition.js'
 export type { Page } from './spider/page.js'
-export type { BlobStore } from './store/blob-store.js'
+export type { BlobRef, BlobStore } from './store/blob-store.js'
 export type * from './store/record-store.js'
 export type { Duration, Rate, Size } from './units.js'
 export type { Fingerprint, HostKey, Json, Link, RequestExtras } from './url/link.js'

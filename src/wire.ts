@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
 import { type Clock, systemClock } from './clock.js'
 import { DatabaseClient, DatabaseThread } from './embedded/client.js'
@@ -7,6 +7,9 @@ import type { Frontier, WorkerId } from './frontier/frontier.js'
 import { MemoryFrontier } from './frontier/memory/memory-frontier.js'
 import type { SqliteFrontierEngine } from './frontier/sqlite/sqlite-engine.js'
 import { SqliteFrontier } from './frontier/sqlite/sqlite-frontier.js'
+import type { BlobStore } from './store/blob-store.js'
+import { FileBlobStore } from './store/files/file-blob-store.js'
+import { MemoryBlobStore } from './store/memory/memory-blob-store.js'
 import { MemoryRecordStore } from './store/memory/memory-record-store.js'
 import type { RecordStore } from './store/record-store.js'
 import { SqliteRecordStore } from './store/sqlite/sqlite-record-store.js'
@@ -17,6 +20,8 @@ import { showUrl } from './url/show-url.js'
 export interface Plant {
   readonly frontier: Frontier
   readonly store: RecordStore
+  /** Raw pages, of spiders that keep them. */
+  readonly pages: BlobStore
   /** For a worker in another thread of this process; null when the plant cannot be shared with one. */
   connect(): PlantPorts | null
   /** Renews the worker's leases from now on, off the event loop; `onLost` hears of those that are gone. Null: the engine has no place but the event loop. */
@@ -33,6 +38,8 @@ export interface PlantPorts {
   readonly queue: MessagePort
   /** Null: the same database. */
   readonly store: MessagePort | null
+  /** The folder of raw pages. */
+  readonly pages: string
 }
 
 export interface Keeper {
@@ -59,7 +66,7 @@ export async function openPlant(addresses: PlantAddresses, clock: Clock = system
   const queueThread = await DatabaseThread.start(queue.file)
   try {
     const storeThread = store.file === queue.file ? queueThread : await DatabaseThread.start(store.file)
-    return threadPlant(queueThread, storeThread)
+    return threadPlant(queueThread, storeThread, join(dirname(store.file), 'pages'))
   } catch (error) {
     await queueThread.close()
     throw error
@@ -70,27 +77,28 @@ export async function openPlant(addresses: PlantAddresses, clock: Clock = system
 export function plantFromPorts(ports: PlantPorts): Plant {
   const queue = new DatabaseClient(ports.queue)
   const store = ports.store === null ? queue : new DatabaseClient(ports.store)
-  return clientPlant(queue, store, async () => {
+  return clientPlant(queue, store, ports.pages, async () => {
     ports.queue.close()
     ports.store?.close()
   })
 }
 
-function threadPlant(queue: DatabaseThread, store: DatabaseThread): Plant {
+function threadPlant(queue: DatabaseThread, store: DatabaseThread, pages: string): Plant {
   const close = async () => {
     await queue.close()
     if (store !== queue) await store.close()
   }
   return {
-    ...clientPlant(queue.client, store.client, close),
-    connect: () => ({ queue: queue.connect(), store: store === queue ? null : store.connect() }),
+    ...clientPlant(queue.client, store.client, pages, close),
+    connect: () => ({ queue: queue.connect(), store: store === queue ? null : store.connect(), pages }),
   }
 }
 
-function clientPlant(queue: DatabaseClient, store: DatabaseClient, close: () => Promise<void>): Plant {
+function clientPlant(queue: DatabaseClient, store: DatabaseClient, pages: string, close: () => Promise<void>): Plant {
   return {
     frontier: new SqliteFrontier(queue.service<SqliteFrontierEngine>('frontier'), close),
     store: new SqliteRecordStore(store.service<SqliteStoreEngine>('store'), close),
+    pages: new FileBlobStore(pages),
     connect: () => null,
     keep({ onLost, ...keeper }) {
       queue.onLost = onLost
@@ -104,7 +112,7 @@ function clientPlant(queue: DatabaseClient, store: DatabaseClient, close: () => 
 function memoryPlant(clock: Clock): Plant {
   const frontier = new MemoryFrontier({ clock })
   const store = new MemoryRecordStore()
-  return { frontier, store, connect: () => null, keep: null, close: async () => {} }
+  return { frontier, store, pages: new MemoryBlobStore(), connect: () => null, keep: null, close: async () => {} }
 }
 
 function parseAddress(address: string): Address {

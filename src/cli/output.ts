@@ -1,3 +1,4 @@
+import { clean } from './terminal/clean.js'
 import { type Style, styleFor } from './terminal/style.js'
 import { type Column, table } from './terminal/table.js'
 
@@ -12,6 +13,8 @@ export interface Output {
   /** One a line. */
   jsonLines(values: readonly unknown[]): void
   table(columns: readonly Column[], rows: readonly (readonly string[])[]): void
+  /** What came from the web, byte for byte; on a terminal as text, without what moves the cursor. */
+  bytes(bytes: Uint8Array): void
   /** A remark beside the result, on standard error. */
   note(line: string): void
 }
@@ -30,6 +33,10 @@ export function standardOutput(): Output {
     },
     table(columns, rows) {
       for (const line of table(columns, rows, width, style.dim)) print(line)
+    },
+    bytes(bytes) {
+      if (!process.stdout.isTTY) process.stdout.write(bytes)
+      else for (const line of new TextDecoder().decode(bytes).split(/\r?\n/)) print(clean(line))
     },
     note: (line) => void process.stderr.write(`${line}\n`),
   }

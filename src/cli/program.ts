@@ -10,6 +10,7 @@ import { explainCommand } from './commands/explain.js'
 import { exportCommand } from './commands/export.js'
 import { initCommand } from './commands/init.js'
 import { linksCommand } from './commands/links.js'
+import { pagesCommand } from './commands/pages.js'
 import { recordsCommand } from './commands/records.js'
 import { runCommand } from './commands/run.js'
 import { statusCommand } from './commands/status.js'
@@ -48,6 +49,7 @@ export function buildProgram(): Command {
   linksCommand(program)
   deadCommand(program)
   recordsCommand(program)
+  pagesCommand(program)
   exportCommand(program)
   doctorCommand(program)
 

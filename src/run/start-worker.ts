@@ -37,6 +37,7 @@ export function startWorker(parts: {
     spider,
     admitter: createAdmitter(spider.admit),
     frontier: plant.frontier,
+    pages: spider.savePages ? plant.pages : null,
     fetcher,
     robots: createRobotsCache({ clock, productToken: productToken(spider.userAgent) }),
     known: new KnownLinks(),

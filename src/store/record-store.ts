@@ -1,5 +1,6 @@
 import type { CrawlId, WorkerId } from '../frontier/frontier.js'
 import type { Fingerprint, HostKey, Json } from '../url/link.js'
+import type { BlobRef } from './blob-store.js'
 
 /**
  * Where results live. Duties of every driver:
@@ -12,9 +13,10 @@ export interface RecordStore {
   generation(queueIdentity: string): Promise<number>
 
   /**
-   * One answer per record, in order, each judged as if it came alone (see judge.ts). Only `fenced` forbids the settle. Text is cleaned
-   * (NUL and lone surrogates become U+FFFD), a key beyond 512 bytes is kept as `sha256:…`, and a record that is no JSON, deeper than
-   * 500 levels or larger than 256 KiB is quarantined (see prepare.ts).
+   * One answer per record, in order, each judged as if it came alone (see judge.ts). `fenced`: a newer lease wrote the record, which is
+   * left as it is; whether the visit still counts is for its settle to say, by the lease. Text is cleaned (NUL and lone surrogates
+   * become U+FFFD), a key beyond 512 bytes is kept as `sha256:…`, and a record that is no JSON, deeper than 500 levels or larger than
+   * 256 KiB is quarantined (see prepare.ts).
    */
   write(batch: WriteBatch): Promise<WriteStatus[]>
 
@@ -88,6 +90,8 @@ export interface FetchRow {
   readonly worker: WorkerId
   /** Error code, or null when all went well. */
   readonly error: string | null
+  /** The raw page in the blob store, where the spider asks for that. */
+  readonly page: BlobRef | null
   readonly at: number
 }
 

@@ -73,6 +73,11 @@ export class Outbox {
     })
   }
 
+  /** Our own plant failed a visit in another place: the worker ends as it would if a call of here had failed. */
+  fail(error: unknown): void {
+    this.#onPlant(false, error)
+  }
+
   /** A visit has ended and there is room for another: the next flush, with something to say or not, asks for more. */
   poke(): void {
     this.#schedule()

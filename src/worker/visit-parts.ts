@@ -4,6 +4,7 @@ import type { Frontier, Lease } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { RobotsCache } from '../politeness/robots-cache.js'
 import type { Spider } from '../spider/spider.js'
+import type { BlobStore } from '../store/blob-store.js'
 import type { Admitter } from '../url/admit.js'
 import type { KnownLinks } from './known-links.js'
 import type { Outbox } from './outbox.js'
@@ -14,7 +15,9 @@ export interface VisitParts {
   readonly spider: Spider
   readonly admitter: Admitter
   readonly frontier: Pick<Frontier, 'permit' | 'setHost'>
-  readonly outbox: Pick<Outbox, 'write' | 'release' | 'settle'>
+  readonly outbox: Pick<Outbox, 'write' | 'release' | 'settle' | 'fail'>
+  /** Null: the spider keeps no raw pages. */
+  readonly pages: BlobStore | null
   readonly fetcher: Fetcher
   readonly robots: RobotsCache
   readonly known: KnownLinks

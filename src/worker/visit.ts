@@ -3,6 +3,7 @@ import type { FetchResponse } from '../fetch/fetcher.js'
 import type { Lease, Outcome } from '../frontier/frontier.js'
 import { createPage } from '../spider/page.js'
 import type { Harvest, Route } from '../spider/spider.js'
+import type { BlobRef, BlobStore } from '../store/blob-store.js'
 import type { FetchRow, WriteBatch } from '../store/record-store.js'
 import type { Target } from '../url/admit.js'
 import { siteOf } from '../url/host.js'
@@ -66,6 +67,7 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     }
     const failed = statusError(page.response.status)
     if (failed !== null) throw failed
+    if (parts.pages !== null) fetched = { ...fetched, page: await keepPage(parts.pages, page.response, parts) }
     const harvest = await harvestPage(route, current, page.response, parts)
     const { links, targets } = admitLinks(harvest, page.response.url, link.depth + 1, parts)
     return {
@@ -106,6 +108,19 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
   function robotsWait(error: ShoalError): number {
     const retryAt = (error.cause as { retryAt?: number } | undefined)?.retryAt
     return retryAt === undefined ? 0 : Math.max(0, retryAt - clock.now())
+  }
+}
+
+/**
+ * Before the handler: the page that it cannot read is the one that somebody will want to see. When it cannot be kept the worker ends, and
+ * this link goes back as it was: not even one more page may be done without its raw page.
+ */
+async function keepPage(pages: BlobStore, { body, headers }: FetchResponse, { outbox }: VisitParts): Promise<BlobRef> {
+  try {
+    return await pages.put(body, headers['content-type'] ?? '')
+  } catch (error) {
+    outbox.fail(error)
+    throw error
   }
 }
 
@@ -232,6 +247,7 @@ function emptyRow({ lease }: Visit, { worker, clock }: VisitParts): FetchRow {
     attempt: lease.attempt,
     worker,
     error: null,
+    page: null,
     at: clock.now(),
   }
 }

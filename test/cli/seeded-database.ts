@@ -29,7 +29,7 @@ export async function seedDatabase(file: string): Promise<void> {
   const now = systemClock.now()
   const fetched = (lease: Lease, status: number, error: string | null) => ({
     ...{ crawl: CRAWL, fp: lease.link.fp, url: lease.link.url, host: lease.link.host, status, bytes: 1234, ms: 56 },
-    ...{ attempt: 1, worker: 'w1', error, at: now },
+    ...{ attempt: 1, worker: 'w1', error, page: null, at: now },
   })
   for (const lease of leases) {
     const outcome = OUTCOMES[lease.link.url]

@@ -56,6 +56,7 @@ export function fetchRow(fields: Partial<FetchRow> = {}): FetchRow {
     attempt: 1,
     worker: 'w1',
     error: null,
+    page: null,
     at: 10_000,
     ...fields,
   }
@@ -379,7 +380,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       const fp = 'ffffffffffffff01'
       const rows = [
         fetchRow({ fp, at: 1, status: 0, error: 'timeout', ms: 10.5 }),
-        fetchRow({ fp, at: 2, attempt: 2 }),
+        fetchRow({ fp, at: 2, attempt: 2, page: `sha256:${'ab'.repeat(32)}` }),
         fetchRow({ fp, at: 3, crawl: 'crawl-2', worker: 'w2' }),
         fetchRow({ fp: 'ffffffffffffff02', at: 4 }),
       ]
@@ -426,7 +427,11 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         .record({ key: fc.constantFrom('a', 'b'), scrapedAt: fc.integer({ min: 0, max: 3 }) })
         .map(rejectedRow)
       const fetched = fc
-        .record({ fp: fc.constantFrom('0a', 'fa').map((fp) => fp.repeat(8)), at: fc.nat(20) })
+        .record({
+          fp: fc.constantFrom('0a', 'fa').map((fp) => fp.repeat(8)),
+          at: fc.nat(20),
+          page: fc.constantFrom(null, 'sha256:1'),
+        })
         .map(fetchRow)
       const step = fc.record({
         batch: fc.record({

@@ -6,6 +6,7 @@ import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import { type Found, findLink, type Known } from '../find-link.js'
 import { guide } from '../help.js'
 import { fetchTable, historyTable } from '../link-view.js'
+import { rawPagePath } from '../raw-page.js'
 import { acts, programName, type Session, shellWord } from '../session.js'
 import { rememberedSpider } from '../source-memory.js'
 import { clean } from '../terminal/clean.js'
@@ -15,13 +16,15 @@ import { paceText, slotText } from './status.js'
 const FETCHES_SHOWN = 20
 const RECORDS_SHOWN = 10
 /** Older crawls are not asked unless named. */
-const CRAWLS_ASKED = 50
+export const CRAWLS_ASKED = 50
 /** Where `explain` of the queue stops counting. */
 const POSITION_CAP = 10_000
 
 interface Evidence {
   readonly fetches: readonly FetchRow[]
   readonly records: readonly StoredRecord[]
+  /** Where the newest one of this crawl lies. */
+  readonly rawPage: string | null
 }
 
 export function explainCommand(program: Command): void {
@@ -33,11 +36,11 @@ export function explainCommand(program: Command): void {
     .option('--spider <file>', 'judge the URL by this spider (default: the one the crawl was run with)')
     .action(
       acts(async (session, url: string, flags: { crawl?: string; spider?: string }) =>
-        session.withPlant(async ({ frontier, store }) => {
+        session.withPlant(async ({ frontier, store, pages }) => {
           const all = await crawlsNewestFirst(frontier)
           const asked = flags.crawl === undefined ? all.slice(0, CRAWLS_ASKED) : [chooseCrawl(all, flags.crawl)]
           const found = await findLink(frontier, asked, url, await spiderFinder(session, flags.spider))
-          const evidence: Evidence = { fetches: [], records: [] }
+          const evidence: Evidence = { fetches: [], records: [], rawPage: null }
           if (found.kind === 'known') {
             const { link } = found.where
             const records: StoredRecord[] = []
@@ -47,10 +50,8 @@ export function explainCommand(program: Command): void {
               limit: RECORDS_SHOWN,
             }))
               records.push(record)
-            Object.assign(evidence, {
-              records,
-              fetches: await store.fetches({ fp: link.fp, crawl: found.crawl.id, limit: FETCHES_SHOWN }),
-            })
+            const fetches = await store.fetches({ fp: link.fp, crawl: found.crawl.id, limit: FETCHES_SHOWN })
+            Object.assign(evidence, { records, fetches, rawPage: await rawPagePath(pages, fetches) })
           }
           if (session.json) session.output.json(asJson(session, found, evidence))
           else show(session, found, evidence)
@@ -77,7 +78,7 @@ async function spiderFinder(session: Session, file: string | undefined) {
   return async () => spider
 }
 
-function asJson(session: Session, found: Found, { fetches, records }: Evidence): Record<string, unknown> {
+function asJson(session: Session, found: Found, { fetches, records, rawPage }: Evidence): Record<string, unknown> {
   if (found.kind === 'never') return { state: 'never_seen', url: found.url, inScope: found.judged ? true : null }
   const { id: crawl, spider } = found.crawl
   if (found.kind === 'refused') return { state: 'refused', crawl, spider, ...found.refusal }
@@ -95,6 +96,7 @@ function asJson(session: Session, found: Found, { fetches, records }: Evidence):
     hostInfo: where.host,
     fetches,
     records,
+    rawPage,
   }
 }
 
@@ -145,6 +147,7 @@ function show(session: Session, found: Found, evidence: Evidence): void {
       `  crawl ${crawl.id} of ${clean(crawl.spider)} (${crawl.state}), route ${clean(link.route)}, depth ${link.depth}, priority ${link.priority}, added ${ago(link.addedAt, now)}`,
     ),
   )
+  if (evidence.rawPage !== null) print(style.dim(`  raw page ${clean(evidence.rawPage)}`))
   if (evidence.fetches.length > 0) fetchTable(output, evidence.fetches)
   // A skipped link has its one reason on the second line already.
   if (link.failures.length > (where.state === 'skipped' ? 1 : 0)) historyTable(output, link.failures)

@@ -1,8 +1,10 @@
 import type { Command } from 'commander'
 import { ShoalError } from '../../errors.js'
 import type { StoredRecord } from '../../store/record-store.js'
+import { fingerprint } from '../../url/fingerprint.js'
 import type { Json } from '../../url/link.js'
 import { guide } from '../help.js'
+import { rawPagePath } from '../raw-page.js'
 import { type RecordFlags, recordFilters, recordQuery } from '../record-filters.js'
 import { acts, type Session, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
@@ -11,6 +13,8 @@ import { cutEnd } from '../terminal/width.js'
 
 /** A cell of the list on a terminal is not wider than this. */
 const VALUE_WIDTH = 60
+/** Fetches of a page by one crawl, retries and all, among which its raw page is looked for. */
+const FETCHES_LOOKED_AT = 100
 
 export function recordsCommand(program: Command): void {
   const records = program.command('records').description('look at what was stored')
@@ -71,7 +75,7 @@ function getCommand(records: Command): void {
         const { url, key, kind } = flags
         if (url === undefined && key === undefined)
           throw new ShoalError('usage', 'say which records: --url or --key is missing')
-        await session.withPlant(async ({ store }) => {
+        await session.withPlant(async ({ store, pages }) => {
           const query = {
             ...(url === undefined ? {} : { url: asStored(url) }),
             ...(key === undefined ? {} : { key }),
@@ -80,8 +84,10 @@ function getCommand(records: Command): void {
           let found = 0
           for await (const record of store.records(query)) {
             found += 1
-            if (session.json) session.output.json(record)
-            else showRecord(session, record)
+            const page = { fp: fingerprint(record.url), crawl: record.crawl, limit: FETCHES_LOOKED_AT }
+            const rawPage = await rawPagePath(pages, await store.fetches(page))
+            if (session.json) session.output.json({ ...record, rawPage })
+            else showRecord(session, record, rawPage)
           }
           if (found === 0) {
             throw new ShoalError(
@@ -113,7 +119,7 @@ function asStored(url: string): string {
   return URL.canParse(url) ? new URL(url).href : url
 }
 
-function showRecord({ output }: Session, record: StoredRecord): void {
+function showRecord({ output }: Session, record: StoredRecord, rawPage: string | null): void {
   const { style, print } = output
   print(`${style.bold(clean(record.kind))} ${clean(record.key)}`)
   print(style.dim(`  ${clean(record.url)}, spider ${clean(record.spider)}, crawl ${record.crawl}`))
@@ -122,6 +128,7 @@ function showRecord({ output }: Session, record: StoredRecord): void {
       `  first seen ${moment(record.firstSeenAt)}, changed ${moment(record.updatedAt)}, confirmed ${moment(record.scrapedAt)}`,
     ),
   )
+  if (rawPage !== null) print(style.dim(`  raw page ${clean(rawPage)}`))
   for (const [name, value] of fieldsOf(record.data))
     print(`  ${clean(name)}: ${clean(typeof value === 'string' ? value : JSON.stringify(value))}`)
 }

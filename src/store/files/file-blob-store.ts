@@ -48,12 +48,22 @@ export class FileBlobStore implements BlobStore {
   }
 
   async get(ref: BlobRef): Promise<Uint8Array | null> {
-    const hash = /^sha256:([0-9a-f]{64})$/.exec(ref)?.[1]
-    if (hash === undefined) return null
+    const hash = hashIn(ref)
+    if (hash === null) return null
     for (const codec of CODECS) {
       const packed = await readIfThere(this.#path(hash, codec), this.#root)
       const bytes = packed === null || codec === 'raw' ? packed : await decompress(packed).catch(() => null)
       if (bytes !== null && sha256(bytes) === hash) return bytes
+    }
+    return null
+  }
+
+  async locate(ref: BlobRef): Promise<string | null> {
+    const hash = hashIn(ref)
+    if (hash === null) return null
+    for (const codec of CODECS) {
+      const path = this.#path(hash, codec)
+      if (await isThere(path)) return path
     }
     return null
   }
@@ -63,6 +73,10 @@ export class FileBlobStore implements BlobStore {
   #path(hash: string, codec: Codec): string {
     return join(this.#root, hash.slice(0, 2), hash.slice(2, 4), `${hash}.${codec}`)
   }
+}
+
+function hashIn(ref: BlobRef): string | null {
+  return /^sha256:([0-9a-f]{64})$/.exec(ref)?.[1] ?? null
 }
 
 function sha256(bytes: Uint8Array): string {

@@ -63,7 +63,8 @@ const MIGRATIONS = [
     bytes INTEGER NOT NULL,
     ms REAL NOT NULL,
     attempt INTEGER NOT NULL,
-    error TEXT
+    error TEXT,
+    page TEXT
   );
   CREATE TABLE fetch_fps (fp INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (fp, id)) WITHOUT ROWID;
 

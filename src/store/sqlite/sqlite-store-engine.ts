@@ -101,10 +101,11 @@ export class SqliteStoreEngine implements SqliteEngine {
   }
 
   #writeFetch(row: FetchRow, interned: Interned): void {
-    const { url, host, status, bytes, ms, attempt, error } = row
+    const { fp, at, url, host, status, bytes, ms, attempt, error, page } = row
     const crawl = interned.name(row.crawl)
     const worker = interned.name(row.worker)
-    this.#write.insertFetch.run(fpNumber(row.fp), row.at, crawl, worker, url, host, status, bytes, ms, attempt, error)
+    const { insertFetch } = this.#write
+    insertFetch.run(fpNumber(fp), at, crawl, worker, url, host, status, bytes, ms, attempt, error, page)
   }
 
   /** Deletes a crawl's fetches among the next `limit` rows after `after`; answers where to go on, or null at the end. */
@@ -176,7 +177,7 @@ export class SqliteStoreEngine implements SqliteEngine {
 
   fetches(query: { fp: Fingerprint; crawl?: string; limit: number }): FetchRow[] {
     return this.#read.fetches.all(fpNumber(query.fp), query.crawl ?? null, query.limit).map((row) => {
-      const [crawl, worker, url, host, status, bytes, ms, attempt, error, at] = row as [
+      const [crawl, worker, url, host, status, bytes, ms, attempt, error, page, at] = row as [
         string,
         string,
         string,
@@ -186,9 +187,10 @@ export class SqliteStoreEngine implements SqliteEngine {
         number,
         number,
         string | null,
+        string | null,
         number,
       ]
-      return { crawl, fp: query.fp, url, host, status, bytes, ms, attempt, worker, error, at }
+      return { crawl, fp: query.fp, url, host, status, bytes, ms, attempt, worker, error, page, at }
     })
   }
 }

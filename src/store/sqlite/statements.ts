@@ -38,8 +38,8 @@ export function writeStatements(db: SqliteDb) {
            AND url = ?3 AND data = ?4 AND issues = ?5 AND reason = ?6 AND crawl_id = ?7)`,
     ),
     insertFetch: db.prepare(
-      `INSERT INTO fetches (fp, at, crawl_id, worker_id, url, host, status, bytes, ms, attempt, error)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO fetches (fp, at, crawl_id, worker_id, url, host, status, bytes, ms, attempt, error, page)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     fetchAfter: db.prepare('SELECT max(id) FROM (SELECT id FROM fetches WHERE id > ? ORDER BY id LIMIT ?)'),
     unindexFetches: db.prepare(
@@ -91,12 +91,12 @@ export function readStatements(db: SqliteDb) {
     ),
     // Grouped, because a repeated write logs its fetches again: looking twice here is cheaper than looking before each insert.
     fetches: db.prepare(
-      `SELECT c.name, w.name, f.url, f.host, f.status, f.bytes, f.ms, f.attempt, f.error, f.at
+      `SELECT c.name, w.name, f.url, f.host, f.status, f.bytes, f.ms, f.attempt, f.error, f.page, f.at
        FROM fetches f CROSS JOIN names c ON c.id = f.crawl_id CROSS JOIN names w ON w.id = f.worker_id
        WHERE f.id IN (SELECT id FROM fetch_fps WHERE fp = ?1
          UNION ALL SELECT id FROM fetches WHERE id > ${indexedUpTo('fetches')} AND fp = ?1)
          AND (?2 IS NULL OR c.name = ?2)
-       GROUP BY f.at, f.crawl_id, f.worker_id, f.url, f.host, f.status, f.bytes, f.ms, f.attempt, f.error
+       GROUP BY f.at, f.crawl_id, f.worker_id, f.url, f.host, f.status, f.bytes, f.ms, f.attempt, f.error, f.page
        ORDER BY f.at DESC, min(f.id) DESC LIMIT ?3`,
     ),
   }

@@ -1,0 +1,76 @@
+import type { Command } from 'commander'
+import { ShoalError } from '../../errors.js'
+import type { FetchRow } from '../../store/record-store.js'
+import type { Plant } from '../../wire.js'
+import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
+import { findLink } from '../find-link.js'
+import { guide } from '../help.js'
+import { acts, type Session } from '../session.js'
+import { rememberedSpider } from '../source-memory.js'
+import { CRAWLS_ASKED } from './explain.js'
+
+/** More often no page is fetched, retries and all, before somebody looks. */
+const FETCHES_LOOKED_AT = 1_000
+
+export function pagesCommand(program: Command): void {
+  const pages = program.command('pages').description('raw pages, of spiders with savePages')
+  guide(pages, { examples: [['pages get https://books.example/ > page.html', 'the page as it was fetched']] })
+  getCommand(pages)
+}
+
+function getCommand(pages: Command): void {
+  const get = pages
+    .command('get')
+    .description('print the body of a page as it was fetched last; with --json say where it is')
+    .argument('<url>')
+    .option('--crawl <crawl>', 'as this crawl fetched it: id, beginning of it, or name of a spider')
+    .action(
+      acts(async (session, url: string, flags: { crawl?: string }) => {
+        await session.withPlant(async (plant) => {
+          const { fetch, body } = await newestPage(session, plant, url, flags.crawl)
+          if (!session.json) return session.output.bytes(body)
+          const { crawl, at, status, page } = fetch
+          const path = page === null ? null : await plant.pages.locate(page)
+          session.output.json({ url: fetch.url, crawl, fetchedAt: at, status, bytes: body.length, page, path })
+        })
+        return undefined
+      }),
+    )
+  guide(get, {
+    examples: [
+      ['pages get https://books.example/catalogue/tome_1/index.html > tome.html', 'the page as it was fetched last'],
+      ['pages get https://books.example/ --json', 'where it is, and when it was fetched'],
+    ],
+    exits: ['notFound'],
+  })
+}
+
+async function newestPage(
+  session: Session,
+  { frontier, store, pages }: Plant,
+  url: string,
+  word: string | undefined,
+): Promise<{ fetch: FetchRow; body: Uint8Array }> {
+  const all = await crawlsNewestFirst(frontier)
+  const asked = word === undefined ? all.slice(0, CRAWLS_ASKED) : [chooseCrawl(all, word)]
+  const found = await findLink(frontier, asked, url, (one) => rememberedSpider(session.settings.queue, one.spider))
+  if (found.kind !== 'known')
+    throw new ShoalError('not_found', `no crawl has fetched ${url}`, {
+      hint: 'Ask what became of it: `shoal explain <url>`.',
+    })
+  // The newest crawl may not have come to it yet: an older one has it as well.
+  const crawl = word === undefined ? {} : { crawl: found.crawl.id }
+  const fetches = await store.fetches({ fp: found.where.link.fp, ...crawl, limit: FETCHES_LOOKED_AT })
+  const kept = fetches.filter(({ page }) => page !== null)
+  for (const fetch of kept) {
+    const body = fetch.page === null ? null : await pages.get(fetch.page)
+    if (body !== null) return { fetch, body }
+  }
+  if (kept.length > 0)
+    throw new ShoalError('not_found', `the raw page of ${url} is gone, or damaged`, {
+      hint: 'It lay in the folder `pages` beside the database; fetch it again with `shoal run <spider> --fresh`.',
+    })
+  throw new ShoalError('not_found', `no raw page of ${url} was kept`, {
+    hint: 'Pages are kept as they are fetched, by a spider with `savePages: true`.',
+  })
+}
