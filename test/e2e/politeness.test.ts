@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { launchShop } from '../../src/demo/launch.js'
@@ -65,7 +64,7 @@ describe('politeness, judged by the log of the site', () => {
 })
 
 function childrenOf(pid: number): number[] {
-  return execFileSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' }).trim().split('\n').map(Number)
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
 }
 
 function sleep(ms: number): Promise<void> {
