@@ -1,6 +1,10 @@
-import { Mode } from './modes.js'
+import * as modes from './modes.js'
 import { StartTags } from './start-tags.js'
-import { flagsOf, IMPLIED_END, isMarker, Kind, kindOf, SCOPE, SPECIAL, T } from './tags.js'
+import * as tags from './tags.js'
+
+// Imported names are looked up at every use; constants of this file become part of the compiled code.
+const { Mode } = modes
+const { flagsOf, IMPLIED_END, isMarker, Kind, kindOf, SCOPE, SPECIAL, T } = tags
 
 /** What an end tag does to the open elements in each insertion mode of the HTML standard. */
 export class EndTags extends StartTags {

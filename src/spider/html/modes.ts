@@ -1,4 +1,7 @@
-import { T } from './tags.js'
+import * as tags from './tags.js'
+
+// Imported names are looked up at every use; constants of this file become part of the compiled code.
+const { T } = tags
 
 /** Insertion modes of the HTML standard; those below `body` come before the body exists. */
 export const Mode = {
@@ -42,3 +45,6 @@ export function modeOf(id: number): number {
       return 0
   }
 }
+
+/** End of a raw text element is looked for by name. */
+export const Raw = { none: 0, withEntities: 1, plain: 2, script: 3 } as const

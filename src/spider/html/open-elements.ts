@@ -1,6 +1,10 @@
-import { Mode, modeOf } from './modes.js'
+import * as modes from './modes.js'
 import { MAX_DEPTH, RuleMatcher } from './rule-matcher.js'
-import { FORMATTING, flagsOf, MODE, SCOPE, T } from './tags.js'
+import * as tags from './tags.js'
+
+// Imported names are looked up at every use; constants of this file become part of the compiled code.
+const { Mode, modeOf } = modes
+const { FORMATTING, flagsOf, MODE, SCOPE, T } = tags
 
 /** The stack of open elements, as the HTML standard keeps it. Index 0 stands for the document. */
 export class OpenElements extends RuleMatcher {

@@ -1,9 +1,15 @@
 import { decodeHTML } from 'entities/lib/decode.js'
-import { AMPERSAND, isSpace, LF } from './characters.js'
+import * as characters from './characters.js'
 import { MAX_TEXT, tooComplex } from './limits.js'
-import { CLASS_SLOT, classHint, type Program, REL_SLOT, type Step, saysNofollow } from './program.js'
+import type { Program, Step } from './program.js'
+import * as program from './program.js'
 import { TagReader } from './tag-reader.js'
-import { T } from './tags.js'
+import * as tags from './tags.js'
+
+// Imported names are looked up at every use; constants of this file become part of the compiled code.
+const { AMPERSAND, isSpace, LF } = characters
+const { CLASS_SLOT, classHint, REL_SLOT, saysNofollow } = program
+const { T } = tags
 
 /** Deeper than any page people write; a deeper one goes to the tree, which has a limit of its own. */
 export const MAX_DEPTH = 256

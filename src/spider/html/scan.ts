@@ -1,9 +1,14 @@
-import { AMPERSAND, BANG, GT, isLetter, isSpace, QUESTION, SLASH } from './characters.js'
+import * as characters from './characters.js'
 import { EndTags } from './end-tags.js'
-import { Mode } from './modes.js'
+import * as modes from './modes.js'
 import { MAX_DEPTH } from './rule-matcher.js'
-import { Raw, rawKind } from './start-tags.js'
-import { isMarker, Kind, kindOf, T } from './tags.js'
+import { rawKind } from './start-tags.js'
+import * as tags from './tags.js'
+
+// Imported names are looked up at every use; constants of this file become part of the compiled code.
+const { AMPERSAND, BANG, GT, isLetter, isSpace, QUESTION, SLASH } = characters
+const { Mode, Raw } = modes
+const { isMarker, Kind, kindOf, T } = tags
 
 /**
  * Runs a program over a page in one pass over its tags, without building a tree. It keeps the stack of open elements

@@ -1,7 +1,12 @@
-import { Mode } from './modes.js'
+import * as modes from './modes.js'
 import { OpenElements } from './open-elements.js'
-import { TYPE_SLOT } from './program.js'
-import {
+import * as program from './program.js'
+import * as tags from './tags.js'
+
+// Imported names are looked up at every use; constants of this file become part of the compiled code.
+const { Mode, Raw } = modes
+const { TYPE_SLOT } = program
+const {
   BREAKS_OUT,
   flagsOf,
   IMPLIED_END,
@@ -12,10 +17,7 @@ import {
   kindOf,
   SPECIAL,
   T,
-} from './tags.js'
-
-/** End of a raw text element is looked for by name. */
-export const Raw = { none: 0, withEntities: 1, plain: 2, script: 3 } as const
+} = tags
 
 /** What a start tag does to the open elements in each insertion mode of the HTML standard. */
 export class StartTags extends OpenElements {

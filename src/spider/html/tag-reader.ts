@@ -1,7 +1,14 @@
 import { decodeHTMLAttribute } from 'entities/lib/decode.js'
-import { APOSTROPHE, EQUALS, GT, isSpace, QUOTE, SLASH } from './characters.js'
-import { CLASS_SLOT, type Program } from './program.js'
-import { type NameTable, PACK, PACKED_HALF, PACKED_MAX, slotOf } from './tags.js'
+import * as characters from './characters.js'
+import type { Program } from './program.js'
+import * as program from './program.js'
+import type { NameTable } from './tags.js'
+import * as tags from './tags.js'
+
+// Imported names are looked up at every use; constants of this file become part of the compiled code.
+const { APOSTROPHE, EQUALS, GT, isSpace, QUOTE, SLASH } = characters
+const { CLASS_SLOT } = program
+const { PACK, PACKED_HALF, PACKED_MAX, slotOf } = tags
 
 /** Kept for pages up to a million characters; larger ones get an array of their own. */
 let scratch = new Uint16Array(65_536)

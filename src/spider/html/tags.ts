@@ -114,7 +114,7 @@ const FLAG_NAMES: readonly (readonly [number, string])[] = [
 
 /** Index is the tag's id; id 0 is no tag. */
 export const NAMES: readonly string[] = ['', ...KINDS.flatMap(([, names]) => names.split(' '))]
-export const KNOWN = NAMES.length
+const KNOWN = NAMES.length
 
 const ids = new Map(NAMES.map((name, id) => [name, id]))
 
@@ -123,10 +123,10 @@ export function tagId(name: string): number {
   return ids.get(name) ?? 0
 }
 
-export const KINDS_BY_ID = new Uint8Array(KNOWN)
+const KINDS_BY_ID = new Uint8Array(KNOWN)
 for (const [kind, names] of KINDS) for (const name of names.split(' ')) KINDS_BY_ID[tagId(name)] = kind
 
-export const FLAGS = new Uint8Array(KNOWN)
+const FLAGS = new Uint8Array(KNOWN)
 for (const [flag, names] of FLAG_NAMES)
   for (const name of names.split(' ')) FLAGS[tagId(name)] = (FLAGS[tagId(name)] ?? 0) | flag
 
