@@ -8,8 +8,7 @@ import type { HandlerPlan } from './run-handler.js'
 import type { FoundLink } from './spider.js'
 
 interface FollowRule {
-  /** What its links have in common. */
-  readonly link: Omit<FoundLink, 'href'>
+  readonly link: (href: string) => FoundLink
   readonly nofollow: boolean
   readonly allow: readonly UrlPattern[]
   readonly deny: readonly UrlPattern[]
@@ -30,10 +29,7 @@ export function compileExtract(name: string, route: CheckedRoute): HandlerPlan['
   }
   const harvester = compileHarvest({ links, fields })
   const rules: FollowRule[] = follow.map((rule, index) => ({
-    link: {
-      ...(rule.route !== undefined && { route: rule.route }),
-      ...(rule.priority !== undefined && { priority: rule.priority }),
-    },
+    link: linkMaker(rule.route, rule.priority),
     nofollow: rule.nofollow,
     allow: compilePatterns(`${path}.follow[${index}].allow`, rule.allow),
     deny: compilePatterns(`${path}.follow[${index}].deny`, rule.deny),
@@ -54,18 +50,26 @@ function collectLinks(rules: readonly FollowRule[], found: Found, page: Page, co
     const judged = rule.allow.length > 0 || rule.deny.length > 0
     for (const href of found.links[index] as readonly string[]) {
       if (base === null && !judged) {
-        collected.push({ href, ...rule.link })
+        collected.push(rule.link(href))
         continue
       }
       const url = parse(href, base ?? page.url)
       // What cannot be parsed is left to the door, which counts its refusals.
       if (url !== null && judged && !passes(rule, url)) continue
-      collected.push({ href: base === null || url === null ? href : url.href, ...rule.link })
+      collected.push(rule.link(base === null || url === null ? href : url.href))
     }
   }
   if (found.refresh !== null && rules.length > 0 && !found.nofollow) {
     collected.push({ href: (base === null ? null : parse(found.refresh, base))?.href ?? found.refresh })
   }
+}
+
+/** Written out: a spread costs more than all else that is done for a link here. */
+function linkMaker(route: string | undefined, priority: number | undefined): FollowRule['link'] {
+  if (route !== undefined) {
+    return priority === undefined ? (href) => ({ href, route }) : (href) => ({ href, route, priority })
+  }
+  return priority === undefined ? (href) => ({ href }) : (href) => ({ href, priority })
 }
 
 function passes(rule: FollowRule, url: URL): boolean {

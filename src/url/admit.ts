@@ -137,7 +137,7 @@ export function createAdmitter(rules: AdmitRules): Admitter {
     let key = href
     let whole = true
     if (!isAbsolute(href)) {
-      if (lastBase === null || lastBase.href !== base) lastBase = createBase(base)
+      if (lastBase === null || lastBase.href !== base) lastBase = createBase(base, parse(base))
       ;({ place, key, whole } = lastBase.locate(href))
     }
     const known = recall.get(place, key)

@@ -1,4 +1,5 @@
-import { isWeb, parseUrl } from './parse-url.js'
+import { isWeb } from './parse-url.js'
+import type { UrlParts } from './url-parts.js'
 
 /**
  * Where a link is looked up and what it is parsed from. Links with the same place and key lead to the same URL, whichever page they
@@ -26,10 +27,9 @@ export function isAbsolute(href: string): boolean {
   return href.startsWith('https://') || href.startsWith('http://')
 }
 
-/** `href` without its fragment, for every case but the plain absolute one. */
-export function createBase(base: string): Base {
+/** `href` without its fragment, for every case but the plain absolute one. `page` is the base, parsed; null when it is no URL. */
+export function createBase(base: string, page: UrlParts | null): Base {
   const own = `=${base}`
-  const page = parseUrl(base)
   // Not a page on the web: nothing is known about how links relate to it.
   if (page === null || !isWeb(page)) return { href: base, locate: (href) => ({ place: own, key: href, whole: false }) }
 

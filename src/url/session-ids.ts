@@ -13,6 +13,8 @@ const TOKEN = /^(?=.*[0-9])(?=.*[a-z])[0-9a-z]{26,}$/i
 const PATH_PARAM = /;(?:jsessionid|phpsessid)=[^/;]*/gi
 const DOT_SEGMENT = /\/\.{1,2}(?:\/|$)/
 
+/** No session segment is without one. */
+const SEGMENT_SIGN = /[(=:,]/
 const PATH_SEGMENT =
   /\/(?:\((?:[a-z]\([^()/]*\))*s\([0-9a-z]{20,}\)\)|(?:jsessionid|phpsessid|sessionid|sid)[=:,][^/]{8,})(?=\/|$)/i
 
@@ -28,5 +30,5 @@ export function withoutSessionParam(path: string): string {
 }
 
 export function hasSessionSegment(path: string): boolean {
-  return PATH_SEGMENT.test(path)
+  return SEGMENT_SIGN.test(path) && PATH_SEGMENT.test(path)
 }

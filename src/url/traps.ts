@@ -11,13 +11,11 @@ export const DEFAULT_TRAPS: TrapRules = {
 
 /** Which guard a canonical URL runs into, as the start of a sentence; null when it looks like a page. */
 export function trapIn(path: string, query: string, rules: TrapRules): string | null {
-  const segments = path.split('/')
-  segments.shift()
-  if (segments.at(-1) === '') segments.pop()
-  if (segments.length > rules.maxSegments) {
-    return `${segments.length} path segments are more than scope.traps.maxSegments (${rules.maxSegments})`
+  const count = countSegments(path)
+  if (count > rules.maxSegments) {
+    return `${count} path segments are more than scope.traps.maxSegments (${rules.maxSegments})`
   }
-  if (repeats(segments, rules.maxRepeat)) {
+  if (count > rules.maxRepeat && repeats(path.split('/', count + 1).slice(1), rules.maxRepeat)) {
     return `The path repeats itself more often than scope.traps.maxRepeat (${rules.maxRepeat})`
   }
   const params = query === '' ? 0 : query.split('&').length
@@ -28,6 +26,13 @@ export function trapIn(path: string, query: string, rules: TrapRules): string | 
     if (year !== null) return `The year ${year} is outside ${FIRST_YEAR} to ${LAST_YEAR} (scope.traps.calendars)`
   }
   return null
+}
+
+/** Slashes, but for one at the end. */
+function countSegments(path: string): number {
+  let count = 0
+  for (let at = path.indexOf('/'); at !== -1 && at < path.length - 1; at = path.indexOf('/', at + 1)) count++
+  return count
 }
 
 /** A group of one or more segments more than `most` times in a row: `a/a/a`, `a/b/a/b/a/b`. */
@@ -54,14 +59,18 @@ const LAST_YEAR = 2100
 const PATH_DATE = /\/([0-9]{4,6})([/-])(?:0[1-9]|1[0-2])\2(?:0[1-9]|[12][0-9]|3[01])(?=\/|$)/
 const CALENDAR_PATH =
   /\/(?:calendar|calendars|events?|kalender|agenda|calendrier|calendario)\/(?:[a-z]+\/)?([0-9]{4,6})(?:[/-](?:0?[1-9]|1[0-2]))?(?=\/|$)/i
+/** What both of these need. */
+const NUMBER_SEGMENT = /\/[0-9]{4}/
 const DATE_PARAM = /[?&_.-](?:date|day|week|month)=([0-9]{4,6})-[0-9]{1,2}(?:-[0-9]{1,2})?(?=&|$)/i
 const COMPACT_DATE_PARAM = /[?&_.-](?:date|day)=([0-9]{4})(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?=&|$)/i
 const YEAR_PARAM = /[?&]year=([0-9]{1,6})(?=&|$)/i
 
 function oddYear(path: string, query: string): string | null {
-  for (const pattern of [PATH_DATE, CALENDAR_PATH]) {
-    const year = pattern.exec(path)?.[1]
-    if (isOdd(year)) return year
+  if (NUMBER_SEGMENT.test(path)) {
+    for (const pattern of [PATH_DATE, CALENDAR_PATH]) {
+      const year = pattern.exec(path)?.[1]
+      if (isOdd(year)) return year
+    }
   }
   if (query === '') return null
   for (const pattern of [DATE_PARAM, COMPACT_DATE_PARAM, YEAR_PARAM]) {
