@@ -144,8 +144,10 @@ export function createAdmitter(rules: AdmitRules): Admitter {
     for (let answer = known; answer !== undefined; answer = answer.next) {
       if (answer.asked === route || answer.asked === null) return answer.admission
     }
-    const ownKey = detach(key)
-    const url = whole ? parse(place + ownKey) : parseUrl(ownKey, base)
+    // Both are strings of their own, apart from the page, and a key that is cut from its text shares the characters.
+    const text = place === '' || !whole ? detach(key) : place + key
+    const ownKey = whole ? text.slice(place.length) : text
+    const url = whole ? parse(text) : parseUrl(text, base)
     const verdict = url === null ? refuse('bad_url', 'It is not a URL', detach(href)) : judge(url)
     const admission = verdict.ok ? decide(verdict, route) : verdict
     const asked = verdict.ok ? route : null
