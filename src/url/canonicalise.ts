@@ -75,7 +75,13 @@ export function compileCanonical(rules: CanonicalRules, sessionIds: boolean): (u
     const host = withoutTrailingDot(url.host)
     const path = pathOf(url)
     const query = queryOf(url)
-    return { text: `${url.protocol}//${host}${path}${query}`, host, path, query }
+    // Most URLs are canonical as they are: nothing is left out where the parts are as long as the whole, so no text has to be built.
+    const unchanged =
+      host === url.host &&
+      path === url.pathname &&
+      query === url.search &&
+      url.href.length === url.protocol.length + 2 + host.length + path.length + query.length
+    return { text: unchanged ? url.href : `${url.protocol}//${host}${path}${query}`, host, path, query }
   }
 
   if (rewrite === null) return formOf
