@@ -32,6 +32,8 @@ export type LogEvent =
   | 'plant.back'
 
 export interface Log {
+  /** Debug lines are wanted: on hot paths nobody makes their fields otherwise. */
+  readonly verbose: boolean
   debug(event: LogEvent, fields?: Readonly<Record<string, unknown>>): void
   info(event: LogEvent, fields?: Readonly<Record<string, unknown>>): void
   warn(event: LogEvent, fields?: Readonly<Record<string, unknown>>): void
@@ -45,8 +47,9 @@ export function createLog(level: LogLevel, clock: Clock, write: (line: string) =
   const at = (name: Exclude<LogLevel, 'silent'>): Log['info'] =>
     RANK[name] < RANK[level]
       ? () => {}
-      : (event, fields) => write(`${JSON.stringify({ time: new Date(clock.now()).toISOString(), level: name, event, ...fields })}\n`)
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+      : (event, fields) =>
+          write(`${JSON.stringify({ time: new Date(clock.now()).toISOString(), level: name, event, ...fields })}\n`)
+  return { verbose: level === 'debug', debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
+export const silentLog: Log = { verbose: false, debug() {}, info() {}, warn() {}, error() {} }

@@ -56,7 +56,7 @@ export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
     const current: Visit = {
       lease,
       grantedAt: clock.mono(),
-      abort: new AbortController(),
+      stop: { aborted: false },
       lost: false,
       permitUsed: false,
       started: false,

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import { isStaleSocket } from '../fetch/stale-socket.js'
@@ -11,6 +12,7 @@ import type { Visit, VisitParts } from './visit-parts.js'
 /** A visit waits this long for its host's next slot; beyond that the link goes back to the queue, where waiting costs nothing. */
 const PATIENCE_MS = 5_000
 const ROBOTS_REDIRECTS = 5
+const SLICE_MS = 100
 
 export type Fetched =
   | { readonly kind: 'page'; readonly response: FetchResponse }
@@ -168,7 +170,7 @@ async function send(
             current.started = true
           },
         },
-        current.abort.signal,
+        current.stop,
       )
       end(hostReport(response, clock))
       return response
@@ -207,7 +209,14 @@ async function permitFor(current: Visit, host: HostKey, { clock, frontier }: Vis
       throw new ShoalError('aborted', 'the lease was lost')
     }
     if (clock.mono() + permit.waitMs > giveUpAt) throw new HostBusy(host, permit.waitMs)
-    await clock.sleep(permit.waitMs, current.abort.signal)
-    if (current.abort.signal.aborted) throw new ShoalError('aborted', 'the visit was given up')
+    await sleepUnlessStopped(permit.waitMs, current, clock)
+  }
+}
+
+/** In slices, because a visit that is given up must not be waited for. */
+async function sleepUnlessStopped(ms: number, { stop }: Visit, clock: Clock): Promise<void> {
+  for (let left = ms; left > 0; left -= SLICE_MS) {
+    if (stop.aborted) throw new ShoalError('aborted', 'the visit was given up')
+    await clock.sleep(Math.min(left, SLICE_MS))
   }
 }

@@ -8,7 +8,7 @@ import type { RecordStore, WriteBatch, WriteStatus } from '../store/record-store
  * 300 µs of CPU, most of it waking threads, and a commit 50: shared by twenty pages they cost a twentieth.
  */
 const GATHER_MS = 10
-const ENOUGH = 96
+const ENOUGH = 192
 /** With fewer visits than this in hand nobody is coming: every flush goes at once, and a free slot is never kept waiting. */
 const FEW = 8
 const BUSY_WAIT_MS = 200

@@ -31,7 +31,8 @@ export interface Visit {
   readonly lease: Lease
   /** Monotonic time at which the lease was asked for: its permit is at most this old. */
   readonly grantedAt: number
-  readonly abort: AbortController
+  /** Set to give the visit up: a StopSignal for its fetch. */
+  readonly stop: { aborted: boolean }
   lost: boolean
   /** The permit that came with the lease is spent. */
   permitUsed: boolean

@@ -33,7 +33,7 @@ export async function visit(current: Visit, parts: VisitParts, onProduced: () =>
   if (!accepted) return stale(current, parts)
   // Only now: a link remembered before a refused settle would be lost for ever.
   if (result.outcome.kind === 'done') parts.known.add(stamp, result.outcome.links, result.targets)
-  log.debug('visit.settled', { fp: lease.link.fp, url: lease.link.url, outcome: result.outcome.kind })
+  if (log.verbose) log.debug('visit.settled', { fp: lease.link.fp, url: lease.link.url, outcome: result.outcome.kind })
 }
 
 function stale({ lease }: Visit, { log }: VisitParts): void {
@@ -188,7 +188,7 @@ function admitLinks(
     }
     const admission = admitter.resolve(found.href, base, found)
     if (!admission.ok) {
-      log.debug('link.refused', { href: found.href.slice(0, 200), code: admission.refusal.code })
+      if (log.verbose) log.debug('link.refused', { href: found.href.slice(0, 200), code: admission.refusal.code })
       continue
     }
     const { target } = admission

@@ -73,7 +73,7 @@ export class CrawlWorker {
     this.#stopping = true
     this.#cancelNap()
     const cancel = clock.after(graceMs, () => {
-      for (const { abort } of this.#inHand.values()) abort.abort()
+      for (const { stop } of this.#inHand.values()) stop.aborted = true
     })
     this.#endIfEmpty()
     await this.#ended
@@ -86,7 +86,7 @@ export class CrawlWorker {
       const current = this.#inHand.get(token)
       if (current === undefined) continue
       current.lost = true
-      current.abort.abort()
+      current.stop.aborted = true
       this.#options.log.warn('lease.lost', { url: current.lease.link.url, worker: this.#options.id })
     }
   }
@@ -129,7 +129,7 @@ export class CrawlWorker {
       const current: Visit = {
         lease,
         grantedAt,
-        abort: new AbortController(),
+        stop: { aborted: false },
         lost: false,
         permitUsed: false,
         started: false,
@@ -187,7 +187,7 @@ export class CrawlWorker {
     if (waiting) return
     this.#failure ??= error
     this.#stopping = true
-    for (const { abort } of this.#inHand.values()) abort.abort()
+    for (const { stop } of this.#inHand.values()) stop.aborted = true
     this.#endIfEmpty()
   }
 

@@ -1,6 +1,6 @@
 import { type Dispatcher, util } from 'undici'
 import { ShoalError } from '../../errors.js'
-import type { FetchRequest, FetchResponse } from '../fetcher.js'
+import type { FetchRequest, FetchResponse, StopSignal } from '../fetcher.js'
 import type { Connection, Connections } from './connections.js'
 import { decodeBody } from './decode.js'
 import { failureOf, type Phase } from './failure.js'
@@ -24,7 +24,7 @@ export interface ExchangeEnd {
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   private readonly request: FetchRequest
-  private readonly signal: AbortSignal
+  private readonly signal: StopSignal
   private readonly connections: Connections
   private readonly connection: Connection
   private readonly end: ExchangeEnd
@@ -57,7 +57,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(
     request: FetchRequest,
-    signal: AbortSignal,
+    signal: StopSignal,
     connections: Connections,
     connection: Connection,
     end: ExchangeEnd,
@@ -306,7 +306,7 @@ function isLengthMismatch(error: Error): boolean {
   return 'code' in error && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
 }
 
-export function givenUp(signal: AbortSignal): ShoalError {
+export function givenUp(signal: StopSignal): ShoalError {
   const { reason } = signal
   return reason instanceof ShoalError ? reason : new ShoalError('aborted', 'the fetch was given up', { cause: reason })
 }

@@ -1,7 +1,7 @@
 import { lookup as systemLookup } from 'node:dns'
 import type { Clock } from '../../clock.js'
 import { ShoalError } from '../../errors.js'
-import type { Fetcher, FetchRequest, FetchResponse } from '../fetcher.js'
+import type { Fetcher, FetchRequest, FetchResponse, StopSignal } from '../fetcher.js'
 import type { Lookup } from '../guard.js'
 import { createConnections } from './connections.js'
 import { ACCEPT_ENCODING } from './decode.js'
@@ -60,7 +60,7 @@ export function createHttpFetcher({ clock, userAgent, lookup = resolveAll }: Htt
     else lookDueAt = null
   }
 
-  function start(request: FetchRequest, signal: AbortSignal, end: ExchangeEnd): void {
+  function start(request: FetchRequest, signal: StopSignal, end: ExchangeEnd): void {
     if (closed) throw new ShoalError('aborted', 'the fetcher is closed')
     if (signal.aborted) throw givenUp(signal)
     const { origin, path } = connections.placeOf(request.url, request.limits.maxHeaderBytes, request.allowPrivate)
