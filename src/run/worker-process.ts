@@ -1,7 +1,7 @@
 import { systemClock } from '../clock.js'
 import { asShoalError } from '../errors.js'
 import { createLog, type LogLevel } from '../log.js'
-import { openPlant, type PlantAddresses } from '../wire.js'
+import { openPlant, type Plant, type PlantAddresses } from '../wire.js'
 import type { SpiderSource } from './spider-source.js'
 import { superviseWorker } from './supervise.js'
 import { workerIds } from './worker-ids.js'
@@ -28,8 +28,9 @@ async function main(order: WorkerProcessOrder): Promise<void> {
   // Ctrl-C goes to the whole group: the parent decides what it means.
   process.on('SIGINT', () => {})
   const writeLog = (line: string) => process.stderr.write(line)
+  let plant: Plant | null = null
   try {
-    const plant = await openPlant(order)
+    plant = await openPlant(order)
     const worker = superviseWorker({
       ...order,
       plant,
@@ -44,11 +45,12 @@ async function main(order: WorkerProcessOrder): Promise<void> {
     process.on('message', stop)
     process.on('disconnect', stop)
     await worker.ended
-    await plant.close()
   } catch (thrown) {
     const { code, message, hint } = asShoalError(thrown)
     tell({ kind: 'failed', code, message, hint })
   }
+  // Also after a failure: a database thread left open would keep this process, and its parent, waiting for ever.
+  await plant?.close().catch(() => {})
   if (process.connected) process.disconnect()
 }
 
