@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FileBlobStore } from '../../src/store/files/file-blob-store.js'
+import { MemoryBlobStore } from '../../src/store/memory/memory-blob-store.js'
 import { blobStoreContract } from '../contract/blob-store-contract.js'
 
 let dir: string
@@ -13,6 +14,7 @@ afterAll(() => rm(dir, { recursive: true }))
 
 const open = async () => new FileBlobStore(await mkdtemp(join(dir, 'store-')))
 blobStoreContract('files', open)
+blobStoreContract('memory', async () => new MemoryBlobStore())
 
 describe('files: blob store', () => {
   const page = Buffer.from('<p>text</p>'.repeat(2000))
