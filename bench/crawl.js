@@ -9,14 +9,14 @@ const CONCURRENCY = 64
 /** `share` of the pages: slow contenders crawl a smaller site of the same kind; start-up counts for everybody. */
 const CONTENDERS = {
   undici: { share: 1, run: script('undici') },
-  htmlparser2: { share: 1 / 4, run: script('htmlparser2') },
-  cheerio: { share: 1 / 8, run: script('cheerio') },
+  htmlparser2: { share: 1 / 2, run: script('htmlparser2') },
+  cheerio: { share: 1 / 4, run: script('cheerio') },
   shoal: { share: 1, run: shoal('./spider.js') },
-  shoal$: { share: 1 / 8, run: shoal('./spider-dom.js') },
-  crawlee: { share: 1 / 40, run: script('crawlee') },
+  shoal$: { share: 1 / 4, run: shoal('./spider-dom.js') },
+  crawlee: { share: 1 / 10, run: script('crawlee') },
 }
 
-export async function run({ pages = 60_000, rounds = 3, only, json }) {
+export async function run({ pages = 20_000, rounds = 3, only, json }) {
   const names = Object.keys(CONTENDERS).filter((name) => only === undefined || only.includes(name))
   const site = await openSite()
   const samples = new Map(names.map((name) => [name, []]))

@@ -11,7 +11,7 @@ const HELP = `npm run bench -- <bench> [options]
   memory     memory of a long crawl
   latency    one host, one request at a time, a server that takes 5 ms
 
-  --pages N      pages of the largest contender (crawl 60000, memory 200000, latency 2000) or links (frontier 100000)
+  --pages N      pages of the largest contender (crawl 20000, memory 200000, latency 2000) or links (frontier 100000)
   --rounds N     how often each contender runs, in turns; the median counts (default 3)
   --only a,b     only these contenders
   --json         end with one line of JSON

@@ -5,6 +5,7 @@ import { createAdmitter, DEFAULT_CANONICAL, type Refusal } from '../url/admit.js
 import { compileCanonical } from '../url/canonicalise.js'
 import { fingerprint } from '../url/fingerprint.js'
 import type { Fingerprint } from '../url/link.js'
+import { parseUrl } from '../url/parse-url.js'
 import { showUrl } from '../url/show-url.js'
 
 export type Known = Exclude<Whereabouts, { readonly state: 'unknown' }>
@@ -40,7 +41,7 @@ export async function findLink(
 
 /** By the canonical rules that hold where a spider sets no others. */
 function plainTarget(url: string): { readonly url: string; readonly fp: Fingerprint } {
-  if (!URL.canParse(url)) throw new ShoalError('bad_url', `${showUrl(url)} is not a URL`)
+  if (parseUrl(url) === null) throw new ShoalError('bad_url', `${showUrl(url)} is not a URL`)
   const parsed = new URL(url)
   if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:')
     throw new ShoalError('bad_scheme', `${showUrl(url)} is not http or https`)

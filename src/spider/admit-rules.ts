@@ -1,5 +1,6 @@
 import { ShoalError } from '../errors.js'
 import { DEFAULT_DROP_PARAMS } from '../url/canonicalise.js'
+import { parseUrl } from '../url/parse-url.js'
 import { compilePattern, matchUrl, type UrlPattern } from '../url/patterns.js'
 import type { AdmitRules, TrapRules } from '../url/rules.js'
 import type { CheckedDefinition } from './definition-schema.js'
@@ -54,7 +55,7 @@ function hostsOf(checked: CheckedDefinition): string[] {
 
 /** None of a text that is no URL, or of `file:///etc/passwd`: the door says what is wrong with those. */
 function hostOf(url: string): string[] {
-  const host = URL.canParse(url) ? new URL(url).host : ''
+  const host = parseUrl(url)?.host ?? ''
   return host === '' ? [] : [host]
 }
 

@@ -1,4 +1,5 @@
 import { ShoalError } from '../errors.js'
+import { parseUrl } from '../url/parse-url.js'
 import { matchUrl, type UrlPattern } from '../url/patterns.js'
 import { compilePatterns } from './admit-rules.js'
 import type { CheckedRoute } from './definition-schema.js'
@@ -77,7 +78,7 @@ function passes(rule: FollowRule, url: URL): boolean {
 }
 
 function parse(href: string, base: string | URL): URL | null {
-  return URL.canParse(href, String(base)) ? new URL(href, base) : null
+  return parseUrl(href, String(base))
 }
 
 /** Says in which option a selector or field is wrong. */

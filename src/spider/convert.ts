@@ -1,4 +1,5 @@
 import type { Json } from '../url/link.js'
+import { isWeb, parseUrl } from '../url/parse-url.js'
 
 export const CONVERSIONS = ['text', 'number', 'integer', 'boolean', 'url', 'html', 'date'] as const
 
@@ -80,9 +81,8 @@ function readBoolean(text: string): boolean | null {
 }
 
 function readUrl(text: string, base: string): string | null {
-  if (!URL.canParse(text.trim(), base)) return null
-  const url = new URL(text.trim(), base)
-  return url.protocol === 'http:' || url.protocol === 'https:' ? url.href : null
+  const url = parseUrl(text.trim(), base)
+  return url !== null && isWeb(url) ? url.href : null
 }
 
 function readDate(text: string): string | null {

@@ -1,5 +1,6 @@
 import { ShoalError } from '../errors.js'
 import { type Duration, shown } from '../units.js'
+import { parseUrl } from '../url/parse-url.js'
 import { defineSpider, type TaggedDefinition } from './definition.js'
 import type { FieldDefinition } from './fields.js'
 import type { Page } from './page.js'
@@ -74,11 +75,11 @@ function pageSummary(page: Page) {
 }
 
 function absolute(href: string, base: string): string {
-  return URL.canParse(href, base) ? new URL(href, base).href : href
+  return parseUrl(href, base)?.href ?? href
 }
 
 function spiderName(urls: readonly string[]): string {
   const first = urls[0]
-  if (first === undefined || !URL.canParse(first)) throw new ShoalError('bad_url', `${shown(first)} is not a URL`)
+  if (first === undefined || parseUrl(first) === null) throw new ShoalError('bad_url', `${shown(first)} is not a URL`)
   return `crawl-${new URL(first).hostname.replace(/[^A-Za-z0-9.-]/g, '-')}`.slice(0, 64)
 }

@@ -10,6 +10,7 @@
 import { ShoalError } from '../errors.js'
 import { mediaType } from '../fetch/charset.js'
 import type { Json } from '../url/link.js'
+import { parseUrl } from '../url/parse-url.js'
 import { CONVERSIONS, type Conversion, collapse, convert } from './convert.js'
 import { compileExtractor, type Extractor } from './html/extract.js'
 import type { Rule } from './html/program.js'
@@ -202,7 +203,7 @@ function readOne(field: Field, raw: Json | undefined, page: Page, baseHref: stri
 }
 
 function baseOf(page: Page, baseHref: string | null): string {
-  return baseHref !== null && URL.canParse(baseHref, page.url) ? new URL(baseHref, page.url).href : page.url
+  return (baseHref === null ? null : parseUrl(baseHref, page.url)?.href) ?? page.url
 }
 
 /** `5; url='/next'` → `/next`; a refresh of the page itself is no link. */

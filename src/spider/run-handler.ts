@@ -194,7 +194,7 @@ function foundLink(
     throw misuse(`out.follow: no route is called ${shown(route)} (there is: ${[...plan.routes].join(', ')})`)
   if (priority !== undefined && !Number.isFinite(priority))
     throw misuse(`out.follow: priority must be a number, not ${shown(priority)}`)
-  return { href, ...linkOptions(options) }
+  return { href, ...linkOptions(options, (message) => misuse(`out.follow: ${message}`)) }
 }
 
 function isKey(key: unknown): key is string | number {

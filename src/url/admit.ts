@@ -20,7 +20,7 @@ export const DEFAULT_MAX_URL_LENGTH = 2048
 export const DEFAULT_MAX_DEPTH = 50
 
 /** Answers remembered in each of two generations: about 400 bytes each. */
-const REMEMBERED = 30_000
+const REMEMBERED = 10_000
 
 /** A URL that passed the door, independent of the page it was found on. */
 export interface Target {
@@ -30,8 +30,6 @@ export interface Target {
   readonly route: string
   /** The route's. */
   readonly priority: number
-  /** Stamp of the worker's memory of known links (worker/known-links.ts); 0 when never stamped. */
-  known: number
 }
 
 export interface Refusal {
@@ -124,7 +122,7 @@ export function createAdmitter(rules: AdmitRules): Admitter {
       return refuse('no_route', reason, text)
     }
     const { name, priority } = route
-    return { ok: true, target: { url: text, fp: fingerprint(text), host, route: name, priority, known: 0 } }
+    return { ok: true, target: { url: text, fp: fingerprint(text), host, route: name, priority } }
   }
 
   const routeNamed = (name: string): { name: string; priority: number } | null => {
@@ -168,7 +166,7 @@ export function createAdmitter(rules: AdmitRules): Admitter {
       const admission = admit(withoutFragment(href), base, options?.route)
       if (!admission.ok || (options?.request === undefined && options?.dedupeKey === undefined)) return admission
       const { target } = admission
-      return { ok: true, target: { ...target, fp: fingerprint(target.url, options), known: 0 } }
+      return { ok: true, target: { ...target, fp: fingerprint(target.url, options) } }
     },
 
     link(target, depth, options) {

@@ -1,61 +1,174 @@
 import type { CrawlId } from '../frontier/frontier.js'
-import type { Target } from '../url/admit.js'
-import type { Fingerprint, Link } from '../url/link.js'
 
-/** Fingerprints remembered in each of two generations: about 60 bytes each. */
-const GENERATION = 50_000
-
-/** Never the same for two memories, because a door and its targets may serve more than one. */
-let stamps = 0
+/** Links remembered before the table begins anew: 8 bytes each, half of the places taken at most. */
+const CAPACITY = 1 << 18
+const PLACES = CAPACITY * 2
 
 /**
- * Links the queue is known to have, so that the forty navigation links of every page do not travel to it. One that is not here may be known
- * to the queue all the same; one that is here must be: so it is remembered only after the queue has said ok.
+ * Links that need not travel to the queue, because it has them or the door refuses them: of the forty links of a page nearly all. They
+ * are known by 64 bits of the href as it stands on the page and of the place it is resolved from, so that one that is known costs a
+ * fifth of a microsecond: no URL is parsed, nothing is fingerprinted, nothing allocated. The numbers of a crawl of 60,000 pages with 42
+ * links each: 440 µs a page with a map of answers and a set of fingerprints, 190 with this table.
+ *
+ * One that is not here may be known to the queue all the same; one that is here must be: so it is remembered only after the queue has
+ * said ok. Two hrefs with the same 64 bits would lose a link: with a quarter of a million of them the chance is one in seventy million million
+ * for each new link.
  */
 export class KnownLinks {
   #crawl: CrawlId | null = null
   #gen = 0
-  #stamp = ++stamps
-  #young = new Set<Fingerprint>()
-  #old = new Set<Fingerprint>()
+  #high = new Uint32Array(PLACES)
+  #low = new Uint32Array(PLACES)
+  #count = 0
+  #epoch = 0
 
-  /**
-   * Another crawl, or a queue that went back: nothing is known. The stamp stands for what is known since then; it is also put on the targets
-   * that are known, where it is found without looking up the fingerprint.
-   */
+  /** Another crawl, or a queue that went back: nothing is known. The number stands for what is known since then. */
   serve(crawl: CrawlId, gen: number): number {
     if (this.#crawl !== crawl || this.#gen !== gen) {
       this.#crawl = crawl
       this.#gen = gen
       this.forget()
     }
-    return this.#stamp
+    return this.#epoch
   }
 
-  has(target: Target): boolean {
-    if (target.known === this.#stamp) return true
-    if (!this.#young.has(target.fp) && !this.#old.has(target.fp)) return false
-    target.known = this.#stamp
-    return true
+  has(link: LinkHash): boolean {
+    const { high, low } = link
+    for (let place = low & (PLACES - 1); ; place = (place + 1) & (PLACES - 1)) {
+      const there = this.#low[place]
+      if (there === 0 && this.#high[place] === 0) return false
+      if (there === low && this.#high[place] === high) return true
+    }
   }
 
-  /** What the queue took under `stamp`; nothing when that is over. */
-  add(stamp: number, links: readonly Link[], targets: readonly Target[]): void {
-    if (stamp !== this.#stamp) return
-    for (const { fp } of links) this.#remember(fp)
-    for (const target of targets) target.known = stamp
+  /** What the queue took, or the door refused; nothing when the crawl it belongs to is no longer served. */
+  add({ epoch, hashes }: Learnt): void {
+    if (epoch !== this.#epoch) return
+    for (const link of hashes) {
+      if (this.has(link)) continue
+      if (this.#count >= CAPACITY) this.#clear()
+      let place = link.low & (PLACES - 1)
+      while (this.#low[place] !== 0 || this.#high[place] !== 0) place = (place + 1) & (PLACES - 1)
+      this.#low[place] = link.low
+      this.#high[place] = link.high
+      this.#count++
+    }
   }
 
   forget(): void {
-    this.#stamp = ++stamps
-    this.#young.clear()
-    this.#old.clear()
+    this.#epoch++
+    this.#clear()
   }
 
-  #remember(fp: Fingerprint): void {
-    this.#young.add(fp)
-    if (this.#young.size < GENERATION) return
-    this.#old = this.#young
-    this.#young = new Set()
+  #clear(): void {
+    this.#low.fill(0)
+    this.#high.fill(0)
+    this.#count = 0
   }
+}
+
+/** What one page taught, under which number of `serve`. */
+export interface Learnt {
+  readonly epoch: number
+  readonly hashes: LinkHash[]
+}
+
+/** 64 bits of an href and its place, as two unsigned halves; never both 0. */
+export interface LinkHash {
+  high: number
+  low: number
+}
+
+const SLASH = 47
+const HASH = 35
+const QUESTION = 63
+
+/**
+ * Hashes the hrefs of one page. Root-relative ones depend on the origin alone and are the same on every page of the site; relative ones on
+ * the folder; a bare query on the path.
+ */
+export class HrefHasher {
+  readonly #page: string
+  readonly #origin: LinkHash
+  #folder: LinkHash | null = null
+
+  constructor(page: string) {
+    this.#page = page
+    const path = page.indexOf('/', page.indexOf('//') + 2)
+    this.#origin = hashText(START, page, 0, path < 0 ? page.length : path)
+  }
+
+  /** Into `out`, which is written over by the next call. `route` is part of it: the same URL may be refused for one and not for another. */
+  hash(href: string, route: string | undefined, out: LinkHash): LinkHash {
+    const first = href.charCodeAt(0)
+    const start = first === SLASH && href.charCodeAt(1) !== SLASH ? this.#origin : this.#relative(first, href)
+    const fragment = href.indexOf('#')
+    hashInto(start, href, 0, fragment < 0 ? href.length : fragment, out)
+    if (route !== undefined) {
+      out.high = Math.imul(out.high ^ HASH, PRIME_HIGH)
+      hashInto(out, route, 0, route.length, out)
+    }
+    return finish(out)
+  }
+
+  #relative(first: number, href: string): LinkHash {
+    if (first === HASH || first === QUESTION || Number.isNaN(first))
+      return hashText(START, this.#page, 0, this.#page.length)
+    if (href.startsWith('http://') || href.startsWith('https://')) return START
+    this.#folder ??= hashText(START, this.#page, 0, folderEnd(this.#page))
+    return this.#folder
+  }
+}
+
+/** One past the last slash of the path. */
+function folderEnd(page: string): number {
+  const query = page.search(/[?#]/)
+  return page.lastIndexOf('/', query < 0 ? page.length : query) + 1
+}
+
+/** Two multiplications a pair of characters, with different primes: two hashes of the FNV kind that are independent enough together. */
+const PRIME_HIGH = 0x01000193
+const PRIME_LOW = 0x85ebca6b
+const START: LinkHash = { high: 0x811c9dc5 | 0, low: 0x9747b28c | 0 }
+
+function hashText(start: LinkHash, text: string, from: number, to: number): LinkHash {
+  const out = { high: 0, low: 0 }
+  hashInto(start, text, from, to, out)
+  return out
+}
+
+function hashInto(start: LinkHash, text: string, from: number, to: number, out: LinkHash): void {
+  let { high, low } = start
+  let index = from
+  // Two characters at a time: half the multiplications.
+  for (; index + 1 < to; index += 2) {
+    const pair = text.charCodeAt(index) | (text.charCodeAt(index + 1) << 16)
+    high = Math.imul(high ^ pair, PRIME_HIGH)
+    low = Math.imul(low ^ pair, PRIME_LOW)
+    high ^= high >>> 13
+    low ^= low >>> 15
+  }
+  if (index < to) {
+    // Told apart from a pair that ends in NUL.
+    const last = text.charCodeAt(index) | 0x7fff0000
+    high = Math.imul(high ^ last, PRIME_HIGH)
+    low = Math.imul(low ^ last, PRIME_LOW)
+  }
+  out.high = high
+  out.low = low
+}
+
+/** Mixes the halves, so that the last characters reach all bits. */
+function finish(out: LinkHash): LinkHash {
+  let { high, low } = out
+  high ^= low >>> 16
+  high = Math.imul(high, 0xc2b2ae35)
+  high ^= high >>> 13
+  low ^= high >>> 11
+  low = Math.imul(low, 0x27d4eb2f)
+  low ^= low >>> 15
+  out.high = high >>> 0
+  out.low = low >>> 0
+  if (out.high === 0 && out.low === 0) out.low = 1
+  return out
 }

@@ -97,7 +97,7 @@ describe('resolving', () => {
     const url = 'https://example.com:8443/a?b=1'
     expect(createAdmitter(anything).resolve(`${url}&utm_source=x#y`, base)).toEqual({
       ok: true,
-      target: { url, fp: fingerprint(url), host: 'example.com:8443', route: 'page', priority: 5, known: 0 },
+      target: { url, fp: fingerprint(url), host: 'example.com:8443', route: 'page', priority: 5 },
     })
   })
 
@@ -253,7 +253,6 @@ describe('link', () => {
     host: 'example.com',
     route: 'page',
     priority: 5,
-    known: 0,
   }
   const door = createAdmitter({ ...anything, maxDepth: 3, depthPriority: -2 })
 

@@ -3,6 +3,7 @@ import { ShoalError } from '../../errors.js'
 import type { RunStart } from '../../run/run-crawl.js'
 import type { CrawlOptions } from '../../spider/crawl-definition.js'
 import type { ExportFormat, RecordSource } from '../../store/export/export.js'
+import { parseUrl } from '../../url/parse-url.js'
 import { runWithProgress } from '../crawl-run.js'
 import { formatFor } from '../export-file.js'
 import { guide } from '../help.js'
@@ -108,7 +109,7 @@ function asOptions(given: readonly string[], flags: CrawlCommandFlags): CrawlOpt
 
 /** A name and password in a URL are never sent; here they would end up in files and process lists. */
 function withoutUserInfo(url: string): string {
-  if (!URL.canParse(url)) return url
+  if (parseUrl(url) === null) return url
   const parsed = new URL(url)
   if (parsed.username === '' && parsed.password === '') return url
   parsed.username = ''

@@ -3,6 +3,7 @@ import { ShoalError } from '../../errors.js'
 import type { StoredRecord } from '../../store/record-store.js'
 import { fingerprint } from '../../url/fingerprint.js'
 import type { Json } from '../../url/link.js'
+import { parseUrl } from '../../url/parse-url.js'
 import { guide } from '../help.js'
 import { rawPagePath } from '../raw-page.js'
 import { type RecordFlags, recordFilters, recordQuery } from '../record-filters.js'
@@ -116,7 +117,7 @@ function getCommand(records: Command): void {
 
 /** Records carry the URL of the page as the parser writes it. */
 function asStored(url: string): string {
-  return URL.canParse(url) ? new URL(url).href : url
+  return parseUrl(url)?.href ?? url
 }
 
 function showRecord({ output }: Session, record: StoredRecord, rawPage: string | null): void {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { buildConnector, Client } from 'undici'
 import { ShoalError } from '../../errors.js'
+import { parseUrl } from '../../url/parse-url.js'
 import { isAllowed, judgeUrl, type Lookup, lookupForConnect } from '../guard.js'
 
 /**
@@ -130,7 +131,7 @@ export function createConnections(lookup: Lookup): Connections {
       const slash = url.indexOf('/', 8)
       const known = slash === -1 ? undefined : world.get(url.slice(0, slash))
       if (known !== undefined && !url.includes('#')) return { origin: known, path: url.slice(slash) }
-      if (!URL.canParse(url)) throw new ShoalError('bad_url', 'it is not a URL')
+      if (parseUrl(url) === null) throw new ShoalError('bad_url', 'it is not a URL')
       const parsed = new URL(url)
       const origin = addOrigin(parsed, maxHeaderBytes, allowPrivate, world)
       return { origin, path: parsed.pathname + parsed.search }
