@@ -39,6 +39,19 @@ describe('the database thread', () => {
     expect(stats).toMatchObject({ status: 'fulfilled', value: { total: 1 } })
   })
 
+  it('fails a call that cannot be sent, and no other of its turn', async () => {
+    const { frontier } = await plant()
+    await frontier.open(specOf())
+    const [added, unsendable, stats] = await Promise.allSettled([
+      frontier.add('c1', [linkTo('a.test/1')]),
+      frontier.add('c1', [{ ...linkTo('a.test/2'), data: (() => {}) as never }]),
+      frontier.stats('c1'),
+    ])
+    expect(added).toMatchObject({ status: 'fulfilled', value: { added: 1 } })
+    expect(unsendable).toMatchObject({ status: 'rejected', reason: { code: 'internal' } })
+    expect(stats).toMatchObject({ status: 'fulfilled', value: { total: 1 } })
+  })
+
   it('leases no link twice to two processes that ask at the same time', async () => {
     const all = await Promise.all([plant(), plant(), plant()])
     const first = all[0] as Plant

@@ -1,6 +1,6 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { entryFile } from '../entry-file.js'
-import { ShoalError } from '../errors.js'
+import { asShoalError, ShoalError } from '../errors.js'
 import type { EngineCall } from '../sqlite/engine.js'
 import type { Answer, Call, FromThread, KeepMessage, Service, ToThread, WireError } from './protocol.js'
 
@@ -60,7 +60,21 @@ export class DatabaseClient {
   #flush(): void {
     const calls = this.#calls
     this.#calls = []
-    this.post({ kind: 'calls', calls })
+    try {
+      this.post({ kind: 'calls', calls })
+    } catch {
+      // One of them holds what cannot be sent: each by itself, so that only that one fails.
+      for (const call of calls) this.#sendAlone(call)
+    }
+  }
+
+  #sendAlone(call: Call): void {
+    try {
+      this.post({ kind: 'calls', calls: [call] })
+    } catch (error) {
+      this.#waiting.get(call[0])?.reject(asShoalError(error))
+      this.#waiting.delete(call[0])
+    }
   }
 
   #settle([id, ok, value]: Answer): void {

@@ -12,6 +12,9 @@ import { runUntil } from './workers.js'
 
 const ADDED_AT_ONCE = 1_000
 
+const misuse = (message: string) =>
+  new ShoalError('usage', `add: ${message}`, { hint: 'Correct the options given to add().' })
+
 export function crawlHandle<Kinds extends RecordDefinitions, Data>(parts: CrawlParts): Crawl<Kinds, Data> {
   const { id, spider, plant, closing, running } = parts
   const { frontier } = plant
@@ -42,7 +45,7 @@ export function crawlHandle<Kinds extends RecordDefinitions, Data>(parts: CrawlP
 
     async add(urls, options) {
       open()
-      const how = options === undefined ? {} : linkOptions(options)
+      const how = options === undefined ? {} : linkOptions(options, misuse)
       const refused: Added['refused'][number][] = []
       const sum = { added: 0, known: 0, overLimit: 0 }
       const send = async (links: readonly Link[]) => {

@@ -326,6 +326,8 @@ describe('a handler', () => {
     ['ends its process', 'process.exit(7)', 'poison'],
     ['waits for ever', 'await new Promise(() => {})', 'handler_timeout'],
     ['throws', "throw new Error('plain')", 'handler_error'],
+    ['gives a link a bigint', "out.follow('/b', { data: { n: 10n } })", 'handler_error'],
+    ['gives a link a function', "out.follow('/b', { data: { f() {} } })", 'handler_error'],
   ])('that %s takes no other page with it', async (what, body, code) => {
     const id = what.replaceAll(' ', '-')
     const fine = ['a', 'b', 'c'].map((path) => `'${site.origin}/${path}'`)
@@ -335,6 +337,25 @@ describe('a handler', () => {
     expect(lastJson(run.stdout)).toMatchObject({ state: 'finished', pages: 3, dead: 1 })
     noStack(run.stderr)
     expect(await deadCodes(`${id}.db`)).toEqual({ '/slip': code })
+  })
+
+  it.concurrent('whose records are not JSON has those set aside, and its others stored', async () => {
+    const records = `const self = {}; self.self = self
+      out.record('item', 'bigint', { n: 10n }); out.record('item', 'circle', self); out.record('item', 'function', { f() {} })
+      out.record('item', 'throws', { toJSON() { throw new Error('no') } }); out.record('item', 'fine', { n: 1 })`
+    const name = spider('odd-records', onSite('/slip', 'records: { item: {} },'), slip(records))
+    const run = await inDir(
+      'run',
+      name,
+      '--json',
+      '--queue',
+      'sqlite:odd-records.db',
+      '--store',
+      'sqlite:odd-records.db',
+    )
+    expect(run.code).toBe(0)
+    expect(lastJson(run.stdout)).toMatchObject({ state: 'finished', pages: 1, dead: 0, rejected: 3 })
+    noStack(run.stderr)
   })
 
   it.concurrent.each([

@@ -145,6 +145,18 @@ describe('handlers', () => {
     })
   })
 
+  it('may change the data of a link afterwards', () => {
+    const data = { n: 1, at: new Date(0), nothing: undefined }
+    const harvest = runHandler(
+      handler((out) => {
+        out.follow('/a', { data })
+        data.n = 2
+      }),
+      page,
+    )
+    expect(harvest).toMatchObject({ links: [{ data: { n: 1, at: '1970-01-01T00:00:00.000Z' } }] })
+  })
+
   it.each([
     [
       'an unknown kind',
@@ -163,6 +175,39 @@ describe('handlers', () => {
       (out: LooseOut) => out.follow('/', { route: 'bok' }),
       "out.follow: no route is called 'bok' (there is: book, listing)",
     ],
+    [
+      'a bigint in the data of a link',
+      (out: LooseOut) => out.follow('/', { data: { price: 10n } }),
+      "out.follow: the data of a link must be JSON: 'price' is a bigint",
+    ],
+    [
+      'a function in the data of a link',
+      (out: LooseOut) => out.follow('/', { data: [{ f() {} }] }),
+      "out.follow: the data of a link must be JSON: 'f' is a function",
+    ],
+    ['nothing but a symbol as data', (out: LooseOut) => out.follow('/', { data: Symbol('s') }), /it is a symbol/],
+    [
+      'data that holds itself',
+      (out: LooseOut) => {
+        const data: Record<string, unknown> = {}
+        data.self = data
+        out.follow('/', { data })
+      },
+      /^out.follow: the data of a link must be JSON: .*circular/,
+    ],
+    [
+      'a body of bytes',
+      (out: LooseOut) => out.follow('/', { body: Buffer.from('x') }),
+      /body must be a string, not an/,
+    ],
+    ['a number as method', (out: LooseOut) => out.follow('/', { method: 1 }), /method must be a string, not a number/],
+    [
+      'a number as header',
+      (out: LooseOut) => out.follow('/', { headers: { a: 1 } }),
+      'out.follow: headers.a must be a string, not a number',
+    ],
+    ['a list of headers', (out: LooseOut) => out.follow('/', { headers: [['a', 'b']] }), /headers must be an object/],
+    ['a bigint as dedupeKey', (out: LooseOut) => out.follow('/', { dedupeKey: 1n }), /dedupeKey must be a string/],
     ['no link', (out: LooseOut) => out.follow(undefined), 'out.follow: the link must be a string, not undefined'],
     [
       'an error',
