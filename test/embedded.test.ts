@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Lease } from '../src/frontier/frontier.js'
@@ -50,6 +52,23 @@ describe('the database thread', () => {
     expect(added).toMatchObject({ status: 'fulfilled', value: { added: 1 } })
     expect(unsendable).toMatchObject({ status: 'rejected', reason: { code: 'internal' } })
     expect(stats).toMatchObject({ status: 'fulfilled', value: { total: 1 } })
+  })
+
+  it('lets its process exit in the middle of its work', async () => {
+    const wire = new URL('../dist/wire.js', import.meta.url).href
+    const address = `sqlite:${join(dir.path, 'busy.db')}`
+    const script = join(dir.path, 'busy.mjs')
+    writeFileSync(
+      script,
+      `import { openPlant } from ${JSON.stringify(wire)}
+       const { frontier } = await openPlant({ queue: ${JSON.stringify(address)}, store: ${JSON.stringify(address)} })
+       for (let n = 0; n < 2000; n++) frontier.forfeit('w' + n)
+       setTimeout(() => process.exit(3), Number(process.argv[2]))`,
+    )
+    for (const afterMs of [0, 3, 6, 9]) {
+      const { status, signal, stderr } = spawnSync(process.execPath, [script, `${afterMs}`])
+      expect({ status, signal, stderr: String(stderr) }).toEqual({ status: 3, signal: null, stderr: '' })
+    }
   })
 
   it('leases no link twice to two processes that ask at the same time', async () => {

@@ -2,7 +2,17 @@ import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { entryFile } from '../entry-file.js'
 import { asShoalError, ShoalError } from '../errors.js'
 import type { EngineCall } from '../sqlite/engine.js'
-import type { Answer, Call, FromThread, KeepMessage, Service, ToThread, WireError } from './protocol.js'
+import { type NativeGate, nativeGate, shutGate } from './native-gate.js'
+import type {
+  Answer,
+  Call,
+  DatabaseThreadData,
+  FromThread,
+  KeepMessage,
+  Service,
+  ToThread,
+  WireError,
+} from './protocol.js'
 
 /** Both ends of a thread: a Worker seen from outside, a MessagePort seen from another thread. */
 interface DuplexPort {
@@ -86,6 +96,24 @@ export class DatabaseClient {
   }
 }
 
+/** Long enough for the longest batch; a database that another process has locked is not waited for. */
+const EXIT_PATIENCE_MS = 500
+const gates = new Set<NativeGate>()
+
+/** However this process comes to exit: with databases in the middle of a call it would be an abort. */
+function shutAtExit(thread: Worker, gate: NativeGate): void {
+  if (gates.size === 0) process.on('exit', shutGates)
+  gates.add(gate)
+  thread.once('exit', () => {
+    gates.delete(gate)
+    if (gates.size === 0) process.off('exit', shutGates)
+  })
+}
+
+function shutGates(): void {
+  for (const gate of gates) shutGate(gate, EXIT_PATIENCE_MS)
+}
+
 /** The database thread of one file. */
 export class DatabaseThread {
   readonly client: DatabaseClient
@@ -105,7 +133,9 @@ export class DatabaseThread {
   }
 
   static async start(file: string): Promise<DatabaseThread> {
-    const thread = new Worker(entryFile(import.meta.url, './thread.js'), { workerData: { file } })
+    const data: DatabaseThreadData = { file, gate: nativeGate() }
+    const thread = new Worker(entryFile(import.meta.url, './thread.js'), { workerData: data })
+    shutAtExit(thread, data.gate)
     await new Promise<void>((resolve, reject) => {
       thread.once('message', (message: FromThread) => {
         if (message.kind === 'failed') reject(fromWire(message.error))

@@ -1,4 +1,10 @@
 import type { ErrorCode } from '../errors.js'
+import type { NativeGate } from './native-gate.js'
+
+export interface DatabaseThreadData {
+  readonly file: string
+  readonly gate: NativeGate
+}
 
 /** What travels between a client and the database thread. Plain data only. */
 export type Service = 'frontier' | 'store'

@@ -6,7 +6,17 @@ import { SqliteFrontierEngine } from '../frontier/sqlite/sqlite-engine.js'
 import { SqliteDb } from '../sqlite/db.js'
 import { migrateStore } from '../store/sqlite/schema.js'
 import { SqliteStoreEngine } from '../store/sqlite/sqlite-store-engine.js'
-import type { Answer, Call, FromThread, KeepMessage, Service, ToThread, WireError } from './protocol.js'
+import { throughGate } from './native-gate.js'
+import type {
+  Answer,
+  Call,
+  DatabaseThreadData,
+  FromThread,
+  KeepMessage,
+  Service,
+  ToThread,
+  WireError,
+} from './protocol.js'
 
 /**
  * The database thread: one connection, one transaction for everything that waits in line. Leases are kept alive and expired ones reaped
@@ -24,15 +34,17 @@ interface Keeper {
   readonly held: Map<string, number>
 }
 
-function main(port: MessagePort, file: string): void {
+function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
   const clock = systemClock
   let db: SqliteDb
   let engines: { frontier: SqliteFrontierEngine; store: SqliteStoreEngine }
   try {
-    db = new SqliteDb(file)
-    SqliteFrontierEngine.migrate(db)
-    migrateStore(db)
-    engines = { frontier: new SqliteFrontierEngine(db, clock), store: new SqliteStoreEngine(db) }
+    throughGate(gate, () => {
+      db = new SqliteDb(file)
+      SqliteFrontierEngine.migrate(db)
+      migrateStore(db)
+      engines = { frontier: new SqliteFrontierEngine(db, clock), store: new SqliteStoreEngine(db) }
+    })
   } catch (error) {
     send(port, { kind: 'failed', error: toWire(error) })
     port.close()
@@ -110,7 +122,10 @@ function main(port: MessagePort, file: string): void {
       // Everything that waits in line shares one transaction: a commit costs more than a call.
       let calls: Call[] = []
       const answer = () => {
-        if (calls.length > 0) send(client, { kind: 'answers', answers: runAll(calls) })
+        if (calls.length > 0) {
+          const together = calls
+          send(client, { kind: 'answers', answers: throughGate(gate, () => runAll(together)) })
+        }
         calls = []
       }
       for (let message: ToThread | undefined = first; message !== undefined; ) {
@@ -133,7 +148,7 @@ function main(port: MessagePort, file: string): void {
     else if (message.kind === 'close') {
       clearInterval(reaper)
       clearInterval(beat)
-      db.close()
+      throughGate(gate, () => db.close())
       send(client, { kind: 'closed' })
       port.close()
       process.exit(0)
@@ -164,7 +179,7 @@ function main(port: MessagePort, file: string): void {
   /** Our own servers may be away for a while: the next turn tries again, and the calls of the workers tell the user. */
   const quietly = (work: () => void) => () => {
     try {
-      work()
+      throughGate(gate, work)
     } catch {
       rolledBack()
     }
@@ -190,4 +205,4 @@ function toWire(error: unknown): WireError {
   return { code: null, message, hint: null, stack: stack ?? null }
 }
 
-if (parentPort !== null) main(parentPort, (workerData as { file: string }).file)
+if (parentPort !== null) main(parentPort, workerData as DatabaseThreadData)
