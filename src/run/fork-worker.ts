@@ -4,41 +4,45 @@ import { entryFile } from '../entry-file.js'
 import { ShoalError } from '../errors.js'
 import type { Frontier, WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
+import { restartPause } from './restart-pause.js'
 import type { RunningWorker } from './start-worker.js'
 import type { FromWorkerProcess, WorkerProcessOrder } from './worker-process.js'
 
-const RESTART_MS = 500
-const RESTART_CAP_MS = 30_000
+/** What a child that has said that it failed may take to close its database. */
+const LINGER_MS = 3_000
 
-/** A worker process, restarted with a growing pause when it dies; what it held goes back to the queue at once. */
+interface ProcessEnd {
+  readonly worker: WorkerId | null
+  readonly failure: ShoalError | null
+  readonly code: number | null
+  readonly signal: string | null
+}
+
+/** A worker process, restarted with a growing pause when it ends unasked; what it held goes back to the queue at once. */
 export function forkWorker(
   order: WorkerProcessOrder,
   parts: { frontier: Frontier; clock: Clock; log: Log },
 ): RunningWorker {
   const { frontier, clock, log } = parts
   let current: ChildProcess | null = null
-  let stopping = false
+  const stopping = new AbortController()
 
   const ended = (async () => {
-    for (let restartMs = RESTART_MS; ; restartMs = Math.min(RESTART_CAP_MS, restartMs * 2)) {
+    for (let pauseMs = 0; ; ) {
+      const startedAt = clock.mono()
       const { worker, failure, signal, code } = await runProcess()
       if (failure !== null) throw failure
-      if (code === 0) return
+      if (code === 0 && stopping.signal.aborted) return
       const reclaimed = worker === null ? 0 : await frontier.forfeit(worker)
       log.error('worker.died', { worker, signal, code, reclaimed })
-      if (stopping) return
-      await clock.sleep(restartMs)
-      if (stopping) return
+      pauseMs = restartPause(pauseMs, clock.mono() - startedAt)
+      await clock.sleep(pauseMs, stopping.signal)
+      if (stopping.signal.aborted) return
     }
   })()
   ended.catch(() => {})
 
-  function runProcess(): Promise<{
-    worker: WorkerId | null
-    failure: ShoalError | null
-    code: number | null
-    signal: string | null
-  }> {
+  function runProcess(): Promise<ProcessEnd> {
     const child = fork(entryFile(import.meta.url, './worker-process.js'), [JSON.stringify(order)], {
       execArgv: [],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -46,21 +50,31 @@ export function forkWorker(
     current = child
     let worker: WorkerId | null = null
     let failure: ShoalError | null = null
+    let spareChild = () => {}
     child.on('message', (message: FromWorkerProcess) => {
       if (message.kind === 'worker') worker = message.id
-      else failure = new ShoalError(message.code, message.message, { hint: message.hint })
+      else {
+        failure = new ShoalError(message.code, message.message, { hint: message.hint })
+        spareChild = clock.after(LINGER_MS, () => child.kill('SIGKILL'))
+      }
     })
     return new Promise((resolve) => {
-      child.once('exit', (code, signal) => {
+      const end = (code: number | null, signal: string | null) => {
         current = null
+        spareChild()
         resolve({ worker, failure, code, signal })
+      }
+      child.once('exit', end)
+      // Also when a stop could not be sent, because the child has just ended: its exit is on the way. Only one that never began has none.
+      child.on('error', () => {
+        if (child.pid === undefined) end(null, null)
       })
     })
   }
 
   return {
     async stop() {
-      stopping = true
+      stopping.abort()
       if (current?.connected) current.send({ kind: 'stop' })
       await ended.catch(() => {})
     },

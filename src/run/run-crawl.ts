@@ -180,7 +180,15 @@ async function watch(
     nap.abort()
   }
   seeding.catch(fail)
-  for (const worker of workers) worker.ended.catch(fail).finally(() => alive--)
+  for (const worker of workers) {
+    worker.ended
+      .finally(() => alive--)
+      .then(() => {
+        // Nobody is left to visit a page, and nobody comes.
+        if (alive === 0) throw new ShoalError('internal', 'every worker has ended, though the crawl goes on')
+      })
+      .catch(fail)
+  }
   options.drain.addEventListener('abort', () => nap.abort())
   for (;;) {
     if (options.drain.aborted) return true

@@ -5,14 +5,11 @@ import { ShoalError } from '../errors.js'
 import type { WorkerId } from '../frontier/frontier.js'
 import type { Log, LogLevel } from '../log.js'
 import type { Plant } from '../wire.js'
+import { restartPause } from './restart-pause.js'
 import type { SpiderSource } from './spider-source.js'
 import type { RunningWorker } from './start-worker.js'
+import { stuckWatch } from './stuck-watch.js'
 import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
-
-const RESTART_MS = 500
-const RESTART_CAP_MS = 30_000
-/** A worker that ran this long before it died is restarted as if it were the first time. */
-const HEALTHY_MS = 60_000
 
 export interface SuperviseOptions {
   readonly plant: Plant
@@ -36,11 +33,10 @@ export interface SuperviseOptions {
 export function superviseWorker(options: SuperviseOptions): RunningWorker {
   const { clock, log, plant } = options
   let current: Worker | null = null
-  let stopping: number | null = null
-  let restartMs = RESTART_MS
+  const stopping = new AbortController()
 
   const ended = (async () => {
-    for (;;) {
+    for (let pauseMs = 0; ; ) {
       const id = options.newId()
       options.onWorker?.(id)
       const startedAt = clock.mono()
@@ -49,11 +45,9 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       if (end.kind === 'failed') throw new ShoalError(end.code, end.message, { hint: end.hint })
       const reclaimed = await plant.frontier.forfeit(id)
       log.error(end.kind === 'stuck' ? 'worker.stuck' : 'worker.died', { worker: id, message: end.message, reclaimed })
-      if (stopping !== null) return
-      if (clock.mono() - startedAt > HEALTHY_MS) restartMs = RESTART_MS
-      await clock.sleep(restartMs)
-      restartMs = Math.min(RESTART_CAP_MS, restartMs * 2)
-      if (stopping !== null) return
+      pauseMs = restartPause(pauseMs, clock.mono() - startedAt)
+      await clock.sleep(pauseMs, stopping.signal)
+      if (stopping.signal.aborted) return
     }
   })()
   // Whoever awaits `ended` hears of it; until somebody does, it is no unhandled rejection.
@@ -88,7 +82,8 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       })
       const finish = (end: End) => {
         clearInterval(watching)
-        current = null
+        // A thread that was ended inside native code exits late, when the next one is at work.
+        if (current === thread) current = null
         resolve(end)
       }
       thread.on('message', (message: FromWorkerThread) => {
@@ -97,25 +92,19 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       })
       thread.on('error', (error: Error) => finish({ kind: 'died', message: error.message }))
       thread.on('exit', (code) => finish({ kind: 'died', message: `the thread ended with code ${code}` }))
-      if (stopping !== null) tell(thread, { kind: 'stop', graceMs: stopping })
     })
   }
 
   function watch(beat: Int32Array, stuck: () => void): NodeJS.Timeout {
-    let seen = -1
-    let seenAt = clock.mono()
+    const isStuck = stuckWatch(options.stuckMs, clock.mono())
     return setInterval(() => {
-      const now = Atomics.load(beat, 0)
-      if (now !== seen) {
-        seen = now
-        seenAt = clock.mono()
-      } else if (clock.mono() - seenAt > options.stuckMs) stuck()
+      if (isStuck(Atomics.load(beat, 0), clock.mono())) stuck()
     }, BEAT_MS)
   }
 
   return {
     async stop(graceMs) {
-      stopping = graceMs
+      stopping.abort()
       if (current !== null) tell(current, { kind: 'stop', graceMs })
       await ended.catch(() => {})
     },

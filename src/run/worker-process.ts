@@ -25,37 +25,51 @@ export type FromWorkerProcess =
     }
 
 async function main(order: WorkerProcessOrder): Promise<void> {
-  // Ctrl-C goes to the whole group: the parent decides what it means.
+  // Before anything that takes time, so that no word is missed. Ctrl-C goes to the whole group: the parent decides what it means.
   process.on('SIGINT', () => {})
-  const writeLog = (line: string) => process.stderr.write(line)
+  const stop = new AbortController()
+  const onStop = () => stop.abort()
+  process.on('SIGTERM', onStop)
+  process.on('message', onStop)
+  process.on('disconnect', onStop)
+  // The parent may be gone since before there was anybody to hear of it.
+  if (!process.connected) onStop()
+
   let plant: Plant | null = null
   try {
     plant = await openPlant(order)
-    const worker = superviseWorker({
-      ...order,
-      plant,
-      clock: systemClock,
-      log: createLog(order.logLevel, systemClock, writeLog),
-      writeLog,
-      newId: workerIds(),
-      onWorker: (id) => tell({ kind: 'worker', id }),
-    })
-    const stop = () => void worker.stop(order.graceMs)
-    process.on('SIGTERM', stop)
-    process.on('message', stop)
-    process.on('disconnect', stop)
-    await worker.ended
+    if (!stop.signal.aborted) await work(order, plant, stop.signal)
   } catch (thrown) {
     const { code, message, hint } = asShoalError(thrown)
-    tell({ kind: 'failed', code, message, hint })
+    await tell({ kind: 'failed', code, message, hint })
+  } finally {
+    await plant?.close().catch(() => {})
   }
-  // Also after a failure: a database thread left open would keep this process, and its parent, waiting for ever.
-  await plant?.close().catch(() => {})
-  if (process.connected) process.disconnect()
 }
 
-function tell(message: FromWorkerProcess): void {
-  if (process.connected) process.send?.(message)
+async function work(order: WorkerProcessOrder, plant: Plant, stop: AbortSignal): Promise<void> {
+  const writeLog = (line: string) => process.stderr.write(line)
+  const worker = superviseWorker({
+    ...order,
+    plant,
+    clock: systemClock,
+    log: createLog(order.logLevel, systemClock, writeLog),
+    writeLog,
+    newId: workerIds(),
+    onWorker: (id) => void tell({ kind: 'worker', id }),
+  })
+  stop.addEventListener('abort', () => void worker.stop(order.graceMs))
+  await worker.ended
+}
+
+/** Resolves when it has left this process, or cannot. */
+function tell(message: FromWorkerProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (!process.connected || process.send === undefined) resolve()
+    else process.send(message, undefined, undefined, () => resolve())
+  })
 }
 
 await main(JSON.parse(process.argv[2] ?? '{}') as WorkerProcessOrder)
+// A timer that the spider left running must not keep this process, and its parent, waiting.
+process.exit()

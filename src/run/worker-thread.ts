@@ -4,17 +4,26 @@ import { asShoalError } from '../errors.js'
 import { createLog } from '../log.js'
 import { plantFromPorts } from '../wire.js'
 import { spiderFrom } from './spider-source.js'
-import { startWorker } from './start-worker.js'
+import { type RunningWorker, startWorker } from './start-worker.js'
 import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
 
 async function main(data: WorkerThreadData): Promise<void> {
   const beat = new Int32Array(data.beat)
   const beating = setInterval(() => Atomics.add(beat, 0, 1), BEAT_MS)
   const log = createLog(data.logLevel, systemClock, (line) => tell({ kind: 'log', line }))
+  let running: RunningWorker | null = null
+  parentPort?.on('message', ({ graceMs }: ToWorkerThread) => {
+    if (running !== null) void running.stop(graceMs)
+    else {
+      // The spider file is still loading, and may do so for ever: nothing is in hand.
+      tell({ kind: 'stopped' })
+      process.exit()
+    }
+  })
   try {
     const spider = await spiderFrom(data.source)
     const plant = plantFromPorts(data.ports)
-    const worker = startWorker({
+    running = startWorker({
       id: data.id,
       plant,
       spider,
@@ -23,8 +32,7 @@ async function main(data: WorkerThreadData): Promise<void> {
       random: systemRandom,
       log,
     })
-    parentPort?.on('message', (message: ToWorkerThread) => void worker.stop(message.graceMs))
-    await worker.ended
+    await running.ended
     await plant.close()
     tell({ kind: 'stopped' })
   } catch (thrown) {
