@@ -228,7 +228,9 @@ export interface Lease extends LeaseRef {
 }
 
 /** `lost`: the lease ran out, waiting is of no use. */
-export type Permit = { readonly ok: true } | { readonly ok: false; readonly waitMs: number; readonly lost: boolean }
+export type Permit =
+  | { readonly ok: true /** Good for this long. */; readonly permitMs: number }
+  | { readonly ok: false; readonly waitMs: number; readonly lost: boolean }
 
 export interface Release {
   readonly lease: LeaseRef

@@ -70,6 +70,11 @@ export function earliestStart(host: HostPace, limits: Limits): number {
   return Math.max(byDelay, host.blockedUntil, byRate)
 }
 
+/** A clock that stepped back: no request can have started later than now, or its host would stay closed until the clock has caught up. */
+export function notAhead(host: HostPace, now: number): HostPace {
+  return host.startedAt > now ? { ...host, startedAt: now } : host
+}
+
 /** How many requests may start now. With a delay it is one at most; with a rate, what the bucket holds. */
 export function startsAllowed(host: HostPace, limits: Limits, now: number): number {
   const free = limits.concurrency - host.inFlight

@@ -69,6 +69,7 @@ export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
       outbox: {
         write: async () => [],
         settle: async () => true,
+        released: async () => {},
         release: (release: Release) => void plant.frontier.release([release]),
         fail: () => {},
       },

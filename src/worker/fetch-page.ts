@@ -13,6 +13,11 @@ import type { Visit, VisitParts } from './visit-parts.js'
 const PATIENCE_MS = 5_000
 const ROBOTS_REDIRECTS = 5
 const SLICE_MS = 100
+/** Permits in a row that were too old when the connection stood: this process is too busy for the pace of this host. */
+const MOST_STALE = 5
+const STALE_WAIT_MS = 1_000
+/** No answer of a queue in use takes this long: the process stood still meanwhile. */
+const FROZEN_MS = 2_000
 
 export type Fetched =
   | { readonly kind: 'page'; readonly response: FetchResponse }
@@ -104,9 +109,10 @@ function headersFor(
 async function obeyRobots(url: string, host: HostKey, current: Visit, parts: VisitParts): Promise<void> {
   const checked = parts.robots.check(url, (robotsUrl) => fetchRobots(robotsUrl, current, parts))
   const robots = checked instanceof Promise ? await checked : checked
-  // Freshly read: the queue is told how slow the site wants everybody to be.
-  if (checked instanceof Promise && robots.crawlDelayMs !== null)
+  // Freshly read: the queue is told how slow the site wants everybody to be, or no longer wants.
+  if (checked instanceof Promise && robots.retryAt === null) {
     await parts.frontier.setHost(host, { floorMs: robots.crawlDelayMs })
+  }
   if (robots.retryAt !== null) {
     throw new ShoalError('robots_unreachable', `robots.txt of ${new URL(url).host} could not be read`, {
       cause: { retryAt: robots.retryAt },
@@ -143,6 +149,12 @@ async function fetchRobots(robotsUrl: string, current: Visit, parts: VisitParts)
 /** The permit grew old while the connection was made: nothing was sent. */
 class PermitStale extends Error {}
 
+/** A permit with the monotonic time from which it counts. */
+interface Granted {
+  readonly at: number
+  readonly forMs: number
+}
+
 /** One request: permit, dispatch, and the host's slot free again as soon as the body is read. */
 async function send(
   current: Visit,
@@ -151,11 +163,12 @@ async function send(
   request: RequestExtras & { url: string },
 ): Promise<FetchResponse> {
   const { clock, fetcher, outbox, spider } = parts
-  const { crawl, token, permitMs } = current.lease
+  const { crawl, token } = current.lease
   let repeated = false
+  let stale = 0
   for (;;) {
-    const permittedAt = await permitFor(current, host, parts)
-    let dispatchedAt = permittedAt
+    const permit = await permitFor(current, host, parts)
+    let dispatchedAt = permit.at
     const end = (report: HostReport) =>
       outbox.release({ lease: { crawl, token }, host, elapsedMs: clock.mono() - dispatchedAt, report })
     try {
@@ -166,7 +179,7 @@ async function send(
           allowPrivate: spider.allowPrivate,
           onDispatch: () => {
             dispatchedAt = clock.mono()
-            if (dispatchedAt - permittedAt > permitMs) throw new PermitStale()
+            if (dispatchedAt - permit.at > permit.forMs) throw new PermitStale()
             current.started = true
           },
         },
@@ -175,10 +188,10 @@ async function send(
       end(hostReport(response, clock))
       return response
     } catch (error) {
-      // The slot is still held and the connection stands: only the permit is asked for again.
+      // The slot is still held and the connection stands: only the permit is asked for again, but not for ever.
       if (error instanceof PermitStale) {
-        current.permitUsed = true
-        continue
+        if (++stale < MOST_STALE) continue
+        throw new HostBusy(host, STALE_WAIT_MS)
       }
       end({ kind: 'failed' })
       // The server closed a kept connection under our feet: once more, with a permit of its own.
@@ -189,21 +202,21 @@ async function send(
 }
 
 /**
- * The monotonic time of a permit that holds now. The lease brings the first one; it goes stale quickly, because a worker that was frozen
- * must not burst on waking.
+ * A permit that holds now. The lease brings the first one; it goes stale quickly, because a worker that was frozen must not burst on
+ * waking.
  */
-async function permitFor(current: Visit, host: HostKey, { clock, frontier }: VisitParts): Promise<number> {
+async function permitFor(current: Visit, host: HostKey, { clock, frontier, outbox }: VisitParts): Promise<Granted> {
   const { lease } = current
-  if (!current.permitUsed && host === lease.link.host && clock.mono() - current.grantedAt <= lease.permitMs) {
-    current.permitUsed = true
-    return current.grantedAt
-  }
+  const first = { at: current.grantedAt, forMs: lease.permitMs }
+  const unused = !current.permitUsed
   current.permitUsed = true
+  if (unused && host === lease.link.host && clock.mono() - first.at <= first.forMs) return first
+  await outbox.released()
   const giveUpAt = clock.mono() + PATIENCE_MS
   for (;;) {
     const askedAt = clock.mono()
     const permit = await frontier.permit(lease, host)
-    if (permit.ok) return askedAt
+    if (permit.ok) return { at: grantTime(askedAt, clock.mono()), forMs: permit.permitMs }
     if (permit.lost) {
       current.lost = true
       throw new ShoalError('aborted', 'the lease was lost')
@@ -211,6 +224,13 @@ async function permitFor(current: Visit, host: HostKey, { clock, frontier }: Vis
     if (clock.mono() + permit.waitMs > giveUpAt) throw new HostBusy(host, permit.waitMs)
     await sleepUnlessStopped(permit.waitMs, current, clock)
   }
+}
+
+/**
+ * From when a grant counts. An answer that took too long lay about while the process was frozen, and counts from the question; a slow queue is no reason to ask again and again.
+ */
+export function grantTime(askedAt: number, answeredAt: number): number {
+  return answeredAt - askedAt > FROZEN_MS ? askedAt : answeredAt
 }
 
 /** In slices, because a visit that is given up must not be waited for. */

@@ -36,6 +36,7 @@ export class Outbox {
   #releases: Release[] = []
   #settlements: Waiting<{ lease: LeaseRef; outcome: Outcome }, boolean>[] = []
   #immediate = false
+  #releasing: Promise<void> = Promise.resolve()
   #cancelGather: (() => void) | null = null
 
   constructor(parts: {
@@ -64,6 +65,15 @@ export class Outbox {
   release(release: Release): void {
     this.#releases.push(release)
     this.#schedule()
+  }
+
+  /**
+   * Every release so far has reached the queue. Before a permit is asked for: one that overtook a release of the same lease would be
+   * taken for held, and the release would then free the slot of a request that is under way.
+   */
+  async released(): Promise<void> {
+    if (this.#releases.length > 0) this.#flush()
+    await this.#releasing
   }
 
   settle(lease: LeaseRef, outcome: Outcome): Promise<boolean> {
@@ -106,9 +116,16 @@ export class Outbox {
     this.#releases = []
     this.#settlements = []
     if (writes.length > 0) void this.#sendWrites(writes)
-    if (releases.length > 0) void this.#untilDone(() => this.#frontier.release(releases)).catch(() => {})
+    if (releases.length > 0) this.#sendReleases(releases)
     if (settlements.length > 0) void this.#sendSettlements(settlements)
     this.#onFlush()
+  }
+
+  #sendReleases(releases: readonly Release[]): void {
+    const before = this.#releasing
+    this.#releasing = this.#untilDone(() => this.#frontier.release(releases))
+      .catch(() => {})
+      .then(() => before)
   }
 
   async #sendWrites(writes: readonly Waiting<WriteBatch, WriteStatus[]>[]): Promise<void> {

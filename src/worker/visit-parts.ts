@@ -15,7 +15,7 @@ export interface VisitParts {
   readonly spider: Spider
   readonly admitter: Admitter
   readonly frontier: Pick<Frontier, 'permit' | 'setHost'>
-  readonly outbox: Pick<Outbox, 'write' | 'release' | 'settle' | 'fail'>
+  readonly outbox: Pick<Outbox, 'write' | 'release' | 'released' | 'settle' | 'fail'>
   /** Null: the spider keeps no raw pages. */
   readonly pages: BlobStore | null
   readonly fetcher: Fetcher
@@ -29,7 +29,7 @@ export interface VisitParts {
 /** One visit in hand. `lost` and the signal are set from outside: the lease ran out, or the worker stops. */
 export interface Visit {
   readonly lease: Lease
-  /** Monotonic time at which the lease was asked for: its permit is at most this old. */
+  /** Monotonic time at which the lease arrived, or long before when it was under way for too long. */
   readonly grantedAt: number
   /** Set to give the visit up: a StopSignal for its fetch. */
   readonly stop: { aborted: boolean }

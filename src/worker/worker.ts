@@ -3,6 +3,7 @@ import { asShoalError, type ShoalError } from '../errors.js'
 import type { Frontier, LeaseReply, WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { RecordStore } from '../store/record-store.js'
+import { grantTime } from './fetch-page.js'
 import { Outbox } from './outbox.js'
 import { visit } from './visit.js'
 import type { Visit, VisitParts } from './visit-parts.js'
@@ -107,11 +108,10 @@ export class CrawlWorker {
     this.#leasing = true
     this.#cancelNap()
     const { frontier, id, spiders, clock } = this.#options
-    // Permits are as old as the question: a reply that lay about while the process was frozen is not a fresh one.
     const askedAt = clock.mono()
     frontier
       .lease({ worker: id, seq: ++this.#seq, want: room, spiders })
-      .then((reply) => this.#take(reply, askedAt))
+      .then((reply) => this.#take(reply, grantTime(askedAt, clock.mono())))
       .catch((error: unknown) => this.#leaseFailed(error))
   }
 

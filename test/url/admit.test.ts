@@ -257,7 +257,7 @@ describe('link', () => {
   const door = createAdmitter({ ...anything, maxDepth: 3, depthPriority: -2 })
 
   it('carries the options and nothing else', () => {
-    const { priority: _, known: __, ...rest } = target
+    const { priority: _, ...rest } = target
     expect(door.link(target, 0)).toStrictEqual({ ...rest, depth: 0, priority: 5 })
     expect(door.link(target, 1, { route: 'page', dedupeKey: 'k' })).toStrictEqual({ ...rest, depth: 1, priority: 3 })
     const options = { data: null, request: { method: 'POST' }, delayMs: 0 }

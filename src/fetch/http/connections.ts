@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
 import { buildConnector, Client } from 'undici'
 import { ShoalError } from '../../errors.js'
-import { parseUrl } from '../../url/parse-url.js'
 import { isAllowed, judgeUrl, type Lookup, lookupForConnect } from '../guard.js'
 
 /**
@@ -131,8 +130,7 @@ export function createConnections(lookup: Lookup): Connections {
       const slash = url.indexOf('/', 8)
       const known = slash === -1 ? undefined : world.get(url.slice(0, slash))
       if (known !== undefined && !url.includes('#')) return { origin: known, path: url.slice(slash) }
-      if (parseUrl(url) === null) throw new ShoalError('bad_url', 'it is not a URL')
-      const parsed = new URL(url)
+      const parsed = parse(url)
       const origin = addOrigin(parsed, maxHeaderBytes, allowPrivate, world)
       return { origin, path: parsed.pathname + parsed.search }
     },
@@ -169,4 +167,12 @@ function connector(lookup: Lookup, guarded: boolean): Dial {
   const build = buildConnector({ lookup: lookupForConnect(lookup, guarded), timeout: 0, port: 0 })
   // undici returns the socket while it is still connecting, though its types do not say so.
   return build as Dial
+}
+
+function parse(url: string): URL {
+  try {
+    return new URL(url)
+  } catch (cause) {
+    throw new ShoalError('bad_url', 'it is not a URL', { cause })
+  }
 }

@@ -38,6 +38,7 @@ import {
   FRESH_HOST,
   laneScore,
   meanLatency,
+  notAhead,
   permitMs,
   strictest,
   withSettings,
@@ -185,7 +186,7 @@ export class MemoryFrontier implements Frontier {
     if (!hasSlot && !canStart(gates, now)) return { ok: false, waitMs: SLOT_WAIT_MS, lost: false }
     start(gates, now, !hasSlot)
     hold.slots.set(host, now)
-    return { ok: true }
+    return { ok: true, permitMs: Math.min(...gates.map((gate) => permitMs(gate.limits))) }
   }
 
   async release(releases: readonly Release[]): Promise<void> {
@@ -364,6 +365,7 @@ export class MemoryFrontier implements Frontier {
       host = { pace: FRESH_HOST, settings: {}, latencyMs: null }
       this.#hosts.set(key, host)
     }
+    host.pace = notAhead(host.pace, this.#clock.now())
     return host
   }
 

@@ -2,7 +2,7 @@ import { ShoalError } from '../../errors.js'
 import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
 import type { HostKey } from '../../url/link.js'
 import type { CrawlId, CrawlInfo, CrawlSpec, CrawlState, Limits } from '../frontier.js'
-import { earliestStart, type HostPace, laneScore, strictest, withSettings } from '../pace.js'
+import { earliestStart, type HostPace, laneScore, notAhead, strictest, withSettings } from '../pace.js'
 import { PHASE } from './schema.js'
 
 /** A crawl's row; numbers are changed here and written back once. */
@@ -90,6 +90,8 @@ export class Ledger {
   readonly #dirtyCrawls = new Set<number>()
   readonly #dirtyLanes = new Set<number>()
   readonly #dirtyLaneOfHost = new Map<number, number>()
+  /** Crawls that have lanes of routes beside those of hosts. */
+  readonly #routeLanes = new Map<number, boolean>()
   #running: Set<CrawlId> | undefined
 
   constructor(sql: LedgerSql, names: Names) {
@@ -137,6 +139,7 @@ export class Ledger {
       row = toHost(values)
       this.#hosts.set(num, row)
     }
+    if (row.startedAt > this.now) row.startedAt = notAhead(row, this.now).startedAt
     this.#dirtyHosts.add(num)
     return row
   }
@@ -174,7 +177,18 @@ export class Ledger {
     return row === undefined ? undefined : this.#rememberLane(name, Number(row[0]))
   }
 
+  /** Also those of a spider that had limits of routes before it was edited. */
+  #hasRouteLanes(crawl: number): boolean {
+    let has = this.#routeLanes.get(crawl)
+    if (has === undefined) {
+      has = this.#sql.routeLanes.get(crawl) !== undefined
+      this.#routeLanes.set(crawl, has)
+    }
+    return has
+  }
+
   addLane(crawl: CrawlRow, host: HostKey, route: string): number {
+    if (laneRoute(crawl, route) !== '') this.#routeLanes.set(crawl.num, true)
     const row = this.#sql.addLane.get(crawl.num, this.hostNum(host), laneRoute(crawl, route))
     return this.#rememberLane(laneName(crawl, host, route), Number(row?.[0]))
   }
@@ -189,7 +203,7 @@ export class Ledger {
   linksOnHost(crawl: CrawlRow, host: HostKey): number {
     const hostNum = this.hostNum(host)
     // Without limits of routes there is one lane for each host.
-    if (Object.keys(crawl.spec.routeLimits).length === 0) {
+    if (!this.#hasRouteLanes(crawl.num)) {
       const only = this.findLane(crawl, host, '')
       return only === undefined ? 0 : this.lane(only).total
     }
@@ -238,7 +252,7 @@ export class Ledger {
       return
     }
     const spec = this.#peekCrawl(lane.crawl).spec
-    const host = this.#hosts.get(lane.host) ?? this.host(lane.host)
+    const host = this.host(lane.host)
     const hostLimits = this.hostLimits(host, spec)
     const laneLimits = this.laneLimits(lane)
     let openAt = earliestStart(host, hostLimits)
@@ -303,7 +317,7 @@ export class Ledger {
     const lane = num === undefined || !this.#dirtyLanes.has(num) ? undefined : this.#lanes.get(num)
     if (lane === undefined) return false
     const { spec } = this.#peekCrawl(lane.crawl)
-    return !this.#othersRun(spec.id) && Object.keys(spec.routeLimits).length === 0
+    return !this.#othersRun(spec.id) && !this.#hasRouteLanes(lane.crawl)
   }
 
   #saveLane(num: number): void {
@@ -432,6 +446,7 @@ export interface LedgerSql extends Record<string, Statement> {
   addLane: Statement
   lanesOfHost: Statement
   lanesOnHost: Statement
+  routeLanes: Statement
   head: Statement
   saveLane: Statement
 }
@@ -460,6 +475,7 @@ export function prepareLedger(db: SqliteDb): LedgerSql {
     lane: db.prepare(`SELECT ${LANE_COLUMNS} FROM lanes WHERE num = ?`),
     laneNum: db.prepare('SELECT num FROM lanes WHERE crawl = ? AND host = ? AND route = ?'),
     addLane: db.prepare('INSERT INTO lanes (crawl, host, route) VALUES (?, ?, ?) RETURNING num'),
+    routeLanes: db.prepare("SELECT 1 FROM lanes WHERE crawl = ? AND route <> '' LIMIT 1"),
     lanesOnHost: db.prepare('SELECT num, total FROM lanes WHERE crawl = ? AND host = ?'),
     lanesOfHost: db.prepare(`SELECT ${LANE_COLUMNS} FROM lanes WHERE host = ? AND queued > 0`),
     head: db.prepare('SELECT priority, due_at FROM links WHERE lane = ? AND state = 0 ORDER BY rank, seq LIMIT 1'),

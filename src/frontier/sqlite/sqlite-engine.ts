@@ -47,6 +47,8 @@ const PROMOTE_LIMIT = 500
 const IDLE_MAX_MS = 1_000
 /** Rows of hosts, lanes and crawls kept from one transaction to the next; about 400 bytes each. */
 const ROWS_KEPT = 50_000
+/** Less than this is a clock being adjusted. */
+const CLOCK_STEP_MS = 1_000
 /** Nobody knows when a slot will be free: ask again after this long. */
 const SLOT_WAIT_MS = 100
 const NOTHING = { leases: [], drain: false }
@@ -99,6 +101,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   #open: Ledger | null = null
   #kept: Ledger | null = null
   #keptVersion = 0
+  #lastNow = 0
   readonly #names = {
     hosts: new Map<HostKey, number>(),
     lanes: new Map<string, number>(),
@@ -145,7 +148,11 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       this.#keptVersion = version
     }
     this.#open = this.#kept
-    this.#open.begin(this.#clock.now())
+    const now = this.#clock.now()
+    // A clock that stepped back: lanes that were to wake by the old time are looked at by the new one.
+    if (now < this.#lastNow - CLOCK_STEP_MS) this.#sql.wakeAll.run(now)
+    this.#lastNow = now
+    this.#open.begin(now)
     return this.#open
   }
 
@@ -440,7 +447,10 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       if (laneLimits !== null) startLane(lane, laneLimits, now)
       this.#sql.holdOwn.run(now, lease.link)
     } else this.#sql.holdSlot.run(lease.link, host.num, now)
-    return { ok: true }
+    return {
+      ok: true,
+      permitMs: Math.min(permitMs(limits), laneLimits === null ? PERMIT_MAX_MS : permitMs(laneLimits)),
+    }
   }
 
   release(releases: readonly Release[]): void {
@@ -695,6 +705,8 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     if (state === 'cancelled') crawl.finishedAt = ledger.now
     // Its limits begin or cease to hold for the other crawls of its hosts.
     for (const [host] of this.#sql.sharedHosts.all(crawl.num)) ledger.host(Number(host))
+    // While it was paused nobody looked after its lanes.
+    if (state === 'running') for (const [lane] of this.#sql.lanesOfCrawl.all(crawl.num)) ledger.lane(Number(lane))
   }
 
   remove(id: CrawlId): void {
@@ -902,6 +914,7 @@ function prepareEngine(db: SqliteDb) {
     headLinks: statement(
       `SELECT json_group_array(json(link)) FROM (SELECT ${LINK_JSON} AS link FROM links WHERE lane = ? AND state = 0 ORDER BY rank, seq LIMIT ?)`,
     ),
+    wakeAll: statement(`UPDATE lanes SET wake_at = ?1 WHERE phase = ${PHASE.waiting} AND wake_at > ?1`),
     anyReady: statement(`SELECT 1 FROM lanes WHERE crawl = ? AND phase = ${PHASE.ready} LIMIT 1`),
     nextWake: statement(`SELECT min(wake_at) FROM lanes WHERE crawl = ? AND phase = ${PHASE.waiting}`),
     nextDue: statement('SELECT min(due_at) FROM links WHERE crawl = ? AND state = 1'),
