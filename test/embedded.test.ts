@@ -61,11 +61,11 @@ describe('the database thread', () => {
     writeFileSync(
       script,
       `import { openPlant } from ${JSON.stringify(wire)}
-       const { frontier } = await openPlant({ queue: ${JSON.stringify(address)}, store: ${JSON.stringify(address)} })
-       for (let n = 0; n < 2000; n++) frontier.forfeit('w' + n)
+       const { store } = await openPlant({ queue: ${JSON.stringify(address)}, store: ${JSON.stringify(address)} })
+       for (let n = 0; n < 5000; n++) store.counts({})
        setTimeout(() => process.exit(3), Number(process.argv[2]))`,
     )
-    for (const afterMs of [0, 3, 6, 9]) {
+    for (const afterMs of [10, 15, 20, 30]) {
       const { status, signal, stderr } = spawnSync(process.execPath, [script, `${afterMs}`])
       expect({ status, signal, stderr: String(stderr) }).toEqual({ status: 3, signal: null, stderr: '' })
     }
