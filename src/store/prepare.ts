@@ -95,8 +95,8 @@ type Text =
 
 function toText(data: Json): Text {
   try {
-    if (isDeeperThan(data, MAX_RECORD_DEPTH))
-      return { ok: false, problem: `deeper than ${MAX_RECORD_DEPTH} levels, or a cycle`, remains: show(data) }
+    const problem = problemIn(data, MAX_RECORD_DEPTH)
+    if (problem !== null) return { ok: false, problem, remains: show(data) }
     const text: string | undefined = JSON.stringify(data)
     if (text === undefined) return { ok: false, problem: 'not JSON', remains: show(data) }
     const clean = cleanJson(text)
@@ -127,14 +127,18 @@ function show(data: unknown): string {
   }
 }
 
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
+/** What JSON.stringify would die of, or leave out without a word. */
+function problemIn(value: unknown, levels: number): string | null {
+  if (typeof value !== 'object' || value === null) return null
+  if (levels === 0) return `deeper than ${MAX_RECORD_DEPTH} levels, or a cycle`
   for (const key in value) {
     const inner = (value as Record<string, unknown>)[key]
-    if (typeof inner === 'object' && inner !== null && isDeeperThan(inner, levels - 1)) return true
+    if (typeof inner === 'object' && inner !== null) {
+      const problem = problemIn(inner, levels - 1)
+      if (problem !== null) return problem
+    } else if (typeof inner === 'function' && !('toJSON' in value)) return `not JSON: ${key} is a function`
   }
-  return false
+  return null
 }
 
 // With the u flag a surrogate pair is one character, so this class matches lone surrogates only.

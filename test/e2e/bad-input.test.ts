@@ -354,7 +354,7 @@ describe('a handler', () => {
       'sqlite:odd-records.db',
     )
     expect(run.code).toBe(0)
-    expect(lastJson(run.stdout)).toMatchObject({ state: 'finished', pages: 1, dead: 0, rejected: 3 })
+    expect(lastJson(run.stdout)).toMatchObject({ state: 'finished', pages: 1, dead: 0, records: 1, rejected: 4 })
     noStack(run.stderr)
   })
 
