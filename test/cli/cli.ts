@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const BIN = fileURLToPath(new URL('../../bin/shoal.js', import.meta.url))
@@ -21,6 +21,12 @@ export interface RunningCli {
   until(holds: () => Promise<boolean>): Promise<void>
 }
 
+/** A test that fails half-way leaves no command behind. */
+const running = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 /** Starts the built command line with pipes, as a program would. */
 export function startShoal(args: readonly string[], options: CliOptions = {}): RunningCli {
   const { SHOAL_QUEUE: _queue, SHOAL_STORE: _store, npm_command: _npm, ...env } = process.env
@@ -29,6 +35,8 @@ export function startShoal(args: readonly string[], options: CliOptions = {}): R
     env: { ...env, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
   let out = ''
   let err = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

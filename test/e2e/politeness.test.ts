@@ -32,6 +32,7 @@ describe('politeness, judged by the log of the site', () => {
   it('holds over two processes, a kill -9 of one and a freeze of the other past its lease', async () => {
     const options = { ...SHOP_DEFAULTS, pages: 90, bytes: 2_000 }
     const shop = await launchShop({ dir: dir.path, options })
+    const started: number[] = []
     try {
       const file = join(dir.path, 'polite.ts')
       writeFileSync(file, spider(shop.origin))
@@ -39,6 +40,7 @@ describe('politeness, judged by the log of the site', () => {
       const { child, result } = startCli(['run', file, '--workers', '2', '--queue', queue, '--json'])
       await sleep(4_000)
       const [first, second] = childrenOf(child.pid ?? 0)
+      started.push(...[child.pid, second].filter((pid) => pid !== undefined))
       if (first === undefined || second === undefined) throw new Error('the two worker processes are not there')
       process.kill(first, 'SIGKILL')
       await sleep(2_000)
@@ -46,6 +48,7 @@ describe('politeness, judged by the log of the site', () => {
       await sleep(3 * VISIBILITY_MS)
       process.kill(second, 'SIGCONT')
       const { code, stdout, stderr } = await result
+      started.length = 0
       expect({ code, stderr }).toMatchObject({ code: 0 })
       expect(lastJson(stdout)).toMatchObject({ state: 'finished' })
 
@@ -58,10 +61,18 @@ describe('politeness, judged by the log of the site', () => {
       expect(entries.some((entry) => entry.path === '/robots.txt')).toBe(true)
       expect(entries.some((entry) => entry.status === 301 || entry.status === 302)).toBe(true)
     } finally {
+      // Also one that is frozen, and would never hear that its parent is gone.
+      for (const pid of started) endIfThere(pid)
       await shop.close()
     }
   }, 90_000)
 })
+
+function endIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {}
+}
 
 function childrenOf(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)

@@ -13,6 +13,12 @@ export interface CliResult {
   readonly stderr: string
 }
 
+/** A test that fails half-way leaves no command behind. */
+const running = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 /** Starts the built command line; `result` resolves when it has ended. */
 export function startCli(
   args: readonly string[],
@@ -23,6 +29,8 @@ export function startCli(
     env: { ...process.env, NO_COLOR: '1', ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
   let stdout = ''
   let stderr = ''
   child.stdout?.on('data', (chunk) => {
