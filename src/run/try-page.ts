@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { systemClock, systemRandom } from '../clock.js'
 import { specFor } from '../coordinator/crawls.js'
 import { type ErrorCode, ShoalError } from '../errors.js'
@@ -5,7 +6,7 @@ import { createHttpFetcher } from '../fetch/http/http-fetcher.js'
 import type { Release } from '../frontier/frontier.js'
 import { silentLog } from '../log.js'
 import { createRobotsCache } from '../politeness/robots-cache.js'
-import type { HarvestedRecord, Spider } from '../spider/spider.js'
+import type { Harvest, HarvestedRecord, Spider } from '../spider/spider.js'
 import { createAdmitter } from '../url/admit.js'
 import type { Link } from '../url/link.js'
 import { openPlant } from '../wire.js'
@@ -109,8 +110,7 @@ export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
       ms: response.ms,
       bytes: response.wireBytes,
       route: route.name,
-      records: harvest.records,
-      rejected: harvest.rejected,
+      ...storable(harvest),
       links: links.map(({ url, route, priority }) => ({ url, route, priority })),
       refused,
     }
@@ -118,5 +118,28 @@ export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
     ended.abort()
     await fetcher.close()
     await plant.close()
+  }
+}
+
+/** What is no JSON is set aside by the store of a crawl; here there is none, and whoever shows the page counts on JSON. */
+function storable({ records, rejected }: Harvest): Pick<TriedPage, 'records' | 'rejected'> {
+  const kept: HarvestedRecord[] = []
+  const aside: TriedPage['rejected'][number][] = []
+  for (const record of records) {
+    const problem = notJson(record.data)
+    if (problem === null) kept.push(record)
+    else aside.push({ ...record, data: inspect(record.data), issues: [{ field: '', message: problem }] })
+  }
+  for (const record of rejected)
+    aside.push(notJson(record.data) === null ? record : { ...record, data: inspect(record.data) })
+  return { records: kept, rejected: aside }
+}
+
+function notJson(data: unknown): string | null {
+  try {
+    JSON.stringify(data)
+    return null
+  } catch (error) {
+    return `not JSON: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)}`
   }
 }

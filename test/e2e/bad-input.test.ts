@@ -356,6 +356,9 @@ describe('a handler', () => {
     expect(run.code).toBe(0)
     expect(lastJson(run.stdout)).toMatchObject({ state: 'finished', pages: 1, dead: 0, records: 1, rejected: 4 })
     noStack(run.stderr)
+    const tried = await inDir('try', name, `${site.origin}/slip`, '--json')
+    expect(tried).toMatchObject({ code: 0, stderr: '' })
+    expect(lastJson(tried.stdout).rejected).toMatchObject([{ key: 'bigint' }, { key: 'circle' }, { key: 'throws' }])
   })
 
   it.concurrent.each([
