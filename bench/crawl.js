@@ -10,9 +10,9 @@ const CONCURRENCY = 64
 const CONTENDERS = {
   undici: { share: 1, run: script('undici') },
   htmlparser2: { share: 1 / 2, run: script('htmlparser2') },
-  cheerio: { share: 1 / 4, run: script('cheerio') },
+  cheerio: { share: 1, run: script('cheerio') },
   shoal: { share: 1, run: shoal('./spider.js') },
-  shoal$: { share: 1 / 4, run: shoal('./spider-dom.js') },
+  shoal$: { share: 1, run: shoal('./spider-dom.js') },
   crawlee: { share: 1 / 10, run: script('crawlee') },
 }
 

@@ -9,8 +9,8 @@ import { printBars, round, table, versions } from './report.js'
 
 const BATCH = 100
 /**
- * Links of a batch are spread over this many hosts. The bare statements keep no hosts, while the frontier keeps the pace of each: one
- * site is its easiest load, a broad and polite crawl with one link of each host its hardest. The hardest is the figure of the JSON line.
+ * Links of a batch are spread over this many hosts, each with a row for its pace and one for its queue: one site is the easiest
+ * load, a broad and polite crawl with one link of each host the hardest. The hardest is the figure of the JSON line.
  */
 const HOST_COUNTS = [1, 10, 100]
 const CRAWL = 'bench'
@@ -18,7 +18,10 @@ const CRAWL = 'bench'
 const CONTENDERS = { bare: openBare, 'shoal-sqlite': openShoal }
 const KEYS = ['addPerSecond', 'duplicatePerSecond', 'leaseSettlePerSecond']
 
-/** The frontier as a worker uses it, against the least that SQL can do: the same links and leases in the same tables, and no decisions. */
+/**
+ * The frontier as a worker uses it, against the least that SQL can do: the same inserts and updates of links, leases, hosts and lanes in the same
+ * tables, and no decisions.
+ */
 export async function run({ pages = 100_000, rounds = 3, json }) {
   const rows = []
   const bars = []
@@ -149,7 +152,21 @@ const BARE_TABLES = `
     link INTEGER PRIMARY KEY, crawl INTEGER NOT NULL, lane INTEGER NOT NULL, host INTEGER NOT NULL, worker TEXT NOT NULL,
     seq INTEGER NOT NULL, epoch INTEGER NOT NULL, granted_at INTEGER NOT NULL, deadline INTEGER NOT NULL, permit_ms REAL NOT NULL,
     slot_at INTEGER NOT NULL, held INTEGER NOT NULL, solo INTEGER NOT NULL
-  )`
+  );
+  CREATE TABLE hosts (
+    num INTEGER PRIMARY KEY, host TEXT NOT NULL UNIQUE, started_at REAL NOT NULL DEFAULT 0, arrival_at REAL NOT NULL DEFAULT 0,
+    in_flight INTEGER NOT NULL DEFAULT 0, blocked_until REAL NOT NULL DEFAULT 0, blocked_at REAL NOT NULL DEFAULT 0,
+    throttle_level INTEGER NOT NULL DEFAULT 0, latency REAL, set_delay INTEGER, set_concurrency INTEGER, floor INTEGER
+  );
+  CREATE TABLE lanes (
+    num INTEGER PRIMARY KEY, crawl INTEGER NOT NULL, host INTEGER NOT NULL, route TEXT NOT NULL, phase INTEGER NOT NULL DEFAULT 0,
+    wake_at INTEGER NOT NULL DEFAULT 0, score INTEGER NOT NULL DEFAULT 0, served_at INTEGER NOT NULL DEFAULT 0,
+    queued INTEGER NOT NULL DEFAULT 0, leased INTEGER NOT NULL DEFAULT 0, done INTEGER NOT NULL DEFAULT 0,
+    started_at REAL NOT NULL DEFAULT 0, in_flight INTEGER NOT NULL DEFAULT 0, UNIQUE (crawl, host, route)
+  );
+  CREATE INDEX lanes_waiting ON lanes (crawl, wake_at) WHERE phase = 1;
+  CREATE INDEX lanes_ready ON lanes (crawl, score, num) WHERE phase = 2;
+  CREATE INDEX lanes_host ON lanes (host)`
 
 /** One prepared statement per row and step, one transaction per batch and step. */
 function openBare(file, hosts) {
@@ -171,6 +188,23 @@ function openBare(file, hosts) {
   )
   const setDone = db.prepare('UPDATE links SET state = 3, settled_epoch = epoch, ended_at = ? WHERE num = ?')
   const dropLease = db.prepare('DELETE FROM leases WHERE link = ?')
+  const saveHost = db.prepare('UPDATE hosts SET started_at = ?, in_flight = ?, latency = ? WHERE num = ?')
+  const saveLane = db.prepare(
+    'UPDATE lanes SET phase = 2, score = ?, served_at = ?, queued = ?, leased = ?, done = ?, in_flight = ? WHERE num = ?',
+  )
+  const counts = Array.from({ length: hosts }, () => ({ queued: 0, leased: 0, done: 0 }))
+  for (let num = 0; num < hosts; num++) {
+    db.prepare('INSERT INTO hosts (num, host) VALUES (?, ?)').run([num, `shop${num}.example`])
+    db.prepare("INSERT INTO lanes (num, crawl, host, route) VALUES (?, 1, ?, '')").run([num, num])
+  }
+  /** What the frontier keeps of each host that a batch touches. */
+  const keep = (touched, now) => {
+    for (const num of touched) {
+      const { queued, leased, done } = counts[num]
+      saveHost.run([now, leased, 5, num])
+      saveLane.run([now, now, queued, leased, done, leased, num])
+    }
+  }
   const inTransaction = (work) => {
     db.exec('BEGIN IMMEDIATE')
     const result = work()
@@ -185,43 +219,48 @@ function openBare(file, hosts) {
       return inTransaction(() => {
         const now = Date.now()
         let added = 0
+        const touched = new Set()
         for (const { fp, host, route, depth, priority, url } of links) {
           const key = BigInt.asIntN(64, BigInt(`0x${fp}`))
-          added += insert.run([
-            key,
-            hostNumber(host),
-            -priority,
-            nextSeq++,
-            route,
-            depth,
-            priority,
-            now,
-            now,
-            url,
-          ]).changes
+          const lane = hostNumber(host)
+          const { changes } = insert.run([key, lane, -priority, nextSeq++, route, depth, priority, now, now, url])
+          if (changes === 0) continue
+          added++
+          counts[lane].queued++
+          touched.add(lane)
         }
+        keep(touched, now)
         return { added, known: links.length - added }
       })
     },
     leaseAndSettle(seq) {
       const now = Date.now()
+      const share = Math.ceil(BATCH / hosts)
       const taken = inTransaction(() => {
-        let rows = []
+        const rows = []
+        const touched = new Set()
         for (let tried = 0; tried < hosts && rows.length < BATCH; tried++) {
-          rows = rows.concat(heads.all([lane, BATCH - rows.length]))
-          if (rows.length < BATCH) lane = (lane + 1) % hosts
+          for (const [num] of heads.all([lane, Math.min(share, BATCH - rows.length)])) {
+            rows.push({ num, lane })
+            setLeased.run([++epoch, num])
+            addLease.run([num, lane, lane, seq, epoch, now, now + 30_000, now])
+            counts[lane].queued--
+            counts[lane].leased++
+            touched.add(lane)
+          }
+          lane = (lane + 1) % hosts
         }
-        for (const [num] of rows) {
-          setLeased.run([++epoch, num])
-          addLease.run([num, lane, lane, seq, epoch, now, now + 30_000, now])
-        }
+        keep(touched, now)
         return rows
       })
       inTransaction(() => {
-        for (const [num] of taken) {
+        for (const { num, lane: of } of taken) {
           setDone.run([now, num])
           dropLease.run([num])
+          counts[of].leased--
+          counts[of].done++
         }
+        keep(new Set(taken.map((row) => row.lane)), now)
       })
       return taken.length
     },

@@ -1,0 +1,137 @@
+import type { SqliteDb, Statement } from '../../sqlite/db.js'
+import { PHASE } from './schema.js'
+
+const LINK_JSON =
+  "json_array(links.num, printf('%016x', fp), url, route, depth, priority, attempts, throttles, reclaims, bypass_fresh, json(request), json(data))"
+
+const LEASE_COLUMNS = 'link, crawl, lane, host, worker, epoch, granted_at, deadline, slot_at, held, solo'
+
+/** Every statement of the engine; links and leases are changed in sets over JSON arrays where that is cheaper than row by row. */
+export function prepareEngine(db: SqliteDb) {
+  const statement = (sql: string): Statement => db.prepare(sql)
+  return {
+    dataVersion: statement('PRAGMA data_version'),
+    crawlHash: statement('SELECT spider_hash, state, num FROM crawls WHERE id = ?'),
+    addCrawl: statement(
+      "INSERT INTO crawls (id, spider, spider_hash, spec, state, created_at) VALUES (?, ?, ?, ?, 'running', ?)",
+    ),
+    changeCrawl: statement(
+      'UPDATE crawls SET spider_hash = ?, spider_changes = spider_changes + ?, spec = ? WHERE id = ?',
+    ),
+    lanesOfCrawl: statement('SELECT num FROM lanes WHERE crawl = ? AND queued + delayed + leased > 0'),
+    sharedHosts: statement(
+      `SELECT DISTINCT mine.host FROM lanes mine WHERE mine.crawl = ?1 AND mine.queued + mine.delayed + mine.leased > 0
+       AND EXISTS (SELECT 1 FROM lanes other WHERE other.host = mine.host AND other.crawl <> ?1 AND other.queued > 0)`,
+    ),
+    runningCrawls: statement("SELECT num, spider FROM crawls WHERE state = 'running' ORDER BY num"),
+
+    known: statement('SELECT 1 FROM links WHERE crawl = ? AND fp = CAST(? AS INTEGER)'),
+    addLink: statement(
+      `INSERT OR IGNORE INTO links (crawl, fp, lane, state, rank, seq, route, depth, priority, added_at, due_at, url, request, data)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+
+    workerSeq: statement('SELECT last_seq FROM workers WHERE worker = ?'),
+    seenWorker: statement(
+      `INSERT INTO workers (worker, last_seq, started_at, seen_at) VALUES (?1, ?2, ?3, ?3)
+       ON CONFLICT (worker) DO UPDATE SET last_seq = excluded.last_seq, seen_at = excluded.seen_at`,
+    ),
+    forgetWorker: statement('DELETE FROM workers WHERE worker = ?'),
+    touchWorker: statement('UPDATE workers SET seen_at = ? WHERE worker = ?'),
+    tallyWorker: statement('UPDATE workers SET done = done + ?, failed = failed + ?, seen_at = ? WHERE worker = ?'),
+
+    dueLinks: statement(
+      'SELECT num, lane FROM links WHERE crawl = ? AND state = 1 AND due_at <= ? ORDER BY due_at LIMIT ?',
+    ),
+    setQueued: statement('UPDATE links SET state = 0 WHERE num IN (SELECT value FROM json_each(?))'),
+    wokenLanes: statement(
+      `SELECT num FROM lanes WHERE crawl = ? AND phase = ${PHASE.waiting} AND wake_at <= ? ORDER BY wake_at LIMIT ?`,
+    ),
+    readyLanes: statement(
+      `SELECT num, score FROM lanes WHERE crawl = ? AND phase = ${PHASE.ready} AND (score, num) > (?, ?) ORDER BY score, num LIMIT ?`,
+    ),
+    headLinks: statement(
+      `SELECT json_group_array(json(link)) FROM (SELECT ${LINK_JSON} AS link FROM links WHERE lane = ? AND state = 0 ORDER BY rank, seq LIMIT ?)`,
+    ),
+    wakeAll: statement(`UPDATE lanes SET wake_at = ?1 WHERE phase = ${PHASE.waiting} AND wake_at > ?1`),
+    anyReady: statement(`SELECT 1 FROM lanes WHERE crawl = ? AND phase = ${PHASE.ready} LIMIT 1`),
+    nextWake: statement(`SELECT min(wake_at) FROM lanes WHERE crawl = ? AND phase = ${PHASE.waiting}`),
+    nextDue: statement('SELECT min(due_at) FROM links WHERE crawl = ? AND state = 1'),
+    nextDeadline: statement('SELECT min(deadline) FROM leases WHERE deadline > ?'),
+    lastEpoch: statement("SELECT value FROM frontier_meta WHERE name = 'epoch'"),
+    saveEpoch: statement("UPDATE frontier_meta SET value = ? WHERE name = 'epoch'"),
+    setLeased: statement(
+      'UPDATE links SET state = 2, epoch = ? + j.key FROM json_each(?) AS j WHERE links.num = j.value',
+    ),
+    addLease: statement(
+      `INSERT INTO leases (link, crawl, lane, host, worker, seq, epoch, granted_at, deadline, permit_ms, slot_at, held, solo)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`,
+    ),
+    heldBatch: statement(
+      `SELECT ${LINK_JSON}, leases.crawl, hosts.host, leases.epoch, leases.permit_ms, leases.granted_at, leases.deadline
+       FROM leases JOIN links ON links.num = leases.link JOIN hosts ON hosts.num = leases.host
+       WHERE leases.worker = ? AND leases.seq = ? AND leases.deadline > ? ORDER BY leases.epoch`,
+    ),
+    heldByWorker: statement('SELECT max(solo) FROM leases WHERE worker = ? GROUP BY worker'),
+
+    lease: statement(`SELECT ${LEASE_COLUMNS} FROM leases WHERE link = ? AND epoch = ?`),
+    leasesOf: statement(
+      `SELECT json_group_array(json_array(${LEASE_COLUMNS})) FROM json_each(?) AS j CROSS JOIN leases
+       WHERE leases.link = j.value->>0 AND leases.epoch = j.value->>1`,
+    ),
+    leasesOfWorker: statement(`SELECT ${LEASE_COLUMNS} FROM leases WHERE worker = ? ORDER BY epoch`),
+    leasesOfCrawl: statement(`SELECT ${LEASE_COLUMNS} FROM leases WHERE crawl = ?`),
+    expiredLeases: statement(
+      `SELECT ${LEASE_COLUMNS} FROM leases WHERE deadline <= ? ORDER BY deadline, epoch LIMIT ?`,
+    ),
+    extendLeases: statement(
+      'UPDATE leases SET deadline = j.value->>1 FROM json_each(?) AS j WHERE leases.link = j.value->>0',
+    ),
+    unhold: statement('UPDATE leases SET held = 0 WHERE link IN (SELECT value FROM json_each(?))'),
+    removeLeases: statement('DELETE FROM leases WHERE link IN (SELECT value FROM json_each(?))'),
+    slot: statement('SELECT granted_at FROM slots WHERE link = ? AND host = ?'),
+    slotsOf: statement('SELECT host FROM slots WHERE link IN (SELECT value FROM json_each(?))'),
+    holdOwn: statement('UPDATE leases SET held = 1, slot_at = ? WHERE link = ?'),
+    holdSlot: statement(
+      'INSERT INTO slots (link, host, granted_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET granted_at = excluded.granted_at',
+    ),
+    removeSlot: statement('DELETE FROM slots WHERE link = ? AND host = ?'),
+    removeSlots: statement('DELETE FROM slots WHERE link IN (SELECT value FROM json_each(?))'),
+
+    setDone: statement(
+      `UPDATE links SET state = 3, ended_at = ?, attempts = attempts + 1, bypass_fresh = 0
+       WHERE num IN (SELECT value FROM json_each(?))`,
+    ),
+    settledAs: statement(
+      `SELECT 1 FROM links JOIN crawls ON crawls.num = links.crawl
+       WHERE links.num = ?1 AND ((links.epoch = ?2 AND links.state <> 2) OR links.settled_epoch = ?2) AND crawls.id = ?3`,
+    ),
+    linkForSettle: statement('SELECT priority, rank, seq, failures FROM links WHERE num = ?'),
+    setBack: statement(
+      `UPDATE links SET state = ?, due_at = ?, priority = ?, rank = ?, seq = ?, attempts = attempts + ?, throttles = throttles + ?,
+       failures = ?, code = ?, settled_epoch = ? WHERE num = ?`,
+    ),
+    setEnded: statement(
+      `UPDATE links SET state = ?, ended_at = ?, attempts = attempts + ?, code = ?, failures = ?, bypass_fresh = 0 WHERE num = ?`,
+    ),
+    countEnding: statement(
+      'INSERT INTO endings (crawl, second, count) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count',
+    ),
+    forgetEndings: statement('DELETE FROM endings WHERE crawl = ? AND second < ?'),
+
+    // epoch 0: a settle of the lost lease must not be taken for a repeated one.
+    reclaimed: statement(
+      'UPDATE links SET state = 0, epoch = 0, due_at = ?, reclaims = reclaims + 1 WHERE num = ? RETURNING reclaims, failures',
+    ),
+    deadLinks: statement(
+      `SELECT links.num, links.lane FROM links WHERE crawl = ?1 AND state = 4 AND (?2 IS NULL OR fp = CAST(?2 AS INTEGER))
+       AND (?3 IS NULL OR code = ?3) AND (?4 IS NULL OR lane IN (SELECT l.num FROM lanes l JOIN hosts h ON h.num = l.host WHERE h.host = ?4))
+       ORDER BY links.num`,
+    ),
+    revive: statement(
+      `UPDATE links SET state = 0, due_at = ?, attempts = 0, throttles = 0, reclaims = 0, bypass_fresh = 1,
+       ended_at = NULL, code = NULL WHERE num = ?`,
+    ),
+    giveUp: statement('UPDATE links SET state = 5 WHERE num = ?'),
+  }
+}
