@@ -86,7 +86,9 @@ export class Ledger {
   readonly #crawls = new Map<number, CrawlRow>()
   readonly #hosts = new Map<number, HostRow>()
   readonly #lanes = new Map<number, LaneRow>()
+  /** Hosts whose lanes must be judged anew, and among them those whose own row has changed. */
   readonly #dirtyHosts = new Set<number>()
+  readonly #changedHosts = new Set<number>()
   readonly #dirtyCrawls = new Set<number>()
   readonly #dirtyLanes = new Set<number>()
   readonly #dirtyLaneOfHost = new Map<number, number>()
@@ -131,7 +133,14 @@ export class Ledger {
     return this.crawl(Number(num[0]))
   }
 
+  /** A host's row to change. */
   host(num: number): HostRow {
+    this.#changedHosts.add(num)
+    this.#dirtyHosts.add(num)
+    return this.#peekHost(num)
+  }
+
+  #peekHost(num: number): HostRow {
     let row = this.#hosts.get(num)
     if (row === undefined) {
       const values = this.#sql.host.get(num)
@@ -139,8 +148,10 @@ export class Ledger {
       row = toHost(values)
       this.#hosts.set(num, row)
     }
-    if (row.startedAt > this.now) row.startedAt = notAhead(row, this.now).startedAt
-    this.#dirtyHosts.add(num)
+    if (row.startedAt > this.now) {
+      row.startedAt = notAhead(row, this.now).startedAt
+      this.#changedHosts.add(num)
+    }
     return row
   }
 
@@ -252,7 +263,7 @@ export class Ledger {
       return
     }
     const spec = this.#peekCrawl(lane.crawl).spec
-    const host = this.host(lane.host)
+    const host = this.#peekHost(lane.host)
     const hostLimits = this.hostLimits(host, spec)
     const laneLimits = this.laneLimits(lane)
     let openAt = earliestStart(host, hostLimits)
@@ -295,11 +306,12 @@ export class Ledger {
       if (lane !== undefined) this.#schedule(lane)
       this.#saveLane(num)
     }
-    for (const num of this.#dirtyHosts) this.#saveHost(num)
+    for (const num of this.#changedHosts) this.#saveHost(num)
     this.#dirtyCrawls.clear()
     this.#dirtyLanes.clear()
     this.#dirtyLaneOfHost.clear()
     this.#dirtyHosts.clear()
+    this.#changedHosts.clear()
   }
 
   /** What changed on a host concerns all its lanes. */

@@ -35,6 +35,11 @@ export class ReadyLanes {
     }
   }
 
+  /** Others that are known to be ready. */
+  get others(): number {
+    return this.#lanes.length
+  }
+
   putBack(lane: ReadyLane): void {
     const place = this.#lanes.findIndex((other) => compare(lane, other) < 0)
     this.#lanes.splice(place < 0 ? this.#lanes.length : place, 0, lane)

@@ -16,6 +16,7 @@ import {
   type LeaseRef,
   type LeaseReply,
   type LeaseRequest,
+  type Limits,
   type Outcome,
   PERMIT_MAX_MS,
   type Permit,
@@ -67,6 +68,16 @@ const SLOT_WAIT_MS = 100
 const NOTHING = { leases: [], drain: false }
 /** Seconds of endings kept for the rate. */
 const RATE_WINDOW_S = 60
+
+/** What a lease has read of a lane so far. */
+interface LaneQueue {
+  links: LinkColumns[]
+  next: number
+  loaded: number
+  /** There may be more than was read. */
+  more: boolean
+  readonly hostLimits: Limits
+}
 
 /**
  * The frontier on SQLite. Synchronous, inside the caller's transaction. Each method loads the rows it needs into a Ledger, changes them,
@@ -296,10 +307,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       solo: boolean
       permitMs: number
     }[] = []
-    const loaded = new Map<
-      number,
-      { links: LinkColumns[]; next: number; hostLimits: ReturnType<Ledger['hostLimits']> }
-    >()
+    const loaded = new Map<number, LaneQueue>()
     while (taken.length < request.want) {
       const best = ready.next()
       if (best === undefined) break
@@ -312,12 +320,10 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       let allowed = startsAllowed(host, hostLimits, now)
       if (laneLimits !== null) allowed = Math.min(allowed, startsAllowed(lanePace(lane), laneLimits, now))
       if (allowed <= 0) continue
-      if (queue === undefined) {
-        const rows = this.#sql.headLinks.get(lane.num, Math.min(allowed, request.want - taken.length))
-        queue = { links: JSON.parse(String(rows?.[0])) as LinkColumns[], next: 0, hostLimits }
-        loaded.set(lane.num, queue)
-      }
-      const columns = queue.links[queue.next]
+      queue ??= { links: [], next: 0, hostLimits, loaded: 0, more: true }
+      loaded.set(lane.num, queue)
+      const wanted = Math.min(allowed, request.want - taken.length)
+      const columns = this.#nextOf(queue, lane, Math.ceil(wanted / (ready.others + 1)) + 1)
       if (columns === undefined) continue
       const solo = columns[8] >= SOLO_AFTER
       if (solo && (held !== undefined || taken.length > 0)) {
@@ -337,7 +343,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       const permit = Math.min(permitMs(hostLimits), laneLimits === null ? PERMIT_MAX_MS : permitMs(laneLimits))
       taken.push({ columns, lane, host, crawl, solo, permitMs: permit })
       if (solo) break
-      const head = queue.links[queue.next]
+      const head = taken.length < request.want ? this.#nextOf(queue, lane, wanted) : undefined
       if (head !== undefined) {
         ready.putBack({ lane: lane.num, crawl: crawl.num, score: scoreOf(crawl.spec, now, now, head[5]) })
       }
@@ -370,6 +376,18 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       ),
       drain,
     }
+  }
+
+  /** The next link of the lane, read ahead by no more than this lease will need of it. */
+  #nextOf(queue: LaneQueue, lane: LaneRow, ahead: number): LinkColumns | undefined {
+    if (queue.next === queue.links.length && queue.more) {
+      const rows = this.#sql.headLinks.get(lane.num, ahead, queue.loaded)
+      queue.links = JSON.parse(String(rows?.[0])) as LinkColumns[]
+      queue.next = 0
+      queue.loaded += queue.links.length
+      queue.more = queue.links.length === ahead
+    }
+    return queue.links[queue.next]
   }
 
   #heldBatch(request: LeaseRequest): Lease[] {

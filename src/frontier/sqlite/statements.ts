@@ -51,7 +51,7 @@ export function prepareEngine(db: SqliteDb) {
       `SELECT num, score FROM lanes WHERE crawl = ? AND phase = ${PHASE.ready} AND (score, num) > (?, ?) ORDER BY score, num LIMIT ?`,
     ),
     headLinks: statement(
-      `SELECT json_group_array(json(link)) FROM (SELECT ${LINK_JSON} AS link FROM links WHERE lane = ? AND state = 0 ORDER BY rank, seq LIMIT ?)`,
+      `SELECT json_group_array(json(link)) FROM (SELECT ${LINK_JSON} AS link FROM links WHERE lane = ? AND state = 0 ORDER BY rank, seq LIMIT ? OFFSET ?)`,
     ),
     wakeAll: statement(`UPDATE lanes SET wake_at = ?1 WHERE phase = ${PHASE.waiting} AND wake_at > ?1`),
     anyReady: statement(`SELECT 1 FROM lanes WHERE crawl = ? AND phase = ${PHASE.ready} LIMIT 1`),
