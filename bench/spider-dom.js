@@ -11,6 +11,7 @@ export default defineSpider({
   scope: { hosts: [host] },
   allowPrivate: [host],
   pace: { delay: '0ms', concurrency },
+  budget: { pagesPerHost: 10_000_000 },
   records: { book: z.object({ title: z.string(), price: z.number(), sku: z.string() }) },
   routes: {
     book: {

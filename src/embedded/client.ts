@@ -134,7 +134,11 @@ export class DatabaseThread {
 
   static async start(file: string): Promise<DatabaseThread> {
     const data: DatabaseThreadData = { file, gate: nativeGate() }
-    const thread = new Worker(entryFile(import.meta.url, './thread.js'), { workerData: data })
+    const thread = new Worker(entryFile(import.meta.url, './thread.js'), {
+      workerData: data,
+      // It makes little garbage: a large nursery would only hold memory.
+      resourceLimits: { maxYoungGenerationSizeMb: 8 },
+    })
     shutAtExit(thread, data.gate)
     await new Promise<void>((resolve, reject) => {
       thread.once('message', (message: FromThread) => {

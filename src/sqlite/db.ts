@@ -39,7 +39,7 @@ export class SqliteDb {
       // NORMAL: a commit survives the death of the process; a power cut may take the last moments, never the file.
       whileBusy(() => this.#db.exec('PRAGMA journal_mode = WAL'))
       this.#db.exec('PRAGMA synchronous = NORMAL')
-      this.#db.exec('PRAGMA cache_size = -32768')
+      this.#db.exec('PRAGMA cache_size = -16384')
       // Pages change many times between checkpoints: with 32 MB of WAL a crawl spends half as much on moving them as with the usual 4.
       this.#db.exec('PRAGMA wal_autocheckpoint = 8000')
       this.#db.exec('PRAGMA temp_store = MEMORY')
