@@ -13,6 +13,11 @@ export interface CliResult {
   readonly stderr: string
 }
 
+export interface CliOptions {
+  readonly cwd?: string
+  readonly env?: Record<string, string>
+}
+
 /** A test that fails half-way leaves no command behind. */
 const running = new Set<ChildProcess>()
 process.on('exit', () => {
@@ -22,21 +27,23 @@ process.on('exit', () => {
 /** Starts the built command line; `result` resolves when it has ended. */
 export function startCli(
   args: readonly string[],
-  options: { cwd?: string; env?: Record<string, string> } = {},
+  options: CliOptions = {},
 ): { child: ChildProcess; result: Promise<CliResult> } {
+  // What the machine or npm has set must not decide a test.
+  const { SHOAL_QUEUE: _queue, SHOAL_STORE: _store, npm_command: _npm, ...env } = process.env
   const child = spawn(process.execPath, [BIN, ...args], {
     cwd: options.cwd,
-    env: { ...process.env, NO_COLOR: '1', ...options.env },
+    env: { ...env, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   running.add(child)
   child.once('exit', () => running.delete(child))
   let stdout = ''
   let stderr = ''
-  child.stdout?.on('data', (chunk) => {
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     stdout += chunk
   })
-  child.stderr?.on('data', (chunk) => {
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     stderr += chunk
   })
   const result = new Promise<CliResult>((resolve, reject) => {
@@ -46,10 +53,7 @@ export function startCli(
   return { child, result }
 }
 
-export function runCli(
-  args: readonly string[],
-  options: { cwd?: string; env?: Record<string, string> } = {},
-): Promise<CliResult> {
+export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   return startCli(args, options).result
 }
 
