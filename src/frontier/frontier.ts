@@ -82,8 +82,8 @@ export interface Frontier {
   /**
    * Ends leases: links found, acknowledgement, counters, in one step each. `false`: the lease was lost and nothing changed.
    * The caller has committed the records before. Links found are added by the rules of `add`; those of a cancelled crawl are not.
-   * Slots that were not released are freed. The same token again answers `true` and changes nothing (remembered at
-   * least until a later lease of the link is settled).
+   * Slots that were not released are freed. The same token again answers `true` and changes nothing (remembered for
+   * five minutes at least).
    *
    * Place in the lane: a retry that counts as an attempt returns `retryPriorityStep` lower and behind its equals; one that does not, `back`,
    * a reclaim and a replay keep priority and place.
@@ -108,7 +108,7 @@ export interface Frontier {
   hosts(crawl: CrawlId, page: HostPage): Promise<HostInfo[]>
   /** By name. Forfeited workers are forgotten. */
   workers(): Promise<WorkerInfo[]>
-  /** In the order in which they were added. */
+  /** In the order in which they were added, or as `can.ended` says. */
   links(query: LinkQuery): Promise<LinkInfo[]>
   explain(crawl: CrawlId, fp: Fingerprint): Promise<Whereabouts>
 
@@ -132,6 +132,27 @@ export interface Capabilities {
   readonly shared: boolean
   /** Survives the end of the process. */
   readonly durable: boolean
+  /**
+   * `kept`: every link is listed and explained for ever, in the order in which it was added. `counted`: a link that is done is a
+   * fingerprint and a number, no more; the others are listed in an order of the engine's own that stays the same from page to page.
+   */
+  readonly ended: 'kept' | 'counted'
+  /** Ways of remembering what was seen, beside the exact one of each crawl. */
+  readonly seen: readonly SeenMode[]
+}
+
+export type SeenMode = 'exact' | 'bloom' | 'set'
+
+/** What "seen" means for a crawl. Left out: exact, this crawl's own, for ever. */
+export interface Seen {
+  /** exact: compact integer sets. bloom: a few bits, and one link in `1 / errorRate` wrongly taken for known. set: a plain set that other tools can read. */
+  readonly mode: SeenMode
+  /** Shared with: nobody, the other crawls of the spider, every crawl of the queue. */
+  readonly scope: 'crawl' | 'spider' | 'site'
+  /** Forgotten this long after it was seen at the earliest, twice as long at the latest; null: never. */
+  readonly ttlMs: number | null
+  /** For bloom. */
+  readonly errorRate: number
 }
 
 export type CrawlId = string
@@ -168,6 +189,7 @@ export interface CrawlSpec {
   readonly maxPending: number
   readonly overflow: 'refuse' | 'keep'
   readonly budget: Budget
+  readonly seen?: Seen
   /** From the record store: grows when the queue's data went back or was replaced. */
   readonly gen: number
 }
@@ -196,6 +218,14 @@ export interface LeaseRequest {
   readonly want: number
   /** Only crawls of these spiders. */
   readonly spiders: readonly string[]
+  /** Where the worker runs, for people; the newest is kept. */
+  readonly about?: WorkerAbout
+}
+
+export interface WorkerAbout {
+  readonly machine: string
+  readonly pid: number
+  readonly version: string
 }
 
 export interface LeaseReply {
@@ -337,6 +367,9 @@ export interface WorkerInfo {
   readonly failed: number
   readonly startedAt: number
   readonly seenAt: number
+  /** The last time that a link ended here; null before the first. */
+  readonly progressAt: number | null
+  readonly about: WorkerAbout | null
 }
 
 export interface LinkQuery {
@@ -378,6 +411,8 @@ export interface LinkInfo {
 
 export type Whereabouts =
   | { readonly state: 'unknown' }
+  /** Seen and in no other state, which is all that an engine knows that only counts what is done. */
+  | { readonly state: 'done'; readonly link: null; readonly crawlState: CrawlState }
   | {
       readonly state: LinkState
       readonly link: LinkInfo
