@@ -21,7 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   url: 'errors',
 
   // The interfaces, and behind each of them its drivers
-  frontier: 'type errors, type url',
+  frontier: 'errors, type url',
   'frontier/memory': 'frontier, errors, type clock, url',
   'frontier/sqlite': 'frontier, errors, type clock, url, type sqlite',
   store: 'type frontier, type url',

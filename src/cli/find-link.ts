@@ -10,8 +10,14 @@ import { showUrl } from '../url/show-url.js'
 
 export type Known = Exclude<Whereabouts, { readonly state: 'unknown' }>
 
+/** What was looked for: all that is known of a link that the queue only counts. */
+export interface Sought {
+  readonly url: string
+  readonly fp: Fingerprint
+}
+
 export type Found =
-  | { readonly kind: 'known'; readonly crawl: CrawlInfo; readonly where: Known }
+  | { readonly kind: 'known'; readonly crawl: CrawlInfo; readonly where: Known; readonly target: Sought }
   /** The door refuses it: it never becomes a link. */
   | { readonly kind: 'refused'; readonly crawl: CrawlInfo; readonly refusal: Refusal }
   /** `judged`: a spider was at hand and would let it in. */
@@ -32,15 +38,16 @@ export async function findLink(
     const admission = spider === null ? null : createAdmitter(spider.admit).resolve(url, url)
     judged ||= admission?.ok === true
     // A link may be older than the rule that refuses it now: the queue is asked in any case.
-    const where = await frontier.explain(crawl.id, admission?.ok === true ? admission.target.fp : plain.fp)
-    if (where.state !== 'unknown') return { kind: 'known', crawl, where }
+    const target = admission?.ok === true ? admission.target : plain
+    const where = await frontier.explain(crawl.id, target.fp)
+    if (where.state !== 'unknown') return { kind: 'known', crawl, where, target: where.link ?? target }
     if (admission?.ok === false) refused ??= { kind: 'refused', crawl, refusal: admission.refusal }
   }
   return judged || refused === null ? { kind: 'never', url: plain.url, judged } : refused
 }
 
 /** By the canonical rules that hold where a spider sets no others. */
-function plainTarget(url: string): { readonly url: string; readonly fp: Fingerprint } {
+function plainTarget(url: string): Sought {
   if (parseUrl(url) === null) throw new ShoalError('bad_url', `${showUrl(url)} is not a URL`)
   const parsed = new URL(url)
   if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:')

@@ -20,14 +20,15 @@ export async function waitForResult(
   const [route = ''] = spider.routes.keys()
   const admission = admitter.resolve(url, '', { route })
   if (!admission.ok) throw new ShoalError(admission.refusal.code, admission.refusal.message)
-  const { fp } = admission.target
+  const { target } = admission
   const shown = showUrl(url)
   const deadline = timeoutMs === null ? Number.POSITIVE_INFINITY : clock.mono() + timeoutMs
 
   for (let napMs = FIRST_LOOK_MS; ; napMs = Math.min(napMs * 1.5, SLOWEST_LOOK_MS)) {
-    const where = await frontier.explain(id, fp)
+    const where = await frontier.explain(id, target.fp)
     if (where.state === 'unknown') throw new ShoalError('not_found', `crawl ${id} was never given ${shown}`)
-    if (where.state === 'done') return collected(store.records({ spider: spider.name, url: where.link.url }))
+    if (where.state === 'done')
+      return collected(store.records({ spider: spider.name, url: (where.link ?? target).url }))
     if (where.state === 'dead' || where.state === 'skipped') {
       const failure = where.link.failures.at(-1)
       throw failure === undefined

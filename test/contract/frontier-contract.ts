@@ -1,6 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.js'
-import type { CrawlSpec, Frontier, Lease, Release, Whereabouts } from '../../src/frontier/frontier.js'
+import type {
+  CrawlSpec,
+  Frontier,
+  Lease,
+  LinkInfo,
+  Release,
+  Seen,
+  SeenMode,
+  Whereabouts,
+} from '../../src/frontier/frontier.js'
 import { FAILURES_KEPT } from '../../src/frontier/frontier.js'
 import type { Link } from '../../src/url/link.js'
 import {
@@ -60,9 +69,10 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
       return lease
     }
 
-    const found = async (address: string, crawl = 'c1'): Promise<Exclude<Whereabouts, { state: 'unknown' }>> => {
+    /** A link that must be there to be looked at. */
+    const found = async (address: string, crawl = 'c1'): Promise<Extract<Whereabouts, { link: LinkInfo }>> => {
       const where = await frontier.explain(crawl, linkTo(address).fp)
-      if (where.state === 'unknown') throw new Error(`${address} is not known`)
+      if (where.state === 'unknown' || where.link === null) throw new Error(`nothing is known of ${address}`)
       return where
     }
 
@@ -85,6 +95,21 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         const info = await frontier.open(specOf({ spiderHash: 'h2', gen: 8 }))
         expect(info).toMatchObject({ spiderHash: 'h2', spiderChanges: 1, seeding: false })
         expect((await take(workerOf(frontier, 'w1'))).gen).toBe(8)
+      })
+
+      it('remembers what was seen only in ways that it knows', async () => {
+        const plain = { mode: 'exact', scope: 'crawl', ttlMs: null, errorRate: 0.001 } as const
+        await frontier.open(specOf({ id: 'plain', seen: plain }))
+        const odd = {
+          exact: { ...plain, scope: 'site' },
+          bloom: { ...plain, mode: 'bloom' },
+          set: { ...plain, mode: 'set' },
+        }
+        for (const [mode, seen] of Object.entries(odd) as [SeenMode, Seen][]) {
+          const opened = frontier.open(specOf({ id: mode, seen }))
+          if (frontier.can.seen.includes(mode)) expect(await opened).toMatchObject({ id: mode })
+          else await expect(opened).rejects.toMatchObject({ code: 'dedupe_unsupported' })
+        }
       })
 
       it('leaves a crawl that has ended as it was', async () => {
@@ -1409,12 +1434,34 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         await settle(two, dead())
         await settle(three, retry(1000))
         await w2.lease(0)
+        const now = clock.now()
+        const nowhere = { progressAt: null, about: null }
         expect(await frontier.workers()).toEqual([
-          { worker: 'w1', inHand: 1, done: 0, failed: 0, startedAt: clock.now(), seenAt: clock.now() },
-          { worker: 'w2', inHand: 1, done: 1, failed: 2, startedAt, seenAt: clock.now() },
+          { worker: 'w1', inHand: 1, done: 0, failed: 0, startedAt: now, seenAt: now, ...nowhere },
+          { worker: 'w2', inHand: 1, done: 1, failed: 2, startedAt, seenAt: now, progressAt: now, about: null },
         ])
         await frontier.forfeit('w2')
         expect((await frontier.workers()).map((worker) => worker.worker)).toEqual(['w1'])
+      })
+
+      it('knows where its workers run, and when they last got anywhere', async () => {
+        await crawlOf({}, numbers(3))
+        const worker = 'w1'
+        const about = { machine: 'm1', pid: 7, version: '1.2.3' }
+        const ask = (seq: number, where?: typeof about) =>
+          frontier.lease({ worker, seq, want: 1, spiders: ['books'], ...(where === undefined ? {} : { about: where }) })
+        const info = async () => (await frontier.workers())[0]
+        const [one] = (await ask(1, about)).leases
+        const [two] = (await ask(2)).leases
+        if (one === undefined || two === undefined) throw new Error('too little was leased')
+        expect(await info()).toMatchObject({ about, progressAt: null })
+        clock.advance(100)
+        await settle(one, { kind: 'skipped', failure: FAILURE })
+        const progressAt = clock.now()
+        clock.advance(100)
+        await settle(two, retry(1000))
+        await ask(3, { ...about, pid: 8 })
+        expect(await info()).toMatchObject({ about: { ...about, pid: 8 }, progressAt, seenAt: clock.now() })
       })
 
       it('counts the rate over the last minute, or since the start', async () => {

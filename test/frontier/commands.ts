@@ -347,7 +347,7 @@ const weighted: readonly (readonly [times: number, arb: fc.Arbitrary<Command>])[
           world,
           (frontier) => frontier.explain(crawl, link.fp),
           (where) =>
-            where.state === 'unknown'
+            where.state === 'unknown' || where.link === null
               ? where
               : { crawlState: where.crawlState, url: where.link.url, position: noticed ? where.position : null },
         )

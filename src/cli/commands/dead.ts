@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ERRORS, type ErrorCode, ShoalError } from '../../errors.js'
-import type { CrawlInfo, DeadFilter, Frontier } from '../../frontier/frontier.js'
+import type { CrawlInfo, DeadFilter, Frontier, LinkInfo } from '../../frontier/frontier.js'
 import { nearest } from '../../options.js'
 import { confirm } from '../confirm.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
-import { findLink, type Known } from '../find-link.js'
+import { findLink } from '../find-link.js'
 import { guide } from '../help.js'
 import { fetchTable, historyTable } from '../link-view.js'
 import { acts, type Session, wholeNumber } from '../session.js'
@@ -106,10 +106,9 @@ function showCommand(dead: Command): void {
       acts(async (session, url: string, flags: Filters) => {
         await session.withPlant(async ({ frontier, store }) => {
           const { output } = session
-          const { crawl, where } = await findDead(session, frontier, await candidates(frontier, flags.crawl), url)
-          const fetches = await store.fetches({ fp: where.link.fp, crawl: crawl.id, limit: 20 })
-          if (session.json) return output.json({ crawl: crawl.id, spider: crawl.spider, ...where.link, fetches })
-          const { link } = where
+          const { crawl, link } = await findDead(session, frontier, await candidates(frontier, flags.crawl), url)
+          const fetches = await store.fetches({ fp: link.fp, crawl: crawl.id, limit: 20 })
+          if (session.json) return output.json({ crawl: crawl.id, spider: crawl.spider, ...link, fetches })
           const last = link.failures.at(-1)
           output.print(`${output.style.red('dead')}  ${clean(link.url)}`)
           output.print(
@@ -150,7 +149,7 @@ function changeCommand(dead: Command, verb: 'replay' | 'purge', does: string): v
           const crawls = await candidates(frontier, flags.crawl)
           const found = url === undefined ? null : await findDead(session, frontier, crawls, url)
           const crawl = found?.crawl ?? chooseCrawl(crawls, flags.crawl)
-          const filter: DeadFilter = { ...asFilter(flags), ...(found === null ? {} : { fp: found.where.link.fp }) }
+          const filter: DeadFilter = { ...asFilter(flags), ...(found === null ? {} : { fp: found.link.fp }) }
           const mustAsk = verb === 'purge' ? found === null : flags.all
           const which = flags.all ? 'all dead letters' : 'these dead letters'
           if (
@@ -200,10 +199,11 @@ async function findDead(
   frontier: Frontier,
   crawls: readonly CrawlInfo[],
   url: string,
-): Promise<{ crawl: CrawlInfo; where: Known }> {
+): Promise<{ crawl: CrawlInfo; link: LinkInfo }> {
   for (const crawl of crawls) {
     const found = await findLink(frontier, [crawl], url, (one) => rememberedSpider(session.settings.queue, one.spider))
-    if (found.kind === 'known' && found.where.state === 'dead') return found
+    if (found.kind !== 'known' || found.where.state !== 'dead' || found.where.link === null) continue
+    return { crawl, link: found.where.link }
   }
   throw new ShoalError('not_found', `${url} is not among the dead letters`, {
     hint: 'Ask where it is: `shoal explain <url>`.',

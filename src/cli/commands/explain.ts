@@ -42,15 +42,11 @@ export function explainCommand(program: Command): void {
           const found = await findLink(frontier, asked, url, await spiderFinder(session, flags.spider))
           const evidence: Evidence = { fetches: [], records: [], rawPage: null }
           if (found.kind === 'known') {
-            const { link } = found.where
+            const { url, fp } = found.target
             const records: StoredRecord[] = []
-            for await (const record of store.records({
-              spider: found.crawl.spider,
-              url: link.url,
-              limit: RECORDS_SHOWN,
-            }))
+            for await (const record of store.records({ spider: found.crawl.spider, url, limit: RECORDS_SHOWN }))
               records.push(record)
-            const fetches = await store.fetches({ fp: link.fp, crawl: found.crawl.id, limit: FETCHES_SHOWN })
+            const fetches = await store.fetches({ fp, crawl: found.crawl.id, limit: FETCHES_SHOWN })
             Object.assign(evidence, { records, fetches, rawPage: await rawPagePath(pages, fetches) })
           }
           if (session.json) session.output.json(asJson(session, found, evidence))
@@ -83,21 +79,12 @@ function asJson(session: Session, found: Found, { fetches, records, rawPage }: E
   const { id: crawl, spider } = found.crawl
   if (found.kind === 'refused') return { state: 'refused', crawl, spider, ...found.refusal }
   const { where } = found
-  const { state, url, ...link } = where.link
+  const evidence = { fetches, records, rawPage }
   const reasons = why(where, session.clock.now())
-  return {
-    state,
-    url,
-    crawl,
-    spider,
-    why: reasons,
-    position: where.position,
-    ...link,
-    hostInfo: where.host,
-    fetches,
-    records,
-    rawPage,
-  }
+  if (where.link === null) return { state: where.state, ...found.target, crawl, spider, why: reasons, ...evidence }
+  const { state, url, ...link } = where.link
+  const { position, host } = where
+  return { state, url, crawl, spider, why: reasons, position, ...link, hostInfo: host, ...evidence }
 }
 
 function show(session: Session, found: Found, evidence: Evidence): void {
@@ -115,7 +102,7 @@ function show(session: Session, found: Found, evidence: Evidence): void {
     print(`  the spider ${clean(found.crawl.spider)} does not let it in, so it is never fetched`)
     return
   }
-  const { where, crawl } = found
+  const { where, crawl, target } = found
   const { link } = where
   const now = clock.now()
   const paint = {
@@ -126,7 +113,7 @@ function show(session: Session, found: Found, evidence: Evidence): void {
     dead: style.red,
     skipped: style.yellow,
   }[where.state]
-  print(`${paint(where.state === 'leased' ? 'in hand' : where.state)}  ${clean(link.url)}`)
+  print(`${paint(where.state === 'leased' ? 'in hand' : where.state)}  ${clean(target.url)}`)
   for (const line of why(where, now)) print(`  ${clean(line)}`)
   const fetch = evidence.fetches[0]
   if (where.state === 'done' && fetch !== undefined) {
@@ -142,25 +129,27 @@ function show(session: Session, found: Found, evidence: Evidence): void {
         : `  ${plural(kinds.length, 'record')}: ${clean(kinds.join(', '))}`,
     )
   }
-  print(
-    style.dim(
-      `  crawl ${crawl.id} of ${clean(crawl.spider)} (${crawl.state}), route ${clean(link.route)}, depth ${link.depth}, priority ${link.priority}, added ${ago(link.addedAt, now)}`,
-    ),
-  )
+  const more =
+    link === null
+      ? ''
+      : `, route ${clean(link.route)}, depth ${link.depth}, priority ${link.priority}, added ${ago(link.addedAt, now)}`
+  print(style.dim(`  crawl ${crawl.id} of ${clean(crawl.spider)} (${crawl.state})${more}`))
   if (evidence.rawPage !== null) print(style.dim(`  raw page ${clean(evidence.rawPage)}`))
   if (evidence.fetches.length > 0) fetchTable(output, evidence.fetches)
   // A skipped link has its one reason on the second line already.
-  if (link.failures.length > (where.state === 'skipped' ? 1 : 0)) historyTable(output, link.failures)
+  if (link !== null && link.failures.length > (where.state === 'skipped' ? 1 : 0)) historyTable(output, link.failures)
   if (where.state === 'dead') {
     print()
     print(
-      `try it again: ${style.cyan(`${programName(process.env)} dead replay ${shellWord(link.url)} --crawl ${crawl.id}${session.sameDatabase}`)}`,
+      `try it again: ${style.cyan(`${programName(process.env)} dead replay ${shellWord(target.url)} --crawl ${crawl.id}${session.sameDatabase}`)}`,
     )
   }
 }
 
 /** One sentence or two for each state. */
-export function why({ state, link, host, position, crawlState }: Known, now: number): string[] {
+export function why(where: Known, now: number): string[] {
+  if (where.link === null) return []
+  const { state, link, host, position, crawlState } = where
   const last = link.failures.at(-1)
   const held = crawlState === 'running' ? [] : [`the crawl is ${crawlState}: nothing is handed out`]
   if (state === 'queued') {

@@ -60,7 +60,7 @@ async function newestPage(
     })
   // The newest crawl may not have come to it yet: an older one has it as well.
   const crawl = word === undefined ? {} : { crawl: found.crawl.id }
-  const fetches = await store.fetches({ fp: found.where.link.fp, ...crawl, limit: FETCHES_LOOKED_AT })
+  const fetches = await store.fetches({ fp: found.target.fp, ...crawl, limit: FETCHES_LOOKED_AT })
   const kept = fetches.filter(({ page }) => page !== null)
   for (const fetch of kept) {
     const body = fetch.page === null ? null : await pages.get(fetch.page)

@@ -43,6 +43,7 @@ import {
   strictest,
   withSettings,
 } from '../pace.js'
+import { checkSeen } from '../seen.js'
 import { canStart, type Gate, openingOf, start } from './gates.js'
 import {
   budgetSpent,
@@ -74,7 +75,7 @@ const UNLIMITED: Limits = { delayMs: 0, concurrency: Number.POSITIVE_INFINITY }
  * tested against it; small crawls may run on it.
  */
 export class MemoryFrontier implements Frontier {
-  readonly can = { priorities: 'exact', shared: false, durable: false } as const
+  readonly can = { priorities: 'exact', shared: false, durable: false, ended: 'kept', seen: [] } as const
   readonly #clock: Clock
   readonly #identity = randomUUID()
   readonly #crawls = new Map<CrawlId, Crawl>()
@@ -96,6 +97,7 @@ export class MemoryFrontier implements Frontier {
   }
 
   async open(spec: CrawlSpec): Promise<CrawlInfo> {
+    checkSeen(spec, this.can)
     const known = this.#crawls.get(spec.id)
     if (known === undefined) {
       this.#crawls.set(spec.id, {
@@ -143,6 +145,7 @@ export class MemoryFrontier implements Frontier {
     const now = this.#clock.now()
     const worker = this.#worker(request.worker)
     worker.seenAt = now
+    worker.about = request.about ?? worker.about
     const crawls = [...this.#crawls.values()].filter((crawl) => request.spiders.includes(crawl.spec.spider))
     for (const crawl of crawls) this.#endIfDone(crawl)
 
@@ -225,8 +228,10 @@ export class MemoryFrontier implements Frontier {
       }
       hold.state = 'settled'
       for (const host of [...hold.slots.keys()]) this.#freeSlot(hold, host, null)
-      this.#worker(hold.worker).seenAt = this.#clock.now()
+      const worker = this.#worker(hold.worker)
+      worker.seenAt = this.#clock.now()
       this.#apply(outcome, hold)
+      if (hold.entry.endedAt !== null) worker.progressAt = hold.entry.endedAt
       this.#endIfDone(hold.entry.lane.crawl)
       return true
     })
@@ -289,8 +294,8 @@ export class MemoryFrontier implements Frontier {
   async workers(): Promise<WorkerInfo[]> {
     return [...this.#workers]
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([worker, { startedAt, seenAt, done, failed }]) => {
-        return { worker, inHand: this.#inHand(worker).length, done, failed, startedAt, seenAt }
+      .map(([worker, { startedAt, seenAt, progressAt, about, done, failed }]) => {
+        return { worker, inHand: this.#inHand(worker).length, done, failed, startedAt, seenAt, progressAt, about }
       })
   }
 
@@ -373,7 +378,7 @@ export class MemoryFrontier implements Frontier {
     let worker = this.#workers.get(id)
     if (worker === undefined) {
       const now = this.#clock.now()
-      worker = { startedAt: now, seenAt: now, lastSeq: null, done: 0, failed: 0 }
+      worker = { startedAt: now, seenAt: now, progressAt: null, about: null, lastSeq: null, done: 0, failed: 0 }
       this.#workers.set(id, worker)
     }
     return worker

@@ -7,6 +7,7 @@ import {
   type HostSettings,
   type LinkState,
   SOLO_AFTER,
+  type WorkerAbout,
   type WorkerId,
 } from '../frontier.js'
 import type { HostPace } from '../pace.js'
@@ -90,6 +91,8 @@ export interface Hold {
 export interface Worker {
   readonly startedAt: number
   seenAt: number
+  progressAt: number | null
+  about: WorkerAbout | null
   lastSeq: number | null
   done: number
   failed: number

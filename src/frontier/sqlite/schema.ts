@@ -155,4 +155,8 @@ export const MIGRATIONS = [
   -- Links that ended, per second: the rate over the last minute without a scan.
   CREATE TABLE endings (crawl INTEGER NOT NULL, second INTEGER NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (crawl, second));
   `,
+  `
+  ALTER TABLE workers ADD COLUMN progress_at INTEGER;
+  ALTER TABLE workers ADD COLUMN about TEXT;
+  `,
 ] as const

@@ -244,7 +244,8 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   lease(request: LeaseRequest): LeaseReply {
     const now = this.#clock.now()
     const lastSeq = this.#sql.workerSeq.get(request.worker)?.[0]
-    this.#sql.seenWorker.run(request.worker, request.seq, now)
+    const about = request.about === undefined ? null : JSON.stringify(request.about)
+    this.#sql.seenWorker.run(request.worker, request.seq, now, about)
 
     const ledger = this.#ledger()
     const crawls = this.#servableCrawls(ledger, request.spiders)
@@ -614,19 +615,21 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     live: ReadonlyMap<string, LeaseRow>,
     settled: ReadonlySet<LeaseRow>,
   ): void {
-    const workers = new Map<WorkerId, { done: number; failed: number }>()
+    const workers = new Map<WorkerId, { done: number; failed: number; ended: number }>()
     const endings = new Map<number, number>()
     for (const { lease: ref, outcome } of settlements) {
       const lease = live.get(ref.token)
       if (lease === undefined || !settled.has(lease)) continue
-      const tally = workers.get(lease.worker) ?? { done: 0, failed: 0 }
+      const tally = workers.get(lease.worker) ?? { done: 0, failed: 0, ended: 0 }
       workers.set(lease.worker, tally)
       if (outcome.kind === 'done') tally.done++
       else if (outcome.kind === 'dead' || (outcome.kind === 'retry' && outcome.countsAsAttempt)) tally.failed++
-      if (outcome.kind !== 'retry' && outcome.kind !== 'back')
-        endings.set(lease.crawl, (endings.get(lease.crawl) ?? 0) + 1)
+      if (outcome.kind === 'retry' || outcome.kind === 'back') continue
+      tally.ended = 1
+      endings.set(lease.crawl, (endings.get(lease.crawl) ?? 0) + 1)
     }
-    for (const [worker, { done, failed }] of workers) this.#sql.tallyWorker.run(done, failed, ledger.now, worker)
+    for (const [worker, { done, failed, ended }] of workers)
+      this.#sql.tallyWorker.run(done, failed, ledger.now, ended, worker)
     for (const [crawl, count] of endings) this.#countEndings(crawl, count, ledger.now)
   }
 

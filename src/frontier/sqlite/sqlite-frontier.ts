@@ -24,11 +24,14 @@ import type {
   WorkerId,
   WorkerInfo,
 } from '../frontier.js'
+import { checkSeen } from '../seen.js'
 import type { SqliteFrontierEngine } from './sqlite-engine.js'
+
+const CAN: Capabilities = { priorities: 'exact', shared: true, durable: true, ended: 'kept', seen: [] }
 
 /** The embedded frontier: each method is a call of the engine, which runs elsewhere. */
 export class SqliteFrontier implements Frontier {
-  readonly can: Capabilities = { priorities: 'exact', shared: true, durable: true }
+  readonly can = CAN
   readonly #call: EngineCall<SqliteFrontierEngine>
   readonly #close: () => Promise<void>
 
@@ -40,7 +43,8 @@ export class SqliteFrontier implements Frontier {
   identity(): Promise<string> {
     return this.#call('identity')
   }
-  open(spec: CrawlSpec): Promise<CrawlInfo> {
+  async open(spec: CrawlSpec): Promise<CrawlInfo> {
+    checkSeen(spec, this.can)
     return this.#call('open', spec)
   }
   add(crawl: CrawlId, links: readonly Link[]): Promise<AddResult> {

@@ -33,12 +33,16 @@ export function prepareEngine(db: SqliteDb) {
 
     workerSeq: statement('SELECT last_seq FROM workers WHERE worker = ?'),
     seenWorker: statement(
-      `INSERT INTO workers (worker, last_seq, started_at, seen_at) VALUES (?1, ?2, ?3, ?3)
-       ON CONFLICT (worker) DO UPDATE SET last_seq = excluded.last_seq, seen_at = excluded.seen_at`,
+      `INSERT INTO workers (worker, last_seq, started_at, seen_at, about) VALUES (?1, ?2, ?3, ?3, ?4)
+       ON CONFLICT (worker) DO UPDATE SET last_seq = excluded.last_seq, seen_at = excluded.seen_at,
+       about = coalesce(excluded.about, about)`,
     ),
     forgetWorker: statement('DELETE FROM workers WHERE worker = ?'),
     touchWorker: statement('UPDATE workers SET seen_at = ? WHERE worker = ?'),
-    tallyWorker: statement('UPDATE workers SET done = done + ?, failed = failed + ?, seen_at = ? WHERE worker = ?'),
+    tallyWorker: statement(
+      `UPDATE workers SET done = done + ?1, failed = failed + ?2, seen_at = ?3, progress_at = iif(?4, ?3, progress_at)
+       WHERE worker = ?5`,
+    ),
 
     dueLinks: statement(
       'SELECT num, lane FROM links WHERE crawl = ? AND state = 1 AND due_at <= ? ORDER BY due_at LIMIT ?',

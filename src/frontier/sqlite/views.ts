@@ -15,6 +15,7 @@ import {
   type LinkQuery,
   POSITION_CAP,
   type Whereabouts,
+  type WorkerAbout,
   type WorkerInfo,
 } from '../frontier.js'
 import { earliestStart, strictest, withSettings } from '../pace.js'
@@ -132,6 +133,8 @@ export abstract class SqliteViews {
       failed: Number(v[3]),
       startedAt: Number(v[4]),
       seenAt: Number(v[5]),
+      progressAt: optional(v[6]),
+      about: typeof v[7] === 'string' ? (JSON.parse(v[7]) as WorkerAbout) : null,
     }))
   }
 
@@ -242,7 +245,8 @@ function prepareViews(db: SqliteDb) {
        WHERE l.host = ? AND l.queued + l.delayed + l.leased > 0 AND c.state = 'running'`,
     ),
     workers: statement(
-      `SELECT w.worker, (SELECT count(*) FROM leases WHERE leases.worker = w.worker), w.done, w.failed, w.started_at, w.seen_at
+      `SELECT w.worker, (SELECT count(*) FROM leases WHERE leases.worker = w.worker), w.done, w.failed, w.started_at, w.seen_at,
+       w.progress_at, w.about
        FROM workers w ORDER BY w.worker`,
     ),
     links: statement(
