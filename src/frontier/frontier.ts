@@ -27,14 +27,32 @@ export interface Frontier {
   /** Identity of the queue's data: made with the data, lost with the data. The record store turns it into `gen`. */
   identity(): Promise<string>
 
+  /**
+   * Moves the queue's mark on and answers it, a whole number from 1. It is kept with the data and as durable as the data: an answer that
+   * is not above every answer received before the call says that the data went back in time.
+   */
+  mark(): Promise<number>
+
   /** Creates the crawl, or opens it again as it is (the spec of a crawl that runs or is paused is replaced by the new one). */
   open(spec: CrawlSpec): Promise<CrawlInfo>
 
   /**
    * Adds links that are not known yet, in order. Of equal fingerprints the first wins. A finished crawl that gets a link runs again; a
    * cancelled one refuses with `crawl_ended`.
+   *
+   * A link with `again` that is known and has ended (done, dead, skipped) is queued once more, as it stands in the call, with no attempts,
+   * throttles and reclaims used and `bypassFresh` set; it counts as added, and maxPending and budgets may refuse it. One that is queued,
+   * delayed or leased is known and stays as it is; an engine with `ended: 'counted'` that cannot tell in constant time may queue it beside
+   * the one that waits (two visits, no loss). Repeated after the visit has ended, the call queues it another time.
    */
   add(crawl: CrawlId, links: readonly Link[]): Promise<AddResult>
+
+  /**
+   * The door for links that come from another queue or from the record store, each in the state it had there. One whose fingerprint
+   * is known stays as it is, so that an interrupted transfer can be repeated; neither maxPending nor a budget refuses any. In a lane
+   * they stand in the order of the calls. The crawl must be paused (`usage` otherwise). Answers how many were not known.
+   */
+  restore(crawl: CrawlId, links: readonly RestoredLink[]): Promise<number>
 
   /** Every source of seeds is exhausted: from now on an empty queue means finished. */
   seeded(crawl: CrawlId): Promise<void>
@@ -210,6 +228,20 @@ export interface AddResult {
   /** Queued + delayed afterwards: sources of seeds stop above the high-water mark. */
   readonly pending: number
 }
+
+/** Pending (queued, or delayed when `link.delayMs` is above 0), dead or skipped with its history; done with what its crawl still needs of it. */
+export type RestoredLink =
+  | {
+      readonly state: 'pending' | 'dead' | 'skipped'
+      /** With the priority it has now. */
+      readonly link: Link
+      readonly attempts: number
+      readonly throttles: number
+      readonly reclaims: number
+      /** Newest last, at most twenty. Of a dead letter the last one is what it is listed under; it has one at least. */
+      readonly failures: readonly (Failure & { readonly at: number })[]
+    }
+  | { readonly state: 'done'; readonly link: Link }
 
 export interface LeaseRequest {
   readonly worker: WorkerId

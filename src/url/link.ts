@@ -29,6 +29,8 @@ export interface Link {
   readonly data?: Json
   /** Not before this long after it is added. */
   readonly delayMs?: number
+  /** To be visited again if it is known and has ended; see `Frontier.add`. */
+  readonly again?: true
 }
 
 export const PRIORITY_MIN = -100
