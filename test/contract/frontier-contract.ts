@@ -12,6 +12,7 @@ import type {
 } from '../../src/frontier/frontier.js'
 import { FAILURES_KEPT } from '../../src/frontier/frontier.js'
 import type { Link } from '../../src/url/link.js'
+import { frontierDoorsContract } from './frontier-doors-contract.js'
 import {
   addresses,
   addressOf,
@@ -1517,4 +1518,6 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
       })
     })
   })
+
+  frontierDoorsContract(name, makeDriver)
 }

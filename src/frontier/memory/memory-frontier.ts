@@ -26,6 +26,7 @@ import {
   type Permit,
   POSITION_CAP,
   type Release,
+  type RestoredLink,
   type Settlement,
   SOLO_AFTER,
   type Whereabouts,
@@ -86,6 +87,7 @@ export class MemoryFrontier implements Frontier {
   /** By token, in the order in which they were granted. */
   readonly #holds = new Map<string, Hold>()
   #lastEpoch = 0n
+  #lastMark = 0
   #lastId = 0
 
   constructor(options: { clock: Clock }) {
@@ -94,6 +96,10 @@ export class MemoryFrontier implements Frontier {
 
   async identity(): Promise<string> {
     return this.#identity
+  }
+
+  async mark(): Promise<number> {
+    return ++this.#lastMark
   }
 
   async open(spec: CrawlSpec): Promise<CrawlInfo> {
@@ -133,6 +139,17 @@ export class MemoryFrontier implements Frontier {
     if (result.added > 0) this.#wake(crawl)
     this.#endIfDone(crawl)
     return result
+  }
+
+  async restore(id: CrawlId, links: readonly RestoredLink[]): Promise<number> {
+    const crawl = this.#crawl(id)
+    if (crawl.state !== 'paused') throw new ShoalError('usage', `crawl ${id} is ${crawl.state}: pause it first`)
+    const unknown = links.filter(({ link }, index) => {
+      const first = links.findIndex((other) => other.link.fp === link.fp)
+      return first === index && !crawl.byFp.has(link.fp)
+    })
+    for (const restored of unknown) this.#enter(crawl, restored.link, historyOf(restored))
+    return unknown.length
   }
 
   async seeded(id: CrawlId): Promise<void> {
@@ -327,14 +344,7 @@ export class MemoryFrontier implements Frontier {
     const crawl = this.#crawl(id)
     if (crawl.state === 'cancelled') throw new ShoalError('crawl_ended', `crawl ${id} was cancelled`)
     const dead = deadOf(crawl, filter)
-    for (const entry of dead) {
-      this.#requeue(entry, 0)
-      entry.attempts = 0
-      entry.throttles = 0
-      entry.reclaims = 0
-      entry.endedAt = null
-      entry.bypassFresh = true
-    }
+    for (const entry of dead) this.#revive(entry, 0)
     if (dead.length > 0) this.#wake(crawl)
     this.#endIfDone(crawl)
     return dead.length
@@ -395,39 +405,63 @@ export class MemoryFrontier implements Frontier {
   }
 
   #addLinks(crawl: Crawl, links: readonly Link[]): AddResult {
-    const now = this.#clock.now()
     let added = 0
     let known = 0
     let refused = 0
     for (const link of links) {
-      if (crawl.byFp.has(link.fp)) {
+      const before = crawl.byFp.get(link.fp)
+      const waits = before !== undefined && (before.state === 'pending' || before.state === 'leased')
+      if (before !== undefined && (waits || !link.again)) {
         known++
       } else if (isFull(crawl, link.host)) {
         refused++
       } else {
         added++
-        const id = ++this.#lastId
-        const entry: Entry = {
-          id,
-          link,
-          lane: this.#lane(crawl, link),
-          place: id,
-          state: 'pending',
-          dueAt: now + Math.max(0, link.delayMs ?? 0),
-          attempts: 0,
-          throttles: 0,
-          reclaims: 0,
-          bypassFresh: false,
-          addedAt: now,
-          endedAt: null,
-          failures: [],
-        }
-        crawl.entries.push(entry)
-        crawl.byFp.set(link.fp, entry)
+        if (before === undefined) this.#enter(crawl, link)
+        else this.#visitAgain(before, link)
       }
     }
     crawl.refused += refused
     return { added, known, refused, pending: pendingOf(crawl) }
+  }
+
+  #enter(crawl: Crawl, link: Link, history: Partial<Entry> = {}): void {
+    const now = this.#clock.now()
+    const id = ++this.#lastId
+    const entry: Entry = {
+      id,
+      link: withoutAgain(link),
+      lane: this.#lane(crawl, link),
+      place: id,
+      state: 'pending',
+      dueAt: now + Math.max(0, link.delayMs ?? 0),
+      attempts: 0,
+      throttles: 0,
+      reclaims: 0,
+      bypassFresh: false,
+      addedAt: now,
+      endedAt: null,
+      failures: [],
+      ...history,
+    }
+    crawl.entries.push(entry)
+    crawl.byFp.set(link.fp, entry)
+  }
+
+  #visitAgain(entry: Entry, link: Link): void {
+    entry.link = withoutAgain(link)
+    entry.lane = this.#lane(entry.lane.crawl, link)
+    entry.place = ++this.#lastId
+    this.#revive(entry, link.delayMs ?? 0)
+  }
+
+  #revive(entry: Entry, afterMs: number): void {
+    this.#requeue(entry, afterMs)
+    entry.attempts = 0
+    entry.throttles = 0
+    entry.reclaims = 0
+    entry.endedAt = null
+    entry.bypassFresh = true
   }
 
   /** A finished crawl that got work runs again. */
@@ -658,6 +692,17 @@ export class MemoryFrontier implements Frontier {
   #holdOf(entry: Entry): Hold | undefined {
     return [...this.#holds.values()].find((hold) => hold.entry === entry && hold.state === 'held')
   }
+}
+
+function withoutAgain({ again, ...link }: Link): Link {
+  return link
+}
+
+function historyOf(restored: RestoredLink): Partial<Entry> {
+  if (restored.state === 'done') return { state: 'done', attempts: 1 }
+  const { state, attempts, throttles, reclaims, failures } = restored
+  const endedAt = state === 'pending' ? null : (failures.at(-1)?.at ?? null)
+  return { state, attempts, throttles, reclaims, endedAt, failures: failures.slice(-FAILURES_KEPT) }
 }
 
 function max(a: bigint, b: bigint): bigint {

@@ -56,7 +56,7 @@ export interface Entry {
   readonly id: number
   /** With the priority it has now. */
   link: Link
-  readonly lane: Lane
+  lane: Lane
   /** Ties of priority: smaller first. */
   place: number
   /** `pending` is queued or delayed: the time decides which. */

@@ -10,6 +10,7 @@ import {
   type CrawlInfo,
   type CrawlSpec,
   type DeadFilter,
+  FAILURES_KEPT,
   type Failure,
   type HostSettings,
   type Lease,
@@ -21,6 +22,7 @@ import {
   PERMIT_MAX_MS,
   type Permit,
   type Release,
+  type RestoredLink,
   type Settlement,
   SOLO_AFTER,
   type WorkerId,
@@ -166,6 +168,10 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     return this.crawlInfo(spec.id)
   }
 
+  mark(): number {
+    return Number(this.#sql.nextMark.get()?.[0])
+  }
+
   seeded(id: CrawlId): void {
     const ledger = this.#ledger()
     ledger.crawlById(id).seeding = false
@@ -190,51 +196,130 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     links: readonly Link[],
     firstSeq: number,
   ): { added: number; refused: number } {
-    const { order, budget } = crawl.spec
-    const { now } = ledger
+    const { budget } = crawl.spec
     let added = 0
     let refused = 0
     links.forEach((link, index) => {
       const fp = toSigned(link.fp)
+      const ended = link.again ? this.#sql.endedLink.get(crawl.num, fp) : undefined
       if (roomFor(crawl) < 1 || this.#hostIsFull(ledger, crawl, link.host, budget.pagesPerHost)) {
-        if (this.#sql.known.get(crawl.num, fp) === undefined) refused++
+        if (ended !== undefined || this.#sql.known.get(crawl.num, fp) === undefined) refused++
         return
       }
-      const seq = firstSeq + index
-      const delayMs = Math.max(0, link.delayMs ?? 0)
-      let laneNum = ledger.findLane(crawl, link.host, link.route)
-      if (laneNum === undefined) {
-        // Lanes stand in the order of their first link: one that is known already makes none.
-        if (this.#sql.known.get(crawl.num, fp) !== undefined) return
-        laneNum = ledger.addLane(crawl, link.host, link.route)
-      }
-      const inserted = this.#sql.addLink.run(
-        crawl.num,
-        fp,
-        laneNum,
-        delayMs > 0 ? STATE.delayed : STATE.queued,
-        rankOf(order, link.priority, seq),
-        seq,
-        link.route,
-        link.depth,
-        link.priority,
-        now,
-        now + delayMs,
-        link.url,
-        link.request === undefined ? null : JSON.stringify(link.request),
-        link.data === undefined ? null : JSON.stringify(link.data),
-      )
-      if (inserted === 0) return
-      const lane = ledger.lane(laneNum)
-      const state = delayMs > 0 ? 'delayed' : 'queued'
-      lane.total++
-      lane[state]++
-      crawl.total++
-      crawl[state]++
+      if (ended !== undefined) this.#visitAgain(ledger, crawl, ended, link, firstSeq + index)
+      else if (!this.#insert(ledger, crawl, fp, link, firstSeq + index)) return
       added++
     })
     crawl.refused += refused
     return { added, refused }
+  }
+
+  /** False when it is known. */
+  #insert(ledger: Ledger, crawl: CrawlRow, fp: string, link: Link, seq: number): boolean {
+    const { now } = ledger
+    const delayMs = Math.max(0, link.delayMs ?? 0)
+    let laneNum = ledger.findLane(crawl, link.host, link.route)
+    if (laneNum === undefined) {
+      // Lanes stand in the order of their first link: one that is known already makes none.
+      if (this.#sql.known.get(crawl.num, fp) !== undefined) return false
+      laneNum = ledger.addLane(crawl, link.host, link.route)
+    }
+    const inserted = this.#sql.addLink.run(
+      crawl.num,
+      fp,
+      laneNum,
+      delayMs > 0 ? STATE.delayed : STATE.queued,
+      rankOf(crawl.spec.order, link.priority, seq),
+      seq,
+      link.route,
+      link.depth,
+      link.priority,
+      now,
+      now + delayMs,
+      link.url,
+      link.request === undefined ? null : JSON.stringify(link.request),
+      link.data === undefined ? null : JSON.stringify(link.data),
+    )
+    if (inserted === 0) return false
+    const lane = ledger.lane(laneNum)
+    const state = delayMs > 0 ? 'delayed' : 'queued'
+    lane.total++
+    lane[state]++
+    crawl.total++
+    crawl[state]++
+    return true
+  }
+
+  #visitAgain(ledger: Ledger, crawl: CrawlRow, ended: SqlValue[], link: Link, seq: number): void {
+    const [num, oldLane, oldState] = ended.map(Number) as [number, number, number]
+    const delayMs = Math.max(0, link.delayMs ?? 0)
+    const state = delayMs > 0 ? 'delayed' : 'queued'
+    const laneNum = ledger.findLane(crawl, link.host, link.route) ?? ledger.addLane(crawl, link.host, link.route)
+    this.#sql.visitAgain.run(
+      laneNum,
+      STATE[state],
+      rankOf(crawl.spec.order, link.priority, seq),
+      seq,
+      link.route,
+      link.depth,
+      link.priority,
+      ledger.now + delayMs,
+      link.url,
+      link.request === undefined ? null : JSON.stringify(link.request),
+      link.data === undefined ? null : JSON.stringify(link.data),
+      num,
+    )
+    const before = ledger.lane(oldLane)
+    before.total--
+    if (oldState === STATE.done) before.done--
+    else if (oldState === STATE.dead) before.dead--
+    const lane = ledger.lane(laneNum)
+    lane.total++
+    lane[state]++
+    crawl[oldState === STATE.done ? 'done' : oldState === STATE.dead ? 'dead' : 'skipped']--
+    crawl[state]++
+  }
+
+  restore(id: CrawlId, links: readonly RestoredLink[]): number {
+    const ledger = this.#ledger()
+    const crawl = ledger.crawlById(id)
+    if (crawl.state !== 'paused') {
+      throw new ShoalError('usage', `crawl ${id} is ${crawl.state}`, { hint: `Pause it first: shoal pause ${id}` })
+    }
+    const firstSeq = reserve(crawl, links.length)
+    return links.filter((restored, index) => this.#restoreOne(ledger, crawl, restored, firstSeq + index)).length
+  }
+
+  #restoreOne(ledger: Ledger, crawl: CrawlRow, restored: RestoredLink, seq: number): boolean {
+    const { state, link } = restored
+    const fp = toSigned(link.fp)
+    if (!this.#insert(ledger, crawl, fp, link, seq)) return false
+    const [attempts, throttles, reclaims, failures] =
+      restored.state === 'done'
+        ? [1, 0, 0, []]
+        : [restored.attempts, restored.throttles, restored.reclaims, restored.failures.slice(-FAILURES_KEPT)]
+    const placed = (link.delayMs ?? 0) > 0 ? 'delayed' : 'queued'
+    const last = state === 'pending' ? undefined : failures.at(-1)
+    const kept = failures.length === 0 ? null : JSON.stringify(failures)
+    const stored = STATE[state === 'pending' ? placed : state]
+    this.#sql.setHistory.run(
+      stored,
+      attempts,
+      throttles,
+      reclaims,
+      last?.at ?? null,
+      last?.code ?? null,
+      kept,
+      crawl.num,
+      fp,
+    )
+    if (state === 'pending') return true
+    const lane = ledger.lane(ledger.findLane(crawl, link.host, link.route) ?? -1)
+    lane[placed]--
+    crawl[placed]--
+    crawl[state]++
+    if (state !== 'skipped') lane[state]++
+    return true
   }
 
   #hostIsFull(ledger: Ledger, crawl: CrawlRow, host: HostKey, pagesPerHost: number | undefined): boolean {

@@ -19,6 +19,7 @@ import type {
   LinkQuery,
   Permit,
   Release,
+  RestoredLink,
   Settlement,
   Whereabouts,
   WorkerId,
@@ -43,12 +44,18 @@ export class SqliteFrontier implements Frontier {
   identity(): Promise<string> {
     return this.#call('identity')
   }
+  mark(): Promise<number> {
+    return this.#call('mark')
+  }
   async open(spec: CrawlSpec): Promise<CrawlInfo> {
     checkSeen(spec, this.can)
     return this.#call('open', spec)
   }
   add(crawl: CrawlId, links: readonly Link[]): Promise<AddResult> {
     return this.#call('add', crawl, links)
+  }
+  restore(crawl: CrawlId, links: readonly RestoredLink[]): Promise<number> {
+    return this.#call('restore', crawl, links)
   }
   seeded(crawl: CrawlId): Promise<void> {
     return this.#call('seeded', crawl)

@@ -25,10 +25,25 @@ export function prepareEngine(db: SqliteDb) {
     ),
     runningCrawls: statement("SELECT num, spider FROM crawls WHERE state = 'running' ORDER BY num"),
 
+    nextMark: statement(
+      `INSERT INTO frontier_meta (name, value) VALUES ('mark', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value`,
+    ),
+
     known: statement('SELECT 1 FROM links WHERE crawl = ? AND fp = CAST(? AS INTEGER)'),
     addLink: statement(
       `INSERT OR IGNORE INTO links (crawl, fp, lane, state, rank, seq, route, depth, priority, added_at, due_at, url, request, data)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    endedLink: statement(
+      'SELECT num, lane, state FROM links WHERE crawl = ? AND fp = CAST(? AS INTEGER) AND state IN (3, 4, 5)',
+    ),
+    visitAgain: statement(
+      `UPDATE links SET lane = ?, state = ?, rank = ?, seq = ?, route = ?, depth = ?, priority = ?, due_at = ?, url = ?, request = ?,
+       data = ?, attempts = 0, throttles = 0, reclaims = 0, bypass_fresh = 1, ended_at = NULL, code = NULL WHERE num = ?`,
+    ),
+    setHistory: statement(
+      `UPDATE links SET state = ?, attempts = ?, throttles = ?, reclaims = ?, ended_at = ?, code = ?, failures = ?
+       WHERE crawl = ? AND fp = CAST(? AS INTEGER)`,
     ),
 
     workerSeq: statement('SELECT last_seq FROM workers WHERE worker = ?'),
