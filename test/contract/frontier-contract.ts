@@ -17,10 +17,12 @@ import {
   addresses,
   addressOf,
   counterFaults,
+  countingDone,
   DONE,
   dead,
   done,
   FAILURE,
+  inOrder,
   linkTo,
   type MakeFrontier,
   OPEN,
@@ -35,20 +37,48 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
   describe(`frontier contract: ${name}`, () => {
     let clock: ManualClock
     let frontier: Frontier
+    let doneOf: (crawl: string) => number
     let close: () => Promise<void>
 
     beforeEach(async () => {
       clock = new ManualClock()
-      ;({ frontier, close } = await makeDriver(clock))
+      const made = await makeDriver(clock)
+      ;({ frontier, doneOf } = countingDone(made.frontier))
+      close = () => made.close()
     })
 
     afterEach(async () => {
       // I10 holds at the end of every test, whatever it did.
-      for (const { id } of await frontier.crawls()) {
-        expect(counterFaults(await frontier.stats(id), await scan(frontier, id))).toEqual([])
-      }
+      for (const { id } of await frontier.crawls()) expect(await faultsOf(id)).toEqual([])
       await close()
     })
+
+    const faultsOf = async (crawl: string) =>
+      counterFaults(await frontier.stats(crawl), await scan(frontier, crawl), {
+        done: doneOf(crawl),
+        can: frontier.can,
+      })
+
+    /** Links of several hosts, in the order that the engine promises. */
+    const ordered = <Item extends Lease | LinkInfo>(items: readonly Item[]) => inOrder(items, frontier.can)
+    const expectAddresses = (reply: { leases: readonly Lease[] }, expected: readonly string[]) =>
+      expect(ordered(reply.leases).map(addressOf)).toEqual(
+        frontier.can.priorities === 'exact' ? expected : [...expected].sort(),
+      )
+
+    /** Addresses of links that are not done, in the order they came or, where the engine has one of its own, by address. */
+    const listed = (links: readonly LinkInfo[]) => {
+      const all = links.map(addressOf)
+      return frontier.can.ended === 'kept' ? all : all.sort()
+    }
+
+    /** A link that is done: all that is known of it where it is kept, that it is done where it is only counted. */
+    const expectDone = async (address: string, link: Partial<LinkInfo> = {}) => {
+      const where = await frontier.explain('c1', linkTo(address).fp)
+      const { state: crawlState } = await frontier.stats('c1')
+      if (frontier.can.ended === 'counted') expect(where).toEqual({ state: 'done', link: null, crawlState })
+      else expect(where).toMatchObject({ state: 'done', link, position: null, crawlState })
+    }
 
     async function crawlOf(changes: Partial<CrawlSpec>, links: readonly Link[]): Promise<void> {
       const spec = specOf(changes)
@@ -320,6 +350,17 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         ])
         clock.advance(10)
         const w = workerOf(frontier, 'w1')
+        if (frontier.can.priorities === 'approximate') {
+          expect(addresses(await w.lease(9)).sort()).toEqual([
+            'a.test/0',
+            'a.test/1',
+            'b.test/0',
+            'b.test/1',
+            'c.test/best',
+            'c.test/worst',
+          ])
+          return
+        }
         expect(addresses(await w.lease(3))).toEqual(['c.test/best', 'a.test/0', 'b.test/0'])
         clock.advance(10)
         expect(addresses(await w.lease(9))).toEqual(['a.test/1', 'b.test/1', 'c.test/worst'])
@@ -331,7 +372,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         await frontier.add('c1', [linkTo('b.test/1')])
         clock.advance(2)
         await frontier.add('c1', [linkTo('c.test/1')])
-        expect(addresses(await workerOf(frontier, 'w1').lease(9))).toEqual(['b.test/1', 'a.test/old', 'c.test/1'])
+        expectAddresses(await workerOf(frontier, 'w1').lease(9), ['b.test/1', 'a.test/old', 'c.test/1'])
       })
 
       it('never starves a low host beside a busy one', async () => {
@@ -347,7 +388,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
           if (lease.link.host === 'low.test') break
           clock.advance(100)
         }
-        expect(rounds).toBeGreaterThan(150)
+        if (frontier.can.priorities === 'exact') expect(rounds).toBeGreaterThan(150)
         expect(rounds).toBeLessThanOrEqual(201)
       })
 
@@ -373,7 +414,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
           ...Array.from({ length: 5 }, (_, i) => linkTo(`h${i}.test/`)),
         ])
         const reply = await workerOf(frontier, 'w1').lease(20)
-        expect(addresses(reply)).toEqual(['slow.test/0', 'h0.test/', 'h1.test/', 'h2.test/', 'h3.test/', 'h4.test/'])
+        expectAddresses(reply, ['slow.test/0', 'h0.test/', 'h1.test/', 'h2.test/', 'h3.test/', 'h4.test/'])
       })
 
       it('gives routes with limits a lane of their own', async () => {
@@ -604,7 +645,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
           bytes: 1234,
           state: 'running',
         })
-        expect(await found('a.test/0')).toMatchObject({ state: 'done', link: { attempts: 1, endedAt: clock.now() } })
+        await expectDone('a.test/0', { attempts: 1, endedAt: clock.now() })
       })
 
       it('changes nothing when repeated', async () => {
@@ -835,10 +876,15 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         await frontier.add('c1', [linkTo('good.test/1', { priority: 50 })])
         const w = workerOf(frontier, 'w3')
         const first = await w.lease(9)
+        if (frontier.can.priorities === 'approximate' && addresses(first)[0] === 'bad.test/1') {
+          expect(first.leases).toHaveLength(1)
+          expect(await w.lease(9)).toMatchObject({ leases: [], drain: true })
+          return
+        }
         expect(addresses(first)).toEqual(['good.test/1'])
         expect(first.drain).toBe(true)
         await settle(first.leases[0] as Lease, DONE)
-        await frontier.add('c1', [linkTo('good.test/2', { priority: -50 })])
+        if (frontier.can.priorities === 'exact') await frontier.add('c1', [linkTo('good.test/2', { priority: -50 })])
         expect(addresses(await w.lease(9))).toEqual(['bad.test/1'])
       })
 
@@ -851,7 +897,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect((await found('a.test/0')).state).toBe('dead')
         expect(await frontier.replay('c1', { code: 'poison' })).toBe(1)
         await frontier.add('c1', [linkTo('b.test/1', { priority: 50 })])
-        expect(addresses(await workerOf(frontier, 'w3').lease(9))).toEqual(['b.test/1', 'a.test/0'])
+        expectAddresses(await workerOf(frontier, 'w3').lease(9), ['b.test/1', 'a.test/0'])
         expect((await found('a.test/0')).link.reclaims).toBe(0)
       })
     })
@@ -1071,7 +1117,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
       it('needs a slot again after the release, and on other hosts', async () => {
         await crawlOf({ limits: { delayMs: 0, concurrency: 1 } }, [...numbers(3), ...numbers(1, 'b.test')])
         const w = workerOf(frontier, 'w1')
-        const [a, b] = (await w.lease(2)).leases
+        const [a, b] = ordered((await w.lease(2)).leases)
         if (a === undefined || b === undefined) throw new Error('too little was leased')
         expect([a.link.host, b.link.host]).toEqual(['a.test', 'b.test'])
         const full = await frontier.permit(a, 'b.test')
@@ -1123,10 +1169,11 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
       })
 
       it('blocks a host that throttles for everybody, as long as it says', async () => {
-        await crawlOf({ id: 'c1' }, [...numbers(4), ...numbers(1, 'b.test')])
+        await crawlOf({ id: 'c1' }, numbers(4))
         await crawlOf({ id: 'c2' }, numbers(1))
         const w = workerOf(frontier, 'w1')
         const lease = await take(w)
+        await frontier.add('c1', numbers(1, 'b.test'))
         clock.advance(10)
         await release(lease, { report: { kind: 'throttled', retryAfterMs: 120_000 } })
         const until = clock.now() + 120_000
@@ -1269,15 +1316,19 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
       })
 
       it('groups them by error', async () => {
-        expect(await frontier.deadByError('c1')).toEqual([
-          { code: 'http_error', count: 3, sample: 'https://a.test/1' },
+        const groups = await frontier.deadByError('c1')
+        expect(groups).toMatchObject([
+          { code: 'http_error', count: 3 },
           { code: 'timeout', count: 1, sample: 'https://a.test/0' },
         ])
+        const oldest = ['https://a.test/1']
+        const samples = frontier.can.ended === 'kept' ? oldest : [...oldest, 'https://a.test/2', 'https://b.test/0']
+        expect(samples).toContain(groups[0]?.sample)
       })
 
       it('lists them by error and host', async () => {
         const list = async (query: object) =>
-          (await frontier.links({ crawl: 'c1', state: 'dead', limit: 9, ...query })).map(addressOf)
+          listed(await frontier.links({ crawl: 'c1', state: 'dead', limit: 9, ...query }))
         expect(await list({})).toEqual(['a.test/0', 'a.test/1', 'a.test/2', 'b.test/0'])
         expect(await list({ code: 'http_error' })).toEqual(['a.test/1', 'a.test/2', 'b.test/0'])
         expect(await list({ code: 'http_error', host: 'b.test' })).toEqual(['b.test/0'])
@@ -1310,7 +1361,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(await frontier.replay('c1', { code: 'http_error', host: 'a.test' })).toBe(2)
         expect(await frontier.replay('c1', {})).toBe(1)
         clock.advance(1)
-        expect(addresses(await workerOf(frontier, 'w3').lease(9))).toEqual(['a.test/1', 'b.test/0', 'a.test/2'])
+        expectAddresses(await workerOf(frontier, 'w3').lease(9), ['a.test/1', 'b.test/0', 'a.test/2'])
       })
 
       it('purges for good', async () => {
@@ -1352,7 +1403,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         await settle(await take(w), { kind: 'skipped', failure: { code: 'robots_disallowed', message: 'forbidden' } })
         clock.advance(10)
         await take(w)
-        expect(await found('a.test/done')).toMatchObject({ state: 'done', position: null })
+        await expectDone('a.test/done', { attempts: 1 })
         expect(await found('a.test/dead')).toMatchObject({ state: 'dead', position: null })
         expect(await found('a.test/skipped')).toMatchObject({
           state: 'skipped',
@@ -1383,7 +1434,8 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         const w = workerOf(frontier, 'w1')
         await settle((await w.lease(1)).leases[0] as Lease, retry(0))
         const all = await scan(frontier, 'c1', 3)
-        expect(all.map(addressOf)).toEqual([
+        expect(await scan(frontier, 'c1', 2)).toEqual(all)
+        expect(listed(all)).toEqual([
           'a.test/0',
           'a.test/1',
           'a.test/2',
@@ -1392,7 +1444,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
           'b.test/0',
           'b.test/1',
         ])
-        expect(all[1]).toMatchObject({
+        expect(all.find((link) => addressOf(link) === 'a.test/1')).toMatchObject({
           fp: linkTo('a.test/1').fp,
           host: 'a.test',
           route: 'page',
@@ -1410,7 +1462,6 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
           failures: [],
         })
         const onB = await frontier.links({ crawl: 'c1', host: 'b.test', state: 'queued', limit: 1 })
-        expect(onB.map(addressOf)).toEqual(['b.test/0'])
         const rest = await frontier.links({
           crawl: 'c1',
           host: 'b.test',
@@ -1418,7 +1469,8 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
           limit: 9,
           after: onB[0]?.cursor,
         })
-        expect(rest.map(addressOf)).toEqual(['b.test/1'])
+        expect(rest).toHaveLength(1)
+        expect(listed([...onB, ...rest])).toEqual(['b.test/0', 'b.test/1'])
         expect(await frontier.links({ crawl: 'c1', state: 'leased', limit: 9 })).toEqual([])
       })
 
@@ -1498,7 +1550,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
           }
           clock.advance(700)
           await frontier.reap(100)
-          expect(counterFaults(await frontier.stats('c1'), await scan(frontier, 'c1'))).toEqual([])
+          expect(await faultsOf('c1')).toEqual([])
         }
         const stats = await frontier.stats('c1')
         expect(stats.done + stats.dead + stats.skipped).toBe(stats.total)

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import type { CrawlSpec, HostReport, HostSettings, Outcome } from '../../src/frontier/frontier.js'
 import type { Link } from '../../src/url/link.js'
 import { linkTo, specOf } from '../contract/frontier-fixtures.js'
-import { type Both, compareAll, leaseView, same, type World } from './world.js'
+import { type Both, type Call, compareAll, leaseView, same, type World } from './world.js'
 
 const CRAWLS = ['c1', 'c2']
 const WORKERS = ['w1', 'w2', 'w3']
@@ -114,7 +114,7 @@ const reportArb: fc.Arbitrary<HostReport> = fc.oneof(
 const settingsArb: fc.Arbitrary<HostSettings> = fc.record(
   {
     delayMs: fc.constantFrom(null, 0, 500),
-    concurrency: fc.constantFrom(null, 1, 4),
+    concurrency: fc.constantFrom(null, 0, 1, 4),
     floorMs: fc.constantFrom(null, 0, 300),
   },
   { requiredKeys: [] },
@@ -145,10 +145,18 @@ async function leaseOn(world: World, worker: string, want: number, spiders: read
   }
 }
 
+function remembered<T extends Call>(world: World, method: 'settle' | 'release' | 'extend', call: T): T {
+  world.last.set(method, call)
+  return call
+}
+
 /** Two leases settled in one call; the newest settlement of a link is the one whose repeat is remembered. */
 async function settleOn(world: World, settlements: readonly { lease: Both; outcome: Outcome }[]): Promise<void> {
-  const answers = await same(world, (frontier, side) =>
-    frontier.settle(settlements.map(({ lease, outcome }) => ({ lease: lease[side], outcome }))),
+  const answers = await same(
+    world,
+    remembered(world, 'settle', (frontier, side) =>
+      frontier.settle(settlements.map(({ lease, outcome }) => ({ lease: lease[side], outcome }))),
+    ),
   )
   for (const [i, { lease }] of settlements.entries()) {
     lease.over = true
@@ -243,8 +251,11 @@ const weighted: readonly (readonly [times: number, arb: fc.Arbitrary<Command>])[
       .tuple(nthArb, fc.option(hostArb), fc.constantFrom(0, 10, 500, -3), reportArb)
       .map(([nth, host, elapsedMs, report]) =>
         onLease(`release(${host ?? 'own host'}, ${elapsedMs}, ${text(report)})`, nth, (world, lease) =>
-          same(world, (frontier, side) =>
-            frontier.release([{ lease: lease[side], host: host ?? lease.model.link.host, elapsedMs, report }]),
+          same(
+            world,
+            remembered(world, 'release', (frontier, side) =>
+              frontier.release([{ lease: lease[side], host: host ?? lease.model.link.host, elapsedMs, report }]),
+            ),
           ),
         ),
       ),
@@ -267,14 +278,27 @@ const weighted: readonly (readonly [times: number, arb: fc.Arbitrary<Command>])[
     fc.tuple(nthArb, nthArb, workerArb).map(([one, two, worker]) =>
       command(`extend(${worker}, leases ${one} and ${two})`, async (world) => {
         const pair = [pick(world, one), pick(world, two)].flatMap((lease) => lease ?? [])
-        await same(world, async (frontier, side) => {
-          const tokens = pair.map((lease) => lease[side].token)
-          const lost = await frontier.extend(worker, tokens)
-          return tokens.map((token) => lost.includes(token))
-        })
+        await same(
+          world,
+          remembered(world, 'extend', async (frontier, side) => {
+            const tokens = pair.map((lease) => lease[side].token)
+            const lost = await frontier.extend(worker, tokens)
+            return tokens.map((token) => lost.includes(token))
+          }),
+        )
       }),
     ),
   ],
+  [
+    4,
+    fc.constantFrom('settle', 'settle', 'release', 'extend').map((method) =>
+      command(`the last ${method} again`, async (world) => {
+        const call = world.last.get(method)
+        if (call !== undefined) await same(world, call)
+      }),
+    ),
+  ],
+  [1, fc.constant(command('disturb', (world) => world.disturb()))],
   [3, fc.constantFrom(1, 100).map((limit) => command(`reap(${limit})`, (world) => same(world, (f) => f.reap(limit))))],
   [6, workerArb.map((worker) => command(`forfeit(${worker})`, (world) => same(world, (f) => f.forfeit(worker))))],
   [
@@ -346,10 +370,13 @@ const weighted: readonly (readonly [times: number, arb: fc.Arbitrary<Command>])[
         await same(
           world,
           (frontier) => frontier.explain(crawl, link.fp),
-          (where) =>
-            where.state === 'unknown' || where.link === null
-              ? where
-              : { crawlState: where.crawlState, url: where.link.url, position: noticed ? where.position : null },
+          (where) => {
+            if (where.state === 'unknown') return where
+            const { state, crawlState, link } = where
+            if (link === null || (state === 'done' && world.driver.can.ended === 'counted'))
+              return { state, crawlState }
+            return { crawlState, url: link.url, position: noticed ? where.position : null }
+          },
         )
       }),
     ),

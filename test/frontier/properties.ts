@@ -27,10 +27,12 @@ export async function compareWithModel(
   const commandsArb = fc.commands(commandArbs, { maxCommands: 100, size: 'max' })
   const property = fc.asyncProperty(specsArb, seedsArb, commandsArb, async (specs, seeds, commands) => {
     const clock = new ManualClock()
-    const { frontier: driver, close } = await makeDriver(clock)
+    const made = await makeDriver(clock)
+    const driver = made.frontier
     const model = new MemoryFrontier({ clock })
     try {
-      const world: World = { clock, model, driver, specs, seqs: new Map(), leases: [] }
+      const disturb = async () => made.disturb?.()
+      const world: World = { clock, model, driver, specs, seqs: new Map(), leases: [], last: new Map(), disturb }
       for (const spec of specs) {
         await same(world, (frontier) => frontier.open(spec))
         await same(world, (frontier) => frontier.add(spec.id, seeds))
@@ -38,7 +40,7 @@ export async function compareWithModel(
       await same(world, (frontier) => frontier.seeded('c1'))
       await fc.asyncModelRun(() => ({ model: {}, real: world }), commands)
     } finally {
-      await close()
+      await made.close()
     }
   })
   await fc.assert(property, parameters)
