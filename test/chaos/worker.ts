@@ -1,0 +1,90 @@
+import { fileURLToPath } from 'node:url'
+import type { Clock } from '../../src/clock.js'
+import type { PlantAddresses } from '../../src/wire.js'
+import { openRecorder } from './history.js'
+import { recordingFrontier, recordingStore } from './recording-frontier.js'
+
+/**
+ * A worker process of the chaos runs: the product's own worker, built from src/run with a plant that is recorded. The product
+ * itself has no hooks for tests. It loads the build, as users do.
+ */
+export interface ChaosWorkerOrder extends PlantAddresses {
+  readonly id: string
+  readonly spider: string
+  readonly concurrency: number
+  readonly dir: string
+  /** Dies by SIGKILL before this many-th call. */
+  readonly dieBefore?: { readonly op: 'settle' | 'write'; readonly call: number }
+  /** The wall clock is off by so much, in turns, a new one every second. */
+  readonly clockOffsetsMs?: readonly number[]
+}
+
+const order = JSON.parse(process.argv[2] ?? '{}') as ChaosWorkerOrder
+const GRACE_MS = 5_000
+
+const built = (file: string) => import(fileURLToPath(new URL(`../../dist/${file}`, import.meta.url)))
+const { systemClock, systemRandom } = (await built('clock.js')) as typeof import('../../src/clock.js')
+const { openPlant } = (await built('wire.js')) as typeof import('../../src/wire.js')
+const { loadSpider } = (await built('spider/load.js')) as typeof import('../../src/spider/load.js')
+const { startWorker } = (await built('run/start-worker.js')) as typeof import('../../src/run/start-worker.js')
+const { createLog } = (await built('log.js')) as typeof import('../../src/log.js')
+
+const stop = new AbortController()
+process.on('SIGTERM', () => stop.abort())
+process.on('disconnect', () => process.exit(1))
+process.on('SIGINT', () => {})
+
+const recorder = openRecorder(order.dir, order.id)
+let calls = 0
+const failpoint = (op: 'settle' | 'write') => {
+  if (order.dieBefore?.op === op && ++calls >= order.dieBefore.call) process.kill(process.pid, 'SIGKILL')
+}
+
+function skewed(offsets: readonly number[]): Clock {
+  const startedAt = systemClock.mono()
+  const offset = () => offsets[Math.floor((systemClock.mono() - startedAt) / 1000) % offsets.length] ?? 0
+  return { ...systemClock, now: () => systemClock.now() + offset() }
+}
+
+const clock = order.clockOffsetsMs === undefined ? systemClock : skewed(order.clockOffsetsMs)
+const spider = await loadSpider(order.spider)
+const plant = await openPlant(order, clock)
+const recorded = {
+  ...plant,
+  frontier: recordingFrontier(plant.frontier, recorder, failpoint),
+  store: recordingStore(plant.store, recorder, failpoint),
+}
+const log = createLog('info', clock, (line) => process.stderr.write(line))
+const worker = startWorker({
+  id: order.id,
+  plant: {
+    ...recorded,
+    keep:
+      plant.keep === null
+        ? null
+        : ({ onLost, ...keeper }) =>
+            plant.keep?.({
+              ...keeper,
+              onLost(tokens) {
+                recorder.record(tokens.map((epoch) => ({ op: 'lost', phase: 'info', id: '', epoch, host: '' })))
+                onLost(tokens)
+              },
+            }),
+  },
+  spider,
+  concurrency: order.concurrency,
+  clock,
+  random: systemRandom,
+  log,
+})
+process.send?.('ready')
+stop.signal.addEventListener('abort', () => void worker.stop(GRACE_MS))
+if (stop.signal.aborted) void worker.stop(GRACE_MS)
+let failed = false
+await worker.ended.catch((error: unknown) => {
+  failed = true
+  console.error(`worker ${order.id} ended: ${error instanceof Error ? error.stack : String(error)}`)
+})
+recorder.record([{ op: 'exit', phase: failed ? 'fail' : 'ok', id: '', epoch: '', host: '' }])
+await plant.close().catch(() => {})
+process.exit(failed ? 3 : 0)
