@@ -24,6 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   frontier: 'errors, type url',
   'frontier/memory': 'frontier, errors, type clock, url',
   'frontier/sqlite': 'frontier, errors, type clock, url, type sqlite',
+  'frontier/redis': 'frontier, errors, clock, url',
   store: 'type frontier, type url',
   'store/memory': 'store',
   'store/sqlite': 'store, type frontier, type url, type sqlite',

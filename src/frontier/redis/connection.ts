@@ -1,10 +1,13 @@
-import { type Clock, systemClock } from '../../clock.js'
-import { parseAddress } from './address.js'
-import { type Link, openLink } from './link.js'
-import { isUnknownScript } from './redis-errors.js'
+import { type Clock, systemClock, systemRandom } from '../../clock.js'
+import { ShoalError } from '../../errors.js'
+import { type HostPort, nameOf, parseAddress } from './address.js'
+import { openCluster } from './cluster.js'
+import { type LinkOptions, openLink, type RedisReply } from './link.js'
+import { atRunTime, isReply, isUnknownScript } from './redis-errors.js'
+import { findMaster } from './sentinel.js'
+import { durabilityWarnings, type Info, readInfo, refuseUnfit } from './start-up-checks.js'
 
-/** Bulk and status strings come as Buffers: payloads are opaque bytes. */
-export type RedisReply = Buffer | number | null | readonly RedisReply[]
+export type { RedisReply } from './link.js'
 
 export interface Script {
   readonly name: string
@@ -13,6 +16,10 @@ export interface Script {
   readonly sha: string
 }
 
+/**
+ * Errors: `queue_away` when the server is away, busy or full, or its reply was lost: whether the call ran is then unknown, and it is
+ * repeated by the caller. `queue_forbidden` when the ACL user may not run it. What a script itself answers as an error stays as it is.
+ */
 export interface RedisConnection {
   /** EVALSHA, and EVAL when the server does not know it, on the node that serves keys[0]. Every call has a deadline. */
   run(script: Script, keys: readonly string[], args: readonly (string | Buffer)[]): Promise<RedisReply>
@@ -20,36 +27,123 @@ export interface RedisConnection {
   command(key: string | null, args: readonly (string | Buffer)[]): Promise<RedisReply>
   /** Masters of a cluster; 1 for a single server. */
   readonly masters: number
-  /** What is not wrong but should be known: no persistence, and what that means. */
+  /** One line each: what a crash of the server would cost, when that is more than the last seconds. */
   readonly warnings: readonly string[]
   close(): Promise<void>
 }
 
 export interface RedisOptions {
-  /** No call waits longer for its answer; a connection that is silent for so long is torn down. */
+  /** No call waits longer; a connection that has been silent for so long is torn down and dialled again. */
   readonly deadlineMs?: number
   readonly clock?: Clock
 }
 
+type Call = (args: readonly (string | Buffer)[]) => Promise<RedisReply>
+
+interface Plant {
+  call(key: string | null, args: readonly (string | Buffer)[]): Promise<RedisReply>
+  masters(): number
+  readonly warnings: readonly string[]
+  close(): void
+}
+
+/** Connects and checks that a crawl can rely on the server; every mistake has a message of its own. */
 export async function openRedis(address: string, options: RedisOptions = {}): Promise<RedisConnection> {
-  const clock = options.clock ?? systemClock
-  const deadlineMs = options.deadlineMs ?? 5000
-  const target = parseAddress(address)
-  const link: Link = openLink({ dialTo: async () => target, deadlineMs, clock })
-  await link.call(['PING'])
+  const { clock = systemClock, deadlineMs = 5000 } = options
+  const plant = await openPlant(address, { clock, deadlineMs, random: systemRandom })
+  const call: Plant['call'] = (key, args) =>
+    plant.call(key, args).catch((error: unknown) => {
+      throw atRunTime(error)
+    })
   return {
-    masters: 1,
-    warnings: [],
-    command: (_key, args) => link.call(args),
-    async run(script, keys, args) {
-      const rest = [String(keys.length), ...keys, ...args]
-      try {
-        return await link.call(['EVALSHA', script.sha, ...rest])
-      } catch (error) {
-        if (!isUnknownScript(error)) throw error
-        return await link.call(['EVAL', script.source, ...rest])
-      }
+    command: call,
+    run: (script, keys, args) => evaluate((line) => call(keys[0] ?? null, line), script, keys, args),
+    get masters() {
+      return plant.masters()
     },
-    close: async () => link.close(),
+    warnings: plant.warnings,
+    close: async () => plant.close(),
+  }
+}
+
+async function openPlant(address: string, options: Omit<LinkOptions, 'target'>): Promise<Plant> {
+  const parsed = parseAddress(address)
+  const { kind, servers, login } = parsed
+  if (kind === 'cluster') return await openClusterPlant(servers, login, options)
+  const [first] = servers
+  const target = kind === 'sentinel' ? () => findMaster(parsed, options) : async () => ({ ...first, ...login })
+  const link = openLink({ ...options, target })
+  try {
+    const info = await askInfo(link.call)
+    if (info.get('redis_mode') === 'cluster' && kind === 'server') {
+      link.close()
+      return await openClusterPlant(servers, login, options)
+    }
+    const name = kind === 'sentinel' ? `the master '${parsed.master}'` : nameOf(first)
+    const warnings = await check(link.call, info, name)
+    return { call: (_key, args) => link.call(args), masters: () => 1, warnings, close: link.close }
+  } catch (error) {
+    link.close()
+    throw error
+  }
+}
+
+async function openClusterPlant(
+  seeds: readonly HostPort[],
+  login: Parameters<typeof openCluster>[1],
+  options: Omit<LinkOptions, 'target'>,
+): Promise<Plant> {
+  const cluster = await openCluster(seeds, login, options)
+  try {
+    const checks = cluster.masters().map(async (node) => {
+      const onNode: Call = (args) => cluster.callNode(node, args)
+      return await check(onNode, await askInfo(onNode), nameOf(node))
+    })
+    const warnings = (await Promise.all(checks)).flat()
+    return { call: cluster.call, masters: () => cluster.masters().length, warnings, close: cluster.close }
+  } catch (error) {
+    cluster.close()
+    throw error
+  }
+}
+
+async function askInfo(call: Call): Promise<Info> {
+  return readInfo(String(await call(['INFO'])))
+}
+
+const PROBE: Script = { name: 'probe', source: 'return 1', sha: 'e0e1f9fabfc9d4800c877a703b823ac0578ff8db' }
+
+async function check(call: Call, info: Info, name: string): Promise<string[]> {
+  refuseUnfit(info, name)
+  await call(['EVAL', PROBE.source, '0'])
+  await evaluate(call, PROBE, [], [])
+  const persistence = { save: await askConfig(call, 'save'), appendfsync: await askConfig(call, 'appendfsync') }
+  return durabilityWarnings(info, persistence, name)
+}
+
+/** null where CONFIG is forbidden, renamed or left out, as on managed servers. */
+async function askConfig(call: Call, setting: string): Promise<string | null> {
+  try {
+    const reply = await call(['CONFIG', 'GET', setting])
+    const value = Array.isArray(reply) ? reply[1] : undefined
+    return value === undefined || value === null ? null : String(value)
+  } catch (error) {
+    if (isReply(error) || (error instanceof ShoalError && error.code === 'queue_forbidden')) return null
+    throw error
+  }
+}
+
+async function evaluate(
+  call: Call,
+  script: Script,
+  keys: readonly string[],
+  args: readonly (string | Buffer)[],
+): Promise<RedisReply> {
+  const rest = [String(keys.length), ...keys, ...args]
+  try {
+    return await call(['EVALSHA', script.sha, ...rest])
+  } catch (error) {
+    if (!isUnknownScript(error)) throw error
+    return await call(['EVAL', script.source, ...rest])
   }
 }

@@ -1,27 +1,50 @@
-import { createClient, ErrorReply, RESP_TYPES } from '@redis/client'
-import type { Clock } from '../../clock.js'
-import type { Server } from './address.js'
-import type { RedisReply } from './connection.js'
-import { away } from './redis-errors.js'
+import { readFile } from 'node:fs/promises'
+import { createClient, RESP_TYPES } from '@redis/client'
+import type { Clock, Random } from '../../clock.js'
+import { ShoalError } from '../../errors.js'
+import { nameOf, type Server } from './address.js'
+import { away, dialError, isReply, leadsToWrongServer, replyError } from './redis-errors.js'
 
-/** One connection to one server. It dials when it is needed, and again after it was lost; it never sends a command twice. */
+/** Bulk and status strings come as Buffers: payloads are opaque bytes. */
+export type RedisReply = Buffer | number | null | readonly RedisReply[]
+
+/**
+ * One connection to one server. It dials when it is needed, and again after it was lost. A command whose reply did not come is rejected
+ * once with `queue_away` and never sent again: whether it ran is unknown, and only the caller knows how to repeat it.
+ */
 export interface Link {
-  call(args: readonly (string | Buffer)[]): Promise<RedisReply>
+  call(args: readonly (string | Buffer)[], before?: readonly string[]): Promise<RedisReply>
   close(): void
 }
 
-interface LinkOptions {
-  readonly dialTo: () => Promise<Server>
+export interface LinkOptions {
+  /** The server to dial; asked before every dial. */
+  readonly target: () => Promise<Server>
   readonly deadlineMs: number
   readonly clock: Clock
+  readonly random: Random
 }
 
-function makeClient(server: Server, deadlineMs: number) {
+const FIRST_PAUSE_MS = 50
+const LONGEST_PAUSE_MS = 1000
+/** After a freeze of this process timers fire before replies are read: what has arrived meanwhile still counts. */
+const GRACE_MS = 50
+
+interface Wire {
+  readonly client: Client
+  readonly server: Server
+  heardAt: number
+}
+
+type Client = Awaited<ReturnType<typeof makeClient>>
+
+async function makeClient(server: Server, connectTimeout: number) {
+  const { host, port, credentials, tls, database } = server
+  const socket = { host, port, connectTimeout, reconnectStrategy: false } as const
   return createClient({
-    socket: { host: server.host, port: server.port, connectTimeout: deadlineMs, reconnectStrategy: false },
-    ...(server.username === undefined ? {} : { username: server.username }),
-    ...(server.password === undefined ? {} : { password: server.password }),
-    database: server.database,
+    socket: tls === null ? socket : { ...socket, tls: true, ...(await trust(server)) },
+    ...credentials,
+    database,
     RESP: 2,
     disableOfflineQueue: true,
     disableClientInfo: true,
@@ -33,50 +56,124 @@ function makeClient(server: Server, deadlineMs: number) {
   })
 }
 
-type Client = ReturnType<typeof makeClient>
+async function trust({ tls }: Server): Promise<{ ca?: Buffer; servername?: string }> {
+  const { caFile, servername } = tls ?? {}
+  const named = servername === undefined ? {} : { servername }
+  if (caFile === undefined) return named
+  try {
+    return { ...named, ca: await readFile(caFile) }
+  } catch {
+    throw new ShoalError('queue_tls', `The CA file '${caFile}' of the Redis queue cannot be read.`)
+  }
+}
 
-export function openLink({ dialTo, deadlineMs, clock }: LinkOptions): Link {
-  let dialing: Promise<Client> | undefined
+export function openLink({ target, deadlineMs, clock, random }: LinkOptions): Link {
+  let wire: Promise<Wire> | undefined
+  let failures = 0
   let closed = false
 
-  async function dial(): Promise<Client> {
-    const client = makeClient(await dialTo(), deadlineMs)
-    const lost = () => {
-      dialing = undefined
+  function connected(): Promise<Wire> {
+    if (wire === undefined) {
+      const dialed = dial()
+      wire = dialed
+      dialed.then(
+        ({ client }) => client.on('error', () => forget(dialed)).on('end', () => forget(dialed)),
+        () => forget(dialed),
+      )
     }
-    client.on('error', lost)
-    client.on('end', lost)
+    return wire
+  }
+
+  function forget(lost: Promise<Wire>): void {
+    if (wire === lost) wire = undefined
+  }
+
+  async function dial(): Promise<Wire> {
+    if (failures > 0) {
+      const pause = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS)
+      await clock.sleep(pause * (0.5 + random() / 2))
+    }
+    failures += 1
+    const server = await target()
+    const client = await makeClient(server, deadlineMs).catch((error: unknown) => {
+      throw dialError(error, server)
+    })
+    // Without a listener an 'error' event would end the process.
+    client.on('error', () => {})
+    // The greeting (TLS, AUTH, SELECT) has no deadline of its own.
+    const cancel = clock.after(deadlineMs, () => client.destroy())
     try {
       await client.connect()
+      if (closed) throw away('the connection was closed')
     } catch (error) {
-      lost()
       client.destroy()
-      throw error
+      throw dialError(error, server)
+    } finally {
+      cancel()
     }
-    return client
+    failures = 0
+    return { client, server, heardAt: clock.mono() }
+  }
+
+  function send({ client }: Wire, args: readonly (string | Buffer)[], before?: readonly string[]): Promise<RedisReply> {
+    // Written in the same tick, so nothing comes between the two.
+    if (before !== undefined) client.sendCommand(before).catch(() => {})
+    return client.sendCommand<RedisReply>(args)
+  }
+
+  async function exchange(
+    args: readonly (string | Buffer)[],
+    before: readonly string[] | undefined,
+    until: number,
+    sent: (on: Wire) => void,
+  ) {
+    const dialed = connected()
+    const found = await dialed
+    if (clock.mono() >= until) throw away(`no connection within ${deadlineMs} ms`)
+    sent(found)
+    try {
+      const reply = await send(found, args, before)
+      found.heardAt = clock.mono()
+      return reply
+    } catch (error) {
+      if (!isReply(error)) {
+        forget(dialed)
+        throw away(`the connection to ${nameOf(found.server)} was lost`, error)
+      }
+      found.heardAt = clock.mono()
+      if (leadsToWrongServer(error)) found.client.destroy()
+      throw replyError(error, found.server)
+    }
   }
 
   return {
-    async call(args) {
-      if (closed) throw away('the connection was closed')
-      dialing ??= dial()
-      const client = await dialing
+    async call(args, before) {
+      if (closed) throw new ShoalError('closed', 'The connection to Redis was closed.')
+      const until = clock.mono() + deadlineMs
       return await new Promise<RedisReply>((resolve, reject) => {
-        const cancel = clock.after(deadlineMs, () => {
+        let sentOn: Wire | undefined
+        const tooLate = () => {
           reject(away(`no answer within ${deadlineMs} ms`))
-          client.destroy()
+          // While other calls are answered the server is slow, and the connection sound.
+          if (sentOn !== undefined && clock.mono() - sentOn.heardAt >= deadlineMs) sentOn.client.destroy()
+        }
+        let cancel = clock.after(deadlineMs, () => {
+          cancel = clock.after(GRACE_MS, tooLate)
         })
-        client
-          .sendCommand<RedisReply>([...args])
-          .then(resolve, (error: unknown) => {
-            reject(error instanceof ErrorReply ? error : away('the connection was lost', error))
-          })
-          .finally(cancel)
+        exchange(args, before, until, (on) => {
+          sentOn = on
+        })
+          .then(resolve, reject)
+          .finally(() => cancel())
       })
     },
     close() {
       closed = true
-      dialing?.then((client) => client.destroy()).catch(() => {})
+      wire?.then(
+        ({ client }) => client.destroy(),
+        () => {},
+      )
+      wire = undefined
     },
   }
 }
