@@ -1,4 +1,4 @@
-import type { CrawlId, WorkerId } from '../frontier/frontier.js'
+import type { CrawlId, CrawlSpec, WorkerId } from '../frontier/frontier.js'
 import type { Fingerprint, HostKey, Json } from '../url/link.js'
 import type { BlobRef } from './blob-store.js'
 
@@ -11,6 +11,25 @@ import type { BlobRef } from './blob-store.js'
 export interface RecordStore {
   /** The generation of a queue: the same for the same identity, larger for an identity not seen before. */
   generation(queueIdentity: string): Promise<number>
+
+  /** The highest mark of a queue that was noted (see `Frontier.mark`); 0 when none was. */
+  highestMark(queueIdentity: string): Promise<number>
+  noteMark(queueIdentity: string, mark: number): Promise<void>
+  /**
+   * The queue's data went back in time: a larger generation from now on, and its marks count anew. Only while `mark` is still the highest
+   * one: of several that notice it, one does it.
+   */
+  renewGeneration(queueIdentity: string, mark: number): Promise<void>
+
+  /** What must outlive the queue: the newest note of a crawl replaces the older one. */
+  noteCrawl(note: CrawlNote): Promise<void>
+  /** Oldest crawl first. */
+  crawlNotes(): Promise<CrawlNote[]>
+  /** How many entries of a source of seeds are known to be in the queue; 0 when nobody has noted it. */
+  seedCursor(crawl: CrawlId, source: string): Promise<number>
+  noteSeedCursor(crawl: CrawlId, source: string, entries: number): Promise<void>
+  /** The pages of a crawl by its fetch log: one for each fetch that went well, or for each that did not. */
+  knownPages(crawl: CrawlId, wentWell: boolean): AsyncIterable<KnownPage>
 
   /**
    * One answer per record, in order, each judged as if it came alone (see judge.ts). `fenced`: a newer lease wrote the record, which is
@@ -33,9 +52,28 @@ export interface RecordStore {
   rejectedByField(spider: string): Promise<{ kind: string; field: string; count: number }[]>
   /** Fetches of one URL, newest first. */
   fetches(query: { readonly fp: Fingerprint; readonly crawl?: CrawlId; readonly limit: number }): Promise<FetchRow[]>
-  /** Deletes the fetch log of a crawl. Records stay: they belong to the spider. */
+  /** Deletes the fetch log of a crawl, its note and its cursors. Records stay: they belong to the spider. */
   removeCrawl(crawl: CrawlId): Promise<void>
   close(): Promise<void>
+}
+
+export interface CrawlNote {
+  readonly crawl: CrawlId
+  readonly spider: string
+  /** Address of its queue, without secrets, and the identity of the data there. */
+  readonly queue: string
+  readonly queueIdentity: string
+  /** `lost`: the queue's data went back or is gone, and nobody has recovered the crawl. */
+  readonly state: 'open' | 'ended' | 'lost'
+  /** As it was opened last. */
+  readonly spec: CrawlSpec
+  readonly openedAt: number
+}
+
+export interface KnownPage {
+  readonly fp: Fingerprint
+  readonly url: string
+  readonly host: HostKey
 }
 
 export interface WriteBatch {

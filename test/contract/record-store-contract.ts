@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { CrawlSpec } from '../../src/frontier/frontier.js'
 import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 import type {
+  CrawlNote,
   FetchRow,
   RecordRow,
   RecordStore,
@@ -90,6 +92,74 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       const second = await store.generation('queue-b')
       expect(second).toBeGreaterThan(first)
       expect(await store.generation('queue-a')).toBe(first)
+    })
+
+    it('gives a queue that went back a larger generation, once', async () => {
+      const first = await store.generation('queue-a')
+      const other = await store.generation('queue-b')
+      expect(await store.highestMark('queue-a')).toBe(0)
+      await store.noteMark('queue-a', 5)
+      await store.noteMark('queue-a', 4)
+      expect(await store.highestMark('queue-a')).toBe(5)
+      await store.renewGeneration('queue-a', 4)
+      expect(await store.generation('queue-a')).toBe(first)
+      await store.renewGeneration('queue-a', 5)
+      await store.renewGeneration('queue-a', 5)
+      const renewed = await store.generation('queue-a')
+      expect(renewed).toBe(Math.max(first, other) + 1)
+      expect(await store.highestMark('queue-a')).toBe(0)
+      expect(await store.generation('queue-c')).toBeGreaterThan(renewed)
+      await store.noteMark('queue-d', 2)
+      expect(await store.highestMark('queue-d')).toBe(2)
+    })
+
+    it('keeps notes of crawls and cursors of seeds, until the crawl is removed', async () => {
+      const spec = { id: 'crawl-1', budget: { pages: 3 }, gen: 1 } as CrawlSpec
+      const note: CrawlNote = {
+        crawl: 'crawl-1',
+        spider: 'books',
+        queue: 'redis://localhost:6379',
+        queueIdentity: 'queue-a',
+        state: 'open',
+        spec,
+        openedAt: 2,
+      }
+      await store.noteCrawl(note)
+      await store.noteCrawl({ ...note, crawl: 'crawl-0', openedAt: 1 })
+      await store.noteCrawl({ ...note, state: 'lost' })
+      expect(await store.crawlNotes()).toEqual([
+        { ...note, crawl: 'crawl-0', openedAt: 1 },
+        { ...note, state: 'lost' },
+      ])
+      expect(await store.seedCursor('crawl-1', 'start')).toBe(0)
+      await store.noteSeedCursor('crawl-1', 'start', 1000)
+      await store.noteSeedCursor('crawl-1', 'seeds', 7)
+      await store.noteSeedCursor('crawl-1', 'start', 2000)
+      expect(await store.seedCursor('crawl-1', 'start')).toBe(2000)
+      expect(await store.seedCursor('crawl-1', 'seeds')).toBe(7)
+      expect(await store.seedCursor('crawl-0', 'start')).toBe(0)
+      await store.removeCrawl('crawl-1')
+      expect(await store.crawlNotes()).toHaveLength(1)
+      expect(await store.seedCursor('crawl-1', 'start')).toBe(0)
+    })
+
+    it('knows the pages of a crawl by its fetches', async () => {
+      const of = (n: number, changes = {}) =>
+        fetchRow({ fp: `000000000000000${n}`, url: `https://a.test/${n}`, ...changes })
+      const fetches = [
+        of(1, { error: 'timeout', at: 1 }),
+        of(1, { error: null, at: 2 }),
+        of(2, { error: 'timeout', at: 3 }),
+        of(3, { error: null, at: 4, crawl: 'other' }),
+        of(4, { error: null, at: 5, fp: 'ffffffffffffffff' }),
+      ]
+      await store.write(batch({ fetches }))
+      const page = ({ fp, url, host }: (typeof fetches)[number]) => ({ fp, url, host })
+      const kept = fetches.map(page)
+      const { crawl } = of(1)
+      expect(await all(store.knownPages(crawl, true))).toEqual([kept[1], kept[4]])
+      expect(await all(store.knownPages(crawl, false))).toEqual([kept[0], kept[2]])
+      expect(await all(store.knownPages('never', true))).toEqual([])
     })
 
     it('gives back what was written', async () => {

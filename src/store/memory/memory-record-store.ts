@@ -1,8 +1,10 @@
 import { judge, type Version } from '../judge.js'
 import { type PreparedRecord, type PreparedRejected, prepareBatch, storedKey } from '../prepare.js'
 import type {
+  CrawlNote,
   FetchRow,
   KindCount,
+  KnownPage,
   RecordQuery,
   RecordStore,
   RejectedRecord,
@@ -22,15 +24,55 @@ interface Row {
 /** The reference: short and obvious, the oracle of the drivers' tests. Everything is counted by looking. */
 export class MemoryRecordStore implements RecordStore {
   readonly #generations = new Map<string, number>()
+  readonly #marks = new Map<string, number>()
+  readonly #notes = new Map<string, CrawlNote>()
+  readonly #cursors = new Map<string, Map<string, number>>()
   readonly #rows = new Map<string, Row>()
   readonly #rejected = new Map<string, PreparedRejected>()
   readonly #skips: { spider: string; kind: string; crawl: string; status: 'fresh' | 'unchanged' }[] = []
   #fetches = new Map<string, FetchRow>()
 
   async generation(queueIdentity: string): Promise<number> {
-    const gen = this.#generations.get(queueIdentity) ?? this.#generations.size + 1
+    const gen = this.#generations.get(queueIdentity) ?? Math.max(0, ...this.#generations.values()) + 1
     this.#generations.set(queueIdentity, gen)
     return gen
+  }
+
+  async highestMark(queueIdentity: string): Promise<number> {
+    return this.#marks.get(queueIdentity) ?? 0
+  }
+
+  async noteMark(queueIdentity: string, mark: number): Promise<void> {
+    this.#marks.set(queueIdentity, Math.max(mark, this.#marks.get(queueIdentity) ?? 0))
+  }
+
+  async renewGeneration(queueIdentity: string, mark: number): Promise<void> {
+    if ((this.#marks.get(queueIdentity) ?? 0) !== mark) return
+    this.#marks.delete(queueIdentity)
+    this.#generations.set(queueIdentity, Math.max(0, ...this.#generations.values()) + 1)
+  }
+
+  async noteCrawl(note: CrawlNote): Promise<void> {
+    this.#notes.set(note.crawl, note)
+  }
+
+  async crawlNotes(): Promise<CrawlNote[]> {
+    return [...this.#notes.values()].sort((a, b) => a.openedAt - b.openedAt)
+  }
+
+  async seedCursor(crawl: string, source: string): Promise<number> {
+    return this.#cursors.get(crawl)?.get(source) ?? 0
+  }
+
+  async noteSeedCursor(crawl: string, source: string, entries: number): Promise<void> {
+    this.#cursors.set(crawl, new Map([...(this.#cursors.get(crawl) ?? []), [source, entries]]))
+  }
+
+  async *knownPages(crawl: string, wentWell: boolean): AsyncGenerator<KnownPage> {
+    for (const row of [...this.#fetches.values()]) {
+      const { fp, url, host, error } = row
+      if (row.crawl === crawl && (error === null) === wentWell) yield { fp, url, host }
+    }
   }
 
   async write(batch: WriteBatch): Promise<WriteStatus[]> {
@@ -127,6 +169,8 @@ export class MemoryRecordStore implements RecordStore {
 
   async removeCrawl(crawl: string): Promise<void> {
     this.#fetches = new Map([...this.#fetches].filter(([, row]) => row.crawl !== crawl))
+    this.#notes.delete(crawl)
+    this.#cursors.delete(crawl)
   }
 
   async close(): Promise<void> {}

@@ -73,6 +73,14 @@ const MIGRATIONS = [
 
   CREATE TABLE generations (queue_id TEXT PRIMARY KEY, gen INTEGER NOT NULL UNIQUE);
   `,
+  `
+  ALTER TABLE generations ADD COLUMN mark INTEGER NOT NULL DEFAULT 0;
+  CREATE TABLE crawl_notes (
+    crawl TEXT PRIMARY KEY, spider TEXT NOT NULL, queue TEXT NOT NULL, queue_id TEXT NOT NULL, state TEXT NOT NULL,
+    spec TEXT NOT NULL, opened_at INTEGER NOT NULL
+  );
+  CREATE TABLE seed_cursors (crawl TEXT NOT NULL, source TEXT NOT NULL, entries INTEGER NOT NULL, PRIMARY KEY (crawl, source));
+  `,
 ]
 
 export function migrateStore(db: SqliteDb): void {

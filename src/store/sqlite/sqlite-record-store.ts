@@ -3,8 +3,10 @@ import type { EngineCall } from '../../sqlite/engine.js'
 import type { Fingerprint } from '../../url/link.js'
 import { prepareBatch } from '../prepare.js'
 import type {
+  CrawlNote,
   FetchRow,
   KindCount,
+  KnownPage,
   RecordQuery,
   RecordStore,
   RejectedRecord,
@@ -12,12 +14,18 @@ import type {
   WriteBatch,
   WriteStatus,
 } from '../record-store.js'
-import type { RecordCursor, RecordPageRow, RejectedPageRow, SqliteStoreEngine } from './sqlite-store-engine.js'
+import type {
+  KnownPages,
+  RecordCursor,
+  RecordPageRow,
+  RejectedPageRow,
+  SqliteStoreEngine,
+} from './sqlite-store-engine.js'
 
 /** Rows read at a time: with the largest records that is 25 MB, with usual ones 40 KB. */
 const PAGE = 100
-/** Fetch rows looked at in one transaction of a delete: other writers wait a few milliseconds. */
-const DELETE_PAGE = 5000
+/** Fetch rows looked at in one call: other writers wait a few milliseconds. */
+const FETCH_PAGE = 5000
 
 export class SqliteRecordStore implements RecordStore {
   readonly #call: EngineCall<SqliteStoreEngine>
@@ -31,6 +39,43 @@ export class SqliteRecordStore implements RecordStore {
 
   generation(queueIdentity: string): Promise<number> {
     return this.#call('generation', queueIdentity)
+  }
+
+  highestMark(queueIdentity: string): Promise<number> {
+    return this.#call('highestMark', queueIdentity)
+  }
+
+  noteMark(queueIdentity: string, mark: number): Promise<void> {
+    return this.#call('noteMark', queueIdentity, mark)
+  }
+
+  renewGeneration(queueIdentity: string, mark: number): Promise<void> {
+    return this.#call('renewGeneration', queueIdentity, mark)
+  }
+
+  noteCrawl(note: CrawlNote): Promise<void> {
+    return this.#call('noteCrawl', note)
+  }
+
+  crawlNotes(): Promise<CrawlNote[]> {
+    return this.#call('crawlNotes')
+  }
+
+  seedCursor(crawl: CrawlId, source: string): Promise<number> {
+    return this.#call('seedCursor', crawl, source)
+  }
+
+  noteSeedCursor(crawl: CrawlId, source: string, entries: number): Promise<void> {
+    return this.#call('noteSeedCursor', crawl, source, entries)
+  }
+
+  async *knownPages(crawl: CrawlId, wentWell: boolean): AsyncGenerator<KnownPage> {
+    let after: number | null = 0
+    while (after !== null) {
+      const { pages, next }: KnownPages = await this.#call('knownPages', crawl, wentWell, after, FETCH_PAGE)
+      yield* pages
+      after = next
+    }
   }
 
   async write(batch: WriteBatch): Promise<WriteStatus[]> {
@@ -82,7 +127,8 @@ export class SqliteRecordStore implements RecordStore {
 
   async removeCrawl(crawl: CrawlId): Promise<void> {
     let after: number | null = 0
-    while (after !== null) after = await this.#call('removeFetches', crawl, after, DELETE_PAGE)
+    while (after !== null) after = await this.#call('removeFetches', crawl, after, FETCH_PAGE)
+    await this.#call('removeNotes', crawl)
   }
 
   close(): Promise<void> {

@@ -1,9 +1,18 @@
+import type { CrawlSpec } from '../../frontier/frontier.js'
 import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
 import type { SqliteEngine } from '../../sqlite/engine.js'
 import type { Fingerprint } from '../../url/link.js'
 import { judge } from '../judge.js'
 import { type PreparedBatch, type PreparedRecord, type PreparedRejected, storedKey } from '../prepare.js'
-import type { FetchRow, KindCount, RecordQuery, StoredRecord, WriteStatus } from '../record-store.js'
+import type {
+  CrawlNote,
+  FetchRow,
+  KindCount,
+  KnownPage,
+  RecordQuery,
+  StoredRecord,
+  WriteStatus,
+} from '../record-store.js'
 import { IndexRuns } from './index-runs.js'
 import { readStatements, writeStatements } from './statements.js'
 import { urlHash } from './url-hash.js'
@@ -17,11 +26,26 @@ export interface RecordCursor {
   readonly updatedAt: number
 }
 
+export interface KnownPages {
+  readonly pages: KnownPage[]
+  readonly next: number | null
+}
+
 type Counted = 'records' | 'rejected' | 'fresh' | 'unchanged'
 
 /** The record store's work on one SQLite connection. Nothing is remembered between calls, so a rollback leaves nothing stale. */
 export class SqliteStoreEngine implements SqliteEngine {
-  readonly reads: ReadonlySet<string> = new Set(['recordPage', 'rejectedPage', 'counts', 'rejectedByField', 'fetches'])
+  readonly reads: ReadonlySet<string> = new Set([
+    'recordPage',
+    'rejectedPage',
+    'counts',
+    'rejectedByField',
+    'fetches',
+    'highestMark',
+    'crawlNotes',
+    'seedCursor',
+    'knownPages',
+  ])
   readonly #write: ReturnType<typeof writeStatements>
   readonly #read: ReturnType<typeof readStatements>
   readonly #recordUrls: IndexRuns
@@ -37,6 +61,61 @@ export class SqliteStoreEngine implements SqliteEngine {
   generation(queueIdentity: string): number {
     this.#write.addGeneration.run(queueIdentity)
     return Number(this.#write.findGeneration.get(queueIdentity)?.[0])
+  }
+
+  highestMark(queueIdentity: string): number {
+    return Number(this.#read.highestMark.get(queueIdentity)?.[0] ?? 0)
+  }
+
+  noteMark(queueIdentity: string, mark: number): void {
+    this.generation(queueIdentity)
+    this.#write.noteMark.run(queueIdentity, mark)
+  }
+
+  renewGeneration(queueIdentity: string, mark: number): void {
+    this.generation(queueIdentity)
+    this.#write.renewGeneration.run(queueIdentity, mark)
+  }
+
+  noteCrawl({ crawl, spider, queue, queueIdentity, state, spec, openedAt }: CrawlNote): void {
+    this.#write.noteCrawl.run(crawl, spider, queue, queueIdentity, state, JSON.stringify(spec), openedAt)
+  }
+
+  crawlNotes(): CrawlNote[] {
+    return this.#read.crawlNotes.all().map((row) => {
+      const [crawl, spider, queue, queueIdentity, state, spec, openedAt] = row as [
+        string,
+        string,
+        string,
+        string,
+        CrawlNote['state'],
+        string,
+        number,
+      ]
+      return { crawl, spider, queue, queueIdentity, state, spec: JSON.parse(spec) as CrawlSpec, openedAt }
+    })
+  }
+
+  seedCursor(crawl: string, source: string): number {
+    return Number(this.#read.seedCursor.get(crawl, source)?.[0] ?? 0)
+  }
+
+  noteSeedCursor(crawl: string, source: string, entries: number): void {
+    this.#write.noteSeedCursor.run(crawl, source, entries)
+  }
+
+  /** Those among the next `limit` fetches after `after`; where to go on, or null at the end. */
+  knownPages(crawl: string, wentWell: boolean, after: number, limit: number): KnownPages {
+    const pages = this.#read.knownPages
+      .all(after, limit, crawl, wentWell ? 1 : 0)
+      .map(([, fp, url, host]) => ({ fp: String(fp), url: String(url), host: String(host) }))
+    const last = this.#read.lastOfPage.get(after, limit)?.[0]
+    return { pages, next: last === undefined || last === null ? null : Number(last) }
+  }
+
+  removeNotes(crawl: string): void {
+    this.#write.removeNote.run(crawl)
+    this.#write.removeCursors.run(crawl)
   }
 
   /**

@@ -8,6 +8,21 @@ export function writeStatements(db: SqliteDb) {
        ON CONFLICT (queue_id) DO NOTHING`,
     ),
     findGeneration: db.prepare('SELECT gen FROM generations WHERE queue_id = ?'),
+    noteMark: db.prepare('UPDATE generations SET mark = max(mark, ?2) WHERE queue_id = ?1'),
+    renewGeneration: db.prepare(
+      'UPDATE generations SET mark = 0, gen = (SELECT max(gen) FROM generations) + 1 WHERE queue_id = ?1 AND mark = ?2',
+    ),
+    noteCrawl: db.prepare(
+      `INSERT INTO crawl_notes (crawl, spider, queue, queue_id, state, spec, opened_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (crawl) DO UPDATE SET spider = excluded.spider, queue = excluded.queue, queue_id = excluded.queue_id,
+         state = excluded.state, spec = excluded.spec, opened_at = excluded.opened_at`,
+    ),
+    noteSeedCursor: db.prepare(
+      `INSERT INTO seed_cursors (crawl, source, entries) VALUES (?, ?, ?)
+       ON CONFLICT (crawl, source) DO UPDATE SET entries = excluded.entries`,
+    ),
+    removeNote: db.prepare('DELETE FROM crawl_notes WHERE crawl = ?'),
+    removeCursors: db.prepare('DELETE FROM seed_cursors WHERE crawl = ?'),
     addName: db.prepare('INSERT INTO names (name) VALUES (?)'),
     findName: db.prepare('SELECT id FROM names WHERE name = ?'),
     addSet: db.prepare('INSERT INTO record_sets (spider, site, kind) VALUES (?, ?, ?)'),
@@ -74,6 +89,17 @@ export function readStatements(db: SqliteDb) {
          UNION ALL SELECT id FROM records WHERE id > ${indexedUpTo('records')} AND url_hash = ?9)`,
       'r.id',
     ),
+    highestMark: db.prepare('SELECT mark FROM generations WHERE queue_id = ?'),
+    crawlNotes: db.prepare(
+      'SELECT crawl, spider, queue, queue_id, state, spec, opened_at FROM crawl_notes ORDER BY opened_at, crawl',
+    ),
+    seedCursor: db.prepare('SELECT entries FROM seed_cursors WHERE crawl = ? AND source = ?'),
+    // The subquery is a page of the table by its key: rows of other crawls cost a look, and no index is needed.
+    knownPages: db.prepare(
+      `SELECT id, printf('%016x', fp), url, host FROM (SELECT * FROM fetches WHERE id > ?1 ORDER BY id LIMIT ?2)
+       WHERE crawl_id = (SELECT id FROM names WHERE name = ?3) AND (error IS NULL) = ?4`,
+    ),
+    lastOfPage: db.prepare('SELECT max(id) FROM (SELECT id FROM fetches WHERE id > ? ORDER BY id LIMIT ?)'),
     rejected: db.prepare(
       `SELECT r.id, s.spider, s.site, s.kind, r.key, r.url, r.data, r.issues, r.reason, c.name, r.scraped_at
        FROM rejected r CROSS JOIN record_sets s ON s.id = r.set_id CROSS JOIN names c ON c.id = r.crawl_id

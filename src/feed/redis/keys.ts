@@ -1,0 +1,31 @@
+/**
+ * Keys of a feed. The list or stream has the name that others push to; what Shoal keeps beside it carries that name as its hash
+ * tag, so that a cluster puts all of it on one node.
+ */
+export interface FeedKeys {
+  /** List or stream: others push, Shoal takes. */
+  readonly source: string
+  /** Hash, number → entry: taken, not ended. */
+  readonly taken: string
+  /** Sorted set, number by the time (ms) at which it may be taken again. */
+  readonly due: string
+  /** String: the last number given. */
+  readonly numbers: string
+  /** List of JSON {text, reason, at}, newest first, bounded. */
+  readonly refused: string
+}
+
+export function feedKeys(source: string): FeedKeys {
+  const base = /\{[^}]+\}/.test(source) ? source : `{${source}}`
+  return {
+    source,
+    taken: `${base}:taken`,
+    due: `${base}:due`,
+    numbers: `${base}:numbers`,
+    refused: `${base}:refused`,
+  }
+}
+
+export function defaultFeedKey(spider: string): string {
+  return `shoal:feed:${spider}`
+}
