@@ -25,6 +25,11 @@ export const EXIT = {
     code: 6,
     meaning: 'The crawl ended and not one page was fetched, or `try` could not fetch its page.',
   },
+  stalled: {
+    code: 7,
+    meaning:
+      'Health is red: work is due, and nothing was leased or settled for 15 s (`status`, `workers`, `doctor`). A queue that is away ends them with 4.',
+  },
   interrupted: {
     code: 130,
     meaning: 'Ctrl-C (SIGINT): what was in hand was finished, the rest handed back; run again to resume.',
@@ -414,7 +419,7 @@ export const ERRORS = {
     next: 'stop',
     exit: 'usage',
     meaning: 'No engine is known for the --queue or --store address.',
-    hint: 'Use sqlite:<file> or memory:.',
+    hint: 'Use sqlite:<file>, memory:, or for the queue redis://host:port (rediss://, redis+cluster://, redis+sentinel://).',
   },
   demo_port: {
     next: 'stop',
@@ -457,4 +462,11 @@ export function asShoalError(thrown: unknown): ShoalError {
   if (thrown instanceof ShoalError) return thrown
   const message = thrown instanceof Error ? thrown.message : String(thrown)
   return new ShoalError('internal', message, { cause: thrown })
+}
+
+/** Ours and only away, busy or full: the same call is repeated until it is back, and no attempt is burned. */
+const AWAY: ReadonlySet<ErrorCode> = new Set(['db_busy', 'queue_away', 'queue_full', 'queue_unreachable'])
+
+export function isAway(thrown: unknown): boolean {
+  return thrown instanceof ShoalError && AWAY.has(thrown.code)
 }

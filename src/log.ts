@@ -10,6 +10,7 @@ export type LogEvent =
   | 'crawl.finished'
   | 'crawl.state'
   | 'spider.changed'
+  | 'spider.unknown'
   | 'link.refused'
   | 'lease.granted'
   | 'lease.lost'
@@ -30,6 +31,7 @@ export type LogEvent =
   | 'worker.died'
   | 'plant.waiting'
   | 'plant.back'
+  | 'plant.warning'
 
 export interface Log {
   /** Debug lines are wanted: on hot paths nobody makes their fields otherwise. */

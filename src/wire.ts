@@ -24,8 +24,13 @@ export interface Plant {
   readonly pages: BlobStore
   /** For a worker in another thread of this process; null when the plant cannot be shared with one. */
   connect(): PlantPorts | null
-  /** Renews the worker's leases from now on, off the event loop; `onLost` hears of those that are gone. Null: the engine has no place but the event loop. */
-  readonly keep: ((keeper: Keeper) => void) | null
+  /**
+   * Renews the worker's leases from now on, off the event loop, until the answer is called; `onLost` hears of those that are gone. Null:
+   * the engine has no place but the event loop.
+   */
+  readonly keep: ((keeper: Keeper) => () => void) | null
+  /** What is not wrong but should be known: a queue without persistence. */
+  readonly warnings: readonly string[]
   close(): Promise<void>
 }
 
@@ -47,6 +52,8 @@ export interface Keeper {
   readonly heartbeatMs: number
   /** A lease is kept for this long at most. */
   readonly holdMs: number
+  /** The leases in hand that are not being settled. */
+  readonly holding: () => readonly string[]
   readonly onLost: (tokens: readonly string[]) => void
 }
 
@@ -73,8 +80,13 @@ export async function openPlant(addresses: PlantAddresses, clock: Clock = system
   }
 }
 
+/** What goes over to a worker thread together with its PlantPorts. */
+export function transferred({ queue, store }: PlantPorts): MessagePort[] {
+  return store === null ? [queue] : [queue, store]
+}
+
 /** The plant as a worker thread sees it, over the ports its process gave it. */
-export function plantFromPorts(ports: PlantPorts): Plant {
+export async function plantFromPorts(ports: PlantPorts): Promise<Plant> {
   const queue = new DatabaseClient(ports.queue)
   const store = ports.store === null ? queue : new DatabaseClient(ports.store)
   return clientPlant(queue, store, ports.pages, async () => {
@@ -100,10 +112,13 @@ function clientPlant(queue: DatabaseClient, store: DatabaseClient, pages: string
     store: new SqliteRecordStore(store.service<SqliteStoreEngine>('store'), close),
     pages: new FileBlobStore(pages),
     connect: () => null,
-    keep({ onLost, ...keeper }) {
+    // What is granted and settled goes through the database thread: it knows what is in hand without being told.
+    keep({ worker, heartbeatMs, holdMs, onLost }) {
       queue.onLost = onLost
-      queue.keep(keeper)
+      queue.keep({ worker, heartbeatMs, holdMs })
+      return () => {}
     },
+    warnings: [],
     close,
   }
 }
@@ -112,7 +127,15 @@ function clientPlant(queue: DatabaseClient, store: DatabaseClient, pages: string
 function memoryPlant(clock: Clock): Plant {
   const frontier = new MemoryFrontier({ clock })
   const store = new MemoryRecordStore()
-  return { frontier, store, pages: new MemoryBlobStore(), connect: () => null, keep: null, close: async () => {} }
+  return {
+    frontier,
+    store,
+    pages: new MemoryBlobStore(),
+    connect: () => null,
+    keep: null,
+    warnings: [],
+    close: async () => {},
+  }
 }
 
 function parseAddress(address: string): Address {

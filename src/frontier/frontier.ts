@@ -258,6 +258,8 @@ export interface WorkerAbout {
   readonly machine: string
   readonly pid: number
   readonly version: string
+  /** Its spiders, each with the hash of its file: another version than the crawl's is told. */
+  readonly spiders?: Readonly<Record<string, string>>
 }
 
 export interface LeaseReply {

@@ -20,12 +20,13 @@ export async function runUntil(
 ): Promise<CrawlStats> {
   const { frontier } = plant
   const stop = signal === undefined ? closing : AbortSignal.any([signal, closing])
-  await forfeitDeadWorkers(frontier)
+  await forfeitDeadWorkers(frontier, clock)
   const ports = plant.connect()
   // A line of its own to the database: each line hears of the lost leases of one worker.
-  const own = ports === null ? plant : plantFromPorts(ports)
+  const own = ports === null ? plant : await plantFromPorts(ports)
   const worker = newId()
-  const { ended, stop: stopWorker } = startWorker({ id: worker, plant: own, spider, concurrency, clock, random, log })
+  const spiders = [spider]
+  const { ended, stop: stopWorker } = startWorker({ id: worker, plant: own, spiders, concurrency, clock, random, log })
   const failed = new AbortController()
   ended.catch(() => failed.abort())
   const nap = AbortSignal.any([stop, failed.signal])

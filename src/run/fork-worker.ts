@@ -4,12 +4,15 @@ import { entryFile } from '../entry-file.js'
 import { ShoalError } from '../errors.js'
 import type { Frontier, WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
+import { forfeit } from './forfeit.js'
 import { restartPause } from './restart-pause.js'
 import type { RunningWorker } from './start-worker.js'
 import type { FromWorkerProcess, WorkerProcessOrder } from './worker-process.js'
 
 /** What a child that has said that it failed may take to close its database. */
 const LINGER_MS = 3_000
+/** Beyond its grace time: a child that was frozen does not hear of a stop. */
+const STOP_SLACK_MS = 8_000
 
 interface ProcessEnd {
   readonly worker: WorkerId | null
@@ -33,7 +36,7 @@ export function forkWorker(
       const { worker, failure, signal, code } = await runProcess()
       if (failure !== null) throw failure
       if (code === 0 && stopping.signal.aborted) return
-      const reclaimed = worker === null ? 0 : await frontier.forfeit(worker)
+      const reclaimed = worker === null ? 0 : await forfeit(frontier, worker, clock, stopping.signal)
       log.error('worker.died', { worker, signal, code, reclaimed })
       pauseMs = restartPause(pauseMs, clock.mono() - startedAt)
       await clock.sleep(pauseMs, stopping.signal)
@@ -73,10 +76,13 @@ export function forkWorker(
   }
 
   return {
-    async stop() {
+    async stop(graceMs) {
       stopping.abort()
-      if (current?.connected) current.send({ kind: 'stop' })
+      const child = current
+      if (child?.connected) child.send({ kind: 'stop' })
+      const spareChild = clock.after(graceMs + STOP_SLACK_MS, () => child?.kill('SIGKILL'))
       await ended.catch(() => {})
+      spareChild()
     },
     ended,
   }

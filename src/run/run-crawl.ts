@@ -2,21 +2,19 @@ import { systemClock, systemRandom } from '../clock.js'
 import { openCrawl, seedCrawl } from '../coordinator/crawls.js'
 import { ShoalError } from '../errors.js'
 import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../frontier/frontier.js'
-import { createLog, type Log, type LogLevel } from '../log.js'
-import type { Spider } from '../spider/spider.js'
+import { createLog, type LogLevel } from '../log.js'
 import { openPlant, type Plant } from '../wire.js'
 import { forfeitDeadWorkers } from './dead-workers.js'
-import { forkWorker } from './fork-worker.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
 import type { RunningWorker } from './start-worker.js'
-import { superviseWorker } from './supervise.js'
-import { workerIds } from './worker-ids.js'
+import { startWorkers } from './start-workers.js'
+import { patientFrontier } from './until-back.js'
 
 export type { SpiderSource } from './spider-source.js'
 
 export interface RunOptions {
   readonly source: SpiderSource
-  /** Engine addresses: `sqlite:<file>` or `memory:`. */
+  /** Engine addresses: `sqlite:<file>`, `memory:`, or for the queue `redis://…`. */
   readonly queue: string
   readonly store: string
   /** Worker processes. One worker runs inside this process. */
@@ -77,34 +75,35 @@ export interface RunSummary {
 const PROGRESS_MS = 250
 /** The hosts with most work left: enough for an ETA. */
 const HOSTS_SHOWN = 100
-/** Beyond a handler's own deadline before its worker counts as stuck. */
-const STUCK_SLACK_MS = 5_000
 
 /** Opens or resumes the crawl, seeds it, runs the workers until it is finished or drained. */
 export async function runCrawl(options: RunOptions): Promise<RunSummary> {
   const clock = systemClock
   const spider = await unlessDrained(spiderFrom(options.source), options.drain)
   const opening = openPlant(options)
-  const plant = await unlessDrained(opening, options.drain).catch((error: unknown) => {
+  const opened = await unlessDrained(opening, options.drain).catch((error: unknown) => {
     opening.then((late) => late.close()).catch(() => {})
     throw error
   })
+  const plant = { ...opened, frontier: patientFrontier(opened.frontier, clock, options.drain) }
   const writeLog = options.writeLog ?? ((line: string) => process.stderr.write(line))
   const log = createLog(options.logLevel, clock, writeLog)
+  for (const message of plant.warnings) log.warn('plant.warning', { message })
   try {
-    await forfeitDeadWorkers(plant.frontier)
-    const opened = await openCrawl(plant, spider, { fresh: options.fresh, clock, random: systemRandom })
-    const { crawl } = opened
+    await forfeitDeadWorkers(plant.frontier, clock)
+    const begun = await openCrawl(plant, spider, { fresh: options.fresh, clock, random: systemRandom })
+    const { crawl } = begun
     const startedAt = clock.mono()
     const before = await plant.frontier.stats(crawl)
     const stopSeeding = new AbortController()
     const seedUntil = AbortSignal.any([options.drain, stopSeeding.signal])
     const seeding = seedCrawl(plant.frontier, spider, crawl, clock, seedUntil)
-    options.onStart?.({ ...opened, spider: spider.name, seeds: await seeding.first })
-    log.info(opened.resumed ? 'crawl.resumed' : 'crawl.opened', { crawl, spider: spider.name })
-    if (opened.spiderChanged) log.warn('spider.changed', { crawl, spider: spider.name })
+    options.onStart?.({ ...begun, spider: spider.name, seeds: await seeding.first })
+    log.info(begun.resumed ? 'crawl.resumed' : 'crawl.opened', { crawl, spider: spider.name })
+    if (begun.spiderChanged) log.warn('spider.changed', { crawl, spider: spider.name })
 
-    const workers = options.drain.aborted ? [] : await startWorkers(options, plant, spider, log, writeLog)
+    const order = { ...options, sources: [options.source] }
+    const workers = options.drain.aborted ? [] : await startWorkers(order, plant, [spider], log, writeLog)
     let interrupted = false
     try {
       interrupted = await watch(options, plant, crawl, workers, seeding.all)
@@ -129,39 +128,6 @@ async function unlessDrained<Result>(work: Promise<Result>, drain: AbortSignal):
     else drain.addEventListener('abort', stop, { once: true })
   })
   return Promise.race([work, drained])
-}
-
-async function startWorkers(
-  options: RunOptions,
-  plant: Plant,
-  spider: Spider,
-  log: Log,
-  writeLog: (line: string) => void,
-): Promise<RunningWorker[]> {
-  const { source, concurrency, logLevel } = options
-  const clock = systemClock
-  const handlers = [...spider.routes.values()].map((route) => route.handlerTimeoutMs)
-  const stuckMs = Math.max(0, ...handlers) + STUCK_SLACK_MS
-  if (options.queue === 'memory:') {
-    // Only here: the main thread of every other run does without the fetcher.
-    const { startWorker } = await import('./start-worker.js')
-    return [startWorker({ id: workerIds()(), plant, spider, concurrency, clock, random: systemRandom, log })]
-  }
-  if (options.workers === 1) {
-    return [
-      superviseWorker({ plant, source, concurrency, logLevel, log, clock, stuckMs, writeLog, newId: workerIds() }),
-    ]
-  }
-  const order = {
-    source,
-    queue: options.queue,
-    store: options.store,
-    concurrency,
-    logLevel,
-    stuckMs,
-    graceMs: options.graceMs,
-  }
-  return Array.from({ length: options.workers }, () => forkWorker(order, { frontier: plant.frontier, clock, log }))
 }
 
 /** Until the crawl has ended or the drain is asked for (true). Rejects with the first failure of a worker or of the seeding. */

@@ -1,13 +1,13 @@
+import { hostname } from 'node:os'
 import type { Clock, Random } from '../clock.js'
 import { createHttpFetcher } from '../fetch/http/http-fetcher.js'
 import type { WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
-import { createRobotsCache } from '../politeness/robots-cache.js'
 import type { Spider } from '../spider/spider.js'
-import { createAdmitter } from '../url/admit.js'
+import { version } from '../version.js'
 import type { Plant } from '../wire.js'
-import { KnownLinks } from '../worker/known-links.js'
 import { CrawlWorker } from '../worker/worker.js'
+import { partsOfCrawls } from './crawl-parts.js'
 
 /** A worker as whoever started it sees it, wherever it runs. */
 export interface RunningWorker {
@@ -19,43 +19,36 @@ export interface RunningWorker {
 
 /** Beyond every deadline of a visit: who holds a lease longer than this is not coming back. */
 const HOLD_SLACK_MS = 60_000
+/** Two beats may be late or lost before a lease is. */
+const BEATS_IN_A_LEASE = 3
+const SLOWEST_BEAT_MS = 10_000
 
-/** A worker on this very event loop. */
+/** A worker on this very event loop, for the crawls of its spiders. */
 export function startWorker(parts: {
   id: WorkerId
   plant: Plant
-  spider: Spider
+  spiders: readonly Spider[]
   concurrency: number
   clock: Clock
   random: Random
   log: Log
 }): RunningWorker {
-  const { id, plant, spider, concurrency, clock, random, log } = parts
-  const fetcher = createHttpFetcher({ clock, userAgent: spider.userAgent })
-  const shared = {
-    worker: id,
-    spider,
-    admitter: createAdmitter(spider.admit),
-    frontier: plant.frontier,
-    pages: spider.savePages ? plant.pages : null,
-    fetcher,
-    robots: createRobotsCache({ clock, productToken: productToken(spider.userAgent) }),
-    known: new KnownLinks(),
-    clock,
-    random,
-    log,
-  }
+  const { id, plant, spiders, concurrency, clock, random, log } = parts
+  const { frontier, store } = plant
+  const fetcher = createHttpFetcher({ clock })
+  const hashes = Object.fromEntries(spiders.map(({ name, hash }) => [name, hash]))
   const worker = new CrawlWorker({
     id,
     concurrency,
-    frontier: plant.frontier,
-    store: plant.store,
+    frontier,
+    store,
     clock,
     log,
-    spiders: [spider.name],
-    partsFor: (outbox) => ({ ...shared, outbox }),
+    spiders: spiders.map(({ name }) => name),
+    about: { machine: hostname(), pid: process.pid, version, spiders: hashes },
+    partsFor: (outbox) => partsOfCrawls(spiders, plant, { worker: id, frontier, outbox, fetcher, clock, random, log }),
   })
-  const stopKeeping = keepLeases(plant, worker, spider, id, clock)
+  const stopKeeping = keepLeases(plant, worker, spiders, id, clock)
   const ended = worker.run().finally(async () => {
     stopKeeping()
     await fetcher.close()
@@ -64,15 +57,22 @@ export function startWorker(parts: {
 }
 
 /** Renewed off the event loop where the plant can do that; in memory there is no other place than this one. */
-function keepLeases(plant: Plant, worker: CrawlWorker, spider: Spider, id: WorkerId, clock: Clock): () => void {
-  const { heartbeatMs } = spider
+function keepLeases(
+  plant: Plant,
+  worker: CrawlWorker,
+  spiders: readonly Spider[],
+  id: WorkerId,
+  clock: Clock,
+): () => void {
+  const heartbeatMs = Math.min(SLOWEST_BEAT_MS, ...spiders.map(beatOf))
+  const onLost = (tokens: readonly string[]) => worker.lost(tokens)
   if (plant.keep !== null) {
-    plant.keep({ worker: id, heartbeatMs, holdMs: holdMs(spider), onLost: (tokens) => worker.lost(tokens) })
-    return () => {}
+    const holdMs = Math.max(...spiders.map(holdMsOf))
+    return plant.keep({ worker: id, heartbeatMs, holdMs, holding: () => worker.tokens, onLost })
   }
   let cancel = () => {}
   const beat = () => {
-    void plant.frontier.extend(id, worker.tokens).then((lost) => worker.lost(lost))
+    void plant.frontier.extend(id, worker.tokens).then(onLost)
     void plant.frontier.reap(100)
     cancel = clock.after(heartbeatMs, beat)
   }
@@ -80,12 +80,11 @@ function keepLeases(plant: Plant, worker: CrawlWorker, spider: Spider, id: Worke
   return () => cancel()
 }
 
-function holdMs(spider: Spider): number {
-  const handlers = [...spider.routes.values()].map((route) => route.handlerTimeoutMs)
-  return spider.fetch.totalMs * (spider.fetch.maxRedirects + 1) + Math.max(0, ...handlers) + HOLD_SLACK_MS
+function beatOf({ heartbeatMs, visibilityMs }: Spider): number {
+  return Math.min(heartbeatMs, visibilityMs / BEATS_IN_A_LEASE)
 }
 
-/** robots.txt names robots by the first word of their user agent. */
-export function productToken(userAgent: string): string {
-  return /^[A-Za-z_-]+/.exec(userAgent)?.[0] ?? 'Shoal'
+function holdMsOf(spider: Spider): number {
+  const handlers = [...spider.routes.values()].map((route) => route.handlerTimeoutMs)
+  return spider.fetch.totalMs * (spider.fetch.maxRedirects + 1) + Math.max(0, ...handlers) + HOLD_SLACK_MS
 }

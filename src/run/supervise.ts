@@ -4,7 +4,8 @@ import { entryFile } from '../entry-file.js'
 import { ShoalError } from '../errors.js'
 import type { WorkerId } from '../frontier/frontier.js'
 import type { Log, LogLevel } from '../log.js'
-import type { Plant } from '../wire.js'
+import { type Plant, transferred } from '../wire.js'
+import { forfeit } from './forfeit.js'
 import { restartPause } from './restart-pause.js'
 import type { SpiderSource } from './spider-source.js'
 import type { RunningWorker } from './start-worker.js'
@@ -13,7 +14,7 @@ import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadD
 
 export interface SuperviseOptions {
   readonly plant: Plant
-  readonly source: SpiderSource
+  readonly sources: readonly SpiderSource[]
   readonly concurrency: number
   readonly logLevel: LogLevel
   readonly log: Log
@@ -41,9 +42,13 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       options.onWorker?.(id)
       const startedAt = clock.mono()
       const end = await runThread(id)
-      if (end.kind === 'stopped') return
+      if (end.kind === 'stopped') {
+        // It holds nothing, and is listed no longer.
+        await forfeit(plant.frontier, id, clock, stopping.signal)
+        return
+      }
       if (end.kind === 'failed') throw new ShoalError(end.code, end.message, { hint: end.hint })
-      const reclaimed = await plant.frontier.forfeit(id)
+      const reclaimed = await forfeit(plant.frontier, id, clock, stopping.signal)
       log.error(end.kind === 'stuck' ? 'worker.stuck' : 'worker.died', { worker: id, message: end.message, reclaimed })
       pauseMs = restartPause(pauseMs, clock.mono() - startedAt)
       await clock.sleep(pauseMs, stopping.signal)
@@ -61,7 +66,7 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
     const beat = new SharedArrayBuffer(4)
     const data: WorkerThreadData = {
       id,
-      source: options.source,
+      sources: options.sources,
       concurrency: options.concurrency,
       logLevel: options.logLevel,
       ports,
@@ -69,7 +74,7 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
     }
     const thread = new Worker(entryFile(import.meta.url, './worker-thread.js'), {
       workerData: data,
-      transferList: ports.store === null ? [ports.queue] : [ports.queue, ports.store],
+      transferList: transferred(ports),
     })
     current = thread
     return new Promise((resolve) => {

@@ -15,7 +15,7 @@ import { KnownLinks } from '../worker/known-links.js'
 import { statusError } from '../worker/outcome.js'
 import { harvestPage } from '../worker/visit.js'
 import type { Visit } from '../worker/visit-parts.js'
-import { productToken } from './start-worker.js'
+import { productToken } from './crawl-parts.js'
 
 /** What one page gives, with nothing stored and nothing queued. */
 export interface TriedPage {
@@ -61,6 +61,7 @@ export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
       lost: false,
       permitUsed: false,
       started: false,
+      settling: false,
     }
     const parts = {
       worker: 'try',

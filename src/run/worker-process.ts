@@ -1,14 +1,15 @@
 import { systemClock } from '../clock.js'
-import { asShoalError } from '../errors.js'
+import { asShoalError, isAway } from '../errors.js'
 import { createLog, type LogLevel } from '../log.js'
 import { openPlant, type Plant, type PlantAddresses } from '../wire.js'
 import type { SpiderSource } from './spider-source.js'
 import { superviseWorker } from './supervise.js'
+import { untilBack } from './until-back.js'
 import { workerIds } from './worker-ids.js'
 
 /** A worker process of `--workers N`. It ends with its parent, however that ends. */
 export interface WorkerProcessOrder extends PlantAddresses {
-  readonly source: SpiderSource
+  readonly sources: readonly SpiderSource[]
   readonly concurrency: number
   readonly logLevel: LogLevel
   readonly stuckMs: number
@@ -37,9 +38,10 @@ async function main(order: WorkerProcessOrder): Promise<void> {
 
   let plant: Plant | null = null
   try {
-    plant = await openPlant(order)
+    plant = await untilBack(() => openPlant(order), systemClock, stop.signal)
     if (!stop.signal.aborted) await work(order, plant, stop.signal)
   } catch (thrown) {
+    if (isAway(thrown) && stop.signal.aborted) return
     const { code, message, hint } = asShoalError(thrown)
     await tell({ kind: 'failed', code, message, hint })
   } finally {

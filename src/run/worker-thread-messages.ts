@@ -6,7 +6,7 @@ import type { SpiderSource } from './spider-source.js'
 /** A worker in a thread of its own: the thread can be ended from outside even while a handler runs in circles. */
 export interface WorkerThreadData {
   readonly id: string
-  readonly source: SpiderSource
+  readonly sources: readonly SpiderSource[]
   readonly concurrency: number
   readonly logLevel: LogLevel
   readonly ports: PlantPorts

@@ -5,6 +5,7 @@ import { createLog } from '../log.js'
 import { plantFromPorts } from '../wire.js'
 import { spiderFrom } from './spider-source.js'
 import { type RunningWorker, startWorker } from './start-worker.js'
+import { untilBack } from './until-back.js'
 import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
 
 async function main(data: WorkerThreadData): Promise<void> {
@@ -21,12 +22,13 @@ async function main(data: WorkerThreadData): Promise<void> {
     }
   })
   try {
-    const spider = await spiderFrom(data.source)
-    const plant = plantFromPorts(data.ports)
+    const spiders = await Promise.all(data.sources.map(spiderFrom))
+    // A queue that is away when this thread begins is waited for, like one that goes away later.
+    const plant = await untilBack(() => plantFromPorts(data.ports), systemClock, new AbortController().signal)
     running = startWorker({
       id: data.id,
       plant,
-      spider,
+      spiders,
       concurrency: data.concurrency,
       clock: systemClock,
       random: systemRandom,

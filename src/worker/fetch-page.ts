@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js'
-import { ShoalError } from '../errors.js'
+import { isAway, ShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import { isStaleSocket } from '../fetch/stale-socket.js'
 import type { HostReport } from '../frontier/frontier.js'
@@ -18,6 +18,8 @@ const MOST_STALE = 5
 const STALE_WAIT_MS = 1_000
 /** No answer of a queue in use takes this long: the process stood still meanwhile. */
 const FROZEN_MS = 2_000
+/** A queue that is away is asked again after this long. */
+const AWAY_NAP_MS = 500
 
 export type Fetched =
   | { readonly kind: 'page'; readonly response: FetchResponse }
@@ -111,7 +113,7 @@ async function obeyRobots(url: string, host: HostKey, current: Visit, parts: Vis
   const robots = checked instanceof Promise ? await checked : checked
   // Freshly read: the queue is told how slow the site wants everybody to be, or no longer wants.
   if (checked instanceof Promise && robots.retryAt === null) {
-    await parts.frontier.setHost(host, { floorMs: robots.crawlDelayMs })
+    await untilBack(() => parts.frontier.setHost(host, { floorMs: robots.crawlDelayMs }), current, parts.clock)
   }
   if (robots.retryAt !== null) {
     throw new ShoalError('robots_unreachable', `robots.txt of ${new URL(url).host} could not be read`, {
@@ -212,15 +214,24 @@ async function permitFor(current: Visit, host: HostKey, { clock, frontier, outbo
   current.permitUsed = true
   if (unused && host === lease.link.host && clock.mono() - first.at <= first.forMs) return first
   await outbox.released()
-  const giveUpAt = clock.mono() + PATIENCE_MS
+  let giveUpAt: number | null = null
   for (;;) {
-    const askedAt = clock.mono()
-    const permit = await frontier.permit(lease, host)
+    let askedAt = clock.mono()
+    const permit = await untilBack(
+      () => {
+        askedAt = clock.mono()
+        return frontier.permit(lease, host)
+      },
+      current,
+      clock,
+    )
     if (permit.ok) return { at: grantTime(askedAt, clock.mono()), forMs: permit.permitMs }
     if (permit.lost) {
       current.lost = true
       throw new ShoalError('aborted', 'the lease was lost')
     }
+    // Counted from the first answer: waiting for our own queue is no reason to give up a host.
+    giveUpAt ??= clock.mono() + PATIENCE_MS
     if (clock.mono() + permit.waitMs > giveUpAt) throw new HostBusy(host, permit.waitMs)
     await sleepUnlessStopped(permit.waitMs, current, clock)
   }
@@ -238,5 +249,17 @@ async function sleepUnlessStopped(ms: number, { stop }: Visit, clock: Clock): Pr
   for (let left = ms; left > 0; left -= SLICE_MS) {
     if (stop.aborted) throw new ShoalError('aborted', 'the visit was given up')
     await clock.sleep(Math.min(left, SLICE_MS))
+  }
+}
+
+/** The queue may be away for a while: the same call again, as long as the visit is wanted. Whether its lease still holds, the answer tells. */
+async function untilBack<Answer>(call: () => Promise<Answer>, current: Visit, clock: Clock): Promise<Answer> {
+  for (;;) {
+    try {
+      return await call()
+    } catch (error) {
+      if (!isAway(error)) throw error
+      await sleepUnlessStopped(AWAY_NAP_MS, current, clock)
+    }
   }
 }

@@ -1,7 +1,8 @@
 import type { Clock } from '../clock.js'
-import { asShoalError } from '../errors.js'
+import { isAway } from '../errors.js'
 import type { Frontier, LeaseRef, Outcome, Release } from '../frontier/frontier.js'
 import type { RecordStore, WriteBatch, WriteStatus } from '../store/record-store.js'
+import type { PlantPart, PlantWatch } from './plant-watch.js'
 
 /**
  * Under load a flush waits for company this long, or until there is enough of it. A message to the database thread and back costs about
@@ -11,8 +12,9 @@ const GATHER_MS = 10
 const ENOUGH = 192
 /** With fewer visits than this in hand nobody is coming: every flush goes at once, and a free slot is never kept waiting. */
 const FEW = 8
-const BUSY_WAIT_MS = 200
-const BUSY_WAIT_CAP_MS = 5_000
+/** A plant that is away is asked again after this long, then half as long again each time, so that its return is noticed within the last. */
+const AWAY_WAIT_MS = 200
+const AWAY_WAIT_CAP_MS = 2_000
 
 interface Waiting<Item, Result> {
   readonly item: Item
@@ -31,13 +33,15 @@ export class Outbox {
   readonly #inHand: () => number
   /** Called in the same turn as the calls of a flush, so that a lease for the freed slots travels with them. */
   readonly #onFlush: () => void
-  readonly #onPlant: (waiting: boolean, error: unknown) => void
+  readonly #plant: PlantWatch
+  readonly #onFailure: (error: unknown) => void
   #writes: Waiting<WriteBatch, WriteStatus[]>[] = []
   #releases: Release[] = []
   #settlements: Waiting<{ lease: LeaseRef; outcome: Outcome }, boolean>[] = []
   #immediate = false
   #releasing: Promise<void> = Promise.resolve()
   #cancelGather: (() => void) | null = null
+  #givenUp = false
 
   constructor(parts: {
     frontier: Frontier
@@ -45,14 +49,16 @@ export class Outbox {
     clock: Clock
     inHand: () => number
     onFlush: () => void
-    onPlant: (waiting: boolean, error: unknown) => void
+    plant: PlantWatch
+    onFailure: (error: unknown) => void
   }) {
     this.#frontier = parts.frontier
     this.#store = parts.store
     this.#clock = parts.clock
     this.#inHand = parts.inHand
     this.#onFlush = parts.onFlush
-    this.#onPlant = parts.onPlant
+    this.#plant = parts.plant
+    this.#onFailure = parts.onFailure
   }
 
   write(batch: WriteBatch): Promise<WriteStatus[]> {
@@ -85,7 +91,12 @@ export class Outbox {
 
   /** Our own plant failed a visit in another place: the worker ends as it would if a call of here had failed. */
   fail(error: unknown): void {
-    this.#onPlant(false, error)
+    this.#onFailure(error)
+  }
+
+  /** From now on a plant that is away is not waited for: what could not be said is handed out again when its lease has run out. */
+  giveUp(): void {
+    this.#givenUp = true
   }
 
   /** A visit has ended and there is room for another: the next flush, with something to say or not, asks for more. */
@@ -123,7 +134,7 @@ export class Outbox {
 
   #sendReleases(releases: readonly Release[]): void {
     const before = this.#releasing
-    this.#releasing = this.#untilDone(() => this.#frontier.release(releases))
+    this.#releasing = this.#untilDone('queue', () => this.#frontier.release(releases))
       .catch(() => {})
       .then(() => before)
   }
@@ -135,7 +146,7 @@ export class Outbox {
       fetches: writes.flatMap(({ item }) => item.fetches),
     }
     try {
-      const statuses = await this.#untilDone(() => this.#store.write(batch))
+      const statuses = await this.#untilDone('store', () => this.#store.write(batch))
       let next = 0
       for (const { item, resolve } of writes) {
         resolve(statuses.slice(next, next + item.records.length))
@@ -150,7 +161,7 @@ export class Outbox {
     settlements: readonly Waiting<{ lease: LeaseRef; outcome: Outcome }, boolean>[],
   ): Promise<void> {
     try {
-      const answers = await this.#untilDone(() => this.#frontier.settle(settlements.map(({ item }) => item)))
+      const answers = await this.#untilDone('queue', () => this.#frontier.settle(settlements.map(({ item }) => item)))
       settlements.forEach(({ resolve }, index) => {
         resolve(answers[index] ?? false)
       })
@@ -159,15 +170,17 @@ export class Outbox {
     }
   }
 
-  /** A busy plant is waited for: leases are kept alive meanwhile, no attempt is burned. Every call here can be repeated. */
-  async #untilDone<T>(call: () => Promise<T>): Promise<T> {
-    for (let waitMs = BUSY_WAIT_MS; ; waitMs = Math.min(BUSY_WAIT_CAP_MS, waitMs * 2)) {
+  /** A plant that is away is waited for: leases are kept alive meanwhile, no attempt is burned. Every call here can be repeated. */
+  async #untilDone<T>(part: PlantPart, call: () => Promise<T>): Promise<T> {
+    for (let waitMs = AWAY_WAIT_MS; ; waitMs = Math.min(AWAY_WAIT_CAP_MS, waitMs * 1.5)) {
       try {
-        return await call()
+        const result = await call()
+        this.#plant.answered(part)
+        return result
       } catch (error) {
-        const busy = asShoalError(error).code === 'db_busy'
-        this.#onPlant(busy, error)
-        if (!busy) throw error
+        if (!isAway(error)) this.#onFailure(error)
+        else this.#plant.away(part, error)
+        if (!isAway(error) || this.#givenUp) throw error
         await this.#clock.sleep(waitMs)
       }
     }

@@ -38,4 +38,6 @@ export interface Visit {
   permitUsed: boolean
   /** A request of this visit was sent: it can no longer be handed back as if nothing had happened. */
   started: boolean
+  /** Its settle is under way. */
+  settling: boolean
 }

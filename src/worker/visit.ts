@@ -27,6 +27,7 @@ export async function visit(current: Visit, parts: VisitParts, onProduced: () =>
     if (statuses.includes('fenced')) log.info('record.fenced', { url: lease.link.url, epoch: lease.epoch })
   }
   if (current.lost) return stale(current, parts)
+  current.settling = true
   const accepted = await outbox.settle(lease, result.outcome)
   if (!accepted) return stale(current, parts)
   // Only now: a link remembered before a refused settle would be lost for ever.

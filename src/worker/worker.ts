@@ -1,15 +1,20 @@
 import type { Clock } from '../clock.js'
-import { asShoalError, type ShoalError } from '../errors.js'
-import type { Frontier, LeaseReply, WorkerId } from '../frontier/frontier.js'
+import { asShoalError, isAway, type ShoalError } from '../errors.js'
+import type { CrawlId, Frontier, LeaseReply, WorkerAbout, WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { RecordStore } from '../store/record-store.js'
 import { grantTime } from './fetch-page.js'
 import { Outbox } from './outbox.js'
+import { PlantWatch } from './plant-watch.js'
 import { visit } from './visit.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
 /** Visits whose page is read and whose commit is on its way do not count as visits at once; but a slow plant must slow the leasing. */
 const MOST_COMMITTING = 256
+/** A queue that is away is asked again after this long. */
+const AWAY_NAP_MS = 1_000
+/** Of a crawl whose spider this worker does not have. */
+const NOT_OURS_MS = 5_000
 
 export interface WorkerOptions {
   readonly id: WorkerId
@@ -19,9 +24,13 @@ export interface WorkerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly spiders: readonly string[]
+  readonly about: WorkerAbout
   /** Everything a visit needs but the outbox, which is the worker's own. */
-  readonly partsFor: (outbox: Outbox) => VisitParts
+  readonly partsFor: (outbox: Outbox) => PartsOf
 }
+
+/** What the visits of a crawl work with; null when its spider is none of this worker's. A promise only when the queue must be asked. */
+export type PartsOf = (crawl: CrawlId) => VisitParts | null | Promise<VisitParts | null>
 
 /**
  * The loop: room → lease → visit → settle. It never fetches, parses or stores by itself, and holds nothing that may be lost: what is in hand
@@ -30,11 +39,14 @@ export interface WorkerOptions {
 export class CrawlWorker {
   readonly #options: WorkerOptions
   readonly #outbox: Outbox
-  readonly #parts: VisitParts
+  readonly #partsOf: PartsOf
+  readonly #plant: PlantWatch
   readonly #inHand = new Map<string, Visit>()
   #fetching = 0
   #seq = 0
   #leasing = false
+  /** The queue does not know yet where this worker runs. */
+  #aboutDue = true
   #stopping = false
   /** The queue asked for empty hands: a link that killed workers waits to be leased alone. */
   #draining = false
@@ -45,6 +57,7 @@ export class CrawlWorker {
 
   constructor(options: WorkerOptions) {
     this.#options = options
+    this.#plant = new PlantWatch(options.log, options.clock)
     this.#ended = new Promise((resolve) => {
       this.#end = resolve
     })
@@ -54,9 +67,10 @@ export class CrawlWorker {
       clock: options.clock,
       inHand: () => this.#inHand.size,
       onFlush: () => this.#leaseMore(),
-      onPlant: (waiting, error) => this.#plant(waiting, error),
+      plant: this.#plant,
+      onFailure: (error) => this.#failed(error),
     })
-    this.#parts = options.partsFor(this.#outbox)
+    this.#partsOf = options.partsFor(this.#outbox)
   }
 
   /** Runs until stopped. Rejects when our own plant cannot be used. */
@@ -74,6 +88,7 @@ export class CrawlWorker {
     this.#stopping = true
     this.#cancelNap()
     const cancel = clock.after(graceMs, () => {
+      this.#outbox.giveUp()
       for (const { stop } of this.#inHand.values()) stop.aborted = true
     })
     this.#endIfEmpty()
@@ -85,16 +100,17 @@ export class CrawlWorker {
   lost(tokens: readonly string[]): void {
     for (const token of tokens) {
       const current = this.#inHand.get(token)
-      if (current === undefined) continue
+      // Its settle is on the way, and knows better.
+      if (current === undefined || current.settling) continue
       current.lost = true
       current.stop.aborted = true
       this.#options.log.warn('lease.lost', { url: current.lease.link.url, worker: this.#options.id })
     }
   }
 
-  /** Of the leases in hand. */
+  /** Of the leases in hand that are not being settled. */
   get tokens(): string[] {
-    return [...this.#inHand.keys()]
+    return [...this.#inHand].filter(([, { settling }]) => !settling).map(([token]) => token)
   }
 
   /** Asks for as many links as there is room for, unless it is asking already. Called with every flush and when a nap is over. */
@@ -107,16 +123,18 @@ export class CrawlWorker {
     if (room <= 0 || (this.#draining && this.#inHand.size > 0)) return
     this.#leasing = true
     this.#cancelNap()
-    const { frontier, id, spiders, clock } = this.#options
+    const { frontier, id, spiders, clock, about } = this.#options
     const askedAt = clock.mono()
     frontier
-      .lease({ worker: id, seq: ++this.#seq, want: room, spiders })
+      .lease({ worker: id, seq: ++this.#seq, want: room, spiders, ...(this.#aboutDue ? { about } : {}) })
       .then((reply) => this.#take(reply, grantTime(askedAt, clock.mono())))
       .catch((error: unknown) => this.#leaseFailed(error))
   }
 
   #take({ leases, idleMs, drain }: LeaseReply, grantedAt: number): void {
     this.#leasing = false
+    // A queue that was away may have come back without its memory of workers.
+    this.#aboutDue = this.#plant.answered('queue')
     this.#draining = drain
     if (this.#stopping) {
       // Asked for before the stop was: not begun, so they go back as they were.
@@ -133,6 +151,7 @@ export class CrawlWorker {
         lost: false,
         permitUsed: false,
         started: false,
+        settling: false,
       }
       this.#inHand.set(lease.token, current)
       this.#fetching++
@@ -154,10 +173,13 @@ export class CrawlWorker {
       fetching = false
     }
     try {
-      await visit(current, this.#parts, read)
+      const found = this.#partsOf(current.lease.crawl)
+      const parts = found instanceof Promise ? await found : found
+      if (parts === null) await this.#outbox.settle(current.lease, { kind: 'back', afterMs: NOT_OURS_MS })
+      else await visit(current, parts, read)
     } catch (error) {
       // Neither written nor settled: the lease runs out and the link is handed out again.
-      this.#plant(false, error)
+      if (!isAway(error)) this.#failed(error)
     } finally {
       read()
       this.#inHand.delete(current.lease.token)
@@ -168,23 +190,20 @@ export class CrawlWorker {
 
   #leaseFailed(error: unknown): void {
     this.#leasing = false
-    const busy = asShoalError(error).code === 'db_busy'
-    this.#plant(busy, error)
-    this.#endIfEmpty()
-    if (busy) {
+    if (isAway(error)) {
+      this.#plant.away('queue', error)
       // The reply may have been lost, not the call: the same number again returns the same batch.
       this.#seq--
-      this.#nap(1_000)
-    }
+      if (!this.#stopping) this.#nap(AWAY_NAP_MS)
+    } else this.#failed(error)
+    this.#endIfEmpty()
   }
 
-  /** A plant that is only busy is waited for; one that cannot be used ends the worker, and loses nothing. */
-  #plant(waiting: boolean, thrown: unknown): void {
+  /** A plant that cannot be used ends the worker, and loses nothing. */
+  #failed(thrown: unknown): void {
     const error = asShoalError(thrown)
-    // Each visit in hand meets it; one that ends the worker is told by whoever runs it.
-    if (waiting || this.#failure === null)
-      this.#options.log[waiting ? 'warn' : 'info']('plant.waiting', { code: error.code, message: error.message })
-    if (waiting) return
+    // Each visit in hand meets it; it is told by whoever runs the worker.
+    if (this.#failure === null) this.#options.log.info('plant.waiting', { code: error.code, message: error.message })
     this.#failure ??= error
     this.#stopping = true
     for (const { stop } of this.#inHand.values()) stop.aborted = true

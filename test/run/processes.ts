@@ -27,7 +27,7 @@ export function notedSpider(dir: string, first = '') {
 export function orderOf(dir: string, spider: string): WorkerProcessOrder {
   const database = `sqlite:${join(dir, 'shoal.db')}`
   return {
-    source: { kind: 'file', path: spider },
+    sources: [{ kind: 'file', path: spider }],
     queue: database,
     store: database,
     concurrency: 1,

@@ -32,12 +32,12 @@ describe('a worker thread', () => {
   it('hears of the stop, although the one before it exits late', async () => {
     const slept = join(dir.path, 'slept')
     // Blocked in native code, which a thread leaves only when it is done.
-    const script = `setTimeout(() => require('fs').writeFileSync(${JSON.stringify(slept)}, ''), 3000)`
+    const script = `setTimeout(() => require('fs').writeFileSync(${JSON.stringify(slept)}, ''), 8000)`
     const spider = notedSpider(dir.path, `execFileSync(process.execPath, ['-e', ${JSON.stringify(script)}])`)
-    const worker = supervise(spider.path, 600)
-    await expect.poll(() => spider.pids().length, { timeout: 10_000 }).toBe(2)
+    const worker = supervise(spider.path, 2_000)
+    await expect.poll(() => spider.pids().length, { timeout: 15_000 }).toBe(2)
     expect(existsSync(slept)).toBe(false)
-    await expect.poll(() => existsSync(slept), { timeout: 10_000 }).toBe(true)
+    await expect.poll(() => existsSync(slept), { timeout: 15_000 }).toBe(true)
     await systemClock.sleep(500)
     await worker.stop(500)
   })
@@ -45,7 +45,7 @@ describe('a worker thread', () => {
   it('can be stopped while its spider file loads', async () => {
     const spider = notedSpider(dir.path, 'setInterval(() => {}, 1000); await new Promise(() => {})')
     const worker = supervise(spider.path, 20_000)
-    await expect.poll(() => spider.pids().length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => spider.pids().length, { timeout: 15_000 }).toBe(1)
     await worker.stop(500)
   })
 })

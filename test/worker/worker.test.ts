@@ -65,7 +65,7 @@ async function crawlWith(store: RecordStore): Promise<{ crawl: string; worker: R
   const worker = startWorker({
     id: 'w1',
     plant: { ...plant, store },
-    spider: made,
+    spiders: [made],
     concurrency: 4,
     clock: systemClock,
     random: systemRandom,

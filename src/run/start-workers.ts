@@ -1,0 +1,46 @@
+import { systemClock, systemRandom } from '../clock.js'
+import type { Log, LogLevel } from '../log.js'
+import type { Spider } from '../spider/spider.js'
+import type { Plant, PlantAddresses } from '../wire.js'
+import { forkWorker } from './fork-worker.js'
+import type { SpiderSource } from './spider-source.js'
+import type { RunningWorker } from './start-worker.js'
+import { superviseWorker } from './supervise.js'
+import { workerIds } from './worker-ids.js'
+
+export interface WorkersOrder extends PlantAddresses {
+  readonly sources: readonly SpiderSource[]
+  /** Worker processes. One worker runs inside this process. */
+  readonly workers: number
+  /** Visits at once per worker. */
+  readonly concurrency: number
+  readonly logLevel: LogLevel
+  /** How long a drain may take before the rest is handed back. */
+  readonly graceMs: number
+}
+
+/** Beyond a handler's own deadline before its worker counts as stuck. */
+const STUCK_SLACK_MS = 5_000
+
+export async function startWorkers(
+  { sources, queue, store, workers, concurrency, logLevel, graceMs }: WorkersOrder,
+  plant: Plant,
+  spiders: readonly Spider[],
+  log: Log,
+  writeLog: (line: string) => void,
+): Promise<RunningWorker[]> {
+  const clock = systemClock
+  const handlers = spiders.flatMap(({ routes }) => [...routes.values()].map((route) => route.handlerTimeoutMs))
+  const stuckMs = Math.max(0, ...handlers) + STUCK_SLACK_MS
+  if (queue === 'memory:') {
+    // Only here: the main thread of every other run does without the fetcher.
+    const { startWorker } = await import('./start-worker.js')
+    return [startWorker({ id: workerIds()(), plant, spiders, concurrency, clock, random: systemRandom, log })]
+  }
+  if (workers === 1) {
+    const newId = workerIds()
+    return [superviseWorker({ plant, sources, concurrency, logLevel, log, clock, stuckMs, writeLog, newId })]
+  }
+  const order = { sources, queue, store, concurrency, logLevel, stuckMs, graceMs }
+  return Array.from({ length: workers }, () => forkWorker(order, { frontier: plant.frontier, clock, log }))
+}
