@@ -5,6 +5,7 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient } from '@redis/client'
 import { CA, GOOD, KEY } from './test-only-certificates.js'
 
 export interface RedisServer {
@@ -35,6 +36,8 @@ export interface RedisServerOptions {
   readonly acl?: readonly string[]
   /** Speaks only TLS, with the test certificate. */
   readonly tls?: boolean
+  /** A configuration file, read first; Sentinels need one. */
+  readonly configFile?: string
   /** Further arguments: ['--maxmemory', '4mb']. */
   readonly args?: readonly string[]
 }
@@ -119,7 +122,8 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
 
 function serverArguments(options: RedisServerOptions, dir: string, port: number): string[] {
   mkdirSync(dir, { recursive: true })
-  const args = ['--bind', '127.0.0.1', '--dir', dir, '--save', '', '--daemonize', 'no']
+  const args = options.configFile === undefined ? [] : [options.configFile]
+  args.push('--bind', '127.0.0.1', '--dir', dir, '--save', '', '--daemonize', 'no')
   args.push('--appendonly', options.aof === undefined ? 'no' : 'yes')
   if (options.aof !== undefined) args.push('--appendfsync', options.aof)
   if (options.password !== undefined) args.push('--requirepass', options.password)
@@ -187,4 +191,25 @@ async function answers(port: number): Promise<boolean> {
     })
     socket.once('error', () => resolve(false))
   })
+}
+
+/** One command on a connection of its own; bulk strings as text. */
+export async function redisCommand(port: number, ...args: string[]): Promise<unknown> {
+  const client = createClient({ socket: { host: '127.0.0.1', port, reconnectStrategy: false }, RESP: 2 })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await client.sendCommand<unknown>(args)
+  } finally {
+    client.destroy()
+  }
+}
+
+/** Looks again and again until it holds. */
+export async function until(what: string, holds: () => Promise<boolean>, withinMs = 20_000): Promise<void> {
+  const giveUpAt = performance.now() + withinMs
+  while (!(await holds())) {
+    if (performance.now() > giveUpAt) throw new Error(`not within ${withinMs} ms: ${what}`)
+    await sleep(20)
+  }
 }

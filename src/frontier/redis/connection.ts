@@ -5,7 +5,7 @@ import { openCluster } from './cluster.js'
 import { type LinkOptions, openLink, type RedisReply } from './link.js'
 import { atRunTime, isReply, isUnknownScript } from './redis-errors.js'
 import { findMaster } from './sentinel.js'
-import { durabilityWarnings, type Info, readInfo, refuseUnfit } from './start-up-checks.js'
+import { durabilityGap, type Info, readInfo, refuseUnfit } from './start-up-checks.js'
 
 export type { RedisReply } from './link.js'
 
@@ -79,8 +79,8 @@ async function openPlant(address: string, options: Omit<LinkOptions, 'target'>):
       link.close()
       return await openClusterPlant(servers, login, options)
     }
-    const name = kind === 'sentinel' ? `the master '${parsed.master}'` : nameOf(first)
-    const warnings = await check(link.call, info, name)
+    const name = kind === 'sentinel' ? `${parsed.master} (Sentinel)` : nameOf(first)
+    const warnings = warningsOf([{ name, gap: await check(link.call, info, name) }])
     return { call: (_key, args) => link.call(args), masters: () => 1, warnings, close: link.close }
   } catch (error) {
     link.close()
@@ -97,9 +97,9 @@ async function openClusterPlant(
   try {
     const checks = cluster.masters().map(async (node) => {
       const onNode: Call = (args) => cluster.callNode(node, args)
-      return await check(onNode, await askInfo(onNode), nameOf(node))
+      return { name: nameOf(node), gap: await check(onNode, await askInfo(onNode), nameOf(node)) }
     })
-    const warnings = (await Promise.all(checks)).flat()
+    const warnings = warningsOf(await Promise.all(checks))
     return { call: cluster.call, masters: () => cluster.masters().length, warnings, close: cluster.close }
   } catch (error) {
     cluster.close()
@@ -113,12 +113,22 @@ async function askInfo(call: Call): Promise<Info> {
 
 const PROBE: Script = { name: 'probe', source: 'return 1', sha: 'e0e1f9fabfc9d4800c877a703b823ac0578ff8db' }
 
-async function check(call: Call, info: Info, name: string): Promise<string[]> {
+/** Throws what forbids to begin; answers what a crash would cost. */
+async function check(call: Call, info: Info, name: string): Promise<string | null> {
   refuseUnfit(info, name)
   await call(['EVAL', PROBE.source, '0'])
   await evaluate(call, PROBE, [], [])
   const persistence = { save: await askConfig(call, 'save'), appendfsync: await askConfig(call, 'appendfsync') }
-  return durabilityWarnings(info, persistence, name)
+  return durabilityGap(info, persistence)
+}
+
+/** One line for all servers of which the same is to be said. */
+function warningsOf(found: readonly { readonly name: string; readonly gap: string | null }[]): string[] {
+  const gaps = new Set(found.flatMap(({ gap }) => gap ?? []))
+  return [...gaps].map((gap) => {
+    const names = found.filter((one) => one.gap === gap).map(({ name }) => name)
+    return `Redis at ${names.join(', ')} ${gap}`
+  })
 }
 
 /** null where CONFIG is forbidden, renamed or left out, as on managed servers. */

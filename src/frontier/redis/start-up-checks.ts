@@ -52,18 +52,16 @@ export function refuseUnfit(info: Info, name: string): void {
   }
 }
 
-/** What a crash of the server costs, when it costs more than a second. */
-export function durabilityWarnings(info: Info, { save, appendfsync }: Persistence, name: string): string[] {
-  const advice = 'Set appendonly yes and appendfsync everysec to lose two seconds at most.'
+/** What a crash of the server costs when it costs more than the last seconds; null otherwise. Follows "Redis at <name>". */
+export function durabilityGap(info: Info, { save, appendfsync }: Persistence): string | null {
   if (info.get('aof_enabled') === '1') {
-    if (appendfsync !== 'no') return []
-    return [
-      `Redis at ${name} leaves the flushing of its append-only file to the system (appendfsync no): a power cut loses the last half minute of the queue. ${advice}`,
-    ]
+    if (appendfsync !== 'no') return null
+    return `leaves the flushing of its append-only file to the system (appendfsync no): a power cut may lose the last half minute of the queue. ${ADVICE}`
   }
-  if (save === '') {
-    return [`Redis at ${name} keeps nothing on disk: when it ends, the queue is lost. ${advice}`]
-  }
+  if (save === '') return `keeps nothing on disk: when it ends, the queue is lost. ${ADVICE}`
   const snapshots = save === null ? 'at most snapshots' : `only snapshots (save ${save})`
-  return [`Redis at ${name} keeps ${snapshots} on disk: a crash takes the queue back to the last one. ${advice}`]
+  return `keeps ${snapshots} on disk: a crash takes the queue back to the last one. ${ADVICE}`
 }
+
+const ADVICE =
+  'With appendonly yes and appendfsync everysec it is two seconds at most, with appendfsync always nothing.'
