@@ -668,6 +668,16 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(await frontier.stats('c1')).toMatchObject({ leased: 2, failed: 1, retried: 1, stale: 0 })
       })
 
+      it('remembers a dead letter as settled though it was replayed and is in other hands', async () => {
+        await crawlOf({}, numbers(1))
+        const lease = await take(workerOf(frontier, 'w1'))
+        await settle(lease, dead())
+        await frontier.replay('c1', {})
+        await take(workerOf(frontier, 'w2'))
+        expect(await settle(lease, dead())).toBe(true)
+        expect(await frontier.stats('c1')).toMatchObject({ leased: 1, dead: 0, failed: 1, stale: 0 })
+      })
+
       it('refuses tokens that are not of this crawl or of nobody', async () => {
         await crawlOf({ id: 'c1' }, numbers(1))
         await crawlOf({ id: 'c2', spider: 'films' }, numbers(1))

@@ -6,7 +6,7 @@ import { linkTo, specOf } from '../contract/frontier-fixtures.js'
 import { type Both, type Call, compareAll, leaseView, same, type World } from './world.js'
 
 const CRAWLS = ['c1', 'c2']
-const WORKERS = ['w1', 'w2', 'w3']
+export const WORKERS = ['w1', 'w2', 'w3']
 const HOSTS = ['a.test', 'b.test', 'far.test']
 
 /** Mostly a recent lease that is still held, sometimes any recent one. */
@@ -37,13 +37,13 @@ function onLease(text: string, nth: number, run: (world: World, lease: Both) => 
   })
 }
 
-const crawlArb = fc.constantFrom(...CRAWLS)
-const workerArb = fc.constantFrom(...WORKERS)
+export const crawlArb = fc.constantFrom(...CRAWLS)
+export const workerArb = fc.constantFrom(...WORKERS)
 const hostArb = fc.constantFrom(...HOSTS)
-const nthArb = fc.nat(9)
-const spidersArb = fc.constantFrom(['books'], ['books', 'films'], ['films'])
+export const nthArb = fc.nat(9)
+export const spidersArb = fc.constantFrom(['books'], ['books', 'films'], ['films'])
 
-const limitsArb = fc.record(
+export const limitsArb = fc.record(
   {
     delayMs: fc.constantFrom(0, 0, 0, 100, 250),
     concurrency: fc.constantFrom(1, 2, 3, 9),
@@ -85,10 +85,10 @@ const linkArb: fc.Arbitrary<Link> = fc
 const linksArb = fc.array(linkArb, { maxLength: 6, size: 'max' })
 export const seedsArb = fc.array(linkArb, { minLength: 1, maxLength: 10, size: 'max' })
 
-const failureArb = fc
+export const failureArb = fc
   .constantFrom('server_error', 'timeout', 'http_error')
   .map((code) => ({ code, message: `it was ${code}` }) as const)
-const afterArb = fc.constantFrom(0, 0, 50, 1000)
+export const afterArb = fc.constantFrom(0, 0, 50, 1000)
 
 const outcomeArb: fc.Arbitrary<Outcome> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('done'), links: linksArb, bytes: fc.nat(100) }) },
@@ -106,12 +106,12 @@ const outcomeArb: fc.Arbitrary<Outcome> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('back'), afterMs: afterArb }) },
 )
 
-const reportArb: fc.Arbitrary<HostReport> = fc.oneof(
+export const reportArb: fc.Arbitrary<HostReport> = fc.oneof(
   fc.record({ kind: fc.constantFrom('ok', 'ok', 'failed') }),
   fc.record({ kind: fc.constant('throttled'), retryAfterMs: fc.constantFrom(null, 0, -5, 500, 1e12) }),
 )
 
-const settingsArb: fc.Arbitrary<HostSettings> = fc.record(
+export const settingsArb: fc.Arbitrary<HostSettings> = fc.record(
   {
     delayMs: fc.constantFrom(null, 0, 500),
     concurrency: fc.constantFrom(null, 0, 1, 4),
@@ -120,7 +120,7 @@ const settingsArb: fc.Arbitrary<HostSettings> = fc.record(
   { requiredKeys: [] },
 )
 
-const deadFilterArb = fc.record(
+export const deadFilterArb = fc.record(
   {
     code: fc.constantFrom('server_error', 'poison'),
     host: fc.constantFrom('a.test', 'b.test'),

@@ -4,6 +4,8 @@ import type { LeaseRequest, Release, Settlement } from '../../src/frontier/front
 import { MemoryFrontier } from '../../src/frontier/memory/memory-frontier.js'
 import { frontierContract } from '../contract/frontier-contract.js'
 import type { MakeFrontier } from '../contract/frontier-fixtures.js'
+import { checkInvariants, frontierInvariants } from './invariants.js'
+import { CountingMemory, LooseMemory } from './loose-memory.js'
 import { compareWithModel, frontierProperties } from './properties.js'
 
 const driverOf =
@@ -17,8 +19,15 @@ frontierContract('memory', driverOf(MemoryFrontier))
 
 // Against itself: the model's counters equal a scan whatever happens.
 frontierProperties('memory', driverOf(MemoryFrontier), { runs: 30 })
+frontierInvariants('memory', driverOf(MemoryFrontier), { runs: 30 })
 
-describe('the comparison with the model notices a driver that', () => {
+// The suites themselves: nothing that an engine need not promise is asked of it.
+frontierContract('memory that only counts what is done', driverOf(CountingMemory))
+frontierProperties('memory that only counts what is done', driverOf(CountingMemory), { runs: 10 })
+frontierContract('memory in no order of hosts', driverOf(LooseMemory))
+frontierInvariants('memory in no order of hosts', driverOf(LooseMemory), { runs: 10 })
+
+describe('the comparison with the model, and the invariants, notice a driver that', () => {
   const faulty: Record<string, typeof MemoryFrontier> = {
     'leases anew when the call is repeated': class extends MemoryFrontier {
       #calls = 0
@@ -53,9 +62,9 @@ describe('the comparison with the model notices a driver that', () => {
 
   for (const [fault, Driver] of Object.entries(faulty)) {
     it(fault, async () => {
-      await expect(compareWithModel(driverOf(Driver), { numRuns: 200, endOnFailure: true })).rejects.toThrow(
-        'Property failed',
-      )
+      const parameters = { numRuns: 200, endOnFailure: true }
+      await expect(compareWithModel(driverOf(Driver), parameters)).rejects.toThrow('Property failed')
+      await expect(checkInvariants(driverOf(Driver), parameters)).rejects.toThrow('Property failed')
     })
   }
 })

@@ -7,6 +7,7 @@ import { SqliteDb } from '../../src/sqlite/db.js'
 import { callDirectly } from '../../src/sqlite/direct.js'
 import { frontierContract } from '../contract/frontier-contract.js'
 import type { MakeFrontier } from '../contract/frontier-fixtures.js'
+import { frontierInvariants } from './invariants.js'
 import { frontierProperties } from './properties.js'
 
 const onFile: MakeFrontier = async (clock) => {
@@ -22,3 +23,4 @@ const onFile: MakeFrontier = async (clock) => {
 
 frontierContract('sqlite', onFile)
 frontierProperties('sqlite', onFile, { runs: 100 })
+frontierInvariants('sqlite', onFile, { runs: 20 })

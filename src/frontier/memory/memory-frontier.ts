@@ -4,6 +4,7 @@ import { ShoalError } from '../../errors.js'
 import { clampPriority, type Fingerprint, type HostKey, type Link } from '../../url/link.js'
 import {
   type AddResult,
+  type Capabilities,
   type CrawlId,
   type CrawlInfo,
   type CrawlSpec,
@@ -76,7 +77,7 @@ const UNLIMITED: Limits = { delayMs: 0, concurrency: Number.POSITIVE_INFINITY }
  * tested against it; small crawls may run on it.
  */
 export class MemoryFrontier implements Frontier {
-  readonly can = { priorities: 'exact', shared: false, durable: false, ended: 'kept', seen: [] } as const
+  readonly can: Capabilities = { priorities: 'exact', shared: false, durable: false, ended: 'kept', seen: [] }
   readonly #clock: Clock
   readonly #identity = randomUUID()
   readonly #crawls = new Map<CrawlId, Crawl>()

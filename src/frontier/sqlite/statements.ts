@@ -6,6 +6,10 @@ const LINK_JSON =
 
 const LEASE_COLUMNS = 'link, crawl, lane, host, worker, epoch, granted_at, deadline, slot_at, held, solo'
 
+/** Nothing used up. That its last lease was settled stays known when the next one takes the place of its epoch. */
+const BACK_FROM_THE_END = `attempts = 0, throttles = 0, reclaims = 0, bypass_fresh = 1, ended_at = NULL, code = NULL,
+  settled_epoch = iif(epoch > 0, epoch, settled_epoch)`
+
 /** Every statement of the engine; links and leases are changed in sets over JSON arrays where that is cheaper than row by row. */
 export function prepareEngine(db: SqliteDb) {
   const statement = (sql: string): Statement => db.prepare(sql)
@@ -39,7 +43,7 @@ export function prepareEngine(db: SqliteDb) {
     ),
     visitAgain: statement(
       `UPDATE links SET lane = ?, state = ?, rank = ?, seq = ?, route = ?, depth = ?, priority = ?, due_at = ?, url = ?, request = ?,
-       data = ?, attempts = 0, throttles = 0, reclaims = 0, bypass_fresh = 1, ended_at = NULL, code = NULL WHERE num = ?`,
+       data = ?, ${BACK_FROM_THE_END} WHERE num = ?`,
     ),
     setHistory: statement(
       `UPDATE links SET state = ?, attempts = ?, throttles = ?, reclaims = ?, ended_at = ?, code = ?, failures = ?
@@ -147,10 +151,7 @@ export function prepareEngine(db: SqliteDb) {
        AND (?3 IS NULL OR code = ?3) AND (?4 IS NULL OR lane IN (SELECT l.num FROM lanes l JOIN hosts h ON h.num = l.host WHERE h.host = ?4))
        ORDER BY links.num`,
     ),
-    revive: statement(
-      `UPDATE links SET state = 0, due_at = ?, attempts = 0, throttles = 0, reclaims = 0, bypass_fresh = 1,
-       ended_at = NULL, code = NULL WHERE num = ?`,
-    ),
+    revive: statement(`UPDATE links SET state = 0, due_at = ?, ${BACK_FROM_THE_END} WHERE num = ?`),
     giveUp: statement('UPDATE links SET state = 5 WHERE num = ?'),
   }
 }
