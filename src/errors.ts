@@ -21,6 +21,10 @@ export const EXIT = {
   spider: { code: 3, meaning: 'The spider file or the configuration is wrong.' },
   plant: { code: 4, meaning: 'The database, the disk or another server of ours cannot be used.' },
   notFound: { code: 5, meaning: 'What was asked for does not exist: crawl, record, dead letter, URL.' },
+  lost: {
+    code: 7,
+    meaning: 'The queue lost the state of the crawl; `shoal recover` adds its seeds and known pages again.',
+  },
   nothingFetched: {
     code: 6,
     meaning: 'The crawl ended and not one page was fetched, or `try` could not fetch its page.',
@@ -104,6 +108,12 @@ export const ERRORS = {
     exit: 'notFound',
     meaning: 'The crawl has ended and cannot be changed in this way.',
     hint: 'Start a new one with `shoal run`.',
+  },
+  crawl_lost: {
+    next: 'stop',
+    exit: 'lost',
+    meaning: 'The queue came back empty, or older than it was, and the crawl with it.',
+    hint: 'Add its seeds and known pages again: `shoal recover <crawl>`.',
   },
   out_unwritable: {
     next: 'stop',

@@ -3,6 +3,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { type Clock, systemClock } from './clock.js'
 import { DatabaseClient, DatabaseThread } from './embedded/client.js'
 import { ShoalError } from './errors.js'
+import type { Feed, FeedPlace } from './feed/feed.js'
 import type { Frontier, WorkerId } from './frontier/frontier.js'
 import { MemoryFrontier } from './frontier/memory/memory-frontier.js'
 import type { SqliteFrontierEngine } from './frontier/sqlite/sqlite-engine.js'
@@ -29,6 +30,10 @@ export interface Plant {
    * the engine has no place but the event loop.
    */
   readonly keep: ((keeper: Keeper) => () => void) | null
+  /** Address of the queue, without secrets. */
+  readonly queueAddress: string
+  /** URLs that other programs push for a spider; null: the queue has no place for them. */
+  feed(spider: string, place: FeedPlace): Feed | null
   /** What is not wrong but should be known: a queue without persistence. */
   readonly warnings: readonly string[]
   close(): Promise<void>
@@ -73,7 +78,10 @@ export async function openPlant(addresses: PlantAddresses, clock: Clock = system
   const queueThread = await DatabaseThread.start(queue.file)
   try {
     const storeThread = store.file === queue.file ? queueThread : await DatabaseThread.start(store.file)
-    return threadPlant(queueThread, storeThread, join(dirname(store.file), 'pages'))
+    return {
+      ...threadPlant(queueThread, storeThread, join(dirname(store.file), 'pages')),
+      queueAddress: `sqlite:${queue.file}`,
+    }
   } catch (error) {
     await queueThread.close()
     throw error
@@ -118,6 +126,8 @@ function clientPlant(queue: DatabaseClient, store: DatabaseClient, pages: string
       queue.keep({ worker, heartbeatMs, holdMs })
       return () => {}
     },
+    queueAddress: '',
+    feed: () => null,
     warnings: [],
     close,
   }
@@ -133,6 +143,8 @@ function memoryPlant(clock: Clock): Plant {
     pages: new MemoryBlobStore(),
     connect: () => null,
     keep: null,
+    queueAddress: 'memory:',
+    feed: () => null,
     warnings: [],
     close: async () => {},
   }

@@ -25,6 +25,8 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   'frontier/memory': 'frontier, errors, type clock, url',
   'frontier/sqlite': 'frontier, errors, type clock, url, type sqlite',
   'frontier/redis': 'frontier, errors, clock, url',
+  feed: 'type url',
+  'feed/redis': 'feed, type clock, type frontier/redis',
   store: 'type frontier, type url',
   'store/memory': 'store',
   'store/sqlite': 'store, type frontier, type url, type sqlite',
@@ -36,10 +38,10 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
 
   // The domain: interfaces only, never a driver
   politeness: 'errors, type clock, type fetch',
-  spider: 'errors, units, options, version, url, type frontier, fetch, spider/html',
+  spider: 'errors, units, options, version, url, type frontier, type feed, fetch, spider/html',
   'spider/html': 'errors',
   worker: 'errors, type clock, type log, url, type frontier, type store, fetch, politeness, spider',
-  coordinator: 'errors, type clock, url, type frontier, type store, type spider',
+  coordinator: 'errors, type clock, type log, url, type frontier, type store, feed, type spider',
 
   // Where the parts are put together
   embedded: 'clock, errors, entry-file, type frontier, sqlite, frontier/sqlite, store/sqlite',

@@ -1,20 +1,12 @@
 import type { Clock, Random } from '../clock.js'
-import { ShoalError } from '../errors.js'
-import type { CrawlId, CrawlInfo, CrawlSpec, Frontier } from '../frontier/frontier.js'
+import type { CrawlId, CrawlInfo, CrawlSpec } from '../frontier/frontier.js'
 import type { Spider } from '../spider/spider.js'
-import type { RecordStore } from '../store/record-store.js'
-import { createAdmitter } from '../url/admit.js'
-import type { Link } from '../url/link.js'
+import { lostError, type WatchedPlant, watchQueue } from './queue-watch.js'
 
 /** One point of priority is worth ten seconds of waiting. */
 const AGING_MS = 10_000
 /** A link that took two workers with it is leased alone, and gets one more chance. */
 const MAX_RECLAIMS = 1
-const SEEDS_AT_ONCE = 1_000
-/** Seeding stops when the queue is this full, and goes on when it has emptied to the other. */
-const HIGH_WATER = 0.9
-const LOW_WATER = 0.5
-const WATER_LOOK_MS = 500
 
 export interface OpenedCrawl {
   readonly crawl: CrawlId
@@ -25,26 +17,49 @@ export interface OpenedCrawl {
   readonly spiderChanged: boolean
 }
 
-/** Resumes the unfinished crawl of this spider, or opens a new one. */
+/** Resumes the unfinished crawl of this spider, or opens a new one. Refuses with `crawl_lost` while one waits to be recovered. */
 export async function openCrawl(
-  plant: { frontier: Frontier; store: RecordStore },
+  plant: WatchedPlant,
   spider: Spider,
   options: { fresh: boolean; clock: Clock; random: Random },
 ): Promise<OpenedCrawl> {
   const { frontier, store } = plant
+  await watchQueue(plant).look()
+  await settleLost(plant, spider, options.fresh)
   const unfinished = (await frontier.crawls())
     .filter((crawl) => crawl.spider === spider.name && (crawl.state === 'running' || crawl.state === 'paused'))
     .at(-1)
   const gen = await store.generation(await frontier.identity())
   if (unfinished !== undefined && !options.fresh) {
-    await frontier.open(specFor(spider, unfinished.id, gen))
+    await openAs(plant, specFor(spider, unfinished.id, gen), unfinished.createdAt)
     if (unfinished.state === 'paused') await frontier.setState(unfinished.id, 'running')
     return { crawl: unfinished.id, resumed: true, setAside: null, spiderChanged: unfinished.spiderHash !== spider.hash }
   }
   if (unfinished !== undefined) await frontier.setState(unfinished.id, 'cancelled')
   const crawl = crawlId(spider.name, options.clock, options.random)
-  await frontier.open(specFor(spider, crawl, gen))
+  await openAs(plant, specFor(spider, crawl, gen), options.clock.now())
   return { crawl, resumed: false, setAside: unfinished ?? null, spiderChanged: false }
+}
+
+/** Opens it in the queue, and notes in the store what must outlive the queue. */
+export async function openAs(plant: WatchedPlant, spec: CrawlSpec, openedAt: number): Promise<CrawlInfo> {
+  const { frontier, store, queueAddress = '' } = plant
+  const queueIdentity = await frontier.identity()
+  const info = await frontier.open(spec)
+  const { id: crawl, spider } = spec
+  await store.noteCrawl({ crawl, spider, queue: queueAddress, queueIdentity, state: 'open', spec, openedAt })
+  return info
+}
+
+/** What went lost is not resumed by accident; who starts anew has given it up. */
+async function settleLost({ store, queueAddress = '' }: WatchedPlant, spider: Spider, fresh: boolean): Promise<void> {
+  const lost = (await store.crawlNotes()).filter(
+    (note) => note.state === 'lost' && note.spider === spider.name && note.queue === queueAddress,
+  )
+  const newest = lost.at(-1)
+  if (newest === undefined) return
+  if (!fresh) throw lostError({ crawl: newest.crawl, spider: spider.name, why: 'gone' })
+  for (const note of lost) await store.noteCrawl({ ...note, state: 'ended' })
 }
 
 function crawlId(spider: string, clock: Clock, random: Random): CrawlId {
@@ -73,87 +88,4 @@ export function specFor(spider: Spider, id: CrawlId, gen: number): CrawlSpec {
     budget: spider.budget,
     gen,
   }
-}
-
-export interface Seeds {
-  readonly added: number
-  readonly known: number
-}
-
-export interface Seeding {
-  /** What went into the queue before it was full; all of it, as a rule. Workers must run from here on, or there is never room again. */
-  readonly first: Promise<Seeds>
-  /** Every start URL is in the queue, or the signal aborted. */
-  readonly all: Promise<Seeds>
-}
-
-/** Adds the start URLs, waiting while the queue is full, and says when there are no more. Can be repeated: known links stay as they are. */
-export function seedCrawl(
-  frontier: Frontier,
-  spider: Spider,
-  crawl: CrawlId,
-  clock: Clock,
-  signal: AbortSignal,
-): Seeding {
-  const seeds = { added: 0, known: 0 }
-  let full = () => {}
-  const whenFull = new Promise<void>((resolve) => {
-    full = resolve
-  })
-
-  const addAll = async (): Promise<Seeds> => {
-    const links = startLinks(spider)
-    let pending = await pendingOf(frontier, crawl)
-    for (let next = 0; next < links.length && !signal.aborted; ) {
-      const room = Math.floor(HIGH_WATER * spider.maxPending) - pending
-      if (room < 1 && pending > 0) {
-        full()
-        pending = await untilLowWater(frontier, spider, crawl, clock, signal)
-        continue
-      }
-      const chunk = links.slice(next, next + Math.max(1, Math.min(SEEDS_AT_ONCE, room)))
-      const result = await frontier.add(crawl, chunk)
-      seeds.added += result.added
-      pending = result.pending
-      // Found links took the room meanwhile: the same again when there is some.
-      if (result.refused > 0 && pending >= spider.maxPending) continue
-      seeds.known += result.known
-      next += chunk.length
-    }
-    if (!signal.aborted) await frontier.seeded(crawl)
-    return seeds
-  }
-
-  const all = addAll()
-  return { all, first: Promise.race([all, whenFull]).then(() => ({ ...seeds })) }
-}
-
-function startLinks(spider: Spider): Link[] {
-  const admitter = createAdmitter(spider.admit)
-  return spider.start.map((url) => {
-    const admission = admitter.resolve(url, '')
-    const link = admission.ok ? admitter.link(admission.target, 0) : admission.refusal
-    if ('code' in link) throw new ShoalError(link.code, `start: ${link.message}`)
-    return link
-  })
-}
-
-/** How much is pending then. */
-async function untilLowWater(
-  frontier: Frontier,
-  spider: Spider,
-  crawl: CrawlId,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<number> {
-  for (;;) {
-    await clock.sleep(WATER_LOOK_MS, signal)
-    const pending = await pendingOf(frontier, crawl)
-    if (signal.aborted || pending <= LOW_WATER * spider.maxPending) return pending
-  }
-}
-
-async function pendingOf(frontier: Frontier, crawl: CrawlId): Promise<number> {
-  const { queued, delayed } = await frontier.stats(crawl)
-  return queued + delayed
 }

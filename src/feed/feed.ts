@@ -73,10 +73,12 @@ export function parseEntry(text: string): ParsedEntry {
   } catch (error) {
     return refuse(`it is not JSON: ${error instanceof Error ? error.message : String(error)}`.slice(0, 200))
   }
-  return readFields(value as Record<string, unknown>)
+  return parseFields(value as Record<string, unknown>)
 }
 
-function readFields(value: Record<string, unknown>): ParsedEntry {
+/** The same for an object. */
+export function parseFields(value: Readonly<Record<string, unknown>>): ParsedEntry {
+  if (typeof value !== 'object' || value === null) return refuse('it is neither a URL nor an object')
   const unknown = Object.keys(value).find((key) => !KEYS.includes(key))
   if (unknown !== undefined) return refuse(`it has an unknown key ${JSON.stringify(unknown.slice(0, 60))}`)
   const { url, route, priority, data, again } = value

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { z } from 'zod'
 import { aFunction, atLeastOne, count, duration, options, rate, size } from '../options.js'
 import { PRIORITY_MAX, PRIORITY_MIN } from '../url/link.js'
-import type { Step } from './definition.js'
+import type { SpiderDefinition, Step } from './definition.js'
 import type { FieldDefinition } from './fields.js'
 import type { UserHandler } from './run-handler.js'
 
@@ -102,6 +102,13 @@ const route = options({
   handlerTimeout: duration({ min: 1 }).optional(),
 })
 
+const feed = options({
+  redisKey: z.string().min(1).max(1024).optional(),
+  stream: z.boolean().default(false),
+  group: z.string().min(1).max(128).default('shoal'),
+  idleTimeout: duration({ min: 1 }).optional(),
+})
+
 const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'not the name of a header')
 const headerValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'a header must be one line of Latin-1')
 
@@ -109,7 +116,9 @@ export const definitionSchema = options({
   name: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'expected letters, digits, dots, dashes and underscores, at most 64'),
-  start: z.array(z.string()).min(1, 'a spider needs at least one start URL'),
+  start: z.array(z.string()).default([]),
+  seeds: aFunction<NonNullable<SpiderDefinition['seeds']>>().optional(),
+  feed: z.preprocess((value) => (value === true ? {} : value), feed.optional()),
   scope: scope.prefault({}),
   pace: pace.prefault({}),
   order: z.enum(['priority', 'fifo', 'lifo']).default('priority'),

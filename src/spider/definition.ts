@@ -14,8 +14,15 @@ export interface SpiderDefinition<
 > {
   /** Letters, digits, dot, dash and underscore. Records belong to this name. */
   readonly name: string
-  /** Where a crawl begins: absolute URLs, each inside the scope. */
-  readonly start: readonly string[]
+  /** Where a crawl begins: absolute URLs, each inside the scope. May be left out by a spider with `seeds` or `feed`. */
+  readonly start?: readonly string[]
+  /**
+   * More start URLs than one would write down: a function that gives them one by one, always in the same order, so that a crawl that was
+   * killed in the middle goes on where it was. One that the scope refuses is left out and told.
+   */
+  readonly seeds?: () => Iterable<SeedDefinition> | AsyncIterable<SeedDefinition>
+  /** Other programs push URLs: a crawl stays open for them instead of ending with its last page. */
+  readonly feed?: true | FeedDefinition
   readonly scope?: ScopeDefinition
   /** For each host, over all workers and crawls. */
   readonly pace?: PaceDefinition
@@ -54,8 +61,23 @@ export interface SpiderDefinition<
   readonly savePages?: boolean
 }
 
+export type SeedDefinition =
+  | string
+  | { readonly url: string; readonly route?: string; readonly priority?: number; readonly data?: Json }
+
+export interface FeedDefinition {
+  /** The Redis list or stream. Default `shoal:feed:<name>`. */
+  readonly redisKey?: string
+  /** It is a stream, read by a consumer group; otherwise a list. Default false. */
+  readonly stream?: boolean
+  /** The consumer group of a stream. Default 'shoal'. */
+  readonly group?: string
+  /** A crawl ends when its queue and its feed have been empty for so long. Without it a fed crawl never ends by itself. */
+  readonly idleTimeout?: Duration
+}
+
 export interface ScopeDefinition {
-  /** 'example.com', 'example.com:8080', '*.example.com' (its subdomains only) or '*' (any). Default: the hosts of `start`. */
+  /** 'example.com', 'example.com:8080', '*.example.com' (its subdomains only) or '*' (any). Default: the hosts of `start`, which a spider without start URLs must name here. */
   readonly hosts?: readonly string[]
   /** Subdomains of each host as well. Default false. */
   readonly subdomains?: boolean

@@ -16,7 +16,7 @@ import {
   definitionSchema,
 } from './definition-schema.js'
 import { runHandler } from './run-handler.js'
-import type { Backoff, RecordKind, RetryPolicy, Route, Spider } from './spider.js'
+import type { Backoff, RecordKind, RetryPolicy, Route, Spider, SpiderFeed } from './spider.js'
 
 const DEFAULT_RETRIES: RetryPolicy = {
   max: 3,
@@ -44,6 +44,7 @@ export function hashOf(text: string): string {
 export function resolveSpider(definition: SpiderDefinition, hash: string): Spider {
   const checked = check(definitionSchema, definition, 'spider_invalid')
   checkNames(checked)
+  checkBeginning(checked)
   const kinds = new Map<string, RecordKind>(
     Object.entries(checked.records).map(([kind, { schema, fresh }]) => [
       kind,
@@ -82,6 +83,8 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
     name: checked.name,
     hash,
     start: checked.start,
+    seeds: checked.seeds ?? null,
+    feed: feedOf(checked),
     admit,
     routes,
     records: kinds,
@@ -124,6 +127,20 @@ function checkStart(start: readonly string[], rules: AdmitRules): void {
     const admission = door.resolve(url, url)
     if (!admission.ok) throw new ShoalError(admission.refusal.code, `start[${index}]: ${admission.refusal.message}`)
   })
+}
+
+/** A crawl must begin somewhere, and know where it may go. */
+function checkBeginning({ start, seeds, feed, scope }: CheckedDefinition): void {
+  if (start.length > 0) return
+  if (seeds === undefined && feed === undefined) throw invalid('start: a spider needs at least one start URL')
+  if (scope.hosts === undefined)
+    throw invalid("scope.hosts: is missing; a spider without start URLs must name its hosts, or '*' for any")
+}
+
+function feedOf({ feed }: CheckedDefinition): SpiderFeed | null {
+  if (feed === undefined) return null
+  const { redisKey, stream, group, idleTimeout } = feed
+  return { kind: stream ? 'stream' : 'list', key: redisKey ?? null, group, idleMs: idleTimeout ?? null }
 }
 
 /** What one part says of another: the compiler has checked it in TypeScript, nobody has in JavaScript. */

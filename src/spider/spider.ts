@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { FeedPlace } from '../feed/feed.js'
 import type { FetchLimits } from '../fetch/fetcher.js'
 import type { Budget, Limits } from '../frontier/frontier.js'
 import type { AdmitRules } from '../url/admit.js'
@@ -14,6 +15,10 @@ export interface Spider {
   /** Hash of the file it came from (or of its text form when defined in a program). */
   readonly hash: string
   readonly start: readonly string[]
+  /** Further seeds, always in the same order. */
+  readonly seeds: (() => Iterable<Seed> | AsyncIterable<Seed>) | null
+  /** Null: a crawl ends with its last page. */
+  readonly feed: SpiderFeed | null
   /** The door: scope, depth, traps, canonical form, and which route a URL belongs to. */
   readonly admit: AdmitRules
   readonly routes: ReadonlyMap<string, Route>
@@ -34,6 +39,14 @@ export interface Spider {
   readonly overflow: 'refuse' | 'keep'
   readonly budget: Budget
   readonly savePages: boolean
+}
+
+/** A URL, or more of it; looked at where it is used, because no compiler has seen what a JavaScript file gives. */
+export type Seed = string | Readonly<Record<string, unknown>>
+
+export interface SpiderFeed extends FeedPlace {
+  /** A crawl whose queue and feed have been empty for so long ends; null: never. */
+  readonly idleMs: number | null
 }
 
 export interface RecordKind {

@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.js'
-import { seedCrawl, specFor } from '../../src/coordinator/crawls.js'
+import { specFor } from '../../src/coordinator/crawls.js'
+import { type SeedSource, seedCrawl } from '../../src/coordinator/seeding.js'
 import { MemoryFrontier } from '../../src/frontier/memory/memory-frontier.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
+import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 
 async function world(starts: number, options: { maxPending?: number; budget?: { pages: number } }) {
   const clock = new ManualClock()
   const frontier = new MemoryFrontier({ clock })
+  const store = new MemoryRecordStore()
   const start = Array.from({ length: starts }, (_, n) => `https://a.example/${n}`)
   const pace = { delay: 0, concurrency: 100 } as const
   const spider = spiderFromDefinition(
@@ -20,7 +23,7 @@ async function world(starts: number, options: { maxPending?: number; budget?: { 
     await frontier.settle(leases.map((lease) => ({ lease, outcome: { kind: 'done', links: [], bytes: 0 } })))
     return leases.length
   }
-  return { clock, frontier, spider, visit }
+  return { clock, frontier, store, spider, visit }
 }
 
 /** Lets everything that waits for no clock come to its end. */
@@ -28,18 +31,18 @@ const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('seeding', () => {
   it('adds every start URL and says that there are no more', async () => {
-    const { clock, frontier, spider } = await world(2_500, {})
-    const seeding = seedCrawl(frontier, spider, 'c', clock, new AbortController().signal)
-    expect(await seeding.first).toEqual({ added: 2_500, known: 0 })
-    expect(await seeding.all).toEqual({ added: 2_500, known: 0 })
+    const { clock, frontier, store, spider } = await world(2_500, {})
+    const seeding = seedCrawl({ frontier, store }, spider, 'c', { clock, signal: new AbortController().signal })
+    expect(await seeding.first).toEqual({ added: 2_500, known: 0, refused: 0 })
+    expect(await seeding.all).toEqual({ added: 2_500, known: 0, refused: 0 })
     expect(await frontier.stats('c')).toMatchObject({ queued: 2_500, seeding: false })
-    const again = seedCrawl(frontier, spider, 'c', clock, new AbortController().signal)
-    expect(await again.all).toEqual({ added: 0, known: 2_500 })
+    const again = seedCrawl({ frontier, store }, spider, 'c', { clock, signal: new AbortController().signal })
+    expect(await again.all).toEqual({ added: 0, known: 2_500, refused: 0 })
   })
 
   it.each([1, 2, 5, 7])('waits while the queue of %i is full, and loses none', async (maxPending) => {
-    const { clock, frontier, spider, visit } = await world(20, { maxPending })
-    const seeding = seedCrawl(frontier, spider, 'c', clock, new AbortController().signal)
+    const { clock, frontier, store, spider, visit } = await world(20, { maxPending })
+    const seeding = seedCrawl({ frontier, store }, spider, 'c', { clock, signal: new AbortController().signal })
     const { added } = await seeding.first
     expect(added).toBeGreaterThan(0)
     expect(added).toBeLessThanOrEqual(maxPending)
@@ -49,26 +52,123 @@ describe('seeding', () => {
       clock.advance(1_000)
       await settled()
     }
-    expect(await seeding.all).toEqual({ added: 20, known: 0 })
+    expect(await seeding.all).toEqual({ added: 20, known: 0, refused: 0 })
     expect(await frontier.stats('c')).toMatchObject({ state: 'finished', done: 20, refused: 0 })
   })
 
   it('ends where a budget ends', async () => {
-    const { clock, frontier, spider } = await world(20, { budget: { pages: 3 } })
-    expect(await seedCrawl(frontier, spider, 'c', clock, new AbortController().signal).all).toEqual({
-      added: 3,
-      known: 0,
-    })
+    const { clock, frontier, store, spider } = await world(20, { budget: { pages: 3 } })
+    expect(
+      await seedCrawl({ frontier, store }, spider, 'c', { clock, signal: new AbortController().signal }).all,
+    ).toEqual({ added: 3, known: 0, refused: 0 })
     expect(await frontier.stats('c')).toMatchObject({ queued: 3, refused: 17, seeding: false })
   })
 
   it('stops when asked to, and leaves the crawl open', async () => {
-    const { clock, frontier, spider } = await world(20, { maxPending: 5 })
+    const { clock, frontier, store, spider } = await world(20, { maxPending: 5 })
     const stop = new AbortController()
-    const seeding = seedCrawl(frontier, spider, 'c', clock, stop.signal)
+    const seeding = seedCrawl({ frontier, store }, spider, 'c', { clock, signal: stop.signal })
     await seeding.first
     stop.abort()
     await seeding.all
     expect(await frontier.stats('c')).toMatchObject({ queued: 4, seeding: true })
+  })
+})
+
+describe('a source of seeds', () => {
+  const numbers = (count: number, read: { entries: number }): SeedSource => ({
+    name: 'numbers',
+    *entries() {
+      for (let n = 0; n < count; n++) {
+        read.entries++
+        yield n % 3 === 0 ? `https://a.example/n/${n}` : { url: `https://a.example/n/${n}`, priority: 5 }
+      }
+    },
+  })
+
+  it('goes on where it was stopped', async () => {
+    const { clock, frontier, store, spider } = await world(1, { maxPending: 1_500 })
+    const stop = new AbortController()
+    const read = { entries: 0 }
+    const first = seedCrawl({ frontier, store }, spider, 'c', {
+      clock,
+      signal: stop.signal,
+      sources: [numbers(5_000, read)],
+    })
+    await first.first
+    stop.abort()
+    await first.all
+    expect(await frontier.stats('c')).toMatchObject({ seeding: true })
+    expect(await store.seedCursor('c', 'numbers@1')).toBe(1_000)
+
+    const wide = { ...spider, maxPending: 100_000 }
+    await frontier.open(specFor(wide, 'c', 1))
+    const rest = seedCrawl({ frontier, store }, wide, 'c', {
+      clock,
+      signal: new AbortController().signal,
+      sources: [numbers(5_000, read)],
+    })
+    const { added, known } = await rest.all
+    const { total } = await frontier.stats('c')
+    expect(total).toBe(5_001)
+    expect(known).toBeLessThan(1_001)
+    expect(added).toBeGreaterThan(3_000)
+    expect(await frontier.stats('c')).toMatchObject({ seeding: false })
+    expect(await store.seedCursor('c', 'numbers@1')).toBe(5_000)
+  })
+
+  it('begins anew in a queue of another generation', async () => {
+    const { clock, frontier, store, spider } = await world(1, {})
+    const sources = [numbers(10, { entries: 0 })]
+    const signal = new AbortController().signal
+    await seedCrawl({ frontier, store }, spider, 'c', { clock, signal, sources }).all
+    const empty = new MemoryFrontier({ clock })
+    await empty.open(specFor(spider, 'c', 2))
+    expect(await seedCrawl({ frontier: empty, store }, spider, 'c', { clock, signal, sources }).all).toMatchObject({
+      added: 11,
+    })
+  })
+
+  it('leaves out what the spider does not want, and says why', async () => {
+    const { clock, frontier, store, spider } = await world(1, {})
+    const entries = [
+      'https://a.example/x',
+      'nonsense',
+      'https://other.example/',
+      '{"url": 7}',
+      '',
+      '{"url":"https://a.example/y","route":"none"}',
+    ]
+    const refused: [unknown, string][] = []
+    const signal = new AbortController().signal
+    const sources = [{ name: 'file', entries: () => entries }]
+    const onRefused = (entry: unknown, reason: string) => refused.push([entry, reason])
+    const seeds = await seedCrawl({ frontier, store }, spider, 'c', { clock, signal, sources, onRefused }).all
+    expect(seeds).toEqual({ added: 2, known: 0, refused: 5 })
+    expect(refused.map(([entry]) => entry)).toEqual(entries.slice(1))
+    expect(refused[1]?.[1]).toMatch(/Out of scope/)
+  })
+
+  it('may belong to the spider, and keeps a fed crawl open', async () => {
+    const clock = new ManualClock()
+    const frontier = new MemoryFrontier({ clock })
+    const store = new MemoryRecordStore()
+    const spider = spiderFromDefinition(
+      defineSpider({
+        name: 's',
+        scope: { hosts: ['a.example'] },
+        feed: true,
+        async *seeds() {
+          yield 'https://a.example/1'
+          yield { url: 'https://a.example/2', data: { n: 2 } }
+        },
+        routes: { page: { match: '**' } },
+      }),
+    )
+    await frontier.open(specFor(spider, 'c', 1))
+    const signal = new AbortController().signal
+    expect(await seedCrawl({ frontier, store }, spider, 'c', { clock, signal }).all).toMatchObject({ added: 2 })
+    expect(await frontier.stats('c')).toMatchObject({ seeding: true, queued: 2 })
+    expect(await frontier.links({ crawl: 'c', limit: 9 })).toMatchObject([{}, { data: { n: 2 } }])
   })
 })

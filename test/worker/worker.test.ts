@@ -2,7 +2,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock, systemRandom } from '../../src/clock.js'
-import { openCrawl, seedCrawl } from '../../src/coordinator/crawls.js'
+import { openCrawl } from '../../src/coordinator/crawls.js'
+import { seedCrawl } from '../../src/coordinator/seeding.js'
 import { silentLog } from '../../src/log.js'
 import { type RunningWorker, startWorker } from '../../src/run/start-worker.js'
 import { defineSpider } from '../../src/spider/definition.js'
@@ -61,7 +62,7 @@ function spider(): Spider {
 async function crawlWith(store: RecordStore): Promise<{ crawl: string; worker: RunningWorker }> {
   const made = spider()
   const { crawl } = await openCrawl(plant, made, { fresh: false, clock: systemClock, random: systemRandom })
-  await seedCrawl(plant.frontier, made, crawl, systemClock, new AbortController().signal)
+  await seedCrawl(plant, made, crawl, { clock: systemClock, signal: new AbortController().signal })
   const worker = startWorker({
     id: 'w1',
     plant: { ...plant, store },

@@ -1,0 +1,89 @@
+import { ShoalError } from '../errors.js'
+import type { CrawlId, CrawlInfo, Frontier } from '../frontier/frontier.js'
+import type { CrawlNote, RecordStore } from '../store/record-store.js'
+
+export interface WatchedPlant {
+  readonly frontier: Frontier
+  readonly store: RecordStore
+  /** Address of the queue, without secrets. */
+  readonly queueAddress?: string
+}
+
+/** `gone`: the queue's data is another than before, or none. `back`: it is older than it was. */
+export interface LostCrawl {
+  readonly crawl: CrawlId
+  readonly spider: string
+  readonly why: 'gone' | 'back'
+}
+
+export interface QueueWatch {
+  /** Compares the queue with what the record store knows of it; answers the crawls that are found lost now. */
+  look(): Promise<LostCrawl[]>
+}
+
+/**
+ * Notices a queue that came back empty, or older than it was: its epochs and its links are not to be trusted. Every crawl that was not
+ * finished there is noted as lost and gives no more links until `recover`; leases of other crawls get a larger generation.
+ */
+export function watchQueue({ frontier, store, queueAddress = '' }: WatchedPlant): QueueWatch {
+  let began: string | null = null
+
+  const lose = async (notes: readonly CrawlNote[], why: LostCrawl['why']): Promise<LostCrawl[]> => {
+    for (const note of notes) await store.noteCrawl({ ...note, state: 'lost' })
+    return notes.map(({ crawl, spider }) => ({ crawl, spider, why }))
+  }
+
+  return {
+    async look() {
+      const identity = await frontier.identity()
+      const before = began
+      began = identity
+      const open = (await store.crawlNotes()).filter(({ state }) => state === 'open')
+      const elsewhere = ({ queue, queueIdentity }: CrawlNote) =>
+        queueIdentity !== identity && (queueIdentity === before || queue === queueAddress)
+      const gone = await lose(open.filter(elsewhere), 'gone')
+
+      const here = open.filter(({ queueIdentity }) => queueIdentity === identity)
+      const highest = await store.highestMark(identity)
+      const mark = await frontier.mark()
+      const crawls = new Map((await frontier.crawls()).map((crawl) => [crawl.id, crawl]))
+      if (mark > highest) {
+        await store.noteMark(identity, mark)
+        const missing = await noteEnds(store, here, crawls)
+        return [...gone, ...(await lose(missing, 'gone'))]
+      }
+      for (const { crawl } of here) {
+        if (crawls.get(crawl)?.state === 'running') await frontier.setState(crawl, 'paused')
+      }
+      const lost = await lose(here, 'back')
+      await store.renewGeneration(identity, highest)
+      return [...gone, ...lost]
+    },
+  }
+}
+
+/** Crawls that have ended are no longer waited for; answers those that should be there and are not. */
+async function noteEnds(
+  store: RecordStore,
+  notes: readonly CrawlNote[],
+  crawls: ReadonlyMap<CrawlId, CrawlInfo>,
+): Promise<CrawlNote[]> {
+  const missing: CrawlNote[] = []
+  for (const note of notes) {
+    const crawl = crawls.get(note.crawl)
+    if (crawl === undefined) missing.push(note)
+    else if (crawl.state === 'finished' || crawl.state === 'cancelled')
+      await store.noteCrawl({ ...note, state: 'ended' })
+  }
+  return missing
+}
+
+export function lostError({ crawl, spider, why }: LostCrawl): ShoalError {
+  const what =
+    why === 'gone'
+      ? 'is not in the queue any more, which came back empty'
+      : 'is in a queue that came back older than it was'
+  return new ShoalError('crawl_lost', `crawl ${crawl} of ${spider} ${what}`, {
+    hint: `Add its seeds and known pages again: \`shoal recover ${crawl}\`, or start anew with --fresh.`,
+  })
+}

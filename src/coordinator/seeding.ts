@@ -1,0 +1,136 @@
+import type { Clock } from '../clock.js'
+import { ShoalError } from '../errors.js'
+import type { CrawlId, Frontier } from '../frontier/frontier.js'
+import type { Seed, Spider } from '../spider/spider.js'
+import type { RecordStore } from '../store/record-store.js'
+import type { Link } from '../url/link.js'
+import { entryReader } from './entries.js'
+import { pendingOf, roomFor, untilLowWater } from './water.js'
+
+const SEEDS_AT_ONCE = 1_000
+
+/** Seeds that come one by one, always in the same order: how many are in the queue is noted, and a later run goes on from there. */
+export interface SeedSource {
+  /** Changes when the entries do: under this name the cursor is kept. */
+  readonly name: string
+  entries(): Iterable<Seed> | AsyncIterable<Seed>
+}
+
+export interface Seeds {
+  readonly added: number
+  readonly known: number
+  /** Not let in by the spider's scope, or no URLs. */
+  readonly refused: number
+}
+
+export interface Seeding {
+  /** What went into the queue before it was full; all of it, as a rule. Workers must run from here on, or there is never room again. */
+  readonly first: Promise<Seeds>
+  /** Every seed is in the queue, or the signal aborted. */
+  readonly all: Promise<Seeds>
+}
+
+export interface SeedOptions {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  /** Beside those of the spider. */
+  readonly sources?: readonly SeedSource[]
+  readonly onRefused?: (entry: Seed, reason: string) => void
+  /** Also those that were visited: after the queue was lost. */
+  readonly again?: boolean
+}
+
+/**
+ * Adds the start URLs and all other seeds, waiting while the queue is full, and says when there are no more (unless the spider is fed). Can
+ * be repeated: known links stay as they are, and sources go on where their cursor is. A cursor counts for the queue's generation: a
+ * queue that lost its data gets everything anew.
+ */
+export function seedCrawl(
+  { frontier, store }: { readonly frontier: Frontier; readonly store: RecordStore },
+  spider: Spider,
+  crawl: CrawlId,
+  options: SeedOptions,
+): Seeding {
+  const { clock, signal } = options
+  const seeds = { added: 0, known: 0, refused: 0 }
+  const read = entryReader(spider)
+  let pending = 0
+  let full = () => {}
+  const whenFull = new Promise<void>((resolve) => {
+    full = resolve
+  })
+
+  /** All of them, unless the signal aborts. */
+  const addChunk = async (links: readonly Link[]): Promise<void> => {
+    for (let next = 0; next < links.length && !signal.aborted; ) {
+      const room = roomFor(pending, spider.maxPending)
+      if (room === 0) {
+        full()
+        pending = await untilLowWater(frontier, crawl, spider.maxPending, clock, signal)
+        continue
+      }
+      const chunk = links.slice(next, next + Math.min(SEEDS_AT_ONCE, room))
+      const result = await frontier.add(crawl, chunk)
+      seeds.added += result.added
+      pending = result.pending
+      // Found links took the room meanwhile: the same again when there is some.
+      if (result.refused > 0 && pending >= spider.maxPending) continue
+      seeds.known += result.known
+      next += chunk.length
+    }
+  }
+
+  const wanted = (link: Link): Link => (options.again === true ? { ...link, again: true } : link)
+
+  const addFrom = async (source: SeedSource, gen: number): Promise<void> => {
+    const cursor = `${source.name}@${gen}`
+    let skip = await store.seedCursor(crawl, cursor)
+    let at = skip
+    let links: Link[] = []
+    const flush = async () => {
+      await addChunk(links)
+      if (signal.aborted) return
+      links = []
+      await store.noteSeedCursor(crawl, cursor, at)
+    }
+    for await (const entry of source.entries()) {
+      if (skip > 0) {
+        skip--
+        continue
+      }
+      const result = read(entry)
+      if (result.ok) links.push(wanted(result.link))
+      else {
+        seeds.refused++
+        options.onRefused?.(entry, result.reason)
+      }
+      at++
+      if (links.length >= SEEDS_AT_ONCE) await flush()
+      if (signal.aborted) return
+    }
+    await flush()
+  }
+
+  const addAll = async (): Promise<Seeds> => {
+    const gen = await store.generation(await frontier.identity())
+    pending = await pendingOf(frontier, crawl)
+    await addChunk(startLinks(spider).map(wanted))
+    const own = spider.seeds === null ? [] : [{ name: `seeds ${spider.hash}`, entries: spider.seeds }]
+    for (const source of [...own, ...(options.sources ?? [])]) if (!signal.aborted) await addFrom(source, gen)
+    if (!signal.aborted && spider.feed === null) await frontier.seeded(crawl)
+    return seeds
+  }
+
+  const all = addAll()
+  return { all, first: Promise.race([all, whenFull]).then(() => ({ ...seeds })) }
+}
+
+/** Written down in the spider: one that the door refuses is a mistake there. */
+function startLinks(spider: Spider): Link[] {
+  const read = entryReader(spider)
+  return spider.start.map((url) => {
+    const result = read({ url })
+    if (!result.ok) throw new ShoalError('spider_invalid', `start: ${result.reason}`)
+    return result.link
+  })
+}
