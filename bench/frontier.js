@@ -1,288 +1,135 @@
-import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import Database from 'libsql'
-import { openPlant } from '../dist/wire.js'
-import { median } from './measure.js'
+import { measureFootprint } from './frontier/footprint.js'
+import { CONNECTIONS, compareSpeed, HOSTS, SPEED_CONTENDERS } from './frontier/speed.js'
+import { compareSqlite } from './frontier/sqlite.js'
 import { printBars, round, table, versions } from './report.js'
 
-const BATCH = 100
-/**
- * Links of a batch are spread over this many hosts, each with a row for its pace and one for its queue: one site is the easiest
- * load, a broad and polite crawl with one link of each host the hardest. The hardest is the figure of the JSON line.
- */
-const HOST_COUNTS = [1, 10, 100]
-const CRAWL = 'bench'
+const PARTS = ['speed', 'footprint', 'sqlite']
+const SIZES = {
+  full: {
+    urls: 200_000,
+    rounds: 3,
+    sqlitePages: 100_000,
+    footprint: { urls: 10_000_000, hosts: 100_000, bloomUrls: 2_000_000 },
+  },
+  quick: {
+    urls: 100_000,
+    rounds: 1,
+    sqlitePages: 20_000,
+    footprint: { urls: 1_000_000, hosts: 10_000, bloomUrls: 500_000 },
+  },
+}
 
-const CONTENDERS = { bare: openBare, 'shoal-sqlite': openShoal }
-const KEYS = ['addPerSecond', 'duplicatePerSecond', 'leaseSettlePerSecond']
+/** `only` takes parts (speed, footprint, sqlite) and names of contenders. */
+export async function run({ pages, rounds, only, quick, json }) {
+  const size = SIZES[quick ? 'quick' : 'full']
+  const unknown = (only ?? []).filter((name) => !PARTS.includes(name) && !SPEED_CONTENDERS.includes(name))
+  if (unknown.length > 0) throw new Error(`--only knows ${[...PARTS, ...SPEED_CONTENDERS].join(', ')}, not ${unknown}`)
+  const asked = (name) => only === undefined || only.includes(name)
+  const names = SPEED_CONTENDERS.filter((name) => asked('speed') || asked(name))
 
-/**
- * The frontier as a worker uses it, against the least that SQL can do: the same inserts and updates of links, leases, hosts and lanes in the same
- * tables, and no decisions.
- */
-export async function run({ pages = 100_000, rounds = 3, json }) {
-  const rows = []
   const bars = []
-  let figures = {}
-  for (const hosts of HOST_COUNTS) {
-    figures = await compare(batchesOf(makeLinks(pages, hosts)), { pages, hosts, rounds })
-    for (const [name, figure] of Object.entries(figures)) rows.push([name, hosts, ...KEYS.map((key) => figure[key])])
-    const bar = (key, text, least) => {
-      const ratio = figures['shoal-sqlite'][key] / figures.bare[key]
-      bars.push({
-        text: `${text}, hosts: ${hosts}, at least ${least} × bare statements`,
-        value: `${round(ratio, 3)} ×`,
-        holds: ratio >= least,
-      })
-    }
-    bar('addPerSecond', 'adds', 0.5)
-    bar('leaseSettlePerSecond', 'lease+settle', 0.4)
+  const contenders = {}
+  console.log(versions('bullmq', 'ioredis'))
+  if (names.length > 0) {
+    const task = { urls: pages ?? size.urls, rounds: rounds ?? size.rounds, names }
+    const figures = await compareSpeed(task)
+    Object.assign(contenders, figures)
+    printSpeed(figures, task)
+    bars.push(...speedBars(figures))
   }
-  console.log(`\n${pages} links in batches of ${BATCH}, median of ${rounds} rounds`)
-  console.log(`${versions()}\n`)
-  console.log(table(['contender', 'hosts', 'adds/s', 'duplicates/s', 'lease+settle/s'], rows))
+  if (asked('footprint')) {
+    const figures = await measureFootprint(size.footprint)
+    const { bytesPerPending, bytesPerSeen } = figures
+    contenders['shoal-redis'] = { ...contenders['shoal-redis'], ...figures, bytesPerPending, bytesPerSeen }
+    printFootprint(figures, size.footprint)
+    bars.push(...footprintBars(figures))
+  }
+  if (asked('sqlite')) {
+    const sqlite = await compareSqlite({ pages: pages ?? size.sqlitePages, rounds: rounds ?? size.rounds })
+    console.log(`\n${sqlite.title}\n\n${table(sqlite.head, sqlite.rows)}`)
+    contenders['shoal-sqlite'] = sqlite.figures['shoal-sqlite']
+    contenders.bare = sqlite.figures.bare
+    bars.push(...sqlite.bars)
+  }
   console.log('')
   const passed = printBars(bars)
-  if (json)
-    console.log(
-      JSON.stringify({
-        bench: 'frontier',
-        contenders: { 'shoal-sqlite': figures['shoal-sqlite'], bare: figures.bare },
-      }),
-    )
+  if (json) console.log(JSON.stringify({ bench: 'frontier', contenders }))
   return passed
 }
 
-async function compare(batches, { pages, hosts, rounds }) {
-  const samples = new Map(Object.keys(CONTENDERS).map((name) => [name, []]))
-  for (let nth = 1; nth <= rounds; nth++) {
-    for (const [name, open] of Object.entries(CONTENDERS)) {
-      const sample = await measure((file) => open(file, hosts), batches, pages)
-      samples.get(name).push(sample)
-      console.error(`hosts: ${hosts}, round ${nth} of ${rounds}  ${name.padEnd(13)} ${JSON.stringify(sample)}`)
-    }
-  }
-  const figure = (all) =>
-    Object.fromEntries(KEYS.map((key) => [key, round(median(all.map((sample) => sample[key])), 0)]))
-  return Object.fromEntries([...samples].map(([name, all]) => [name, figure(all)]))
-}
-
-async function measure(open, batches, pages) {
-  const dir = mkdtempSync(join(tmpdir(), 'shoal-bench-'))
-  const queue = await open(join(dir, 'frontier.db'))
-  try {
-    const perSecond = async (work) => {
-      const from = performance.now()
-      const done = await work()
-      if (done !== pages) throw new Error(`the frontier handled ${done} of ${pages} links`)
-      return Math.round((pages / (performance.now() - from)) * 1_000)
-    }
-    const addAll = (key) => async () => {
-      let sum = 0
-      for (const batch of batches) sum += (await queue.add(batch))[key]
-      return sum
-    }
-    return {
-      addPerSecond: await perSecond(addAll('added')),
-      duplicatePerSecond: await perSecond(addAll('known')),
-      leaseSettlePerSecond: await perSecond(async () => {
-        let settled = 0
-        for (let seq = 1; settled < pages; seq++) {
-          const count = await queue.leaseAndSettle(seq)
-          if (count === 0) break
-          settled += count
-        }
-        return settled
-      }),
-    }
-  } finally {
-    await queue.close()
-    rmSync(dir, { recursive: true, force: true })
-  }
-}
-
-async function openShoal(file) {
-  const plant = await openPlant({ queue: `sqlite:${file}`, store: `sqlite:${file}` })
-  const { frontier } = plant
-  await frontier.open({
-    id: CRAWL,
-    spider: CRAWL,
-    spiderHash: '',
-    order: 'priority',
-    limits: { delayMs: 0, concurrency: 1_000 },
-    routeLimits: {},
-    visibilityMs: 30_000,
-    retryPriorityStep: 10,
-    agingMs: 1_000,
-    maxReclaims: 3,
-    maxPending: 10_000_000,
-    overflow: 'refuse',
-    budget: {},
-    gen: 1,
-  })
-  return {
-    add: (links) => frontier.add(CRAWL, links),
-    async leaseAndSettle(seq) {
-      const { leases } = await frontier.lease({ worker: 'bench', seq, want: BATCH, spiders: [CRAWL] })
-      const settled = await frontier.settle(
-        leases.map((lease) => ({ lease, outcome: { kind: 'done', links: [], bytes: 10_240 } })),
-      )
-      return settled.filter(Boolean).length
-    },
-    close: () => plant.close(),
-  }
-}
-
-/** The links and leases of the frontier's own schema, columns and indexes alike. */
-const BARE_TABLES = `
-  CREATE TABLE links (
-    num INTEGER PRIMARY KEY, crawl INTEGER NOT NULL, fp INTEGER NOT NULL, lane INTEGER NOT NULL, state INTEGER NOT NULL,
-    rank INTEGER NOT NULL, seq INTEGER NOT NULL, route TEXT NOT NULL, depth INTEGER NOT NULL, priority INTEGER NOT NULL,
-    attempts INTEGER NOT NULL DEFAULT 0, throttles INTEGER NOT NULL DEFAULT 0, reclaims INTEGER NOT NULL DEFAULT 0,
-    bypass_fresh INTEGER NOT NULL DEFAULT 0, epoch INTEGER NOT NULL DEFAULT 0, settled_epoch INTEGER NOT NULL DEFAULT 0,
-    added_at INTEGER NOT NULL, due_at REAL NOT NULL, ended_at INTEGER, url TEXT NOT NULL, code TEXT, request TEXT, data TEXT, failures TEXT
-  );
-  CREATE UNIQUE INDEX links_fp ON links (crawl, fp);
-  CREATE INDEX links_queue ON links (lane, rank, seq) WHERE state = 0;
-  CREATE INDEX links_due ON links (crawl, due_at) WHERE state = 1;
-  CREATE INDEX links_dead ON links (crawl, code) WHERE state = 4;
-  CREATE TABLE leases (
-    link INTEGER PRIMARY KEY, crawl INTEGER NOT NULL, lane INTEGER NOT NULL, host INTEGER NOT NULL, worker TEXT NOT NULL,
-    seq INTEGER NOT NULL, epoch INTEGER NOT NULL, granted_at INTEGER NOT NULL, deadline INTEGER NOT NULL, permit_ms REAL NOT NULL,
-    slot_at INTEGER NOT NULL, held INTEGER NOT NULL, solo INTEGER NOT NULL
-  );
-  CREATE TABLE hosts (
-    num INTEGER PRIMARY KEY, host TEXT NOT NULL UNIQUE, started_at REAL NOT NULL DEFAULT 0, arrival_at REAL NOT NULL DEFAULT 0,
-    in_flight INTEGER NOT NULL DEFAULT 0, blocked_until REAL NOT NULL DEFAULT 0, blocked_at REAL NOT NULL DEFAULT 0,
-    throttle_level INTEGER NOT NULL DEFAULT 0, latency REAL, set_delay INTEGER, set_concurrency INTEGER, floor INTEGER
-  );
-  CREATE TABLE lanes (
-    num INTEGER PRIMARY KEY, crawl INTEGER NOT NULL, host INTEGER NOT NULL, route TEXT NOT NULL, phase INTEGER NOT NULL DEFAULT 0,
-    wake_at INTEGER NOT NULL DEFAULT 0, score INTEGER NOT NULL DEFAULT 0, served_at INTEGER NOT NULL DEFAULT 0,
-    queued INTEGER NOT NULL DEFAULT 0, leased INTEGER NOT NULL DEFAULT 0, done INTEGER NOT NULL DEFAULT 0,
-    started_at REAL NOT NULL DEFAULT 0, in_flight INTEGER NOT NULL DEFAULT 0, UNIQUE (crawl, host, route)
-  );
-  CREATE INDEX lanes_waiting ON lanes (crawl, wake_at) WHERE phase = 1;
-  CREATE INDEX lanes_ready ON lanes (crawl, score, num) WHERE phase = 2;
-  CREATE INDEX lanes_host ON lanes (host)`
-
-/** One prepared statement per row and step, one transaction per batch and step. */
-function openBare(file, hosts) {
-  const db = new Database(file)
-  for (const pragma of ['journal_mode = WAL', 'synchronous = NORMAL', 'cache_size = -32768', 'temp_store = MEMORY'])
-    db.exec(`PRAGMA ${pragma}`)
-  db.exec(BARE_TABLES)
-  const insert = db.prepare(
-    `INSERT INTO links (crawl, fp, lane, state, rank, seq, route, depth, priority, added_at, due_at, url)
-     VALUES (1, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+function printSpeed(figures, { urls, rounds }) {
+  const cell = (value) => value ?? '–'
+  console.log(
+    `\nRedis: up to ${urls} URLs on ${HOSTS} hosts, batches of 100, ${CONNECTIONS} connections, median of ${rounds} rounds; CPU is that of redis-server, µs per URL\n`,
   )
-  const heads = db
-    .prepare('SELECT num, url FROM links WHERE lane = ? AND state = 0 ORDER BY rank, seq LIMIT ?')
-    .raw(true)
-  const setLeased = db.prepare('UPDATE links SET state = 2, epoch = ? WHERE num = ?')
-  const addLease = db.prepare(
-    `INSERT INTO leases (link, crawl, lane, host, worker, seq, epoch, granted_at, deadline, permit_ms, slot_at, held, solo)
-     VALUES (?, 1, ?, ?, 'bench', ?, ?, ?, ?, 2000, ?, 1, 0)`,
+  console.log(
+    table(
+      ['contender', 'adds/s', 'CPU', 'duplicates/s', 'CPU', 'lease+settle/s', 'CPU', 'bytes/pending', 'bytes/seen'],
+      Object.entries(figures).map(([name, figure]) => [
+        name,
+        figure.addPerSecond,
+        figure.redisCpuUsPerAdd,
+        figure.duplicatePerSecond,
+        figure.redisCpuUsPerDuplicate,
+        cell(figure.leaseSettlePerSecond),
+        cell(figure.redisCpuUsPerLeaseSettle),
+        figure.bytesPerPending,
+        cell(figure.bytesPerSeen),
+      ]),
+    ),
   )
-  const setDone = db.prepare('UPDATE links SET state = 3, settled_epoch = epoch, ended_at = ? WHERE num = ?')
-  const dropLease = db.prepare('DELETE FROM leases WHERE link = ?')
-  const saveHost = db.prepare('UPDATE hosts SET started_at = ?, in_flight = ?, latency = ? WHERE num = ?')
-  const saveLane = db.prepare(
-    'UPDATE lanes SET phase = 2, score = ?, served_at = ?, queued = ?, leased = ?, done = ?, in_flight = ? WHERE num = ?',
-  )
-  const counts = Array.from({ length: hosts }, () => ({ queued: 0, leased: 0, done: 0 }))
-  for (let num = 0; num < hosts; num++) {
-    db.prepare('INSERT INTO hosts (num, host) VALUES (?, ?)').run([num, `shop${num}.example`])
-    db.prepare("INSERT INTO lanes (num, crawl, host, route) VALUES (?, 1, ?, '')").run([num, num])
-  }
-  /** What the frontier keeps of each host that a batch touches. */
-  const keep = (touched, now) => {
-    for (const num of touched) {
-      const { queued, leased, done } = counts[num]
-      saveHost.run([now, leased, 5, num])
-      saveLane.run([now, now, queued, leased, done, leased, num])
-    }
-  }
-  const inTransaction = (work) => {
-    db.exec('BEGIN IMMEDIATE')
-    const result = work()
-    db.exec('COMMIT')
-    return result
-  }
-  let nextSeq = 0
-  let lane = 0
-  let epoch = 0
-  return {
-    add(links) {
-      return inTransaction(() => {
-        const now = Date.now()
-        let added = 0
-        const touched = new Set()
-        for (const { fp, host, route, depth, priority, url } of links) {
-          const key = BigInt.asIntN(64, BigInt(`0x${fp}`))
-          const lane = hostNumber(host)
-          const { changes } = insert.run([key, lane, -priority, nextSeq++, route, depth, priority, now, now, url])
-          if (changes === 0) continue
-          added++
-          counts[lane].queued++
-          touched.add(lane)
-        }
-        keep(touched, now)
-        return { added, known: links.length - added }
-      })
-    },
-    leaseAndSettle(seq) {
-      const now = Date.now()
-      const share = Math.ceil(BATCH / hosts)
-      const taken = inTransaction(() => {
-        const rows = []
-        const touched = new Set()
-        for (let tried = 0; tried < hosts && rows.length < BATCH; tried++) {
-          for (const [num] of heads.all([lane, Math.min(share, BATCH - rows.length)])) {
-            rows.push({ num, lane })
-            setLeased.run([++epoch, num])
-            addLease.run([num, lane, lane, seq, epoch, now, now + 30_000, now])
-            counts[lane].queued--
-            counts[lane].leased++
-            touched.add(lane)
-          }
-          lane = (lane + 1) % hosts
-        }
-        keep(touched, now)
-        return rows
-      })
-      inTransaction(() => {
-        for (const { num, lane: of } of taken) {
-          setDone.run([now, num])
-          dropLease.run([num])
-          counts[of].leased--
-          counts[of].done++
-        }
-        keep(new Set(taken.map((row) => row.lane)), now)
-      })
-      return taken.length
-    },
-    close: () => db.close(),
-  }
 }
 
-function hostNumber(host) {
-  return Number.parseInt(host.slice(4), 10)
-}
-
-function makeLinks(count, hosts) {
-  return Array.from({ length: count }, (_, index) => {
-    const host = `shop${index % hosts}.example`
-    const url = `https://${host}/catalogue/some-product-with-a-name_${index}/index.html`
-    const fp = createHash('sha1').update(url).digest('hex').slice(0, 16)
-    return { url, fp, host, route: 'product', depth: 2, priority: 0 }
-  })
-}
-
-function batchesOf(links) {
-  return Array.from({ length: Math.ceil(links.length / BATCH) }, (_, index) =>
-    links.slice(index * BATCH, (index + 1) * BATCH),
+function printFootprint(figures, { urls, hosts, bloomUrls }) {
+  console.log(
+    `\nRedis: ${urls} URLs on ${hosts} hosts: ${figures.bytesPerPending} bytes a pending URL, ${figures.bytesPerSeen} a seen one; ` +
+      `Bloom, ${bloomUrls} URLs: ${figures.bloomBytesPerSeen} bytes, ${round(figures.bloomErrorRate * 100, 3)} % wrongly known\n` +
+      `Median server time of a lease of 100: ${figures.leaseUsSmall} µs at 10000 pending, ${figures.leaseUsLarge} µs at ${urls}, ` +
+      `${figures.leaseUsBlocked} µs with 99 % of the hosts blocked; longest script ${figures.longestScriptMs} ms`,
   )
+}
+
+function speedBars(figures) {
+  const shoal = figures['shoal-redis']
+  const better = (peer, key, what, least) => {
+    if (shoal === undefined || figures[peer] === undefined) return []
+    const ratio = figures[peer][key] / shoal[key]
+    return [
+      {
+        text: `Redis CPU of ${what}, ${peer} at least ${least} × shoal-redis`,
+        value: `${round(ratio)} ×`,
+        holds: ratio >= least,
+      },
+    ]
+  }
+  const aof = (key, what) => {
+    const durable = figures['shoal-redis+aof']
+    if (shoal === undefined || durable === undefined) return []
+    return [atMost(`Redis CPU of ${what} with appendonly everysec, × without`, durable[key] / shoal[key], 1.6)]
+  }
+  return [
+    ...better('bullmq', 'redisCpuUsPerAdd', 'add', 5),
+    ...better('bullmq', 'redisCpuUsPerLeaseSettle', 'lease+settle', 4),
+    ...better('scrapy-redis-pattern', 'redisCpuUsPerAdd', 'add', 8),
+    ...better('scrapy-redis-pattern', 'redisCpuUsPerLeaseSettle', 'lease+settle', 2),
+    ...better('pipelined-sadd', 'redisCpuUsPerDuplicate', 'duplicates', 1),
+    ...aof('redisCpuUsPerAdd', 'add'),
+    ...aof('redisCpuUsPerLeaseSettle', 'lease+settle'),
+  ]
+}
+
+function footprintBars(figures) {
+  return [
+    atMost('bytes per pending URL', figures.bytesPerPending, 100),
+    atMost('bytes per seen URL', figures.bytesPerSeen, 12),
+    atMost('bytes per seen URL in Bloom mode', figures.bloomBytesPerSeen, 2),
+    atMost('URLs wrongly taken for known in Bloom mode, %', figures.bloomErrorRate * 100, 0.1),
+    atMost('server time of lease in the large queue, × the small one', figures.leaseUsLarge / figures.leaseUsSmall, 2),
+    atMost('the same with 99 % of the hosts blocked', figures.leaseUsBlocked / figures.leaseUsSmall, 2),
+    atMost('longest script, ms', figures.longestScriptMs, 20),
+  ]
+}
+
+function atMost(text, value, limit) {
+  return { text: `${text}, at most ${limit}`, value: String(round(value, 3)), holds: value <= limit }
 }

@@ -1,19 +1,22 @@
 #!/usr/bin/env node
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
 const HELP = `npm run bench -- <bench> [options]
 
   crawl      Shoal against undici, htmlparser2, cheerio and Crawlee on the same site: CPU per page, pages per second
-  frontier   the SQLite frontier against bare prepared statements
+  frontier   the Redis frontier against BullMQ, scrapy-redis's way and plain SADD on a redis-server of its own: CPU of Redis,
+             memory, growth; and the SQLite frontier against bare prepared statements. 10 million URLs take a while
   memory     memory of a long crawl
   latency    one host, one request at a time, a server that takes 5 ms
 
-  --pages N      pages of the largest contender (crawl 20000, memory 200000, latency 2000) or links (frontier 100000)
+  --pages N      pages of the largest contender (crawl 20000, memory 200000, latency 2000) or links (frontier)
   --rounds N     how often each contender runs, in turns; the median counts (default 3)
-  --only a,b     only these contenders
+  --only a,b     only these contenders; of frontier also the parts speed, footprint, sqlite
+  --quick        frontier: one round, and 1 million URLs where it would be 10 million
+  --queue redis  crawl: Shoal on a redis-server against Shoal on SQLite, nobody else
   --json         end with one line of JSON
 
 Exit code 1: a bar was missed, or a contender did not find exactly the pages and records of the site.`
@@ -24,6 +27,8 @@ const { values, positionals } = parseArgs({
     pages: { type: 'string' },
     rounds: { type: 'string' },
     only: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    queue: { type: 'string' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
   },
@@ -44,14 +49,20 @@ const count = (name) => {
   process.exit(2)
 }
 
+if (values.queue !== undefined && (bench !== 'crawl' || values.queue !== 'redis')) {
+  console.error("--queue takes 'redis', and only the bench crawl has it")
+  process.exit(2)
+}
+
 requireBuild()
 installPeers()
-const { run } = await import(`./${bench}.js`)
+const { run } = await import(values.queue === 'redis' ? './crawl-redis.js' : `./${bench}.js`)
 try {
   const passed = await run({
     pages: count('pages'),
     rounds: count('rounds'),
     only: values.only?.split(','),
+    quick: values.quick,
     json: values.json,
   })
   process.exitCode = passed ? 0 : 1
@@ -69,7 +80,8 @@ function requireBuild() {
 /** The peers have a manifest of their own and are fetched when somebody benches for the first time. */
 function installPeers() {
   const here = fileURLToPath(new URL('.', import.meta.url))
-  if (existsSync(`${here}node_modules/.package-lock.json`)) return
+  const { dependencies } = JSON.parse(readFileSync(`${here}package.json`, 'utf8'))
+  if (Object.keys(dependencies).every((name) => existsSync(`${here}node_modules/${name}`))) return
   console.error('bench: installing the peers into bench/node_modules (once) …')
   const { status } = spawnSync('npm', ['ci', '--prefix', here, '--ignore-scripts', '--no-audit', '--no-fund'], {
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -6,8 +6,8 @@ import { runMeasured } from './measure.js'
 
 const BIN = fileURLToPath(new URL('../bin/shoal.js', import.meta.url))
 
-/** `shoal run` on a new database, as a user would; answers the measure, its last line, and the records read back from the database. */
-export async function runShoal(spider, { origin, concurrency, watch, withRecords = true }) {
+/** `shoal run` on a new database, as a user would (with `queue`, only the records are there); answers the measure, its last line, and the records read back from the database. */
+export async function runShoal(spider, { origin, concurrency, watch, withRecords = true, queue }) {
   const dir = mkdtempSync(join(tmpdir(), 'shoal-bench-'))
   const database = `sqlite:${join(dir, 'bench.db')}`
   const file = fileURLToPath(new URL(spider, import.meta.url))
@@ -18,6 +18,8 @@ export async function runShoal(spider, { origin, concurrency, watch, withRecords
       'run',
       file,
       '--queue',
+      queue ?? database,
+      '--store',
       database,
       '--concurrency',
       String(concurrency),

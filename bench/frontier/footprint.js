@@ -1,0 +1,169 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { median } from '../measure.js'
+import { round } from '../report.js'
+import { linkBatches, overLanes } from './links.js'
+import { startRedis } from './redis-server.js'
+import { CONNECTIONS, openShoal } from './speed.js'
+
+const SAMPLES = 201
+/** A queue this small fits every cache; its leases take from 100 hosts each, as those of the large one do. */
+const SMALL = { urls: 10_000, hosts: 1_000 }
+const BLOCKED_SHARE = 0.99
+/** Long enough to block the hosts and to measure, short enough to wait for it. */
+const BLOCK_MS = 90_000
+const BLOOM_ERROR = 0.001
+/** Few hosts: what is left is the filter. */
+const BLOOM_HOSTS = 100
+
+/** Memory per URL and what a lease costs in a large queue, against a small one and with nearly all hosts blocked. */
+export async function measureFootprint({ urls, hosts, bloomUrls }) {
+  const small = await onServer({}, async (queue) => {
+    await addAll(queue, SMALL.urls, SMALL.hosts)
+    return medianLeaseUs(queue)
+  })
+  say(`lease at ${SMALL.urls} pending: ${small.result} µs`)
+  const large = await onServer({}, (queue) => growAndDrain(queue, { urls, hosts }))
+  const bloom = await onServer(
+    {
+      limits: { delayMs: 0, concurrency: 1_000 },
+      seen: { mode: 'bloom', scope: 'crawl', ttlMs: null, errorRate: BLOOM_ERROR },
+    },
+    (queue) => fillBloom(queue, bloomUrls),
+  )
+  const longest = [small, large, bloom].map((one) => one.longestScriptMs)
+  return {
+    leaseUsSmall: small.result,
+    ...large.result,
+    ...bloom.result,
+    longestScriptMs: longest.reduce((most, one) => Math.max(most, one ?? 0), 0),
+  }
+}
+
+async function onServer(options, work) {
+  const server = await startRedis()
+  try {
+    const queue = await openShoal({ url: server.url, connections: CONNECTIONS, ...options })
+    const result = await work({ ...queue, server })
+    const longestScriptMs = await server.longestScriptMs()
+    await queue.close()
+    return { result, longestScriptMs }
+  } finally {
+    await server.close()
+  }
+}
+
+async function growAndDrain(queue, { urls, hosts }) {
+  const { server } = queue
+  const empty = await server.memory()
+  await addAll(queue, urls, hosts)
+  const bytesPerPending = ((await server.memory()) - empty) / urls
+  say(`${urls} pending on ${hosts} hosts: ${round(bytesPerPending, 1)} bytes each`)
+  const leaseUsLarge = await medianLeaseUs(queue)
+  say(`lease at ${urls} pending: ${leaseUsLarge} µs`)
+  const blockedHosts = await blockHosts(queue, Math.round(hosts * BLOCKED_SHARE))
+  const leaseUsBlocked = await medianLeaseUs(queue)
+  say(`lease with ${blockedHosts} of ${hosts} hosts blocked: ${leaseUsBlocked} µs`)
+  const left = await queue.pending()
+  const done = await queue.drain(left, { progress: progress('settled', left) })
+  if (done !== left) throw new Error(`leased and settled ${done} of ${left} URLs`)
+  const bytesPerSeen = ((await server.memory()) - empty) / urls
+  return {
+    bytesPerPending: round(bytesPerPending, 1),
+    bytesPerSeen: round(bytesPerSeen, 2),
+    leaseUsLarge,
+    leaseUsBlocked,
+  }
+}
+
+async function addAll({ lanes, pending }, urls, hosts, from = 0) {
+  const tell = progress('added', urls)
+  let count = 0
+  let known = 0
+  await overLanes(lanes, linkBatches(urls, hosts, from), async (lane, batch) => {
+    const result = await lane.add(batch)
+    count += batch.length
+    known += result.known
+    tell(count)
+  })
+  const there = await pending()
+  if (from === 0 && there + known !== urls) throw new Error(`added ${there} of ${urls} URLs`)
+  return known
+}
+
+/** Server time of one lease call that came back full, by the server's own account. */
+async function medianLeaseUs({ lanes, server }) {
+  const [lane] = lanes
+  const samples = []
+  for (let tries = 0; samples.length < SAMPLES && tries < 20 * SAMPLES; tries++) {
+    const before = await server.scriptUs()
+    const { leases, idleMs } = await lane.lease()
+    const after = await server.scriptUs()
+    if (leases.length === 0) {
+      await sleep(idleMs)
+      continue
+    }
+    await lane.release(leases)
+    await lane.settle(leases, () => ({ kind: 'back', afterMs: 0 }))
+    if (leases.length >= 90) samples.push(after - before)
+  }
+  if (samples.length < SAMPLES) throw new Error(`only ${samples.length} of ${SAMPLES} leases came back full`)
+  return round(median(samples), 0)
+}
+
+/** As hosts block a fleet: each is leased once and answers 429 with Retry-After; one in a hundred does not. */
+async function blockHosts({ lanes }, wanted) {
+  const blocked = new Set()
+  const isOpen = ({ link }) => Number(link.host.slice(8, 13)) % 100 === 0
+  const tell = progress('hosts blocked', wanted)
+  const until = performance.now() + BLOCK_MS / 2
+  await Promise.all(
+    lanes.map(async (lane) => {
+      while (blocked.size < wanted && performance.now() < until) {
+        const { leases, idleMs } = await lane.lease()
+        if (leases.length === 0) {
+          await sleep(idleMs)
+          continue
+        }
+        await lane.release(leases, (lease) =>
+          isOpen(lease) ? { kind: 'ok' } : { kind: 'throttled', retryAfterMs: BLOCK_MS },
+        )
+        await lane.settle(leases, () => ({ kind: 'back', afterMs: 0 }))
+        for (const lease of leases) if (!isOpen(lease)) blocked.add(lease.link.host)
+        tell(blocked.size)
+      }
+    }),
+  )
+  if (blocked.size < wanted * 0.999) throw new Error(`blocked ${blocked.size} of ${wanted} hosts`)
+  return blocked.size
+}
+
+/** The error is that of the last tenth, when the filter is at its fullest. */
+async function fillBloom(queue, urls) {
+  const { server } = queue
+  const empty = await server.memory()
+  const last = Math.round(urls / 10)
+  await addAll(queue, urls - last, BLOOM_HOSTS)
+  const wronglyKnown = await addAll(queue, last, BLOOM_HOSTS, urls - last)
+  const left = await queue.pending()
+  await queue.drain(left, { progress: progress('settled', left) })
+  const result = {
+    bloomBytesPerSeen: round(((await server.memory()) - empty) / urls, 2),
+    bloomErrorRate: wronglyKnown / last,
+  }
+  say(`Bloom: ${result.bloomBytesPerSeen} bytes a URL, ${round(result.bloomErrorRate * 100, 3)} % wrongly known`)
+  return result
+}
+
+function progress(what, total) {
+  const step = Math.max(100_000, total / 10)
+  let next = step
+  return (count) => {
+    if (total < 500_000 || count < next) return
+    next += step
+    say(`${what}: ${count} of ${total}`)
+  }
+}
+
+function say(text) {
+  console.error(`footprint  ${text}`)
+}

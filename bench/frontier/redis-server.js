@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Redis from 'ioredis'
+
+/** Scripts that took longer than this are looked at; shorter ones are no news. */
+const SLOW_US = 1_000
+const SCRIPT_CALLS = ['eval', 'evalsha', 'fcall']
+
+/** A redis-server of our own with its default settings, on loopback, gone with `close`. */
+export async function startRedis({ appendonly = false } = {}) {
+  const dir = mkdtempSync(join(tmpdir(), 'shoal-bench-redis-'))
+  const port = await freePort()
+  const settings = { port, bind: '127.0.0.1', dir, save: '', appendonly: appendonly ? 'yes' : 'no' }
+  const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
+  flags.push('--slowlog-log-slower-than', String(SLOW_US), '--slowlog-max-len', '100000')
+  const child = spawn('redis-server', flags, { stdio: 'ignore' })
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  const failed = new Promise((_, reject) =>
+    child.once('error', () => reject(new Error('redis-server is not installed; `apt-get install redis-server`'))),
+  )
+  const control = new Redis(port, '127.0.0.1', { retryStrategy: () => 20, maxRetriesPerRequest: null })
+  control.on('error', () => {})
+  await Promise.race([control.ping(), failed])
+
+  const info = async () => parseInfo(await control.info('all'))
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    control,
+    version: async () => (await info()).redis_version,
+    /** Microseconds of CPU of the server, all its threads and children. */
+    async cpuUs() {
+      const all = await info()
+      const names = ['used_cpu_user', 'used_cpu_sys', 'used_cpu_user_children', 'used_cpu_sys_children']
+      return names.reduce((sum, name) => sum + Number(all[name]), 0) * 1e6
+    },
+    /** Microseconds inside scripts so far, by the server's own account. */
+    async scriptUs() {
+      const stats = parseInfo(await control.info('commandstats'))
+      return SCRIPT_CALLS.reduce((sum, name) => sum + usecOf(stats[`cmdstat_${name}`]), 0)
+    },
+    async memory() {
+      return Number((await info()).used_memory)
+    },
+    /** The longest script since the start, in milliseconds; null when none took a millisecond. */
+    async longestScriptMs() {
+      const entries = await control.slowlog('GET', -1)
+      const durations = entries
+        .filter(([, , , [name]]) => SCRIPT_CALLS.includes(name.toLowerCase()))
+        .map((one) => one[2])
+      return durations.length === 0 ? null : durations.reduce((most, one) => Math.max(most, one), 0) / 1_000
+    },
+    async close() {
+      control.disconnect()
+      child.kill('SIGKILL')
+      await ended
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+function parseInfo(text) {
+  return Object.fromEntries(
+    text.split('\r\n').map((line) => [line.split(':', 1)[0], line.slice(line.indexOf(':') + 1)]),
+  )
+}
+
+function usecOf(stat) {
+  return stat === undefined ? 0 : Number(/usec=(\d+)/.exec(stat)[1])
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address()
+      probe.close(() => resolve(port))
+    })
+  })
+}

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openRedis } from '../../dist/frontier/redis/connection.js'
+import { openRedisFrontier } from '../../dist/frontier/redis/redis-frontier.js'
+import { BATCH } from './links.js'
+
+const CRAWL = 'bench'
+const ELAPSED_MS = 5
+
+/** Short enough that 10,000 hosts feed 200,000 leases a second: a pace is kept, and nobody waits for it. */
+const LIMITS = { delayMs: 50, concurrency: 2 }
+
+/** The driver as a worker uses it: lease, release when the body is read, settle. */
+export async function openShoalRedis({ url, connections, limits = LIMITS, seen, visibilityMs = 60_000 }) {
+  const opened = await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const connection = await openRedis(url)
+      return { connection, frontier: await openRedisFrontier(connection, {}) }
+    }),
+  )
+  const frontiers = opened.map((one) => one.frontier)
+  await frontiers[0].open({
+    id: CRAWL,
+    spider: CRAWL,
+    spiderHash: '',
+    order: 'priority',
+    limits,
+    routeLimits: {},
+    visibilityMs,
+    retryPriorityStep: 10,
+    agingMs: 1_000,
+    maxReclaims: 3,
+    maxPending: 100_000_000,
+    overflow: 'refuse',
+    budget: {},
+    ...(seen === undefined ? {} : { seen }),
+    gen: 1,
+  })
+  const lanes = frontiers.map((frontier, nth) => laneOf(frontier, `bench-${nth}`))
+  return {
+    lanes,
+    stats: () => frontiers[0].stats(CRAWL),
+    pending: async () => {
+      const { queued, delayed } = await frontiers[0].stats(CRAWL)
+      return queued + delayed
+    },
+    async drain(total, { progress } = {}) {
+      let done = 0
+      await Promise.all(
+        lanes.map(async (lane) => {
+          let empty = 0
+          while (done < total && empty < 100) {
+            const { leases, idleMs } = await lane.lease()
+            if (leases.length === 0) {
+              empty++
+              await sleep(idleMs)
+              continue
+            }
+            empty = 0
+            await lane.release(leases)
+            done += await lane.settle(leases)
+            progress?.(done)
+          }
+        }),
+      )
+      return done
+    },
+    async close() {
+      for (const { frontier, connection } of opened) {
+        await frontier.close()
+        await connection.close()
+      }
+    },
+  }
+}
+
+function laneOf(frontier, worker) {
+  let seq = 0
+  return {
+    add: (links) => frontier.add(CRAWL, links),
+    lease: () => frontier.lease({ worker, seq: ++seq, want: BATCH, spiders: [CRAWL] }),
+    release: (leases, reportOf = () => ({ kind: 'ok' })) =>
+      frontier.release(
+        leases.map((lease) => ({ lease, host: lease.link.host, elapsedMs: ELAPSED_MS, report: reportOf(lease) })),
+      ),
+    async settle(leases, outcomeOf = () => ({ kind: 'done', links: [], bytes: 10_240 })) {
+      const settled = await frontier.settle(leases.map((lease) => ({ lease, outcome: outcomeOf(lease) })))
+      return settled.filter(Boolean).length
+    },
+  }
+}
