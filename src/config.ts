@@ -12,14 +12,16 @@ export const CONFIG = {
     default: 'sqlite:.shoal/shoal.db',
     env: 'SHOAL_QUEUE',
     flag: '--queue <address>',
-    meaning: 'Where the frontier lives: `sqlite:<file>`, or `memory:` for a crawl that ends with the process.',
+    meaning:
+      'Where the frontier lives: `sqlite:<file>`, `redis://…` for a fleet (also `rediss://…`, `redis+cluster://…`, `redis+sentinel://…`), or `memory:` for a crawl that ends with the process.',
   },
   store: {
     schema: z.string().min(1).nullable(),
     default: null,
     env: 'SHOAL_STORE',
     flag: '--store <address>',
-    meaning: 'Where the records live; the same place as the queue unless given.',
+    meaning:
+      'Where the records live: `sqlite:<file>`. Unless given the same place as the queue, or `sqlite:.shoal/shoal.db` when the queue is on a server.',
   },
   workers: {
     schema: z.coerce.number().int().min(1).max(1024),
@@ -80,7 +82,11 @@ export function loadConfig({ flags, env }: ConfigSources): Config {
   const { grace, store, ...values } = Object.fromEntries(
     KEYS.map((key) => [key, chosen(key, flags[key], env)]),
   ) as Values
-  return Object.freeze({ ...values, store: store ?? values.queue, graceMs: grace })
+  return Object.freeze({
+    ...values,
+    store: store ?? (isOnServer(values.queue) ? CONFIG.queue.default : values.queue),
+    graceMs: grace,
+  })
 }
 
 function chosen(key: ConfigKey, flag: unknown, env: ConfigSources['env']): unknown {
@@ -105,6 +111,11 @@ function refuseUnknown(flags: ConfigSources['flags'], env: ConfigSources['env'])
       throw new ShoalError('config_invalid', unknownOption(name, names).replace('option', 'environment variable'))
     }
   }
+}
+
+/** A queue that other machines can reach, and that holds no records. */
+export function isOnServer(queue: string): boolean {
+  return /^rediss?(\+(cluster|sentinel))?:\/\//.test(queue)
 }
 
 /** An address that may be shown: a password, a lone token, and whatever a query calls a secret become stars. */

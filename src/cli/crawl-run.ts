@@ -56,7 +56,7 @@ export async function runWithProgress(
       writeLog: (line) => say(live === null ? line.trimEnd() : logText(line, style)),
       onStart(started) {
         start = started
-        rememberSource(settings.queue, started.spider, source)
+        rememberSource(settings, started.spider, source)
         if (!json) for (const line of startLines(started)) say(line)
       },
       onProgress(progress) {
@@ -96,7 +96,7 @@ function progressPrinter(
   }
 }
 
-function startLines(start: RunStart): string[] {
+export function startLines(start: RunStart): string[] {
   const lines: string[] = []
   if (start.setAside !== null) {
     lines.push(

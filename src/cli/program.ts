@@ -13,8 +13,11 @@ import { linksCommand } from './commands/links.js'
 import { pagesCommand } from './commands/pages.js'
 import { recordsCommand } from './commands/records.js'
 import { runCommand } from './commands/run.js'
+import { startCommand } from './commands/start.js'
 import { statusCommand } from './commands/status.js'
 import { tryCommand } from './commands/try.js'
+import { workerCommand } from './commands/worker.js'
+import { workersCommand } from './commands/workers.js'
 import { guide } from './help.js'
 import { commonOptions } from './session.js'
 
@@ -39,12 +42,15 @@ export function buildProgram(): Command {
   program.commandsGroup('Crawl:')
   runCommand(program)
   crawlCommand(program)
+  startCommand(program)
+  workerCommand(program)
   statusCommand(program)
   controlCommand(program, 'pause')
   controlCommand(program, 'resume')
   controlCommand(program, 'cancel')
   crawlsCommand(program)
   program.commandsGroup('Look closer:')
+  workersCommand(program)
   explainCommand(program)
   linksCommand(program)
   deadCommand(program)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { type Clock, systemClock } from '../clock.js'
-import { CONFIG, type Config, loadConfig } from '../config.js'
+import { CONFIG, type Config, isOnServer, loadConfig, maskUrl } from '../config.js'
 import { ShoalError } from '../errors.js'
 import type { Plant } from '../wire.js'
 import { type Output, standardOutput } from './output.js'
@@ -14,7 +14,7 @@ export interface Session {
   readonly output: Output
   /** Opens the database, works, closes it. A command that only looks does not make a database. */
   withPlant<Result>(work: (plant: Plant) => Promise<Result>): Promise<Result>
-  /** The flags to repeat in a command that is printed, so that it works as it stands. */
+  /** The flags to repeat in a command that is printed, so that it works as it stands; a password is the reader's to fill in. */
   readonly sameDatabase: string
   /** The same, with another database unless the user named one. */
   at(queue: string): Session
@@ -38,12 +38,17 @@ export interface CrawlFlags {
 }
 
 export function crawlOptions(command: Command): Command {
-  const { workers, concurrency, grace } = CONFIG
+  const { workers } = CONFIG
+  command.option(workers.flag, `${plain(workers.meaning)} (default: ${workers.default})`, wholeNumber)
+  return workerOptions(command).option('--fresh', 'start anew instead of resuming an unfinished crawl', false)
+}
+
+/** On the commands that have workers. */
+export function workerOptions(command: Command): Command {
+  const { concurrency, grace } = CONFIG
   return command
-    .option(workers.flag, `${plain(workers.meaning)} (default: ${workers.default})`, wholeNumber)
     .option(concurrency.flag, `${plain(concurrency.meaning)} (default: ${concurrency.default})`, wholeNumber)
     .option(grace.flag, `${plain(grace.meaning)} (default: ${grace.default})`)
-    .option('--fresh', 'start anew instead of resuming an unfinished crawl', false)
 }
 
 function plain(meaning: string): string {
@@ -67,9 +72,12 @@ export function openSession(flags: Flags): Session {
     sameDatabase: sameDatabase(flags),
     at: (queue) => openSession({ ...flags, queue: flags.queue ?? queue }),
     async withPlant(work) {
-      for (const address of [settings.queue, settings.store]) mustExist(address)
+      const { queue, store } = settings
+      const onServer = isOnServer(queue)
+      if (!onServer) for (const address of [queue, store]) mustExist(address)
       const { openPlant } = await import('../wire.js')
-      const plant = await openPlant(settings)
+      // A fleet can be looked at from a machine that keeps no records, and keeps none then.
+      const plant = await openPlant({ queue, store: onServer && isMissing(store) ? 'memory:' : store })
       try {
         return await work(plant)
       } finally {
@@ -84,17 +92,21 @@ export function fileOf(address: string): string | null {
   return address.startsWith('sqlite:') ? address.slice('sqlite:'.length).replace(/^\/\//, '') : null
 }
 
-function mustExist(address: string): void {
+function isMissing(address: string): boolean {
   const file = fileOf(address)
-  if (file === null || existsSync(file)) return
-  throw new ShoalError('not_found', `there is no database at ${file} yet`, {
+  return file !== null && !existsSync(file)
+}
+
+function mustExist(address: string): void {
+  if (!isMissing(address)) return
+  throw new ShoalError('not_found', `there is no database at ${fileOf(address)} yet`, {
     hint: 'Start a crawl with `shoal run <spider>` or `shoal demo`, or name another file with --queue.',
   })
 }
 
 function sameDatabase(flags: Flags): string {
   return ['queue', 'store']
-    .flatMap((name) => (typeof flags[name] === 'string' ? [` --${name} ${shellWord(flags[name])}`] : []))
+    .flatMap((name) => (typeof flags[name] === 'string' ? [` --${name} ${shellWord(maskUrl(flags[name]))}`] : []))
     .join('')
 }
 

@@ -1,14 +1,15 @@
 import { systemClock, systemRandom } from '../clock.js'
-import { openCrawl, seedCrawl } from '../coordinator/crawls.js'
-import { ShoalError } from '../errors.js'
+import { openCrawl } from '../coordinator/crawls.js'
+import { seedCrawl } from '../coordinator/seeding.js'
+import { isAway } from '../errors.js'
 import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../frontier/frontier.js'
 import { createLog, type LogLevel } from '../log.js'
-import { openPlant, type Plant } from '../wire.js'
-import { forfeitDeadWorkers } from './dead-workers.js'
-import { type SpiderSource, spiderFrom } from './spider-source.js'
+import type { Plant } from '../wire.js'
+import { openForWork } from './open-for-work.js'
+import type { SpiderSource } from './spider-source.js'
 import type { RunningWorker } from './start-worker.js'
 import { startWorkers } from './start-workers.js'
-import { patientFrontier } from './until-back.js'
+import { watchWorkers } from './worker-failures.js'
 
 export type { SpiderSource } from './spider-source.js'
 
@@ -79,31 +80,26 @@ const HOSTS_SHOWN = 100
 /** Opens or resumes the crawl, seeds it, runs the workers until it is finished or drained. */
 export async function runCrawl(options: RunOptions): Promise<RunSummary> {
   const clock = systemClock
-  const spider = await unlessDrained(spiderFrom(options.source), options.drain)
-  const opening = openPlant(options)
-  const opened = await unlessDrained(opening, options.drain).catch((error: unknown) => {
-    opening.then((late) => late.close()).catch(() => {})
-    throw error
-  })
-  const plant = { ...opened, frontier: patientFrontier(opened.frontier, clock, options.drain) }
   const writeLog = options.writeLog ?? ((line: string) => process.stderr.write(line))
   const log = createLog(options.logLevel, clock, writeLog)
-  for (const message of plant.warnings) log.warn('plant.warning', { message })
+  const sources = [options.source]
+  const { spiders, plant } = await openForWork(sources, options, options.drain, clock, log)
   try {
-    await forfeitDeadWorkers(plant.frontier, clock)
+    const [spider] = spiders
+    if (spider === undefined) throw new Error('one source gives one spider')
     const begun = await openCrawl(plant, spider, { fresh: options.fresh, clock, random: systemRandom })
     const { crawl } = begun
     const startedAt = clock.mono()
     const before = await plant.frontier.stats(crawl)
     const stopSeeding = new AbortController()
     const seedUntil = AbortSignal.any([options.drain, stopSeeding.signal])
-    const seeding = seedCrawl(plant.frontier, spider, crawl, clock, seedUntil)
+    const seeding = seedCrawl(plant, spider, crawl, { clock, signal: seedUntil })
     options.onStart?.({ ...begun, spider: spider.name, seeds: await seeding.first })
     log.info(begun.resumed ? 'crawl.resumed' : 'crawl.opened', { crawl, spider: spider.name })
     if (begun.spiderChanged) log.warn('spider.changed', { crawl, spider: spider.name })
 
-    const order = { ...options, sources: [options.source] }
-    const workers = options.drain.aborted ? [] : await startWorkers(order, plant, [spider], log, writeLog)
+    const order = { ...options, sources }
+    const workers = options.drain.aborted ? [] : await startWorkers(order, plant, spiders, log, writeLog)
     let interrupted = false
     try {
       interrupted = await watch(options, plant, crawl, workers, seeding.all)
@@ -120,16 +116,6 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
   }
 }
 
-/** As long as nothing is begun there is nothing to drain: a spider file or a locked database that takes its time is not waited for. */
-async function unlessDrained<Result>(work: Promise<Result>, drain: AbortSignal): Promise<Result> {
-  const drained = new Promise<never>((_, reject) => {
-    const stop = () => reject(new ShoalError('interrupted', 'stopped before the crawl was opened'))
-    if (drain.aborted) stop()
-    else drain.addEventListener('abort', stop, { once: true })
-  })
-  return Promise.race([work, drained])
-}
-
 /** Until the crawl has ended or the drain is asked for (true). Rejects with the first failure of a worker or of the seeding. */
 async function watch(
   options: RunOptions,
@@ -138,31 +124,21 @@ async function watch(
   workers: readonly RunningWorker[],
   seeding: Promise<unknown>,
 ): Promise<boolean> {
-  let failure: { error: unknown } | null = null
-  let alive = workers.length
-  const nap = new AbortController()
-  const fail = (error: unknown) => {
-    failure ??= { error }
-    nap.abort()
-  }
-  seeding.catch(fail)
-  for (const worker of workers) {
-    worker.ended
-      .finally(() => alive--)
-      .then(() => {
-        // Nobody is left to visit a page, and nobody comes.
-        if (alive === 0) throw new ShoalError('internal', 'every worker has ended, though the crawl goes on')
-      })
-      .catch(fail)
-  }
-  options.drain.addEventListener('abort', () => nap.abort())
+  const failures = watchWorkers(workers)
+  seeding.catch(failures.fail)
+  const nap = AbortSignal.any([options.drain, failures.signal])
   for (;;) {
     if (options.drain.aborted) return true
-    if (failure !== null) throw (failure as { error: unknown }).error
-    const stats = await plant.frontier.stats(crawl)
-    options.onProgress?.(await progress(plant, crawl, stats, alive))
-    if (stats.state === 'finished' || stats.state === 'cancelled') return false
-    await systemClock.sleep(PROGRESS_MS, nap.signal)
+    failures.check()
+    try {
+      const stats = await plant.frontier.stats(crawl)
+      options.onProgress?.(await progress(plant, crawl, stats, failures.alive))
+      if (stats.state === 'finished' || stats.state === 'cancelled') return false
+    } catch (error) {
+      // Away when the drain was asked for: the workers are stopped all the same.
+      if (!isAway(error) || !options.drain.aborted) throw error
+    }
+    await systemClock.sleep(PROGRESS_MS, nap)
   }
 }
 

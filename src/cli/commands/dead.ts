@@ -201,7 +201,7 @@ async function findDead(
   url: string,
 ): Promise<{ crawl: CrawlInfo; link: LinkInfo }> {
   for (const crawl of crawls) {
-    const found = await findLink(frontier, [crawl], url, (one) => rememberedSpider(session.settings.queue, one.spider))
+    const found = await findLink(frontier, [crawl], url, (one) => rememberedSpider(session.settings, one.spider))
     if (found.kind !== 'known' || found.where.state !== 'dead' || found.where.link === null) continue
     return { crawl, link: found.where.link }
   }

@@ -2,7 +2,10 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { isOnServer } from '../../config.js'
 import { asShoalError, EXIT } from '../../errors.js'
+import type { CrawlInfo, Frontier, WorkerInfo } from '../../frontier/frontier.js'
+import { healthOf, STALLED_MS, spiderHolders, workerState } from '../../run/health.js'
 import type { Plant } from '../../wire.js'
 import { crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { guide } from '../help.js'
@@ -27,9 +30,9 @@ const WAL_WARN_BYTES = 256e6
 /** This version was not written before. */
 const CLOCK_FLOOR = Date.UTC(2026, 0, 1)
 const CLOCK_SLACK_MS = 60_000
-/** A worker that was not heard of for this long has lost its links or is about to. */
-const WORKER_SILENT_MS = 60_000
 const LEASES_READ = 10_000
+/** The check that alone makes health red, and nothing else. */
+const PROGRESS = 'progress'
 
 export function doctorCommand(program: Command): void {
   const command = program
@@ -38,13 +41,17 @@ export function doctorCommand(program: Command): void {
     .action(
       acts(async (session) => {
         const checks = [nodeCheck(), filesCheck(), ...(await databaseChecks(session))]
-        const failed = checks.some((check) => check.status === 'fail')
-        if (session.json) session.output.json({ ok: !failed, checks })
+        const failed = checks.filter((check) => check.status === 'fail')
+        if (session.json) session.output.json({ ok: failed.length === 0, checks })
         else print(session, checks)
-        return failed ? EXIT.plant.code : EXIT.ok.code
+        if (failed.length === 0) return EXIT.ok.code
+        return EXIT[failed.every((check) => check.name === PROGRESS) ? 'stalled' : 'plant'].code
       }),
     )
-  guide(command, { examples: [['doctor', 'a table of what is well and what is not, with the next step']] })
+  guide(command, {
+    examples: [['doctor', 'a table of what is well and what is not, with the next step']],
+    exits: ['stalled'],
+  })
 }
 
 function print({ output }: Session, checks: readonly Check[]): void {
@@ -88,13 +95,14 @@ async function databaseChecks(session: Session): Promise<Check[]> {
   const files = [...new Set([queue, store])].flatMap((address) => fileOf(address) ?? [])
   const checks: Check[] = []
   for (const file of files) checks.push(await diskCheck(file), ...(await fileChecks(file)))
-  if (checks.some((check) => check.status === 'fail') || !files.every(existsSync))
-    return [...checks, clockCheck(session, null)]
+  const nothingYet = !isOnServer(queue) && !files.every(existsSync)
+  if (checks.some((check) => check.status === 'fail') || nothingYet) return [...checks, clockCheck(session, null)]
   try {
     return [...checks, ...(await session.withPlant((plant) => crawlChecks(session, plant)))]
   } catch (thrown) {
     const error = asShoalError(thrown)
-    return [...checks, { name: 'crawls', status: 'fail', detail: `${error.code}: ${error.message}`, next: error.hint }]
+    const name = isOnServer(queue) ? 'queue' : 'crawls'
+    return [...checks, { name, status: 'fail', detail: `${error.code}: ${error.message}`, next: error.hint }]
   }
 }
 
@@ -160,11 +168,11 @@ function canWrite(path: string): boolean {
   }
 }
 
-async function crawlChecks(session: Session, { frontier }: Plant): Promise<Check[]> {
+async function crawlChecks(session: Session, { frontier, warnings }: Plant): Promise<Check[]> {
   const now = session.clock.now()
   const [crawls, workers] = [await crawlsNewestFirst(frontier), await frontier.workers()]
   const alive = new Set(
-    workers.filter((worker) => now - worker.seenAt < WORKER_SILENT_MS).map((worker) => worker.worker),
+    workers.filter((worker) => workerState(worker, now) !== 'silent').map((worker) => worker.worker),
   )
   const unfinished = crawls.filter((crawl) => !hasEnded(crawl))
   const orphaned = unfinished.filter((crawl) => crawl.state === 'running' && alive.size === 0)
@@ -180,6 +188,12 @@ async function crawlChecks(session: Session, { frontier }: Plant): Promise<Check
   const newest = Math.max(0, ...crawls.map((crawl) => crawl.createdAt), ...workers.map((worker) => worker.seenAt))
   return [
     clockCheck(session, newest),
+    ...warnings.map((warning): Check => ({ name: 'queue', status: 'warn', detail: warning, next: '' })),
+    await progressCheck(session, frontier, unfinished),
+    ...spiderChecks(
+      unfinished,
+      workers.filter((worker) => alive.has(worker.worker)),
+    ),
     {
       name: 'crawls',
       status: orphaned.length > 0 ? 'warn' : 'ok',
@@ -199,6 +213,39 @@ async function crawlChecks(session: Session, { frontier }: Plant): Promise<Check
       next: stuck > 0 ? 'They go back into the queue by themselves as soon as a worker runs.' : '',
     },
   ]
+}
+
+/** Health is progress: workers that are connected and take nothing are no better than none. */
+async function progressCheck(
+  { clock, settings }: Session,
+  frontier: Frontier,
+  crawls: readonly CrawlInfo[],
+): Promise<Check> {
+  const { stalled } = await healthOf(frontier, crawls, clock.now(), isOnServer(settings.queue))
+  const [worst] = [...stalled].sort((a, b) => b.forMs - a.forMs)
+  return {
+    name: PROGRESS,
+    status: worst === undefined ? 'ok' : 'fail',
+    detail:
+      worst === undefined
+        ? `nothing is due for longer than ${duration(STALLED_MS)}`
+        : `work of ${worst.spider} (${worst.crawl}) is due, and nothing was leased or settled for ${duration(worst.forMs)}`,
+    next: worst === undefined ? '' : 'Start a worker with its spider, or look at those there are: `shoal workers`.',
+  }
+}
+
+function spiderChecks(crawls: readonly CrawlInfo[], alive: readonly WorkerInfo[]): Check[] {
+  if (alive.length === 0) return []
+  return crawls.flatMap((crawl): Check[] => {
+    const { holders, otherVersion } = spiderHolders(crawl, alive)
+    if (holders > 0 && otherVersion.length === 0) return []
+    const detail =
+      holders === 0
+        ? `no worker has the spider ${crawl.spider} of crawl ${crawl.id}`
+        : `${plural(otherVersion.length, 'worker has', 'workers have')} another version of ${crawl.spider} than crawl ${crawl.id} was begun with`
+    const next = holders === 0 ? 'Start one with its file: `shoal worker <file>`.' : 'Give all workers the same file.'
+    return [{ name: 'spiders', status: 'warn', detail, next }]
+  })
 }
 
 function clockCheck({ clock }: Session, newestInDatabase: number | null): Check {

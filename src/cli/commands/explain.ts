@@ -68,7 +68,7 @@ export function explainCommand(program: Command): void {
 }
 
 async function spiderFinder(session: Session, file: string | undefined) {
-  if (file === undefined) return (crawl: CrawlInfo) => rememberedSpider(session.settings.queue, crawl.spider)
+  if (file === undefined) return (crawl: CrawlInfo) => rememberedSpider(session.settings, crawl.spider)
   const { loadSpider } = await import('../../spider/load.js')
   const spider = await loadSpider(file)
   return async () => spider

@@ -53,7 +53,7 @@ async function newestPage(
 ): Promise<{ fetch: FetchRow; body: Uint8Array }> {
   const all = await crawlsNewestFirst(frontier)
   const asked = word === undefined ? all.slice(0, CRAWLS_ASKED) : [chooseCrawl(all, word)]
-  const found = await findLink(frontier, asked, url, (one) => rememberedSpider(session.settings.queue, one.spider))
+  const found = await findLink(frontier, asked, url, (one) => rememberedSpider(session.settings, one.spider))
   if (found.kind !== 'known')
     throw new ShoalError('not_found', `no crawl has fetched ${url}`, {
       hint: 'Ask what became of it: `shoal explain <url>`.',

@@ -22,6 +22,7 @@ export function runCommand(program: Command): void {
     examples: [
       ['run books.ts', 'crawl, or go on where the last run stopped'],
       ['run books.ts --fresh --workers 4', 'start anew with four processes'],
+      ['run books.ts --queue redis://queue.example --workers 4', 'on a fleet: workers elsewhere may join in'],
       ['run books.ts --json', 'ends with one line: {"crawl":…,"state":"finished","pages":…,…}'],
     ],
     exits: ['nothingFetched', 'interrupted', 'terminated'],

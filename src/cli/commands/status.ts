@@ -1,19 +1,21 @@
 import type { Command } from 'commander'
+import { isOnServer } from '../../config.js'
 import { type Estimate, estimateEnd } from '../../coordinator/eta.js'
-import type { CrawlStats, Frontier, HostInfo, WorkerInfo } from '../../frontier/frontier.js'
+import { EXIT } from '../../errors.js'
+import type { CrawlInfo, CrawlStats, Frontier, HostInfo, WorkerInfo } from '../../frontier/frontier.js'
+import { type Health, healthOf, spiderHolders, workerState } from '../../run/health.js'
 import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import type { Output } from '../output.js'
 import { ended, endText } from '../progress-view.js'
 import { acts, type Session } from '../session.js'
 import { clean } from '../terminal/clean.js'
-import { ago, bytes, count, duration, moment, percent, rate } from '../terminal/format.js'
+import { bytes, count, duration, moment, percent, rate } from '../terminal/format.js'
 import { type Live, liveLines } from '../terminal/live.js'
 import type { Style } from '../terminal/style.js'
 import { table } from '../terminal/table.js'
+import { workerJson, workerTable } from './workers.js'
 
-/** A worker that was not heard of for this long is not counted as alive. */
-const WORKER_GONE_MS = 60_000
 const HOSTS_SHOWN = 10
 /** Those with most work left: enough for an estimate. */
 const HOSTS_READ = 100
@@ -24,6 +26,7 @@ interface Snapshot {
   readonly hosts: readonly HostInfo[]
   readonly workers: readonly WorkerInfo[]
   readonly estimate: Estimate
+  readonly health: Health
   readonly now: number
 }
 
@@ -38,14 +41,17 @@ export function statusCommand(program: Command): void {
     .option('--watch', 'again every second until it ends')
     .action(
       acts(async (session, word: string | undefined, flags: { watch?: boolean }) => {
-        await session.withPlant(async ({ frontier }) => {
+        return session.withPlant(async ({ frontier }) => {
           const crawl = chooseCrawl(await crawlsNewestFirst(frontier), word)
-          if (flags.watch) return watch(session, frontier, crawl.id)
-          const snapshot = await look(session, frontier, crawl.id)
+          if (flags.watch) {
+            await watch(session, frontier, crawl)
+            return undefined
+          }
+          const snapshot = await look(session, frontier, crawl)
           if (session.json) session.output.json(asJson(snapshot))
           else for (const line of screen(session.output, snapshot)) session.output.print(line)
+          return snapshot.health.ok ? EXIT.ok.code : EXIT.stalled.code
         })
-        return undefined
       }),
     )
   guide(command, {
@@ -57,33 +63,35 @@ export function statusCommand(program: Command): void {
         'state,startedAt,total,queued,delayed,leased,done,failed,retried,dead,rate,etaSeconds,decidedBy,…',
       ],
     ],
-    exits: ['notFound'],
+    exits: ['notFound', 'stalled'],
   })
 }
 
-async function look({ clock }: Session, frontier: Frontier, crawl: string): Promise<Snapshot> {
+async function look({ clock, settings }: Session, frontier: Frontier, crawl: CrawlInfo): Promise<Snapshot> {
   const now = clock.now()
-  const [stats, hosts, workers, due] = await Promise.all([
-    frontier.stats(crawl),
-    frontier.hosts(crawl, { limit: HOSTS_READ, busiest: true }),
+  const [stats, hosts, workers, due, health] = await Promise.all([
+    frontier.stats(crawl.id),
+    frontier.hosts(crawl.id, { limit: HOSTS_READ, busiest: true }),
     frontier.workers(),
-    frontier.links({ crawl, state: 'delayed', limit: 1_000 }),
+    frontier.links({ crawl: crawl.id, state: 'delayed', limit: 1_000 }),
+    healthOf(frontier, [crawl], now, isOnServer(settings.queue)),
   ])
   const lastDueAt = due.reduce<number | null>(
     (last, link) => (link.dueAt === null ? last : Math.max(last ?? 0, link.dueAt)),
     null,
   )
-  const alive = workers.filter((worker) => now - worker.seenAt < WORKER_GONE_MS)
+  const alive = workers.filter((worker) => workerState(worker, now) !== 'silent')
   return {
     stats,
     hosts,
     workers: alive,
     estimate: estimateEnd({ stats, hosts, slots: alive.length === 0 ? 0 : null, now, lastDueAt }),
+    health,
     now,
   }
 }
 
-function asJson({ stats, hosts, workers, estimate }: Snapshot): Record<string, unknown> {
+function asJson({ stats, hosts, workers, estimate, health, now }: Snapshot): Record<string, unknown> {
   const { state, startedAt, total, queued, delayed, leased, done, failed, retried, dead } = stats
   return {
     ...{ state, startedAt, total, queued, delayed, leased, done, failed, retried, dead },
@@ -100,12 +108,14 @@ function asJson({ stats, hosts, workers, estimate }: Snapshot): Record<string, u
     bytes: stats.bytes,
     seeding: stats.seeding,
     spiderChanges: stats.spiderChanges,
-    workers,
+    healthy: health.ok,
+    ...spiderHolders(stats, workers),
+    workers: workers.map((worker) => workerJson(worker, now)),
     hosts,
   }
 }
 
-async function watch(session: Session, frontier: Frontier, crawl: string): Promise<void> {
+async function watch(session: Session, frontier: Frontier, crawl: CrawlInfo): Promise<void> {
   const { output, clock, json } = session
   const live: Live | null = !json && process.stdout.isTTY ? liveLines(process.stdout) : null
   const stopped = new AbortController()
@@ -138,7 +148,7 @@ function oneLine({ stats, estimate }: Snapshot): string {
   return `${stats.state} · ${count(pending)} pending · ${count(stats.leased)} processing · ${count(ended(stats))} completed · ${count(stats.dead)} dead · ${rate(stats.rate)} · ${endText(estimate, stats.state)}`
 }
 
-function screen({ style, width }: Output, { stats, hosts, workers, estimate, now }: Snapshot): string[] {
+function screen({ style, width }: Output, { stats, hosts, workers, estimate, health, now }: Snapshot): string[] {
   const over = ended(stats)
   const started = stats.startedAt ?? stats.createdAt
   const until = stats.finishedAt ?? now
@@ -157,29 +167,31 @@ function screen({ style, width }: Output, { stats, hosts, workers, estimate, now
   lines.push(`  ${rate(stats.rate)}, ${endText(estimate, stats.state)}`)
   const plain = estimate.plainSeconds
   if (plain !== null) lines.push(style.dim(`  (links left ÷ rate: ${duration(plain * 1000)})`))
-  if (workers.length > 0) {
-    lines.push('', ...indent(workerTable(workers, now, width, style)))
-  } else if (stats.state === 'running')
-    lines.push('', `  ${style.yellow('no worker is alive:')} run the spider again to go on`)
+  for (const { forMs } of health.stalled)
+    lines.push(
+      '',
+      `  ${style.red('health is red:')} work is due, and nothing was leased or settled for ${duration(forMs)}`,
+    )
+  if (workers.length > 0) lines.push('', ...indent(workerTable(workers, now, width - 2, style)))
+  if (stats.state === 'running') lines.push(...workerRemarks(stats, workers, style))
   const busiest = hosts.filter((host) => host.pending + host.inFlight > 0).slice(0, HOSTS_SHOWN)
   if (busiest.length > 0) lines.push('', ...indent(hostTable(busiest, now, width, style)))
   return lines
 }
 
-function workerTable(workers: readonly WorkerInfo[], now: number, width: number, style: Style): string[] {
-  const rows = workers.map((worker) => [
-    worker.worker,
-    count(worker.inHand),
-    count(worker.done),
-    count(worker.failed),
-    duration(now - worker.startedAt),
-    ago(worker.seenAt, now),
-  ])
-  const columns = [
-    { title: 'worker', shrinks: true },
-    ...['in hand', 'done', 'errors', 'age', 'seen'].map((title) => ({ title, right: true })),
-  ]
-  return table(columns, rows, width - 2, style.dim)
+/** Workers shown by name when they have another version of the spider. */
+const NAMES_SHOWN = 3
+
+function workerRemarks(stats: CrawlStats, workers: readonly WorkerInfo[], style: Style): string[] {
+  const spider = clean(stats.spider)
+  if (workers.length === 0) return ['', `  ${style.yellow('no worker is alive:')} run the spider again to go on`]
+  const { holders, otherVersion } = spiderHolders(stats, workers)
+  if (holders === 0)
+    return ['', `  ${style.yellow(`no worker has the spider ${spider}:`)} start one with its file: shoal worker <file>`]
+  if (otherVersion.length === 0) return []
+  const names = otherVersion.slice(0, NAMES_SHOWN).map(clean).join(', ')
+  const more = otherVersion.length > NAMES_SHOWN ? ` and ${count(otherVersion.length - NAMES_SHOWN)} more` : ''
+  return ['', `  ${style.yellow(`another version of ${spider} than the crawl was begun with:`)} ${names}${more}`]
 }
 
 function hostTable(hosts: readonly HostInfo[], now: number, width: number, style: Style): string[] {

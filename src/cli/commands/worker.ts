@@ -1,0 +1,73 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { maskUrl } from '../../config.js'
+import { asShoalError, EXIT } from '../../errors.js'
+import { guide } from '../help.js'
+import { acts, wholeNumber, workerOptions } from '../session.js'
+import { listenForSignals } from '../signals.js'
+import { clean } from '../terminal/clean.js'
+import { duration, plural } from '../terminal/format.js'
+
+interface WorkerFlags {
+  readonly procs: number
+  readonly exitWhenIdle: boolean
+}
+
+export function workerCommand(program: Command): void {
+  const command = program
+    .command('worker')
+    .description('serve every crawl of the spiders given, whoever started it, until told to stop')
+    .argument('<spider...>', 'spider files (.ts, .js)')
+    .option('--procs <n>', 'worker processes; one worker runs inside the command itself', wholeNumber, 1)
+    .option('--exit-when-idle', 'end when no crawl of these spiders has anything left', false)
+    .action(
+      acts(async (session, files: string[], flags: WorkerFlags) => {
+        const { settings, output, json } = session
+        const note = (line: string) => {
+          if (!json) output.note(line)
+        }
+        const signals = listenForSignals(() => note('finishing what is in hand; a second signal ends at once'))
+        try {
+          const { serveCrawls } = await import('../../run/serve-crawls.js')
+          const { queue, store, concurrency, logLevel, graceMs } = settings
+          const served = await serveCrawls({
+            sources: files.map((file) => ({ kind: 'file', path: resolve(file) })),
+            queue,
+            store,
+            workers: flags.procs,
+            concurrency,
+            logLevel,
+            graceMs,
+            exitWhenIdle: flags.exitWhenIdle,
+            drain: signals.drain,
+            writeLog: (line) => process.stderr.write(line),
+            onStart: (spiders) =>
+              note(
+                `serving ${clean(spiders.join(', '))} from ${maskUrl(queue)}, ${plural(flags.procs, 'process', 'processes')} × ${plural(concurrency, 'page')} at once`,
+              ),
+          })
+          if (json) output.json(served)
+          else
+            note(
+              `stopped after ${duration(served.seconds * 1000)}: ${served.endedBy === 'idle' ? 'nothing left to do' : 'asked to'}`,
+            )
+          return EXIT.ok.code
+        } catch (thrown) {
+          if (asShoalError(thrown).code === 'interrupted' && signals.received() === 'SIGTERM')
+            process.exitCode = EXIT.terminated.code
+          throw thrown
+        } finally {
+          signals.restore()
+        }
+      }),
+    )
+  workerOptions(command)
+  guide(command, {
+    examples: [
+      ['worker books.ts --queue redis://queue.example', 'on as many machines as you like'],
+      ['worker books.ts shops.ts --procs 4', 'four processes, each for the crawls of both spiders'],
+      ['worker books.ts --exit-when-idle', 'for a job that ends: leaves when nothing is left'],
+    ],
+    exits: ['interrupted', 'terminated'],
+  })
+}

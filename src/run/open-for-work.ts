@@ -1,0 +1,62 @@
+import type { Clock } from '../clock.js'
+import { ShoalError } from '../errors.js'
+import type { Log } from '../log.js'
+import type { Spider } from '../spider/spider.js'
+import { openPlant, type Plant, type PlantAddresses } from '../wire.js'
+import { forfeitDeadWorkers } from './dead-workers.js'
+import { type SpiderSource, spiderFrom } from './spider-source.js'
+import { patientFrontier } from './until-back.js'
+
+/** Spiders and plant of a command that works on crawls. Its queue may be away later on, until the drain. */
+export async function openForWork(
+  sources: readonly SpiderSource[],
+  addresses: PlantAddresses,
+  drain: AbortSignal,
+  clock: Clock,
+  log: Log,
+): Promise<{ spiders: Spider[]; plant: Plant }> {
+  const spiders = await unlessDrained(Promise.all(sources.map(spiderFrom)), drain)
+  refuseTwins(spiders)
+  refuseMemory(addresses)
+  const opening = openPlant(addresses)
+  const opened = await unlessDrained(opening, drain).catch((error: unknown) => {
+    opening.then((late) => late.close()).catch(() => {})
+    throw error
+  })
+  for (const message of opened.warnings) log.warn('plant.warning', { message })
+  const plant = { ...opened, frontier: patientFrontier(opened.frontier, clock, drain) }
+  try {
+    await forfeitDeadWorkers(plant.frontier, clock)
+  } catch (error) {
+    await plant.close()
+    throw error
+  }
+  return { spiders, plant }
+}
+
+/** As long as nothing is begun there is nothing to drain: a spider file or a locked database that takes its time is not waited for. */
+async function unlessDrained<Result>(work: Promise<Result>, drain: AbortSignal): Promise<Result> {
+  const drained = new Promise<never>((_, reject) => {
+    const stop = () => reject(new ShoalError('interrupted', 'stopped before the crawl was opened'))
+    if (drain.aborted) stop()
+    else drain.addEventListener('abort', stop, { once: true })
+  })
+  return Promise.race([work, drained])
+}
+
+/** Leases are handed out by the name of a spider. */
+function refuseTwins(spiders: readonly Spider[]): void {
+  const names = spiders.map(({ name }) => name)
+  const twin = names.find((name, index) => names.indexOf(name) !== index)
+  if (twin !== undefined)
+    throw new ShoalError('spider_invalid', `two of the spider files have the name '${twin}'`, {
+      hint: 'Give each spider a name of its own.',
+    })
+}
+
+function refuseMemory({ queue, store }: PlantAddresses): void {
+  if (store === 'memory:' && queue !== 'memory:')
+    throw new ShoalError('queue_unknown', 'records in memory would be gone with the process that read their pages', {
+      hint: 'Give --store a file: sqlite:<file>.',
+    })
+}

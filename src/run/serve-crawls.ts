@@ -1,0 +1,101 @@
+import { systemClock } from '../clock.js'
+import { isAway } from '../errors.js'
+import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
+import { createLog, type Log } from '../log.js'
+import { openForWork } from './open-for-work.js'
+import { spiderNotices } from './spider-notices.js'
+import type { RunningWorker } from './start-worker.js'
+import { startWorkers, type WorkersOrder } from './start-workers.js'
+import { type WorkerFailures, watchWorkers } from './worker-failures.js'
+
+export interface ServeOptions extends WorkersOrder {
+  /** End when no crawl of these spiders has anything left. */
+  readonly exitWhenIdle: boolean
+  /** Aborted by the first Ctrl-C or SIGTERM. */
+  readonly drain: AbortSignal
+  readonly writeLog: (line: string) => void
+  readonly onStart?: (spiders: readonly string[]) => void
+}
+
+export interface Served {
+  readonly spiders: readonly string[]
+  readonly seconds: number
+  /** What ended it. */
+  readonly endedBy: 'signal' | 'idle'
+}
+
+const LOOK_MS = 1_000
+/** A crawl whose start URLs are still being added may be empty for a moment. */
+const SEEDING_IDLE_MS = 5_000
+
+/** Workers for every crawl of their spiders, whoever started it, until told to stop. */
+export async function serveCrawls(options: ServeOptions): Promise<Served> {
+  const { drain, graceMs, writeLog } = options
+  const clock = systemClock
+  const log = createLog(options.logLevel, clock, writeLog)
+  const startedAt = clock.mono()
+  const { spiders, plant } = await openForWork(options.sources, options, drain, clock, log)
+  let workers: RunningWorker[] = []
+  try {
+    const names = spiders.map(({ name }) => name)
+    workers = await startWorkers(options, plant, spiders, log, writeLog)
+    options.onStart?.(names)
+    const look = crawlWatch(spiders, options.exitWhenIdle, plant.frontier, log)
+    const endedBy = await untilOver(watchWorkers(workers), drain, look)
+    return { spiders: names, seconds: Math.round(clock.mono() - startedAt) / 1000, endedBy }
+  } finally {
+    await Promise.all(workers.map((worker) => worker.stop(graceMs)))
+    await plant.close()
+  }
+}
+
+async function untilOver(
+  failures: WorkerFailures,
+  drain: AbortSignal,
+  idle: () => Promise<boolean>,
+): Promise<Served['endedBy']> {
+  const nap = AbortSignal.any([drain, failures.signal])
+  for (;;) {
+    if (drain.aborted) return 'signal'
+    failures.check()
+    try {
+      if (await idle()) return 'idle'
+    } catch (error) {
+      if (!isAway(error)) throw error
+    }
+    await systemClock.sleep(LOOK_MS, nap)
+  }
+}
+
+/** Tells about crawls that cannot be served as they were begun; answers whether it is time to go. */
+function crawlWatch(
+  spiders: Parameters<typeof spiderNotices>[0],
+  exitWhenIdle: boolean,
+  frontier: Frontier,
+  log: Log,
+): () => Promise<boolean> {
+  const notices = spiderNotices(spiders)
+  const names = new Set(spiders.map(({ name }) => name))
+  let idleSince: number | null = null
+  return async () => {
+    const crawls = await frontier.crawls()
+    for (const { event, crawl, spider } of notices(crawls)) log.warn(event, { crawl, spider })
+    if (!exitWhenIdle) return false
+    const ours = crawls.filter(({ spider, state }) => state === 'running' && names.has(spider))
+    if (ours.length === 0) return true
+    if (!(await allEmpty(frontier, ours))) {
+      idleSince = null
+      return false
+    }
+    idleSince ??= systemClock.mono()
+    return systemClock.mono() - idleSince >= SEEDING_IDLE_MS
+  }
+}
+
+async function allEmpty(frontier: Frontier, crawls: readonly CrawlInfo[]): Promise<boolean> {
+  for (const { id } of crawls) {
+    const { queued, delayed, leased } = await frontier.stats(id)
+    if (queued + delayed + leased > 0) return false
+  }
+  return true
+}

@@ -1,0 +1,32 @@
+import type { CrawlInfo } from '../frontier/frontier.js'
+import type { Spider } from '../spider/spider.js'
+
+export interface SpiderNotice {
+  readonly event: 'spider.unknown' | 'spider.changed'
+  readonly crawl: string
+  readonly spider: string
+}
+
+/**
+ * What a worker has to tell about the crawls it meets, once for each: one of a spider it does not have is left alone; one that was begun with
+ * another version of the spider's file is served with the version that is here.
+ */
+export function spiderNotices(
+  spiders: readonly Pick<Spider, 'name' | 'hash'>[],
+): (crawls: readonly CrawlInfo[]) => SpiderNotice[] {
+  const hashes = new Map(spiders.map(({ name, hash }) => [name, hash]))
+  const told = new Set<string>()
+  return (crawls) => {
+    const notices: SpiderNotice[] = []
+    for (const { id, spider, state, spiderHash } of crawls) {
+      const hash = hashes.get(spider)
+      if (state !== 'running' || hash === spiderHash) continue
+      const event = hash === undefined ? 'spider.unknown' : 'spider.changed'
+      const once = `${event} ${id} ${spiderHash}`
+      if (told.has(once)) continue
+      told.add(once)
+      notices.push({ event, crawl: id, spider })
+    }
+    return notices
+  }
+}

@@ -1,0 +1,42 @@
+import { systemClock, systemRandom } from '../clock.js'
+import { openCrawl } from '../coordinator/crawls.js'
+import { seedCrawl } from '../coordinator/seeding.js'
+import { createLog, type LogLevel } from '../log.js'
+import type { PlantAddresses } from '../wire.js'
+import { openForWork } from './open-for-work.js'
+import type { RunStart } from './run-crawl.js'
+import type { SpiderSource } from './spider-source.js'
+
+export interface StartOptions extends PlantAddresses {
+  readonly source: SpiderSource
+  /** Start anew instead of going on with an unfinished crawl of this spider. */
+  readonly fresh: boolean
+  readonly logLevel: LogLevel
+  readonly drain: AbortSignal
+  readonly writeLog: (line: string) => void
+  /** The crawl stands; start URLs are still being added, which takes workers when they are more than the queue may hold. */
+  readonly onOpened?: (crawl: string) => void
+}
+
+export interface StartedCrawl extends RunStart {
+  /** Every start URL is in the queue. False: the drain came first, and the same command goes on. */
+  readonly seeded: boolean
+}
+
+/** Opens the crawl and adds all its start URLs; the pages are for the workers. */
+export async function startCrawl(options: StartOptions): Promise<StartedCrawl> {
+  const clock = systemClock
+  const log = createLog(options.logLevel, clock, options.writeLog)
+  const { spiders, plant } = await openForWork([options.source], options, options.drain, clock, log)
+  try {
+    const [spider] = spiders
+    if (spider === undefined) throw new Error('one source gives one spider')
+    const opened = await openCrawl(plant, spider, { fresh: options.fresh, clock, random: systemRandom })
+    options.onOpened?.(opened.crawl)
+    const seeds = await seedCrawl(plant, spider, opened.crawl, { clock, signal: options.drain }).all
+    log.info('crawl.seeded', { crawl: opened.crawl, ...seeds })
+    return { ...opened, spider: spider.name, seeds, seeded: !options.drain.aborted }
+  } finally {
+    await plant.close()
+  }
+}
