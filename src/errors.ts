@@ -371,6 +371,12 @@ export const ERRORS = {
     meaning: 'The Redis of the queue is away, busy or full.',
     hint: 'Nothing to do: the same call is repeated until it is back, and no attempt is counted.',
   },
+  queue_layout: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'The queue holds data in a layout that this version of Shoal does not know.',
+    hint: 'Use the version of Shoal that the other workers use, or another namespace.',
+  },
   queue_unreachable: {
     next: 'plant',
     exit: 'plant',

@@ -128,7 +128,8 @@ export interface Frontier {
   workers(): Promise<WorkerInfo[]>
   /** In the order in which they were added, or as `can.ended` says. */
   links(query: LinkQuery): Promise<LinkInfo[]>
-  explain(crawl: CrawlId, fp: Fingerprint): Promise<Whereabouts>
+  /** With the link's host an engine need not look through the queues of all hosts. */
+  explain(crawl: CrawlId, fp: Fingerprint, host?: HostKey): Promise<Whereabouts>
 
   /** Dead letters grouped by error code, most frequent first. */
   deadByError(crawl: CrawlId): Promise<{ code: ErrorCode; count: number; sample: string }[]>
@@ -196,6 +197,8 @@ export interface CrawlSpec {
   readonly limits: Limits
   /** For each host and route: routes named here have a lane of their own beside the host's limits. */
   readonly routeLimits: Readonly<Record<string, Limits>>
+  /** For these pace keys these limits replace `limits`. */
+  readonly keyLimits?: Readonly<Record<HostKey, Limits>>
   readonly visibilityMs: number
   /** A retry that counts as an attempt returns this much lower. */
   readonly retryPriorityStep: number

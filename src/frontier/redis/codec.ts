@@ -1,0 +1,265 @@
+import { hash } from 'node:crypto'
+import { ShoalError } from '../../errors.js'
+import type { Fingerprint, HostKey, Json, Link, RequestExtras } from '../../url/link.js'
+import type { CrawlSpec, Failure, Limits } from '../frontier.js'
+
+/** What travels between TypeScript and the scripts. Redis never looks into an item beyond its priority. */
+
+const HTTPS = 1
+const ABSOLUTE = 2
+const OWN_FINGERPRINT = 4
+const EXTRAS = 8
+/** Time and place, which the script puts in front. */
+const STAMP_BYTES = 10
+export const HISTORY_BYTES = 6
+
+/** Signed decimal: how a 64-bit set of Redis wants it. */
+export function decimalOf(fp: Fingerprint): string {
+  return BigInt.asIntN(64, BigInt(`0x${fp}`)).toString()
+}
+
+/** The client's part of an item: a few bytes, then path and query; the whole URL only where it is not its host's. */
+export function encodeItem(link: Link): Buffer {
+  const { url, host, fp, request, data } = link
+  const https = url.startsWith('https://')
+  const origin = `${https ? 'https' : 'http'}://${host}`
+  const relative = url.startsWith(origin) && url.charCodeAt(origin.length) === 47
+  const own = hash('sha1', url).slice(0, 16) !== fp
+  const extras = request !== undefined || data !== undefined
+  const flags = (https ? HTTPS : 0) | (relative ? 0 : ABSOLUTE) | (own ? OWN_FINGERPRINT : 0) | (extras ? EXTRAS : 0)
+  const rest =
+    (own ? fp : '') +
+    (relative ? url.slice(origin.length) : url) +
+    (extras ? `\0${JSON.stringify({ request, data })}` : '')
+  const routeBytes = Buffer.byteLength(link.route)
+  if (routeBytes > 255) throw new ShoalError('usage', 'the name of a route has at most 255 bytes')
+  const item = Buffer.allocUnsafe(5 + routeBytes + Buffer.byteLength(rest))
+  item[0] = flags
+  item.writeUInt16BE(Math.min(link.depth, 0xffff), 1)
+  item[3] = link.priority + 100
+  item[4] = routeBytes
+  item.write(link.route, 5)
+  item.write(rest, 5 + routeBytes)
+  return item
+}
+
+export interface DecodedItem {
+  readonly link: Link
+  readonly addedAt: number
+  readonly place: number
+}
+
+export function decodeItem(item: Buffer, host: HostKey): DecodedItem {
+  const addedAt = item.readUIntBE(0, 6)
+  const place = item.readUInt32BE(6)
+  const flags = item[STAMP_BYTES] ?? 0
+  const depth = item.readUInt16BE(STAMP_BYTES + 1)
+  const priority = (item[STAMP_BYTES + 3] ?? 100) - 100
+  const routeEnd = STAMP_BYTES + 5 + (item[STAMP_BYTES + 4] ?? 0)
+  const route = item.toString('utf8', STAMP_BYTES + 5, routeEnd)
+  let rest = item.toString('utf8', routeEnd)
+  let extras: { request?: RequestExtras; data?: Json } = {}
+  if (flags & EXTRAS) {
+    const cut = rest.indexOf('\0')
+    extras = JSON.parse(rest.slice(cut + 1)) as typeof extras
+    rest = rest.slice(0, cut)
+  }
+  let fp: Fingerprint | null = null
+  if (flags & OWN_FINGERPRINT) {
+    fp = rest.slice(0, 16)
+    rest = rest.slice(16)
+  }
+  const url = flags & ABSOLUTE ? rest : `${flags & HTTPS ? 'https' : 'http'}://${host}${rest}`
+  fp ??= hash('sha1', url).slice(0, 16)
+  return { link: { url, fp, host, route, depth, priority, ...extras }, addedAt, place }
+}
+
+/** Runs of links of the same lane, level and delay, as links.lua reads them. */
+export function encodeLinks(links: readonly Link[], args: (string | Buffer)[]): void {
+  let run: Link | null = null
+  let countAt = 0
+  let count = 0
+  for (const link of links) {
+    if (run === null || !sameRun(run, link)) {
+      if (run !== null) args[countAt] = String(count)
+      run = link
+      count = 0
+      args.push(link.host, link.route, String(100 - link.priority), String(Math.max(0, link.delayMs ?? 0)))
+      args.push(link.again ? '1' : '0', '')
+      countAt = args.length - 1
+    }
+    count++
+    args.push(decimalOf(link.fp), encodeItem(link))
+  }
+  if (run !== null) args[countAt] = String(count)
+}
+
+function sameRun(a: Link, b: Link): boolean {
+  return (
+    a.host === b.host &&
+    a.route === b.route &&
+    a.priority === b.priority &&
+    (a.delayMs ?? 0) === (b.delayMs ?? 0) &&
+    a.again === b.again
+  )
+}
+
+const ORDERS: readonly CrawlSpec['order'][] = ['priority', 'fifo', 'lifo']
+/** More than any host is asked at once; concurrency Infinity has no place in a script. */
+const NO_LIMIT = 1e9
+
+/** prelude.lua, SPEC. Limits of the whole crawl are divided over its shards. */
+export function encodeSpec(spec: CrawlSpec, shards: number): Buffer {
+  const { limits, budget } = spec
+  const share = (all: number | undefined) => (all === undefined ? -1 : Math.ceil(all / shards))
+  const special = (Object.keys(spec.routeLimits).length > 0 ? 1 : 0) + (hasEntries(spec.keyLimits) ? 2 : 0)
+  const numbers = [
+    ...limitNumbers(limits),
+    spec.visibilityMs,
+    spec.retryPriorityStep,
+    spec.agingMs,
+    spec.maxReclaims,
+    share(spec.maxPending),
+    spec.overflow === 'keep' ? 1 : 0,
+    share(budget.pages),
+    budget.pagesPerHost ?? -1,
+    share(budget.bytes),
+    budget.ms ?? -1,
+    shards,
+  ]
+  const bytes = Buffer.alloc(2 + numbers.length * 8)
+  bytes[0] = ORDERS.indexOf(spec.order)
+  numbers.forEach((number, index) => {
+    bytes.writeDoubleBE(number, 1 + index * 8)
+  })
+  bytes[bytes.length - 1] = special
+  return bytes
+}
+
+function hasEntries(record: object | undefined): boolean {
+  return record !== undefined && Object.keys(record).length > 0
+}
+
+function limitNumbers({ delayMs, concurrency, rate }: Limits): number[] {
+  const interval = rate === undefined ? 0 : rate.perMs / rate.count
+  return [delayMs, Math.min(concurrency, NO_LIMIT), interval, rate?.burst ?? 1]
+}
+
+/** prelude.lua, LIMITS: delay, concurrency, interval of the rate (0: none), burst. */
+export function encodeLimits(limits: Limits): Buffer {
+  const bytes = Buffer.alloc(32)
+  limitNumbers(limits).forEach((number, index) => {
+    bytes.writeDoubleBE(number, index * 8)
+  })
+  return bytes
+}
+
+/** prelude.lua, HISTORY. */
+export interface History {
+  readonly reclaims: number
+  readonly attempts: number
+  readonly throttles: number
+  readonly bypassFresh: boolean
+}
+
+export function encodeHistory(history: History): Buffer {
+  const bytes = Buffer.alloc(HISTORY_BYTES)
+  bytes[0] = Math.min(255, history.reclaims)
+  bytes.writeUInt16BE(Math.min(0xffff, history.attempts), 1)
+  bytes.writeUInt16BE(Math.min(0xffff, history.throttles), 3)
+  bytes[5] = history.bypassFresh ? 1 : 0
+  return bytes
+}
+
+export function decodeHistory(bytes: Buffer): History {
+  return {
+    reclaims: bytes[0] ?? 0,
+    attempts: bytes.readUInt16BE(1),
+    throttles: bytes.readUInt16BE(3),
+    bypassFresh: bytes[5] === 1,
+  }
+}
+
+export type KeptFailure = Failure & { readonly at: number }
+
+/** As keep_failure in prelude.lua writes them: time, length, JSON. */
+export function decodeFailures(bytes: Buffer | null): KeptFailure[] {
+  const failures: KeptFailure[] = []
+  for (let at = 0; bytes !== null && at < bytes.length; ) {
+    const when = bytes.readDoubleBE(at)
+    const end = at + 12 + bytes.readUInt32BE(at + 8)
+    failures.push({ ...(JSON.parse(bytes.toString('utf8', at + 12, end)) as Failure), at: when })
+    at = end
+  }
+  return failures
+}
+
+export function encodeFailure({ code, message }: Failure): string {
+  return JSON.stringify({ code, message })
+}
+
+export function encodeFailures(failures: readonly KeptFailure[]): Buffer {
+  return Buffer.concat(
+    failures.map((failure) => {
+      const text = Buffer.from(encodeFailure(failure))
+      const head = Buffer.alloc(12)
+      head.writeDoubleBE(failure.at, 0)
+      head.writeUInt32BE(text.length, 8)
+      return Buffer.concat([head, text])
+    }),
+  )
+}
+
+/** prelude.lua, LANE: the counters, and the lane's number and levels. */
+export interface LaneRecord {
+  readonly total: number
+  readonly pending: number
+  readonly leased: number
+  readonly done: number
+  readonly failed: number
+  readonly dead: number
+  readonly num: number
+  readonly levels: readonly number[]
+}
+
+export function decodeLane(bytes: Buffer): LaneRecord {
+  const [total = 0, pending = 0, leased = 0, done = 0, failed = 0, dead = 0, num = 0] = [0, 1, 2, 3, 4, 5, 6].map((n) =>
+    bytes.readUInt32BE(n * 4),
+  )
+  const levels: number[] = []
+  for (let at = 81; at < bytes.length; at += 5) levels.push(bytes[at] ?? 0)
+  return { total, pending, leased, done, failed, dead, num, levels }
+}
+
+/** prelude.lua, HOST. */
+export interface HostRecord {
+  readonly startedAt: number
+  readonly arrivalAt: number
+  readonly inFlight: number
+  readonly blockedUntil: number
+  readonly latencyMs: number | null
+  readonly lanes: readonly { readonly crawl: number; readonly route: string }[]
+}
+
+const HOST_BYTES = 72
+
+export function decodeHost(bytes: Buffer): HostRecord {
+  if (bytes.length === 0) {
+    return { startedAt: 0, arrivalAt: 0, inFlight: 0, blockedUntil: 0, latencyMs: null, lanes: [] }
+  }
+  const latency = bytes.readDoubleBE(40)
+  const lanes: { crawl: number; route: string }[] = []
+  for (let at = HOST_BYTES; at < bytes.length; ) {
+    const end = at + 5 + (bytes[at + 4] ?? 0)
+    lanes.push({ crawl: bytes.readUInt32BE(at), route: bytes.toString('utf8', at + 5, end) })
+    at = end
+  }
+  return {
+    startedAt: bytes.readDoubleBE(0),
+    arrivalAt: bytes.readDoubleBE(8),
+    inFlight: bytes.readUInt32BE(16),
+    blockedUntil: bytes.readDoubleBE(20),
+    latencyMs: latency < 0 ? null : latency,
+    lanes,
+  }
+}

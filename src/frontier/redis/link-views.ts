@@ -1,0 +1,440 @@
+import type { ErrorCode } from '../../errors.js'
+import type { Fingerprint, HostKey } from '../../url/link.js'
+import {
+  type CrawlId,
+  type DeadFilter,
+  type LinkInfo,
+  type LinkQuery,
+  type LinkState,
+  POSITION_CAP,
+  type Whereabouts,
+} from '../frontier.js'
+import { decimalOf, decodeFailures, decodeHistory, decodeHost, decodeItem, decodeLane, HISTORY_BYTES } from './codec.js'
+import type { CrawlViews, DeadGroup } from './crawl-views.js'
+import { bytes, list, number, text } from './replies.js'
+import type { Shards } from './shards.js'
+
+/** Links read at once. */
+const CHUNK = 200
+/** The search for one link goes no further than this into a lane; it is the default budget of pages for a host. */
+const SEARCH_CAP = 100_000
+
+/** Where in its shard a link was found; `at` is where to go on reading. */
+interface Found {
+  readonly at: Position
+  readonly info: LinkInfo
+}
+
+/** Section, then what it is read by: an index, or host, queue and index. */
+type Position = readonly [section: Section, ...path: (string | number)[]]
+type Section = 'leased' | 'delayed' | 'queued' | 'dead' | 'skipped'
+
+const SECTIONS: readonly Section[] = ['leased', 'delayed', 'queued', 'dead', 'skipped']
+
+interface Place {
+  readonly shard: number
+  readonly num: number
+}
+
+/** What people see of single links. Done links are not here: they are counted, and known by their fingerprints. */
+export class LinkViews {
+  readonly #shards: Shards
+  readonly #crawls: CrawlViews
+
+  constructor(shards: Shards, crawls: CrawlViews) {
+    this.#shards = shards
+    this.#crawls = crawls
+  }
+
+  async links(query: LinkQuery): Promise<LinkInfo[]> {
+    await this.#crawls.info(query.crawl)
+    const from = query.after === undefined ? null : parseCursor(query.after)
+    const page: LinkInfo[] = []
+    for (const shard of this.#shards.all) {
+      if (from !== null && shard < from.shard) continue
+      const num = await this.#crawls.number(shard, query.crawl)
+      if (num === null) continue
+      for (const section of SECTIONS) {
+        if (query.state !== undefined && query.state !== section) continue
+        const start = from !== null && shard === from.shard ? from.at : null
+        if (start !== null && SECTIONS.indexOf(section) < SECTIONS.indexOf(start[0])) continue
+        const after = start !== null && start[0] === section ? start : null
+        for await (const { at, info } of this.#section(section, { shard, num }, after, query.host)) {
+          if (query.host !== undefined && info.host !== query.host) continue
+          if (query.code !== undefined && (info.state !== 'dead' || info.failures.at(-1)?.code !== query.code)) continue
+          page.push({ ...info, cursor: cursorOf(shard, at) })
+          if (page.length >= query.limit) return page
+        }
+      }
+    }
+    return page
+  }
+
+  async explain(crawl: CrawlId, fp: Fingerprint, host?: HostKey): Promise<Whereabouts> {
+    const { state: crawlState } = await this.#crawls.info(crawl)
+    const shards = host === undefined ? this.#shards.all : [this.#shards.of(host)]
+    let known = false
+    for (const shard of shards) {
+      const num = await this.#crawls.number(shard, crawl)
+      if (num === null) continue
+      if ((await this.#shards.run('seen', shard, [crawl, decimalOf(fp)])) !== 1) continue
+      known = true
+      const found = await this.#find({ shard, num }, fp, host)
+      if (found === null) continue
+      const [hostInfo] = await this.#crawls.hostInfos(shard, crawl, [found.info.host])
+      if (hostInfo === undefined) continue
+      const { info, position } = found
+      return { state: info.state, link: info, host: hostInfo, position, crawlState }
+    }
+    return known ? { state: 'done', link: null, crawlState } : { state: 'unknown' }
+  }
+
+  async #find(
+    place: Place,
+    fp: Fingerprint,
+    host: HostKey | undefined,
+  ): Promise<{ info: LinkInfo; position: number | null } | null> {
+    const ended = await this.#ended(place, fp)
+    if (ended !== null) return { info: ended, position: null }
+    for (const section of ['leased', 'delayed'] as const) {
+      let looked = 0
+      for await (const { info } of this.#section(section, place, null, undefined)) {
+        if (info.fp === fp) return { info, position: null }
+        if (++looked >= SEARCH_CAP) break
+      }
+    }
+    const hosts = host === undefined ? this.#hostNames(place, '') : [host]
+    for await (const name of hosts) {
+      for (const lane of await this.#lanes(place, name)) {
+        const queue: { info: LinkInfo; rank: number }[] = []
+        for await (const found of this.#lane(place, name, lane, null)) {
+          queue.push({ info: found.info, rank: found.rank })
+          if (queue.length >= SEARCH_CAP) break
+        }
+        if (!queue.some(({ info }) => info.fp === fp)) continue
+        queue.sort((a, b) => a.rank - b.rank)
+        const position = queue.findIndex(({ info }) => info.fp === fp)
+        const found = queue[position]
+        if (found !== undefined) return { info: found.info, position: Math.min(position, POSITION_CAP) }
+      }
+    }
+    return null
+  }
+
+  async deadByError(crawl: CrawlId): Promise<DeadGroup[]> {
+    await this.#crawls.info(crawl)
+    const groups = new Map<string, DeadGroup>()
+    for (const shard of this.#shards.all) {
+      const num = await this.#crawls.number(shard, crawl)
+      if (num === null) continue
+      const counts = list(await this.#shards.command(shard, 'HGETALL', `xc:${num}`))
+      for (let i = 0; i < counts.length; i += 2) {
+        const code = text(counts[i]) as ErrorCode
+        const count = number(counts[i + 1])
+        if (count === 0) continue
+        const known = groups.get(code)
+        const sample = known?.sample ?? (await this.#sample({ shard, num }, code))
+        groups.set(code, { code, count: count + (known?.count ?? 0), sample })
+      }
+    }
+    return [...groups.values()].sort((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1))
+  }
+
+  async #sample(place: Place, code: string): Promise<string> {
+    for await (const { info } of this.#section('dead', place, null, undefined)) {
+      if (info.failures.at(-1)?.code === code) return info.url
+    }
+    return ''
+  }
+
+  /** Fingerprints of dead letters that match, some at a time. They are collected before any of them is moved. */
+  async *deadMatching(crawl: CrawlId, filter: DeadFilter): AsyncGenerator<{ shard: number; fps: Fingerprint[] }> {
+    for (const shard of this.#shards.all) {
+      const num = await this.#crawls.number(shard, crawl)
+      if (num === null) continue
+      const matching: Fingerprint[] = []
+      for await (const { info } of this.#section('dead', { shard, num }, null, undefined)) {
+        const fits =
+          (filter.fp === undefined || info.fp === filter.fp) &&
+          (filter.host === undefined || info.host === filter.host) &&
+          (filter.code === undefined || info.failures.at(-1)?.code === filter.code)
+        if (fits) matching.push(info.fp)
+      }
+      for (let from = 0; from < matching.length; from += CHUNK) yield { shard, fps: matching.slice(from, from + CHUNK) }
+    }
+  }
+
+  #section(section: Section, place: Place, after: Position | null, host: HostKey | undefined): AsyncGenerator<Found> {
+    switch (section) {
+      case 'leased':
+        return this.#leased(place, after)
+      case 'delayed':
+        return this.#delayed(place, after)
+      case 'queued':
+        return this.#queued(place, after, host)
+      case 'dead':
+      case 'skipped':
+        return this.#endedLinks(section, place, after)
+    }
+  }
+
+  async *#leased({ shard, num }: Place, after: Position | null): AsyncGenerator<Found> {
+    for await (const { index, members } of this.#zset(shard, 'deadlines', indexAfter(after))) {
+      const epochs = members.map(({ member }) => member.toString())
+      const records = await this.#hash(shard, 'leases', epochs)
+      for (const [nth, record] of records.entries()) {
+        if (record === null || record.readUInt32BE(0) !== num) continue
+        const lease = readLease(record)
+        const info = await this.#info({ shard, num }, 'leased', lease.host, lease.history, lease.item)
+        yield {
+          at: ['leased', index + nth],
+          info: { ...info, worker: lease.worker, leasedAt: lease.grantedAt + (await this.#offset(shard)) },
+        }
+      }
+    }
+  }
+
+  async *#delayed(place: Place, after: Position | null): AsyncGenerator<Found> {
+    for await (const { index, members } of this.#zset(place.shard, `d:${place.num}`, indexAfter(after))) {
+      for (const [nth, { member, score }] of members.entries()) {
+        const nameEnd = 2 + member.readUInt16BE(0)
+        const { host } = laneOf(member.toString('utf8', 2, nameEnd))
+        const info = await this.#info(
+          place,
+          'delayed',
+          host,
+          member.subarray(nameEnd, nameEnd + HISTORY_BYTES),
+          member.subarray(nameEnd + HISTORY_BYTES),
+        )
+        yield { at: ['delayed', index + nth], info: { ...info, dueAt: score + (await this.#offset(place.shard)) } }
+      }
+    }
+  }
+
+  async *#queued(place: Place, after: Position | null, only: HostKey | undefined): AsyncGenerator<Found> {
+    const start = after === null ? null : { host: String(after[1]), lane: String(after[2]) }
+    const names = only === undefined ? this.#hostNames(place, start?.host ?? '') : [only]
+    for await (const host of names) {
+      for (const lane of await this.#lanes(place, host)) {
+        if (start !== null && (host < start.host || (host === start.host && lane.route < start.lane))) continue
+        const within = start !== null && host === start.host && lane.route === start.lane ? after : null
+        for await (const { at, info } of this.#lane(place, host, lane, within)) yield { at, info }
+      }
+    }
+  }
+
+  async *#lane(
+    place: Place,
+    host: HostKey,
+    lane: { route: string; num: number; levels: readonly number[] },
+    after: Position | null,
+  ): AsyncGenerator<Found & { rank: number }> {
+    const lifo = (await this.#shards.command(place.shard, 'HGET', `c:${place.num}`, 's')) as Buffer | null
+    const newestFirst = lifo?.[0] === 2
+    const returned = -1
+    const startQueue = after === null ? returned : Number(after[3])
+    const startIndex = after === null ? 0 : Number(after[4]) + 1
+    if (startQueue === returned) {
+      const key = `b:${place.num}:${lane.num}`
+      for await (const { index, members } of this.#zset(place.shard, key, startIndex)) {
+        for (const [nth, { member, score }] of members.entries()) {
+          const info = await this.#info(
+            place,
+            'queued',
+            host,
+            member.subarray(0, HISTORY_BYTES),
+            member.subarray(HISTORY_BYTES),
+          )
+          yield { at: ['queued', host, lane.route, returned, index + nth], info, rank: score }
+        }
+      }
+    }
+    for (const level of lane.levels) {
+      if (level < startQueue) continue
+      for (let index = level === startQueue ? startIndex : 0; ; index += CHUNK) {
+        const key = `q:${place.num}:${lane.num}:${level}`
+        const items = list(
+          await this.#shards.command(place.shard, 'LRANGE', key, String(index), String(index + CHUNK - 1)),
+        ).map(bytes)
+        for (const [nth, item] of items.entries()) {
+          const info = await this.#info(place, 'queued', host, null, item)
+          const placeInLane = item.readUInt32BE(6)
+          const rank = level * 2 ** 32 + (newestFirst ? 2 ** 32 - 1 - placeInLane : placeInLane)
+          yield { at: ['queued', host, lane.route, level, index + nth], info, rank }
+        }
+        if (items.length < CHUNK) break
+      }
+    }
+  }
+
+  async *#endedLinks(state: 'dead' | 'skipped', place: Place, after: Position | null): AsyncGenerator<Found> {
+    const key = `${state === 'dead' ? 'x' : 'y'}:${place.num}`
+    for await (const { index, members } of this.#zset(place.shard, key, indexAfter(after))) {
+      for (const [nth, { member }] of members.entries()) {
+        const info = await this.#ended(place, member.toString())
+        if (info !== null) yield { at: [state, index + nth], info }
+      }
+    }
+  }
+
+  /** A dead letter or skipped link: state, time, code, lane, history, item. */
+  async #ended(place: Place, fp: Fingerprint): Promise<LinkInfo | null> {
+    const reply = await this.#shards.command(place.shard, 'HGET', `e:${place.num}`, fp)
+    if (reply === null) return null
+    const record = bytes(reply)
+    const laneAt = 10 + (record[9] ?? 0)
+    const nameEnd = laneAt + 2 + record.readUInt16BE(laneAt)
+    const { host } = laneOf(record.toString('utf8', laneAt + 2, nameEnd))
+    const info = await this.#info(
+      place,
+      record[0] === 4 ? 'dead' : 'skipped',
+      host,
+      record.subarray(nameEnd, nameEnd + HISTORY_BYTES),
+      record.subarray(nameEnd + HISTORY_BYTES),
+    )
+    return { ...info, endedAt: record.readDoubleBE(1) }
+  }
+
+  async #info(
+    place: Place,
+    state: LinkState,
+    host: HostKey,
+    historyBytes: Buffer | null,
+    item: Buffer,
+  ): Promise<LinkInfo> {
+    const { link, addedAt } = decodeItem(item, host)
+    const history = historyBytes === null ? null : decodeHistory(historyBytes)
+    const { delayMs: _, ...shown } = link
+    const kept = history === null ? null : await this.#shards.command(place.shard, 'HGET', `f:${place.num}`, link.fp)
+    return {
+      cursor: '',
+      ...shown,
+      state,
+      attempts: history?.attempts ?? 0,
+      throttles: history?.throttles ?? 0,
+      reclaims: history?.reclaims ?? 0,
+      addedAt,
+      dueAt: null,
+      worker: null,
+      leasedAt: null,
+      endedAt: null,
+      failures: decodeFailures(kept === null ? null : bytes(kept)),
+    }
+  }
+
+  async *#hostNames({ shard, num }: Place, from: string): AsyncGenerator<HostKey> {
+    let start = from === '' ? '-' : `[${from}`
+    for (;;) {
+      const names = list(
+        await this.#shards.command(shard, 'ZRANGEBYLEX', `n:${num}`, start, '+', 'LIMIT', '0', String(CHUNK)),
+      ).map(text)
+      yield* names
+      const last = names.at(-1)
+      if (last === undefined || names.length < CHUNK) return
+      start = `(${last}`
+    }
+  }
+
+  /** The crawl's lanes on a host that ever had a link, by route. */
+  async #lanes(
+    { shard, num }: Place,
+    host: HostKey,
+  ): Promise<{ route: string; num: number; levels: readonly number[] }[]> {
+    const record = await this.#shards.command(shard, 'HGET', 'h', host)
+    if (record === null) return []
+    const routes = decodeHost(bytes(record))
+      .lanes.filter((lane) => lane.crawl === num)
+      .map((lane) => lane.route)
+      .sort()
+    const records = await this.#hash(
+      shard,
+      `l:${num}`,
+      routes.map((route) => (route === '' ? host : `${host}\n${route}`)),
+    )
+    return routes.flatMap((route, nth) => {
+      const lane = records[nth]
+      return lane === null || lane === undefined ? [] : [{ route, ...decodeLane(lane) }]
+    })
+  }
+
+  async *#zset(
+    shard: number,
+    key: string,
+    from: number,
+  ): AsyncGenerator<{ index: number; members: { member: Buffer; score: number }[] }> {
+    for (let index = from; ; index += CHUNK) {
+      const reply = list(
+        await this.#shards.command(shard, 'ZRANGE', key, String(index), String(index + CHUNK - 1), 'WITHSCORES'),
+      )
+      const members: { member: Buffer; score: number }[] = []
+      for (let i = 0; i + 1 < reply.length; i += 2)
+        members.push({ member: bytes(reply[i]), score: number(reply[i + 1]) })
+      yield { index, members }
+      if (members.length < CHUNK) return
+    }
+  }
+
+  async #hash(shard: number, key: string, names: readonly string[]): Promise<(Buffer | null)[]> {
+    if (names.length === 0) return []
+    const reply = await this.#shards.command(shard, 'HMGET', key, ...names)
+    return list(reply).map((value) => (value === null ? null : bytes(value)))
+  }
+
+  /** What to add to the queue's own time to get the time of people: the two part when the queue was silent. */
+  async #offset(shard: number): Promise<number> {
+    const seen = await this.#shards.command(shard, 'GET', 'clock')
+    return seen === null ? 0 : bytes(seen).readDoubleBE(0) - bytes(seen).readDoubleBE(8)
+  }
+}
+
+/** prelude.lua, LEASE. */
+function readLease(record: Buffer): {
+  worker: string
+  host: HostKey
+  history: Buffer
+  grantedAt: number
+  item: Buffer
+} {
+  const grantedAt = record.readDoubleBE(12)
+  // attempts, throttles, reclaims, flags stand in another order than in a history.
+  const history = Buffer.concat([
+    record.subarray(40, 41),
+    record.subarray(36, 40),
+    Buffer.from([(record[41] ?? 0) & 1]),
+  ])
+  const workerEnd = 43 + (record[42] ?? 0)
+  const nameEnd = workerEnd + 2 + record.readUInt16BE(workerEnd)
+  let at = nameEnd + 1
+  for (let guests = record[nameEnd] ?? 0; guests > 0; guests--) at += 2 + record.readUInt16BE(at) + 8
+  return {
+    worker: record.toString('utf8', 43, workerEnd),
+    host: laneOf(record.toString('utf8', workerEnd + 2, nameEnd)).host,
+    history,
+    grantedAt,
+    item: record.subarray(at),
+  }
+}
+
+function laneOf(name: string): { host: HostKey; route: string } {
+  const [host = '', route = ''] = name.split('\n')
+  return { host, route }
+}
+
+function indexAfter(after: Position | null): number {
+  return after === null ? 0 : Number(after[1]) + 1
+}
+
+function cursorOf(shard: number, at: Position): string {
+  return Buffer.from(JSON.stringify([shard, ...at])).toString('base64url')
+}
+
+function parseCursor(cursor: string): { shard: number; at: Position } | null {
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    if (!Array.isArray(parsed)) return null
+    const [shard, section, ...path] = parsed as [number, Section, ...(string | number)[]]
+    return SECTIONS.includes(section) ? { shard, at: [section, ...path] } : null
+  } catch {
+    return null
+  }
+}

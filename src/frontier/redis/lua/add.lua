@@ -1,0 +1,13 @@
+-- add(crawl, links): links that are not known yet, in order.
+-- ARGV: time, crawl id, runs of links (links.lua).
+-- Replies {added, known, refused, pending, 1 when a finished crawl runs again, 1 when quiet}, or 'unknown', or 'cancelled'.
+clock(true)
+local c = crawl_by_id(ARGV[2])
+if not c then return 'unknown' end
+if c.state == 'cancelled' then return 'cancelled' end
+local added, known, refused = add_links(c, 3, #ARGV)
+local woke = added > 0 and wake_crawl(c)
+end_if_done(c)
+flush()
+flush_seen()
+return { added, known, refused, c.pending, woke and 1 or 0, is_quiet(c) and 1 or 0 }

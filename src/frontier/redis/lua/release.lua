@@ -1,0 +1,110 @@
+-- release(releases): the body is read; frees the slot on `host` and tells how the host did.
+-- ARGV: time, then for each: crawl id, epoch, host, elapsed ms, report (ok, failed, throttled), retry-after ms or '', '' or the token of a lease in another shard.
+clock(true)
+local THROTTLE_BASE_MS, THROTTLE_CAP_MS, RETRY_AFTER_CAP_MS, LATENCY_WEIGHT = 5000, 300000, 3600000, 0.2
+
+-- pace.ts, afterReport.
+local function report(h, kind, retryafter, granted)
+  local before = granted <= h.blockedat
+  if kind == 'failed' then return end
+  if kind == 'ok' then
+    if not before then h.level = 0 end
+    return
+  end
+  local asked = retryafter ~= '' and tonumber(retryafter) > 0 and tonumber(retryafter) or nil
+  if before and not asked then return end
+  if not before then h.level = h.level + 1 end
+  local block = asked and min(asked, RETRY_AFTER_CAP_MS) or min(THROTTLE_CAP_MS, THROTTLE_BASE_MS * 2 ^ (h.level - 1))
+  h.blocked = max(h.blocked, now + block)
+  if not before then h.blockedat = now end
+end
+
+local epochs, seen = {}, {}
+for i = 2, #ARGV, 7 do
+  if ARGV[i + 6] == '' and not seen[ARGV[i + 1]] then
+    seen[ARGV[i + 1]] = true
+    epochs[#epochs + 1] = ARGV[i + 1]
+  end
+end
+local leases, changed = {}, {}
+if #epochs > 0 then
+  local records, unknown = call('HMGET', B .. ':leases', unpack(epochs)), {}
+  local missing = {}
+  for n, record in ipairs(records) do
+    if record then
+      local l = lease_from(epochs[n], record)
+      leases[epochs[n]] = l
+      local c = crawl_by_number(l.num)
+      if c then
+        missing[c] = missing[c] or {}
+        missing[c][#missing[c] + 1] = l.lane
+      end
+    end
+  end
+  for c, names in pairs(missing) do
+    local found = call('HMGET', B .. ':l:' .. c.num, unpack(names))
+    for n, name in ipairs(names) do
+      local lane = lane_from(c, name, found[n])
+      if not hosts[lane.host] then unknown[#unknown + 1] = lane.host end
+    end
+  end
+  if #unknown > 0 then
+    local found = call('HMGET', B .. ':h', unpack(unknown))
+    for n, host in ipairs(unknown) do if not hosts[host] then host_from(host, found[n]) end end
+  end
+end
+
+for i = 2, #ARGV, 7 do
+  local id, epoch, host, elapsed, kind, retryafter, guest = unpack(ARGV, i, i + 6)
+  elapsed = tonumber(elapsed)
+  local granted
+  if guest ~= '' then
+    local field = guest .. '\n' .. host
+    local held = call('HGET', B .. ':guests', field)
+    if held then
+      granted = unpackstruct('>d', held)
+      call('HDEL', B .. ':guests', field)
+      call('ZREM', B .. ':guestends', field)
+      slot_freed(host_of(host), elapsed)
+    end
+  else
+    local l = leases[epoch]
+    local c = l and crawl_by_number(l.num)
+    if c and c.id == id then
+      local lane = lane_of(c, l.lane)
+      if lane.host == host then
+        if l.slot >= 0 then
+          granted = l.slot
+          l.slot = -1
+          slot_freed(host_of(host), elapsed)
+          if lane.route ~= '' then
+            slot_freed(lane, elapsed)
+            touch_lane(lane)
+          end
+        end
+      else
+        for n, held in ipairs(l.guests) do
+          if held[1] == host then
+            granted = held[2]
+            table.remove(l.guests, n)
+            slot_freed(host_of(host), elapsed)
+            break
+          end
+        end
+      end
+      if granted then changed[epoch] = l end
+    end
+  end
+  if granted then
+    local h = host_of(host)
+    report(h, kind, retryafter, granted)
+    h.latency = h.latency < 0 and elapsed or h.latency + LATENCY_WEIGHT * (elapsed - h.latency)
+    h.reopened = true
+    touch_host(h)
+  end
+end
+local args = {}
+for epoch, l in pairs(changed) do args[#args + 1], args[#args + 2] = epoch, lease_bytes(l) end
+vcall('HSET', B .. ':leases', args)
+flush()
+return 1

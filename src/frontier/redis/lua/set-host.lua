@@ -1,0 +1,13 @@
+-- setHost(host, settings): pace set by hand or by robots.txt.
+-- ARGV: time, host, delay, concurrency, floor: each a number, 'null' (taken back) or '' (stays).
+clock(true)
+local h = host_of(ARGV[2])
+local function setting(text, old)
+  if text == '' then return old end
+  return text == 'null' and -1 or tonumber(text)
+end
+h.setdelay, h.setconc, h.floor = setting(ARGV[3], h.setdelay), setting(ARGV[4], h.setconc), setting(ARGV[5], h.floor)
+h.reopened = true
+touch_host(h)
+flush()
+return 1

@@ -1,0 +1,129 @@
+-- settle(settlements): ends leases, each in one step: links found, acknowledgement, counters.
+-- ARGV: time, then for each settlement: crawl id, crawl number, epoch, fingerprint (hex), kind, a, b, text, number of arguments of links, those arguments (links.lua).
+--   done: a = bytes. retry: a = after ms, b = 1 when it counts, text = failure. dead, skipped: a = code, text = failure. back: a = after ms.
+-- Replies {1 or 0 (lost) for each, {quiet crawl id, …}}.
+clock(true)
+local starts, epochs, i = {}, {}, 2
+while i <= #ARGV do
+  starts[#starts + 1] = i
+  epochs[#epochs + 1] = ARGV[i + 2]
+  i = i + 9 + tonumber(ARGV[i + 8])
+end
+local records, deadlines = call('HMGET', B .. ':leases', unpack(epochs)), call('ZMSCORE', B .. ':deadlines', unpack(epochs))
+
+-- Lanes and hosts of the whole batch at once.
+local held, missing, unknown = {}, {}, {}
+for n, record in ipairs(records) do
+  if record then
+    local l = lease_from(epochs[n], record)
+    held[n] = l
+    local c = crawl_by_number(l.num)
+    if c then
+      local list = missing[c] or {}
+      missing[c] = list
+      list[#list + 1] = l.lane
+    end
+  end
+end
+for c, names in pairs(missing) do
+  local found = call('HMGET', B .. ':l:' .. c.num, unpack(names))
+  for n, name in ipairs(names) do lane_from(c, name, found[n]) end
+end
+for n, l in pairs(held) do
+  local c = crawls[l.num]
+  if c and l.slot >= 0 then
+    local host = c.lanes[l.lane].host
+    if not hosts[host] then unknown[#unknown + 1] = host end
+  end
+end
+if #unknown > 0 then
+  local found = call('HMGET', B .. ':h', unpack(unknown))
+  for n, host in ipairs(unknown) do if not hosts[host] then host_from(host, found[n]) end end
+end
+
+local answers, settled, touched = {}, {}, {}
+-- Tokens settled are remembered for five minutes, by the tenth of a second in which they were leased: sets small enough to be stored as integers.
+local function memory_of(epoch)
+  return B .. ':settled:' .. fmt('%.0f', floor(tonumber(epoch) / 100000))
+end
+
+for n, at in ipairs(starts) do
+  local id, num, epoch, fp, kind, a, b, text, size = unpack(ARGV, at, at + 8)
+  size = tonumber(size)
+  local l = held[n]
+  local c = l and crawl_by_number(l.num)
+  local live = c and c.id == id and not l.over and tonumber(deadlines[n]) > now
+  if not live then
+    local bucket = memory_of(epoch)
+    local asked = crawl_by_id(id)
+    local again = asked and asked.num == tonumber(num)
+      and ((settled[bucket] and settled[bucket][epoch]) or (not l and call('SISMEMBER', bucket, epoch) == 1))
+    answers[n] = again and 1 or 0
+    if asked and not again then count(asked, 'stale', 1) end
+  else
+    answers[n] = 1
+    l.over = true
+    local lane = lane_of(c, l.lane)
+    local main = main_of(lane)
+    local w = tally(l.worker)
+    w.settled = true
+    end_lease(l, lane)
+    local bucket = memory_of(epoch)
+    settled[bucket] = settled[bucket] or {}
+    settled[bucket][epoch] = true
+    touched[c] = true
+    if kind == 'done' then
+      c.bytes = c.bytes + tonumber(a)
+      count(c, 'bytes', tonumber(a))
+      count(c, 'done', 1)
+      main.done = main.done + 1
+      w.done, w.ended = w.done + 1, true
+      count_ending(c)
+      if l.attempts + l.throttles + l.reclaims + l.flags > 0 then call('HDEL', B .. ':f:' .. c.num, fp) end
+      if size > 0 and c.state ~= 'cancelled' then add_links(c, at + 9, at + 8 + size) end
+    elseif kind == 'retry' then
+      keep_failure(c, fp, text)
+      if b == '1' then
+        l.attempts = l.attempts + 1
+        w.failed = w.failed + 1
+        main.failed = main.failed + 1
+        count(c, 'failed', 1)
+        count(c, 'retried', 1)
+        local priority = max(-100, min(100, floor(priority_of(l.item) - c.retrystep + 0.5)))
+        l.item = sub(l.item, 1, 6) .. next_place(lane) .. sub(l.item, 11, 13) .. string.char(priority + 100) .. sub(l.item, 15)
+        touch_lane(lane)
+      else
+        l.throttles = l.throttles + 1
+        count(c, 'throttled', 1)
+      end
+      back_to_pending(lane)
+      requeue(lane, history_of(l), l.item, tonumber(a))
+    elseif kind == 'back' then
+      back_to_pending(lane)
+      requeue(lane, history_of(l), l.item, tonumber(a))
+    else
+      keep_failure(c, fp, text)
+      if kind == 'dead' then
+        l.attempts = l.attempts + 1
+        w.failed = w.failed + 1
+        main.failed = main.failed + 1
+        count(c, 'failed', 1)
+      end
+      l.flags = 0
+      w.ended = true
+      end_kept(lane, fp, kind, a, history_of(l), l.item)
+    end
+    end_if_done(c)
+  end
+end
+for bucket, members in pairs(settled) do
+  local args = {}
+  for epoch in pairs(members) do args[#args + 1] = epoch end
+  vcall('SADD', bucket, args)
+  call('EXPIRE', bucket, 300)
+end
+flush()
+flush_seen()
+local quiet = {}
+for c in pairs(touched) do if is_quiet(c) then quiet[#quiet + 1] = c.id end end
+return { answers, quiet }

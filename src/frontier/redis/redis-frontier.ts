@@ -1,0 +1,596 @@
+import { ShoalError } from '../../errors.js'
+import type { Fingerprint, HostKey, Link } from '../../url/link.js'
+import type {
+  AddResult,
+  Capabilities,
+  CrawlId,
+  CrawlInfo,
+  CrawlSpec,
+  CrawlStats,
+  DeadFilter,
+  Frontier,
+  HostInfo,
+  HostPage,
+  HostSettings,
+  Lease,
+  LeaseRef,
+  LeaseReply,
+  LeaseRequest,
+  LinkInfo,
+  LinkQuery,
+  Outcome,
+  Permit,
+  Release,
+  RestoredLink,
+  Settlement,
+  Whereabouts,
+  WorkerId,
+  WorkerInfo,
+} from '../frontier.js'
+import { checkSeen } from '../seen.js'
+import {
+  decimalOf,
+  decodeItem,
+  encodeFailure,
+  encodeFailures,
+  encodeHistory,
+  encodeItem,
+  encodeLimits,
+  encodeLinks,
+  encodeSpec,
+} from './codec.js'
+import type { RedisConnection } from './connection.js'
+import { CrawlViews, type DeadGroup } from './crawl-views.js'
+import { LinkViews } from './link-views.js'
+import { bytes, list, number, text, word } from './replies.js'
+import { type RedisFrontierOptions, Shards } from './shards.js'
+import { parseToken, type Token, tokenOf } from './token.js'
+
+/** Arguments of one script call: unpack in Lua fails near 8,000, and no call should take long. */
+const LINKS_AT_ONCE = 500
+const LEASES_AT_ONCE = 500
+const SWEPT_AT_ONCE = 100
+/** Links that a bloom filter is made for when the spider does not say. */
+const BLOOM_CAPACITY = 10_000_000
+
+/** A frontier with a door of its own for the keeper: renewing all leases of a worker without naming them. */
+export interface RedisFrontier extends Frontier {
+  /** Renews every lease of the worker that is not older than `holdMs`, without their tokens; answers the epochs (`Lease.epoch`) that it still holds. */
+  keep(worker: WorkerId, holdMs: number): Promise<string[]>
+}
+
+export async function openRedisFrontier(
+  connection: RedisConnection,
+  options: RedisFrontierOptions = {},
+): Promise<RedisFrontier> {
+  return new ShardedFrontier(await Shards.open(connection, options))
+}
+
+class ShardedFrontier implements RedisFrontier {
+  readonly can: Capabilities
+  readonly #shards: Shards
+  readonly #crawlViews: CrawlViews
+  readonly #linkViews: LinkViews
+  /** Other shards in which a lease of ours holds the slot of a host. */
+  readonly #guests = new Map<string, Set<HostKey>>()
+  /** Whose lease it is: a slot in another shard is renewed and forfeited by worker. */
+  readonly #holders = new Map<string, WorkerId>()
+
+  constructor(shards: Shards) {
+    this.#shards = shards
+    this.can = {
+      priorities: shards.count === 1 ? 'exact' : 'approximate',
+      shared: true,
+      durable: true,
+      ended: 'counted',
+      seen: ['exact', 'bloom', 'set'],
+    }
+    this.#crawlViews = new CrawlViews(shards)
+    this.#linkViews = new LinkViews(shards, this.#crawlViews)
+  }
+
+  async identity(): Promise<string> {
+    return this.#shards.identity
+  }
+
+  async mark(): Promise<number> {
+    const marks = await this.#everywhere((shard) => this.#shards.command(shard, 'INCR', 'mark'))
+    // A shard that went back must not hide behind the others.
+    return Math.min(...marks.map(number))
+  }
+
+  async open(spec: CrawlSpec): Promise<CrawlInfo> {
+    checkSeen(spec, this.can)
+    const seen = spec.seen ?? { mode: 'exact', scope: 'crawl', ttlMs: null, errorRate: 0.001 }
+    const named = [
+      ...Object.entries(spec.routeLimits).map(([route, limits]) => [`r:${route}`, encodeLimits(limits)] as const),
+      ...Object.entries(spec.keyLimits ?? {}).map(([key, limits]) => [`k:${key}`, encodeLimits(limits)] as const),
+    ]
+    const capacity = Math.ceil(BLOOM_CAPACITY / this.#shards.count)
+    const args = [
+      spec.id,
+      spec.spider,
+      spec.spiderHash,
+      encodeSpec(spec, this.#shards.count),
+      String(spec.gen),
+      [seen.mode, seen.scope, seen.ttlMs ?? 0, seen.errorRate, capacity].join('|'),
+      JSON.stringify(spec),
+      String(named.length),
+      ...named.flat(),
+    ]
+    await this.#everywhere((shard) => this.#shards.run('open', shard, args))
+    return this.#crawlViews.info(spec.id)
+  }
+
+  async add(crawl: CrawlId, links: readonly Link[]): Promise<AddResult> {
+    const total = { added: 0, known: 0, refused: 0, pending: 0 }
+    const parts = this.#byShard(links, (link) => this.#shards.of(link.host))
+    if (parts.size === 0) parts.set(0, [])
+    await Promise.all(
+      [...parts].map(async ([shard, part]) => {
+        let pending = 0
+        for (let from = 0; from === 0 || from < part.length; from += LINKS_AT_ONCE) {
+          const result = await this.#addTo(shard, crawl, part.slice(from, from + LINKS_AT_ONCE))
+          if (typeof result === 'string') throw notPossible(result, crawl)
+          total.added += result.added
+          total.known += result.known
+          total.refused += result.refused
+          pending = result.pending
+        }
+        total.pending += pending
+      }),
+    )
+    return this.#shards.count === 1 ? total : { ...total, pending: (await this.#crawlViews.stats(crawl)).queued }
+  }
+
+  async #addTo(shard: number, crawl: CrawlId, links: readonly Link[]): Promise<AddResult | string> {
+    const args: (string | Buffer)[] = [crawl]
+    encodeLinks(links, args)
+    const reply = await this.#shards.run('add', shard, args)
+    const refusal = word(reply)
+    if (refusal !== null) return refusal
+    const [added = 0, known = 0, refused = 0, pending = 0, woke = 0, quiet = 0] = list(reply).map(number)
+    if (this.#shards.count > 1) {
+      if (woke === 1) await this.#everywhere((other) => this.#shards.run('wake', other, [crawl]))
+      if (quiet === 1) await this.#finishIfQuiet([crawl])
+    }
+    return { added, known, refused, pending }
+  }
+
+  async restore(crawl: CrawlId, links: readonly RestoredLink[]): Promise<number> {
+    let added = 0
+    for (const [shard, part] of this.#byShard(links, ({ link }) => this.#shards.of(link.host))) {
+      for (let from = 0; from < part.length; from += LINKS_AT_ONCE) {
+        const args = [crawl, ...part.slice(from, from + LINKS_AT_ONCE).flatMap(restoredArgs)]
+        const reply = await this.#shards.run('restore', shard, args)
+        const refusal = word(reply)
+        if (refusal === 'unknown') throw notPossible(refusal, crawl)
+        if (refusal !== null) throw new ShoalError('usage', `crawl ${crawl} is ${refusal}: pause it first`)
+        added += number(reply)
+      }
+    }
+    return added
+  }
+
+  async seeded(crawl: CrawlId): Promise<void> {
+    const replies = await this.#everywhere((shard) => this.#shards.run('seeded', shard, [crawl]))
+    if (replies.some((reply) => word(reply) === 'unknown')) throw notPossible('unknown', crawl)
+    await this.#finishIfQuiet([crawl])
+  }
+
+  async lease(request: LeaseRequest): Promise<LeaseReply> {
+    if (this.#shards.count === 1) return this.#leaseFrom(0, request, request.want, String(request.seq))
+    // First an equal part of every shard, then the rest of those that had as much.
+    const { all } = this.#shards
+    const share = Math.ceil(request.want / all.length)
+    const first = await Promise.all(all.map((shard) => this.#leaseFrom(shard, request, share, `${request.seq}.1`)))
+    const open = all.filter((shard) => (first[shard]?.leases.length ?? 0) >= share)
+    const missing = request.want - sum(first.map((reply) => reply.leases.length))
+    if (missing < 0) return this.#giveBack(merge(first), request.want)
+    if (missing === 0 || open.length === 0) return merge(first)
+    const more = Math.ceil(missing / open.length)
+    const second = await Promise.all(open.map((shard) => this.#leaseFrom(shard, request, more, `${request.seq}.2`)))
+    return this.#giveBack(merge([...first, ...second]), request.want)
+  }
+
+  /** Equal parts may be one too many for each shard: what is over goes back as it was. */
+  async #giveBack(reply: LeaseReply, want: number): Promise<LeaseReply> {
+    const extra = reply.leases.slice(want)
+    if (extra.length > 0) await this.settle(extra.map((lease) => ({ lease, outcome: { kind: 'back', afterMs: 0 } })))
+    return { ...reply, leases: reply.leases.slice(0, want) }
+  }
+
+  async #leaseFrom(shard: number, request: LeaseRequest, want: number, seq: string): Promise<LeaseReply> {
+    const { worker, spiders, about } = request
+    const args = [
+      worker,
+      seq,
+      String(Math.min(want, LEASES_AT_ONCE)),
+      about === undefined ? '' : JSON.stringify(about),
+      ...spiders,
+    ]
+    const [idleMs, drain, names, leases, quiet] = list(await this.#shards.run('lease', shard, args))
+    const crawls = new Map<number, { id: CrawlId; gen: number }>()
+    const known = list(names)
+    for (let i = 0; i < known.length; i += 3) {
+      crawls.set(number(known[i]), { id: text(known[i + 1]), gen: number(known[i + 2]) })
+    }
+    await this.#finishIfQuiet(list(quiet).map(text))
+    return {
+      leases: list(leases).map((lease) => this.#lease(shard, worker, bytes(lease), crawls)),
+      idleMs: number(idleMs),
+      drain: drain === 1,
+    }
+  }
+
+  /** lease.lua, LEASED: crawl, epoch, permit, visibility, attempt, throttles, flags; host; item. */
+  #lease(shard: number, worker: WorkerId, reply: Buffer, crawls: Map<number, { id: CrawlId; gen: number }>): Lease {
+    const num = reply.readUInt32BE(0)
+    const epoch = String(reply.readDoubleBE(4))
+    const itemAt = 35 + reply.readUInt16BE(33)
+    const { link } = decodeItem(reply.subarray(itemAt), reply.toString('utf8', 35, itemAt))
+    const crawl = crawls.get(num)
+    if (crawl === undefined) throw new TypeError('the queue leased a link of a crawl that it did not name')
+    const token = tokenOf({ shard, crawl: String(num), epoch, fp: link.fp })
+    if (this.#shards.count > 1) this.#holders.set(token, worker)
+    return {
+      crawl: crawl.id,
+      token,
+      link,
+      attempt: reply.readUInt16BE(28),
+      throttles: reply.readUInt16BE(30),
+      gen: crawl.gen,
+      epoch,
+      permitMs: reply.readDoubleBE(12),
+      visibilityMs: reply.readDoubleBE(20),
+      bypassFresh: reply[32] === 1,
+    }
+  }
+
+  async permit(lease: LeaseRef, host: HostKey): Promise<Permit> {
+    const token = this.#token(lease)
+    const shard = this.#shards.of(host)
+    const home = token.shard === shard
+    if (!home && !(await this.#held(token))) return { ok: false, waitMs: 0, lost: true }
+    const holder = this.#holders.get(lease.token) ?? ''
+    const args = [lease.crawl, token.epoch, host, home ? '' : lease.token, holder]
+    const reply = await this.#shards.run('permit', shard, args)
+    if (word(reply) !== null) return { ok: false, waitMs: 0, lost: true }
+    const [ok = 0, amount = 0] = list(reply).map(number)
+    if (ok === 0) return { ok: false, waitMs: amount, lost: false }
+    if (!home) {
+      const guests = this.#guests.get(lease.token) ?? new Set()
+      this.#guests.set(lease.token, guests.add(host))
+    }
+    return { ok: true, permitMs: amount / 1000 }
+  }
+
+  async #held(token: Token): Promise<boolean> {
+    return list(await this.#shards.run('held', token.shard, [token.epoch]))[0] === 1
+  }
+
+  async release(releases: readonly Release[]): Promise<void> {
+    const parts = this.#byShard(releases, ({ host }) => this.#shards.of(host))
+    await Promise.all(
+      [...parts].map(async ([shard, part]) => {
+        for (let from = 0; from < part.length; from += LEASES_AT_ONCE) {
+          const args = part.slice(from, from + LEASES_AT_ONCE).flatMap((release) => this.#releaseArgs(shard, release))
+          await this.#shards.run('release', shard, args)
+        }
+      }),
+    )
+  }
+
+  #releaseArgs(shard: number, { lease, host, elapsedMs, report }: Release): string[] {
+    const token = this.#token(lease)
+    const home = token.shard === shard
+    if (!home) this.#guests.get(lease.token)?.delete(host)
+    const retryAfter = report.kind === 'throttled' && report.retryAfterMs !== null ? String(report.retryAfterMs) : ''
+    return [lease.crawl, token.epoch, host, String(elapsedMs), report.kind, retryAfter, home ? '' : lease.token]
+  }
+
+  async extend(worker: WorkerId, tokens: readonly string[]): Promise<string[]> {
+    const parts = this.#byShard(tokens, (token) => parseToken(token, this.#shards.count).shard)
+    if (parts.size === 0) parts.set(0, [])
+    const lost = await Promise.all(
+      [...parts].map(async ([shard, part]) => {
+        const epochs = part.map((token) => parseToken(token, this.#shards.count).epoch)
+        const gone = new Set(list(await this.#shards.run('extend', shard, [worker, ...epochs])).map(text))
+        return part.filter((_, index) => gone.has(epochs[index] ?? ''))
+      }),
+    )
+    return lost.flat()
+  }
+
+  async keep(worker: WorkerId, holdMs: number): Promise<string[]> {
+    const kept = await this.#everywhere((shard) =>
+      this.#shards.run('keep', shard, [worker, String(holdMs), String(5000)]),
+    )
+    return kept.flatMap((reply) => list(reply).map(text))
+  }
+
+  async settle(settlements: readonly Settlement[]): Promise<boolean[]> {
+    const answers: boolean[] = []
+    const numbered = settlements.map((settlement, index) => ({ ...settlement, index }))
+    await this.#sendLinksAway(settlements)
+    const parts = this.#byShard(numbered, ({ lease }) => this.#token(lease).shard)
+    const quiet = new Set<CrawlId>()
+    await Promise.all(
+      [...parts].map(async ([shard, part]) => {
+        for (const batch of batches(part)) {
+          const args: (string | Buffer)[] = []
+          for (const settlement of batch) this.#settleArgs(shard, settlement, args)
+          const [answered, quietened] = list(await this.#shards.run('settle', shard, args))
+          list(answered).forEach((answer, nth) => {
+            const settlement = batch[nth]
+            if (settlement !== undefined) answers[settlement.index] = answer === 1
+          })
+          for (const id of list(quietened)) quiet.add(text(id))
+        }
+      }),
+    )
+    if (this.#shards.count > 1) {
+      await this.#freeGuests(settlements.map(({ lease }) => lease))
+      await this.#finishIfQuiet([...quiet])
+    }
+    return answers
+  }
+
+  /** Links of other shards are in the queue before the link that they were found on has ended: else the crawl could look finished. */
+  async #sendLinksAway(settlements: readonly Settlement[]): Promise<void> {
+    if (this.#shards.count === 1) return
+    for (const { lease, outcome } of settlements) {
+      if (outcome.kind !== 'done') continue
+      const token = this.#token(lease)
+      const parts = this.#byShard(outcome.links, (link) => this.#shards.of(link.host))
+      parts.delete(token.shard)
+      if (parts.size === 0 || !(await this.#held(token))) continue
+      await Promise.all([...parts].map(([shard, links]) => this.#addTo(shard, lease.crawl, links)))
+    }
+  }
+
+  #settleArgs(shard: number, { lease, outcome }: Settlement, args: (string | Buffer)[]): void {
+    const token = this.#token(lease)
+    const [a, b, failure] = outcomeArgs(outcome)
+    args.push(lease.crawl, token.crawl, token.epoch, token.fp, outcome.kind, a, b, failure, '0')
+    if (outcome.kind !== 'done' || outcome.links.length === 0) return
+    const from = args.length
+    const own =
+      this.#shards.count === 1 ? outcome.links : outcome.links.filter((link) => this.#shards.of(link.host) === shard)
+    encodeLinks(own, args)
+    args[from - 1] = String(args.length - from)
+  }
+
+  async #freeGuests(leases: readonly LeaseRef[]): Promise<void> {
+    const releases = leases.flatMap((lease) =>
+      [...(this.#guests.get(lease.token) ?? [])].map(
+        (host): Release => ({ lease, host, elapsedMs: 0, report: { kind: 'failed' } }),
+      ),
+    )
+    for (const lease of leases) {
+      this.#guests.delete(lease.token)
+      this.#holders.delete(lease.token)
+    }
+    if (releases.length > 0) await this.release(releases)
+  }
+
+  async reap(limit: number): Promise<number> {
+    const counts = await this.#everywhere(async (shard) => {
+      const [reaped, quiet] = list(await this.#shards.run('reap', shard, [String(Math.min(limit, LEASES_AT_ONCE))]))
+      await this.#shards.run('sweep', shard, [String(SWEPT_AT_ONCE)])
+      await this.#finishIfQuiet(list(quiet).map(text))
+      return number(reaped)
+    })
+    return sum(counts)
+  }
+
+  async forfeit(worker: WorkerId): Promise<number> {
+    const counts = await this.#everywhere(async (shard) => {
+      for (let all = 0; ; ) {
+        const [count, quiet] = list(await this.#shards.run('forfeit', shard, [worker, String(LEASES_AT_ONCE)]))
+        await this.#finishIfQuiet(list(quiet).map(text))
+        all += number(count)
+        if (number(count) < LEASES_AT_ONCE) return all
+      }
+    })
+    return sum(counts)
+  }
+
+  async setState(crawl: CrawlId, state: 'running' | 'paused' | 'cancelled'): Promise<void> {
+    if (this.#shards.count > 1) {
+      // A crawl has ended when all of its shards say so; one that has not forbids nothing.
+      const current = (await this.#crawlViews.info(crawl)).state
+      if (current === state) return
+      if (current === 'finished' || current === 'cancelled') throw notPossible(current, crawl)
+    }
+    const replies = await this.#everywhere((shard) => this.#shards.run('set-state', shard, [crawl, state]))
+    const refusals = replies.flatMap((reply) => word(reply) ?? [])
+    const [refusal] = refusals
+    if (refusal !== undefined && (refusal === 'unknown' || this.#shards.count === 1)) throw notPossible(refusal, crawl)
+    await this.#finishIfQuiet([crawl])
+  }
+
+  async remove(crawl: CrawlId): Promise<void> {
+    const { state } = await this.#crawlViews.info(crawl)
+    if (state !== 'finished' && state !== 'cancelled') {
+      throw new ShoalError('usage', `crawl ${crawl} is ${state}: cancel it first`)
+    }
+    await this.#everywhere(async (shard) => {
+      await this.#shards.run('remove', shard, [crawl])
+      while (number(await this.#shards.run('sweep', shard, [String(SWEPT_AT_ONCE)])) === 1);
+    })
+  }
+
+  crawls(): Promise<CrawlInfo[]> {
+    return this.#crawlViews.crawls()
+  }
+
+  stats(crawl: CrawlId): Promise<CrawlStats> {
+    return this.#crawlViews.stats(crawl)
+  }
+
+  hosts(crawl: CrawlId, page: HostPage): Promise<HostInfo[]> {
+    return this.#crawlViews.hosts(crawl, page)
+  }
+
+  workers(): Promise<WorkerInfo[]> {
+    return this.#crawlViews.workers()
+  }
+
+  links(query: LinkQuery): Promise<LinkInfo[]> {
+    return this.#linkViews.links(query)
+  }
+
+  explain(crawl: CrawlId, fp: Fingerprint, host?: HostKey): Promise<Whereabouts> {
+    return this.#linkViews.explain(crawl, fp, host)
+  }
+
+  deadByError(crawl: CrawlId): Promise<DeadGroup[]> {
+    return this.#linkViews.deadByError(crawl)
+  }
+
+  replay(crawl: CrawlId, filter: DeadFilter): Promise<number> {
+    return this.#moveDead(crawl, filter, 'replay')
+  }
+
+  purge(crawl: CrawlId, filter: DeadFilter): Promise<number> {
+    return this.#moveDead(crawl, filter, 'purge')
+  }
+
+  async #moveDead(crawl: CrawlId, filter: DeadFilter, how: 'replay' | 'purge'): Promise<number> {
+    let moved = 0
+    // Asked without links first: a cancelled crawl refuses even if nothing is dead.
+    const refusal = word(await this.#shards.run('replay', 0, [crawl, how]))
+    if (refusal !== null) throw notPossible(refusal, crawl)
+    for await (const { shard, fps } of this.#linkViews.deadMatching(crawl, filter)) {
+      const [count, woke] = list(await this.#shards.run('replay', shard, [crawl, how, ...fps])).map(number)
+      moved += count ?? 0
+      if (woke === 1 && this.#shards.count > 1) {
+        await this.#everywhere((other) => this.#shards.run('wake', other, [crawl]))
+      }
+    }
+    return moved
+  }
+
+  async setHost(host: HostKey, settings: HostSettings): Promise<void> {
+    const setting = (value: number | null | undefined) => (value === undefined ? '' : String(value))
+    const { delayMs, concurrency, floorMs } = settings
+    const args = [host, setting(delayMs), setting(concurrency), setting(floorMs)]
+    await this.#shards.run('set-host', this.#shards.of(host), args)
+  }
+
+  close(): Promise<void> {
+    return this.#shards.close()
+  }
+
+  /**
+   * Over several shards a crawl is finished when all of them were quiet at one moment: all are counted twice, and nothing was added to any in
+   * between. Each is then closed on the condition that nothing was added since.
+   */
+  async #finishIfQuiet(crawls: readonly CrawlId[]): Promise<void> {
+    if (this.#shards.count === 1) return
+    for (const crawl of crawls) {
+      const before = await this.#crawlViews.quietTotals(crawl)
+      if (before === null) continue
+      const after = await this.#crawlViews.quietTotals(crawl)
+      if (after === null || after.some((total, shard) => total !== before[shard])) continue
+      const closed = await this.#everywhere((shard) =>
+        this.#shards.run('finish', shard, [crawl, String(after[shard] ?? -1)]),
+      )
+      if (closed.some((reply) => reply !== 1)) {
+        await this.#everywhere((shard) => this.#shards.run('wake', shard, [crawl]))
+      }
+    }
+  }
+
+  #token(lease: LeaseRef): Token {
+    return parseToken(lease.token, this.#shards.count)
+  }
+
+  #everywhere<Result>(call: (shard: number) => Promise<Result>): Promise<Result[]> {
+    return Promise.all(this.#shards.all.map(call))
+  }
+
+  #byShard<Item>(items: readonly Item[], shardOf: (item: Item) => number): Map<number, Item[]> {
+    const parts = new Map<number, Item[]>()
+    if (this.#shards.count === 1) return items.length === 0 ? parts : parts.set(0, [...items])
+    for (const item of items) {
+      const shard = shardOf(item)
+      const part = parts.get(shard)
+      if (part === undefined) parts.set(shard, [item])
+      else part.push(item)
+    }
+    return parts
+  }
+}
+
+/** Settlements of one call: bounded in leases and in links. A page with thousands of links goes alone. */
+function* batches<Item extends Settlement>(settlements: readonly Item[]): Generator<Item[]> {
+  let batch: Item[] = []
+  let links = 0
+  for (const settlement of settlements) {
+    const found = settlement.outcome.kind === 'done' ? settlement.outcome.links.length : 0
+    if (batch.length > 0 && (batch.length >= LEASES_AT_ONCE || links + found > 2 * LINKS_AT_ONCE)) {
+      yield batch
+      batch = []
+      links = 0
+    }
+    batch.push(settlement)
+    links += found
+  }
+  if (batch.length > 0) yield batch
+}
+
+function outcomeArgs(outcome: Outcome): [a: string, b: string, failure: string] {
+  switch (outcome.kind) {
+    case 'done':
+      return [String(outcome.bytes), '', '']
+    case 'retry':
+      return [String(outcome.afterMs), outcome.countsAsAttempt ? '1' : '0', encodeFailure(outcome.failure)]
+    case 'dead':
+    case 'skipped':
+      return [outcome.failure.code, '', encodeFailure(outcome.failure)]
+    case 'back':
+      return [String(outcome.afterMs), '', '']
+  }
+}
+
+function restoredArgs(restored: RestoredLink): (string | Buffer)[] {
+  const { link, state } = restored
+  const failures = restored.state === 'done' ? [] : restored.failures
+  const history = {
+    reclaims: restored.state === 'done' ? 0 : restored.reclaims,
+    attempts: restored.state === 'done' ? 0 : restored.attempts,
+    throttles: restored.state === 'done' ? 0 : restored.throttles,
+    bypassFresh: false,
+  }
+  return [
+    link.host,
+    link.route,
+    String(Math.max(0, link.delayMs ?? 0)),
+    state,
+    decimalOf(link.fp),
+    link.fp,
+    encodeHistory(history),
+    failures.at(-1)?.code ?? '',
+    failures.length === 0 ? '' : encodeFailures(failures),
+    encodeItem(link),
+  ]
+}
+
+function merge(replies: readonly LeaseReply[]): LeaseReply {
+  return {
+    leases: replies.flatMap((reply) => reply.leases),
+    idleMs: Math.min(...replies.map((reply) => reply.idleMs)),
+    drain: replies.some((reply) => reply.drain),
+  }
+}
+
+function notPossible(refusal: string, crawl: CrawlId): ShoalError {
+  if (refusal === 'unknown') return new ShoalError('not_found', `there is no crawl ${crawl}`)
+  return new ShoalError('crawl_ended', `crawl ${crawl} is ${refusal}`)
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0)
+}

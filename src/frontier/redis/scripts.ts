@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { Script } from './connection.js'
+
+/** One file for each operation; what they share stands in front of them. */
+const SHARED = {
+  start: [],
+  open: ['prelude'],
+  add: ['prelude', 'links'],
+  seeded: ['prelude'],
+  lease: ['prelude'],
+  held: ['prelude'],
+  permit: ['prelude'],
+  release: ['prelude'],
+  extend: ['prelude'],
+  keep: ['prelude'],
+  settle: ['prelude', 'links'],
+  reap: ['prelude'],
+  forfeit: ['prelude'],
+  'set-state': ['prelude'],
+  'set-host': ['prelude'],
+  replay: ['prelude'],
+  restore: ['prelude', 'links'],
+  remove: ['prelude'],
+  sweep: ['prelude'],
+  finish: ['prelude'],
+  wake: ['prelude'],
+  view: ['prelude'],
+  seen: ['prelude', 'links'],
+} as const satisfies Record<string, readonly string[]>
+
+export type Operation = keyof typeof SHARED
+
+const loaded = new Map<Operation, Script>()
+
+export function scriptOf(operation: Operation): Script {
+  let script = loaded.get(operation)
+  if (script === undefined) {
+    const source = [...SHARED[operation], operation].map(read).join('\n')
+    script = { name: operation, source, sha: createHash('sha1').update(source).digest('hex') }
+    loaded.set(operation, script)
+  }
+  return script
+}
+
+/** The same path from src and from dist, so that there is one copy of the files. */
+function read(name: string): string {
+  return readFileSync(new URL(`../../../src/frontier/redis/lua/${name}.lua`, import.meta.url), 'utf8')
+}
