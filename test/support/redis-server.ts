@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -51,8 +51,8 @@ process.on('exit', () => {
   for (const dir of directories) rmSync(dir, { recursive: true, force: true })
 })
 
-/** Ends `pid` when this process is gone, however it ended: the pipe's end is the signal. */
-const WATCHDOG = 'read _; kill -9 "$1" 2>/dev/null'
+/** Ends the server when this process is gone, however it ended: the end of the pipe is the signal. */
+const WATCHDOG = 'read _; kill -9 "$1"; test -z "$2" || rm -rf "$2"'
 
 export function temporaryDirectory(name = 'redis'): string {
   const dir = mkdtempSync(join(tmpdir(), `shoal-${name}-`))
@@ -85,7 +85,8 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
   const dir = options.dir ?? temporaryDirectory()
   const port = options.port ?? (await freePort())
   const args = serverArguments(options, dir, port)
-  let child = await startProcess(args, port)
+  const madeDir = options.dir === undefined ? dir : ''
+  let child = await startProcess(args, madeDir)
 
   async function end(signal: NodeJS.Signals): Promise<void> {
     if (child.exitCode === null && child.signalCode === null) {
@@ -113,7 +114,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
     kill: () => end('SIGKILL'),
     async restart() {
       await end('SIGKILL')
-      child = await startProcess(args, port)
+      child = await startProcess(args, madeDir)
     },
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
@@ -144,23 +145,16 @@ function serverArguments(options: RedisServerOptions, dir: string, port: number)
   return [...args, ...(options.args ?? [])]
 }
 
-async function startProcess(args: readonly string[], port: number): Promise<ChildProcess> {
+async function startProcess(args: readonly string[], madeDir: string): Promise<ChildProcess> {
   const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  let output = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    output = `${output}${chunk}`.slice(-4000)
+  const spawned = once(child, 'spawn').catch((cause: unknown) => {
+    throw new Error('redis-server is not installed; run scripts/set-up-servers.sh, which says how', { cause })
   })
-  child.stderr.on('data', (chunk: Buffer) => {
-    output = `${output}${chunk}`.slice(-4000)
-  })
-  await new Promise<void>((resolve, reject) => {
-    child.once('spawn', resolve)
-    child.once('error', (cause) => {
-      reject(new Error('redis-server is not installed: run scripts/set-up-servers.sh', { cause }))
-    })
-  })
+  const ready = watchLog(child)
+  ready.catch(() => {})
+  await spawned
   running.add(child)
-  const watchdog = spawn('/bin/sh', ['-c', WATCHDOG, 'watchdog', String(child.pid)], {
+  const watchdog = spawn('/bin/sh', ['-c', WATCHDOG, 'watchdog', String(child.pid), madeDir], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
   })
@@ -170,26 +164,30 @@ async function startProcess(args: readonly string[], port: number): Promise<Chil
     running.delete(child)
     watchdog.kill('SIGKILL')
   })
-  const giveUpAt = performance.now() + 10_000
-  while (!(await answers(port))) {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`redis-server ended:\n${output}`)
-    if (performance.now() > giveUpAt) {
-      child.kill('SIGKILL')
-      throw new Error(`redis-server does not listen on ${port}:\n${output}`)
-    }
-    await sleep(5)
-  }
+  await ready
   return child
 }
 
-async function answers(port: number): Promise<boolean> {
-  return await new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
+/** Resolves when the server says that it is ready: with its data loaded, and on its own port. */
+async function watchLog(child: ChildProcess): Promise<void> {
+  let log = ''
+  await new Promise<void>((resolve, reject) => {
+    const giveUp = setTimeout(() => {
+      child.kill('SIGKILL')
+      reject(new Error(`redis-server is not ready after a minute:\n${log}`))
+    }, 60_000)
+    const read = (chunk: Buffer) => {
+      log = `${log}${chunk}`.slice(-4000)
+      if (!/Ready to accept connections|\+monitor master/.test(log)) return
+      clearTimeout(giveUp)
+      resolve()
+    }
+    child.stdout?.on('data', read)
+    child.stderr?.on('data', read)
+    child.once('close', () => {
+      clearTimeout(giveUp)
+      reject(new Error(`redis-server ended:\n${log}`))
     })
-    socket.once('error', () => resolve(false))
   })
 }
 

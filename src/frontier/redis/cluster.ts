@@ -53,6 +53,7 @@ export async function openCluster(
         forgetOthers()
         return
       } catch (error) {
+        if (isReply(error) && /cluster support disabled/.test(error.message)) throw notACluster(node)
         last = error
       }
     }
@@ -116,4 +117,10 @@ export async function openCluster(
     throw error
   }
   return { call, callNode: (node, args) => linkTo(node).call(args), masters, close }
+}
+
+function notACluster(node: HostPort): ShoalError {
+  return new ShoalError('queue_address', `Redis at ${nameOf(node)} is no node of a cluster.`, {
+    hint: 'Write redis:// instead of redis+cluster://.',
+  })
 }

@@ -3,7 +3,7 @@ import { createClient, RESP_TYPES } from '@redis/client'
 import type { Clock, Random } from '../../clock.js'
 import { ShoalError } from '../../errors.js'
 import { nameOf, type Server } from './address.js'
-import { away, dialError, isReply, leadsToWrongServer, replyError } from './redis-errors.js'
+import { away, dialError, isReply, leadsToWrongServer, refusesAll, replyError, silentError } from './redis-errors.js'
 
 /** Bulk and status strings come as Buffers: payloads are opaque bytes. */
 export type RedisReply = Buffer | number | null | readonly RedisReply[]
@@ -27,6 +27,8 @@ export interface LinkOptions {
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1000
+/** A dial ends before the calls that wait for it, so that they can tell why it failed. */
+const DIAL_SHARE = 0.8
 /** After a freeze of this process timers fire before replies are read: what has arrived meanwhile still counts. */
 const GRACE_MS = 50
 
@@ -71,13 +73,18 @@ export function openLink({ target, deadlineMs, clock, random }: LinkOptions): Li
   let wire: Promise<Wire> | undefined
   let failures = 0
   let closed = false
+  let greeting: Client | undefined
 
   function connected(): Promise<Wire> {
     if (wire === undefined) {
       const dialed = dial()
       wire = dialed
       dialed.then(
-        ({ client }) => client.on('error', () => forget(dialed)).on('end', () => forget(dialed)),
+        ({ client }) => {
+          client.on('end', () => forget(dialed))
+          // Also after a reply that cannot be read: what follows it could be taken for another call's.
+          client.on('error', () => client.destroy())
+        },
         () => forget(dialed),
       )
     }
@@ -94,22 +101,34 @@ export function openLink({ target, deadlineMs, clock, random }: LinkOptions): Li
       await clock.sleep(pause * (0.5 + random() / 2))
     }
     failures += 1
+    if (closed) throw away('the connection was closed')
     const server = await target()
-    const client = await makeClient(server, deadlineMs).catch((error: unknown) => {
+    const dialMs = Math.round(deadlineMs * DIAL_SHARE)
+    const client = await makeClient(server, dialMs).catch((error: unknown) => {
       throw dialError(error, server)
     })
     // Without a listener an 'error' event would end the process.
     client.on('error', () => {})
-    // The greeting (TLS, AUTH, SELECT) has no deadline of its own.
-    const cancel = clock.after(deadlineMs, () => client.destroy())
+    greeting = client
+    // The greeting (TLS, AUTH, SELECT, PING) has no deadline of its own.
+    let tooLate = false
+    const cancel = clock.after(dialMs, () => {
+      tooLate = true
+      client.destroy()
+    })
     try {
       await client.connect()
+      // A load balancer takes the connection also when nothing is behind it.
+      await client.sendCommand(['PING']).catch((error: unknown) => {
+        if (!isReply(error) || refusesAll(error)) throw error
+      })
       if (closed) throw away('the connection was closed')
     } catch (error) {
       client.destroy()
-      throw dialError(error, server)
+      throw tooLate ? silentError(server) : dialError(error, server)
     } finally {
       cancel()
+      greeting = undefined
     }
     failures = 0
     return { client, server, heardAt: clock.mono() }
@@ -169,6 +188,7 @@ export function openLink({ target, deadlineMs, clock, random }: LinkOptions): Li
     },
     close() {
       closed = true
+      greeting?.destroy()
       wire?.then(
         ({ client }) => client.destroy(),
         () => {},

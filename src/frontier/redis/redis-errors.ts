@@ -1,4 +1,4 @@
-import { ErrorReply } from '@redis/client'
+import { ConnectionTimeoutError, ErrorReply, SocketClosedUnexpectedlyError } from '@redis/client'
 import { type ErrorCode, ShoalError } from '../../errors.js'
 import { type HostPort, nameOf } from './address.js'
 
@@ -42,6 +42,11 @@ export function isReply(error: unknown): error is ErrorReply {
 
 export function isUnknownScript(error: unknown): boolean {
   return replyCode(error) === 'NOSCRIPT'
+}
+
+/** Whatever is asked, the answer will be the same; that PING alone is forbidden does not matter. */
+export function refusesAll(error: ErrorReply): boolean {
+  return ['NOAUTH', 'LOADING', 'DENIED'].includes(replyCode(error) ?? '') || /max number of clients/.test(error.message)
 }
 
 export function leadsToWrongServer(error: unknown): boolean {
@@ -89,10 +94,16 @@ export function dialError(error: unknown, server: HostPort & { readonly tls: unk
   if (code === 'EMFILE' || code === 'ENFILE') {
     return new ShoalError('no_sockets', `No connection to Redis at ${name}: this machine has no sockets left.`)
   }
-  const closed = error instanceof Error && error.name === 'SocketClosedUnexpectedlyError'
+  if (code === 'ETIMEDOUT' || error instanceof ConnectionTimeoutError) return silentError(server)
+  const closed = error instanceof SocketClosedUnexpectedlyError || code === 'ECONNRESET' || code === 'EPIPE'
   const why =
-    DIAL_REASONS[code] ?? (closed ? CLOSED[server.tls === null ? 'plain' : 'tls'] : code || 'no answer in time')
+    DIAL_REASONS[code] ?? (closed ? CLOSED[server.tls === null ? 'plain' : 'tls'] : code || 'the connection was lost')
   return new ShoalError('queue_unreachable', `No connection to Redis at ${name}: ${why}.`)
+}
+
+export function silentError(server: HostPort & { readonly tls: unknown }): ShoalError {
+  const guess = server.tls === null ? '' : ' (does it speak TLS on this port?)'
+  return new ShoalError('queue_unreachable', `No connection to Redis at ${nameOf(server)}: no answer in time${guess}.`)
 }
 
 const DIAL_REASONS: Readonly<Record<string, string>> = {
@@ -101,7 +112,6 @@ const DIAL_REASONS: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the host name cannot be resolved now',
   EHOSTUNREACH: 'the host cannot be reached',
   ENETUNREACH: 'the network cannot be reached',
-  ETIMEDOUT: 'no answer in time',
 }
 
 const CLOSED = {

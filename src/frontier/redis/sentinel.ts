@@ -1,46 +1,44 @@
 import { ShoalError } from '../../errors.js'
 import { type Address, type HostPort, nameOf, type Server } from './address.js'
-import { type LinkOptions, openLink, type RedisReply } from './link.js'
+import { type Link, type LinkOptions, openLink, type RedisReply } from './link.js'
 
 type SentinelAddress = Extract<Address, { kind: 'sentinel' }>
 
-/** Asks one sentinel after the other for the master of now. */
-export async function findMaster(address: SentinelAddress, options: Omit<LinkOptions, 'target'>): Promise<Server> {
+type Options = Omit<LinkOptions, 'target'>
+
+/** Asks all sentinels at once for the master of now; the first that knows it is believed. A host that is gone may have held both. */
+export async function findMaster(address: SentinelAddress, options: Options): Promise<Server> {
   const { servers, login, master } = address
-  let last: unknown
-  let known = false
-  for (const sentinel of servers) {
-    try {
-      const found = await ask(sentinel, address, options)
-      if (found !== null) return { ...found, ...login }
-      known = true
-    } catch (error) {
-      last = error
-    }
+  const links = new Set<Link>()
+  try {
+    const found = await Promise.any(servers.map((sentinel) => ask(sentinel, address, options, links)))
+    return { ...found, ...login }
+  } catch (error) {
+    const reasons: unknown[] = error instanceof AggregateError ? error.errors : [error]
+    const unknown = reasons.find((reason) => reason instanceof ShoalError && reason.code === 'queue_address')
+    if (unknown !== undefined) throw unknown
+    const [first] = reasons
+    const why = first instanceof Error ? first.message : String(first)
+    throw new ShoalError(
+      'queue_unreachable',
+      `No sentinel of ${servers.map(nameOf).join(', ')} leads to ${master}. ${why}`,
+    )
+  } finally {
+    for (const link of links) link.close()
   }
-  if (known) {
-    throw new ShoalError('queue_address', `The sentinels know no master '${master}'.`, {
-      hint: 'Check the name after the last slash: redis+sentinel://host:port/<master>.',
-    })
-  }
-  const names = servers.map(nameOf).join(', ')
-  const why = last instanceof Error ? last.message : String(last)
-  throw new ShoalError('queue_unreachable', `No sentinel of ${names} answers. ${why}`)
 }
 
 async function ask(
   sentinel: HostPort,
-  { login, master }: SentinelAddress,
-  options: Omit<LinkOptions, 'target'>,
-): Promise<HostPort | null> {
-  const question = ['SENTINEL', 'get-master-addr-by-name', master]
+  address: SentinelAddress,
+  options: Options,
+  links: Set<Link>,
+): Promise<HostPort> {
+  const { login, master } = address
   const askAs = async (credentials: Server['credentials']) => {
     const link = openLink({ ...options, target: async () => ({ ...sentinel, ...login, credentials, database: 0 }) })
-    try {
-      return readMaster(await link.call(question))
-    } finally {
-      link.close()
-    }
+    links.add(link)
+    return readMaster(await link.call(['SENTINEL', 'get-master-addr-by-name', master]), master)
   }
   try {
     return await askAs({})
@@ -51,7 +49,9 @@ async function ask(
   }
 }
 
-function readMaster(reply: RedisReply): HostPort | null {
-  if (!Array.isArray(reply) || reply.length < 2) return null
-  return { host: String(reply[0]), port: Number(reply[1]) }
+function readMaster(reply: RedisReply, master: string): HostPort {
+  if (Array.isArray(reply)) return { host: String(reply[0]), port: Number(reply[1]) }
+  throw new ShoalError('queue_address', `The sentinels know no master '${master}'.`, {
+    hint: 'Check the name after the last slash: redis+sentinel://host:port/<master>.',
+  })
 }
