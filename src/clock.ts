@@ -69,11 +69,13 @@ export class ManualClock implements Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.resolve()
     return new Promise((resolve) => {
-      const cancel = this.after(ms, resolve)
-      signal?.addEventListener('abort', () => {
+      const finish = () => {
         cancel()
+        signal?.removeEventListener('abort', finish)
         resolve()
-      })
+      }
+      const cancel = this.after(ms, finish)
+      signal?.addEventListener('abort', finish, { once: true })
     })
   }
 

@@ -1,0 +1,147 @@
+import type { Clock } from '../clock.js'
+import { asShoalError, isAway } from '../errors.js'
+import type { Feed, FeedEntry, FeedRefusal } from '../feed/feed.js'
+import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
+import type { Log } from '../log.js'
+import type { Spider } from '../spider/spider.js'
+import type { Link } from '../url/link.js'
+import { openAs, specFor } from './crawls.js'
+import { entryReader } from './entries.js'
+import type { WatchedPlant } from './queue-watch.js'
+import { roomFor, untilLowWater } from './water.js'
+
+/** A pushed URL is seen within this long: fetched in under two seconds, an idle worker's second included. */
+const LOOK_MS = 500
+/** After a failure of the feed itself. */
+const FAILED_MS = 5_000
+const TAKE_AT_ONCE = 100
+
+export interface FeedingParts {
+  readonly plant: WatchedPlant
+  readonly spider: Spider
+  /** Null: the queue has no place for feeds; URLs come by `shoal feed` or the library, straight into the queue. */
+  readonly feed: Feed | null
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/**
+ * Takes what others push for the spider into its newest crawl until the signal aborts, and ends a fed crawl that has been idle for long
+ * enough. Any number of processes may do this for the same spider.
+ */
+export async function feedSpider(parts: FeedingParts, signal: AbortSignal): Promise<void> {
+  const { spider, clock, log } = parts
+  if (parts.feed === null && (spider.feed?.idleMs ?? null) === null) return
+  const take = feedTaker(parts, signal)
+  const endIfIdle = idleWatch(parts)
+  let failing = false
+  while (!signal.aborted) {
+    let napMs = LOOK_MS
+    try {
+      const taken = await take()
+      if (taken === TAKE_AT_ONCE) napMs = 0
+      else if (taken === 0) await endIfIdle()
+      failing = false
+    } catch (thrown) {
+      const error = asShoalError(thrown)
+      if (!failing && !isAway(error)) log.warn('feed.failed', { spider: spider.name, message: error.message })
+      failing = true
+      napMs = FAILED_MS
+      if (isAway(error)) napMs = LOOK_MS
+    }
+    if (napMs > 0) await clock.sleep(napMs, signal)
+  }
+}
+
+/** Takes one batch; answers how many entries it was. */
+function feedTaker({ plant, spider, feed, clock, log }: FeedingParts, signal: AbortSignal): () => Promise<number> {
+  const { frontier } = plant
+  const read = entryReader(spider)
+  let pending = 0
+
+  const addAll = async (crawl: string, wanted: readonly { entry: FeedEntry; link: Link }[]): Promise<FeedRefusal[]> => {
+    if (wanted.length === 0) return []
+    const result = await frontier.add(
+      crawl,
+      wanted.map(({ link }) => link),
+    )
+    pending = result.pending
+    if (result.refused === 0) return []
+    // Which ones, nobody says: one by one it shows. Those that are in are known by now.
+    const refusals: FeedRefusal[] = []
+    for (const { entry, link } of wanted) {
+      let one = await frontier.add(crawl, [link])
+      while (one.refused > 0 && one.pending >= spider.maxPending && !signal.aborted) {
+        pending = await untilLowWater(frontier, crawl, spider.maxPending, clock, signal)
+        one = await frontier.add(crawl, [link])
+      }
+      if (one.refused > 0) refusals.push({ entry, reason: 'A budget of the crawl or of the host is used up' })
+    }
+    return refusals
+  }
+
+  return async () => {
+    if (feed === null) return 0
+    const crawl = await newestCrawl(frontier, spider)
+    if (crawl?.state === 'cancelled') return 0
+    let room = roomFor(pending, spider.maxPending)
+    if (room === 0 && crawl !== null) {
+      pending = await untilLowWater(frontier, crawl.id, spider.maxPending, clock, signal)
+      room = roomFor(pending, spider.maxPending)
+    }
+    if (room === 0 || signal.aborted) return 0
+    const entries = await feed.take(Math.min(TAKE_AT_ONCE, room))
+    if (entries.length === 0) return 0
+    const wanted: { entry: FeedEntry; link: Link }[] = []
+    const refusals: FeedRefusal[] = []
+    for (const entry of entries) {
+      const result = read(entry.text)
+      if (result.ok) wanted.push({ entry, link: result.link })
+      else refusals.push({ entry, reason: result.reason })
+    }
+    if (wanted.length > 0) refusals.push(...(await addAll(crawl?.id ?? (await openFed(plant, spider, clock)), wanted)))
+    for (const { entry, reason } of refusals) {
+      log.warn('feed.refused', { spider: spider.name, entry: entry.text.slice(0, 200), reason })
+    }
+    const refused = new Set(refusals.map(({ entry }) => entry))
+    await feed.refuse(refusals)
+    await feed.done(entries.filter((entry) => !refused.has(entry)))
+    return entries.length
+  }
+}
+
+/** Says that there are no more seeds when queue and feed have been empty, and nothing has moved, for the spider's idle time. */
+function idleWatch({ plant, spider, feed, clock }: FeedingParts): () => Promise<void> {
+  const idleMs = spider.feed?.idleMs ?? null
+  let since = clock.mono()
+  let before = ''
+  return async () => {
+    if (idleMs === null) return
+    const crawl = await newestCrawl(plant.frontier, spider)
+    if (crawl === null || crawl.state !== 'running' || !crawl.seeding) {
+      since = clock.mono()
+      return
+    }
+    const { total, queued, delayed, leased, done } = await plant.frontier.stats(crawl.id)
+    const now = `${crawl.id} ${total} ${done}`
+    const idle = queued + delayed + leased === 0 && now === before && (feed === null || (await feed.empty()))
+    before = now
+    if (!idle) since = clock.mono()
+    else if (clock.mono() - since >= idleMs) await plant.frontier.seeded(crawl.id)
+  }
+}
+
+/** The one that entries go to. One that is cancelled takes none: they wait for the next. */
+async function newestCrawl(frontier: Frontier, spider: Spider): Promise<CrawlInfo | null> {
+  const crawls = (await frontier.crawls()).filter((crawl) => crawl.spider === spider.name)
+  return crawls.reduce<CrawlInfo | null>(
+    (newest, crawl) => (newest === null || crawl.createdAt >= newest.createdAt ? crawl : newest),
+    null,
+  )
+}
+
+/** Workers that are fed before anybody started a crawl. One name, so that several that come at once open one crawl. */
+async function openFed(plant: WatchedPlant, spider: Spider, clock: Clock): Promise<string> {
+  const gen = await plant.store.generation(await plant.frontier.identity())
+  return (await openAs(plant, specFor(spider, `${spider.name}-feed`, gen), clock.now())).id
+}

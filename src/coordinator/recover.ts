@@ -1,0 +1,150 @@
+import type { Clock } from '../clock.js'
+import { ShoalError } from '../errors.js'
+import type { CrawlId, RestoredLink } from '../frontier/frontier.js'
+import type { Spider } from '../spider/spider.js'
+import type { CrawlNote, KnownPage, RecordStore } from '../store/record-store.js'
+import { createAdmitter } from '../url/admit.js'
+import { openAs, specFor } from './crawls.js'
+import { type WatchedPlant, watchQueue } from './queue-watch.js'
+import { type SeedSource, type Seeds, seedCrawl } from './seeding.js'
+
+const RESTORED_AT_ONCE = 1_000
+const NOTHING_USED = { attempts: 0, throttles: 0, reclaims: 0, failures: [] }
+
+export interface Recovered {
+  readonly crawl: CrawlId
+  readonly spider: string
+  readonly gen: number
+  /** Pages that were fetched and are not fetched again; 0 with `refetch`. */
+  readonly known: number
+  /** Known pages that are queued now: those that were never fetched without an error, or all of them with `refetch`. */
+  readonly queued: number
+  /** Known pages that the spider does not want any more. */
+  readonly unwanted: number
+  readonly seeds: Seeds
+  /** Every seed is in the queue; the rest is added when the spider is run or started. */
+  readonly seeded: boolean
+}
+
+export interface RecoverOptions {
+  /** Visit every known page again, which also finds again the links that were queued and never fetched. */
+  readonly refetch: boolean
+  readonly sources?: readonly SeedSource[]
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+/** The crawl that a person means among those that the store knows: its id, or the newest lost one of a spider. */
+export async function lostCrawl(plant: WatchedPlant, word: string): Promise<CrawlNote> {
+  await watchQueue(plant).look()
+  const notes = await plant.store.crawlNotes()
+  const found =
+    notes.find(({ crawl }) => crawl === word) ??
+    notes.filter(({ spider, state }) => spider === word && state === 'lost').at(-1) ??
+    notes.filter(({ spider }) => spider === word).at(-1)
+  if (found === undefined) throw new ShoalError('not_found', `the store knows no crawl '${word}'`)
+  if (found.state === 'lost' || !(await isInQueue(plant, found.crawl))) return found
+  throw new ShoalError('usage', `crawl ${found.crawl} of ${found.spider} is not lost`, {
+    hint: `Its queue has it: \`shoal status ${found.crawl}\`.`,
+  })
+}
+
+async function isInQueue({ frontier }: WatchedPlant, crawl: CrawlId): Promise<boolean> {
+  return (await frontier.crawls()).some(({ id }) => id === crawl)
+}
+
+/**
+ * Opens a lost crawl again under its id, in the queue's new generation: what was fetched is known, what was not is queued, and all
+ * seeds are added again and visited. Can be repeated.
+ */
+export async function recoverCrawl(
+  plant: WatchedPlant,
+  spider: Spider,
+  note: CrawlNote,
+  options: RecoverOptions,
+): Promise<Recovered> {
+  const { frontier, store } = plant
+  const { clock, signal } = options
+  const gen = await store.generation(await frontier.identity())
+  const spec = specFor(spider, note.crawl, gen)
+  const { state } = await frontier.open(spec)
+  if (state === 'finished' || state === 'cancelled') {
+    // As the older queue has it; the crawl went on after that.
+    await frontier.remove(note.crawl)
+    await frontier.open(spec)
+  }
+  await frontier.setState(note.crawl, 'paused')
+  const asLink = pageReader(spider)
+  const done = options.refetch
+    ? { restored: 0, unwanted: 0 }
+    : await restoreAll(plant, note.crawl, store.knownPages(note.crawl, true), (page) => ({
+        state: 'done',
+        link: asLink(page) ?? { ...page, route: '', depth: 0, priority: 0 },
+      }))
+  const pending = (page: KnownPage): RestoredLink | null => {
+    const link = asLink(page)
+    return link === null ? null : { state: 'pending', link, ...NOTHING_USED }
+  }
+  const failed = await restoreAll(plant, note.crawl, store.knownPages(note.crawl, false), pending)
+  const again = options.refetch
+    ? await restoreAll(plant, note.crawl, store.knownPages(note.crawl, true), pending)
+    : { restored: 0, unwanted: 0 }
+  await frontier.setState(note.crawl, 'running')
+  await openAs(plant, spec, note.openedAt)
+
+  const stop = new AbortController()
+  const seeding = seedCrawl(plant, spider, note.crawl, {
+    clock,
+    signal: AbortSignal.any([signal, stop.signal]),
+    again: true,
+    ...(options.sources === undefined ? {} : { sources: options.sources }),
+  })
+  const seeds = await seeding.first
+  // Full: whoever runs the crawl goes on with the rest.
+  const seeded = await Promise.race([seeding.all.then(() => !signal.aborted), clock.sleep(0).then(() => false)])
+  stop.abort()
+  await seeding.all
+  return {
+    crawl: note.crawl,
+    spider: spider.name,
+    gen,
+    known: done.restored,
+    queued: failed.restored + again.restored,
+    unwanted: failed.unwanted + again.unwanted,
+    seeds,
+    seeded,
+  }
+}
+
+async function restoreAll(
+  { frontier }: WatchedPlant,
+  crawl: CrawlId,
+  pages: ReturnType<RecordStore['knownPages']>,
+  restored: (page: KnownPage) => RestoredLink | null,
+): Promise<{ restored: number; unwanted: number }> {
+  const sum = { restored: 0, unwanted: 0 }
+  let links: RestoredLink[] = []
+  const flush = async () => {
+    if (links.length > 0) sum.restored += await frontier.restore(crawl, links)
+    links = []
+  }
+  for await (const page of pages) {
+    const link = restored(page)
+    if (link === null) sum.unwanted++
+    else links.push(link)
+    if (links.length >= RESTORED_AT_ONCE) await flush()
+  }
+  await flush()
+  return sum
+}
+
+/** Through the door as the spider is now; the fingerprint is the one it was fetched under. */
+function pageReader(spider: Spider) {
+  const admitter = createAdmitter(spider.admit)
+  return ({ url, fp }: KnownPage) => {
+    const admission = admitter.resolve(url, '')
+    if (!admission.ok) return null
+    const link = admitter.link(admission.target, 0)
+    return 'code' in link ? null : { ...link, fp }
+  }
+}
