@@ -1,13 +1,15 @@
+import { hostname } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
 import { type Clock, systemClock } from './clock.js'
 import { DatabaseClient, DatabaseThread } from './embedded/client.js'
 import { ShoalError } from './errors.js'
 import type { Feed, FeedPlace } from './feed/feed.js'
-import type { Frontier, WorkerId } from './frontier/frontier.js'
+import type { Frontier, Lease, WorkerId } from './frontier/frontier.js'
 import { MemoryFrontier } from './frontier/memory/memory-frontier.js'
 import type { SqliteFrontierEngine } from './frontier/sqlite/sqlite-engine.js'
 import { SqliteFrontier } from './frontier/sqlite/sqlite-frontier.js'
+import { KeeperThread, keepThrough } from './keeper/client.js'
 import type { BlobStore } from './store/blob-store.js'
 import { FileBlobStore } from './store/files/file-blob-store.js'
 import { MemoryBlobStore } from './store/memory/memory-blob-store.js'
@@ -45,28 +47,40 @@ export interface PlantAddresses {
 }
 
 export interface PlantPorts {
-  readonly queue: MessagePort
+  readonly queue: QueuePort
   /** Null: the same database. */
   readonly store: MessagePort | null
   /** The folder of raw pages. */
   readonly pages: string
 }
 
+/** A database file belongs to one thread of the process; a server is dialled by each thread, and the keeper thread renews the leases. */
+export type QueuePort =
+  | { readonly kind: 'database'; readonly port: MessagePort }
+  | { readonly kind: 'redis'; readonly address: string; readonly keeper: MessagePort }
+
 export interface Keeper {
   readonly worker: WorkerId
   readonly heartbeatMs: number
   /** A lease is kept for this long at most. */
   readonly holdMs: number
-  /** The leases in hand that are not being settled. */
-  readonly holding: () => readonly string[]
+  /** What is in hand and not being settled. */
+  readonly held: () => readonly Pick<Lease, 'token' | 'epoch'>[]
   readonly onLost: (tokens: readonly string[]) => void
 }
 
-type Address = { readonly engine: 'memory' } | { readonly engine: 'sqlite'; readonly file: string }
+type StoreAddress = { readonly engine: 'memory' } | { readonly engine: 'sqlite'; readonly file: string }
+type Address = StoreAddress | { readonly engine: 'redis'; readonly address: string }
 
 export async function openPlant(addresses: PlantAddresses, clock: Clock = systemClock): Promise<Plant> {
   const queue = parseAddress(addresses.queue)
   const store = parseAddress(addresses.store)
+  if (store.engine === 'redis') {
+    throw new ShoalError('queue_unknown', `no store of records is known for the address ${showUrl(addresses.store)}`, {
+      hint: 'Records live in a file: --store sqlite:<file>.',
+    })
+  }
+  if (queue.engine === 'redis') return redisPlant(queue.address, await openStore(store), clock)
   if (queue.engine === 'memory' || store.engine === 'memory') {
     if (queue.engine !== store.engine) {
       throw new ShoalError('queue_unknown', 'a queue in memory needs its store in memory, and the other way round', {
@@ -79,7 +93,7 @@ export async function openPlant(addresses: PlantAddresses, clock: Clock = system
   try {
     const storeThread = store.file === queue.file ? queueThread : await DatabaseThread.start(store.file)
     return {
-      ...threadPlant(queueThread, storeThread, join(dirname(store.file), 'pages')),
+      ...threadPlant(queueThread, storeThread, pagesBeside(store.file)),
       queueAddress: `sqlite:${queue.file}`,
     }
   } catch (error) {
@@ -90,17 +104,30 @@ export async function openPlant(addresses: PlantAddresses, clock: Clock = system
 
 /** What goes over to a worker thread together with its PlantPorts. */
 export function transferred({ queue, store }: PlantPorts): MessagePort[] {
-  return store === null ? [queue] : [queue, store]
+  return [queue.kind === 'database' ? queue.port : queue.keeper, ...(store === null ? [] : [store])]
 }
 
 /** The plant as a worker thread sees it, over the ports its process gave it. */
-export async function plantFromPorts(ports: PlantPorts): Promise<Plant> {
-  const queue = new DatabaseClient(ports.queue)
-  const store = ports.store === null ? queue : new DatabaseClient(ports.store)
-  return clientPlant(queue, store, ports.pages, async () => {
-    ports.queue.close()
-    ports.store?.close()
-  })
+export async function plantFromPorts({ queue, store, pages }: PlantPorts): Promise<Plant> {
+  if (queue.kind === 'database') {
+    const client = new DatabaseClient(queue.port)
+    return clientPlant(client, store === null ? client : new DatabaseClient(store), pages, async () => {
+      queue.port.close()
+      store?.close()
+    })
+  }
+  if (store === null) throw new ShoalError('internal', 'a queue on a server holds no records')
+  const connection = await dialRedis(queue.address, systemClock)
+  const client = new DatabaseClient(store)
+  const closeStore = async () => store.close()
+  const records = {
+    store: new SqliteRecordStore(client.service<SqliteStoreEngine>('store'), closeStore),
+    pages: new FileBlobStore(pages),
+    connect: () => null,
+    close: closeStore,
+  }
+  const dialled = { address: queue.address, ...connection, keeperPort: () => queue.keeper }
+  return dialledPlant(dialled, records, async () => {})
 }
 
 function threadPlant(queue: DatabaseThread, store: DatabaseThread, pages: string): Plant {
@@ -110,7 +137,11 @@ function threadPlant(queue: DatabaseThread, store: DatabaseThread, pages: string
   }
   return {
     ...clientPlant(queue.client, store.client, pages, close),
-    connect: () => ({ queue: queue.connect(), store: store === queue ? null : store.connect(), pages }),
+    connect: () => ({
+      queue: { kind: 'database', port: queue.connect() },
+      store: store === queue ? null : store.connect(),
+      pages,
+    }),
   }
 }
 
@@ -130,6 +161,102 @@ function clientPlant(queue: DatabaseClient, store: DatabaseClient, pages: string
     feed: () => null,
     warnings: [],
     close,
+  }
+}
+
+/** Where records and raw pages go, beside a queue that holds none. */
+interface OpenStore extends Pick<Plant, 'store' | 'pages'> {
+  /** For another thread; null when it cannot be shared with one. */
+  connect(): { readonly port: MessagePort; readonly pages: string } | null
+  close(): Promise<void>
+}
+
+async function openStore(address: StoreAddress): Promise<OpenStore> {
+  if (address.engine === 'memory') {
+    return {
+      store: new MemoryRecordStore(),
+      pages: new MemoryBlobStore(),
+      connect: () => null,
+      close: async () => {},
+    }
+  }
+  const thread = await DatabaseThread.start(address.file)
+  const pages = pagesBeside(address.file)
+  const close = () => thread.close()
+  return {
+    store: new SqliteRecordStore(thread.client.service<SqliteStoreEngine>('store'), close),
+    pages: new FileBlobStore(pages),
+    connect: () => ({ port: thread.connect(), pages }),
+    close,
+  }
+}
+
+interface Dialled extends Pick<Plant, 'frontier' | 'feed' | 'warnings'> {
+  readonly address: string
+  /** For the leases of one worker. */
+  keeperPort(): MessagePort
+}
+
+/** Loaded only here: nothing else has use for a Redis client. */
+async function dialRedis(address: string, clock: Clock): Promise<Pick<Plant, 'frontier' | 'feed' | 'warnings'>> {
+  const [{ openRedis }, { openRedisFrontier }, { redisFeed }] = await Promise.all([
+    import('./frontier/redis/connection.js'),
+    import('./frontier/redis/redis-frontier.js'),
+    import('./feed/redis/redis-feed.js'),
+  ])
+  const connection = await openRedis(address, { clock })
+  try {
+    const frontier = await openRedisFrontier(connection)
+    const consumer = `${hostname()}-${process.pid}`
+    return {
+      frontier,
+      feed: (spider, place) => redisFeed(connection, { spider, place, consumer, clock }),
+      warnings: connection.warnings,
+    }
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}
+
+async function redisPlant(address: string, records: OpenStore, clock: Clock): Promise<Plant> {
+  try {
+    const connection = await dialRedis(address, clock)
+    let keeper: KeeperThread | null = null
+    const keeperPort = () => {
+      keeper ??= new KeeperThread(address)
+      return keeper.connect()
+    }
+    return dialledPlant({ address, ...connection, keeperPort }, records, async () => keeper?.close())
+  } catch (error) {
+    await records.close()
+    throw error
+  }
+}
+
+function dialledPlant(
+  { address, frontier, feed, warnings, keeperPort }: Dialled,
+  records: OpenStore,
+  closeKeeper: () => Promise<void>,
+): Plant {
+  return {
+    frontier,
+    store: records.store,
+    pages: records.pages,
+    feed,
+    warnings,
+    queueAddress: showUrl(address),
+    connect() {
+      const shared = records.connect()
+      if (shared === null) return null
+      return { queue: { kind: 'redis', address, keeper: keeperPort() }, store: shared.port, pages: shared.pages }
+    },
+    keep: (keeper) => keepThrough(keeperPort(), keeper),
+    async close() {
+      await closeKeeper()
+      await frontier.close()
+      await records.close()
+    },
   }
 }
 
@@ -156,5 +283,11 @@ function parseAddress(address: string): Address {
     const file = address.slice('sqlite:'.length).replace(/^\/\//, '')
     if (file !== '') return { engine: 'sqlite', file: resolve(file) }
   }
+  // What stands behind the scheme, the driver checks.
+  if (/^rediss?(\+(cluster|sentinel))?:\/\//.test(address)) return { engine: 'redis', address }
   throw new ShoalError('queue_unknown', `no engine is known for the address ${showUrl(address)}`)
+}
+
+function pagesBeside(file: string): string {
+  return join(dirname(file), 'pages')
 }

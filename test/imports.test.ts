@@ -45,7 +45,8 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
 
   // Where the parts are put together
   embedded: 'clock, errors, entry-file, type frontier, sqlite, frontier/sqlite, store/sqlite',
-  wire: 'clock, errors, url, embedded, type frontier, frontier/memory, frontier/sqlite, type store, store/files, store/memory, store/sqlite',
+  keeper: 'clock, entry-file, type frontier, frontier/redis',
+  wire: 'clock, errors, url, embedded, keeper, type feed, feed/redis, type frontier, frontier/memory, frontier/redis, frontier/sqlite, type store, store/files, store/memory, store/sqlite',
   run: 'clock, errors, log, entry-file, version, wire, url, type frontier, fetch/http, politeness, spider, worker, coordinator, demo',
   library: 'clock, errors, log, units, config, wire, url, type frontier, type store, spider, coordinator, run',
   demo: 'clock, errors, entry-file, make-dirs, spider',

@@ -68,11 +68,16 @@ function keepLeases(
   const onLost = (tokens: readonly string[]) => worker.lost(tokens)
   if (plant.keep !== null) {
     const holdMs = Math.max(...spiders.map(holdMsOf))
-    return plant.keep({ worker: id, heartbeatMs, holdMs, holding: () => worker.tokens, onLost })
+    return plant.keep({ worker: id, heartbeatMs, holdMs, held: () => worker.held, onLost })
   }
   let cancel = () => {}
   const beat = () => {
-    void plant.frontier.extend(id, worker.tokens).then(onLost)
+    void plant.frontier
+      .extend(
+        id,
+        worker.held.map(({ token }) => token),
+      )
+      .then(onLost)
     void plant.frontier.reap(100)
     cancel = clock.after(heartbeatMs, beat)
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
 import { asShoalError, isAway, type ShoalError } from '../errors.js'
-import type { CrawlId, Frontier, LeaseReply, WorkerAbout, WorkerId } from '../frontier/frontier.js'
+import type { CrawlId, Frontier, Lease, LeaseReply, WorkerAbout, WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { RecordStore } from '../store/record-store.js'
 import { grantTime } from './fetch-page.js'
@@ -108,9 +108,9 @@ export class CrawlWorker {
     }
   }
 
-  /** Of the leases in hand that are not being settled. */
-  get tokens(): string[] {
-    return [...this.#inHand].filter(([, { settling }]) => !settling).map(([token]) => token)
+  /** What is in hand and not being settled. */
+  get held(): Lease[] {
+    return [...this.#inHand.values()].filter(({ settling }) => !settling).map(({ lease }) => lease)
   }
 
   /** Asks for as many links as there is room for, unless it is asking already. Called with every flush and when a nap is over. */

@@ -1,0 +1,62 @@
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import { type Clock, systemClock } from '../clock.js'
+import { entryFile } from '../entry-file.js'
+import type { WorkerId } from '../frontier/frontier.js'
+import type { FromKeeper, Holding, KeeperThreadData, ToKeeper } from './protocol.js'
+
+/** The keeper thread of this process. */
+export class KeeperThread {
+  readonly #thread: Worker
+
+  constructor(address: string) {
+    const data: KeeperThreadData = { address }
+    this.#thread = new Worker(entryFile(import.meta.url, './thread.js'), {
+      workerData: data,
+      resourceLimits: { maxYoungGenerationSizeMb: 8 },
+    })
+    // It keeps no process alive, and takes none with it: a worker whose leases nobody renews loses them, and hears it from the queue.
+    this.#thread.unref()
+    this.#thread.on('error', () => {})
+  }
+
+  /** A port for one worker, in this thread or another. */
+  connect(): MessagePort {
+    const { port1, port2 } = new MessageChannel()
+    this.#thread.postMessage(port1, [port1])
+    return port2
+  }
+
+  async close(): Promise<void> {
+    await this.#thread.terminate()
+  }
+}
+
+/** Has the worker's leases kept until the returned function is called. */
+export function keepThrough(
+  port: MessagePort,
+  keeper: {
+    readonly worker: WorkerId
+    readonly heartbeatMs: number
+    readonly holdMs: number
+    readonly held: () => readonly Holding[]
+    readonly onLost: (tokens: readonly string[]) => void
+  },
+  clock: Clock = systemClock,
+): () => void {
+  const { worker, heartbeatMs, holdMs, held, onLost } = keeper
+  const say = (message: ToKeeper) => port.postMessage(message)
+  say({ kind: 'keep', worker, heartbeatMs, holdMs })
+  port.on('message', ({ tokens }: FromKeeper) => onLost(tokens))
+  port.unref()
+  let cancel = () => {}
+  const tell = () => {
+    say({ kind: 'holding', leases: held().map(({ token, epoch }) => ({ token, epoch })) })
+    cancel = clock.after(heartbeatMs / 2, tell)
+  }
+  tell()
+  return () => {
+    cancel()
+    say({ kind: 'leave' })
+    port.close()
+  }
+}

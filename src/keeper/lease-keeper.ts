@@ -1,0 +1,70 @@
+import type { Clock, Random } from '../clock.js'
+import type { WorkerId } from '../frontier/frontier.js'
+import type { Holding } from './protocol.js'
+
+/** What the keeper needs of a queue. */
+export interface KeepingQueue {
+  /** Renews every lease of the worker that is not older than `holdMs`; answers the epochs of those that it still holds. */
+  keep(worker: WorkerId, holdMs: number): Promise<readonly string[]>
+  reap(limit: number): Promise<number>
+}
+
+export interface Ward {
+  readonly worker: WorkerId
+  readonly heartbeatMs: number
+  /** A lease is kept for this long at most. */
+  readonly holdMs: number
+  /** What the worker said last that it has in hand. */
+  believed: readonly Holding[]
+  readonly onLost: (tokens: readonly string[]) => void
+}
+
+/** Between two looks for expired leases; each process adds up to as much again, so that they do not all come at once. */
+const REAP_EVERY_MS = 500
+const REAP_AT_ONCE = 200
+/** A million leases that run out together are not one process's business alone. */
+const REAPS_IN_A_ROW = 20
+const AWAY_NAP_MS = 500
+
+interface Parts {
+  readonly queue: Promise<KeepingQueue>
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/**
+ * Renews the worker's leases until the signal aborts. Lost is what the worker had in hand before the call was sent and the queue no longer
+ * knows. A queue that is away is asked again soon: the leases live on until their time is over, and the answer tells.
+ */
+export async function keepAlive(ward: Ward, { queue, clock }: Parts, signal: AbortSignal): Promise<void> {
+  const { worker, heartbeatMs, holdMs } = ward
+  const frontier = await queue
+  for (let napMs = heartbeatMs; ; ) {
+    await clock.sleep(napMs, signal)
+    if (signal.aborted) return
+    const { believed } = ward
+    try {
+      const held = new Set(await frontier.keep(worker, holdMs))
+      const lost = believed.filter(({ epoch }) => !held.has(epoch)).map(({ token }) => token)
+      if (lost.length > 0) ward.onLost(lost)
+      napMs = heartbeatMs
+    } catch {
+      napMs = Math.min(AWAY_NAP_MS, heartbeatMs)
+    }
+  }
+}
+
+/** Puts back what dead workers held, always, in every process that has workers. */
+export async function reapAlways({ queue, clock, random }: Parts, signal: AbortSignal): Promise<void> {
+  const frontier = await queue
+  while (!signal.aborted) {
+    await clock.sleep(REAP_EVERY_MS * (1 + random()), signal)
+    try {
+      for (let turn = 0; turn < REAPS_IN_A_ROW && !signal.aborted; turn++) {
+        if ((await frontier.reap(REAP_AT_ONCE)) < REAP_AT_ONCE) break
+      }
+    } catch {
+      // Away: the calls of the workers tell the user, and the next turn tries again.
+    }
+  }
+}

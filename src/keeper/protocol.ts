@@ -1,0 +1,21 @@
+import type { Lease, WorkerId } from '../frontier/frontier.js'
+
+/** What travels between a worker and the keeper thread of its process. Plain data only. */
+export type ToKeeper =
+  | { readonly kind: 'keep'; readonly worker: WorkerId; readonly heartbeatMs: number; readonly holdMs: number }
+  /** What the worker has in hand now. */
+  | { readonly kind: 'holding'; readonly leases: readonly Holding[] }
+  | { readonly kind: 'leave' }
+
+/** A lease by what its worker calls it, and by what the queue answers. */
+export type Holding = Pick<Lease, 'token' | 'epoch'>
+
+export interface FromKeeper {
+  readonly kind: 'lost'
+  readonly tokens: readonly string[]
+}
+
+export interface KeeperThreadData {
+  /** Of the queue. */
+  readonly address: string
+}
