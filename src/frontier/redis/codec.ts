@@ -242,6 +242,8 @@ export interface HostRecord {
 }
 
 const HOST_BYTES = 72
+/** prelude.lua, UNKNOWN. */
+const NEVER_ASKED = -1e15
 
 export function decodeHost(bytes: Buffer): HostRecord {
   if (bytes.length === 0) {
@@ -259,7 +261,7 @@ export function decodeHost(bytes: Buffer): HostRecord {
     arrivalAt: bytes.readDoubleBE(8),
     inFlight: bytes.readUInt32BE(16),
     blockedUntil: bytes.readDoubleBE(20),
-    latencyMs: latency < 0 ? null : latency,
+    latencyMs: latency === NEVER_ASKED ? null : latency,
     lanes,
   }
 }

@@ -159,8 +159,11 @@ class ShardedFrontier implements RedisFrontier {
 
   async restore(crawl: CrawlId, links: readonly RestoredLink[]): Promise<number> {
     let added = 0
-    for (const [shard, part] of this.#byShard(links, ({ link }) => this.#shards.of(link.host))) {
-      for (let from = 0; from < part.length; from += LINKS_AT_ONCE) {
+    const parts = this.#byShard(links, ({ link }) => this.#shards.of(link.host))
+    // Without links too: a crawl that is not paused refuses.
+    if (parts.size === 0) parts.set(0, [])
+    for (const [shard, part] of parts) {
+      for (let from = 0; from === 0 || from < part.length; from += LINKS_AT_ONCE) {
         const args = [crawl, ...part.slice(from, from + LINKS_AT_ONCE).flatMap(restoredArgs)]
         const reply = await this.#shards.run('restore', shard, args)
         const refusal = word(reply)
@@ -573,6 +576,7 @@ function restoredArgs(restored: RestoredLink): (string | Buffer)[] {
     link.fp,
     encodeHistory(history),
     failures.at(-1)?.code ?? '',
+    String(failures.at(-1)?.at ?? ''),
     failures.length === 0 ? '' : encodeFailures(failures),
     encodeItem(link),
   ]

@@ -32,10 +32,10 @@ local function leased(l, c, lane, deadline)
     .. pack('>I2c0', #lane.host, lane.host) .. l.item
 end
 
-local leases, drain, names = {}, 0, {}
+local leases, drain, names, named = {}, 0, {}, {}
 local function name_crawl(c)
-  if not names[c.num] then
-    names[c.num] = true
+  if not named[c] then
+    named[c] = true
     names[#names + 1] = c.num
     names[#names + 1] = c.id
     names[#names + 1] = c.gen

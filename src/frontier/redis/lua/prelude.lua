@@ -6,6 +6,7 @@ local B, call, pack, unpackstruct = KEYS[1], redis.call, struct.pack, struct.unp
 local floor, ceil, max, min, fmt, sub = math.floor, math.ceil, math.max, math.min, string.format, string.sub
 
 local FAR = 1e15            -- wake time of a lane whose host has no free slot: a release will move it
+local UNKNOWN = -1e15      -- latency of a host that was never asked (a worker's clock may give negative ones)
 local PLACES = 4294967296   -- places of a lane, 2^32
 local SOLO_AFTER = 2
 local FAILURES_KEPT = 20
@@ -15,32 +16,29 @@ local IDLE, READY, WAITING = 0, 1, 2
 
 -- The queue's own time runs while somebody asks: after a silence (Redis was away, its clock jumped, no worker ran) it goes on where it was, and
 -- it never goes back. Leases and host pace live by it, so neither a jump of the clock nor an outage ends every lease at once.
--- What people read (wall) and epochs (micros) are the server's time. Tests give a number (all three) or a jump ('+3600000').
+-- What people read (wall) and epochs (micros) are the server's time. Tests give the time, or a jump of the server's clock ('+3600000').
 local now, wall, micros
 local function clock(writes)
-  local at = ARGV[1]
-  local jump = 0
-  if at ~= '' then
-    local sign = sub(at, 1, 1)
-    if sign ~= '+' and sign ~= '-' then
-      now = tonumber(at)
-      wall, micros = now, floor(now * 1000 + 0.5)
-      return
-    end
-    jump = tonumber(at)
+  local given = ARGV[1]
+  local jump, longest = 0, QUIET_MS
+  if given ~= '' and string.find(given, '^%d') then
+    wall, longest = tonumber(given), FAR
+    micros = floor(wall * 1000 + 0.5)
+  else
+    if given ~= '' then jump = tonumber(given) end
+    local t = call('TIME')
+    wall = t[1] * 1000 + floor(t[2] / 1000) + jump
+    micros = t[1] * 1000000 + t[2] + jump * 1000
   end
-  local t = call('TIME')
-  wall = t[1] * 1000 + floor(t[2] / 1000) + jump
-  micros = t[1] * 1000000 + t[2] + jump * 1000
   local seen = call('GET', B .. ':clock')
-  if not seen then
-    now = wall
-    if writes then call('SET', B .. ':clock', pack('>dd', wall, now)) end
-    return
+  local step = FAR
+  now = wall
+  if seen then
+    local lastwall, last = unpackstruct('>dd', seen)
+    step = wall - lastwall
+    now = last + max(0, min(step, longest))
   end
-  local lastwall, last = unpackstruct('>dd', seen)
-  local step = wall - lastwall
-  now = last + max(0, min(step, QUIET_MS))
+  -- Written ten times a second at most: a jump is told from the time between two writes.
   if writes and (step >= 100 or step < 0) then call('SET', B .. ':clock', pack('>dd', wall, now)) end
 end
 
@@ -133,7 +131,7 @@ local HOST = '>ddI4ddI4dddd'
 local hosts, touched_hosts = {}, {}
 
 local function host_from(key, bytes)
-  local h = { key = key, lanes = {}, started = 0, arrival = 0, inflight = 0, blocked = 0, blockedat = 0, level = 0, latency = -1,
+  local h = { key = key, lanes = {}, started = 0, arrival = 0, inflight = 0, blocked = 0, blockedat = 0, level = 0, latency = UNKNOWN,
     setdelay = -1, setconc = -1, floor = -1 }
   if bytes then
     local at
@@ -482,10 +480,9 @@ local function count_ending(c)
 end
 
 -- Dead letters and skipped links are kept with their reason; a link that is done is a fingerprint among the seen.
-local ENDED = '>BdB'
-local function end_kept(lane, fp, state, code, history, item)
+local function end_kept(lane, fp, state, code, history, item, at)
   local c = lane.c
-  local record = pack('>BdBc0', state == 'dead' and 4 or 5, wall, #code, code) .. pack('>I2c0', #lane.name, lane.name) .. history .. item
+  local record = pack('>BdBc0', state == 'dead' and 4 or 5, at or wall, #code, code) .. pack('>I2c0', #lane.name, lane.name) .. history .. item
   call('HSET', B .. ':e:' .. c.num, fp, record)
   call('ZADD', B .. (state == 'dead' and ':x:' or ':y:') .. c.num, call('INCR', B .. ':ends'), fp)
   count(c, state, 1)

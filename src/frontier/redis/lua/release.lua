@@ -98,7 +98,7 @@ for i = 2, #ARGV, 7 do
   if granted then
     local h = host_of(host)
     report(h, kind, retryafter, granted)
-    h.latency = h.latency < 0 and elapsed or h.latency + LATENCY_WEIGHT * (elapsed - h.latency)
+    h.latency = h.latency == UNKNOWN and elapsed or h.latency + LATENCY_WEIGHT * (elapsed - h.latency)
     h.reopened = true
     touch_host(h)
   end

@@ -1,13 +1,13 @@
 -- restore(crawl, links): links in the state they had elsewhere. The crawl must be paused.
 -- ARGV: time, crawl id, then for each link: host, route, delay in ms, state, fingerprint (signed decimal), fingerprint (hex), history (HISTORY),
--- code of its last failure or '', failures as kept (prelude.lua) or '', the client's part of the item. Replies the number of new ones, 'unknown' or the state.
+-- code of its last failure or '', time of it or '', failures as kept (prelude.lua) or '', the client's part of the item. Replies the number of new ones, 'unknown' or the state.
 clock(true)
 local c = crawl_by_id(ARGV[2])
 if not c then return 'unknown' end
 if c.state ~= 'paused' then return c.state end
 local new, stamp = 0, pack('>I6', wall)
-for i = 3, #ARGV, 10 do
-  local host, route, delay, state, fp, hex, history, code, failures, blob = unpack(ARGV, i, i + 9)
+for i = 3, #ARGV, 11 do
+  local host, route, delay, state, fp, hex, history, code, at, failures, blob = unpack(ARGV, i, i + 10)
   if see(c, fp) then
     new = new + 1
     local lane = lane_of(c, lane_name(c, host, route))
@@ -34,7 +34,7 @@ for i = 3, #ARGV, 10 do
         place_lane(lane, true)
       end
     else
-      end_kept(lane, hex, state, code, history, item)
+      end_kept(lane, hex, state, code, history, item, tonumber(at))
       c.endings = nil
     end
   end

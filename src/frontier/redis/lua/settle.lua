@@ -12,11 +12,13 @@ end
 local records, deadlines = call('HMGET', B .. ':leases', unpack(epochs)), call('ZMSCORE', B .. ':deadlines', unpack(epochs))
 
 -- Lanes and hosts of the whole batch at once.
-local held, missing, unknown = {}, {}, {}
+local held, byepoch, missing, unknown = {}, {}, {}, {}
 for n, record in ipairs(records) do
-  if record then
+  if record and byepoch[epochs[n]] then
+    held[n] = byepoch[epochs[n]]
+  elseif record then
     local l = lease_from(epochs[n], record)
-    held[n] = l
+    held[n], byepoch[epochs[n]] = l, l
     local c = crawl_by_number(l.num)
     if c then
       local list = missing[c] or {}
@@ -57,7 +59,7 @@ for n, at in ipairs(starts) do
     local bucket = memory_of(epoch)
     local asked = crawl_by_id(id)
     local again = asked and asked.num == tonumber(num)
-      and ((settled[bucket] and settled[bucket][epoch]) or (not l and call('SISMEMBER', bucket, epoch) == 1))
+      and (settled[bucket] and settled[bucket][epoch] or (not l and call('SISMEMBER', bucket, epoch) == 1))
     answers[n] = again and 1 or 0
     if asked and not again then count(asked, 'stale', 1) end
   else
