@@ -145,5 +145,6 @@ export function laneScore(readySince: number, headPriority: number, agingMs: num
 export const LATENCY_WEIGHT = 0.2
 
 export function meanLatency(old: number | null, elapsedMs: number): number {
-  return old === null ? elapsedMs : old + LATENCY_WEIGHT * (elapsedMs - old)
+  const latest = Math.max(0, elapsedMs)
+  return old === null ? latest : old + LATENCY_WEIGHT * (latest - old)
 }

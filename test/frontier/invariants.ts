@@ -33,9 +33,14 @@ const DRAIN_ROUNDS = 300
  */
 export function frontierInvariants(name: string, makeDriver: MakeFrontier, options: { runs: number }): void {
   describe(`frontier invariants: ${name}`, () => {
-    const timeout = 20_000 + options.runs * 2_000
+    const timeout = 30_000 + options.runs * 4_000
     it(`hold over ${options.runs} sequences and their drain`, { timeout }, () =>
-      checkInvariants(makeDriver, { numRuns: options.runs }),
+      checkInvariants(makeDriver, {
+        numRuns: options.runs,
+        // A failure that is found is told, however long it would take to make it shorter.
+        interruptAfterTimeLimit: timeout - 10_000,
+        markInterruptAsFailure: true,
+      }),
     )
   })
 }
@@ -43,7 +48,7 @@ export function frontierInvariants(name: string, makeDriver: MakeFrontier, optio
 /** Rejects with the shortest sequence found that breaks one. */
 export async function checkInvariants(
   makeDriver: MakeFrontier,
-  parameters: { numRuns: number; endOnFailure?: boolean },
+  parameters: Pick<fc.Parameters, 'numRuns' | 'endOnFailure' | 'interruptAfterTimeLimit' | 'markInterruptAsFailure'>,
 ): Promise<void> {
   const commandsArb = fc.commands(commandArbs, { maxCommands: 60, size: 'max' })
   const property = fc.asyncProperty(specsArb, linksArb, commandsArb, async (specs, seeds, commands) => {

@@ -12,9 +12,14 @@ import { same, type World } from './world.js'
  */
 export function frontierProperties(name: string, makeDriver: MakeFrontier, options: { runs: number }): void {
   describe(`frontier properties: ${name}`, () => {
-    const timeout = 20_000 + options.runs * 500
+    const timeout = 30_000 + options.runs * 2_000
     it(`does what the model does, over ${options.runs} sequences`, { timeout }, () =>
-      compareWithModel(makeDriver, { numRuns: options.runs }),
+      compareWithModel(makeDriver, {
+        numRuns: options.runs,
+        // A failure that is found is told, however long it would take to make it shorter.
+        interruptAfterTimeLimit: timeout - 10_000,
+        markInterruptAsFailure: true,
+      }),
     )
   })
 }
@@ -22,7 +27,7 @@ export function frontierProperties(name: string, makeDriver: MakeFrontier, optio
 /** Rejects with the shortest sequence found on which they differ. */
 export async function compareWithModel(
   makeDriver: MakeFrontier,
-  parameters: { numRuns: number; endOnFailure?: boolean },
+  parameters: Pick<fc.Parameters, 'numRuns' | 'endOnFailure' | 'interruptAfterTimeLimit' | 'markInterruptAsFailure'>,
 ) {
   const commandsArb = fc.commands(commandArbs, { maxCommands: 100, size: 'max' })
   const property = fc.asyncProperty(specsArb, seedsArb, commandsArb, async (specs, seeds, commands) => {
