@@ -39,7 +39,8 @@ describe('a history in which all went well', () => {
 
 describe('a run that proves nothing', () => {
   it('is invalid without a fault', () => {
-    for (const injected of [{}, { 'kill -9': 0 }]) {
+    const nothing: Record<string, number>[] = [{}, { 'kill -9': 0 }]
+    for (const injected of nothing) {
       const { verdict, invalid } = check(evidenceOf({ ...draft(), injected }))
       expect({ verdict, invalid }).toMatchObject({ verdict: 'invalid', invalid: [/no fault/] })
     }

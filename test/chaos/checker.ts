@@ -1,4 +1,4 @@
-import { type AccessEntry, checkPoliteness } from '../support/access-log.js'
+import { checkPoliteness, type SeenAccess } from '../support/access-log.js'
 import { compareEpochs, type Deliveries, type Delivery, deliveriesOf } from './deliveries.js'
 import type { HistoryEvent } from './history.js'
 import { RETRY_AFTER_S, type Site } from './site.js'
@@ -9,7 +9,7 @@ import { RETRY_AFTER_S, type Site } from './site.js'
  */
 export interface Evidence {
   readonly site: Site
-  readonly accesses: readonly AccessEntry[]
+  readonly accesses: readonly SeenAccess[]
   /** Null when the workers were the product's own processes, which keep no history. */
   readonly history: readonly HistoryEvent[] | null
   readonly queue: QueueScan
@@ -89,12 +89,14 @@ export interface Figures {
 export function check(evidence: Evidence): Verdict {
   const found = deliveriesOf(evidence.history ?? [])
   const politeness = checkSiteLog(evidence)
-  const loss = checkLoss(evidence)
   const exclusive = checkExclusive(found)
   const fence = checkFence(found)
   const again = reclaimTimes(found)
   const resumes = resumeTimes(evidence.history ?? [])
   const fetches = countFetches(evidence)
+  // What must hold at every moment, and what must hold in the end.
+  const drained = evidence.queue.state === 'finished'
+  const loss = drained ? checkLoss(evidence) : []
   const violations = [
     ...loss,
     ...checkPhantoms(evidence, found),
@@ -102,9 +104,10 @@ export function check(evidence: Evidence): Verdict {
     ...exclusive,
     ...(evidence.rules.queueMayGoBack ? [] : fence),
     ...checkAttempts(evidence, found),
+    ...(drained ? checkGivenUp(evidence) : []),
     ...checkDuplicates(evidence, found, fetches.extra),
     ...politeness.violations,
-    ...checkConservation(evidence),
+    ...(drained ? checkConservation(evidence) : []),
     ...checkRecovery(evidence, again, resumes),
   ]
   const invalid = whyInvalid(evidence, found)
@@ -245,7 +248,7 @@ function checkFence({ byId }: Deliveries): Violation[] {
 }
 
 /** I7: attempts are not burned by anything but the page, and links do not go round for ever. */
-function checkAttempts({ site, rules, accesses }: Evidence, { byId }: Deliveries): Violation[] {
+function checkAttempts({ site, rules }: Evidence, { byId }: Deliveries): Violation[] {
   const violations: Violation[] = []
   for (const [id, deliveries] of byId) {
     const most = Math.max(...deliveries.map(({ attempt }) => attempt))
@@ -256,6 +259,12 @@ function checkAttempts({ site, rules, accesses }: Evidence, { byId }: Deliveries
     if (unsettled > rules.maxReclaims)
       violations.push({ invariant: 'I7', detail: `${id}: ${unsettled} leases without an end` })
   }
+  return violations
+}
+
+/** I7, the other half: a page that fails gets all of its attempts. */
+function checkGivenUp({ site, accesses }: Evidence): Violation[] {
+  const violations: Violation[] = []
   const asked = new Map<string, number>()
   for (const { host, path } of accesses) {
     const url = urlOf(site, host, path)
@@ -319,11 +328,11 @@ function checkConservation({ queue, site }: Evidence): Violation[] {
     const counter = states[state as LinkStateName]
     if (counter !== count) wrong(`${state}: the counter says ${counter}, a scan ${count}`)
   }
-  if (queue.state === 'finished' && states.queued + states.delayed + states.leased > 0)
+  if (states.queued + states.delayed + states.leased > 0)
     wrong(`finished with ${states.queued} queued, ${states.delayed} delayed, ${states.leased} leased`)
   const expected = [...site.urls.values()]
   const least = expected.filter(({ optional }) => !optional).length
-  if (queue.state === 'finished' && (total < least || total > expected.length))
+  if (total < least || total > expected.length)
     wrong(`${total} links in all, the site has ${least} to ${expected.length}`)
   return violations
 }

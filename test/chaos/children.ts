@@ -16,9 +16,13 @@ export function childOf<Child extends ChildProcess>(child: Child): Child {
 const JITI = fileURLToPath(new URL('../../node_modules/jiti/lib/jiti-cli.mjs', import.meta.url))
 
 /** A process of the tests themselves: TypeScript without a build, its order as the only argument. */
-export function forkTypeScript(entry: string, order: unknown, stderr: 'inherit' | number = 'inherit'): ChildProcess {
+export function forkTypeScript(
+  entry: string,
+  order: unknown,
+  { stderr = 'inherit', execArgv = [] }: { stderr?: 'inherit' | number; execArgv?: readonly string[] } = {},
+): ChildProcess {
   const file = fileURLToPath(new URL(entry, import.meta.url))
   return childOf(
-    fork(JITI, [file, JSON.stringify(order)], { execArgv: [], stdio: ['ignore', 'ignore', stderr, 'ipc'] }),
+    fork(JITI, [file, JSON.stringify(order)], { execArgv: [...execArgv], stdio: ['ignore', 'ignore', stderr, 'ipc'] }),
   )
 }

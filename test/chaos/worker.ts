@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '../../src/clock.js'
-import type { PlantAddresses } from '../../src/wire.js'
+import type { Plant, PlantAddresses } from '../../src/wire.js'
 import { openRecorder } from './history.js'
 import { recordingFrontier, recordingStore } from './recording-frontier.js'
 
@@ -46,6 +46,18 @@ function skewed(offsets: readonly number[]): Clock {
   return { ...systemClock, now: () => systemClock.now() + offset() }
 }
 
+/** Leases that the keeper finds lost are part of the history. */
+function recordedKeep(keep: NonNullable<Plant['keep']>): NonNullable<Plant['keep']> {
+  return ({ onLost, ...keeper }) =>
+    keep({
+      ...keeper,
+      onLost(tokens) {
+        recorder.record(tokens.map((epoch) => ({ op: 'lost', phase: 'info', id: '', epoch, host: '' })))
+        onLost(tokens)
+      },
+    })
+}
+
 const clock = order.clockOffsetsMs === undefined ? systemClock : skewed(order.clockOffsetsMs)
 const spider = await loadSpider(order.spider)
 const plant = await openPlant(order, clock)
@@ -57,21 +69,8 @@ const recorded = {
 const log = createLog('info', clock, (line) => process.stderr.write(line))
 const worker = startWorker({
   id: order.id,
-  plant: {
-    ...recorded,
-    keep:
-      plant.keep === null
-        ? null
-        : ({ onLost, ...keeper }) =>
-            plant.keep?.({
-              ...keeper,
-              onLost(tokens) {
-                recorder.record(tokens.map((epoch) => ({ op: 'lost', phase: 'info', id: '', epoch, host: '' })))
-                onLost(tokens)
-              },
-            }),
-  },
-  spider,
+  plant: { ...recorded, keep: plant.keep === null ? null : recordedKeep(plant.keep) },
+  spiders: [spider],
   concurrency: order.concurrency,
   clock,
   random: systemRandom,

@@ -7,6 +7,11 @@ export { type AccessEntry, parseAccessLog, readAccessLog } from '../../src/demo/
  * Politeness and duplicate fetches, judged by what the site saw and by nothing that Shoal says of itself. Every request counts:
  * robots.txt, redirect hops, retries.
  */
+export interface SeenAccess extends AccessEntry {
+  /** The server stood still before it noted the request, which may have come as early as this. */
+  readonly early?: number
+}
+
 export interface PolitenessRules {
   readonly delayMs: number
   readonly concurrency: number
@@ -39,7 +44,7 @@ const SHORT_SHARE = 0.001
 /** Requests already on their way when a 429 goes out. */
 const REACTION_MS = 100
 
-export function checkPoliteness(entries: readonly AccessEntry[], rules: PolitenessRules): Politeness {
+export function checkPoliteness(entries: readonly SeenAccess[], rules: PolitenessRules): Politeness {
   const hosts = [...groupBy(entries, (entry) => entry.host)].map(([host, ofHost]) => checkHost(host, ofHost, rules))
   return {
     requests: entries.length,
@@ -50,7 +55,7 @@ export function checkPoliteness(entries: readonly AccessEntry[], rules: Politene
   }
 }
 
-function checkHost(host: string, unsorted: readonly AccessEntry[], rules: PolitenessRules): HostPoliteness {
+function checkHost(host: string, unsorted: readonly SeenAccess[], rules: PolitenessRules): HostPoliteness {
   const entries = [...unsorted].sort((a, b) => a.t - b.t)
   const violations: string[] = []
   const least = rules.delayMs * (rules.tolerance ?? 0.9)
@@ -59,7 +64,7 @@ function checkHost(host: string, unsorted: readonly AccessEntry[], rules: Polite
   for (const [index, entry] of entries.entries()) {
     const before = entries[index - 1]
     if (before === undefined) continue
-    const gap = entry.t - before.t
+    const gap = entry.t - (before.early ?? before.t)
     minGapMs = Math.min(minGapMs, gap)
     if (gap < least)
       short.push({

@@ -1,0 +1,217 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { seededRandom } from '../../src/clock.js'
+import { SOLO_AFTER } from '../../src/frontier/frontier.js'
+import type { SeenAccess } from '../support/access-log.js'
+import type { RedisServerOptions } from '../support/redis-server.js'
+import { type CheckRules, check, type Verdict, type Violation } from './checker.js'
+import { Fleet } from './fleet.js'
+import { type HistoryEvent, openRecorder, readHistory } from './history.js'
+import { type Redis, startChaosRedis } from './redis.js'
+import { SITE_DEFAULTS, type SiteOptions } from './site.js'
+import { startSite } from './start-site.js'
+import type { ChaosWorkerOrder } from './worker.js'
+import { openQueue, openWorldCrawl, scanQueue, storedRows, type World, writeSpider } from './world.js'
+
+/** One fault of the matrix, or a mix of them. */
+export interface Scenario {
+  readonly id: string
+  readonly title: string
+  /** Only a server can have it. */
+  readonly needsRedis?: boolean
+  readonly pages?: number
+  readonly site?: Partial<SiteOptions>
+  readonly redis?: RedisServerOptions
+  readonly proxied?: boolean
+  readonly execArgv?: readonly string[]
+  readonly limits?: readonly string[]
+  /** What every worker is told beside the usual. */
+  order?(random: () => number, share: number): Partial<ChaosWorkerOrder>
+  readonly rules?: Partial<CheckRules>
+  /** Names of what is injected: one that stays at zero makes the run invalid. */
+  readonly injects: readonly string[]
+  inject(world: World): Promise<void>
+  /** What the matrix asks for beyond the invariants. */
+  judge?(
+    world: World,
+    evidence: { accesses: readonly SeenAccess[]; history: readonly HistoryEvent[] },
+  ): Promise<Violation[]> | Violation[]
+}
+
+export interface RunOptions {
+  readonly queue: 'redis' | 'sqlite'
+  readonly seed: number
+  readonly pages: number | null
+  readonly workers: number
+  readonly hosts: number
+  readonly delayMs: number
+  readonly leaseMs: number
+  /** Over this long the drain counts as not reached. */
+  readonly minutes: number
+  readonly keep: boolean
+  readonly onProgress?: (line: string) => void
+}
+
+export interface ScenarioResult extends Verdict {
+  readonly fault: string
+  readonly title: string
+  readonly seed: number
+  readonly seconds: number
+  readonly injected: Readonly<Record<string, number>>
+  readonly special: Readonly<Record<string, number | string>>
+  readonly dir: string
+}
+
+const RETRIES = 3
+/** As the coordinator sets it. */
+const MAX_RECLAIMS = 1
+const DEFAULT_PAGES = 6_000
+const CONCURRENCY = 24
+
+export async function runScenario(scenario: Scenario, options: RunOptions): Promise<ScenarioResult> {
+  const began = performance.now()
+  const random = seededRandom(options.seed)
+  const dir = mkdtempSync(join(tmpdir(), 'shoal-chaos-'))
+  const pages = options.pages ?? scenario.pages ?? DEFAULT_PAGES
+  const injected: Record<string, number> = Object.fromEntries(scenario.injects.map((name) => [name, 0]))
+  const special: Record<string, number | string> = {}
+  const pace = { delayMs: options.delayMs, leaseMs: options.leaseMs, retries: RETRIES }
+  const site = await startSite(
+    { ...SITE_DEFAULTS, hosts: options.hosts, ...scenario.site, pages },
+    join(dir, 'access.log'),
+  )
+  let redis: Redis | null = null
+  let fleet: Fleet | null = null
+  try {
+    if (options.queue === 'redis')
+      redis = await startChaosRedis(scenario.redis ?? {}, scenario.proxied ? options.workers : 0)
+    const store = `sqlite:${join(dir, 'records.db')}`
+    const queue = redis === null ? store : redis.server.url
+    const spiderFile = writeSpider(dir, site.site, pace)
+    const plant = await openQueue(queue, store)
+    const { spider, crawl } = await openWorldCrawl(plant, spiderFile)
+    const injector = openRecorder(dir, 'injector')
+    const share = () => site.served / pages
+    fleet = new Fleet({
+      size: options.workers,
+      dir,
+      injector,
+      kind: 'recorded',
+      ...(scenario.execArgv !== undefined && { execArgv: scenario.execArgv }),
+      ...(scenario.limits !== undefined && { limits: scenario.limits }),
+      order: (slot) => ({
+        queue: redis?.proxies[slot] === undefined ? queue : `redis://127.0.0.1:${redis.proxies[slot].port}`,
+        store,
+        spider: spiderFile,
+        concurrency: CONCURRENCY,
+        ...scenario.order?.(random, share()),
+      }),
+    })
+    const made: World = {
+      random,
+      dir,
+      pace,
+      site,
+      fleet,
+      redis,
+      plant,
+      spider,
+      spiderFile,
+      crawl,
+      injector,
+      count: (name, times = 1) => {
+        injected[name] = (injected[name] ?? 0) + times
+      },
+      figure: (name, value) => {
+        special[name] = value
+      },
+      share,
+      async until(wanted) {
+        while (share() < wanted && performance.now() - began < options.minutes * 60_000) await sleep(20)
+      },
+      stats: () => plant.frontier.stats(crawl).catch(() => null),
+    }
+    fleet.start()
+    const progress = setInterval(() => {
+      const seconds = Math.round((performance.now() - began) / 1000)
+      const faults = Object.entries(injected).map(([name, times]) => `${name} ${times}`)
+      options.onProgress?.(`${scenario.id} ${seconds} s · ${site.served} of ${pages} pages · ${faults.join(', ')}`)
+    }, 1_000)
+    try {
+      await scenario.inject(made)
+      await drained(made, began + options.minutes * 60_000)
+    } finally {
+      clearInterval(progress)
+    }
+    const queueScan = await scanQueue(made)
+    const extra = await fleetEnd(made)
+    await fleet.close()
+    const accesses = await site.accesses()
+    const history = readHistory(dir)
+    const verdict = check({
+      site: site.site,
+      accesses,
+      history,
+      queue: queueScan,
+      records: storedRows(join(dir, 'records.db')),
+      injected,
+      rules: {
+        delayMs: options.delayMs,
+        concurrency: 1,
+        retries: RETRIES,
+        maxReclaims: SOLO_AFTER + MAX_RECLAIMS,
+        reclaimWithinMs: null,
+        resumeWithinMs: null,
+        queueMayGoBack: false,
+        ...scenario.rules,
+      },
+    })
+    const more = [...extra, ...((await scenario.judge?.(made, { accesses, history })) ?? [])]
+    await plant.close()
+    const violations = [...verdict.violations, ...more]
+    return {
+      ...verdict,
+      violations,
+      verdict: violations.length > 0 ? 'violated' : verdict.verdict,
+      fault: scenario.id,
+      title: scenario.title,
+      seed: options.seed,
+      seconds: Math.round((performance.now() - began) / 1000),
+      injected,
+      special,
+      dir,
+    }
+  } finally {
+    await fleet?.close()
+    site.stop()
+    await redis?.close()
+    if (!options.keep) rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+/** Until the crawl has ended, or time is up: then the scan says so. */
+async function drained(world: World, giveUpAt: number): Promise<void> {
+  while (performance.now() < giveUpAt) {
+    const stats = await world.stats()
+    if (stats !== null && (stats.state === 'finished' || stats.state === 'cancelled')) return
+    await sleep(100)
+  }
+}
+
+/** Workers do not end by themselves, whatever is done to their plant. */
+async function fleetEnd({ fleet, dir }: World): Promise<Violation[]> {
+  return fleet.crashes
+    .filter((crash) => !crash.includes('SIGABRT'))
+    .map((crash) => ({
+      invariant: 'I11',
+      detail: `a worker ended by itself, ${crash}: ${lastLine(join(dir, 'workers.log'))}`,
+    }))
+}
+
+function lastLine(file: string): string {
+  if (!existsSync(file)) return ''
+  const lines = readFileSync(file, 'utf8').trim().split('\n')
+  return lines.filter((line) => line.includes('ended')).at(-1) ?? lines.at(-1) ?? ''
+}
