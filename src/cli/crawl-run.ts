@@ -50,6 +50,7 @@ export async function runWithProgress(
       workers,
       concurrency,
       fresh: flags.fresh,
+      seeds: flags.seeds,
       logLevel: settings.logLevel,
       graceMs: settings.graceMs,
       drain: signals.drain,

@@ -8,10 +8,14 @@ import { demoCommand } from './commands/demo.js'
 import { doctorCommand } from './commands/doctor.js'
 import { explainCommand } from './commands/explain.js'
 import { exportCommand } from './commands/export.js'
+import { feedCommand } from './commands/feed.js'
+import { hostsCommand } from './commands/hosts.js'
 import { initCommand } from './commands/init.js'
 import { linksCommand } from './commands/links.js'
+import { moveCommand } from './commands/move.js'
 import { pagesCommand } from './commands/pages.js'
 import { recordsCommand } from './commands/records.js'
+import { recoverCommand } from './commands/recover.js'
 import { runCommand } from './commands/run.js'
 import { startCommand } from './commands/start.js'
 import { statusCommand } from './commands/status.js'
@@ -44,13 +48,17 @@ export function buildProgram(): Command {
   crawlCommand(program)
   startCommand(program)
   workerCommand(program)
+  feedCommand(program)
   statusCommand(program)
   controlCommand(program, 'pause')
   controlCommand(program, 'resume')
   controlCommand(program, 'cancel')
+  moveCommand(program)
+  recoverCommand(program)
   crawlsCommand(program)
   program.commandsGroup('Look closer:')
   workersCommand(program)
+  hostsCommand(program)
   explainCommand(program)
   linksCommand(program)
   deadCommand(program)

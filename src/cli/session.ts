@@ -35,6 +35,7 @@ export function commonOptions(command: Command): Command {
 /** On the commands that run a crawl. */
 export interface CrawlFlags {
   readonly fresh: boolean
+  readonly seeds?: string
 }
 
 export function crawlOptions(command: Command): Command {

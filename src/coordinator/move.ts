@@ -31,7 +31,7 @@ export interface MoveParts {
  * cancelled when everything is there, not before; until then the move can be repeated.
  */
 export async function moveCrawl(parts: MoveParts, id: CrawlId): Promise<Moved> {
-  const { from, to, store, now } = parts
+  const { from, to, store } = parts
   if (from.can.ended !== 'kept') {
     throw new ShoalError('usage', 'a queue that only counts what is done cannot give it to another', {
       hint: 'Start the crawl anew in the other queue.',

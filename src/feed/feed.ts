@@ -46,6 +46,9 @@ export interface FeedPlace {
   readonly group: string
 }
 
+/** Of a spider that says nothing of feeds. */
+export const DEFAULT_FEED: FeedPlace = { kind: 'list', key: null, group: 'shoal' }
+
 /** What an entry says, before anybody has looked whether the spider wants it. */
 export interface FedUrl {
   readonly url: string

@@ -1,15 +1,17 @@
 import { systemClock, systemRandom } from '../clock.js'
 import { openCrawl } from '../coordinator/crawls.js'
+import { lostError } from '../coordinator/queue-watch.js'
 import { seedCrawl } from '../coordinator/seeding.js'
-import { isAway } from '../errors.js'
+import { isAway, type ShoalError } from '../errors.js'
 import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../frontier/frontier.js'
 import { createLog, type LogLevel } from '../log.js'
 import type { Plant } from '../wire.js'
 import { openForWork } from './open-for-work.js'
+import { seedOptions } from './seed-options.js'
 import type { SpiderSource } from './spider-source.js'
-import type { RunningWorker } from './start-worker.js'
 import { startWorkers } from './start-workers.js'
-import { watchWorkers } from './worker-failures.js'
+import { type Tending, tendQueue } from './tend-queue.js'
+import { type WorkerFailures, watchWorkers } from './worker-failures.js'
 
 export type { SpiderSource } from './spider-source.js'
 
@@ -22,6 +24,8 @@ export interface RunOptions {
   readonly workers: number
   /** Visits at once per worker. */
   readonly concurrency: number
+  /** A file of further seeds, one a line; `-` for standard input. */
+  readonly seeds?: string | undefined
   /** Start anew instead of resuming an unfinished crawl of this spider. */
   readonly fresh: boolean
   readonly logLevel: LogLevel
@@ -93,19 +97,34 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     const before = await plant.frontier.stats(crawl)
     const stopSeeding = new AbortController()
     const seedUntil = AbortSignal.any([options.drain, stopSeeding.signal])
-    const seeding = seedCrawl(plant, spider, crawl, { clock, signal: seedUntil })
+    const seeding = seedCrawl(plant, spider, crawl, {
+      clock,
+      signal: seedUntil,
+      ...seedOptions(options.seeds, log),
+    })
     options.onStart?.({ ...begun, spider: spider.name, seeds: await seeding.first })
     log.info(begun.resumed ? 'crawl.resumed' : 'crawl.opened', { crawl, spider: spider.name })
     if (begun.spiderChanged) log.warn('spider.changed', { crawl, spider: spider.name })
 
     const order = { ...options, sources }
     const workers = options.drain.aborted ? [] : await startWorkers(order, plant, spiders, log, writeLog)
+    const failures = watchWorkers(workers)
+    const tending = tendQueue(plant, spiders, { clock, log, drain: options.drain }, (lost) => {
+      if (lost.crawl === crawl) failures.fail(lostError(lost))
+    })
     let interrupted = false
     try {
-      interrupted = await watch(options, plant, crawl, workers, seeding.all)
+      interrupted = await watch(options, plant, crawl, failures, seeding.all)
+    } catch (error) {
+      // A queue that came back empty shows in many ways: a crawl that is not there, workers that fail.
+      throw (await lostInstead(plant, tending, crawl)) ?? error
     } finally {
       stopSeeding.abort()
-      await Promise.all([seeding.all.catch(() => {}), ...workers.map((worker) => worker.stop(options.graceMs))])
+      await Promise.all([
+        seeding.all.catch(() => {}),
+        tending.stop(),
+        ...workers.map((worker) => worker.stop(options.graceMs)),
+      ])
     }
     const stats = await plant.frontier.stats(crawl)
     options.onProgress?.(await progress(plant, crawl, stats, 0))
@@ -116,15 +135,24 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
   }
 }
 
+async function lostInstead(plant: Plant, tending: Tending, crawl: CrawlId): Promise<ShoalError | null> {
+  try {
+    await tending.look()
+    const note = (await plant.store.crawlNotes()).find((one) => one.crawl === crawl && one.state === 'lost')
+    return note === undefined ? null : lostError({ crawl, spider: note.spider, why: 'gone' })
+  } catch {
+    return null
+  }
+}
+
 /** Until the crawl has ended or the drain is asked for (true). Rejects with the first failure of a worker or of the seeding. */
 async function watch(
   options: RunOptions,
   plant: Plant,
   crawl: CrawlId,
-  workers: readonly RunningWorker[],
+  failures: WorkerFailures,
   seeding: Promise<unknown>,
 ): Promise<boolean> {
-  const failures = watchWorkers(workers)
   seeding.catch(failures.fail)
   const nap = AbortSignal.any([options.drain, failures.signal])
   for (;;) {

@@ -6,6 +6,7 @@ import { openForWork } from './open-for-work.js'
 import { spiderNotices } from './spider-notices.js'
 import type { RunningWorker } from './start-worker.js'
 import { startWorkers, type WorkersOrder } from './start-workers.js'
+import { type Tending, tendQueue } from './tend-queue.js'
 import { type WorkerFailures, watchWorkers } from './worker-failures.js'
 
 export interface ServeOptions extends WorkersOrder {
@@ -36,15 +37,17 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
   const startedAt = clock.mono()
   const { spiders, plant } = await openForWork(options.sources, options, drain, clock, log)
   let workers: RunningWorker[] = []
+  let tending: Tending | null = null
   try {
     const names = spiders.map(({ name }) => name)
     workers = await startWorkers(options, plant, spiders, log, writeLog)
+    tending = tendQueue(plant, spiders, { clock, log, drain }, () => {})
     options.onStart?.(names)
     const look = crawlWatch(spiders, options.exitWhenIdle, plant.frontier, log)
     const endedBy = await untilOver(watchWorkers(workers), drain, look)
     return { spiders: names, seconds: Math.round(clock.mono() - startedAt) / 1000, endedBy }
   } finally {
-    await Promise.all(workers.map((worker) => worker.stop(graceMs)))
+    await Promise.all([tending?.stop(), ...workers.map((worker) => worker.stop(graceMs))])
     await plant.close()
   }
 }

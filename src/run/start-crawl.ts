@@ -5,10 +5,13 @@ import { createLog, type LogLevel } from '../log.js'
 import type { PlantAddresses } from '../wire.js'
 import { openForWork } from './open-for-work.js'
 import type { RunStart } from './run-crawl.js'
+import { seedOptions } from './seed-options.js'
 import type { SpiderSource } from './spider-source.js'
 
 export interface StartOptions extends PlantAddresses {
   readonly source: SpiderSource
+  /** A file of further seeds, one a line; `-` for standard input. */
+  readonly seeds?: string | undefined
   /** Start anew instead of going on with an unfinished crawl of this spider. */
   readonly fresh: boolean
   readonly logLevel: LogLevel
@@ -33,7 +36,11 @@ export async function startCrawl(options: StartOptions): Promise<StartedCrawl> {
     if (spider === undefined) throw new Error('one source gives one spider')
     const opened = await openCrawl(plant, spider, { fresh: options.fresh, clock, random: systemRandom })
     options.onOpened?.(opened.crawl)
-    const seeds = await seedCrawl(plant, spider, opened.crawl, { clock, signal: options.drain }).all
+    const seeds = await seedCrawl(plant, spider, opened.crawl, {
+      clock,
+      signal: options.drain,
+      ...seedOptions(options.seeds, log),
+    }).all
     log.info('crawl.seeded', { crawl: opened.crawl, ...seeds })
     return { ...opened, spider: spider.name, seeds, seeded: !options.drain.aborted }
   } finally {

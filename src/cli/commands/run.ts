@@ -10,6 +10,7 @@ export function runCommand(program: Command): void {
     .command('run')
     .description('run a spider until its crawl is finished; an unfinished crawl is resumed')
     .argument('<spider>', 'the spider file (.ts, .js)')
+    .option('--seeds <file>', 'further start URLs, one a line; - is standard input')
     .action(
       acts(async (session, file: string, flags: CrawlFlags) => {
         const finished = await runWithProgress(session, flags, { kind: 'file', path: resolve(file) })
@@ -25,6 +26,6 @@ export function runCommand(program: Command): void {
       ['run books.ts --queue redis://queue.example --workers 4', 'on a fleet: workers elsewhere may join in'],
       ['run books.ts --json', 'ends with one line: {"crawl":…,"state":"finished","pages":…,…}'],
     ],
-    exits: ['nothingFetched', 'interrupted', 'terminated'],
+    exits: ['nothingFetched', 'lost', 'interrupted', 'terminated'],
   })
 }

@@ -17,6 +17,7 @@ export function startCommand(program: Command): void {
     .description('open a crawl and add its start URLs, for workers to serve; prints the id of the crawl')
     .argument('<spider>', 'the spider file (.ts, .js)')
     .option('--fresh', 'start anew instead of going on with an unfinished crawl', false)
+    .option('--seeds <file>', 'further start URLs, one a line; - is standard input')
     .action(
       acts(async (session, file: string, flags: CrawlFlags) => {
         const { settings, output, json, clock } = session
@@ -32,6 +33,7 @@ export function startCommand(program: Command): void {
             store,
             logLevel,
             fresh: flags.fresh,
+            seeds: flags.seeds,
             drain: signals.drain,
             writeLog: (line) => process.stderr.write(line),
             onOpened(crawl) {
@@ -61,6 +63,7 @@ export function startCommand(program: Command): void {
   guide(command, {
     examples: [
       ['start books.ts --queue redis://queue.example', 'open the crawl; any `shoal worker books.ts` serves it'],
+      ['start books.ts --seeds urls.txt', 'a million of them: killed half-way, the same command goes on where it was'],
       ['start books.ts --json', '{"crawl":…,"spider":…,"resumed":…,"added":…,"known":…,"seeded":…}'],
     ],
     exits: ['interrupted', 'terminated'],

@@ -1,0 +1,150 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { ShoalError } from '../../errors.js'
+import type { HostInfo, HostSettings } from '../../frontier/frontier.js'
+import { parseDuration } from '../../units.js'
+import { hostKey } from '../../url/host.js'
+import { parseUrl } from '../../url/parse-url.js'
+import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
+import { guide } from '../help.js'
+import { acts, wholeNumber } from '../session.js'
+import { clean } from '../terminal/clean.js'
+import { count, duration } from '../terminal/format.js'
+import { paceText, slotText } from './status.js'
+
+export function hostsCommand(program: Command): void {
+  const hosts = program
+    .command('hosts')
+    .description('hosts of a crawl, those with most work first: pace, requests under way, next slot, answers, budget')
+    .argument(
+      '[crawl]',
+      'its id, the beginning of it, or the name of a spider (default: the newest one that has not ended)',
+    )
+    .option('--limit <n>', 'at most so many', wholeNumber, 50)
+    .action(
+      acts(async (session, word: string | undefined, flags: { limit: number }) => {
+        await session.withPlant(async ({ frontier, store }) => {
+          const crawl = chooseCrawl(await crawlsNewestFirst(frontier), word)
+          const found = await frontier.hosts(crawl.id, { limit: flags.limit, busiest: true })
+          const note = (await store.crawlNotes()).find((one) => one.crawl === crawl.id)
+          const budget = note?.spec.budget.pagesPerHost ?? null
+          if (session.json) {
+            return session.output.jsonLines(
+              found.map((host) => ({ crawl: crawl.id, ...host, pages: pagesOf(host), budget })),
+            )
+          }
+          if (found.length === 0) return session.output.note(`crawl ${crawl.id} has no hosts yet`)
+          const now = session.clock.now()
+          session.output.table(
+            [
+              { title: 'host', shrinks: true },
+              ...['pending', 'under way', 'done', 'errors', 'dead', 'answers in', 'budget'].map((title) => ({
+                title,
+                right: true,
+              })),
+              { title: 'pace' },
+              { title: 'next slot' },
+            ],
+            found.map((host) => [
+              clean(host.host),
+              count(host.pending),
+              count(host.inFlight),
+              count(host.done),
+              count(host.failed),
+              count(host.dead),
+              host.latencyMs === null ? '' : duration(host.latencyMs),
+              budget === null ? '' : `${count(pagesOf(host))} of ${count(budget)}`,
+              paceText(host),
+              slotText(host, now),
+            ]),
+          )
+          if (found.length === flags.limit) session.output.note(`the first ${count(flags.limit)}; more with --limit`)
+        })
+        return undefined
+      }),
+    )
+  guide(hosts, {
+    examples: [
+      ['hosts', 'of the newest crawl that has not ended'],
+      ['hosts books --limit 5 --json', 'the five busiest hosts of the spider books, one a line'],
+      ['hosts set shop.example --delay 5s', 'slow a host down, at once and for all workers'],
+    ],
+    exits: ['notFound'],
+  })
+  setCommand(hosts)
+}
+
+/** Links of the crawl there, as its budget counts them. */
+function pagesOf({ pending, inFlight, done, dead }: HostInfo): number {
+  return pending + inFlight + done + dead
+}
+
+interface SetFlags {
+  readonly delay?: number
+  readonly concurrency?: number
+  readonly reset: boolean
+}
+
+function setCommand(hosts: Command): void {
+  const set = hosts
+    .command('set')
+    .description('set the pace of a host by hand, for all workers and crawls, from the next request on')
+    .argument('<host>', 'shop.example, or shop.example:8080')
+    .option('--delay <duration>', 'between two requests, for example 5s; robots.txt is never undercut', delay)
+    .option('--concurrency <n>', 'requests at once', wholeNumber)
+    .option('--reset', "take it back: the spider's own pace holds again", false)
+    .action(
+      acts(async (session, given: string, flags: SetFlags) => {
+        const host = hostNamed(given)
+        const settings = settingsOf(flags)
+        await session.withPlant(({ frontier }) => frontier.setHost(host, settings))
+        if (session.json) session.output.json({ host, ...settings })
+        else session.output.print(`${clean(host)}: ${settingsText(settings)}`)
+        return undefined
+      }),
+    )
+  guide(set, {
+    examples: [
+      ['hosts set shop.example --delay 5s --concurrency 1', 'one request at a time, five seconds apart'],
+      ['hosts set shop.example --reset', "back to the spider's pace"],
+    ],
+  })
+}
+
+function settingsOf({ delay, concurrency, reset }: SetFlags): HostSettings {
+  if (reset) {
+    if (delay !== undefined || concurrency !== undefined)
+      throw new ShoalError('usage', '--reset takes back what --delay and --concurrency set: give one or the other')
+    return { delayMs: null, concurrency: null }
+  }
+  if (delay === undefined && concurrency === undefined)
+    throw new ShoalError('usage', 'nothing to set: give --delay, --concurrency or --reset')
+  return {
+    ...(delay === undefined ? {} : { delayMs: delay }),
+    ...(concurrency === undefined ? {} : { concurrency }),
+  }
+}
+
+function settingsText({ delayMs, concurrency }: HostSettings): string {
+  if (delayMs === null) return "the spider's pace holds again"
+  const parts = [
+    ...(delayMs === undefined ? [] : [`${duration(delayMs)} between two requests`]),
+    ...(typeof concurrency === 'number' ? [`${count(concurrency)} at once`] : []),
+  ]
+  return `${parts.join(', ')}, from the next request on, for all workers`
+}
+
+function delay(text: string): number {
+  try {
+    return parseDuration(text)
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof ShoalError ? error.hint : String(error))
+  }
+}
+
+/** As links name it: a URL is as good as a name. */
+function hostNamed(text: string): string {
+  const url = parseUrl(text.includes('://') ? text : `http://${text}`)
+  if (url === null || (url.pathname !== '/' && !text.includes('://')))
+    throw new ShoalError('usage', `'${text}' is not a host`, { hint: 'Write shop.example, or shop.example:8080.' })
+  return hostKey(new URL(url.href))
+}

@@ -1,0 +1,50 @@
+import type { Command } from 'commander'
+import { maskUrl } from '../../config.js'
+import { moveCrawl } from '../../coordinator/move.js'
+import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
+import { guide } from '../help.js'
+import { acts } from '../session.js'
+import { count, plural } from '../terminal/format.js'
+
+export function moveCommand(program: Command): void {
+  const command = program
+    .command('move')
+    .description('take a paused crawl to another queue, with every link as it is; records stay where they are')
+    .argument('<crawl>', 'its id, the beginning of it, or the name of a spider')
+    .requiredOption('--to <address>', 'the queue it goes to: redis://…, or sqlite:<file>')
+    .action(
+      acts(async (session, word: string, flags: { to: string }) => {
+        const { openPlant } = await import('../../wire.js')
+        await session.withPlant(async ({ frontier: from, store }) => {
+          const crawl = chooseCrawl(await crawlsNewestFirst(from), word)
+          const target = await openPlant({ queue: flags.to, store: session.settings.store })
+          try {
+            const now = session.clock.now()
+            const moved = await moveCrawl(
+              { from, to: target.frontier, store, toAddress: target.queueAddress, now },
+              crawl.id,
+            )
+            const to = maskUrl(flags.to)
+            if (session.json) return session.output.json({ ...moved, to })
+            session.output.print(
+              `crawl ${crawl.id} of ${crawl.spider} is in ${to} now: ${plural(moved.pending, 'link')} to visit, ` +
+                `${count(moved.done)} done, ${plural(moved.dead, 'dead letter')}, ${count(moved.skipped)} skipped`,
+            )
+            session.output.note(
+              `here it is cancelled. Go on with: shoal worker <spider> --queue ${to} --store ${maskUrl(session.settings.store)}`,
+            )
+          } finally {
+            await target.close()
+          }
+        })
+        return undefined
+      }),
+    )
+  guide(command, {
+    examples: [
+      ['pause books', 'first: nothing may be under way'],
+      ['move books --to redis://queue.example:6379', 'an interrupted move can be repeated'],
+    ],
+    exits: ['notFound'],
+  })
+}

@@ -1,0 +1,53 @@
+import type { Clock } from '../clock.js'
+import type { CrawlId, Frontier } from '../frontier/frontier.js'
+import type { Seed, Spider } from '../spider/spider.js'
+import type { Link } from '../url/link.js'
+import { entryReader } from './entries.js'
+import type { SeedSource } from './seeding.js'
+import { pendingOf, roomFor, untilLowWater } from './water.js'
+
+const ADDED_AT_ONCE = 1_000
+
+/** Takes entries through the spider's door straight into the queue, waiting while that is full. */
+export async function addToCrawl(
+  frontier: Frontier,
+  spider: Spider,
+  crawl: CrawlId,
+  source: SeedSource,
+  options: {
+    readonly again: boolean
+    readonly clock: Clock
+    readonly onRefused: (entry: Seed, reason: string) => void
+  },
+): Promise<{ added: number; known: number; overLimit: number }> {
+  const read = entryReader(spider)
+  const never = new AbortController().signal
+  const sum = { added: 0, known: 0, overLimit: 0 }
+  let pending = await pendingOf(frontier, crawl)
+  let links: Link[] = []
+
+  const flush = async () => {
+    while (links.length > 0) {
+      const room = roomFor(pending, spider.maxPending)
+      if (room === 0) {
+        pending = await untilLowWater(frontier, crawl, spider.maxPending, options.clock, never)
+        continue
+      }
+      const result = await frontier.add(crawl, links.slice(0, room))
+      sum.added += result.added
+      sum.known += result.known
+      sum.overLimit += result.refused
+      pending = result.pending
+      links = links.slice(room)
+    }
+  }
+
+  for await (const entry of source.entries()) {
+    const result = read(entry)
+    if (result.ok) links.push(options.again ? { ...result.link, again: true } : result.link)
+    else options.onRefused(entry, result.reason)
+    if (links.length >= ADDED_AT_ONCE) await flush()
+  }
+  await flush()
+  return sum
+}
