@@ -57,7 +57,9 @@ export async function openShoalRedis({ url, connections, limits = LIMITS, seen, 
             }
             empty = 0
             await lane.release(leases)
-            done += await lane.settle(leases)
+            // Not `done += await`: that reads `done` before the wait, and four lanes write it.
+            const settled = await lane.settle(leases)
+            done += settled
             progress?.(done)
           }
         }),
