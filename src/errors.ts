@@ -21,10 +21,6 @@ export const EXIT = {
   spider: { code: 3, meaning: 'The spider file or the configuration is wrong.' },
   plant: { code: 4, meaning: 'The database, the disk or another server of ours cannot be used.' },
   notFound: { code: 5, meaning: 'What was asked for does not exist: crawl, record, dead letter, URL.' },
-  lost: {
-    code: 7,
-    meaning: 'The queue lost the state of the crawl; `shoal recover` adds its seeds and known pages again.',
-  },
   nothingFetched: {
     code: 6,
     meaning: 'The crawl ended and not one page was fetched, or `try` could not fetch its page.',
@@ -33,6 +29,10 @@ export const EXIT = {
     code: 7,
     meaning:
       'Health is red: work is due, and nothing was leased or settled for 15 s (`status`, `workers`, `doctor`). A queue that is away ends them with 4.',
+  },
+  lost: {
+    code: 8,
+    meaning: 'The queue lost the state of the crawl; `shoal recover` adds its seeds and known pages again.',
   },
   interrupted: {
     code: 130,
@@ -168,6 +168,12 @@ export const ERRORS = {
     exit: 'usage',
     meaning: 'No route of the spider matches the URL.',
     hint: 'Add a route whose match covers it.',
+  },
+  no_group: {
+    next: 'skipped',
+    exit: 'usage',
+    meaning: "No group of the spider's pace has this name.",
+    hint: 'Add it to pace.groups, or correct the name.',
   },
   url_too_long: {
     next: 'skipped',

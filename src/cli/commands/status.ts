@@ -6,6 +6,7 @@ import type { CrawlInfo, CrawlStats, Frontier, HostInfo, WorkerInfo } from '../.
 import { type Health, healthOf, spiderHolders, workerState } from '../../run/health.js'
 import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { guide } from '../help.js'
+import { lostCrawlMeant, showLost } from '../lost-view.js'
 import type { Output } from '../output.js'
 import { ended, endText } from '../progress-view.js'
 import { acts, type Session } from '../session.js'
@@ -41,8 +42,15 @@ export function statusCommand(program: Command): void {
     .option('--watch', 'again every second until it ends')
     .action(
       acts(async (session, word: string | undefined, flags: { watch?: boolean }) => {
-        return session.withPlant(async ({ frontier }) => {
-          const crawl = chooseCrawl(await crawlsNewestFirst(frontier), word)
+        return session.withPlant(async (plant) => {
+          const { frontier } = plant
+          const newestFirst = await crawlsNewestFirst(frontier)
+          const lost = await lostCrawlMeant(session, plant, newestFirst, word)
+          if (lost !== null) {
+            showLost(session, lost)
+            return EXIT.lost.code
+          }
+          const crawl = chooseCrawl(newestFirst, word)
           if (flags.watch) {
             await watch(session, frontier, crawl)
             return undefined
@@ -63,7 +71,7 @@ export function statusCommand(program: Command): void {
         'state,startedAt,total,queued,delayed,leased,done,failed,retried,dead,rate,etaSeconds,decidedBy,…',
       ],
     ],
-    exits: ['notFound', 'stalled'],
+    exits: ['notFound', 'lost', 'stalled'],
   })
 }
 
