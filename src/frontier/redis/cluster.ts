@@ -1,7 +1,7 @@
 import { ShoalError } from '../../errors.js'
 import { type HostPort, nameOf, type Server } from './address.js'
 import { type Link, type LinkOptions, openLink, type RedisReply } from './link.js'
-import { away, isReply } from './redis-errors.js'
+import { away, isAway, isReply } from './redis-errors.js'
 import { readRedirect, readSlots, type SlotRange, slotOf } from './slots.js'
 
 /** Slots on the move answer with one redirection, at most two; more is a cluster that does not know itself. */
@@ -95,7 +95,7 @@ export async function openCluster(
         // A redirected call has not run: to repeat it is safe.
         const redirect = isReply(error) ? readRedirect(error.message, node) : null
         if (redirect === null) {
-          if (error instanceof ShoalError && error.code === 'queue_away') doubted = node
+          if (isAway(error)) doubted = node
           throw error
         }
         if (!redirect.asking) doubted = node

@@ -30,7 +30,7 @@ const LONGEST_PAUSE_MS = 1000
 /** A dial ends before the calls that wait for it, so that they can tell why it failed. */
 const DIAL_SHARE = 0.8
 /** After a freeze of this process timers fire before replies are read: what has arrived meanwhile still counts. */
-const GRACE_MS = 50
+const GRACE_MS = 250
 
 interface Wire {
   readonly client: Client

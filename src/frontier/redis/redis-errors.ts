@@ -24,8 +24,8 @@ const DIAL_CODES: ReadonlySet<ErrorCode> = new Set([
   'queue_unreachable',
   'queue_auth',
   'queue_tls',
-  'queue_replica',
   'queue_address',
+  'no_sockets',
 ])
 
 /** The first word of an error reply; Redis before 7 wraps those of a script's commands: `… @user_script: 1: -OOM command not allowed …`. */
@@ -177,6 +177,11 @@ function tlsReason(code: string): string {
     return `its certificate is not signed by a trusted CA (${code})`
   if (/WRONG_VERSION|EPROTO|PACKET_LENGTH/.test(code)) return `the server does not speak TLS on this port (${code})`
   return code
+}
+
+/** The server cannot be reached, or cannot take the call now. */
+export function isAway(error: unknown): boolean {
+  return error instanceof ShoalError && (error.code === 'queue_away' || DIAL_CODES.has(error.code))
 }
 
 /** At run time a failed dial is no mistake of the user any more: the same call is repeated until it works. */

@@ -13,7 +13,7 @@ describe('A cluster of three masters', () => {
   let redis: RedisConnection
 
   beforeAll(async () => {
-    cluster = await startCluster(3)
+    cluster = await startCluster(3, { withReplica: true })
     redis = await openRedis(cluster.url, { deadlineMs: 1000 })
   }, 30_000)
 
@@ -92,6 +92,23 @@ describe('A cluster of three masters', () => {
       return again.every((result) => result.status === 'fulfilled')
     })
   })
+
+  test('goes on with the replica when a master was killed', async () => {
+    const key = Array.from({ length: 100 }, (_, n) => `key${n}`).find((one) => slotOf(one) < 16_384 / 3) ?? ''
+    await redis.command(key, ['SET', key, '1'])
+    await server(0).kill()
+    await until('the replica is the master', () =>
+      redis.command(key, ['SET', key, '2']).then(
+        () => true,
+        (error: unknown) => {
+          expect(error).toMatchObject({ code: 'queue_away' })
+          return false
+        },
+      ),
+    )
+    expect(String(await redisCommand(cluster.replica?.port ?? 0, 'INFO', 'replication'))).toContain('role:master')
+    expect(redis.masters).toBe(3)
+  }, 30_000)
 })
 
 describe('What cluster nodes answer', () => {
