@@ -1,20 +1,27 @@
 import type { Clock } from '../clock.js'
 import { isAway } from '../errors.js'
 import type { Frontier } from '../frontier/frontier.js'
+import { type Log, silentLog } from '../log.js'
+import { PlantWatch } from '../worker/plant-watch.js'
 
 const NAP_MS = 500
 
-/** Repeats a call while our own plant is away. After the signal it is not waited for any longer. */
+/** Repeats a call while our own plant is away; the log, if given, tells of it. After the signal it is not waited for any longer. */
 export async function untilBack<Answer>(
   call: () => Promise<Answer>,
   clock: Clock,
   signal: AbortSignal,
+  log: Log = silentLog,
 ): Promise<Answer> {
+  const watch = new PlantWatch(log, clock)
   for (;;) {
     try {
-      return await call()
+      const answer = await call()
+      watch.answered('queue')
+      return answer
     } catch (error) {
       if (!isAway(error) || signal.aborted) throw error
+      watch.away('queue', error)
       await clock.sleep(NAP_MS, signal)
     }
   }

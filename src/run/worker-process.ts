@@ -1,6 +1,6 @@
 import { systemClock } from '../clock.js'
 import { asShoalError, isAway } from '../errors.js'
-import { createLog, type LogLevel } from '../log.js'
+import { createLog, type Log, type LogLevel } from '../log.js'
 import { openPlant, type Plant, type PlantAddresses } from '../wire.js'
 import type { SpiderSource } from './spider-source.js'
 import { superviseWorker } from './supervise.js'
@@ -38,8 +38,9 @@ async function main(order: WorkerProcessOrder): Promise<void> {
 
   let plant: Plant | null = null
   try {
-    plant = await untilBack(() => openPlant(order), systemClock, stop.signal)
-    if (!stop.signal.aborted) await work(order, plant, stop.signal)
+    const log = createLog(order.logLevel, systemClock, writeLog)
+    plant = await untilBack(() => openPlant(order), systemClock, stop.signal, log)
+    if (!stop.signal.aborted) await work(order, plant, log, stop.signal)
   } catch (thrown) {
     if (isAway(thrown) && stop.signal.aborted) return
     const { code, message, hint } = asShoalError(thrown)
@@ -49,13 +50,16 @@ async function main(order: WorkerProcessOrder): Promise<void> {
   }
 }
 
-async function work(order: WorkerProcessOrder, plant: Plant, stop: AbortSignal): Promise<void> {
-  const writeLog = (line: string) => process.stderr.write(line)
+function writeLog(line: string): void {
+  process.stderr.write(line)
+}
+
+async function work(order: WorkerProcessOrder, plant: Plant, log: Log, stop: AbortSignal): Promise<void> {
   const worker = superviseWorker({
     ...order,
     plant,
     clock: systemClock,
-    log: createLog(order.logLevel, systemClock, writeLog),
+    log,
     writeLog,
     newId: workerIds(),
     onWorker: (id) => void tell({ kind: 'worker', id }),

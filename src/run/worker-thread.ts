@@ -24,7 +24,7 @@ async function main(data: WorkerThreadData): Promise<void> {
   try {
     const spiders = await Promise.all(data.sources.map(spiderFrom))
     // A queue that is away when this thread begins is waited for, like one that goes away later.
-    const plant = await untilBack(() => plantFromPorts(data.ports), systemClock, new AbortController().signal)
+    const plant = await untilBack(() => plantFromPorts(data.ports), systemClock, new AbortController().signal, log)
     running = startWorker({
       id: data.id,
       plant,

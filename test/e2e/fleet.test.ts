@@ -13,7 +13,7 @@ import { type CliResult, lastJson, runCli, startCli, tempDir } from '../support/
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 
 /** A fleet as it is operated: the real command line, a real Redis, and accidents in the middle. */
-const SHOP = { ...SHOP_DEFAULTS, pages: 250 }
+const SHOP = { ...SHOP_DEFAULTS, pages: 150 }
 const DEMO = JSON.stringify(fileURLToPath(new URL('../../dist/demo/spider.js', import.meta.url)))
 const SOON = { timeout: 30_000, interval: 200 }
 
@@ -91,7 +91,8 @@ describe('a fleet on Redis', () => {
     const crawl = String(lastJson(started.stdout).crawl)
     const first = worker(spider, '--concurrency', '4')
     const second = worker(spider, '--concurrency', '4', '--grace', '5s')
-    await expect.poll(() => done(crawl), SOON).toBeGreaterThan(20)
+    const atWork = async () => (await plant.frontier.workers()).filter((one) => one.done > 5).length
+    await expect.poll(atWork, SOON).toBe(2)
     first.child.kill('SIGKILL')
 
     await redis.kill()
@@ -141,7 +142,8 @@ describe('a fleet on Redis', () => {
     expect(started.code, started.stderr).toBe(0)
     const crawl = started.stdout.trim()
     const running = worker(spiderFile('demo.mjs'))
-    await expect.poll(async () => (await status()).holders, SOON).toBe(0)
+    await expect.poll(async () => (await plant.frontier.workers()).length, SOON).toBe(1)
+    expect(await status()).toMatchObject({ crawl, holders: 0 })
     running.child.kill('SIGTERM')
     const { code, stderr } = await running.result
     expect(code, stderr).toBe(0)
