@@ -79,6 +79,7 @@ export function specFor(spider: Spider, id: CrawlId, gen: number): CrawlSpec {
     order: spider.order,
     limits: spider.limits,
     routeLimits: Object.fromEntries(routes.map((route) => [route.name, route.limits ?? spider.limits])),
+    keyLimits: spider.keyLimits,
     visibilityMs: spider.visibilityMs,
     retryPriorityStep: spider.retryPriorityStep,
     agingMs: AGING_MS,
@@ -86,6 +87,7 @@ export function specFor(spider: Spider, id: CrawlId, gen: number): CrawlSpec {
     maxPending: spider.maxPending,
     overflow: spider.overflow,
     budget: spider.budget,
+    ...(spider.seen !== null && { seen: spider.seen }),
     gen,
   }
 }

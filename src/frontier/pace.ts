@@ -1,4 +1,5 @@
-import { type HostReport, type HostSettings, type Limits, PERMIT_MAX_MS } from './frontier.js'
+import type { HostKey } from '../url/link.js'
+import { type CrawlSpec, type HostReport, type HostSettings, type Limits, PERMIT_MAX_MS } from './frontier.js'
 
 /**
  * When a host may be asked next: pure arithmetic over one host's state, used by every driver.
@@ -33,6 +34,11 @@ export const THROTTLE_BASE_MS = 5_000
 export const THROTTLE_CAP_MS = 300_000
 /** Retry-After beyond this is taken as this: a host cannot stall a crawl for ever. */
 export const RETRY_AFTER_CAP_MS = 3_600_000
+
+/** What a crawl says of a pace key. */
+export function limitsFor(spec: Pick<CrawlSpec, 'limits' | 'keyLimits'>, key: HostKey): Limits {
+  return (spec.keyLimits !== undefined && Object.hasOwn(spec.keyLimits, key) && spec.keyLimits[key]) || spec.limits
+}
 
 /** The strictest of the limits that hold for a host at this moment; a mix of them where neither rate is stricter in all ways. */
 export function strictest(all: readonly Limits[]): Limits {

@@ -22,6 +22,10 @@ export function admitRules(checked: CheckedDefinition): AdmitRules {
   }))
   compilePatterns('scope.allow', scope.allow)
   compilePatterns('scope.deny', scope.deny)
+  const { per, groups } = checked.pace
+  groups.forEach(({ match }, index) => {
+    compilePatterns(`pace.groups[${index}].match`, match)
+  })
   const priorities = new Map(entries.map(({ answer }) => [answer.name, answer.priority]))
   return {
     hosts: hostsOf(checked),
@@ -37,6 +41,7 @@ export function admitRules(checked: CheckedDefinition): AdmitRules {
       rewrite: scope.canonical.rewrite ?? null,
     },
     depthPriority: checked.depthPriority,
+    pace: { per, groups },
     routeOf(url) {
       for (const entry of entries) if (matchUrl(entry.patterns, url)) return entry.answer
       return null

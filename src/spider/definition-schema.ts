@@ -28,11 +28,24 @@ const standardSchema = z.custom<StandardSchemaV1>(
   'expected a schema (zod, valibot or another Standard Schema)',
 )
 
-const pace = options({
+const paceLimits = {
   delay: duration().optional(),
   rate: rate.optional(),
   burst: atLeastOne.optional(),
   concurrency: atLeastOne.optional(),
+}
+const pace = options(paceLimits)
+const spiderPace = options({
+  ...paceLimits,
+  per: z.enum(['host', 'domain']).default('host'),
+  groups: z.array(options({ ...paceLimits, name: z.string(), match: patterns })).default([]),
+})
+
+const dedupe = options({
+  mode: z.enum(['exact', 'bloom', 'set']).default('exact'),
+  scope: z.enum(['crawl', 'spider', 'site']).default('crawl'),
+  ttl: duration({ min: 1_000, max: YEARS_10_MS }).optional(),
+  errorRate: z.number().min(0.000_001).max(0.1).optional(),
 })
 
 const backoff = z.union(
@@ -120,7 +133,8 @@ export const definitionSchema = options({
   seeds: aFunction<NonNullable<SpiderDefinition['seeds']>>().optional(),
   feed: z.preprocess((value) => (value === true ? {} : value), feed.optional()),
   scope: scope.prefault({}),
-  pace: pace.prefault({}),
+  pace: spiderPace.prefault({}),
+  dedupe: dedupe.prefault({}),
   order: z.enum(['priority', 'fifo', 'lifo']).default('priority'),
   depthPriority: z.number().min(-100).max(100).default(0),
   records: z

@@ -24,8 +24,8 @@ export interface SpiderDefinition<
   /** Other programs push URLs: a crawl stays open for them instead of ending with its last page. */
   readonly feed?: true | FeedDefinition
   readonly scope?: ScopeDefinition
-  /** For each host, over all workers and crawls. */
-  readonly pace?: PaceDefinition
+  /** For each host, over all workers and crawls; or for what `pace.per` and `pace.groups` say. */
+  readonly pace?: SpiderPaceDefinition
   /** `priority` (default): higher numbers first. */
   readonly order?: 'priority' | 'fifo' | 'lifo'
   /** Added to the priority for each click from the start: negative goes breadth first, positive depth first. Default 0. */
@@ -52,6 +52,8 @@ export interface SpiderDefinition<
   readonly lease?: LeaseDefinition
   /** How long a handler may run. Default 60 s. */
   readonly handlerTimeout?: Duration
+  /** What "seen before" means. Default: exactly, by this crawl, for ever. */
+  readonly dedupe?: DedupeDefinition
   /** Links waiting at most. Default 1,000,000. */
   readonly maxPending?: number
   /** What happens to links found above maxPending: refused and counted (default), or kept all the same. */
@@ -135,6 +137,36 @@ export interface PaceDefinition {
   readonly burst?: number
   /** Requests at once. Default 4. */
   readonly concurrency?: number
+}
+
+export interface SpiderPaceDefinition extends PaceDefinition {
+  /** `host` (default): each by itself, with its port. `domain`: all hosts of a registrable domain together, `shop.example.co.uk` and `example.co.uk`. */
+  readonly per?: 'host' | 'domain'
+  /** URLs with a pace in common, whatever their hosts: the first group that matches. */
+  readonly groups?: readonly PaceGroupDefinition[]
+}
+
+/** Limits left out are those of the spider. */
+export interface PaceGroupDefinition extends PaceDefinition {
+  /** Spiders that share the queue and name a group alike share its pace: an API key, an account, a way out. */
+  readonly name: string
+  /** Without it links come here only by name: `out.follow(url, { group })`. */
+  readonly match?: Patterns
+}
+
+/** Ways of remembering that only some queues have: one that has not says so when the crawl is opened. */
+export interface DedupeDefinition {
+  /**
+   * `exact` (default). `bloom`: a few bits a URL, and a small share of new URLs wrongly taken for known. `set`: exact, as a plain set that
+   * other programs can read.
+   */
+  readonly mode?: 'exact' | 'bloom' | 'set'
+  /** Who has seen it: this crawl (default), any crawl of this spider, any crawl of the queue. */
+  readonly scope?: 'crawl' | 'spider' | 'site'
+  /** Seen so long ago counts as new: forgotten after this at the earliest, after twice this at the latest. Default: never. */
+  readonly ttl?: Duration
+  /** The share that `bloom` gets wrong. Default 0.001. */
+  readonly errorRate?: number
 }
 
 export interface RetriesDefinition {
@@ -251,6 +283,8 @@ interface FollowBasics extends RequestExtras {
   readonly dedupeKey?: string
   /** Not before this long from now. */
   readonly delay?: Duration
+  /** One of `pace.groups`, whatever its pattern says. */
+  readonly group?: string
 }
 
 export type FollowOptions<Data> =

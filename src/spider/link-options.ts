@@ -9,13 +9,14 @@ import type { FollowOptions } from './definition.js'
  * pages, and what cannot be stored would take those with it. `wrong` makes the error.
  */
 export function linkOptions<Data>(options: FollowOptions<Data>, wrong: (message: string) => ShoalError): LinkOptions {
-  const { route, priority, data, dedupeKey, delay, method, headers, body } = options as FollowOptions<
+  const { route, priority, data, dedupeKey, delay, group, method, headers, body } = options as FollowOptions<
     Readonly<Record<string, unknown>>
   >
   const text = (name: string, value: unknown): void => {
     if (value !== undefined && typeof value !== 'string') throw wrong(`${name} must be a string, not ${kindOf(value)}`)
   }
   text('dedupeKey', dedupeKey)
+  text('group', group)
   const hasRequest = method !== undefined || headers !== undefined || body !== undefined
   return {
     ...(route !== undefined && { route }),
@@ -24,6 +25,7 @@ export function linkOptions<Data>(options: FollowOptions<Data>, wrong: (message:
     ...(hasRequest && { request: requestOf({ method, headers, body }) }),
     ...(dedupeKey !== undefined && { dedupeKey }),
     ...(delay !== undefined && { delayMs: parseDuration(delay) }),
+    ...(group !== undefined && { group }),
   }
 
   function requestOf(given: { [Part in keyof RequestExtras]: RequestExtras[Part] | undefined }): RequestExtras {

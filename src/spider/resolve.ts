@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { ShoalError } from '../errors.js'
-import type { Limits } from '../frontier/frontier.js'
+import type { Limits, Seen } from '../frontier/frontier.js'
 import { check, nearest } from '../options.js'
 import { shown } from '../units.js'
 import { type AdmitRules, createAdmitter } from '../url/admit.js'
+import type { HostKey } from '../url/link.js'
+import { groupKey } from '../url/pace-key.js'
 import { homepage, version } from '../version.js'
 import { admitRules } from './admit-rules.js'
 import { compileExtract } from './compile-extract.js'
@@ -24,6 +26,8 @@ const DEFAULT_RETRIES: RetryPolicy = {
 }
 const DEFAULT_DELAY_MS = 1_000
 const DEFAULT_CONCURRENCY = 4
+/** One new URL in a thousand is taken for known. */
+const DEFAULT_ERROR_RATE = 0.001
 const NAME_FORM = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/
 
 /** A spider defined in a program. */
@@ -89,6 +93,8 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
     routes,
     records: kinds,
     limits,
+    keyLimits: groupLimits(checked, limits),
+    seen: seenOf(checked),
     order: checked.order,
     robots: checked.robots,
     userAgent: checked.userAgent ?? defaultUserAgent(checked.contact),
@@ -201,6 +207,28 @@ function hostLimits(pace: CheckedPace): Limits {
 
 function routeLimits(pace: CheckedPace, host: Limits): Limits {
   return limitsOf(pace, 0, host.concurrency)
+}
+
+/** A group that says neither delay nor rate goes by both of the spider's. */
+function groupLimits({ pace: { groups } }: CheckedDefinition, host: Limits): Readonly<Record<HostKey, Limits>> {
+  const names = groups.map(({ name }) => name)
+  return Object.fromEntries(
+    groups.map((group, index) => {
+      const path = `pace.groups[${index}]`
+      wellFormed(`${path}.name`, group.name)
+      if (names.indexOf(group.name) !== index) throw invalid(`${path}.name: there are two groups called ${group.name}`)
+      const own = group.delay !== undefined || group.rate !== undefined
+      const limits = limitsOf(group, own ? 0 : host.delayMs, host.concurrency)
+      return [groupKey(group.name), own || host.rate === undefined ? limits : { ...limits, rate: host.rate }]
+    }),
+  )
+}
+
+function seenOf({ dedupe: { mode, scope, ttl, errorRate } }: CheckedDefinition): Seen | null {
+  if (errorRate !== undefined && mode !== 'bloom')
+    throw invalid("dedupe.errorRate: means nothing without mode: 'bloom'")
+  const seen: Seen = { mode, scope, ttlMs: ttl ?? null, errorRate: errorRate ?? DEFAULT_ERROR_RATE }
+  return mode === 'exact' && scope === 'crawl' && ttl === undefined ? null : seen
 }
 
 function limitsOf(pace: CheckedPace, delayMs: number, concurrency: number): Limits {

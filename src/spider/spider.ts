@@ -1,9 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { FeedPlace } from '../feed/feed.js'
 import type { FetchLimits } from '../fetch/fetcher.js'
-import type { Budget, Limits } from '../frontier/frontier.js'
+import type { Budget, Limits, Seen } from '../frontier/frontier.js'
 import type { AdmitRules } from '../url/admit.js'
-import type { Json, RequestExtras } from '../url/link.js'
+import type { HostKey, Json, RequestExtras } from '../url/link.js'
 import type { Page } from './page.js'
 
 /**
@@ -24,6 +24,10 @@ export interface Spider {
   readonly routes: ReadonlyMap<string, Route>
   readonly records: ReadonlyMap<string, RecordKind>
   readonly limits: Limits
+  /** Of the groups of its pace. */
+  readonly keyLimits: Readonly<Record<HostKey, Limits>>
+  /** Null: exactly, by its own crawl, for ever. */
+  readonly seen: Seen | null
   readonly order: 'priority' | 'fifo' | 'lifo'
   readonly robots: boolean
   readonly userAgent: string
@@ -108,4 +112,5 @@ export interface FoundLink {
   readonly request?: RequestExtras
   readonly dedupeKey?: string
   readonly delayMs?: number
+  readonly group?: string
 }

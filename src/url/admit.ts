@@ -2,7 +2,9 @@ import type { ErrorCode } from '../errors.js'
 import { type Base, createBase, isAbsolute } from './base.js'
 import { type CanonicalUrl, compileCanonical } from './canonicalise.js'
 import { fingerprint } from './fingerprint.js'
+import { hostKey } from './host.js'
 import { clampPriority, type Fingerprint, type HostKey, type Json, type Link, type RequestExtras } from './link.js'
+import { compilePaceKey, groupKey } from './pace-key.js'
 import { createPlainParser } from './parse-plain.js'
 import { isWeb, parseUrl } from './parse-url.js'
 import { createRecall, detach } from './recall.js'
@@ -26,6 +28,7 @@ const REMEMBERED = 10_000
 export interface Target {
   readonly url: string
   readonly fp: Fingerprint
+  /** Its pace key. */
   readonly host: HostKey
   readonly route: string
   /** The route's. */
@@ -48,6 +51,8 @@ export interface LinkOptions {
   readonly request?: RequestExtras
   readonly dedupeKey?: string
   readonly delayMs?: number
+  /** A group of the pace, by name, instead of what the URL says. */
+  readonly group?: string
 }
 
 export interface Admitter {
@@ -58,6 +63,8 @@ export interface Admitter {
   resolve(href: string, base: string, options?: LinkOptions): Admission
   /** A link at `depth`, or the refusal `too_deep`. */
   link(target: Target, depth: number, options?: LinkOptions): Link | Refusal
+  /** For requests that are no links: robots.txt. */
+  paceKey(url: URL): HostKey
 }
 
 type Refused = Extract<Admission, { ok: false }>
@@ -83,6 +90,8 @@ interface Passed {
 export function createAdmitter(rules: AdmitRules): Admitter {
   const canonical = compileCanonical(rules.canonical, rules.traps.sessionIds)
   const outOfScope = compileScope(rules)
+  const paceKey = compilePaceKey(rules.pace)
+  const groups = new Set(rules.pace.groups.map(({ name }) => name))
   const parsePlain = createPlainParser()
   const recall = createRecall<Answer>(REMEMBERED)
   let lastBase: Base | null = null
@@ -112,7 +121,7 @@ export function createAdmitter(rules: AdmitRules): Admitter {
     if (outside !== null) return refuse('out_of_scope', `Out of scope, ${outside}`, text)
     const trap = trapIn(path, query, rules.traps)
     if (trap !== null) return refuse('trap', trap, text)
-    return { ok: true, text, host, url: final }
+    return { ok: true, text, host: paceKey(host, parsed), url: final }
   }
 
   const decide = ({ text, host, url }: Passed, named: string | undefined): Admission => {
@@ -164,9 +173,14 @@ export function createAdmitter(rules: AdmitRules): Admitter {
       // Before anything looks at it: an href of a megabyte costs nothing.
       if (href.length > rules.maxUrlLength) return tooLong(href)
       const admission = admit(withoutFragment(href), base, options?.route)
-      if (!admission.ok || (options?.request === undefined && options?.dedupeKey === undefined)) return admission
+      if (!admission.ok || options === undefined) return admission
+      const { request, dedupeKey, group } = options
+      if (request === undefined && dedupeKey === undefined && group === undefined) return admission
       const { target } = admission
-      return { ok: true, target: { ...target, fp: fingerprint(target.url, options) } }
+      if (group !== undefined && !groups.has(group))
+        return refuse('no_group', `The spider has no group ${JSON.stringify(group)} in its pace`, target.url)
+      const host = group === undefined ? target.host : groupKey(group)
+      return { ok: true, target: { ...target, host, fp: fingerprint(target.url, options) } }
     },
 
     link(target, depth, options) {
@@ -189,6 +203,8 @@ export function createAdmitter(rules: AdmitRules): Admitter {
         ...(delayMs !== undefined && { delayMs }),
       }
     },
+
+    paceKey: (url) => paceKey(hostKey(url), () => url),
   }
 }
 

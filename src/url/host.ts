@@ -6,7 +6,13 @@ export function hostKey(url: URL): HostKey {
   return withoutTrailingDot(url.host)
 }
 
-const PORT = /:[0-9]+$/
+/** The host of a canonical URL. */
+export function hostIn(url: string): HostKey {
+  const start = url.indexOf('//') + 2
+  return url.slice(start, url.indexOf('/', start))
+}
+
+const PORT_OR_EXIT = /(?::[0-9]+)?(?:\|.*)?$/
 const SITES_REMEMBERED = 10_000
 const sites = new Map<HostKey, string>()
 
@@ -17,7 +23,7 @@ const sites = new Map<HostKey, string>()
 export function siteOf(host: HostKey): string {
   const known = sites.get(host)
   if (known !== undefined) return known
-  const name = host.replace(PORT, '')
+  const name = host.replace(PORT_OR_EXIT, '')
   const site = getDomain(name, { allowPrivateDomains: true, extractHostname: false }) ?? name
   if (sites.size >= SITES_REMEMBERED) sites.clear()
   sites.set(host, site)

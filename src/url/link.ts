@@ -4,7 +4,13 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 /** 64 bits of SHA-1 over the canonical request, as 16 hex digits. 100 million URLs: 3e-4 collisions expected. */
 export type Fingerprint = string
 
-/** `hostname` or `hostname:port` when the port is not the scheme's own: the key under which a host's pace is kept. */
+/**
+ * The key under which a pace is kept, one of:
+ *   `shop.example`, `shop.example:8080`   a host, with its port when that is not the scheme's own
+ *   `example`                             a registrable domain, where the spider says so
+ *   `@name`                               a named group of URLs, such as those of one API key
+ *   `shop.example|203.0.113.7`            any of these through one way out
+ */
 export type HostKey = string
 
 /** What a request carries beside its URL. Absent for a plain GET, which nearly every link is. */
@@ -18,6 +24,7 @@ export interface RequestExtras {
 export interface Link {
   readonly url: string
   readonly fp: Fingerprint
+  /** Its pace key. */
   readonly host: HostKey
   readonly route: string
   /** Clicks from a seed. */

@@ -17,10 +17,24 @@ export interface AdmitRules {
   readonly canonical: CanonicalRules
   /** Added to the priority for each level of depth: negative for breadth first, positive for depth first, 0 for neither. */
   readonly depthPriority: number
+  readonly pace: PaceRules
   /** The route whose pattern matches, with its priority; null when none does. */
   routeOf(url: UrlParts): { readonly name: string; readonly priority: number } | null
   /** Priority of a route named by a link rule or a handler; null when there is no such route. */
   priorityOf(route: string): number | null
+}
+
+/** For what the pace of a URL is kept. */
+export interface PaceRules {
+  /** Each host by itself, or all hosts of a registrable domain together. */
+  readonly per: 'host' | 'domain'
+  /** URLs that share one pace, whatever their hosts. The first that matches; one without patterns is reached by name only. */
+  readonly groups: readonly PaceGroup[]
+}
+
+export interface PaceGroup {
+  readonly name: string
+  readonly match: readonly (string | RegExp)[]
 }
 
 export interface CanonicalRules {

@@ -3,7 +3,7 @@ import { isAway, ShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import { isStaleSocket } from '../fetch/stale-socket.js'
 import type { HostReport } from '../frontier/frontier.js'
-import { hostKey } from '../url/host.js'
+import { hostIn } from '../url/host.js'
 import type { HostKey, Link, RequestExtras } from '../url/link.js'
 import { parseUrl } from '../url/parse-url.js'
 import { hostReport } from './outcome.js'
@@ -45,10 +45,10 @@ export async function fetchPage(current: Visit, parts: VisitParts): Promise<Fetc
   const visited = new Set([url])
   let redirect: FetchResponse | null = null
   for (let hops = 0; ; hops++) {
-    if (spider.robots) await obeyRobots(url, host, current, parts)
+    const keys = spider.robots ? await obeyRobots(url, host, current, parts) : [host]
     let response: FetchResponse
     try {
-      response = await send(current, parts, host, { ...request, url, headers })
+      response = await send(current, parts, keys, { ...request, url, headers })
     } catch (error) {
       if (error instanceof HostBusy && redirect !== null) {
         const admission = admitter.resolve(url, url, { route: link.route })
@@ -73,10 +73,12 @@ export async function fetchPage(current: Visit, parts: VisitParts): Promise<Fetc
     visited.add(next.url)
     redirect = response
     request = afterRedirect(request, response.status)
-    // What was meant for one origin is not told to another: neither credentials nor headers of the user's own.
-    if (new URL(next.url).origin !== new URL(url).origin) headers = headersFor(spider.userAgent, NO_HEADERS, undefined)
+    // What was meant for one origin is not told to another: neither credentials nor headers of the user's own. Nor is the pace.
+    if (new URL(next.url).origin !== new URL(url).origin) {
+      headers = headersFor(spider.userAgent, NO_HEADERS, undefined)
+      host = next.host
+    }
     url = next.url
-    host = next.host
   }
 }
 
@@ -108,7 +110,9 @@ function headersFor(
   return lastHeaders.headers
 }
 
-async function obeyRobots(url: string, host: HostKey, current: Visit, parts: VisitParts): Promise<void> {
+/** Answers the paces that hold: beside `key`, where that stands for many hosts, the one host for which robots.txt asks for a Crawl-delay. */
+async function obeyRobots(url: string, key: HostKey, current: Visit, parts: VisitParts): Promise<HostKey[]> {
+  const host = hostIn(url)
   const checked = parts.robots.check(url, (robotsUrl) => fetchRobots(robotsUrl, current, parts))
   const robots = checked instanceof Promise ? await checked : checked
   // Freshly read: the queue is told how slow the site wants everybody to be, or no longer wants.
@@ -122,6 +126,7 @@ async function obeyRobots(url: string, host: HostKey, current: Visit, parts: Vis
   }
   if (!robots.allows(url.slice(url.indexOf('/', 8))))
     throw new ShoalError('robots_disallowed', `robots.txt forbids ${url}`)
+  return robots.crawlDelayMs === null || host === key ? [key] : [key, host]
 }
 
 /** robots.txt with permits of its own; redirects are followed wherever they lead, through the guard. */
@@ -130,13 +135,15 @@ async function fetchRobots(robotsUrl: string, current: Visit, parts: VisitParts)
   let url = new URL(robotsUrl)
   let headers = headersFor(spider.userAgent, spider.headers, undefined)
   for (let hops = 0; ; hops++) {
-    const response = await send(current, parts, hostKey(url), { url: url.href, headers }).catch((error: unknown) => {
-      // A host behind a redirect that is forbidden or does not exist says nothing about the pages of this one.
-      if (hops > 0 && error instanceof ShoalError && error.next === 'dead') {
-        throw new ShoalError('bad_redirect', `${robotsUrl}: ${error.message}`, { cause: error })
-      }
-      throw error
-    })
+    const response = await send(current, parts, [parts.admitter.paceKey(url)], { url: url.href, headers }).catch(
+      (error: unknown) => {
+        // A host behind a redirect that is forbidden or does not exist says nothing about the pages of this one.
+        if (hops > 0 && error instanceof ShoalError && error.next === 'dead') {
+          throw new ShoalError('bad_redirect', `${robotsUrl}: ${error.message}`, { cause: error })
+        }
+        throw error
+      },
+    )
     const target = redirectTarget(response)
     const next = target === null ? null : parseUrl(target, url.href)
     if (next === null || hops >= ROBOTS_REDIRECTS) {
@@ -157,22 +164,26 @@ interface Granted {
   readonly forMs: number
 }
 
-/** One request: permit, dispatch, and the host's slot free again as soon as the body is read. */
+/** One request: a permit of each pace it falls under, dispatch, and the slots free again as soon as the body is read. */
 async function send(
   current: Visit,
   parts: VisitParts,
-  host: HostKey,
+  keys: readonly HostKey[],
   request: RequestExtras & { url: string },
 ): Promise<FetchResponse> {
   const { clock, fetcher, outbox, spider } = parts
   const { crawl, token } = current.lease
   let repeated = false
   let stale = 0
+  const permits = new Map<HostKey, Granted>()
+  const isFresh = (permit: Granted | undefined) => permit !== undefined && clock.mono() - permit.at <= permit.forMs
   for (;;) {
-    const permit = await permitFor(current, host, parts)
-    let dispatchedAt = permit.at
-    const end = (report: HostReport) =>
-      outbox.release({ lease: { crawl, token }, host, elapsedMs: clock.mono() - dispatchedAt, report })
+    for (const key of keys) if (!isFresh(permits.get(key))) permits.set(key, await permitFor(current, key, parts))
+    let dispatchedAt = Math.min(...[...permits.values()].map(({ at }) => at))
+    const end = (report: HostReport) => {
+      const elapsedMs = clock.mono() - dispatchedAt
+      for (const host of keys) outbox.release({ lease: { crawl, token }, host, elapsedMs, report })
+    }
     try {
       const response = await fetcher.fetch(
         {
@@ -181,7 +192,7 @@ async function send(
           allowPrivate: spider.allowPrivate,
           onDispatch: () => {
             dispatchedAt = clock.mono()
-            if (dispatchedAt - permit.at > permit.forMs) throw new PermitStale()
+            if (![...permits.values()].every(isFresh)) throw new PermitStale()
             current.started = true
           },
         },
@@ -193,12 +204,13 @@ async function send(
       // The slot is still held and the connection stands: only the permit is asked for again, but not for ever.
       if (error instanceof PermitStale) {
         if (++stale < MOST_STALE) continue
-        throw new HostBusy(host, STALE_WAIT_MS)
+        throw new HostBusy(keys.join(' and '), STALE_WAIT_MS)
       }
       end({ kind: 'failed' })
       // The server closed a kept connection under our feet: once more, with a permit of its own.
       if (!isStaleSocket(error) || repeated) throw error
       repeated = true
+      permits.clear()
     }
   }
 }
@@ -209,10 +221,10 @@ async function send(
  */
 async function permitFor(current: Visit, host: HostKey, { clock, frontier, outbox }: VisitParts): Promise<Granted> {
   const { lease } = current
-  const first = { at: current.grantedAt, forMs: lease.permitMs }
-  const unused = !current.permitUsed
-  current.permitUsed = true
-  if (unused && host === lease.link.host && clock.mono() - first.at <= first.forMs) return first
+  if (host === lease.link.host && !current.permitUsed) {
+    current.permitUsed = true
+    if (clock.mono() - current.grantedAt <= lease.permitMs) return { at: current.grantedAt, forMs: lease.permitMs }
+  }
   await outbox.released()
   let giveUpAt: number | null = null
   for (;;) {

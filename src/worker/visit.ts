@@ -5,7 +5,7 @@ import { createPage } from '../spider/page.js'
 import type { Harvest, Route } from '../spider/spider.js'
 import type { BlobRef, BlobStore } from '../store/blob-store.js'
 import type { FetchRow, RecordRow, RejectedRow, WriteBatch } from '../store/record-store.js'
-import { siteOf } from '../url/host.js'
+import { hostIn, siteOf } from '../url/host.js'
 import type { Link } from '../url/link.js'
 import { fetchPage, HostBusy } from './fetch-page.js'
 import { HrefHasher, type Learnt, type LinkHash } from './known-links.js'
@@ -186,7 +186,8 @@ function admitLinks(harvest: Harvest, base: string, lease: Lease, parts: VisitPa
   }
   for (const found of harvest.links.slice(0, spider.maxLinksPerPage)) {
     // A link with a request or a key of its own is another link for each of them.
-    const plain = found.request === undefined && found.dedupeKey === undefined && typeof found.href === 'string'
+    const { request, dedupeKey, href } = found
+    const plain = request === undefined && dedupeKey === undefined && typeof href === 'string'
     if (plain && known.has(hasher.hash(found.href, found.route, hash))) continue
     const admission = admitter.resolve(found.href, base, found)
     const link = admission.ok ? admitter.link(admission.target, depth, found) : admission.refusal
@@ -207,8 +208,8 @@ function admitLinks(harvest: Harvest, base: string, lease: Lease, parts: VisitPa
 /** Written out field by field: spreading shared ones cost 14 µs a page. */
 function toBatch(harvest: Harvest, lease: Lease, { spider, clock }: VisitParts, fetched: FetchRow): WriteBatch {
   const { crawl, gen, epoch, bypassFresh } = lease
-  const { url, host } = lease.link
-  const site = siteOf(host)
+  const { url } = lease.link
+  const site = siteOf(hostIn(url))
   const scrapedAt = clock.now()
   const { name } = spider
   const records: RecordRow[] = []

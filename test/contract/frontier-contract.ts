@@ -1163,6 +1163,72 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(await frontier.permit(last, 'far.test')).toMatchObject({ ok: true })
       })
 
+      it('goes by the limits of a pace key instead of those of the crawl', async () => {
+        const keyLimits = { '@api': { delayMs: 0, concurrency: 2 }, 'slow.test': { delayMs: 5000, concurrency: 1 } }
+        await crawlOf({ limits: { delayMs: 1000, concurrency: 1 }, keyLimits }, [
+          ...Array.from({ length: 3 }, (_, i) => linkTo(`h${i}.test/`, { host: '@api' })),
+          ...numbers(2, 'slow.test'),
+          ...numbers(2, 'a.test'),
+        ])
+        const w = workerOf(frontier, 'w1')
+        const { leases } = await w.lease(9)
+        expect(leases.map((lease) => lease.link.host).sort()).toEqual(['@api', '@api', 'a.test', 'slow.test'])
+        // What a key stands for is another thing than the hosts of its links.
+        const api = leases.find((lease) => lease.link.host === '@api')
+        if (api === undefined) throw new Error('nothing was leased')
+        expect(addressOf(api)).toBe('h0.test/')
+        expect(await frontier.permit(api, 'h0.test')).toMatchObject({ ok: true, permitMs: 100 })
+        for (const lease of leases) await settle(lease, DONE)
+        clock.advance(1000)
+        const next = await w.lease(9)
+        expect(next.leases.map((lease) => lease.link.host).sort()).toEqual(['@api', 'a.test'])
+        const infos = await frontier.hosts('c1', { limit: 9 })
+        expect(infos.map(({ host, delayMs, concurrency }) => [host, delayMs, concurrency])).toEqual([
+          ['@api', 0, 2],
+          ['a.test', 1000, 1],
+          ['slow.test', 5000, 1],
+        ])
+      })
+
+      it('goes by the strictest of the crawls for a pace key too', async () => {
+        const link = (address: string) => linkTo(address, { host: '@api' })
+        const keyLimits = { '@api': { delayMs: 0, concurrency: 5 } }
+        await crawlOf({ id: 'c1', keyLimits, limits: { delayMs: 9000, concurrency: 1 } }, [
+          link('a.test/1'),
+          link('b.test/1'),
+        ])
+        await crawlOf({ id: 'c2', spider: 'films', limits: { delayMs: 700, concurrency: 9 } }, [link('c.test/1')])
+        expect((await frontier.hosts('c1', { limit: 1 }))[0]).toMatchObject({ delayMs: 700, concurrency: 5 })
+        const w = workerOf(frontier, 'w1')
+        await take(w)
+        clock.advance(699)
+        expect((await w.lease(1)).leases).toEqual([])
+        clock.advance(1)
+        expect((await w.lease(1)).leases).toHaveLength(1)
+      })
+
+      it('takes other limits of a pace key with the spec', async () => {
+        const keyLimits = { '@api': { delayMs: 60_000, concurrency: 1 } }
+        const links = [1, 2].map((i) => linkTo(`a.test/${i}`, { host: '@api' }))
+        await crawlOf({ keyLimits }, links)
+        const w = workerOf(frontier, 'w1')
+        await take(w)
+        clock.advance(10)
+        expect((await w.lease(1)).leases).toEqual([])
+        await frontier.open(specOf({ spiderHash: 'h2' }))
+        expect((await w.lease(1)).leases).toHaveLength(1)
+      })
+
+      it('paces a host apart for each way out', async () => {
+        await crawlOf({ limits: { delayMs: 1000, concurrency: 9 } }, numbers(1))
+        const lease = await take(workerOf(frontier, 'w1'))
+        for (const key of ['a.test|203.0.113.7', 'a.test|203.0.113.8']) {
+          expect(await frontier.permit(lease, key)).toMatchObject({ ok: true })
+          expect(await frontier.permit(lease, key)).toEqual({ ok: false, waitMs: 1000, lost: false })
+          await release(lease, { host: key, elapsedMs: 0 })
+        }
+      })
+
       it('asks the route too for another request to its own host', async () => {
         const routeLimits = { item: { delayMs: 1000, concurrency: 1 } }
         await crawlOf({ routeLimits }, [linkTo('a.test/1', { route: 'item' })])

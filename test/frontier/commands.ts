@@ -56,6 +56,9 @@ const specChangesArb = fc.record({
   order: fc.constantFrom('priority', 'priority', 'fifo', 'lifo'),
   limits: limitsArb,
   routeLimits: fc.constantFrom<CrawlSpec['routeLimits']>({}, { slow: { delayMs: 250, concurrency: 1 } }),
+  keyLimits: fc.constantFrom<CrawlSpec['keyLimits']>(undefined, undefined, {
+    'a.test': { delayMs: 50, concurrency: 2 },
+  }),
   visibilityMs: fc.constantFrom(1000, 60_000),
   agingMs: fc.constantFrom(10, 1000),
   maxReclaims: fc.integer({ min: 0, max: 2 }),

@@ -23,6 +23,7 @@ const anything: AdmitRules = {
   traps: DEFAULT_TRAPS,
   canonical: DEFAULT_CANONICAL,
   depthPriority: 0,
+  pace: { per: 'host', groups: [] },
   routeOf: (url) => (url.pathname.startsWith('/nowhere') ? null : { name: 'page', priority: 5 }),
   priorityOf: (route) => (route === 'page' ? 5 : route === 'book' ? 50 : null),
 }

@@ -39,6 +39,7 @@ import {
   afterReport,
   FRESH_HOST,
   laneScore,
+  limitsFor,
   meanLatency,
   notAhead,
   permitMs,
@@ -585,7 +586,7 @@ export class MemoryFrontier implements Frontier {
             (entry) => entry.link.host === key && (entry.state === 'pending' || entry.state === 'leased'),
           )),
     )
-    return withSettings(strictest(crawls.map((crawl) => crawl.spec.limits)), this.#host(key).settings)
+    return withSettings(strictest(crawls.map((crawl) => limitsFor(crawl.spec, key))), this.#host(key).settings)
   }
 
   #laneGates(lane: Lane): Gate[] {

@@ -2,7 +2,7 @@ import { ShoalError } from '../../errors.js'
 import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
 import type { HostKey } from '../../url/link.js'
 import type { CrawlId, CrawlInfo, CrawlSpec, CrawlState, Limits } from '../frontier.js'
-import { earliestStart, type HostPace, laneScore, notAhead, strictest, withSettings } from '../pace.js'
+import { earliestStart, type HostPace, laneScore, limitsFor, notAhead, strictest, withSettings } from '../pace.js'
 import { PHASE } from './schema.js'
 
 /** A crawl's row; numbers are changed here and written back once. */
@@ -224,11 +224,11 @@ export class Ledger {
 
   /** What holds for a host now: the strictest of the crawls that have work there, the setting by hand, and robots.txt. */
   hostLimits(host: HostRow, asking: CrawlSpec): Limits {
-    let limits = asking.limits
+    let limits = limitsFor(asking, host.host)
     if (this.#othersRun(asking.id)) {
       const others = this.#sql.crawlsOfHost
         .all(host.num)
-        .map(([num, spec]) => this.#spec(Number(num), String(spec)).limits)
+        .map(([num, spec]) => limitsFor(this.#spec(Number(num), String(spec)), host.host))
       limits = strictest([...others, limits])
     }
     if (host.setDelay === null && host.setConcurrency === null && host.floor === null) return limits

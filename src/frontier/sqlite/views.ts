@@ -18,7 +18,7 @@ import {
   type WorkerAbout,
   type WorkerInfo,
 } from '../frontier.js'
-import { earliestStart, strictest, withSettings } from '../pace.js'
+import { earliestStart, limitsFor, strictest, withSettings } from '../pace.js'
 import { STATE, STATE_NAMES } from './schema.js'
 
 const RATE_WINDOW_MS = 60_000
@@ -94,9 +94,11 @@ export abstract class SqliteViews {
 
   #hostInfo(v: SqlValue[]): HostInfo {
     const hostNum = Number(v[0])
-    const specs = this.#sql.specsOfHost.all(hostNum).map(([spec]) => (JSON.parse(String(spec)) as CrawlSpec).limits)
-    const own = JSON.parse(String(v[13])) as CrawlSpec
-    const limits: Limits = withSettings(strictest([own.limits, ...specs]), {
+    const specs = [[v[13]], ...this.#sql.specsOfHost.all(hostNum)].map(
+      ([spec]) => JSON.parse(String(spec)) as CrawlSpec,
+    )
+    const all = specs.map((spec) => limitsFor(spec, String(v[1])))
+    const limits: Limits = withSettings(strictest(all), {
       delayMs: optional(v[10]),
       concurrency: optional(v[11]),
       floorMs: optional(v[12]),

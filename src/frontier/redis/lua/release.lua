@@ -56,7 +56,7 @@ end
 
 for i = 2, #ARGV, 7 do
   local id, epoch, host, elapsed, kind, retryafter, guest = unpack(ARGV, i, i + 6)
-  elapsed = tonumber(elapsed)
+  elapsed = max(0, tonumber(elapsed))
   local granted
   if guest ~= '' then
     local field = guest .. '\n' .. host
