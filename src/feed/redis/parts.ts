@@ -2,7 +2,7 @@ import type { RedisConnection, RedisReply } from '../../frontier/redis/connectio
 import type { FeedRefusal, RefusedEntry } from '../feed.js'
 
 /** An entry whose taker has not ended it by then is taken again. Adding a batch to the queue takes milliseconds. */
-export const HOLD_MS = 30_000
+export const HOLD_MS = 15_000
 /** Refused entries kept for people. */
 export const REFUSED_KEPT = 1_000
 /** Of a refused entry no more than this is shown. */

@@ -1,0 +1,167 @@
+import type { ChildProcess } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { openRedis, type RedisConnection } from '../../src/frontier/redis/connection.js'
+import { type CliResult, lastJson, runCli, startCli, tempDir } from '../support/cli.js'
+import { type RedisServer, startRedis } from '../support/redis-server.js'
+
+/** Feeds as they are used: another program pushes, a fleet that runs already fetches. */
+const SOON = { timeout: 30_000, interval: 50 }
+const PICKED_UP_MS = 2_000
+
+const dir = tempDir('feeds')
+const hits: { path: string; at: number }[] = []
+const site = createServer((request, response) => {
+  hits.push({ path: request.url ?? '', at: performance.now() })
+  response.setHeader('content-type', 'text/html')
+  response.end(request.url === '/broken' ? '' : '<h1>a page</h1>')
+})
+let host: string
+let redis: RedisServer
+let direct: RedisConnection
+const children: ChildProcess[] = []
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
+  host = `127.0.0.1:${(site.address() as AddressInfo).port}`
+  redis = await startRedis()
+  direct = await openRedis(redis.url)
+})
+
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+  await direct.command(null, ['FLUSHALL'])
+  hits.length = 0
+})
+
+afterAll(async () => {
+  await direct.close()
+  await redis.stop()
+  site.close()
+  site.closeAllConnections()
+  dir.remove()
+})
+
+function spiderFile(name: string, feed: string): string {
+  const path = join(dir.path, `${name}.ts`)
+  writeFileSync(
+    path,
+    `import { defineSpider } from 'shoal'
+export default defineSpider({
+  name: '${name}', scope: { hosts: ['${host}'] }, allowPrivate: ['${host}'], robots: false,
+  pace: { delay: 0, concurrency: 20 }, ${feed}
+  records: { page: {} }, routes: { page: { match: '**', record: { kind: 'page', fields: { title: 'h1' } } } },
+})
+`,
+  )
+  return path
+}
+
+const at = (args: readonly string[]): string[] => [...args, '--queue', redis.url, '--store', `sqlite:${dir.path}/s.db`]
+const shoal = (...args: string[]): Promise<CliResult> => runCli(at(args), { cwd: dir.path })
+const page = (path: string) => `http://${host}${path}`
+const push = (key: string, ...entries: string[]) => direct.command(key, ['LPUSH', key, ...entries])
+const hit = (path: string) => hits.filter((one) => one.path === path)
+
+/** A worker that has fetched a page already: the start of a process is not what is measured. */
+async function warmWorker(file: string, key: string, pushWarm = () => push(key, page('/warm'))): Promise<void> {
+  const { child } = startCli(at(['worker', file]), { cwd: dir.path })
+  children.push(child)
+  await pushWarm()
+  await expect.poll(() => hit('/warm').length, SOON).toBe(1)
+}
+
+it('fetches what is pushed in under two seconds, once, and lists what it refused', async () => {
+  const file = spiderFile('plain', 'feed: true,')
+  await warmWorker(file, 'shoal:feed:plain')
+  const pushedAt = performance.now()
+  await push(
+    'shoal:feed:plain',
+    page('/one'),
+    'garbage',
+    JSON.stringify({ url: page('/two'), priority: 5, data: { n: 1 } }),
+    '{"url":',
+    'https://elsewhere.example/',
+  )
+  await expect.poll(() => hit('/one').length + hit('/two').length, SOON).toBe(2)
+  for (const path of ['/one', '/two']) expect((hit(path)[0]?.at ?? 0) - pushedAt).toBeLessThan(PICKED_UP_MS)
+
+  await expect
+    .poll(async () => (await shoal('feed', 'plain', '--refused', '--json')).stdout, SOON)
+    .toContain('elsewhere')
+  const refused = (await shoal('feed', 'plain', '--refused', '--json')).stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(refused.map(({ text }) => text).sort()).toEqual(['garbage', 'https://elsewhere.example/', '{"url":'].sort())
+  expect(refused.find(({ text }) => text === 'garbage')).toMatchObject({ reason: expect.stringContaining('not a URL') })
+
+  await push('shoal:feed:plain', page('/one'), JSON.stringify({ url: page('/two'), again: true }))
+  await expect.poll(() => hit('/two').length, SOON).toBe(2)
+  expect(hit('/one')).toHaveLength(1)
+  await expect.poll(() => direct.command(null, ['HLEN', '{shoal:feed:plain}:taken']), SOON).toBe(0)
+  expect(await direct.command(null, ['LLEN', 'shoal:feed:plain'])).toBe(0)
+  const { stdout } = await shoal('status', '--json')
+  expect(lastJson(stdout)).toMatchObject({ state: 'running', seeding: true, queued: 0 })
+})
+
+it('takes over what a taker held when it died', async () => {
+  const file = spiderFile('dead', 'feed: true,')
+  await warmWorker(file, 'shoal:feed:dead')
+  await direct.command(null, ['HSET', '{shoal:feed:dead}:taken', '999', page('/orphan')])
+  await direct.command(null, ['ZADD', '{shoal:feed:dead}:due', '1', '999'])
+  await expect.poll(() => hit('/orphan').length, SOON).toBe(1)
+  await expect.poll(() => direct.command(null, ['HLEN', '{shoal:feed:dead}:taken']), SOON).toBe(0)
+})
+
+it('reads a stream as a consumer of a group', async () => {
+  const file = spiderFile('stream', "feed: { redisKey: 'urls', stream: true, group: 'crawlers' },")
+  const add = (path: string) => direct.command('urls', ['XADD', 'urls', '*', 'url', page(path)])
+  await warmWorker(file, 'urls', () => add('/warm'))
+  const pushedAt = performance.now()
+  await add('/one')
+  await expect.poll(() => hit('/one').length, SOON).toBe(1)
+  expect((hit('/one')[0]?.at ?? 0) - pushedAt).toBeLessThan(PICKED_UP_MS)
+  await expect
+    .poll(async () => ((await direct.command('urls', ['XPENDING', 'urls', 'crawlers'])) as number[])[0], SOON)
+    .toBe(0)
+})
+
+it('ends a fed crawl that has been idle, and takes a file', async () => {
+  const file = spiderFile('idle', "feed: { idleTimeout: '2s' },")
+  const urls = join(dir.path, 'urls.txt')
+  writeFileSync(urls, `# three pages\n${['/a', '/b', '/c'].map(page).join('\n')}\n\nnonsense\n`)
+  const running = startCli(at(['run', file, '--json']), { cwd: dir.path })
+  children.push(running.child)
+  const pushed = await shoal('feed', file, urls, '--json')
+  expect(lastJson(pushed.stdout)).toEqual({ spider: 'idle', pushed: 4 })
+  const { code, stdout } = await running.result
+  expect(lastJson(stdout)).toMatchObject({ state: 'finished', pages: 3 })
+  expect(code).toBe(0)
+})
+
+it('tells a crawl whose queue was emptied as lost, and recovers it', async () => {
+  const file = spiderFile('lost', 'feed: true,')
+  const running = startCli(at(['run', file, '--json']), { cwd: dir.path })
+  children.push(running.child)
+  await push('shoal:feed:lost', page('/one'), page('/two'))
+  await expect.poll(() => hit('/one').length + hit('/two').length, SOON).toBe(2)
+  await expect.poll(async () => lastJson((await shoal('status', '--json')).stdout).done, SOON).toBe(2)
+  await direct.command(null, ['FLUSHALL'])
+  const { code, stderr } = await running.result
+  expect(stderr).toContain('crawl_lost')
+  expect(code).toBe(8)
+
+  const status = await shoal('status', '--json')
+  expect(status.code).toBe(8)
+  expect(lastJson(status.stdout)).toMatchObject({ spider: 'lost', state: 'lost' })
+  const refused = await shoal('run', file)
+  expect(refused).toMatchObject({ code: 8, stderr: expect.stringContaining('shoal recover') })
+
+  const recovered = await shoal('recover', 'lost', '--json')
+  expect(lastJson(recovered.stdout)).toMatchObject({ spider: 'lost', known: 2, queued: 0 })
+  expect(lastJson((await shoal('status', '--json')).stdout)).toMatchObject({ state: 'running', done: 2 })
+})
