@@ -9,13 +9,13 @@ const SIZES = {
     urls: 200_000,
     rounds: 3,
     sqlitePages: 100_000,
-    footprint: { urls: 10_000_000, hosts: 100_000, bloomUrls: 2_000_000 },
+    footprint: { urls: 10_000_000, hosts: 100_000, bloomUrls: 10_000_000 },
   },
   quick: {
     urls: 100_000,
     rounds: 1,
     sqlitePages: 20_000,
-    footprint: { urls: 1_000_000, hosts: 10_000, bloomUrls: 500_000 },
+    footprint: { urls: 1_000_000, hosts: 10_000, bloomUrls: 1_000_000 },
   },
 }
 
@@ -85,7 +85,7 @@ function printFootprint(figures, { urls, hosts, bloomUrls }) {
     `\nRedis: ${urls} URLs on ${hosts} hosts: ${figures.bytesPerPending} bytes a pending URL, ${figures.bytesPerSeen} a seen one; ` +
       `Bloom, ${bloomUrls} URLs: ${figures.bloomBytesPerSeen} bytes, ${round(figures.bloomErrorRate * 100, 3)} % wrongly known\n` +
       `Median server time of a lease of 100: ${figures.leaseUsSmall} µs at 10000 pending, ${figures.leaseUsLarge} µs at ${urls}, ` +
-      `${figures.leaseUsBlocked} µs with 99 % of the hosts blocked; longest script ${figures.longestScriptMs} ms`,
+      `${figures.leaseUsBlocked} µs with 99 % of the hosts blocked; settle of a page with 42 links ${figures.settlePageUs} µs; longest script ${figures.longestScriptMs} ms`,
   )
 }
 

@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '../measure.js'
 import { round } from '../report.js'
-import { linkBatches, overLanes } from './links.js'
+import { linkBatches, makeLink, overLanes } from './links.js'
 import { startRedis } from './redis-server.js'
 import { CONNECTIONS, openShoal } from './speed.js'
 
 const SAMPLES = 201
 /** A queue this small fits every cache; its leases take from 100 hosts each, as those of the large one do. */
 const SMALL = { urls: 10_000, hosts: 1_000 }
+const LINKS_PER_PAGE = 42
+const NEW_LINKS = 2
 const BLOCKED_SHARE = 0.99
 /** Long enough to block the hosts and to measure, short enough to wait for it. */
 const BLOCK_MS = 90_000
@@ -19,9 +21,10 @@ const BLOOM_HOSTS = 100
 export async function measureFootprint({ urls, hosts, bloomUrls }) {
   const small = await onServer({}, async (queue) => {
     await addAll(queue, SMALL.urls, SMALL.hosts)
-    return medianLeaseUs(queue)
+    const leaseUs = await medianLeaseUs(queue)
+    return { leaseUs, pageUs: await settlePages(queue) }
   })
-  say(`lease at ${SMALL.urls} pending: ${small.result} µs`)
+  say(`lease at ${SMALL.urls} pending: ${small.result.leaseUs} µs`)
   const large = await onServer({}, (queue) => growAndDrain(queue, { urls, hosts }))
   const bloom = await onServer(
     {
@@ -32,7 +35,8 @@ export async function measureFootprint({ urls, hosts, bloomUrls }) {
   )
   const longest = [small, large, bloom].map((one) => one.longestScriptMs)
   return {
-    leaseUsSmall: small.result,
+    leaseUsSmall: small.result.leaseUs,
+    settlePageUs: small.result.pageUs,
     ...large.result,
     ...bloom.result,
     longestScriptMs: longest.reduce((most, one) => Math.max(most, one ?? 0), 0),
@@ -66,6 +70,7 @@ async function growAndDrain(queue, { urls, hosts }) {
   const left = await queue.pending()
   const done = await queue.drain(left, { progress: progress('settled', left) })
   if (done !== left) throw new Error(`leased and settled ${done} of ${left} URLs`)
+  await server.expireNow()
   const bytesPerSeen = ((await server.memory()) - empty) / urls
   return {
     bytesPerPending: round(bytesPerPending, 1),
@@ -79,7 +84,7 @@ async function addAll({ lanes, pending }, urls, hosts, from = 0) {
   const tell = progress('added', urls)
   let count = 0
   let known = 0
-  await overLanes(lanes, linkBatches(urls, hosts, from), async (lane, batch) => {
+  await overLanes(lanes, linkBatches(urls, hosts, { from }), async (lane, batch) => {
     const result = await lane.add(batch)
     count += batch.length
     known += result.known
@@ -108,6 +113,30 @@ async function medianLeaseUs({ lanes, server }) {
   }
   if (samples.length < SAMPLES) throw new Error(`only ${samples.length} of ${SAMPLES} leases came back full`)
   return round(median(samples), 0)
+}
+
+/** Pages with links, as a worker settles them: in each call 100 pages of 42 links, two of them new. Script time per page. */
+async function settlePages({ lanes, server }) {
+  const [lane] = lanes
+  let next = SMALL.urls
+  let pages = 0
+  let us = 0
+  const linksOf = () =>
+    Array.from({ length: LINKS_PER_PAGE }, (_, nth) =>
+      makeLink(nth < NEW_LINKS ? next++ : (next * 31 + nth * 977) % SMALL.urls, SMALL.hosts),
+    )
+  while (pages < 2_000) {
+    const { leases, idleMs } = await lane.lease()
+    if (leases.length === 0) {
+      await sleep(idleMs)
+      continue
+    }
+    await lane.release(leases)
+    const before = await server.scriptUs()
+    pages += await lane.settle(leases, () => ({ kind: 'done', links: linksOf(), bytes: 10_240 }))
+    us += (await server.scriptUs()) - before
+  }
+  return round(us / pages, 1)
 }
 
 /** As hosts block a fleet: each is leased once and answers 429 with Retry-After; one in a hundred does not. */
@@ -146,6 +175,7 @@ async function fillBloom(queue, urls) {
   const wronglyKnown = await addAll(queue, last, BLOOM_HOSTS, urls - last)
   const left = await queue.pending()
   await queue.drain(left, { progress: progress('settled', left) })
+  await server.expireNow()
   const result = {
     bloomBytesPerSeen: round(((await server.memory()) - empty) / urls, 2),
     bloomErrorRate: wronglyKnown / last,
