@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest'
+import { seededRandom, systemClock } from '../../src/clock.js'
+import { ShoalError } from '../../src/errors.js'
+import { keepAlive, reapAlways, type Ward } from '../../src/keeper/lease-keeper.js'
+
+/** A queue that answers as told. */
+function queue() {
+  const calls = { keep: 0, reap: [] as number[] }
+  const told = { held: [] as string[], away: false, expired: 0 }
+  const answer = {
+    async keep() {
+      calls.keep++
+      if (told.away) throw new ShoalError('queue_away', 'away')
+      return told.held
+    },
+    async reap(limit: number) {
+      if (told.away) throw new ShoalError('queue_away', 'away')
+      const reaped = Math.min(limit, told.expired)
+      told.expired -= reaped
+      calls.reap.push(reaped)
+      return reaped
+    },
+  }
+  return { calls, told, parts: { queue: Promise.resolve(answer), clock: systemClock, random: seededRandom(1) } }
+}
+
+function ward(lost: string[]): Ward {
+  return { worker: 'w', heartbeatMs: 20, holdMs: 1_000, believed: [], onLost: (tokens) => lost.push(...tokens) }
+}
+
+const holding = (...names: string[]) => names.map((name) => ({ token: `token-${name}`, epoch: name }))
+
+describe('keeping leases', () => {
+  it('tells of those that the worker had before the call and the queue has no longer', async () => {
+    const { told, parts } = queue()
+    const lost: string[] = []
+    const one = ward(lost)
+    const stop = new AbortController()
+    told.held = ['1', '2']
+    one.believed = holding('1', '2')
+    const keeping = keepAlive(one, parts, stop.signal)
+    await systemClock.sleep(100)
+    expect(lost).toEqual([])
+    told.held = ['2']
+    await expect.poll(() => lost).toContain('token-1')
+    expect(lost).not.toContain('token-2')
+    stop.abort()
+    await keeping
+  })
+
+  it('goes on after the queue was away, and takes nothing for lost meanwhile', async () => {
+    const { calls, told, parts } = queue()
+    const lost: string[] = []
+    const one = ward(lost)
+    const stop = new AbortController()
+    one.believed = holding('1')
+    told.held = ['1']
+    told.away = true
+    const keeping = keepAlive(one, parts, stop.signal)
+    await expect.poll(() => calls.keep).toBeGreaterThan(3)
+    told.away = false
+    const before = calls.keep
+    await expect.poll(() => calls.keep).toBeGreaterThan(before + 1)
+    expect(lost).toEqual([])
+    stop.abort()
+    await keeping
+  })
+})
+
+describe('reaping', () => {
+  it('is bounded in each call, goes on while there is more, and survives a queue that is away', async () => {
+    const { calls, told, parts } = queue()
+    told.away = true
+    const stop = new AbortController()
+    const reaping = reapAlways(parts, stop.signal)
+    await systemClock.sleep(1_200)
+    told.expired = 450
+    told.away = false
+    await expect.poll(() => calls.reap.length, { timeout: 5_000 }).toBeGreaterThan(2)
+    expect(calls.reap.slice(0, 3)).toEqual([200, 200, 50])
+    stop.abort()
+    await reaping
+  })
+})

@@ -1,0 +1,160 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock, systemRandom } from '../../src/clock.js'
+import { openCrawl } from '../../src/coordinator/crawls.js'
+import { seedCrawl } from '../../src/coordinator/seeding.js'
+import { ShoalError } from '../../src/errors.js'
+import type { Frontier, LeaseRequest } from '../../src/frontier/frontier.js'
+import { createLog } from '../../src/log.js'
+import { type RunningWorker, startWorker } from '../../src/run/start-worker.js'
+import { defineSpider } from '../../src/spider/definition.js'
+import { spiderFromDefinition } from '../../src/spider/resolve.js'
+import type { Spider } from '../../src/spider/spider.js'
+import { openPlant, type Plant } from '../../src/wire.js'
+
+let server: Server
+let origin: string
+let requests: string[]
+let plant: Plant
+let away: boolean
+/** Calls that were carried out although their answer got lost. */
+let loseAnswers: boolean
+let leased: LeaseRequest[]
+let events: Record<string, unknown>[]
+let workers: RunningWorker[]
+
+beforeEach(async () => {
+  requests = []
+  leased = []
+  events = []
+  workers = []
+  away = false
+  loseAnswers = false
+  server = createServer((request, response) => {
+    requests.push(request.url ?? '')
+    response.setHeader('content-type', 'text/html')
+    if (request.url === '/robots.txt') response.writeHead(404).end()
+    else response.end(`<h1>${request.url}</h1><a href="/1">1</a> <a href="/2">2</a> <a href="/3">3</a>`)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  plant = await openPlant({ queue: 'memory:', store: 'memory:' })
+})
+
+afterEach(async () => {
+  away = false
+  for (const worker of workers) await worker.stop(0)
+  await plant.close()
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+})
+
+function spider(name: string): Spider {
+  return spiderFromDefinition(
+    defineSpider({
+      name,
+      start: [`${origin}/?${name}`],
+      allowPrivate: ['127.0.0.1:*'],
+      pace: { delay: 0, concurrency: 2 },
+      records: { page: {} },
+      routes: {
+        page: {
+          match: '**',
+          follow: [{ links: 'a' }],
+          record: { kind: 'page', key: 'title', fields: { title: 'h1' } },
+        },
+      },
+    }),
+  )
+}
+
+/** The queue with a line that can be cut, before the call or after it. */
+function cuttable(frontier: Frontier): Frontier {
+  return new Proxy(frontier, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target)
+      if (typeof member !== 'function') return member
+      return async (...args: unknown[]) => {
+        const gone = () => new ShoalError('queue_away', 'the queue is away')
+        if (away) throw gone()
+        if (name === 'lease') leased.push(args[0] as LeaseRequest)
+        const answer: unknown = await Reflect.apply(member, target, args)
+        if (loseAnswers && name !== 'crawls') throw gone()
+        return answer
+      }
+    },
+  })
+}
+
+async function start(spiders: readonly Spider[]): Promise<string[]> {
+  const crawls: string[] = []
+  for (const one of spiders) {
+    const { crawl } = await openCrawl(plant, one, { fresh: false, clock: systemClock, random: systemRandom })
+    await seedCrawl(plant, one, crawl, { clock: systemClock, signal: new AbortController().signal }).all
+    crawls.push(crawl)
+  }
+  const log = createLog('info', systemClock, (line) => events.push(JSON.parse(line)))
+  const cut = { ...plant, frontier: cuttable(plant.frontier) }
+  const parts = { id: 'w1', plant: cut, spiders, concurrency: 2, clock: systemClock, random: systemRandom, log }
+  workers.push(startWorker(parts))
+  return crawls
+}
+
+const state = async (crawl: string) => (await plant.frontier.stats(crawl)).state
+const told = (event: string) => events.filter((one) => one.event === event)
+const SOON = { timeout: 15_000 }
+
+describe('a worker whose queue is away', () => {
+  it('pauses, says so once, and goes on by itself with no attempt burned', async () => {
+    away = true
+    const [crawl = ''] = await start([spider('one')])
+    await expect.poll(() => told('plant.waiting').length, SOON).toBe(1)
+    await systemClock.sleep(1_500)
+    away = false
+    await expect.poll(() => state(crawl), SOON).toBe('finished')
+    expect(await plant.frontier.stats(crawl)).toMatchObject({ done: 4, dead: 0, failed: 0, retried: 0 })
+    expect(told('plant.waiting')).toHaveLength(1)
+    expect(told('plant.back')).toHaveLength(1)
+  })
+
+  it('repeats calls whose answer was lost, with the same number, and fetches nothing twice', async () => {
+    loseAnswers = true
+    const [crawl = ''] = await start([spider('one')])
+    await expect.poll(() => leased.length, SOON).toBeGreaterThan(1)
+    expect(new Set(leased.map(({ seq }) => seq)).size).toBe(1)
+    loseAnswers = false
+    await expect.poll(() => requests.length, SOON).toBeGreaterThan(1)
+    loseAnswers = true
+    await systemClock.sleep(1_000)
+    loseAnswers = false
+    await expect.poll(() => state(crawl), SOON).toBe('finished')
+    expect(await plant.frontier.stats(crawl)).toMatchObject({ done: 4, dead: 0, failed: 0, stale: 0, reclaimed: 0 })
+    expect(requests.filter((path) => path !== '/robots.txt').sort()).toEqual(['/1', '/2', '/3', '/?one'])
+  })
+
+  it('ends within its grace time all the same', async () => {
+    const [crawl = ''] = await start([spider('one')])
+    await expect.poll(() => requests.length, SOON).toBeGreaterThan(0)
+    away = true
+    await workers[0]?.stop(300)
+    away = false
+    const { dead, failed } = await plant.frontier.stats(crawl)
+    expect({ dead, failed }).toEqual({ dead: 0, failed: 0 })
+  })
+})
+
+describe('a worker with several spiders', () => {
+  it('serves the crawls of each with its own rules, and tells where it runs', async () => {
+    const spiders = [spider('one'), spider('two')]
+    const crawls = await start(spiders)
+    for (const crawl of crawls) await expect.poll(() => state(crawl), SOON).toBe('finished')
+    for await (const record of plant.store.records({})) expect(['one', 'two']).toContain(record.spider)
+    for (const name of ['one', 'two']) expect(requests).toContain(`/?${name}`)
+    const [about] = await plant.frontier.workers()
+    expect(about?.about).toMatchObject({
+      pid: process.pid,
+      spiders: { one: spiders[0]?.hash, two: spiders[1]?.hash },
+    })
+  })
+})
