@@ -98,12 +98,12 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     const stopSeeding = new AbortController()
     const seedUntil = AbortSignal.any([options.drain, stopSeeding.signal])
     const seeding = seedCrawl(plant, spider, crawl, {
-    // Told by the watch, or by `first`, whichever is there to hear it.
-    seeding.all.catch(() => {})
       clock,
       signal: seedUntil,
       ...seedOptions(options.seeds, log),
     })
+    // Told by the watch, or by `first`, whichever is there to hear it.
+    seeding.all.catch(() => {})
     options.onStart?.(...begun, spider: spider.name, seeds: await seeding.first )
     log.info(begun.resumed ? 'crawl.resumed' : 'crawl.opened', crawl, spider: spider.name )
     if (begun.spiderChanged) log.warn('spider.changed', { crawl, spider: spider.name })
