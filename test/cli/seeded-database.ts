@@ -73,7 +73,7 @@ function link(name: string, priority: number): Link {
   return { url: url(name), fp: fingerprint(url(name)), host: 'shop.example', route: 'product', depth: 1, priority }
 }
 
-const SPEC: CrawlSpec = {
+export const SPEC: CrawlSpec = {
   id: CRAWL,
   spider: 'shop',
   spiderHash: 'h',
