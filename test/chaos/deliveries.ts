@@ -90,7 +90,7 @@ export function deliveriesOf(history: readonly HistoryEvent[]): Deliveries {
       const killed = event.fault === 'kill'
       if (event.target !== undefined) excuse(event.target, killed ? tMono : null)
       else for (const other of open.keys()) excuse(other, null)
-    } else if (op === 'exit') {
+    } else if (op === 'exit' || op === 'stall') {
       excuse(proc, null)
     }
     if (phase === 'info' && (op === 'lease' || op === 'settle' || op === 'write')) {

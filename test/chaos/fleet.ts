@@ -93,6 +93,10 @@ export class Fleet {
     return childOf(spawn(process.execPath, args, { stdio: ['ignore', this.#log, this.#log] }))
   }
 
+  idOf(slot: number): string {
+    return this.#slots[slot]?.id ?? ''
+  }
+
   /** `kill -9` of one that runs; false when there is none. */
   kill(pick: number): boolean {
     const slot = this.#running(pick)

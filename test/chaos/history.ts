@@ -10,7 +10,7 @@ export interface HistoryEvent {
   readonly tWall: number
   /** The worker, or the injector for what was done to it. */
   readonly proc: string
-  readonly op: 'lease' | 'settle' | 'write' | 'lost' | 'exit' | 'fault' | 'heal'
+  readonly op: 'lease' | 'settle' | 'write' | 'lost' | 'stall' | 'exit' | 'fault' | 'heal'
   readonly phase: 'invoke' | 'ok' | 'fail' | 'info'
   /** URL of the link, where the call knows it. */
   readonly id: string

@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util'
+import { DATA_FAULTS } from './faults/data-faults.js'
 import { SHORT, STANDARD } from './faults/mixes.js'
+import { NETWORK_FAULTS } from './faults/network-faults.js'
 import { REDIS_FAULTS } from './faults/redis-faults.js'
 import { WORKER_FAULTS } from './faults/worker-faults.js'
 import { showResult, showTable } from './report.js'
@@ -26,7 +28,9 @@ const { values } = parseArgs({
   },
 })
 
-const SINGLE = [...WORKER_FAULTS, ...REDIS_FAULTS].sort((a, b) => Number(a.id.slice(1)) - Number(b.id.slice(1)))
+const SINGLE = [...WORKER_FAULTS, ...REDIS_FAULTS, ...NETWORK_FAULTS, ...DATA_FAULTS].sort(
+  (a, b) => Number(a.id.slice(1)) - Number(b.id.slice(1)),
+)
 
 function chosen(): readonly Scenario[] {
   if (values.standard) return [STANDARD]

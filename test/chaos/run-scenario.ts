@@ -25,6 +25,8 @@ export interface Scenario {
   readonly site?: Partial<SiteOptions>
   readonly redis?: RedisServerOptions
   readonly proxied?: boolean
+  /** `product`: `shoal worker` as users start it, without a history. */
+  readonly fleet?: 'recorded' | 'product'
   readonly execArgv?: readonly string[]
   readonly limits?: readonly string[]
   /** What every worker is told beside the usual. */
@@ -98,7 +100,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
       size: options.workers,
       dir,
       injector,
-      kind: 'recorded',
+      kind: scenario.fleet ?? 'recorded',
       ...(scenario.execArgv !== undefined && { execArgv: scenario.execArgv }),
       ...(scenario.limits !== undefined && { limits: scenario.limits }),
       order: (slot) => ({
@@ -117,6 +119,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
       fleet,
       redis,
       plant,
+      store,
       spider,
       spiderFile,
       crawl,
@@ -124,6 +127,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
       count: (name, times = 1) => {
         injected[name] = (injected[name] ?? 0) + times
       },
+      figures: () => special,
       figure: (name, value) => {
         special[name] = value
       },
@@ -153,7 +157,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
     const verdict = check({
       site: site.site,
       accesses,
-      history,
+      history: scenario.fleet === 'product' ? null : history,
       queue: queueScan,
       records: storedRows(join(dir, 'records.db')),
       injected,

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '../../src/clock.js'
 import type { Plant, PlantAddresses } from '../../src/wire.js'
-import { openRecorder } from './history.js'
+import { monotonic, openRecorder } from './history.js'
 import { recordingFrontier, recordingStore } from './recording-frontier.js'
 
 /**
@@ -17,6 +17,8 @@ export interface ChaosWorkerOrder extends PlantAddresses {
   readonly dieBefore?: { readonly op: 'settle' | 'write'; readonly call: number }
   /** The wall clock is off by so much, in turns, a new one every second. */
   readonly clockOffsetsMs?: readonly number[]
+  /** Redis's clock, as the scripts see it, jumps by these in turns. */
+  readonly serverJumps?: { readonly everyMs: number; readonly jumpsMs: readonly number[] }
 }
 
 const order = JSON.parse(process.argv[2] ?? '{}') as ChaosWorkerOrder
@@ -46,6 +48,31 @@ function skewed(offsets: readonly number[]): Clock {
   return { ...systemClock, now: () => systemClock.now() + offset() }
 }
 
+/** All processes jump together: they read the same monotonic clock. Leases are renewed here, where the jumps are known. */
+async function withJumps(
+  around: Plant,
+  { everyMs, jumpsMs }: NonNullable<ChaosWorkerOrder['serverJumps']>,
+): Promise<Plant> {
+  const { openRedis } = (await built(
+    'frontier/redis/connection.js',
+  )) as typeof import('../../src/frontier/redis/connection.js')
+  const { openRedisFrontier } = (await built(
+    'frontier/redis/redis-frontier.js',
+  )) as typeof import('../../src/frontier/redis/redis-frontier.js')
+  const jumpMs = () => jumpsMs[Math.floor(monotonic() / everyMs) % jumpsMs.length] ?? 0
+  const frontier = await openRedisFrontier(await openRedis(order.queue), { jumpMs })
+  return { ...around, frontier, keep: null }
+}
+
+const STALL_LOOK_MS = 250
+const STALL_MS = 1_000
+let looked = monotonic()
+setInterval(() => {
+  // This process was not given the time to renew anything.
+  if (monotonic() - looked > STALL_MS) recorder.record([{ op: 'stall', phase: 'info', id: '', epoch: '', host: '' }])
+  looked = monotonic()
+}, STALL_LOOK_MS).unref()
+
 /** Leases that the keeper finds lost are part of the history. */
 function recordedKeep(keep: NonNullable<Plant['keep']>): NonNullable<Plant['keep']> {
   return ({ onLost, ...keeper }) =>
@@ -60,7 +87,8 @@ function recordedKeep(keep: NonNullable<Plant['keep']>): NonNullable<Plant['keep
 
 const clock = order.clockOffsetsMs === undefined ? systemClock : skewed(order.clockOffsetsMs)
 const spider = await loadSpider(order.spider)
-const plant = await openPlant(order, clock)
+const opened = await openPlant(order, clock)
+const plant = order.serverJumps === undefined ? opened : await withJumps(opened, order.serverJumps)
 const recorded = {
   ...plant,
   frontier: recordingFrontier(plant.frontier, recorder, failpoint),

@@ -33,6 +33,8 @@ export interface World {
   /** Null on SQLite. */
   readonly redis: Redis | null
   readonly plant: Plant
+  /** Address of the record store. */
+  readonly store: string
   readonly spider: Spider
   readonly spiderFile: string
   readonly crawl: CrawlId
@@ -41,6 +43,7 @@ export interface World {
   count(name: string, times?: number): void
   /** A figure of its own for the table. */
   figure(name: string, value: number | string): void
+  figures(): Readonly<Record<string, number | string>>
   /** Pages that the site has answered, as a share of all: needs nothing of Shoal, which may be away. */
   share(): number
   /** Waits until this share of the site was fetched. */

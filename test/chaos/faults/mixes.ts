@@ -1,5 +1,6 @@
 import type { Scenario } from '../run-scenario.js'
-import { lostReplies, restarts } from './redis-faults.js'
+import { lostReplies } from './network-faults.js'
+import { restarts } from './redis-faults.js'
 import { freezes, kills } from './worker-faults.js'
 
 /** The run that every release must pass. */
