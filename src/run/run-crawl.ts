@@ -104,8 +104,8 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     })
     // Told by the watch, or by `first`, whichever is there to hear it.
     seeding.all.catch(() => {})
-    options.onStart?.(...begun, spider: spider.name, seeds: await seeding.first )
-    log.info(begun.resumed ? 'crawl.resumed' : 'crawl.opened', crawl, spider: spider.name )
+    options.onStart?.({ ...begun, spider: spider.name, seeds: await seeding.first })
+    log.info(begun.resumed ? 'crawl.resumed' : 'crawl.opened', { crawl, spider: spider.name })
     if (begun.spiderChanged) log.warn('spider.changed', { crawl, spider: spider.name })
 
     const order = { ...options, sources }
