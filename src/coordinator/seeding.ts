@@ -122,7 +122,10 @@ export function seedCrawl(
   }
 
   const all = addAll()
-  return { all, first: Promise.race([all, whenFull]).then(() => ({ ...seeds })) }
+  const first = Promise.race([all, whenFull]).then(() => ({ ...seeds }))
+  // Who waits for all of them hears of a failure there.
+  first.catch(() => {})
+  return { all, first }
 }
 
 /** Written down in the spider: one that the door refuses is a mistake there. */
