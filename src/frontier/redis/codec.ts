@@ -9,9 +9,11 @@ const HTTPS = 1
 const ABSOLUTE = 2
 const OWN_FINGERPRINT = 4
 const EXTRAS = 8
-/** Time and place, which the script puts in front. */
-const STAMP_BYTES = 10
+/** The time, which the script puts in front. */
+const STAMP_BYTES = 6
 export const HISTORY_BYTES = 6
+/** A history and the rank in its lane, in front of an item that is not in a list. */
+export const OUTSIDE_BYTES = HISTORY_BYTES + 8
 
 /** Signed decimal: how a 64-bit set of Redis wants it. */
 export function decimalOf(fp: Fingerprint): string {
@@ -46,12 +48,10 @@ export function encodeItem(link: Link): Buffer {
 export interface DecodedItem {
   readonly link: Link
   readonly addedAt: number
-  readonly place: number
 }
 
 export function decodeItem(item: Buffer, host: HostKey): DecodedItem {
   const addedAt = item.readUIntBE(0, 6)
-  const place = item.readUInt32BE(6)
   const flags = item[STAMP_BYTES] ?? 0
   const depth = item.readUInt16BE(STAMP_BYTES + 1)
   const priority = (item[STAMP_BYTES + 3] ?? 100) - 100
@@ -71,27 +71,34 @@ export function decodeItem(item: Buffer, host: HostKey): DecodedItem {
   }
   const url = flags & ABSOLUTE ? rest : `${flags & HTTPS ? 'https' : 'http'}://${host}${rest}`
   fp ??= hash('sha1', url).slice(0, 16)
-  return { link: { url, fp, host, route, depth, priority, ...extras }, addedAt, place }
+  return { link: { url, fp, host, route, depth, priority, ...extras }, addedAt }
 }
 
 /** Runs of links of the same lane, level and delay, as links.lua reads them. */
 export function encodeLinks(links: readonly Link[], args: (string | Buffer)[]): void {
-  let run: Link | null = null
-  let countAt = 0
-  let count = 0
-  for (const link of links) {
-    if (run === null || !sameRun(run, link)) {
-      if (run !== null) args[countAt] = String(count)
-      run = link
-      count = 0
-      args.push(link.host, link.route, String(100 - link.priority), String(Math.max(0, link.delayMs ?? 0)))
-      args.push(link.again ? '1' : '0', '')
-      countAt = args.length - 1
-    }
-    count++
-    args.push(decimalOf(link.fp), encodeItem(link))
+  for (let from = 0; from < links.length; ) {
+    const first = links[from]
+    if (first === undefined) return
+    let to = from + 1
+    for (let next = links[to]; next !== undefined && sameRun(first, next); next = links[++to]);
+    args.push(encodeRun(first, to - from))
+    for (const link of links.slice(from, to)) args.push(decimalOf(link.fp), encodeItem(link))
+    from = to
   }
-  if (run !== null) args[countAt] = String(count)
+}
+
+/** links.lua, RUN, and the host. */
+function encodeRun(link: Link, count: number): Buffer {
+  const routeBytes = Buffer.byteLength(link.route)
+  const run = Buffer.allocUnsafe(15 + routeBytes + Buffer.byteLength(link.host))
+  run[0] = 100 - link.priority
+  run.writeDoubleBE(Math.max(0, link.delayMs ?? 0), 1)
+  run[9] = link.again ? 1 : 0
+  run.writeUInt32BE(count, 10)
+  run[14] = routeBytes
+  run.write(link.route, 15)
+  run.write(link.host, 15 + routeBytes)
+  return run
 }
 
 function sameRun(a: Link, b: Link): boolean {
@@ -210,38 +217,25 @@ export function encodeFailures(failures: readonly KeptFailure[]): Buffer {
   )
 }
 
-/** prelude.lua, LANE: the counters, and the lane's number and levels. */
-export interface LaneRecord {
-  readonly total: number
-  readonly pending: number
-  readonly leased: number
-  readonly done: number
-  readonly failed: number
-  readonly dead: number
-  readonly num: number
-  readonly levels: readonly number[]
-}
-
-export function decodeLane(bytes: Buffer): LaneRecord {
-  const [total = 0, pending = 0, leased = 0, done = 0, failed = 0, dead = 0, num = 0] = [0, 1, 2, 3, 4, 5, 6].map((n) =>
-    bytes.readUInt32BE(n * 4),
-  )
-  const levels: number[] = []
-  for (let at = 81; at < bytes.length; at += 5) levels.push(bytes[at] ?? 0)
-  return { total, pending, leased, done, failed, dead, num, levels }
-}
-
-/** prelude.lua, HOST. */
+/** prelude.lua, HOST and LANE: as much as people are shown. */
 export interface HostRecord {
   readonly startedAt: number
   readonly arrivalAt: number
   readonly inFlight: number
   readonly blockedUntil: number
   readonly latencyMs: number | null
-  readonly lanes: readonly { readonly crawl: number; readonly route: string }[]
+  readonly lanes: readonly LaneRecord[]
+}
+
+export interface LaneRecord {
+  readonly crawl: number
+  readonly route: string
+  readonly num: number
+  readonly levels: readonly { readonly level: number; readonly popped: number }[]
 }
 
 const HOST_BYTES = 72
+const LANE_BYTES = 84
 /** prelude.lua, UNKNOWN. */
 const NEVER_ASKED = -1e15
 
@@ -250,11 +244,21 @@ export function decodeHost(bytes: Buffer): HostRecord {
     return { startedAt: 0, arrivalAt: 0, inFlight: 0, blockedUntil: 0, latencyMs: null, lanes: [] }
   }
   const latency = bytes.readDoubleBE(40)
-  const lanes: { crawl: number; route: string }[] = []
+  const lanes: LaneRecord[] = []
   for (let at = HOST_BYTES; at < bytes.length; ) {
-    const end = at + 5 + (bytes[at + 4] ?? 0)
-    lanes.push({ crawl: bytes.readUInt32BE(at), route: bytes.toString('utf8', at + 5, end) })
-    at = end
+    const laneAt = at + 5 + (bytes[at + 4] ?? 0)
+    const levelsAt = laneAt + LANE_BYTES
+    const count = bytes[levelsAt - 1] ?? 0
+    lanes.push({
+      crawl: bytes.readUInt32BE(at),
+      route: bytes.toString('utf8', at + 5, laneAt),
+      num: bytes.readUInt32BE(laneAt + 44),
+      levels: Array.from({ length: count }, (_, nth) => ({
+        level: bytes[levelsAt + nth * 5] ?? 0,
+        popped: bytes.readUInt32BE(levelsAt + nth * 5 + 1),
+      })),
+    })
+    at = levelsAt + count * 5
   }
   return {
     startedAt: bytes.readDoubleBE(0),

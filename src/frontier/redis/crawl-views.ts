@@ -11,7 +11,8 @@ import type {
   WorkerInfo,
 } from '../frontier.js'
 import { earliestStart, FRESH_HOST } from '../pace.js'
-import { decodeHost, decodeLane } from './codec.js'
+import { decodeHost } from './codec.js'
+import type { RedisReply } from './connection.js'
 import { bytes, fields, list, number, text, word } from './replies.js'
 import type { Shards } from './shards.js'
 
@@ -22,8 +23,12 @@ export interface DeadGroup {
 }
 
 const RATE_WINDOW_MS = 60_000
-/** Looking for the busiest hosts, a call reads this many; the next one goes on from there. */
-const LANES_LOOKED_AT = 2_000
+/** Looking for the busiest hosts, a call looks at so many; the next one goes on from there. */
+const HOSTS_LOOKED_AT = 500
+/** Hosts of one script call. */
+const HOSTS_AT_ONCE = 100
+/** What view.lua answers for each. */
+const HOST_FIELDS = 9
 const NO_LIMIT = 1e9
 
 /** One shard's part of a crawl. */
@@ -112,6 +117,11 @@ export class CrawlViews {
     return byName.slice(0, page.limit)
   }
 
+  async hostNames(shard: number, num: number, from: number, count: number): Promise<string[]> {
+    const names = await this.#shards.command(shard, 'ZRANGE', `n:${num}`, String(from), String(from + count - 1))
+    return list(names).map(text)
+  }
+
   async #named(shard: number, num: number, page: HostPage): Promise<string[]> {
     const from = page.after === undefined ? '-' : `(${page.after}`
     const names = await this.#shards.command(shard, 'ZRANGEBYLEX', `n:${num}`, from, '+', 'LIMIT', '0', `${page.limit}`)
@@ -120,48 +130,25 @@ export class CrawlViews {
 
   #busy(shard: number, crawl: CrawlId, num: number, limit: number): Promise<string[]> {
     const key = `${shard}/${crawl}/${num}`
-    const busy = this.#busiest.get(key) ?? new BusyHosts(this.#shards, shard, num)
+    const busy = this.#busiest.get(key) ?? new BusyHosts(this, shard, crawl, num)
     this.#busiest.set(key, busy)
     return busy.look(limit)
   }
 
   async hostInfos(shard: number, crawl: CrawlId, hosts: readonly string[]): Promise<HostInfo[]> {
-    if (hosts.length === 0) return []
-    const reply = await this.#shards.run('view', shard, [crawl, 'hosts', ...hosts])
-    if (word(reply) !== null) return []
-    const answer = list(reply)
-    const wall = number(answer[0])
-    const now = number(answer[1])
-    const offset = wall - now
-    return hosts.map((host, index) => {
-      const [lane, record, delay, concurrency, interval, burst] = answer.slice(2 + index * 6, 8 + index * 6)
-      const laneBytes = bytes(lane)
-      const counts = laneBytes.length === 0 ? null : decodeLane(laneBytes)
-      const pace = decodeHost(bytes(record))
-      const delayMs = number(delay)
-      const perMs = number(interval)
-      const rate = perMs > 0 ? { count: 1, perMs, burst: number(burst) } : undefined
-      const startedAt = Math.min(pace.startedAt, now)
-      const limits = { delayMs, concurrency: number(concurrency), ...(rate === undefined ? {} : { rate }) }
-      const opensAt = earliestStart(
-        { ...FRESH_HOST, startedAt, arrivalAt: pace.arrivalAt, blockedUntil: pace.blockedUntil },
-        limits,
+    const infos: HostInfo[] = []
+    for (let from = 0; from < hosts.length; from += HOSTS_AT_ONCE) {
+      const some = hosts.slice(from, from + HOSTS_AT_ONCE)
+      const reply = await this.#shards.run('view', shard, [crawl, 'hosts', ...some])
+      if (word(reply) !== null) return []
+      const [wall, now, ...answers] = list(reply)
+      infos.push(
+        ...some.map((host, nth) =>
+          hostInfoOf(host, answers.slice(nth * HOST_FIELDS, (nth + 1) * HOST_FIELDS), number(wall), number(now)),
+        ),
       )
-      return {
-        host,
-        pending: counts?.pending ?? 0,
-        inFlight: pace.inFlight,
-        done: counts?.done ?? 0,
-        failed: counts?.failed ?? 0,
-        dead: counts?.dead ?? 0,
-        delayMs,
-        concurrency: limits.concurrency >= NO_LIMIT ? Number.POSITIVE_INFINITY : limits.concurrency,
-        ratePerSecond: perMs > 0 ? 1000 / perMs : null,
-        nextAt: opensAt === 0 ? 0 : opensAt + offset,
-        blockedUntil: pace.blockedUntil > now ? pace.blockedUntil + offset : null,
-        latencyMs: pace.latencyMs,
-      }
-    })
+    }
+    return infos
   }
 
   async workers(): Promise<WorkerInfo[]> {
@@ -232,35 +219,65 @@ export class CrawlViews {
   }
 }
 
-/** Finds the hosts with most links left without reading all lanes at once: each look reads some more and asks the best so far again. */
+/** Finds the hosts with most links left without looking at all of them at once: each look takes some more, and the best so far again. */
 class BusyHosts {
-  readonly #shards: Shards
+  readonly #views: CrawlViews
   readonly #shard: number
-  readonly #lanes: string
-  readonly #best = new Map<string, number>()
-  #cursor = '0'
+  readonly #crawl: CrawlId
+  readonly #num: number
+  #best: string[] = []
+  #next = 0
 
-  constructor(shards: Shards, shard: number, num: number) {
-    this.#shards = shards
+  constructor(views: CrawlViews, shard: number, crawl: CrawlId, num: number) {
+    this.#views = views
     this.#shard = shard
-    this.#lanes = `l:${num}`
+    this.#crawl = crawl
+    this.#num = num
   }
 
   async look(limit: number): Promise<string[]> {
-    for (let looked = 0; looked < LANES_LOOKED_AT; ) {
-      const scan = await this.#shards.command(this.#shard, 'HSCAN', this.#lanes, this.#cursor, 'COUNT', '500')
-      const [cursor, found] = list(scan)
-      for (const [name, record] of fields(found)) {
-        looked++
-        if (!name.includes('\n')) this.#best.set(name, decodeLane(record).pending)
-      }
-      this.#cursor = text(cursor)
-      if (this.#cursor === '0') break
-    }
-    const best = [...this.#best].sort(([, a], [, b]) => b - a).slice(0, Math.max(limit, 1))
-    this.#best.clear()
-    for (const [host, pending] of best) this.#best.set(host, pending)
-    return best.map(([host]) => host)
+    const more = await this.#views.hostNames(this.#shard, this.#num, this.#next, HOSTS_LOOKED_AT)
+    this.#next = more.length < HOSTS_LOOKED_AT ? 0 : this.#next + more.length
+    const hosts = [...new Set([...this.#best, ...more])]
+    const infos = await this.#views.hostInfos(this.#shard, this.#crawl, hosts)
+    this.#best = infos
+      .sort((a, b) => b.pending - a.pending)
+      .slice(0, limit)
+      .map((info) => info.host)
+    return this.#best
+  }
+}
+
+/** The answer of view.lua about one host. */
+function hostInfoOf(host: string, answer: readonly RedisReply[], wall: number, now: number): HostInfo {
+  const [pending = 0, done = 0, failed = 0, dead = 0, delayMs = 0, concurrency = 0, interval = 0, burst = 1] = answer
+    .slice(0, -1)
+    .map(number)
+  const pace = decodeHost(bytes(answer.at(-1)))
+  const rate = interval > 0 ? { rate: { count: 1, perMs: interval, burst } } : {}
+  const opensAt = earliestStart(
+    {
+      ...FRESH_HOST,
+      startedAt: Math.min(pace.startedAt, now),
+      arrivalAt: pace.arrivalAt,
+      blockedUntil: pace.blockedUntil,
+    },
+    { delayMs, concurrency, ...rate },
+  )
+  const offset = wall - now
+  return {
+    host,
+    pending,
+    inFlight: pace.inFlight,
+    done,
+    failed,
+    dead,
+    delayMs,
+    concurrency: concurrency >= NO_LIMIT ? Number.POSITIVE_INFINITY : concurrency,
+    ratePerSecond: interval > 0 ? 1000 / interval : null,
+    nextAt: opensAt === 0 ? 0 : opensAt + offset,
+    blockedUntil: pace.blockedUntil > now ? pace.blockedUntil + offset : null,
+    latencyMs: pace.latencyMs,
   }
 }
 

@@ -13,11 +13,10 @@ import { SLOTS, slotOf } from './slots.js'
  *   crawls            hash    crawl id → number
  *   c:<crawl>         hash    spec, state and counters of a crawl; named limits as r:<route>, k:<pace key>
  *   running:<spider>  set     numbers of the spider's running crawls
- *   h                 hash    host → pace, settings, its lanes in all crawls
- *   l:<crawl>         hash    lane (host, or host \n route) → counters, place in the order, levels of its queue
+ *   h                 hash    host → pace, settings, and its lanes in all crawls: counters, place in the order, levels of the queue
  *   n:<crawl>         zset    hosts by name
- *   q:<crawl>:<lane>:<level>  list   links that wait, first in first; level = 100 − priority
- *   b:<crawl>:<lane>  zset    links that came back, by level and place
+ *   q:<crawl>:<level>:<host>  list   links that wait (with \n route: of a lane of its own), first in first; level = 100 − priority
+ *   b:<crawl>:<lane>  zset    links that came back, by rank: level and place
  *   d:<crawl>         zset    delayed links, by due time
  *   r:<crawl>         zset    lanes with a link and an open host, by score
  *   w:<crawl>         zset    lanes with a link and a closed host, by the time it opens

@@ -9,7 +9,16 @@ import {
   POSITION_CAP,
   type Whereabouts,
 } from '../frontier.js'
-import { decimalOf, decodeFailures, decodeHistory, decodeHost, decodeItem, decodeLane, HISTORY_BYTES } from './codec.js'
+import {
+  decimalOf,
+  decodeFailures,
+  decodeHistory,
+  decodeHost,
+  decodeItem,
+  HISTORY_BYTES,
+  type LaneRecord,
+  OUTSIDE_BYTES,
+} from './codec.js'
 import type { CrawlViews, DeadGroup } from './crawl-views.js'
 import { bytes, list, number, text } from './replies.js'
 import type { Shards } from './shards.js'
@@ -30,6 +39,9 @@ type Position = readonly [section: Section, ...path: (string | number)[]]
 type Section = 'leased' | 'delayed' | 'queued' | 'dead' | 'skipped'
 
 const SECTIONS: readonly Section[] = ['leased', 'delayed', 'queued', 'dead', 'skipped']
+
+/** In a position: the links that came back, before the levels of the lists. */
+const RETURNED = -1
 
 interface Place {
   readonly shard: number
@@ -204,7 +216,7 @@ export class LinkViews {
           'delayed',
           host,
           member.subarray(nameEnd, nameEnd + HISTORY_BYTES),
-          member.subarray(nameEnd + HISTORY_BYTES),
+          member.subarray(nameEnd + OUTSIDE_BYTES),
         )
         yield { at: ['delayed', index + nth], info: { ...info, dueAt: score + (await this.#offset(place.shard)) } }
       }
@@ -226,41 +238,34 @@ export class LinkViews {
   async *#lane(
     place: Place,
     host: HostKey,
-    lane: { route: string; num: number; levels: readonly number[] },
+    lane: LaneRecord,
     after: Position | null,
   ): AsyncGenerator<Found & { rank: number }> {
-    const lifo = (await this.#shards.command(place.shard, 'HGET', `c:${place.num}`, 's')) as Buffer | null
-    const newestFirst = lifo?.[0] === 2
-    const returned = -1
-    const startQueue = after === null ? returned : Number(after[3])
+    const { shard, num } = place
+    const spec = await this.#shards.command(shard, 'HGET', `c:${num}`, 's')
+    const newestFirst = spec !== null && bytes(spec)[0] === 2
+    const startQueue = after === null ? RETURNED : Number(after[3])
     const startIndex = after === null ? 0 : Number(after[4]) + 1
-    if (startQueue === returned) {
-      const key = `b:${place.num}:${lane.num}`
-      for await (const { index, members } of this.#zset(place.shard, key, startIndex)) {
+    if (startQueue === RETURNED) {
+      for await (const { index, members } of this.#zset(shard, `b:${num}:${lane.num}`, startIndex)) {
         for (const [nth, { member, score }] of members.entries()) {
-          const info = await this.#info(
-            place,
-            'queued',
-            host,
-            member.subarray(0, HISTORY_BYTES),
-            member.subarray(HISTORY_BYTES),
-          )
-          yield { at: ['queued', host, lane.route, returned, index + nth], info, rank: score }
+          const history = member.subarray(0, HISTORY_BYTES)
+          const info = await this.#info(place, 'queued', host, history, member.subarray(OUTSIDE_BYTES))
+          yield { at: ['queued', host, lane.route, RETURNED, index + nth], info, rank: score }
         }
       }
     }
-    for (const level of lane.levels) {
+    for (const { level, popped } of lane.levels) {
       if (level < startQueue) continue
+      const key = `q:${num}:${level}:${lane.route === '' ? host : `${host}\n${lane.route}`}`
       for (let index = level === startQueue ? startIndex : 0; ; index += CHUNK) {
-        const key = `q:${place.num}:${lane.num}:${level}`
-        const items = list(
-          await this.#shards.command(place.shard, 'LRANGE', key, String(index), String(index + CHUNK - 1)),
-        ).map(bytes)
+        const chunk = await this.#shards.command(shard, 'LRANGE', key, String(index), String(index + CHUNK - 1))
+        const items = list(chunk).map(bytes)
         for (const [nth, item] of items.entries()) {
           const info = await this.#info(place, 'queued', host, null, item)
-          const placeInLane = item.readUInt32BE(6)
-          const rank = level * 2 ** 32 + (newestFirst ? 2 ** 32 - 1 - placeInLane : placeInLane)
-          yield { at: ['queued', host, lane.route, level, index + nth], info, rank }
+          // prelude.lua, list_rank.
+          const inLevel = newestFirst ? 2 ** 32 - 1 - (index + nth + 1) : popped + index + nth + 1
+          yield { at: ['queued', host, lane.route, level, index + nth], info, rank: level * 2 ** 32 + inLevel }
         }
         if (items.length < CHUNK) break
       }
@@ -290,7 +295,7 @@ export class LinkViews {
       record[0] === 4 ? 'dead' : 'skipped',
       host,
       record.subarray(nameEnd, nameEnd + HISTORY_BYTES),
-      record.subarray(nameEnd + HISTORY_BYTES),
+      record.subarray(nameEnd + OUTSIDE_BYTES),
     )
     return { ...info, endedAt: record.readDoubleBE(1) }
   }
@@ -335,26 +340,13 @@ export class LinkViews {
     }
   }
 
-  /** The crawl's lanes on a host that ever had a link, by route. */
-  async #lanes(
-    { shard, num }: Place,
-    host: HostKey,
-  ): Promise<{ route: string; num: number; levels: readonly number[] }[]> {
+  /** The crawl's lanes on a host, by route. */
+  async #lanes({ shard, num }: Place, host: HostKey): Promise<LaneRecord[]> {
     const record = await this.#shards.command(shard, 'HGET', 'h', host)
     if (record === null) return []
-    const routes = decodeHost(bytes(record))
+    return decodeHost(bytes(record))
       .lanes.filter((lane) => lane.crawl === num)
-      .map((lane) => lane.route)
-      .sort()
-    const records = await this.#hash(
-      shard,
-      `l:${num}`,
-      routes.map((route) => (route === '' ? host : `${host}\n${route}`)),
-    )
-    return routes.flatMap((route, nth) => {
-      const lane = records[nth]
-      return lane === null || lane === undefined ? [] : [{ route, ...decodeLane(lane) }]
-    })
+      .sort((a, b) => (a.route < b.route ? -1 : 1))
   }
 
   async *#zset(
@@ -387,7 +379,7 @@ export class LinkViews {
   }
 }
 
-/** prelude.lua, LEASE. */
+/** prelude.lua, LEASE: the rank stands between the flags and the worker. */
 function readLease(record: Buffer): {
   worker: string
   host: HostKey
@@ -402,12 +394,12 @@ function readLease(record: Buffer): {
     record.subarray(36, 40),
     Buffer.from([(record[41] ?? 0) & 1]),
   ])
-  const workerEnd = 43 + (record[42] ?? 0)
+  const workerEnd = 51 + (record[50] ?? 0)
   const nameEnd = workerEnd + 2 + record.readUInt16BE(workerEnd)
   let at = nameEnd + 1
   for (let guests = record[nameEnd] ?? 0; guests > 0; guests--) at += 2 + record.readUInt16BE(at) + 8
   return {
-    worker: record.toString('utf8', 43, workerEnd),
+    worker: record.toString('utf8', 51, workerEnd),
     host: laneOf(record.toString('utf8', workerEnd + 2, nameEnd)).host,
     history,
     grantedAt,

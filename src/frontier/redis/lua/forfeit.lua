@@ -21,7 +21,7 @@ for _, field in ipairs(call('ZRANGE', B .. ':guestends', 0, limit)) do
     local h = host_of(sub(field, (string.find(field, '\n', 1, true)) + 1))
     slot_freed(h)
     h.reopened = true
-    touch_host(h)
+    touch(h)
     call('HDEL', B .. ':guests', field)
     call('ZREM', B .. ':guestends', field)
   end

@@ -1,10 +1,10 @@
 -- lease({worker, seq, want, spiders}): up to `want` links, each within the pace of its host, best first.
 -- ARGV: time, worker, seq, want, about the worker (JSON or ''), spiders.
--- Replies {idle ms, 1 to drain, {crawl number, id, gen, …}, {lease, …}, {quiet crawl id, …}}; a lease is LEASED, host and item.
+-- Replies {idle ms, 1 to drain, {crawl number, id, gen, …}, {lease, …}, {quiet crawl id, …}}; a lease is GRANTED, host and item.
 clock(true)
 local worker, seq, want = ARGV[2], ARGV[3], tonumber(ARGV[4])
 local wkey, heldkey = B .. ':worker:' .. worker, B .. ':held:' .. worker
-local LEASED = '>I4dddI2I2B'
+local GRANTED = '>I4dddI2I2B'
 -- Lanes that turn out to be closed when their turn comes are put to sleep; a call does not look at more of them than this.
 local patience = 200 + 2 * want
 local MOVED = 200
@@ -27,9 +27,9 @@ for i = 6, #ARGV do
   end
 end
 
-local function leased(l, c, lane, deadline)
-  return pack(LEASED, l.num, l.epoch, max(0, l.permit - (now - l.granted)), deadline - now, l.attempts + 1, l.throttles, l.flags % 2)
-    .. pack('>I2c0', #lane.host, lane.host) .. l.item
+local function granted(l, key, deadline)
+  return pack(GRANTED, l.num, l.epoch, max(0, l.permit - (now - l.granted)), deadline - now, l.attempts + 1, l.throttles, l.flags % 2)
+    .. pack('>I2c0', #key, key) .. l.item
 end
 
 local leases, drain, names, named = {}, 0, {}, {}
@@ -55,7 +55,7 @@ if w[1] == seq then
         local c = crawl_by_number(l.num)
         if c then
           name_crawl(c)
-          leases[#leases + 1] = leased(l, c, lane_of(c, l.lane), deadline)
+          leases[#leases + 1] = granted(l, (split_name(l.lane)), deadline)
         end
       end
     end
@@ -64,184 +64,170 @@ if w[1] == seq then
 else
   local inhand = call('SCARD', heldkey)
   local soloheld = w[3] and w[3] ~= '' and call('SISMEMBER', heldkey, w[3]) == 1
-  local candidates, exhausted = {}, {}
+  local candidates, giving = {}, {}
 
-  local function insert(lane)
-    local lo, hi, score, num = 1, #candidates + 1, lane.pos, lane.num
+  -- By score, then by age of the lane.
+  local function insert(lane, score)
+    lane.score = score
+    local lo, hi, num = 1, #candidates + 1, lane[NUM]
     while lo < hi do
       local mid = floor((lo + hi) / 2)
       local other = candidates[mid]
-      if other.pos < score or (other.pos == score and other.num < num) then lo = mid + 1 else hi = mid end
+      if other.score < score or (other.score == score and other[NUM] < num) then lo = mid + 1 else hi = mid end
     end
     table.insert(candidates, lo, lane)
-    lane.listed = true
   end
 
-  -- Links that fell due, lanes that may be open again.
+  -- Links that fell due.
   for _, c in ipairs(running) do
     if c.state == 'running' and not budget_spent(c) then
+      giving[#giving + 1] = c
       local dkey = B .. ':d:' .. c.num
       local due = call('ZRANGEBYSCORE', dkey, '-inf', now, 'WITHSCORES', 'LIMIT', 0, MOVED)
       if #due > 0 then
         local gone = {}
         for n = 1, #due, 2 do
           local name, at = unpackstruct('>I2c0', due[n])
-          local lane = lane_of(c, name)
-          push_returned(lane, sub(due[n], at, at + 5), sub(due[n], at + 6), tonumber(due[n + 1]))
+          local lane = lane_named(c, name)
+          lane[DELAYED] = lane[DELAYED] - 1
+          push_returned(c, lane, sub(due[n], at, at + 5), sub(due[n], at + 14), (unpackstruct('>d', due[n], at + 6)), tonumber(due[n + 1]))
           gone[#gone + 1] = due[n]
-          place_lane(lane)
+          place_lane(c, lane)
         end
         vcall('ZREM', dkey, gone)
       end
-      local woken = call('ZRANGEBYSCORE', B .. ':w:' .. c.num, '-inf', now, 'LIMIT', 0, MOVED)
-      local recheck = call('ZPOPMIN', B .. ':a:' .. c.num, MOVED)
-      local wake, missing = {}, {}
-      for n = 1, #woken do wake[n] = sub(woken[n], 5) end
-      for n = 1, #recheck, 2 do wake[#wake + 1] = sub(recheck[n], 5) end
-      for _, name in ipairs(wake) do if not c.lanes[name] then missing[#missing + 1] = name end end
-      if #missing > 0 then
-        local found = call('HMGET', B .. ':l:' .. c.num, unpack(missing))
-        for n, name in ipairs(missing) do lane_from(c, name, found[n]) end
-        local unknown = {}
-        for _, name in ipairs(missing) do
-          local host = c.lanes[name].host
-          if not hosts[host] then unknown[#unknown + 1] = host end
-        end
-        if #unknown > 0 then
-          local records = call('HMGET', B .. ':h', unpack(unknown))
-          for n, host in ipairs(unknown) do if not hosts[host] then host_from(host, records[n]) end end
-        end
-      end
-      for _, name in ipairs(wake) do
-        local lane = c.lanes[name]
-        -- It may stand among those to be looked at again and nowhere else.
-        if #recheck > 0 and lane.phase == WAITING then lane.pos = -1 end
-        place_lane(lane)
-      end
-    else
-      exhausted[c] = true
     end
   end
 
-  local taken = {}
+  -- Lanes that may be open, some more than wanted: those ready, those whose time has come, those whose limits changed. Of the ready ones the
+  -- best are read; beyond the last of them (the edge) others may come first.
   local function fetch()
     candidates = {}
-    for _, c in ipairs(running) do
-      if not exhausted[c] then
-        vcall('ZREM', B .. ':r:' .. c.num, c.readyrem)
-        vcall('ZADD', B .. ':r:' .. c.num, c.readyadd)
-        c.readyrem, c.readyadd = {}, {}
-        local size = min(want - #leases, 200) + 8
-        local top = call('ZRANGE', B .. ':r:' .. c.num, 0, size - 1)
-        c.more = #top == size
-        local missing, unknown = {}, {}
-        for n, member in ipairs(top) do
-          local name = sub(member, 5)
-          top[n] = name
-          if not c.lanes[name] then missing[#missing + 1] = name end
+    local size = min(want - #leases, 400) + 16
+    for _, c in ipairs(giving) do
+      vcall('ZREM', B .. ':r:' .. c.num, c.readyrem)
+      vcall('ZADD', B .. ':r:' .. c.num, c.readyadd)
+      vcall('ZREM', B .. ':w:' .. c.num, c.waitrem)
+      vcall('ZADD', B .. ':w:' .. c.num, c.waitadd)
+      c.readyrem, c.readyadd, c.waitrem, c.waitadd = {}, {}, {}, {}
+      local recheck = call('ZPOPMIN', B .. ':a:' .. c.num, MOVED)
+      local woken = call('ZRANGEBYSCORE', B .. ':w:' .. c.num, '-inf', now, 'LIMIT', 0, size)
+      local ready = call('ZRANGE', B .. ':r:' .. c.num, 0, size - 1)
+      local keys, routes = {}, {}
+      local function name(member)
+        local key, route = split_name(sub(member, 5))
+        keys[#keys + 1], routes[#routes + 1] = key, route
+      end
+      for n = 1, #recheck, 2 do name(recheck[n]) end
+      for n = 1, #woken do name(woken[n]) end
+      for n = 1, #ready do name(ready[n]) end
+      load_hosts(keys)
+      local again, edge = #recheck / 2, nil
+      for n = 1, #keys do
+        local lane = lane_of(c, hosts[keys[n]], routes[n])
+        if n <= again then
+          -- It stood among those to be looked at again and nowhere else.
+          if lane[PHASE] == WAITING then
+            lane[POS] = -1
+            place_lane(c, lane)
+          end
         end
-        if #missing > 0 then
-          local found = call('HMGET', B .. ':l:' .. c.num, unpack(missing))
-          for n, name in ipairs(missing) do lane_from(c, name, found[n]) end
-        end
-        for _, name in ipairs(top) do
-          local host = c.lanes[name].host
-          if not hosts[host] then unknown[#unknown + 1] = host end
-        end
-        if #unknown > 0 then
-          local records = call('HMGET', B .. ':h', unpack(unknown))
-          for n, host in ipairs(unknown) do if not hosts[host] then host_from(host, records[n]) end end
-        end
-        c.edge = nil
-        for _, name in ipairs(top) do
-          local lane = c.lanes[name]
-          if not lane.skipped then
-            insert(lane)
-            c.edge = lane
+        if not lane.skipped and (n > again or lane[PHASE] == READY) then
+          if lane[PHASE] == READY then
+            insert(lane, lane[POS])
+            if n > again then edge = lane end
+          else
+            local rank = head_of(c, lane)
+            if rank then insert(lane, score_of(c, lane, rank)) else put_lane(c, lane, IDLE, 0) end
           end
         end
       end
+      c.more = #ready == size or #woken == size
+      c.edge = #ready == size and edge or nil
+      c.edgepos = c.edge and c.edge[POS]
     end
   end
 
-  -- Every lane better than the edge of its crawl is among the candidates; beyond it others may come first.
-  local function beyond_edge(lane)
-    for _, c in ipairs(running) do
-      if not exhausted[c] and c.more and c.edge then
-        local edge = c.edge
-        if c.edgepos < lane.pos or (c.edgepos == lane.pos and edge.num < lane.num) then return true end
-      end
-    end
-    return false
+  local function beyond(c, lane)
+    return c.edge and (c.edgepos < lane.score or (c.edgepos == lane.score and c.edge[NUM] < lane[NUM]))
   end
-  local function refetch()
-    fetch()
-    for _, c in ipairs(running) do c.edgepos = c.edge and c.edge.pos end
+  local function beyond_any(lane)
+    for n = 1, #giving do if beyond(giving[n], lane) then return true end end
+    return false
   end
 
   local epoch = tonumber(call('GET', B .. ':epoch') or 0)
   local records, deadlines, epochs = {}, {}, {}
-  refetch()
+  fetch()
   while #leases < want and patience > 0 do
     if soloheld then
       if #leases == 0 then drain = 1 end
       break
     end
     local lane = candidates[1]
-    if not lane then
-      local more = false
-      for _, c in ipairs(running) do more = more or (not exhausted[c] and c.more) end
+    if not lane or beyond_any(lane) then
+      local more = lane ~= nil
+      for _, c in ipairs(giving) do more = more or c.more end
       if not more then break end
-      refetch()
-      patience = patience - 1
+      patience = patience - 10
+      fetch()
       lane = candidates[1]
       if not lane then break end
-    elseif beyond_edge(lane) then
-      refetch()
-      patience = patience - 1
-      lane = candidates[1]
     end
     table.remove(candidates, 1)
-    local c, h = lane.c, host_of(lane.host)
-    local at, full, permit, interval, routeinterval = gates(lane, h)
+    local c, h = crawls[lane.crawl], lane.h
+    local at, full, permit, interval, routeinterval = gates(c, lane)
     if full or at > now then
       patience = patience - 1
-      place_lane(lane)
+      place_lane(c, lane)
     else
-      local rank, back = head_of(lane)
+      local rank, back = head_of(c, lane)
       local solo = back and string.byte(back, 1) >= SOLO_AFTER
+      local item
+      local attempts, throttles, reclaims, flags = 0, 0, 0, 0
       if solo and inhand > 0 then
         drain = 1
         lane.skipped = true
         patience = patience - 1
-      else
-        local l = { num = c.num, seq = tonumber(seq), granted = now, permit = permit, slot = now, worker = worker, lane = lane.name, guests = {},
-          attempts = 0, throttles = 0, reclaims = 0, flags = 0 }
-        if back then
-          call('ZREM', returned_key(lane), back)
-          lane.returned = lane.returned - 1
-          local flags
-          l.reclaims, l.attempts, l.throttles, flags = unpackstruct(HISTORY, back)
-          l.flags = flags + (solo and 2 or 0)
-          l.item = sub(back, 7)
-        else
-          flush_pushes(c)
-          local lv = lane.lv
-          l.item = call(c.order == 2 and 'RPOP' or 'LPOP', list_key(lane, lv[1]))
-          lv[2] = lv[2] - 1
-          if lv[2] == 0 then
-            table.remove(lv, 1)
-            table.remove(lv, 1)
+      elseif back then
+        call('ZREM', returned_key(lane), back)
+        lane[RETURNED] = lane[RETURNED] - 1
+        reclaims, attempts, throttles, flags, rank = unpackstruct('>BI2I2Bd', back)
+        item = sub(back, 15)
+      elseif rank then
+        local lv = lane.lv
+        local key = list_key(c, lv[1], name_of(lane))
+        if c.order == 2 then
+          item = call('RPOP', key)
+          if item then
+            local turn = lane[TURNS]
+            lane[TURNS] = (turn + 1) % 4095
+            rank = lv[1] * LEVEL + NEWEST - call('LLEN', key) - (turn + 1) / 4096
           end
+        else
+          item = call('LPOP', key)
+          rank = lv[1] * LEVEL + lv[2] + 1
         end
+        if item then
+          lv[2] = lv[2] + 1
+          lane[POPS] = lane[POPS] + 1
+        else
+          -- It had run empty; the next level is the head, if there is one.
+          drop_level(lane)
+          patience = patience - 1
+          place_lane(c, lane)
+          if lane[PHASE] == READY then insert(lane, lane[POS]) end
+        end
+      else
+        place_lane(c, lane)
+      end
+      if item then
         start_on(h, interval, true)
-        touch_host(h)
         if lane.route ~= '' then start_on(lane, routeinterval, true) end
-        lane.served, lane.since = now, now
-        touch_lane(lane)
-        local main = main_of(lane)
-        main.pending, main.leased = main.pending - 1, main.leased + 1
-        touch_lane(main)
+        lane[SERVED], lane[SINCE] = now, now
+        local main = main_of(c, lane)
+        main[LEASED] = main[LEASED] + 1
+        touch(h)
         c.pending, c.leased = c.pending - 1, c.leased + 1
         count(c, 'pending', -1)
         count(c, 'leased', 1)
@@ -250,21 +236,23 @@ else
           set_crawl(c, 'started', wall)
         end
         epoch = max(epoch + 1, micros)
-        l.epoch = epoch
-        local name = fmt('%.0f', epoch)
-        epochs[#epochs + 1] = name
-        records[#records + 1], records[#records + 2] = name, lease_bytes(l)
-        deadlines[#deadlines + 1], deadlines[#deadlines + 2] = now + c.visibility, name
+        local l = { num = c.num, seq = tonumber(seq), granted = now, permit = permit, slot = now, worker = worker, lane = name_of(lane), guests = {},
+          attempts = attempts, throttles = throttles, reclaims = reclaims, flags = flags + (solo and 2 or 0), rank = rank, item = item, epoch = epoch }
+        local n, text = #leases + 1, fmt('%.0f', epoch)
+        epochs[n] = text
+        records[2 * n - 1], records[2 * n] = text, lease_bytes(l)
+        deadlines[2 * n - 1], deadlines[2 * n] = now + c.visibility, text
         name_crawl(c)
-        leases[#leases + 1] = leased(l, c, lane, now + c.visibility)
+        leases[n] = granted(l, h.key, now + c.visibility)
         inhand = inhand + 1
         if solo then
           soloheld = true
-          call('HSET', wkey, 'solo', name)
+          call('HSET', wkey, 'solo', text)
         end
-        place_lane(lane)
-        if lane.phase == READY and not (c.more and c.edge and (lane.pos > c.edgepos or (lane.pos == c.edgepos and lane.num > c.edge.num))) then
-          insert(lane)
+        place_lane(c, lane)
+        if lane[PHASE] == READY then
+          lane.score = lane[POS]
+          if not beyond(c, lane) then insert(lane, lane[POS]) end
         end
       end
     end

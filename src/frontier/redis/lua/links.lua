@@ -1,15 +1,22 @@
 -- Behind prelude.lua in the scripts that take links: what was seen, and the door for new links.
 
 -- Seen --------------------------------------------------------------------------------------------------------------------
--- exact: sets of 64-bit integers, kept below 512 members so that Redis stores them as sorted arrays of 8 bytes each (intset). The number of buckets
--- grows by linear hashing: one bucket is split for every LOAD links added, so no call ever moves more than a few hundred. A bucket about to
--- be split holds up to twice the mean, 400 ± 20.
+-- exact: sets of 64-bit integers, kept below 512 members so that Redis stores them as sorted arrays of 8 bytes each (intset). A fingerprint is the decimal
+-- text of a signed integer, which a Lua number cannot hold; its last digits name the bucket. When the buckets of l digits hold 400 on average they are split
+-- one after another, each into ten: for every forty links added, one; no call ever moves more than a few of them. p: those split so far.
 -- bloom: 64 bitmaps, k bits in one of them for each link. set: one plain set.
 -- With a TTL there is one store for each period of that length, and the one before is asked too.
 
-local LOAD = 200
+local FULL, STEP = 400, 40
 local SEGMENTS = 64
 local seen_stores = {}
+
+local function set_splits(s)
+  s.digits = '%0' .. s.l .. '.0f'
+  s.edge = s.l > 0 and fmt(s.digits, s.p) or ''
+  s.room = FULL * 10 ^ s.l + STEP * s.p
+  s.split = s.p > 0
+end
 
 local function seen_store(key, mode, settings)
   local s = seen_stores[key]
@@ -18,43 +25,37 @@ local function seen_store(key, mode, settings)
   if mode ~= 'set' then
     local v = call('HMGET', key .. ':m', 'n', 'l', 'p')
     s.n, s.l, s.p = tonumber(v[1] or 0), tonumber(v[2] or 0), tonumber(v[3] or 0)
-    s.low, s.high = 2 ^ s.l, 2 ^ (s.l + 1)
+    s.prefix = key .. ':'
+    if mode == 'exact' then set_splits(s) end
   end
   seen_stores[key] = s
   return s
 end
 
--- A fingerprint is the decimal text of a signed 64-bit integer, which a Lua number cannot hold: its last nine digits spread well enough.
-local function spread(fp)
-  return math.abs(tonumber(sub(fp, -9)))
-end
-
 local function bucket_of(s, fp)
-  local hash = spread(fp)
-  local bucket = hash % s.low
-  if bucket < s.p then bucket = hash % s.high end
-  return s.key .. ':' .. bucket
+  local digits = s.l
+  if digits == 0 then return s.prefix end
+  local name = sub(fp, -digits)
+  if s.split and name < s.edge then name = sub(fp, -digits - 1) end
+  return s.prefix .. name
 end
 
 local function split_bucket(s)
-  local from, to = s.key .. ':' .. s.p, s.p + s.low
-  local stay, move = {}, {}
+  local from = s.prefix .. s.edge
+  local parts = {}
   for _, fp in ipairs(call('SMEMBERS', from)) do
-    local half = spread(fp) % s.high == to and move or stay
-    half[#half + 1] = fp
+    local name = sub(fp, -s.l - 1)
+    local part = parts[name]
+    if part then part[#part + 1] = fp else parts[name] = { fp } end
   end
   call('DEL', from)
-  vcall('SADD', from, stay)
-  vcall('SADD', s.key .. ':' .. to, move)
-  if s.settings.ttl > 0 then
-    call('PEXPIRE', from, s.settings.ttl * 2)
-    call('PEXPIRE', s.key .. ':' .. to, s.settings.ttl * 2)
+  for name, part in pairs(parts) do
+    vcall('SADD', s.prefix .. name, part)
+    if s.settings.ttl > 0 then call('PEXPIRE', s.prefix .. name, s.settings.ttl * 2) end
   end
   s.p = s.p + 1
-  if s.p == s.low then
-    s.l, s.p = s.l + 1, 0
-    s.low, s.high = 2 ^ s.l, 2 ^ (s.l + 1)
-  end
+  if s.p == 10 ^ s.l then s.l, s.p = s.l + 1, 0 end
+  set_splits(s)
 end
 
 -- Filter number s.l is the one that is being filled; each holds `capacity` links, and has half the error of the one before.
@@ -103,10 +104,7 @@ end
 local function store_add(s, fp)
   local new
   if s.mode == 'bloom' then
-    for filter = 0, s.l - 1 do
-      if bloom_has(s, fp) then return false end
-      break
-    end
+    if s.l > 0 and bloom_has(s, fp) then return false end
     new = bloom_add(s, fp)
   else
     local key = s.mode == 'set' and s.key or bucket_of(s, fp)
@@ -115,7 +113,7 @@ local function store_add(s, fp)
   end
   if new and s.mode ~= 'set' then
     s.n, s.changed = s.n + 1, true
-    if s.mode == 'exact' and s.n > LOAD * (s.low + s.p) then split_bucket(s) end
+    if s.mode == 'exact' and s.n > s.room then split_bucket(s) end
   end
   return new
 end
@@ -157,57 +155,60 @@ end
 
 -- Links -------------------------------------------------------------------------------------------------------------------
 
-local function lane_name(c, host, route)
-  if c.special % 2 == 0 then return host end
+local function lane_route(c, route)
+  if c.special % 2 == 0 then return '' end
   local limited = c.rl[route]
   if limited == nil then
     limited = call('HGET', B .. ':c:' .. c.num, 'r:' .. route)
     c.rl[route] = limited
   end
-  return limited and host .. '\n' .. route or host
+  return limited and route or ''
 end
 
--- A new link at the end of its list.
-local function push_new(lane, level, item)
-  local c, lv = lane.c, lane.lv
-  local heads = c.order == 2 or lv[1] == nil or level < lv[1]
-  if heads and c.order ~= 2 and lane.returned > 0 then
-    heads = level < floor(tonumber(call('ZRANGE', returned_key(lane), 0, 0, 'WITHSCORES')[2]) / PLACES)
+-- The list had been empty: the lane must learn of the level, and that it has a new head.
+local function list_began(c, lane, level)
+  if lane[NUM] == 0 then enlist(c, lane) end
+  local lv, best = lane.lv, nil
+  -- What stands in front of it, leaving out levels that have run empty unnoticed.
+  local kept, known = {}, false
+  for i = 1, #lv, 2 do
+    if lv[i] == level then
+      known = true
+      kept[#kept + 1], kept[#kept + 2] = lv[i], lv[i + 1]
+    elseif list_length(c, lane, lv[i]) > 0 then
+      if not best then best = lv[i] end
+      kept[#kept + 1], kept[#kept + 2] = lv[i], lv[i + 1]
+    end
   end
-  if heads then lane.since = max(lane.served, now) end
-  local at = 1
-  while lv[at] and lv[at] < level do at = at + 2 end
-  if lv[at] == level then
-    lv[at + 1] = lv[at + 1] + 1
-  else
-    table.insert(lv, at, level)
-    table.insert(lv, at + 1, 1)
+  if not known then
+    local at = 1
+    while kept[at] and kept[at] < level do at = at + 2 end
+    table.insert(kept, at, level)
+    table.insert(kept, at + 1, lane[POPS])
   end
-  local key = list_key(lane, level)
-  local items = c.pushes[key]
-  if items then
-    items[#items + 1] = item
-  else
-    c.pushes[key] = { item }
-    c.pushkeys[#c.pushkeys + 1] = key
+  lane.lv = kept
+  local heads = best == nil or level < best
+  if heads and lane[RETURNED] > 0 then
+    local first = tonumber(call('ZRANGE', returned_key(lane), 0, 0, 'WITHSCORES')[2])
+    local popped
+    for i = 1, #kept, 2 do if kept[i] == level then popped = kept[i + 1] end end
+    heads = list_rank(c, lane, level, popped) < first
   end
-  return heads
+  if heads then lane[SINCE] = max(lane[SERVED], now) end
+  touch(lane.h)
+  wake_lane(c, lane)
 end
 
-local function is_full(c, main)
+local function is_full(c, key)
   return (c.overflow == 0 and c.pending >= c.maxpending) or (c.bpages >= 0 and c.total >= c.bpages)
-    or (c.bperhost >= 0 and main.total >= c.bperhost)
-end
-
-local function count_new(c, main)
-  c.total, c.pending = c.total + 1, c.pending + 1
-  main.total, main.pending = main.total + 1, main.pending + 1
+    -- No host can have more links than the crawl.
+    or (c.bperhost >= 0 and c.total >= c.bperhost and host_total(c, host_of(key)) >= c.bperhost)
 end
 
 -- Known, and to be visited again: out of where it ended, with nothing used up. False when it did not end: a link that is done is not to be told
 -- from one that waits, so as many links as are done may be queued twice.
-local function leave_end(c, lane, main, item)
-  local fp = fingerprint_of(lane, item)
+local function leave_end(c, lane, item)
+  local main, fp = main_of(c, lane), fingerprint_of(lane.h, item)
   local record = call('HGET', B .. ':e:' .. c.num, fp)
   if record then
     local state, _, code = unpackstruct('>BdBc0', record)
@@ -215,81 +216,101 @@ local function leave_end(c, lane, main, item)
     call('ZREM', B .. (state == 4 and ':x:' or ':y:') .. c.num, fp)
     if state == 4 then
       call('HINCRBY', B .. ':xc:' .. c.num, code, -1)
-      main.dead = main.dead - 1
+      main[DEAD] = main[DEAD] - 1
       count(c, 'dead', -1)
     else
+      main[SKIPPED] = main[SKIPPED] - 1
       count(c, 'skipped', -1)
     end
     return true
   end
-  if main.done == 0 then return false end
-  main.done = main.done - 1
+  if main[DONE] == 0 then return false end
+  main[DONE] = main[DONE] - 1
   count(c, 'done', -1)
   return true
 end
 
--- ARGV[from … to]: runs of links of the same lane, level and delay. Each: host, route, 100 − priority, delay in ms, 1 when to be visited
--- again, number of links; then for each link its fingerprint (signed decimal) and the client's part of the item.
+local RUN = '>BdBI4Bc0'
+
+-- ARGV[from … to]: runs of links of the same lane, level and delay. Each begins with RUN (100 − priority, delay in ms, 1 when to be visited again, number of
+-- links, route) and the host; then comes for each link its fingerprint and the client's part of the item.
+-- A host's record is read only when its list was empty: most links cost one SADD and one RPUSH.
 local function add_links(c, from, to)
-  local i, missing = from, {}
-  while i <= to do
-    local name = lane_name(c, ARGV[i], ARGV[i + 1])
-    if not c.lanes[name] then missing[#missing + 1] = name end
-    i = i + 6 + 2 * tonumber(ARGV[i + 5])
-  end
-  if #missing > 0 then
-    local found = call('HMGET', B .. ':l:' .. c.num, unpack(missing))
-    for n, name in ipairs(missing) do lane_from(c, name, found[n]) end
-  end
   local added, known, refused, stamp = 0, 0, 0, pack('>I6', wall)
-  i = from
+  local limited = c.overflow == 0 or c.bpages >= 0 or c.bperhost >= 0
+  local lists, began, i = B .. ':q:' .. c.num .. ':', {}, from
   while i <= to do
-    local lane = lane_of(c, lane_name(c, ARGV[i], ARGV[i + 1]))
-    local main = main_of(lane)
-    local level, delay, again, n = c.order == 0 and tonumber(ARGV[i + 2]) or 100, tonumber(ARGV[i + 3]), ARGV[i + 4] == '1', tonumber(ARGV[i + 5])
-    local before, heads = added, false
-    i = i + 6
-    for at = i, i + 2 * n - 1, 2 do
-      local fp, full = ARGV[at], is_full(c, main)
-      local new
+    local level, delay, again, n, route, at = unpackstruct(RUN, ARGV[i])
+    local key = sub(ARGV[i], at)
+    route = lane_route(c, route)
+    if c.order ~= 0 then level = 100 end
+    local items, count_items = nil, 0
+    i = i + 1
+    for link = i, i + 2 * n - 1, 2 do
+      local fp, full, new = ARGV[link], false, nil
+      if limited then full = is_full(c, key) end
       if full then new = not was_seen(c, fp) else new = see(c, fp) end
       if new and full then
         refused = refused + 1
       elseif new then
-        if lane.num == 0 then enlist(lane) end
-        local item = stamp .. next_place(lane) .. ARGV[at + 1]
-        count_new(c, main)
         added = added + 1
+        c.total, c.pending = c.total + 1, c.pending + 1
+        local item = stamp .. ARGV[link + 1]
         if delay > 0 then
-          delay_item(lane, NO_HISTORY, item, now + delay)
-        elseif push_new(lane, level, item) then
-          heads = true
+          local lane = lane_of(c, host_of(key), route)
+          if lane[NUM] == 0 then enlist(c, lane) end
+          delay_item(c, lane, NO_HISTORY, item, rank_behind(c, lane, level), now + delay)
+        elseif limited or c.order == 2 then
+          -- One by one: what is in the list counts for the next link, and the newest is the head.
+          local name = route == '' and key or key .. '\n' .. route
+          local length = call('RPUSH', lists .. level .. ':' .. name, item)
+          if length == 1 or c.order == 2 then list_began(c, lane_of(c, host_of(key), route), level) end
+        elseif items then
+          count_items = count_items + 1
+          items[count_items] = item
+        else
+          items, count_items = { item }, 1
         end
-      elseif not again then
+      elseif again == 0 then
         known = known + 1
       else
-        if lane.num == 0 then enlist(lane) end
-        local item = stamp .. next_place(lane) .. ARGV[at + 1]
+        local lane, item = lane_of(c, host_of(key), route), stamp .. ARGV[link + 1]
         if full then
           refused = refused + 1
-        elseif leave_end(c, lane, main, item) then
-          c.pending, main.pending = c.pending + 1, main.pending + 1
+        elseif leave_end(c, lane, item) then
+          if lane[NUM] == 0 then enlist(c, lane) end
+          c.pending = c.pending + 1
           count(c, 'total', -1)
           added = added + 1
-          local history = pack(HISTORY, 0, 0, 0, 1)
-          if delay > 0 then delay_item(lane, history, item, now + delay) else push_returned(lane, history, item, now) end
-          heads = true
+          local history, rank = pack(HISTORY, 0, 0, 0, 1), rank_behind(c, lane, level)
+          if delay > 0 then
+            delay_item(c, lane, history, item, rank, now + delay)
+          else
+            push_returned(c, lane, history, item, rank, now)
+            wake_lane(c, lane)
+          end
         else
           known = known + 1
         end
       end
     end
     i = i + 2 * n
-    if added > before then
-      touch_lane(lane)
-      touch_lane(main)
-      if lane.phase == IDLE or (heads and lane.phase == READY) then place_lane(lane, true) end
+    if items then
+      local name = route == '' and key or key .. '\n' .. route
+      local length
+      if count_items == 1 then
+        length = call('RPUSH', lists .. level .. ':' .. name, items[1])
+      else
+        length = call('RPUSH', lists .. level .. ':' .. name, unpack(items))
+      end
+      if length == count_items then began[#began + 1] = { key, route, level } end
     end
+  end
+  if #began > 0 then
+    local keys = {}
+    for n = 1, #began do keys[n] = began[n][1] end
+    load_hosts(keys)
+    for n = 1, #began do list_began(c, lane_of(c, hosts[began[n][1]], began[n][2]), began[n][3]) end
   end
   count(c, 'total', added)
   count(c, 'pending', added)

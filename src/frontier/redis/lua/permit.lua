@@ -12,17 +12,17 @@ if guest == '' then
   l = lease_from(epoch, record)
   c = crawl_by_number(l.num)
   if not c or c.id ~= id then return 'lost' end
-  lane = lane_of(c, l.lane)
+  lane = lane_named(c, l.lane)
 else
   c = crawl_by_id(id)
   if not c then return 'lost' end
 end
 
 local h = host_of(host)
-local own = lane and lane.host == host
+local own = lane and lane.h == h
 local delay, conc, interval, burst = host_limits(h, c)
-local at, full, permit, routeinterval = opening(h, h.blocked, delay, interval, burst), h.inflight >= conc, permit_ms(delay, interval, burst), 0
-if own and lane.route ~= '' then at, full, permit, interval, routeinterval = gates(lane, h) end
+local at, full, permit, routeinterval = opening(h, h[BLOCKED], delay, interval, burst), h[INFLIGHT] >= conc, permit_ms(delay, interval, burst), 0
+if own and lane.route ~= '' then at, full, permit, interval, routeinterval = gates(c, lane) end
 if at > now then return { 0, ceil(at - now) } end
 
 local slot
@@ -36,11 +36,8 @@ end
 if not slot and full then return { 0, SLOT_WAIT_MS } end
 
 start_on(h, interval, not slot)
-touch_host(h)
-if own and lane.route ~= '' then
-  start_on(lane, routeinterval, not slot)
-  touch_lane(lane)
-end
+touch(h)
+if own and lane.route ~= '' then start_on(lane, routeinterval, not slot) end
 if own then
   l.slot = now
 elseif l then

@@ -7,7 +7,8 @@ local floor, ceil, max, min, fmt, sub = math.floor, math.ceil, math.max, math.mi
 
 local FAR = 1e15            -- wake time of a lane whose host has no free slot: a release will move it
 local UNKNOWN = -1e15      -- latency of a host that was never asked (a worker's clock may give negative ones)
-local PLACES = 4294967296   -- places of a lane, 2^32
+local LEVEL = 4294967296     -- room between two levels in a rank, 2^32
+local NEWEST = 4294967295
 local SOLO_AFTER = 2
 local FAILURES_KEPT = 20
 local PERMIT_MAX_MS = 2000
@@ -65,7 +66,7 @@ local function crawl_by_number(num)
   end
   c = { num = num, id = v[1], spider = v[2], state = v[3], seeding = v[5] == '1', pending = tonumber(v[6]), leased = tonumber(v[7]),
     total = tonumber(v[8]), bytes = tonumber(v[9]), started = v[10] and tonumber(v[10]), gen = v[11], seen = v[12],
-    inc = {}, set = {}, lanes = {}, rl = {}, kl = {}, pushes = {}, pushkeys = {}, readyadd = {}, readyrem = {}, waitadd = {}, waitrem = {} }
+    inc = {}, set = {}, rl = {}, kl = {}, readyadd = {}, readyrem = {}, waitadd = {}, waitrem = {} }
   c.order, c.delay, c.conc, c.interval, c.burst, c.visibility, c.retrystep, c.aging, c.maxreclaims, c.maxpending, c.overflow,
     c.bpages, c.bperhost, c.bbytes, c.bms, c.shards, c.special = unpackstruct(SPEC, v[4])
   crawls[num] = c
@@ -125,26 +126,50 @@ local function wake_crawl(c)
   return true
 end
 
--- Hosts -------------------------------------------------------------------------------------------------------------------
+-- Hosts and their lanes ---------------------------------------------------------------------------------------------------
+-- One record for a host: its pace, then its lanes in all crawls. Both are arrays, because struct.unpack fills one in a single step. The first three fields are
+-- the same, so that a route's pace is kept like a host's.
 
+local STARTED, ARRIVAL, INFLIGHT = 1, 2, 3
 local HOST = '>ddI4ddI4dddd'
+local BLOCKED, BLOCKEDAT, THROTTLES, LATENCY, SETDELAY, SETCONC, FLOOR = 4, 5, 6, 7, 8, 9, 10
+local LANE = '>ddI4I4I4I4I4I4I4I4BdddI4I2I4B'
+local DONE, FAILED, DEAD, SKIPPED, LEASED, DELAYED, NUM, PHASE, POS, SINCE, SERVED, POPS, TURNS, RETURNED = 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17
 local hosts, touched_hosts = {}, {}
 
+local function touch(h)
+  if not h.dirty then
+    h.dirty = true
+    touched_hosts[#touched_hosts + 1] = h
+  end
+end
+
 local function host_from(key, bytes)
-  local h = { key = key, lanes = {}, started = 0, arrival = 0, inflight = 0, blocked = 0, blockedat = 0, level = 0, latency = UNKNOWN,
-    setdelay = -1, setconc = -1, floor = -1 }
+  local h
   if bytes then
-    local at
-    h.started, h.arrival, h.inflight, h.blocked, h.blockedat, h.level, h.latency, h.setdelay, h.setconc, h.floor, at = unpackstruct(HOST, bytes)
-    local size = #bytes
+    h = { unpackstruct(HOST, bytes) }
+    local at, size, lanes, n = h[11], #bytes, {}, 0
+    h[11] = nil
     while at <= size do
       local num, route
       num, route, at = unpackstruct('>I4Bc0', bytes, at)
-      h.lanes[#h.lanes + 1] = { num, route }
+      local lane = { unpackstruct(LANE, bytes, at) }
+      local levels, lv = lane[18], {}
+      at = lane[19]
+      lane[18], lane[19] = nil, nil
+      for i = 1, 2 * levels, 2 do lv[i], lv[i + 1], at = unpackstruct('>BI4', bytes, at) end
+      lane.crawl, lane.route, lane.h, lane.lv = num, route, h, lv
+      if lane[STARTED] > now then lane[STARTED] = now end
+      n = n + 1
+      lanes[n] = lane
     end
+    h.lanes = lanes
     -- A clock that stepped back: no request can have started later than now.
-    if h.started > now then h.started = now end
+    if h[STARTED] > now then h[STARTED] = now end
+  else
+    h = { 0, 0, 0, 0, 0, 0, UNKNOWN, -1, -1, -1, lanes = {} }
   end
+  h.key = key
   hosts[key] = h
   return h
 end
@@ -153,123 +178,157 @@ local function host_of(key)
   return hosts[key] or host_from(key, call('HGET', B .. ':h', key))
 end
 
-local function touch_host(h)
-  if not h.dirty then
-    h.dirty = true
-    touched_hosts[#touched_hosts + 1] = h
+local function load_hosts(keys)
+  local missing, n = {}, 0
+  for i = 1, #keys do
+    local key = keys[i]
+    if hosts[key] == nil then
+      hosts[key] = false
+      n = n + 1
+      missing[n] = key
+    end
+  end
+  for from = 1, n, 1000 do
+    local to = min(n, from + 999)
+    local found = call('HMGET', B .. ':h', unpack(missing, from, to))
+    for i = from, to do host_from(missing[i], found[i - from + 1]) end
   end
 end
 
--- Lanes -------------------------------------------------------------------------------------------------------------------
-
-local LANE = '>I4I4I4I4I4I4I4BdddI4I4ddI4'
-local touched_lanes = {}
-
-local function lane_from(c, name, bytes)
-  local lane = c.lanes[name]
-  if lane then return lane end
-  lane = { c = c, name = name, total = 0, pending = 0, leased = 0, done = 0, failed = 0, dead = 0, num = 0, phase = IDLE, pos = 0, since = 0,
-    served = 0, place = 0, returned = 0, started = 0, arrival = 0, inflight = 0, lv = {} }
-  local cut = string.find(name, '\n', 1, true)
-  lane.host = cut and sub(name, 1, cut - 1) or name
-  lane.route = cut and sub(name, cut + 1) or ''
-  if bytes then
-    local at
-    lane.total, lane.pending, lane.leased, lane.done, lane.failed, lane.dead, lane.num, lane.phase, lane.pos, lane.since, lane.served,
-      lane.place, lane.returned, lane.started, lane.arrival, lane.inflight, at = unpackstruct(LANE, bytes)
-    local size, lv, n = #bytes, lane.lv, 0
-    while at <= size do
-      lv[n + 1], lv[n + 2], at = unpackstruct('>BI4', bytes, at)
-      n = n + 2
-    end
-    if lane.started > now then lane.started = now end
-  else
-    lane.fresh = true
-  end
-  c.lanes[name] = lane
+local function new_lane(c, h, route)
+  local lane = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, IDLE, 0, 0, 0, 0, 0, 0, crawl = c.num, route = route, h = h, lv = {} }
+  h.lanes[#h.lanes + 1] = lane
   return lane
 end
 
-local function lane_of(c, name)
-  return c.lanes[name] or lane_from(c, name, call('HGET', B .. ':l:' .. c.num, name))
+local function find_lane(c, h, route)
+  local lanes, num = h.lanes, c.num
+  for i = 1, #lanes do
+    local lane = lanes[i]
+    if lane.crawl == num and lane.route == route then return lane end
+  end
+  return nil
+end
+
+local function lane_of(c, h, route)
+  return find_lane(c, h, route) or new_lane(c, h, route)
 end
 
 -- The lane without a route counts for its host, over all lanes of the crawl there.
-local function main_of(lane)
+local function main_of(c, lane)
   if lane.route == '' then return lane end
-  return lane_of(lane.c, lane.host)
+  return lane_of(c, lane.h, '')
 end
 
-local function touch_lane(lane)
-  if not lane.dirty then
-    lane.dirty = true
-    touched_lanes[#touched_lanes + 1] = lane
-  end
+local function name_of(lane)
+  if lane.route == '' then return lane.h.key end
+  return lane.h.key .. '\n' .. lane.route
 end
 
--- The first link: the lane gets its number, which decides ties, and its host learns of it.
-local function enlist(lane)
-  lane.num = call('INCR', B .. ':lanes')
-  if lane.route ~= '' then
-    local main = main_of(lane)
-    if main.fresh then touch_lane(main) end
-  end
-  local h = host_of(lane.host)
-  h.lanes[#h.lanes + 1] = { lane.c.num, lane.route }
-  touch_host(h)
-  call('ZADD', B .. ':n:' .. lane.c.num, 0, lane.host)
+local function split_name(name)
+  local cut = string.find(name, '\n', 1, true)
+  if not cut then return name, '' end
+  return sub(name, 1, cut - 1), sub(name, cut + 1)
+end
+
+local function lane_named(c, name)
+  local key, route = split_name(name)
+  return lane_of(c, host_of(key), route)
+end
+
+-- The first link: the lane gets its number, which decides ties.
+local function enlist(c, lane)
+  lane[NUM] = call('INCR', B .. ':lanes')
+  main_of(c, lane)
+  touch(lane.h)
+  call('ZADD', B .. ':n:' .. c.num, 0, lane.h.key)
 end
 
 local function member_of(lane)
   local member = lane.member
   if not member then
-    member = pack('>I4', lane.num) .. lane.name
+    member = pack('>I4', lane[NUM]) .. name_of(lane)
     lane.member = member
   end
   return member
 end
 
-local function list_key(lane, level)
-  return B .. ':q:' .. lane.c.num .. ':' .. lane.num .. ':' .. level
+local function list_key(c, level, name)
+  return B .. ':q:' .. c.num .. ':' .. level .. ':' .. name
 end
 
 local function returned_key(lane)
-  return B .. ':b:' .. lane.c.num .. ':' .. lane.num
+  return B .. ':b:' .. lane.crawl .. ':' .. lane[NUM]
 end
 
-local function queued(lane)
-  local n, lv = lane.returned, lane.lv
-  for i = 2, #lv, 2 do n = n + lv[i] end
-  return n
+local function list_length(c, lane, level)
+  return call('LLEN', list_key(c, level, name_of(lane)))
 end
 
--- The order within a lane: smaller first.
-local function rank_of(c, level, place)
-  return level * PLACES + (c.order == 2 and PLACES - 1 - place or place)
+local function drop_level(lane)
+  table.remove(lane.lv, 1)
+  table.remove(lane.lv, 1)
 end
 
-local function flush_pushes(c)
-  if #c.pushkeys == 0 then return end
-  for _, key in ipairs(c.pushkeys) do vcall('RPUSH', key, c.pushes[key]) end
-  c.pushes, c.pushkeys = {}, {}
+-- The order within a lane is by rank, smaller first: the level, then the place. A list is in order by itself; the place of its head is the number of links taken
+-- from the level before it, and a link that comes back has the place it was taken from. One that goes behind its equals, or waits for its time, stands behind
+-- the end of the list as it is now, by a fraction that grows. Newest first: the place is counted from the end.
+local function list_rank(c, lane, level, popped)
+  if c.order == 2 then return level * LEVEL + NEWEST - list_length(c, lane, level) end
+  return level * LEVEL + popped + 1
 end
 
--- Answers: rank of the best link, and its member when it is one of those that came back.
-local function head_of(lane)
-  local c, level = lane.c, lane.lv[1]
-  if lane.returned == 0 then return level and level * PLACES, nil end
+local function rank_behind(c, lane, level)
+  local turn = lane[TURNS]
+  lane[TURNS] = (turn + 1) % 4095
+  local fraction = (turn + 1) / 4096
+  local length = list_length(c, lane, level)
+  if c.order == 2 then return level * LEVEL + NEWEST - length - fraction end
+  local popped, lv = lane[POPS], lane.lv
+  for i = 1, #lv, 2 do if lv[i] == level then popped = lv[i + 1] end end
+  return level * LEVEL + popped + length + fraction
+end
+
+-- Rank of the best link, and its member when it is one of those that came back. Nil: nothing is left. A level whose list has run empty is found out
+-- here if there is another one to compare with; the only one is found out when somebody takes from it.
+local function head_of(c, lane)
+  local lv = lane.lv
+  while (lv[3] or (lv[1] and lane[RETURNED] > 0)) and list_length(c, lane, lv[1]) == 0 do drop_level(lane) end
+  local level = lv[1]
+  if lane[RETURNED] == 0 then return level and level * LEVEL + 1, nil end
   local best = call('ZRANGE', returned_key(lane), 0, 0, 'WITHSCORES')
   local rank = tonumber(best[2])
-  if not level then return rank, best[1] end
-  local rlevel = floor(rank / PLACES)
-  if rlevel < level then return rank, best[1] end
-  if rlevel > level then return level * PLACES, nil end
-  flush_pushes(c)
-  local item = call('LINDEX', list_key(lane, level), c.order == 2 and -1 or 0)
-  local place = unpackstruct('>I4', item, 7)
-  local listrank = rank_of(c, level, place)
-  if rank < listrank then return rank, best[1] end
-  return listrank, nil
+  if not level or rank < list_rank(c, lane, level, lv[2]) then return rank, best[1] end
+  return level * LEVEL + 1, nil
+end
+
+local function has_links(c, lane)
+  if lane[RETURNED] > 0 then return true end
+  local lv = lane.lv
+  for i = 1, #lv, 2 do if list_length(c, lane, lv[i]) > 0 then return true end end
+  return false
+end
+
+local function has_work(c, h)
+  local lanes, num = h.lanes, c.num
+  for i = 1, #lanes do
+    local lane = lanes[i]
+    if lane.crawl == num and (lane[LEASED] > 0 or lane[DELAYED] > 0 or has_links(c, lane)) then return true end
+  end
+  return false
+end
+
+-- Links of the crawl on the host, in any state.
+local function host_total(c, h)
+  local total, lanes = 0, h.lanes
+  for i = 1, #lanes do
+    local lane = lanes[i]
+    if lane.crawl == c.num then
+      total = total + lane[DONE] + lane[DEAD] + lane[SKIPPED] + lane[LEASED] + lane[DELAYED] + lane[RETURNED]
+      for n = 1, #lane.lv, 2 do total = total + list_length(c, lane, lane.lv[n]) end
+    end
+  end
+  return total
 end
 
 -- Limits ------------------------------------------------------------------------------------------------------------------
@@ -291,39 +350,37 @@ end
 -- The strictest of the running crawls with work on the host, and what was set for the host itself.
 local function host_limits(h, asking)
   local delay, conc, interval, burst = own_limits(asking, h.key)
-  local refs = h.lanes
-  for i = 1, #refs do
-    local num = refs[i][1]
-    if num ~= asking.num then
+  local lanes, last = h.lanes, asking.num
+  for i = 1, #lanes do
+    local num = lanes[i].crawl
+    if num ~= asking.num and num ~= last then
+      last = num
       local c = crawl_by_number(num)
-      if c and c.state == 'running' then
-        local main = lane_of(c, h.key)
-        if main.pending + main.leased > 0 then
-          local d, n, t, b = own_limits(c, h.key)
-          delay, conc = max(delay, d), min(conc, n)
-          if t > 0 then
-            if interval > 0 then
-              burst = min(burst, b)
-              interval = max(interval, t)
-            else
-              interval, burst = t, b
-            end
+      if c and c.state == 'running' and has_work(c, h) then
+        local d, n, t, b = own_limits(c, h.key)
+        delay, conc = max(delay, d), min(conc, n)
+        if t > 0 then
+          if interval > 0 then
+            burst = min(burst, b)
+            interval = max(interval, t)
+          else
+            interval, burst = t, b
           end
         end
       end
     end
   end
-  if h.setdelay >= 0 then delay = h.setdelay end
-  if h.floor > delay then delay = h.floor end
-  if h.setconc >= 0 then conc = h.setconc end
+  if h[SETDELAY] >= 0 then delay = h[SETDELAY] end
+  if h[FLOOR] > delay then delay = h[FLOOR] end
+  if h[SETCONC] >= 0 then conc = h[SETCONC] end
   return delay, conc, interval, burst
 end
 
-local function route_limits(lane)
-  local c, known = lane.c, lane.c.rl[lane.route]
+local function route_limits(c, route)
+  local known = c.rl[route]
   if known == nil then
-    known = call('HGET', B .. ':c:' .. c.num, 'r:' .. lane.route)
-    c.rl[lane.route] = known
+    known = call('HGET', B .. ':c:' .. c.num, 'r:' .. route)
+    c.rl[route] = known
   end
   if known then return unpackstruct(LIMITS, known) end
   return 0, 1e9, 0, 1
@@ -332,9 +389,9 @@ end
 -- pace.ts says the same in TypeScript: earliestStart, permitMs, afterStart.
 local function opening(p, blocked, delay, interval, burst)
   local at = blocked
-  if delay > 0 and p.started + delay > at then at = p.started + delay end
+  if delay > 0 and p[STARTED] + delay > at then at = p[STARTED] + delay end
   if interval > 0 then
-    local byrate = ceil(p.arrival - (burst - 1) * interval - 0.01)
+    local byrate = ceil(p[ARRIVAL] - (burst - 1) * interval - 0.01)
     if byrate > at then at = byrate end
   end
   return at
@@ -347,115 +404,119 @@ local function permit_ms(delay, interval, burst)
 end
 
 local function start_on(p, interval, slot)
-  if slot then p.inflight = p.inflight + 1 end
-  if now > p.started then p.started = now end
-  if interval > 0 then p.arrival = max(p.arrival, now) + interval end
+  if slot then p[INFLIGHT] = p[INFLIGHT] + 1 end
+  if now > p[STARTED] then p[STARTED] = now end
+  if interval > 0 then p[ARRIVAL] = max(p[ARRIVAL], now) + interval end
 end
 
--- When the lane's gates open, whether a slot is missing, and how long a permit is good for.
-local function gates(lane, h)
-  local delay, conc, interval, burst = host_limits(h, lane.c)
-  local at, full, permit = opening(h, h.blocked, delay, interval, burst), h.inflight >= conc, permit_ms(delay, interval, burst)
+-- When the lane's gates open, whether a slot is missing, how long a permit is good for, and the intervals of host and route.
+local function gates(c, lane)
+  local h = lane.h
+  local delay, conc, interval, burst = host_limits(h, c)
+  local at, full, permit = opening(h, h[BLOCKED], delay, interval, burst), h[INFLIGHT] >= conc, permit_ms(delay, interval, burst)
   if lane.route == '' then return at, full, permit, interval, 0 end
-  local d, n, t, b = route_limits(lane)
-  return max(at, opening(lane, 0, d, t, b)), full or lane.inflight >= n, min(permit, permit_ms(d, t, b)), interval, t
+  local d, n, t, b = route_limits(c, lane.route)
+  return max(at, opening(lane, 0, d, t, b)), full or lane[INFLIGHT] >= n, min(permit, permit_ms(d, t, b)), interval, t
 end
 
-local function score_of(lane, rank)
-  return floor(lane.since - (100 - floor(rank / PLACES)) * lane.c.aging + 0.5)
+local function score_of(c, lane, rank)
+  return floor(lane[SINCE] - (100 - floor(rank / LEVEL)) * c.aging + 0.5)
+end
+
+local function put_lane(c, lane, phase, pos)
+  local old = lane[PHASE]
+  if phase == old and pos == lane[POS] then return end
+  local member = member_of(lane)
+  if old == READY and phase ~= READY then c.readyrem[#c.readyrem + 1] = member end
+  if old == WAITING and phase ~= WAITING then c.waitrem[#c.waitrem + 1] = member end
+  local adds = phase == READY and c.readyadd or phase == WAITING and c.waitadd
+  if adds then
+    local n = #adds
+    adds[n + 1], adds[n + 2] = pos, member
+  end
+  lane[PHASE], lane[POS] = phase, pos
+  touch(lane.h)
 end
 
 -- Where the lane belongs: idle, ready by score, or waiting until its host opens.
--- With `lazily` the host is not asked: a lane that is wrongly ready is found out when its turn comes.
-local function place_lane(lane, lazily)
-  local phase, pos, c = IDLE, 0, lane.c
-  if lane.num > 0 and queued(lane) > 0 then
-    local at, full = 0, false
-    if not lazily then at, full = gates(lane, host_of(lane.host)) end
-    if full then
-      phase, pos = WAITING, FAR
-    elseif at > now then
-      phase, pos = WAITING, at
-    else
-      phase, pos = READY, score_of(lane, (head_of(lane)))
-    end
-  end
-  if phase == lane.phase and pos == lane.pos then return end
-  local member = member_of(lane)
-  if lane.phase == READY and phase ~= READY then c.readyrem[#c.readyrem + 1] = member end
-  if lane.phase == WAITING and phase ~= WAITING then c.waitrem[#c.waitrem + 1] = member end
-  local adds = phase == READY and c.readyadd or phase == WAITING and c.waitadd
-  if adds then
-    adds[#adds + 1] = pos
-    adds[#adds + 1] = member
-  end
-  lane.phase, lane.pos = phase, pos
-  touch_lane(lane)
+local function place_lane(c, lane)
+  if lane[NUM] == 0 or (lane.lv[1] == nil and lane[RETURNED] == 0) then return put_lane(c, lane, IDLE, 0) end
+  local at, full = gates(c, lane)
+  if full then return put_lane(c, lane, WAITING, FAR) end
+  if at > now then return put_lane(c, lane, WAITING, at) end
+  local rank = head_of(c, lane)
+  if not rank then return put_lane(c, lane, IDLE, 0) end
+  put_lane(c, lane, READY, score_of(c, lane, rank))
+end
+
+-- A link arrived. The host is not asked: a lane that is wrongly ready is found out when its turn comes.
+local function wake_lane(c, lane)
+  if lane[PHASE] == WAITING then return end
+  put_lane(c, lane, READY, score_of(c, lane, (head_of(c, lane))))
 end
 
 -- The host changed: its waiting lanes may open, now or at another time. Ready ones are looked at when their turn comes.
 local function place_lanes_of(h)
-  for i = 1, #h.lanes do
-    local c = crawl_by_number(h.lanes[i][1])
-    if c then
-      local route = h.lanes[i][2]
-      local lane = lane_of(c, route == '' and h.key or h.key .. '\n' .. route)
-      if lane.phase == WAITING then place_lane(lane) end
+  local lanes = h.lanes
+  for i = 1, #lanes do
+    local lane = lanes[i]
+    if lane[PHASE] == WAITING then
+      local c = crawl_by_number(lane.crawl)
+      if c then place_lane(c, lane) end
     end
   end
 end
 
 -- Items ------------------------------------------------------------------------------------------------------------------
--- An item is 6 bytes of time, 4 of place, then the client's: flags, 2 of depth, priority + 100, route, rest. With it goes what happened to it so
--- far (history): reclaims, attempts, throttles, flags (1: bypasses the freshness window).
+-- An item is 6 bytes of time, then the client's: flags, 2 of depth, priority + 100, route, rest. With it goes what happened to it so far (history):
+-- reclaims, attempts, throttles, flags (1: bypasses the freshness window), and outside its list its rank.
 
 local HISTORY = '>BI2I2B'
 local NO_HISTORY = pack(HISTORY, 0, 0, 0, 0)
 
 local function priority_of(item)
-  return string.byte(item, 14) - 100
+  return string.byte(item, 10) - 100
 end
 
 local function level_of(c, item)
   return c.order == 0 and 100 - priority_of(item) or 100
 end
 
-local function push_returned(lane, history, item, due)
-  local c = lane.c
-  local member = history .. item
-  local rank = rank_of(c, level_of(c, item), (unpackstruct('>I4', item, 7)))
+local function push_returned(c, lane, history, item, rank, due)
+  local member = history .. pack('>d', rank) .. item
   call('ZADD', returned_key(lane), rank, member)
-  lane.returned = lane.returned + 1
-  local _, best = head_of(lane)
-  if best == member then lane.since = max(lane.served, due) end
-  touch_lane(lane)
+  lane[RETURNED] = lane[RETURNED] + 1
+  local _, best = head_of(c, lane)
+  if best == member then lane[SINCE] = max(lane[SERVED], due) end
+  touch(lane.h)
 end
 
-local function delay_item(lane, history, item, due)
-  call('ZADD', B .. ':d:' .. lane.c.num, due, pack('>I2c0', #lane.name, lane.name) .. history .. item)
-end
-
-local function next_place(lane)
-  local place = lane.place
-  lane.place = place + 1
-  return pack('>I4', place)
+local function delay_item(c, lane, history, item, rank, due)
+  local name = name_of(lane)
+  call('ZADD', B .. ':d:' .. c.num, due, pack('>I2c0', #name, name) .. history .. pack('>d', rank) .. item)
+  lane[DELAYED] = lane[DELAYED] + 1
+  touch(lane.h)
 end
 
 -- Back to the queue, now or later.
-local function requeue(lane, history, item, after)
-  if after > 0 then delay_item(lane, history, item, now + after) else push_returned(lane, history, item, now) end
-  place_lane(lane)
+local function requeue(c, lane, history, item, rank, after)
+  if after > 0 then
+    delay_item(c, lane, history, item, rank, now + after)
+  else
+    push_returned(c, lane, history, item, rank, now)
+    place_lane(c, lane)
+  end
 end
 
 -- 64 bits of the SHA-1 of its URL, unless it says otherwise (flag 4: sixteen hex digits behind the route).
-local function fingerprint_of(lane, item)
-  local flags = string.byte(item, 11)
-  local route = string.byte(item, 15)
-  local rest = sub(item, 16 + route)
+local function fingerprint_of(h, item)
+  local flags = string.byte(item, 7)
+  local route = string.byte(item, 11)
+  local rest = sub(item, 12 + route)
   if floor(flags / 4) % 2 == 1 then return sub(rest, 1, 16) end
   local cut = string.find(rest, '\0', 1, true)
   local url = cut and sub(rest, 1, cut - 1) or rest
-  if floor(flags / 2) % 2 == 0 then url = (flags % 2 == 1 and 'https://' or 'http://') .. lane.host .. url end
+  if floor(flags / 2) % 2 == 0 then url = (flags % 2 == 1 and 'https://' or 'http://') .. h.key .. url end
   return sub(redis.sha1hex(url), 1, 16)
 end
 
@@ -475,35 +536,34 @@ local function keep_failure(c, fp, text)
   call('HSET', key, fp, table.concat(entries, '', max(1, #entries - FAILURES_KEPT + 1)))
 end
 
-local function count_ending(c)
-  c.endings = (c.endings or 0) + 1
-end
-
 -- Dead letters and skipped links are kept with their reason; a link that is done is a fingerprint among the seen.
-local function end_kept(lane, fp, state, code, history, item, at)
-  local c = lane.c
-  local record = pack('>BdBc0', state == 'dead' and 4 or 5, at or wall, #code, code) .. pack('>I2c0', #lane.name, lane.name) .. history .. item
+local function end_kept(c, lane, fp, state, code, history, item, at, rank)
+  local name = name_of(lane)
+  local record = pack('>BdBc0', state == 'dead' and 4 or 5, at or wall, #code, code) .. pack('>I2c0', #name, name) .. history
+    .. pack('>d', rank) .. item
   call('HSET', B .. ':e:' .. c.num, fp, record)
   call('ZADD', B .. (state == 'dead' and ':x:' or ':y:') .. c.num, call('INCR', B .. ':ends'), fp)
   count(c, state, 1)
+  local main = main_of(c, lane)
   if state == 'dead' then
-    local main = main_of(lane)
-    main.dead = main.dead + 1
-    touch_lane(main)
+    main[DEAD] = main[DEAD] + 1
     call('HINCRBY', B .. ':xc:' .. c.num, code, 1)
+  else
+    main[SKIPPED] = main[SKIPPED] + 1
   end
-  count_ending(c)
+  touch(lane.h)
+  c.endings = (c.endings or 0) + 1
 end
 
 -- Leases ------------------------------------------------------------------------------------------------------------------
 
-local LEASE = '>I4ddddI2I2BBBc0I2c0B'
-local workers = {}
+local LEASE = '>I4ddddI2I2BBdBc0I2c0B'
+local workers, gone_leases = {}, {}
 
 local function lease_from(epoch, bytes)
   local l = { epoch = epoch }
   local at, guests
-  l.num, l.seq, l.granted, l.permit, l.slot, l.attempts, l.throttles, l.reclaims, l.flags, l.worker, l.lane, guests, at = unpackstruct(LEASE, bytes)
+  l.num, l.seq, l.granted, l.permit, l.slot, l.attempts, l.throttles, l.reclaims, l.flags, l.rank, l.worker, l.lane, guests, at = unpackstruct(LEASE, bytes)
   l.guests = {}
   for i = 1, guests do
     local host, since
@@ -515,8 +575,10 @@ local function lease_from(epoch, bytes)
 end
 
 local function lease_bytes(l)
-  local parts = { pack(LEASE, l.num, l.seq, l.granted, l.permit, l.slot, l.attempts, l.throttles, l.reclaims, l.flags, #l.worker, l.worker,
-    #l.lane, l.lane, #l.guests) }
+  local head = pack(LEASE, l.num, l.seq, l.granted, l.permit, l.slot, l.attempts, l.throttles, l.reclaims, l.flags, l.rank, #l.worker, l.worker, #l.lane,
+    l.lane, #l.guests)
+  if #l.guests == 0 then return head .. l.item end
+  local parts = { head }
   for _, guest in ipairs(l.guests) do parts[#parts + 1] = pack('>I2c0d', #guest[1], guest[1], guest[2]) end
   parts[#parts + 1] = l.item
   return table.concat(parts)
@@ -536,53 +598,39 @@ local function tally(worker)
 end
 
 local function slot_freed(p, elapsed)
-  p.inflight = max(0, p.inflight - 1)
-  if elapsed and now - max(0, elapsed) > p.started then p.started = now - max(0, elapsed) end
+  p[INFLIGHT] = max(0, p[INFLIGHT] - 1)
+  if elapsed and now - max(0, elapsed) > p[STARTED] then p[STARTED] = now - max(0, elapsed) end
 end
 
--- Frees the slots that the lease still holds; the host's lanes are placed by the caller's flush.
-local function free_slots(l, lane)
+-- The lease is over: what it held is free, its record goes with the flush. The host's lanes are placed there too.
+local function end_lease(c, l, lane)
+  local h = lane.h
   if l.slot >= 0 then
     l.slot = -1
-    local h = host_of(lane.host)
     slot_freed(h)
     h.reopened = true
-    touch_host(h)
-    if lane.route ~= '' then
-      slot_freed(lane)
-      touch_lane(lane)
-    end
+    if lane.route ~= '' then slot_freed(lane) end
   end
   for _, guest in ipairs(l.guests) do
-    local h = host_of(guest[1])
-    slot_freed(h)
-    h.reopened = true
-    touch_host(h)
+    local other = host_of(guest[1])
+    slot_freed(other)
+    other.reopened = true
+    touch(other)
   end
   l.guests = {}
-end
-
-local gone_leases = {}
-
--- The lease is over: what it held is free, its record goes with the flush.
-local function end_lease(l, lane)
-  free_slots(l, lane)
   gone_leases[#gone_leases + 1] = l.epoch
-  local w = tally(l.worker)
-  w.drop[#w.drop + 1] = l.epoch
-  local c, main = lane.c, main_of(lane)
+  local drop = tally(l.worker).drop
+  drop[#drop + 1] = l.epoch
   c.leased = c.leased - 1
   count(c, 'leased', -1)
-  main.leased = main.leased - 1
-  touch_lane(main)
+  local main = main_of(c, lane)
+  main[LEASED] = main[LEASED] - 1
+  touch(h)
 end
 
-local function back_to_pending(lane)
-  local c, main = lane.c, main_of(lane)
+local function back_to_pending(c)
   c.pending = c.pending + 1
   count(c, 'pending', 1)
-  main.pending = main.pending + 1
-  touch_lane(main)
 end
 
 -- The lease ran out, or its worker is dead.
@@ -590,29 +638,44 @@ local function reclaim(l)
   local c = crawl_by_number(l.num)
   if not c then
     gone_leases[#gone_leases + 1] = l.epoch
-    local w = tally(l.worker)
-    w.drop[#w.drop + 1] = l.epoch
+    local drop = tally(l.worker).drop
+    drop[#drop + 1] = l.epoch
     return
   end
-  local lane = lane_of(c, l.lane)
-  end_lease(l, lane)
+  local lane = lane_named(c, l.lane)
+  end_lease(c, l, lane)
   count(c, 'reclaimed', 1)
   l.reclaims = min(255, l.reclaims + 1)
   if l.reclaims >= SOLO_AFTER + c.maxreclaims then
-    local fp = fingerprint_of(lane, l.item)
+    local fp = fingerprint_of(lane.h, l.item)
     keep_failure(c, fp, '{"code":"poison","message":"its lease ran out ' .. l.reclaims .. ' times"}')
     l.flags = 0
-    end_kept(lane, fp, 'dead', 'poison', history_of(l), l.item)
+    end_kept(c, lane, fp, 'dead', 'poison', history_of(l), l.item, nil, l.rank)
   else
-    back_to_pending(lane)
-    requeue(lane, history_of(l), l.item, 0)
+    back_to_pending(c)
+    requeue(c, lane, history_of(l), l.item, l.rank, 0)
   end
   end_if_done(c)
 end
 
+local function host_bytes(h)
+  local bytes = pack(HOST, h[1], h[2], h[3], h[4], h[5], h[6], h[7], h[8], h[9], h[10])
+  local lanes = h.lanes
+  for i = 1, #lanes do
+    local lane = lanes[i]
+    -- Lanes of crawls that were removed go when the host is next written.
+    if i == 1 and #lanes == 1 or crawl_by_number(lane.crawl) then
+      local lv = lane.lv
+      bytes = bytes .. pack('>I4Bc0', lane.crawl, #lane.route, lane.route) .. pack(LANE, lane[1], lane[2], lane[3], lane[4], lane[5], lane[6], lane[7], lane[8],
+        lane[9], lane[10], lane[11], lane[12], lane[13], lane[14], lane[15], lane[16], lane[17], #lv / 2)
+      for n = 1, #lv, 2 do bytes = bytes .. pack('>BI4', lv[n], lv[n + 1]) end
+    end
+  end
+  return bytes
+end
+
 -- Writes everything that changed. Nothing may fail from here on.
 local function flush()
-  for _, c in ipairs(touched_crawls) do flush_pushes(c) end
   local i = 1
   while i <= #touched_hosts do
     local h = touched_hosts[i]
@@ -624,37 +687,12 @@ local function flush()
   end
   if #touched_hosts > 0 then
     local args = {}
-    for n, h in ipairs(touched_hosts) do
-      local bytes = pack(HOST, h.started, h.arrival, h.inflight, h.blocked, h.blockedat, h.level, h.latency, h.setdelay, h.setconc, h.floor)
-      local refs = h.lanes
-      if #refs == 1 then
-        bytes = bytes .. pack('>I4Bc0', refs[1][1], #refs[1][2], refs[1][2])
-      elseif #refs > 1 then
-        local parts = { bytes }
-        -- Lanes of crawls that were removed go when the host is next written.
-        for _, ref in ipairs(refs) do
-          if crawl_by_number(ref[1]) then parts[#parts + 1] = pack('>I4Bc0', ref[1], #ref[2], ref[2]) end
-        end
-        bytes = table.concat(parts)
-      end
-      args[n * 2 - 1], args[n * 2] = h.key, bytes
+    for n = 1, #touched_hosts do
+      local h = touched_hosts[n]
+      args[n * 2 - 1], args[n * 2] = h.key, host_bytes(h)
     end
     vcall('HSET', B .. ':h', args)
   end
-  local byCrawl = {}
-  for _, lane in ipairs(touched_lanes) do
-    local bytes = pack(LANE, lane.total, lane.pending, lane.leased, lane.done, lane.failed, lane.dead, lane.num, lane.phase, lane.pos, lane.since,
-      lane.served, lane.place, lane.returned, lane.started, lane.arrival, lane.inflight)
-    local lv = lane.lv
-    for n = 1, #lv, 2 do bytes = bytes .. pack('>BI4', lv[n], lv[n + 1]) end
-    local args = byCrawl[lane.c]
-    if not args then
-      args = {}
-      byCrawl[lane.c] = args
-    end
-    args[#args + 1], args[#args + 2] = lane.name, bytes
-  end
-  for c, args in pairs(byCrawl) do vcall('HSET', B .. ':l:' .. c.num, args) end
   for _, c in ipairs(touched_crawls) do
     vcall('ZREM', B .. ':r:' .. c.num, c.readyrem)
     vcall('ZREM', B .. ':w:' .. c.num, c.waitrem)

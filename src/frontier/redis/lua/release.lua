@@ -5,18 +5,18 @@ local THROTTLE_BASE_MS, THROTTLE_CAP_MS, RETRY_AFTER_CAP_MS, LATENCY_WEIGHT = 50
 
 -- pace.ts, afterReport.
 local function report(h, kind, retryafter, granted)
-  local before = granted <= h.blockedat
+  local before = granted <= h[BLOCKEDAT]
   if kind == 'failed' then return end
   if kind == 'ok' then
-    if not before then h.level = 0 end
+    if not before then h[THROTTLES] = 0 end
     return
   end
   local asked = retryafter ~= '' and tonumber(retryafter) > 0 and tonumber(retryafter) or nil
   if before and not asked then return end
-  if not before then h.level = h.level + 1 end
-  local block = asked and min(asked, RETRY_AFTER_CAP_MS) or min(THROTTLE_CAP_MS, THROTTLE_BASE_MS * 2 ^ (h.level - 1))
-  h.blocked = max(h.blocked, now + block)
-  if not before then h.blockedat = now end
+  if not before then h[THROTTLES] = h[THROTTLES] + 1 end
+  local block = asked and min(asked, RETRY_AFTER_CAP_MS) or min(THROTTLE_CAP_MS, THROTTLE_BASE_MS * 2 ^ (h[THROTTLES] - 1))
+  h[BLOCKED] = max(h[BLOCKED], now + block)
+  if not before then h[BLOCKEDAT] = now end
 end
 
 local epochs, seen = {}, {}
@@ -28,30 +28,15 @@ for i = 2, #ARGV, 7 do
 end
 local leases, changed = {}, {}
 if #epochs > 0 then
-  local records, unknown = call('HMGET', B .. ':leases', unpack(epochs)), {}
-  local missing = {}
+  local records, keys = call('HMGET', B .. ':leases', unpack(epochs)), {}
   for n, record in ipairs(records) do
     if record then
       local l = lease_from(epochs[n], record)
       leases[epochs[n]] = l
-      local c = crawl_by_number(l.num)
-      if c then
-        missing[c] = missing[c] or {}
-        missing[c][#missing[c] + 1] = l.lane
-      end
+      keys[#keys + 1] = (split_name(l.lane))
     end
   end
-  for c, names in pairs(missing) do
-    local found = call('HMGET', B .. ':l:' .. c.num, unpack(names))
-    for n, name in ipairs(names) do
-      local lane = lane_from(c, name, found[n])
-      if not hosts[lane.host] then unknown[#unknown + 1] = lane.host end
-    end
-  end
-  if #unknown > 0 then
-    local found = call('HMGET', B .. ':h', unpack(unknown))
-    for n, host in ipairs(unknown) do if not hosts[host] then host_from(host, found[n]) end end
-  end
+  load_hosts(keys)
 end
 
 for i = 2, #ARGV, 7 do
@@ -71,16 +56,13 @@ for i = 2, #ARGV, 7 do
     local l = leases[epoch]
     local c = l and crawl_by_number(l.num)
     if c and c.id == id then
-      local lane = lane_of(c, l.lane)
-      if lane.host == host then
+      local lane = lane_named(c, l.lane)
+      if lane.h.key == host then
         if l.slot >= 0 then
           granted = l.slot
           l.slot = -1
           slot_freed(host_of(host), elapsed)
-          if lane.route ~= '' then
-            slot_freed(lane, elapsed)
-            touch_lane(lane)
-          end
+          if lane.route ~= '' then slot_freed(lane, elapsed) end
         end
       else
         for n, held in ipairs(l.guests) do
@@ -98,9 +80,9 @@ for i = 2, #ARGV, 7 do
   if granted then
     local h = host_of(host)
     report(h, kind, retryafter, granted)
-    h.latency = h.latency == UNKNOWN and elapsed or h.latency + LATENCY_WEIGHT * (elapsed - h.latency)
+    h[LATENCY] = h[LATENCY] == UNKNOWN and elapsed or h[LATENCY] + LATENCY_WEIGHT * (elapsed - h[LATENCY])
     h.reopened = true
-    touch_host(h)
+    touch(h)
   end
 end
 local args = {}

@@ -12,7 +12,7 @@ for first = 1, #epochs, 1000 do
   for n, record in ipairs(records) do
     if record and unpackstruct('>I4', record) == c.num then
       local l = lease_from(epochs[first + n - 1], record)
-      end_lease(l, lane_of(c, l.lane))
+      end_lease(c, l, lane_named(c, l.lane))
     end
   end
 end

@@ -11,22 +11,23 @@ for i = 4, #ARGV do
   local state, ended, code, name, at
   if record then state, ended, code, name, at = unpackstruct('>BdBc0I2c0', record) end
   if state == 4 then
-    local lane = lane_of(c, name)
-    local main = main_of(lane)
+    local lane = lane_named(c, name)
+    local main = main_of(c, lane)
     moved = moved + 1
-    main.dead = main.dead - 1
-    touch_lane(main)
+    main[DEAD] = main[DEAD] - 1
+    touch(lane.h)
     count(c, 'dead', -1)
     call('HINCRBY', B .. ':xc:' .. c.num, code, -1)
     call('ZREM', B .. ':x:' .. c.num, fp)
     if ARGV[3] == 'purge' then
       call('HSET', B .. ':e:' .. c.num, fp, string.char(5) .. sub(record, 2))
       call('ZADD', B .. ':y:' .. c.num, call('INCR', B .. ':ends'), fp)
+      main[SKIPPED] = main[SKIPPED] + 1
       count(c, 'skipped', 1)
     else
       call('HDEL', B .. ':e:' .. c.num, fp)
-      back_to_pending(lane)
-      requeue(lane, pack(HISTORY, 0, 0, 0, 1), sub(record, at + 6), 0)
+      back_to_pending(c)
+      requeue(c, lane, pack(HISTORY, 0, 0, 0, 1), sub(record, at + 14), (unpackstruct('>d', record, at + 6)), 0)
     end
   end
 end

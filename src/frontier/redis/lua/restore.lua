@@ -10,31 +10,31 @@ for i = 3, #ARGV, 11 do
   local host, route, delay, state, fp, hex, history, code, at, failures, blob = unpack(ARGV, i, i + 10)
   if see(c, fp) then
     new = new + 1
-    local lane = lane_of(c, lane_name(c, host, route))
-    if lane.num == 0 then enlist(lane) end
-    local main = main_of(lane)
-    local item = stamp .. next_place(lane) .. blob
-    main.total = main.total + 1
+    local lane = lane_of(c, host_of(host), lane_route(c, route))
+    if lane[NUM] == 0 then enlist(c, lane) end
+    local main = main_of(c, lane)
+    local item = stamp .. blob
+    local level = level_of(c, item)
     c.total = c.total + 1
     count(c, 'total', 1)
-    touch_lane(lane)
-    touch_lane(main)
+    touch(lane.h)
     if failures ~= '' then call('HSET', B .. ':f:' .. c.num, hex, failures) end
     if state == 'done' then
-      main.done = main.done + 1
+      main[DONE] = main[DONE] + 1
       count(c, 'done', 1)
     elseif state == 'pending' then
-      back_to_pending(lane)
+      back_to_pending(c)
       if tonumber(delay) > 0 then
-        delay_item(lane, history, item, now + tonumber(delay))
+        delay_item(c, lane, history, item, rank_behind(c, lane, level), now + tonumber(delay))
       elseif history == NO_HISTORY then
-        if push_new(lane, level_of(c, item), item) or lane.phase == IDLE then place_lane(lane, true) end
+        local length = call('RPUSH', list_key(c, level, name_of(lane)), item)
+        if length == 1 or c.order == 2 then list_began(c, lane, level) end
       else
-        push_returned(lane, history, item, now)
-        place_lane(lane, true)
+        push_returned(c, lane, history, item, rank_behind(c, lane, level), now)
+        wake_lane(c, lane)
       end
     else
-      end_kept(lane, hex, state, code, history, item, tonumber(at))
+      end_kept(c, lane, hex, state, code, history, item, tonumber(at), rank_behind(c, lane, level))
       c.endings = nil
     end
   end

@@ -6,8 +6,8 @@ local function setting(text, old)
   if text == '' then return old end
   return text == 'null' and -1 or tonumber(text)
 end
-h.setdelay, h.setconc, h.floor = setting(ARGV[3], h.setdelay), setting(ARGV[4], h.setconc), setting(ARGV[5], h.floor)
+h[SETDELAY], h[SETCONC], h[FLOOR] = setting(ARGV[3], h[SETDELAY]), setting(ARGV[4], h[SETCONC]), setting(ARGV[5], h[FLOOR])
 h.reopened = true
-touch_host(h)
+touch(h)
 flush()
 return 1

@@ -11,37 +11,18 @@ while i <= #ARGV do
 end
 local records, deadlines = call('HMGET', B .. ':leases', unpack(epochs)), call('ZMSCORE', B .. ':deadlines', unpack(epochs))
 
--- Lanes and hosts of the whole batch at once.
-local held, byepoch, missing, unknown = {}, {}, {}, {}
+-- The hosts of the whole batch at once.
+local held, byepoch, keys = {}, {}, {}
 for n, record in ipairs(records) do
   if record and byepoch[epochs[n]] then
     held[n] = byepoch[epochs[n]]
   elseif record then
     local l = lease_from(epochs[n], record)
     held[n], byepoch[epochs[n]] = l, l
-    local c = crawl_by_number(l.num)
-    if c then
-      local list = missing[c] or {}
-      missing[c] = list
-      list[#list + 1] = l.lane
-    end
+    keys[#keys + 1] = (split_name(l.lane))
   end
 end
-for c, names in pairs(missing) do
-  local found = call('HMGET', B .. ':l:' .. c.num, unpack(names))
-  for n, name in ipairs(names) do lane_from(c, name, found[n]) end
-end
-for n, l in pairs(held) do
-  local c = crawls[l.num]
-  if c and l.slot >= 0 then
-    local host = c.lanes[l.lane].host
-    if not hosts[host] then unknown[#unknown + 1] = host end
-  end
-end
-if #unknown > 0 then
-  local found = call('HMGET', B .. ':h', unpack(unknown))
-  for n, host in ipairs(unknown) do if not hosts[host] then host_from(host, found[n]) end end
-end
+load_hosts(keys)
 
 local answers, settled, touched = {}, {}, {}
 -- Tokens settled are remembered for five minutes, by the tenth of a second in which they were leased: sets small enough to be stored as integers.
@@ -65,11 +46,11 @@ for n, at in ipairs(starts) do
   else
     answers[n] = 1
     l.over = true
-    local lane = lane_of(c, l.lane)
-    local main = main_of(lane)
+    local lane = lane_named(c, l.lane)
+    local main = main_of(c, lane)
     local w = tally(l.worker)
     w.settled = true
-    end_lease(l, lane)
+    end_lease(c, l, lane)
     local bucket = memory_of(epoch)
     settled[bucket] = settled[bucket] or {}
     settled[bucket][epoch] = true
@@ -78,9 +59,9 @@ for n, at in ipairs(starts) do
       c.bytes = c.bytes + tonumber(a)
       count(c, 'bytes', tonumber(a))
       count(c, 'done', 1)
-      main.done = main.done + 1
+      main[DONE] = main[DONE] + 1
       w.done, w.ended = w.done + 1, true
-      count_ending(c)
+      c.endings = (c.endings or 0) + 1
       if l.attempts + l.throttles + l.reclaims + l.flags > 0 then call('HDEL', B .. ':f:' .. c.num, fp) end
       if size > 0 and c.state ~= 'cancelled' then add_links(c, at + 9, at + 8 + size) end
     elseif kind == 'retry' then
@@ -88,32 +69,32 @@ for n, at in ipairs(starts) do
       if b == '1' then
         l.attempts = l.attempts + 1
         w.failed = w.failed + 1
-        main.failed = main.failed + 1
+        main[FAILED] = main[FAILED] + 1
         count(c, 'failed', 1)
         count(c, 'retried', 1)
         local priority = max(-100, min(100, floor(priority_of(l.item) - c.retrystep + 0.5)))
-        l.item = sub(l.item, 1, 6) .. next_place(lane) .. sub(l.item, 11, 13) .. string.char(priority + 100) .. sub(l.item, 15)
-        touch_lane(lane)
+        l.item = sub(l.item, 1, 9) .. string.char(priority + 100) .. sub(l.item, 11)
+        l.rank = rank_behind(c, lane, level_of(c, l.item))
       else
         l.throttles = l.throttles + 1
         count(c, 'throttled', 1)
       end
-      back_to_pending(lane)
-      requeue(lane, history_of(l), l.item, tonumber(a))
+      back_to_pending(c)
+      requeue(c, lane, history_of(l), l.item, l.rank, tonumber(a))
     elseif kind == 'back' then
-      back_to_pending(lane)
-      requeue(lane, history_of(l), l.item, tonumber(a))
+      back_to_pending(c)
+      requeue(c, lane, history_of(l), l.item, l.rank, tonumber(a))
     else
       keep_failure(c, fp, text)
       if kind == 'dead' then
         l.attempts = l.attempts + 1
         w.failed = w.failed + 1
-        main.failed = main.failed + 1
+        main[FAILED] = main[FAILED] + 1
         count(c, 'failed', 1)
       end
       l.flags = 0
       w.ended = true
-      end_kept(lane, fp, kind, a, history_of(l), l.item)
+      end_kept(c, lane, fp, kind, a, history_of(l), l.item, nil, l.rank)
     end
     end_if_done(c)
   end

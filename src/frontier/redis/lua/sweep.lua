@@ -3,30 +3,41 @@
 local num = call('LINDEX', B .. ':trash', 0)
 if not num then return 0 end
 local limit = tonumber(ARGV[2])
-local lanes = B .. ':l:' .. num
-local scan = call('HSCAN', lanes, 0, 'COUNT', limit)
-for i = 1, #scan[2], 2 do
-  local v = scan[2][i + 1]
-  local lane = unpackstruct('>I4', v, 25)
-  call('UNLINK', B .. ':b:' .. num .. ':' .. lane)
-  local at = 82
-  while at <= #v do
-    local level
-    level, at = unpackstruct('>B', v, at)
-    at = at + 4
-    call('UNLINK', B .. ':q:' .. num .. ':' .. lane .. ':' .. level)
+num = tonumber(num)
+clock(false)
+-- Hosts by name: their lists and what came back, and the lanes in the host's own record.
+local names = B .. ':n:' .. num
+local keys = call('ZRANGE', names, 0, limit - 1)
+load_hosts(keys)
+for _, key in ipairs(keys) do
+  local h, kept = hosts[key], {}
+  for _, lane in ipairs(h.lanes) do
+    if lane.crawl == num then
+      call('UNLINK', returned_key(lane))
+      for n = 1, #lane.lv, 2 do call('UNLINK', B .. ':q:' .. num .. ':' .. lane.lv[n] .. ':' .. name_of(lane)) end
+    else
+      kept[#kept + 1] = lane
+    end
   end
-  call('HDEL', lanes, scan[2][i])
+  h.lanes = kept
+  touch(h)
 end
-if call('EXISTS', lanes) == 1 then return 1 end
+flush()
+vcall('ZREM', names, keys)
+if call('EXISTS', names) == 1 then return 1 end
 local seen = B .. ':s:c' .. num
-local meta = call('HMGET', seen .. ':m', 'l', 'p')
+local meta = call('HMGET', seen .. ':m', 'l', 'p', 'swept')
 if meta[1] then
-  local last = 2 ^ tonumber(meta[1]) + tonumber(meta[2])
-  local from = tonumber(call('HGET', seen .. ':m', 'swept') or 0)
-  for bucket = from, min(last, from + limit) do call('UNLINK', seen .. ':' .. fmt('%.0f', bucket)) end
-  for filter = 0, tonumber(meta[1]) do
-    if from == 0 then
+  -- Buckets of l digits and, as far as they were split, of one more; bitmaps are named otherwise.
+  local digits, from = tonumber(meta[1]), tonumber(meta[3] or 0)
+  local last = 10 ^ digits
+  for bucket = from, min(last, from + limit) - 1 do
+    local name = digits == 0 and '' or fmt('%0' .. digits .. '.0f', bucket)
+    call('UNLINK', seen .. ':' .. name)
+    for digit = 0, 9 do call('UNLINK', seen .. ':' .. digit .. name) end
+  end
+  if from == 0 then
+    for filter = 0, digits do
       for segment = 0, 63 do call('UNLINK', seen .. ':b:' .. filter .. ':' .. segment) end
     end
   end
@@ -36,7 +47,7 @@ if meta[1] then
   end
   call('DEL', seen .. ':m')
 end
-for _, kind in ipairs({ 'r', 'w', 'd', 'a', 'n', 'e', 'x', 'y', 'xc', 'f', 't' }) do call('UNLINK', B .. ':' .. kind .. ':' .. num) end
+for _, kind in ipairs({ 'r', 'w', 'd', 'a', 'e', 'x', 'y', 'xc', 'f', 't' }) do call('UNLINK', B .. ':' .. kind .. ':' .. num) end
 call('UNLINK', seen)
 call('LPOP', B .. ':trash')
 return 1
