@@ -263,6 +263,8 @@ export interface WorkerAbout {
   readonly version: string
   /** Its spiders, each with the hash of its file: another version than the crawl's is told. */
   readonly spiders?: Readonly<Record<string, string>>
+  /** Visits at once. */
+  readonly concurrency?: number
 }
 
 export interface LeaseReply {

@@ -7,9 +7,9 @@ import type { Crawl } from './crawl.js'
 
 /** The keys of docs/configuration.md that mean something in a program. */
 export interface ConnectOptions {
-  /** `sqlite:<file>` or `memory:`. Default `sqlite:.shoal/shoal.db`. */
+  /** `sqlite:<file>`, `redis://…` or `memory:`. Default `sqlite:.shoal/shoal.db`. */
   readonly queue?: string
-  /** Default: the same place as the queue. */
+  /** Default: the same place as the queue, or `sqlite:.shoal/shoal.db` when the queue is on a server. */
   readonly store?: string
   /** Pages that one `runWorkers` visits at once. Default 64. */
   readonly concurrency?: number

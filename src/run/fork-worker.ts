@@ -14,6 +14,12 @@ const LINGER_MS = 3_000
 /** Beyond its grace time: a child that was frozen does not hear of a stop. */
 const STOP_SLACK_MS = 8_000
 
+/** A command that ends at once, at the second signal, takes its processes with it; what they held goes back when it runs out. */
+const children = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
 interface ProcessEnd {
   readonly worker: WorkerId | null
   readonly failure: ShoalError | null
@@ -51,6 +57,7 @@ export function forkWorker(
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
     current = child
+    children.add(child)
     let worker: WorkerId | null = null
     let failure: ShoalError | null = null
     let spareChild = () => {}
@@ -64,6 +71,7 @@ export function forkWorker(
     return new Promise((resolve) => {
       const end = (code: number | null, signal: string | null) => {
         current = null
+        children.delete(child)
         spareChild()
         resolve({ worker, failure, code, signal })
       }

@@ -106,3 +106,13 @@ export function spiderHolders(crawl: CrawlInfo, alive: readonly WorkerInfo[]): S
     ),
   }
 }
+
+/** Visits at once that the fleet can make for the crawl; null when a worker does not say. */
+export function fleetSlots(crawl: CrawlInfo, alive: readonly WorkerInfo[]): number | null {
+  let slots = 0
+  for (const { about } of alive) {
+    if (about?.spiders === undefined || about.concurrency === undefined) return null
+    if (crawl.spider in about.spiders) slots += about.concurrency
+  }
+  return slots
+}

@@ -54,6 +54,14 @@ function refuseTwins(spiders: readonly Spider[]): void {
     })
 }
 
+/** For commands whose work is done by another process. */
+export function refuseMemoryQueue({ queue }: PlantAddresses): void {
+  if (queue === 'memory:')
+    throw new ShoalError('queue_unknown', 'a queue in memory is gone with this command, and nobody else can reach it', {
+      hint: 'Give --queue a file (sqlite:<file>) or a server (redis://host:port).',
+    })
+}
+
 function refuseMemory({ queue, store }: PlantAddresses): void {
   if (store === 'memory:' && queue !== 'memory:')
     throw new ShoalError('queue_unknown', 'records in memory would be gone with the process that read their pages', {

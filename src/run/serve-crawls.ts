@@ -2,7 +2,7 @@ import { systemClock } from '../clock.js'
 import { isAway } from '../errors.js'
 import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
 import { createLog, type Log } from '../log.js'
-import { openForWork } from './open-for-work.js'
+import { openForWork, refuseMemoryQueue } from './open-for-work.js'
 import { spiderNotices } from './spider-notices.js'
 import type { RunningWorker } from './start-worker.js'
 import { startWorkers, type WorkersOrder } from './start-workers.js'
@@ -31,6 +31,7 @@ const SEEDING_IDLE_MS = 5_000
 
 /** Workers for every crawl of their spiders, whoever started it, until told to stop. */
 export async function serveCrawls(options: ServeOptions): Promise<Served> {
+  refuseMemoryQueue(options)
   const { drain, graceMs, writeLog } = options
   const clock = systemClock
   const log = createLog(options.logLevel, clock, writeLog)

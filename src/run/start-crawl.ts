@@ -3,7 +3,7 @@ import { openCrawl } from '../coordinator/crawls.js'
 import { seedCrawl } from '../coordinator/seeding.js'
 import { createLog, type LogLevel } from '../log.js'
 import type { PlantAddresses } from '../wire.js'
-import { openForWork } from './open-for-work.js'
+import { openForWork, refuseMemoryQueue } from './open-for-work.js'
 import type { RunStart } from './run-crawl.js'
 import { seedOptions } from './seed-options.js'
 import type { SpiderSource } from './spider-source.js'
@@ -28,6 +28,7 @@ export interface StartedCrawl extends RunStart {
 
 /** Opens the crawl and adds all its start URLs; the pages are for the workers. */
 export async function startCrawl(options: StartOptions): Promise<StartedCrawl> {
+  refuseMemoryQueue(options)
   const clock = systemClock
   const log = createLog(options.logLevel, clock, options.writeLog)
   const { spiders, plant } = await openForWork([options.source], options, options.drain, clock, log)

@@ -45,7 +45,7 @@ export function startWorker(parts: {
     clock,
     log,
     spiders: spiders.map(({ name }) => name),
-    about: { machine: hostname(), pid: process.pid, version, spiders: hashes },
+    about: { machine: hostname(), pid: process.pid, version, spiders: hashes, concurrency },
     partsFor: (outbox) => partsOfCrawls(spiders, plant, { worker: id, frontier, outbox, fetcher, clock, random, log }),
   })
   const stopKeeping = keepLeases(plant, worker, spiders, id, clock)

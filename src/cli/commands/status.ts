@@ -3,7 +3,7 @@ import { isOnServer } from '../../config.js'
 import { type Estimate, estimateEnd } from '../../coordinator/eta.js'
 import { EXIT } from '../../errors.js'
 import type { CrawlInfo, CrawlStats, Frontier, HostInfo, WorkerInfo } from '../../frontier/frontier.js'
-import { type Health, healthOf, spiderHolders, workerState } from '../../run/health.js'
+import { fleetSlots, type Health, healthOf, spiderHolders, workerState } from '../../run/health.js'
 import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import { lostCrawlMeant, showLost } from '../lost-view.js'
@@ -93,7 +93,7 @@ async function look({ clock, settings }: Session, frontier: Frontier, crawl: Cra
     stats,
     hosts,
     workers: alive,
-    estimate: estimateEnd({ stats, hosts, slots: alive.length === 0 ? 0 : null, now, lastDueAt }),
+    estimate: estimateEnd({ stats, hosts, slots: fleetSlots(crawl, alive), now, lastDueAt }),
     health,
     now,
   }
