@@ -218,7 +218,7 @@ function groupLimits({ pace: { groups } }: CheckedDefinition, host: Limits): Rea
       wellFormed(`${path}.name`, group.name)
       if (names.indexOf(group.name) !== index) throw invalid(`${path}.name: there are two groups called ${group.name}`)
       const own = group.delay !== undefined || group.rate !== undefined
-      const limits = limitsOf(group, own ? 0 : host.delayMs, host.concurrency)
+      const limits = limitsOf(group, own ? 0 : host.delayMs, host.concurrency, path)
       return [groupKey(group.name), own || host.rate === undefined ? limits : { ...limits, rate: host.rate }]
     }),
   )
@@ -231,8 +231,9 @@ function seenOf({ dedupe: { mode, scope, ttl, errorRate } }: CheckedDefinition):
   return mode === 'exact' && scope === 'crawl' && ttl === undefined ? null : seen
 }
 
-function limitsOf(pace: CheckedPace, delayMs: number, concurrency: number): Limits {
-  if (pace.burst !== undefined && pace.rate === undefined) throw invalid('pace.burst: means nothing without pace.rate')
+function limitsOf(pace: CheckedPace, delayMs: number, concurrency: number, path = 'pace'): Limits {
+  if (pace.burst !== undefined && pace.rate === undefined)
+    throw invalid(`${path}.burst: means nothing without ${path}.rate`)
   return {
     delayMs: pace.delay ?? delayMs,
     concurrency: pace.concurrency ?? concurrency,

@@ -91,6 +91,36 @@ describe('defaults', () => {
 })
 
 describe('what is written', () => {
+  it('of the pace: hosts, domains, and groups with limits of their own or those of the spider', () => {
+    expect(resolved({}).admit.pace).toEqual({ per: 'host', groups: [] })
+    const groups = [
+      { name: 'api', match: '/api/**', rate: '5/s', burst: 2 },
+      { name: 'slow', match: ['/a', /b/], delay: '9s', concurrency: 1 },
+      { name: 'plain' },
+    ]
+    const spider = resolved({ pace: { per: 'domain', rate: '1/s', concurrency: 3, groups } })
+    expect(spider.admit.pace).toMatchObject({ per: 'domain', groups: [{ name: 'api' }, {}, { match: [] }] })
+    expect(spider.limits).toEqual({ delayMs: 0, concurrency: 3, rate: { count: 1, perMs: 1_000, burst: 1 } })
+    expect(spider.keyLimits).toEqual({
+      '@api': { delayMs: 0, concurrency: 3, rate: { count: 5, perMs: 1_000, burst: 2 } },
+      '@slow': { delayMs: 9_000, concurrency: 1 },
+      '@plain': { delayMs: 0, concurrency: 3, rate: { count: 1, perMs: 1_000, burst: 1 } },
+    })
+  })
+
+  it('of dedupe, null where it is what holds anyway', () => {
+    expect(resolved({}).seen).toBeNull()
+    expect(resolved({ dedupe: { mode: 'exact', scope: 'crawl' } }).seen).toBeNull()
+    expect(resolved({ dedupe: { scope: 'site' } }).seen).toMatchObject({ mode: 'exact', scope: 'site', ttlMs: null })
+    expect(resolved({ dedupe: { mode: 'bloom', ttl: '7d', errorRate: 0.01 } }).seen).toEqual({
+      mode: 'bloom',
+      scope: 'crawl',
+      ttlMs: 604_800_000,
+      errorRate: 0.01,
+    })
+    expect(resolved({ dedupe: { mode: 'set', scope: 'spider' } }).seen).toMatchObject({ mode: 'set', scope: 'spider' })
+  })
+
   it('of retries: a list, a fixed wait, an exponential one, or part of it', () => {
     const backoffOf = (retries: unknown) => resolved(route({ retries })).routes.get('book')?.retries
     expect(backoffOf({ max: 5, backoff: ['1s', '10s'] })).toEqual({
@@ -219,6 +249,25 @@ describe('mistakes get one line that names the option', () => {
     [{ pace: { rate: 'often' } }, "bad_rate pace.rate: 'often' is not a rate"],
     [{ pace: { burst: 3 } }, 'spider_invalid pace.burst: means nothing without pace.rate'],
     [{ pace: { concurrency: 0 } }, 'spider_invalid pace.concurrency: expected number to be >=1'],
+    [{ pace: { per: 'hosts' } }, /^spider_invalid pace\.per: /],
+    [{ pace: { groups: [{ match: '/**' }] } }, /^spider_invalid pace\.groups\[0\]\.name: /],
+    [{ pace: { groups: [{ name: 'a b' }] } }, /^spider_invalid pace\.groups\[0\]\.name: a name has letters/],
+    [
+      { pace: { groups: [{ name: 'a' }, { name: 'a' }] } },
+      'spider_invalid pace.groups[1].name: there are two groups called a',
+    ],
+    [
+      { pace: { groups: [{ name: 'a', match: 'x' }] } },
+      /^spider_invalid pace\.groups\[0\]\.match: "x" can never match/,
+    ],
+    [
+      { pace: { groups: [{ name: 'a', burst: 2 }] } },
+      'spider_invalid pace.groups[0].burst: means nothing without pace.groups[0].rate',
+    ],
+    [{ dedupe: { mode: 'blum' } }, /^spider_invalid dedupe\.mode: /],
+    [{ dedupe: { errorRate: 0.01 } }, "spider_invalid dedupe.errorRate: means nothing without mode: 'bloom'"],
+    [{ dedupe: { mode: 'bloom', errorRate: 2 } }, /^spider_invalid dedupe\.errorRate: /],
+    [{ dedupe: { ttl: '1ms' } }, /^spider_invalid dedupe\.ttl: /],
     [{ fetch: { maxBodyBytes: 'much' } }, /^spider_invalid fetch\.maxBodyBytes: 'much' is not a size/],
     [{ lease: { visibility: '10s', heartbeat: '9s' } }, /^spider_invalid lease: heartbeat must be at most half/],
     [{ scope: { hosts: ['https://books.example/'] } }, /^spider_invalid scope\.hosts: .* is not a host name/],

@@ -34,6 +34,38 @@ const answer = (rules: Partial<AdmitRules>, href: string, options?: { route?: st
   return admission.ok ? admission.target.url : admission.refusal.code
 }
 
+describe('the pace key of a link', () => {
+  const pace = {
+    per: 'domain',
+    groups: [
+      { name: 'api', match: ['/api/**'] },
+      { name: 'key', match: [] },
+    ],
+  } as const
+  const door = createAdmitter({ ...anything, pace })
+  const keyOf = (href: string, options?: { group?: string }) => {
+    const admission = door.resolve(href, base, options)
+    return admission.ok ? admission.target.host : admission.refusal.code
+  }
+
+  it('comes from the URL, or from who names a group', () => {
+    expect(keyOf('https://www.example.com:8443/')).toBe('example.com')
+    expect(keyOf('/api/v1')).toBe('@api')
+    expect(keyOf('/api/v1', { group: 'key' })).toBe('@key')
+    expect(keyOf('/api/v1')).toBe('@api')
+    expect(keyOf('/other', { group: 'nobody' })).toBe('no_group')
+    expect(door.paceKey(new URL('https://www.example.com/robots.txt'))).toBe('example.com')
+  })
+
+  it('makes no other link of it', () => {
+    const fps = [undefined, { group: 'key' }].map((options) => {
+      const admission = door.resolve('/a', base, options)
+      return admission.ok ? admission.target.fp : ''
+    })
+    expect(fps[0]).toBe(fps[1])
+  })
+})
+
 describe('resolving', () => {
   it.each([
     ['/a', 'https://example.com/a'],
