@@ -6,7 +6,7 @@ import { printBars, round, table, versions } from './report.js'
 const PARTS = ['speed', 'footprint', 'sqlite']
 const SIZES = {
   full: {
-    urls: 200_000,
+    urls: 400_000,
     rounds: 3,
     sqlitePages: 100_000,
     footprint: { urls: 10_000_000, hosts: 100_000, bloomUrls: 10_000_000 },

@@ -21,6 +21,24 @@ export function* linkBatches(count, hosts, { from = 0, run = 1 } = {}) {
   }
 }
 
+/** The same links again, in batches, as they would be met again: in no order, but runs of one host stay together. */
+export function shuffledBatches(batches, run = 1) {
+  const links = batches.flat()
+  const runs = Array.from({ length: Math.ceil(links.length / run) }, (_, nth) =>
+    links.slice(nth * run, (nth + 1) * run),
+  )
+  let state = 1
+  for (let last = runs.length - 1; last > 0; last--) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    const other = Math.floor((state / 2 ** 32) * (last + 1))
+    ;[runs[last], runs[other]] = [runs[other], runs[last]]
+  }
+  const mixed = runs.flat()
+  return Array.from({ length: Math.ceil(mixed.length / BATCH) }, (_, nth) =>
+    mixed.slice(nth * BATCH, (nth + 1) * BATCH),
+  )
+}
+
 /** Several lanes take from one source until it is empty. */
 export async function overLanes(lanes, source, work) {
   const items = source[Symbol.iterator]()

@@ -1,7 +1,7 @@
 import { median } from '../measure.js'
 import { round } from '../report.js'
 import { openBullmq } from './bullmq.js'
-import { linkBatches, overLanes } from './links.js'
+import { linkBatches, overLanes, shuffledBatches } from './links.js'
 import { openPipelinedSadd } from './pipelined-sadd.js'
 import { startRedis } from './redis-server.js'
 import { openScrapyRedis } from './scrapy-redis.js'
@@ -29,8 +29,10 @@ export async function compareSpeed({ urls, rounds, names }) {
   const samples = new Map(names.map((name) => [name, []]))
   for (let nth = 1; nth <= rounds; nth++) {
     for (const name of names) {
-      const { share, run, ...contender } = CONTENDERS[name]
-      const sample = await measureOne(contender, [...linkBatches(Math.round(urls * share), HOSTS, { run })])
+      const contender = CONTENDERS[name]
+      const sample = await measureOne(contender, [
+        ...linkBatches(Math.round(urls * contender.share), HOSTS, { run: contender.run }),
+      ])
       samples.get(name).push(sample)
       console.error(`round ${nth} of ${rounds}  ${name.padEnd(24)} ${describe(sample)}`)
     }
@@ -38,7 +40,7 @@ export async function compareSpeed({ urls, rounds, names }) {
   return Object.fromEntries([...samples].map(([name, all]) => [name, medians(all)]))
 }
 
-async function measureOne({ open, appendonly }, batches) {
+async function measureOne({ open, appendonly, run }, batches) {
   const urls = batches.reduce((sum, batch) => sum + batch.length, 0)
   const server = await startRedis({ appendonly })
   try {
@@ -50,16 +52,17 @@ async function measureOne({ open, appendonly }, batches) {
       const seconds = (performance.now() - from) / 1_000
       return { perSecond: urls / seconds, cpuUs: ((await server.cpuUs()) - cpu) / urls }
     }
-    const mustBe = async (number, what) => {
+    const mustBe = (number, what) => {
       if (number !== urls) throw new Error(`${what} ${number} of ${urls} URLs`)
     }
-    const addAll = () => overLanes(queue.lanes, batches, (lane, batch) => lane.add(batch))
+    const addAll = (all) => overLanes(queue.lanes, all, (lane, batch) => lane.add(batch))
+    const again = shuffledBatches(batches, run)
 
     const empty = await server.memory()
-    const add = await timed(addAll)
+    const add = await timed(() => addAll(batches))
     mustBe(await queue.pending(), 'added')
     const full = await server.memory()
-    const duplicate = await timed(addAll)
+    const duplicate = await timed(() => addAll(again))
     mustBe(await queue.pending(), 'after all were added again there are')
     const sample = {
       addPerSecond: add.perSecond,
