@@ -26,7 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   'frontier/sqlite': 'frontier, errors, type clock, url, type sqlite',
   'frontier/redis': 'frontier, errors, clock, url',
   feed: 'type url',
-  'feed/redis': 'feed, type clock, type frontier/redis',
+  'feed/redis': 'type feed, type clock, type frontier/redis',
   store: 'type frontier, type url',
   'store/memory': 'store',
   'store/sqlite': 'store, type frontier, type url, type sqlite',
@@ -47,7 +47,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   embedded: 'clock, errors, entry-file, type frontier, sqlite, frontier/sqlite, store/sqlite',
   keeper: 'clock, entry-file, type frontier, frontier/redis',
   wire: 'clock, errors, url, embedded, keeper, type feed, feed/redis, type frontier, frontier/memory, frontier/redis, frontier/sqlite, type store, store/files, store/memory, store/sqlite',
-  run: 'clock, errors, log, entry-file, version, wire, url, type frontier, fetch/http, politeness, spider, worker, coordinator, demo',
+  run: 'clock, errors, log, entry-file, version, wire, url, feed, type frontier, fetch/http, politeness, spider, worker, coordinator, demo',
   library: 'clock, errors, log, units, config, wire, url, type frontier, type store, spider, coordinator, run',
   demo: 'clock, errors, entry-file, make-dirs, spider',
 
@@ -55,7 +55,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   connect: 'library',
   index:
     'connect, errors, version, type units, type log, type url, type frontier, type store, type fetch, spider, type library',
-  cli: 'clock, errors, units, options, config, version, make-dirs, wire, run, coordinator, url, demo, spider, store/export, type frontier, type store, sqlite, cli/terminal',
+  cli: 'clock, errors, units, options, config, version, make-dirs, wire, run, coordinator, url, demo, spider, store/export, feed, type frontier, type store, sqlite, cli/terminal',
   'cli/terminal': '',
 }
 
