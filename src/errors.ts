@@ -28,7 +28,7 @@ export const EXIT = {
   stalled: {
     code: 7,
     meaning:
-      'Health is red: work is due, and nothing was leased or settled for 15 s (`status`, `workers`, `doctor`). A queue that is away ends them with 4.',
+      'Health is red: work is due, and nothing was leased or settled for 15 s (`status`, `doctor`). A queue that is away ends them with 4.',
   },
   lost: {
     code: 8,
@@ -38,7 +38,7 @@ export const EXIT = {
     code: 130,
     meaning: 'Ctrl-C (SIGINT): what was in hand was finished, the rest handed back; run again to resume.',
   },
-  terminated: { code: 143, meaning: 'SIGTERM: as for Ctrl-C.' },
+  terminated: { code: 143, meaning: 'SIGTERM: as for Ctrl-C. A `worker` that could drain ends with 0 after either.' },
 } as const
 
 export type ExitName = keyof typeof EXIT
