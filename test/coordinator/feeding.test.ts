@@ -63,7 +63,7 @@ function world(
   const definition = {
     name: 's',
     start: ['https://a.example/'],
-    pace: { delay: 0, concurrency: 100 },
+    pace: { delay: 0 as const, concurrency: 100 },
     routes: { page: { match: '**' } },
   }
   const spider = spiderFromDefinition(

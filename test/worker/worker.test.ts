@@ -85,21 +85,17 @@ async function keys(): Promise<string[]> {
 
 /** The plant's store, with a look at each batch before it is written. */
 function watched(before: (batch: WriteBatch) => Promise<void>): RecordStore {
-  const { store } = plant
-  return {
-    generation: (identity) => store.generation(identity),
-    records: (query) => store.records(query),
-    counts: (query) => store.counts(query),
-    rejected: (query) => store.rejected(query),
-    rejectedByField: (name) => store.rejectedByField(name),
-    fetches: (query) => store.fetches(query),
-    removeCrawl: (crawl) => store.removeCrawl(crawl),
-    close: () => store.close(),
-    write: async (batch) => {
-      await before(batch)
-      return store.write(batch)
+  return new Proxy(plant.store, {
+    get(store, name) {
+      if (name === 'write')
+        return async (batch: WriteBatch) => {
+          await before(batch)
+          return store.write(batch)
+        }
+      const member: unknown = Reflect.get(store, name, store)
+      return typeof member === 'function' ? member.bind(store) : member
     },
-  }
+  })
 }
 
 describe('a worker', () => {

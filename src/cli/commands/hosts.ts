@@ -88,7 +88,7 @@ function setCommand(hosts: Command): void {
   const set = hosts
     .command('set')
     .description('set the pace of a host by hand, for all workers and crawls, from the next request on')
-    .argument('<host>', 'shop.example, or shop.example:8080')
+    .argument('<host>', 'shop.example, shop.example:8080, or @group')
     .option('--delay <duration>', 'between two requests, for example 5s; robots.txt is never undercut', delay)
     .option('--concurrency <n>', 'requests at once', wholeNumber)
     .option('--reset', "take it back: the spider's own pace holds again", false)
@@ -141,8 +141,9 @@ function delay(text: string): number {
   }
 }
 
-/** As links name it: a URL is as good as a name. */
+/** As links name it: a URL is as good as a name. A group of hosts that share a pace begins with @. */
 function hostNamed(text: string): string {
+  if (text.startsWith('@')) return text
   const url = parseUrl(text.includes('://') ? text : `http://${text}`)
   if (url === null || (url.pathname !== '/' && !text.includes('://')))
     throw new ShoalError('usage', `'${text}' is not a host`, { hint: 'Write shop.example, or shop.example:8080.' })
