@@ -60,6 +60,14 @@ export function frontierDoorsContract(name: string, makeDriver: MakeFrontier): v
       expect(await frontier.mark()).toBeGreaterThan(second)
     })
 
+    it('lets a worker sleep that has everything in hand', async () => {
+      await frontier.open(specOf())
+      await frontier.add('c1', [linkTo('a.test/1'), linkTo('a.test/2'), linkTo('b.test/1')])
+      const worker = workerOf(frontier, 'w1')
+      expect((await worker.lease(10)).leases).toHaveLength(3)
+      expect((await worker.lease(10)).idleMs).toBeGreaterThan(100)
+    })
+
     describe('again', () => {
       const again = (address: string, changes = {}) => linkTo(address, { again: true, ...changes })
 

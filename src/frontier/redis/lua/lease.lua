@@ -105,10 +105,10 @@ else
     candidates = {}
     local size = min(want - #leases, 400) + 16
     for _, c in ipairs(giving) do
-      vcall('ZREM', B .. ':r:' .. c.num, c.readyrem)
       vcall('ZADD', B .. ':r:' .. c.num, c.readyadd)
-      vcall('ZREM', B .. ':w:' .. c.num, c.waitrem)
+      vcall('ZREM', B .. ':r:' .. c.num, c.readyrem)
       vcall('ZADD', B .. ':w:' .. c.num, c.waitadd)
+      vcall('ZREM', B .. ':w:' .. c.num, c.waitrem)
       c.readyrem, c.readyadd, c.waitrem, c.waitadd = {}, {}, {}, {}
       local recheck = call('ZPOPMIN', B .. ':a:' .. c.num, MOVED)
       local woken = call('ZRANGEBYSCORE', B .. ':w:' .. c.num, '-inf', now, 'LIMIT', 0, size)

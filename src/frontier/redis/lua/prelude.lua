@@ -427,12 +427,22 @@ local function put_lane(c, lane, phase, pos)
   local old = lane[PHASE]
   if phase == old and pos == lane[POS] then return end
   local member = member_of(lane)
-  if old == READY and phase ~= READY then c.readyrem[#c.readyrem + 1] = member end
-  if old == WAITING and phase ~= WAITING then c.waitrem[#c.waitrem + 1] = member end
-  local adds = phase == READY and c.readyadd or phase == WAITING and c.waitadd
-  if adds then
-    local n = #adds
-    adds[n + 1], adds[n + 2] = pos, member
+  if old == READY and phase ~= READY then
+    local n = #c.readyrem + 1
+    c.readyrem[n], lane.readyout = member, n
+  elseif old == WAITING and phase ~= WAITING then
+    local n = #c.waitrem + 1
+    c.waitrem[n], lane.waitout = member, n
+  end
+  -- Members are put in before others are taken out: one that leaves and comes back within a call is not taken out.
+  if phase == READY then
+    local n, out = #c.readyadd, lane.readyout
+    c.readyadd[n + 1], c.readyadd[n + 2] = pos, member
+    if out and c.readyrem[out] == member then c.readyrem[out] = '' end
+  elseif phase == WAITING then
+    local n, out = #c.waitadd, lane.waitout
+    c.waitadd[n + 1], c.waitadd[n + 2] = pos, member
+    if out and c.waitrem[out] == member then c.waitrem[out] = '' end
   end
   lane[PHASE], lane[POS] = phase, pos
   touch(lane.h)
@@ -694,10 +704,10 @@ local function flush()
     vcall('HSET', B .. ':h', args)
   end
   for _, c in ipairs(touched_crawls) do
-    vcall('ZREM', B .. ':r:' .. c.num, c.readyrem)
-    vcall('ZREM', B .. ':w:' .. c.num, c.waitrem)
     vcall('ZADD', B .. ':r:' .. c.num, c.readyadd)
     vcall('ZADD', B .. ':w:' .. c.num, c.waitadd)
+    vcall('ZREM', B .. ':r:' .. c.num, c.readyrem)
+    vcall('ZREM', B .. ':w:' .. c.num, c.waitrem)
     local key = B .. ':c:' .. c.num
     for field, by in pairs(c.inc) do if by ~= 0 then call('HINCRBY', key, field, by) end end
     vcall('HSET', key, c.set)
