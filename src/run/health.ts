@@ -24,12 +24,12 @@ export interface CrawlLook {
 }
 
 /** For how long work of the crawl has been due without anything being leased or settled anywhere; 0: all is well. */
-export function stalledMs(look: CrawlLook, progressAt: number, now: number): number {
+export function stalledMs(look: CrawlLook, { progressAt, watched }: Progress, now: number): number {
   const { stats } = look
   if (stats.state !== 'running' || stats.queued === 0) return 0
   const open = look.hosts.filter((host) => host.pending > 0 && host.inFlight < host.concurrency && slotAt(host) <= now)
   if (open.length === 0) return 0
-  const slotSince = Math.min(...open.map(slotAt))
+  const slotSince = watched ? Math.min(...open.map(slotAt)) : 0
   const addedSince = Math.min(...look.queued.map((link) => link.addedAt), now)
   const dueSince = Math.max(slotSince, look.queued.length === 0 ? 0 : addedSince, stats.createdAt)
   return Math.max(0, now - Math.max(dueSince, progressAt))
@@ -39,11 +39,20 @@ function slotAt(host: HostInfo): number {
   return Math.max(host.nextAt, host.blockedUntil ?? 0)
 }
 
-/** When something was last leased or settled, anywhere in the queue; 0 when nothing is known of it. */
-export function lastProgress(workers: readonly WorkerInfo[], looks: readonly CrawlLook[]): number {
+export interface Progress {
+  /** When something was last leased or settled, anywhere in the queue; 0 when nothing is known of it. */
+  readonly progressAt: number
+  /** Some worker asks. While nobody does, the time of a queue may stand still, and with it the slots of its hosts. */
+  readonly watched: boolean
+}
+
+export function progressOf(workers: readonly WorkerInfo[], looks: readonly CrawlLook[], now: number): Progress {
   const settled = workers.map((worker) => worker.progressAt ?? 0)
   const leased = looks.flatMap((look) => look.leased.map((link) => link.leasedAt ?? 0))
-  return Math.max(0, ...settled, ...leased)
+  return {
+    progressAt: Math.max(0, ...settled, ...leased),
+    watched: workers.some((worker) => now - worker.seenAt < STALLED_MS),
+  }
 }
 
 /**
@@ -60,9 +69,9 @@ export async function healthOf(
   if (!fleet && workers.every((worker) => workerState(worker, now) === 'silent')) return { ok: true, stalled: [] }
   const running = crawls.filter(({ state }) => state === 'running')
   const looks = await Promise.all(running.map(({ id }) => lookAt(frontier, id)))
-  const progressAt = lastProgress(workers, looks)
+  const progress = progressOf(workers, looks, now)
   const stalled = looks.flatMap((look) => {
-    const forMs = stalledMs(look, progressAt, now)
+    const forMs = stalledMs(look, progress, now)
     return forMs > STALLED_MS ? [{ crawl: look.stats.id, spider: look.stats.spider, forMs }] : []
   })
   return { ok: stalled.length === 0, stalled }

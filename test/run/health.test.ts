@@ -39,17 +39,19 @@ const look = (change: Partial<CrawlLook> = {}): CrawlLook => ({
   ...change,
 })
 
+const since = (progressAt: number, watched = true) => ({ progressAt, watched })
+
 describe('health', () => {
   it('is the time for which work was due and nothing moved', () => {
-    expect(stalledMs(look(), NOW - 20_000, NOW)).toBe(20_000)
-    expect(stalledMs(look(), NOW - 1_000, NOW)).toBe(1_000)
+    expect(stalledMs(look(), since(NOW - 20_000), NOW)).toBe(20_000)
+    expect(stalledMs(look(), since(NOW - 1_000), NOW)).toBe(1_000)
   })
 
   it('counts from when the work was due, not from the last progress', () => {
-    expect(stalledMs(look({ hosts: [host({ nextAt: NOW - 3_000 })] }), 0, NOW)).toBe(3_000)
-    expect(stalledMs(look({ hosts: [host({ blockedUntil: NOW - 2_000 })] }), 0, NOW)).toBe(2_000)
-    expect(stalledMs(look({ queued: [link({ addedAt: NOW - 4_000 })] }), 0, NOW)).toBe(4_000)
-    expect(stalledMs(look({ stats: stats({ createdAt: NOW - 5_000 }) }), 0, NOW)).toBe(5_000)
+    expect(stalledMs(look({ hosts: [host({ nextAt: NOW - 3_000 })] }), since(0), NOW)).toBe(3_000)
+    expect(stalledMs(look({ hosts: [host({ blockedUntil: NOW - 2_000 })] }), since(0), NOW)).toBe(2_000)
+    expect(stalledMs(look({ queued: [link({ addedAt: NOW - 4_000 })] }), since(0), NOW)).toBe(4_000)
+    expect(stalledMs(look({ stats: stats({ createdAt: NOW - 5_000 }) }), since(0), NOW)).toBe(5_000)
   })
 
   it.each([
@@ -59,14 +61,21 @@ describe('health', () => {
     ['every host is at its limit', { hosts: [host({ inFlight: 1 })] }],
     ['every host waits for its delay', { hosts: [host({ nextAt: NOW + 1 })] }],
   ] satisfies [string, Partial<CrawlLook>][])('is good when %s', (_, change) => {
-    expect(stalledMs(look(change), 0, NOW)).toBe(0)
+    expect(stalledMs(look(change), since(0), NOW)).toBe(0)
   })
 
   it('takes a lease or an end of a link anywhere for progress', () => {
     const workers = [worker({ progressAt: 7 }), worker()]
-    expect(lastProgress(workers, [look({ leased: [link({ leasedAt: 9 })] })])).toBe(9)
-    expect(lastProgress(workers, [look()])).toBe(7)
-    expect(lastProgress([], [])).toBe(0)
+    expect(progressOf(workers, [look({ leased: [link({ leasedAt: 9 })] })], NOW).progressAt).toBe(9)
+    expect(progressOf(workers, [look()], NOW).progressAt).toBe(7)
+    expect(progressOf([], [], NOW)).toEqual({ progressAt: 0, watched: false })
+  })
+
+  it('trusts the slots of hosts only while somebody asks for them', () => {
+    const late = look({ hosts: [host({ nextAt: NOW - 2_000 })] })
+    expect(stalledMs(late, since(NOW - 20_000, true), NOW)).toBe(2_000)
+    expect(stalledMs(late, since(NOW - 20_000, false), NOW)).toBe(20_000)
+    expect(progressOf([worker({ seenAt: NOW - 16_000 })], [], NOW).watched).toBe(false)
   })
 })
 
@@ -80,6 +89,14 @@ describe('workers', () => {
   it('have a rate since their start', () => {
     expect(workerRate(worker({ done: 50, startedAt: NOW - 10_000 }), NOW)).toBe(5)
     expect(workerRate(worker({ done: 5, startedAt: NOW }), NOW)).toBe(5)
+  })
+
+  it('have as many slots together as they say, for the crawls of their spiders', () => {
+    const about = { machine: 'm', pid: 1, version: '0', spiders: { s: 'h1' }, concurrency: 8 }
+    const other = { ...about, spiders: { t: 'h1' } }
+    expect(fleetSlots(stats(), [worker({ about }), worker({ about }), worker({ about: other })])).toBe(16)
+    expect(fleetSlots(stats(), [worker({ about }), worker()])).toBeNull()
+    expect(fleetSlots(stats(), [])).toBe(0)
   })
 
   it('are asked which version of a spider they have', () => {
