@@ -24,6 +24,12 @@ export interface Frontier {
   /** What this engine does not do is declared here, not faked. */
   readonly can: Capabilities
 
+  /**
+   * Grows whenever the queue may have gone back in time without anybody being told: its server was lost, and the one that answers next may lack
+   * the last seconds. What it said before is then no reason to keep anything from it. Left out: it never does that.
+   */
+  readonly doubts?: number
+
   /** Identity of the queue's data: made with the data, lost with the data. The record store turns it into `gen`. */
   identity(): Promise<string>
 

@@ -17,16 +17,18 @@ const PLACES = CAPACITY * 2
 export class KnownLinks {
   #crawl: CrawlId | null = null
   #gen = 0
+  #doubts = 0
   #high = new Uint32Array(PLACES)
   #low = new Uint32Array(PLACES)
   #count = 0
   #epoch = 0
 
-  /** Another crawl, or a queue that went back: nothing is known. The number stands for what is known since then. */
-  serve(crawl: CrawlId, gen: number): number {
-    if (this.#crawl !== crawl || this.#gen !== gen) {
+  /** Another crawl, or a queue that went back or may have: nothing is known. The number stands for what is known since then. */
+  serve(crawl: CrawlId, gen: number, doubts = 0): number {
+    if (this.#crawl !== crawl || this.#gen !== gen || this.#doubts !== doubts) {
       this.#crawl = crawl
       this.#gen = gen
+      this.#doubts = doubts
       this.forget()
     }
     return this.#epoch

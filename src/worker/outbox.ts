@@ -37,7 +37,7 @@ export class Outbox {
   readonly #onFailure: (error: unknown) => void
   #writes: Waiting<WriteBatch, WriteStatus[]>[] = []
   #releases: Release[] = []
-  #settlements: Waiting<{ lease: LeaseRef; outcome: Outcome }, boolean>[] = []
+  #settlements: Waiting<{ lease: LeaseRef; outcome: () => Outcome }, boolean>[] = []
   #immediate = false
   #releasing: Promise<void> = Promise.resolve()
   #cancelGather: (() => void) | null = null
@@ -82,7 +82,8 @@ export class Outbox {
     await this.#releasing
   }
 
-  settle(lease: LeaseRef, outcome: Outcome): Promise<boolean> {
+  /** The outcome is asked for whenever it is sent: the queue may have gone back since the last time. */
+  settle(lease: LeaseRef, outcome: () => Outcome): Promise<boolean> {
     return new Promise((resolve, reject) => {
       this.#settlements.push({ item: { lease: { crawl: lease.crawl, token: lease.token }, outcome }, resolve, reject })
       this.#schedule()
@@ -158,10 +159,12 @@ export class Outbox {
   }
 
   async #sendSettlements(
-    settlements: readonly Waiting<{ lease: LeaseRef; outcome: Outcome }, boolean>[],
+    settlements: readonly Waiting<{ lease: LeaseRef; outcome: () => Outcome }, boolean>[],
   ): Promise<void> {
     try {
-      const answers = await this.#untilDone('queue', () => this.#frontier.settle(settlements.map(({ item }) => item)))
+      const answers = await this.#untilDone('queue', () =>
+        this.#frontier.settle(settlements.map(({ item: { lease, outcome } }) => ({ lease, outcome: outcome() }))),
+      )
       settlements.forEach(({ resolve }, index) => {
         resolve(answers[index] ?? false)
       })

@@ -14,7 +14,7 @@ export interface VisitParts {
   readonly worker: string
   readonly spider: Spider
   readonly admitter: Admitter
-  readonly frontier: Pick<Frontier, 'permit' | 'setHost'>
+  readonly frontier: Pick<Frontier, 'permit' | 'setHost' | 'doubts'>
   readonly outbox: Pick<Outbox, 'write' | 'release' | 'released' | 'settle' | 'fail'>
   /** Null: the spider keeps no raw pages. */
   readonly pages: BlobStore | null

@@ -28,11 +28,19 @@ export async function visit(current: Visit, parts: VisitParts, onProduced: () =>
   }
   if (current.lost) return stale(current, parts)
   current.settling = true
-  const accepted = await outbox.settle(lease, result.outcome)
+  let { outcome, admitted } = result
+  const accepted = await outbox.settle(lease, () => {
+    // A queue that came back older lacks links that it had: what it was not told because it knew it, it is told now.
+    if (outcome.kind === 'done' && result.admitAgain !== null && admitted.doubts !== (parts.frontier.doubts ?? 0)) {
+      admitted = result.admitAgain()
+      outcome = { ...outcome, links: admitted.links }
+    }
+    return outcome
+  })
   if (!accepted) return stale(current, parts)
   // Only now: a link remembered before a refused settle would be lost for ever.
-  if (result.outcome.kind === 'done') parts.known.add(result.admitted)
-  if (log.verbose) log.debug('visit.settled', { fp: lease.link.fp, url: lease.link.url, outcome: result.outcome.kind })
+  if (outcome.kind === 'done') parts.known.add(admitted)
+  if (log.verbose) log.debug('visit.settled', { fp: lease.link.fp, url: lease.link.url, outcome: outcome.kind })
 }
 
 function stale({ lease }: Visit, { log }: VisitParts): void {
@@ -44,6 +52,7 @@ interface Produced {
   readonly batch: WriteBatch | null
   readonly outcome: Outcome
   readonly admitted: Admitted
+  readonly admitAgain: (() => Admitted) | null
 }
 
 async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
@@ -60,22 +69,24 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
       return {
         batch: { records: [], rejected: [], fetches: [fetched] },
         outcome: { kind: 'done', links: [page.link], bytes: 0 },
-        admitted: NOTHING_FOUND,
+        ...NO_LINKS,
       }
     }
     const failed = statusError(page.response.status)
     if (failed !== null) throw failed
     if (parts.pages !== null) fetched = { ...fetched, page: await keepPage(parts.pages, page.response, parts) }
     const harvest = await harvestPage(route, current, page.response, parts)
-    const admitted = admitLinks(harvest, page.response.url, lease, parts)
+    const admitAgain = () => admitLinks(harvest, page.response.url, lease, parts)
+    const admitted = admitAgain()
     return {
       batch: toBatch(harvest, lease, parts, fetched),
       outcome: { kind: 'done', links: admitted.links, bytes: fetched.bytes },
       admitted,
+      admitAgain,
     }
   } catch (thrown) {
     if (thrown instanceof HostBusy)
-      return { batch: null, outcome: { kind: 'back', afterMs: thrown.waitMs }, admitted: NOTHING_FOUND }
+      return { batch: null, outcome: { kind: 'back', afterMs: thrown.waitMs }, ...NO_LINKS }
     const error = asShoalError(thrown)
     const waitMs = error.code === 'robots_unreachable' ? robotsWait(error) : 0
     const outcome = outcomeOf(
@@ -100,7 +111,7 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     return {
       batch: outcome.kind === 'back' || !current.started ? null : { records: [], rejected: [], fetches: [row] },
       outcome,
-      admitted: NOTHING_FOUND,
+      ...NO_LINKS,
     }
   }
   function robotsWait(error: ShoalError): number {
@@ -164,9 +175,11 @@ export async function harvestPage(
 
 interface Admitted extends Learnt {
   readonly links: Link[]
+  /** Of the queue, when known links were left out. */
+  readonly doubts: number
 }
 
-const NOTHING_FOUND: Admitted = { links: [], hashes: [], epoch: -1 }
+const NO_LINKS = { admitted: { links: [], hashes: [], epoch: -1, doubts: 0 }, admitAgain: null }
 /** Below this, links that the queue refuses for want of room are a matter of course, and must be offered again. */
 const ROOMY = 1_000_000
 
@@ -175,7 +188,8 @@ function admitLinks(harvest: Harvest, base: string, lease: Lease, parts: VisitPa
   const { admitter, known, spider, log } = parts
   const depth = lease.link.depth + 1
   // Here and not before: visits of two crawls take turns at every await.
-  const admitted: Admitted = { links: [], hashes: [], epoch: known.serve(lease.crawl, lease.gen) }
+  const { doubts = 0 } = parts.frontier
+  const admitted: Admitted = { links: [], hashes: [], epoch: known.serve(lease.crawl, lease.gen, doubts), doubts }
   const roomy = spider.overflow === 'keep' || spider.maxPending >= ROOMY
   const hasher = new HrefHasher(base)
   let hash: LinkHash = { high: 0, low: 0 }

@@ -138,9 +138,9 @@ export class CrawlWorker {
     this.#draining = drain
     if (this.#stopping) {
       // Asked for before the stop was: not begun, so they go back as they were.
-      void Promise.allSettled(leases.map((lease) => this.#outbox.settle(lease, { kind: 'back', afterMs: 0 }))).then(
-        () => this.#endIfEmpty(),
-      )
+      void Promise.allSettled(
+        leases.map((lease) => this.#outbox.settle(lease, () => ({ kind: 'back', afterMs: 0 }))),
+      ).then(() => this.#endIfEmpty())
       return
     }
     for (const lease of leases) {
@@ -175,7 +175,7 @@ export class CrawlWorker {
     try {
       const found = this.#partsOf(current.lease.crawl)
       const parts = found instanceof Promise ? await found : found
-      if (parts === null) await this.#outbox.settle(current.lease, { kind: 'back', afterMs: NOT_OURS_MS })
+      if (parts === null) await this.#outbox.settle(current.lease, () => ({ kind: 'back', afterMs: NOT_OURS_MS }))
       else await visit(current, parts, read)
     } catch (error) {
       // Neither written nor settled: the lease runs out and the link is handed out again.

@@ -27,6 +27,8 @@ export interface RedisConnection {
   command(key: string | null, args: readonly (string | Buffer)[]): Promise<RedisReply>
   /** Masters of a cluster; 1 for a single server. */
   readonly masters: number
+  /** How often a connection was lost or could not be made: the server behind the next one may be older than its last answer. */
+  readonly losses: number
   /** One line each: what a crash of the server would cost, when that is more than the last seconds. */
   readonly warnings: readonly string[]
   close(): Promise<void>
@@ -50,7 +52,11 @@ interface Plant {
 /** Connects and checks that a crawl can rely on the server; every mistake has a message of its own. */
 export async function openRedis(address: string, options: RedisOptions = {}): Promise<RedisConnection> {
   const { clock = systemClock, deadlineMs = 5000 } = options
-  const plant = await openPlant(address, { clock, deadlineMs, random: systemRandom })
+  let losses = 0
+  const onLost = () => {
+    losses++
+  }
+  const plant = await openPlant(address, { clock, deadlineMs, random: systemRandom, onLost })
   const call: Plant['call'] = (key, args) =>
     plant.call(key, args).catch((error: unknown) => {
       throw atRunTime(error)
@@ -60,6 +66,9 @@ export async function openRedis(address: string, options: RedisOptions = {}): Pr
     run: (script, keys, args) => evaluate((line) => call(keys[0] ?? null, line), script, keys, args),
     get masters() {
       return plant.masters()
+    },
+    get losses() {
+      return losses
     },
     warnings: plant.warnings,
     close: async () => plant.close(),

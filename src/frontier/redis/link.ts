@@ -18,6 +18,8 @@ export interface Link {
 }
 
 export interface LinkOptions {
+  /** Told before any call is sent on another connection. */
+  readonly onLost?: () => void
   /** The server to dial; asked before every dial. */
   readonly target: () => Promise<Server>
   readonly deadlineMs: number
@@ -69,7 +71,7 @@ async function trust({ tls }: Server): Promise<{ ca?: Buffer; servername?: strin
   }
 }
 
-export function openLink({ target, deadlineMs, clock, random }: LinkOptions): Link {
+export function openLink({ target, deadlineMs, clock, random, onLost }: LinkOptions): Link {
   let wire: Promise<Wire> | undefined
   let failures = 0
   let closed = false
@@ -92,7 +94,9 @@ export function openLink({ target, deadlineMs, clock, random }: LinkOptions): Li
   }
 
   function forget(lost: Promise<Wire>): void {
-    if (wire === lost) wire = undefined
+    if (wire !== lost) return
+    wire = undefined
+    onLost?.()
   }
 
   async function dial(): Promise<Wire> {

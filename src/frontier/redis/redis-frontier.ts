@@ -89,6 +89,10 @@ class ShardedFrontier implements RedisFrontier {
     this.#linkViews = new LinkViews(shards, this.#crawlViews)
   }
 
+  get doubts(): number {
+    return this.#shards.losses
+  }
+
   async identity(): Promise<string> {
     return this.#shards.identity
   }

@@ -82,6 +82,10 @@ export class Shards {
     return this.#connection.command(full, [name, full, ...args])
   }
 
+  get losses(): number {
+    return this.#connection.losses
+  }
+
   close(): Promise<void> {
     return this.#connection.close()
   }
