@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { CrawlStats, HostInfo, LinkInfo, WorkerInfo } from '../../src/frontier/frontier.js'
 import {
   type CrawlLook,
-  lastProgress,
+  fleetSlots,
+  progressOf,
   spiderHolders,
   stalledMs,
   workerRate,
