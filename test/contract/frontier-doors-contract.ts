@@ -114,7 +114,7 @@ export function frontierDoorsContract(name: string, makeDriver: MakeFrontier): v
       })
 
       it('runs a finished crawl again, and may be refused by a budget', async () => {
-        await frontier.open(specOf({ budget: { pages: 2 } }))
+        await frontier.open(specOf({ budget: { pagesPerHost: 2 } }))
         const worker = workerOf(frontier, 'w1')
         await frontier.add('c1', [linkTo('a.test/1')])
         await frontier.seeded('c1')
@@ -240,7 +240,7 @@ export function frontierDoorsContract(name: string, makeDriver: MakeFrontier): v
         await frontier.setState('c1', 'paused')
         await frontier.restore('c1', [pending('a.test/1'), pending('a.test/2'), pending('a.test/3')])
         expect(await frontier.stats('c1')).toMatchObject({ total: 3, queued: 3, refused: 0 })
-        expect(await frontier.add('c1', [linkTo('b.test/1')])).toMatchObject({ added: 0, refused: 1 })
+        expect(await frontier.add('c1', [linkTo('a.test/4')])).toMatchObject({ added: 0, refused: 1 })
       })
 
       it('keeps the order of the calls in a lane', async () => {
