@@ -12,10 +12,9 @@ const LINKS_PER_PAGE = 42
 const NEW_LINKS = 2
 const BLOCKED_SHARE = 0.99
 /** Long enough to block the hosts and to measure, short enough to wait for it. */
-const BLOCK_MS = 90_000
+const blockMsFor = (hosts) => 60_000 + 2 * hosts
 const BLOOM_ERROR = 0.001
-/** Few hosts: what is left is the filter. */
-const BLOOM_HOSTS = 100
+const BLOOM_HOSTS = 1_000
 
 /** Memory per URL and what a lease costs in a large queue, against a small one and with nearly all hosts blocked. */
 export async function measureFootprint({ urls, hosts, bloomUrls }) {
@@ -28,8 +27,7 @@ export async function measureFootprint({ urls, hosts, bloomUrls }) {
   const large = await onServer({}, (queue) => growAndDrain(queue, { urls, hosts }))
   const bloom = await onServer(
     {
-      limits: { delayMs: 0, concurrency: 1_000 },
-      seen: { mode: 'bloom', scope: 'crawl', ttlMs: null, errorRate: BLOOM_ERROR },
+      seen: { mode: 'bloom', scope: 'spider', ttlMs: null, errorRate: BLOOM_ERROR },
     },
     (queue) => fillBloom(queue, bloomUrls),
   )
@@ -144,7 +142,8 @@ async function blockHosts({ lanes }, wanted) {
   const blocked = new Set()
   const isOpen = ({ link }) => Number(link.host.slice(8, 13)) % 100 === 0
   const tell = progress('hosts blocked', wanted)
-  const until = performance.now() + BLOCK_MS / 2
+  const blockMs = blockMsFor(wanted)
+  const until = performance.now() + blockMs / 2
   await Promise.all(
     lanes.map(async (lane) => {
       while (blocked.size < wanted && performance.now() < until) {
@@ -154,7 +153,7 @@ async function blockHosts({ lanes }, wanted) {
           continue
         }
         await lane.release(leases, (lease) =>
-          isOpen(lease) ? { kind: 'ok' } : { kind: 'throttled', retryAfterMs: BLOCK_MS },
+          isOpen(lease) ? { kind: 'ok' } : { kind: 'throttled', retryAfterMs: blockMs },
         )
         await lane.settle(leases, () => ({ kind: 'back', afterMs: 0 }))
         for (const lease of leases) if (!isOpen(lease)) blocked.add(lease.link.host)
@@ -166,15 +165,17 @@ async function blockHosts({ lanes }, wanted) {
   return blocked.size
 }
 
-/** The error is that of the last tenth, when the filter is at its fullest. */
+/**
+ * The filter is the spider's and outlives its crawl: with the crawl gone, what is left is the filter. The error is that of the last tenth,
+ * when it is at its fullest.
+ */
 async function fillBloom(queue, urls) {
   const { server } = queue
   const empty = await server.memory()
   const last = Math.round(urls / 10)
   await addAll(queue, urls - last, BLOOM_HOSTS)
   const wronglyKnown = await addAll(queue, last, BLOOM_HOSTS, urls - last)
-  const left = await queue.pending()
-  await queue.drain(left, { progress: progress('settled', left) })
+  await queue.discard()
   await server.expireNow()
   const result = {
     bloomBytesPerSeen: round(((await server.memory()) - empty) / urls, 2),

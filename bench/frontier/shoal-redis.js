@@ -5,6 +5,8 @@ import { BATCH } from './links.js'
 
 const CRAWL = 'bench'
 const ELAPSED_MS = 5
+/** Longer than hosts are blocked in any part of the bench. */
+const GIVE_UP_MS = 300_000
 
 /** Short enough that 10,000 hosts feed 200,000 leases a second: a pace is kept, and nobody waits for it. */
 const LIMITS = { delayMs: 50, concurrency: 2 }
@@ -45,17 +47,16 @@ export async function openShoalRedis({ url, connections, limits = LIMITS, seen, 
     },
     async drain(total, { progress } = {}) {
       let done = 0
+      let progressAt = performance.now()
       await Promise.all(
         lanes.map(async (lane) => {
-          let empty = 0
-          while (done < total && empty < 100) {
+          while (done < total && performance.now() - progressAt < GIVE_UP_MS) {
             const { leases, idleMs } = await lane.lease()
             if (leases.length === 0) {
-              empty++
               await sleep(idleMs)
               continue
             }
-            empty = 0
+            progressAt = performance.now()
             await lane.release(leases)
             // Not `done += await`: that reads `done` before the wait, and four lanes write it.
             const settled = await lane.settle(leases)
@@ -65,6 +66,11 @@ export async function openShoalRedis({ url, connections, limits = LIMITS, seen, 
         }),
       )
       return done
+    },
+    /** The crawl goes; what its spider has seen stays where the scope says so. */
+    async discard() {
+      await frontiers[0].setState(CRAWL, 'cancelled')
+      await frontiers[0].remove(CRAWL)
     },
     async close() {
       for (const { frontier, connection } of opened) {
