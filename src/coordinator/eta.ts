@@ -20,7 +20,10 @@ export type DrainReason = 'delay' | 'rate' | 'latency' | 'blocked'
 
 export interface EtaInput {
   readonly stats: CrawlStats
-  /** At least the hosts with most work left. */
+  /**
+   * At least the hosts with most work left. One that is not among them has no more than the last of them, and decides the end only
+   * where its own pace is slower than theirs.
+   */
   readonly hosts: readonly HostInfo[]
   /** Visits at once over all workers; 0 when none is alive, null when not known. */
   readonly slots: number | null
@@ -58,12 +61,32 @@ export function estimateEnd({ stats, hosts, slots, now, lastDueAt = null }: EtaI
   if (plainSeconds !== null && (slowest === null || (saturated && plainSeconds > slowest.seconds))) {
     return { etaSeconds: plainSeconds, decidedBy: saturated ? { kind: 'workers' } : null, plainSeconds }
   }
+  const fleet = fleetSeconds(left, hosts, slots)
+  if (fleet !== null && (slowest === null || fleet > slowest.seconds)) {
+    return { etaSeconds: fleet, decidedBy: { kind: 'workers' }, plainSeconds }
+  }
   if (slowest === null) return { etaSeconds: null, decidedBy: null, plainSeconds }
   // The drain leaves out the worker's own time between two requests. Where the host is as good as the whole crawl, or its answers
   // are the limit, the measured rate holds that time; behind a block it only holds the wait that is over.
   const measured = slowest.reason === 'latency' || (slowest.reason !== 'blocked' && slowest.links >= left * WHOLE_CRAWL)
   const seconds = measured ? Math.max(slowest.seconds, plainSeconds ?? 0) : slowest.seconds
   return { etaSeconds: seconds, decidedBy: { kind: 'host', host: slowest.host, reason: slowest.reason }, plainSeconds }
+}
+
+/**
+ * With every slot busy all the time: what the fleet needs for all that is left, hosts that nobody looked at included. Many hosts with a few
+ * links each are drained by it and not by any one of them. Null: no slots known, or no answer measured.
+ */
+function fleetSeconds(left: number, hosts: readonly HostInfo[], slots: number | null): number | null {
+  if (slots === null || slots < 1) return null
+  let links = 0
+  let ms = 0
+  for (const { latencyMs, pending, inFlight } of hosts) {
+    if (latencyMs === null) continue
+    links += pending + inFlight
+    ms += latencyMs * (pending + inFlight)
+  }
+  return links === 0 ? null : (left * (ms / links)) / slots / 1000
 }
 
 export interface HostDrain {

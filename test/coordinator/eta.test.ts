@@ -105,6 +105,19 @@ describe('the end of a crawl', () => {
     })
   })
 
+  it('is decided by the workers when there are more hosts than they can serve, seen or not', () => {
+    const many = Array.from({ length: 100 }, (_, n) =>
+      host({ host: `h${n}.example`, pending: 10, delayMs: 1000, latencyMs: 500 }),
+    )
+    // 10,000 hosts with ten links each, of which a hundred are listed: 64 slots make 128 pages a second.
+    const left = { queued: 100_000, leased: 10 }
+    const answer = estimate({ ...left, rate: 0 }, many, 64)
+    expect(answer.decidedBy).toEqual({ kind: 'workers' })
+    expect(answer.etaSeconds).toBeCloseTo(100_010 / 128)
+    expect(estimate({ ...left, rate: 20 }, many, 6_400)).toMatchObject({ decidedBy: { kind: 'host', reason: 'delay' } })
+    expect(estimate({ ...left, rate: 0 }, many, null)).toMatchObject({ decidedBy: { kind: 'host', reason: 'delay' } })
+  })
+
   it('is decided by the retries when only they are left', () => {
     expect(
       estimate({ queued: 0, delayed: 3, rate: 5 }, [host({ pending: 3, delayMs: 100 })], 16, NOW + 60_000),
