@@ -163,7 +163,10 @@ export interface DedupeDefinition {
   readonly mode?: 'exact' | 'bloom' | 'set'
   /** Who has seen it: this crawl (default), any crawl of this spider, any crawl of the queue. */
   readonly scope?: 'crawl' | 'spider' | 'site'
-  /** Seen so long ago counts as new: forgotten after this at the earliest, after twice this at the latest. Default: never. */
+  /**
+   * Seen so long ago counts as new: forgotten after this at the earliest, after twice this at the latest. Longer than a link may wait in the
+   * queue, or it is visited twice. Default: never.
+   */
   readonly ttl?: Duration
   /** The share that `bloom` gets wrong. Default 0.001. */
   readonly errorRate?: number
