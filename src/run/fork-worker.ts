@@ -7,7 +7,7 @@ import type { Log } from '../log.js'
 import { forfeit } from './forfeit.js'
 import { restartPause } from './restart-pause.js'
 import type { RunningWorker } from './start-worker.js'
-import type { FromWorkerProcess, WorkerProcessOrder } from './worker-process.js'
+import { type FromWorkerProcess, WORKER_ORDER, type WorkerProcessOrder } from './worker-process-messages.js'
 
 /** What a child that has said that it failed may take to close its database. */
 const LINGER_MS = 3_000
@@ -52,8 +52,9 @@ export function forkWorker(
   ended.catch(() => {})
 
   function runProcess(): Promise<ProcessEnd> {
-    const child = fork(entryFile(import.meta.url, './worker-process.js'), [JSON.stringify(order)], {
+    const child = fork(entryFile(import.meta.url, './worker-process.js'), [], {
       execArgv: [],
+      env: { ...process.env, [WORKER_ORDER]: JSON.stringify(order) },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
     current = child

@@ -1,29 +1,11 @@
 import { systemClock } from '../clock.js'
 import { asShoalError, isAway } from '../errors.js'
-import { createLog, type Log, type LogLevel } from '../log.js'
-import { openPlant, type Plant, type PlantAddresses } from '../wire.js'
-import type { SpiderSource } from './spider-source.js'
+import { createLog, type Log } from '../log.js'
+import { openPlant, type Plant } from '../wire.js'
 import { superviseWorker } from './supervise.js'
 import { untilBack } from './until-back.js'
 import { workerIds } from './worker-ids.js'
-
-/** A worker process of `--workers N`. It ends with its parent, however that ends. */
-export interface WorkerProcessOrder extends PlantAddresses {
-  readonly sources: readonly SpiderSource[]
-  readonly concurrency: number
-  readonly logLevel: LogLevel
-  readonly stuckMs: number
-  readonly graceMs: number
-}
-
-export type FromWorkerProcess =
-  | { readonly kind: 'worker'; readonly id: string }
-  | {
-      readonly kind: 'failed'
-      readonly code: ReturnType<typeof asShoalError>['code']
-      readonly message: string
-      readonly hint: string
-    }
+import { type FromWorkerProcess, WORKER_ORDER, type WorkerProcessOrder } from './worker-process-messages.js'
 
 async function main(order: WorkerProcessOrder): Promise<void> {
   // Before anything that takes time, so that no word is missed. Ctrl-C goes to the whole group: the parent decides what it means.
@@ -76,6 +58,9 @@ function tell(message: FromWorkerProcess): Promise<void> {
   })
 }
 
-await main(JSON.parse(process.argv[2] ?? '{}') as WorkerProcessOrder)
+const { [WORKER_ORDER]: order = '{}' } = process.env
+// What the spider starts is no worker.
+delete process.env[WORKER_ORDER]
+await main(JSON.parse(order) as WorkerProcessOrder)
 // A timer that the spider left running must not keep this process, and its parent, waiting.
 process.exit()

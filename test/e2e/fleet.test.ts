@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -15,6 +15,8 @@ import { type RedisServer, startRedis } from '../support/redis-server.js'
 /** A fleet as it is operated: the real command line, a real Redis, and accidents in the middle. */
 const SHOP = { ...SHOP_DEFAULTS, pages: 150 }
 const DEMO = JSON.stringify(fileURLToPath(new URL('../../dist/demo/spider.js', import.meta.url)))
+/** Looked for on command lines and in everything that is printed. */
+const PASSWORD = 'canary-6f2c'
 const SOON = { timeout: 30_000, interval: 200 }
 
 const dir = tempDir('fleet')
@@ -25,7 +27,7 @@ let plant: Plant
 const children: ChildProcess[] = []
 
 beforeAll(async () => {
-  redis = await startRedis({ aof: 'always' })
+  redis = await startRedis({ aof: 'always', password: PASSWORD })
   shop = await launchShop({ dir: dir.path, options: SHOP })
   plant = await openPlant({ queue: redis.url, store: 'memory:' })
 })
@@ -51,16 +53,16 @@ function spiderFile(name: string, edit = ''): string {
   return path
 }
 
-function at(args: readonly string[]): string[] {
-  return [...args, '--queue', redis.url]
-}
+const here = () => ({ cwd: dir.path, env: { SHOAL_QUEUE: redis.url } })
 
-function shoal(...args: string[]): Promise<CliResult> {
-  return runCli(at(args), { cwd: dir.path })
+async function shoal(...args: string[]): Promise<CliResult> {
+  const result = await runCli(args, here())
+  expect(result.stdout + result.stderr).not.toContain(PASSWORD)
+  return result
 }
 
 function worker(...args: string[]): { child: ChildProcess; result: Promise<CliResult> } {
-  const started = startCli(at(['worker', ...args]), { cwd: dir.path })
+  const started = startCli(['worker', ...args], here())
   children.push(started.child)
   return started
 }
@@ -106,6 +108,7 @@ describe('a fleet on Redis', () => {
     second.child.kill('SIGTERM')
     const drained = await second.result
     expect(drained.code, drained.stderr).toBe(0)
+    expect(drained.stderr).not.toContain(PASSWORD)
     expect(drained.stderr.match(/plant\.waiting/g)).toHaveLength(1)
     expect(drained.stderr.match(/plant\.back/g)).toHaveLength(1)
 
@@ -163,6 +166,7 @@ describe('a fleet on Redis', () => {
     }
     await expect.poll(isBack, SOON).toBe(true)
     const pids = (await frontier.workers()).flatMap((one) => one.about?.pid ?? [])
+    for (const pid of pids) expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toContain(PASSWORD)
     running.child.kill('SIGKILL')
     await expect.poll(() => pids.filter(isAlive), SOON).toEqual([])
   }, 60_000)

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { WorkerProcessOrder } from '../../src/run/worker-process.js'
+import type { WorkerProcessOrder } from '../../src/run/worker-process-messages.js'
 
 /** A spider file whose loading is noted, with the process it happened in; `first` runs at the first load alone. */
 export function notedSpider(dir: string, first = '') {

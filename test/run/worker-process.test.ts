@@ -7,6 +7,7 @@ import { systemClock } from '../../src/clock.js'
 import { type Log, silentLog } from '../../src/log.js'
 import { forkWorker } from '../../src/run/fork-worker.js'
 import type { RunningWorker } from '../../src/run/start-worker.js'
+import { WORKER_ORDER } from '../../src/run/worker-process-messages.js'
 import { openPlant, type Plant } from '../../src/wire.js'
 import { tempDir } from '../support/cli.js'
 import { isAlive, notedSpider, orderOf } from './processes.js'
@@ -71,7 +72,11 @@ describe('a worker process', () => {
   it.each([0, 100, 250])('ends when its parent goes %i ms after the start', async (afterMs) => {
     const spider = notedSpider(dir.path)
     const entry = fileURLToPath(new URL('../../dist/run/worker-process.js', import.meta.url))
-    const child = fork(entry, [JSON.stringify(orderOf(dir.path, spider.path))], { execArgv: [], stdio: 'ignore' })
+    const child = fork(entry, [], {
+      execArgv: [],
+      stdio: 'ignore',
+      env: { ...process.env, [WORKER_ORDER]: JSON.stringify(orderOf(dir.path, spider.path)) },
+    })
     children.push(child)
     await systemClock.sleep(afterMs)
     child.disconnect()
