@@ -1,12 +1,14 @@
 import { resolve } from 'node:path'
 import { systemClock, systemRandom } from '../clock.js'
 import { loadConfig } from '../config.js'
+import { addToCrawl } from '../coordinator/add-entries.js'
 import { openCrawl } from '../coordinator/crawls.js'
 import { ShoalError } from '../errors.js'
 import { createLog } from '../log.js'
 import type { RecordDefinitions, TaggedDefinition } from '../spider/definition.js'
 import { loadSpider } from '../spider/load.js'
 import { spiderFromDefinition } from '../spider/resolve.js'
+import type { Spider } from '../spider/spider.js'
 import { openPlant } from '../wire.js'
 import { crawlHandle } from './crawl-handle.js'
 import type { ConnectOptions, CrawlOptions, Shoal } from './shoal.js'
@@ -21,6 +23,11 @@ export async function openShoal(options: ConnectOptions): Promise<Shoal> {
   const running = new Set<Promise<unknown>>()
   const { frontier, store } = plant
   let closed: Promise<void> | null = null
+
+  const addSeeds = async (spider: Spider, entries: NonNullable<Spider['seeds']>, crawl: string) => {
+    const onRefused = (_entry: unknown, reason: string) => log.warn('link.refused', { spider: spider.name, reason })
+    await addToCrawl(frontier, spider, crawl, { name: 'seeds', entries }, { again: false, clock, onRefused })
+  }
 
   return {
     frontier,
@@ -37,7 +44,10 @@ export async function openShoal(options: ConnectOptions): Promise<Shoal> {
       const { concurrency, graceMs } = settings
       const parts = { id, spider, plant, clock, random, log, concurrency, graceMs, closing: closing.signal, running }
       const crawl = crawlHandle<Kinds, Data>(parts)
-      if (start) await crawl.add(spider.start)
+      if (start) {
+        await crawl.add(spider.start)
+        if (spider.seeds !== null) await addSeeds(spider, spider.seeds, id)
+      }
       return crawl
     },
 

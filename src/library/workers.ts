@@ -1,6 +1,8 @@
+import { type LostCrawl, lostError } from '../coordinator/queue-watch.js'
 import type { CrawlStats } from '../frontier/frontier.js'
 import { forfeitDeadWorkers } from '../run/dead-workers.js'
 import { startWorker } from '../run/start-worker.js'
+import { tendQueue } from '../run/tend-queue.js'
 import { workerIds } from '../run/worker-ids.js'
 import { plantFromPorts } from '../wire.js'
 import type { CrawlParts, Feeding } from './crawl-parts.js'
@@ -30,6 +32,12 @@ export async function runUntil(
   const failed = new AbortController()
   ended.catch(() => failed.abort())
   const nap = AbortSignal.any([stop, failed.signal])
+  let lost: LostCrawl | null = null
+  const tending = tendQueue(plant, spiders, { clock, log, drain: stop }, (one) => {
+    if (one.crawl !== id) return
+    lost = one
+    failed.abort()
+  })
 
   const isOver = async () => {
     const { state } = await frontier.stats(id)
@@ -40,11 +48,12 @@ export async function runUntil(
     while (!nap.aborted && !(await isOver())) await clock.sleep(LOOK_EVERY_MS, nap)
     await stopWorker(graceMs)
     await ended
+    if (lost !== null) throw lostError(lost)
     await frontier.forfeit(worker)
     return await frontier.stats(id)
   } finally {
     if (until === 'stopped') feeding.workers--
-    await stopWorker(graceMs)
+    await Promise.all([stopWorker(graceMs), tending.stop()])
     if (own !== plant) await own.close()
   }
 }
