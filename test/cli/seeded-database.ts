@@ -1,9 +1,10 @@
 import { systemClock } from '../../src/clock.js'
-import type { CrawlSpec, Lease, Outcome } from '../../src/frontier/frontier.js'
+import type { CrawlSpec, Frontier, Lease, Outcome } from '../../src/frontier/frontier.js'
 import { SqliteFrontierEngine } from '../../src/frontier/sqlite/sqlite-engine.js'
 import { SqliteFrontier } from '../../src/frontier/sqlite/sqlite-frontier.js'
 import { SqliteDb } from '../../src/sqlite/db.js'
 import { callDirectly } from '../../src/sqlite/direct.js'
+import type { RecordStore } from '../../src/store/record-store.js'
 import { migrateStore } from '../../src/store/sqlite/schema.js'
 import { SqliteRecordStore } from '../../src/store/sqlite/sqlite-record-store.js'
 import { SqliteStoreEngine } from '../../src/store/sqlite/sqlite-store-engine.js'
@@ -13,14 +14,18 @@ import type { Link } from '../../src/url/link.js'
 export const CRAWL = 'shop-1'
 export const url = (state: string) => `https://shop.example/${state}`
 
-/** A database with one running crawl of the spider `shop` that has links in every state, and one record. */
 export async function seedDatabase(file: string): Promise<void> {
   const db = new SqliteDb(file)
   SqliteFrontierEngine.migrate(db)
   migrateStore(db)
   const frontier = new SqliteFrontier(callDirectly(db, new SqliteFrontierEngine(db, systemClock)), async () => {})
   const store = new SqliteRecordStore(callDirectly(db, new SqliteStoreEngine(db)), async () => {})
+  await seedPlant(frontier, store)
+  db.close()
+}
 
+/** One running crawl of the spider `shop` that has links in every state, and one record. */
+export async function seedPlant(frontier: Frontier, store: RecordStore): Promise<void> {
   await frontier.open(SPEC)
   const active = ['done', 'dead', 'delayed', 'skipped', 'leased']
   await frontier.add(CRAWL, [...active.map((name) => link(name, 10)), link('queued', 5), link('queued-later', 0)])
@@ -54,7 +59,6 @@ export async function seedDatabase(file: string): Promise<void> {
       await store.write({ records: [], rejected: [], fetches: [fetched(lease, 500, 'server_error')] })
     if (outcome !== undefined) await frontier.settle([{ lease, outcome }])
   }
-  db.close()
 }
 
 const OUTCOMES: Readonly<Record<string, Outcome>> = {
