@@ -11,7 +11,7 @@ import type { WatchedPlant } from './queue-watch.js'
 import { roomFor, untilLowWater } from './water.js'
 
 /** A pushed URL is seen within this long: fetched in under two seconds, an idle worker's second included. */
-const LOOK_MS = 500
+const LOOK_MS = 300
 /** After a failure of the feed itself. */
 const FAILED_MS = 5_000
 const TAKE_AT_ONCE = 100
@@ -46,8 +46,7 @@ export async function feedSpider(parts: FeedingParts, signal: AbortSignal): Prom
       const error = asShoalError(thrown)
       if (!failing && !isAway(error)) log.warn('feed.failed', { spider: spider.name, message: error.message })
       failing = true
-      napMs = FAILED_MS
-      if (isAway(error)) napMs = LOOK_MS
+      if (!isAway(error)) napMs = FAILED_MS
     }
     if (napMs > 0) await clock.sleep(napMs, signal)
   }
@@ -81,7 +80,8 @@ function feedTaker({ plant, spider, feed, clock, log }: FeedingParts, signal: Ab
   }
 
   return async () => {
-    if (feed === null) return 0
+    // Most looks find nothing, and cost no more than this.
+    if (feed === null || (await feed.empty())) return 0
     const crawl = await newestCrawl(frontier, spider)
     if (crawl?.state === 'cancelled') return 0
     let room = roomFor(pending, spider.maxPending)

@@ -10,7 +10,7 @@ import { spiderFromDefinition } from '../../src/spider/resolve.js'
 import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 
 /** A feed in memory whose takers can die. */
-function memoryFeed(): Feed & { dies: boolean } {
+function memoryFeed(): Feed & { dies: boolean; expire(): void } {
   let waiting: FeedEntry[] = []
   const taken = new Map<string, FeedEntry>()
   const refused: RefusedEntry[] = []
@@ -33,13 +33,11 @@ function memoryFeed(): Feed & { dies: boolean } {
       }
     },
     refused: async (limit) => refused.slice(0, limit),
-    async empty() {
-      if (this.dies) {
-        this.dies = false
-        waiting = [...taken.values(), ...waiting]
-        taken.clear()
-      }
-      return waiting.length + taken.size === 0
+    empty: async () => waiting.length + taken.size === 0,
+    expire() {
+      this.dies = false
+      waiting = [...taken.values(), ...waiting]
+      taken.clear()
     },
     async push(texts) {
       waiting = [...waiting, ...texts.map((text) => ({ id: String(++number), text }))]
@@ -147,6 +145,7 @@ describe('a fed spider', () => {
     await rounds(2)
     expect(await visitAll()).toEqual(['https://a.example/1'])
     expect(await feed.empty()).toBe(false)
+    feed.expire()
     await rounds(20)
     expect(await feed.empty()).toBe(true)
     expect(await visitAll()).toEqual([])
