@@ -5,11 +5,12 @@ import { type Clock, systemClock } from './clock.js'
 import { DatabaseClient, DatabaseThread } from './embedded/client.js'
 import { ShoalError } from './errors.js'
 import type { Feed, FeedPlace } from './feed/feed.js'
-import type { Frontier, Lease, WorkerId } from './frontier/frontier.js'
+import type { Frontier, WorkerId } from './frontier/frontier.js'
 import { MemoryFrontier } from './frontier/memory/memory-frontier.js'
 import type { SqliteFrontierEngine } from './frontier/sqlite/sqlite-engine.js'
 import { SqliteFrontier } from './frontier/sqlite/sqlite-frontier.js'
 import { KeeperThread, keepThrough } from './keeper/client.js'
+import type { Holding } from './keeper/protocol.js'
 import type { BlobStore } from './store/blob-store.js'
 import { FileBlobStore } from './store/files/file-blob-store.js'
 import { MemoryBlobStore } from './store/memory/memory-blob-store.js'
@@ -65,7 +66,7 @@ export interface Keeper {
   /** A lease is kept for this long at most. */
   readonly holdMs: number
   /** What is in hand and not being settled. */
-  readonly held: () => readonly Pick<Lease, 'token' | 'epoch'>[]
+  readonly held: () => readonly Holding[]
   readonly onLost: (tokens: readonly string[]) => void
 }
 

@@ -114,7 +114,7 @@ describe('the database thread', () => {
     await frontier.open(specOf({ visibilityMs: 1_200 }))
     await frontier.add('c1', [linkTo('a.test/1'), linkTo('b.test/1')])
     const lost: string[] = []
-    keep?.({ worker: 'w1', heartbeatMs: 300, holdMs: 60_000, onLost: (tokens) => lost.push(...tokens) })
+    keep?.({ worker: 'w1', heartbeatMs: 300, holdMs: 60_000, held: () => [], onLost: (tokens) => lost.push(...tokens) })
     const { leases } = await frontier.lease({ worker: 'w1', seq: 1, want: 2, spiders: ['books'] })
     const [kept, taken] = leases as [Lease, Lease]
     // A handler that burns CPU: nothing on this thread runs meanwhile.
@@ -131,7 +131,7 @@ describe('the database thread', () => {
     const { frontier, keep } = await plant()
     await frontier.open(specOf({ visibilityMs: 600 }))
     await frontier.add('c1', [linkTo('a.test/1')])
-    keep?.({ worker: 'w1', heartbeatMs: 200, holdMs: 500, onLost: () => {} })
+    keep?.({ worker: 'w1', heartbeatMs: 200, holdMs: 500, held: () => [], onLost: () => {} })
     await frontier.lease({ worker: 'w1', seq: 1, want: 1, spiders: ['books'] })
     await expect.poll(async () => (await frontier.stats('c1')).queued, { timeout: 10_000 }).toBe(1)
     expect(await frontier.stats('c1')).toMatchObject({ reclaimed: 1 })

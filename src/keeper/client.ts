@@ -50,7 +50,7 @@ export function keepThrough(
   port.unref()
   let cancel = () => {}
   const tell = () => {
-    say({ kind: 'holding', leases: held().map(({ token, epoch }) => ({ token, epoch })) })
+    say({ kind: 'holding', leases: held() })
     cancel = clock.after(heartbeatMs / 2, tell)
   }
   tell()

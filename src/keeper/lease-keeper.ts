@@ -4,8 +4,8 @@ import type { Holding } from './protocol.js'
 
 /** What the keeper needs of a queue. */
 export interface KeepingQueue {
-  /** Renews every lease of the worker that is not older than `holdMs`; answers the epochs of those that it still holds. */
-  keep(worker: WorkerId, holdMs: number): Promise<readonly string[]>
+  /** Renews every lease of the worker that is not older than `holdMs`, but for `disowned` ones; answers the epochs of those renewed. */
+  keep(worker: WorkerId, holdMs: number, disowned: readonly string[]): Promise<readonly string[]>
   reap(limit: number): Promise<number>
 }
 
@@ -16,6 +16,8 @@ export interface Ward {
   readonly holdMs: number
   /** What the worker said last that it has in hand. */
   believed: readonly Holding[]
+  /** How often it said so. */
+  heard: number
   readonly onLost: (tokens: readonly string[]) => void
 }
 
@@ -25,6 +27,13 @@ const REAP_AT_ONCE = 200
 /** A million leases that run out together are not one process's business alone. */
 const REAPS_IN_A_ROW = 20
 const AWAY_NAP_MS = 500
+/**
+ * A lease that the worker did not name so many times, though it had its say, it does not have: its end was told to a queue that has come back older.
+ * The reply of a lease call may be on its way, which is why once is not enough.
+ */
+const UNNAMED = 4
+/** By then it has run out. */
+const FORGOTTEN = 100
 
 interface Parts {
   readonly queue: Promise<KeepingQueue>
@@ -39,14 +48,21 @@ interface Parts {
 export async function keepAlive(ward: Ward, { queue, clock }: Parts, signal: AbortSignal): Promise<void> {
   const { worker, heartbeatMs, holdMs } = ward
   const frontier = await queue
+  /** Epochs that the queue holds for the worker and the worker does not name, since when. */
+  const strangers = new Map<string, number>()
   for (let napMs = heartbeatMs; ; ) {
     await clock.sleep(napMs, signal)
     if (signal.aborted) return
-    const { believed } = ward
+    const { believed, heard } = ward
     try {
-      const held = new Set(await frontier.keep(worker, holdMs))
-      const lost = believed.filter(({ epoch }) => !held.has(epoch)).map(({ token }) => token)
+      for (const { epoch } of believed) strangers.delete(epoch)
+      const disowned = [...strangers].filter(([, since]) => heard - since >= UNNAMED).map(([epoch]) => epoch)
+      const held = new Set(await frontier.keep(worker, holdMs, disowned))
+      const lost = believed.filter(({ epoch, settling }) => !settling && !held.has(epoch)).map(({ token }) => token)
       if (lost.length > 0) ward.onLost(lost)
+      const known = new Set(believed.map(({ epoch }) => epoch))
+      for (const [epoch, since] of strangers) if (!held.has(epoch) && heard - since > FORGOTTEN) strangers.delete(epoch)
+      for (const epoch of held) if (!known.has(epoch) && !strangers.has(epoch)) strangers.set(epoch, heard)
       napMs = heartbeatMs
     } catch {
       napMs = Math.min(AWAY_NAP_MS, heartbeatMs)

@@ -8,7 +8,10 @@ export type ToKeeper =
   | { readonly kind: 'leave' }
 
 /** A lease by what its worker calls it, and by what the queue answers. */
-export type Holding = Pick<Lease, 'token' | 'epoch'>
+export interface Holding extends Pick<Lease, 'token' | 'epoch'> {
+  /** Its end is on the way to the queue, which knows best what it has. */
+  readonly settling: boolean
+}
 
 export interface FromKeeper {
   readonly kind: 'lost'

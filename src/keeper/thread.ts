@@ -29,11 +29,13 @@ function serve(port: MessagePort): void {
   port.on('message', (message: ToKeeper) => {
     if (message.kind === 'leave') left.abort()
     else if (message.kind === 'holding') {
-      if (ward !== null) ward.believed = message.leases
+      if (ward === null) return
+      ward.believed = message.leases
+      ward.heard++
     } else {
       const { worker, heartbeatMs, holdMs } = message
       const onLost = (tokens: readonly string[]) => port.postMessage({ kind: 'lost', tokens } satisfies FromKeeper)
-      ward = { worker, heartbeatMs, holdMs, believed: [], onLost }
+      ward = { worker, heartbeatMs, holdMs, believed: [], heard: 0, onLost }
       void keepAlive(ward, parts, left.signal)
     }
   })

@@ -68,7 +68,7 @@ function keepLeases(
   const onLost = (tokens: readonly string[]) => worker.lost(tokens)
   if (plant.keep !== null) {
     const holdMs = Math.max(...spiders.map(holdMsOf))
-    return plant.keep({ worker: id, heartbeatMs, holdMs, held: () => worker.held, onLost })
+    return plant.keep({ worker: id, heartbeatMs, holdMs, held: () => worker.holdings, onLost })
   }
   let cancel = () => {}
   const beat = () => {

@@ -113,6 +113,11 @@ export class CrawlWorker {
     return [...this.#inHand.values()].filter(({ settling }) => !settling).map(({ lease }) => lease)
   }
 
+  /** All that is in hand, with whether its end is on its way. */
+  get holdings(): { token: string; epoch: string; settling: boolean }[] {
+    return [...this.#inHand.values()].map(({ lease: { token, epoch }, settling }) => ({ token, epoch, settling }))
+  }
+
   /** Asks for as many links as there is room for, unless it is asking already. Called with every flush and when a nap is over. */
   #leaseMore(): void {
     if (this.#stopping || this.#leasing || this.#failure !== null) return

@@ -5,11 +5,12 @@ import { keepAlive, reapAlways, type Ward } from '../../src/keeper/lease-keeper.
 
 /** A queue that answers as told. */
 function queue() {
-  const calls = { keep: 0, reap: [] as number[] }
+  const calls = { keep: 0, reap: [] as number[], disowned: [] as string[] }
   const told = { held: [] as string[], away: false, expired: 0 }
   const answer = {
-    async keep() {
+    async keep(_worker: string, _holdMs: number, disowned: readonly string[]) {
       calls.keep++
+      calls.disowned = [...disowned]
       if (told.away) throw new ShoalError('queue_away', 'away')
       return told.held
     },
@@ -25,10 +26,17 @@ function queue() {
 }
 
 function ward(lost: string[]): Ward {
-  return { worker: 'w', heartbeatMs: 20, holdMs: 1_000, believed: [], onLost: (tokens) => lost.push(...tokens) }
+  return {
+    worker: 'w',
+    heartbeatMs: 20,
+    holdMs: 1_000,
+    believed: [],
+    heard: 0,
+    onLost: (tokens) => lost.push(...tokens),
+  }
 }
 
-const holding = (...names: string[]) => names.map((name) => ({ token: `token-${name}`, epoch: name }))
+const holding = (...names: string[]) => names.map((name) => ({ token: `token-${name}`, epoch: name, settling: false }))
 
 describe('keeping leases', () => {
   it('tells of those that the worker had before the call and the queue has no longer', async () => {
@@ -61,6 +69,38 @@ describe('keeping leases', () => {
     told.away = false
     const before = calls.keep
     await expect.poll(() => calls.keep).toBeGreaterThan(before + 1)
+    expect(lost).toEqual([])
+    stop.abort()
+    await keeping
+  })
+
+  it('lets go of what the worker never names, if the worker has had its say often enough', async () => {
+    const { calls, told, parts } = queue()
+    const one = ward([])
+    const stop = new AbortController()
+    told.held = ['1', '2']
+    one.believed = holding('1')
+    const keeping = keepAlive(one, parts, stop.signal)
+    await expect.poll(() => calls.keep).toBeGreaterThan(10)
+    // Its event loop is blocked: nobody can say what it has.
+    expect(calls.disowned).toEqual([])
+    one.heard = 10
+    await expect.poll(() => calls.disowned).toEqual(['2'])
+    // The reply of the lease call had been on its way for long.
+    one.believed = holding('1', '2')
+    await expect.poll(() => calls.disowned).toEqual([])
+    stop.abort()
+    await keeping
+  })
+
+  it('tells nobody of a lease whose end is on its way', async () => {
+    const { calls, parts } = queue()
+    const lost: string[] = []
+    const one = ward(lost)
+    const stop = new AbortController()
+    one.believed = holding('1').map((lease) => ({ ...lease, settling: true }))
+    const keeping = keepAlive(one, parts, stop.signal)
+    await expect.poll(() => calls.keep).toBeGreaterThan(3)
     expect(lost).toEqual([])
     stop.abort()
     await keeping

@@ -55,8 +55,11 @@ const BLOOM_CAPACITY = 10_000_000
 
 /** A frontier with a door of its own for the keeper: renewing all leases of a worker without naming them. */
 export interface RedisFrontier extends Frontier {
-  /** Renews every lease of the worker that is not older than `holdMs`, without their tokens; answers the epochs (`Lease.epoch`) that it still holds. */
-  keep(worker: WorkerId, holdMs: number): Promise<string[]>
+  /**
+   * Renews every lease of the worker that is not older than `holdMs`, without their tokens, but for `disowned` ones; answers the epochs
+   * (`Lease.epoch`) that were renewed.
+   */
+  keep(worker: WorkerId, holdMs: number, disowned: readonly string[]): Promise<string[]>
 }
 
 export async function openRedisFrontier(
@@ -309,9 +312,9 @@ class ShardedFrontier implements RedisFrontier {
     return lost.flat()
   }
 
-  async keep(worker: WorkerId, holdMs: number): Promise<string[]> {
+  async keep(worker: WorkerId, holdMs: number, disowned: readonly string[]): Promise<string[]> {
     const kept = await this.#everywhere((shard) =>
-      this.#shards.run('keep', shard, [worker, String(holdMs), String(5000)]),
+      this.#shards.run('keep', shard, [worker, String(holdMs), String(5000), ...disowned]),
     )
     return kept.flatMap((reply) => list(reply).map(text))
   }

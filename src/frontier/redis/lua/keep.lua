@@ -1,15 +1,16 @@
--- keep(worker, holdMs): renews every lease of the worker that has not run out and is not older than holdMs, and its slots in this shard for leases of others.
--- ARGV: time, worker, holdMs, at most so many. Replies the epochs that are still held.
+-- keep(worker, holdMs, disowned): renews every lease of the worker that has not run out and is not older than holdMs, but for those that it does not know.
+-- ARGV: time, worker, holdMs, at most so many, disowned epochs. Replies the epochs that are renewed.
 clock(true)
 local worker, hold, limit = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 if call('EXISTS', B .. ':worker:' .. worker) == 1 then call('HSET', B .. ':worker:' .. worker, 'seen', wall) end
 local held = call('SMEMBERS', B .. ':held:' .. worker)
-local epochs, kept, renewed = {}, {}, {}
+local epochs, kept, renewed, disowned = {}, {}, {}, {}
+for i = 5, #ARGV do disowned[ARGV[i]] = true end
 for i = 1, min(#held, limit) do epochs[i] = held[i] end
 if #epochs > 0 then
   local deadlines, records = call('ZMSCORE', B .. ':deadlines', unpack(epochs)), call('HMGET', B .. ':leases', unpack(epochs))
   for n, epoch in ipairs(epochs) do
-    if records[n] and deadlines[n] and tonumber(deadlines[n]) > now then
+    if records[n] and deadlines[n] and tonumber(deadlines[n]) > now and not disowned[epoch] then
       local num, _, granted = unpackstruct('>I4dd', records[n])
       local c = crawl_by_number(num)
       if c and now - granted < hold then
