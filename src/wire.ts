@@ -65,7 +65,7 @@ export interface Keeper {
   readonly heartbeatMs: number
   /** A lease is kept for this long at most. */
   readonly holdMs: number
-  /** What is in hand and not being settled. */
+  /** All that is in hand. */
   readonly held: () => readonly Holding[]
   readonly onLost: (tokens: readonly string[]) => void
 }
