@@ -103,7 +103,8 @@ function serve(socket: Socket, hostIndex: number): void {
     const n = (counts.get(key) ?? 0) + 1
     counts.set(key, n)
     if (n === 1 && path.startsWith('/p/')) pagesServed++
-    const early = stalledSince ?? t
+    // It may also have stood still between its last tick and this very line.
+    const early = stalledSince ?? (t - lastTick > STALL_MS ? lastTick : t)
     const entry: SeenAccess = {
       t,
       early,
