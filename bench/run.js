@@ -56,6 +56,8 @@ if (values.queue !== undefined && (bench !== 'crawl' || values.queue !== 'redis'
 
 requireBuild()
 installPeers()
+// Through `exit`, where the servers of the bench are ended.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
 const { run } = await import(values.queue === 'redis' ? './crawl-redis.js' : `./${bench}.js`)
 try {
   const passed = await run({

@@ -19,6 +19,11 @@ export async function startRedis({ appendonly = false } = {}) {
   flags.push('--slowlog-log-slower-than', String(SLOW_US), '--slowlog-max-len', '10000')
   const child = spawn('redis-server', flags, { stdio: 'ignore' })
   const ended = new Promise((resolve) => child.once('exit', resolve))
+  const clear = () => {
+    child.kill('SIGKILL')
+    rmSync(dir, { recursive: true, force: true })
+  }
+  process.once('exit', clear)
   const failed = new Promise((_, reject) =>
     child.once('error', () => reject(new Error('redis-server is not installed; `apt-get install redis-server`'))),
   )
@@ -71,7 +76,8 @@ export async function startRedis({ appendonly = false } = {}) {
       control.disconnect()
       child.kill('SIGKILL')
       await ended
-      rmSync(dir, { recursive: true, force: true })
+      process.off('exit', clear)
+      clear()
     },
   }
 }
