@@ -6,12 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import { startShop } from '../src/demo/server.js'
 import { createShop } from '../src/demo/shop.js'
 import { demoDefinition } from '../src/demo/spider.js'
 import { connect, type Duration, defineSpider, type Shoal, type StoredRecord } from '../src/index.js'
+import { type RedisServer, startRedis } from './support/redis-server.js'
 
 const SHOP = { seed: 5, pages: 30, bytes: 1_000, faults: 0 }
 
@@ -71,10 +72,29 @@ const pages = (origin: string, delay: Duration = '0ms') =>
     },
   })
 
-describe.each(['memory:', 'sqlite:'])('a program on %s', (engine) => {
+let redis: RedisServer
+let databases = 0
+
+beforeAll(async () => {
+  redis = await startRedis()
+})
+
+afterAll(() => redis.stop())
+
+/** Opened again in one test it is the same queue. */
+function addressOf(engine: string): { queue: string; store?: string } {
+  if (engine === 'memory:') return { queue: engine }
+  const file = `sqlite:${join(dir, 'shoal.db')}`
+  return engine === 'sqlite:' ? { queue: file } : { queue: `${redis.url}/${databases}`, store: file }
+}
+
+describe.each(['memory:', 'sqlite:', 'redis:'])('a program on %s', (engine) => {
+  beforeEach(() => {
+    if (engine === 'redis:') databases++
+  })
+
   async function open(): Promise<Shoal> {
-    const queue = engine === 'memory:' ? engine : `sqlite:${join(dir, 'shoal.db')}`
-    const shoal = await connect({ queue, logLevel: 'error' })
+    const shoal = await connect({ ...addressOf(engine), logLevel: 'error' })
     toClose.push(() => shoal.close())
     return shoal
   }

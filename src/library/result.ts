@@ -1,6 +1,8 @@
 import { ShoalError } from '../errors.js'
-import type { StoredRecord } from '../store/record-store.js'
+import type { CrawlId, CrawlInfo } from '../frontier/frontier.js'
+import type { RecordStore, StoredRecord } from '../store/record-store.js'
 import type { Admitter } from '../url/admit.js'
+import type { Fingerprint } from '../url/link.js'
 import { showUrl } from '../url/show-url.js'
 import type { CrawlParts } from './crawl-parts.js'
 
@@ -27,7 +29,7 @@ export async function waitForResult(
   for (let napMs = FIRST_LOOK_MS; ; napMs = Math.min(napMs * 1.5, SLOWEST_LOOK_MS)) {
     const where = await frontier.explain(id, target.fp)
     if (where.state === 'unknown') throw new ShoalError('not_found', `crawl ${id} was never given ${shown}`)
-    if (where.state === 'done')
+    if (where.state === 'done' && (where.link !== null || (await wasFetched(store, id, target.fp, where.crawlState))))
       return collected(store.records({ spider: spider.name, url: (where.link ?? target).url }))
     if (where.state === 'dead' || where.state === 'skipped') {
       const failure = where.link.failures.at(-1)
@@ -39,10 +41,25 @@ export async function waitForResult(
       throw new ShoalError('crawl_ended', `the crawl was ${where.crawlState} before ${shown} was visited`)
     }
     const leftMs = deadline - clock.mono()
-    if (leftMs <= 0) throw new ShoalError('wait_timeout', `${shown} is still ${where.state} after ${timeoutMs} ms`)
+    const state = where.link === null ? 'on its way' : where.state
+    if (leftMs <= 0) throw new ShoalError('wait_timeout', `${shown} is still ${state} after ${timeoutMs} ms`)
     await clock.sleep(Math.min(napMs, leftMs), closing)
     if (closing.aborted) throw new ShoalError('closed', `the connection was closed while ${shown} was waited for`)
   }
+}
+
+/**
+ * A queue that only counts what is done finds a link nowhere else, which also happens to one that is just on its way from one state to
+ * another. The store knows for sure: pages are written before they are done.
+ */
+async function wasFetched(
+  store: RecordStore,
+  crawl: CrawlId,
+  fp: Fingerprint,
+  state: CrawlInfo['state'],
+): Promise<boolean> {
+  const [newest] = await store.fetches({ fp, crawl, limit: 1 })
+  return newest?.error === null || state === 'finished' || state === 'cancelled'
 }
 
 async function collected<Item>(items: AsyncIterable<Item>): Promise<Item[]> {

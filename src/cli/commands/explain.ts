@@ -80,7 +80,7 @@ function asJson(session: Session, found: Found, { fetches, records, rawPage }: E
   if (found.kind === 'refused') return { state: 'refused', crawl, spider, ...found.refusal }
   const { where } = found
   const evidence = { fetches, records, rawPage }
-  const reasons = why(where, session.clock.now())
+  const reasons = why(where, session.clock.now(), fetches.length > 0)
   if (where.link === null) return { state: where.state, ...found.target, crawl, spider, why: reasons, ...evidence }
   const { state, url, ...link } = where.link
   const { position, host } = where
@@ -114,7 +114,7 @@ function show(session: Session, found: Found, evidence: Evidence): void {
     skipped: style.yellow,
   }[where.state]
   print(`${paint(where.state === 'leased' ? 'in hand' : where.state)}  ${clean(target.url)}`)
-  for (const line of why(where, now)) print(`  ${clean(line)}`)
+  for (const line of why(where, now, evidence.fetches.length > 0)) print(`  ${clean(line)}`)
   const fetch = evidence.fetches[0]
   if (where.state === 'done' && fetch !== undefined) {
     print(
@@ -147,8 +147,8 @@ function show(session: Session, found: Found, evidence: Evidence): void {
 }
 
 /** One sentence or two for each state. */
-export function why(where: Known, now: number): string[] {
-  if (where.link === null) return []
+export function why(where: Known, now: number, fetched: boolean): string[] {
+  if (where.link === null) return fetched ? [] : ['the queue has seen it, and the store knows of no fetch']
   const { state, link, host, position, crawlState } = where
   const last = link.failures.at(-1)
   const held = crawlState === 'running' ? [] : [`the crawl is ${crawlState}: nothing is handed out`]
