@@ -4,6 +4,7 @@ import type { CrawlId, RestoredLink } from '../frontier/frontier.js'
 import type { Spider } from '../spider/spider.js'
 import type { CrawlNote, KnownPage, RecordStore } from '../store/record-store.js'
 import { createAdmitter } from '../url/admit.js'
+import type { Link } from '../url/link.js'
 import { openAs, specFor } from './crawls.js'
 import { type WatchedPlant, watchQueue } from './queue-watch.js'
 import { type SeedSource, type Seeds, seedCrawl } from './seeding.js'
@@ -79,7 +80,7 @@ export async function recoverCrawl(
     ? { restored: 0, unwanted: 0 }
     : await restoreAll(plant, note.crawl, store.knownPages(note.crawl, true), (page) => ({
         state: 'done',
-        link: asLink(page) ?? { ...page, route: '', depth: 0, priority: 0 },
+        link: asLink(page) ?? bareLink(page),
       }))
   const pending = (page: KnownPage): RestoredLink | null => {
     const link = asLink(page)
@@ -116,6 +117,11 @@ export async function recoverCrawl(
   }
 }
 
+/** Enough to be known by. */
+function bareLink({ fp, url, host, route, depth }: KnownPage): Link {
+  return { fp, url, host, route, depth, priority: 0 }
+}
+
 async function restoreAll(
   { frontier }: WatchedPlant,
   crawl: CrawlId,
@@ -138,13 +144,19 @@ async function restoreAll(
   return sum
 }
 
-/** Through the door as the spider is now; the fingerprint is the one it was fetched under. */
+/** Through the door as the spider is now; fingerprint, route and depth are those it was fetched under. */
 function pageReader(spider: Spider) {
   const admitter = createAdmitter(spider.admit)
-  return ({ url, fp }: KnownPage) => {
-    const admission = admitter.resolve(url, '')
+  return ({ fp, url, route, depth, link }: KnownPage): Link | null => {
+    const { request, data } = link ?? {}
+    const options = {
+      ...(spider.routes.has(route) && { route }),
+      ...(request !== undefined && { request }),
+      ...(data !== undefined && { data }),
+    }
+    const admission = admitter.resolve(link?.url ?? url, '', options)
     if (!admission.ok) return null
-    const link = admitter.link(admission.target, 0)
-    return 'code' in link ? null : { ...link, fp }
+    const admitted = admitter.link(admission.target, depth, options)
+    return 'code' in admitted ? null : { ...admitted, fp }
   }
 }

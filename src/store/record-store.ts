@@ -1,5 +1,5 @@
 import type { CrawlId, CrawlSpec, WorkerId } from '../frontier/frontier.js'
-import type { Fingerprint, HostKey, Json } from '../url/link.js'
+import type { Fingerprint, HostKey, Json, Link } from '../url/link.js'
 import type { BlobRef } from './blob-store.js'
 
 /**
@@ -28,7 +28,10 @@ export interface RecordStore {
   /** How many entries of a source of seeds are known to be in the queue; 0 when nobody has noted it. */
   seedCursor(crawl: CrawlId, source: string): Promise<number>
   noteSeedCursor(crawl: CrawlId, source: string, entries: number): Promise<void>
-  /** The pages of a crawl by its fetch log: one for each fetch that went well, or for each that did not. */
+  /**
+   * The pages of a crawl by its fetch log: one for each fetch that went well (no error, and no redirect that became a link of its own), or
+   * for each that did not.
+   */
   knownPages(crawl: CrawlId, wentWell: boolean): AsyncIterable<KnownPage>
 
   /**
@@ -70,11 +73,7 @@ export interface CrawlNote {
   readonly openedAt: number
 }
 
-export interface KnownPage {
-  readonly fp: Fingerprint
-  readonly url: string
-  readonly host: HostKey
-}
+export type KnownPage = Pick<FetchRow, 'fp' | 'url' | 'host' | 'route' | 'depth' | 'link'>
 
 export interface WriteBatch {
   readonly records: readonly RecordRow[]
@@ -117,8 +116,13 @@ export interface RejectedRow {
 export interface FetchRow {
   readonly crawl: CrawlId
   readonly fp: Fingerprint
+  /** Where the answer came from: the end of its redirects. */
   readonly url: string
   readonly host: HostKey
+  readonly route: string
+  readonly depth: number
+  /** The link as the queue had it, where this row could not make it again: it was redirected, or has a request or data of its own. */
+  readonly link: Link | null
   /** 0 when there was no answer. */
   readonly status: number
   /** Bytes of the body as received. */

@@ -239,12 +239,17 @@ function toBatch(harvest: Harvest, lease: Lease, { spider, clock }: VisitParts, 
 }
 
 function fetchRow({ lease }: Visit, { worker, clock }: VisitParts, response: FetchResponse | null): FetchRow {
-  const { fp, url, host } = lease.link
+  const { link } = lease
+  const { fp, url, host, route, depth } = link
+  const redirected = response !== null && response.url !== url
   return {
     crawl: lease.crawl,
     fp,
-    url: response === null ? url : response.url,
+    url: redirected ? response.url : url,
     host,
+    route,
+    depth,
+    link: redirected || link.request !== undefined || link.data !== undefined ? link : null,
     status: response === null ? 0 : response.status,
     bytes: response === null ? 0 : response.wireBytes,
     ms: response === null ? 0 : response.ms,

@@ -33,7 +33,18 @@ export async function seedPlant(frontier: Frontier, store: RecordStore): Promise
   const { leases } = await frontier.lease({ worker: 'w1', seq: 1, want: active.length, spiders: ['shop'] })
   const now = systemClock.now()
   const fetched = (lease: Lease, status: number, error: string | null) => ({
-    ...{ crawl: CRAWL, fp: lease.link.fp, url: lease.link.url, host: lease.link.host, status, bytes: 1234, ms: 56 },
+    ...{
+      crawl: CRAWL,
+      fp: lease.link.fp,
+      url: lease.link.url,
+      host: lease.link.host,
+      route: 'product',
+      depth: 1,
+      link: null,
+      status,
+      bytes: 1234,
+      ms: 56,
+    },
     ...{ attempt: 1, worker: 'w1', error, page: null, at: now },
   })
   for (const lease of leases) {

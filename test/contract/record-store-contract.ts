@@ -52,6 +52,9 @@ export function fetchRow(fields: Partial<FetchRow> = {}): FetchRow {
     fp: '00000000000000aa',
     url: 'https://books.example/1',
     host: 'books.example',
+    route: 'book',
+    depth: 1,
+    link: null,
     status: 200,
     bytes: 10_240,
     ms: 35,
@@ -144,6 +147,10 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
     })
 
     it('knows the pages of a crawl by its fetches', async () => {
+      const redirected = {
+        ...{ url: 'https://a.test/old', fp: 'ffffffffffffffff', host: 'a.test', route: 'book', depth: 7, priority: 3 },
+        ...{ data: { n: [1] }, request: { method: 'POST', body: 'x' } },
+      }
       const of = (n: number, changes = {}) =>
         fetchRow({ fp: `000000000000000${n}`, url: `https://a.test/${n}`, ...changes })
       const fetches = [
@@ -151,14 +158,18 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         of(1, { error: null, at: 2 }),
         of(2, { error: 'timeout', at: 3 }),
         of(3, { error: null, at: 4, crawl: 'other' }),
-        of(4, { error: null, at: 5, fp: 'ffffffffffffffff' }),
+        of(4, { error: null, at: 5, fp: 'ffffffffffffffff', depth: 7, link: redirected }),
+        of(5, { error: null, at: 6, status: 301 }),
       ]
       await store.write(batch({ fetches }))
-      const page = ({ fp, url, host }: (typeof fetches)[number]) => ({ fp, url, host })
+      const page = ({ fp, url, host, route, depth, link }: (typeof fetches)[number]) => ({
+        ...{ fp, url, host, route, depth, link },
+      })
       const kept = fetches.map(page)
       const { crawl } = of(1)
       expect(await all(store.knownPages(crawl, true))).toEqual([kept[1], kept[4]])
-      expect(await all(store.knownPages(crawl, false))).toEqual([kept[0], kept[2]])
+      expect(await all(store.knownPages(crawl, false))).toEqual([kept[0], kept[2], kept[5]])
+      expect(await store.fetches({ fp: 'ffffffffffffffff', limit: 1 })).toEqual([fetches[4]])
       expect(await all(store.knownPages('never', true))).toEqual([])
     })
 

@@ -32,13 +32,16 @@ async function world() {
   const signal = new AbortController().signal
   const { crawl } = await openCrawl(plant, spider, { fresh: false, clock, random })
   await seedCrawl(plant, spider, crawl, { clock, signal }).all
-  const fetched = async (path: string, error: string | null) => {
+  const fetched = async (path: string, error: string | null, more: Partial<FetchRow> = {}) => {
     const url = `https://a.example${path}`
     const row: FetchRow = {
       crawl,
       fp: fingerprint(url),
       url,
       host: 'a.example',
+      route: 'page',
+      depth: 2,
+      link: null,
       status: 200,
       bytes: 1,
       ms: 1,
@@ -47,6 +50,7 @@ async function world() {
       error,
       page: null,
       at: clock.now(),
+      ...more,
     }
     await store.write({ records: [], rejected: [], fetches: [row] })
   }
@@ -171,6 +175,31 @@ describe('a lost crawl', () => {
     const recovered = await recoverCrawl(plant, spider, await lostCrawl(plant, crawl), { refetch: true, clock, signal })
     expect(recovered).toMatchObject({ known: 0, queued: 3 })
     expect(await plant.frontier.stats(crawl)).toMatchObject({ queued: 3, done: 0 })
+  })
+
+  it('asks for a page as it was asked for, whatever it was redirected to', async () => {
+    const { empty, clock, crawl, signal, fetched } = await world()
+    const request = { method: 'POST', body: 'q=1' }
+    const link = {
+      url: 'https://a.example/search',
+      fp: 'abcdefabcdefabcd',
+      host: 'a.example',
+      route: 'page',
+      depth: 2,
+      priority: 0,
+    }
+    const posted = { ...link, request, data: { q: 1 } }
+    await fetched('/answer', 'server_error', { fp: link.fp, link: posted })
+    await fetched('/moved', null, { status: 301 })
+    const plant = empty()
+    await recoverCrawl(plant, spider, await lostCrawl(plant, crawl), { refetch: false, clock, signal })
+    const links = await plant.frontier.links({ crawl, limit: 9 })
+    expect(links.map(({ url, depth, state }) => [url, depth, state])).toEqual([
+      ['https://a.example/search', 2, 'queued'],
+      ['https://a.example/moved', 2, 'queued'],
+      ['https://a.example/', 0, 'queued'],
+    ])
+    expect(links[0]).toMatchObject({ fp: link.fp, request, data: { q: 1 } })
   })
 
   it('goes on from an older state of its queue', async () => {

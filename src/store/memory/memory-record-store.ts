@@ -70,8 +70,9 @@ export class MemoryRecordStore implements RecordStore {
 
   async *knownPages(crawl: string, wentWell: boolean): AsyncGenerator<KnownPage> {
     for (const row of [...this.#fetches.values()]) {
-      const { fp, url, host, error } = row
-      if (row.crawl === crawl && (error === null) === wentWell) yield { fp, url, host }
+      const { fp, url, host, route, depth, link, error, status } = row
+      const well = error === null && status < 300
+      if (row.crawl === crawl && well === wentWell) yield { fp, url, host, route, depth, link }
     }
   }
 

@@ -81,6 +81,11 @@ const MIGRATIONS = [
   );
   CREATE TABLE seed_cursors (crawl TEXT NOT NULL, source TEXT NOT NULL, entries INTEGER NOT NULL, PRIMARY KEY (crawl, source));
   `,
+  `
+  ALTER TABLE fetches ADD COLUMN route_id INTEGER;
+  ALTER TABLE fetches ADD COLUMN depth INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE fetches ADD COLUMN link TEXT;
+  `,
 ]
 
 export function migrateStore(db: SqliteDb): void {

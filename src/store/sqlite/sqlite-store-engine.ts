@@ -1,7 +1,7 @@
 import type { CrawlSpec } from '../../frontier/frontier.js'
 import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
 import type { SqliteEngine } from '../../sqlite/engine.js'
-import type { Fingerprint } from '../../url/link.js'
+import type { Fingerprint, Link } from '../../url/link.js'
 import { judge } from '../judge.js'
 import { type PreparedBatch, type PreparedRecord, type PreparedRejected, storedKey } from '../prepare.js'
 import type {
@@ -108,7 +108,10 @@ export class SqliteStoreEngine implements SqliteEngine {
   knownPages(crawl: string, wentWell: boolean, after: number, limit: number): KnownPages {
     const pages = this.#read.knownPages
       .all(after, limit, crawl, wentWell ? 1 : 0)
-      .map(([, fp, url, host]) => ({ fp: String(fp), url: String(url), host: String(host) }))
+      .map(([fp, url, host, route, depth, link]) => ({
+        ...{ fp: String(fp), url: String(url), host: String(host), route: String(route ?? '') },
+        ...{ depth: Number(depth), link: linkOf(link) },
+      }))
     const last = this.#read.lastOfPage.get(after, limit)?.[0]
     return { pages, next: last === undefined || last === null ? null : Number(last) }
   }
@@ -180,11 +183,29 @@ export class SqliteStoreEngine implements SqliteEngine {
   }
 
   #writeFetch(row: FetchRow, interned: Interned): void {
-    const { fp, at, url, host, status, bytes, ms, attempt, error, page } = row
+    const { fp, at, url, host, status, bytes, ms, attempt, error, page, depth } = row
     const crawl = interned.name(row.crawl)
     const worker = interned.name(row.worker)
+    const route = interned.name(row.route)
+    const link = row.link === null ? null : JSON.stringify(row.link)
     const { insertFetch } = this.#write
-    insertFetch.run(fpNumber(fp), at, crawl, worker, url, host, status, bytes, ms, attempt, error, page)
+    insertFetch.run(
+      fpNumber(fp),
+      at,
+      crawl,
+      worker,
+      url,
+      host,
+      status,
+      bytes,
+      ms,
+      attempt,
+      error,
+      page,
+      route,
+      depth,
+      link,
+    )
   }
 
   /** Deletes a crawl's fetches among the next `limit` rows after `after`; answers where to go on, or null at the end. */
@@ -256,7 +277,7 @@ export class SqliteStoreEngine implements SqliteEngine {
 
   fetches(query: { fp: Fingerprint; crawl?: string; limit: number }): FetchRow[] {
     return this.#read.fetches.all(fpNumber(query.fp), query.crawl ?? null, query.limit).map((row) => {
-      const [crawl, worker, url, host, status, bytes, ms, attempt, error, page, at] = row as [
+      const [crawl, worker, url, host, status, bytes, ms, attempt, error, page, at, route, depth, link] = row as [
         string,
         string,
         string,
@@ -268,10 +289,18 @@ export class SqliteStoreEngine implements SqliteEngine {
         string | null,
         string | null,
         number,
+        string | null,
+        number,
+        string | null,
       ]
-      return { crawl, fp: query.fp, url, host, status, bytes, ms, attempt, worker, error, page, at }
+      const about = { route: route ?? '', depth, link: linkOf(link) }
+      return { crawl, fp: query.fp, url, host, ...about, status, bytes, ms, attempt, worker, error, page, at }
     })
   }
+}
+
+function linkOf(text: SqlValue | undefined): Link | null {
+  return typeof text === 'string' ? (JSON.parse(text) as Link) : null
 }
 
 /** 64 bits as SQLite keeps them: signed. */

@@ -53,8 +53,8 @@ export function writeStatements(db: SqliteDb) {
            AND url = ?3 AND data = ?4 AND issues = ?5 AND reason = ?6 AND crawl_id = ?7)`,
     ),
     insertFetch: db.prepare(
-      `INSERT INTO fetches (fp, at, crawl_id, worker_id, url, host, status, bytes, ms, attempt, error, page)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO fetches (fp, at, crawl_id, worker_id, url, host, status, bytes, ms, attempt, error, page, route_id, depth, link)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     fetchAfter: db.prepare('SELECT max(id) FROM (SELECT id FROM fetches WHERE id > ? ORDER BY id LIMIT ?)'),
     unindexFetches: db.prepare(
@@ -96,8 +96,9 @@ export function readStatements(db: SqliteDb) {
     seedCursor: db.prepare('SELECT entries FROM seed_cursors WHERE crawl = ? AND source = ?'),
     // The subquery is a page of the table by its key: rows of other crawls cost a look, and no index is needed.
     knownPages: db.prepare(
-      `SELECT id, printf('%016x', fp), url, host FROM (SELECT * FROM fetches WHERE id > ?1 ORDER BY id LIMIT ?2)
-       WHERE crawl_id = (SELECT id FROM names WHERE name = ?3) AND (error IS NULL) = ?4`,
+      `SELECT printf('%016x', f.fp), f.url, f.host, r.name, f.depth, f.link
+       FROM (SELECT * FROM fetches WHERE id > ?1 ORDER BY id LIMIT ?2) f LEFT JOIN names r ON r.id = f.route_id
+       WHERE f.crawl_id = (SELECT id FROM names WHERE name = ?3) AND (f.error IS NULL AND f.status < 300) = ?4 ORDER BY f.id`,
     ),
     lastOfPage: db.prepare('SELECT max(id) FROM (SELECT id FROM fetches WHERE id > ? ORDER BY id LIMIT ?)'),
     rejected: db.prepare(
@@ -117,8 +118,9 @@ export function readStatements(db: SqliteDb) {
     ),
     // Grouped, because a repeated write logs its fetches again: looking twice here is cheaper than looking before each insert.
     fetches: db.prepare(
-      `SELECT c.name, w.name, f.url, f.host, f.status, f.bytes, f.ms, f.attempt, f.error, f.page, f.at
+      `SELECT c.name, w.name, f.url, f.host, f.status, f.bytes, f.ms, f.attempt, f.error, f.page, f.at, r.name, f.depth, f.link
        FROM fetches f CROSS JOIN names c ON c.id = f.crawl_id CROSS JOIN names w ON w.id = f.worker_id
+       LEFT JOIN names r ON r.id = f.route_id
        WHERE f.id IN (SELECT id FROM fetch_fps WHERE fp = ?1
          UNION ALL SELECT id FROM fetches WHERE id > ${indexedUpTo('fetches')} AND fp = ?1)
          AND (?2 IS NULL OR c.name = ?2)
