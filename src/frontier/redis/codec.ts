@@ -187,6 +187,41 @@ export function decodeHistory(bytes: Buffer): History {
   }
 }
 
+/** prelude.lua, LEASE: as much as a client needs. */
+export interface LeaseRecord extends History {
+  readonly num: number
+  readonly worker: string
+  readonly host: HostKey
+  readonly grantedAt: number
+  readonly permitMs: number
+  readonly item: Buffer
+}
+
+export function decodeLease(record: Buffer): LeaseRecord {
+  const workerEnd = 51 + (record[50] ?? 0)
+  const laneEnd = workerEnd + 2 + record.readUInt16BE(workerEnd)
+  let at = laneEnd + 1
+  for (let guests = record[laneEnd] ?? 0; guests > 0; guests--) at += 2 + record.readUInt16BE(at) + 8
+  return {
+    num: record.readUInt32BE(0),
+    grantedAt: record.readDoubleBE(12),
+    permitMs: record.readDoubleBE(20),
+    attempts: record.readUInt16BE(36),
+    throttles: record.readUInt16BE(38),
+    reclaims: record[40] ?? 0,
+    bypassFresh: ((record[41] ?? 0) & 1) === 1,
+    worker: record.toString('utf8', 51, workerEnd),
+    host: hostOfLane(record.toString('utf8', workerEnd + 2, laneEnd)),
+    item: record.subarray(at),
+  }
+}
+
+/** A lane is called by its host; with limits of a route, by host and route. */
+export function hostOfLane(name: string): HostKey {
+  const cut = name.indexOf('\n')
+  return cut < 0 ? name : name.slice(0, cut)
+}
+
 export type KeptFailure = Failure & { readonly at: number }
 
 /** As keep_failure in prelude.lua writes them: time, length, JSON. */
@@ -234,8 +269,6 @@ export interface LaneRecord {
   readonly levels: readonly { readonly level: number; readonly popped: number }[]
 }
 
-const HOST_BYTES = 72
-const LANE_BYTES = 84
 /** prelude.lua, UNKNOWN. */
 const NEVER_ASKED = -1e15
 
@@ -243,28 +276,29 @@ export function decodeHost(bytes: Buffer): HostRecord {
   if (bytes.length === 0) {
     return { startedAt: 0, arrivalAt: 0, inFlight: 0, blockedUntil: 0, latencyMs: null, lanes: [] }
   }
-  const latency = bytes.readDoubleBE(40)
+  const latency = bytes.readDoubleBE(12)
+  const rareBytes = bytes[20] ?? 0
   const lanes: LaneRecord[] = []
-  for (let at = HOST_BYTES; at < bytes.length; ) {
+  for (let at = 21 + rareBytes; at < bytes.length; ) {
     const laneAt = at + 5 + (bytes[at + 4] ?? 0)
-    const levelsAt = laneAt + LANE_BYTES
-    const count = bytes[levelsAt - 1] ?? 0
+    const levelsAt = laneAt + 42 + (bytes[laneAt + 41] ?? 0)
+    const count = bytes[levelsAt] ?? 0
     lanes.push({
       crawl: bytes.readUInt32BE(at),
       route: bytes.toString('utf8', at + 5, laneAt),
-      num: bytes.readUInt32BE(laneAt + 44),
+      num: bytes.readUInt32BE(laneAt + 8),
       levels: Array.from({ length: count }, (_, nth) => ({
-        level: bytes[levelsAt + nth * 5] ?? 0,
-        popped: bytes.readUInt32BE(levelsAt + nth * 5 + 1),
+        level: bytes[levelsAt + 1 + nth * 5] ?? 0,
+        popped: bytes.readUInt32BE(levelsAt + 2 + nth * 5),
       })),
     })
-    at = levelsAt + count * 5
+    at = levelsAt + 1 + count * 5
   }
   return {
     startedAt: bytes.readDoubleBE(0),
-    arrivalAt: bytes.readDoubleBE(8),
-    inFlight: bytes.readUInt32BE(16),
-    blockedUntil: bytes.readDoubleBE(20),
+    arrivalAt: rareBytes === 0 ? 0 : bytes.readDoubleBE(21),
+    inFlight: bytes.readUInt32BE(8),
+    blockedUntil: rareBytes === 0 ? 0 : bytes.readDoubleBE(29),
     latencyMs: latency === NEVER_ASKED ? null : latency,
     lanes,
   }

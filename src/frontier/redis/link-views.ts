@@ -15,7 +15,10 @@ import {
   decodeHistory,
   decodeHost,
   decodeItem,
+  decodeLease,
+  encodeHistory,
   HISTORY_BYTES,
+  hostOfLane,
   type LaneRecord,
   OUTSIDE_BYTES,
 } from './codec.js'
@@ -196,8 +199,8 @@ export class LinkViews {
       const records = await this.#hash(shard, 'leases', epochs)
       for (const [nth, record] of records.entries()) {
         if (record === null || record.readUInt32BE(0) !== num) continue
-        const lease = readLease(record)
-        const info = await this.#info({ shard, num }, 'leased', lease.host, lease.history, lease.item)
+        const lease = decodeLease(record)
+        const info = await this.#info({ shard, num }, 'leased', lease.host, encodeHistory(lease), lease.item)
         yield {
           at: ['leased', index + nth],
           info: { ...info, worker: lease.worker, leasedAt: lease.grantedAt + (await this.#offset(shard)) },
@@ -210,7 +213,7 @@ export class LinkViews {
     for await (const { index, members } of this.#zset(place.shard, `d:${place.num}`, indexAfter(after))) {
       for (const [nth, { member, score }] of members.entries()) {
         const nameEnd = 2 + member.readUInt16BE(0)
-        const { host } = laneOf(member.toString('utf8', 2, nameEnd))
+        const host = hostOfLane(member.toString('utf8', 2, nameEnd))
         const info = await this.#info(
           place,
           'delayed',
@@ -289,7 +292,7 @@ export class LinkViews {
     const record = bytes(reply)
     const laneAt = 10 + (record[9] ?? 0)
     const nameEnd = laneAt + 2 + record.readUInt16BE(laneAt)
-    const { host } = laneOf(record.toString('utf8', laneAt + 2, nameEnd))
+    const host = hostOfLane(record.toString('utf8', laneAt + 2, nameEnd))
     const info = await this.#info(
       place,
       record[0] === 4 ? 'dead' : 'skipped',
@@ -377,39 +380,6 @@ export class LinkViews {
     const seen = await this.#shards.command(shard, 'GET', 'clock')
     return seen === null ? 0 : bytes(seen).readDoubleBE(0) - bytes(seen).readDoubleBE(8)
   }
-}
-
-/** prelude.lua, LEASE: the rank stands between the flags and the worker. */
-function readLease(record: Buffer): {
-  worker: string
-  host: HostKey
-  history: Buffer
-  grantedAt: number
-  item: Buffer
-} {
-  const grantedAt = record.readDoubleBE(12)
-  // attempts, throttles, reclaims, flags stand in another order than in a history.
-  const history = Buffer.concat([
-    record.subarray(40, 41),
-    record.subarray(36, 40),
-    Buffer.from([(record[41] ?? 0) & 1]),
-  ])
-  const workerEnd = 51 + (record[50] ?? 0)
-  const nameEnd = workerEnd + 2 + record.readUInt16BE(workerEnd)
-  let at = nameEnd + 1
-  for (let guests = record[nameEnd] ?? 0; guests > 0; guests--) at += 2 + record.readUInt16BE(at) + 8
-  return {
-    worker: record.toString('utf8', 51, workerEnd),
-    host: laneOf(record.toString('utf8', workerEnd + 2, nameEnd)).host,
-    history,
-    grantedAt,
-    item: record.subarray(at),
-  }
-}
-
-function laneOf(name: string): { host: HostKey; route: string } {
-  const [host = '', route = ''] = name.split('\n')
-  return { host, route }
 }
 
 function indexAfter(after: Position | null): number {

@@ -31,6 +31,7 @@ import { checkSeen } from '../seen.js'
 import {
   decimalOf,
   decodeItem,
+  decodeLease,
   encodeFailure,
   encodeFailures,
   encodeHistory,
@@ -52,6 +53,12 @@ const LEASES_AT_ONCE = 500
 const SWEPT_AT_ONCE = 100
 /** Links that a bloom filter is made for when the spider does not say. */
 const BLOOM_CAPACITY = 10_000_000
+
+interface LeasingCrawl {
+  readonly id: CrawlId
+  readonly gen: number
+  readonly visibilityMs: number
+}
 
 /** A frontier with a door of its own for the keeper: renewing all leases of a worker without naming them. */
 export interface RedisFrontier extends Frontier {
@@ -219,42 +226,51 @@ class ShardedFrontier implements RedisFrontier {
       about === undefined ? '' : JSON.stringify(about),
       ...spiders,
     ]
-    const [idleMs, drain, names, leases, quiet] = list(await this.#shards.run('lease', shard, args))
-    const crawls = new Map<number, { id: CrawlId; gen: number }>()
+    const [idleMs, drain, names, records, quiet, now, deadlines] = list(await this.#shards.run('lease', shard, args))
+    const crawls = new Map<number, LeasingCrawl>()
     const known = list(names)
-    for (let i = 0; i < known.length; i += 3) {
-      crawls.set(number(known[i]), { id: text(known[i + 1]), gen: number(known[i + 2]) })
+    for (let i = 0; i < known.length; i += 4) {
+      const [num, id, gen, visibilityMs] = known.slice(i, i + 4)
+      crawls.set(number(num), { id: text(id), gen: number(gen), visibilityMs: number(visibilityMs) })
     }
     await this.#finishIfQuiet(list(quiet).map(text))
-    return {
-      leases: list(leases).map((lease) => this.#lease(shard, worker, bytes(lease), crawls)),
-      idleMs: number(idleMs),
-      drain: drain === 1,
+    const flat = list(records)
+    const leases: Lease[] = []
+    for (let i = 0; i < flat.length; i += 2) {
+      const lease = this.#lease(shard, worker, text(flat[i]), bytes(flat[i + 1]), crawls)
+      const deadline = list(deadlines)[i / 2]
+      // A repeated call: what is left of permit and lease is counted from the first answer.
+      if (deadline === undefined) leases.push(lease.fresh)
+      else leases.push(lease.aged(number(now), number(deadline)))
     }
+    return { leases, idleMs: number(idleMs), drain: drain === 1 }
   }
 
-  /** lease.lua, LEASED: crawl, epoch, permit, visibility, attempt, throttles, flags; host; item. */
-  #lease(shard: number, worker: WorkerId, reply: Buffer, crawls: Map<number, { id: CrawlId; gen: number }>): Lease {
-    const num = reply.readUInt32BE(0)
-    const epoch = String(reply.readDoubleBE(4))
-    const itemAt = 35 + reply.readUInt16BE(33)
-    const { link } = decodeItem(reply.subarray(itemAt), reply.toString('utf8', 35, itemAt))
+  #lease(shard: number, worker: WorkerId, epoch: string, record: Buffer, crawls: Map<number, LeasingCrawl>) {
+    const { num, host, grantedAt, permitMs, attempts, throttles, bypassFresh, item } = decodeLease(record)
+    const { link } = decodeItem(item, host)
     const crawl = crawls.get(num)
     if (crawl === undefined) throw new TypeError('the queue leased a link of a crawl that it did not name')
     const token = tokenOf({ shard, crawl: String(num), epoch, fp: link.fp })
     if (this.#shards.count > 1) this.#holders.set(token, worker)
-    return {
+    const fresh: Lease = {
       crawl: crawl.id,
       token,
       link,
-      attempt: reply.readUInt16BE(28),
-      throttles: reply.readUInt16BE(30),
+      attempt: attempts + 1,
+      throttles,
       gen: crawl.gen,
       epoch,
-      permitMs: reply.readDoubleBE(12),
-      visibilityMs: reply.readDoubleBE(20),
-      bypassFresh: reply[32] === 1,
+      permitMs,
+      visibilityMs: crawl.visibilityMs,
+      bypassFresh,
     }
+    const aged = (now: number, deadline: number): Lease => ({
+      ...fresh,
+      permitMs: Math.max(0, permitMs - (now - grantedAt)),
+      visibilityMs: deadline - now,
+    })
+    return { fresh, aged }
   }
 
   async permit(lease: LeaseRef, host: HostKey): Promise<Permit> {

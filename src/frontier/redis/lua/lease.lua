@@ -1,10 +1,11 @@
 -- lease({worker, seq, want, spiders}): up to `want` links, each within the pace of its host, best first.
 -- ARGV: time, worker, seq, want, about the worker (JSON or ''), spiders.
--- Replies {idle ms, 1 to drain, {crawl number, id, gen, …}, {lease, …}, {quiet crawl id, …}}; a lease is GRANTED, host and item.
+-- Replies {idle ms, 1 to drain, {crawl number, id, gen, visibility, …}, {epoch, lease (prelude.lua: LEASE), …}, {quiet crawl id, …}, queue time, {deadline, …} of
+-- a repeated call}.
 clock(true)
 local worker, seq, want = ARGV[2], ARGV[3], tonumber(ARGV[4])
 local wkey, heldkey = B .. ':worker:' .. worker, B .. ':held:' .. worker
-local GRANTED = '>I4dddI2I2B'
+local seqnumber = tonumber(seq)
 -- Lanes that turn out to be closed when their turn comes are put to sleep; a call does not look at more of them than this.
 local patience = 200 + 2 * want
 local MOVED = 200
@@ -27,18 +28,14 @@ for i = 6, #ARGV do
   end
 end
 
-local function granted(l, key, deadline)
-  return pack(GRANTED, l.num, l.epoch, max(0, l.permit - (now - l.granted)), deadline - now, l.attempts + 1, l.throttles, l.flags % 2)
-    .. pack('>I2c0', #key, key) .. l.item
-end
-
-local leases, drain, names, named = {}, 0, {}, {}
+local records, deadlines, drain, names, named = {}, {}, 0, {}, {}
 local function name_crawl(c)
   if not named[c] then
     named[c] = true
     names[#names + 1] = c.num
     names[#names + 1] = c.id
     names[#names + 1] = c.gen
+    names[#names + 1] = text_of(c.visibility)
   end
 end
 
@@ -47,15 +44,14 @@ if w[1] == seq then
   local epochs = {}
   for epoch in string.gmatch(w[2] or '', '%d+') do epochs[#epochs + 1] = epoch end
   if #epochs > 0 then
-    local records, deadlines = call('HMGET', B .. ':leases', unpack(epochs)), call('ZMSCORE', B .. ':deadlines', unpack(epochs))
-    for n, record in ipairs(records) do
-      local deadline = deadlines[n] and tonumber(deadlines[n])
-      if record and deadline and deadline > now then
-        local l = lease_from(tonumber(epochs[n]), record)
-        local c = crawl_by_number(l.num)
+    local held, ends = call('HMGET', B .. ':leases', unpack(epochs)), call('ZMSCORE', B .. ':deadlines', unpack(epochs))
+    for n, record in ipairs(held) do
+      if record and ends[n] and tonumber(ends[n]) > now then
+        local c = crawl_by_number((unpackstruct('>I4', record)))
         if c then
           name_crawl(c)
-          leases[#leases + 1] = granted(l, (split_name(l.lane)), deadline)
+          records[#records + 1], records[#records + 2] = epochs[n], record
+          deadlines[#deadlines + 1] = ends[n]
         end
       end
     end
@@ -64,18 +60,21 @@ if w[1] == seq then
 else
   local inhand = call('SCARD', heldkey)
   local soloheld = w[3] and w[3] ~= '' and call('SISMEMBER', heldkey, w[3]) == 1
-  local candidates, giving = {}, {}
+  local candidates, first, last, round, giving, given = {}, 1, 0, 0, {}, 0
 
   -- By score, then by age of the lane.
   local function insert(lane, score)
     lane.score = score
-    local lo, hi, num = 1, #candidates + 1, lane[NUM]
-    while lo < hi do
-      local mid = floor((lo + hi) / 2)
-      local other = candidates[mid]
-      if other.score < score or (other.score == score and other[NUM] < num) then lo = mid + 1 else hi = mid end
+    local tie, at = lane.tie, last
+    -- They come nearly in order: from behind.
+    while at >= first do
+      local other = candidates[at]
+      if other.score < score or (other.score == score and other.tie < tie) then break end
+      candidates[at + 1] = other
+      at = at - 1
     end
-    table.insert(candidates, lo, lane)
+    candidates[at + 1] = lane
+    last = last + 1
   end
 
   -- Links that fell due.
@@ -102,8 +101,9 @@ else
   -- Lanes that may be open, some more than wanted: those ready, those whose time has come, those whose limits changed. Of the ready ones the
   -- best are read; beyond the last of them (the edge) others may come first.
   local function fetch()
-    candidates = {}
-    local size = min(want - #leases, 400) + 16
+    candidates, first, last = {}, 1, 0
+    round = round + 1
+    local size = min(want - given, 400) + 16
     for _, c in ipairs(giving) do
       vcall('ZADD', B .. ':r:' .. c.num, c.readyadd)
       vcall('ZREM', B .. ':r:' .. c.num, c.readyrem)
@@ -112,44 +112,69 @@ else
       c.readyrem, c.readyadd, c.waitrem, c.waitadd = {}, {}, {}, {}
       local recheck = call('ZPOPMIN', B .. ':a:' .. c.num, MOVED)
       local woken = call('ZRANGEBYSCORE', B .. ':w:' .. c.num, '-inf', now, 'LIMIT', 0, size)
-      local ready = call('ZRANGE', B .. ':r:' .. c.num, 0, size - 1)
-      local keys, routes = {}, {}
-      local function name(member)
-        local key, route = split_name(sub(member, 5))
-        keys[#keys + 1], routes[#routes + 1] = key, route
-      end
-      for n = 1, #recheck, 2 do name(recheck[n]) end
-      for n = 1, #woken do name(woken[n]) end
-      for n = 1, #ready do name(ready[n]) end
-      load_hosts(keys)
-      local again, edge = #recheck / 2, nil
-      for n = 1, #keys do
-        local lane = lane_of(c, hosts[keys[n]], routes[n])
-        if n <= again then
-          -- It stood among those to be looked at again and nowhere else.
-          if lane[PHASE] == WAITING then
-            lane[POS] = -1
-            place_lane(c, lane)
-          end
+      local ready = call('ZRANGE', B .. ':r:' .. c.num, 0, size - 1, 'WITHSCORES')
+      -- A rate or a pace without delay has more to say than the bytes of a simple host hold.
+      local quick = c.interval == 0 and c.special < 2 and c.order ~= 2 and (c.delay > 0 or c.conc == 1)
+      local again = {}
+      for n = 1, #recheck, 2 do again[#again + 1] = sub(recheck[n], 5) end
+      for _, name in ipairs(again) do
+        local lane = lane_named(c, name)
+        -- It stood among those to be looked at again and nowhere else.
+        if lane[PHASE] == WAITING then
+          lane[POS] = -1
+          place_lane(c, lane)
         end
-        if not lane.skipped and (n > again or lane[PHASE] == READY) then
-          if lane[PHASE] == READY then
-            insert(lane, lane[POS])
-            if n > again then edge = lane end
+        if lane[PHASE] == READY and not lane.skipped and lane.listed ~= round then
+          lane.listed = round
+          insert(lane, lane[POS])
+        end
+      end
+      local keys = {}
+      for n = 1, #woken do keys[n] = (split_name(sub(woken[n], 5))) end
+      for n = 1, #ready, 2 do keys[#keys + 1] = (split_name(sub(ready[n], 5))) end
+      read_hosts(keys)
+      local edge
+      for n = 1, #woken + #ready / 2 do
+        local isready = n > #woken
+        local member = isready and ready[2 * (n - #woken) - 1] or woken[n]
+        local key = keys[n]
+        local bytes = raw[key]
+        if bytes and #bytes == SIMPLE_BYTES and quick then
+          local score
+          if isready then
+            score = tonumber(ready[2 * (n - #woken)])
           else
-            local rank = head_of(c, lane)
-            if rank then insert(lane, score_of(c, lane, rank)) else put_lane(c, lane, IDLE, 0) end
+            local _, _, _, _, _, _, _, _, _, _, _, since, _, _, _, _, level = unpackstruct(SIMPLE, bytes)
+            score = floor(since - (100 - level) * c.aging + 0.5)
+          end
+          -- What the order needs, in place of a lane.
+          local stand = { simple = true, crawl = c.num, key = key, member = member, score = score, tie = (unpackstruct('>I4', member)) }
+          insert(stand, score)
+          if isready then edge = stand end
+        else
+          local lane = lane_named(c, sub(member, 5))
+          lane.member = member
+          -- One that is looked at again may be ready already.
+          if not lane.skipped and lane.listed ~= round then
+            lane.listed = round
+            if lane[PHASE] == READY then
+              insert(lane, lane[POS])
+              if isready then edge = lane end
+            elseif not isready then
+              local rank = head_of(c, lane)
+              if rank then insert(lane, score_of(c, lane, rank)) else put_lane(c, lane, IDLE, 0) end
+            end
           end
         end
       end
-      c.more = #ready == size or #woken == size
-      c.edge = #ready == size and edge or nil
-      c.edgepos = c.edge and c.edge[POS]
+      c.more = #ready == 2 * size or #woken == size
+      c.edge = #ready == 2 * size and edge or nil
+      c.edgepos = c.edge and c.edge.score
     end
   end
 
   local function beyond(c, lane)
-    return c.edge and (c.edgepos < lane.score or (c.edgepos == lane.score and c.edge[NUM] < lane[NUM]))
+    return c.edge and (c.edgepos < lane.score or (c.edgepos == lane.score and c.edge.tie < lane.tie))
   end
   local function beyond_any(lane)
     for n = 1, #giving do if beyond(giving[n], lane) then return true end end
@@ -157,110 +182,153 @@ else
   end
 
   local epoch = tonumber(call('GET', B .. ':epoch') or 0)
-  local records, deadlines, epochs = {}, {}, {}
+  local epochs, ends = {}, {}
+  local function grant(c, name, item, permit, rank, attempts, throttles, reclaims, flags)
+    c.pending, c.leased, c.given = c.pending - 1, c.leased + 1, c.given + 1
+    if not c.started then
+      c.started = wall
+      set_crawl(c, 'started', wall)
+    end
+    epoch = max(epoch + 1, micros)
+    given = given + 1
+    local text = fmt('%d', epoch)
+    epochs[given] = text
+    records[2 * given - 1], records[2 * given] = text, pack(LEASE, c.num, seqnumber, now, permit, now, attempts, throttles, reclaims, flags, rank, #worker,
+      worker, #name, name, 0) .. item
+    ends[2 * given - 1], ends[2 * given] = text_of(now + c.visibility), text
+    name_crawl(c)
+    inhand = inhand + 1
+  end
   fetch()
-  while #leases < want and patience > 0 do
+  while given < want and patience > 0 do
     if soloheld then
-      if #leases == 0 then drain = 1 end
+      if given == 0 then drain = 1 end
       break
     end
-    local lane = candidates[1]
+    local lane = candidates[first]
     if not lane or beyond_any(lane) then
       local more = lane ~= nil
       for _, c in ipairs(giving) do more = more or c.more end
       if not more then break end
       patience = patience - 10
       fetch()
-      lane = candidates[1]
+      lane = candidates[first]
       if not lane then break end
     end
-    table.remove(candidates, 1)
-    local c, h = crawls[lane.crawl], lane.h
-    local at, full, permit, interval, routeinterval = gates(c, lane)
-    if full or at > now then
-      patience = patience - 1
-      place_lane(c, lane)
-    else
-      local rank, back = head_of(c, lane)
-      local solo = back and string.byte(back, 1) >= SOLO_AFTER
-      local item
-      local attempts, throttles, reclaims, flags = 0, 0, 0, 0
-      if solo and inhand > 0 then
-        drain = 1
-        lane.skipped = true
-        patience = patience - 1
-      elseif back then
-        call('ZREM', returned_key(lane), back)
-        lane[RETURNED] = lane[RETURNED] - 1
-        reclaims, attempts, throttles, flags, rank = unpackstruct('>BI2I2Bd', back)
-        item = sub(back, 15)
-      elseif rank then
-        local lv = lane.lv
-        local key = list_key(c, lv[1], name_of(lane))
-        if c.order == 2 then
-          item = call('RPOP', key)
+    candidates[first] = nil
+    first = first + 1
+    local c = crawls[lane.crawl]
+    if lane.simple then
+      local key, member = lane.key, lane.member
+      -- Somebody made a table of its host meanwhile, or its list has run empty: as any other.
+      local bytes, item = raw[key], nil
+      if bytes then
+        local started, inflight, latency, _, num, _, done, leased, number, phase, pos, since, served, pops, _, _, level, popped = unpackstruct(SIMPLE, bytes)
+        if started > now then started = now end
+        local at = c.delay > 0 and started + c.delay or 0
+        if inflight >= c.conc then at = FAR end
+        if at <= now then
+          item = call('LPOP', c.lists .. text_of(level) .. ':' .. key)
           if item then
-            local turn = lane[TURNS]
-            lane[TURNS] = (turn + 1) % 4095
-            rank = lv[1] * LEVEL + NEWEST - call('LLEN', key) - (turn + 1) / 4096
+            inflight, leased, pops, popped = inflight + 1, leased + 1, pops + 1, popped + 1
+            started, since, served = now, now, now
+            at = inflight >= c.conc and FAR or now + c.delay
+            grant(c, key, item, permit_ms(c.delay, 0, 1), level * LEVEL + popped, 0, 0, 0, 0)
           end
         else
-          item = call('LPOP', key)
-          rank = lv[1] * LEVEL + lv[2] + 1
+          patience = patience - 1
+        end
+        if item or at > now then
+          if phase == READY then c.readyrem[#c.readyrem + 1] = member end
+          local n = #c.waitadd
+          c.waitadd[n + 1], c.waitadd[n + 2] = text_of(at), member
+          set_raw(key, pack(SIMPLE, started, inflight, latency, 0, num, 0, done, leased, number, WAITING, at, since, served, pops, 0, 1, level, popped))
+          lane = nil
+        end
+      end
+      if lane then
+        local real = lane_named(c, key)
+        real.member = member
+        real.score = lane.score
+        lane = real
+      end
+    end
+    if lane then
+      local h = lane.h
+      local at, full, permit, interval, routeinterval = gates(c, lane)
+      if full or at > now then
+        patience = patience - 1
+        place_lane(c, lane)
+      else
+        local rank, back = head_of(c, lane)
+        local solo = back and string.byte(back, 1) >= SOLO_AFTER
+        local item
+        local attempts, throttles, reclaims, flags = 0, 0, 0, 0
+        if solo and inhand > 0 then
+          drain = 1
+          lane.skipped = true
+          patience = patience - 1
+        elseif back then
+          call('ZREM', returned_key(lane), back)
+          lane[RETURNED] = lane[RETURNED] - 1
+          reclaims, attempts, throttles, flags, rank = unpackstruct('>BI2I2Bd', back)
+          item = sub(back, 15)
+        elseif rank then
+          local lv = lane.lv
+          local key = list_key(c, lv[1], lane.name)
+          if c.order == 2 then
+            item = call('RPOP', key)
+            if item then
+              local turn = lane[TURNS]
+              lane[TURNS] = (turn + 1) % 4095
+              rank = lv[1] * LEVEL + NEWEST - call('LLEN', key) - (turn + 1) / 4096
+            end
+          else
+            item = call('LPOP', key)
+            rank = lv[1] * LEVEL + lv[2] + 1
+          end
+          if item then
+            lv[2] = lv[2] + 1
+            lane[POPS] = lane[POPS] + 1
+          else
+            -- It had run empty; the next level is the head, if there is one.
+            drop_level(lane)
+            patience = patience - 1
+            place_lane(c, lane)
+            if lane[PHASE] == READY then insert(lane, lane[POS]) end
+          end
+        else
+          place_lane(c, lane)
         end
         if item then
-          lv[2] = lv[2] + 1
-          lane[POPS] = lane[POPS] + 1
-        else
-          -- It had run empty; the next level is the head, if there is one.
-          drop_level(lane)
-          patience = patience - 1
+          start_on(h, interval, true)
+          if lane.route ~= '' then start_on(lane, routeinterval, true) end
+          lane[SERVED], lane[SINCE] = now, now
+          local main = main_of(c, lane)
+          main[LEASED] = main[LEASED] + 1
+          touch(h)
+          grant(c, lane.name, item, permit, rank, attempts, throttles, reclaims, flags + (solo and 2 or 0))
+          if solo then
+            soloheld = true
+            call('HSET', wkey, 'solo', epochs[#epochs])
+          end
           place_lane(c, lane)
-          if lane[PHASE] == READY then insert(lane, lane[POS]) end
-        end
-      else
-        place_lane(c, lane)
-      end
-      if item then
-        start_on(h, interval, true)
-        if lane.route ~= '' then start_on(lane, routeinterval, true) end
-        lane[SERVED], lane[SINCE] = now, now
-        local main = main_of(c, lane)
-        main[LEASED] = main[LEASED] + 1
-        touch(h)
-        c.pending, c.leased = c.pending - 1, c.leased + 1
-        count(c, 'pending', -1)
-        count(c, 'leased', 1)
-        if not c.started then
-          c.started = wall
-          set_crawl(c, 'started', wall)
-        end
-        epoch = max(epoch + 1, micros)
-        local l = { num = c.num, seq = tonumber(seq), granted = now, permit = permit, slot = now, worker = worker, lane = name_of(lane), guests = {},
-          attempts = attempts, throttles = throttles, reclaims = reclaims, flags = flags + (solo and 2 or 0), rank = rank, item = item, epoch = epoch }
-        local n, text = #leases + 1, fmt('%.0f', epoch)
-        epochs[n] = text
-        records[2 * n - 1], records[2 * n] = text, lease_bytes(l)
-        deadlines[2 * n - 1], deadlines[2 * n] = now + c.visibility, text
-        name_crawl(c)
-        leases[n] = granted(l, h.key, now + c.visibility)
-        inhand = inhand + 1
-        if solo then
-          soloheld = true
-          call('HSET', wkey, 'solo', text)
-        end
-        place_lane(c, lane)
-        if lane[PHASE] == READY then
-          lane.score = lane[POS]
-          if not beyond(c, lane) then insert(lane, lane[POS]) end
+          if lane[PHASE] == READY then
+            lane.score = lane[POS]
+            if not beyond(c, lane) then insert(lane, lane[POS]) end
+          end
         end
       end
     end
   end
-  if #leases > 0 then
-    call('SET', B .. ':epoch', fmt('%.0f', epoch))
+  if given > 0 then
+    for _, c in ipairs(giving) do
+      count(c, 'pending', -c.given)
+      count(c, 'leased', c.given)
+    end
+    call('SET', B .. ':epoch', fmt('%d', epoch))
     vcall('HSET', B .. ':leases', records)
-    vcall('ZADD', B .. ':deadlines', deadlines)
+    vcall('ZADD', B .. ':deadlines', ends)
     vcall('SADD', heldkey, epochs)
   end
   call('HSET', wkey, 'seq', seq, 'batch', table.concat(epochs, ','), 'seen', wall)
@@ -281,4 +349,4 @@ for _, c in ipairs(running) do
 end
 local expiry = call('ZRANGEBYSCORE', B .. ':deadlines', '(' .. fmt('%.17g', now), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
 if expiry[2] then soonest = min(soonest, tonumber(expiry[2])) end
-return { max(1, min(1000, ceil(soonest - now))), drain, names, leases, quiet }
+return { max(1, min(1000, ceil(soonest - now))), drain, names, records, quiet, text_of(now), deadlines }

@@ -12,8 +12,7 @@ local SEGMENTS = 64
 local seen_stores = {}
 
 local function set_splits(s)
-  s.digits = '%0' .. s.l .. '.0f'
-  s.edge = s.l > 0 and fmt(s.digits, s.p) or ''
+  s.edge = s.l > 0 and fmt('%0' .. s.l .. 'd', s.p) or ''
   s.room = FULL * 10 ^ s.l + STEP * s.p
   s.split = s.p > 0
 end
@@ -21,7 +20,7 @@ end
 local function seen_store(key, mode, settings)
   local s = seen_stores[key]
   if s then return s end
-  s = { key = key, mode = mode, settings = settings }
+  s = { key = key, mode = mode, settings = settings, n = 0, l = 0, p = 0, prefix = '', edge = '', room = 0, split = false, changed = false }
   if mode ~= 'set' then
     local v = call('HMGET', key .. ':m', 'n', 'l', 'p')
     s.n, s.l, s.p = tonumber(v[1] or 0), tonumber(v[2] or 0), tonumber(v[3] or 0)
@@ -135,7 +134,7 @@ end
 
 local function was_seen(c, fp)
   local store, before = seen_of(c)
-  return store_has(store, fp) or (before ~= nil and store_has(before, fp))
+  return store_has(store, fp) or (before and store_has(before, fp))
 end
 
 local function see(c, fp)
@@ -237,19 +236,47 @@ local RUN = '>BdBI4Bc0'
 -- A host's record is read only when its list was empty: most links cost one SADD and one RPUSH.
 local function add_links(c, from, to)
   local added, known, refused, stamp = 0, 0, 0, pack('>I6', wall)
-  local limited = c.overflow == 0 or c.bpages >= 0 or c.bperhost >= 0
-  local lists, began, i = B .. ':q:' .. c.num .. ':', {}, from
+  local lists, began, i = c.lists, {}, from
+  local store, before = seen_of(c)
+  local plain = store.mode == 'exact' and not before
+  -- The lanes learn of the lists that began, all of their hosts read at once.
+  local function tell_lanes()
+    local keys = {}
+    for n = 1, #began do keys[n] = began[n][1] end
+    load_hosts(keys)
+    for n = 1, #began do list_began(c, lane_of(c, hosts[began[n][1]], began[n][2]), began[n][3]) end
+    began = {}
+  end
   while i <= to do
     local level, delay, again, n, route, at = unpackstruct(RUN, ARGV[i])
     local key = sub(ARGV[i], at)
-    route = lane_route(c, route)
+    if c.special % 2 == 1 then route = lane_route(c, route) else route = '' end
     if c.order ~= 0 then level = 100 end
+    -- With room for the whole run none of its links can be one too many.
+    local limited = (c.overflow == 0 and c.pending + n > c.maxpending) or (c.bpages >= 0 and c.total + n > c.bpages)
+      or (c.bperhost >= 0 and c.total + n > c.bperhost)
+    -- Lanes are numbered in the order of their first links; what is counted below must be known.
+    if #began > 0 and (limited or delay > 0 or again == 1) then tell_lanes() end
     local items, count_items = nil, 0
     i = i + 1
     for link = i, i + 2 * n - 1, 2 do
       local fp, full, new = ARGV[link], false, nil
       if limited then full = is_full(c, key) end
-      if full then new = not was_seen(c, fp) else new = see(c, fp) end
+      if full then
+        new = not was_seen(c, fp)
+      elseif plain then
+        -- store_add, written out: this line is what a known link costs.
+        local digits = store.l
+        local bucket = digits > 0 and sub(fp, -digits) or ''
+        if store.split and bucket < store.edge then bucket = sub(fp, -digits - 1) end
+        new = call('SADD', store.prefix .. bucket, fp) == 1
+        if new then
+          store.n, store.changed = store.n + 1, true
+          if store.n > store.room then split_bucket(store) end
+        end
+      else
+        new = see(c, fp)
+      end
       if new and full then
         refused = refused + 1
       elseif new then
@@ -263,7 +290,7 @@ local function add_links(c, from, to)
         elseif limited or c.order == 2 then
           -- One by one: what is in the list counts for the next link, and the newest is the head.
           local name = route == '' and key or key .. '\n' .. route
-          local length = call('RPUSH', lists .. level .. ':' .. name, item)
+          local length = call('RPUSH', lists .. text_of(level) .. ':' .. name, item)
           if length == 1 or c.order == 2 then list_began(c, lane_of(c, host_of(key), route), level) end
         elseif items then
           count_items = count_items + 1
@@ -299,19 +326,14 @@ local function add_links(c, from, to)
       local name = route == '' and key or key .. '\n' .. route
       local length
       if count_items == 1 then
-        length = call('RPUSH', lists .. level .. ':' .. name, items[1])
+        length = call('RPUSH', lists .. text_of(level) .. ':' .. name, items[1])
       else
-        length = call('RPUSH', lists .. level .. ':' .. name, unpack(items))
+        length = call('RPUSH', lists .. text_of(level) .. ':' .. name, unpack(items))
       end
       if length == count_items then began[#began + 1] = { key, route, level } end
     end
   end
-  if #began > 0 then
-    local keys = {}
-    for n = 1, #began do keys[n] = began[n][1] end
-    load_hosts(keys)
-    for n = 1, #began do list_began(c, lane_of(c, hosts[began[n][1]], began[n][2]), began[n][3]) end
-  end
+  if #began > 0 then tell_lanes() end
   count(c, 'total', added)
   count(c, 'pending', added)
   if refused > 0 then count(c, 'refused', refused) end

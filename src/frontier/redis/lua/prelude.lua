@@ -12,6 +12,7 @@ local NEWEST = 4294967295
 local SOLO_AFTER = 2
 local FAILURES_KEPT = 20
 local PERMIT_MAX_MS = 2000
+local LATENCY_WEIGHT = 0.2
 local QUIET_MS = 2000
 local IDLE, READY, WAITING = 0, 1, 2
 
@@ -51,6 +52,17 @@ local function vcall(command, key, args)
   for i = 1, n, 2000 do call(command, key, unpack(args, i, min(n, i + 1999))) end
 end
 
+-- Redis turns numbers into text with %.17g, which costs as much as the command; most numbers of a call are the same few.
+local texts = {}
+local function text_of(number)
+  local text = texts[number]
+  if not text then
+    text = number % 1 == 0 and fmt('%d', number) or fmt('%.17g', number)
+    texts[number] = text
+  end
+  return text
+end
+
 -- Crawls ------------------------------------------------------------------------------------------------------------------
 
 local SPEC = '>BdddddddddddddddB'
@@ -64,11 +76,16 @@ local function crawl_by_number(num)
     crawls[num] = false
     return false
   end
+  local order, delay, conc, interval, burst, visibility, retrystep, aging, maxreclaims, maxpending, overflow, bpages, bperhost, bbytes, bms, shards,
+    special = unpackstruct(SPEC, v[4])
+  local started = v[10] and tonumber(v[10])
+  -- One constructor with every field: a table that grows field by field is laid out anew five times.
   c = { num = num, id = v[1], spider = v[2], state = v[3], seeding = v[5] == '1', pending = tonumber(v[6]), leased = tonumber(v[7]),
-    total = tonumber(v[8]), bytes = tonumber(v[9]), started = v[10] and tonumber(v[10]), gen = v[11], seen = v[12],
+    total = tonumber(v[8]), bytes = tonumber(v[9]), started = started, gen = v[11], seen = v[12], order = order, delay = delay, conc = conc,
+    interval = interval, burst = burst, visibility = visibility, retrystep = retrystep, aging = aging, maxreclaims = maxreclaims,
+    maxpending = maxpending, overflow = overflow, bpages = bpages, bperhost = bperhost, bbytes = bbytes, bms = bms, shards = shards,
+    special = special, lists = B .. ':q:' .. num .. ':', endings = 0, given = 0, store = false, before = false, more = false, edge = false, edgepos = 0,
     inc = {}, set = {}, rl = {}, kl = {}, readyadd = {}, readyrem = {}, waitadd = {}, waitrem = {} }
-  c.order, c.delay, c.conc, c.interval, c.burst, c.visibility, c.retrystep, c.aging, c.maxreclaims, c.maxpending, c.overflow,
-    c.bpages, c.bperhost, c.bbytes, c.bms, c.shards, c.special = unpackstruct(SPEC, v[4])
   crawls[num] = c
   touched_crawls[#touched_crawls + 1] = c
   return c
@@ -127,13 +144,14 @@ local function wake_crawl(c)
 end
 
 -- Hosts and their lanes ---------------------------------------------------------------------------------------------------
--- One record for a host: its pace, then its lanes in all crawls. Both are arrays, because struct.unpack fills one in a single step. The first three fields are
--- the same, so that a route's pace is kept like a host's.
+-- One record for a host: its pace, then its lanes in all crawls. Both are arrays that one constructor makes. What most hosts and lanes never have (rates,
+-- blocks, settings, links that came back …) is a string of its own, absent while all of it is at rest. The first three fields are the same in both, so that a
+-- route's pace is kept like a host's.
 
 local STARTED, ARRIVAL, INFLIGHT = 1, 2, 3
-local HOST = '>ddI4ddI4dddd'
+local HOST, HOST_RARE = '>dI4dBc0', '>dddI4ddd'
 local BLOCKED, BLOCKEDAT, THROTTLES, LATENCY, SETDELAY, SETCONC, FLOOR = 4, 5, 6, 7, 8, 9, 10
-local LANE = '>ddI4I4I4I4I4I4I4I4BdddI4I2I4B'
+local LANE, LANE_RARE = '>I4Bc0I4I4I4BdddI4Bc0B', '>ddI4I4I4I4I4I2I4'
 local DONE, FAILED, DEAD, SKIPPED, LEASED, DELAYED, NUM, PHASE, POS, SINCE, SERVED, POPS, TURNS, RETURNED = 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17
 local hosts, touched_hosts = {}, {}
 
@@ -147,43 +165,80 @@ end
 local function host_from(key, bytes)
   local h
   if bytes then
-    h = { unpackstruct(HOST, bytes) }
-    local at, size, lanes, n = h[11], #bytes, {}, 0
-    h[11] = nil
+    local started, inflight, latency, rare, at = unpackstruct(HOST, bytes)
+    -- A clock that stepped back: no request can have started later than now.
+    if started > now then started = now end
+    local lanes, size, n = {}, #bytes, 0
+    if rare == '' then
+      h = { started, 0, inflight, 0, 0, 0, latency, -1, -1, -1, key = key, lanes = lanes, dirty = false, reopened = false }
+    else
+      local arrival, blocked, blockedat, throttles, setdelay, setconc, least = unpackstruct(HOST_RARE, rare)
+      h = { started, arrival, inflight, blocked, blockedat, throttles, latency, setdelay, setconc, least, key = key, lanes = lanes, dirty = false,
+        reopened = false }
+    end
     while at <= size do
-      local num, route
-      num, route, at = unpackstruct('>I4Bc0', bytes, at)
-      local lane = { unpackstruct(LANE, bytes, at) }
-      local levels, lv = lane[18], {}
-      at = lane[19]
-      lane[18], lane[19] = nil, nil
-      for i = 1, 2 * levels, 2 do lv[i], lv[i + 1], at = unpackstruct('>BI4', bytes, at) end
-      lane.crawl, lane.route, lane.h, lane.lv = num, route, h, lv
-      if lane[STARTED] > now then lane[STARTED] = now end
+      local num, route, done, leased, number, phase, pos, since, served, pops, laneRare, levels
+      num, route, done, leased, number, phase, pos, since, served, pops, laneRare, levels, at = unpackstruct(LANE, bytes, at)
+      local lv
+      if levels == 1 then
+        local level, popped
+        level, popped, at = unpackstruct('>BI4', bytes, at)
+        lv = { level, popped }
+      else
+        lv = {}
+        for i = 1, 2 * levels, 2 do lv[i], lv[i + 1], at = unpackstruct('>BI4', bytes, at) end
+      end
+      local lane = { 0, 0, 0, done, 0, 0, 0, leased, 0, number, phase, pos, since, served, pops, 0, 0,
+        crawl = num, route = route, h = h, lv = lv, name = route == '' and key or key .. '\n' .. route, member = false, score = 0, tie = number, skipped = false, listed = 0 }
+      if laneRare ~= '' then
+        lane[STARTED], lane[ARRIVAL], lane[INFLIGHT], lane[FAILED], lane[DEAD], lane[SKIPPED], lane[DELAYED], lane[TURNS], lane[RETURNED] =
+          unpackstruct(LANE_RARE, laneRare)
+        if lane[STARTED] > now then lane[STARTED] = now end
+      end
       n = n + 1
       lanes[n] = lane
     end
-    h.lanes = lanes
-    -- A clock that stepped back: no request can have started later than now.
-    if h[STARTED] > now then h[STARTED] = now end
   else
-    h = { 0, 0, 0, 0, 0, 0, UNKNOWN, -1, -1, -1, lanes = {} }
+    h = { 0, 0, 0, 0, 0, 0, UNKNOWN, -1, -1, -1, key = key, lanes = {}, dirty = false, reopened = false }
   end
-  h.key = key
   hosts[key] = h
   return h
 end
 
-local function host_of(key)
-  return hosts[key] or host_from(key, call('HGET', B .. ':h', key))
+-- Most hosts have one lane of one level and nothing rare: a record of this format and length. Scripts on the way of every page work on its bytes, without a
+-- table, which costs a third: `raw` holds what was read, and changed if `rawdirty`; a host that needs more is made a table of, by host_of.
+local SIMPLE, SIMPLE_BYTES = '>dI4dBI4BI4I4I4BdddI4BBBI4', 74
+local raw, rawdirty = {}, {}
+
+local function set_raw(key, bytes)
+  if not rawdirty[key] then
+    rawdirty[key] = true
+    rawdirty[#rawdirty + 1] = key
+  end
+  raw[key] = bytes
 end
 
-local function load_hosts(keys)
-  local missing, n = {}, 0
+local function host_of(key)
+  local h = hosts[key]
+  if h then return h end
+  local bytes = raw[key]
+  if bytes == nil then return host_from(key, call('HGET', B .. ':h', key)) end
+  h = host_from(key, bytes)
+  raw[key] = nil
+  if rawdirty[key] then
+    rawdirty[key] = nil
+    touch(h)
+  end
+  return h
+end
+
+-- Reads the records of hosts, all at once.
+local function read_hosts(keys)
+  local missing, n, asked = {}, 0, {}
   for i = 1, #keys do
     local key = keys[i]
-    if hosts[key] == nil then
-      hosts[key] = false
+    if not hosts[key] and raw[key] == nil and not asked[key] then
+      asked[key] = true
       n = n + 1
       missing[n] = key
     end
@@ -191,12 +246,18 @@ local function load_hosts(keys)
   for from = 1, n, 1000 do
     local to = min(n, from + 999)
     local found = call('HMGET', B .. ':h', unpack(missing, from, to))
-    for i = from, to do host_from(missing[i], found[i - from + 1]) end
+    for i = from, to do raw[missing[i]] = found[i - from + 1] end
   end
 end
 
+local function load_hosts(keys)
+  read_hosts(keys)
+  for i = 1, #keys do host_of(keys[i]) end
+end
+
 local function new_lane(c, h, route)
-  local lane = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, IDLE, 0, 0, 0, 0, 0, 0, crawl = c.num, route = route, h = h, lv = {} }
+  local lane = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, IDLE, 0, 0, 0, 0, 0, 0, crawl = c.num, route = route, h = h, lv = {},
+    name = route == '' and h.key or h.key .. '\n' .. route, member = false, score = 0, tie = 0, skipped = false, listed = 0 }
   h.lanes[#h.lanes + 1] = lane
   return lane
 end
@@ -220,11 +281,6 @@ local function main_of(c, lane)
   return lane_of(c, lane.h, '')
 end
 
-local function name_of(lane)
-  if lane.route == '' then return lane.h.key end
-  return lane.h.key .. '\n' .. lane.route
-end
-
 local function split_name(name)
   local cut = string.find(name, '\n', 1, true)
   if not cut then return name, '' end
@@ -239,6 +295,7 @@ end
 -- The first link: the lane gets its number, which decides ties.
 local function enlist(c, lane)
   lane[NUM] = call('INCR', B .. ':lanes')
+  lane.tie = lane[NUM]
   main_of(c, lane)
   touch(lane.h)
   call('ZADD', B .. ':n:' .. c.num, 0, lane.h.key)
@@ -247,14 +304,14 @@ end
 local function member_of(lane)
   local member = lane.member
   if not member then
-    member = pack('>I4', lane[NUM]) .. name_of(lane)
+    member = pack('>I4', lane[NUM]) .. lane.name
     lane.member = member
   end
   return member
 end
 
 local function list_key(c, level, name)
-  return B .. ':q:' .. c.num .. ':' .. level .. ':' .. name
+  return c.lists .. text_of(level) .. ':' .. name
 end
 
 local function returned_key(lane)
@@ -262,7 +319,7 @@ local function returned_key(lane)
 end
 
 local function list_length(c, lane, level)
-  return call('LLEN', list_key(c, level, name_of(lane)))
+  return call('LLEN', list_key(c, level, lane.name))
 end
 
 local function drop_level(lane)
@@ -349,7 +406,9 @@ end
 
 -- The strictest of the running crawls with work on the host, and what was set for the host itself.
 local function host_limits(h, asking)
-  local delay, conc, interval, burst = own_limits(asking, h.key)
+  local delay, conc, interval, burst
+  if asking.special >= 2 then delay, conc, interval, burst = own_limits(asking, h.key)
+  else delay, conc, interval, burst = asking.delay, asking.conc, asking.interval, asking.burst end
   local lanes, last = h.lanes, asking.num
   for i = 1, #lanes do
     local num = lanes[i].crawl
@@ -465,12 +524,13 @@ local function wake_lane(c, lane)
   put_lane(c, lane, READY, score_of(c, lane, (head_of(c, lane))))
 end
 
--- The host changed: its waiting lanes may open, now or at another time. Ready ones are looked at when their turn comes.
-local function place_lanes_of(h)
+-- A slot was freed: lanes that waited for one may open. Those that wait for a time, and ready ones, are looked at when their turn comes; when the host's limits
+-- changed (`limits`), all that wait.
+local function place_lanes_of(h, limits)
   local lanes = h.lanes
   for i = 1, #lanes do
     local lane = lanes[i]
-    if lane[PHASE] == WAITING then
+    if lane[PHASE] == WAITING and (limits or lane[POS] >= FAR) then
       local c = crawl_by_number(lane.crawl)
       if c then place_lane(c, lane) end
     end
@@ -502,7 +562,7 @@ local function push_returned(c, lane, history, item, rank, due)
 end
 
 local function delay_item(c, lane, history, item, rank, due)
-  local name = name_of(lane)
+  local name = lane.name
   call('ZADD', B .. ':d:' .. c.num, due, pack('>I2c0', #name, name) .. history .. pack('>d', rank) .. item)
   lane[DELAYED] = lane[DELAYED] + 1
   touch(lane.h)
@@ -548,7 +608,7 @@ end
 
 -- Dead letters and skipped links are kept with their reason; a link that is done is a fingerprint among the seen.
 local function end_kept(c, lane, fp, state, code, history, item, at, rank)
-  local name = name_of(lane)
+  local name = lane.name
   local record = pack('>BdBc0', state == 'dead' and 4 or 5, at or wall, #code, code) .. pack('>I2c0', #name, name) .. history
     .. pack('>d', rank) .. item
   call('HSET', B .. ':e:' .. c.num, fp, record)
@@ -562,7 +622,7 @@ local function end_kept(c, lane, fp, state, code, history, item, at, rank)
     main[SKIPPED] = main[SKIPPED] + 1
   end
   touch(lane.h)
-  c.endings = (c.endings or 0) + 1
+  c.endings = c.endings + 1
 end
 
 -- Leases ------------------------------------------------------------------------------------------------------------------
@@ -571,17 +631,15 @@ local LEASE = '>I4ddddI2I2BBdBc0I2c0B'
 local workers, gone_leases = {}, {}
 
 local function lease_from(epoch, bytes)
-  local l = { epoch = epoch }
-  local at, guests
-  l.num, l.seq, l.granted, l.permit, l.slot, l.attempts, l.throttles, l.reclaims, l.flags, l.rank, l.worker, l.lane, guests, at = unpackstruct(LEASE, bytes)
-  l.guests = {}
-  for i = 1, guests do
+  local num, seq, granted, permit, slot, attempts, throttles, reclaims, flags, rank, worker, lane, count, at = unpackstruct(LEASE, bytes)
+  local guests = {}
+  for i = 1, count do
     local host, since
     host, since, at = unpackstruct('>I2c0d', bytes, at)
-    l.guests[i] = { host, since }
+    guests[i] = { host, since }
   end
-  l.item = sub(bytes, at)
-  return l
+  return { epoch = epoch, num = num, seq = seq, granted = granted, permit = permit, slot = slot, attempts = attempts, throttles = throttles,
+    reclaims = reclaims, flags = flags, rank = rank, worker = worker, lane = lane, guests = guests, item = sub(bytes, at), over = false }
 end
 
 local function lease_bytes(l)
@@ -612,6 +670,44 @@ local function slot_freed(p, elapsed)
   if elapsed and now - max(0, elapsed) > p[STARTED] then p[STARTED] = now - max(0, elapsed) end
 end
 
+local function forget_lease(c, l)
+  gone_leases[#gone_leases + 1] = l.epoch
+  local drop = tally(l.worker).drop
+  drop[#drop + 1] = l.epoch
+  c.leased = c.leased - 1
+  count(c, 'leased', -1)
+end
+
+local function is_simple(c, key)
+  local bytes = raw[key]
+  return bytes and #bytes == SIMPLE_BYTES and c.interval == 0 and c.special < 2
+end
+
+-- A request on a simple host ended (`elapsed` ms after its dispatch, if somebody can say), or with it the link: as slot_freed, place_lane and end_lease have it.
+local function end_simple(c, key, frees, elapsed, done_too)
+  local started, inflight, latency, _, num, _, done, leased, number, phase, pos, since, served, pops, _, _, level, popped = unpackstruct(SIMPLE, raw[key])
+  if started > now then started = now end
+  if elapsed then
+    if now - max(0, elapsed) > started then started = now - max(0, elapsed) end
+    latency = latency == UNKNOWN and elapsed or latency + LATENCY_WEIGHT * (elapsed - latency)
+  end
+  if frees then inflight = max(0, inflight - 1) end
+  if frees and phase == WAITING and pos >= FAR and inflight < c.conc then
+    local member = pack('>I4', number) .. key
+    pos = c.delay > 0 and started + c.delay or 0
+    local adds = c.waitadd
+    if pos <= now then
+      phase, pos = READY, floor(since - (100 - level) * c.aging + 0.5)
+      adds = c.readyadd
+      c.waitrem[#c.waitrem + 1] = member
+    end
+    local n = #adds
+    adds[n + 1], adds[n + 2] = text_of(pos), member
+  end
+  if done_too then done, leased = done + 1, leased - 1 end
+  set_raw(key, pack(SIMPLE, started, inflight, latency, 0, num, 0, done, leased, number, phase, pos, since, served, pops, 0, 1, level, popped))
+end
+
 -- The lease is over: what it held is free, its record goes with the flush. The host's lanes are placed there too.
 local function end_lease(c, l, lane)
   local h = lane.h
@@ -628,11 +724,7 @@ local function end_lease(c, l, lane)
     touch(other)
   end
   l.guests = {}
-  gone_leases[#gone_leases + 1] = l.epoch
-  local drop = tally(l.worker).drop
-  drop[#drop + 1] = l.epoch
-  c.leased = c.leased - 1
-  count(c, 'leased', -1)
+  forget_lease(c, l)
   local main = main_of(c, lane)
   main[LEASED] = main[LEASED] - 1
   touch(h)
@@ -669,15 +761,22 @@ local function reclaim(l)
 end
 
 local function host_bytes(h)
-  local bytes = pack(HOST, h[1], h[2], h[3], h[4], h[5], h[6], h[7], h[8], h[9], h[10])
-  local lanes = h.lanes
+  local rare = ''
+  if h[ARRIVAL] ~= 0 or h[BLOCKED] ~= 0 or h[THROTTLES] ~= 0 or h[SETDELAY] >= 0 or h[SETCONC] >= 0 or h[FLOOR] >= 0 then
+    rare = pack(HOST_RARE, h[ARRIVAL], h[BLOCKED], h[BLOCKEDAT], h[THROTTLES], h[SETDELAY], h[SETCONC], h[FLOOR])
+  end
+  local bytes, lanes = pack(HOST, h[STARTED], h[INFLIGHT], h[LATENCY], #rare, rare), h.lanes
   for i = 1, #lanes do
     local lane = lanes[i]
     -- Lanes of crawls that were removed go when the host is next written.
-    if i == 1 and #lanes == 1 or crawl_by_number(lane.crawl) then
+    if #lanes == 1 or crawl_by_number(lane.crawl) then
       local lv = lane.lv
-      bytes = bytes .. pack('>I4Bc0', lane.crawl, #lane.route, lane.route) .. pack(LANE, lane[1], lane[2], lane[3], lane[4], lane[5], lane[6], lane[7], lane[8],
-        lane[9], lane[10], lane[11], lane[12], lane[13], lane[14], lane[15], lane[16], lane[17], #lv / 2)
+      rare = ''
+      if lane[RETURNED] > 0 or lane[DELAYED] > 0 or lane[TURNS] > 0 or lane[FAILED] > 0 or lane[DEAD] > 0 or lane[SKIPPED] > 0 or lane[STARTED] ~= 0 then
+        rare = pack(LANE_RARE, lane[STARTED], lane[ARRIVAL], lane[INFLIGHT], lane[FAILED], lane[DEAD], lane[SKIPPED], lane[DELAYED], lane[TURNS], lane[RETURNED])
+      end
+      bytes = bytes .. pack(LANE, lane.crawl, #lane.route, lane.route, lane[DONE], lane[LEASED], lane[NUM], lane[PHASE], lane[POS], lane[SINCE], lane[SERVED],
+        lane[POPS], #rare, rare, #lv / 2)
       for n = 1, #lv, 2 do bytes = bytes .. pack('>BI4', lv[n], lv[n + 1]) end
     end
   end
@@ -690,28 +789,35 @@ local function flush()
   while i <= #touched_hosts do
     local h = touched_hosts[i]
     if h.reopened then
+      local limits = h.reopened == 'limits'
       h.reopened = false
-      place_lanes_of(h)
+      place_lanes_of(h, limits)
     end
     i = i + 1
   end
-  if #touched_hosts > 0 then
-    local args = {}
-    for n = 1, #touched_hosts do
-      local h = touched_hosts[n]
-      args[n * 2 - 1], args[n * 2] = h.key, host_bytes(h)
-    end
-    vcall('HSET', B .. ':h', args)
+  local args, n = {}, 0
+  for i = 1, #touched_hosts do
+    local h = touched_hosts[i]
+    args[n + 1], args[n + 2] = h.key, host_bytes(h)
+    n = n + 2
   end
+  for i = 1, #rawdirty do
+    local key = rawdirty[i]
+    if rawdirty[key] then
+      args[n + 1], args[n + 2] = key, raw[key]
+      n = n + 2
+    end
+  end
+  vcall('HSET', B .. ':h', args)
   for _, c in ipairs(touched_crawls) do
     vcall('ZADD', B .. ':r:' .. c.num, c.readyadd)
     vcall('ZADD', B .. ':w:' .. c.num, c.waitadd)
     vcall('ZREM', B .. ':r:' .. c.num, c.readyrem)
     vcall('ZREM', B .. ':w:' .. c.num, c.waitrem)
     local key = B .. ':c:' .. c.num
-    for field, by in pairs(c.inc) do if by ~= 0 then call('HINCRBY', key, field, by) end end
+    for field, by in pairs(c.inc) do if by ~= 0 then call('HINCRBY', key, field, text_of(by)) end end
     vcall('HSET', key, c.set)
-    if c.endings then
+    if c.endings > 0 then
       -- Endings of the last minute: a ring of 64 seconds.
       local second = floor(wall / 1000)
       local ring, slot = B .. ':t:' .. c.num, second % 64

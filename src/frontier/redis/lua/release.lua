@@ -1,7 +1,7 @@
 -- release(releases): the body is read; frees the slot on `host` and tells how the host did.
 -- ARGV: time, then for each: crawl id, epoch, host, elapsed ms, report (ok, failed, throttled), retry-after ms or '', '' or the token of a lease in another shard.
 clock(true)
-local THROTTLE_BASE_MS, THROTTLE_CAP_MS, RETRY_AFTER_CAP_MS, LATENCY_WEIGHT = 5000, 300000, 3600000, 0.2
+local THROTTLE_BASE_MS, THROTTLE_CAP_MS, RETRY_AFTER_CAP_MS = 5000, 300000, 3600000
 
 -- pace.ts, afterReport.
 local function report(h, kind, retryafter, granted)
@@ -36,7 +36,7 @@ if #epochs > 0 then
       keys[#keys + 1] = (split_name(l.lane))
     end
   end
-  load_hosts(keys)
+  read_hosts(keys)
 end
 
 for i = 2, #ARGV, 7 do
@@ -55,7 +55,11 @@ for i = 2, #ARGV, 7 do
   else
     local l = leases[epoch]
     local c = l and crawl_by_number(l.num)
-    if c and c.id == id then
+    if c and c.id == id and l.lane == host and l.slot >= 0 and kind ~= 'throttled' and is_simple(c, host) then
+      l.slot = -1
+      changed[epoch] = l
+      end_simple(c, host, true, elapsed, false)
+    elseif c and c.id == id then
       local lane = lane_named(c, l.lane)
       if lane.h.key == host then
         if l.slot >= 0 then

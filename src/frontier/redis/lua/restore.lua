@@ -27,7 +27,7 @@ for i = 3, #ARGV, 11 do
       if tonumber(delay) > 0 then
         delay_item(c, lane, history, item, rank_behind(c, lane, level), now + tonumber(delay))
       elseif history == NO_HISTORY then
-        local length = call('RPUSH', list_key(c, level, name_of(lane)), item)
+        local length = call('RPUSH', list_key(c, level, lane.name), item)
         if length == 1 or c.order == 2 then list_began(c, lane, level) end
       else
         push_returned(c, lane, history, item, rank_behind(c, lane, level), now)
@@ -35,7 +35,7 @@ for i = 3, #ARGV, 11 do
       end
     else
       end_kept(c, lane, hex, state, code, history, item, tonumber(at), rank_behind(c, lane, level))
-      c.endings = nil
+      c.endings = 0
     end
   end
 end

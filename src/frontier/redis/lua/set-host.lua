@@ -7,7 +7,7 @@ local function setting(text, old)
   return text == 'null' and -1 or tonumber(text)
 end
 h[SETDELAY], h[SETCONC], h[FLOOR] = setting(ARGV[3], h[SETDELAY]), setting(ARGV[4], h[SETCONC]), setting(ARGV[5], h[FLOOR])
-h.reopened = true
+h.reopened = 'limits'
 touch(h)
 flush()
 return 1

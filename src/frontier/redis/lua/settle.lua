@@ -22,12 +22,12 @@ for n, record in ipairs(records) do
     keys[#keys + 1] = (split_name(l.lane))
   end
 end
-load_hosts(keys)
+read_hosts(keys)
 
 local answers, settled, touched = {}, {}, {}
 -- Tokens settled are remembered for five minutes, by the tenth of a second in which they were leased: sets small enough to be stored as integers.
 local function memory_of(epoch)
-  return B .. ':settled:' .. fmt('%.0f', floor(tonumber(epoch) / 100000))
+  return B .. ':settled:' .. sub(epoch, 1, -6)
 end
 
 for n, at in ipairs(starts) do
@@ -46,29 +46,38 @@ for n, at in ipairs(starts) do
   else
     answers[n] = 1
     l.over = true
-    local lane = lane_named(c, l.lane)
-    local main = main_of(c, lane)
-    local w = tally(l.worker)
-    w.settled = true
-    end_lease(c, l, lane)
     local bucket = memory_of(epoch)
     settled[bucket] = settled[bucket] or {}
     settled[bucket][epoch] = true
     touched[c] = true
+    if kind == 'done' and #l.guests == 0 and is_simple(c, l.lane) then
+      end_simple(c, l.lane, l.slot >= 0, nil, true)
+      forget_lease(c, l)
+    else
+      local lane = lane_named(c, l.lane)
+      end_lease(c, l, lane)
+      if kind == 'done' then
+        local main = main_of(c, lane)
+        main[DONE] = main[DONE] + 1
+      end
+    end
+    local w = tally(l.worker)
+    w.settled = true
     if kind == 'done' then
       c.bytes = c.bytes + tonumber(a)
       count(c, 'bytes', tonumber(a))
       count(c, 'done', 1)
-      main[DONE] = main[DONE] + 1
       w.done, w.ended = w.done + 1, true
-      c.endings = (c.endings or 0) + 1
+      c.endings = c.endings + 1
       if l.attempts + l.throttles + l.reclaims + l.flags > 0 then call('HDEL', B .. ':f:' .. c.num, fp) end
       if size > 0 and c.state ~= 'cancelled' then add_links(c, at + 9, at + 8 + size) end
     elseif kind == 'retry' then
+      local lane = lane_named(c, l.lane)
       keep_failure(c, fp, text)
       if b == '1' then
         l.attempts = l.attempts + 1
         w.failed = w.failed + 1
+        local main = main_of(c, lane)
         main[FAILED] = main[FAILED] + 1
         count(c, 'failed', 1)
         count(c, 'retried', 1)
@@ -82,9 +91,12 @@ for n, at in ipairs(starts) do
       back_to_pending(c)
       requeue(c, lane, history_of(l), l.item, l.rank, tonumber(a))
     elseif kind == 'back' then
+      local lane = lane_named(c, l.lane)
       back_to_pending(c)
       requeue(c, lane, history_of(l), l.item, l.rank, tonumber(a))
     else
+      local lane = lane_named(c, l.lane)
+      local main = main_of(c, lane)
       keep_failure(c, fp, text)
       if kind == 'dead' then
         l.attempts = l.attempts + 1

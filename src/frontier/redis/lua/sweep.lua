@@ -14,7 +14,7 @@ for _, key in ipairs(keys) do
   for _, lane in ipairs(h.lanes) do
     if lane.crawl == num then
       call('UNLINK', returned_key(lane))
-      for n = 1, #lane.lv, 2 do call('UNLINK', B .. ':q:' .. num .. ':' .. lane.lv[n] .. ':' .. name_of(lane)) end
+      for n = 1, #lane.lv, 2 do call('UNLINK', B .. ':q:' .. num .. ':' .. lane.lv[n] .. ':' .. lane.name) end
     else
       kept[#kept + 1] = lane
     end
