@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { isOnServer } from '../../config.js'
 import { type Estimate, estimateEnd } from '../../coordinator/eta.js'
-import { EXIT } from '../../errors.js'
+import { asShoalError, EXIT, isAway, ShoalError } from '../../errors.js'
 import type { CrawlInfo, CrawlStats, Frontier, HostInfo, WorkerInfo } from '../../frontier/frontier.js'
 import { fleetSlots, type Health, healthOf, spiderHolders, workerState } from '../../run/health.js'
 import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
@@ -132,14 +132,23 @@ async function watch(session: Session, frontier: Frontier, crawl: CrawlInfo): Pr
   process.once('SIGTERM', stop)
   try {
     for (;;) {
-      const snapshot = await look(session, frontier, crawl)
-      if (live !== null) live.draw(screen(output, snapshot))
-      else if (json) output.json(asJson(snapshot))
-      else output.print(oneLine(snapshot))
-      if (hasEnded(snapshot.stats) || stopped.signal.aborted) {
-        live?.stop()
-        if (live !== null) for (const line of screen(output, snapshot)) output.print(line)
-        return
+      const snapshot = await lookIfThere(session, frontier, crawl)
+      if (snapshot instanceof ShoalError) {
+        const { code, message, hint } = snapshot
+        const line = `${output.style.red('health is red:')} ${clean(message)}`
+        if (live !== null) live.draw([line])
+        else if (json) output.json({ crawl: crawl.id, healthy: false, error: { code, message, hint } })
+        else output.print(line)
+        if (stopped.signal.aborted) return
+      } else {
+        if (live !== null) live.draw(screen(output, snapshot))
+        else if (json) output.json(asJson(snapshot))
+        else output.print(oneLine(snapshot))
+        if (hasEnded(snapshot.stats) || stopped.signal.aborted) {
+          live?.stop()
+          if (live !== null) for (const line of screen(output, snapshot)) output.print(line)
+          return
+        }
       }
       await clock.sleep(WATCH_EVERY_MS, stopped.signal)
     }
@@ -147,6 +156,16 @@ async function watch(session: Session, frontier: Frontier, crawl: CrawlInfo): Pr
     live?.stop()
     process.removeListener('SIGINT', stop)
     process.removeListener('SIGTERM', stop)
+  }
+}
+
+/** Who watches goes on watching while the queue is away. */
+async function lookIfThere(session: Session, frontier: Frontier, crawl: CrawlInfo): Promise<Snapshot | ShoalError> {
+  try {
+    return await look(session, frontier, crawl)
+  } catch (thrown) {
+    if (isAway(thrown)) return asShoalError(thrown)
+    throw thrown
   }
 }
 
