@@ -779,6 +779,9 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         await frontier.seeded('c1')
         expect((await frontier.stats('c1')).state).toBe('running')
         const lease = await take(w)
+        // In hand is not at an end, whoever looks.
+        expect((await w.lease()).leases).toEqual([])
+        expect((await frontier.stats('c1')).state).toBe('running')
         await settle(lease, retry(1000))
         expect((await frontier.stats('c1')).state).toBe('running')
         clock.advance(1000)

@@ -104,7 +104,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if not record or tonumber(deadline) <= now then',
     replace: 'if not record then',
     tests: REDIS_SUITE,
-    only: 'frees every slot with the settle',
+    only: 'refuses a lease that ran out',
   },
   {
     name: 'a lease whose reply was lost is handed out a second time',
@@ -200,12 +200,12 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if (!isAway(error) || this.#givenUp) throw error',
     replace: 'throw error',
     tests: ['test/worker/away.test.ts'],
-    only: 'pauses, says so once',
+    only: 'repeats calls whose answer was lost',
   },
   {
     name: 'a permit that grew old is used',
     file: 'src/worker/fetch-page.ts',
-    find: 'if (dispatchedAt - permit.at > permit.forMs) throw new PermitStale()',
+    find: 'if (![...permits.values()].every(isFresh)) throw new PermitStale()',
     replace: '',
     tests: ['test/worker/permits.test.ts'],
     only: 'sends nothing with a permit that grew old',
