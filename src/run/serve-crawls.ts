@@ -1,5 +1,5 @@
 import { systemClock } from '../clock.js'
-import { isAway } from '../errors.js'
+import { asShoalError, isAway } from '../errors.js'
 import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
 import { createLog, type Log } from '../log.js'
 import { openForWork, refuseMemoryQueue } from './open-for-work.js'
@@ -25,7 +25,9 @@ export interface Served {
   readonly endedBy: 'signal' | 'idle'
 }
 
-const LOOK_MS = 1_000
+/** How soon a crawl of an unknown spider is named, and how soon an idle worker that is to leave leaves. */
+const NOTICE_MS = 5_000
+const IDLE_LOOK_MS = 1_000
 /** A crawl whose start URLs are still being added may be empty for a moment. */
 const SEEDING_IDLE_MS = 5_000
 
@@ -45,7 +47,7 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
     tending = tendQueue(plant, spiders, { clock, log, drain }, () => {})
     options.onStart?.(names)
     const look = crawlWatch(spiders, options.exitWhenIdle, plant.frontier, log)
-    const endedBy = await untilOver(watchWorkers(workers), drain, look)
+    const endedBy = await untilOver(watchWorkers(workers), drain, look, options.exitWhenIdle ? IDLE_LOOK_MS : NOTICE_MS)
     return { spiders: names, seconds: Math.round(clock.mono() - startedAt) / 1000, endedBy }
   } finally {
     await Promise.all([tending?.stop(), ...workers.map((worker) => worker.stop(graceMs))])
@@ -57,6 +59,7 @@ async function untilOver(
   failures: WorkerFailures,
   drain: AbortSignal,
   idle: () => Promise<boolean>,
+  everyMs: number,
 ): Promise<Served['endedBy']> {
   const nap = AbortSignal.any([drain, failures.signal])
   for (;;) {
@@ -65,9 +68,10 @@ async function untilOver(
     try {
       if (await idle()) return 'idle'
     } catch (error) {
-      if (!isAway(error)) throw error
+      // One that was deleted between two questions is no reason to end.
+      if (!isAway(error) && asShoalError(error).code !== 'not_found') throw error
     }
-    await systemClock.sleep(LOOK_MS, nap)
+    await systemClock.sleep(everyMs, nap)
   }
 }
 
