@@ -33,7 +33,10 @@ export async function lostCrawlMeant(
 }
 
 export function showLost({ output, json, sameDatabase }: Session, { crawl, spider, queue, openedAt }: CrawlNote): void {
-  if (json) return output.json({ crawl, spider, state: 'lost', queue, openedAt })
+  if (json) {
+    output.json({ crawl, spider, state: 'lost', queue, openedAt })
+    return
+  }
   output.print(`${clean(spider)}  crawl ${crawl}  ${output.style.red('lost')}`)
   output.print(`opened ${moment(openedAt)}; its queue came back empty, or older than it was`)
   output.print(`add its seeds and known pages again: ${programName(process.env)} recover ${crawl}${sameDatabase}`)
