@@ -21,11 +21,12 @@ export const STANDARD: Scenario = {
 export const SHORT: Scenario = {
   id: 'short',
   title: 'kill -9, SIGSTOP, Redis restart, lost replies',
+  needsRedis: true,
   proxied: true,
   pages: 12_000,
-  injects: ['kill -9', 'SIGSTOP'],
+  injects: ['kill -9', 'SIGSTOP', 'Redis restart', 'lost reply'],
+  rules: { resumeWithinMs: 5_000 },
   inject: async (world) => {
-    const redis = world.redis === null ? [] : [restarts(world, 1), lostReplies(world, 6)]
-    await Promise.all([kills(world, 5), freezes(world, 1, 0.4), ...redis])
+    await Promise.all([kills(world, 5), freezes(world, 1, 0.3), restarts(world, 1), lostReplies(world, 6)])
   },
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AccessEntry } from '../../support/access-log.js'
+import { startCli } from '../../support/cli.js'
 import type { Violation } from '../checker.js'
 import { deliveriesOf } from '../deliveries.js'
 import type { HistoryEvent } from '../history.js'
@@ -249,6 +250,26 @@ const FEW_FILES: Scenario = {
   },
 }
 
+const TWO_COORDINATORS: Scenario = {
+  id: 'X32',
+  title: 'two coordinators at once, both killed; nobody coordinates',
+  fleet: 'product',
+  needsRedis: true,
+  injects: ['coordinator killed', 'worker killed'],
+  async inject(world) {
+    const { redis, spiderFile, store } = world
+    const args = ['run', spiderFile, '--queue', redis?.server.url ?? '', '--store', store, '--concurrency', '4']
+    for (const moment of [0.1, 0.4]) {
+      await world.until(moment)
+      // Both open the crawl, seed it and work on it; then they are gone at once.
+      const both = [startCli(args), startCli(args)]
+      await sleep(5_000)
+      for (const { child } of both) world.count('coordinator killed', child.kill('SIGKILL') ? 1 : 0)
+      world.count('worker killed', world.fleet.kill(anyWorker(world)) ? 1 : 0)
+    }
+  },
+}
+
 export const WORKER_FAULTS: readonly Scenario[] = [
   KILLED,
   BEFORE_SETTLE,
@@ -261,5 +282,6 @@ export const WORKER_FAULTS: readonly Scenario[] = [
   ROLLING,
   CHURN,
   SKEWED,
+  TWO_COORDINATORS,
   FEW_FILES,
 ]
