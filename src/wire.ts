@@ -81,7 +81,7 @@ export async function openPlant(addresses: PlantAddresses, clock: Clock = system
       hint: 'Records live in a file: --store sqlite:<file>.',
     })
   }
-  if (queue.engine === 'redis') return redisPlant(queue.address, await openStore(store), clock)
+  if (queue.engine === 'redis') return redisPlant(queue.address, store, clock)
   if (queue.engine === 'memory' || store.engine === 'memory') {
     if (queue.engine !== store.engine) {
       throw new ShoalError('queue_unknown', 'a queue in memory needs its store in memory, and the other way round', {
@@ -220,9 +220,11 @@ async function dialRedis(address: string, clock: Clock): Promise<Pick<Plant, 'fr
   }
 }
 
-async function redisPlant(address: string, records: OpenStore, clock: Clock): Promise<Plant> {
+/** The server first: a wrong address makes no file of records. */
+async function redisPlant(address: string, store: StoreAddress, clock: Clock): Promise<Plant> {
+  const connection = await dialRedis(address, clock)
   try {
-    const connection = await dialRedis(address, clock)
+    const records = await openStore(store)
     let keeper: KeeperThread | null = null
     const keeperPort = () => {
       keeper ??= new KeeperThread(address)
@@ -230,7 +232,7 @@ async function redisPlant(address: string, records: OpenStore, clock: Clock): Pr
     }
     return dialledPlant({ address, ...connection, keeperPort }, records, async () => keeper?.close())
   } catch (error) {
-    await records.close()
+    await connection.frontier.close()
     throw error
   }
 }
