@@ -1,11 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, expect, it, vi } from 'vitest'
 import { openPlant } from '../../src/wire.js'
 import { lastJson, runCli, startCli, tempDir } from '../support/cli.js'
 
 const SEEDS = 60_000
+vi.setConfig({ testTimeout: 120_000 })
 const dir = tempDir('seeding-kill')
 afterAll(() => dir.remove())
 
