@@ -374,7 +374,8 @@ function reclaimTimes({ byId }: Deliveries): Again[] {
       const next = deliveries[index + 1]
       // Leased alone from the second time on: that waits for a worker with empty hands.
       const solo = deliveries.slice(0, index).filter(({ accepted }) => accepted === null).length > 0
-      if (delivery.killedAt === null || next === undefined || solo) continue
+      // One whose settle was on its way may have been taken: a retry waits for its time.
+      if (delivery.killedAt === null || delivery.settleSentAt !== null || next === undefined || solo) continue
       times.push({ id, ms: next.grantedAt - delivery.killedAt })
     }
   }

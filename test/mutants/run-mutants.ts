@@ -83,7 +83,9 @@ interface TestRun {
 function vitest(dir: string, tests: readonly string[], only: string | undefined): Promise<TestRun> {
   const args = ['node_modules/vitest/vitest.mjs', 'run', ...tests, '--bail', '1', '--no-color']
   if (only !== undefined) args.push('-t', only)
-  const child = spawn(process.execPath, args, { cwd: dir, env: { ...process.env, CI: '1' } })
+  // A run of its own, also when it is started from inside of another.
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(VITEST|NODE_ENV|TEST)/.test(name)))
+  const child = spawn(process.execPath, args, { cwd: dir, env: { ...env, CI: '1' } })
   running.add(child)
   let output = ''
   const read = (chunk: Buffer) => {

@@ -45,6 +45,8 @@ const KILLED: Scenario = {
   id: 'X1',
   title: 'workers killed in mid-fetch',
   injects: ['kill -9'],
+  // The lease, the reaper's second, and one more.
+  rules: { reclaimWithinMs: 7_000 },
   inject: (world) => kills(world, 8),
 }
 
