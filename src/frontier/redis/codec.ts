@@ -111,14 +111,20 @@ function sameRun(a: Link, b: Link): boolean {
   )
 }
 
+/** The crawl's limits that are divided over shards, in this order: links pending, pages, bytes; −1: none. */
+export function sharesOf(spec: Buffer): readonly [pending: number, pages: number, bytes: number] {
+  return [spec.readDoubleBE(65), spec.readDoubleBE(81), spec.readDoubleBE(97)]
+}
+
 const ORDERS: readonly CrawlSpec['order'][] = ['priority', 'fifo', 'lifo']
 /** More than any host is asked at once; concurrency Infinity has no place in a script. */
 const NO_LIMIT = 1e9
 
-/** prelude.lua, SPEC. Limits of the whole crawl are divided over its shards. */
-export function encodeSpec(spec: CrawlSpec, shards: number): Buffer {
+/** prelude.lua, SPEC, for one shard of several. Limits of the whole crawl are divided over them. */
+export function encodeSpec(spec: CrawlSpec, shard: number, shards: number): Buffer {
   const { limits, budget } = spec
-  const share = (all: number | undefined) => (all === undefined ? -1 : Math.ceil(all / shards))
+  const share = (all: number | undefined) =>
+    all === undefined ? -1 : Math.floor(all / shards) + (shard < all % shards ? 1 : 0)
   const special = (Object.keys(spec.routeLimits).length > 0 ? 1 : 0) + (hasEntries(spec.keyLimits) ? 2 : 0)
   const numbers = [
     ...limitNumbers(limits),

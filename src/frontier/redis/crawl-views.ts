@@ -11,7 +11,7 @@ import type {
   WorkerInfo,
 } from '../frontier.js'
 import { earliestStart, FRESH_HOST } from '../pace.js'
-import { decodeHost } from './codec.js'
+import { decodeHost, sharesOf } from './codec.js'
 import type { RedisReply } from './connection.js'
 import { bytes, fields, list, number, text, word } from './replies.js'
 import type { Shards } from './shards.js'
@@ -87,6 +87,16 @@ export class CrawlViews {
       bytes: count('bytes'),
       rate: total(parts.map((part) => part.ended)) / (windowMs / 1000),
     }
+  }
+
+  /** What each shard has used of the limits that are divided over them, and what its share is. */
+  async shares(crawl: CrawlId): Promise<{ used: readonly number[]; share: readonly number[] }[] | null> {
+    const parts = await this.#parts(crawl)
+    if (parts === null) return null
+    return parts.map((part) => ({
+      used: ['pending', 'total', 'bytes'].map((field) => Number(part.fields.get(field))),
+      share: sharesOf(part.fields.get('s') ?? Buffer.alloc(0)),
+    }))
   }
 
   /** Links known to each shard, if none of them has anything to do. */

@@ -265,9 +265,9 @@ export class LinkViews {
         const chunk = await this.#shards.command(shard, 'LRANGE', key, String(index), String(index + CHUNK - 1))
         const items = list(chunk).map(bytes)
         for (const [nth, item] of items.entries()) {
-          const info = await this.#info(place, 'queued', host, null, item)
-          // prelude.lua, list_rank.
-          const inLevel = newestFirst ? 2 ** 32 - 1 - (index + nth + 1) : popped + index + nth + 1
+          // prelude.lua, list_rank: newest first, an item has its place in front.
+          const info = await this.#info(place, 'queued', host, null, newestFirst ? item.subarray(4) : item)
+          const inLevel = newestFirst ? 2 ** 32 - 1 - item.readUInt32BE(0) : popped + index + nth + 1
           yield { at: ['queued', host, lane.route, level, index + nth], info, rank: level * 2 ** 32 + inLevel }
         }
         if (items.length < CHUNK) break

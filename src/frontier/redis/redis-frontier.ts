@@ -1,31 +1,32 @@
 import { ShoalError } from '../../errors.js'
 import type { Fingerprint, HostKey, Link } from '../../url/link.js'
-import type {
-  AddResult,
-  Capabilities,
-  CrawlId,
-  CrawlInfo,
-  CrawlSpec,
-  CrawlStats,
-  DeadFilter,
-  Frontier,
-  HostInfo,
-  HostPage,
-  HostSettings,
-  Lease,
-  LeaseRef,
-  LeaseReply,
-  LeaseRequest,
-  LinkInfo,
-  LinkQuery,
-  Outcome,
-  Permit,
-  Release,
-  RestoredLink,
-  Settlement,
-  Whereabouts,
-  WorkerId,
-  WorkerInfo,
+import {
+  type AddResult,
+  type Capabilities,
+  type CrawlId,
+  type CrawlInfo,
+  type CrawlSpec,
+  type CrawlStats,
+  type DeadFilter,
+  type Frontier,
+  type HostInfo,
+  type HostPage,
+  type HostSettings,
+  type Lease,
+  type LeaseRef,
+  type LeaseReply,
+  type LeaseRequest,
+  type LinkInfo,
+  type LinkQuery,
+  type Outcome,
+  type Permit,
+  type Release,
+  type RestoredLink,
+  type Settlement,
+  SOLO_AFTER,
+  type Whereabouts,
+  type WorkerId,
+  type WorkerInfo,
 } from '../frontier.js'
 import { checkSeen } from '../seen.js'
 import {
@@ -85,6 +86,8 @@ class ShardedFrontier implements RedisFrontier {
   readonly #guests = new Map<string, Set<HostKey>>()
   /** Whose lease it is: a slot in another shard is renewed and forfeited by worker. */
   readonly #holders = new Map<string, WorkerId>()
+  /** Leases of the call that is being answered whose link must be held alone. */
+  readonly #solos = new Set<string>()
 
   constructor(shards: Shards) {
     this.#shards = shards
@@ -121,18 +124,18 @@ class ShardedFrontier implements RedisFrontier {
       ...Object.entries(spec.keyLimits ?? {}).map(([key, limits]) => [`k:${key}`, encodeLimits(limits)] as const),
     ]
     const capacity = Math.ceil(BLOOM_CAPACITY / this.#shards.count)
-    const args = [
+    const args = (shard: number) => [
       spec.id,
       spec.spider,
       spec.spiderHash,
-      encodeSpec(spec, this.#shards.count),
+      encodeSpec(spec, shard, this.#shards.count),
       String(spec.gen),
       [seen.mode, seen.scope, seen.ttlMs ?? 0, seen.errorRate, capacity].join('|'),
       JSON.stringify(spec),
       String(named.length),
       ...named.flat(),
     ]
-    await this.#everywhere((shard) => this.#shards.run('open', shard, args))
+    await this.#everywhere((shard) => this.#shards.run('open', shard, args(shard)))
     return this.#crawlViews.info(spec.id)
   }
 
@@ -157,8 +160,23 @@ class ShardedFrontier implements RedisFrontier {
     return this.#shards.count === 1 ? total : { ...total, pending: (await this.#crawlViews.stats(crawl)).queued }
   }
 
+  /** Links refused for want of room are offered once more when other shards could spare some. */
   async #addTo(shard: number, crawl: CrawlId, links: readonly Link[]): Promise<AddResult | string> {
-    const args: (string | Buffer)[] = [crawl]
+    const first = await this.#offer(shard, crawl, links, this.#shards.count > 1)
+    if (typeof first === 'string' || first.refused === 0 || this.#shards.count === 1) return first
+    await this.#share(crawl, shard, first.refused)
+    const second = await this.#offer(shard, crawl, links, false)
+    if (typeof second === 'string') return second
+    return {
+      added: first.added + second.added,
+      known: second.known - first.added,
+      refused: second.refused,
+      pending: second.pending,
+    }
+  }
+
+  async #offer(shard: number, crawl: CrawlId, links: readonly Link[], uncounted: boolean): Promise<AddResult | string> {
+    const args: (string | Buffer)[] = [crawl, uncounted ? '1' : '0']
     encodeLinks(links, args)
     const reply = await this.#shards.run('add', shard, args)
     const refusal = word(reply)
@@ -169,6 +187,32 @@ class ShardedFrontier implements RedisFrontier {
       if (quiet === 1) await this.#finishIfQuiet([crawl])
     }
     return { added, known, refused, pending }
+  }
+
+  /**
+   * A shard has used up its share of a limit: it gets half of what the others can spare, at least as much as it needs now if they have it. Taken
+   * before it is given, so that the sum never exceeds the limit. True when it got something.
+   */
+  async #share(crawl: CrawlId, needy: number, need: number): Promise<boolean> {
+    const shares = await this.#crawlViews.shares(crawl)
+    if (shares === null) return false
+    const got = [0, 0, 0]
+    for (const [shard, { used, share }] of shares.entries()) {
+      if (shard === needy) continue
+      const wish = share.map((limit, nth) => {
+        const spare = limit - (used[nth] ?? 0)
+        const short = Math.max(0, need - (got[nth] ?? 0))
+        return limit < 0 || spare <= 0 ? 0 : -Math.min(spare, Math.max(Math.floor(spare / 2), short))
+      })
+      if (wish.every((amount) => amount === 0)) continue
+      const taken = list(await this.#shards.run('share', shard, [crawl, ...wish.map(String)])).map(number)
+      taken.forEach((amount, nth) => {
+        got[nth] = (got[nth] ?? 0) - amount
+      })
+    }
+    if (got.every((amount) => amount === 0)) return false
+    await this.#shards.run('share', needy, [crawl, ...got.map(String)])
+    return true
   }
 
   async restore(crawl: CrawlId, links: readonly RestoredLink[]): Promise<number> {
@@ -196,25 +240,51 @@ class ShardedFrontier implements RedisFrontier {
   }
 
   async lease(request: LeaseRequest): Promise<LeaseReply> {
-    if (this.#shards.count === 1) return this.#leaseFrom(0, request, request.want, String(request.seq))
-    // First an equal part of every shard, then the rest of those that had as much.
-    const { all } = this.#shards
-    const share = Math.ceil(request.want / all.length)
-    const first = await Promise.all(all.map((shard) => this.#leaseFrom(shard, request, share, `${request.seq}.1`)))
-    const open = all.filter((shard) => (first[shard]?.leases.length ?? 0) >= share)
-    const missing = request.want - sum(first.map((reply) => reply.leases.length))
-    if (missing < 0) return this.#giveBack(merge(first), request.want)
-    if (missing === 0 || open.length === 0) return merge(first)
-    const more = Math.ceil(missing / open.length)
-    const second = await Promise.all(open.map((shard) => this.#leaseFrom(shard, request, more, `${request.seq}.2`)))
-    return this.#giveBack(merge([...first, ...second]), request.want)
+    const { count, all } = this.#shards
+    if (count === 1) return this.#leaseFrom(0, request, request.want, String(request.seq))
+    // Each call begins with another shard, so that none is always asked last.
+    const turn = request.seq % count
+    const order = [...all.slice(turn), ...all.slice(0, turn)]
+    const replies: LeaseReply[] = []
+    const missing = () => request.want - sum(replies.map((reply) => reply.leases.length))
+    // An equal part of every shard, or one link of as many shards as are needed …
+    const share = Math.max(1, Math.floor(request.want / count))
+    const open: number[] = []
+    for (let from = 0; from < count && (missing() > 0 || request.want === 0); ) {
+      const some = order.slice(from, from + (request.want < count ? Math.max(1, missing()) : count))
+      from += some.length
+      const parts = await Promise.all(
+        some.map((shard) => this.#leaseFrom(shard, request, Math.min(share, request.want), `${request.seq}.1`)),
+      )
+      replies.push(...parts)
+      open.push(...some.filter((_, nth) => (parts[nth]?.leases.length ?? 0) >= share))
+    }
+    // … then the rest of those that had as much.
+    const rest = missing()
+    if (rest > 0 && open.length > 0) {
+      const parts = open.map((shard, nth) => ({
+        shard,
+        want: Math.floor(rest / open.length) + (nth < rest % open.length ? 1 : 0),
+      }))
+      const asked = parts.filter(({ want }) => want > 0)
+      replies.push(
+        ...(await Promise.all(
+          asked.map(({ shard, want }) => this.#leaseFrom(shard, request, want, `${request.seq}.2`)),
+        )),
+      )
+    }
+    return this.#aloneIfSolo(merge(replies))
   }
 
-  /** Equal parts may be one too many for each shard: what is over goes back as it was. */
-  async #giveBack(reply: LeaseReply, want: number): Promise<LeaseReply> {
-    const extra = reply.leases.slice(want)
-    if (extra.length > 0) await this.settle(extra.map((lease) => ({ lease, outcome: { kind: 'back', afterMs: 0 } })))
-    return { ...reply, leases: reply.leases.slice(0, want) }
+  /** A link that killed workers goes alone: leased beside others by another shard in the same call, it goes back. */
+  async #aloneIfSolo(reply: LeaseReply): Promise<LeaseReply> {
+    const solo = reply.leases.filter((lease) => this.#solos.has(lease.token))
+    if (solo.length === 0) return reply
+    for (const lease of solo) this.#solos.delete(lease.token)
+    if (reply.leases.length === 1) return reply
+    const back = reply.leases.length === solo.length ? solo.slice(1) : solo
+    await this.settle(back.map((lease) => ({ lease, outcome: { kind: 'back', afterMs: 0 } })))
+    return { ...reply, leases: reply.leases.filter((lease) => !back.includes(lease)), drain: true }
   }
 
   async #leaseFrom(shard: number, request: LeaseRequest, want: number, seq: string): Promise<LeaseReply> {
@@ -224,6 +294,7 @@ class ShardedFrontier implements RedisFrontier {
       seq,
       String(Math.min(want, LEASES_AT_ONCE)),
       about === undefined ? '' : JSON.stringify(about),
+      String(this.#inHandElsewhere(worker, shard)),
       ...spiders,
     ]
     const [idleMs, drain, names, records, quiet, now, deadlines] = list(await this.#shards.run('lease', shard, args))
@@ -246,13 +317,24 @@ class ShardedFrontier implements RedisFrontier {
     return { leases, idleMs: number(idleMs), drain: drain === 1 }
   }
 
+  #inHandElsewhere(worker: WorkerId, shard: number): number {
+    let count = 0
+    for (const [token, holder] of this.#holders) {
+      if (holder === worker && parseToken(token, this.#shards.count).shard !== shard) count++
+    }
+    return count
+  }
+
   #lease(shard: number, worker: WorkerId, epoch: string, record: Buffer, crawls: Map<number, LeasingCrawl>) {
-    const { num, host, grantedAt, permitMs, attempts, throttles, bypassFresh, item } = decodeLease(record)
+    const { num, host, grantedAt, permitMs, attempts, throttles, reclaims, bypassFresh, item } = decodeLease(record)
     const { link } = decodeItem(item, host)
     const crawl = crawls.get(num)
     if (crawl === undefined) throw new TypeError('the queue leased a link of a crawl that it did not name')
     const token = tokenOf({ shard, crawl: String(num), epoch, fp: link.fp })
-    if (this.#shards.count > 1) this.#holders.set(token, worker)
+    if (this.#shards.count > 1) {
+      this.#holders.set(token, worker)
+      if (reclaims >= SOLO_AFTER) this.#solos.add(token)
+    }
     const fresh: Lease = {
       crawl: crawl.id,
       token,
@@ -341,6 +423,7 @@ class ShardedFrontier implements RedisFrontier {
     await this.#sendLinksAway(settlements)
     const parts = this.#byShard(numbered, ({ lease }) => this.#token(lease).shard)
     const quiet = new Set<CrawlId>()
+    const refused: Settlement[] = []
     await Promise.all(
       [...parts].map(async ([shard, part]) => {
         for (const batch of batches(part)) {
@@ -349,7 +432,9 @@ class ShardedFrontier implements RedisFrontier {
           const [answered, quietened] = list(await this.#shards.run('settle', shard, args))
           list(answered).forEach((answer, nth) => {
             const settlement = batch[nth]
-            if (settlement !== undefined) answers[settlement.index] = answer === 1
+            if (settlement === undefined) return
+            answers[settlement.index] = number(answer) > 0
+            if (number(answer) > 1) refused.push(settlement)
           })
           for (const id of list(quietened)) quiet.add(text(id))
         }
@@ -357,6 +442,11 @@ class ShardedFrontier implements RedisFrontier {
     )
     if (this.#shards.count > 1) {
       await this.#freeGuests(settlements.map(({ lease }) => lease))
+      for (const { lease, outcome } of refused) {
+        const { shard } = this.#token(lease)
+        const own = outcome.kind === 'done' ? outcome.links.filter((link) => this.#shards.of(link.host) === shard) : []
+        await this.#addTo(shard, lease.crawl, own)
+      }
       await this.#finishIfQuiet([...quiet])
     }
     return answers
@@ -401,13 +491,15 @@ class ShardedFrontier implements RedisFrontier {
   }
 
   async reap(limit: number): Promise<number> {
-    const counts = await this.#everywhere(async (shard) => {
-      const [reaped, quiet] = list(await this.#shards.run('reap', shard, [String(Math.min(limit, LEASES_AT_ONCE))]))
+    let reaped = 0
+    for (const shard of this.#shards.all) {
+      const most = Math.min(limit - reaped, LEASES_AT_ONCE)
+      const [count, quiet] = list(await this.#shards.run('reap', shard, [String(Math.max(0, most))]))
+      reaped += number(count)
       await this.#shards.run('sweep', shard, [String(SWEPT_AT_ONCE)])
       await this.#finishIfQuiet(list(quiet).map(text))
-      return number(reaped)
-    })
-    return sum(counts)
+    }
+    return reaped
   }
 
   async forfeit(worker: WorkerId): Promise<number> {

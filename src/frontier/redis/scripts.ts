@@ -23,6 +23,7 @@ const SHARED = {
   restore: ['prelude', 'links'],
   remove: ['prelude'],
   sweep: ['prelude'],
+  share: ['prelude'],
   finish: ['prelude'],
   wake: ['prelude'],
   view: ['prelude'],

@@ -1,11 +1,11 @@
 -- add(crawl, links): links that are not known yet, in order.
--- ARGV: time, crawl id, runs of links (links.lua).
+-- ARGV: time, crawl id, 1 when refused links are not to be counted (they are offered again), runs of links (links.lua).
 -- Replies {added, known, refused, pending, 1 when a finished crawl runs again, 1 when quiet}, or 'unknown', or 'cancelled'.
 clock(true)
 local c = crawl_by_id(ARGV[2])
 if not c then return 'unknown' end
 if c.state == 'cancelled' then return 'cancelled' end
-local added, known, refused = add_links(c, 3, #ARGV)
+local added, known, refused = add_links(c, 4, #ARGV, ARGV[3] == '1')
 local woke = added > 0 and wake_crawl(c)
 end_if_done(c)
 flush()

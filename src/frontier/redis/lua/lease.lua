@@ -1,5 +1,6 @@
 -- lease({worker, seq, want, spiders}): up to `want` links, each within the pace of its host, best first.
--- ARGV: time, worker, seq, want, about the worker (JSON or ''), spiders.
+-- ARGV: time, worker, seq, want, about the worker (JSON or ''), leases in hand in other shards, spiders. Over several shards a call may come in two rounds,
+-- 7.1 and 7.2: each is repeated by itself.
 -- Replies {idle ms, 1 to drain, {crawl number, id, gen, visibility, …}, {epoch, lease (prelude.lua: LEASE), …}, {quiet crawl id, …}, queue time, {deadline, …} of
 -- a repeated call}.
 clock(true)
@@ -18,7 +19,7 @@ end
 if ARGV[5] ~= '' then call('HSET', wkey, 'about', ARGV[5]) end
 
 local running = {}
-for i = 6, #ARGV do
+for i = 7, #ARGV do
   for _, num in ipairs(call('SMEMBERS', B .. ':running:' .. ARGV[i])) do
     local c = crawl_by_number(tonumber(num))
     if c then
@@ -39,7 +40,8 @@ local function name_crawl(c)
   end
 end
 
-if w[1] == seq then
+local same = w[1] and floor(tonumber(w[1])) == floor(seqnumber)
+if same and tonumber(w[1]) >= seqnumber then
   -- The reply was lost: the same batch, as far as it is still held.
   local epochs = {}
   for epoch in string.gmatch(w[2] or '', '%d+') do epochs[#epochs + 1] = epoch end
@@ -47,7 +49,8 @@ if w[1] == seq then
     local held, ends = call('HMGET', B .. ':leases', unpack(epochs)), call('ZMSCORE', B .. ':deadlines', unpack(epochs))
     for n, record in ipairs(held) do
       if record and ends[n] and tonumber(ends[n]) > now then
-        local c = crawl_by_number((unpackstruct('>I4', record)))
+        local num, round = unpackstruct('>I4d', record)
+        local c = round == seqnumber and crawl_by_number(num)
         if c then
           name_crawl(c)
           records[#records + 1], records[#records + 2] = epochs[n], record
@@ -58,7 +61,7 @@ if w[1] == seq then
   end
   call('HSET', wkey, 'seen', wall)
 else
-  local inhand = call('SCARD', heldkey)
+  local inhand = call('SCARD', heldkey) + tonumber(ARGV[6])
   local soloheld = w[3] and w[3] ~= '' and call('SISMEMBER', heldkey, w[3]) == 1
   local candidates, first, last, round, giving, given = {}, 1, 0, 0, {}, 0
 
@@ -199,6 +202,28 @@ else
     name_crawl(c)
     inhand = inhand + 1
   end
+  -- The head of a simple host's lane, on its bytes: false when there is nothing to be done that way.
+  local function take_simple(c, stand)
+    local key, bytes = stand.key, raw[stand.key]
+    if not bytes then return false end
+    local started, inflight, latency, _, num, _, done, leased, number, phase, pos, since, served, pops, _, _, level, popped = unpackstruct(SIMPLE, bytes)
+    if started > now then started = now end
+    local at = c.delay > 0 and started + c.delay or 0
+    if inflight >= c.conc then at = FAR end
+    if at > now then
+      patience = patience - 1
+    else
+      local item = call('LPOP', c.lists .. text_of(level) .. ':' .. key)
+      if not item then return false end
+      inflight, leased, pops, popped = inflight + 1, leased + 1, pops + 1, popped + 1
+      started, since, served = now, now, now
+      at = inflight >= c.conc and FAR or now + c.delay
+      grant(c, key, item, permit_ms(c.delay, 0, 1), level * LEVEL + popped, 0, 0, 0, 0)
+    end
+    move_lane(c, stand.member, phase, WAITING, at)
+    set_raw(key, pack(SIMPLE, started, inflight, latency, 0, num, 0, done, leased, number, WAITING, at, since, served, pops, 0, 1, level, popped))
+    return true
+  end
   fetch()
   while given < want and patience > 0 do
     if soloheld then
@@ -218,40 +243,13 @@ else
     candidates[first] = nil
     first = first + 1
     local c = crawls[lane.crawl]
-    if lane.simple then
-      local key, member = lane.key, lane.member
+    if lane.simple and take_simple(c, lane) then
+      lane = nil
+    elseif lane.simple then
       -- Somebody made a table of its host meanwhile, or its list has run empty: as any other.
-      local bytes, item = raw[key], nil
-      if bytes then
-        local started, inflight, latency, _, num, _, done, leased, number, phase, pos, since, served, pops, _, _, level, popped = unpackstruct(SIMPLE, bytes)
-        if started > now then started = now end
-        local at = c.delay > 0 and started + c.delay or 0
-        if inflight >= c.conc then at = FAR end
-        if at <= now then
-          item = call('LPOP', c.lists .. text_of(level) .. ':' .. key)
-          if item then
-            inflight, leased, pops, popped = inflight + 1, leased + 1, pops + 1, popped + 1
-            started, since, served = now, now, now
-            at = inflight >= c.conc and FAR or now + c.delay
-            grant(c, key, item, permit_ms(c.delay, 0, 1), level * LEVEL + popped, 0, 0, 0, 0)
-          end
-        else
-          patience = patience - 1
-        end
-        if item or at > now then
-          if phase == READY then c.readyrem[#c.readyrem + 1] = member end
-          local n = #c.waitadd
-          c.waitadd[n + 1], c.waitadd[n + 2] = text_of(at), member
-          set_raw(key, pack(SIMPLE, started, inflight, latency, 0, num, 0, done, leased, number, WAITING, at, since, served, pops, 0, 1, level, popped))
-          lane = nil
-        end
-      end
-      if lane then
-        local real = lane_named(c, key)
-        real.member = member
-        real.score = lane.score
-        lane = real
-      end
+      local real = lane_named(c, lane.key)
+      real.member, real.score = lane.member, lane.score
+      lane = real
     end
     if lane then
       local h = lane.h
@@ -278,18 +276,13 @@ else
           local key = list_key(c, lv[1], lane.name)
           if c.order == 2 then
             item = call('RPOP', key)
-            if item then
-              local turn = lane[TURNS]
-              lane[TURNS] = (turn + 1) % 4095
-              rank = lv[1] * LEVEL + NEWEST - call('LLEN', key) - (turn + 1) / 4096
-            end
+            if item then rank, item = newest_rank(lv[1], (unpackstruct('>I4', item))), sub(item, 5) end
           else
             item = call('LPOP', key)
             rank = lv[1] * LEVEL + lv[2] + 1
           end
           if item then
-            lv[2] = lv[2] + 1
-            lane[POPS] = lane[POPS] + 1
+            if c.order ~= 2 then lv[2], lane[POPS] = lv[2] + 1, lane[POPS] + 1 end
           else
             -- It had run empty; the next level is the head, if there is one.
             drop_level(lane)
@@ -331,7 +324,9 @@ else
     vcall('ZADD', B .. ':deadlines', ends)
     vcall('SADD', heldkey, epochs)
   end
-  call('HSET', wkey, 'seq', seq, 'batch', table.concat(epochs, ','), 'seen', wall)
+  local batch = table.concat(epochs, ',')
+  if same then batch = w[2] .. ',' .. batch end
+  call('HSET', wkey, 'seq', seq, 'batch', batch, 'seen', wall)
 end
 flush()
 

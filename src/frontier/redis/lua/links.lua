@@ -7,147 +7,150 @@
 -- bloom: 64 bitmaps, k bits in one of them for each link. set: one plain set.
 -- With a TTL there is one store for each period of that length, and the one before is asked too.
 
-local FULL, STEP = 400, 40
-local SEGMENTS = 64
-local seen_stores = {}
+local split_bucket, seen_of, was_seen, see, flush_seen
+do
+  local FULL, STEP = 400, 40
+  local SEGMENTS = 64
+  local seen_stores = {}
 
-local function set_splits(s)
-  s.edge = s.l > 0 and fmt('%0' .. s.l .. 'd', s.p) or ''
-  s.room = FULL * 10 ^ s.l + STEP * s.p
-  s.split = s.p > 0
-end
-
-local function seen_store(key, mode, settings)
-  local s = seen_stores[key]
-  if s then return s end
-  s = { key = key, mode = mode, settings = settings, n = 0, l = 0, p = 0, prefix = '', edge = '', room = 0, split = false, changed = false }
-  if mode ~= 'set' then
-    local v = call('HMGET', key .. ':m', 'n', 'l', 'p')
-    s.n, s.l, s.p = tonumber(v[1] or 0), tonumber(v[2] or 0), tonumber(v[3] or 0)
-    s.prefix = key .. ':'
-    if mode == 'exact' then set_splits(s) end
+  local function set_splits(s)
+    s.edge = s.l > 0 and fmt('%0' .. s.l .. 'd', s.p) or ''
+    s.room = FULL * 10 ^ s.l + STEP * s.p
+    s.split = s.p > 0
   end
-  seen_stores[key] = s
-  return s
-end
 
-local function bucket_of(s, fp)
-  local digits = s.l
-  if digits == 0 then return s.prefix end
-  local name = sub(fp, -digits)
-  if s.split and name < s.edge then name = sub(fp, -digits - 1) end
-  return s.prefix .. name
-end
-
-local function split_bucket(s)
-  local from = s.prefix .. s.edge
-  local parts = {}
-  for _, fp in ipairs(call('SMEMBERS', from)) do
-    local name = sub(fp, -s.l - 1)
-    local part = parts[name]
-    if part then part[#part + 1] = fp else parts[name] = { fp } end
+  local function seen_store(key, mode, settings)
+    local s = seen_stores[key]
+    if s then return s end
+    s = { key = key, mode = mode, settings = settings, n = 0, l = 0, p = 0, prefix = '', edge = '', room = 0, split = false, changed = false }
+    if mode ~= 'set' then
+      local v = call('HMGET', key .. ':m', 'n', 'l', 'p')
+      s.n, s.l, s.p = tonumber(v[1] or 0), tonumber(v[2] or 0), tonumber(v[3] or 0)
+      s.prefix = key .. ':'
+      if mode == 'exact' then set_splits(s) end
+    end
+    seen_stores[key] = s
+    return s
   end
-  call('DEL', from)
-  for name, part in pairs(parts) do
-    vcall('SADD', s.prefix .. name, part)
-    if s.settings.ttl > 0 then call('PEXPIRE', s.prefix .. name, s.settings.ttl * 2) end
+
+  local function bucket_of(s, fp)
+    local digits = s.l
+    if digits == 0 then return s.prefix end
+    local name = sub(fp, -digits)
+    if s.split and name < s.edge then name = sub(fp, -digits - 1) end
+    return s.prefix .. name
   end
-  s.p = s.p + 1
-  if s.p == 10 ^ s.l then s.l, s.p = s.l + 1, 0 end
-  set_splits(s)
-end
 
--- Filter number s.l is the one that is being filled; each holds `capacity` links, and has half the error of the one before.
-local function bloom_bits(s, fp, filter)
-  local error = s.settings.error / 2 ^ filter
-  local bits = ceil(-s.settings.capacity * math.log(error) / 0.4804530139182 / SEGMENTS)
-  local digits = '000000000000000000' .. string.gsub(fp, '-', '')
-  local one, two = tonumber(sub(digits, -9)), tonumber(sub(digits, -18, -10))
-  local step, positions = floor(one / SEGMENTS) % bits, {}
-  for i = 0, ceil(-math.log(error) / 0.6931471805599) - 1 do positions[i + 1] = (two + i * step + i * i * i) % bits end
-  return s.key .. ':b:' .. filter .. ':' .. (one % SEGMENTS), positions
-end
+  function split_bucket(s)
+    local from = s.prefix .. s.edge
+    local parts = {}
+    for _, fp in ipairs(call('SMEMBERS', from)) do
+      local name = sub(fp, -s.l - 1)
+      local part = parts[name]
+      if part then part[#part + 1] = fp else parts[name] = { fp } end
+    end
+    call('DEL', from)
+    for name, part in pairs(parts) do
+      vcall('SADD', s.prefix .. name, part)
+      if s.settings.ttl > 0 then call('PEXPIRE', s.prefix .. name, s.settings.ttl * 2) end
+    end
+    s.p = s.p + 1
+    if s.p == 10 ^ s.l then s.l, s.p = s.l + 1, 0 end
+    set_splits(s)
+  end
 
-local function bloom_has(s, fp)
-  for filter = 0, s.l do
-    local key, positions = bloom_bits(s, fp, filter)
+  -- Filter number s.l is the one that is being filled; each holds `capacity` links, and has half the error of the one before.
+  local function bloom_bits(s, fp, filter)
+    local error = s.settings.error / 2 ^ filter
+    local bits = ceil(-s.settings.capacity * math.log(error) / 0.4804530139182 / SEGMENTS)
+    local digits = '000000000000000000' .. string.gsub(fp, '-', '')
+    local one, two = tonumber(sub(digits, -9)), tonumber(sub(digits, -18, -10))
+    local step, positions = floor(one / SEGMENTS) % bits, {}
+    for i = 0, ceil(-math.log(error) / 0.6931471805599) - 1 do positions[i + 1] = (two + i * step + i * i * i) % bits end
+    return s.key .. ':b:' .. filter .. ':' .. (one % SEGMENTS), positions
+  end
+
+  local function bloom_has(s, fp)
+    for filter = 0, s.l do
+      local key, positions = bloom_bits(s, fp, filter)
+      local args = {}
+      for _, at in ipairs(positions) do
+        args[#args + 1], args[#args + 2], args[#args + 3] = 'GET', 'u1', at
+      end
+      local missing = false
+      for _, bit in ipairs(call('BITFIELD', key, unpack(args))) do missing = missing or bit == 0 end
+      if not missing then return true end
+    end
+    return false
+  end
+
+  local function bloom_add(s, fp)
+    if s.n >= s.settings.capacity then s.l, s.n = s.l + 1, 0 end
+    local key, positions = bloom_bits(s, fp, s.l)
     local args = {}
     for _, at in ipairs(positions) do
-      args[#args + 1], args[#args + 2], args[#args + 3] = 'GET', 'u1', at
+      args[#args + 1], args[#args + 2], args[#args + 3], args[#args + 4] = 'SET', 'u1', at, 1
     end
     local missing = false
     for _, bit in ipairs(call('BITFIELD', key, unpack(args))) do missing = missing or bit == 0 end
-    if not missing then return true end
+    if missing and s.settings.ttl > 0 then call('PEXPIRE', key, s.settings.ttl * 2) end
+    return missing
   end
-  return false
-end
 
-local function bloom_add(s, fp)
-  if s.n >= s.settings.capacity then s.l, s.n = s.l + 1, 0 end
-  local key, positions = bloom_bits(s, fp, s.l)
-  local args = {}
-  for _, at in ipairs(positions) do
-    args[#args + 1], args[#args + 2], args[#args + 3], args[#args + 4] = 'SET', 'u1', at, 1
+  local function store_has(s, fp)
+    if s.mode == 'bloom' then return bloom_has(s, fp) end
+    return call('SISMEMBER', s.mode == 'set' and s.key or bucket_of(s, fp), fp) == 1
   end
-  local missing = false
-  for _, bit in ipairs(call('BITFIELD', key, unpack(args))) do missing = missing or bit == 0 end
-  if missing and s.settings.ttl > 0 then call('PEXPIRE', key, s.settings.ttl * 2) end
-  return missing
-end
 
-local function store_has(s, fp)
-  if s.mode == 'bloom' then return bloom_has(s, fp) end
-  return call('SISMEMBER', s.mode == 'set' and s.key or bucket_of(s, fp), fp) == 1
-end
-
-local function store_add(s, fp)
-  local new
-  if s.mode == 'bloom' then
-    if s.l > 0 and bloom_has(s, fp) then return false end
-    new = bloom_add(s, fp)
-  else
-    local key = s.mode == 'set' and s.key or bucket_of(s, fp)
-    new = call('SADD', key, fp) == 1
-    if new and s.settings.ttl > 0 then call('PEXPIRE', key, s.settings.ttl * 2) end
+  local function store_add(s, fp)
+    local new
+    if s.mode == 'bloom' then
+      if s.l > 0 and bloom_has(s, fp) then return false end
+      new = bloom_add(s, fp)
+    else
+      local key = s.mode == 'set' and s.key or bucket_of(s, fp)
+      new = call('SADD', key, fp) == 1
+      if new and s.settings.ttl > 0 then call('PEXPIRE', key, s.settings.ttl * 2) end
+    end
+    if new and s.mode ~= 'set' then
+      s.n, s.changed = s.n + 1, true
+      if s.mode == 'exact' and s.n > s.room then split_bucket(s) end
+    end
+    return new
   end
-  if new and s.mode ~= 'set' then
-    s.n, s.changed = s.n + 1, true
-    if s.mode == 'exact' and s.n > s.room then split_bucket(s) end
+
+  -- Answers the store to write to, and the one of the period before.
+  function seen_of(c)
+    if c.store then return c.store, c.before end
+    local mode, key, ttl, error, capacity = string.match(c.seen, '^(%w+)|([^|]*)|(%d+)|([%d.e-]+)|(%d+)$')
+    local settings = { ttl = tonumber(ttl), error = tonumber(error), capacity = tonumber(capacity) }
+    if settings.ttl == 0 then
+      c.store = seen_store(B .. ':s:' .. key, mode, settings)
+    else
+      local period = floor(wall / settings.ttl)
+      c.store = seen_store(B .. ':s:' .. key .. '@' .. period, mode, settings)
+      c.before = seen_store(B .. ':s:' .. key .. '@' .. (period - 1), mode, settings)
+    end
+    return c.store, c.before
   end
-  return new
-end
 
--- Answers the store to write to, and the one of the period before.
-local function seen_of(c)
-  if c.store then return c.store, c.before end
-  local mode, key, ttl, error, capacity = string.match(c.seen, '^(%w+)|([^|]*)|(%d+)|([%d.e-]+)|(%d+)$')
-  local settings = { ttl = tonumber(ttl), error = tonumber(error), capacity = tonumber(capacity) }
-  if settings.ttl == 0 then
-    c.store = seen_store(B .. ':s:' .. key, mode, settings)
-  else
-    local period = floor(wall / settings.ttl)
-    c.store = seen_store(B .. ':s:' .. key .. '@' .. period, mode, settings)
-    c.before = seen_store(B .. ':s:' .. key .. '@' .. (period - 1), mode, settings)
+  function was_seen(c, fp)
+    local store, before = seen_of(c)
+    return store_has(store, fp) or (before and store_has(before, fp))
   end
-  return c.store, c.before
-end
 
-local function was_seen(c, fp)
-  local store, before = seen_of(c)
-  return store_has(store, fp) or (before and store_has(before, fp))
-end
+  function see(c, fp)
+    local store, before = seen_of(c)
+    if before and store_has(before, fp) then return false end
+    return store_add(store, fp)
+  end
 
-local function see(c, fp)
-  local store, before = seen_of(c)
-  if before and store_has(before, fp) then return false end
-  return store_add(store, fp)
-end
-
-local function flush_seen()
-  for _, s in pairs(seen_stores) do
-    if s.changed then
-      call('HSET', s.key .. ':m', 'n', s.n, 'l', s.l, 'p', s.p)
-      if s.settings.ttl > 0 then call('PEXPIRE', s.key .. ':m', s.settings.ttl * 2) end
+  function flush_seen()
+    for _, s in pairs(seen_stores) do
+      if s.changed then
+        call('HSET', s.key .. ':m', 'n', s.n, 'l', s.l, 'p', s.p)
+        if s.settings.ttl > 0 then call('PEXPIRE', s.key .. ':m', s.settings.ttl * 2) end
+      end
     end
   end
 end
@@ -234,7 +237,7 @@ local RUN = '>BdBI4Bc0'
 -- ARGV[from … to]: runs of links of the same lane, level and delay. Each begins with RUN (100 − priority, delay in ms, 1 when to be visited again, number of
 -- links, route) and the host; then comes for each link its fingerprint and the client's part of the item.
 -- A host's record is read only when its list was empty: most links cost one SADD and one RPUSH.
-local function add_links(c, from, to)
+local function add_links(c, from, to, uncounted)
   local added, known, refused, stamp = 0, 0, 0, pack('>I6', wall)
   local lists, began, i = c.lists, {}, from
   local store, before = seen_of(c)
@@ -289,9 +292,11 @@ local function add_links(c, from, to)
           delay_item(c, lane, NO_HISTORY, item, rank_behind(c, lane, level), now + delay)
         elseif limited or c.order == 2 then
           -- One by one: what is in the list counts for the next link, and the newest is the head.
+          local lane = c.order == 2 and lane_of(c, host_of(key), route)
+          if lane then item = pack('>I4', next_place(lane)) .. item end
           local name = route == '' and key or key .. '\n' .. route
           local length = call('RPUSH', lists .. text_of(level) .. ':' .. name, item)
-          if length == 1 or c.order == 2 then list_began(c, lane_of(c, host_of(key), route), level) end
+          if length == 1 or lane then list_began(c, lane_of(c, host_of(key), route), level) end
         elseif items then
           count_items = count_items + 1
           items[count_items] = item
@@ -336,6 +341,6 @@ local function add_links(c, from, to)
   if #began > 0 then tell_lanes() end
   count(c, 'total', added)
   count(c, 'pending', added)
-  if refused > 0 then count(c, 'refused', refused) end
+  if refused > 0 and not uncounted then count(c, 'refused', refused) end
   return added, known, refused
 end

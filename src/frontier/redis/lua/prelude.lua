@@ -329,21 +329,28 @@ end
 
 -- The order within a lane is by rank, smaller first: the level, then the place. A list is in order by itself; the place of its head is the number of links taken
 -- from the level before it, and a link that comes back has the place it was taken from. One that goes behind its equals, or waits for its time, stands behind
--- the end of the list as it is now, by a fraction that grows. Newest first: the place is counted from the end.
+-- the end of the list as it is now, by a fraction that grows. Newest first: places are counted upwards for the whole lane, and an item carries its own in front.
+local function newest_rank(level, place)
+  return level * LEVEL + NEWEST - place
+end
+
 local function list_rank(c, lane, level, popped)
-  if c.order == 2 then return level * LEVEL + NEWEST - list_length(c, lane, level) end
-  return level * LEVEL + popped + 1
+  if c.order ~= 2 then return level * LEVEL + popped + 1 end
+  return newest_rank(level, (unpackstruct('>I4', call('LINDEX', list_key(c, level, lane.name), -1))))
+end
+
+local function next_place(lane)
+  lane[POPS] = lane[POPS] + 1
+  return lane[POPS]
 end
 
 local function rank_behind(c, lane, level)
+  if c.order == 2 then return newest_rank(level, next_place(lane)) end
   local turn = lane[TURNS]
   lane[TURNS] = (turn + 1) % 4095
-  local fraction = (turn + 1) / 4096
-  local length = list_length(c, lane, level)
-  if c.order == 2 then return level * LEVEL + NEWEST - length - fraction end
   local popped, lv = lane[POPS], lane.lv
   for i = 1, #lv, 2 do if lv[i] == level then popped = lv[i + 1] end end
-  return level * LEVEL + popped + length + fraction
+  return level * LEVEL + popped + list_length(c, lane, level) + (turn + 1) / 4096
 end
 
 -- Rank of the best link, and its member when it is one of those that came back. Nil: nothing is left. A level whose list has run empty is found out
@@ -482,27 +489,28 @@ local function score_of(c, lane, rank)
   return floor(lane[SINCE] - (100 - floor(rank / LEVEL)) * c.aging + 0.5)
 end
 
+-- From one phase to another. Members are put in before others are taken out: one that leaves and comes back within a call is not taken out.
+local function move_lane(c, member, old, phase, pos)
+  if old ~= phase and old ~= IDLE then
+    local gone = old == READY and c.readyrem or c.waitrem
+    gone[#gone + 1] = member
+    gone[member] = #gone
+  end
+  if phase ~= IDLE then
+    local adds, gone = c.readyadd, c.readyrem
+    if phase == WAITING then adds, gone = c.waitadd, c.waitrem end
+    local n, out = #adds, gone[member]
+    adds[n + 1], adds[n + 2] = text_of(pos), member
+    if out then
+      gone[out], gone[member] = '', nil
+    end
+  end
+end
+
 local function put_lane(c, lane, phase, pos)
   local old = lane[PHASE]
   if phase == old and pos == lane[POS] then return end
-  local member = member_of(lane)
-  if old == READY and phase ~= READY then
-    local n = #c.readyrem + 1
-    c.readyrem[n], lane.readyout = member, n
-  elseif old == WAITING and phase ~= WAITING then
-    local n = #c.waitrem + 1
-    c.waitrem[n], lane.waitout = member, n
-  end
-  -- Members are put in before others are taken out: one that leaves and comes back within a call is not taken out.
-  if phase == READY then
-    local n, out = #c.readyadd, lane.readyout
-    c.readyadd[n + 1], c.readyadd[n + 2] = pos, member
-    if out and c.readyrem[out] == member then c.readyrem[out] = '' end
-  elseif phase == WAITING then
-    local n, out = #c.waitadd, lane.waitout
-    c.waitadd[n + 1], c.waitadd[n + 2] = pos, member
-    if out and c.waitrem[out] == member then c.waitrem[out] = '' end
-  end
+  move_lane(c, member_of(lane), old, phase, pos)
   lane[PHASE], lane[POS] = phase, pos
   touch(lane.h)
 end
@@ -693,16 +701,11 @@ local function end_simple(c, key, frees, elapsed, done_too)
   end
   if frees then inflight = max(0, inflight - 1) end
   if frees and phase == WAITING and pos >= FAR and inflight < c.conc then
-    local member = pack('>I4', number) .. key
+    local to = WAITING
     pos = c.delay > 0 and started + c.delay or 0
-    local adds = c.waitadd
-    if pos <= now then
-      phase, pos = READY, floor(since - (100 - level) * c.aging + 0.5)
-      adds = c.readyadd
-      c.waitrem[#c.waitrem + 1] = member
-    end
-    local n = #adds
-    adds[n + 1], adds[n + 2] = text_of(pos), member
+    if pos <= now then to, pos = READY, floor(since - (100 - level) * c.aging + 0.5) end
+    move_lane(c, pack('>I4', number) .. key, phase, to, pos)
+    phase = to
   end
   if done_too then done, leased = done + 1, leased - 1 end
   set_raw(key, pack(SIMPLE, started, inflight, latency, 0, num, 0, done, leased, number, phase, pos, since, served, pops, 0, 1, level, popped))

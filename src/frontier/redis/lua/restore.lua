@@ -27,6 +27,7 @@ for i = 3, #ARGV, 11 do
       if tonumber(delay) > 0 then
         delay_item(c, lane, history, item, rank_behind(c, lane, level), now + tonumber(delay))
       elseif history == NO_HISTORY then
+        if c.order == 2 then item = pack('>I4', next_place(lane)) .. item end
         local length = call('RPUSH', list_key(c, level, lane.name), item)
         if length == 1 or c.order == 2 then list_began(c, lane, level) end
       else

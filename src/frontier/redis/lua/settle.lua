@@ -1,7 +1,7 @@
 -- settle(settlements): ends leases, each in one step: links found, acknowledgement, counters.
 -- ARGV: time, then for each settlement: crawl id, crawl number, epoch, fingerprint (hex), kind, a, b, text, number of arguments of links, those arguments (links.lua).
 --   done: a = bytes. retry: a = after ms, b = 1 when it counts, text = failure. dead, skipped: a = code, text = failure. back: a = after ms.
--- Replies {1 or 0 (lost) for each, {quiet crawl id, …}}.
+-- Replies {1 or 0 (lost) for each, or 1 + the number of its links that were refused where limits are shared with other shards; {quiet crawl id, …}}.
 clock(true)
 local starts, epochs, i = {}, {}, 2
 while i <= #ARGV do
@@ -24,7 +24,7 @@ for n, record in ipairs(records) do
 end
 read_hosts(keys)
 
-local answers, settled, touched = {}, {}, {}
+local answers, settled, touched, refused_by = {}, {}, {}, {}
 -- Tokens settled are remembered for five minutes, by the tenth of a second in which they were leased: sets small enough to be stored as integers.
 local function memory_of(epoch)
   return B .. ':settled:' .. sub(epoch, 1, -6)
@@ -70,7 +70,7 @@ for n, at in ipairs(starts) do
       w.done, w.ended = w.done + 1, true
       c.endings = c.endings + 1
       if l.attempts + l.throttles + l.reclaims + l.flags > 0 then call('HDEL', B .. ':f:' .. c.num, fp) end
-      if size > 0 and c.state ~= 'cancelled' then add_links(c, at + 9, at + 8 + size) end
+      if size > 0 and c.state ~= 'cancelled' then refused_by[n] = select(3, add_links(c, at + 9, at + 8 + size, c.shards > 1)) end
     elseif kind == 'retry' then
       local lane = lane_named(c, l.lane)
       keep_failure(c, fp, text)
@@ -121,4 +121,7 @@ flush()
 flush_seen()
 local quiet = {}
 for c in pairs(touched) do if is_quiet(c) then quiet[#quiet + 1] = c.id end end
+if #touched_crawls > 0 and touched_crawls[1].shards > 1 then
+  for n, refused in pairs(refused_by) do answers[n] = answers[n] + refused end
+end
 return { answers, quiet }
