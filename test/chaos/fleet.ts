@@ -39,6 +39,8 @@ export class Fleet {
   #closing = false
   /** Ends by SIGKILL, its own or ours. */
   killed = 0
+  /** Starts that failed, because Redis was away. */
+  refused = 0
   /** Ends that nobody caused: exit codes other than 0 of workers that were not killed. */
   readonly crashes: string[] = []
 
@@ -76,12 +78,18 @@ export class Fleet {
     slot.child = child
     slot.frozen = false
     if (limits.length > 0) execFileSync('prlimit', ['--pid', String(child.pid), ...limits])
+    let ready = kind === 'product'
+    child.once('message', () => {
+      ready = true
+    })
     child.once('exit', (code, signal) => {
       if (slot.child !== child) return
       slot.child = null
       // Also for deaths that the fleet did not cause: a failpoint, the end of its memory.
       if (code !== 0) this.#fault('kill', slot.id)
       if (signal === 'SIGKILL') this.killed++
+      // One that does not find its queue when it starts says so and ends: whoever runs it starts it again.
+      else if (code !== 0 && !ready) this.refused++
       else if (code !== 0) this.crashes.push(`${slot.id}: ${signal ?? code}`)
       setTimeout(() => this.#launch(slot), RESTART_MS)
     })

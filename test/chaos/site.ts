@@ -104,7 +104,7 @@ export function createSite(options: SiteOptions, retries = 3): Site {
     for (let child = page * CHILDREN + 1; child <= page * CHILDREN + CHILDREN && child < pages; child++)
       links.push(urlOf(child))
     links.push(urlOf(hash(page + pages) % pages))
-    if (page % FORBIDDEN_EVERY === 1) links.push(`/x/${page}`)
+    if (page % FORBIDDEN_EVERY === 1) links.push(forbiddenOf(page))
     const kind = kindOf(page)
     const special = kind === 'burns' || kind === 'bloats' ? `<i class="${kind}">!</i>` : ''
     const anchors = links.map((href) => `<a href="${href}">${href.length}</a>`).join('\n')
