@@ -1,32 +1,31 @@
 import { ShoalError } from '../../errors.js'
 import type { Fingerprint, HostKey, Link } from '../../url/link.js'
-import {
-  type AddResult,
-  type Capabilities,
-  type CrawlId,
-  type CrawlInfo,
-  type CrawlSpec,
-  type CrawlStats,
-  type DeadFilter,
-  type Frontier,
-  type HostInfo,
-  type HostPage,
-  type HostSettings,
-  type Lease,
-  type LeaseRef,
-  type LeaseReply,
-  type LeaseRequest,
-  type LinkInfo,
-  type LinkQuery,
-  type Outcome,
-  type Permit,
-  type Release,
-  type RestoredLink,
-  type Settlement,
-  SOLO_AFTER,
-  type Whereabouts,
-  type WorkerId,
-  type WorkerInfo,
+import type {
+  AddResult,
+  Capabilities,
+  CrawlId,
+  CrawlInfo,
+  CrawlSpec,
+  CrawlStats,
+  DeadFilter,
+  Frontier,
+  HostInfo,
+  HostPage,
+  HostSettings,
+  Lease,
+  LeaseRef,
+  LeaseReply,
+  LeaseRequest,
+  LinkInfo,
+  LinkQuery,
+  Outcome,
+  Permit,
+  Release,
+  RestoredLink,
+  Settlement,
+  Whereabouts,
+  WorkerId,
+  WorkerInfo,
 } from '../frontier.js'
 import { checkSeen } from '../seen.js'
 import {
@@ -54,6 +53,20 @@ const LEASES_AT_ONCE = 500
 const SWEPT_AT_ONCE = 100
 /** Links that a bloom filter is made for when the spider does not say. */
 const BLOOM_CAPACITY = 10_000_000
+
+/** One question of a lease call over several shards. Only one that is alone gets a link that must be held alone. */
+interface LeasePart {
+  readonly shard: number
+  readonly want: number
+  readonly round: string
+  readonly alone: boolean
+}
+
+interface LeasePlan {
+  readonly seq: number
+  readonly parts: LeasePart[]
+  complete: boolean
+}
 
 interface LeasingCrawl {
   readonly id: CrawlId
@@ -86,8 +99,8 @@ class ShardedFrontier implements RedisFrontier {
   readonly #guests = new Map<string, Set<HostKey>>()
   /** Whose lease it is: a slot in another shard is renewed and forfeited by worker. */
   readonly #holders = new Map<string, WorkerId>()
-  /** Leases of the call that is being answered whose link must be held alone. */
-  readonly #solos = new Set<string>()
+  /** What the last lease call of each worker asked of which shard. */
+  readonly #plans = new Map<WorkerId, LeasePlan>()
 
   constructor(shards: Shards) {
     this.#shards = shards
@@ -240,61 +253,79 @@ class ShardedFrontier implements RedisFrontier {
   }
 
   async lease(request: LeaseRequest): Promise<LeaseReply> {
+    if (this.#shards.count === 1) {
+      const { reply } = await this.#leaseFrom(request, { shard: 0, want: request.want, round: '', alone: true })
+      return reply
+    }
+    const known = this.#plans.get(request.worker)
+    const plan = known?.seq === request.seq ? known : { seq: request.seq, parts: [], complete: false }
+    this.#plans.set(request.worker, plan)
+    // The reply was lost: the same questions to the same shards, and no others.
+    const replies = await Promise.all(plan.parts.map((part) => this.#leaseFrom(request, part)))
+    if (plan.complete) return merge(plan, replies)
+    const ask = async (parts: readonly LeasePart[]) => {
+      plan.parts.push(...parts)
+      const answers = await Promise.all(parts.map((part) => this.#leaseFrom(request, part)))
+      replies.push(...answers)
+      return answers
+    }
+    const missing = () => request.want - sum(replies.map(({ reply }) => reply.leases.length))
+    await this.#askInTurn(request, ask, missing)
+    // A link that killed workers waits to be leased alone, which means by a worker that holds nothing in any shard.
+    const waiting = replies.find(({ reply }) => reply.drain)
+    if (
+      waiting !== undefined &&
+      request.want > 0 &&
+      missing() === request.want &&
+      (await this.#holdsNothing(request))
+    ) {
+      await ask([{ shard: waiting.shard, want: 1, round: '.3', alone: true }])
+    }
+    plan.complete = true
+    return merge(plan, replies)
+  }
+
+  /** Each call begins with another shard, so that none is always asked last. */
+  async #askInTurn(
+    request: LeaseRequest,
+    ask: (parts: readonly LeasePart[]) => Promise<{ shard: number; reply: LeaseReply }[]>,
+    missing: () => number,
+  ): Promise<void> {
     const { count, all } = this.#shards
-    if (count === 1) return this.#leaseFrom(0, request, request.want, String(request.seq))
-    // Each call begins with another shard, so that none is always asked last.
     const turn = request.seq % count
     const order = [...all.slice(turn), ...all.slice(0, turn)]
-    const replies: LeaseReply[] = []
-    const missing = () => request.want - sum(replies.map((reply) => reply.leases.length))
     // An equal part of every shard, or one link of as many shards as are needed …
-    const share = Math.max(1, Math.floor(request.want / count))
+    const share = Math.min(request.want, Math.max(1, Math.floor(request.want / count)))
     const open: number[] = []
-    for (let from = 0; from < count && (missing() > 0 || request.want === 0); ) {
+    for (let from = 0; from < count && (missing() > 0 || from === 0); ) {
       const some = order.slice(from, from + (request.want < count ? Math.max(1, missing()) : count))
       from += some.length
-      const parts = await Promise.all(
-        some.map((shard) => this.#leaseFrom(shard, request, Math.min(share, request.want), `${request.seq}.1`)),
-      )
-      replies.push(...parts)
-      open.push(...some.filter((_, nth) => (parts[nth]?.leases.length ?? 0) >= share))
+      const answers = await ask(some.map((shard) => ({ shard, want: share, round: '.1', alone: false })))
+      open.push(...answers.filter(({ reply }) => reply.leases.length >= share).map(({ shard }) => shard))
     }
     // … then the rest of those that had as much.
     const rest = missing()
-    if (rest > 0 && open.length > 0) {
-      const parts = open.map((shard, nth) => ({
-        shard,
-        want: Math.floor(rest / open.length) + (nth < rest % open.length ? 1 : 0),
-      }))
-      const asked = parts.filter(({ want }) => want > 0)
-      replies.push(
-        ...(await Promise.all(
-          asked.map(({ shard, want }) => this.#leaseFrom(shard, request, want, `${request.seq}.2`)),
-        )),
-      )
-    }
-    return this.#aloneIfSolo(merge(replies))
+    const more = open.map((shard, nth) => {
+      const want = Math.floor(rest / open.length) + (nth < rest % open.length ? 1 : 0)
+      return { shard, want, round: '.2', alone: false }
+    })
+    await ask(more.filter(({ want }) => want > 0))
   }
 
-  /** A link that killed workers goes alone: leased beside others by another shard in the same call, it goes back. */
-  async #aloneIfSolo(reply: LeaseReply): Promise<LeaseReply> {
-    const solo = reply.leases.filter((lease) => this.#solos.has(lease.token))
-    if (solo.length === 0) return reply
-    for (const lease of solo) this.#solos.delete(lease.token)
-    if (reply.leases.length === 1) return reply
-    const back = reply.leases.length === solo.length ? solo.slice(1) : solo
-    await this.settle(back.map((lease) => ({ lease, outcome: { kind: 'back', afterMs: 0 } })))
-    return { ...reply, leases: reply.leases.filter((lease) => !back.includes(lease)), drain: true }
+  async #holdsNothing({ worker }: LeaseRequest): Promise<boolean> {
+    const held = await this.#everywhere((shard) => this.#shards.command(shard, 'SCARD', `held:${worker}`))
+    return held.every((count) => number(count) === 0)
   }
 
-  async #leaseFrom(shard: number, request: LeaseRequest, want: number, seq: string): Promise<LeaseReply> {
+  async #leaseFrom(request: LeaseRequest, part: LeasePart): Promise<{ shard: number; reply: LeaseReply }> {
     const { worker, spiders, about } = request
+    const { shard, want, round, alone } = part
     const args = [
       worker,
-      seq,
+      `${request.seq}${round}`,
       String(Math.min(want, LEASES_AT_ONCE)),
       about === undefined ? '' : JSON.stringify(about),
-      String(this.#inHandElsewhere(worker, shard)),
+      alone ? '0' : '1',
       ...spiders,
     ]
     const [idleMs, drain, names, records, quiet, now, deadlines] = list(await this.#shards.run('lease', shard, args))
@@ -314,27 +345,16 @@ class ShardedFrontier implements RedisFrontier {
       if (deadline === undefined) leases.push(lease.fresh)
       else leases.push(lease.aged(number(now), number(deadline)))
     }
-    return { leases, idleMs: number(idleMs), drain: drain === 1 }
-  }
-
-  #inHandElsewhere(worker: WorkerId, shard: number): number {
-    let count = 0
-    for (const [token, holder] of this.#holders) {
-      if (holder === worker && parseToken(token, this.#shards.count).shard !== shard) count++
-    }
-    return count
+    return { shard, reply: { leases, idleMs: number(idleMs), drain: drain === 1 } }
   }
 
   #lease(shard: number, worker: WorkerId, epoch: string, record: Buffer, crawls: Map<number, LeasingCrawl>) {
-    const { num, host, grantedAt, permitMs, attempts, throttles, reclaims, bypassFresh, item } = decodeLease(record)
+    const { num, host, grantedAt, permitMs, attempts, throttles, bypassFresh, item } = decodeLease(record)
     const { link } = decodeItem(item, host)
     const crawl = crawls.get(num)
     if (crawl === undefined) throw new TypeError('the queue leased a link of a crawl that it did not name')
     const token = tokenOf({ shard, crawl: String(num), epoch, fp: link.fp })
-    if (this.#shards.count > 1) {
-      this.#holders.set(token, worker)
-      if (reclaims >= SOLO_AFTER) this.#solos.add(token)
-    }
+    if (this.#shards.count > 1) this.#holders.set(token, worker)
     const fresh: Lease = {
       crawl: crawl.id,
       token,
@@ -511,6 +531,7 @@ class ShardedFrontier implements RedisFrontier {
         if (number(count) < LEASES_AT_ONCE) return all
       }
     })
+    for (const [token, holder] of this.#holders) if (holder === worker) this.#holders.delete(token)
     return sum(counts)
   }
 
@@ -697,11 +718,15 @@ function restoredArgs(restored: RestoredLink): (string | Buffer)[] {
   ]
 }
 
-function merge(replies: readonly LeaseReply[]): LeaseReply {
+/** Who got the link that must be held alone need not drain for it. */
+function merge(plan: LeasePlan, parts: readonly { readonly reply: LeaseReply }[]): LeaseReply {
+  const replies = parts.map(({ reply }) => reply)
+  const leases = replies.flatMap((reply) => reply.leases)
+  const holdsAlone = plan.parts.at(-1)?.alone === true && leases.length > 0
   return {
-    leases: replies.flatMap((reply) => reply.leases),
+    leases,
     idleMs: Math.min(...replies.map((reply) => reply.idleMs)),
-    drain: replies.some((reply) => reply.drain),
+    drain: !holdsAlone && replies.some((reply) => reply.drain),
   }
 }
 

@@ -1,6 +1,6 @@
 -- lease({worker, seq, want, spiders}): up to `want` links, each within the pace of its host, best first.
--- ARGV: time, worker, seq, want, about the worker (JSON or ''), leases in hand in other shards, spiders. Over several shards a call may come in two rounds,
--- 7.1 and 7.2: each is repeated by itself.
+-- ARGV: time, worker, seq, want, about the worker (JSON or ''), 1 when links that must be held alone are not for it, spiders. Over several shards a
+-- call comes in rounds, 7.1, 7.2 …: each is repeated by itself.
 -- Replies {idle ms, 1 to drain, {crawl number, id, gen, visibility, …}, {epoch, lease (prelude.lua: LEASE), …}, {quiet crawl id, …}, queue time, {deadline, …} of
 -- a repeated call}.
 clock(true)
