@@ -91,11 +91,11 @@ export default defineSpider({
   return file
 }
 
-/** Some pages are bad for whoever parses them: one keeps the event loop for ten seconds, one eats memory until the kernel steps in. */
-const HANDLER = `({ page }) => {
+/** Some pages are bad for whoever parses them: one keeps the event loop for ten seconds, one eats memory until there is none. */
+const HANDLER = `(page) => {
         if (page.text.includes('class="burns"')) for (const end = Date.now() + 10_000; Date.now() < end; );
         const hoard = []
-        while (page.text.includes('class="bloats"')) hoard.push(Buffer.alloc(16 << 20, 1))
+        while (page.text.includes('class="bloats"')) hoard.push(new Array(1_000_000).fill(0))
       }`
 
 export async function openWorldCrawl(plant: Plant, file: string): Promise<{ spider: Spider; crawl: CrawlId }> {

@@ -5,7 +5,7 @@ import type { Violation } from '../checker.js'
 import { deliveriesOf } from '../deliveries.js'
 import type { HistoryEvent } from '../history.js'
 import type { Scenario } from '../run-scenario.js'
-import type { World } from '../world.js'
+import { type World, waitFor } from '../world.js'
 
 /** What happens to worker processes. */
 
@@ -118,8 +118,7 @@ const BLOCKED: Scenario = {
     world.count('blocked loop', world.site.site.options.burns)
   },
   judge(world, { history }) {
-    const lost = history.filter(({ op }) => op === 'lost').length
-    world.figure('leases lost', lost)
+    world.figure('leases lost', deliveriesOf(history).all.filter(({ accepted }) => accepted === null).length)
     return []
   },
 }
@@ -132,12 +131,13 @@ const OUT_OF_MEMORY: Scenario = {
   injects: ['out of memory'],
   async inject(world) {
     await world.until(1)
-    await sleep(100)
+    const { bloats } = world.site.site.options
+    await waitFor(() => world.fleet.crashes.length >= 2 * bloats, 60_000)
+    world.count('out of memory', world.fleet.crashes.length)
   },
   judge(world) {
     const crashes = world.fleet.crashes.length
     const each = crashes / world.site.site.options.bloats
-    world.count('out of memory', crashes)
     world.figure('crashes per poison page', each)
     return each > 3 ? [{ invariant: 'I7', detail: `${each} crashes for each page that kills its worker` }] : []
   },
