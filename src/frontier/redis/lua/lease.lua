@@ -132,20 +132,20 @@ else
           insert(lane, lane[POS])
         end
       end
-      local keys = {}
-      for n = 1, #woken do keys[n] = (split_name(sub(woken[n], 5))) end
-      for n = 1, #ready, 2 do keys[#keys + 1] = (split_name(sub(ready[n], 5))) end
+      -- The ready ones first: they come in order, and most of the others belong behind them.
+      local members, keys, readies = {}, {}, #ready / 2
+      for n = 1, readies do members[n] = ready[2 * n - 1] end
+      for n = 1, #woken do members[readies + n] = woken[n] end
+      for n = 1, #members do keys[n] = (split_name(sub(members[n], 5))) end
       read_hosts(keys)
       local edge
-      for n = 1, #woken + #ready / 2 do
-        local isready = n > #woken
-        local member = isready and ready[2 * (n - #woken) - 1] or woken[n]
-        local key = keys[n]
+      for n = 1, #members do
+        local isready, member, key = n <= readies, members[n], keys[n]
         local bytes = raw[key]
         if bytes and #bytes == SIMPLE_BYTES and quick then
           local score
           if isready then
-            score = tonumber(ready[2 * (n - #woken)])
+            score = tonumber(ready[2 * n])
           else
             local _, _, _, _, _, _, _, _, _, _, _, since, _, _, _, _, level = unpackstruct(SIMPLE, bytes)
             score = floor(since - (100 - level) * c.aging + 0.5)
@@ -214,7 +214,13 @@ else
       patience = patience - 1
     else
       local item = call('LPOP', c.lists .. text_of(level) .. ':' .. key)
-      if not item then return false end
+      if not item then
+        -- The list had run empty: the lane is idle, without a level.
+        patience = patience - 1
+        move_lane(c, stand.member, phase, IDLE, 0)
+        set_raw(key, pack(RESTING, started, inflight, latency, 0, num, 0, done, leased, number, IDLE, 0, since, served, pops, 0, 0))
+        return true
+      end
       inflight, leased, pops, popped = inflight + 1, leased + 1, pops + 1, popped + 1
       started, since, served = now, now, now
       at = inflight >= c.conc and FAR or now + c.delay
@@ -246,7 +252,7 @@ else
     if lane.simple and take_simple(c, lane) then
       lane = nil
     elseif lane.simple then
-      -- Somebody made a table of its host meanwhile, or its list has run empty: as any other.
+      -- Somebody made a table of its host meanwhile: as any other.
       local real = lane_named(c, lane.key)
       real.member, real.score = lane.member, lane.score
       lane = real

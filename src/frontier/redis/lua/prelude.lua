@@ -84,7 +84,7 @@ local function crawl_by_number(num)
     total = tonumber(v[8]), bytes = tonumber(v[9]), started = started, gen = v[11], seen = v[12], order = order, delay = delay, conc = conc,
     interval = interval, burst = burst, visibility = visibility, retrystep = retrystep, aging = aging, maxreclaims = maxreclaims,
     maxpending = maxpending, overflow = overflow, bpages = bpages, bperhost = bperhost, bbytes = bbytes, bms = bms, shards = shards,
-    special = special, lists = B .. ':q:' .. num .. ':', endings = 0, given = 0, store = false, before = false, more = false, edge = false, edgepos = 0,
+    special = special, lists = B .. ':q:' .. num .. ':', endings = 0, given = 0, ended = 0, done = 0, read = 0, store = false, before = false, more = false, edge = false, edgepos = 0,
     inc = {}, set = {}, rl = {}, kl = {}, readyadd = {}, readyrem = {}, waitadd = {}, waitrem = {} }
   crawls[num] = c
   touched_crawls[#touched_crawls + 1] = c
@@ -208,6 +208,7 @@ end
 -- Most hosts have one lane of one level and nothing rare: a record of this format and length. Scripts on the way of every page work on its bytes, without a
 -- table, which costs a third: `raw` holds what was read, and changed if `rawdirty`; a host that needs more is made a table of, by host_of.
 local SIMPLE, SIMPLE_BYTES = '>dI4dBI4BI4I4I4BdddI4BBBI4', 74
+local RESTING = '>dI4dBI4BI4I4I4BdddI4BB'   -- the same without its level: the list is empty
 local raw, rawdirty = {}, {}
 
 local function set_raw(key, bytes)
@@ -678,12 +679,11 @@ local function slot_freed(p, elapsed)
   if elapsed and now - max(0, elapsed) > p[STARTED] then p[STARTED] = now - max(0, elapsed) end
 end
 
-local function forget_lease(c, l)
-  gone_leases[#gone_leases + 1] = l.epoch
-  local drop = tally(l.worker).drop
-  drop[#drop + 1] = l.epoch
-  c.leased = c.leased - 1
-  count(c, 'leased', -1)
+local function forget_lease(c, epoch, worker)
+  gone_leases[#gone_leases + 1] = epoch
+  local drop = tally(worker).drop
+  drop[#drop + 1] = epoch
+  c.leased, c.ended = c.leased - 1, c.ended + 1
 end
 
 local function is_simple(c, key)
@@ -727,7 +727,7 @@ local function end_lease(c, l, lane)
     touch(other)
   end
   l.guests = {}
-  forget_lease(c, l)
+  forget_lease(c, l.epoch, l.worker)
   local main = main_of(c, lane)
   main[LEASED] = main[LEASED] - 1
   touch(h)
@@ -818,6 +818,9 @@ local function flush()
     vcall('ZREM', B .. ':r:' .. c.num, c.readyrem)
     vcall('ZREM', B .. ':w:' .. c.num, c.waitrem)
     local key = B .. ':c:' .. c.num
+    if c.ended > 0 then count(c, 'leased', -c.ended) end
+    if c.done > 0 then count(c, 'done', c.done) end
+    if c.read > 0 then count(c, 'bytes', c.read) end
     for field, by in pairs(c.inc) do if by ~= 0 then call('HINCRBY', key, field, text_of(by)) end end
     vcall('HSET', key, c.set)
     if c.endings > 0 then

@@ -26,14 +26,15 @@ for i = 2, #ARGV, 7 do
     epochs[#epochs + 1] = ARGV[i + 1]
   end
 end
-local leases, changed = {}, {}
+local records, changed = {}, {}
+local NO_SLOT = pack('>d', -1)
 if #epochs > 0 then
-  local records, keys = call('HMGET', B .. ':leases', unpack(epochs)), {}
-  for n, record in ipairs(records) do
+  local keys = {}
+  for n, record in ipairs(call('HMGET', B .. ':leases', unpack(epochs))) do
     if record then
-      local l = lease_from(epochs[n], record)
-      leases[epochs[n]] = l
-      keys[#keys + 1] = (split_name(l.lane))
+      records[epochs[n]] = record
+      local _, _, _, _, _, _, _, _, _, _, _, lane = unpackstruct(LEASE, record)
+      keys[#keys + 1] = (split_name(lane))
     end
   end
   read_hosts(keys)
@@ -42,7 +43,7 @@ end
 for i = 2, #ARGV, 7 do
   local id, epoch, host, elapsed, kind, retryafter, guest = unpack(ARGV, i, i + 6)
   elapsed = max(0, tonumber(elapsed))
-  local granted
+  local granted, _
   if guest ~= '' then
     local field = guest .. '\n' .. host
     local held = call('HGET', B .. ':guests', field)
@@ -53,13 +54,19 @@ for i = 2, #ARGV, 7 do
       slot_freed(host_of(host), elapsed)
     end
   else
-    local l = leases[epoch]
-    local c = l and crawl_by_number(l.num)
-    if c and c.id == id and l.lane == host and l.slot >= 0 and kind ~= 'throttled' and is_simple(c, host) then
-      l.slot = -1
-      changed[epoch] = l
+    local record = records[epoch]
+    local num, slot, lanename, c
+    if record then
+      num, _, _, _, slot, _, _, _, _, _, _, lanename = unpackstruct(LEASE, record)
+      c = crawl_by_number(num)
+    end
+    if c and c.id == id and lanename == host and slot >= 0 and kind ~= 'throttled' and is_simple(c, host) then
+      -- The slot stands behind number, seq, grant and permit.
+      records[epoch] = sub(record, 1, 28) .. NO_SLOT .. sub(record, 37)
+      changed[epoch] = true
       end_simple(c, host, true, elapsed, false)
     elseif c and c.id == id then
+      local l = lease_from(epoch, record)
       local lane = lane_named(c, l.lane)
       if lane.h.key == host then
         if l.slot >= 0 then
@@ -78,7 +85,10 @@ for i = 2, #ARGV, 7 do
           end
         end
       end
-      if granted then changed[epoch] = l end
+      if granted then
+        records[epoch] = lease_bytes(l)
+        changed[epoch] = true
+      end
     end
   end
   if granted then
@@ -90,7 +100,7 @@ for i = 2, #ARGV, 7 do
   end
 end
 local args = {}
-for epoch, l in pairs(changed) do args[#args + 1], args[#args + 2] = epoch, lease_bytes(l) end
+for epoch in pairs(changed) do args[#args + 1], args[#args + 2] = epoch, records[epoch] end
 vcall('HSET', B .. ':leases', args)
 flush()
 return 1

@@ -12,14 +12,11 @@ end
 local records, deadlines = call('HMGET', B .. ':leases', unpack(epochs)), call('ZMSCORE', B .. ':deadlines', unpack(epochs))
 
 -- The hosts of the whole batch at once.
-local held, byepoch, keys = {}, {}, {}
-for n, record in ipairs(records) do
-  if record and byepoch[epochs[n]] then
-    held[n] = byepoch[epochs[n]]
-  elseif record then
-    local l = lease_from(epochs[n], record)
-    held[n], byepoch[epochs[n]] = l, l
-    keys[#keys + 1] = (split_name(l.lane))
+local keys, over = {}, {}
+for _, record in ipairs(records) do
+  if record then
+    local _, _, _, _, _, _, _, _, _, _, _, lane = unpackstruct(LEASE, record)
+    keys[#keys + 1] = (split_name(lane))
   end
 end
 read_hosts(keys)
@@ -33,46 +30,51 @@ end
 for n, at in ipairs(starts) do
   local id, num, epoch, fp, kind, a, b, text, size = unpack(ARGV, at, at + 8)
   size = tonumber(size)
-  local l = held[n]
-  local c = l and crawl_by_number(l.num)
-  local live = c and c.id == id and not l.over and tonumber(deadlines[n]) > now
+  local record = records[n]
+  local lnum, slot, attempts, throttles, reclaims, flags, worker, lanename, guests, _
+  local c = false
+  if record then
+    lnum, _, _, _, slot, attempts, throttles, reclaims, flags, _, worker, lanename, guests = unpackstruct(LEASE, record)
+    c = crawl_by_number(lnum)
+  end
+  local live = c and c.id == id and not over[epoch] and tonumber(deadlines[n]) > now
   if not live then
     local bucket = memory_of(epoch)
     local asked = crawl_by_id(id)
     local again = asked and asked.num == tonumber(num)
-      and (settled[bucket] and settled[bucket][epoch] or (not l and call('SISMEMBER', bucket, epoch) == 1))
+      and (settled[bucket] and settled[bucket][epoch] or (not record and call('SISMEMBER', bucket, epoch) == 1))
     answers[n] = again and 1 or 0
     if asked and not again then count(asked, 'stale', 1) end
   else
     answers[n] = 1
-    l.over = true
+    over[epoch] = true
     local bucket = memory_of(epoch)
     settled[bucket] = settled[bucket] or {}
     settled[bucket][epoch] = true
     touched[c] = true
-    if kind == 'done' and #l.guests == 0 and is_simple(c, l.lane) then
-      end_simple(c, l.lane, l.slot >= 0, nil, true)
-      forget_lease(c, l)
+    local l, lane
+    if kind == 'done' and guests == 0 and is_simple(c, lanename) then
+      end_simple(c, lanename, slot >= 0, nil, true)
+      forget_lease(c, epoch, worker)
     else
-      local lane = lane_named(c, l.lane)
+      l = lease_from(epoch, record)
+      lane = lane_named(c, lanename)
       end_lease(c, l, lane)
       if kind == 'done' then
         local main = main_of(c, lane)
         main[DONE] = main[DONE] + 1
       end
     end
-    local w = tally(l.worker)
+    local w = tally(worker)
     w.settled = true
     if kind == 'done' then
-      c.bytes = c.bytes + tonumber(a)
-      count(c, 'bytes', tonumber(a))
-      count(c, 'done', 1)
+      local read = tonumber(a)
+      c.bytes, c.read, c.done = c.bytes + read, c.read + read, c.done + 1
       w.done, w.ended = w.done + 1, true
       c.endings = c.endings + 1
-      if l.attempts + l.throttles + l.reclaims + l.flags > 0 then call('HDEL', B .. ':f:' .. c.num, fp) end
+      if attempts + throttles + reclaims + flags > 0 then call('HDEL', B .. ':f:' .. c.num, fp) end
       if size > 0 and c.state ~= 'cancelled' then refused_by[n] = select(3, add_links(c, at + 9, at + 8 + size, c.shards > 1)) end
     elseif kind == 'retry' then
-      local lane = lane_named(c, l.lane)
       keep_failure(c, fp, text)
       if b == '1' then
         l.attempts = l.attempts + 1
@@ -91,11 +93,9 @@ for n, at in ipairs(starts) do
       back_to_pending(c)
       requeue(c, lane, history_of(l), l.item, l.rank, tonumber(a))
     elseif kind == 'back' then
-      local lane = lane_named(c, l.lane)
       back_to_pending(c)
       requeue(c, lane, history_of(l), l.item, l.rank, tonumber(a))
     else
-      local lane = lane_named(c, l.lane)
       local main = main_of(c, lane)
       keep_failure(c, fp, text)
       if kind == 'dead' then
