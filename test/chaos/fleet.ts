@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { openSync } from 'node:fs'
+import { openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BIN } from '../support/cli.js'
@@ -17,8 +17,8 @@ export interface FleetOptions {
   order(slot: number): Omit<ChaosWorkerOrder, 'id' | 'dir'>
   /** Flags of Node. */
   readonly execArgv?: readonly string[]
-  /** Limits of each process, as arguments of prlimit: ['--nofile=64']. */
-  readonly limits?: readonly string[]
+  /** How many files and sockets it may open beside those that it has when it starts to work. */
+  readonly spareFiles?: number
 }
 
 interface Slot {
@@ -70,17 +70,19 @@ export class Fleet {
 
   #launch(slot: Slot): void {
     if (this.#closing || slot.stopped) return
-    const { dir, kind, order, execArgv = [], limits = [] } = this.#options
+    const { dir, kind, order, execArgv = [], spareFiles } = this.#options
     slot.id = `w${slot.index}-${++this.#started}`
     const asked = { ...order(slot.index), id: slot.id, dir }
     const child =
       kind === 'recorded' ? forkTypeScript('./worker.ts', asked, { stderr: this.#log, execArgv }) : this.#product(asked)
     slot.child = child
     slot.frozen = false
-    if (limits.length > 0) execFileSync('prlimit', ['--pid', String(child.pid), ...limits])
     let ready = kind === 'product'
     child.once('message', () => {
       ready = true
+      if (spareFiles === undefined) return
+      const files = readdirSync(`/proc/${child.pid}/fd`).length + spareFiles
+      execFileSync('prlimit', ['--pid', String(child.pid), `--nofile=${files}:${files}`])
     })
     child.once('exit', (code, signal) => {
       if (slot.child !== child) return

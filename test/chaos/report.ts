@@ -32,7 +32,7 @@ export function showResult(result: ScenarioResult, options: RunOptions): string 
   if (figures.resumeMs !== null) lines.push(['heal to first settle', `${Math.round(figures.resumeMs)} ms at most`])
   for (const [name, value] of Object.entries(special)) lines.push([name, value])
   lines.push(['verdict', result.verdict])
-  const text = lines.map(([name, value]) => `  ${name.padEnd(32)}${value}`)
+  const text = lines.map(([name, value]) => `  ${name.padEnd(46)}${value}`)
   for (const reason of invalid) text.push(`  invalid: ${reason}`)
   const kinds = new Map<string, string[]>()
   for (const { invariant, detail } of violations) kinds.set(invariant, [...(kinds.get(invariant) ?? []), detail])

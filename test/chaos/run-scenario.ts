@@ -28,7 +28,8 @@ export interface Scenario {
   /** `product`: `shoal worker` as users start it, without a history. */
   readonly fleet?: 'recorded' | 'product'
   readonly execArgv?: readonly string[]
-  readonly limits?: readonly string[]
+  /** File descriptors that a worker may open once it works. */
+  readonly spareFiles?: number
   /** What every worker is told beside the usual. */
   order?(random: () => number, share: number): Partial<ChaosWorkerOrder>
   readonly rules?: Partial<CheckRules>
@@ -102,7 +103,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
       injector,
       kind: scenario.fleet ?? 'recorded',
       ...(scenario.execArgv !== undefined && { execArgv: scenario.execArgv }),
-      ...(scenario.limits !== undefined && { limits: scenario.limits }),
+      ...(scenario.spareFiles !== undefined && { spareFiles: scenario.spareFiles }),
       order: (slot) => ({
         queue: redis?.proxies[slot] === undefined ? queue : `redis://127.0.0.1:${redis.proxies[slot].port}`,
         store,

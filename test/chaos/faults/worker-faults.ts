@@ -239,7 +239,7 @@ const SKEWED: Scenario = {
 const FEW_FILES: Scenario = {
   id: 'X33',
   title: 'file descriptors run out',
-  limits: ['--nofile=56:56'],
+  spareFiles: 10,
   injects: ['limited worker'],
   async inject(world) {
     await world.until(0.9)

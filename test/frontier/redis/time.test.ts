@@ -74,3 +74,16 @@ describe("a jump of the server's clock", () => {
     expect((await workerOf(frontier, 'w2').lease(LINKS.length)).leases).toHaveLength(LINKS.length)
   })
 })
+
+describe('the pace of a host', () => {
+  it.each([HOUR_MS, -HOUR_MS])('is kept when the clock of the server jumps by %i ms', async (jump) => {
+    let jumpMs = 0
+    const frontier = await openRedisFrontier(connection, { namespace: `time${++namespaces}`, jumpMs: () => jumpMs })
+    await frontier.open(specOf({ limits: { delayMs: 1_000, concurrency: 9 } }))
+    await frontier.add('c1', [linkTo('a.test/1'), linkTo('a.test/2')])
+    const worker = workerOf(frontier, 'w1')
+    expect((await worker.lease()).leases).toHaveLength(1)
+    jumpMs = jump
+    for (let call = 0; call < 3; call++) expect((await worker.lease()).leases).toEqual([])
+  })
+})
