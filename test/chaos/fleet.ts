@@ -80,9 +80,7 @@ export class Fleet {
     let ready = kind === 'product'
     child.once('message', () => {
       ready = true
-      if (spareFiles === undefined) return
-      const files = readdirSync(`/proc/${child.pid}/fd`).length + spareFiles
-      execFileSync('prlimit', ['--pid', String(child.pid), `--nofile=${files}:${files}`])
+      if (spareFiles !== undefined) setTimeout(() => limitFiles(child, spareFiles), SETTLED_MS)
     })
     child.once('exit', (code, signal) => {
       if (slot.child !== child) return
@@ -196,3 +194,11 @@ export class Fleet {
 }
 
 const RESTART_MS = 100
+/** Until its threads have opened what they need. */
+const SETTLED_MS = 2_000
+
+function limitFiles({ pid, exitCode, signalCode }: ChildProcess, spare: number): void {
+  if (exitCode !== null || signalCode !== null) return
+  const files = readdirSync(`/proc/${pid}/fd`).length + spare
+  execFileSync('prlimit', ['--pid', String(pid), `--nofile=${files}:${files}`])
+}

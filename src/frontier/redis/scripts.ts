@@ -32,16 +32,17 @@ const SHARED = {
 
 export type Operation = keyof typeof SHARED
 
-const loaded = new Map<Operation, Script>()
+let loaded: ReadonlyMap<string, Script> | null = null
 
+/** All are read at the first question, which comes when the queue is opened: later there may be no file left to open. */
 export function scriptOf(operation: Operation): Script {
-  let script = loaded.get(operation)
-  if (script === undefined) {
-    const source = [...SHARED[operation], operation].map(read).join('\n')
-    script = { name: operation, source, sha: createHash('sha1').update(source).digest('hex') }
-    loaded.set(operation, script)
-  }
-  return script
+  loaded ??= new Map(Object.entries(SHARED).map(([name, shared]) => [name, load(name, shared)]))
+  return loaded.get(operation) ?? load(operation, SHARED[operation])
+}
+
+function load(name: string, shared: readonly string[]): Script {
+  const source = [...shared, name].map(read).join('\n')
+  return { name, source, sha: createHash('sha1').update(source).digest('hex') }
 }
 
 /** The same path from src and from dist, so that there is one copy of the files. */

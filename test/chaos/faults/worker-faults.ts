@@ -239,7 +239,7 @@ const SKEWED: Scenario = {
 const FEW_FILES: Scenario = {
   id: 'X33',
   title: 'file descriptors run out',
-  spareFiles: 10,
+  spareFiles: 4,
   injects: ['limited worker'],
   async inject(world) {
     await world.until(0.9)
