@@ -381,7 +381,7 @@ export const ERRORS = {
     next: 'stop',
     exit: 'plant',
     meaning: 'The queue holds data in a layout that this version of Shoal does not know.',
-    hint: 'Use the version of Shoal that the other workers use, or another namespace.',
+    hint: 'Use the version of Shoal that the other workers use, or another database: redis://host:port/1.',
   },
   queue_unreachable: {
     next: 'plant',

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { ShoalError } from '../../errors.js'
 import type { Fingerprint, HostKey, Json, Link, RequestExtras } from '../../url/link.js'
-import type { CrawlSpec, Failure, Limits } from '../frontier.js'
+import type { CrawlSpec, Failure, HostReport, Limits, Outcome } from '../frontier.js'
 
 /** What travels between TypeScript and the scripts. Redis never looks into an item beyond its priority. */
 
@@ -191,6 +191,38 @@ export function decodeHistory(bytes: Buffer): History {
     throttles: bytes.readUInt16BE(3),
     bypassFresh: bytes[5] === 1,
   }
+}
+
+const REPORT_KINDS: readonly HostReport['kind'][] = ['ok', 'failed', 'throttled']
+
+/** release.lua, REPORT. */
+export function encodeReport(elapsedMs: number, report: HostReport): Buffer {
+  const bytes = Buffer.alloc(17)
+  bytes.writeDoubleBE(elapsedMs, 0)
+  bytes[8] = REPORT_KINDS.indexOf(report.kind) + 1
+  bytes.writeDoubleBE(report.kind === 'throttled' ? (report.retryAfterMs ?? -1) : -1, 9)
+  return bytes
+}
+
+const OUTCOME_KINDS: readonly Outcome['kind'][] = ['done', 'retry', 'dead', 'skipped', 'back']
+
+/** settle.lua, SETTLEMENT. */
+export function encodeSettlement(settlement: {
+  crawl: number
+  fp: Fingerprint
+  outcome: Outcome
+  linkArgs: number
+}): Buffer {
+  const { crawl, fp, outcome, linkArgs } = settlement
+  const bytes = Buffer.alloc(34)
+  bytes.writeUInt32BE(crawl, 0)
+  bytes[4] = OUTCOME_KINDS.indexOf(outcome.kind) + 1
+  if (outcome.kind === 'done') bytes.writeDoubleBE(outcome.bytes, 5)
+  else if (outcome.kind === 'retry' || outcome.kind === 'back') bytes.writeDoubleBE(outcome.afterMs, 5)
+  bytes[13] = outcome.kind === 'retry' && outcome.countsAsAttempt ? 1 : 0
+  bytes.writeUInt32BE(linkArgs, 14)
+  bytes.write(fp, 18, 'latin1')
+  return bytes
 }
 
 /** prelude.lua, LEASE: as much as a client needs. */

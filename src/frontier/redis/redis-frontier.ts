@@ -38,6 +38,8 @@ import {
   encodeItem,
   encodeLimits,
   encodeLinks,
+  encodeReport,
+  encodeSettlement,
   encodeSpec,
 } from './codec.js'
 import type { RedisConnection } from './connection.js'
@@ -409,12 +411,11 @@ class ShardedFrontier implements RedisFrontier {
     )
   }
 
-  #releaseArgs(shard: number, { lease, host, elapsedMs, report }: Release): string[] {
+  #releaseArgs(shard: number, { lease, host, elapsedMs, report }: Release): (string | Buffer)[] {
     const token = this.#token(lease)
     const home = token.shard === shard
     if (!home) this.#guests.get(lease.token)?.delete(host)
-    const retryAfter = report.kind === 'throttled' && report.retryAfterMs !== null ? String(report.retryAfterMs) : ''
-    return [lease.crawl, token.epoch, host, String(elapsedMs), report.kind, retryAfter, home ? '' : lease.token]
+    return [lease.crawl, token.epoch, host, encodeReport(elapsedMs, report), home ? '' : lease.token]
   }
 
   async extend(worker: WorkerId, tokens: readonly string[]): Promise<string[]> {
@@ -487,14 +488,14 @@ class ShardedFrontier implements RedisFrontier {
 
   #settleArgs(shard: number, { lease, outcome }: Settlement, args: (string | Buffer)[]): void {
     const token = this.#token(lease)
-    const [a, b, failure] = outcomeArgs(outcome)
-    args.push(lease.crawl, token.crawl, token.epoch, token.fp, outcome.kind, a, b, failure, '0')
-    if (outcome.kind !== 'done' || outcome.links.length === 0) return
-    const from = args.length
-    const own =
-      this.#shards.count === 1 ? outcome.links : outcome.links.filter((link) => this.#shards.of(link.host) === shard)
-    encodeLinks(own, args)
-    args[from - 1] = String(args.length - from)
+    const links: (string | Buffer)[] = []
+    if (outcome.kind === 'done') {
+      const all = this.#shards.count === 1
+      encodeLinks(all ? outcome.links : outcome.links.filter((link) => this.#shards.of(link.host) === shard), links)
+    }
+    const head = encodeSettlement({ crawl: Number(token.crawl), fp: token.fp, outcome, linkArgs: links.length })
+    args.push(lease.crawl, token.epoch, head, failureText(outcome))
+    for (const link of links) args.push(link)
   }
 
   async #freeGuests(leases: readonly LeaseRef[]): Promise<void> {
@@ -680,18 +681,10 @@ function* batches<Item extends Settlement>(settlements: readonly Item[]): Genera
   if (batch.length > 0) yield batch
 }
 
-function outcomeArgs(outcome: Outcome): [a: string, b: string, failure: string] {
-  switch (outcome.kind) {
-    case 'done':
-      return [String(outcome.bytes), '', '']
-    case 'retry':
-      return [String(outcome.afterMs), outcome.countsAsAttempt ? '1' : '0', encodeFailure(outcome.failure)]
-    case 'dead':
-    case 'skipped':
-      return [outcome.failure.code, '', encodeFailure(outcome.failure)]
-    case 'back':
-      return [String(outcome.afterMs), '', '']
-  }
+function failureText(outcome: Outcome): string {
+  if (outcome.kind === 'done' || outcome.kind === 'back') return ''
+  const failure = encodeFailure(outcome.failure)
+  return outcome.kind === 'retry' ? failure : `${outcome.failure.code}\n${failure}`
 }
 
 function restoredArgs(restored: RestoredLink): (string | Buffer)[] {

@@ -1,6 +1,7 @@
 -- release(releases): the body is read; frees the slot on `host` and tells how the host did.
--- ARGV: time, then for each: crawl id, epoch, host, elapsed ms, report (ok, failed, throttled), retry-after ms or '', '' or the token of a lease in another shard.
+-- ARGV: time, then for each: crawl id, epoch, host, REPORT (elapsed ms, kind, retry-after ms or −1), '' or the token of a lease in another shard.
 clock(true)
+local REPORT, KINDS = '>dBd', { 'ok', 'failed', 'throttled' }
 local THROTTLE_BASE_MS, THROTTLE_CAP_MS, RETRY_AFTER_CAP_MS = 5000, 300000, 3600000
 
 -- pace.ts, afterReport.
@@ -11,7 +12,7 @@ local function report(h, kind, retryafter, granted)
     if not before then h[THROTTLES] = 0 end
     return
   end
-  local asked = retryafter ~= '' and tonumber(retryafter) > 0 and tonumber(retryafter) or nil
+  local asked = retryafter > 0 and retryafter or nil
   if before and not asked then return end
   if not before then h[THROTTLES] = h[THROTTLES] + 1 end
   local block = asked and min(asked, RETRY_AFTER_CAP_MS) or min(THROTTLE_CAP_MS, THROTTLE_BASE_MS * 2 ^ (h[THROTTLES] - 1))
@@ -20,8 +21,8 @@ local function report(h, kind, retryafter, granted)
 end
 
 local epochs, seen = {}, {}
-for i = 2, #ARGV, 7 do
-  if ARGV[i + 6] == '' and not seen[ARGV[i + 1]] then
+for i = 2, #ARGV, 5 do
+  if ARGV[i + 4] == '' and not seen[ARGV[i + 1]] then
     seen[ARGV[i + 1]] = true
     epochs[#epochs + 1] = ARGV[i + 1]
   end
@@ -40,9 +41,10 @@ if #epochs > 0 then
   read_hosts(keys)
 end
 
-for i = 2, #ARGV, 7 do
-  local id, epoch, host, elapsed, kind, retryafter, guest = unpack(ARGV, i, i + 6)
-  elapsed = max(0, tonumber(elapsed))
+for i = 2, #ARGV, 5 do
+  local id, epoch, host, told, guest = unpack(ARGV, i, i + 4)
+  local elapsed, kind, retryafter = unpackstruct(REPORT, told)
+  elapsed, kind = max(0, elapsed), KINDS[kind]
   local granted, _
   if guest ~= '' then
     local field = guest .. '\n' .. host

@@ -1,13 +1,17 @@
 -- settle(settlements): ends leases, each in one step: links found, acknowledgement, counters.
--- ARGV: time, then for each settlement: crawl id, crawl number, epoch, fingerprint (hex), kind, a, b, text, number of arguments of links, those arguments (links.lua).
---   done: a = bytes. retry: a = after ms, b = 1 when it counts, text = failure. dead, skipped: a = code, text = failure. back: a = after ms.
+-- ARGV: time, then for each settlement: crawl id, epoch, SETTLEMENT, text, and as many arguments of links (links.lua) as it says.
+--   SETTLEMENT: crawl number, kind, a, b, number of arguments of links, fingerprint (hex).
+--   done: a = bytes. retry: a = after ms, b = 1 when it counts, text = failure. dead, skipped: text = code, a line feed, failure. back: a = after ms.
 -- Replies {1 or 0 (lost) for each, or 1 + the number of its links that were refused where limits are shared with other shards; {quiet crawl id, …}}.
 clock(true)
+local SETTLEMENT = '>I4BdBI4c16'
+local KINDS = { 'done', 'retry', 'dead', 'skipped', 'back' }
 local starts, epochs, i = {}, {}, 2
 while i <= #ARGV do
   starts[#starts + 1] = i
-  epochs[#epochs + 1] = ARGV[i + 2]
-  i = i + 9 + tonumber(ARGV[i + 8])
+  epochs[#epochs + 1] = ARGV[i + 1]
+  local _, _, _, _, size = unpackstruct(SETTLEMENT, ARGV[i + 2])
+  i = i + 4 + size
 end
 local records, deadlines = call('HMGET', B .. ':leases', unpack(epochs)), call('ZMSCORE', B .. ':deadlines', unpack(epochs))
 
@@ -27,9 +31,10 @@ local function memory_of(epoch)
   return B .. ':settled:' .. sub(epoch, 1, -6)
 end
 
-for n, at in ipairs(starts) do
-  local id, num, epoch, fp, kind, a, b, text, size = unpack(ARGV, at, at + 8)
-  size = tonumber(size)
+local function settle_one(n, at)
+  local id, epoch, text = ARGV[at], ARGV[at + 1], ARGV[at + 3]
+  local num, kind, a, b, size, fp = unpackstruct(SETTLEMENT, ARGV[at + 2])
+  kind = KINDS[kind]
   local record = records[n]
   local lnum, slot, attempts, throttles, reclaims, flags, worker, lanename, guests, _
   local c = false
@@ -41,7 +46,7 @@ for n, at in ipairs(starts) do
   if not live then
     local bucket = memory_of(epoch)
     local asked = crawl_by_id(id)
-    local again = asked and asked.num == tonumber(num)
+    local again = asked and asked.num == num
       and (settled[bucket] and settled[bucket][epoch] or (not record and call('SISMEMBER', bucket, epoch) == 1))
     answers[n] = again and 1 or 0
     if asked and not again then count(asked, 'stale', 1) end
@@ -68,15 +73,14 @@ for n, at in ipairs(starts) do
     local w = tally(worker)
     w.settled = true
     if kind == 'done' then
-      local read = tonumber(a)
-      c.bytes, c.read, c.done = c.bytes + read, c.read + read, c.done + 1
+      c.bytes, c.read, c.done = c.bytes + a, c.read + a, c.done + 1
       w.done, w.ended = w.done + 1, true
       c.endings = c.endings + 1
       if attempts + throttles + reclaims + flags > 0 then call('HDEL', B .. ':f:' .. c.num, fp) end
-      if size > 0 and c.state ~= 'cancelled' then refused_by[n] = select(3, add_links(c, at + 9, at + 8 + size, c.shards > 1)) end
+      if size > 0 and c.state ~= 'cancelled' then refused_by[n] = select(3, add_links(c, at + 4, at + 3 + size, c.shards > 1)) end
     elseif kind == 'retry' then
       keep_failure(c, fp, text)
-      if b == '1' then
+      if b == 1 then
         l.attempts = l.attempts + 1
         w.failed = w.failed + 1
         local main = main_of(c, lane)
@@ -91,13 +95,15 @@ for n, at in ipairs(starts) do
         count(c, 'throttled', 1)
       end
       back_to_pending(c)
-      requeue(c, lane, history_of(l), l.item, l.rank, tonumber(a))
+      requeue(c, lane, history_of(l), l.item, l.rank, a)
     elseif kind == 'back' then
       back_to_pending(c)
-      requeue(c, lane, history_of(l), l.item, l.rank, tonumber(a))
+      requeue(c, lane, history_of(l), l.item, l.rank, a)
     else
       local main = main_of(c, lane)
-      keep_failure(c, fp, text)
+      local cut = string.find(text, '\n', 1, true)
+      local code = sub(text, 1, cut - 1)
+      keep_failure(c, fp, sub(text, cut + 1))
       if kind == 'dead' then
         l.attempts = l.attempts + 1
         w.failed = w.failed + 1
@@ -106,11 +112,13 @@ for n, at in ipairs(starts) do
       end
       l.flags = 0
       w.ended = true
-      end_kept(c, lane, fp, kind, a, history_of(l), l.item, nil, l.rank)
+      end_kept(c, lane, fp, kind, code, history_of(l), l.item, nil, l.rank)
     end
     end_if_done(c)
   end
 end
+
+for n, at in ipairs(starts) do settle_one(n, at) end
 for bucket, members in pairs(settled) do
   local args = {}
   for epoch in pairs(members) do args[#args + 1] = epoch end
