@@ -534,13 +534,13 @@ local function wake_lane(c, lane)
   put_lane(c, lane, READY, score_of(c, lane, (head_of(c, lane))))
 end
 
--- A slot was freed: lanes that waited for one may open. Those that wait for a time, and ready ones, are looked at when their turn comes; when the host's limits
--- changed (`limits`), all that wait.
+-- A slot was freed: lanes that waited for one may open. Those that wait for a time, and ready ones, are looked at when their turn comes; all that wait, when the
+-- host's limits changed (`limits`), which the end of one crawl's work there may do for another.
 local function place_lanes_of(h, limits)
   local lanes = h.lanes
   for i = 1, #lanes do
     local lane = lanes[i]
-    if lane[PHASE] == WAITING and (limits or lane[POS] >= FAR) then
+    if lane[PHASE] == WAITING and (limits or #lanes > 1 or lane[POS] >= FAR) then
       local c = crawl_by_number(lane.crawl)
       if c then place_lane(c, lane) end
     end
