@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runCli } from '../../support/cli.js'
-import { temporaryDirectory } from '../../support/redis-server.js'
 import type { Violation } from '../checker.js'
 import type { Scenario } from '../run-scenario.js'
 import { fault, healed, type World, waitFor } from '../world.js'
@@ -82,12 +82,12 @@ const EMPTY: Scenario = {
 
 /** A file system of its own that can be filled and made larger; needs root. */
 function smallDisk(): string {
-  const dir = temporaryDirectory('small-disk')
-  mkdirSync(dir, { recursive: true })
+  const dir = mkdtempSync(join(tmpdir(), 'shoal-small-disk-'))
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', dir])
   process.on('exit', () => {
     try {
       execFileSync('umount', ['-l', dir], { stdio: 'ignore' })
+      rmSync(dir, { recursive: true, force: true })
     } catch {}
   })
   return dir
@@ -138,18 +138,21 @@ const MANY_EXPIRED: Scenario = {
     const { cli } = redisOf(world)
     world.count('expired lease', await expireAtOnce(world))
     await cli('SLOWLOG', 'RESET')
+    await cli('CONFIG', 'RESETSTAT')
     const before = performance.now()
     const left = async () => (await world.plant.frontier.stats('expired').catch(() => null))?.leased ?? 1
     await waitFor(async () => (await left()) === 0, 300_000, 200)
     world.figure('all reaped after, ms', Math.round(performance.now() - before))
     world.figure('slowest script, ms', slowest(await cli('SLOWLOG', 'GET', '1000')))
+    const micros = Number(/cmdstat_evalsha:.*?usec_per_call=([\d.]+)/.exec(await cli('INFO', 'commandstats'))?.[1] ?? 0)
+    world.figure('mean script, ms', Math.round(micros / 100) / 10)
     await world.plant.frontier.setState('expired', 'cancelled')
   },
   judge(world): Violation[] {
-    const ms = world.figures()['slowest script, ms']
-    // The machine is shared with the workers: what counts is that no script grows with the number of leases.
-    return typeof ms === 'number' && ms > 5 * SCRIPT_MS
-      ? [{ invariant: 'I11', detail: `a script ran for ${ms} ms` }]
+    const ms = world.figures()['mean script, ms']
+    // The slowest one also tells how long Redis waited for a core; the mean, that no script grows with the number of leases.
+    return typeof ms === 'number' && ms > SCRIPT_MS
+      ? [{ invariant: 'I11', detail: `scripts ran for ${ms} ms on average` }]
       : []
   },
 }
