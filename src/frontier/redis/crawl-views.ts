@@ -198,6 +198,12 @@ export class CrawlViews {
     return infos.flat()
   }
 
+  /** Of the shards that know the crawl, which may have been removed from some; null when none does. */
+  async stateOfRest(crawl: CrawlId): Promise<CrawlState | null> {
+    const rest = (await this.#partsKnown(crawl)).filter((part) => part !== null)
+    return rest.length === 0 ? null : infoOf(rest).state
+  }
+
   async #known(crawl: CrawlId): Promise<Part[]> {
     const parts = await this.#parts(crawl)
     if (parts === null) throw new ShoalError('not_found', `there is no crawl ${crawl}`)
@@ -205,11 +211,17 @@ export class CrawlViews {
   }
 
   async #parts(crawl: CrawlId): Promise<Part[] | null> {
+    const parts = (await this.#partsKnown(crawl)).filter((part) => part !== null)
+    return parts.length === this.#shards.count ? parts : null
+  }
+
+  /** Null for a shard that does not know the crawl. */
+  async #partsKnown(crawl: CrawlId): Promise<(Part | null)[]> {
     const replies = await Promise.all(
       this.#shards.all.map((shard) => this.#shards.run('view', shard, [crawl, 'stats'])),
     )
-    if (replies.some((reply) => word(reply) !== null)) return null
     return replies.map((reply) => {
+      if (word(reply) !== null) return null
       const [wallText, nowText, record, delayed, ring, quiet] = list(reply)
       const wall = number(wallText)
       const since = (wall - RATE_WINDOW_MS) / 1000
@@ -297,10 +309,8 @@ function infoOf(parts: readonly Part[]): CrawlInfo {
   const field = (name: string) => first.fields.get(name)?.toString() ?? ''
   const times = (name: string) => parts.flatMap((part) => part.fields.get(name)?.toString() || []).map(Number)
   const states = parts.map((part) => part.fields.get('state')?.toString() as CrawlState)
-  // Finished is what all shards say; a link that wakes one of them wakes the crawl.
-  const state = states.every((one) => one === 'finished')
-    ? 'finished'
-    : (states.find((one) => one !== 'finished') ?? 'running')
+  // Finished is what all shards say; a link that wakes one of them wakes the crawl. Cancelled is what one says: the others will.
+  const state = states.includes('cancelled') ? 'cancelled' : (states.find((one) => one !== 'finished') ?? 'finished')
   const ended = state === 'finished' || state === 'cancelled'
   const endedBy = parts.map((part) => part.fields.get('endedBy')?.toString() ?? '').find((by) => by !== '')
   const started = times('started')

@@ -172,7 +172,9 @@ class ShardedFrontier implements RedisFrontier {
         total.pending += pending
       }),
     )
-    return this.#shards.count === 1 ? total : { ...total, pending: (await this.#crawlViews.stats(crawl)).queued }
+    if (this.#shards.count === 1) return total
+    const { queued, delayed } = await this.#crawlViews.stats(crawl)
+    return { ...total, pending: queued + delayed }
   }
 
   /** Links refused for want of room are offered once more when other shards could spare some. */
@@ -210,7 +212,31 @@ class ShardedFrontier implements RedisFrontier {
    */
   async #share(crawl: CrawlId, needy: number, need: number): Promise<boolean> {
     const shares = await this.#crawlViews.shares(crawl)
-    if (shares === null) return false
+    return shares !== null && this.#shareOut(crawl, needy, need, shares)
+  }
+
+  /** A shard that has links and no more bytes to spend gets some of the others': the budget is the crawl's. */
+  async #shareBytes(crawl: CrawlId): Promise<void> {
+    const shares = await this.#crawlViews.shares(crawl)
+    for (const [shard, { used, share }] of shares?.entries() ?? []) {
+      const [pending = 0, , bytes = 0] = used
+      const [, , limit = -1] = share
+      if (shares === null || pending === 0 || limit < 0 || bytes < limit) continue
+      const spared = shares.map((other) => ({
+        used: other.used,
+        share: other.share.map((of, nth) => (nth === 2 ? of : -1)),
+      }))
+      await this.#shareOut(crawl, shard, bytes - limit + 1, spared)
+      return
+    }
+  }
+
+  async #shareOut(
+    crawl: CrawlId,
+    needy: number,
+    need: number,
+    shares: readonly { readonly used: readonly number[]; readonly share: readonly number[] }[],
+  ): Promise<boolean> {
     const got = [0, 0, 0]
     for (const [shard, { used, share }] of shares.entries()) {
       if (shard === needy) continue
@@ -540,8 +566,8 @@ class ShardedFrontier implements RedisFrontier {
     if (this.#shards.count > 1) {
       // A crawl has ended when all of its shards say so; one that has not forbids nothing.
       const current = (await this.#crawlViews.info(crawl)).state
-      if (current === state) return
-      if (current === 'finished' || current === 'cancelled') throw notPossible(current, crawl)
+      // The same state again goes to all of them: the call before may have reached only some.
+      if (current !== state && (current === 'finished' || current === 'cancelled')) throw notPossible(current, crawl)
     }
     const replies = await this.#everywhere((shard) => this.#shards.run('set-state', shard, [crawl, state]))
     const refusals = replies.flatMap((reply) => word(reply) ?? [])
@@ -551,11 +577,13 @@ class ShardedFrontier implements RedisFrontier {
   }
 
   async remove(crawl: CrawlId): Promise<void> {
-    const { state } = await this.#crawlViews.info(crawl)
+    const state = await this.#crawlViews.stateOfRest(crawl)
+    if (state === null) throw notPossible('unknown', crawl)
     if (state !== 'finished' && state !== 'cancelled') {
       throw new ShoalError('usage', `crawl ${crawl} is ${state}: cancel it first`)
     }
     await this.#everywhere(async (shard) => {
+      if (state === 'cancelled') await this.#shards.run('set-state', shard, [crawl, state])
       await this.#shards.run('remove', shard, [crawl])
       while (number(await this.#shards.run('sweep', shard, [String(SWEPT_AT_ONCE)])) === 1);
     })
@@ -630,6 +658,7 @@ class ShardedFrontier implements RedisFrontier {
   async #finishIfQuiet(crawls: readonly CrawlId[]): Promise<void> {
     if (this.#shards.count === 1) return
     for (const crawl of crawls) {
+      await this.#shareBytes(crawl)
       const before = await this.#crawlViews.quietTotals(crawl)
       if (before === null) continue
       const after = await this.#crawlViews.quietTotals(crawl)

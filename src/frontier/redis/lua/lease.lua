@@ -345,7 +345,7 @@ for _, c in ipairs(running) do
       local first = call('ZRANGE', B .. key .. c.num, 0, 0, 'WITHSCORES')
       if first[2] then soonest = min(soonest, tonumber(first[2])) end
     end
-    if drain == 0 and call('EXISTS', B .. ':r:' .. c.num) == 1 then soonest = now end
+    if drain == 0 and call('EXISTS', B .. ':r:' .. c.num, B .. ':a:' .. c.num) > 0 then soonest = now end
   end
 end
 local expiry = call('ZRANGEBYSCORE', B .. ':deadlines', '(' .. fmt('%.17g', now), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)

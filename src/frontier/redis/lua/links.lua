@@ -329,11 +329,11 @@ local function add_links(c, from, to, uncounted)
     i = i + 2 * n
     if items then
       local name = route == '' and key or key .. '\n' .. route
-      local length
+      local list, length = lists .. text_of(level) .. ':' .. name, nil
       if count_items == 1 then
-        length = call('RPUSH', lists .. text_of(level) .. ':' .. name, items[1])
+        length = call('RPUSH', list, items[1])
       else
-        length = call('RPUSH', lists .. text_of(level) .. ':' .. name, unpack(items))
+        for first = 1, count_items, 2000 do length = call('RPUSH', list, unpack(items, first, min(count_items, first + 1999))) end
       end
       if length == count_items then began[#began + 1] = { key, route, level } end
     end

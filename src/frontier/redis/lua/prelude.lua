@@ -772,8 +772,8 @@ local function host_bytes(h)
   local bytes, lanes = pack(HOST, h[STARTED], h[INFLIGHT], h[LATENCY], #rare, rare), h.lanes
   for i = 1, #lanes do
     local lane = lanes[i]
-    -- Lanes of crawls that were removed go when the host is next written.
-    if #lanes == 1 or crawl_by_number(lane.crawl) then
+    -- Lanes of crawls that were removed stay until they are swept: they tell which keys to delete. Those without a number never had any.
+    if lane[NUM] > 0 or crawl_by_number(lane.crawl) then
       local lv = lane.lv
       rare = ''
       if lane[RETURNED] > 0 or lane[DELAYED] > 0 or lane[TURNS] > 0 or lane[FAILED] > 0 or lane[DEAD] > 0 or lane[SKIPPED] > 0 or lane[STARTED] ~= 0 then
@@ -860,7 +860,7 @@ local function recheck_lanes()
     if call('EXISTS', waiting) == 1 then
       if call('EXISTS', again) == 1 then
         call('ZUNIONSTORE', again, 2, again, waiting)
-        call('DEL', waiting)
+        call('UNLINK', waiting)
       else
         call('RENAME', waiting, again)
       end

@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ManualClock } from '../../../src/clock.js'
+import { ShoalError } from '../../../src/errors.js'
+import type { Frontier } from '../../../src/frontier/frontier.js'
+import { openRedis, type RedisConnection } from '../../../src/frontier/redis/connection.js'
+import { openRedisFrontier } from '../../../src/frontier/redis/redis-frontier.js'
+import type { Link } from '../../../src/url/link.js'
+import { DONE, done, linkTo, specOf, workerOf } from '../../contract/frontier-fixtures.js'
+import { type RedisServer, redisCommand, startRedis } from '../../support/redis-server.js'
+
+let server: RedisServer
+let connection: RedisConnection
+let namespaces = 0
+
+beforeAll(async () => {
+  server = await startRedis()
+  connection = await openRedis(server.url)
+})
+
+afterAll(async () => {
+  await connection?.close()
+  await server?.stop()
+})
+
+/** Cuts the next call of an operation in one shard: before it ran, or its reply. */
+interface Scissors {
+  cut: { readonly operation: string; readonly shard: number; readonly when: 'request' | 'reply' } | null
+}
+
+async function open(shards: number, scissors: Scissors = { cut: null }) {
+  const namespace = `r${++namespaces}`
+  const fragile: RedisConnection = {
+    masters: 1,
+    losses: 0,
+    warnings: [],
+    command: (key, args) => connection.command(key, args),
+    close: async () => {},
+    async run(script, keys, args) {
+      const { cut } = scissors
+      const meant = cut?.operation === script.name && keys[0]?.startsWith(`{${namespace}.${cut.shard}`)
+      if (!meant) return connection.run(script, keys, args)
+      scissors.cut = null
+      if (cut.when === 'reply') await connection.run(script, keys, args)
+      throw new ShoalError('queue_away', 'cut by the test')
+    },
+  }
+  const clock = new ManualClock(1_000_000)
+  const frontier = await openRedisFrontier(fragile, { namespace, shards, clock })
+  const keys = async (pattern: string) =>
+    (await redisCommand(server.port, 'KEYS', `{${namespace}${pattern}`)) as string[]
+  return { frontier, keys, clock }
+}
+
+/** One host in each of two shards, and more. */
+const EVERYWHERE: readonly Link[] = Array.from({ length: 8 }, (_, n) => linkTo(`host${n * 7}.test/`))
+
+/** Leases and settles until nothing comes any more. */
+async function workOff(frontier: Frontier, name: string, bytes = 0): Promise<number> {
+  const worker = workerOf(frontier, name)
+  for (let visits = 0, idle = 0; ; ) {
+    const { leases } = await worker.lease(5)
+    await frontier.settle(leases.map((lease) => ({ lease, outcome: done([], bytes) })))
+    visits += leases.length
+    idle = leases.length === 0 ? idle + 1 : 0
+    if (idle === 3) return visits
+  }
+}
+
+describe('a crawl over several shards', () => {
+  test('is finished although the first try reached only some of them', async () => {
+    const scissors: Scissors = { cut: null }
+    const { frontier } = await open(2, scissors)
+    await frontier.open(specOf())
+    await frontier.add('c1', EVERYWHERE)
+    await workOff(frontier, 'w1')
+    scissors.cut = { operation: 'finish', shard: 1, when: 'request' }
+    await expect(frontier.seeded('c1')).rejects.toThrow('cut')
+    await workOff(frontier, 'w2')
+    expect(await frontier.stats('c1')).toMatchObject({ state: 'finished', done: EVERYWHERE.length })
+  })
+
+  test('is finished again when a link woke one of them and nobody told the others', async () => {
+    const scissors: Scissors = { cut: null }
+    const { frontier } = await open(2, scissors)
+    await frontier.open(specOf())
+    await frontier.add('c1', EVERYWHERE)
+    await frontier.seeded('c1')
+    await workOff(frontier, 'w1')
+    expect(await frontier.stats('c1')).toMatchObject({ state: 'finished' })
+    const more = EVERYWHERE.map(({ host }) => linkTo(`${host}/more`))
+    for (const shard of [0, 1]) {
+      scissors.cut = { operation: 'add', shard, when: 'reply' }
+      for (const link of more) await frontier.add('c1', [link]).catch(() => frontier.add('c1', [link]))
+      await workOff(frontier, `w2${shard}`)
+      expect(await frontier.stats('c1')).toMatchObject({ state: 'finished', queued: 0 })
+    }
+  })
+
+  test('is cancelled and removed everywhere although the first tries reached only some of them', async () => {
+    const scissors: Scissors = { cut: null }
+    const { frontier, keys } = await open(2, scissors)
+    for (const shard of [0, 1]) {
+      await frontier.open(specOf())
+      expect(await frontier.add('c1', EVERYWHERE)).toMatchObject({ added: EVERYWHERE.length })
+      scissors.cut = { operation: 'set-state', shard, when: 'request' }
+      await expect(frontier.setState('c1', 'cancelled')).rejects.toThrow('cut')
+      await frontier.setState('c1', 'cancelled')
+      expect((await workerOf(frontier, `w${shard}`).lease(9)).leases).toEqual([])
+      scissors.cut = { operation: 'remove', shard, when: 'request' }
+      await expect(frontier.remove('c1')).rejects.toThrow('cut')
+      await frontier.remove('c1')
+      expect([...(await keys('*:c:*')), ...(await keys('*:q:*')), ...(await keys('*:running:*'))]).toEqual([])
+    }
+  })
+
+  test('spends its budget of bytes where its links are', async () => {
+    const { frontier } = await open(3)
+    await frontier.open(specOf({ budget: { bytes: 300 } }))
+    await frontier.add(
+      'c1',
+      Array.from({ length: 100 }, (_, n) => linkTo(`a.test/${n}`)),
+    )
+    const visits = await workOff(frontier, 'w1', 10)
+    expect(visits).toBeGreaterThanOrEqual(30)
+    expect(visits).toBeLessThan(35)
+    expect(await frontier.stats('c1')).toMatchObject({ state: 'finished', endedBy: 'budget_bytes' })
+  })
+
+  test('counts delayed links among those pending', async () => {
+    const { frontier } = await open(2)
+    await frontier.open(specOf())
+    const links = [linkTo('a.test/1'), linkTo('a.test/2', { delayMs: 60_000 })]
+    expect(await frontier.add('c1', links)).toMatchObject({ pending: 2 })
+  })
+})
+
+test('a page may have more links than a Lua function takes arguments', async () => {
+  const { frontier } = await open(1)
+  await frontier.open(specOf())
+  await frontier.add('c1', [linkTo('a.test/')])
+  const { leases } = await workerOf(frontier, 'w1').lease()
+  const links = Array.from({ length: 9000 }, (_, n) => linkTo(`a.test/${n}`))
+  expect(await frontier.settle(leases.map((lease) => ({ lease, outcome: done(links) })))).toEqual([true])
+  expect(await frontier.stats('c1')).toMatchObject({ total: 9001, queued: 9000, leased: 0, done: 1 })
+  expect(await frontier.add('c1', links.slice(0, 500))).toMatchObject({ added: 0, known: 500 })
+})
+
+test('a removed crawl leaves no list behind on a host that others still use', async () => {
+  const { frontier, keys } = await open(1)
+  for (const id of ['a', 'b', 'c']) {
+    await frontier.open(specOf({ id }))
+    await frontier.add(id, [linkTo('x.test/1'), linkTo('x.test/2')])
+  }
+  await frontier.setState('a', 'cancelled')
+  await frontier.setState('b', 'cancelled')
+  // Both are gone before the keys of the first are deleted.
+  await Promise.all([frontier.remove('a'), frontier.remove('b')])
+  const [left, ...others] = await keys('}:q:*')
+  expect(left).toMatch(/:q:3:100:x\.test$/)
+  expect(others).toEqual([])
+  const { leases } = await workerOf(frontier, 'w1').lease(5)
+  expect(leases).toHaveLength(2)
+  await frontier.settle(leases.map((lease) => ({ lease, outcome: DONE })))
+  expect(await frontier.stats('c')).toMatchObject({ queued: 0, done: 2 })
+})
+
+test('a worker comes back soon while lanes are to be looked at again', async () => {
+  const { frontier, clock } = await open(1)
+  const limits = { delayMs: 600_000, concurrency: 1 }
+  await frontier.open(specOf({ limits }))
+  const hosts = Array.from({ length: 500 }, (_, n) => `h${n}.test`)
+  for (const path of ['1', '2'])
+    await frontier.add(
+      'c1',
+      hosts.map((host) => linkTo(`${host}/${path}`)),
+    )
+  const worker = workerOf(frontier, 'w1')
+  const { leases } = await worker.lease(500)
+  expect(leases).toHaveLength(500)
+  await frontier.settle(leases.map((lease) => ({ lease, outcome: DONE })))
+  await frontier.open(specOf({ limits: { delayMs: 601_000, concurrency: 1 } }))
+  clock.advance(100)
+  // 200 of them with each call.
+  expect((await worker.lease(1)).idleMs).toBe(1)
+  expect((await worker.lease(1)).idleMs).toBe(1)
+  expect((await worker.lease(1)).idleMs).toBe(1000)
+})
