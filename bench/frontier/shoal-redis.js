@@ -11,8 +11,15 @@ const GIVE_UP_MS = 300_000
 /** Short enough that 10,000 hosts feed 200,000 leases a second: a pace is kept, and nobody waits for it. */
 const LIMITS = { delayMs: 50, concurrency: 2 }
 
-/** The driver as a worker uses it: lease, release when the body is read, settle. */
-export async function openShoalRedis({ url, connections, limits = LIMITS, seen, visibilityMs = 60_000 }) {
+/** The driver as a worker uses it: lease, release when the body is read, settle. Without releases the settle frees the host's slot. */
+export async function openShoalRedis({
+  url,
+  connections,
+  limits = LIMITS,
+  seen,
+  visibilityMs = 60_000,
+  releases = true,
+}) {
   const opened = await Promise.all(
     Array.from({ length: connections }, async () => {
       const connection = await openRedis(url)

@@ -19,6 +19,7 @@ const CONTENDERS = {
   bullmq: { open: openBullmq, share: 1 / 2 },
   'shoal-redis': { open: openShoal, share: 1 },
   'shoal-redis, runs of 10': { open: openShoal, share: 1, run: 10 },
+  'shoal-redis, no release': { open: (options) => openShoal({ ...options, releases: false }), share: 1 },
   'shoal-redis+aof': { open: openShoal, share: 1, appendonly: true },
 }
 
