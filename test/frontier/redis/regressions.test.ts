@@ -185,3 +185,28 @@ test('a worker comes back soon while lanes are to be looked at again', async () 
   expect((await worker.lease(1)).idleMs).toBe(1)
   expect((await worker.lease(1)).idleMs).toBe(1000)
 })
+
+test('a crawl that has finished costs its hosts no more work', async () => {
+  const { frontier, keys, clock } = await open(1)
+  const limits = { delayMs: 1000, concurrency: 1 }
+  for (const id of ['old', 'new']) {
+    await frontier.open(specOf({ id, limits }))
+    await frontier.add(id, [linkTo(`x.test/${id}`)])
+    await frontier.seeded(id)
+  }
+  const [, waiting = ''] = (await keys('}:clock')).flatMap((key) => [key, key.replace('clock', 'w:1')])
+  const places = () => redisCommand(server.port, 'ZRANGE', waiting, '0', '-1', 'WITHSCORES')
+  const worker = workerOf(frontier, 'w1')
+  const visit = async () => {
+    const { leases } = await worker.lease()
+    clock.advance(200)
+    await frontier.settle(leases.map((lease) => ({ lease, outcome: DONE })))
+    clock.advance(800)
+  }
+  await visit()
+  expect(await frontier.stats('old')).toMatchObject({ state: 'finished' })
+  const before = await places()
+  await visit()
+  expect(await frontier.stats('new')).toMatchObject({ state: 'finished' })
+  expect(await places()).toEqual(before)
+})

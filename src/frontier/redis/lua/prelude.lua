@@ -540,9 +540,9 @@ local function place_lanes_of(h, limits)
   local lanes = h.lanes
   for i = 1, #lanes do
     local lane = lanes[i]
-    if lane[PHASE] == WAITING and (limits or #lanes > 1 or lane[POS] >= FAR) then
+    if lane[PHASE] == WAITING then
       local c = crawl_by_number(lane.crawl)
-      if c then place_lane(c, lane) end
+      if c and (limits or lane[POS] >= FAR or (#lanes > 1 and c.state == 'running')) then place_lane(c, lane) end
     end
   end
 end
@@ -769,7 +769,7 @@ local function host_bytes(h)
   if h[ARRIVAL] ~= 0 or h[BLOCKED] ~= 0 or h[THROTTLES] ~= 0 or h[SETDELAY] >= 0 or h[SETCONC] >= 0 or h[FLOOR] >= 0 then
     rare = pack(HOST_RARE, h[ARRIVAL], h[BLOCKED], h[BLOCKEDAT], h[THROTTLES], h[SETDELAY], h[SETCONC], h[FLOOR])
   end
-  local bytes, lanes = pack(HOST, h[STARTED], h[INFLIGHT], h[LATENCY], #rare, rare), h.lanes
+  local parts, lanes = { pack(HOST, h[STARTED], h[INFLIGHT], h[LATENCY], #rare, rare) }, h.lanes
   for i = 1, #lanes do
     local lane = lanes[i]
     -- Lanes of crawls that were removed stay until they are swept: they tell which keys to delete. Those without a number never had any.
@@ -779,12 +779,12 @@ local function host_bytes(h)
       if lane[RETURNED] > 0 or lane[DELAYED] > 0 or lane[TURNS] > 0 or lane[FAILED] > 0 or lane[DEAD] > 0 or lane[SKIPPED] > 0 or lane[STARTED] ~= 0 then
         rare = pack(LANE_RARE, lane[STARTED], lane[ARRIVAL], lane[INFLIGHT], lane[FAILED], lane[DEAD], lane[SKIPPED], lane[DELAYED], lane[TURNS], lane[RETURNED])
       end
-      bytes = bytes .. pack(LANE, lane.crawl, #lane.route, lane.route, lane[DONE], lane[LEASED], lane[NUM], lane[PHASE], lane[POS], lane[SINCE], lane[SERVED],
+      parts[#parts + 1] = pack(LANE, lane.crawl, #lane.route, lane.route, lane[DONE], lane[LEASED], lane[NUM], lane[PHASE], lane[POS], lane[SINCE], lane[SERVED],
         lane[POPS], #rare, rare, #lv / 2)
-      for n = 1, #lv, 2 do bytes = bytes .. pack('>BI4', lv[n], lv[n + 1]) end
+      for n = 1, #lv, 2 do parts[#parts + 1] = pack('>BI4', lv[n], lv[n + 1]) end
     end
   end
-  return bytes
+  return table.concat(parts)
 end
 
 -- Writes everything that changed. Nothing may fail from here on.
