@@ -95,7 +95,8 @@ export function createSite(options: SiteOptions, retries = 3): Site {
     const fetches = kind === 'always-fails' ? 1 + retries : kind === 'fails-once' || kind === 'throttles' ? 2 : 1
     urls.set(urlOf(page), { page, end: dead ? 'dead' : 'record', fetches, optional: false, kind })
     if (kind === 'moved') urls.set(targetOf(page), { page, end: 'record', fetches: 1, optional: true, kind: 'plain' })
-    if (page % FORBIDDEN_EVERY === 1)
+    // One that is never read leads nowhere.
+    if (page % FORBIDDEN_EVERY === 1 && !dead)
       urls.set(forbiddenOf(page), { page, end: 'skipped', fetches: 0, optional: false, kind: 'plain' })
   }
 
