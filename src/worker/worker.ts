@@ -142,10 +142,14 @@ export class CrawlWorker {
     this.#aboutDue = this.#plant.answered('queue')
     this.#draining = drain
     if (this.#stopping) {
-      // Asked for before the stop was: not begun, so they go back as they were.
+      // Asked for before the stop was: not begun, so they go back as they were. The end waits for them as for an answer.
+      this.#leasing = true
       void Promise.allSettled(
         leases.map((lease) => this.#outbox.settle(lease, () => ({ kind: 'back', afterMs: 0 }))),
-      ).then(() => this.#endIfEmpty())
+      ).then(() => {
+        this.#leasing = false
+        this.#endIfEmpty()
+      })
       return
     }
     for (const lease of leases) {

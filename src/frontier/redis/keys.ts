@@ -14,6 +14,7 @@ import { SLOTS, slotOf } from './slots.js'
  *   c:<crawl>         hash    spec, state and counters of a crawl; named limits as r:<route>, k:<pace key>
  *   running:<spider>  set     numbers of the spider's running crawls
  *   h                 hash    host → pace, settings, and its lanes in all crawls: counters, place in the order, levels of the queue
+ *   l:<crawl>         hash    lanes of a crawl that has ended, put aside
  *   n:<crawl>         zset    hosts by name
  *   q:<crawl>:<level>:<host>  list   links that wait (with \n route: of a lane of its own), first in first; level = 100 − priority
  *   b:<crawl>:<lane>  zset    links that came back, by rank: level and place

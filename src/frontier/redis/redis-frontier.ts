@@ -450,7 +450,11 @@ class ShardedFrontier implements RedisFrontier {
     const lost = await Promise.all(
       [...parts].map(async ([shard, part]) => {
         const epochs = part.map((token) => parseToken(token, this.#shards.count).epoch)
-        const gone = new Set(list(await this.#shards.run('extend', shard, [worker, ...epochs])).map(text))
+        const gone = new Set<string>()
+        for (let from = 0; from === 0 || from < epochs.length; from += LEASES_AT_ONCE) {
+          const some = epochs.slice(from, from + LEASES_AT_ONCE)
+          for (const epoch of list(await this.#shards.run('extend', shard, [worker, ...some]))) gone.add(text(epoch))
+        }
         return part.filter((_, index) => gone.has(epochs[index] ?? ''))
       }),
     )
@@ -499,16 +503,27 @@ class ShardedFrontier implements RedisFrontier {
     return answers
   }
 
-  /** Links of other shards are in the queue before the link that they were found on has ended: else the crawl could look finished. */
+  /**
+   * Links of other shards are in the queue before the link that they were found on has ended: else the crawl could look finished. So are those
+   * of a page with more links than one call should take.
+   */
   async #sendLinksAway(settlements: readonly Settlement[]): Promise<void> {
-    if (this.#shards.count === 1) return
     for (const { lease, outcome } of settlements) {
       if (outcome.kind !== 'done') continue
+      if (this.#shards.count === 1 && outcome.links.length <= LINKS_AT_ONCE) continue
       const token = this.#token(lease)
       const parts = this.#byShard(outcome.links, (link) => this.#shards.of(link.host))
-      parts.delete(token.shard)
+      const own = parts.get(token.shard) ?? []
+      if (own.length > LINKS_AT_ONCE) parts.set(token.shard, own.slice(0, -LINKS_AT_ONCE))
+      else parts.delete(token.shard)
       if (parts.size === 0 || !(await this.#held(token))) continue
-      await Promise.all([...parts].map(([shard, links]) => this.#addTo(shard, lease.crawl, links)))
+      await Promise.all([...parts].map(([shard, links]) => this.#addInParts(shard, lease.crawl, links)))
+    }
+  }
+
+  async #addInParts(shard: number, crawl: CrawlId, links: readonly Link[]): Promise<void> {
+    for (let from = 0; from < links.length; from += LINKS_AT_ONCE) {
+      await this.#addTo(shard, crawl, links.slice(from, from + LINKS_AT_ONCE))
     }
   }
 
@@ -517,7 +532,8 @@ class ShardedFrontier implements RedisFrontier {
     const links: (string | Buffer)[] = []
     if (outcome.kind === 'done') {
       const all = this.#shards.count === 1
-      encodeLinks(all ? outcome.links : outcome.links.filter((link) => this.#shards.of(link.host) === shard), links)
+      const own = all ? outcome.links : outcome.links.filter((link) => this.#shards.of(link.host) === shard)
+      encodeLinks(own.slice(-LINKS_AT_ONCE), links)
     }
     const head = encodeSettlement({ crawl: Number(token.crawl), fp: token.fp, outcome, linkArgs: links.length })
     args.push(lease.crawl, token.epoch, head, failureText(outcome))

@@ -11,7 +11,7 @@ if not num then
   key = B .. ':c:' .. num
   call('HSET', B .. ':crawls', id, num)
   local mode, scope, rest = string.match(ARGV[7], '^(%w+)|(%w+)(|.*)$')
-  local name = scope == 'crawl' and 'c' .. num or scope == 'spider' and 'sp:' .. string.gsub(ARGV[3], '|', '_') or 'all'
+  local name = scope == 'crawl' and 'c' .. num or mode .. (scope == 'spider' and ':sp:' .. string.gsub(ARGV[3], '|', '_') or ':all')
   call('HSET', key, 'id', id, 'spider', ARGV[3], 'hash', ARGV[4], 'changes', 0, 'state', 'running', 'endedBy', '', 'created', wall, 'finished', '',
     'seeding', '1', 'pending', 0, 'leased', 0, 'total', 0, 'done', 0, 'dead', 0, 'skipped', 0, 'failed', 0, 'retried', 0, 'throttled', 0, 'reclaimed', 0,
     'stale', 0, 'refused', 0, 'bytes', 0, 'seen', mode .. '|' .. name .. rest)

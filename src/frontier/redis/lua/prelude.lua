@@ -72,7 +72,7 @@ local crawls, touched_crawls = {}, {}
 local function crawl_by_number(num)
   local c = crawls[num]
   if c ~= nil then return c end
-  local v = call('HMGET', B .. ':c:' .. num, 'id', 'spider', 'state', 's', 'seeding', 'pending', 'leased', 'total', 'bytes', 'started', 'gen', 'seen')
+  local v = call('HMGET', B .. ':c:' .. num, 'id', 'spider', 'state', 's', 'seeding', 'pending', 'leased', 'total', 'bytes', 'started', 'gen', 'seen', 'rests')
   if not v[1] then
     crawls[num] = false
     return false
@@ -82,7 +82,7 @@ local function crawl_by_number(num)
   local started = v[10] and tonumber(v[10])
   -- One constructor with every field: a table that grows field by field is laid out anew five times.
   c = { num = num, id = v[1], spider = v[2], state = v[3], seeding = v[5] == '1', pending = tonumber(v[6]), leased = tonumber(v[7]),
-    total = tonumber(v[8]), bytes = tonumber(v[9]), started = started, gen = v[11], seen = v[12], order = order, delay = delay, conc = conc,
+    total = tonumber(v[8]), bytes = tonumber(v[9]), started = started, gen = v[11], seen = v[12], rests = v[13] == '1', order = order, delay = delay, conc = conc,
     interval = interval, burst = burst, visibility = visibility, retrystep = retrystep, aging = aging, maxreclaims = maxreclaims,
     maxpending = maxpending, overflow = overflow, bpages = bpages, bperhost = bperhost, bbytes = bbytes, bms = bms, shards = shards,
     special = special, lists = B .. ':q:' .. num .. ':', endings = 0, given = 0, ended = 0, done = 0, read = 0, store = false, before = false, more = false, edge = false, edgepos = 0,
@@ -163,6 +163,31 @@ local function touch(h)
   end
 end
 
+-- One lane of the host, and where the next begins.
+local function read_lane(h, bytes, at)
+  local num, route, done, leased, number, phase, pos, since, served, pops, rare, levels
+  num, route, done, leased, number, phase, pos, since, served, pops, rare, levels, at = unpackstruct(LANE, bytes, at)
+  local lv
+  if levels == 1 then
+    local level, popped
+    level, popped, at = unpackstruct('>BI4', bytes, at)
+    lv = { level, popped }
+  else
+    lv = {}
+    for i = 1, 2 * levels, 2 do lv[i], lv[i + 1], at = unpackstruct('>BI4', bytes, at) end
+  end
+  local key = h.key
+  local lane = { 0, 0, 0, done, 0, 0, 0, leased, 0, number, phase, pos, since, served, pops, 0, 0,
+    crawl = num, route = route, h = h, lv = lv, name = route == '' and key or key .. '\n' .. route, member = false, score = 0, tie = number,
+    skipped = false, listed = 0 }
+  if rare ~= '' then
+    lane[STARTED], lane[ARRIVAL], lane[INFLIGHT], lane[FAILED], lane[DEAD], lane[SKIPPED], lane[DELAYED], lane[TURNS], lane[RETURNED] =
+      unpackstruct(LANE_RARE, rare)
+    if lane[STARTED] > now then lane[STARTED] = now end
+  end
+  return lane, at
+end
+
 local function host_from(key, bytes)
   local h
   if bytes then
@@ -178,24 +203,8 @@ local function host_from(key, bytes)
         reopened = false }
     end
     while at <= size do
-      local num, route, done, leased, number, phase, pos, since, served, pops, laneRare, levels
-      num, route, done, leased, number, phase, pos, since, served, pops, laneRare, levels, at = unpackstruct(LANE, bytes, at)
-      local lv
-      if levels == 1 then
-        local level, popped
-        level, popped, at = unpackstruct('>BI4', bytes, at)
-        lv = { level, popped }
-      else
-        lv = {}
-        for i = 1, 2 * levels, 2 do lv[i], lv[i + 1], at = unpackstruct('>BI4', bytes, at) end
-      end
-      local lane = { 0, 0, 0, done, 0, 0, 0, leased, 0, number, phase, pos, since, served, pops, 0, 0,
-        crawl = num, route = route, h = h, lv = lv, name = route == '' and key or key .. '\n' .. route, member = false, score = 0, tie = number, skipped = false, listed = 0 }
-      if laneRare ~= '' then
-        lane[STARTED], lane[ARRIVAL], lane[INFLIGHT], lane[FAILED], lane[DEAD], lane[SKIPPED], lane[DELAYED], lane[TURNS], lane[RETURNED] =
-          unpackstruct(LANE_RARE, laneRare)
-        if lane[STARTED] > now then lane[STARTED] = now end
-      end
+      local lane
+      lane, at = read_lane(h, bytes, at)
       n = n + 1
       lanes[n] = lane
     end
@@ -270,7 +279,12 @@ local function find_lane(c, h, route)
     local lane = lanes[i]
     if lane.crawl == num and lane.route == route then return lane end
   end
-  return nil
+  -- The crawl had ended, and its lanes were put aside (`rest_lane`).
+  local bytes = c.rests and call('HGET', B .. ':l:' .. num, route == '' and h.key or h.key .. '\n' .. route)
+  if not bytes then return nil end
+  local lane = read_lane(h, bytes, 1)
+  lanes[#lanes + 1] = lane
+  return lane
 end
 
 local function lane_of(c, h, route)
@@ -386,6 +400,7 @@ end
 
 -- Links of the crawl on the host, in any state.
 local function host_total(c, h)
+  find_lane(c, h, '')
   local total, lanes = 0, h.lanes
   for i = 1, #lanes do
     local lane = lanes[i]
@@ -764,6 +779,31 @@ local function reclaim(l)
   end_if_done(c)
 end
 
+local function lane_bytes(lane)
+  local rare, lv = '', lane.lv
+  if lane[RETURNED] > 0 or lane[DELAYED] > 0 or lane[TURNS] > 0 or lane[FAILED] > 0 or lane[DEAD] > 0 or lane[SKIPPED] > 0 or lane[STARTED] ~= 0 then
+    rare = pack(LANE_RARE, lane[STARTED], lane[ARRIVAL], lane[INFLIGHT], lane[FAILED], lane[DEAD], lane[SKIPPED], lane[DELAYED], lane[TURNS], lane[RETURNED])
+  end
+  local bytes = pack(LANE, lane.crawl, #lane.route, lane.route, lane[DONE], lane[LEASED], lane[NUM], lane[PHASE], lane[POS], lane[SINCE], lane[SERVED],
+    lane[POPS], #rare, rare, #lv / 2)
+  for n = 1, #lv, 2 do bytes = bytes .. pack('>BI4', lv[n], lv[n + 1]) end
+  return bytes
+end
+
+-- A site that is crawled every day would carry the lanes of a year in its host's record: those of crawls that have ended, and that have nothing left there, are put
+-- aside. They keep the crawl's counters, and come back when somebody asks.
+local function rest_lane(c, lane)
+  if (c.state ~= 'finished' and c.state ~= 'cancelled') or lane[LEASED] > 0 or lane[DELAYED] > 0 or has_links(c, lane) then return false end
+  put_lane(c, lane, IDLE, 0)
+  lane.lv = {}
+  call('HSET', B .. ':l:' .. c.num, lane.name, lane_bytes(lane))
+  if not c.rests then
+    c.rests = true
+    set_crawl(c, 'rests', '1')
+  end
+  return true
+end
+
 local function host_bytes(h)
   local rare = ''
   if h[ARRIVAL] ~= 0 or h[BLOCKED] ~= 0 or h[THROTTLES] ~= 0 or h[SETDELAY] >= 0 or h[SETCONC] >= 0 or h[FLOOR] >= 0 then
@@ -772,16 +812,12 @@ local function host_bytes(h)
   local parts, lanes = { pack(HOST, h[STARTED], h[INFLIGHT], h[LATENCY], #rare, rare) }, h.lanes
   for i = 1, #lanes do
     local lane = lanes[i]
-    -- Lanes of crawls that were removed stay until they are swept: they tell which keys to delete. Those without a number never had any.
-    if lane[NUM] > 0 or crawl_by_number(lane.crawl) then
-      local lv = lane.lv
-      rare = ''
-      if lane[RETURNED] > 0 or lane[DELAYED] > 0 or lane[TURNS] > 0 or lane[FAILED] > 0 or lane[DEAD] > 0 or lane[SKIPPED] > 0 or lane[STARTED] ~= 0 then
-        rare = pack(LANE_RARE, lane[STARTED], lane[ARRIVAL], lane[INFLIGHT], lane[FAILED], lane[DEAD], lane[SKIPPED], lane[DELAYED], lane[TURNS], lane[RETURNED])
-      end
-      parts[#parts + 1] = pack(LANE, lane.crawl, #lane.route, lane.route, lane[DONE], lane[LEASED], lane[NUM], lane[PHASE], lane[POS], lane[SINCE], lane[SERVED],
-        lane[POPS], #rare, rare, #lv / 2)
-      for n = 1, #lv, 2 do parts[#parts + 1] = pack('>BI4', lv[n], lv[n + 1]) end
+    if #lanes == 1 then
+      parts[2] = lane_bytes(lane)
+    else
+      local c = crawl_by_number(lane.crawl)
+      -- Lanes of crawls that were removed stay until they are swept: they tell which keys to delete. Those without a number never had any.
+      if (c and not rest_lane(c, lane)) or (not c and lane[NUM] > 0) then parts[#parts + 1] = lane_bytes(lane) end
     end
   end
   return table.concat(parts)
