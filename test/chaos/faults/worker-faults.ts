@@ -16,13 +16,13 @@ export function moments(random: () => number, count: number, from = 0.05, to = 0
 
 const anyWorker = ({ random, fleet }: World) => Math.floor(random() * fleet.size)
 
-export async function kills(world: World, count: number, to = 0.8): Promise<void> {
-  for (const moment of moments(world.random, count, 0.05, to)) {
+export async function kills(world: World, count: number, pauseMs = 300): Promise<void> {
+  for (const moment of moments(world.random, count)) {
     await world.until(moment)
     // One that starts cannot be killed again at once: it would never get to its work.
     while (!world.fleet.kill(anyWorker(world))) await sleep(50)
     world.count('kill -9')
-    await sleep(300)
+    await sleep(pauseMs)
   }
 }
 
@@ -47,7 +47,8 @@ const KILLED: Scenario = {
   injects: ['kill -9'],
   // The lease, the reaper's second, and one more.
   rules: { reclaimWithinMs: 7_000 },
-  inject: (world) => kills(world, 8),
+  // One at a time: the others must be there to take over.
+  inject: (world) => kills(world, 6, 5_000),
 }
 
 const BEFORE_SETTLE: Scenario = {
