@@ -9,7 +9,7 @@ import type { Frontier, WorkerId } from './frontier/frontier.js'
 import { MemoryFrontier } from './frontier/memory/memory-frontier.js'
 import type { SqliteFrontierEngine } from './frontier/sqlite/sqlite-engine.js'
 import { SqliteFrontier } from './frontier/sqlite/sqlite-frontier.js'
-import { KeeperThread, keepThrough } from './keeper/client.js'
+import { KeeperThread, type Kept, keepThrough } from './keeper/client.js'
 import type { Holding } from './keeper/protocol.js'
 import type { BlobStore } from './store/blob-store.js'
 import { FileBlobStore } from './store/files/file-blob-store.js'
@@ -20,6 +20,8 @@ import { SqliteRecordStore } from './store/sqlite/sqlite-record-store.js'
 import type { SqliteStoreEngine } from './store/sqlite/sqlite-store-engine.js'
 import { showUrl } from './url/show-url.js'
 
+export type { Kept } from './keeper/client.js'
+
 /** The only importer of drivers: addresses become the plant that every command works on. */
 export interface Plant {
   readonly frontier: Frontier
@@ -29,10 +31,10 @@ export interface Plant {
   /** For a worker in another thread of this process; null when the plant cannot be shared with one. */
   connect(): PlantPorts | null
   /**
-   * Renews the worker's leases from now on, off the event loop, until the answer is called; `onLost` hears of those that are gone. Null:
+   * Renews the worker's leases, off the event loop, from when it is `ready` until it is stopped; `onLost` hears of those that are gone. Null:
    * the engine has no place but the event loop.
    */
-  readonly keep: ((keeper: Keeper) => () => void) | null
+  readonly keep: ((keeper: Keeper) => Kept) | null
   /** Address of the queue, without secrets. */
   readonly queueAddress: string
   /** URLs that other programs push for a spider; null: the queue has no place for them. */
@@ -156,7 +158,7 @@ function clientPlant(queue: DatabaseClient, store: DatabaseClient, pages: string
     keep({ worker, heartbeatMs, holdMs, onLost }) {
       queue.onLost = onLost
       queue.keep({ worker, heartbeatMs, holdMs })
-      return () => {}
+      return { ready: Promise.resolve(), stop() {} }
     },
     queueAddress: '',
     feed: () => null,

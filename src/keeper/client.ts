@@ -31,7 +31,15 @@ export class KeeperThread {
   }
 }
 
-/** Has the worker's leases kept until the returned function is called. */
+const READY_PATIENCE_MS = 10_000
+
+export interface Kept {
+  /** Whoever leases before may lose the lease again, on a machine where a thread takes seconds to start. */
+  readonly ready: Promise<void>
+  stop(): void
+}
+
+/** Has the worker's leases kept until it is stopped. */
 export function keepThrough(
   port: MessagePort,
   keeper: {
@@ -42,11 +50,19 @@ export function keepThrough(
     readonly onLost: (tokens: readonly string[]) => void
   },
   clock: Clock = systemClock,
-): () => void {
+): Kept {
   const { worker, heartbeatMs, holdMs, held, onLost } = keeper
   const say = (message: ToKeeper) => port.postMessage(message)
   say({ kind: 'keep', worker, heartbeatMs, holdMs })
-  port.on('message', ({ tokens }: FromKeeper) => onLost(tokens))
+  const ready = new Promise<void>((resolve) => {
+    port.on('message', (message: FromKeeper) => {
+      if (message.kind === 'lost') onLost(message.tokens)
+      else resolve()
+    })
+    port.on('close', resolve)
+    // A thread that cannot start must not keep its worker from working: what it loses it hears from the queue.
+    clock.after(READY_PATIENCE_MS, resolve)
+  })
   port.unref()
   let cancel = () => {}
   const tell = () => {
@@ -54,9 +70,12 @@ export function keepThrough(
     cancel = clock.after(heartbeatMs / 2, tell)
   }
   tell()
-  return () => {
-    cancel()
-    say({ kind: 'leave' })
-    port.close()
+  return {
+    ready,
+    stop() {
+      cancel()
+      say({ kind: 'leave' })
+      port.close()
+    },
   }
 }

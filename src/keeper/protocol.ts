@@ -13,10 +13,9 @@ export interface Holding extends Pick<Lease, 'token' | 'epoch'> {
   readonly settling: boolean
 }
 
-export interface FromKeeper {
-  readonly kind: 'lost'
-  readonly tokens: readonly string[]
-}
+export type FromKeeper =
+  /** Connected to the queue: from now on leases are renewed. */
+  { readonly kind: 'ready' } | { readonly kind: 'lost'; readonly tokens: readonly string[] }
 
 export interface KeeperThreadData {
   /** Of the queue. */

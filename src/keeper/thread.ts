@@ -37,6 +37,7 @@ function serve(port: MessagePort): void {
       const onLost = (tokens: readonly string[]) => port.postMessage({ kind: 'lost', tokens } satisfies FromKeeper)
       ward = { worker, heartbeatMs, holdMs, believed: [], heard: 0, onLost }
       void keepAlive(ward, parts, left.signal)
+      void parts.queue.then(() => port.postMessage({ kind: 'ready' } satisfies FromKeeper))
     }
   })
   // The worker's thread is gone: nobody works on what it holds.

@@ -5,7 +5,7 @@ import type { WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { Spider } from '../spider/spider.js'
 import { version } from '../version.js'
-import type { Plant } from '../wire.js'
+import type { Kept, Plant } from '../wire.js'
 import { CrawlWorker } from '../worker/worker.js'
 import { partsOfCrawls } from './crawl-parts.js'
 
@@ -48,22 +48,18 @@ export function startWorker(parts: {
     about: { machine: hostname(), pid: process.pid, version, spiders: hashes, concurrency },
     partsFor: (outbox) => partsOfCrawls(spiders, plant, { worker: id, frontier, outbox, fetcher, clock, random, log }),
   })
-  const stopKeeping = keepLeases(plant, worker, spiders, id, clock)
-  const ended = worker.run().finally(async () => {
-    stopKeeping()
-    await fetcher.close()
-  })
+  const kept = keepLeases(plant, worker, spiders, id, clock)
+  const ended = kept.ready
+    .then(() => worker.run())
+    .finally(async () => {
+      kept.stop()
+      await fetcher.close()
+    })
   return { stop: (graceMs) => worker.stop(graceMs), ended }
 }
 
 /** Renewed off the event loop where the plant can do that; in memory there is no other place than this one. */
-function keepLeases(
-  plant: Plant,
-  worker: CrawlWorker,
-  spiders: readonly Spider[],
-  id: WorkerId,
-  clock: Clock,
-): () => void {
+function keepLeases(plant: Plant, worker: CrawlWorker, spiders: readonly Spider[], id: WorkerId, clock: Clock): Kept {
   const heartbeatMs = Math.min(SLOWEST_BEAT_MS, ...spiders.map(beatOf))
   const onLost = (tokens: readonly string[]) => worker.lost(tokens)
   if (plant.keep !== null) {
@@ -82,7 +78,7 @@ function keepLeases(
     cancel = clock.after(heartbeatMs, beat)
   }
   cancel = clock.after(heartbeatMs, beat)
-  return () => cancel()
+  return { ready: Promise.resolve(), stop: () => cancel() }
 }
 
 function beatOf({ heartbeatMs, visibilityMs }: Spider): number {

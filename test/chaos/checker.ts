@@ -286,11 +286,8 @@ function checkGivenUp({ site, accesses }: Evidence): Violation[] {
   return violations
 }
 
-/** On a machine with more to do than it can, a renewal may come too late now and then. */
-const STARVED_SHARE = 1 / 1_000
-
 /** I8: each fetch too many is explained by a lease that was taken from its worker, and each of those by something done to that worker. */
-function checkDuplicates({ history, rules, site }: Evidence, found: Deliveries, extra: number): Violation[] {
+function checkDuplicates({ history, rules }: Evidence, found: Deliveries, extra: number): Violation[] {
   if (history === null || rules.queueMayGoBack) return []
   const violations: Violation[] = []
   const unsettled = found.all.filter(({ accepted }) => accepted === null)
@@ -301,9 +298,8 @@ function checkDuplicates({ history, rules, site }: Evidence, found: Deliveries, 
       invariant: 'I8',
       detail: `${extra} fetches too many, ${unsettled.length} leases were not settled`,
     })
-  const unexplained = unsettled.filter(({ excused }) => !excused)
-  if (unexplained.length > Math.floor(site.options.pages * STARVED_SHARE)) {
-    for (const { id, proc } of unexplained)
+  for (const { id, proc, excused } of unsettled) {
+    if (!excused)
       violations.push({ invariant: 'I8', detail: `${id}: ${proc} lost its lease though nothing happened to it` })
   }
   return violations

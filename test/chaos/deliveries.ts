@@ -31,8 +31,6 @@ export interface Deliveries {
 }
 
 const STOOD_STILL_MS = 1_000
-/** The thread that renews leases may take seconds to start where ten processes want one core. */
-const STARTING_MS = 5_000
 
 /** One pass over the history, which is in order of time. */
 export function deliveriesOf(history: readonly HistoryEvent[]): Deliveries {
@@ -43,7 +41,6 @@ export function deliveriesOf(history: readonly HistoryEvent[]): Deliveries {
     open.set(proc, held)
     return held
   }
-  const bornAt = new Map<string, number>()
   let staleRefused = 0
   let unknownReplies = 0
 
@@ -59,7 +56,6 @@ export function deliveriesOf(history: readonly HistoryEvent[]): Deliveries {
 
   for (const event of history) {
     const { op, phase, id, epoch, proc, tMono } = event
-    if (!bornAt.has(proc)) bornAt.set(proc, tMono)
     const lease = `${id} ${epoch}`
     const delivery = byLease.get(lease)
     if (op === 'lease' && phase === 'ok' && delivery === undefined) {
@@ -75,7 +71,7 @@ export function deliveriesOf(history: readonly HistoryEvent[]): Deliveries {
         committedAt: null,
         killedAt: null,
         // A reply that was read so late lay about while the process or the queue stood still.
-        excused: tMono - (event.invokedAt ?? tMono) > STOOD_STILL_MS || tMono - (bornAt.get(proc) ?? 0) < STARTING_MS,
+        excused: tMono - (event.invokedAt ?? tMono) > STOOD_STILL_MS,
       }
       byLease.set(lease, made)
       openOf(proc).add(made)

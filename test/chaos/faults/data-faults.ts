@@ -149,11 +149,9 @@ const MANY_EXPIRED: Scenario = {
     await world.plant.frontier.setState('expired', 'cancelled')
   },
   judge(world): Violation[] {
-    const ms = world.figures()['mean script, ms']
-    // The slowest one also tells how long Redis waited for a core; the mean, that no script grows with the number of leases.
-    return typeof ms === 'number' && ms > SCRIPT_MS
-      ? [{ invariant: 'I11', detail: `scripts ran for ${ms} ms on average` }]
-      : []
+    // On a busy machine this is also how long Redis waited for a core; the mean beside it tells the two apart.
+    const ms = world.figures()['slowest script, ms']
+    return typeof ms === 'number' && ms > SCRIPT_MS ? [{ invariant: 'I11', detail: `a script ran for ${ms} ms` }] : []
   },
 }
 
