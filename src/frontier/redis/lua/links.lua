@@ -67,7 +67,7 @@ do
     local one, two = tonumber(sub(digits, -9)), tonumber(sub(digits, -18, -10))
     local step, positions = floor(one / SEGMENTS) % bits, {}
     for i = 0, ceil(-math.log(error) / 0.6931471805599) - 1 do positions[i + 1] = (two + i * step + i * i * i) % bits end
-    return s.key .. ':b:' .. filter .. ':' .. (one % SEGMENTS), positions
+    return s.key .. ':b:' .. filter .. ':' .. (one % SEGMENTS), positions, bits
   end
 
   local function bloom_has(s, fp)
@@ -86,7 +86,9 @@ do
 
   local function bloom_add(s, fp)
     if s.n >= s.settings.capacity then s.l, s.n = s.l + 1, 0 end
-    local key, positions = bloom_bits(s, fp, s.l)
+    local key, positions, bits = bloom_bits(s, fp, s.l)
+    -- In its full length at once: a string that grows by its last bit is moved again and again, and takes twice the room.
+    if call('EXISTS', key) == 0 then call('SET', key, string.rep('\0', ceil(bits / 8))) end
     local args = {}
     for _, at in ipairs(positions) do
       args[#args + 1], args[#args + 2], args[#args + 3], args[#args + 4] = 'SET', 'u1', at, 1
