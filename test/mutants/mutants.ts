@@ -21,8 +21,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'settle takes a lease that ran out',
     file: `${LUA}/settle.lua`,
-    find: 'and not l.over and tonumber(deadlines[n]) > now',
-    replace: 'and not l.over',
+    find: 'and not over[epoch] and tonumber(deadlines[n]) > now',
+    replace: 'and not over[epoch]',
     tests: REDIS_SUITE,
     only: 'refuses a lease that ran out',
   },
