@@ -53,7 +53,7 @@ import { parseToken, type Token, tokenOf } from './token.js'
 const LINKS_AT_ONCE = 500
 const LEASES_AT_ONCE = 500
 const SWEPT_AT_ONCE = 100
-/** Links that a bloom filter is made for when the spider does not say. */
+/** Links that one bloom filter is made for. */
 const BLOOM_CAPACITY = 10_000_000
 
 /** One question of a lease call over several shards. Only one that is alone gets a link that must be held alone. */
@@ -99,7 +99,7 @@ class ShardedFrontier implements RedisFrontier {
   readonly #linkViews: LinkViews
   /** Other shards in which a lease of ours holds the slot of a host. */
   readonly #guests = new Map<string, Set<HostKey>>()
-  /** Whose lease it is: a slot in another shard is renewed and forfeited by worker. */
+  /** Whose lease it is: a slot in another shard is forfeited by worker. */
   readonly #holders = new Map<string, WorkerId>()
   /** What the last lease call of each worker asked of which shard. */
   readonly #plans = new Map<WorkerId, LeasePlan>()
