@@ -64,7 +64,7 @@ export async function openShoalRedis({
               continue
             }
             progressAt = performance.now()
-            await lane.release(leases)
+            if (releases) await lane.release(leases)
             // Not `done += await`: that reads `done` before the wait, and four lanes write it.
             const settled = await lane.settle(leases)
             done += settled
