@@ -97,6 +97,12 @@ export interface RecordRow {
   readonly scrapedAt: number
   /** Within this long after the last write by another lease the row is skipped as fresh; 0 switches it off. */
   readonly freshMs: number
+  /** What the record is one description of, where its kind declares that: records of one kind and identity are merged. */
+  readonly identity: string | null
+  /** Keep the version that this one replaces. */
+  readonly history: boolean
+  /** When a reparse of a stored page made it: a change counts from then, not from when the page was read. */
+  readonly reparsedAt?: number
 }
 
 /** A record that did not fit its schema: kept with its raw data. */
@@ -114,7 +120,11 @@ export interface RejectedRow {
 
 /** One row per request of a visit that reached its end. */
 export interface FetchRow {
+  readonly spider: string
   readonly crawl: CrawlId
+  /** Of the lease. */
+  readonly gen: number
+  readonly epoch: string
   readonly fp: Fingerprint
   /** Where the answer came from: the end of its redirects. */
   readonly url: string
@@ -134,6 +144,10 @@ export interface FetchRow {
   readonly error: string | null
   /** The raw page in the blob store, where the spider asks for that. */
   readonly page: BlobRef | null
+  /** Of the answer, where its page is kept: with them a page can be read again as it was. */
+  readonly headers: Readonly<Record<string, string>> | null
+  /** The proxies it went through; null: none. */
+  readonly pool: string | null
   readonly at: number
 }
 

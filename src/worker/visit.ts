@@ -74,7 +74,8 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     }
     const failed = statusError(page.response.status)
     if (failed !== null) throw failed
-    if (parts.pages !== null) fetched = { ...fetched, page: await keepPage(parts.pages, page.response, parts) }
+    if (parts.pages !== null)
+      fetched = { ...fetched, page: await keepPage(parts.pages, page.response, parts), headers: page.response.headers }
     const harvest = await harvestPage(route, current, page.response, parts)
     const admitAgain = () => admitLinks(harvest, page.response.url, lease, parts)
     const admitted = admitAgain()
@@ -229,7 +230,22 @@ function toBatch(harvest: Harvest, lease: Lease, { spider, clock }: VisitParts, 
   const records: RecordRow[] = []
   for (const { kind, key, data } of harvest.records) {
     const freshMs = bypassFresh ? 0 : (spider.records.get(kind)?.freshMs ?? 0)
-    records.push({ spider: name, site, kind, key, url, data, crawl, gen, epoch, scrapedAt, freshMs })
+    const row = {
+      spider: name,
+      site,
+      kind,
+      key,
+      url,
+      data,
+      crawl,
+      gen,
+      epoch,
+      scrapedAt,
+      freshMs,
+      identity: null,
+      history: false,
+    }
+    records.push(row)
   }
   const rejected: RejectedRow[] = []
   for (const { kind, key, data, issues } of harvest.rejected) {
@@ -238,12 +254,15 @@ function toBatch(harvest: Harvest, lease: Lease, { spider, clock }: VisitParts, 
   return { records, rejected, fetches: [fetched] }
 }
 
-function fetchRow({ lease }: Visit, { worker, clock }: VisitParts, response: FetchResponse | null): FetchRow {
+function fetchRow({ lease }: Visit, { worker, clock, spider }: VisitParts, response: FetchResponse | null): FetchRow {
   const { link } = lease
   const { fp, url, host, route, depth } = link
   const redirected = response !== null && response.url !== url
   return {
+    spider: spider.name,
     crawl: lease.crawl,
+    gen: lease.gen,
+    epoch: lease.epoch,
     fp,
     url: redirected ? response.url : url,
     host,
@@ -257,6 +276,8 @@ function fetchRow({ lease }: Visit, { worker, clock }: VisitParts, response: Fet
     worker,
     error: null,
     page: null,
+    headers: null,
+    pool: null,
     at: clock.now(),
   }
 }

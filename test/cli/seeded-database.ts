@@ -34,7 +34,10 @@ export async function seedPlant(frontier: Frontier, store: RecordStore): Promise
   const now = systemClock.now()
   const fetched = (lease: Lease, status: number, error: string | null) => ({
     ...{
+      spider: 'shop',
       crawl: CRAWL,
+      gen: lease.gen,
+      epoch: lease.epoch,
       fp: lease.link.fp,
       url: lease.link.url,
       host: lease.link.host,
@@ -45,7 +48,7 @@ export async function seedPlant(frontier: Frontier, store: RecordStore): Promise
       bytes: 1234,
       ms: 56,
     },
-    ...{ attempt: 1, worker: 'w1', error, page: null, at: now },
+    ...{ attempt: 1, worker: 'w1', error, page: null, headers: null, pool: null, at: now },
   })
   for (const lease of leases) {
     const outcome = OUTCOMES[lease.link.url]
@@ -59,7 +62,18 @@ export async function seedPlant(frontier: Frontier, store: RecordStore): Promise
         data: { title: '=Lamp' },
       }
       await store.write({
-        records: [{ ...row, crawl: CRAWL, gen: lease.gen, epoch: lease.epoch, scrapedAt: now, freshMs: 0 }],
+        records: [
+          {
+            ...row,
+            crawl: CRAWL,
+            gen: lease.gen,
+            epoch: lease.epoch,
+            scrapedAt: now,
+            freshMs: 0,
+            identity: null,
+            history: false,
+          },
+        ],
         rejected: [
           { ...row, key: 'p2', crawl: CRAWL, issues: [{ field: 'price', message: 'expected number' }], scrapedAt: now },
         ],

@@ -27,6 +27,8 @@ export function record(fields: Partial<RecordRow> = {}): RecordRow {
     epoch: '1000',
     scrapedAt: 10_000,
     freshMs: 0,
+    identity: null,
+    history: false,
     ...fields,
   }
 }
@@ -48,7 +50,10 @@ export function rejectedRow(fields: Partial<RejectedRow> = {}): RejectedRow {
 
 export function fetchRow(fields: Partial<FetchRow> = {}): FetchRow {
   return {
+    spider: 'books',
     crawl: 'crawl-1',
+    gen: 1,
+    epoch: '1000',
     fp: '00000000000000aa',
     url: 'https://books.example/1',
     host: 'books.example',
@@ -62,6 +67,8 @@ export function fetchRow(fields: Partial<FetchRow> = {}): FetchRow {
     worker: 'w1',
     error: null,
     page: null,
+    headers: null,
+    pool: null,
     at: 10_000,
     ...fields,
   }

@@ -35,7 +35,10 @@ async function world() {
   const fetched = async (path: string, error: string | null, more: Partial<FetchRow> = {}) => {
     const url = `https://a.example${path}`
     const row: FetchRow = {
+      spider: 'books',
       crawl,
+      gen: 1,
+      epoch: '1',
       fp: fingerprint(url),
       url,
       host: 'a.example',
@@ -49,6 +52,8 @@ async function world() {
       worker: 'w',
       error,
       page: null,
+      headers: null,
+      pool: null,
       at: clock.now(),
       ...more,
     }

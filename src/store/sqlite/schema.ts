@@ -86,6 +86,41 @@ const MIGRATIONS = [
   ALTER TABLE fetches ADD COLUMN depth INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE fetches ADD COLUMN link TEXT;
   `,
+  `
+  ALTER TABLE fetches ADD COLUMN spider_id INTEGER;
+  ALTER TABLE fetches ADD COLUMN gen INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE fetches ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE fetches ADD COLUMN headers TEXT;
+  ALTER TABLE fetches ADD COLUMN pool TEXT;
+  `,
+  `
+  ALTER TABLE records ADD COLUMN change INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX records_change ON records (change);
+  CREATE TABLE outlets (
+    name TEXT PRIMARY KEY, spider TEXT NOT NULL, cursor TEXT NOT NULL, holder TEXT, held_until INTEGER NOT NULL DEFAULT 0,
+    sent INTEGER NOT NULL DEFAULT 0, sent_at INTEGER, error TEXT
+  );
+  `,
+  `
+  ALTER TABLE records ADD COLUMN identity TEXT;
+  CREATE INDEX records_identity ON records (identity) WHERE identity IS NOT NULL;
+  CREATE TABLE record_versions (
+    id INTEGER PRIMARY KEY, record_id INTEGER NOT NULL, url TEXT NOT NULL, data TEXT NOT NULL, crawl_id INTEGER NOT NULL,
+    gen INTEGER NOT NULL, epoch INTEGER NOT NULL, updated_at INTEGER NOT NULL, replaced_at INTEGER NOT NULL
+  );
+  CREATE INDEX record_versions_record ON record_versions (record_id, replaced_at);
+  CREATE TABLE field_stats (
+    spider TEXT NOT NULL, kind TEXT NOT NULL, field TEXT NOT NULL, bucket INTEGER NOT NULL,
+    records INTEGER NOT NULL, filled INTEGER NOT NULL, failed INTEGER NOT NULL, sketch BLOB,
+    PRIMARY KEY (spider, kind, field, bucket)
+  ) WITHOUT ROWID;
+  `,
+  `
+  CREATE TABLE blobs (
+    hash BLOB PRIMARY KEY, pack TEXT NOT NULL, start INTEGER NOT NULL, length INTEGER NOT NULL, codec TEXT NOT NULL,
+    bytes INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  `,
 ]
 
 export function migrateStore(db: SqliteDb): void {

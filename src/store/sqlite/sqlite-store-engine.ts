@@ -205,6 +205,11 @@ export class SqliteStoreEngine implements SqliteEngine {
       route,
       depth,
       link,
+      interned.name(row.spider),
+      row.gen,
+      BigInt(row.epoch),
+      row.headers === null ? null : JSON.stringify(row.headers),
+      row.pool,
     )
   }
 
@@ -277,26 +282,38 @@ export class SqliteStoreEngine implements SqliteEngine {
 
   fetches(query: { fp: Fingerprint; crawl?: string; limit: number }): FetchRow[] {
     return this.#read.fetches.all(fpNumber(query.fp), query.crawl ?? null, query.limit).map((row) => {
-      const [crawl, worker, url, host, status, bytes, ms, attempt, error, page, at, route, depth, link] = row as [
-        string,
-        string,
-        string,
-        string,
-        number,
-        number,
-        number,
-        number,
-        string | null,
-        string | null,
-        number,
-        string | null,
-        number,
-        string | null,
-      ]
-      const about = { route: route ?? '', depth, link: linkOf(link) }
-      return { crawl, fp: query.fp, url, host, ...about, status, bytes, ms, attempt, worker, error, page, at }
+      const [crawl, worker, url, host, status, bytes, ms, attempt, error, page, at, route, depth, link, ...more] =
+        row as [
+          string,
+          string,
+          string,
+          string,
+          number,
+          number,
+          number,
+          number,
+          string | null,
+          string | null,
+          number,
+          string | null,
+          number,
+          string | null,
+          string | null,
+          number,
+          string,
+          string | null,
+          string | null,
+        ]
+      const [spider, gen, epoch, headers, pool] = more
+      const about = { route: route ?? '', depth, link: linkOf(link), spider: spider ?? '', gen, epoch, pool }
+      const answer = { status, bytes, ms, attempt, worker, error, page, headers: headersOf(headers), at }
+      return { crawl, fp: query.fp, url, host, ...about, ...answer }
     })
   }
+}
+
+function headersOf(text: string | null): FetchRow['headers'] {
+  return text === null ? null : (JSON.parse(text) as FetchRow['headers'])
 }
 
 function linkOf(text: SqlValue | undefined): Link | null {

@@ -53,8 +53,9 @@ export function writeStatements(db: SqliteDb) {
            AND url = ?3 AND data = ?4 AND issues = ?5 AND reason = ?6 AND crawl_id = ?7)`,
     ),
     insertFetch: db.prepare(
-      `INSERT INTO fetches (fp, at, crawl_id, worker_id, url, host, status, bytes, ms, attempt, error, page, route_id, depth, link)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO fetches (fp, at, crawl_id, worker_id, url, host, status, bytes, ms, attempt, error, page, route_id, depth, link,
+         spider_id, gen, epoch, headers, pool)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     fetchAfter: db.prepare('SELECT max(id) FROM (SELECT id FROM fetches WHERE id > ? ORDER BY id LIMIT ?)'),
     unindexFetches: db.prepare(
@@ -118,9 +119,10 @@ export function readStatements(db: SqliteDb) {
     ),
     // Grouped, because a repeated write logs its fetches again: looking twice here is cheaper than looking before each insert.
     fetches: db.prepare(
-      `SELECT c.name, w.name, f.url, f.host, f.status, f.bytes, f.ms, f.attempt, f.error, f.page, f.at, r.name, f.depth, f.link
+      `SELECT c.name, w.name, f.url, f.host, f.status, f.bytes, f.ms, f.attempt, f.error, f.page, f.at, r.name, f.depth, f.link,
+         s.name, f.gen, CAST(f.epoch AS TEXT), f.headers, f.pool
        FROM fetches f CROSS JOIN names c ON c.id = f.crawl_id CROSS JOIN names w ON w.id = f.worker_id
-       LEFT JOIN names r ON r.id = f.route_id
+       LEFT JOIN names r ON r.id = f.route_id LEFT JOIN names s ON s.id = f.spider_id
        WHERE f.id IN (SELECT id FROM fetch_fps WHERE fp = ?1
          UNION ALL SELECT id FROM fetches WHERE id > ${indexedUpTo('fetches')} AND fp = ?1)
          AND (?2 IS NULL OR c.name = ?2)
