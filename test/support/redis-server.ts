@@ -1,12 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from '@redis/client'
+import { endProcess, freePort, removeDirectory, startServerProcess, temporaryDirectory } from './server-process.js'
 import { CA, GOOD, KEY } from './test-only-certificates.js'
+
+export { freePort, removeDirectory, temporaryDirectory, until } from './server-process.js'
 
 export interface RedisServer {
   readonly port: number
@@ -42,60 +40,19 @@ export interface RedisServerOptions {
   readonly args?: readonly string[]
 }
 
-const running = new Set<ChildProcess>()
-const directories = new Set<string>()
-
-// A test that was interrupted leaves no server behind; the watchdog below covers SIGKILL.
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-  for (const dir of directories) rmSync(dir, { recursive: true, force: true })
-})
-
-/** Ends the server when this process is gone, however it ended: the end of the pipe is the signal. */
-const WATCHDOG = 'read _; kill -9 "$1"; test -z "$2" || rm -rf "$2"'
-
-export function temporaryDirectory(name = 'redis'): string {
-  const dir = mkdtempSync(join(tmpdir(), `shoal-${name}-`))
-  directories.add(dir)
-  return dir
-}
-
-export function removeDirectory(dir: string): void {
-  rmSync(dir, { recursive: true, force: true })
-  directories.delete(dir)
-}
-
-/** A free port below 55535: a cluster node also takes the port 10000 above its own. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 25_000)
-    if ((await isFree(port)) && (await isFree(port + 10_000))) return port
-  }
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer()
-  return await new Promise((resolve) => {
-    server.once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
-}
-
 export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
-  const dir = options.dir ?? temporaryDirectory()
+  const dir = options.dir ?? temporaryDirectory('redis')
   const port = options.port ?? (await freePort())
   const args = serverArguments(options, dir, port)
   const madeDir = options.dir === undefined ? dir : ''
-  let child = await startProcess(args, madeDir)
-
-  async function end(signal: NodeJS.Signals): Promise<void> {
-    if (child.exitCode === null && child.signalCode === null) {
-      const exited = once(child, 'exit')
-      child.kill(signal)
-      if (signal !== 'SIGKILL') child.kill('SIGCONT')
-      await exited
-    }
-  }
+  const start = () =>
+    startServerProcess({
+      command: 'redis-server',
+      args,
+      ready: /Ready to accept connections|\+monitor master/,
+      madeDir,
+    })
+  let child = await start()
 
   const scheme = options.tls === true ? 'rediss' : 'redis'
   const user = options.password === undefined ? '' : `:${encodeURIComponent(options.password)}@`
@@ -108,13 +65,13 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
       return child.pid ?? 0
     },
     async stop() {
-      await end('SIGKILL')
+      await endProcess(child, 'SIGKILL')
       if (options.dir === undefined) removeDirectory(dir)
     },
-    kill: () => end('SIGKILL'),
+    kill: () => endProcess(child, 'SIGKILL'),
     async restart() {
-      await end('SIGKILL')
-      child = await startProcess(args, madeDir)
+      await endProcess(child, 'SIGKILL')
+      child = await start()
     },
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
@@ -145,52 +102,6 @@ function serverArguments(options: RedisServerOptions, dir: string, port: number)
   return [...args, ...(options.args ?? [])]
 }
 
-async function startProcess(args: readonly string[], madeDir: string): Promise<ChildProcess> {
-  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  const spawned = once(child, 'spawn').catch((cause: unknown) => {
-    throw new Error('redis-server is not installed; run scripts/set-up-servers.sh, which says how', { cause })
-  })
-  const ready = watchLog(child)
-  ready.catch(() => {})
-  await spawned
-  running.add(child)
-  const watchdog = spawn('/bin/sh', ['-c', WATCHDOG, 'watchdog', String(child.pid), madeDir], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-  })
-  watchdog.on('error', () => {})
-  watchdog.unref()
-  child.once('exit', () => {
-    running.delete(child)
-    watchdog.kill('SIGKILL')
-  })
-  await ready
-  return child
-}
-
-/** Resolves when the server says that it is ready: with its data loaded, and on its own port. */
-async function watchLog(child: ChildProcess): Promise<void> {
-  let log = ''
-  await new Promise<void>((resolve, reject) => {
-    const giveUp = setTimeout(() => {
-      child.kill('SIGKILL')
-      reject(new Error(`redis-server is not ready after a minute:\n${log}`))
-    }, 60_000)
-    const read = (chunk: Buffer) => {
-      log = `${log}${chunk}`.slice(-4000)
-      if (!/Ready to accept connections|\+monitor master/.test(log)) return
-      clearTimeout(giveUp)
-      resolve()
-    }
-    child.stdout?.on('data', read)
-    child.stderr?.on('data', read)
-    child.once('close', () => {
-      clearTimeout(giveUp)
-      reject(new Error(`redis-server ended:\n${log}`))
-    })
-  })
-}
-
 /** One command on a connection of its own; bulk strings as text. */
 export async function redisCommand(port: number, ...args: string[]): Promise<unknown> {
   const client = createClient({ socket: { host: '127.0.0.1', port, reconnectStrategy: false }, RESP: 2 })
@@ -200,14 +111,5 @@ export async function redisCommand(port: number, ...args: string[]): Promise<unk
     return await client.sendCommand<unknown>(args)
   } finally {
     client.destroy()
-  }
-}
-
-/** Looks again and again until it holds. */
-export async function until(what: string, holds: () => Promise<boolean>, withinMs = 20_000): Promise<void> {
-  const giveUpAt = performance.now() + withinMs
-  while (!(await holds())) {
-    if (performance.now() > giveUpAt) throw new Error(`not within ${withinMs} ms: ${what}`)
-    await sleep(20)
   }
 }
