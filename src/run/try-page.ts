@@ -11,9 +11,9 @@ import { createAdmitter } from '../url/admit.js'
 import type { Link } from '../url/link.js'
 import { openPlant } from '../wire.js'
 import { fetchPage } from '../worker/fetch-page.js'
+import { harvestPage } from '../worker/harvest-page.js'
 import { KnownLinks } from '../worker/known-links.js'
 import { statusError } from '../worker/outcome.js'
-import { harvestPage } from '../worker/visit.js'
 import type { Visit } from '../worker/visit-parts.js'
 import { productToken } from './crawl-parts.js'
 
@@ -91,7 +91,7 @@ export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
     if (failed !== null) throw failed
     const route = spider.routes.get(link.route)
     if (route === undefined) throw new ShoalError('no_route', `the spider has no route ${link.route}`)
-    const harvest = await harvestPage(route, current, response, parts)
+    const harvest = await harvestPage(route, lease, response, clock)
     const links: Link[] = []
     const refused: TriedPage['refused'][number][] = []
     const seen = new Set<string>()

@@ -1,13 +1,12 @@
 import { asShoalError, ShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import type { Lease, Outcome } from '../frontier/frontier.js'
-import { createPage } from '../spider/page.js'
-import type { Harvest, Route } from '../spider/spider.js'
+import type { Harvest } from '../spider/spider.js'
 import type { BlobRef, BlobStore } from '../store/blob-store.js'
-import type { FetchRow, RecordRow, RejectedRow, WriteBatch } from '../store/record-store.js'
-import { hostIn, siteOf } from '../url/host.js'
+import type { FetchRow, WriteBatch } from '../store/record-store.js'
 import type { Link } from '../url/link.js'
 import { fetchPage, HostBusy } from './fetch-page.js'
+import { harvestPage, rowsOf } from './harvest-page.js'
 import { HrefHasher, type Learnt, type LinkHash } from './known-links.js'
 import { outcomeOf, statusError } from './outcome.js'
 import type { Visit, VisitParts } from './visit-parts.js'
@@ -76,11 +75,12 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     if (failed !== null) throw failed
     if (parts.pages !== null)
       fetched = { ...fetched, page: await keepPage(parts.pages, page.response, parts), headers: page.response.headers }
-    const harvest = await harvestPage(route, current, page.response, parts)
+    const harvest = await harvestPage(route, lease, page.response, clock)
     const admitAgain = () => admitLinks(harvest, page.response.url, lease, parts)
     const admitted = admitAgain()
     return {
-      batch: toBatch(harvest, lease, parts, fetched),
+      // The time of the fetch: who reads the kept page again gives the very same rows.
+      batch: { ...rowsOf(harvest, spider, lease, fetched.at), fetches: [fetched] },
       outcome: { kind: 'done', links: admitted.links, bytes: fetched.bytes },
       admitted,
       admitAgain,
@@ -136,44 +136,6 @@ async function keepPage(pages: BlobStore, { body, headers }: FetchResponse, { ou
 
 const NO_RETRIES = { max: 0, backoff: { kind: 'fixed', ms: 0 } } as const
 
-/** Runs the route's rules and handler; a handler that waits for ever is left behind at its deadline. */
-export async function harvestPage(
-  route: Route,
-  { lease }: Visit,
-  response: FetchResponse,
-  { clock }: VisitParts,
-): Promise<Harvest> {
-  const page = createPage({
-    url: response.url,
-    requestedUrl: lease.link.url,
-    status: response.status,
-    headers: response.headers,
-    body: response.body,
-    route: route.name,
-    depth: lease.link.depth,
-    attempt: lease.attempt,
-    data: lease.link.data,
-  })
-  const harvest = route.harvest(page)
-  if (!(harvest instanceof Promise)) return harvest
-  let cancel = () => {}
-  const deadline = new Promise<never>((_, reject) => {
-    cancel = clock.after(route.handlerTimeoutMs, () => {
-      reject(
-        new ShoalError(
-          'handler_timeout',
-          `the handler of route ${route.name} took longer than ${route.handlerTimeoutMs} ms`,
-        ),
-      )
-    })
-  })
-  try {
-    return await Promise.race([harvest, deadline])
-  } finally {
-    cancel()
-  }
-}
-
 interface Admitted extends Learnt {
   readonly links: Link[]
   /** Of the queue, when known links were left out. */
@@ -218,40 +180,6 @@ function admitLinks(harvest: Harvest, base: string, lease: Lease, parts: VisitPa
     admitted.links.push(link)
   }
   return admitted
-}
-
-/** Written out field by field: spreading shared ones cost 14 µs a page. */
-function toBatch(harvest: Harvest, lease: Lease, { spider, clock }: VisitParts, fetched: FetchRow): WriteBatch {
-  const { crawl, gen, epoch, bypassFresh } = lease
-  const { url } = lease.link
-  const site = siteOf(hostIn(url))
-  const scrapedAt = clock.now()
-  const { name } = spider
-  const records: RecordRow[] = []
-  for (const { kind, key, data } of harvest.records) {
-    const freshMs = bypassFresh ? 0 : (spider.records.get(kind)?.freshMs ?? 0)
-    const row = {
-      spider: name,
-      site,
-      kind,
-      key,
-      url,
-      data,
-      crawl,
-      gen,
-      epoch,
-      scrapedAt,
-      freshMs,
-      identity: null,
-      history: false,
-    }
-    records.push(row)
-  }
-  const rejected: RejectedRow[] = []
-  for (const { kind, key, data, issues } of harvest.rejected) {
-    rejected.push({ spider: name, crawl, site, kind, key, url, data, issues, scrapedAt })
-  }
-  return { records, rejected, fetches: [fetched] }
 }
 
 function fetchRow({ lease }: Visit, { worker, clock, spider }: VisitParts, response: FetchResponse | null): FetchRow {
