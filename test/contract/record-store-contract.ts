@@ -271,6 +271,28 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(await write(record({ ...changed, data: 'later', epoch: '1001', scrapedAt: 15_001 }))).toEqual(['written'])
     })
 
+    it('lets a reparse overwrite what that very page gave, and nothing newer', async () => {
+      await write(record({ key: 'a' }), record({ key: 'b', epoch: '1001', scrapedAt: 11_000 }))
+      const reparsed = { data: { title: 'mended' }, reparsedAt: 90_000 }
+      const again = [
+        record({ key: 'a', ...reparsed }),
+        record({ key: 'b', ...reparsed }),
+        record({ key: 'c', ...reparsed }),
+      ]
+      expect(await write(...again)).toEqual(['written', 'fenced', 'written'])
+      expect(await write(...again)).toEqual(['unchanged', 'fenced', 'unchanged'])
+      const rows = new Map((await records()).map((row) => [row.key, row]))
+      // Changed when it was reparsed, seen when its page was read.
+      const times = { scrapedAt: 10_000, firstSeenAt: 10_000, updatedAt: 90_000 }
+      expect(rows.get('a')).toMatchObject({ data: reparsed.data, ...times })
+      expect(rows.get('b')).toMatchObject({ data: record({ key: 'b' }).data, updatedAt: 11_000 })
+      expect(rows.get('c')).toMatchObject({ data: reparsed.data, ...times })
+      expect((await records({ since: 90_000 })).map(({ key }) => key)).toEqual(['a', 'c'])
+      // The freshness window counts from the page: a reparse does not keep the next crawl out.
+      const next = record({ key: 'a', data: { title: 'new' }, epoch: '1002', scrapedAt: 91_000, freshMs: 5000 })
+      expect(await write(next)).toEqual(['written'])
+    })
+
     it('can be repeated', async () => {
       const work = batch({
         records: [record(), record({ key: 'k2' })],

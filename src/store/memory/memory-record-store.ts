@@ -87,7 +87,7 @@ export class MemoryRecordStore implements RecordStore {
     const id = JSON.stringify([record.spider, record.site, record.kind, record.key])
     const { gen, epoch, data, crawl, scrapedAt } = record
     const row = this.#rows.get(id)
-    const status = judge(row?.version, { gen, epoch, data, at: scrapedAt }, record.freshMs)
+    const status = judge(row && standing(row), { gen, epoch, data, at: scrapedAt }, record.freshMs)
     const repeated = row?.version.gen === gen && row.version.epoch === epoch
     if (status === 'fresh' || (status === 'unchanged' && !repeated)) {
       this.#skips.push({ spider: record.spider, kind: record.kind, crawl, status })
@@ -95,7 +95,7 @@ export class MemoryRecordStore implements RecordStore {
     if (status === 'unchanged' && row !== undefined) {
       this.#rows.set(id, { ...row, version: { ...row.version, gen, epoch }, crawl, seenAt: scrapedAt })
     } else if (status === 'written') {
-      const version = { gen, epoch, data, at: scrapedAt }
+      const version = { gen, epoch, data, at: record.reparsedAt ?? scrapedAt }
       this.#rows.set(id, { record, version, firstSeenAt: row?.firstSeenAt ?? scrapedAt, crawl, seenAt: scrapedAt })
     }
     return status
@@ -175,6 +175,11 @@ export class MemoryRecordStore implements RecordStore {
   }
 
   async close(): Promise<void> {}
+}
+
+/** What a reparse made now is no fresher than the page it was made of. */
+function standing({ version, seenAt }: Row): Version {
+  return { ...version, at: Math.min(version.at, seenAt) }
 }
 
 /** By code unit; SQLite's BINARY order differs only beyond the basic plane. */

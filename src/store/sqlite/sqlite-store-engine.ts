@@ -138,25 +138,28 @@ export class SqliteStoreEngine implements SqliteEngine {
   }
 
   #writeRecord(record: PreparedRecord, interned: Interned, counts: CountDeltas): WriteStatus {
-    const { spider, kind, key, url, data, gen, epoch, scrapedAt } = record
+    const { spider, kind, key, url, data, gen, epoch, scrapedAt, reparsedAt = scrapedAt } = record
     const set = interned.set(spider, record.site, kind)
     const crawl = interned.name(record.crawl)
     const sql = this.#write
     // Nearly every record of a crawl is new: it costs this one statement.
-    if (sql.insertRecord.run(set, key, url, urlHash(url), data, crawl, gen, BigInt(epoch), scrapedAt) === 1) {
+    const lease = BigInt(epoch)
+    if (sql.insertRecord.run(set, key, url, urlHash(url), data, crawl, gen, lease, scrapedAt, reparsedAt) === 1) {
       counts.add(spider, kind, crawl, 'records', 1)
       return 'written'
     }
-    const [id, oldUrl, oldData, oldCrawl, oldGen, oldEpoch, updatedAt] = sql.findRecord.get(set, key) as [
+    const [id, oldUrl, oldData, oldCrawl, oldGen, oldEpoch, updatedAt, seenAt] = sql.findRecord.get(set, key) as [
       number,
       string,
       string,
       number,
       number,
       string,
+      number,
       number,
     ]
-    const row = { gen: oldGen, epoch: oldEpoch, data: oldData, at: updatedAt }
+    // What a reparse made now is no fresher than the page it was made of.
+    const row = { gen: oldGen, epoch: oldEpoch, data: oldData, at: Math.min(updatedAt, seenAt) }
     const status = judge(row, { gen, epoch, data, at: scrapedAt }, record.freshMs)
     const repeated = gen === oldGen && epoch === oldEpoch
     if (status === 'fresh' || (status === 'unchanged' && !repeated)) counts.add(spider, kind, crawl, status, 1)
@@ -166,10 +169,12 @@ export class SqliteStoreEngine implements SqliteEngine {
       counts.add(spider, kind, crawl, 'records', 1)
     }
     if (status === 'unchanged') {
-      sql.confirmRecord.run(id, crawl, gen, BigInt(epoch), scrapedAt)
+      // A reparse confirms most rows as they are.
+      if (!repeated || crawl !== oldCrawl || seenAt !== scrapedAt)
+        sql.confirmRecord.run(id, crawl, gen, lease, scrapedAt)
       return status
     }
-    sql.updateRecord.run(id, crawl, gen, BigInt(epoch), scrapedAt, url, urlHash(url), data)
+    sql.updateRecord.run(id, crawl, gen, lease, scrapedAt, url, urlHash(url), data, reparsedAt)
     if (url !== oldUrl) sql.indexUrl.run(urlHash(url), id)
     return status
   }

@@ -29,14 +29,14 @@ export function writeStatements(db: SqliteDb) {
     findSet: db.prepare('SELECT id FROM record_sets WHERE spider = ? AND site = ? AND kind = ?'),
     insertRecord: db.prepare(
       `INSERT INTO records (set_id, key, url, url_hash, data, crawl_id, gen, epoch, first_seen_at, updated_at, seen_at)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?9) ON CONFLICT (set_id, key) DO NOTHING`,
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?9) ON CONFLICT (set_id, key) DO NOTHING`,
     ),
     findRecord: db.prepare(
-      'SELECT id, url, data, crawl_id, gen, CAST(epoch AS TEXT), updated_at FROM records WHERE set_id = ? AND key = ?',
+      'SELECT id, url, data, crawl_id, gen, CAST(epoch AS TEXT), updated_at, seen_at FROM records WHERE set_id = ? AND key = ?',
     ),
     confirmRecord: db.prepare('UPDATE records SET crawl_id = ?2, gen = ?3, epoch = ?4, seen_at = ?5 WHERE id = ?1'),
     updateRecord: db.prepare(
-      `UPDATE records SET crawl_id = ?2, gen = ?3, epoch = ?4, seen_at = ?5, updated_at = ?5, url = ?6, url_hash = ?7, data = ?8
+      `UPDATE records SET crawl_id = ?2, gen = ?3, epoch = ?4, seen_at = ?5, updated_at = ?9, url = ?6, url_hash = ?7, data = ?8
        WHERE id = ?1`,
     ),
     indexUrl: db.prepare('INSERT OR IGNORE INTO record_urls (url_hash, id) VALUES (?, ?)'),
