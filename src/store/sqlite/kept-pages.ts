@@ -1,0 +1,156 @@
+import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
+import type { Link } from '../../url/link.js'
+import { compareLease } from '../judge.js'
+import type { KeptPage, KeptPageQuery } from '../kept-pages.js'
+import type { FetchRow } from '../record-store.js'
+import { indexedUpTo } from './index-runs.js'
+
+/** Fetches looked at in one call: other callers wait a few milliseconds. */
+const LOOKED_AT = 5000
+
+/** Where the scan goes on: after this id, or null at the end. */
+export interface KeptPageRows {
+  readonly pages: KeptPage[]
+  readonly next: number | null
+}
+
+export interface KeptPageCount {
+  readonly count: number
+  readonly next: number | null
+}
+
+/** The scan goes through the table by its key, so that rows without a page cost a look and no index is needed. */
+export class SqliteKeptPages {
+  readonly #sql: ReturnType<typeof statements>
+
+  constructor(db: SqliteDb) {
+    this.#sql = statements(db)
+  }
+
+  page(query: KeptPageQuery, after: number, limit: number): KeptPageRows {
+    const rows = this.#sql.pages.all(...asParams(query), after, LOOKED_AT, limit).map(toKept)
+    const next = rows.length === limit ? (rows.at(-1)?.id ?? null) : this.#lastLookedAt(after)
+    return { pages: this.#newest(query, rows).map(({ page }) => page), next }
+  }
+
+  count(query: KeptPageQuery, after: number): KeptPageCount {
+    const rows = this.#sql.leases.all(...asParams(query), after, LOOKED_AT, LOOKED_AT).map(toReading)
+    return { count: this.#newest(query, rows).length, next: this.#lastLookedAt(after) }
+  }
+
+  #lastLookedAt(after: number): number | null {
+    const last = this.#sql.last.get(after, LOOKED_AT)?.[0]
+    return last === undefined || last === null ? null : Number(last)
+  }
+
+  /** The statements have compared with all that is in the index of fingerprints; here with the fetches that came after. */
+  #newest<Row extends Reading>(query: KeptPageQuery, rows: Row[]): Row[] {
+    if (!query.newestOnly || rows.length === 0) return rows
+    const fps = JSON.stringify(rows.map(({ fp }) => fp))
+    const newest = new Map<string, Reading>()
+    for (const late of this.#sql.late.all(...asParams(query), fps).map(toReading)) {
+      const known = newest.get(late.fp)
+      if (known === undefined || compareReadings(late, known) > 0) newest.set(late.fp, late)
+    }
+    return rows.filter((row) => {
+      const late = newest.get(row.fp)
+      return late === undefined || compareReadings(late, row) <= 0
+    })
+  }
+}
+
+interface Reading {
+  readonly id: number
+  readonly fp: string
+  readonly gen: number
+  readonly epoch: string
+  readonly at: number
+}
+
+function compareReadings(a: Reading, b: Reading): number {
+  return compareLease(a, b) || a.at - b.at || a.id - b.id
+}
+
+/** ?1–?6. */
+function asParams(query: KeptPageQuery): SqlValue[] {
+  const { spider, crawl = null, route = null, since = null, before = null, newestOnly } = query
+  return [spider, crawl, before, route, since, newestOnly ? 1 : 0]
+}
+
+function statements(db: SqliteDb) {
+  const named = (param: string) => `(SELECT id FROM names WHERE name = ${param})`
+  const competes = (row: string) =>
+    `${row}.page IS NOT NULL AND ${row}.spider_id = ${named('?1')} AND (?2 IS NULL OR ${row}.crawl_id = ${named('?2')})
+     AND (?3 IS NULL OR ${row}.at < ?3)`
+  const reading = (row: string) =>
+    `${row}.id, printf('%016x', ${row}.fp), ${row}.gen, CAST(${row}.epoch AS TEXT), ${row}.at`
+  const scan = (columns: string, joins: string) =>
+    db.prepare(
+      `SELECT ${columns} FROM (SELECT * FROM fetches WHERE id > ?7 ORDER BY id LIMIT ?8) f ${joins}
+       WHERE ${competes('f')} AND (?4 IS NULL OR f.route_id = ${named('?4')}) AND (?5 IS NULL OR f.at >= ?5)
+         AND (?6 = 0 OR NOT EXISTS (
+           SELECT 1 FROM fetch_fps i CROSS JOIN fetches g ON g.id = i.id
+           WHERE i.fp = f.fp AND ${competes('g')} AND (g.gen, g.epoch, g.at, g.id) > (f.gen, f.epoch, f.at, f.id)))
+       ORDER BY f.id LIMIT ?9`,
+    )
+  return {
+    pages: scan(
+      `${reading('f')}, ?1, c.name, w.name, f.url, f.host, r.name, f.depth, f.link, f.status, f.bytes, f.ms, f.attempt, f.error,
+       f.page, f.headers, f.pool`,
+      'LEFT JOIN names c ON c.id = f.crawl_id LEFT JOIN names w ON w.id = f.worker_id LEFT JOIN names r ON r.id = f.route_id',
+    ),
+    leases: scan(reading('f'), ''),
+    last: db.prepare('SELECT max(id) FROM (SELECT id FROM fetches WHERE id > ? ORDER BY id LIMIT ?)'),
+    // ?4–?6 are for the scans.
+    late: db.prepare(
+      `SELECT ${reading('g')} FROM fetches g
+       WHERE g.id > ${indexedUpTo('fetches')} AND ${competes('g')}
+         AND printf('%016x', g.fp) IN (SELECT value FROM json_each(?7))`,
+    ),
+  }
+}
+
+function toReading(row: SqlValue[]): Reading {
+  const [id, fp, gen, epoch, at] = row as [number, string, number, string, number]
+  return { id, fp, gen, epoch, at }
+}
+
+function toKept(row: SqlValue[]): Reading & { readonly page: KeptPage } {
+  const { id, fp, gen, epoch, at } = toReading(row)
+  const [spider, crawl, worker, url, host, route, depth, link, status, bytes, ms, attempt, ...rest] = row.slice(5) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string | null,
+    number,
+    string | null,
+    number,
+    number,
+    number,
+    number,
+    string | null,
+    string,
+    string | null,
+    string | null,
+  ]
+  const [error, page, headers, pool] = rest
+  const asked = { spider, crawl, gen, epoch, fp, url, host, route: route ?? '', depth, link: parsed<Link>(link) }
+  const answered = {
+    status,
+    bytes,
+    ms,
+    attempt,
+    worker,
+    error,
+    headers: parsed<FetchRow['headers']>(headers),
+    pool,
+    at,
+  }
+  return { id, fp, gen, epoch, at, page: { ...asked, ...answered, page } }
+}
+
+function parsed<Value>(text: string | null): Value | null {
+  return text === null ? null : (JSON.parse(text) as Value)
+}
