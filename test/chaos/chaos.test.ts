@@ -11,6 +11,7 @@ it(
   async () => {
     const options: RunOptions = {
       queue: 'redis',
+      store: 'sqlite',
       seed: 7,
       pages: null,
       workers: 3,
@@ -18,6 +19,7 @@ it(
       delayMs: 100,
       leaseMs: 5_000,
       minutes: MINUTES,
+      awayMs: null,
       keep: false,
     }
     const result = await runScenario(SHORT, options)

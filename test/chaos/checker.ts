@@ -255,15 +255,22 @@ function checkFence({ byId }: Deliveries): Violation[] {
 
 /** I7: attempts are not burned by anything but the page, and links do not go round for ever. */
 function checkAttempts({ site, rules }: Evidence, { byId }: Deliveries): Violation[] {
+  const violations = burnedAttempts(site, rules.retries, byId)
+  for (const [id, deliveries] of byId) {
+    const unsettled = deliveries.filter(({ accepted }) => accepted === null).length
+    if (unsettled > rules.maxReclaims)
+      violations.push({ invariant: 'I7', detail: `${id}: ${unsettled} leases without an end` })
+  }
+  return violations
+}
+
+export function burnedAttempts(site: Site, retries: number, byId: Deliveries['byId']): Violation[] {
   const violations: Violation[] = []
   for (const [id, deliveries] of byId) {
     const most = Math.max(...deliveries.map(({ attempt }) => attempt))
     const kind = site.urls.get(id)?.kind ?? 'plain'
-    const allowed = kind === 'always-fails' ? rules.retries + 1 : kind === 'fails-once' ? 2 : 1
+    const allowed = kind === 'always-fails' ? retries + 1 : kind === 'fails-once' ? 2 : 1
     if (most > allowed) violations.push({ invariant: 'I7', detail: `${id}: attempt ${most} of a page that is ${kind}` })
-    const unsettled = deliveries.filter(({ accepted }) => accepted === null).length
-    if (unsettled > rules.maxReclaims)
-      violations.push({ invariant: 'I7', detail: `${id}: ${unsettled} leases without an end` })
   }
   return violations
 }

@@ -1,18 +1,22 @@
 import { parseArgs } from 'node:util'
 import { DATA_FAULTS } from './faults/data-faults.js'
-import { SHORT, STANDARD } from './faults/mixes.js'
+import { MIXES, RESULTS, SHORT, STANDARD } from './faults/mixes.js'
 import { NETWORK_FAULTS } from './faults/network-faults.js'
+import { POSTGRES_FAULTS } from './faults/postgres-faults.js'
 import { REDIS_FAULTS } from './faults/redis-faults.js'
+import { ROW_FAULTS } from './faults/row-faults.js'
 import { WORKER_FAULTS } from './faults/worker-faults.js'
 import { showResult, showTable } from './report.js'
 import { type RunOptions, runScenario, type Scenario, type ScenarioResult } from './run-scenario.js'
 
 const USAGE = `npm run chaos -- [--standard] [--fault X1,X4 | all] [--seed N] [--minutes M] [--pages N] [--workers N]
-                [--queue redis | sqlite] [--json] [--keep]`
+                [--queue redis | sqlite] [--store sqlite | postgres] [--away-s S] [--json] [--keep]
+npm run chaos -- --results          the long run with the records in Postgres`
 
 const { values } = parseArgs({
   options: {
     standard: { type: 'boolean', default: false },
+    results: { type: 'boolean', default: false },
     fault: { type: 'string' },
     seed: { type: 'string' },
     minutes: { type: 'string', default: '20' },
@@ -22,22 +26,30 @@ const { values } = parseArgs({
     'delay-ms': { type: 'string', default: '100' },
     'lease-ms': { type: 'string', default: '5000' },
     queue: { type: 'string', default: 'redis' },
+    store: { type: 'string', default: 'sqlite' },
+    'away-s': { type: 'string' },
     json: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
 
-const SINGLE = [...WORKER_FAULTS, ...REDIS_FAULTS, ...NETWORK_FAULTS, ...DATA_FAULTS].sort(
-  (a, b) => Number(a.id.slice(1)) - Number(b.id.slice(1)),
-)
+const SINGLE = [
+  ...WORKER_FAULTS,
+  ...REDIS_FAULTS,
+  ...NETWORK_FAULTS,
+  ...DATA_FAULTS,
+  ...POSTGRES_FAULTS,
+  ...ROW_FAULTS,
+].sort((a, b) => Number(a.id.slice(1)) - Number(b.id.slice(1)))
 
 function chosen(): readonly Scenario[] {
   if (values.standard) return [STANDARD]
+  if (values.results) return [RESULTS]
   if (values.fault === undefined) return [SHORT]
   if (values.fault === 'all') return SINGLE.filter(({ needsRedis }) => values.queue === 'redis' || !needsRedis)
   return values.fault.split(',').map((id) => {
-    const scenario = [...SINGLE, SHORT, STANDARD].find((other) => other.id.toLowerCase() === id.toLowerCase())
+    const scenario = [...SINGLE, ...MIXES].find((other) => other.id.toLowerCase() === id.toLowerCase())
     if (scenario === undefined) {
       console.error(`no such fault: ${id}; there are ${SINGLE.map((other) => other.id).join(' ')}`)
       process.exit(2)
@@ -48,7 +60,7 @@ function chosen(): readonly Scenario[] {
 
 if (values.help) {
   console.log(USAGE)
-  for (const { id, title } of [...SINGLE, SHORT, STANDARD]) console.log(`  ${id.padEnd(9)} ${title}`)
+  for (const { id, title } of [...SINGLE, ...MIXES]) console.log(`  ${id.padEnd(9)} ${title}`)
   process.exit(0)
 }
 
@@ -58,6 +70,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 
 const options: RunOptions = {
   queue: values.queue === 'sqlite' ? 'sqlite' : 'redis',
+  store: values.store === 'postgres' ? 'postgres' : 'sqlite',
   seed: values.seed === undefined ? Math.floor(Math.random() * 1e6) : Number(values.seed),
   pages: values.pages === undefined ? null : Number(values.pages),
   workers: Number(values.workers),
@@ -65,6 +78,7 @@ const options: RunOptions = {
   delayMs: Number(values['delay-ms']),
   leaseMs: Number(values['lease-ms']),
   minutes: Number(values.minutes),
+  awayMs: values['away-s'] === undefined ? null : 1000 * Number(values['away-s']),
   keep: values.keep,
   onProgress: (line) => {
     if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line}`)

@@ -44,9 +44,9 @@ export function showResult(result: ScenarioResult, options: RunOptions): string 
   return `${text.join('\n')}\n`
 }
 
-function command({ fault, seed }: ScenarioResult, { queue, workers, pages }: RunOptions): string {
-  const what = fault === 'standard' ? '--standard' : `--fault ${fault}`
-  return `npm run chaos -- ${what} --seed ${seed} --queue ${queue} --workers ${workers}${pages === null ? '' : ` --pages ${pages}`} --keep`
+function command({ fault, seed }: ScenarioResult, { queue, store, workers, pages }: RunOptions): string {
+  const what = fault === 'standard' || fault === 'results' ? `--${fault}` : `--fault ${fault}`
+  return `npm run chaos -- ${what} --seed ${seed} --queue ${queue} --store ${store} --workers ${workers}${pages === null ? '' : ` --pages ${pages}`} --keep`
 }
 
 export function showTable(results: readonly ScenarioResult[]): string {

@@ -5,15 +5,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom } from '../../src/clock.js'
 import { SOLO_AFTER } from '../../src/frontier/frontier.js'
 import type { SeenAccess } from '../support/access-log.js'
+import { type PostgresServer, type PostgresServerOptions, startPostgres } from '../support/postgres-server.js'
 import type { RedisServerOptions } from '../support/redis-server.js'
 import { type CheckRules, check, type Verdict, type Violation } from './checker.js'
 import { Fleet } from './fleet.js'
 import { type HistoryEvent, openRecorder, readHistory } from './history.js'
+import { watchMemory } from './memory.js'
 import { type Redis, startChaosRedis } from './redis.js'
 import { SITE_DEFAULTS, type SiteOptions } from './site.js'
 import { startSite } from './start-site.js'
+import { storedRows } from './stored-rows.js'
 import type { ChaosWorkerOrder } from './worker.js'
-import { openQueue, openWorldCrawl, scanQueue, storedRows, type World, writeSpider } from './world.js'
+import { type MoreRecords, openQueue, openWorldCrawl, scanQueue, type World, writeSpider } from './world.js'
 
 /** One fault of the matrix, or a mix of them. */
 export interface Scenario {
@@ -21,17 +24,23 @@ export interface Scenario {
   readonly title: string
   /** Only a server can have it. */
   readonly needsRedis?: boolean
+  /** The records are in Postgres, whatever the run was told. */
+  readonly needsPostgres?: boolean
   readonly pages?: number
   readonly site?: Partial<SiteOptions>
   readonly redis?: RedisServerOptions
+  readonly postgres?: PostgresServerOptions
+  /** Where the database is made; the server's own place when left out. */
+  createDatabase?(server: PostgresServer): Promise<string>
+  readonly more?: MoreRecords
   readonly proxied?: boolean
   /** `product`: `shoal worker` as users start it, without a history. */
   readonly fleet?: 'recorded' | 'product'
   readonly execArgv?: readonly string[]
   /** File descriptors that a worker may open once it works. */
   readonly spareFiles?: number
-  /** What every worker is told beside the usual. */
-  order?(random: () => number, share: number): Partial<ChaosWorkerOrder>
+  /** What a worker is told beside the usual when it starts. */
+  order?(moment: StartMoment): Partial<ChaosWorkerOrder>
   readonly rules?: Partial<CheckRules>
   /** Names of what is injected: one that stays at zero makes the run invalid. */
   readonly injects: readonly string[]
@@ -43,8 +52,19 @@ export interface Scenario {
   ): Promise<Violation[]> | Violation[]
 }
 
+export interface StartMoment {
+  readonly random: () => number
+  /** Of the site that was fetched so far. */
+  readonly share: number
+  /** Which of the workers it is, from 0 on. */
+  readonly slot: number
+  /** Workers that ended by SIGKILL so far. */
+  readonly killed: number
+}
+
 export interface RunOptions {
   readonly queue: 'redis' | 'sqlite'
+  readonly store: 'sqlite' | 'postgres'
   readonly seed: number
   readonly pages: number | null
   readonly workers: number
@@ -53,6 +73,7 @@ export interface RunOptions {
   readonly leaseMs: number
   /** Over this long the drain counts as not reached. */
   readonly minutes: number
+  readonly awayMs: number | null
   readonly keep: boolean
   readonly onProgress?: (line: string) => void
 }
@@ -86,13 +107,18 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
     join(dir, 'access.log'),
   )
   let redis: Redis | null = null
+  let postgres: PostgresServer | null = null
   let fleet: Fleet | null = null
+  const memory = watchMemory(() => fleet?.pids() ?? [])
   try {
     if (options.queue === 'redis')
       redis = await startChaosRedis(scenario.redis ?? {}, scenario.proxied ? options.workers : 0)
-    const store = `sqlite:${join(dir, 'records.db')}`
-    const queue = redis === null ? store : redis.server.url
-    const spiderFile = writeSpider(dir, site.site, pace)
+    if (options.store === 'postgres' || scenario.needsPostgres)
+      postgres = await startPostgres({ durable: true, ...scenario.postgres })
+    const file = `sqlite:${join(dir, 'records.db')}`
+    const store = postgres === null ? file : await (scenario.createDatabase?.(postgres) ?? postgres.createDatabase())
+    const queue = redis === null ? file : redis.server.url
+    const spiderFile = writeSpider(dir, site.site, pace, scenario.more)
     const plant = await openQueue(queue, store)
     const { spider, crawl } = await openWorldCrawl(plant, spiderFile)
     const injector = openRecorder(dir, 'injector')
@@ -109,7 +135,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
         store,
         spider: spiderFile,
         concurrency: CONCURRENCY,
-        ...scenario.order?.(random, share()),
+        ...scenario.order?.({ random, share: share(), slot, killed: fleet?.killed ?? 0 }),
       }),
     })
     const made: World = {
@@ -119,12 +145,15 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
       site,
       fleet,
       redis,
+      postgres,
       plant,
       store,
       spider,
       spiderFile,
       crawl,
       injector,
+      memory,
+      awayMs: options.awayMs,
       count: (name, times = 1) => {
         injected[name] = (injected[name] ?? 0) + times
       },
@@ -156,6 +185,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
     }
     const queueScan = await scanQueue(made)
     const extra = await fleetEnd(made)
+    special['peak worker memory, MB'] = memory.peak()
     await fleet.close()
     const accesses = await site.accesses()
     const history = readHistory(dir)
@@ -164,7 +194,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
       accesses,
       history: scenario.fleet === 'product' ? null : history,
       queue: queueScan,
-      records: storedRows(join(dir, 'records.db')),
+      records: await storedRows(store),
       injected,
       rules: {
         delayMs: options.delayMs,
@@ -195,7 +225,9 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   } finally {
     await fleet?.close()
     site.stop()
+    memory.stop()
     await redis?.close()
+    await postgres?.end()
     if (!options.keep) rmSync(dir, { recursive: true, force: true })
   }
 }

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import Database from 'libsql'
 import { type Random, systemClock, systemRandom } from '../../src/clock.js'
 import { openCrawl } from '../../src/coordinator/crawls.js'
 import { seedCrawl } from '../../src/coordinator/seeding.js'
@@ -10,9 +9,11 @@ import { loadSpider } from '../../src/spider/load.js'
 import type { Spider } from '../../src/spider/spider.js'
 import { createAdmitter } from '../../src/url/admit.js'
 import { openPlant, type Plant } from '../../src/wire.js'
-import type { QueueScan, StoredRow } from './checker.js'
+import type { PostgresServer } from '../support/postgres-server.js'
+import type { QueueScan } from './checker.js'
 import type { Fleet } from './fleet.js'
 import type { Recorder } from './history.js'
+import type { MemoryWatch } from './memory.js'
 import type { Redis } from './redis.js'
 import type { Site } from './site.js'
 import type { RunningSite } from './start-site.js'
@@ -32,6 +33,8 @@ export interface World {
   readonly fleet: Fleet
   /** Null on SQLite. */
   readonly redis: Redis | null
+  /** Null when the records are in SQLite. */
+  readonly postgres: PostgresServer | null
   readonly plant: Plant
   /** Address of the record store. */
   readonly store: string
@@ -39,6 +42,10 @@ export interface World {
   readonly spiderFile: string
   readonly crawl: CrawlId
   readonly injector: Recorder
+  /** Of the workers. */
+  readonly memory: MemoryWatch
+  /** How long a part of the plant is away, where the run was told. */
+  readonly awayMs: number | null
   /** Counts what was injected. */
   count(name: string, times?: number): void
   /** A figure of its own for the table. */
@@ -60,10 +67,18 @@ export function healed(world: World): void {
   world.injector.record([{ op: 'heal', phase: 'info', id: '', epoch: '', host: '' }])
 }
 
+/** What the pages give beside their own record, as source text. */
+export interface MoreRecords {
+  readonly kinds: readonly string[]
+  readonly handler: string
+}
+
 /** The spider as a file, as a user has one. */
-export function writeSpider(dir: string, site: Site, pace: Pace): string {
+export function writeSpider(dir: string, site: Site, pace: Pace, more?: MoreRecords): string {
   const file = join(dir, 'chaos.mjs')
   const hosts = site.origins.map((origin) => new URL(origin).host)
+  const kinds = ['page', ...(more?.kinds ?? [])].map((kind) => `${kind}: { fresh: '0s' }`)
+  const handler = more?.handler ?? (site.options.burns + site.options.bloats > 0 ? HANDLER : null)
   writeFileSync(
     file,
     `import { defineSpider } from 'shoal'
@@ -76,13 +91,13 @@ export default defineSpider({
   retries: { max: ${pace.retries}, backoff: ['200ms', '500ms', '1s'] },
   lease: { visibility: '${pace.leaseMs}ms', heartbeat: '${Math.round(pace.leaseMs / 4)}ms' },
   handlerTimeout: '5s',
-  records: { page: { fresh: '0s' } },
+  records: { ${kinds.join(', ')} },
   routes: {
     page: {
       match: '/**',
       follow: [{ links: 'a' }],
       record: { kind: 'page', key: 'id', fields: { id: 'h1', n: 'b' } },
-      ${site.options.burns + site.options.bloats > 0 ? `handler: ${HANDLER},` : ''}
+      ${handler === null ? '' : `handler: ${handler},`}
     },
   },
 })
@@ -153,20 +168,6 @@ export async function scanQueue({ plant, crawl, spider, site, random }: World): 
     dead: urls.get('dead') ?? [],
     skipped: urls.get('skipped') ?? [],
     notDone,
-  }
-}
-
-export function storedRows(file: string): StoredRow[] {
-  const db = new Database(file)
-  try {
-    const rows = db.prepare('SELECT key, gen, CAST(epoch AS TEXT) FROM records').raw(true).all() as [
-      string,
-      number,
-      string,
-    ][]
-    return rows.map(([key, gen, epoch]) => ({ key, epoch: `${gen}:${epoch}` }))
-  } finally {
-    db.close()
   }
 }
 

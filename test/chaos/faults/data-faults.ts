@@ -81,9 +81,9 @@ const EMPTY: Scenario = {
 }
 
 /** A file system of its own that can be filled and made larger; needs root. */
-function smallDisk(): string {
+export function smallDisk(megabytes: number): string {
   const dir = mkdtempSync(join(tmpdir(), 'shoal-small-disk-'))
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', dir])
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', dir])
   process.on('exit', () => {
     try {
       execFileSync('umount', ['-l', dir], { stdio: 'ignore' })
@@ -101,7 +101,7 @@ const DISK_FULL: Scenario = {
   injects: ['full disk'],
   get redis() {
     // No rewrite: it would need the room a second time.
-    return { dir: smallDisk(), args: ['--auto-aof-rewrite-percentage', '0'] }
+    return { dir: smallDisk(6), args: ['--auto-aof-rewrite-percentage', '0'] }
   },
   rules: { resumeWithinMs: 5_000 },
   async inject(world) {

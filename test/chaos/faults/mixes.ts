@@ -1,5 +1,7 @@
-import type { Scenario } from '../run-scenario.js'
+import type { Scenario, StartMoment } from '../run-scenario.js'
+import type { ChaosWorkerOrder } from '../worker.js'
 import { lostReplies } from './network-faults.js'
+import { away, crash, judgeOutages } from './postgres-faults.js'
 import { restarts } from './redis-faults.js'
 import { freezes, kills } from './worker-faults.js'
 
@@ -30,3 +32,53 @@ export const SHORT: Scenario = {
     await Promise.all([kills(world, 5), freezes(world, 1, 0.3), restarts(world, 1), lostReplies(world, 6)])
   },
 }
+
+const DEATHS = 10
+
+/** The run that every release must pass with its records in Postgres. */
+export const RESULTS: Scenario = {
+  id: 'results',
+  title: 'Postgres stopped three times and away for 60 s, a worker dies ten times between commit and acknowledgement',
+  needsRedis: true,
+  needsPostgres: true,
+  pages: 100_000,
+  injects: ['immediate stop', 'outage', 'death after commit'],
+  rules: { resumeWithinMs: 5_000 },
+  order: (moment) => dieAfterCommit(moment, DEATHS),
+  async inject(world) {
+    for (const moment of [0.15, 0.35, 0.55]) {
+      await world.until(moment)
+      await crash(world, 'immediate stop')
+    }
+    await world.until(0.7)
+    await away(world, world.awayMs ?? 60_000)
+    await world.until(0.95)
+    world.count('death after commit', world.fleet.killed)
+  },
+  judge: judgeOutages,
+}
+
+/** The same in a few seconds, for the tests of every day. */
+export const RESULTS_SHORT: Scenario = {
+  ...RESULTS,
+  id: 'results-short',
+  title: 'Postgres stopped, away for 2 s, a worker dies between commit and acknowledgement',
+  pages: 2_500,
+  order: (moment) => dieAfterCommit(moment, 2),
+  async inject(world) {
+    await world.until(0.2)
+    await crash(world, 'immediate stop')
+    await world.until(0.5)
+    await away(world, 2_000)
+    await world.until(0.95)
+    world.count('death after commit', world.fleet.killed)
+  },
+}
+
+/** Always the same worker, so many times. */
+function dieAfterCommit({ random, slot, killed }: StartMoment, times: number): Partial<ChaosWorkerOrder> {
+  if (slot !== 0 || killed >= times) return {}
+  return { dieBefore: { op: 'settle', call: 10 + Math.floor(random() * 30) } }
+}
+
+export const MIXES: readonly Scenario[] = [SHORT, STANDARD, RESULTS_SHORT, RESULTS]

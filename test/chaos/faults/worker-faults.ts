@@ -55,7 +55,8 @@ const BEFORE_SETTLE: Scenario = {
   id: 'X2',
   title: 'workers die between commit and settle',
   injects: ['death'],
-  order: (random, share) => (share > 0.7 ? {} : { dieBefore: { op: 'settle', call: 20 + Math.floor(random() * 100) } }),
+  order: ({ random, share }) =>
+    share > 0.7 ? {} : { dieBefore: { op: 'settle', call: 20 + Math.floor(random() * 100) } },
   async inject(world) {
     await world.until(0.9)
     world.count('death', world.fleet.killed)
@@ -66,7 +67,8 @@ const BEFORE_WRITE: Scenario = {
   id: 'X3',
   title: 'workers die between fetch and commit',
   injects: ['death'],
-  order: (random, share) => (share > 0.7 ? {} : { dieBefore: { op: 'write', call: 20 + Math.floor(random() * 100) } }),
+  order: ({ random, share }) =>
+    share > 0.7 ? {} : { dieBefore: { op: 'write', call: 20 + Math.floor(random() * 100) } },
   async inject(world) {
     await world.until(0.9)
     world.count('death', world.fleet.killed)
@@ -228,7 +230,7 @@ const SKEWED: Scenario = {
   id: 'X24',
   title: 'clocks of the workers off by ten minutes, jumping',
   injects: ['skewed worker'],
-  order: (random) => ({
+  order: ({ random }) => ({
     clockOffsetsMs: Array.from({ length: 60 }, () => Math.round((random() * 2 - 1) * 600_000)),
   }),
   async inject(world) {

@@ -1,0 +1,249 @@
+import { execFileSync } from 'node:child_process'
+import { chownSync, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import type { PostgresServer } from '../../support/postgres-server.js'
+import { burnedAttempts, type Violation } from '../checker.js'
+import { deliveriesOf } from '../deliveries.js'
+import { type Outage, outagesOf } from '../outages.js'
+import type { Scenario } from '../run-scenario.js'
+import { fault, healed, type World, waitFor } from '../world.js'
+import { smallDisk } from './data-faults.js'
+import { moments } from './worker-faults.js'
+
+/** What happens to the Postgres that keeps the records. */
+
+export function postgresOf(world: World): PostgresServer {
+  if (world.postgres === null) throw new Error('this fault needs a Postgres')
+  return world.postgres
+}
+
+/** A session of the injector in the workers' database. */
+export async function inStore<Result>(world: World, work: (client: Client) => Promise<Result>): Promise<Result> {
+  const client = new Client({ connectionString: world.store })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+type HowToStop = 'immediate stop' | 'kill -9'
+
+/** Without a word, and started again at once: what was under way may or may not have been committed. */
+export async function crash(world: World, how: HowToStop): Promise<void> {
+  const server = postgresOf(world)
+  fault(world, `postgres ${how}`)
+  if (how === 'kill -9') await server.kill()
+  else await server.stop('immediate')
+  await server.start()
+  healed(world)
+  world.count(how)
+}
+
+export async function away(world: World, ms: number): Promise<void> {
+  const server = postgresOf(world)
+  world.figure('peak worker memory before the outage, MB', world.memory.peak())
+  fault(world, 'postgres away')
+  await server.stop('fast')
+  await sleep(ms)
+  world.figure('peak worker memory in the outage, MB', world.memory.peak())
+  await server.start()
+  healed(world)
+  world.count('outage')
+}
+
+/** What an outage may not do, beyond the invariants, and what it cost. */
+export const judgeOutages: NonNullable<Scenario['judge']> = (world, { history, accesses }) => {
+  const outages = outagesOf(history, accesses)
+  const { all, byId } = deliveriesOf(history)
+  const each = (show: (outage: Outage) => number | null) =>
+    outages.map((outage) => Math.round(show(outage) ?? -1)).join(', ')
+  world.figure(
+    'away, ms',
+    each(({ awayMs }) => awayMs),
+  )
+  world.figure(
+    'pages fetched while away',
+    each(({ fetched }) => fetched),
+  )
+  world.figure(
+    'heal to first commit, ms',
+    each(({ firstCommitMs }) => firstCommitMs),
+  )
+  world.figure(
+    'heal to all in hand settled, ms',
+    each(({ caughtUpMs }) => caughtUpMs),
+  )
+  const burned = burnedAttempts(world.site.site, world.pace.retries, byId)
+  world.figure('attempts burned', burned.length)
+  const kept = all.filter(({ accepted, killedAt }) => accepted === null && killedAt === null)
+  world.figure('leases lost, of workers that lived', kept.length)
+  return endedWorkers(world)
+}
+
+/** Workers wait for their store; none ends because of it, but for those that were killed. */
+function endedWorkers({ fleet }: World): Violation[] {
+  const ended = fleet.started - fleet.size - fleet.killed - fleet.refused
+  return ended > 0 ? [{ invariant: 'I11', detail: `${ended} workers did not wait, but ended` }] : []
+}
+
+const CRASHED: Scenario = {
+  id: 'X26',
+  title: 'Postgres stopped without a checkpoint, and killed',
+  needsRedis: true,
+  needsPostgres: true,
+  injects: ['immediate stop', 'kill -9'],
+  rules: { resumeWithinMs: 5_000 },
+  async inject(world) {
+    for (const [index, moment] of moments(world.random, 6).entries()) {
+      await world.until(moment)
+      await crash(world, index % 2 === 0 ? 'immediate stop' : 'kill -9')
+      await sleep(500)
+    }
+  },
+  judge: judgeOutages,
+}
+
+const AWAY_MS = 300_000
+
+const AWAY: Scenario = {
+  id: 'X27',
+  title: 'Postgres away (5 min, or --away-s)',
+  needsRedis: true,
+  needsPostgres: true,
+  injects: ['outage'],
+  rules: { resumeWithinMs: 5_000 },
+  async inject(world) {
+    await world.until(0.4)
+    await away(world, world.awayMs ?? AWAY_MS)
+  },
+  judge: judgeOutages,
+}
+
+const LOCK_MS = 30_000
+const STATEMENT_TIMEOUT = '3s'
+
+/** Nobody can write records meanwhile, and nobody is told. */
+async function lockRecords(world: World, ms: number): Promise<void> {
+  await inStore(world, async (client) => {
+    await client.query('BEGIN')
+    await client.query('SET LOCAL statement_timeout = 0')
+    await client.query('LOCK TABLE shoal.records IN ACCESS EXCLUSIVE MODE')
+    fault(world, 'postgres locked')
+    await sleep(ms)
+    await client.query('COMMIT')
+    healed(world)
+  })
+}
+
+const LOCKED: Scenario = {
+  id: 'X28',
+  title: 'the table of records is locked for 30 s (--away-s), without and with a statement_timeout',
+  needsRedis: true,
+  needsPostgres: true,
+  injects: ['lock', 'lock with statement_timeout'],
+  rules: { resumeWithinMs: 5_000 },
+  async inject(world) {
+    const ms = world.awayMs ?? LOCK_MS
+    await world.until(0.2)
+    await lockRecords(world, ms)
+    world.count('lock')
+    await world.until(0.5)
+    await inStore(world, async (client) => {
+      await client.query(
+        `ALTER DATABASE ${new URL(world.store).pathname.slice(1)} SET statement_timeout = '${STATEMENT_TIMEOUT}'`,
+      )
+      // Sessions know it from their start on.
+      await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()')
+    })
+    await lockRecords(world, ms)
+    world.count('lock with statement_timeout')
+  },
+  judge(world, evidence) {
+    const statuses = evidence.history.filter(({ op, phase }) => op === 'write' && phase === 'ok')
+    world.figure('writes fenced', statuses.filter(({ status }) => status === 'fenced').length)
+    return judgeOutages(world, evidence)
+  },
+}
+
+const CONNECTIONS = 24
+
+/** All that the server has are taken, those of the workers too, which are cut off. */
+async function takeConnections(world: World, ms: number): Promise<void> {
+  const taken: Client[] = []
+  const take = async () => {
+    const client = new Client({ connectionString: world.store })
+    client.on('error', () => {})
+    await client.connect()
+    taken.push(client)
+    await client.query("SET application_name = 'hog'")
+  }
+  await take()
+  fault(world, 'postgres without connections')
+  for (let refused = 0; refused < 3; ) {
+    await taken[0]?.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name <> 'hog'",
+    )
+    await Promise.all(Array.from({ length: CONNECTIONS }, take)).catch((error: { code?: unknown }) => {
+      if (error.code !== '53300') throw error
+      refused++
+    })
+  }
+  await sleep(ms)
+  await Promise.all(taken.map((client) => client.end()))
+  healed(world)
+  world.count('no connection left')
+}
+
+/** Room for an empty database, and a little more. */
+const DISK_MB = 14
+
+const WITHOUT_ROOM: Scenario = {
+  id: 'X31',
+  title: 'Postgres has no connection left, then no room on its disk',
+  needsRedis: true,
+  needsPostgres: true,
+  pages: 12_000,
+  postgres: { settings: { max_connections: String(CONNECTIONS) } },
+  injects: ['no connection left', 'full disk'],
+  rules: { resumeWithinMs: 5_000 },
+  /** Only the tables are on the small disk: with a full disk under its log the server would end, which is X26. */
+  async createDatabase(server) {
+    const disk = smallDisk(DISK_MB)
+    const { uid, gid } = statSync(join(server.dir, 'data'))
+    chownSync(disk, uid, gid)
+    await server.query(`CREATE TABLESPACE small LOCATION '${disk}'`)
+    await server.query('CREATE DATABASE small TEMPLATE template0 TABLESPACE small')
+    return server.address('small')
+  },
+  async inject(world) {
+    const ms = world.awayMs ?? 10_000
+    await world.until(0.1)
+    await takeConnections(world, ms)
+    const disk = await placeOfSmall(world)
+    const full = await waitFor(() => room(disk) < 32 * 1024, 180_000, 20)
+    if (!full) return
+    fault(world, 'postgres disk full')
+    await sleep(ms)
+    execFileSync('mount', ['-o', 'remount,size=1g', disk])
+    healed(world)
+    world.count('full disk')
+  },
+  judge: judgeOutages,
+}
+
+async function placeOfSmall(world: World): Promise<string> {
+  const sql = "SELECT pg_tablespace_location(oid) AS dir FROM pg_tablespace WHERE spcname = 'small'"
+  return String((await postgresOf(world).query(sql))[0]?.dir)
+}
+
+function room(dir: string): number {
+  const { bavail, bsize } = statfsSync(dir)
+  return bavail * bsize
+}
+
+export const POSTGRES_FAULTS: readonly Scenario[] = [CRASHED, AWAY, LOCKED, WITHOUT_ROOM]
