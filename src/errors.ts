@@ -115,6 +115,12 @@ export const ERRORS = {
     meaning: 'The queue came back empty, or older than it was, and the crawl with it.',
     hint: 'Add its seeds and known pages again: `shoal recover <crawl>`.',
   },
+  cursor_foreign: {
+    next: 'stop',
+    exit: 'notFound',
+    meaning: 'A cursor of the change feed belongs to another database, or to a past that a restore took away.',
+    hint: 'Read again from the start, or from a cursor of this database.',
+  },
   out_unwritable: {
     next: 'stop',
     exit: 'plant',
@@ -377,6 +383,72 @@ export const ERRORS = {
     meaning: 'The Redis of the queue is away, busy or full.',
     hint: 'Nothing to do: the same call is repeated until it is back, and no attempt is counted.',
   },
+  store_away: {
+    next: 'plant',
+    exit: 'plant',
+    meaning: 'The Postgres of the records is away or busy.',
+    hint: 'Nothing to do: the same call is repeated until it is back, and no attempt is counted.',
+  },
+  store_full: {
+    next: 'plant',
+    exit: 'plant',
+    meaning: 'The disk of the Postgres server is full.',
+    hint: 'Free some space, or drop old fetches with `shoal retention`; work goes on by itself.',
+  },
+  store_unreachable: {
+    next: 'plant',
+    exit: 'plant',
+    meaning: 'No connection to the Postgres of the records when the command began.',
+    hint: 'Check host and port of --store, and that the server runs and has connections left.',
+  },
+  store_auth: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'Postgres refuses the user name or the password.',
+    hint: 'Write them into the address: postgres://user:password@host/database (percent-encode @ : / in a password).',
+  },
+  store_missing: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'The Postgres server has no database of this name.',
+    hint: 'Make it with `createdb <name>`; the tables are made by themselves.',
+  },
+  store_forbidden: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'The user of the Postgres store may not do what Shoal needs.',
+    hint: 'Let the owner of the database run `shoal migrate`, and grant the user the schema as docs/results.md shows.',
+  },
+  store_tls: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'The TLS handshake with Postgres failed, or one side insists on TLS and the other has none.',
+    hint: 'Say how in the address: ?sslmode=verify-full&sslrootcert=<file.pem>, or ?sslmode=disable.',
+  },
+  store_address: {
+    next: 'stop',
+    exit: 'usage',
+    meaning: 'The address of the store cannot be read.',
+    hint: 'Write --store postgres://user:password@host:port/database or --store sqlite:<file>.',
+  },
+  store_newer: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'The tables in Postgres were changed by a newer version of Shoal.',
+    hint: 'Upgrade Shoal, or use another schema: ?schema=<name>.',
+  },
+  store_outdated: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'The tables in Postgres are missing, or older than this version of Shoal needs.',
+    hint: 'Run `shoal migrate`; --dry-run shows what it would do.',
+  },
+  store_encoding: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'The database does not keep its text as UTF-8.',
+    hint: 'Make one that does: createdb --encoding UTF8 --template template0 <name>.',
+  },
   queue_layout: {
     next: 'stop',
     exit: 'plant',
@@ -487,7 +559,15 @@ export function asShoalError(thrown: unknown): ShoalError {
 }
 
 /** Ours and only away, busy or full: the same call is repeated until it is back, and no attempt is burned. */
-const AWAY: ReadonlySet<ErrorCode> = new Set(['db_busy', 'queue_away', 'queue_full', 'queue_unreachable'])
+const AWAY: ReadonlySet<ErrorCode> = new Set([
+  'db_busy',
+  'queue_away',
+  'queue_full',
+  'queue_unreachable',
+  'store_away',
+  'store_full',
+  'store_unreachable',
+])
 
 export function isAway(thrown: unknown): boolean {
   return thrown instanceof ShoalError && AWAY.has(thrown.code)

@@ -1,6 +1,6 @@
 import type { CrawlId } from '../frontier/frontier.js'
 import type { BlobRef } from './blob-store.js'
-import type { FetchRow } from './record-store.js'
+import type { FetchRow } from './rows.js'
 
 /**
  * The fetches whose raw page was kept, a part at a time. Duties of every driver:

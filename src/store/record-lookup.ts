@@ -1,4 +1,4 @@
-import type { StoredRecord } from './record-store.js'
+import type { StoredRecord } from './rows.js'
 
 /** Stored records by what a page gave: many at once, because a call costs more than a row. */
 export interface RecordLookup {

@@ -95,30 +95,40 @@ const MIGRATIONS = [
   `,
   `
   ALTER TABLE records ADD COLUMN change INTEGER NOT NULL DEFAULT 0;
+  UPDATE records SET change = id;
   CREATE INDEX records_change ON records (change);
+  CREATE TABLE change_counter (last INTEGER NOT NULL);
+  INSERT INTO change_counter (last) SELECT coalesce(max(id), 0) FROM records;
+  CREATE TABLE change_marks (mark TEXT PRIMARY KEY, change INTEGER NOT NULL);
+  INSERT INTO change_marks (mark, change) VALUES (lower(hex(randomblob(8))), 0);
+  CREATE INDEX change_marks_change ON change_marks (change);
   CREATE TABLE outlets (
-    name TEXT PRIMARY KEY, spider TEXT NOT NULL, cursor TEXT NOT NULL, holder TEXT, held_until INTEGER NOT NULL DEFAULT 0,
-    sent INTEGER NOT NULL DEFAULT 0, sent_at INTEGER, error TEXT
+    name TEXT PRIMARY KEY, id TEXT NOT NULL, spider TEXT NOT NULL, kinds TEXT, cursor TEXT NOT NULL, epoch INTEGER NOT NULL,
+    holder TEXT, held_until INTEGER NOT NULL, sent INTEGER NOT NULL, sent_at INTEGER, trimmed INTEGER NOT NULL, error TEXT,
+    stopped INTEGER NOT NULL
   );
+  ALTER TABLE crawl_notes ADD COLUMN changes_from TEXT;
   `,
   `
   ALTER TABLE records ADD COLUMN identity TEXT;
   CREATE INDEX records_identity ON records (identity) WHERE identity IS NOT NULL;
   CREATE TABLE record_versions (
     id INTEGER PRIMARY KEY, record_id INTEGER NOT NULL, url TEXT NOT NULL, data TEXT NOT NULL, crawl_id INTEGER NOT NULL,
-    gen INTEGER NOT NULL, epoch INTEGER NOT NULL, updated_at INTEGER NOT NULL, replaced_at INTEGER NOT NULL
+    updated_at INTEGER NOT NULL, replaced_at INTEGER NOT NULL
   );
-  CREATE INDEX record_versions_record ON record_versions (record_id, replaced_at);
+  CREATE INDEX record_versions_record ON record_versions (record_id);
   CREATE TABLE field_stats (
-    spider TEXT NOT NULL, kind TEXT NOT NULL, field TEXT NOT NULL, bucket INTEGER NOT NULL,
-    records INTEGER NOT NULL, filled INTEGER NOT NULL, failed INTEGER NOT NULL, sketch BLOB,
-    PRIMARY KEY (spider, kind, field, bucket)
+    spider TEXT NOT NULL, kind TEXT NOT NULL, site TEXT NOT NULL, field TEXT NOT NULL, hour INTEGER NOT NULL,
+    filled INTEGER NOT NULL, failed INTEGER NOT NULL, texts INTEGER NOT NULL, numbers INTEGER NOT NULL, booleans INTEGER NOT NULL,
+    lists INTEGER NOT NULL, objects INTEGER NOT NULL, sketch BLOB NOT NULL,
+    PRIMARY KEY (spider, kind, site, field, hour)
   ) WITHOUT ROWID;
   `,
   `
   CREATE TABLE blobs (
-    hash BLOB PRIMARY KEY, pack TEXT NOT NULL, start INTEGER NOT NULL, length INTEGER NOT NULL, codec TEXT NOT NULL,
-    bytes INTEGER NOT NULL
+    place TEXT NOT NULL, hash BLOB NOT NULL, pack TEXT NOT NULL, start INTEGER NOT NULL, length INTEGER NOT NULL,
+    codec TEXT NOT NULL, bytes INTEGER NOT NULL,
+    PRIMARY KEY (place, hash)
   ) WITHOUT ROWID;
   `,
 ]
