@@ -31,7 +31,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   'store/memory': 'store',
   'store/sqlite': 'store, type frontier, type url, type sqlite',
   'store/files': 'type store, errors',
-  'store/export': 'type store, errors, type url',
+  'store/export': 'store, errors, type url',
   fetch: 'errors, type url',
   'fetch/http': 'fetch, errors, type clock',
   sqlite: 'errors, make-dirs',

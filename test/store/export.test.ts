@@ -2,13 +2,15 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
+import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exportRecords, exportToFile } from '../../src/store/export/export.js'
 import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 import type { RecordRow, RecordStore, StoredRecord } from '../../src/store/record-store.js'
 import type { Json } from '../../src/url/link.js'
-import { batch, record } from '../contract/record-store-contract.js'
+import { record } from '../contract/record-store-contract.js'
+import { csvColumn, exportedText, parseCsv, storeWith } from './read-exports.js'
 
 let dir: string
 beforeAll(async () => {
@@ -16,55 +18,8 @@ beforeAll(async () => {
 })
 afterAll(() => rm(dir, { recursive: true }))
 
-async function storeWith(...rows: Partial<RecordRow>[]): Promise<RecordStore> {
-  const store = new MemoryRecordStore()
-  await store.write(batch({ records: rows.map((row, index) => record({ key: `k${index}`, ...row })) }))
-  return store
-}
-
-async function exported(store: RecordStore, format: 'jsonl' | 'csv'): Promise<string> {
-  let text = ''
-  const sink = new Writable({
-    write(chunk, _encoding, done) {
-      text += String(chunk)
-      done()
-    },
-  })
-  await exportRecords(store, {}, format, sink)
-  expect(sink.writableEnded).toBe(false)
-  return text
-}
-
-/** RFC 4180, strictly: what a spreadsheet would see. */
-function parseCsv(text: string): string[][] {
-  const rows: string[][] = []
-  let at = 0
-  let row: string[] = []
-  while (at < text.length) {
-    let cell = ''
-    if (text[at] === '"') {
-      for (at++; ; at++) {
-        if (text[at] === '"' && text[at + 1] !== '"') break
-        if (text[at] === '"') at++
-        cell += text[at]
-      }
-      at++
-    } else {
-      while (text[at] !== ',' && text[at] !== '\r') cell += text[at++]
-    }
-    row.push(cell)
-    if (text[at] === ',') at += 1
-    else {
-      expect(text.slice(at, at + 2)).toBe('\r\n')
-      at += 2
-      rows.push(row)
-      row = []
-    }
-  }
-  return rows
-}
-
-const column = (rows: string[][], name: string) => rows.slice(1).map((row) => row[rows[0].indexOf(name)])
+const exported = exportedText
+const column = csvColumn
 
 describe('export as JSON Lines', () => {
   it('writes one record a line, with times a person can read', async () => {
@@ -182,7 +137,7 @@ describe('export', () => {
   it('tells its progress', async () => {
     const seen: number[] = []
     const sink = new Writable({ write: (_chunk, _encoding, done) => done() })
-    const result = await exportRecords(endless(500).store, {}, 'jsonl', sink, (rows) => seen.push(rows))
+    const result = await exportRecords(endless(500).store, {}, 'jsonl', sink, { progress: (rows) => seen.push(rows) })
     expect(result).toEqual({ rows: 500, leftOut: 0 })
     expect(seen.length).toBeGreaterThan(3)
     expect(seen.at(-1)).toBe(500)
@@ -226,5 +181,26 @@ describe('export', () => {
     await expect(exportToFile(await storeWith({}), {}, 'csv', join(dir, 'plain', 'out.csv'))).rejects.toMatchObject({
       code: 'out_unwritable',
     })
+  })
+
+  it('packs a file whose name ends in .gz', async () => {
+    const store = await storeWith({ data: { title: 'A' } })
+    for (const format of ['jsonl', 'csv', 'sql'] as const) {
+      const path = join(dir, `packed.${format}.gz`)
+      await exportToFile(store, {}, format, path)
+      expect(gunzipSync(await readFile(path)).toString()).toBe(await exported(store, format))
+    }
+  })
+
+  it('leaves nothing when it is stopped half way', async () => {
+    for (const format of ['jsonl', 'csv', 'parquet', 'sql'] as const) {
+      const stop = new AbortController()
+      const { store, taken } = endless(100_000)
+      const path = join(dir, 'stopped', `out.${format}`)
+      const options = { signal: stop.signal, progress: () => stop.abort() }
+      await expect(exportToFile(store, {}, format, path, options)).rejects.toThrow('abort')
+      expect(taken()).toBeLessThan(50_000)
+      expect(await readdir(join(dir, 'stopped'))).toEqual([])
+    }
   })
 })

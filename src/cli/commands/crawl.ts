@@ -2,7 +2,8 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { ShoalError } from '../../errors.js'
 import type { RunStart } from '../../run/run-crawl.js'
 import type { CrawlOptions } from '../../spider/crawl-definition.js'
-import type { ExportFormat, RecordSource } from '../../store/export/export.js'
+import type { RecordSource } from '../../store/export/export.js'
+import type { ExportFormat } from '../../store/export/formats.js'
 import { parseUrl } from '../../url/parse-url.js'
 import { runWithProgress } from '../crawl-run.js'
 import { formatFor } from '../export-file.js'
@@ -36,7 +37,7 @@ export function crawlCommand(program: Command): void {
       `follow links: all of them, or those a CSS selector finds (default selector: ${ANY_LINK})`,
     )
     .option('--field <name=selector>', 'a field of the record; may be repeated', field, {})
-    .option('--out <file>', 'write the records to this file afterwards: .jsonl or .csv')
+    .option('--out <file>', 'write the records to this file afterwards: .jsonl, .csv, .parquet or .sql')
     .option('--max-pages <n>', 'at most so many pages', wholeNumber)
     .option('--max-depth <n>', 'at most so many clicks from the first page', wholeNumber)
     .option('--delay <duration>', 'between two requests to a host, for example 500ms (default: 1s)')
@@ -49,7 +50,7 @@ export function crawlCommand(program: Command): void {
     .action(
       acts(async (session, given: string[], flags: CrawlCommandFlags) => {
         const options = asOptions(given, flags)
-        const format = flags.out === undefined ? null : formatFor(flags.out, undefined)
+        const format = flags.out === undefined ? null : recordFormat(flags.out)
         const finished = await runWithProgress(session, flags, { kind: 'crawl', options })
         await reportRun(session, finished)
         if (flags.out !== undefined && format !== null && finished.start !== null) {
@@ -69,6 +70,14 @@ export function crawlCommand(program: Command): void {
       ],
     ],
     exits: ['nothingFetched', 'interrupted', 'terminated'],
+  })
+}
+
+function recordFormat(out: string): ExportFormat {
+  const format = formatFor(out, undefined)
+  if (format !== 'warc') return format
+  throw new ShoalError('usage', `${out}: an archive is made of raw pages`, {
+    hint: 'Keep them with `savePages: true` in a spider file, then `shoal export --out <file>`.',
   })
 }
 

@@ -1,42 +1,130 @@
 import { type Command, Option } from 'commander'
-import type { ExportFormat } from '../../store/export/export.js'
+import { EXIT, ShoalError } from '../../errors.js'
+import type { ExportFormat } from '../../store/export/formats.js'
+import type { Plant } from '../../wire.js'
 import { formatFor } from '../export-file.js'
 import { guide } from '../help.js'
 import { type RecordFlags, recordFilters, recordQuery } from '../record-filters.js'
-import { acts } from '../session.js'
+import { acts, type Session } from '../session.js'
+import { listenForSignals } from '../signals.js'
 import { count, plural } from '../terminal/format.js'
 
 interface ExportFlags extends RecordFlags {
-  readonly format?: ExportFormat
+  readonly format?: ExportFormat | 'warc'
   readonly out?: string
+  readonly incremental?: string
+  readonly crawl?: string
 }
 
 export function exportCommand(program: Command): void {
   const command = recordFilters(program.command('export'))
-    .description('write records as JSON Lines or CSV')
-    .addOption(new Option('--format <format>', 'default: by the name of the file, or jsonl').choices(['jsonl', 'csv']))
-    .option('--out <file>', 'default: standard output')
+    .description('write records as JSON Lines, CSV, Parquet or SQL, or raw pages as WARC')
+    .addOption(
+      new Option('--format <format>', 'default: by the name of the file, or jsonl').choices([
+        'jsonl',
+        'csv',
+        'parquet',
+        'sql',
+        'warc',
+      ]),
+    )
+    .option('--out <file>', 'default: standard output; a name that ends in .gz is packed')
+    .option('--incremental <name>', 'only what changed since the last export of this name')
+    .option('--crawl <crawl>', 'warc: only pages of this crawl: id, beginning of it, or name of a spider')
     .action(
       acts(async (session, flags: ExportFlags) => {
         const format = formatFor(flags.out, flags.format)
-        const query = recordQuery(flags, session.clock.now())
-        const { exportRecords, exportToFile } = await import('../../store/export/export.js')
-        const { rows, leftOut } = await session.withPlant(({ store }) =>
-          flags.out === undefined
-            ? exportRecords(store, query, format, process.stdout)
-            : exportToFile(store, query, format, flags.out),
-        )
-        if (leftOut > 0) session.output.note(`${count(leftOut)} values had no column; JSON Lines keeps them all`)
-        if (flags.out !== undefined && session.json) session.output.json({ file: flags.out, format, records: rows })
-        else if (flags.out !== undefined) session.output.print(`${plural(rows, 'record')} written to ${flags.out}`)
-        return undefined
+        checkFlags(flags, format)
+        const work = format === 'warc' ? exportPages(session, flags) : exportRecords(session, flags, format)
+        return untilInterrupted((signal) => session.withPlant((plant) => work(plant, signal)))
       }),
     )
   guide(command, {
     examples: [
       ['export --out books.csv --kind book', 'a table; cells that a spreadsheet would run are made harmless'],
       ['export --since 1d | jq .data.title', 'JSON Lines on a pipe'],
+      ['export --out books.parquet --spider books', 'typed columns for DuckDB, Spark or pandas'],
+      ['export --out new.jsonl.gz --incremental nightly', 'what came since the last export called nightly'],
+      ['export --out pages.warc.gz --spider books', 'the raw pages, for archives and their tools'],
     ],
-    exits: ['notFound'],
+    exits: ['notFound', 'interrupted', 'terminated'],
   })
+}
+
+/** A flag that means nothing would leave the reader believing that it did. */
+function checkFlags(flags: ExportFlags, format: ExportFormat | 'warc'): void {
+  const refuse = (message: string, hint: string) => {
+    throw new ShoalError('usage', message, { hint })
+  }
+  if (format === 'warc') {
+    for (const name of ['kind', 'site', 'incremental'] as const)
+      if (flags[name] !== undefined) refuse(`--${name} is for records, and WARC holds pages`, `Leave --${name} out.`)
+  } else if (flags.crawl !== undefined) {
+    refuse('--crawl is for pages: a record belongs to its spider', 'Say --spider, or --format warc.')
+  }
+  if (flags.incremental !== undefined) {
+    if (flags.out === undefined) refuse('--incremental needs a file', 'Say --out <file>.')
+    for (const name of ['since', 'site'] as const)
+      if (flags[name] !== undefined) refuse(`--${name} and --incremental exclude each other`, `Leave --${name} out.`)
+    if (!/^[\w.-]{1,64}$/.test(flags.incremental))
+      refuse(
+        `'${flags.incremental}' is no name for an export`,
+        'Use letters, digits, dots, dashes and underscores, at most 64.',
+      )
+  }
+  if (flags.out === undefined && process.stdout.isTTY && (format === 'parquet' || format === 'warc'))
+    refuse(`${format} is not for a terminal`, 'Say --out <file>, or send it through a pipe.')
+}
+
+type Work = (plant: Plant, signal: AbortSignal) => Promise<void>
+
+function exportRecords(session: Session, flags: ExportFlags, format: ExportFormat): Work {
+  return async (plant, signal) => {
+    const { output } = session
+    const out = flags.out ?? null
+    const query = recordQuery(flags, session.clock.now())
+    const { exportStoredRecords } = await import('../export-records.js')
+    const asked = { format, out, query, incremental: flags.incremental ?? null }
+    const { rows, leftOut } = await exportStoredRecords(session, plant, asked, signal)
+    if (leftOut > 0) output.note(`${count(leftOut)} values had no column; JSON Lines keeps them all`)
+    if (out !== null && session.json) output.json({ file: out, format, records: rows, leftOut })
+    else if (out !== null) output.print(`${plural(rows, 'record')} written to ${out}`)
+  }
+}
+
+function exportPages(session: Session, flags: ExportFlags): Work {
+  return async (plant, signal) => {
+    const { output } = session
+    const { spider, since } = recordQuery(flags, session.clock.now())
+    const { exportKeptPages } = await import('../export-pages.js')
+    const asked = {
+      out: flags.out ?? null,
+      ...(spider !== undefined && { spider }),
+      ...(flags.crawl !== undefined && { crawl: flags.crawl }),
+      ...(since !== undefined && { since }),
+    }
+    const { files, pages, revisits, missing } = await exportKeptPages(session, plant, asked, signal)
+    if (pages === 0) output.note('no raw pages were kept: a spider keeps them with `savePages: true`')
+    if (missing > 0) output.note(`${plural(missing, 'page')} left out: gone from the page store, or damaged`)
+    if (flags.out !== undefined && session.json) output.json({ files, format: 'warc', pages, revisits, missing })
+    else if (flags.out !== undefined) {
+      const same = revisits > 0 ? ` (${count(revisits)} with the bytes of an earlier one)` : ''
+      output.print(`${plural(pages, 'page')}${same} written to ${files.join(', ')}`)
+    }
+  }
+}
+
+/** Ctrl-C and SIGTERM end an export without a trace of it. */
+async function untilInterrupted(work: (signal: AbortSignal) => Promise<void>): Promise<number | undefined> {
+  const signals = listenForSignals(() => {})
+  try {
+    await work(signals.drain)
+    return undefined
+  } catch (error) {
+    if (!signals.drain.aborted) throw error
+    process.stderr.write('stopped; nothing was written\n')
+    return EXIT[signals.received() === 'SIGTERM' ? 'terminated' : 'interrupted'].code
+  } finally {
+    signals.restore()
+  }
 }

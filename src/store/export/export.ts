@@ -1,145 +1,127 @@
-import { randomUUID } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
-import { mkdir, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { ShoalError } from '../../errors.js'
+import { createGzip } from 'node:zlib'
 import type { RecordQuery, RecordStore, StoredRecord } from '../record-store.js'
-import { CsvTable, isoTime } from './csv.js'
-
-export type ExportFormat = 'jsonl' | 'csv'
+import type { ExportFormat, ExportResult, Source } from './formats.js'
+import { outputError, wholeFile } from './whole-file.js'
 
 /** All that an export needs of a store. */
 export type RecordSource = Pick<RecordStore, 'records'>
 
-export interface ExportResult {
-  readonly rows: number
-  /** Fields that had no column: they appeared after the columns were read, or there were too many. Always 0 for jsonl. */
-  readonly leftOut: number
+export interface ExportOptions {
+  readonly progress?: ExportProgress
+  /** Ends it early: what was written so far is no export, and a file does not appear. */
+  readonly signal?: AbortSignal
 }
 
-/** Told now and then, with the rows written so far. */
-export type ExportProgress = (rows: number) => void
+/** Told now and then: the records written so far, or those looked through for their columns. */
+export type ExportProgress = (rows: number, pass: 'columns' | 'rows') => void
 
 /** Text is handed on in pieces of about this size: a write per row costs more than the row. */
 const CHUNK_CHARS = 64 * 1024
+/** While the columns are read it is told this often how far it is. */
+const TOLD_EVERY = 1000
 
 /**
- * Writes records to a stream as fast as it takes them, in constant memory. CSV needs its columns first, so it reads the records twice.
- * The stream stays open (it may be stdout); a reader that goes away early (`| head`) ends the export quietly.
+ * Writes records to a stream as fast as it takes them, in constant memory. All formats but JSON Lines need their columns first and read
+ * the records twice. The stream stays open (it may be stdout); a reader that goes away early (`| head`) ends the export quietly.
  */
 export async function exportRecords(
   store: RecordSource,
   query: RecordQuery,
   format: ExportFormat,
   sink: Writable,
-  progress?: ExportProgress,
+  options: ExportOptions = {},
 ): Promise<ExportResult> {
   try {
-    return await pump(store, query, format, sink, progress)
+    return await pump(store, query, format, [sink], options)
   } catch (error) {
     throw outputError(error, 'the output')
   }
+}
+
+/** The same into a file that appears only when it is whole, packed when its name ends in `.gz`. */
+export function exportToFile(
+  store: RecordSource,
+  query: RecordQuery,
+  format: ExportFormat,
+  path: string,
+  options: ExportOptions = {},
+): Promise<ExportResult> {
+  return wholeFile(path, (file) =>
+    pump(store, query, format, /\.gz$/i.test(path) ? [createGzip(), file] : [file], options),
+  )
 }
 
 async function pump(
   store: RecordSource,
   query: RecordQuery,
   format: ExportFormat,
-  sink: Writable,
-  progress: ExportProgress = () => {},
+  way: readonly Writable[],
+  { progress = () => {}, signal }: ExportOptions,
 ): Promise<ExportResult> {
-  const result = { rows: 0, leftOut: 0 }
-  const lines = format === 'csv' ? csvLines(store, query, result) : jsonLines(store.records(query), result)
+  const tally = { rows: 0, leftOut: 0 }
+  const records = () => store.records(query)
+  const source = { records, preview: () => lookedThrough(records(), progress, signal), tally }
+  const pieces = await piecesOf(format, source)
+  const bytes = Readable.from(
+    told(pieces, () => progress(tally.rows, 'rows')),
+    { highWaterMark: 1 },
+  )
   try {
-    await pipeline(
-      Readable.from(
-        inChunks(lines, () => progress(result.rows)),
-        { highWaterMark: 1 },
-      ),
-      sink,
-      { end: false },
-    )
+    await pipeline([bytes, ...way], { end: false, ...(signal !== undefined && { signal }) })
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'EPIPE') throw error
   }
-  return result
+  return tally
 }
 
-/** The same into a file that appears only when it is whole. */
-export async function exportToFile(
-  store: RecordSource,
-  query: RecordQuery,
-  format: ExportFormat,
-  path: string,
-  progress?: ExportProgress,
-): Promise<ExportResult> {
-  const part = `${path}.${randomUUID().slice(0, 8)}.part`
-  try {
-    await mkdir(dirname(path), { recursive: true })
-    const file = createWriteStream(part, { flags: 'wx' })
-    const closed = new Promise<void>((resolve, reject) => file.once('close', resolve).once('error', reject))
-    // The export reports the same error; this promise is only waited for after a success.
-    closed.catch(() => {})
-    const result = await pump(store, query, format, file, progress)
-    file.end()
-    await closed
-    await rename(part, path)
-    return result
-  } catch (error) {
-    await rm(part, { force: true }).catch(() => {})
-    throw outputError(error, path)
+/** Loaded when asked for: most exports need one of them. */
+async function piecesOf(format: ExportFormat, source: Source): Promise<AsyncIterable<string | Uint8Array>> {
+  switch (format) {
+    case 'jsonl':
+      return inChunks((await import('./json-lines.js')).jsonLines(source))
+    case 'csv':
+      return inChunks((await import('./csv.js')).csvLines(source))
+    case 'sql':
+      return inChunks((await import('./sql.js')).sqlStatements(source))
+    case 'parquet':
+      return (await import('./parquet.js')).parquetBytes(source)
   }
 }
 
-function outputError(error: unknown, path: string): unknown {
-  if (error instanceof ShoalError) return error
-  const { code, syscall } = error as { code?: unknown; syscall?: unknown }
-  if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new ShoalError('disk_full', `${path}: the disk is full`, { cause: error })
-  if (syscall === undefined) return error
-  return new ShoalError('out_unwritable', `${path}: cannot be written (${String(code)})`, { cause: error })
-}
-
-async function* jsonLines(records: AsyncIterable<StoredRecord>, result: { rows: number }): AsyncGenerator<string> {
+/** Nothing is handed on here, so nobody else would notice the signal. */
+async function* lookedThrough(
+  records: AsyncIterable<StoredRecord>,
+  progress: ExportProgress,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<StoredRecord> {
+  let rows = 0
   for await (const record of records) {
-    const { spider, site, kind, key, url, data, crawl } = record
-    const times = {
-      scrapedAt: isoTime(record.scrapedAt),
-      firstSeenAt: isoTime(record.firstSeenAt),
-      updatedAt: isoTime(record.updatedAt),
+    rows += 1
+    if (rows % TOLD_EVERY === 0) {
+      progress(rows, 'columns')
+      signal?.throwIfAborted()
     }
-    result.rows += 1
-    yield `${JSON.stringify({ spider, site, kind, key, url, data, crawl, ...times })}\n`
+    yield record
   }
 }
 
-async function* csvLines(
-  store: RecordSource,
-  query: RecordQuery,
-  result: { rows: number; leftOut: number },
-): AsyncGenerator<string> {
-  const table = new CsvTable()
-  for await (const record of store.records(query)) table.learn(record.data)
-  yield table.header()
-  for await (const record of store.records(query)) {
-    const { text, leftOut } = table.row(record)
-    result.rows += 1
-    result.leftOut += leftOut
-    yield text
-  }
-}
-
-async function* inChunks(lines: AsyncIterable<string>, handedOn: () => void): AsyncGenerator<string> {
+async function* inChunks(texts: AsyncIterable<string>): AsyncGenerator<string> {
   let chunk = ''
-  for await (const text of lines) {
+  for await (const text of texts) {
     chunk += text
     if (chunk.length < CHUNK_CHARS) continue
     yield chunk
-    handedOn()
     chunk = ''
   }
   if (chunk !== '') yield chunk
-  handedOn()
+}
+
+async function* told<Piece>(pieces: AsyncIterable<Piece>, tell: () => void): AsyncGenerator<Piece> {
+  for await (const piece of pieces) {
+    yield piece
+    tell()
+  }
+  tell()
 }

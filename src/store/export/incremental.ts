@@ -1,0 +1,86 @@
+import { ShoalError } from '../../errors.js'
+import { type ChangeFeed, type Cursor, FROM_START, readCursor } from '../changes.js'
+import type { StoredRecord } from '../record-store.js'
+import type { RecordSource } from './export.js'
+
+/** Changes read at a time. */
+const PAGE = 500
+/** An export that dies keeps others of its name waiting for so long. */
+const HELD_MS = 60_000
+
+export interface IncrementalExport {
+  /** Each name has its own place in the stream of changes. */
+  readonly name: string
+  readonly spider?: string
+  readonly kind?: string
+  /** Unlike that of any other process, now or before. */
+  readonly holder: string
+}
+
+/**
+ * Lets `write` export what changed since the last export of that name, or everything the first time. The place is moved on only when `write`
+ * has succeeded: an export that fails, or dies before it could note that, is repeated by the next one.
+ */
+export async function exportChanges<Result>(
+  feed: ChangeFeed,
+  asked: IncrementalExport,
+  write: (source: RecordSource) => Promise<Result>,
+): Promise<Result> {
+  const name = `export:${asked.name}`
+  const { holder, spider, kind } = asked
+  await refuseOtherRecords(feed, name, asked)
+  const claim = { name, spider: spider ?? '', kinds: kind === undefined ? null : [kind], holder, forMs: HELD_MS }
+  const hold = await feed.claimOutlet(claim)
+  if (hold === null) {
+    throw new ShoalError('usage', `another export called ${asked.name} is under way`, {
+      hint: 'Wait for it, or for a minute if it was killed; exports at the same time need names of their own.',
+    })
+  }
+  try {
+    const end = await feed.changesEnd()
+    const reached = { cursor: hold.cursor }
+    const query = { ...(spider !== undefined && { spider }), ...(kind !== undefined && { kinds: [kind] }) }
+    const result = await write({
+      records: () => changesBetween(feed, query, hold.cursor, end, reached, () => feed.claimOutlet(claim)),
+    })
+    const note = { cursor: reached.cursor, sent: 0, trimmed: 0, error: null, stop: false }
+    await feed.noteOutlet(name, holder, note)
+    return result
+  } finally {
+    await feed.releaseOutlet(name, holder)
+  }
+}
+
+/** Under one name always the same records: what a wider export has passed, a narrower one has never written. */
+async function refuseOtherRecords(feed: ChangeFeed, name: string, asked: IncrementalExport): Promise<void> {
+  const known = (await feed.outlets()).find((outlet) => outlet.name === name)
+  if (known === undefined || known.cursor === FROM_START) return
+  if (known.spider === (asked.spider ?? '') && (known.kinds?.[0] ?? undefined) === asked.kind) return
+  throw new ShoalError('usage', `the export ${asked.name} was made with another --spider or --kind before`, {
+    hint: 'Give it the same ones, or another name.',
+  })
+}
+
+async function* changesBetween(
+  feed: ChangeFeed,
+  query: { readonly spider?: string; readonly kinds?: readonly string[] },
+  from: Cursor,
+  end: Cursor,
+  reached: { cursor: Cursor },
+  renew: () => Promise<unknown>,
+): AsyncGenerator<StoredRecord> {
+  let after = from
+  for (let pages = 1; isBefore(after, end); pages++) {
+    const { records, cursor } = await feed.changes({ ...query, after, limit: PAGE })
+    yield* records
+    if (cursor === after) break
+    after = cursor
+    if (pages % 20 === 0) await renew()
+  }
+  reached.cursor = after
+}
+
+function isBefore(cursor: Cursor, end: Cursor): boolean {
+  const [at, last] = [readCursor(cursor), readCursor(end)]
+  return last !== null && (at === null || BigInt(at.position) < BigInt(last.position))
+}
