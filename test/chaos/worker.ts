@@ -6,7 +6,7 @@ import { recordingFrontier, recordingStore } from './recording-frontier.js'
 
 /**
  * A worker process of the chaos runs: the product's own worker, built from src/run with a plant that is recorded. The product
- * itself has no hooks for tests. It loads the build, as users do.
+ * itself has no hooks for tests. It loads the build, as users do, unless it is told otherwise.
  */
 export interface ChaosWorkerOrder extends PlantAddresses {
   readonly id: string
@@ -15,6 +15,10 @@ export interface ChaosWorkerOrder extends PlantAddresses {
   readonly dir: string
   /** Dies by SIGKILL before this many-th call. */
   readonly dieBefore?: { readonly op: 'settle' | 'write'; readonly call: number }
+  /** Stops itself (SIGSTOP) before its first call, until somebody lets it go on. */
+  readonly freezeBefore?: 'settle' | 'write'
+  /** The sources, as the tests see them, in place of the build. */
+  readonly sources?: boolean
   /** The wall clock is off by so much, in turns, a new one every second. */
   readonly clockOffsetsMs?: readonly number[]
   /** Redis's clock, as the scripts see it, jumps by these in turns. */
@@ -24,7 +28,10 @@ export interface ChaosWorkerOrder extends PlantAddresses {
 const order = JSON.parse(process.argv[2] ?? '{}') as ChaosWorkerOrder
 const GRACE_MS = 5_000
 
-const built = (file: string) => import(fileURLToPath(new URL(`../../dist/${file}`, import.meta.url)))
+const built = (file: string) => {
+  const path = order.sources === true ? `../../src/${file.replace(/js$/, 'ts')}` : `../../dist/${file}`
+  return import(fileURLToPath(new URL(path, import.meta.url)))
+}
 const { systemClock, systemRandom } = (await built('clock.js')) as typeof import('../../src/clock.js')
 const { openPlant } = (await built('wire.js')) as typeof import('../../src/wire.js')
 const { loadSpider } = (await built('spider/load.js')) as typeof import('../../src/spider/load.js')
@@ -38,7 +45,12 @@ process.on('SIGINT', () => {})
 
 const recorder = openRecorder(order.dir, order.id)
 let calls = 0
+let frozen = false
 const failpoint = (op: 'settle' | 'write') => {
+  if (order.freezeBefore === op && !frozen) {
+    frozen = true
+    process.kill(process.pid, 'SIGSTOP')
+  }
   if (order.dieBefore?.op === op && ++calls >= order.dieBefore.call) process.kill(process.pid, 'SIGKILL')
 }
 
