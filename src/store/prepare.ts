@@ -36,29 +36,33 @@ export function prepareBatch(batch: WriteBatch): {
 } {
   const records: PreparedRecord[] = []
   const rejected = batch.rejected.map(prepareRejected)
-  const quarantined = new Set<number>()
+  const bad = new Set<number>()
   for (const [index, row] of batch.records.entries()) {
     const data = toText(row.data)
-    const identity = { key: storedKey(row.key), url: cleanText(row.url), site: cleanText(row.site) }
+    const clean = { key: storedKey(row.key), url: cleanText(row.url), site: cleanText(row.site) }
     if (data.ok) {
-      records.push({ ...row, ...identity, data: data.text })
+      const identity = row.identity === null ? null : storedKey(row.identity)
+      records.push({ ...row, ...clean, identity, data: data.text })
       continue
     }
-    const { gen, epoch, freshMs, ...kept } = row
-    const issues = JSON.stringify([{ field: '', message: data.problem }])
-    rejected.push({ ...kept, ...identity, data: JSON.stringify(data.remains), issues, reason: 'quarantined' })
-    quarantined.add(index)
+    rejected.push(quarantined({ ...row, ...clean }, JSON.stringify(data.remains), data.problem))
+    bad.add(index)
   }
   return {
     prepared: { records, rejected, fetches: batch.fetches.map(prepareFetch) },
     answer(statuses) {
-      if (quarantined.size === 0) return [...statuses]
+      if (bad.size === 0) return [...statuses]
       const rest = statuses[Symbol.iterator]()
-      return batch.records.map((_, index) =>
-        quarantined.has(index) ? 'quarantined' : (rest.next().value as WriteStatus),
-      )
+      return batch.records.map((_, index) => (bad.has(index) ? 'quarantined' : (rest.next().value as WriteStatus)))
     },
   }
+}
+
+/** A record that cannot be stored, as it is kept: `data` is JSON text of what remains of it. */
+export function quarantined(record: Omit<RecordRow, 'data'>, data: string, problem: string): PreparedRejected {
+  const { spider, crawl, site, kind, key, url, scrapedAt } = record
+  const issues = JSON.stringify([{ field: '', message: cleanText(problem) }])
+  return { spider, crawl, site, kind, key, url, data, issues, scrapedAt, reason: 'quarantined' }
 }
 
 /**
@@ -151,7 +155,7 @@ export function cleanText(text: string): string {
 }
 
 /** The same for JSON text, where JSON.stringify writes exactly those characters as escapes. Escapes are taken in turn, so `\\u0000` stays. */
-function cleanJson(text: string): string {
+export function cleanJson(text: string): string {
   if (!text.includes('\\u')) return text
   return text.replace(/\\(?:u(?:0000|d[89a-f][0-9a-f]{2})|.)/g, (found) => (found.length === 6 ? '\ufffd' : found))
 }

@@ -1,0 +1,191 @@
+-- Records, the log of fetches and what a crawl must remember beside its queue.
+-- Every statement of Shoal names the schema `shoal`; another name is put in its place (?schema= in the address).
+
+CREATE TABLE shoal.settings (
+  name text PRIMARY KEY,
+  value text NOT NULL
+);
+-- Tells a restored or copied database from the one it was made of: a cursor of another database must not be followed.
+INSERT INTO shoal.settings (name, value) VALUES ('identity', gen_random_uuid()::text), ('partition', 'month');
+
+-- One row for each thing that a spider found. Text that is compared is compared byte by byte: an index outlives the upgrade of a locale.
+CREATE TABLE shoal.records (
+  spider        text COLLATE "C" NOT NULL,
+  site          text COLLATE "C" NOT NULL,
+  kind          text COLLATE "C" NOT NULL,
+  key           text COLLATE "C" NOT NULL,
+  url           text COLLATE "C" NOT NULL,
+  domain        text COLLATE "C" NOT NULL,
+  data          jsonb NOT NULL,
+  -- Of the data as the spider gave it, and of the identity: what is equal here did not change.
+  content_hash  bytea NOT NULL,
+  identity      text COLLATE "C",
+  crawl         text COLLATE "C" NOT NULL,
+  gen           bigint NOT NULL,
+  epoch         bigint NOT NULL,
+  first_seen_at timestamptz NOT NULL,
+  updated_at    timestamptz NOT NULL,
+  scraped_at    timestamptz NOT NULL,
+  -- The transaction that changed the content last: the order of the change feed.
+  change        bigint NOT NULL,
+  -- Of the write that came last: where it stood in its batch, what became of it, and the crawl before it.
+  last_write    integer NOT NULL,
+  last_crawl    text COLLATE "C" NOT NULL,
+  fresh_ms      bigint NOT NULL,
+  keep_history  boolean NOT NULL,
+  PRIMARY KEY (spider, kind, key, site)
+) WITH (fillfactor = 90);
+
+-- Room is left in each page and no index has a column that a confirmation changes, so that confirming a record touches no index.
+CREATE INDEX records_updated ON shoal.records (spider, updated_at);
+CREATE INDEX records_site ON shoal.records (site, updated_at);
+CREATE INDEX records_change ON shoal.records (change);
+-- A hash index takes a URL of any length.
+CREATE INDEX records_url ON shoal.records USING hash (url);
+CREATE INDEX records_identity ON shoal.records (spider, kind, identity) WHERE identity IS NOT NULL;
+
+-- What a change replaced, of kinds with `history: true`.
+CREATE TABLE shoal.record_versions (
+  spider      text COLLATE "C" NOT NULL,
+  site        text COLLATE "C" NOT NULL,
+  kind        text COLLATE "C" NOT NULL,
+  key         text COLLATE "C" NOT NULL,
+  url         text COLLATE "C" NOT NULL,
+  data        jsonb NOT NULL,
+  crawl       text COLLATE "C" NOT NULL,
+  gen         bigint NOT NULL,
+  epoch       bigint NOT NULL,
+  updated_at  timestamptz NOT NULL,
+  replaced_at timestamptz NOT NULL
+) PARTITION BY RANGE (replaced_at);
+CREATE INDEX record_versions_key ON shoal.record_versions (spider, kind, key, replaced_at);
+
+CREATE FUNCTION shoal.keep_version() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO shoal.record_versions (spider, site, kind, key, url, data, crawl, gen, epoch, updated_at, replaced_at)
+  VALUES (OLD.spider, OLD.site, OLD.kind, OLD.key, OLD.url, OLD.data, OLD.crawl, OLD.gen, OLD.epoch, OLD.updated_at, NEW.updated_at);
+  RETURN NULL;
+END $$;
+-- A trigger, because only it sees the replaced row under the lock of the upsert. Its condition costs nothing where no history is asked for.
+CREATE TRIGGER keep_version AFTER UPDATE ON shoal.records FOR EACH ROW
+  WHEN (NEW.keep_history AND NEW.content_hash <> OLD.content_hash) EXECUTE FUNCTION shoal.keep_version();
+
+-- Rows of each kind and crawl. Writers at the same time count in different slots and never wait for each other here.
+CREATE TABLE shoal.record_counts (
+  spider    text COLLATE "C" NOT NULL,
+  kind      text COLLATE "C" NOT NULL,
+  crawl     text COLLATE "C" NOT NULL,
+  slot      smallint NOT NULL,
+  records   bigint NOT NULL,
+  rejected  bigint NOT NULL,
+  fresh     bigint NOT NULL,
+  unchanged bigint NOT NULL,
+  PRIMARY KEY (spider, kind, crawl, slot)
+) WITH (fillfactor = 50);
+
+-- Records that did not fit their schema, or that could not be stored, with the reason.
+CREATE TABLE shoal.rejected (
+  id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  spider     text COLLATE "C" NOT NULL,
+  site       text COLLATE "C" NOT NULL,
+  kind       text COLLATE "C" NOT NULL,
+  key        text COLLATE "C" NOT NULL,
+  url        text COLLATE "C" NOT NULL,
+  data       jsonb NOT NULL,
+  issues     jsonb NOT NULL,
+  reason     text NOT NULL,
+  crawl      text COLLATE "C" NOT NULL,
+  scraped_at timestamptz NOT NULL,
+  -- Of the whole row: a repeated write keeps it once.
+  row_hash   bytea NOT NULL UNIQUE
+);
+CREATE INDEX rejected_kind ON shoal.rejected (spider, kind, id);
+
+-- One row for each fetch. Partitions are made ahead (see partitions.ts).
+CREATE SEQUENCE shoal.fetch_ids;
+CREATE TABLE shoal.fetches (
+  id       bigint NOT NULL DEFAULT nextval('shoal.fetch_ids'),
+  at       timestamptz NOT NULL,
+  spider   text COLLATE "C" NOT NULL,
+  crawl    text COLLATE "C" NOT NULL,
+  fp       bigint NOT NULL,
+  url      text COLLATE "C" NOT NULL,
+  host     text COLLATE "C" NOT NULL,
+  route    text COLLATE "C" NOT NULL,
+  depth    integer NOT NULL,
+  link     jsonb,
+  status   smallint NOT NULL,
+  bytes    bigint NOT NULL,
+  ms       double precision NOT NULL,
+  attempt  integer NOT NULL,
+  worker   text COLLATE "C" NOT NULL,
+  pool     text COLLATE "C",
+  error    text COLLATE "C",
+  page     text COLLATE "C",
+  headers  jsonb,
+  gen      bigint NOT NULL,
+  epoch    bigint NOT NULL
+) PARTITION BY RANGE (at);
+CREATE INDEX fetches_fp ON shoal.fetches (fp, at);
+CREATE INDEX fetches_at ON shoal.fetches (at, id);
+
+-- The generation of each queue, and the highest mark that was seen of it.
+CREATE TABLE shoal.generations (
+  queue_id text COLLATE "C" PRIMARY KEY,
+  gen      bigint NOT NULL UNIQUE,
+  mark     bigint NOT NULL DEFAULT 0
+);
+
+-- What must outlive the queue.
+CREATE TABLE shoal.crawl_notes (
+  crawl     text COLLATE "C" PRIMARY KEY,
+  spider    text COLLATE "C" NOT NULL,
+  queue     text NOT NULL,
+  queue_id  text COLLATE "C" NOT NULL,
+  state     text NOT NULL,
+  spec      jsonb NOT NULL,
+  opened_at timestamptz NOT NULL
+);
+CREATE TABLE shoal.seed_cursors (
+  crawl   text COLLATE "C" NOT NULL,
+  source  text COLLATE "C" NOT NULL,
+  entries bigint NOT NULL,
+  PRIMARY KEY (crawl, source)
+);
+
+-- How far each sink has come with the change feed, and who feeds it now.
+CREATE TABLE shoal.outlets (
+  name       text COLLATE "C" PRIMARY KEY,
+  spider     text COLLATE "C" NOT NULL,
+  cursor     text NOT NULL,
+  holder     text,
+  held_until timestamptz NOT NULL,
+  sent       bigint NOT NULL DEFAULT 0,
+  sent_at    timestamptz,
+  error      text
+);
+
+-- What the fields of each kind held, by the hour.
+CREATE TABLE shoal.field_stats (
+  spider  text COLLATE "C" NOT NULL,
+  kind    text COLLATE "C" NOT NULL,
+  field   text COLLATE "C" NOT NULL,
+  bucket  timestamptz NOT NULL,
+  records bigint NOT NULL,
+  filled  bigint NOT NULL,
+  failed  bigint NOT NULL,
+  sketch  bytea,
+  PRIMARY KEY (spider, kind, field, bucket)
+);
+
+-- Where a raw page lies, in each place that has it: its pack, and the part of it.
+CREATE TABLE shoal.blobs (
+  place  text COLLATE "C" NOT NULL,
+  hash   bytea NOT NULL,
+  pack   text COLLATE "C" NOT NULL,
+  start  bigint NOT NULL,
+  length bigint NOT NULL,
+  codec  text NOT NULL,
+  bytes  bigint NOT NULL,
+  PRIMARY KEY (place, hash)
+);

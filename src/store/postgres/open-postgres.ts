@@ -1,0 +1,58 @@
+import type { Clock } from '../../clock.js'
+import { ShoalError } from '../../errors.js'
+import { parsePostgres } from './address.js'
+import { migrate, pendingMigrations } from './migrate.js'
+import { aheadOf, ensurePartitions, partitionUnit } from './partitions.js'
+import { openPg, type Pg } from './pg.js'
+import { PostgresRecordStore } from './postgres-record-store.js'
+
+export interface OpenPostgresOptions {
+  readonly clock: Clock
+  /** Make or complete the tables; a command that only looks does not. */
+  readonly create: boolean
+}
+
+/** Connects, looks whether the tables are those this version works with, and makes them or what they lack. */
+export async function openPostgresStore(address: string, options: OpenPostgresOptions): Promise<PostgresRecordStore> {
+  const parsed = parsePostgres(address)
+  const pg = await openPg(parsed)
+  try {
+    await refuseOtherEncodings(pg)
+    await completeTables(pg, parsed.schema, options)
+    return new PostgresRecordStore(pg)
+  } catch (error) {
+    await pg.close()
+    throw error
+  }
+}
+
+async function refuseOtherEncodings(pg: Pg): Promise<void> {
+  const [[encoding] = ['']] = await pg.query<[string]>(
+    { name: 'encoding', text: `SELECT current_setting('server_encoding')` },
+    [],
+  )
+  if (encoding === 'UTF8') return
+  throw new ShoalError('store_encoding', `the database keeps its text as ${encoding}, not as UTF8`)
+}
+
+async function completeTables(pg: Pg, schema: string, { clock, create }: OpenPostgresOptions): Promise<void> {
+  const { pending, empty } = await pendingMigrations(pg)
+  if (pending.length > 0) {
+    if (!create) throw outdated(empty)
+    // Workers of the version before may be at work: what they cannot live with is done when somebody says so.
+    if (!empty && pending.some(({ breaking }) => breaking)) throw outdated(empty)
+    await migrate(pg, schema)
+  }
+  if (!create) return
+  const moments = aheadOf(clock.now(), await partitionUnit(pg))
+  await ensurePartitions(pg, 'fetches', moments)
+  await ensurePartitions(pg, 'record_versions', moments)
+}
+
+function outdated(empty: boolean): ShoalError {
+  return empty
+    ? new ShoalError('not_found', 'there are no tables of Shoal in this Postgres database yet', {
+        hint: 'Start a crawl with `shoal run <spider> --store …`, or make them with `shoal migrate --store …`.',
+      })
+    : new ShoalError('store_outdated', 'the tables in Postgres are older than this version of Shoal needs')
+}

@@ -1,0 +1,119 @@
+import type { Pg } from './pg.js'
+
+export type PartitionUnit = 'day' | 'week' | 'month'
+export const PARTITION_UNITS: readonly PartitionUnit[] = ['day', 'week', 'month']
+
+export type PartitionedTable = 'fetches' | 'record_versions'
+
+/** From `from` up to and without `to`, in milliseconds. */
+export interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+export interface Partition extends Range {
+  readonly table: PartitionedTable
+  readonly name: string
+}
+
+const DAY_MS = 86_400_000
+/** 1970-01-01 was a Thursday; weeks begin on Monday. */
+const FIRST_MONDAY_MS = 4 * DAY_MS
+
+/** The day, week or month (UTC) that a moment falls into. */
+export function rangeOf(at: number, unit: PartitionUnit): Range {
+  if (unit === 'month') {
+    const date = new Date(at)
+    const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
+    return { from: Date.UTC(year, month), to: Date.UTC(year, month + 1) }
+  }
+  const length = unit === 'day' ? DAY_MS : 7 * DAY_MS
+  const origin = unit === 'day' ? 0 : FIRST_MONDAY_MS
+  const from = origin + Math.floor((at - origin) / length) * length
+  return { from, to: from + length }
+}
+
+/**
+ * What to make so that a row of this moment has a place: nothing when it has one, else its day, week or month without what older partitions
+ * of another length take of it.
+ */
+export function missingRange(at: number, unit: PartitionUnit, existing: readonly Range[]): Range | null {
+  let { from, to } = rangeOf(at, unit)
+  for (const other of existing) {
+    if (other.from <= at && at < other.to) return null
+    if (other.to <= at) from = Math.max(from, other.to)
+    else to = Math.min(to, other.from)
+  }
+  return { from, to }
+}
+
+/** `fetches_20261101`: by its first day; what is cut short by another partition still has a first day of its own. */
+export function partitionName(table: PartitionedTable, { from }: Range): string {
+  return `${table}_${new Date(from).toISOString().slice(0, 10).replaceAll('-', '')}`
+}
+
+/** A partition of this month and so many after it always exist, so that the first row of a month never waits for a lock. */
+const AHEAD = 3
+
+/** Moments for which partitions should exist: each row's own, and those to come. */
+export function aheadOf(now: number, unit: PartitionUnit): number[] {
+  const moments = [now]
+  for (let n = 0; n < AHEAD; n++) moments.push(rangeOf(moments.at(-1) ?? now, unit).to)
+  return moments
+}
+
+/** The server reads its own words: how it writes a time depends on the settings of the connection. */
+const LIST = {
+  name: 'partitions',
+  text: `SELECT parent, child, extract(epoch FROM bounds[1]::timestamptz)::float8 * 1000, extract(epoch FROM bounds[2]::timestamptz)::float8 * 1000
+    FROM (
+      SELECT parent.relname AS parent, child.relname AS child,
+        regexp_match(pg_get_expr(child.relpartbound, child.oid), 'FROM \\(''([^'']+)''\\) TO \\(''([^'']+)''\\)') AS bounds
+      FROM pg_inherits i JOIN pg_class parent ON parent.oid = i.inhparent JOIN pg_class child ON child.oid = i.inhrelid
+      WHERE parent.oid IN ('shoal.fetches'::regclass, 'shoal.record_versions'::regclass) AND NOT i.inhdetachpending
+    ) listed ORDER BY 3`,
+}
+
+export async function partitions(pg: Pg): Promise<Partition[]> {
+  const rows = await pg.query<[PartitionedTable, string, number, number]>(LIST, [])
+  return rows.map(([table, name, from, to]) => ({ table, name, from, to }))
+}
+
+export async function partitionUnit(pg: Pg): Promise<PartitionUnit> {
+  const [[unit] = ['month']] = await pg.query<[string]>(
+    { name: 'partition-unit', text: `SELECT value FROM shoal.settings WHERE name = 'partition'` },
+    [],
+  )
+  return PARTITION_UNITS.find((known) => known === unit) ?? 'month'
+}
+
+/**
+ * Makes what is missing. A new table is filled into the row of partitions only when it is ready (ATTACH), because CREATE … PARTITION OF would
+ * make every writer wait for whoever holds the table at the moment.
+ */
+export async function ensurePartitions(pg: Pg, table: PartitionedTable, moments: readonly number[]): Promise<string[]> {
+  return pg.transaction(async (tx) => {
+    await tx.query({ name: 'partition-lock', text: `SELECT pg_advisory_xact_lock(hashtext('shoal partitions'))` }, [])
+    const unit = await partitionUnit(tx)
+    const existing: Range[] = (await partitions(tx)).filter((one) => one.table === table)
+    const made: string[] = []
+    for (const at of moments) {
+      const range = missingRange(at, unit, existing)
+      if (range === null) continue
+      const name = partitionName(table, range)
+      await tx.script(
+        `CREATE TABLE shoal.${name} (LIKE shoal.${table} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)`,
+      )
+      await tx.script(
+        `ALTER TABLE shoal.${table} ATTACH PARTITION shoal.${name} FOR VALUES FROM ('${isoTime(range.from)}') TO ('${isoTime(range.to)}')`,
+      )
+      existing.push(range)
+      made.push(name)
+    }
+    return made
+  })
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}

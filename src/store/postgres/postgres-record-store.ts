@@ -1,0 +1,232 @@
+import type { CrawlId } from '../../frontier/frontier.js'
+import type { Fingerprint, Json, Link } from '../../url/link.js'
+import { prepareBatch, storedKey } from '../prepare.js'
+import type {
+  CrawlNote,
+  FetchRow,
+  KindCount,
+  KnownPage,
+  RecordQuery,
+  RecordStore,
+  RejectedRecord,
+  StoredRecord,
+  WriteBatch,
+  WriteStatus,
+} from '../record-store.js'
+import * as memory from './crawl-memory.js'
+import type { Pg } from './pg.js'
+import {
+  COUNTS,
+  FETCHES,
+  KINDS,
+  KNOWN_PAGES,
+  REJECTED,
+  REJECTED_BY_FIELD,
+  REMOVE_FETCHES,
+  type RecordPlace,
+  recordsPage,
+  SPIDERS,
+} from './read-statements.js'
+import { signed, writeBatch } from './write.js'
+
+/** Rows read at a time: with the largest records that is 128 MB, with usual ones half a MB. */
+const PAGE = 500
+const FETCH_PAGE = 5_000
+const BEFORE_ALL = -62_000_000_000_000
+
+/** A row of RECORD_COLUMNS. */
+export type RecordColumns = [string, string, string, string, string, Json, string, number, number, number]
+
+export function toRecord(row: RecordColumns): StoredRecord {
+  const [spider, site, kind, key, url, data, crawl, scrapedAt, firstSeenAt, updatedAt] = row
+  return { spider, site, kind, key, url, data, crawl, scrapedAt, firstSeenAt, updatedAt }
+}
+
+export class PostgresRecordStore implements RecordStore {
+  readonly #pg: Pg
+
+  constructor(pg: Pg) {
+    this.#pg = pg
+  }
+
+  generation(queueIdentity: string): Promise<number> {
+    return memory.generation(this.#pg, queueIdentity)
+  }
+
+  highestMark(queueIdentity: string): Promise<number> {
+    return memory.highestMark(this.#pg, queueIdentity)
+  }
+
+  noteMark(queueIdentity: string, mark: number): Promise<void> {
+    return memory.noteMark(this.#pg, queueIdentity, mark)
+  }
+
+  renewGeneration(queueIdentity: string, mark: number): Promise<void> {
+    return memory.renewGeneration(this.#pg, queueIdentity, mark)
+  }
+
+  noteCrawl(note: CrawlNote): Promise<void> {
+    return memory.noteCrawl(this.#pg, note)
+  }
+
+  crawlNotes(): Promise<CrawlNote[]> {
+    return memory.crawlNotes(this.#pg)
+  }
+
+  seedCursor(crawl: CrawlId, source: string): Promise<number> {
+    return memory.seedCursor(this.#pg, crawl, source)
+  }
+
+  noteSeedCursor(crawl: CrawlId, source: string, entries: number): Promise<void> {
+    return memory.noteSeedCursor(this.#pg, crawl, source, entries)
+  }
+
+  async *knownPages(crawl: CrawlId, wentWell: boolean): AsyncGenerator<KnownPage> {
+    let after: [number, string] = [BEFORE_ALL, '0']
+    for (;;) {
+      const rows: [string, number, string, string, string, string, number, Link | null][] = await this.#pg.query(
+        KNOWN_PAGES,
+        [crawl, ...after, wentWell, FETCH_PAGE],
+      )
+      for (const [id, at, fp, url, host, route, depth, link] of rows) {
+        yield { fp, url, host, route, depth, link }
+        after = [at, id]
+      }
+      if (rows.length < FETCH_PAGE) return
+    }
+  }
+
+  async write(batch: WriteBatch): Promise<WriteStatus[]> {
+    const { prepared, answer } = prepareBatch(batch)
+    return answer(await writeBatch(this.#pg, prepared))
+  }
+
+  async *records(query: RecordQuery): AsyncGenerator<StoredRecord> {
+    let left = query.limit ?? Number.POSITIVE_INFINITY
+    const spiders = query.spider === undefined ? await this.#spiders() : [query.spider]
+    for (const spider of spiders) {
+      for await (const record of this.#recordsOf(spider, query, left)) {
+        yield record
+        left -= 1
+      }
+      if (left <= 0) return
+    }
+  }
+
+  async #spiders(): Promise<string[]> {
+    return (await this.#pg.query<[string]>(SPIDERS, [])).map(([spider]) => spider)
+  }
+
+  async *#recordsOf(spider: string, query: RecordQuery, limit: number): AsyncGenerator<StoredRecord> {
+    const { kind, site, url, since } = query
+    const key = query.key === undefined ? undefined : storedKey(query.key)
+    const kinds = key !== undefined && kind === undefined ? await this.#kinds(spider) : [kind]
+    let left = limit
+    for (const one of kinds) {
+      const asked = { ...defined({ kind: one, site, key, url }), ...(since === undefined ? {} : { since }) }
+      let after: RecordPlace = { kind: '', key: '', site: '', updatedAt: since ?? 0 }
+      for (let more = true; more && left > 0; ) {
+        const want = Math.min(PAGE, left)
+        const { statement, values } = recordsPage(spider, asked, after, want)
+        const rows = await this.#pg.query<RecordColumns>(statement, values)
+        for (const row of rows) {
+          const record = toRecord(row)
+          yield record
+          after = record
+        }
+        more = rows.length === want
+        left -= rows.length
+      }
+    }
+  }
+
+  /** A key is found at once in its kind; kinds are few. */
+  async #kinds(spider: string): Promise<string[]> {
+    return (await this.#pg.query<[string]>(KINDS, [spider])).map(([kind]) => kind)
+  }
+
+  async *rejected(query: { spider?: string; kind?: string; limit: number }): AsyncGenerator<RejectedRecord> {
+    let before = Number.MAX_SAFE_INTEGER
+    for (let left = query.limit; left > 0; ) {
+      const want = Math.min(PAGE, left)
+      const rows: [
+        number,
+        string,
+        string,
+        string,
+        string,
+        string,
+        Json,
+        RejectedRecord['issues'],
+        RejectedRecord['reason'],
+        string,
+        number,
+      ][] = await this.#pg.query(REJECTED, [query.spider ?? null, query.kind ?? null, before, want])
+      for (const [id, spider, site, kind, key, url, data, issues, reason, crawl, scrapedAt] of rows) {
+        yield { spider, site, kind, key, url, data, issues, reason, crawl, scrapedAt }
+        before = id
+      }
+      if (rows.length < want) return
+      left -= rows.length
+    }
+  }
+
+  async counts(query: { spider?: string; crawl?: CrawlId }): Promise<KindCount[]> {
+    const rows = await this.#pg.query<[string, string, number, number, number, number]>(COUNTS, [
+      query.spider ?? null,
+      query.crawl ?? null,
+    ])
+    return rows.map(([spider, kind, records, rejected, fresh, unchanged]) => ({
+      ...{ spider, kind, records, rejected, fresh, unchanged },
+    }))
+  }
+
+  async rejectedByField(spider: string): Promise<{ kind: string; field: string; count: number }[]> {
+    const rows = await this.#pg.query<[string, string, number]>(REJECTED_BY_FIELD, [spider])
+    return rows.map(([kind, field, count]) => ({ kind, field, count }))
+  }
+
+  async fetches(query: { fp: Fingerprint; crawl?: CrawlId; limit: number }): Promise<FetchRow[]> {
+    const rows = await this.#pg.query<FetchColumns>(FETCHES, [signed(query.fp), query.crawl ?? null, query.limit])
+    return rows.map((row) => toFetch(row, query.fp))
+  }
+
+  async removeCrawl(crawl: CrawlId): Promise<void> {
+    let after: [number, string] | undefined = [BEFORE_ALL, '0']
+    while (after !== undefined) {
+      const rows: [number, string][] = await this.#pg.query(REMOVE_FETCHES, [crawl, ...after, FETCH_PAGE])
+      after = rows[0]
+    }
+    await memory.removeNotes(this.#pg, crawl)
+  }
+
+  close(): Promise<void> {
+    return this.#pg.close()
+  }
+}
+
+function defined<Fields extends Record<string, string | undefined>>(fields: Fields): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== undefined))
+}
+
+type FetchColumns = readonly [
+  ...[
+    spider: string,
+    crawl: string,
+    gen: number,
+    epoch: string,
+    url: string,
+    host: string,
+    route: string,
+    depth: number,
+  ],
+  ...[link: Link | null, status: number, bytes: number, ms: number, attempt: number, worker: string],
+  ...[error: string | null, page: string | null, headers: FetchRow['headers'], pool: string | null, at: number],
+]
+
+function toFetch(row: FetchColumns, fp: Fingerprint): FetchRow {
+  const [spider, crawl, gen, epoch, url, host, route, depth, ...answer] = row
+  const [link, status, bytes, ms, attempt, worker, error, page, headers, pool, at] = answer
+  const asked = { spider, crawl, gen, epoch, fp, url, host, route, depth, link }
+  return { ...asked, status, bytes, ms, attempt, worker, error, page, headers, pool, at }
+}

@@ -1,0 +1,253 @@
+import { hash } from 'node:crypto'
+import { hostIn } from '../../url/host.js'
+import { cleanJson, type PreparedBatch, type PreparedRecord, type PreparedRejected, quarantined } from '../prepare.js'
+import type { FetchRow, WriteStatus } from '../record-store.js'
+import { ensurePartitions } from './partitions.js'
+import type { Pg } from './pg.js'
+import { isDataError, isMissingPartition } from './pg-errors.js'
+import { COUNT_FRESH, readLastWrite, SKIPPED, WRITE } from './write-statement.js'
+
+/** Rows of one statement. More gained nothing, and a transaction that holds many rows keeps other writers of them waiting. */
+const MOST_ROWS = 1_000
+/** Characters of one statement: the server needs a few times as much memory for it. */
+const MOST_CHARS = 8_000_000
+
+/** One status for each record, in order. Durable and whole when it resolves; can be repeated. */
+export async function writeBatch(pg: Pg, batch: PreparedBatch): Promise<WriteStatus[]> {
+  for (let made = false; ; made = true) {
+    try {
+      return await writeWhole(pg, batch)
+    } catch (error) {
+      if (isMissingPartition(error) && !made) await makePartitions(pg, batch)
+      else if (isDataError(error)) return writeWithoutPoison(pg, batch)
+      else throw error
+    }
+  }
+}
+
+async function makePartitions(pg: Pg, { fetches, records }: PreparedBatch): Promise<void> {
+  await ensurePartitions(
+    pg,
+    'fetches',
+    fetches.map(({ at }) => at),
+  )
+  const versions = records.filter(({ history }) => history).map(changedAt)
+  if (versions.length > 0) await ensurePartitions(pg, 'record_versions', versions)
+}
+
+/** Nearly always one statement; several share a transaction. */
+async function writeWhole(pg: Pg, { records, rejected, fetches }: PreparedBatch): Promise<WriteStatus[]> {
+  const statuses = new Array<WriteStatus>(records.length)
+  const [first = [], ...others] = statementsOf(records)
+  if (others.length === 0) await writePart(pg, first, rejected, fetches, statuses)
+  else
+    await pg.transaction(async (tx) => {
+      await writePart(tx, first, rejected, fetches, statuses)
+      for (const part of others) await writePart(tx, part, [], [], statuses)
+    })
+  return statuses
+}
+
+/** A record and its place in the batch. */
+interface Placed {
+  readonly record: PreparedRecord
+  readonly index: number
+  readonly json: string
+}
+
+/**
+ * The records of each statement: sorted by key, so that two writers of the same records take them in the same order, and each key once,
+ * because one statement cannot touch a row twice: the second record of a key is judged against the first by the statement after it.
+ */
+function statementsOf(records: readonly PreparedRecord[]): Placed[][] {
+  const rounds: Placed[][] = []
+  const times = new Map<string, number>()
+  for (const [index, record] of records.entries()) {
+    const id = idOf(record)
+    const round = times.get(id) ?? 0
+    times.set(id, round + 1)
+    const placed = { record, index, json: recordJson(record) }
+    const there = rounds[round]
+    if (there === undefined) rounds.push([placed])
+    else there.push(placed)
+  }
+  return rounds.flatMap((round) => inParts(round.sort(byKey)))
+}
+
+function idOf({ spider, kind, key, site }: PreparedRecord): string {
+  return `${spider}\n${kind}\n${site}\n${key}`
+}
+
+function byKey(a: Placed, b: Placed): number {
+  const [x, y] = [a.record, b.record]
+  return compare(x.spider, y.spider) || compare(x.kind, y.kind) || compare(x.key, y.key) || compare(x.site, y.site)
+}
+
+/** Any order will do, as long as every writer has the same. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+function inParts(round: readonly Placed[]): Placed[][] {
+  const parts: Placed[][] = []
+  let part: Placed[] = []
+  let chars = 0
+  for (const placed of round) {
+    if (part.length === MOST_ROWS || (part.length > 0 && chars + placed.json.length > MOST_CHARS)) {
+      parts.push(part)
+      part = []
+      chars = 0
+    }
+    part.push(placed)
+    chars += placed.json.length
+  }
+  return part.length === 0 ? parts : [...parts, part]
+}
+
+async function writePart(
+  pg: Pg,
+  part: readonly Placed[],
+  rejected: readonly PreparedRejected[],
+  fetches: readonly FetchRow[],
+  statuses: WriteStatus[],
+): Promise<void> {
+  if (part.length + rejected.length + fetches.length === 0) return
+  const rows = await pg.query<[number]>(WRITE, [
+    numbered(part),
+    arrayOf(rejected.map(rejectedJson)),
+    arrayOf(fetches.map(fetchJson)),
+  ])
+  for (const [lastWrite] of rows) {
+    const { n, status } = readLastWrite(lastWrite)
+    const placed = part[n]
+    if (placed !== undefined) statuses[placed.index] = status
+  }
+  if (rows.length < part.length) await judgeSkipped(pg, part, statuses)
+}
+
+/** A moment later: a row that was overwritten meanwhile counts as fenced, which it would have been now. */
+async function judgeSkipped(pg: Pg, part: readonly Placed[], statuses: WriteStatus[]): Promise<void> {
+  const skipped = part.filter(({ index }) => statuses[index] === undefined)
+  const fenced = new Set((await pg.query<[number]>(SKIPPED, [numbered(skipped)])).map(([n]) => n))
+  for (const [n, { index }] of skipped.entries()) statuses[index] = fenced.has(n) ? 'fenced' : 'fresh'
+  const fresh = skipped.filter((_, n) => !fenced.has(n))
+  if (fresh.length > 0) await pg.query(COUNT_FRESH, [numbered(fresh)])
+}
+
+/**
+ * The server refuses something in the batch: the same in one transaction, in halves, until what it refuses is alone. That is quarantined with
+ * the server's reason; its neighbours are stored.
+ */
+async function writeWithoutPoison(pg: Pg, batch: PreparedBatch): Promise<WriteStatus[]> {
+  return pg.transaction(async (tx) => {
+    const statuses = new Array<WriteStatus>(batch.records.length)
+    const refused: PreparedRejected[] = []
+    for (const part of statementsOf(batch.records)) {
+      await halving(
+        tx,
+        part,
+        (some) => writePart(tx, some, [], [], statuses),
+        ({ record, index }, reason) => {
+          statuses[index] = 'quarantined'
+          refused.push(quarantined(record, record.data, reason))
+        },
+      )
+    }
+    await halving(
+      tx,
+      batch.fetches,
+      (some) => writePart(tx, [], [], some, statuses),
+      (row, reason) => {
+        refused.push(refusedFetch(row, reason))
+      },
+    )
+    await halving(
+      tx,
+      [...batch.rejected, ...refused],
+      (some) => writePart(tx, [], some, [], statuses),
+      async (row, reason) => {
+        // Its reason at least is kept, where even its data cannot be.
+        const issues = JSON.stringify([{ field: '', message: reason }])
+        await writePart(tx, [], [{ ...row, data: 'null', issues, reason: 'quarantined' }], [], statuses)
+      },
+    )
+    return statuses
+  })
+}
+
+const SAVEPOINT = { name: 'savepoint', text: 'SAVEPOINT part' }
+const RELEASE = { name: 'release-savepoint', text: 'RELEASE SAVEPOINT part' }
+const ROLL_BACK = { name: 'rollback-savepoint', text: 'ROLLBACK TO SAVEPOINT part' }
+
+async function halving<Item>(
+  tx: Pg,
+  items: readonly Item[],
+  write: (items: readonly Item[]) => Promise<void>,
+  refuse: (item: Item, reason: string) => void | Promise<void>,
+): Promise<void> {
+  const [first] = items
+  if (first === undefined) return
+  await tx.query(SAVEPOINT, [])
+  try {
+    await write(items)
+    await tx.query(RELEASE, [])
+  } catch (error) {
+    if (!isDataError(error)) throw error
+    await tx.query(ROLL_BACK, [])
+    if (items.length === 1) return refuse(first, error instanceof Error ? error.message : String(error))
+    const middle = items.length >> 1
+    await halving(tx, items.slice(0, middle), write, refuse)
+    await halving(tx, items.slice(middle), write, refuse)
+  }
+}
+
+/** A line of the fetch log that the server refuses is kept where refused records are. */
+function refusedFetch(row: FetchRow, reason: string): PreparedRejected {
+  const { spider, crawl, host, fp, url, at } = row
+  return {
+    ...{ spider, crawl, site: host, kind: 'fetch', key: fp, url, scrapedAt: at, reason: 'quarantined' },
+    data: cleanJson(JSON.stringify(row)),
+    issues: JSON.stringify([{ field: '', message: reason }]),
+  }
+}
+
+function changedAt({ reparsedAt, scrapedAt }: PreparedRecord): number {
+  return reparsedAt ?? scrapedAt
+}
+
+/** Everything but the number of the row; the data is JSON text already, and so is the epoch, which is larger than a JavaScript number. */
+function recordJson(record: PreparedRecord): string {
+  const { spider, site, kind, key, url, data, identity, crawl, gen, epoch, scrapedAt, freshMs, history } = record
+  const digest = hash('sha256', identity === null ? data : `${identity}\n${data}`).slice(0, 32)
+  const text = JSON.stringify
+  return (
+    `"spider":${text(spider)},"site":${text(site)},"kind":${text(kind)},"key":${text(key)},"url":${text(url)},` +
+    `"domain":${text(hostIn(url))},"data":${data},"hash":"${digest}","identity":${text(identity)},"crawl":${text(crawl)},"gen":${gen},` +
+    `"epoch":${epoch},"scraped_at":${scrapedAt},"changed_at":${changedAt(record)},"fresh_ms":${freshMs},"history":${history}}`
+  )
+}
+
+function numbered(part: readonly Placed[]): string | null {
+  return arrayOf(part.map(({ json }, n) => `{"n":${n},${json}`))
+}
+
+function arrayOf(rows: readonly string[]): string | null {
+  return rows.length === 0 ? null : `[${rows.join(',')}]`
+}
+
+function rejectedJson(row: PreparedRejected): string {
+  const { spider, site, kind, key, url, data, issues, reason, crawl, scrapedAt } = row
+  const plain = JSON.stringify({ spider, site, kind, key, url, reason, crawl, scraped_at: scrapedAt })
+  const whole = `${plain.slice(0, -1)},"data":${data},"issues":${issues}`
+  return `${whole},"hash":"${hash('sha256', whole).slice(0, 32)}"}`
+}
+
+function fetchJson(row: FetchRow): string {
+  const { fp, epoch, ...plain } = row
+  return `${cleanJson(JSON.stringify(plain)).slice(0, -1)},"fp":${signed(fp)},"epoch":${epoch}}`
+}
+
+/** 64 bits as Postgres keeps them: signed. */
+export function signed(fp: string): bigint {
+  return BigInt.asIntN(64, BigInt(`0x${fp}`))
+}
