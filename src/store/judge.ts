@@ -6,6 +6,8 @@ export interface Version {
   readonly epoch: string
   /** The record's data as JSON text. */
   readonly data: string
+  /** It belongs to the content. */
+  readonly identity: string | null
   /** When the content was last written. */
   readonly at: number
 }
@@ -23,7 +25,7 @@ export function judge(
   if (row === undefined) return 'written'
   const order = compareLease(incoming, row)
   if (order < 0) return 'fenced'
-  if (incoming.data === row.data) return 'unchanged'
+  if (incoming.data === row.data && incoming.identity === row.identity) return 'unchanged'
   if (order > 0 && incoming.at - row.at < freshMs) return 'fresh'
   return 'written'
 }

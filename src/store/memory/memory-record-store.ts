@@ -1,5 +1,28 @@
-import { judge, type Version } from '../judge.js'
+import { randomBytes } from 'node:crypto'
+import { type Clock, systemClock } from '../../clock.js'
+import type { FieldRow } from '../../quality/field-row.js'
+import {
+  type ChangePage,
+  type ChangeQuery,
+  type ChangesLag,
+  type Cursor,
+  FROM_START,
+  foreignCursor,
+  type LagQuery,
+  makeCursor,
+  type OutletClaim,
+  type OutletHold,
+  type OutletInfo,
+  type OutletNote,
+  readCursor,
+} from '../changes.js'
+import type { EntityQuery, IdentifiedRecord } from '../entities.js'
+import { cleanRow, type FieldQuery } from '../field-stats.js'
+import type { HistoryQuery, RecordVersion } from '../history.js'
+import { compareLease, judge, type Version } from '../judge.js'
+import type { KeptPage, KeptPagePart, KeptPageQuery } from '../kept-pages.js'
 import { type PreparedRecord, type PreparedRejected, prepareBatch, storedKey } from '../prepare.js'
+import type { LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
 import type {
   CrawlNote,
   FetchRow,
@@ -12,13 +35,19 @@ import type {
   WriteBatch,
   WriteStatus,
 } from '../record-store.js'
+import { MemoryFieldStats } from './memory-field-stats.js'
+import { MemoryOutlets } from './memory-outlets.js'
 
 interface Row {
   readonly record: PreparedRecord
+  /** The number of the change that gave it its content. */
+  readonly change: number
   readonly version: Version
   readonly firstSeenAt: number
   readonly crawl: string
   readonly seenAt: number
+  /** What it was before, newest first. */
+  readonly older: readonly (Omit<Row, 'older'> & { readonly until: number })[]
 }
 
 /** The reference: short and obvious, the oracle of the drivers' tests. Everything is counted by looking. */
@@ -31,6 +60,15 @@ export class MemoryRecordStore implements RecordStore {
   readonly #rejected = new Map<string, PreparedRejected>()
   readonly #skips: { spider: string; kind: string; crawl: string; status: 'fresh' | 'unchanged' }[] = []
   #fetches = new Map<string, FetchRow>()
+  readonly #identity = randomBytes(8).toString('hex')
+  readonly #crawlStarts = new Map<string, Cursor>()
+  readonly #outlets: MemoryOutlets
+  readonly #fieldStats = new MemoryFieldStats()
+  #lastChange = 0
+
+  constructor(clock: Clock = systemClock) {
+    this.#outlets = new MemoryOutlets(clock)
+  }
 
   async generation(queueIdentity: string): Promise<number> {
     const gen = this.#generations.get(queueIdentity) ?? Math.max(0, ...this.#generations.values()) + 1
@@ -54,6 +92,7 @@ export class MemoryRecordStore implements RecordStore {
 
   async noteCrawl(note: CrawlNote): Promise<void> {
     this.#notes.set(note.crawl, note)
+    if (!this.#crawlStarts.has(note.crawl)) this.#crawlStarts.set(note.crawl, await this.changesEnd())
   }
 
   async crawlNotes(): Promise<CrawlNote[]> {
@@ -85,9 +124,9 @@ export class MemoryRecordStore implements RecordStore {
 
   #writeOne(record: PreparedRecord): WriteStatus {
     const id = JSON.stringify([record.spider, record.site, record.kind, record.key])
-    const { gen, epoch, data, crawl, scrapedAt } = record
+    const { gen, epoch, data, identity, crawl, scrapedAt } = record
     const row = this.#rows.get(id)
-    const status = judge(row && standing(row), { gen, epoch, data, at: scrapedAt }, record.freshMs)
+    const status = judge(row && standing(row), { gen, epoch, data, identity, at: scrapedAt }, record.freshMs)
     const repeated = row?.version.gen === gen && row.version.epoch === epoch
     if (status === 'fresh' || (status === 'unchanged' && !repeated)) {
       this.#skips.push({ spider: record.spider, kind: record.kind, crawl, status })
@@ -95,25 +134,27 @@ export class MemoryRecordStore implements RecordStore {
     if (status === 'unchanged' && row !== undefined) {
       this.#rows.set(id, { ...row, version: { ...row.version, gen, epoch }, crawl, seenAt: scrapedAt })
     } else if (status === 'written') {
-      const version = { gen, epoch, data, at: record.reparsedAt ?? scrapedAt }
-      this.#rows.set(id, { record, version, firstSeenAt: row?.firstSeenAt ?? scrapedAt, crawl, seenAt: scrapedAt })
+      const version = { gen, epoch, data, identity, at: record.reparsedAt ?? scrapedAt }
+      const kept = record.history && (!repeated || record.reparsedAt !== undefined)
+      const older = row === undefined ? [] : kept ? [{ ...row, until: version.at }, ...row.older] : row.older
+      const firstSeenAt = row?.firstSeenAt ?? scrapedAt
+      this.#rows.set(id, { record, change: ++this.#lastChange, version, firstSeenAt, crawl, seenAt: scrapedAt, older })
     }
     return status
   }
 
   async *records(query: RecordQuery): AsyncGenerator<StoredRecord> {
     let left = query.limit ?? Number.POSITIVE_INFINITY
-    for (const { record, version, firstSeenAt, crawl, seenAt } of [...this.#rows.values()]) {
-      const { spider, site, kind, key, url } = record
+    for (const row of [...this.#rows.values()]) {
+      const { spider, site, kind, key, url } = row.record
       if (query.spider !== undefined && query.spider !== spider) continue
       if (query.site !== undefined && query.site !== site) continue
       if (query.kind !== undefined && query.kind !== kind) continue
       if (query.key !== undefined && storedKey(query.key) !== key) continue
       if (query.url !== undefined && query.url !== url) continue
-      if (query.since !== undefined && version.at < query.since) continue
+      if (query.since !== undefined && row.version.at < query.since) continue
       if (left-- <= 0) return
-      const data = JSON.parse(version.data)
-      yield { spider, site, kind, key, url, data, crawl, scrapedAt: seenAt, firstSeenAt, updatedAt: version.at }
+      yield storedRecord(row)
     }
   }
 
@@ -168,9 +209,146 @@ export class MemoryRecordStore implements RecordStore {
       .slice(0, query.limit)
   }
 
+  async keptPages(query: KeptPageQuery, after: string | null, limit: number): Promise<KeptPagePart> {
+    const start = Number(after ?? 0)
+    const all = this.#keptPages(query)
+    const end = start + limit
+    return { pages: all.slice(start, end), next: end < all.length ? String(end) : null }
+  }
+
+  async countKeptPages(query: KeptPageQuery): Promise<number> {
+    return this.#keptPages(query).length
+  }
+
+  #keptPages({ spider, crawl, route, since = 0, before = Number.POSITIVE_INFINITY, newestOnly }: KeptPageQuery) {
+    const kept = [...this.#fetches.values()].filter(
+      (row): row is KeptPage =>
+        row.page !== null && row.spider === spider && (crawl ?? row.crawl) === row.crawl && row.at < before,
+    )
+    const newest = new Map<string, KeptPage>()
+    for (const row of kept) {
+      const known = newest.get(row.fp)
+      if (known === undefined || (compareLease(row, known) || row.at - known.at) >= 0) newest.set(row.fp, row)
+    }
+    return kept.filter(
+      (row) => (!newestOnly || newest.get(row.fp) === row) && (route ?? row.route) === row.route && row.at >= since,
+    )
+  }
+
+  async recordsOf(keys: readonly RecordKey[]): Promise<(LeasedRecord | null)[]> {
+    return keys.map(({ spider, site, kind, key }) => {
+      const row = this.#rows.get(JSON.stringify([spider, site, kind, key]))
+      if (row === undefined) return null
+      const { record, version, firstSeenAt, crawl, seenAt } = row
+      const { gen, epoch, at } = version
+      const data = JSON.parse(version.data)
+      return {
+        ...{ spider, site, kind, key, url: record.url, data, crawl, gen, epoch },
+        ...{ scrapedAt: seenAt, firstSeenAt, updatedAt: at },
+      }
+    })
+  }
+
+  async recordsOfPages(spider: string, readings: readonly PageReading[]): Promise<PageRecord[]> {
+    const found: PageRecord[] = []
+    for (const { record, version } of this.#rows.values()) {
+      const { site, kind, key, url } = record
+      const { gen, epoch } = version
+      const wanted = readings.some((one) => one.url === url && one.gen === gen && one.epoch === epoch)
+      if (record.spider === spider && wanted) found.push({ spider, site, kind, key, url, gen, epoch })
+    }
+    return found
+  }
+
+  async changes({ spider, kinds, after, limit }: ChangeQuery): Promise<ChangePage> {
+    const rows = this.#changedSince(after, spider, kinds).slice(0, limit)
+    const last = rows.length < limit ? this.#lastChange : rows.at(-1)?.change
+    return { records: rows.map(storedRecord), cursor: makeCursor(last ?? 0, this.#identity) }
+  }
+
+  async changesEnd(): Promise<Cursor> {
+    return makeCursor(this.#lastChange, this.#identity)
+  }
+
+  async changesOfCrawl(crawl: string): Promise<Cursor> {
+    return this.#crawlStarts.get(crawl) ?? FROM_START
+  }
+
+  async changesLag({ spider, kinds, after, most }: LagQuery): Promise<ChangesLag> {
+    const rows = this.#changedSince(after, spider, kinds)
+    return { records: Math.min(rows.length, most), oldestAt: rows[0]?.version.at ?? null }
+  }
+
+  #changedSince(after: Cursor, spider: string | undefined, kinds: readonly string[] | undefined): Row[] {
+    const position = this.#positionOf(after)
+    return [...this.#rows.values()]
+      .filter(({ record, change }) => change > position && (spider ?? record.spider) === record.spider)
+      .filter(({ record }) => kinds?.includes(record.kind) ?? true)
+      .sort((a, b) => a.change - b.change)
+  }
+
+  #positionOf(cursor: Cursor): number {
+    const read = readCursor(cursor)
+    if (read !== null && (read.mark !== this.#identity || Number(read.position) > this.#lastChange))
+      throw foreignCursor()
+    return Number(read?.position ?? 0)
+  }
+
+  async claimOutlet(claim: OutletClaim): Promise<OutletHold | null> {
+    return this.#outlets.claim(claim)
+  }
+
+  async releaseOutlet(name: string, holder: string): Promise<void> {
+    this.#outlets.release(name, holder)
+  }
+
+  async noteOutlet(name: string, holder: string, note: OutletNote): Promise<boolean> {
+    this.#positionOf(note.cursor)
+    return this.#outlets.note(name, holder, note)
+  }
+
+  async outlets(): Promise<OutletInfo[]> {
+    return this.#outlets.all()
+  }
+
+  async resetOutlet(name: string, spider: string, cursor: Cursor | null): Promise<void> {
+    if (cursor !== null) this.#positionOf(cursor)
+    this.#outlets.reset(name, spider, cursor)
+  }
+
+  async noteFields(rows: readonly FieldRow[]): Promise<void> {
+    this.#fieldStats.note(rows.map(cleanRow))
+  }
+
+  async *fieldStats(query: FieldQuery): AsyncGenerator<FieldRow> {
+    yield* this.#fieldStats.all(query)
+  }
+
+  async *history(query: HistoryQuery): AsyncGenerator<RecordVersion> {
+    for (const row of [...this.#rows.values()]) {
+      const { spider, site, kind, key } = row.record
+      if (storedKey(query.key) !== key || (query.spider ?? spider) !== spider) continue
+      if ((query.site ?? site) !== site || (query.kind ?? kind) !== kind) continue
+      for (const { record, version, crawl, until } of [{ ...row, until: null }, ...row.older]) {
+        const content = { url: record.url, data: JSON.parse(version.data), crawl }
+        yield { spider, site, kind, key, ...content, from: version.at, until }
+      }
+    }
+  }
+
+  async *entities({ spider, kind, identity }: EntityQuery): AsyncGenerator<IdentifiedRecord> {
+    const rows = [...this.#rows.values()].filter(({ record }) => record.spider === spider && record.kind === kind)
+    const named = rows.map((row) => ({ ...storedRecord(row), identity: row.version.identity }))
+    const wanted = typeof identity === 'string' ? storedKey(identity) : identity
+    yield* named
+      .filter((row) => (wanted === undefined ? row.identity !== null : row.identity === wanted))
+      .sort((a, b) => compareText(a.identity ?? '', b.identity ?? ''))
+  }
+
   async removeCrawl(crawl: string): Promise<void> {
     this.#fetches = new Map([...this.#fetches].filter(([, row]) => row.crawl !== crawl))
     this.#notes.delete(crawl)
+    this.#crawlStarts.delete(crawl)
     this.#cursors.delete(crawl)
   }
 
@@ -180,6 +358,12 @@ export class MemoryRecordStore implements RecordStore {
 /** What a reparse made now is no fresher than the page it was made of. */
 function standing({ version, seenAt }: Row): Version {
   return { ...version, at: Math.min(version.at, seenAt) }
+}
+
+function storedRecord({ record, version, firstSeenAt, crawl, seenAt }: Row): StoredRecord {
+  const { spider, site, kind, key, url } = record
+  const times = { scrapedAt: seenAt, firstSeenAt, updatedAt: version.at }
+  return { spider, site, kind, key, url, data: JSON.parse(version.data), crawl, ...times }
 }
 
 /** By code unit; SQLite's BINARY order differs only beyond the basic plane. */

@@ -1,7 +1,24 @@
 import type { CrawlId } from '../../frontier/frontier.js'
+import type { FieldRow } from '../../quality/field-row.js'
 import type { EngineCall } from '../../sqlite/engine.js'
 import type { Fingerprint } from '../../url/link.js'
+import type {
+  ChangePage,
+  ChangeQuery,
+  ChangesLag,
+  Cursor,
+  LagQuery,
+  OutletClaim,
+  OutletHold,
+  OutletInfo,
+  OutletNote,
+} from '../changes.js'
+import type { EntityQuery, IdentifiedRecord } from '../entities.js'
+import { cleanRow, type FieldQuery } from '../field-stats.js'
+import type { HistoryQuery, RecordVersion } from '../history.js'
+import type { KeptPageCursor, KeptPagePart, KeptPageQuery } from '../kept-pages.js'
 import { prepareBatch } from '../prepare.js'
+import type { LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
 import type {
   CrawlNote,
   FetchRow,
@@ -14,16 +31,17 @@ import type {
   WriteBatch,
   WriteStatus,
 } from '../record-store.js'
-import type {
-  KnownPages,
-  RecordCursor,
-  RecordPageRow,
-  RejectedPageRow,
-  SqliteStoreEngine,
-} from './sqlite-store-engine.js'
+import type { EntityCursor, EntityPage } from './entities.js'
+import type { VersionRow } from './history.js'
+import type { KeptPageCount } from './kept-pages.js'
+import type { LeasedRow } from './record-lookup.js'
+import { type RecordPageRow, storedRecord } from './record-rows.js'
+import type { KnownPages, RecordCursor, RejectedPageRow, SqliteStoreEngine } from './sqlite-store-engine.js'
 
 /** Rows read at a time: with the largest records that is 25 MB, with usual ones 40 KB. */
 const PAGE = 100
+/** Rows of a hundred bytes, or with their sketches a kilobyte. */
+const FIELD_PAGE = 1000
 /** Fetch rows looked at in one call: other writers wait a few milliseconds. */
 const FETCH_PAGE = 5000
 
@@ -123,6 +141,109 @@ export class SqliteRecordStore implements RecordStore {
 
   fetches(query: { fp: Fingerprint; crawl?: CrawlId; limit: number }): Promise<FetchRow[]> {
     return this.#call('fetches', query)
+  }
+
+  async keptPages(query: KeptPageQuery, after: KeptPageCursor | null, limit: number): Promise<KeptPagePart> {
+    const { pages, next } = await this.#call('keptPages', query, after === null ? 0 : Number(after), limit)
+    return { pages, next: next === null ? null : String(next) }
+  }
+
+  async countKeptPages(query: KeptPageQuery): Promise<number> {
+    let total = 0
+    for (let after: number | null = 0; after !== null; ) {
+      const { count, next }: KeptPageCount = await this.#call('countKeptPages', query, after)
+      total += count
+      after = next
+    }
+    return total
+  }
+
+  async recordsOf(keys: readonly RecordKey[]): Promise<(LeasedRecord | null)[]> {
+    const rows: (LeasedRow | null)[] = await this.#call('recordsOf', keys)
+    return rows.map((row) => row && { ...row, data: JSON.parse(row.data) })
+  }
+
+  recordsOfPages(spider: string, readings: readonly PageReading[]): Promise<PageRecord[]> {
+    return this.#call('recordsOfPages', spider, readings)
+  }
+
+  async changes(query: ChangeQuery): Promise<ChangePage> {
+    const { rows, cursor } = await this.#call('changes', query)
+    return { records: rows.map(storedRecord), cursor }
+  }
+
+  changesEnd(): Promise<Cursor> {
+    return this.#call('changesEnd')
+  }
+
+  changesOfCrawl(crawl: CrawlId): Promise<Cursor> {
+    return this.#call('changesOfCrawl', crawl)
+  }
+
+  changesLag(query: LagQuery): Promise<ChangesLag> {
+    return this.#call('changesLag', query)
+  }
+
+  claimOutlet(claim: OutletClaim): Promise<OutletHold | null> {
+    return this.#call('claimOutlet', claim)
+  }
+
+  releaseOutlet(name: string, holder: string): Promise<void> {
+    return this.#call('releaseOutlet', name, holder)
+  }
+
+  noteOutlet(name: string, holder: string, note: OutletNote): Promise<boolean> {
+    return this.#call('noteOutlet', name, holder, note)
+  }
+
+  outlets(): Promise<OutletInfo[]> {
+    return this.#call('outlets')
+  }
+
+  resetOutlet(name: string, spider: string, cursor: Cursor | null): Promise<void> {
+    return this.#call('resetOutlet', name, spider, cursor)
+  }
+
+  noteFields(rows: readonly FieldRow[]): Promise<void> {
+    return this.#call('noteFields', rows.map(cleanRow))
+  }
+
+  async *fieldStats(query: FieldQuery): AsyncGenerator<FieldRow> {
+    for (let after: FieldRow | undefined | null = null; after !== undefined; ) {
+      const rows: FieldRow[] = await this.#call('fieldStats', query, after, FIELD_PAGE)
+      yield* rows
+      after = rows.length < FIELD_PAGE ? undefined : rows.at(-1)
+    }
+  }
+
+  async *history(query: HistoryQuery): AsyncGenerator<RecordVersion> {
+    let after: RecordCursor | null = null
+    do {
+      const rows: RecordPageRow[] = await this.#call('recordPage', query, after, PAGE)
+      for (const row of rows) yield* this.#versions(row)
+      const last = rows.at(-1)
+      after = rows.length < PAGE || last === undefined ? null : last
+    } while (after !== null)
+  }
+
+  async *#versions(record: RecordPageRow): AsyncGenerator<RecordVersion> {
+    const { id, spider, site, kind, key, url, data, crawl, updatedAt } = record
+    const about = { spider, site, kind, key }
+    yield { ...about, url, data: JSON.parse(data), crawl, from: updatedAt, until: null }
+    for (let before: number | undefined | null = null; before !== undefined; ) {
+      const versions: VersionRow[] = await this.#call('versions', id, before, PAGE)
+      for (const { id: _id, ...version } of versions) yield { ...about, ...version, data: JSON.parse(version.data) }
+      before = versions.length < PAGE ? undefined : versions.at(-1)?.id
+    }
+  }
+
+  async *entities(query: EntityQuery): AsyncGenerator<IdentifiedRecord> {
+    let after: EntityCursor | null = null
+    do {
+      const { rows, next }: EntityPage = await this.#call('entities', query, after, PAGE)
+      for (const { identity, ...row } of rows) yield { ...storedRecord(row), identity }
+      after = next
+    } while (after !== null)
   }
 
   async removeCrawl(crawl: CrawlId): Promise<void> {

@@ -1,24 +1,36 @@
 import type { CrawlSpec } from '../../frontier/frontier.js'
+import type { FieldRow } from '../../quality/field-row.js'
 import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
 import type { SqliteEngine } from '../../sqlite/engine.js'
 import type { Fingerprint, Link } from '../../url/link.js'
-import { judge } from '../judge.js'
-import { type PreparedBatch, type PreparedRecord, type PreparedRejected, storedKey } from '../prepare.js'
 import type {
-  CrawlNote,
-  FetchRow,
-  KindCount,
-  KnownPage,
-  RecordQuery,
-  StoredRecord,
-  WriteStatus,
-} from '../record-store.js'
+  ChangeQuery,
+  ChangesLag,
+  Cursor,
+  LagQuery,
+  OutletClaim,
+  OutletHold,
+  OutletInfo,
+  OutletNote,
+} from '../changes.js'
+import type { EntityQuery } from '../entities.js'
+import type { FieldQuery } from '../field-stats.js'
+import { judge } from '../judge.js'
+import type { KeptPageQuery } from '../kept-pages.js'
+import { type PreparedBatch, type PreparedRecord, type PreparedRejected, storedKey } from '../prepare.js'
+import type { PageReading, PageRecord, RecordKey } from '../record-lookup.js'
+import type { CrawlNote, FetchRow, KindCount, KnownPage, RecordQuery, WriteStatus } from '../record-store.js'
+import { type ChangeNumbers, SqliteChanges } from './changes.js'
+import { type EntityCursor, type EntityPage, SqliteEntities } from './entities.js'
+import { SqliteFieldStats } from './field-stats.js'
+import { SqliteHistory, type VersionRow } from './history.js'
 import { IndexRuns } from './index-runs.js'
+import { type KeptPageCount, type KeptPageRows, SqliteKeptPages } from './kept-pages.js'
+import { type LeasedRow, SqliteRecordLookup } from './record-lookup.js'
+import { type RecordPageRow, toPageRow } from './record-rows.js'
 import { readStatements, writeStatements } from './statements.js'
 import { urlHash } from './url-hash.js'
 
-/** A stored row as it leaves the engine: data is still text, `id` continues the scan. */
-export type RecordPageRow = Omit<StoredRecord, 'data'> & { readonly id: number; readonly data: string }
 export type RejectedPageRow = PreparedRejected & { readonly id: number }
 /** Where a scan goes on: after this row. */
 export interface RecordCursor {
@@ -45,17 +57,41 @@ export class SqliteStoreEngine implements SqliteEngine {
     'crawlNotes',
     'seedCursor',
     'knownPages',
+    'keptPages',
+    'countKeptPages',
+    'recordsOf',
+    'recordsOfPages',
+    'changes',
+    'changesEnd',
+    'changesOfCrawl',
+    'changesLag',
+    'outlets',
+    'fieldStats',
+    'versions',
+    'entities',
   ])
   readonly #write: ReturnType<typeof writeStatements>
   readonly #read: ReturnType<typeof readStatements>
   readonly #recordUrls: IndexRuns
   readonly #fetchFps: IndexRuns
+  readonly #keptPages: SqliteKeptPages
+  readonly #lookup: SqliteRecordLookup
+  readonly #changes: SqliteChanges
+  readonly #fieldStats: SqliteFieldStats
+  readonly #history: SqliteHistory
+  readonly #entities: SqliteEntities
 
   constructor(db: SqliteDb) {
+    this.#changes = new SqliteChanges(db)
+    this.#fieldStats = new SqliteFieldStats(db)
+    this.#history = new SqliteHistory(db)
+    this.#entities = new SqliteEntities(db)
     this.#write = writeStatements(db)
     this.#read = readStatements(db)
     this.#recordUrls = new IndexRuns(db, 'records', 'record_urls', 'url_hash')
     this.#fetchFps = new IndexRuns(db, 'fetches', 'fetch_fps', 'fp')
+    this.#keptPages = new SqliteKeptPages(db)
+    this.#lookup = new SqliteRecordLookup(db)
   }
 
   generation(queueIdentity: string): number {
@@ -78,7 +114,8 @@ export class SqliteStoreEngine implements SqliteEngine {
   }
 
   noteCrawl({ crawl, spider, queue, queueIdentity, state, spec, openedAt }: CrawlNote): void {
-    this.#write.noteCrawl.run(crawl, spider, queue, queueIdentity, state, JSON.stringify(spec), openedAt)
+    const from = this.#changes.end()
+    this.#write.noteCrawl.run(crawl, spider, queue, queueIdentity, state, JSON.stringify(spec), openedAt, from)
   }
 
   crawlNotes(): CrawlNote[] {
@@ -128,39 +165,38 @@ export class SqliteStoreEngine implements SqliteEngine {
   write(batch: PreparedBatch): WriteStatus[] {
     const interned = new Interned(this.#write)
     const counts = new CountDeltas()
-    const statuses = batch.records.map((record) => this.#writeRecord(record, interned, counts))
+    const changes = this.#changes.numbers()
+    const statuses = batch.records.map((record) => this.#writeRecord(record, interned, counts, changes))
     for (const row of batch.rejected) this.#writeRejected(row, interned, counts)
     for (const row of batch.fetches) this.#writeFetch(row, interned)
     for (const delta of counts.all()) this.#write.count.run(...delta)
+    changes.keep()
     if (batch.records.length > 0) this.#recordUrls.fillWhenDue()
     if (batch.fetches.length > 0) this.#fetchFps.fillWhenDue()
     return statuses
   }
 
-  #writeRecord(record: PreparedRecord, interned: Interned, counts: CountDeltas): WriteStatus {
-    const { spider, kind, key, url, data, gen, epoch, scrapedAt, reparsedAt = scrapedAt } = record
+  #writeRecord(record: PreparedRecord, interned: Interned, counts: CountDeltas, changes: ChangeNumbers): WriteStatus {
+    const { spider, kind, key, url, data, gen, epoch, scrapedAt, reparsedAt = scrapedAt, identity } = record
     const set = interned.set(spider, record.site, kind)
     const crawl = interned.name(record.crawl)
     const sql = this.#write
     // Nearly every record of a crawl is new: it costs this one statement.
     const lease = BigInt(epoch)
-    if (sql.insertRecord.run(set, key, url, urlHash(url), data, crawl, gen, lease, scrapedAt, reparsedAt) === 1) {
+    const change = changes.next
+    const times = [scrapedAt, reparsedAt] as const
+    if (sql.insertRecord.run(set, key, url, urlHash(url), data, crawl, gen, lease, ...times, change, identity) === 1) {
+      changes.used()
       counts.add(spider, kind, crawl, 'records', 1)
       return 'written'
     }
-    const [id, oldUrl, oldData, oldCrawl, oldGen, oldEpoch, updatedAt, seenAt] = sql.findRecord.get(set, key) as [
-      number,
-      string,
-      string,
-      number,
-      number,
-      string,
-      number,
-      number,
-    ]
+    const [id, oldUrl, oldData, oldCrawl, oldGen, oldEpoch, updatedAt, seenAt, named] = sql.findRecord.get(
+      set,
+      key,
+    ) as [number, string, string, number, number, string, number, number, string | null]
     // What a reparse made now is no fresher than the page it was made of.
-    const row = { gen: oldGen, epoch: oldEpoch, data: oldData, at: Math.min(updatedAt, seenAt) }
-    const status = judge(row, { gen, epoch, data, at: scrapedAt }, record.freshMs)
+    const row = { gen: oldGen, epoch: oldEpoch, data: oldData, identity: named, at: Math.min(updatedAt, seenAt) }
+    const status = judge(row, { gen, epoch, data, identity, at: scrapedAt }, record.freshMs)
     const repeated = gen === oldGen && epoch === oldEpoch
     if (status === 'fresh' || (status === 'unchanged' && !repeated)) counts.add(spider, kind, crawl, status, 1)
     if (status === 'fresh' || status === 'fenced') return status
@@ -174,7 +210,10 @@ export class SqliteStoreEngine implements SqliteEngine {
         sql.confirmRecord.run(id, crawl, gen, lease, scrapedAt)
       return status
     }
-    sql.updateRecord.run(id, crawl, gen, lease, scrapedAt, url, urlHash(url), data, reparsedAt)
+    // What one lease says twice is no version of its own, unless the handler has changed in between.
+    if (record.history && (!repeated || record.reparsedAt !== undefined)) this.#history.keep(id, reparsedAt)
+    sql.updateRecord.run(id, crawl, gen, lease, scrapedAt, url, urlHash(url), data, reparsedAt, change, identity)
+    changes.used()
     if (url !== oldUrl) sql.indexUrl.run(urlHash(url), id)
     return status
   }
@@ -228,6 +267,42 @@ export class SqliteStoreEngine implements SqliteEngine {
     sql.deleteFetches.run(after, last, crawlId)
     this.#fetchFps.takeBack()
     return Number(last)
+  }
+
+  changes(query: ChangeQuery): { rows: RecordPageRow[]; cursor: Cursor } {
+    return this.#changes.changes(query)
+  }
+
+  changesEnd(): Cursor {
+    return this.#changes.end()
+  }
+
+  changesOfCrawl(crawl: string): Cursor {
+    return this.#changes.ofCrawl(crawl)
+  }
+
+  changesLag(query: LagQuery): ChangesLag {
+    return this.#changes.lag(query)
+  }
+
+  claimOutlet(claim: OutletClaim): OutletHold | null {
+    return this.#changes.claim(claim)
+  }
+
+  releaseOutlet(name: string, holder: string): void {
+    this.#changes.release(name, holder)
+  }
+
+  noteOutlet(name: string, holder: string, note: OutletNote): boolean {
+    return this.#changes.note(name, holder, note)
+  }
+
+  outlets(): OutletInfo[] {
+    return this.#changes.outlets()
+  }
+
+  resetOutlet(name: string, spider: string, cursor: Cursor | null): void {
+    this.#changes.reset(name, spider, cursor)
   }
 
   recordPage(query: RecordQuery, after: RecordCursor | null, limit: number): RecordPageRow[] {
@@ -315,6 +390,38 @@ export class SqliteStoreEngine implements SqliteEngine {
       return { crawl, fp: query.fp, url, host, ...about, ...answer }
     })
   }
+
+  noteFields(rows: readonly FieldRow[]): void {
+    this.#fieldStats.note(rows)
+  }
+
+  fieldStats(query: FieldQuery, after: FieldRow | null, limit: number): FieldRow[] {
+    return this.#fieldStats.page(query, after, limit)
+  }
+
+  versions(record: number, before: number | null, limit: number): VersionRow[] {
+    return this.#history.page(record, before, limit)
+  }
+
+  entities(query: EntityQuery, after: EntityCursor | null, limit: number): EntityPage {
+    return this.#entities.page(query, after, limit)
+  }
+
+  keptPages(query: KeptPageQuery, after: number, limit: number): KeptPageRows {
+    return this.#keptPages.page(query, after, limit)
+  }
+
+  countKeptPages(query: KeptPageQuery, after: number): KeptPageCount {
+    return this.#keptPages.count(query, after)
+  }
+
+  recordsOf(keys: readonly RecordKey[]): (LeasedRow | null)[] {
+    return this.#lookup.recordsOf(keys)
+  }
+
+  recordsOfPages(spider: string, readings: readonly PageReading[]): PageRecord[] {
+    return this.#lookup.recordsOfPages(spider, readings)
+  }
 }
 
 function headersOf(text: string | null): FetchRow['headers'] {
@@ -328,23 +435,6 @@ function linkOf(text: SqlValue | undefined): Link | null {
 /** 64 bits as SQLite keeps them: signed. */
 function fpNumber(fp: Fingerprint): bigint {
   return BigInt.asIntN(64, BigInt(`0x${fp}`))
-}
-
-function toPageRow(row: SqlValue[]): RecordPageRow {
-  const [id, spider, site, kind, key, url, data, crawl, scrapedAt, firstSeenAt, updatedAt] = row as [
-    number,
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-    number,
-    number,
-    number,
-  ]
-  return { id, spider, site, kind, key, url, data, crawl, scrapedAt, firstSeenAt, updatedAt }
 }
 
 /** Numbers of names and record sets, looked up once per batch. */

@@ -1,5 +1,6 @@
 import type { SqliteDb } from '../../sqlite/db.js'
 import { indexedUpTo } from './index-runs.js'
+import { RECORD_COLUMNS } from './record-rows.js'
 
 export function writeStatements(db: SqliteDb) {
   return {
@@ -13,7 +14,8 @@ export function writeStatements(db: SqliteDb) {
       'UPDATE generations SET mark = 0, gen = (SELECT max(gen) FROM generations) + 1 WHERE queue_id = ?1 AND mark = ?2',
     ),
     noteCrawl: db.prepare(
-      `INSERT INTO crawl_notes (crawl, spider, queue, queue_id, state, spec, opened_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO crawl_notes (crawl, spider, queue, queue_id, state, spec, opened_at, changes_from)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (crawl) DO UPDATE SET spider = excluded.spider, queue = excluded.queue, queue_id = excluded.queue_id,
          state = excluded.state, spec = excluded.spec, opened_at = excluded.opened_at`,
     ),
@@ -28,15 +30,18 @@ export function writeStatements(db: SqliteDb) {
     addSet: db.prepare('INSERT INTO record_sets (spider, site, kind) VALUES (?, ?, ?)'),
     findSet: db.prepare('SELECT id FROM record_sets WHERE spider = ? AND site = ? AND kind = ?'),
     insertRecord: db.prepare(
-      `INSERT INTO records (set_id, key, url, url_hash, data, crawl_id, gen, epoch, first_seen_at, updated_at, seen_at)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?9) ON CONFLICT (set_id, key) DO NOTHING`,
+      `INSERT INTO records (set_id, key, url, url_hash, data, crawl_id, gen, epoch, first_seen_at, updated_at, seen_at,
+         change, identity)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?9, ?11, ?12) ON CONFLICT (set_id, key) DO NOTHING`,
     ),
     findRecord: db.prepare(
-      'SELECT id, url, data, crawl_id, gen, CAST(epoch AS TEXT), updated_at, seen_at FROM records WHERE set_id = ? AND key = ?',
+      `SELECT id, url, data, crawl_id, gen, CAST(epoch AS TEXT), updated_at, seen_at, identity
+       FROM records WHERE set_id = ? AND key = ?`,
     ),
     confirmRecord: db.prepare('UPDATE records SET crawl_id = ?2, gen = ?3, epoch = ?4, seen_at = ?5 WHERE id = ?1'),
     updateRecord: db.prepare(
-      `UPDATE records SET crawl_id = ?2, gen = ?3, epoch = ?4, seen_at = ?5, updated_at = ?9, url = ?6, url_hash = ?7, data = ?8
+      `UPDATE records SET crawl_id = ?2, gen = ?3, epoch = ?4, seen_at = ?5, updated_at = ?9, url = ?6, url_hash = ?7, data = ?8,
+         change = ?10, identity = ?11
        WHERE id = ?1`,
     ),
     indexUrl: db.prepare('INSERT OR IGNORE INTO record_urls (url_hash, id) VALUES (?, ?)'),
@@ -70,7 +75,7 @@ export function readStatements(db: SqliteDb) {
   // depends on the query; what a way in does not use still filters. CROSS JOIN keeps the planner from starting at the sets.
   const recordsWhere = (wayIn: string, order: string) =>
     db.prepare(
-      `SELECT r.id, s.spider, s.site, s.kind, r.key, r.url, r.data, c.name, r.seen_at, r.first_seen_at, r.updated_at
+      `SELECT ${RECORD_COLUMNS}
        FROM records r CROSS JOIN record_sets s ON s.id = r.set_id CROSS JOIN names c ON c.id = r.crawl_id
        WHERE ${wayIn}
          AND (?1 IS NULL OR s.spider = ?1) AND (?2 IS NULL OR s.kind = ?2) AND (?3 IS NULL OR s.site = ?3)

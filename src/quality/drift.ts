@@ -1,0 +1,147 @@
+import type { Alert } from './alert.js'
+import { ALL_SITES, type FieldRow, OTHER_FIELDS, WHOLE_RECORD } from './field-row.js'
+
+/** A field that was filled on so many records is one that people count on. */
+const USUALLY_FILLED = 0.95
+/** How far it must have fallen, in shares of all records, beyond chance. */
+const FALL = 0.05
+/** Records before and now, or it means nothing. */
+const ENOUGH_BEFORE = 50
+const ENOUGH_NOW = 20
+/** 99.9 %: of a thousand fields that are as they were, one is called drifting. */
+const SURE_Z = 3
+
+export interface Drift {
+  readonly spider: string
+  readonly kind: string
+  /** '' for all sites together. */
+  readonly site: string
+  readonly field: string
+  /** The hour in which it began. */
+  readonly since: number
+  readonly before: Share
+  readonly now: Share
+}
+
+export interface Share {
+  readonly records: number
+  readonly filled: number
+}
+
+/** A share of records that fell in the course of the hours; its parts in order of time. */
+export type HourlyShare = Share & { readonly hour: number }
+
+/**
+ * Which fields drift, from all rows that are kept. Where single sites do, they are named; a fall that shows only in all sites together is
+ * named without one.
+ */
+export function driftsIn(rows: Iterable<FieldRow>): Drift[] {
+  const found: Drift[] = []
+  for (const { spider, kind, site, hours, fields } of series(rows).values()) {
+    for (const [field, filled] of fields) {
+      const drift = driftOf(
+        [...hours]
+          .sort(([a], [b]) => a - b)
+          .map(([hour, records]) => ({ hour, records, filled: filled.get(hour) ?? 0 })),
+      )
+      if (drift !== null) found.push({ spider, kind, site, field, ...drift })
+    }
+  }
+  const named = new Set(found.filter(({ site }) => site !== ALL_SITES).map(fieldId))
+  return found.filter((drift) => drift.site !== ALL_SITES || !named.has(fieldId(drift)))
+}
+
+function fieldId({ spider, kind, field }: Drift): string {
+  return JSON.stringify([spider, kind, field])
+}
+
+/**
+ * Now are the newest hours, as few as hold enough records. Before is the longest time from the field's first appearance on in which it was
+ * usually filled, and which ends before now: so hours that are already bad do not make what follows look normal.
+ */
+export function driftOf(hourly: readonly HourlyShare[]): Pick<Drift, 'since' | 'before' | 'now'> | null {
+  const first = hourly.findIndex(({ filled }) => filled > 0)
+  if (first === -1) return null
+  const hours = hourly.slice(first)
+  let nowFrom = hours.length
+  let now: Share = NONE
+  while (now.records < ENOUGH_NOW && nowFrom > 0) now = add(now, hours[--nowFrom] ?? NONE)
+  if (now.records < ENOUGH_NOW) return null
+  let before: Share = NONE
+  let since = -1
+  let sum: Share = NONE
+  for (let end = 1; end <= nowFrom; end++) {
+    sum = add(sum, hours[end - 1] ?? NONE)
+    if (sum.records < ENOUGH_BEFORE || share(sum) < USUALLY_FILLED) continue
+    before = sum
+    since = end
+  }
+  if (since === -1 || mostLikely(now) >= share(before) - FALL) return null
+  // The last hours of a long good time may be bad already without spoiling its share.
+  while (since > 1 && isLow(hours[since - 1] ?? NONE, before)) since--
+  return { since: hours[since]?.hour ?? 0, before, now }
+}
+
+function isLow(hour: Share, before: Share): boolean {
+  return hour.records > 0 && share(hour) < share(before) - FALL
+}
+
+const NONE: Share = { records: 0, filled: 0 }
+
+function add(a: Share, b: Share): Share {
+  return { records: a.records + b.records, filled: a.filled + b.filled }
+}
+
+export function share({ records, filled }: Share): number {
+  return records === 0 ? 0 : filled / records
+}
+
+/** The largest share that could have given these records by chance: Wilson's upper bound. */
+function mostLikely({ records, filled }: Share): number {
+  const p = filled / records
+  const z2 = SURE_Z ** 2 / records
+  const spread = SURE_Z * Math.sqrt((p * (1 - p)) / records + z2 / (4 * records))
+  return (p + z2 / 2 + spread) / (1 + z2)
+}
+
+interface Series {
+  readonly spider: string
+  readonly kind: string
+  readonly site: string
+  /** Hour → records. */
+  readonly hours: Map<number, number>
+  /** Field → hour → filled. */
+  readonly fields: Map<string, Map<number, number>>
+}
+
+function series(rows: Iterable<FieldRow>): Map<string, Series> {
+  const all = new Map<string, Series>()
+  for (const { spider, kind, site, field, hour, filled, failed } of rows) {
+    const id = JSON.stringify([spider, kind, site])
+    const one = all.get(id) ?? { spider, kind, site, hours: new Map(), fields: new Map() }
+    all.set(id, one)
+    if (field === WHOLE_RECORD) one.hours.set(hour, filled + failed)
+    else if (field !== OTHER_FIELDS) one.fields.set(field, (one.fields.get(field) ?? new Map()).set(hour, filled))
+  }
+  return all
+}
+
+export function driftAlert(drift: Drift): Alert {
+  const { spider, kind, site, field, since, before, now } = drift
+  const where = site === ALL_SITES ? '' : ` on ${site}`
+  const percent = (one: Share) => Math.floor(share(one) * 100)
+  return {
+    name: 'records.drift',
+    severity: 'warn',
+    episode: JSON.stringify([spider, kind, site, field]),
+    spider,
+    message: `${kind}.${field} is filled on ${percent(now)} % of the records${where}, was ${percent(before)} %`,
+    fields: {
+      kind,
+      field,
+      ...(site === ALL_SITES ? {} : { site }),
+      since: new Date(since).toISOString(),
+      ...{ before: percent(before), now: percent(now), records: now.records },
+    },
+  }
+}

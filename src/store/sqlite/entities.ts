@@ -1,0 +1,62 @@
+import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
+import type { EntityQuery } from '../entities.js'
+import { storedKey } from '../prepare.js'
+import { RECORD_COLUMNS, type RecordPageRow, toPageRow } from './record-rows.js'
+
+export type IdentifiedRow = RecordPageRow & { readonly identity: string | null }
+
+/** Where a scan goes on: after this row. */
+export interface EntityCursor {
+  readonly id: number
+  readonly identity: string
+}
+
+export interface EntityPage {
+  readonly rows: IdentifiedRow[]
+  readonly next: EntityCursor | null
+}
+
+export class SqliteEntities {
+  readonly #sql: ReturnType<typeof statements>
+
+  constructor(db: SqliteDb) {
+    this.#sql = statements(db)
+  }
+
+  /** Those of the query among the next `limit` rows after `after`. */
+  page({ spider, kind, identity }: EntityQuery, after: EntityCursor | null, limit: number): EntityPage {
+    const from = after ?? { id: 0, identity: '' }
+    const sql = identity === undefined ? this.#sql.all : identity === null ? this.#sql.without : this.#sql.one
+    const wanted = typeof identity === 'string' ? storedKey(identity) : from.identity
+    const found = sql.all(from.id, wanted, limit)
+    const last = found.at(-1)
+    const full = found.length === limit && last !== undefined
+    return {
+      rows: found.map(toRow).filter((row) => row.spider === spider && row.kind === kind),
+      next: full ? { id: Number(last[0]), identity: String(last[COLUMN] ?? '') } : null,
+    }
+  }
+}
+
+/** Of the identity, behind those of the record. */
+const COLUMN = RECORD_COLUMNS.split(',').length
+
+function statements(db: SqliteDb) {
+  // Rows of other kinds are read and left out by the caller, so that no call looks through more than a page of them.
+  const page = (where: string, order: string) =>
+    db.prepare(
+      `SELECT ${RECORD_COLUMNS}, r.identity
+       FROM records r CROSS JOIN record_sets s ON s.id = r.set_id CROSS JOIN names c ON c.id = r.crawl_id
+       WHERE ${where} ORDER BY ${order} LIMIT ?3`,
+    )
+  return {
+    all: page('r.identity IS NOT NULL AND (r.identity, r.id) > (?2, ?1)', 'r.identity, r.id'),
+    one: page('r.identity = ?2 AND r.id > ?1', 'r.id'),
+    without: page('r.identity IS NULL AND r.id > ?1 AND ?2 IS NOT NULL', 'r.id'),
+  }
+}
+
+function toRow(row: SqlValue[]): IdentifiedRow {
+  const identity = row[COLUMN]
+  return { ...toPageRow(row), identity: typeof identity === 'string' ? identity : null }
+}

@@ -1,0 +1,25 @@
+import { SqliteDb } from '../../src/sqlite/db.js'
+import { callDirectly } from '../../src/sqlite/direct.js'
+import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import type { RecordStore } from '../../src/store/record-store.js'
+import { migrateStore } from '../../src/store/sqlite/schema.js'
+import { SqliteRecordStore } from '../../src/store/sqlite/sqlite-record-store.js'
+import { SqliteStoreEngine } from '../../src/store/sqlite/sqlite-store-engine.js'
+import { entitiesContract } from '../contract/entities-contract.js'
+import { fieldStatsContract } from '../contract/field-stats-contract.js'
+import { historyContract } from '../contract/history-contract.js'
+
+const STORES: Record<string, () => Promise<RecordStore>> = {
+  memory: async () => new MemoryRecordStore(),
+  sqlite: async () => {
+    const db = new SqliteDb(':memory:')
+    migrateStore(db)
+    return new SqliteRecordStore(callDirectly(db, new SqliteStoreEngine(db)), async () => db.close())
+  },
+}
+
+for (const [name, open] of Object.entries(STORES)) {
+  fieldStatsContract(name, open)
+  historyContract(name, open)
+  entitiesContract(name, open)
+}
