@@ -21,7 +21,7 @@ export const CONFIG = {
     env: 'SHOAL_STORE',
     flag: '--store <address>',
     meaning:
-      'Where the records live: `sqlite:<file>`. Unless given the same place as the queue, or `sqlite:.shoal/shoal.db` when the queue is on a server.',
+      'Where the records live: `sqlite:<file>`, or `postgres://user:password@host/database` for a fleet. Unless given the same place as the queue, or `sqlite:.shoal/shoal.db` when the queue is on a server.',
   },
   workers: {
     schema: z.coerce.number().int().min(1).max(1024),

@@ -30,6 +30,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   store: 'type frontier, type url',
   'store/memory': 'store',
   'store/sqlite': 'store, type frontier, type url, type sqlite',
+  'store/postgres': 'store, errors, type clock, version, type frontier, url',
   'store/files': 'type store, errors',
   'store/export': 'store, errors, type url',
   fetch: 'errors, type url',
@@ -46,8 +47,12 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   // Where the parts are put together
   embedded: 'clock, errors, entry-file, type frontier, sqlite, frontier/sqlite, store/sqlite',
   keeper: 'clock, entry-file, type frontier, frontier/redis',
-  wire: 'clock, errors, url, embedded, keeper, type feed, feed/redis, type frontier, frontier/memory, frontier/redis, frontier/sqlite, type store, store/files, store/memory, store/sqlite',
-  run: 'clock, errors, log, entry-file, version, wire, url, feed, type frontier, fetch/http, politeness, spider, worker, coordinator, demo',
+  'wire-store':
+    'type clock, errors, url, embedded, type store, store/files, store/memory, store/postgres, store/sqlite',
+  'wire-queue':
+    'type clock, errors, url, embedded, keeper, type feed, feed/redis, type frontier, frontier/memory, frontier/redis, frontier/sqlite, wire-store',
+  wire: 'clock, errors, type keeper, wire-queue, wire-store',
+  run: 'clock, errors, log, entry-file, version, wire, url, feed, type frontier, type store, fetch/http, politeness, spider, worker, coordinator, demo',
   library: 'clock, errors, log, units, config, wire, url, type frontier, type store, spider, coordinator, run',
   demo: 'clock, errors, entry-file, make-dirs, spider',
 

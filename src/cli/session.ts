@@ -78,7 +78,7 @@ export function openSession(flags: Flags): Session {
       if (!onServer) for (const address of [queue, store]) mustExist(address)
       const { openPlant } = await import('../wire.js')
       // A fleet can be looked at from a machine that keeps no records, and keeps none then.
-      const plant = await openPlant({ queue, store: onServer && isMissing(store) ? 'memory:' : store })
+      const plant = await openPlant({ queue, store: onServer && isMissing(store) ? 'memory:' : store }, { create: false })
       try {
         return await work(plant)
       } finally {

@@ -18,7 +18,7 @@ export async function openShoal(options: ConnectOptions): Promise<Shoal> {
   const clock = systemClock
   const random = systemRandom
   const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
-  const plant = await openPlant(settings, clock)
+  const plant = await openPlant(settings, { clock })
   const closing = new AbortController()
   const running = new Set<Promise<unknown>>()
   const { frontier, store } = plant

@@ -5,7 +5,7 @@ import type { Spider } from '../spider/spider.js'
 import { openPlant, type Plant, type PlantAddresses } from '../wire.js'
 import { forfeitDeadWorkers } from './dead-workers.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
-import { patientFrontier } from './until-back.js'
+import { patient } from './until-back.js'
 
 /** Spiders and plant of a command that works on crawls. Its queue may be away later on, until the drain. */
 export async function openForWork(
@@ -24,7 +24,11 @@ export async function openForWork(
     throw error
   })
   for (const message of opened.warnings) log.warn('plant.warning', { message })
-  const plant = { ...opened, frontier: patientFrontier(opened.frontier, clock, drain) }
+  const plant = {
+    ...opened,
+    frontier: patient(opened.frontier, clock, drain),
+    store: patient(opened.store, clock, drain),
+  }
   try {
     await forfeitDeadWorkers(plant.frontier, clock)
   } catch (error) {

@@ -99,7 +99,7 @@ function recordedKeep(keep: NonNullable<Plant['keep']>): NonNullable<Plant['keep
 
 const clock = order.clockOffsetsMs === undefined ? systemClock : skewed(order.clockOffsetsMs)
 const spider = await loadSpider(order.spider)
-const opened = await openPlant(order, clock)
+const opened = await openPlant(order, { clock })
 const plant = order.serverJumps === undefined ? opened : await withJumps(opened, order.serverJumps)
 const recorded = {
   ...plant,

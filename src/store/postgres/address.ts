@@ -12,10 +12,6 @@ const SCHEMA = /^[a-z_][a-z0-9_]{0,62}$/
 /** What is not listed here would be passed on to the server or ignored, and a typing error would go unnoticed. */
 const PARAMETERS: ReadonlySet<string> = new Set(['schema', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'])
 
-export function isPostgres(address: string): boolean {
-  return /^postgres(?:ql)?:\/\//.test(address)
-}
-
 /** `postgres://user:password@host:port/database?schema=shoal&sslmode=verify-full`. Messages never repeat it: it may hold a password. */
 export function parsePostgres(address: string): PostgresAddress {
   let url: URL

@@ -1,0 +1,164 @@
+import { hostname } from 'node:os'
+import type { MessagePort } from 'node:worker_threads'
+import type { Clock } from './clock.js'
+import { DatabaseClient, DatabaseThread } from './embedded/client.js'
+import { ShoalError } from './errors.js'
+import type { Feed, FeedPlace } from './feed/feed.js'
+import type { Frontier, WorkerId } from './frontier/frontier.js'
+import { MemoryFrontier } from './frontier/memory/memory-frontier.js'
+import type { SqliteFrontierEngine } from './frontier/sqlite/sqlite-engine.js'
+import { SqliteFrontier } from './frontier/sqlite/sqlite-frontier.js'
+import { KeeperThread, type Kept, keepThrough } from './keeper/client.js'
+import type { Holding } from './keeper/protocol.js'
+import { showUrl } from './url/show-url.js'
+import { sqliteFile } from './wire-store.js'
+
+/** Where the frontier lives. */
+export interface QueuePart {
+  readonly frontier: Frontier
+  /**
+   * Renews the worker's leases, off the event loop, from when it is `ready` until it is stopped; `onLost` hears of those that are gone. Null:
+   * the engine has no place but the event loop.
+   */
+  readonly keep: ((keeper: Keeper) => Kept) | null
+  /** Without secrets. */
+  readonly queueAddress: string
+  /** URLs that other programs push for a spider; null: the queue has no place for them. */
+  feed(spider: string, place: FeedPlace): Feed | null
+  /** What is not wrong but should be known: a queue without persistence. */
+  readonly warnings: readonly string[]
+  /** The database thread of an embedded queue, which may have the records as well. */
+  readonly database: { readonly file: string; readonly thread: DatabaseThread } | null
+  /** For another thread of this process; null when it cannot be shared with one. */
+  connect(): QueuePort | null
+  close(): Promise<void>
+}
+
+export interface Keeper {
+  readonly worker: WorkerId
+  readonly heartbeatMs: number
+  /** A lease is kept for this long at most. */
+  readonly holdMs: number
+  /** All that is in hand. */
+  readonly held: () => readonly Holding[]
+  readonly onLost: (tokens: readonly string[]) => void
+}
+
+/** A database file belongs to one thread of the process; a server is dialled by each thread, and the keeper thread renews the leases. */
+export type QueuePort =
+  | { readonly kind: 'database'; readonly port: MessagePort }
+  | { readonly kind: 'redis'; readonly address: string; readonly keeper: MessagePort }
+
+export type QueueAddress =
+  | { readonly engine: 'memory' }
+  | { readonly engine: 'sqlite'; readonly file: string }
+  | { readonly engine: 'redis'; readonly address: string }
+
+export function parseQueue(address: string): QueueAddress {
+  if (address === 'memory:') return { engine: 'memory' }
+  const file = sqliteFile(address)
+  if (file !== null) return { engine: 'sqlite', file }
+  // What stands behind the scheme, the driver checks.
+  if (/^rediss?(\+(cluster|sentinel))?:\/\//.test(address)) return { engine: 'redis', address }
+  throw new ShoalError('queue_unknown', `no engine is known for the address ${showUrl(address)}`)
+}
+
+export async function openQueue(address: QueueAddress, clock: Clock): Promise<QueuePart> {
+  if (address.engine === 'memory') return memoryQueue(clock)
+  if (address.engine === 'redis') return redisQueue(address.address, clock)
+  const thread = await DatabaseThread.start(address.file)
+  return {
+    ...databaseQueue(thread.client, () => thread.close()),
+    queueAddress: `sqlite:${address.file}`,
+    database: { file: address.file, thread },
+    connect: () => ({ kind: 'database', port: thread.connect() }),
+  }
+}
+
+/** As a worker thread sees it, over the port its process gave it; `client`: its line to a database. */
+export async function queueFromPort(
+  port: QueuePort,
+  clock: Clock,
+): Promise<{ queue: QueuePart; client: DatabaseClient | null }> {
+  if (port.kind === 'database') {
+    const client = new DatabaseClient(port.port)
+    return { queue: databaseQueue(client, async () => port.port.close()), client }
+  }
+  return { queue: await dialledQueue(port.address, clock, () => port.keeper), client: null }
+}
+
+/** For `try`, tests and crawls that may end with their process: leases are renewed on the event loop. */
+function memoryQueue(clock: Clock): QueuePart {
+  return {
+    frontier: new MemoryFrontier({ clock }),
+    keep: null,
+    queueAddress: 'memory:',
+    feed: () => null,
+    warnings: [],
+    database: null,
+    connect: () => null,
+    close: async () => {},
+  }
+}
+
+function databaseQueue(client: DatabaseClient, close: () => Promise<void>): QueuePart {
+  return {
+    frontier: new SqliteFrontier(client.service<SqliteFrontierEngine>('frontier'), close),
+    // What is granted and settled goes through the database thread: it knows what is in hand without being told.
+    keep({ worker, heartbeatMs, holdMs, onLost }) {
+      client.onLost = onLost
+      client.keep({ worker, heartbeatMs, holdMs })
+      return { ready: Promise.resolve(), stop() {} }
+    },
+    queueAddress: '',
+    feed: () => null,
+    warnings: [],
+    database: null,
+    connect: () => null,
+    close,
+  }
+}
+
+async function redisQueue(address: string, clock: Clock): Promise<QueuePart> {
+  let keeper: KeeperThread | null = null
+  const keeperPort = () => {
+    keeper ??= new KeeperThread(address)
+    return keeper.connect()
+  }
+  const queue = await dialledQueue(address, clock, keeperPort)
+  return {
+    ...queue,
+    connect: () => ({ kind: 'redis', address, keeper: keeperPort() }),
+    async close() {
+      await keeper?.close()
+      await queue.close()
+    },
+  }
+}
+
+/** Loaded only here: nothing else has use for a Redis client. */
+async function dialledQueue(address: string, clock: Clock, keeperPort: () => MessagePort): Promise<QueuePart> {
+  const [{ openRedis }, { openRedisFrontier }, { redisFeed }] = await Promise.all([
+    import('./frontier/redis/connection.js'),
+    import('./frontier/redis/redis-frontier.js'),
+    import('./feed/redis/redis-feed.js'),
+  ])
+  const connection = await openRedis(address, { clock })
+  try {
+    const frontier = await openRedisFrontier(connection)
+    const consumer = `${hostname()}-${process.pid}`
+    return {
+      frontier,
+      keep: (keeper) => keepThrough(keeperPort(), keeper),
+      queueAddress: showUrl(address),
+      feed: (spider, place) => redisFeed(connection, { spider, place, consumer, clock }),
+      warnings: connection.warnings,
+      database: null,
+      connect: () => null,
+      close: () => frontier.close(),
+    }
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}

@@ -1,0 +1,123 @@
+import { dirname, join, resolve } from 'node:path'
+import type { MessagePort } from 'node:worker_threads'
+import type { Clock } from './clock.js'
+import { DatabaseClient, DatabaseThread } from './embedded/client.js'
+import { ShoalError } from './errors.js'
+import type { BlobStore } from './store/blob-store.js'
+import { FileBlobStore } from './store/files/file-blob-store.js'
+import { MemoryBlobStore } from './store/memory/memory-blob-store.js'
+import { MemoryRecordStore } from './store/memory/memory-record-store.js'
+import type { RecordStore } from './store/record-store.js'
+import { SqliteRecordStore } from './store/sqlite/sqlite-record-store.js'
+import type { SqliteStoreEngine } from './store/sqlite/sqlite-store-engine.js'
+import { showUrl } from './url/show-url.js'
+
+/** Where records and raw pages go. */
+export interface StorePart {
+  readonly store: RecordStore
+  readonly pages: BlobStore
+  /** For another thread of this process; null when it cannot be shared with one. */
+  connect(): StorePort | null
+  close(): Promise<void>
+}
+
+export interface StorePort {
+  readonly records: RecordsPort
+  /** The folder of raw pages. */
+  readonly pages: string
+}
+
+/** A database file belongs to one thread of the process (null: the one that has the queue); a server is dialled by each thread. */
+export type RecordsPort =
+  | { readonly kind: 'database'; readonly port: MessagePort | null }
+  | { readonly kind: 'postgres'; readonly address: string }
+
+export type StoreAddress =
+  | { readonly engine: 'memory' }
+  | { readonly engine: 'sqlite'; readonly file: string }
+  | { readonly engine: 'postgres'; readonly address: string }
+
+export function parseStore(address: string): StoreAddress {
+  if (address === 'memory:') return { engine: 'memory' }
+  const file = sqliteFile(address)
+  if (file !== null) return { engine: 'sqlite', file }
+  // What stands behind the scheme, the driver checks.
+  if (/^postgres(?:ql)?:\/\//.test(address)) return { engine: 'postgres', address }
+  throw new ShoalError('queue_unknown', `no store of records is known for the address ${showUrl(address)}`, {
+    hint: 'Records live in a file, --store sqlite:<file>, or in Postgres, --store postgres://user:password@host/database.',
+  })
+}
+
+export function sqliteFile(address: string): string | null {
+  if (!address.startsWith('sqlite:')) return null
+  const file = address.slice('sqlite:'.length).replace(/^\/\//, '')
+  return file === '' ? null : resolve(file)
+}
+
+/** `queue`: the thread of the queue's database, which has the records as well when they are in the same file. */
+export async function openStore(
+  address: StoreAddress,
+  queue: DatabaseThread | null,
+  options: { readonly clock: Clock; readonly create: boolean },
+): Promise<StorePart> {
+  if (address.engine === 'memory') return memoryStore()
+  if (address.engine === 'postgres') return postgresStore(address.address, join('.shoal', 'pages'), options)
+  const thread = queue ?? (await DatabaseThread.start(address.file))
+  const pages = pagesBeside(address.file)
+  const close = async () => (queue === null ? thread.close() : undefined)
+  return {
+    ...databaseStore(thread.client, pages, close),
+    connect: () => ({ records: { kind: 'database', port: queue === null ? thread.connect() : null }, pages }),
+  }
+}
+
+/** As a worker thread sees it, over the port its process gave it; `queue`: its line to the database of the queue. */
+export async function storeFromPort(
+  { records, pages }: StorePort,
+  queue: DatabaseClient | null,
+  clock: Clock,
+): Promise<StorePart> {
+  if (records.kind === 'postgres') return postgresStore(records.address, pages, { clock, create: false })
+  const { port } = records
+  if (port !== null) return databaseStore(new DatabaseClient(port), pages, async () => port.close())
+  if (queue === null) throw new ShoalError('internal', 'a queue on a server holds no records')
+  return databaseStore(queue, pages, async () => {})
+}
+
+export function memoryStore(): StorePart {
+  return {
+    store: new MemoryRecordStore(),
+    pages: new MemoryBlobStore(),
+    connect: () => null,
+    close: async () => {},
+  }
+}
+
+function databaseStore(client: DatabaseClient, pages: string, close: () => Promise<void>): StorePart {
+  return {
+    store: new SqliteRecordStore(client.service<SqliteStoreEngine>('store'), close),
+    pages: new FileBlobStore(pages),
+    connect: () => null,
+    close,
+  }
+}
+
+/** Loaded only here: nothing else has use for a Postgres client. */
+async function postgresStore(
+  address: string,
+  pages: string,
+  options: { readonly clock: Clock; readonly create: boolean },
+): Promise<StorePart> {
+  const { openPostgresStore } = await import('./store/postgres/open-postgres.js')
+  const store = await openPostgresStore(address, options)
+  return {
+    store,
+    pages: new FileBlobStore(resolve(pages)),
+    connect: () => ({ records: { kind: 'postgres', address }, pages }),
+    close: () => store.close(),
+  }
+}
+
+function pagesBeside(file: string): string {
+  return join(dirname(file), 'pages')
+}
