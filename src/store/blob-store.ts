@@ -1,9 +1,18 @@
+import type { PackUpkeep } from './pack-upkeep.js'
+
 /** Raw pages, content-addressed: the same bytes have the same reference and are stored once. */
 export interface BlobStore {
+  /** Tells at once what would fail every put: no such place, no access. */
+  ready(): Promise<void>
+  /** The page is there for everybody, and stays when this process dies, as soon as this resolves. It may wait a moment for company. */
   put(bytes: Uint8Array, type: string): Promise<BlobRef>
+  /** Nobody else is coming: what waits for company goes at once. */
+  hurry(): void
   get(ref: BlobRef): Promise<Uint8Array | null>
   /** Where a person finds the stored bytes, packed as they are; null when they are not there, or in no place with a name. */
   locate(ref: BlobRef): Promise<string | null>
+  /** Null: nothing here needs it. */
+  readonly upkeep: PackUpkeep | null
   close(): Promise<void>
 }
 

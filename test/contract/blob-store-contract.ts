@@ -31,6 +31,30 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStore>):
       expect(Buffer.from((await store.get(refs[0])) ?? []).toString()).toBe('same')
     })
 
+    it('waits for nobody when it is told that nobody comes', async () => {
+      const put = store.put(bytes('alone'), 'text/html')
+      store.hurry()
+      expect(Buffer.from((await store.get(await put)) ?? []).toString()).toBe('alone')
+      store.hurry()
+    })
+
+    it('keeps many pages put at once, of all sizes', async () => {
+      await store.ready()
+      const pages = Array.from({ length: 200 }, (_, n) => bytes(`<p>${n}</p>`.repeat(n * 10)))
+      const refs = await Promise.all(pages.map((page) => store.put(page, 'text/html')))
+      expect(new Set(refs).size).toBe(pages.length)
+      const back = await Promise.all(refs.map((ref) => store.get(ref)))
+      expect(back.map((page) => Buffer.from(page ?? []).toString())).toEqual(
+        pages.map((page) => Buffer.from(page).toString()),
+      )
+    })
+
+    it('answers for what is gathered before it closes', async () => {
+      const put = store.put(bytes('last'), 'text/html')
+      await store.close()
+      await expect(put).resolves.toMatch(/^sha256:/)
+    })
+
     it('keeps an empty body', async () => {
       const ref = await store.put(new Uint8Array(), 'text/html')
       expect(await store.get(ref)).toHaveLength(0)

@@ -24,7 +24,12 @@ const WORTH_PACKING = /^(?:text\/|application\/(?:[\w.+-]*(?:json|xml|javascript
  * directory. Nothing is forced to the disk: what a power cut damaged fails its hash and counts as absent.
  */
 export class FileBlobStore implements BlobStore {
+  readonly upkeep = null
   readonly #root: string
+
+  async ready(): Promise<void> {}
+
+  hurry(): void {}
 
   constructor(root: string) {
     this.#root = root

@@ -3,7 +3,12 @@ import type { BlobRef, BlobStore } from '../blob-store.js'
 
 /** Raw pages for as long as the process lives. */
 export class MemoryBlobStore implements BlobStore {
+  readonly upkeep = null
   readonly #blobs = new Map<BlobRef, Uint8Array>()
+
+  async ready(): Promise<void> {}
+
+  hurry(): void {}
 
   async put(bytes: Uint8Array): Promise<BlobRef> {
     const ref = `sha256:${createHash('sha256').update(bytes).digest('hex')}`
