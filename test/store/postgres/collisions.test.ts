@@ -1,0 +1,102 @@
+import { Client } from 'pg'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { systemClock } from '../../../src/clock.js'
+import { openPostgresStore } from '../../../src/store/postgres/open-postgres.js'
+import { batch, record } from '../../contract/record-store-contract.js'
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
+import { until } from '../../support/server-process.js'
+
+/** Several writers of one database, and somebody else who writes in it. */
+let server: PostgresServer
+beforeAll(async () => {
+  // Whoever has waited for so long looks whether it waits in a deadlock, once, and is its victim.
+  server = await startPostgres({ settings: { deadlock_timeout: '300ms' } })
+})
+afterAll(() => server.end())
+
+const toEnd: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const end of toEnd.splice(0).reverse()) await end()
+})
+
+async function openStore(address: string) {
+  const store = await openPostgresStore(address, { clock: systemClock, create: true })
+  toEnd.push(() => store.close())
+  return store
+}
+
+async function connect(address: string): Promise<Client> {
+  const client = new Client({ connectionString: address })
+  await client.connect()
+  toEnd.push(() => client.end())
+  return client
+}
+
+const KEYS = 300
+const rows = (round: number) =>
+  Array.from({ length: KEYS }, (_, key) => record({ key: `k${key}`, epoch: String(1000 + round), data: { round } }))
+
+it('two writers of the same records in opposite orders never wait for each other crosswise', async () => {
+  const address = await server.createDatabase()
+  const [up, down] = [await openStore(address), await openStore(address)]
+  for (let round = 0; round < 20; round++) {
+    const [first, second] = await Promise.all([
+      up.write(batch({ records: rows(round) })),
+      down.write(batch({ records: rows(round).reverse() })),
+    ])
+    expect([...first, ...second].filter((status) => status === 'written')).toHaveLength(KEYS)
+  }
+  // What a session has counted is known when it has ended.
+  await Promise.all([up.close(), down.close()])
+  const database = new URL(address).pathname.slice(1)
+  expect(await server.query(`SELECT deadlocks FROM pg_stat_database WHERE datname = '${database}'`)).toEqual([
+    { deadlocks: '0' },
+  ])
+})
+
+it('a deadlock with somebody else is tried again, unnoticed', async () => {
+  const address = await server.createDatabase()
+  const store = await openStore(address)
+  await store.write(batch({ records: [record({ key: 'a' }), record({ key: 'b' })] }))
+  const other = await connect(address)
+  // It looks much later than the store's session.
+  await other.query("BEGIN; SET LOCAL deadlock_timeout = '10s'")
+  await other.query("UPDATE shoal.records SET url = 'theirs' WHERE key = 'b'")
+  const written = store.write(
+    batch({ records: [record({ key: 'a', epoch: '2000', data: 1 }), record({ key: 'b', epoch: '2000', data: 1 })] }),
+  )
+  await until('the store waits for the row', async () => {
+    return (await other.query('SELECT 1 FROM pg_locks WHERE NOT granted')).rows.length > 0
+  })
+  await other.query("UPDATE shoal.records SET url = 'theirs' WHERE key = 'a'")
+  await other.query('COMMIT')
+  expect(await written).toEqual(['written', 'written'])
+})
+
+it('a record that the server alone refuses is put aside, and its neighbours are stored, each once', async () => {
+  const address = await server.createDatabase()
+  const store = await openStore(address)
+  const other = await connect(address)
+  await other.query("ALTER TABLE shoal.records ADD CONSTRAINT no_traps CHECK (NOT data ? 'trap')")
+  const records = Array.from({ length: 50 }, (_, key) =>
+    record({ key: `k${key}`, data: key % 20 === 7 ? { trap: key } : { key } }),
+  )
+  const statuses = await store.write(batch({ records }))
+  expect(statuses.map((status, key) => (status === 'quarantined' ? key : -1)).filter((key) => key >= 0)).toEqual([
+    7, 27, 47,
+  ])
+  expect(statuses.filter((status) => status === 'written')).toHaveLength(47)
+  const { rows: refused } = await other.query('SELECT key, data, reason, issues FROM shoal.rejected ORDER BY key')
+  expect(refused).toMatchObject([
+    {
+      key: 'k27',
+      data: { trap: 27 },
+      reason: 'quarantined',
+      issues: [{ message: expect.stringContaining('no_traps') }],
+    },
+    { key: 'k47' },
+    { key: 'k7' },
+  ])
+  const { rows: stored } = await other.query('SELECT count(*)::int AS n FROM shoal.records')
+  expect(stored).toEqual([{ n: 47 }])
+})
