@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.js'
 import { ShoalError } from '../../errors.js'
 import { parsePostgres } from './address.js'
+import { followRestore } from './changes.js'
 import { migrate, pendingMigrations } from './migrate.js'
 import { aheadOf, ensurePartitions, partitionUnit } from './partitions.js'
 import { openPg, type Pg } from './pg.js'
@@ -44,6 +45,7 @@ async function completeTables(pg: Pg, schema: string, { clock, create }: OpenPos
     await migrate(pg, schema)
   }
   if (!create) return
+  await followRestore(pg)
   const moments = aheadOf(clock.now(), await partitionUnit(pg))
   await ensurePartitions(pg, 'fetches', moments)
   await ensurePartitions(pg, 'record_versions', moments)

@@ -1,5 +1,16 @@
 import type { CrawlId } from '../../frontier/frontier.js'
 import type { Fingerprint, Json, Link } from '../../url/link.js'
+import type {
+  ChangePage,
+  ChangeQuery,
+  ChangesLag,
+  Cursor,
+  LagQuery,
+  OutletClaim,
+  OutletHold,
+  OutletInfo,
+  OutletNote,
+} from '../changes.js'
 import { prepareBatch, storedKey } from '../prepare.js'
 import type {
   CrawlNote,
@@ -13,6 +24,7 @@ import type {
   WriteBatch,
   WriteStatus,
 } from '../record-store.js'
+import { PostgresChanges } from './changes.js'
 import * as memory from './crawl-memory.js'
 import type { Pg } from './pg.js'
 import {
@@ -27,6 +39,7 @@ import {
   recordsPage,
   SPIDERS,
 } from './read-statements.js'
+import { type RecordColumns, toRecord } from './record-rows.js'
 import { signed, writeBatch } from './write.js'
 
 /** Rows read at a time: with the largest records that is 128 MB, with usual ones half a MB. */
@@ -34,19 +47,13 @@ const PAGE = 500
 const FETCH_PAGE = 5_000
 const BEFORE_ALL = -62_000_000_000_000
 
-/** A row of RECORD_COLUMNS. */
-export type RecordColumns = [string, string, string, string, string, Json, string, number, number, number]
-
-export function toRecord(row: RecordColumns): StoredRecord {
-  const [spider, site, kind, key, url, data, crawl, scrapedAt, firstSeenAt, updatedAt] = row
-  return { spider, site, kind, key, url, data, crawl, scrapedAt, firstSeenAt, updatedAt }
-}
-
 export class PostgresRecordStore implements RecordStore {
   readonly #pg: Pg
+  readonly #changes: PostgresChanges
 
   constructor(pg: Pg) {
     this.#pg = pg
+    this.#changes = new PostgresChanges(pg)
   }
 
   generation(queueIdentity: string): Promise<number> {
@@ -189,6 +196,42 @@ export class PostgresRecordStore implements RecordStore {
   async fetches(query: { fp: Fingerprint; crawl?: CrawlId; limit: number }): Promise<FetchRow[]> {
     const rows = await this.#pg.query<FetchColumns>(FETCHES, [signed(query.fp), query.crawl ?? null, query.limit])
     return rows.map((row) => toFetch(row, query.fp))
+  }
+
+  changes(query: ChangeQuery): Promise<ChangePage> {
+    return this.#changes.changes(query)
+  }
+
+  changesEnd(): Promise<Cursor> {
+    return this.#changes.changesEnd()
+  }
+
+  changesOfCrawl(crawl: CrawlId): Promise<Cursor> {
+    return this.#changes.changesOfCrawl(crawl)
+  }
+
+  changesLag(query: LagQuery): Promise<ChangesLag> {
+    return this.#changes.changesLag(query)
+  }
+
+  claimOutlet(claim: OutletClaim): Promise<OutletHold | null> {
+    return this.#changes.claimOutlet(claim)
+  }
+
+  releaseOutlet(name: string, holder: string): Promise<void> {
+    return this.#changes.releaseOutlet(name, holder)
+  }
+
+  noteOutlet(name: string, holder: string, note: OutletNote): Promise<boolean> {
+    return this.#changes.noteOutlet(name, holder, note)
+  }
+
+  outlets(): Promise<OutletInfo[]> {
+    return this.#changes.outlets()
+  }
+
+  resetOutlet(name: string, spider: string, cursor: Cursor | null): Promise<void> {
+    return this.#changes.resetOutlet(name, spider, cursor)
   }
 
   async removeCrawl(crawl: CrawlId): Promise<void> {

@@ -33,7 +33,7 @@ const UPSERT = `
     first_seen_at, updated_at, scraped_at, change, last_write, last_crawl, fresh_ms, keep_history)
   SELECT spider, site, kind, key, url, domain, data, decode(hash, 'hex'), identity, crawl, gen, epoch,
     to_timestamp(scraped_at / 1000), to_timestamp(changed_at / 1000), to_timestamp(scraped_at / 1000),
-    pg_current_xact_id()::text::bigint, n * 4, crawl, fresh_ms, history
+    pg_current_xact_id()::text::bigint + (SELECT value::bigint FROM shoal.settings WHERE name = 'change_offset'), n * 4, crawl, fresh_ms, history
   FROM ${INPUT}
   ON CONFLICT (spider, kind, key, site) DO UPDATE SET
     ${['url', 'domain', 'data', 'updated_at', 'change'].map(kept).join(', ')},

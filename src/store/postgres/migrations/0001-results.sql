@@ -8,6 +8,13 @@ CREATE TABLE shoal.settings (
 -- Tells a restored or copied database from the one it was made of: a cursor of another database must not be followed.
 INSERT INTO shoal.settings (name, value) VALUES ('identity', gen_random_uuid()::text), ('partition', 'month');
 
+-- Transactions count anew in the cluster that a dump is restored into: from then on this is added to their numbers.
+INSERT INTO shoal.settings (name, value) VALUES ('change_offset', '0');
+-- What every transaction that is not over yet comes after.
+CREATE FUNCTION shoal.changes_end() RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 + value::bigint FROM shoal.settings WHERE name = 'change_offset'
+$$;
+
 -- One row for each thing that a spider found. Text that is compared is compared byte by byte: an index outlives the upgrade of a locale.
 CREATE TABLE shoal.records (
   spider        text COLLATE "C" NOT NULL,
@@ -144,7 +151,9 @@ CREATE TABLE shoal.crawl_notes (
   queue_id  text COLLATE "C" NOT NULL,
   state     text NOT NULL,
   spec      jsonb NOT NULL,
-  opened_at timestamptz NOT NULL
+  opened_at timestamptz NOT NULL,
+  -- Where the change feed ended when it was noted first.
+  changes_from bigint NOT NULL DEFAULT shoal.changes_end()
 );
 CREATE TABLE shoal.seed_cursors (
   crawl   text COLLATE "C" NOT NULL,
@@ -153,16 +162,21 @@ CREATE TABLE shoal.seed_cursors (
   PRIMARY KEY (crawl, source)
 );
 
--- How far each sink has come with the change feed, and who feeds it now.
+-- How far each sink has come with the change feed, and who feeds it now. -1 is before everything.
 CREATE TABLE shoal.outlets (
   name       text COLLATE "C" PRIMARY KEY,
+  id         text NOT NULL DEFAULT gen_random_uuid()::text,
   spider     text COLLATE "C" NOT NULL,
-  cursor     text NOT NULL,
+  kinds      text[],
+  position   bigint NOT NULL DEFAULT -1,
+  epoch      bigint NOT NULL DEFAULT 0,
   holder     text,
-  held_until timestamptz NOT NULL,
+  held_until timestamptz NOT NULL DEFAULT '-infinity',
   sent       bigint NOT NULL DEFAULT 0,
   sent_at    timestamptz,
-  error      text
+  trimmed    bigint NOT NULL DEFAULT 0,
+  error      text,
+  stopped    boolean NOT NULL DEFAULT false
 );
 
 -- What the fields of each kind held, by the hour.

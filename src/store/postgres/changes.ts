@@ -1,0 +1,295 @@
+import { isAway } from '../../errors.js'
+import type { CrawlId } from '../../frontier/frontier.js'
+import {
+  type ChangePage,
+  type ChangeQuery,
+  type ChangesLag,
+  type Cursor,
+  FROM_START,
+  foreignCursor,
+  type LagQuery,
+  makeCursor,
+  type OutletClaim,
+  type OutletHold,
+  type OutletInfo,
+  type OutletNote,
+  readCursor,
+} from '../changes.js'
+import type { Pg } from './pg.js'
+import { millis, RECORD_COLUMNS } from './read-statements.js'
+import { type RecordColumns, toRecord } from './record-rows.js'
+
+/**
+ * The place of a change is the number of its transaction, and only numbers below every transaction that is still under way are read: one that
+ * commits late comes after the cursor of everybody. So a transaction that writes for an hour, anywhere in the cluster, holds the feed back for an
+ * hour.
+ *
+ * The mark of a cursor is made of what changes when numbers may be given out again: the database, the cluster, and its timeline, which ends with
+ * each failover and each recovery to a point in time. Positions of outlets are kept without it: they went back together with the records.
+ */
+const OFFSET = `(SELECT value::bigint FROM shoal.settings WHERE name = 'change_offset')`
+
+/** Rows looked at in one call, wanted or not. */
+const LOOK_AT = 5_000
+
+/** `fine` asks for things that some managed servers do not tell. */
+type Detail = 'fine' | 'plain'
+
+const CLUSTER = '(SELECT system_identifier::text FROM pg_control_system())'
+const TIMELINE = 'substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)'
+
+/** mark, the end of what may be read, and a number that no change has reached. */
+function feed(detail: Detail): string {
+  const parts = [
+    `(SELECT value FROM shoal.settings WHERE name = 'identity')`,
+    '(SELECT oid::text FROM pg_database WHERE datname = current_database())',
+    ...(detail === 'fine' ? [CLUSTER, TIMELINE] : []),
+  ]
+  return `feed AS MATERIALIZED (
+    SELECT left(md5(concat_ws('/', ${parts.join(', ')})), 16) AS mark, shoal.changes_end() AS upto,
+      pg_snapshot_xmax(pg_current_snapshot())::text::bigint + ${OFFSET} AS beyond)`
+}
+
+const statement = (name: string, detail: Detail, text: string) => ({
+  name: `${name} ${detail}`,
+  text: `WITH ${feed(detail)}${text}`,
+})
+
+/** Only what is asked for stands in the statement, so that the plan is for that. $1 is the position. */
+function wanted({ spider, kinds }: Pick<ChangeQuery, 'spider' | 'kinds'>, from: number) {
+  const values: unknown[] = []
+  const place = (value: unknown) => `$${from + values.push(value)}`
+  const filters = [
+    ...(spider === undefined ? [] : [`spider = ${place(spider)}`]),
+    ...(kinds === undefined ? [] : [`kind = ANY (${place(kinds)}::text[])`]),
+  ]
+  const name = `${spider === undefined ? '' : ' spider'}${kinds === undefined ? '' : ' kinds'}`
+  return { text: filters.map((filter) => ` AND ${filter}`).join(''), values, name }
+}
+
+interface Feed {
+  readonly mark: string
+  readonly beyond: bigint
+}
+
+export class PostgresChanges {
+  readonly #pg: Pg
+  #detail: Promise<Detail> | null = null
+
+  constructor(pg: Pg) {
+    this.#pg = pg
+  }
+
+  async changes(query: ChangeQuery): Promise<ChangePage> {
+    const { after, limit } = query
+    const detail = await this.#known()
+    const { text, values, name } = wanted(query, 2)
+    const rows = await this.#pg.query<[string, string, string, string | null, string | null, ...RecordColumns]>(
+      statement(
+        `changes${name}`,
+        detail,
+        `, looked AS MATERIALIZED (
+          SELECT max(change) AS last, count(*) >= ${LOOK_AT} AS more FROM (
+            SELECT change FROM shoal.records, feed WHERE change > $1 AND change <= upto ORDER BY change FETCH FIRST ${LOOK_AT} ROWS WITH TIES) AS next)
+        SELECT mark, beyond::text, upto::text, CASE WHEN more THEN last END::text, change::text, ${RECORD_COLUMNS}
+        FROM feed CROSS JOIN looked LEFT JOIN LATERAL (
+          SELECT * FROM shoal.records WHERE change > $1 AND change <= looked.last${text} ORDER BY change FETCH FIRST $2 ROWS WITH TIES
+        ) AS r ON true ORDER BY change`,
+      ),
+      [positionIn(after), limit, ...values],
+    )
+    const [[mark, beyond, upto, lookedAt] = ['', '0', '0', null]] = rows
+    refuseForeign(after, { mark, beyond: BigInt(beyond) })
+    const records: ChangePage['records'] = []
+    let last: string | null = null
+    for (const [, , , , change, ...columns] of rows) {
+      if (change === null) continue
+      records.push(toRecord(columns))
+      last = change
+    }
+    const position = records.length >= limit ? (last ?? upto) : (lookedAt ?? upto)
+    // While a transaction is under way the end stands still, and may stand behind a cursor that was given before.
+    const moved = BigInt(position) > BigInt(positionIn(after))
+    return { records, cursor: moved ? makeCursor(position, mark) : after }
+  }
+
+  async changesEnd(): Promise<Cursor> {
+    const detail = await this.#known()
+    const [[mark, upto] = ['', '0']] = await this.#pg.query<[string, string]>(
+      statement('changes-end', detail, ' SELECT mark, upto::text FROM feed'),
+      [],
+    )
+    return makeCursor(upto, mark)
+  }
+
+  async changesOfCrawl(crawl: CrawlId): Promise<Cursor> {
+    const detail = await this.#known()
+    const [row] = await this.#pg.query<[string, string]>(
+      statement(
+        'changes-of-crawl',
+        detail,
+        ' SELECT mark, changes_from::text FROM feed, shoal.crawl_notes WHERE crawl = $1',
+      ),
+      [crawl],
+    )
+    return row === undefined ? FROM_START : makeCursor(row[1], row[0])
+  }
+
+  async changesLag(query: LagQuery): Promise<ChangesLag> {
+    const detail = await this.#known()
+    const { text, values, name } = wanted(query, 2)
+    const waiting = `FROM shoal.records WHERE change > $1${text}`
+    const [row] = await this.#pg.query<[string, string, number, number | null]>(
+      statement(
+        `changes-lag${name}`,
+        detail,
+        ` SELECT mark, beyond::text, (SELECT count(*)::float8 FROM (SELECT 1 ${waiting} LIMIT $2) AS counted),
+          (SELECT ${millis('updated_at')} ${waiting} ORDER BY change LIMIT 1) FROM feed`,
+      ),
+      [positionIn(query.after), query.most, ...values],
+    )
+    const [mark, beyond, records, oldestAt] = row ?? ['', '0', 0, null]
+    refuseForeign(query.after, { mark, beyond: BigInt(beyond) })
+    return { records, oldestAt }
+  }
+
+  async claimOutlet({ name, spider, kinds, holder, forMs }: OutletClaim): Promise<OutletHold | null> {
+    const detail = await this.#known()
+    const [row] = await this.#pg.query<[string, number, string, string]>(
+      statement(
+        'claim-outlet',
+        detail,
+        `, claimed AS (
+          INSERT INTO shoal.outlets AS o (name, spider, kinds, epoch, holder, held_until)
+          VALUES ($1, $2, $3, 1, $4, clock_timestamp() + $5 * interval '1 millisecond')
+          ON CONFLICT (name) DO UPDATE SET spider = excluded.spider, kinds = excluded.kinds, holder = excluded.holder,
+            held_until = excluded.held_until, epoch = o.epoch + (o.holder IS DISTINCT FROM excluded.holder)::int
+          WHERE NOT o.stopped AND (o.holder IS NULL OR o.holder = excluded.holder OR o.held_until <= clock_timestamp())
+          RETURNING id, epoch, position)
+        SELECT id, epoch::float8, position::text, mark FROM claimed, feed`,
+      ),
+      [name, spider, kinds, holder, forMs],
+    )
+    if (row === undefined) return null
+    const [id, epoch, position, mark] = row
+    return { id, epoch, cursor: cursorOf(position, mark) }
+  }
+
+  async releaseOutlet(name: string, holder: string): Promise<void> {
+    const text = 'UPDATE shoal.outlets SET holder = NULL WHERE name = $1 AND holder = $2'
+    await this.#pg.query({ name: 'release-outlet', text }, [name, holder])
+  }
+
+  async noteOutlet(name: string, holder: string, note: OutletNote): Promise<boolean> {
+    const detail = await this.#known()
+    const { cursor, sent, trimmed, error, stop } = note
+    const [row] = await this.#pg.query<[string, string, number]>(
+      statement(
+        'note-outlet',
+        detail,
+        `, noted AS (
+          UPDATE shoal.outlets SET position = $3, sent = sent + $4, sent_at = CASE WHEN $4 > 0 THEN clock_timestamp() ELSE sent_at END,
+            trimmed = trimmed + $5, error = $6, stopped = $7
+          FROM feed WHERE name = $1 AND holder = $2 AND ($8::text IS NULL OR (mark = $8 AND $3 < beyond)) RETURNING 1)
+        SELECT mark, beyond::text, (SELECT count(*)::int FROM noted) FROM feed`,
+      ),
+      [name, holder, positionIn(cursor), sent, trimmed, error, stop, readCursor(cursor)?.mark ?? null],
+    )
+    const [mark, beyond, noted] = row ?? ['', '0', 0]
+    refuseForeign(cursor, { mark, beyond: BigInt(beyond) })
+    return noted === 1
+  }
+
+  async outlets(): Promise<OutletInfo[]> {
+    const detail = await this.#known()
+    const rows = await this.#pg.query<OutletColumns>(
+      statement(
+        'outlets',
+        detail,
+        ` SELECT mark, name, spider, kinds, position::text, CASE WHEN held_until > clock_timestamp() THEN holder END, sent::float8,
+          ${millis('sent_at')}, trimmed::float8, error, stopped FROM feed, shoal.outlets ORDER BY name`,
+      ),
+      [],
+    )
+    return rows.map(([mark, name, spider, kinds, position, holder, sent, sentAt, trimmed, error, stopped]) => ({
+      ...{ name, spider, kinds, cursor: cursorOf(position, mark), holder, sent, sentAt, trimmed, error, stopped },
+    }))
+  }
+
+  async resetOutlet(name: string, spider: string, cursor: Cursor | null): Promise<void> {
+    if (cursor !== null) await this.changesLag({ after: cursor, most: 0 })
+    await this.#pg.query(
+      {
+        name: 'reset-outlet',
+        text: `INSERT INTO shoal.outlets AS o (name, spider, position) VALUES ($1, $2, coalesce($3, -1))
+          ON CONFLICT (name) DO UPDATE SET position = coalesce($3, o.position), error = NULL, stopped = false, holder = NULL`,
+      },
+      [name, spider, cursor === null ? null : positionIn(cursor)],
+    )
+  }
+
+  /** Asked once. */
+  #known(): Promise<Detail> {
+    this.#detail ??= clusterOf(this.#pg).then(
+      (cluster) => (cluster === null ? 'plain' : 'fine'),
+      (error: unknown) => {
+        this.#detail = null
+        throw error
+      },
+    )
+    return this.#detail
+  }
+}
+
+type OutletColumns = [
+  ...[mark: string, name: string, spider: string, kinds: string[] | null, position: string, holder: string | null],
+  ...[sent: number, sentAt: number | null, trimmed: number, error: string | null, stopped: boolean],
+]
+
+/**
+ * A dump that was restored into another cluster has changes of larger numbers than the transactions there will have for a long time: those that
+ * come are counted from behind the largest. Before anything is written.
+ */
+export async function followRestore(pg: Pg): Promise<void> {
+  const cluster = await clusterOf(pg)
+  if (cluster === null) return
+  const find = { name: 'find-cluster', text: `SELECT value FROM shoal.settings WHERE name = 'cluster'` }
+  const [[before] = [null]] = await pg.query<[string | null]>(find, [])
+  if (before === cluster) return
+  await pg.transaction(async (tx) => {
+    await tx.query({ name: 'cluster-lock', text: `SELECT pg_advisory_xact_lock(hashtext('shoal cluster'))` }, [])
+    const [[known] = [null]] = await tx.query<[string | null]>(find, [])
+    if (known === cluster) return
+    if (known !== null) {
+      const text = `UPDATE shoal.settings SET value = (SELECT coalesce(max(change), 0) FROM shoal.records)::text WHERE name = 'change_offset'`
+      await tx.query({ name: 'count-on', text }, [])
+    }
+    const text = `INSERT INTO shoal.settings (name, value) VALUES ('cluster', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
+    await tx.query({ name: 'note-cluster', text }, [cluster])
+  })
+}
+
+/** Null where the server does not tell. */
+async function clusterOf(pg: Pg): Promise<string | null> {
+  try {
+    const asked = { name: 'cluster', text: `SELECT ${CLUSTER}, ${TIMELINE}` }
+    const [[cluster] = [null]] = await pg.query<[string]>(asked, [])
+    return cluster
+  } catch (error) {
+    if (isAway(error)) throw error
+    return null
+  }
+}
+
+function positionIn(cursor: Cursor): string {
+  return readCursor(cursor)?.position ?? '-1'
+}
+
+function cursorOf(position: string, mark: string): Cursor {
+  return position === '-1' ? FROM_START : makeCursor(position, mark)
+}
+
+function refuseForeign(cursor: Cursor, { mark, beyond }: Feed): void {
+  const read = readCursor(cursor)
+  if (read !== null && (read.mark !== mark || BigInt(read.position) >= beyond)) throw foreignCursor()
+}

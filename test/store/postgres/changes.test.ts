@@ -1,0 +1,130 @@
+import { Client } from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../../src/clock.js'
+import { FROM_START } from '../../../src/store/changes.js'
+import { openPostgresStore } from '../../../src/store/postgres/open-postgres.js'
+import type { RecordStore } from '../../../src/store/record-store.js'
+import { changesContract, drain } from '../../contract/changes-contract.js'
+import { batch, record } from '../../contract/record-store-contract.js'
+import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
+import { emptyPostgresStore } from './opened.js'
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(() => server.end())
+
+const toEnd: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const end of toEnd.splice(0).reverse()) await end()
+})
+
+async function open(address: string): Promise<RecordStore> {
+  const store = await openPostgresStore(address, { clock: systemClock, create: true })
+  toEnd.push(() => store.close())
+  return store
+}
+
+async function connect(address: string): Promise<Client> {
+  const client = new Client({ connectionString: address })
+  await client.connect()
+  toEnd.push(() => client.end())
+  return client
+}
+
+const keys = ({ records }: { records: readonly { key: string }[] }) => records.map(({ key }) => key)
+const write = (store: RecordStore, ...names: string[]) =>
+  store.write(batch({ records: names.map((key) => record({ key })) }))
+
+/** As a worker writes it, in a transaction that this connection ends when it likes. */
+const insert = (key: string) => `INSERT INTO shoal.records
+  SELECT (jsonb_populate_record(r, jsonb_build_object('key', '${key}', 'change', pg_current_xact_id()::text::bigint))).*
+  FROM shoal.records r WHERE key = 'first'`
+
+changesContract('postgres', () => emptyPostgresStore(server.address()))
+
+describe('the change feed of Postgres', () => {
+  it('skips no transaction that commits late, and gives nothing that a later cursor could miss', async () => {
+    const address = await server.createDatabase()
+    const store = await open(address)
+    await write(store, 'first')
+    const { cursor } = await drain(store, FROM_START)
+    const slow = await connect(address)
+    await slow.query('BEGIN')
+    await slow.query(insert('slow'))
+    await write(store, 'quick')
+    expect(await store.changesLag({ after: cursor, most: 9 })).toMatchObject({ records: 1 })
+    const meanwhile = await drain(store, cursor)
+    expect(meanwhile.records).toEqual([])
+    await write(store, 'quicker')
+    await slow.query('COMMIT')
+    expect(keys(await drain(store, meanwhile.cursor))).toEqual(['slow', 'quick', 'quicker'])
+  })
+
+  it('gives a record that waited for the lock of a later transaction', async () => {
+    const address = await server.createDatabase()
+    const store = await open(address)
+    await write(store, 'first')
+    const early = await connect(address)
+    await early.query('BEGIN')
+    // Its number is given out now, its change comes after that of a transaction with a larger one.
+    await early.query('SELECT pg_current_xact_id()')
+    await store.write(batch({ records: [record({ key: 'first', epoch: '2000', data: 'second' })] }))
+    const { cursor } = await drain(store, FROM_START)
+    await early.query(`UPDATE shoal.records SET data = '"third"', change = pg_current_xact_id()::text::bigint`)
+    await early.query('COMMIT')
+    expect((await drain(store, cursor)).records).toMatchObject([{ key: 'first', data: 'third' }])
+  })
+
+  it('ends a page with a whole transaction', async () => {
+    const store = await open(await server.createDatabase())
+    await write(store, ...Array.from({ length: 20 }, (_, i) => `a${i}`))
+    await write(store, ...Array.from({ length: 20 }, (_, i) => `b${i}`))
+    const first = await store.changes({ after: FROM_START, limit: 3 })
+    expect(keys(first).every((key) => key.startsWith('a'))).toBe(true)
+    expect(first.records).toHaveLength(20)
+    const second = await store.changes({ after: first.cursor, limit: 100 })
+    expect(second.records).toHaveLength(20)
+  })
+
+  it('counts on when a dump was restored into a younger cluster, and refuses the cursors of the old one', async () => {
+    const address = await server.createDatabase()
+    const before = await open(address)
+    await write(before, 'a', 'b')
+    const { cursor } = await drain(before, FROM_START)
+    const claim = { name: 'books/list', spider: 'books', kinds: null, holder: 'p1', forMs: 60_000 }
+    await before.claimOutlet(claim)
+    await before.noteOutlet('books/list', 'p1', { cursor, sent: 2, trimmed: 0, error: null, stop: false })
+    await before.close()
+    // As after pg_dump and pg_restore: the numbers are of a cluster that was far ahead, and its name is another.
+    const sql = await connect(address)
+    await sql.query('UPDATE shoal.records SET change = change + 1000000000')
+    await sql.query('UPDATE shoal.outlets SET position = position + 1000000000')
+    await sql.query(`UPDATE shoal.settings SET value = 'another' WHERE name = 'cluster'`)
+    await sql.query(`UPDATE shoal.settings SET value = gen_random_uuid() WHERE name = 'identity'`)
+
+    const restored = await open(address)
+    await expect(restored.changes({ after: cursor, limit: 1 })).rejects.toMatchObject({ code: 'cursor_foreign' })
+    expect(keys(await drain(restored, FROM_START)).sort()).toEqual(['a', 'b'])
+    await write(restored, 'c')
+    expect(keys(await drain(restored, FROM_START)).at(-1)).toBe('c')
+    const hold = await restored.claimOutlet(claim)
+    expect(keys(await drain(restored, hold?.cursor ?? ''))).toEqual(['c'])
+  })
+
+  it('works for a user who may not look at the cluster', async () => {
+    const address = await server.createDatabase()
+    await (await open(address)).close()
+    const sql = await connect(address)
+    await sql.query(`CREATE ROLE plain LOGIN; GRANT USAGE ON SCHEMA shoal TO plain; GRANT ALL ON ALL TABLES IN SCHEMA shoal TO plain;
+      GRANT ALL ON ALL SEQUENCES IN SCHEMA shoal TO plain; REVOKE EXECUTE ON FUNCTION pg_control_system() FROM public;
+      REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM public`)
+    const store = await open(address.replace('postgres@', 'plain@'))
+    await write(store, 'a')
+    const { records, cursor } = await drain(store, FROM_START)
+    expect(keys({ records })).toEqual(['a'])
+    await write(store, 'b')
+    expect(keys(await drain(store, cursor))).toEqual(['b'])
+  })
+})
