@@ -1,5 +1,6 @@
 import type { CrawlId } from '../frontier/frontier.js'
 import type { Fingerprint } from '../url/link.js'
+import type { BlobIndex } from './blob-index.js'
 import type { ChangeFeed } from './changes.js'
 import type { Entities } from './entities.js'
 import type { FieldStats } from './field-stats.js'
@@ -26,7 +27,14 @@ export type * from './rows.js'
  *  - A record is one row per (spider, site, kind, key), fenced: a writer with an older (gen, epoch) changes nothing.
  *  - One bad row never fails its neighbours: it is quarantined with a reason and the answer says so.
  */
-export interface RecordStore extends ChangeFeed, Entities, FieldStats, KeptPages, RecordHistory, RecordLookup {
+export interface RecordStore
+  extends BlobIndex,
+    ChangeFeed,
+    Entities,
+    FieldStats,
+    KeptPages,
+    RecordHistory,
+    RecordLookup {
   /** The generation of a queue: the same for the same identity, larger for an identity not seen before. */
   generation(queueIdentity: string): Promise<number>
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../../clock.js'
 import type { FieldRow } from '../../quality/field-row.js'
+import type { BlobEntry, BlobMove } from '../blob-index.js'
 import {
   type ChangePage,
   type ChangeQuery,
@@ -35,6 +36,7 @@ import type {
   WriteBatch,
   WriteStatus,
 } from '../record-store.js'
+import { MemoryBlobIndex } from './memory-blob-index.js'
 import { MemoryFieldStats } from './memory-field-stats.js'
 import { MemoryOutlets } from './memory-outlets.js'
 
@@ -64,6 +66,7 @@ export class MemoryRecordStore implements RecordStore {
   readonly #crawlStarts = new Map<string, Cursor>()
   readonly #outlets: MemoryOutlets
   readonly #fieldStats = new MemoryFieldStats()
+  readonly #blobs = new MemoryBlobIndex()
   #lastChange = 0
 
   constructor(clock: Clock = systemClock) {
@@ -343,6 +346,26 @@ export class MemoryRecordStore implements RecordStore {
     yield* named
       .filter((row) => (wanted === undefined ? row.identity !== null : row.identity === wanted))
       .sort((a, b) => compareText(a.identity ?? '', b.identity ?? ''))
+  }
+
+  findBlobs(place: string, hashes: readonly string[]): Promise<Map<string, BlobEntry>> {
+    return this.#blobs.findBlobs(place, hashes)
+  }
+
+  addBlobs(place: string, entries: readonly BlobEntry[]): Promise<void> {
+    return this.#blobs.addBlobs(place, entries)
+  }
+
+  moveBlobs(place: string, moves: readonly BlobMove[]): Promise<void> {
+    return this.#blobs.moveBlobs(place, moves)
+  }
+
+  removeBlobs(place: string, entries: readonly BlobEntry[]): Promise<void> {
+    return this.#blobs.removeBlobs(place, entries)
+  }
+
+  blobsAfter(place: string, hash: string, limit: number): Promise<BlobEntry[]> {
+    return this.#blobs.blobsAfter(place, hash, limit)
   }
 
   async removeCrawl(crawl: string): Promise<void> {

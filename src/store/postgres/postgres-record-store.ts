@@ -1,5 +1,6 @@
 import type { CrawlId } from '../../frontier/frontier.js'
 import type { Fingerprint, Json, Link } from '../../url/link.js'
+import type { BlobEntry, BlobMove } from '../blob-index.js'
 import type {
   ChangePage,
   ChangeQuery,
@@ -24,6 +25,7 @@ import type {
   WriteBatch,
   WriteStatus,
 } from '../record-store.js'
+import { PostgresBlobs } from './blobs.js'
 import { PostgresChanges } from './changes.js'
 import * as memory from './crawl-memory.js'
 import type { Pg } from './pg.js'
@@ -50,10 +52,12 @@ const BEFORE_ALL = -62_000_000_000_000
 export class PostgresRecordStore implements RecordStore {
   readonly #pg: Pg
   readonly #changes: PostgresChanges
+  readonly #blobs: PostgresBlobs
 
   constructor(pg: Pg) {
     this.#pg = pg
     this.#changes = new PostgresChanges(pg)
+    this.#blobs = new PostgresBlobs(pg)
   }
 
   generation(queueIdentity: string): Promise<number> {
@@ -232,6 +236,26 @@ export class PostgresRecordStore implements RecordStore {
 
   resetOutlet(name: string, spider: string, cursor: Cursor | null): Promise<void> {
     return this.#changes.resetOutlet(name, spider, cursor)
+  }
+
+  findBlobs(place: string, hashes: readonly string[]): Promise<Map<string, BlobEntry>> {
+    return this.#blobs.findBlobs(place, hashes)
+  }
+
+  addBlobs(place: string, entries: readonly BlobEntry[]): Promise<void> {
+    return this.#blobs.addBlobs(place, entries)
+  }
+
+  moveBlobs(place: string, moves: readonly BlobMove[]): Promise<void> {
+    return this.#blobs.moveBlobs(place, moves)
+  }
+
+  removeBlobs(place: string, entries: readonly BlobEntry[]): Promise<void> {
+    return this.#blobs.removeBlobs(place, entries)
+  }
+
+  blobsAfter(place: string, hash: string, limit: number): Promise<BlobEntry[]> {
+    return this.#blobs.blobsAfter(place, hash, limit)
   }
 
   async removeCrawl(crawl: CrawlId): Promise<void> {

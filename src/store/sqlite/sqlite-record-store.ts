@@ -2,6 +2,7 @@ import type { CrawlId } from '../../frontier/frontier.js'
 import type { FieldRow } from '../../quality/field-row.js'
 import type { EngineCall } from '../../sqlite/engine.js'
 import type { Fingerprint } from '../../url/link.js'
+import type { BlobEntry, BlobMove } from '../blob-index.js'
 import type {
   ChangePage,
   ChangeQuery,
@@ -244,6 +245,26 @@ export class SqliteRecordStore implements RecordStore {
       for (const { identity, ...row } of rows) yield { ...storedRecord(row), identity }
       after = next
     } while (after !== null)
+  }
+
+  findBlobs(place: string, hashes: readonly string[]): Promise<Map<string, BlobEntry>> {
+    return this.#call('findBlobs', place, hashes)
+  }
+
+  addBlobs(place: string, entries: readonly BlobEntry[]): Promise<void> {
+    return this.#call('addBlobs', place, entries)
+  }
+
+  moveBlobs(place: string, moves: readonly BlobMove[]): Promise<void> {
+    return this.#call('moveBlobs', place, moves)
+  }
+
+  removeBlobs(place: string, entries: readonly BlobEntry[]): Promise<void> {
+    return this.#call('removeBlobs', place, entries)
+  }
+
+  blobsAfter(place: string, hash: string, limit: number): Promise<BlobEntry[]> {
+    return this.#call('blobsAfter', place, hash, limit)
   }
 
   async removeCrawl(crawl: CrawlId): Promise<void> {

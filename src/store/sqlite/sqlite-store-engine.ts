@@ -3,6 +3,7 @@ import type { FieldRow } from '../../quality/field-row.js'
 import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
 import type { SqliteEngine } from '../../sqlite/engine.js'
 import type { Fingerprint, Link } from '../../url/link.js'
+import type { BlobEntry, BlobMove } from '../blob-index.js'
 import type {
   ChangeQuery,
   ChangesLag,
@@ -20,6 +21,7 @@ import type { KeptPageQuery } from '../kept-pages.js'
 import { type PreparedBatch, type PreparedRecord, type PreparedRejected, storedKey } from '../prepare.js'
 import type { PageReading, PageRecord, RecordKey } from '../record-lookup.js'
 import type { CrawlNote, FetchRow, KindCount, KnownPage, RecordQuery, WriteStatus } from '../record-store.js'
+import { SqliteBlobs } from './blobs.js'
 import { type ChangeNumbers, SqliteChanges } from './changes.js'
 import { type EntityCursor, type EntityPage, SqliteEntities } from './entities.js'
 import { SqliteFieldStats } from './field-stats.js'
@@ -69,6 +71,8 @@ export class SqliteStoreEngine implements SqliteEngine {
     'fieldStats',
     'versions',
     'entities',
+    'findBlobs',
+    'blobsAfter',
   ])
   readonly #write: ReturnType<typeof writeStatements>
   readonly #read: ReturnType<typeof readStatements>
@@ -80,12 +84,14 @@ export class SqliteStoreEngine implements SqliteEngine {
   readonly #fieldStats: SqliteFieldStats
   readonly #history: SqliteHistory
   readonly #entities: SqliteEntities
+  readonly #blobs: SqliteBlobs
 
   constructor(db: SqliteDb) {
     this.#changes = new SqliteChanges(db)
     this.#fieldStats = new SqliteFieldStats(db)
     this.#history = new SqliteHistory(db)
     this.#entities = new SqliteEntities(db)
+    this.#blobs = new SqliteBlobs(db)
     this.#write = writeStatements(db)
     this.#read = readStatements(db)
     this.#recordUrls = new IndexRuns(db, 'records', 'record_urls', 'url_hash')
@@ -151,6 +157,26 @@ export class SqliteStoreEngine implements SqliteEngine {
       }))
     const last = this.#read.lastOfPage.get(after, limit)?.[0]
     return { pages, next: last === undefined || last === null ? null : Number(last) }
+  }
+
+  findBlobs(place: string, hashes: readonly string[]): Map<string, BlobEntry> {
+    return this.#blobs.find(place, hashes)
+  }
+
+  addBlobs(place: string, entries: readonly BlobEntry[]): void {
+    this.#blobs.add(place, entries)
+  }
+
+  moveBlobs(place: string, moves: readonly BlobMove[]): void {
+    this.#blobs.move(place, moves)
+  }
+
+  removeBlobs(place: string, entries: readonly BlobEntry[]): void {
+    this.#blobs.remove(place, entries)
+  }
+
+  blobsAfter(place: string, hash: string, limit: number): BlobEntry[] {
+    return this.#blobs.after(place, hash, limit)
   }
 
   removeNotes(crawl: string): void {
