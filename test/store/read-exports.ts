@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { promisify } from 'node:util'
-import { parquetReadObjects } from 'hyparquet'
+import { parquetMetadata, parquetRead, parquetSchema } from 'hyparquet'
 import { expect } from 'vitest'
 import { SqliteDb } from '../../src/sqlite/db.js'
 import { exportRecords, type RecordSource } from '../../src/store/export/export.js'
@@ -69,9 +69,18 @@ export function parseCsv(text: string): string[][] {
 
 export const csvColumn = (rows: string[][], name: string) => rows.slice(1).map((row) => row[rows[0].indexOf(name)])
 
-export function readParquet(bytes: Buffer): Promise<Row[]> {
-  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
-  return parquetReadObjects({ file }) as Promise<Row[]>
+/** Rows as arrays: the reader's objects lose a column called `__proto__`. */
+export async function readParquet(bytes: Buffer): Promise<Row[]> {
+  const file = new Uint8Array(bytes).buffer
+  const names = parquetSchema(parquetMetadata(file)).children.map(({ element }) => element.name)
+  let rows: unknown[][] = []
+  await parquetRead({
+    file,
+    onComplete: (read) => {
+      rows = read as unknown as unknown[][]
+    },
+  })
+  return rows.map((row) => Object.fromEntries(names.map((name, place) => [name, row[place]])))
 }
 
 /** What SQLite has in a table after it ran the statements. */
