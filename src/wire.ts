@@ -5,6 +5,7 @@ import { openQueue, parseQueue, type QueuePart, type QueuePort, queueFromPort } 
 import { openStore, parseStore, type StorePart, type StorePort, storeFromPort } from './wire-store.js'
 
 export type { Kept } from './keeper/client.js'
+export type { StorePart, StorePort } from './wire-store.js'
 
 /** Addresses become the plant that every command works on: a queue (wire-queue.ts) and a store (wire-store.ts), the only importers of drivers. */
 export interface Plant extends Omit<QueuePart, 'connect' | 'close' | 'database'>, Omit<StorePart, 'connect' | 'close'> {
@@ -52,10 +53,23 @@ export async function openPlant(
   }
 }
 
+/** Records and raw pages alone, for a command that has no use for a queue; it makes no tables on a server. */
+export function openResults(address: string): Promise<StorePart> {
+  return openStore(parseStore(address), null, { clock: systemClock, create: false })
+}
+
+/** The same as another thread sees them. */
+export function resultsFromPort(port: StorePort): Promise<StorePart> {
+  return storeFromPort(port, null, systemClock)
+}
+
 /** What goes over to a worker thread together with its PlantPorts. */
-export function transferred({ queue, store: { records } }: PlantPorts): MessagePort[] {
-  const own = records.kind === 'database' && records.port !== null ? [records.port] : []
-  return [queue.kind === 'database' ? queue.port : queue.keeper, ...own]
+export function transferred({ queue, store }: PlantPorts): MessagePort[] {
+  return [queue.kind === 'database' ? queue.port : queue.keeper, ...transferredResults(store)]
+}
+
+export function transferredResults({ records }: StorePort): MessagePort[] {
+  return records.kind === 'database' && records.port !== null ? [records.port] : []
 }
 
 /** The plant as a worker thread sees it, over the ports its process gave it. */

@@ -52,7 +52,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   'wire-queue':
     'type clock, errors, url, embedded, keeper, type feed, feed/redis, type frontier, frontier/memory, frontier/redis, frontier/sqlite, wire-store',
   wire: 'clock, errors, type keeper, wire-queue, wire-store',
-  run: 'clock, errors, log, entry-file, version, wire, url, feed, type frontier, type store, fetch/http, politeness, spider, worker, coordinator, demo',
+  run: 'clock, errors, log, entry-file, version, wire, url, feed, type frontier, store, quality, fetch/http, politeness, spider, worker, coordinator, demo',
   library: 'clock, errors, log, units, config, wire, url, type frontier, type store, spider, coordinator, run',
   demo: 'clock, errors, entry-file, make-dirs, spider',
 

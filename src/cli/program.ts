@@ -16,6 +16,7 @@ import { moveCommand } from './commands/move.js'
 import { pagesCommand } from './commands/pages.js'
 import { recordsCommand } from './commands/records.js'
 import { recoverCommand } from './commands/recover.js'
+import { reparseCommand } from './commands/reparse.js'
 import { runCommand } from './commands/run.js'
 import { startCommand } from './commands/start.js'
 import { statusCommand } from './commands/status.js'
@@ -55,6 +56,7 @@ export function buildProgram(): Command {
   controlCommand(program, 'cancel')
   moveCommand(program)
   recoverCommand(program)
+  reparseCommand(program)
   crawlsCommand(program)
   program.commandsGroup('Look closer:')
   workersCommand(program)

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { type Clock, systemClock } from '../clock.js'
 import { CONFIG, type Config, isOnServer, loadConfig, maskUrl } from '../config.js'
 import { ShoalError } from '../errors.js'
-import type { Plant } from '../wire.js'
+import type { Plant, StorePart } from '../wire.js'
 import { type Output, standardOutput } from './output.js'
 
 /** What every command has at hand. */
@@ -14,6 +14,8 @@ export interface Session {
   readonly output: Output
   /** Opens the database, works, closes it. A command that only looks does not make a database. */
   withPlant<Result>(work: (plant: Plant) => Promise<Result>): Promise<Result>
+  /** The same with the records and raw pages alone. */
+  withResults<Result>(work: (results: StorePart) => Promise<Result>): Promise<Result>
   /** The flags to repeat in a command that is printed, so that it works as it stands; a password is the reader's to fill in. */
   readonly sameDatabase: string
   /** The same, with another database unless the user named one. */
@@ -78,11 +80,24 @@ export function openSession(flags: Flags): Session {
       if (!onServer) for (const address of [queue, store]) mustExist(address)
       const { openPlant } = await import('../wire.js')
       // A fleet can be looked at from a machine that keeps no records, and keeps none then.
-      const plant = await openPlant({ queue, store: onServer && isMissing(store) ? 'memory:' : store }, { create: false })
+      const plant = await openPlant(
+        { queue, store: onServer && isMissing(store) ? 'memory:' : store },
+        { create: false },
+      )
       try {
         return await work(plant)
       } finally {
         await plant.close()
+      }
+    },
+    async withResults(work) {
+      mustExist(settings.store)
+      const { openResults } = await import('../wire.js')
+      const results = await openResults(settings.store)
+      try {
+        return await work(results)
+      } finally {
+        await results.close()
       }
     },
   }

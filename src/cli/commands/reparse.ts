@@ -1,0 +1,95 @@
+import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { EXIT, ShoalError } from '../../errors.js'
+import type { ReparseSummary } from '../../run/reparse.js'
+import type { CrawlNote } from '../../store/record-store.js'
+import { guide } from '../help.js'
+import { type Since, since } from '../record-filters.js'
+import { reparseProgress } from '../reparse-progress.js'
+import { reparseJson, showReparse } from '../reparse-view.js'
+import { acts, wholeNumber } from '../session.js'
+import { listenForSignals } from '../signals.js'
+
+interface ReparseFlags {
+  readonly dryRun: boolean
+  readonly crawl?: string
+  readonly route?: string
+  readonly since?: Since
+  readonly workers?: number
+}
+
+export function reparseCommand(program: Command): void {
+  const command = program
+    .command('reparse')
+    .description('run a spider over the raw pages that it kept (savePages), and fetch nothing')
+    .argument('<spider>', 'the spider file (.ts, .js)')
+    .option('--dry-run', 'write nothing; show what would change, field by field', false)
+    .option('--crawl <crawl>', 'only pages of this crawl: its id, or the beginning of it')
+    .option('--route <route>', 'only pages that were fetched for this route')
+    .option('--since <time>', 'only pages that were fetched since: 2h, 7d, or 2026-11-01', since)
+    .option('--workers <n>', 'threads (default: one for each core)', wholeNumber)
+    .action(
+      acts(async (session, file: string, flags: ReparseFlags) => {
+        const { json, settings, clock } = session
+        const { dryRun, route, since: from, workers = availableParallelism() } = flags
+        const progress = reparseProgress(json, clock.now)
+        const signals = listenForSignals(() =>
+          progress.say('finishing the pages in hand, press Ctrl-C again to leave at once'),
+        )
+        try {
+          const { reparse } = await import('../../run/reparse.js')
+          const summary = await session.withResults(async (results) => {
+            const crawl =
+              flags.crawl === undefined ? undefined : crawlNamed(await results.store.crawlNotes(), flags.crawl)
+            return reparse({
+              source: { kind: 'file', path: resolve(file) },
+              results,
+              dryRun,
+              workers,
+              ...(crawl === undefined ? {} : { crawl }),
+              ...(route === undefined ? {} : { route }),
+              ...(from === undefined ? {} : { since: 'at' in from ? from.at : clock.now() - from.agoMs }),
+              logLevel: settings.logLevel,
+              writeLog: progress.log,
+              drain: signals.drain,
+              onProgress: progress.show,
+            })
+          })
+          progress.stop()
+          if (json) session.output.json(reparseJson(summary))
+          else showReparse(session.output, summary)
+          return exitCodeOf(summary, signals.received())
+        } finally {
+          progress.stop()
+          signals.restore()
+        }
+      }),
+    )
+  guide(command, {
+    examples: [
+      ['reparse books.ts --dry-run', 'after a selector was mended: what would change, field by field'],
+      ['reparse books.ts', 'write it'],
+      ['reparse books.ts --route book --since 7d --json', 'a part of the pages, for a program'],
+    ],
+    exits: ['notFound', 'nothingFetched', 'interrupted', 'terminated'],
+  })
+}
+
+/** The store knows crawls that the queue has forgotten. */
+function crawlNamed(notes: readonly CrawlNote[], word: string): string {
+  const found = notes.map(({ crawl }) => crawl).filter((crawl) => crawl.startsWith(word))
+  const [first] = found.includes(word) ? [word] : found
+  if (first === undefined) throw new ShoalError('not_found', `the store knows no crawl '${word}'`)
+  if (found.length > 1 && first !== word)
+    throw new ShoalError('usage', `'${word}' is the beginning of ${found.length} crawls`, {
+      hint: `Write more of it: ${found.slice(0, 3).join(', ')}.`,
+    })
+  return first
+}
+
+function exitCodeOf({ interrupted, report }: ReparseSummary, signal: 'SIGINT' | 'SIGTERM' | null): number {
+  if (interrupted) return EXIT[signal === 'SIGTERM' ? 'terminated' : 'interrupted'].code
+  const read = report.pages - report.missing.count - report.unrouted.count - report.failed
+  return read > 0 ? EXIT.ok.code : EXIT.nothingFetched.code
+}

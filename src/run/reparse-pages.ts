@@ -1,0 +1,172 @@
+import type { Clock } from '../clock.js'
+import { asShoalError } from '../errors.js'
+import type { Harvest, Route, Spider } from '../spider/spider.js'
+import type { BlobStore } from '../store/blob-store.js'
+import { compareLease } from '../store/judge.js'
+import type { KeptPage } from '../store/kept-pages.js'
+import { cleanText, type PreparedRecord, prepareBatch, storedKey } from '../store/prepare.js'
+import type { PageReading } from '../store/record-lookup.js'
+import type { RecordRow, RecordStore, RejectedRow, WriteStatus } from '../store/record-store.js'
+import type { Admitter } from '../url/admit.js'
+import { type Asked, harvestPage, rowsOf } from '../worker/harvest-page.js'
+import { changedFields } from './reparse-fields.js'
+import { emptyReport, list, noteChange, noteFailure, type ReparseReport, tallyOf } from './reparse-report.js'
+
+/** What a reparse works with. There is no fetcher among it, and no queue. */
+export interface ReparseParts {
+  readonly spider: Spider
+  readonly admitter: Admitter
+  readonly store: Pick<RecordStore, 'write' | 'recordsOf' | 'recordsOfPages'>
+  readonly pages: Pick<BlobStore, 'get'>
+  readonly clock: Clock
+  /** Nothing is written, and the report says what would be. */
+  readonly dryRun: boolean
+  /** When the reparse began. */
+  readonly startedAt: number
+  /** One after the other: with other pages of this thread. */
+  readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
+  /** Told which page a handler has in hand, and null when it is out of it. */
+  readonly onHandler: (page: number | null) => void
+  /** Repeats a call to either store while it is away. */
+  readonly untilBack: <Answer>(call: () => Promise<Answer>) => Promise<Answer>
+}
+
+/**
+ * Some pages from the blob store to the record store, as a visit would, with the lease that read them: what they gave may be overwritten,
+ * what anybody gave after them may not. Can be repeated. A page that fails is counted and left.
+ */
+export async function reparsePages(pages: readonly KeptPage[], parts: ReparseParts): Promise<ReparseReport> {
+  const report = emptyReport()
+  report.pages = pages.length
+  const bodies = pages.map(({ page }) => parts.untilBack(() => parts.pages.get(page)))
+  // A failure is met where its page is; until then it is no unhandled rejection.
+  for (const body of bodies) body.catch(() => {})
+  const given: Given = { records: [], rejected: [], readings: [], keys: new Set() }
+  await parts.inTurn(async () => {
+    for (const [index, page] of pages.entries()) {
+      const body = await bodies[index]
+      if (body === undefined || body === null) list(report.missing, page.url)
+      else await readAgain(page, body, index, parts, report, given)
+    }
+  })
+  for (const { kind } of given.rejected) tallyOf(report, kind).rejected += 1
+  if (parts.dryRun) await compare(given, parts, report)
+  else await write(given, parts, report)
+  return report
+}
+
+/** What pages gave. */
+interface Given {
+  readonly records: RecordRow[]
+  readonly rejected: RejectedRow[]
+  /** Of the pages that were read to the end. */
+  readonly readings: PageReading[]
+  /** Of all that they gave, rejected or not. */
+  readonly keys: Set<string>
+}
+
+async function readAgain(
+  page: KeptPage,
+  body: Uint8Array,
+  index: number,
+  { spider, admitter, clock, onHandler, startedAt }: ReparseParts,
+  report: ReparseReport,
+  given: Given,
+): Promise<void> {
+  const { url, status, headers, depth, attempt, crawl, gen, epoch, at } = page
+  const link: Asked['link'] = page.link ?? { url, depth }
+  const route = routeOf(page, link.url, spider, admitter)
+  if (route === null) return list(report.unrouted, link.url)
+  if (route.name !== page.route) report.rerouted += 1
+  let harvest: Harvest
+  try {
+    onHandler(index)
+    harvest = await harvestPage(route, { link, attempt }, { url, status, headers: headers ?? {}, body }, clock)
+  } catch (thrown) {
+    const { code, message } = asShoalError(thrown)
+    return noteFailure(report, { code, message, url: link.url })
+  } finally {
+    onHandler(null)
+  }
+  const rows = rowsOf(harvest, spider, { crawl, gen, epoch, bypassFresh: true, link }, at)
+  for (const row of rows.records) given.records.push({ ...row, reparsedAt: startedAt })
+  given.rejected.push(...rows.rejected)
+  given.readings.push({ url: cleanText(link.url), gen, epoch })
+  for (const { site, kind, key } of [...rows.records, ...rows.rejected]) given.keys.add(keyId(site, kind, key))
+}
+
+/** The route that the page was read for, or, where it is gone, the one that the URL belongs to now. */
+function routeOf({ route }: KeptPage, url: string, spider: Spider, admitter: Admitter): Route | null {
+  const recorded = spider.routes.get(route)
+  if (recorded !== undefined) return recorded
+  const admission = admitter.resolve(url, '')
+  return admission.ok ? (spider.routes.get(admission.target.route) ?? null) : null
+}
+
+function keyId(site: string, kind: string, key: string): string {
+  return `${site}\0${kind}\0${storedKey(key)}`
+}
+
+async function write({ records, rejected, readings, keys }: Given, parts: ReparseParts, report: ReparseReport) {
+  const { spider, store, untilBack } = parts
+  // Both at once: they travel to a database thread together.
+  const [statuses, held] = await untilBack(() =>
+    Promise.all([
+      records.length + rejected.length === 0 ? [] : store.write({ records, rejected, fetches: [] }),
+      readings.length === 0 ? [] : store.recordsOfPages(spider.name, readings),
+    ]),
+  )
+  statuses.forEach((status, index) => {
+    const row = records[index]
+    if (row !== undefined) tallyOf(report, row.kind)[JUDGED[status]] += 1
+  })
+  for (const { site, kind, key, url } of held) if (!keys.has(keyId(site, kind, key))) noteGone(report, kind, key, url)
+}
+
+/** `fresh` cannot be: the window is off. */
+const JUDGED = {
+  written: 'written',
+  unchanged: 'unchanged',
+  fresh: 'unchanged',
+  fenced: 'fenced',
+  quarantined: 'rejected',
+} as const satisfies Record<WriteStatus, string>
+
+function noteGone(report: ReparseReport, kind: string, key: string, url: string): void {
+  tallyOf(report, kind).gone += 1
+  list(report.gone, { kind, key, url })
+}
+
+async function compare({ records, readings, keys }: Given, parts: ReparseParts, report: ReparseReport) {
+  const { spider, store, untilBack } = parts
+  const { prepared } = prepareBatch({ records, rejected: [], fetches: [] })
+  for (const { kind } of prepared.rejected) tallyOf(report, kind).rejected += 1
+  // Of several that a page gave under one key the last one stays, as in a write.
+  const last = new Map(prepared.records.map((row) => [`${keyId(row.site, row.kind, row.key)}\0${row.url}`, row]))
+  const rows = [...last.values()]
+  const wanted = rows.map(({ site, kind, key }) => ({ spider: spider.name, site, kind, key }))
+  const [stored, held] = await untilBack(() =>
+    Promise.all([store.recordsOf(wanted), store.recordsOfPages(spider.name, readings)]),
+  )
+  rows.forEach((row, index) => {
+    judgeRow(row, stored[index] ?? null, report)
+  })
+  for (const { site, kind, key, url } of held) if (!keys.has(keyId(site, kind, key))) noteGone(report, kind, key, url)
+}
+
+function judgeRow(
+  row: PreparedRecord,
+  stored: Awaited<ReturnType<RecordStore['recordsOf']>>[number],
+  report: ReparseReport,
+): void {
+  const tally = tallyOf(report, row.kind)
+  if (stored === null) {
+    tally.written += 1
+    tally.added += 1
+  } else if (compareLease(row, stored) < 0) tally.fenced += 1
+  else {
+    const changes = changedFields(stored.data, JSON.parse(row.data))
+    tally[changes.length === 0 ? 'unchanged' : 'written'] += 1
+    for (const change of changes) noteChange(report, row, change)
+  }
+}
