@@ -25,6 +25,7 @@ export type LogEvent =
   | 'handler.failed'
   | 'record.rejected'
   | 'record.fenced'
+  | 'records.drift'
   | 'visit.settled'
   | 'visit.stale'
   | 'worker.started'
@@ -35,6 +36,8 @@ export type LogEvent =
   | 'plant.waiting'
   | 'plant.back'
   | 'plant.warning'
+  | 'retention.retired'
+  | 'retention.failed'
 
 export interface Log {
   /** Debug lines are wanted: on hot paths nobody makes their fields otherwise. */

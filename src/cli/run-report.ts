@@ -17,6 +17,11 @@ export async function reportRun(session: Session, { start, summary }: FinishedRu
     steps.push([`${shoal} dead list --crawl ${summary.crawl}${sameDatabase}`, 'what failed, and why'])
   if (details !== null && summary.rejected > 0)
     steps.push([`${shoal} records rejected${sameDatabase}`, 'records that do not fit their schema'])
+  if (details !== null && summary.drift.length > 0)
+    steps.push([
+      `${shoal} records stats ${shellWord(start?.spider ?? '')}${sameDatabase}`,
+      'how well fields are filled',
+    ])
   if (steps.length > 0) printNextSteps(output, 'Next:', steps)
 }
 

@@ -53,6 +53,7 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   )
   print(`  ${figure(summary.records)}  records${kindsText(details)}`)
   if (summary.rejected > 0) print(`  ${figure(summary.rejected)}  ${style.yellow('rejected')}${fieldsText(details)}`)
+  for (const { message } of summary.drift) print(`             ${style.red('drift')} ${clean(message)}`)
   if (summary.skipped > 0) print(`  ${figure(summary.skipped)}  skipped${listText(details?.skipped ?? [])}`)
   if (summary.dead > 0) {
     print(

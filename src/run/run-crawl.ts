@@ -5,6 +5,7 @@ import { seedCrawl } from '../coordinator/seeding.js'
 import { isAway, type ShoalError } from '../errors.js'
 import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../frontier/frontier.js'
 import { createLog, type LogLevel } from '../log.js'
+import type { Alert } from '../quality/alert.js'
 import type { Plant } from '../wire.js'
 import { openForWork } from './open-for-work.js'
 import { seedOptions } from './seed-options.js'
@@ -75,6 +76,8 @@ export interface RunSummary {
   readonly seconds: number
   /** True when the drain signal ended it before the crawl did. */
   readonly interrupted: boolean
+  /** Fields that used to be filled and are not any more. */
+  readonly drift: readonly Alert[]
 }
 
 const PROGRESS_MS = 250
@@ -131,7 +134,8 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     const stats = await plant.frontier.stats(crawl)
     options.onProgress?.(await progress(plant, crawl, stats, 0))
     log.info('crawl.finished', { crawl, state: stats.state, done: stats.done })
-    return await summary(plant, stats, (clock.mono() - startedAt) / 1000, interrupted, before)
+    const seconds = (clock.mono() - startedAt) / 1000
+    return await summary(plant, stats, seconds, interrupted, before, await tending.drift())
   } finally {
     await plant.close()
   }
@@ -192,6 +196,7 @@ async function summary(
   seconds: number,
   interrupted: boolean,
   before: CrawlStats,
+  drift: readonly Alert[],
 ): Promise<RunSummary> {
   const { records, rejected } = await recordTotals(plant, stats.id)
   return {
@@ -208,5 +213,6 @@ async function summary(
     skipped: stats.skipped,
     seconds: Math.round(seconds * 1000) / 1000,
     interrupted: interrupted && stats.state !== 'finished',
+    drift,
   }
 }

@@ -3,11 +3,13 @@ import type { Clock, Random } from '../clock.js'
 import { createHttpFetcher } from '../fetch/http/http-fetcher.js'
 import type { WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
+import { FieldTally } from '../quality/field-tally.js'
 import type { Spider } from '../spider/spider.js'
 import { version } from '../version.js'
 import type { Kept, Plant } from '../wire.js'
 import { CrawlWorker } from '../worker/worker.js'
 import { partsOfCrawls } from './crawl-parts.js'
+import { flushFields } from './flush-fields.js'
 
 /** A worker as whoever started it sees it, wherever it runs. */
 export interface RunningWorker {
@@ -36,6 +38,7 @@ export function startWorker(parts: {
   const { id, plant, spiders, concurrency, clock, random, log } = parts
   const { frontier, store } = plant
   const fetcher = createHttpFetcher({ clock })
+  const fields = new FieldTally()
   const hashes = Object.fromEntries(spiders.map(({ name, hash }) => [name, hash]))
   const worker = new CrawlWorker({
     id,
@@ -46,13 +49,16 @@ export function startWorker(parts: {
     log,
     spiders: spiders.map(({ name }) => name),
     about: { machine: hostname(), pid: process.pid, version, spiders: hashes, concurrency },
-    partsFor: (outbox) => partsOfCrawls(spiders, plant, { worker: id, frontier, outbox, fetcher, clock, random, log }),
+    partsFor: (outbox) =>
+      partsOfCrawls(spiders, plant, { worker: id, frontier, outbox, fetcher, fields, clock, random, log }),
   })
   const kept = keepLeases(plant, worker, spiders, id, clock)
+  const flushing = flushFields(fields, store, clock)
   const ended = kept.ready
     .then(() => worker.run())
     .finally(async () => {
       kept.stop()
+      await flushing.stop()
       await fetcher.close()
     })
   return { stop: (graceMs) => worker.stop(graceMs), ended }

@@ -4,18 +4,27 @@ import { type LostCrawl, watchQueue } from '../coordinator/queue-watch.js'
 import { asShoalError, isAway } from '../errors.js'
 import { DEFAULT_FEED } from '../feed/feed.js'
 import type { Log } from '../log.js'
+import type { Alert } from '../quality/alert.js'
 import type { Spider } from '../spider/spider.js'
 import type { Plant } from '../wire.js'
+import { driftWatch, unlessAway } from './drift-watch.js'
 
 const LOOK_MS = 5_000
+/** Hours are compared: there is no hurry. */
+const DRIFT_LOOK_MS = 60_000
 
 export interface Tending {
   /** Looks after lost crawls now rather than in a few seconds. */
   look(): Promise<LostCrawl[]>
+  /** Looks after fields that are no longer filled, and answers all that are not; nothing while the store is away. */
+  drift(): Promise<Alert[]>
   stop(): Promise<void>
 }
 
-/** What a process does for the queue beside its workers: takes in what is fed, and notices when the queue has lost its data. */
+/**
+ * What a process does beside its workers: takes in what is fed, notices when the queue has lost its data, and tells of fields that are no
+ * longer filled.
+ */
 export function tendQueue(
   plant: Plant,
   spiders: readonly Spider[],
@@ -43,8 +52,23 @@ export function tendQueue(
       await clock.sleep(LOOK_MS, signal)
     }
   }
+  const drift = driftWatch(
+    plant.store,
+    spiders.map(({ name }) => name),
+    log,
+  )
+  const keepLookingForDrift = async () => {
+    for (;;) {
+      await clock.sleep(DRIFT_LOOK_MS, signal)
+      if (signal.aborted) return
+      await drift().catch((error: unknown) => {
+        if (!isAway(error)) log.warn('plant.waiting', { message: asShoalError(error).message })
+      })
+    }
+  }
   const tasks = [
     keepLooking(),
+    keepLookingForDrift(),
     ...spiders.map((spider) => {
       const feed = plant.feed(spider.name, spider.feed ?? DEFAULT_FEED)
       return feedSpider({ plant, spider, feed, clock, log }, signal)
@@ -52,6 +76,7 @@ export function tendQueue(
   ]
   return {
     look,
+    drift: () => unlessAway(drift),
     async stop() {
       over.abort()
       await Promise.all(tasks)

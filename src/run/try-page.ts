@@ -79,6 +79,7 @@ export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
       fetcher,
       robots: createRobotsCache({ clock, productToken: productToken(spider.userAgent) }),
       known: new KnownLinks(),
+      fields: { note() {} },
       clock,
       random: systemRandom,
       log: silentLog,

@@ -2,9 +2,11 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { z } from 'zod'
 import { aFunction, atLeastOne, count, duration, options, rate, size } from '../options.js'
 import { PRIORITY_MAX, PRIORITY_MIN } from '../url/link.js'
-import type { SpiderDefinition, Step } from './definition.js'
+import type { MergeDefinition, SpiderDefinition, Step } from './definition.js'
 import type { FieldDefinition } from './fields.js'
 import type { UserHandler } from './run-handler.js'
+
+type MergeIdentity = MergeDefinition['identity']
 
 /** The definition as a schema, with every default. What each option means stands in definition.ts, for the user's editor. */
 
@@ -92,6 +94,25 @@ const field = z.custom<FieldDefinition>(
   'expected a selector or a field like { select, as }',
 )
 
+const preference = z.union(
+  [z.enum(['newest', 'longest']), options({ sites: z.array(z.string().min(1)).min(1, 'names no site') })],
+  { error: "expected 'newest', 'longest' or { sites: [...] }" },
+)
+
+const merge = options({
+  identity: z.union(
+    [
+      z.string().min(1),
+      z.array(z.string().min(1)).min(1),
+      aFunction<Exclude<MergeIdentity, string | readonly string[]>>(),
+    ],
+    { error: 'expected a field, a list of fields or a function' },
+  ),
+  ignoreCase: z.boolean().default(false),
+  prefer: z.record(z.string(), preference).default({}),
+  default: preference.default('newest'),
+})
+
 const route = options({
   match: patterns,
   priority: priority.default(0),
@@ -142,7 +163,12 @@ export const definitionSchema = options({
       z.string(),
       z.preprocess(
         (value) => (isSchema(value) ? { schema: value } : value),
-        options({ schema: standardSchema.optional(), fresh: duration({ max: YEARS_10_MS }).default(3_600_000) }),
+        options({
+          schema: standardSchema.optional(),
+          fresh: duration({ max: YEARS_10_MS }).default(3_600_000),
+          history: z.boolean().default(false),
+          merge: merge.optional(),
+        }),
       ),
     )
     .default({}),
@@ -195,6 +221,7 @@ export const definitionSchema = options({
 })
 
 export type CheckedDefinition = z.output<typeof definitionSchema>
+export type CheckedMerge = z.output<typeof merge>
 export type CheckedRoute = z.output<typeof route>
 export type CheckedPace = z.output<typeof pace>
 export type CheckedRetries = z.output<typeof retries>

@@ -225,7 +225,31 @@ export type RecordDefinition =
       readonly schema?: StandardSchemaV1
       /** A record younger than this is not written again. Default 1 h; 0 writes always. */
       readonly fresh?: Duration
+      /** Keep every version that is replaced by another one. Default false. */
+      readonly history?: boolean
+      /** Records of several pages or sites that describe one thing, read as one. */
+      readonly merge?: MergeDefinition
     }
+
+export interface MergeDefinition {
+  /** What the record describes: a field, several together, or a function of the stored data. A record for which it is empty is one by itself. */
+  readonly identity:
+    | string
+    | readonly string[]
+    | ((data: Readonly<Record<string, Json>>) => string | number | null | undefined)
+  /** 'ACME' and 'Acme' are the same. Default false. */
+  readonly ignoreCase?: boolean
+  /** Field → which record gives it, where several have it. */
+  readonly prefer?: Readonly<Record<string, MergePreference>>
+  /** For the other fields. Default 'newest'. */
+  readonly default?: MergePreference
+}
+
+/**
+ * The record that a page showed last; the longest text, or the list with most items; or the first of these sites that has it. What it
+ * leaves open, the newest decides.
+ */
+export type MergePreference = 'newest' | 'longest' | { readonly sites: readonly string[] }
 
 export interface RouteDefinition<LinkData, Data, Kinds extends RecordDefinitions> {
   /** Routes are tried in the order in which they are written. A route without `match` is reached by name only. */

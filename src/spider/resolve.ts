@@ -17,6 +17,7 @@ import {
   type CheckedRoute,
   definitionSchema,
 } from './definition-schema.js'
+import { kindMerge } from './kind-merge.js'
 import { runHandler } from './run-handler.js'
 import type { Backoff, RecordKind, RetryPolicy, Route, Spider, SpiderFeed } from './spider.js'
 
@@ -50,9 +51,9 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
   checkNames(checked)
   checkBeginning(checked)
   const kinds = new Map<string, RecordKind>(
-    Object.entries(checked.records).map(([kind, { schema, fresh }]) => [
+    Object.entries(checked.records).map(([kind, { schema, fresh, history, merge }]) => [
       kind,
-      { schema: schema ?? null, freshMs: fresh },
+      { schema: schema ?? null, freshMs: fresh, history, merge: merge === undefined ? null : kindMerge(kind, merge) },
     ]),
   )
   const limits = hostLimits(checked.pace)

@@ -12,7 +12,7 @@ import type { FoundLink, Harvest, HarvestedRecord, RecordKind, RejectedHarvest }
 export interface HandlerPlan {
   readonly route: string
   readonly routes: ReadonlySet<string>
-  readonly kinds: ReadonlyMap<string, RecordKind>
+  readonly kinds: ReadonlyMap<string, Pick<RecordKind, 'schema'>>
   readonly data: StandardSchemaV1 | null
   /** Link rules and fields in one pass over the page; null when the route has neither. */
   readonly extract: ((page: Page, links: FoundLink[]) => Readonly<Record<string, Json>> | null) | null

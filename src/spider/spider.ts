@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { FeedPlace } from '../feed/feed.js'
 import type { FetchLimits } from '../fetch/fetcher.js'
 import type { Budget, Limits, Seen } from '../frontier/frontier.js'
+import type { MergeRules } from '../merge/rules.js'
 import type { AdmitRules } from '../url/admit.js'
 import type { HostKey, Json, RequestExtras } from '../url/link.js'
 import type { Page } from './page.js'
@@ -56,6 +57,18 @@ export interface SpiderFeed extends FeedPlace {
 export interface RecordKind {
   readonly schema: StandardSchemaV1 | null
   readonly freshMs: number
+  /** Versions that are replaced are kept. */
+  readonly history: boolean
+  /** Null: every record stands for itself. */
+  readonly merge: KindMerge | null
+}
+
+export interface KindMerge {
+  /** What the data describes; null: nothing that others could describe too. Fails with `handler_error`. */
+  identity(data: Json): string | null
+  /** An identity as a person writes it, in its one spelling; null: it is none. */
+  spelling(text: string): string | null
+  readonly rules: MergeRules
 }
 
 export interface Route {

@@ -71,7 +71,7 @@ export function rowsOf(
   const site = siteOf(hostIn(url))
   const records: RecordRow[] = []
   for (const { kind, key, data } of harvest.records) {
-    const freshMs = bypassFresh ? 0 : (kinds.get(kind)?.freshMs ?? 0)
+    const { freshMs = 0, history = false, merge = null } = kinds.get(kind) ?? {}
     const row = {
       spider: name,
       site,
@@ -83,9 +83,9 @@ export function rowsOf(
       gen,
       epoch,
       scrapedAt,
-      freshMs,
-      identity: null,
-      history: false,
+      freshMs: bypassFresh ? 0 : freshMs,
+      identity: merge === null ? null : merge.identity(data),
+      history,
     }
     records.push(row)
   }

@@ -3,6 +3,7 @@ import type { Fetcher } from '../fetch/fetcher.js'
 import type { Frontier, Lease } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { RobotsCache } from '../politeness/robots-cache.js'
+import type { FieldTally } from '../quality/field-tally.js'
 import type { Spider } from '../spider/spider.js'
 import type { BlobStore } from '../store/blob-store.js'
 import type { Admitter } from '../url/admit.js'
@@ -21,6 +22,8 @@ export interface VisitParts {
   readonly fetcher: Fetcher
   readonly robots: RobotsCache
   readonly known: KnownLinks
+  /** Counts what records give for their fields. */
+  readonly fields: Pick<FieldTally, 'note'>
   readonly clock: Clock
   readonly random: Random
   readonly log: Log

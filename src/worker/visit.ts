@@ -22,6 +22,7 @@ export async function visit(current: Visit, parts: VisitParts, onProduced: () =>
   if (current.lost) return stale(current, parts)
   if (result.batch !== null) {
     const statuses = await outbox.write(result.batch)
+    parts.fields.note(result.batch)
     // A newer lease wrote the record first: another page that gives the same one, or our own link in other hands. The settle knows which.
     if (statuses.includes('fenced')) log.info('record.fenced', { url: lease.link.url, epoch: lease.epoch })
   }

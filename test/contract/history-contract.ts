@@ -43,6 +43,16 @@ export function historyContract(name: string, open: () => Promise<RecordStore>):
       expect((await history()).map(({ data }) => data)).toEqual([2, 1])
     })
 
+    it('keeps none of what one page says twice', async () => {
+      await write({ data: 1 })
+      const twice = [
+        record({ history: true, data: 2, epoch: '1001' }),
+        record({ history: true, data: 3, epoch: '1001' }),
+      ]
+      for (let repeat = 0; repeat < 2; repeat++) await store.write(batch({ records: twice }))
+      expect((await history()).map(({ data }) => data)).toEqual([3, 1])
+    })
+
     it('keeps what a reparse replaces, from when it was made', async () => {
       await write({ data: 'as it was read', scrapedAt: 10_000 })
       await write({ data: 'as it is read now', scrapedAt: 10_000, reparsedAt: 50_000 })

@@ -1,4 +1,5 @@
 import type { CrawlId } from '../../frontier/frontier.js'
+import type { FieldRow } from '../../quality/field-row.js'
 import type { Fingerprint, Json, Link } from '../../url/link.js'
 import type { BlobEntry, BlobMove } from '../blob-index.js'
 import type {
@@ -12,7 +13,12 @@ import type {
   OutletInfo,
   OutletNote,
 } from '../changes.js'
+import type { EntityQuery, IdentifiedRecord } from '../entities.js'
+import { cleanRow, type FieldQuery } from '../field-stats.js'
+import type { HistoryQuery, RecordVersion } from '../history.js'
+import type { KeptPageCursor, KeptPagePart, KeptPageQuery } from '../kept-pages.js'
 import { prepareBatch, storedKey } from '../prepare.js'
+import type { LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
 import type {
   CrawlNote,
   FetchRow,
@@ -28,6 +34,11 @@ import type {
 import { PostgresBlobs } from './blobs.js'
 import { PostgresChanges } from './changes.js'
 import * as memory from './crawl-memory.js'
+import { entities } from './entities.js'
+import { type FetchColumns, toFetch } from './fetch-rows.js'
+import { fieldPage, noteFields } from './field-stats.js'
+import { versionsOf } from './history.js'
+import { countKeptPages, keptPages } from './kept-pages.js'
 import type { Pg } from './pg.js'
 import {
   COUNTS,
@@ -41,12 +52,14 @@ import {
   recordsPage,
   SPIDERS,
 } from './read-statements.js'
+import { recordsOf, recordsOfPages } from './record-lookup.js'
 import { type RecordColumns, toRecord } from './record-rows.js'
 import { signed, writeBatch } from './write.js'
 
 /** Rows read at a time: with the largest records that is 128 MB, with usual ones half a MB. */
 const PAGE = 500
 const FETCH_PAGE = 5_000
+const FIELD_PAGE = 1_000
 const BEFORE_ALL = -62_000_000_000_000
 
 export class PostgresRecordStore implements RecordStore {
@@ -202,6 +215,22 @@ export class PostgresRecordStore implements RecordStore {
     return rows.map((row) => toFetch(row, query.fp))
   }
 
+  keptPages(query: KeptPageQuery, after: KeptPageCursor | null, limit: number): Promise<KeptPagePart> {
+    return keptPages(this.#pg, query, after, limit)
+  }
+
+  countKeptPages(query: KeptPageQuery): Promise<number> {
+    return countKeptPages(this.#pg, query)
+  }
+
+  recordsOf(keys: readonly RecordKey[]): Promise<(LeasedRecord | null)[]> {
+    return recordsOf(this.#pg, keys)
+  }
+
+  recordsOfPages(spider: string, readings: readonly PageReading[]): Promise<PageRecord[]> {
+    return recordsOfPages(this.#pg, spider, readings)
+  }
+
   changes(query: ChangeQuery): Promise<ChangePage> {
     return this.#changes.changes(query)
   }
@@ -258,6 +287,26 @@ export class PostgresRecordStore implements RecordStore {
     return this.#blobs.blobsAfter(place, hash, limit)
   }
 
+  noteFields(rows: readonly FieldRow[]): Promise<void> {
+    return noteFields(this.#pg, rows.map(cleanRow))
+  }
+
+  async *fieldStats(query: FieldQuery): AsyncGenerator<FieldRow> {
+    for (let after: FieldRow | undefined | null = null; after !== undefined; ) {
+      const rows: FieldRow[] = await fieldPage(this.#pg, query, after, FIELD_PAGE)
+      yield* rows
+      after = rows.length < FIELD_PAGE ? undefined : rows.at(-1)
+    }
+  }
+
+  async *history(query: HistoryQuery): AsyncGenerator<RecordVersion> {
+    for await (const record of this.records(query)) yield* versionsOf(this.#pg, record)
+  }
+
+  entities(query: EntityQuery): AsyncGenerator<IdentifiedRecord> {
+    return entities(this.#pg, query)
+  }
+
   async removeCrawl(crawl: CrawlId): Promise<void> {
     let after: [number, string] | undefined = [BEFORE_ALL, '0']
     while (after !== undefined) {
@@ -274,26 +323,4 @@ export class PostgresRecordStore implements RecordStore {
 
 function defined<Fields extends Record<string, string | undefined>>(fields: Fields): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).filter((entry): entry is [string, string] => entry[1] !== undefined))
-}
-
-type FetchColumns = readonly [
-  ...[
-    spider: string,
-    crawl: string,
-    gen: number,
-    epoch: string,
-    url: string,
-    host: string,
-    route: string,
-    depth: number,
-  ],
-  ...[link: Link | null, status: number, bytes: number, ms: number, attempt: number, worker: string],
-  ...[error: string | null, page: string | null, headers: FetchRow['headers'], pool: string | null, at: number],
-]
-
-function toFetch(row: FetchColumns, fp: Fingerprint): FetchRow {
-  const [spider, crawl, gen, epoch, url, host, route, depth, ...answer] = row
-  const [link, status, bytes, ms, attempt, worker, error, page, headers, pool, at] = answer
-  const asked = { spider, crawl, gen, epoch, fp, url, host, route, depth, link }
-  return { ...asked, status, bytes, ms, attempt, worker, error, page, headers, pool, at }
 }

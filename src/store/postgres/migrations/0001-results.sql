@@ -49,7 +49,7 @@ CREATE INDEX records_site ON shoal.records (site, updated_at);
 CREATE INDEX records_change ON shoal.records (change);
 -- A hash index takes a URL of any length.
 CREATE INDEX records_url ON shoal.records USING hash (url);
-CREATE INDEX records_identity ON shoal.records (spider, kind, identity) WHERE identity IS NOT NULL;
+CREATE INDEX records_identity ON shoal.records (spider, kind, identity, key, site) WHERE identity IS NOT NULL;
 
 -- What a change replaced, of kinds with `history: true`.
 CREATE TABLE shoal.record_versions (
@@ -75,7 +75,10 @@ BEGIN
 END $$;
 -- A trigger, because only it sees the replaced row under the lock of the upsert. Its condition costs nothing where no history is asked for.
 CREATE TRIGGER keep_version AFTER UPDATE ON shoal.records FOR EACH ROW
-  WHEN (NEW.keep_history AND NEW.content_hash <> OLD.content_hash) EXECUTE FUNCTION shoal.keep_version();
+  WHEN (NEW.keep_history AND NEW.content_hash <> OLD.content_hash
+    -- What one lease says twice is no version of its own, unless a reparse says it.
+    AND ((NEW.gen, NEW.epoch) <> (OLD.gen, OLD.epoch) OR NEW.updated_at <> NEW.scraped_at))
+  EXECUTE FUNCTION shoal.keep_version();
 
 -- Rows of each kind and crawl. Writers at the same time count in different slots and never wait for each other here.
 CREATE TABLE shoal.record_counts (
@@ -181,16 +184,25 @@ CREATE TABLE shoal.outlets (
 
 -- What the fields of each kind held, by the hour.
 CREATE TABLE shoal.field_stats (
-  spider  text COLLATE "C" NOT NULL,
-  kind    text COLLATE "C" NOT NULL,
-  field   text COLLATE "C" NOT NULL,
-  bucket  timestamptz NOT NULL,
-  records bigint NOT NULL,
-  filled  bigint NOT NULL,
-  failed  bigint NOT NULL,
-  sketch  bytea,
-  PRIMARY KEY (spider, kind, field, bucket)
-);
+  spider   text COLLATE "C" NOT NULL,
+  kind     text COLLATE "C" NOT NULL,
+  -- '': all sites together.
+  site     text COLLATE "C" NOT NULL,
+  -- '': the record as a whole: filled are the accepted ones, failed the rejected ones.
+  field    text COLLATE "C" NOT NULL,
+  hour     timestamptz NOT NULL,
+  filled   bigint NOT NULL,
+  failed   bigint NOT NULL,
+  -- Filled values by their type.
+  texts    bigint NOT NULL,
+  numbers  bigint NOT NULL,
+  booleans bigint NOT NULL,
+  lists    bigint NOT NULL,
+  objects  bigint NOT NULL,
+  -- The smallest hashes of the values: how many are distinct.
+  sketch   integer[] NOT NULL,
+  PRIMARY KEY (spider, kind, site, field, hour)
+) WITH (fillfactor = 50);
 
 -- Where a raw page lies, in each place that has it: its pack, and the part of it.
 CREATE TABLE shoal.blobs (
