@@ -3,19 +3,24 @@ import type { MessagePort } from 'node:worker_threads'
 import type { Clock } from './clock.js'
 import { DatabaseClient, DatabaseThread } from './embedded/client.js'
 import { ShoalError } from './errors.js'
+import type { Archive } from './store/archive.js'
 import type { BlobStore } from './store/blob-store.js'
+import { fileArchive } from './store/files/file-archive.js'
 import { FileBlobStore } from './store/files/file-blob-store.js'
 import { MemoryBlobStore } from './store/memory/memory-blob-store.js'
 import { MemoryRecordStore } from './store/memory/memory-record-store.js'
 import type { RecordStore } from './store/record-store.js'
 import { SqliteRecordStore } from './store/sqlite/sqlite-record-store.js'
 import type { SqliteStoreEngine } from './store/sqlite/sqlite-store-engine.js'
+import type { StoreUpkeep } from './store/upkeep.js'
 import { showUrl } from './url/show-url.js'
 
 /** Where records and raw pages go. */
 export interface StorePart {
   readonly store: RecordStore
   readonly pages: BlobStore
+  /** For who looks after the tables of a server; null: a file or memory needs nobody. */
+  upkeep(): Promise<StoreUpkeep | null>
   /** For another thread of this process; null when it cannot be shared with one. */
   connect(): StorePort | null
   close(): Promise<void>
@@ -88,6 +93,7 @@ export function memoryStore(): StorePart {
   return {
     store: new MemoryRecordStore(),
     pages: new MemoryBlobStore(),
+    upkeep: async () => null,
     connect: () => null,
     close: async () => {},
   }
@@ -97,6 +103,7 @@ function databaseStore(client: DatabaseClient, pages: string, close: () => Promi
   return {
     store: new SqliteRecordStore(client.service<SqliteStoreEngine>('store'), close),
     pages: new FileBlobStore(pages),
+    upkeep: async () => null,
     connect: () => null,
     close,
   }
@@ -113,6 +120,7 @@ async function postgresStore(
   return {
     store,
     pages: new FileBlobStore(resolve(pages)),
+    upkeep: () => openUpkeep(address),
     connect: () => ({ records: { kind: 'postgres', address }, pages }),
     close: () => store.close(),
   }
@@ -120,4 +128,21 @@ async function postgresStore(
 
 function pagesBeside(file: string): string {
   return join(dirname(file), 'pages')
+}
+
+/** For who looks after the tables of a server; a file of records needs nobody. */
+export async function openUpkeep(address: string): Promise<StoreUpkeep | null> {
+  const parsed = parseStore(address)
+  if (parsed.engine !== 'postgres') return null
+  const { openPostgresUpkeep } = await import('./store/postgres/upkeep.js')
+  return openPostgresUpkeep(parsed.address)
+}
+
+/** Where rows go that leave the store: `files:<folder>`. */
+export async function openArchive(address: string): Promise<Archive> {
+  const folder = /^files:(?:\/\/)?(.+)$/.exec(address)?.[1]
+  if (folder !== undefined) return fileArchive(resolve(folder))
+  throw new ShoalError('usage', `no archive is known for the address ${showUrl(address)}`, {
+    hint: 'Write --archive files:<folder>.',
+  })
 }

@@ -12,11 +12,13 @@ import { feedCommand } from './commands/feed.js'
 import { hostsCommand } from './commands/hosts.js'
 import { initCommand } from './commands/init.js'
 import { linksCommand } from './commands/links.js'
+import { migrateCommand } from './commands/migrate.js'
 import { moveCommand } from './commands/move.js'
 import { pagesCommand } from './commands/pages.js'
 import { recordsCommand } from './commands/records.js'
 import { recoverCommand } from './commands/recover.js'
 import { reparseCommand } from './commands/reparse.js'
+import { retentionCommand } from './commands/retention.js'
 import { runCommand } from './commands/run.js'
 import { startCommand } from './commands/start.js'
 import { statusCommand } from './commands/status.js'
@@ -67,6 +69,8 @@ export function buildProgram(): Command {
   recordsCommand(program)
   pagesCommand(program)
   exportCommand(program)
+  migrateCommand(program)
+  retentionCommand(program)
   doctorCommand(program)
 
   guide(program, {

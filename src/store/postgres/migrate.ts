@@ -2,15 +2,8 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { ShoalError } from '../../errors.js'
 import { version } from '../../version.js'
+import type { PendingMigration } from '../upkeep.js'
 import type { Pg } from './pg.js'
-
-export interface Migration {
-  readonly number: number
-  readonly name: string
-  /** Workers of older versions cannot go on with it: the first line of its file says `-- breaking`. */
-  readonly breaking: boolean
-  readonly sql: string
-}
 
 /** What stands in the ledger. */
 interface Applied {
@@ -22,7 +15,8 @@ interface Applied {
 /** The same path from src and from dist, so that there is one copy of the files. */
 const FOLDER = new URL('../../../src/store/postgres/migrations/', import.meta.url)
 
-export function knownMigrations(): Migration[] {
+/** One that older workers cannot live with says `-- breaking` in its first line. */
+export function knownMigrations(): PendingMigration[] {
   return readdirSync(FOLDER)
     .filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
     .sort()
@@ -34,7 +28,7 @@ export function knownMigrations(): Migration[] {
 
 export interface Pending {
   /** In the order in which they will be applied. */
-  readonly pending: readonly Migration[]
+  readonly pending: readonly PendingMigration[]
   /** The schema has no tables of Shoal yet. */
   readonly empty: boolean
 }
@@ -56,7 +50,7 @@ export async function pendingMigrations(pg: Pg, known = knownMigrations()): Prom
   return { pending: known.filter(({ number }) => !there.has(number)), empty: applied.length === 0 }
 }
 
-function refuseNewer(applied: readonly Applied[], known: readonly Migration[]): void {
+function refuseNewer(applied: readonly Applied[], known: readonly PendingMigration[]): void {
   const newest = known.at(-1)?.number ?? 0
   const newer = applied.find(({ number, breaking }) => breaking && number > newest)
   if (newer === undefined) return
@@ -77,7 +71,7 @@ const LEDGER = {
  * Applies what is missing, all in one transaction. Two at once: the second waits, and finds nothing to do. The row of the ledger goes first,
  * so that whoever came without the lock fails before anything is changed.
  */
-export async function migrate(pg: Pg, schema: string, known = knownMigrations()): Promise<readonly Migration[]> {
+export async function migrate(pg: Pg, schema: string, known = knownMigrations()): Promise<readonly PendingMigration[]> {
   return pg.transaction(async (tx) => {
     await tx.query({ name: 'migration-lock', text: `SELECT pg_advisory_xact_lock(hashtext('shoal migrate'))` }, [])
     await makeSchema(tx, schema)

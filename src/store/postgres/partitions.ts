@@ -1,9 +1,5 @@
+import { PARTITION_UNITS, type PartitionedTable, type PartitionUnit } from '../upkeep.js'
 import type { Pg } from './pg.js'
-
-export type PartitionUnit = 'day' | 'week' | 'month'
-export const PARTITION_UNITS: readonly PartitionUnit[] = ['day', 'week', 'month']
-
-export type PartitionedTable = 'fetches' | 'record_versions'
 
 /** From `from` up to and without `to`, in milliseconds. */
 export interface Range {

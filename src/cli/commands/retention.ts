@@ -1,0 +1,204 @@
+import { resolve } from 'node:path'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { ShoalError } from '../../errors.js'
+import type { Retired } from '../../store/export/apply-retention.js'
+import {
+  expired,
+  PARTITION_UNITS,
+  type PartitionInfo,
+  type PartitionUnit,
+  type RetentionRule,
+} from '../../store/upkeep.js'
+import { parseDuration } from '../../units.js'
+import { confirm } from '../confirm.js'
+import { guide } from '../help.js'
+import { acts, type Session } from '../session.js'
+import { bytes, count, duration, plural } from '../terminal/format.js'
+import { withUpkeep } from '../upkeep.js'
+
+export function retentionCommand(program: Command): void {
+  const retention = program
+    .command('retention')
+    .description('how long the log of fetches and replaced versions of records are kept in Postgres')
+  guide(retention, {
+    examples: [
+      ['retention show', 'the rule, and every partition with its rows and bytes'],
+      ['retention set --fetches 90d --archive files:/var/lib/shoal/archive', 'the rule; running workers keep it'],
+    ],
+  })
+  showCommand(retention)
+  setCommand(retention)
+  applyCommand(retention)
+}
+
+function showCommand(retention: Command): void {
+  const show = retention
+    .command('show')
+    .description('the rule, and every partition with its rows and bytes')
+    .action(
+      acts(async (session) => {
+        const { output, clock } = session
+        await withUpkeep(session, async (upkeep) => {
+          const rule = await upkeep.retention()
+          const partitions = await upkeep.partitions()
+          const going = new Set(expired(partitions, rule, clock.now()))
+          if (session.json) {
+            const rows = partitions.map((one) => ({ ...one, expired: going.has(one) }))
+            return output.json({ rule, partitions: rows })
+          }
+          output.print(ruleInWords(rule))
+          output.table(
+            [
+              { title: 'partition' },
+              { title: 'from' },
+              { title: 'to' },
+              { title: 'rows', right: true },
+              { title: 'size', right: true },
+              { title: '' },
+            ],
+            partitions.map((one) => partitionRow(one, going.has(one))),
+          )
+        })
+        return undefined
+      }),
+    )
+  guide(show, { examples: [['retention show --json', 'for a program']] })
+}
+
+function partitionRow({ name, range, rows, bytes: size }: PartitionInfo, goes: boolean): string[] {
+  const state = range === null ? 'taken out, not dropped yet' : goes ? 'goes' : ''
+  return [
+    name,
+    range === null ? '' : day(range.from),
+    range === null ? '' : day(range.to),
+    `~${count(rows)}`,
+    bytes(size),
+    state,
+  ]
+}
+
+function day(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10)
+}
+
+function ruleInWords({ unit, fetchesMs, versionsMs, archive }: RetentionRule): string {
+  const kept = (ms: number | null) => (ms === null ? 'for ever' : duration(ms))
+  const then = archive === null ? 'dropped' : `archived to ${archive}, then dropped`
+  return `one partition a ${unit}; fetches are kept ${kept(fetchesMs)}, replaced versions ${kept(versionsMs)}, and are then ${then}`
+}
+
+interface RuleFlags {
+  readonly partition?: PartitionUnit
+  readonly fetches?: number | null
+  readonly history?: number | null
+  readonly archive?: string
+}
+
+function setCommand(retention: Command): void {
+  const set = retention
+    .command('set')
+    .description('change the rule; what is not named stays as it is')
+    .addOption(new Option('--partition <unit>', 'length of the partitions to come').choices([...PARTITION_UNITS]))
+    .option('--fetches <time>', 'keep fetches for: 90d, or forever', age)
+    .option('--history <time>', 'keep replaced versions for: 365d, or forever', age)
+    .option(
+      '--archive <address>',
+      'write each partition there as Parquet before it is dropped: files:<folder>, or none',
+    )
+    .action(
+      acts(async (session, flags: RuleFlags) => {
+        if (Object.keys(flags).length === 0)
+          throw new ShoalError('usage', 'say what to change: --fetches, --history, --partition or --archive')
+        await withUpkeep(session, async (upkeep) => {
+          const before = await upkeep.retention()
+          const archive = flags.archive === undefined ? before.archive : await checkedArchive(flags.archive)
+          const rule: RetentionRule = {
+            unit: flags.partition ?? before.unit,
+            fetchesMs: flags.fetches === undefined ? before.fetchesMs : flags.fetches,
+            versionsMs: flags.history === undefined ? before.versionsMs : flags.history,
+            archive,
+          }
+          await upkeep.setRetention(rule)
+          if (session.json) session.output.json({ rule })
+          else session.output.print(ruleInWords(rule))
+        })
+        return undefined
+      }),
+    )
+  guide(set, {
+    examples: [
+      ['retention set --fetches 90d --history 365d', 'what is older is dropped, a whole partition at a time'],
+      ['retention set --partition week --archive files:/var/lib/shoal/archive', 'smaller steps, and nothing is lost'],
+    ],
+  })
+}
+
+/** Null: for ever. */
+function age(text: string): number | null {
+  if (text === 'forever') return null
+  try {
+    return parseDuration(text)
+  } catch {
+    throw new InvalidArgumentError('Write a length of time like 90d, or forever.')
+  }
+}
+
+/** A wrong address is told now, not when the first partition is due. */
+async function checkedArchive(address: string): Promise<string | null> {
+  if (address === 'none') return null
+  const folder = /^files:(?:\/\/)?(.+)$/.exec(address)?.[1]
+  const { openArchive } = await import('../../wire.js')
+  await (await openArchive(address)).close()
+  return folder === undefined ? address : `files:${resolve(folder)}`
+}
+
+function applyCommand(retention: Command): void {
+  const apply = retention
+    .command('apply')
+    .description('do now what the rule says, as workers do every hour')
+    .option('--dry-run', 'show what would go, and change nothing', false)
+    .option('--yes', 'do not ask', false)
+    .action(
+      acts(async (session, flags: { dryRun: boolean; yes: boolean }) => {
+        await withUpkeep(session, async (upkeep) => {
+          const { output, clock, json } = session
+          const rule = await upkeep.retention()
+          const going = expired(await upkeep.partitions(), rule, clock.now())
+          if (flags.dryRun || going.length === 0) return showGoing(session, going)
+          const rows = going.reduce((sum, one) => sum + one.rows, 0)
+          const where = rule.archive === null ? 'Drop' : `Archive to ${rule.archive} and drop`
+          const question = `${where} ${plural(going.length, 'partition')} with about ${plural(rows, 'row')}?`
+          if (!(await confirm(question, flags.yes))) return output.note('nothing was changed')
+          const { openArchive } = await import('../../wire.js')
+          const { applyRetention } = await import('../../store/export/apply-retention.js')
+          const archive = rule.archive === null ? null : await openArchive(rule.archive)
+          try {
+            const retired: Retired[] = []
+            const done = await applyRetention(upkeep, archive, clock.now(), (one) => {
+              retired.push(one)
+              if (!json) output.print(`${one.name}: ${one.archived === null ? 'dropped' : `in ${one.archived}`}`)
+            })
+            if (json) output.json({ done, retired })
+            else if (!done) output.note('another process is at it; nothing was done here')
+          } finally {
+            await archive?.close()
+          }
+        })
+        return undefined
+      }),
+    )
+  guide(apply, {
+    examples: [
+      ['retention apply --dry-run', 'which partitions would go'],
+      ['retention apply --yes', 'from a cron job'],
+    ],
+  })
+}
+
+function showGoing({ output, json }: Session, going: readonly PartitionInfo[]): void {
+  if (json) output.json({ dryRun: true, expired: going })
+  else if (going.length === 0) output.print('nothing is due')
+  else
+    for (const { name, rows, bytes: size } of going)
+      output.print(`${name}: about ${plural(rows, 'row')}, ${bytes(size)}`)
+}

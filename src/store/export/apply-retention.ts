@@ -1,0 +1,36 @@
+import type { Archive } from '../archive.js'
+import { expired, type PartitionInfo, type StoreUpkeep } from '../upkeep.js'
+import { partitionFile } from './partition-file.js'
+
+export interface Retired extends Pick<PartitionInfo, 'table' | 'name' | 'rows' | 'bytes'> {
+  /** Where its rows are now; null: they are gone. */
+  readonly archived: string | null
+}
+
+/**
+ * Takes out, archives and drops what the rule says, oldest first; writers go on meanwhile. Ended at any point it can be run again: a partition
+ * that was taken out is dropped only after its file is whole. `archive` is null when the rule names none. False: another process is at it.
+ */
+export async function applyRetention(
+  upkeep: StoreUpkeep,
+  archive: Archive | null,
+  now: number,
+  onRetired: (retired: Retired) => void,
+): Promise<boolean> {
+  const rule = await upkeep.retention()
+  return upkeep.alone(async () => {
+    for (const partition of expired(await upkeep.partitions(), rule, now)) {
+      await upkeep.detach(partition)
+      const archived = archive === null ? null : await archivePartition(upkeep, archive, partition)
+      await upkeep.drop(partition)
+      const { table, name, rows, bytes } = partition
+      onRetired({ table, name, rows, bytes, archived })
+    }
+    await upkeep.makeAhead(now)
+  })
+}
+
+async function archivePartition(upkeep: StoreUpkeep, archive: Archive, partition: PartitionInfo): Promise<string> {
+  const { name, bytes } = partitionFile(partition, upkeep.rows(partition))
+  return archive.write(name, bytes)
+}

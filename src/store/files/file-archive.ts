@@ -1,0 +1,32 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import type { Archive } from '../archive.js'
+import { filesError } from './files-error.js'
+
+/** A folder of files, each of which appears when it is whole and on the disk: what is in it has left the store. */
+export function fileArchive(root: string): Archive {
+  return {
+    async write(name, bytes) {
+      const path = join(root, name)
+      const part = `${path}.${randomUUID().slice(0, 8)}.part`
+      try {
+        await mkdir(root, { recursive: true })
+        const file = await open(part, 'wx')
+        try {
+          await pipeline(bytes, file.createWriteStream({ autoClose: false }))
+          await file.sync()
+        } finally {
+          await file.close()
+        }
+        await rename(part, path)
+        return path
+      } catch (error) {
+        await rm(part, { force: true }).catch(() => {})
+        throw filesError(error, root)
+      }
+    },
+    close: async () => {},
+  }
+}

@@ -1,0 +1,152 @@
+import { ShoalError } from '../../errors.js'
+import {
+  PARTITION_UNITS,
+  type PartitionedTable,
+  type PartitionInfo,
+  type RetentionRule,
+  type StoreUpkeep,
+} from '../upkeep.js'
+import { parsePostgres } from './address.js'
+import { migrate, pendingMigrations } from './migrate.js'
+import { aheadOf, ensurePartitions, partitionUnit } from './partitions.js'
+import { openPg, type Pg } from './pg.js'
+
+const ROWS_AT_ONCE = 2_000
+
+export async function openPostgresUpkeep(address: string): Promise<StoreUpkeep> {
+  const { schema, ...parsed } = parsePostgres(address)
+  const pg = await openPg({ ...parsed, schema })
+  return {
+    pending: async () => (await pendingMigrations(pg)).pending,
+    migrate: () => migrate(pg, schema),
+    retention: () => retention(pg),
+    setRetention: (rule) => setRetention(pg, rule),
+    partitions: () => listed(pg),
+    async makeAhead(now) {
+      const moments = aheadOf(now, await partitionUnit(pg))
+      return [
+        ...(await ensurePartitions(pg, 'fetches', moments)),
+        ...(await ensurePartitions(pg, 'record_versions', moments)),
+      ]
+    },
+    detach: (partition) => detach(pg, partition),
+    rows: (partition) => rows(pg, partition),
+    drop: ({ name }) => pg.script(`DROP TABLE IF EXISTS shoal.${checked(name)}`),
+    alone: (work) => alone(pg, work),
+    close: () => pg.close(),
+  }
+}
+
+const SETTINGS = ['partition', 'keep_fetches_ms', 'keep_versions_ms', 'archive'] as const
+
+async function retention(pg: Pg): Promise<RetentionRule> {
+  const text = 'SELECT name, value FROM shoal.settings WHERE name = ANY($1)'
+  const found = new Map(await pg.query<[string, string]>({ name: 'retention', text }, [SETTINGS]))
+  const ms = (name: (typeof SETTINGS)[number]) => {
+    const value = found.get(name)
+    return value === undefined ? null : Number(value)
+  }
+  return {
+    unit: PARTITION_UNITS.find((unit) => unit === found.get('partition')) ?? 'month',
+    fetchesMs: ms('keep_fetches_ms'),
+    versionsMs: ms('keep_versions_ms'),
+    archive: found.get('archive') ?? null,
+  }
+}
+
+async function setRetention(pg: Pg, { unit, fetchesMs, versionsMs, archive }: RetentionRule): Promise<void> {
+  const values = { partition: unit, keep_fetches_ms: fetchesMs, keep_versions_ms: versionsMs, archive }
+  await pg.transaction(async (tx) => {
+    for (const name of SETTINGS) {
+      const value = values[name]
+      if (value === null)
+        await tx.query({ name: 'forget-setting', text: 'DELETE FROM shoal.settings WHERE name = $1' }, [name])
+      else await tx.query(SET, [name, String(value)])
+    }
+  })
+}
+
+const SET = {
+  name: 'set-setting',
+  text: `INSERT INTO shoal.settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+}
+
+/** Every table that is named like a partition, in or out of its table. */
+const LIST = {
+  name: 'list-partitions',
+  text: `SELECT relname, extract(epoch FROM bounds[1]::timestamptz)::float8 * 1000, extract(epoch FROM bounds[2]::timestamptz)::float8 * 1000,
+      greatest(reltuples, 0)::float8, pg_total_relation_size(oid)::float8, inhdetachpending
+    FROM (
+      SELECT c.oid, c.relname, c.reltuples, i.inhdetachpending,
+        regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''([^'']+)''\\) TO \\(''([^'']+)''\\)') AS bounds
+      FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
+      WHERE c.relkind = 'r' AND c.relname ~ '^(fetches|record_versions)_[0-9]{8}$'
+        AND c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'shoal.fetches'::regclass)
+    ) AS named ORDER BY relname`,
+}
+
+type Listed = [
+  name: string,
+  from: number | null,
+  to: number | null,
+  rows: number,
+  bytes: number,
+  pending: boolean | null,
+]
+
+async function listed(pg: Pg): Promise<PartitionInfo[]> {
+  return (await pg.query<Listed>(LIST, [])).map(([name, from, to, rows, bytes]) => ({
+    ...{ table: tableOf(name), name, rows, bytes },
+    range: from === null || to === null ? null : { from, to },
+  }))
+}
+
+function tableOf(name: string): PartitionedTable {
+  return name.startsWith('fetches_') ? 'fetches' : 'record_versions'
+}
+
+/** CONCURRENTLY: writers go on; it waits for the transactions that were under way. One that was interrupted is finished. */
+async function detach(pg: Pg, { table, name }: PartitionInfo): Promise<void> {
+  const [found] = (await pg.query<Listed>(LIST, [])).filter(([one]) => one === name)
+  if (found === undefined || found[5] === null) return
+  const how = found[5] ? 'FINALIZE' : 'CONCURRENTLY'
+  await pg.script(`ALTER TABLE shoal.${table} DETACH PARTITION shoal.${checked(name)} ${how}`)
+}
+
+/** A name that goes into SQL as it stands. */
+function checked(name: string): string {
+  if (!/^(?:fetches|record_versions)_\d{8}$/.test(name)) throw new ShoalError('internal', `${name} is no partition`)
+  return name
+}
+
+/** What a JavaScript number cannot hold. */
+const AS_TEXT: Readonly<Record<PartitionedTable, string>> = {
+  fetches: `jsonb_build_object('fp', lpad(to_hex(fp), 16, '0'), 'gen', gen::text, 'epoch', epoch::text)`,
+  record_versions: `jsonb_build_object('gen', gen::text, 'epoch', epoch::text)`,
+}
+
+/** By place in the table, which nobody writes to any more: no index is needed, and a repeat begins where it likes. */
+async function* rows(pg: Pg, { table, name }: PartitionInfo): AsyncGenerator<Readonly<Record<string, unknown>>> {
+  const statement = {
+    name: `rows ${name}`,
+    text: `SELECT ctid::text, to_jsonb(t) || ${AS_TEXT[table]} FROM shoal.${checked(name)} t WHERE ctid > $1::tid ORDER BY ctid LIMIT ${ROWS_AT_ONCE}`,
+  }
+  for (let after = '(0,0)'; ; ) {
+    const page: [string, Record<string, unknown>][] = await pg.query(statement, [after])
+    for (const [place, row] of page) {
+      yield row
+      after = place
+    }
+    if (page.length < ROWS_AT_ONCE) return
+  }
+}
+
+/** The lock ends with the transaction that holds it, and so with the process. */
+function alone(pg: Pg, work: () => Promise<void>): Promise<boolean> {
+  return pg.transaction(async (tx) => {
+    const text = `SELECT pg_try_advisory_xact_lock(hashtext('shoal upkeep'))`
+    const [[free] = [false]] = await tx.query<[boolean]>({ name: 'upkeep-lock', text }, [])
+    if (free) await work()
+    return free
+  })
+}
