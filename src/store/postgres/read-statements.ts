@@ -75,7 +75,8 @@ export const REJECTED_BY_FIELD: SqlStatement = {
 }
 
 const FETCH_COLUMNS = `spider, crawl, gen, epoch, url, host, route, depth, link, status, bytes, ms, attempt, worker, error, page, headers, pool, at`
-const FETCH_VALUES = `spider, crawl, gen::float8, epoch, url, host, route, depth, link, status, bytes::float8, ms, attempt, worker, error, page,
+/** Without the fingerprint, which whoever asks knows. */
+export const FETCH_VALUES = `spider, crawl, gen::float8, epoch, url, host, route, depth, link, status, bytes::float8, ms, attempt, worker, error, page,
   headers, pool, ${millis('at')}`
 
 /** Grouped, because a repeated write logs its fetches again: looking twice here is cheaper than looking before each insert. */

@@ -1,0 +1,34 @@
+import type { LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
+import type { Pg, SqlStatement } from './pg.js'
+import { RECORD_COLUMNS } from './read-statements.js'
+import { type RecordColumns, toRecord } from './record-rows.js'
+
+const BY_KEY: SqlStatement = {
+  name: 'records-of-keys',
+  text: `SELECT n::int4, gen::float8, epoch, ${RECORD_COLUMNS}
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY AS i (a, b, c, d, n)
+    JOIN shoal.records ON spider = a AND kind = b AND key = c AND site = d`,
+}
+
+const BY_PAGE: SqlStatement = {
+  name: 'records-of-pages',
+  text: `SELECT r.site, r.kind, r.key, r.url, r.gen::float8, r.epoch
+    FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS i (url, gen, epoch)
+    JOIN shoal.records r ON r.url = i.url AND r.gen = i.gen AND r.epoch = i.epoch AND r.spider = $1`,
+}
+
+export async function recordsOf(pg: Pg, keys: readonly RecordKey[]): Promise<(LeasedRecord | null)[]> {
+  if (keys.length === 0) return []
+  const columns = (['spider', 'kind', 'key', 'site'] as const).map((name) => keys.map((key) => key[name]))
+  const found: (LeasedRecord | null)[] = keys.map(() => null)
+  const rows = await pg.query<[n: number, gen: number, epoch: string, ...record: RecordColumns]>(BY_KEY, columns)
+  for (const [n, gen, epoch, ...record] of rows) found[n - 1] = { ...toRecord(record), gen, epoch }
+  return found
+}
+
+export async function recordsOfPages(pg: Pg, spider: string, readings: readonly PageReading[]): Promise<PageRecord[]> {
+  if (readings.length === 0) return []
+  const columns = (['url', 'gen', 'epoch'] as const).map((name) => readings.map((reading) => reading[name]))
+  const rows = await pg.query<[string, string, string, string, number, string]>(BY_PAGE, [spider, ...columns])
+  return rows.map(([site, kind, key, url, gen, epoch]) => ({ spider, site, kind, key, url, gen, epoch }))
+}
