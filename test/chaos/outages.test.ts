@@ -12,7 +12,7 @@ function access(t: number, path = '/p/1'): SeenAccess {
   return { ...plain, t, early: t, path }
 }
 
-it('measures from the fault to the heal, and from there to the first commit and to the end of what was in hand', () => {
+it('measures from the fault to the heal, and from there to the first commit and to the end of what had waited', () => {
   const history = [
     event(0, 'lease'),
     event(5, 'lease', { id: 'q' }),
@@ -27,5 +27,7 @@ it('measures from the fault to the heal, and from there to the first commit and 
     event(500, 'settle', { id: 'later', epoch: '1:2' }),
   ]
   const accesses = [access(1), access(15), access(50, '/robots.txt'), access(120)]
-  expect(outagesOf(history, accesses)).toEqual([{ awayMs: 100, fetched: 1, firstCommitMs: 30, caughtUpMs: 60 }])
+  expect(outagesOf(history, accesses)).toEqual([
+    { awayMs: 100, fetched: 1, firstCommitMs: 30, waiting: 1, caughtUpMs: 40 },
+  ])
 })

@@ -127,6 +127,7 @@ export async function openQueue(queue: string, store: string): Promise<Plant> {
 const PAGE = 1_000
 /** The queue is asked for so many pages one by one when it does not list what is done. */
 const EXPLAINED = 3_000
+const EXPLAINED_AT_ONCE = 50
 
 /** Every link of the crawl that the queue lists, and a word on those it only counts. */
 export async function scanQueue({ plant, crawl, spider, site, random }: World): Promise<QueueScan> {
@@ -152,12 +153,18 @@ export async function scanQueue({ plant, crawl, spider, site, random }: World): 
   else {
     const admitter = createAdmitter(spider.admit)
     const step = Math.max(1, expected.length / EXPLAINED)
-    for (let at = random() * step; at < expected.length; at += step) {
-      const url = expected[Math.floor(at)]?.[0] ?? ''
+    const asked: string[] = []
+    for (let at = random() * step; at < expected.length; at += step) asked.push(expected[Math.floor(at)]?.[0] ?? '')
+    const isDone = async (url: string) => {
       const admission = admitter.resolve(url, '')
       const link = admission.ok ? admitter.link(admission.target, 0) : null
       if (link === null || 'code' in link) throw new Error(`the spider does not admit ${url}`)
-      if ((await frontier.explain(crawl, link.fp)).state !== 'done') notDone.push(url)
+      return (await frontier.explain(crawl, link.fp)).state === 'done'
+    }
+    while (asked.length > 0) {
+      const some = asked.splice(0, EXPLAINED_AT_ONCE)
+      const answers = await Promise.all(some.map(isDone))
+      notDone.push(...some.filter((_, index) => !answers[index]))
     }
   }
   const { total, queued, delayed, leased, dead, skipped } = stats

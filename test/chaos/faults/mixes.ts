@@ -63,8 +63,8 @@ export const RESULTS_SHORT: Scenario = {
   ...RESULTS,
   id: 'results-short',
   title: 'Postgres stopped, away for 2 s, a worker dies between commit and acknowledgement',
-  pages: 2_500,
-  order: (moment) => dieAfterCommit(moment, 2),
+  pages: 1_500,
+  order: (moment) => dieAfterCommit(moment, 1),
   async inject(world) {
     await world.until(0.2)
     await crash(world, 'immediate stop')
@@ -78,7 +78,7 @@ export const RESULTS_SHORT: Scenario = {
 /** Always the same worker, so many times. */
 function dieAfterCommit({ random, slot, killed }: StartMoment, times: number): Partial<ChaosWorkerOrder> {
   if (slot !== 0 || killed >= times) return {}
-  return { dieBefore: { op: 'settle', call: 10 + Math.floor(random() * 30) } }
+  return { dieBefore: { op: 'settle', call: 5 + Math.floor(random() * 15) } }
 }
 
 export const MIXES: readonly Scenario[] = [SHORT, STANDARD, RESULTS_SHORT, RESULTS]

@@ -56,28 +56,20 @@ export async function away(world: World, ms: number): Promise<void> {
   world.count('outage')
 }
 
+const OUTAGE_FIGURES: Readonly<Record<string, (outage: Outage) => number | null>> = {
+  'away, ms': ({ awayMs }) => awayMs,
+  'pages fetched while away': ({ fetched }) => fetched,
+  'pages that waited for the heal': ({ waiting }) => waiting,
+  'heal to first commit, ms': ({ firstCommitMs }) => firstCommitMs,
+  'heal to all that waited settled, ms': ({ caughtUpMs }) => caughtUpMs,
+}
+
 /** What an outage may not do, beyond the invariants, and what it cost. */
 export const judgeOutages: NonNullable<Scenario['judge']> = (world, { history, accesses }) => {
   const outages = outagesOf(history, accesses)
   const { all, byId } = deliveriesOf(history)
-  const each = (show: (outage: Outage) => number | null) =>
-    outages.map((outage) => Math.round(show(outage) ?? -1)).join(', ')
-  world.figure(
-    'away, ms',
-    each(({ awayMs }) => awayMs),
-  )
-  world.figure(
-    'pages fetched while away',
-    each(({ fetched }) => fetched),
-  )
-  world.figure(
-    'heal to first commit, ms',
-    each(({ firstCommitMs }) => firstCommitMs),
-  )
-  world.figure(
-    'heal to all in hand settled, ms',
-    each(({ caughtUpMs }) => caughtUpMs),
-  )
+  for (const [name, show] of Object.entries(OUTAGE_FIGURES))
+    world.figure(name, outages.map((outage) => String(Math.round(show(outage) ?? Number.NaN))).join(', '))
   const burned = burnedAttempts(world.site.site, world.pace.retries, byId)
   world.figure('attempts burned', burned.length)
   const kept = all.filter(({ accepted, killedAt }) => accepted === null && killedAt === null)

@@ -61,11 +61,11 @@ async function deadlocks(world: World): Promise<number> {
   return Number(row?.n ?? 0)
 }
 
-/** Lets the others find the deadlock: who finds it is its victim. */
+/** Lets the others find the deadlock: who looks first is its victim, and each looks once in its wait. */
 async function lockInReverse(world: World): Promise<void> {
   await inStore(world, async (client) => {
     await client.query('BEGIN')
-    await client.query("SET LOCAL deadlock_timeout = '1min'")
+    await client.query("SET LOCAL deadlock_timeout = '10s'")
     const { rows } = await client.query<{ site: string; key: string }>(
       "SELECT site, key FROM shoal.records WHERE kind = 'shared' ORDER BY site DESC, key DESC LIMIT 60",
     )
