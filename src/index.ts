@@ -18,6 +18,7 @@ export type {
   InputOf,
   LeaseDefinition,
   Out,
+  OutletDefinition,
   PaceDefinition,
   PaceGroupDefinition,
   Pattern,
@@ -25,6 +26,7 @@ export type {
   RecordDefinition,
   RecordDefinitions,
   RecordRule,
+  RedisOutletDefinition,
   RetriesDefinition,
   RouteDefinition,
   ScopeDefinition,
@@ -35,10 +37,12 @@ export type {
   StepRecord,
   TaggedDefinition,
   TrapsDefinition,
+  WebhookOutletDefinition,
 } from './spider/definition.js'
 export { defineSpider } from './spider/definition.js'
 export type { Page } from './spider/page.js'
 export type { BlobRef, BlobStore } from './store/blob-store.js'
+export type * from './store/changes.js'
 export type * from './store/record-store.js'
 export type { Duration, Rate, Size } from './units.js'
 export type { Fingerprint, HostKey, Json, Link, RequestExtras } from './url/link.js'

@@ -26,8 +26,8 @@ export interface Crawl<Kinds extends RecordDefinitions = RecordDefinitions, Data
   result(url: string, options?: { readonly timeout?: Duration }): Promise<RecordOf<Kinds>[]>
   /**
    * The records this crawl has written, from its beginning, then new ones and changed ones as they are written, about half a second
-   * late. A page that gives the same record as before writes nothing. Ends when the crawl has ended, or `break` ends it. A record whose
-   * writer was stopped for longer than a minute before it wrote can be missed here; in the store it is.
+   * late. A page that gives the same record as before writes nothing. Ends when the crawl has ended, or `break` ends it. None is missed; one
+   * that changes twice in a moment may come once, with its newest content.
    */
   subscribe(): AsyncIterable<RecordOf<Kinds>>
   /** Nothing more will be added: from now on the crawl finishes when its last page is done. */

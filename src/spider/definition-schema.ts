@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { z } from 'zod'
 import { aFunction, atLeastOne, count, duration, options, rate, size } from '../options.js'
 import { PRIORITY_MAX, PRIORITY_MIN } from '../url/link.js'
-import type { MergeDefinition, SpiderDefinition, Step } from './definition.js'
+import type { MergeDefinition, RedisOutletDefinition, SpiderDefinition, Step } from './definition.js'
 import type { FieldDefinition } from './fields.js'
 import type { UserHandler } from './run-handler.js'
 
@@ -143,6 +143,31 @@ const feed = options({
   idleTimeout: duration({ min: 1 }).optional(),
 })
 
+const outlet = options({
+  redis: z.enum(['list', 'stream', 'hash']).optional(),
+  webhook: z.url({ protocol: /^https?$/, error: 'expected an absolute http or https URL' }).optional(),
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/, 'expected letters, digits, dots, dashes and underscores, at most 64')
+    .optional(),
+  kinds: z.array(z.string()).min(1).optional(),
+  batch: atLeastOne.max(1_000).default(100),
+  key: z.string().min(1).max(1024).optional(),
+  address: z
+    .string()
+    .regex(/^rediss?(\+(cluster|sentinel))?:\/\//, "expected 'redis://host:port'")
+    .optional(),
+  maxLength: atLeastOne.optional(),
+  serialize: aFunction<NonNullable<RedisOutletDefinition['serialize']>>().optional(),
+  field: aFunction<NonNullable<RedisOutletDefinition['field']>>().optional(),
+  secretEnv: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable')
+    .refine((name) => !name.startsWith('SHOAL_'), "names that begin with SHOAL_ are Shoal's own")
+    .optional(),
+  timeout: duration({ min: 100, max: 600_000 }).optional(),
+})
+
 const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'not the name of a header')
 const headerValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'a header must be one line of Latin-1')
 
@@ -218,10 +243,12 @@ export const definitionSchema = options({
     time: duration({ min: 1, max: YEARS_10_MS }).optional(),
   }).prefault({}),
   savePages: z.boolean().default(false),
+  outlets: z.array(outlet).default([]),
 })
 
 export type CheckedDefinition = z.output<typeof definitionSchema>
 export type CheckedMerge = z.output<typeof merge>
 export type CheckedRoute = z.output<typeof route>
 export type CheckedPace = z.output<typeof pace>
+export type CheckedOutlet = z.output<typeof outlet>
 export type CheckedRetries = z.output<typeof retries>

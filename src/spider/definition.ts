@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { StoredRecord } from '../store/record-store.js'
 import type { Duration, Rate, Size } from '../units.js'
 import type { Json, RequestExtras } from '../url/link.js'
 import type { FieldDefinition } from './fields.js'
@@ -46,7 +47,7 @@ export interface SpiderDefinition<
   /** Shown in the default user agent, so that a site's owner can write to you: a URL or a mail address. */
   readonly contact?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Private and loopback addresses that may be fetched: 'host:port', or 'host:*' for any port. */
+  /** Private and loopback addresses that may be fetched, and posted to by webhooks: 'host:port', or 'host:*' for any port. */
   readonly allowPrivate?: readonly string[]
   readonly fetch?: FetchDefinition
   readonly lease?: LeaseDefinition
@@ -61,6 +62,8 @@ export interface SpiderDefinition<
   readonly budget?: BudgetDefinition
   /** Keep the raw pages. Default false. */
   readonly savePages?: boolean
+  /** Where records go as they are written, beside the store: Redis, webhooks. */
+  readonly outlets?: readonly OutletDefinition[]
 }
 
 export type SeedDefinition =
@@ -76,6 +79,41 @@ export interface FeedDefinition {
   readonly group?: string
   /** A crawl ends when its queue and its feed have been empty for so long. Without it a fed crawl never ends by itself. */
   readonly idleTimeout?: Duration
+}
+
+export type OutletDefinition = RedisOutletDefinition | WebhookOutletDefinition
+
+interface OutletBasics {
+  /** What it is called beside the name of the spider. Default `list`, `stream`, `hash` or `webhook`. */
+  readonly name?: string
+  /** Records of these kinds only. Default: all. */
+  readonly kinds?: readonly string[]
+  /** Records handed over at once. Default 100. */
+  readonly batch?: number
+}
+
+export interface RedisOutletDefinition extends OutletBasics {
+  /** `list`: pushed on the right, take from the left. `stream`: the field `record` of an entry. `hash`: one field for each URL. */
+  readonly redis: 'list' | 'stream' | 'hash'
+  /** Default `shoal:<spider>:items`, of a stream `shoal:<spider>:stream`, of a hash `shoal:<spider>:records`. */
+  readonly key?: string
+  /** Default: the server of the queue. */
+  readonly address?: string
+  /** The oldest items beyond it are dropped and counted. Default 100,000; of a hash: no end. */
+  readonly maxLength?: number
+  /** What goes in for a record. Default: the record as JSON. */
+  readonly serialize?: (record: StoredRecord) => string | Uint8Array
+  /** The field of a hash. Default: the URL, where the last of several records of a page stays. */
+  readonly field?: (record: StoredRecord) => string
+}
+
+export interface WebhookOutletDefinition extends OutletBasics {
+  /** Where batches are posted. */
+  readonly webhook: string
+  /** The environment variable that holds the secret with which batches are signed. Without it they are not. */
+  readonly secretEnv?: string
+  /** For one answer. Default 30 s. */
+  readonly timeout?: Duration
 }
 
 export interface ScopeDefinition {

@@ -18,6 +18,7 @@ import {
   definitionSchema,
 } from './definition-schema.js'
 import { kindMerge } from './kind-merge.js'
+import { outletsOf } from './outlets.js'
 import { runHandler } from './run-handler.js'
 import type { Backoff, RecordKind, RetryPolicy, Route, Spider, SpiderFeed } from './spider.js'
 
@@ -124,6 +125,7 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
       ...(budget.time !== undefined && { ms: budget.time }),
     },
     savePages: checked.savePages,
+    outlets: outletsOf(checked),
   }
 }
 

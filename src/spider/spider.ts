@@ -3,6 +3,7 @@ import type { FeedPlace } from '../feed/feed.js'
 import type { FetchLimits } from '../fetch/fetcher.js'
 import type { Budget, Limits, Seen } from '../frontier/frontier.js'
 import type { MergeRules } from '../merge/rules.js'
+import type { Outlet } from '../outlets/outlet.js'
 import type { AdmitRules } from '../url/admit.js'
 import type { HostKey, Json, RequestExtras } from '../url/link.js'
 import type { Page } from './page.js'
@@ -44,6 +45,7 @@ export interface Spider {
   readonly overflow: 'refuse' | 'keep'
   readonly budget: Budget
   readonly savePages: boolean
+  readonly outlets: readonly Outlet[]
 }
 
 /** A URL, or more of it; looked at where it is used, because no compiler has seen what a JavaScript file gives. */

@@ -38,6 +38,8 @@ export interface RedisOptions {
   /** No call waits longer; a connection that has been silent for so long is torn down and dialled again. */
   readonly deadlineMs?: number
   readonly clock?: Clock
+  /** False: not looked at whether a crawl can rely on the server. Default true. */
+  readonly checked?: boolean
 }
 
 type Call = (args: readonly (string | Buffer)[]) => Promise<RedisReply>
@@ -51,12 +53,16 @@ interface Plant {
 
 /** Connects and checks that a crawl can rely on the server; every mistake has a message of its own. */
 export async function openRedis(address: string, options: RedisOptions = {}): Promise<RedisConnection> {
-  const { clock = systemClock, deadlineMs = 5000 } = options
+  const { clock = systemClock, deadlineMs = 5000, checked = true } = options
   let losses = 0
   const onLost = () => {
     losses++
   }
-  const plant = await openPlant(address, { clock, deadlineMs, random: systemRandom, onLost })
+  const plant = await openPlant(
+    address,
+    { clock, deadlineMs, random: systemRandom, onLost },
+    checked ? check : unchecked,
+  )
   const call: Plant['call'] = (key, args) =>
     plant.call(key, args).catch((error: unknown) => {
       throw atRunTime(error)
@@ -75,10 +81,10 @@ export async function openRedis(address: string, options: RedisOptions = {}): Pr
   }
 }
 
-async function openPlant(address: string, options: Omit<LinkOptions, 'target'>): Promise<Plant> {
+async function openPlant(address: string, options: Omit<LinkOptions, 'target'>, check: Check): Promise<Plant> {
   const parsed = parseAddress(address)
   const { kind, servers, login } = parsed
-  if (kind === 'cluster') return await openClusterPlant(servers, login, options)
+  if (kind === 'cluster') return await openClusterPlant(servers, login, options, check)
   const [first] = servers
   const target = kind === 'sentinel' ? () => findMaster(parsed, options) : async () => ({ ...first, ...login })
   const link = openLink({ ...options, target })
@@ -86,7 +92,7 @@ async function openPlant(address: string, options: Omit<LinkOptions, 'target'>):
     const info = await askInfo(link.call)
     if (info.get('redis_mode') === 'cluster' && kind === 'server') {
       link.close()
-      return await openClusterPlant(servers, login, options)
+      return await openClusterPlant(servers, login, options, check)
     }
     const name = kind === 'sentinel' ? `${parsed.master} (Sentinel)` : nameOf(first)
     const warnings = warningsOf([{ name, gap: await check(link.call, info, name) }])
@@ -101,6 +107,7 @@ async function openClusterPlant(
   seeds: readonly HostPort[],
   login: Parameters<typeof openCluster>[1],
   options: Omit<LinkOptions, 'target'>,
+  check: Check,
 ): Promise<Plant> {
   const cluster = await openCluster(seeds, login, options)
   try {
@@ -121,6 +128,10 @@ async function askInfo(call: Call): Promise<Info> {
 }
 
 const PROBE: Script = { name: 'probe', source: 'return 1', sha: 'e0e1f9fabfc9d4800c877a703b823ac0578ff8db' }
+
+type Check = (call: Call, info: Info, name: string) => Promise<string | null>
+
+const unchecked: Check = async () => null
 
 /** Throws what forbids to begin; answers what a crash would cost. */
 async function check(call: Call, info: Info, name: string): Promise<string | null> {

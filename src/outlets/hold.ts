@@ -1,0 +1,52 @@
+import type { Clock } from '../clock.js'
+import { isAway } from '../errors.js'
+import type { ChangeFeed, OutletClaim, OutletHold } from '../store/changes.js'
+
+export interface Held extends OutletHold {
+  /** Aborted when the outlet is not ours any more, or nobody can say that it is. */
+  readonly lost: AbortSignal
+  /** Lets others have it. */
+  release(): Promise<void>
+}
+
+/** Takes the outlet and keeps it by renewing the claim three times in its length; null: it is not to be had. */
+export async function holdOutlet(store: ChangeFeed, claim: OutletClaim, clock: Clock): Promise<Held | null> {
+  const { name, holder, forMs } = claim
+  const lost = new AbortController()
+  const over = new AbortController()
+  const napping = AbortSignal.any([lost.signal, over.signal])
+
+  const renew = async (): Promise<OutletHold | null> => {
+    const askedAt = clock.mono()
+    const hold = await store.claimOutlet(claim)
+    ourUntil = askedAt + forMs
+    return hold
+  }
+  let ourUntil = 0
+  const hold = await renew()
+  if (hold === null) return null
+
+  const renewing = (async () => {
+    while (!napping.aborted) {
+      await clock.sleep(forMs / 3, napping)
+      if (napping.aborted) return
+      try {
+        if ((await renew()) === null) lost.abort()
+      } catch (error) {
+        // A store that is away cannot give the outlet to anybody else either, but may have by the time it answers us.
+        if (!isAway(error) || clock.mono() >= ourUntil) lost.abort()
+      }
+    }
+  })()
+
+  return {
+    ...hold,
+    lost: lost.signal,
+    async release() {
+      over.abort()
+      await renewing
+      // Whoever waits gets it when the claim has expired.
+      await store.releaseOutlet(name, holder).catch(() => {})
+    },
+  }
+}

@@ -1,0 +1,168 @@
+import type { Clock, Random } from '../clock.js'
+import { asShoalError, isAway } from '../errors.js'
+import type { Log } from '../log.js'
+import type { ChangeFeed, ChangePage, Cursor, OutletInfo, OutletNote } from '../store/changes.js'
+import type { StoredRecord } from '../store/record-store.js'
+import { pauseAfter } from './backoff.js'
+import { type Held, holdOutlet } from './hold.js'
+import type { Outlet } from './outlet.js'
+import type { Sent, Sink } from './sink.js'
+
+export interface PumpTiming {
+  /** A holder that gives no sign of life for so long is replaced. */
+  readonly claimMs: number
+  /** How often others look whether it is. */
+  readonly lookMs: number
+  /** How often the holder looks for changes when there were none. */
+  readonly idleMs: number
+}
+
+export const PUMP_TIMING: PumpTiming = { claimMs: 15_000, lookMs: 5_000, idleMs: 500 }
+
+/** A cursor that only passed by what is not wanted is noted this often. */
+const NOTE_MOVES_MS = 10_000
+/** How often in a row the sink may fail while the rest is delivered. */
+const FAILURES_AT_THE_END = 1
+
+export interface PumpParts {
+  readonly outlet: Pick<Outlet, 'name' | 'spider' | 'kinds' | 'batch'>
+  readonly store: ChangeFeed
+  readonly sink: Sink
+  /** Unlike that of any other process, now or before. */
+  readonly holder: string
+  /** The holder's process has ended, for all that is known here: nobody need wait for its claim to expire. */
+  readonly isGone: (holder: string) => boolean
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  /** Deliver what there is, then end. */
+  readonly finish: AbortSignal
+  /** End now. */
+  readonly stop: AbortSignal
+  readonly timing?: PumpTiming
+  /** While the rest is delivered. */
+  readonly mostFailures?: number
+}
+
+/** `delivered`: everything up to now. `stopped`: the sink refuses. `behind`: it is away, another process feeds it, or there was no time. */
+export type PumpEnd =
+  | { readonly kind: 'delivered'; readonly sent: number }
+  | { readonly kind: 'behind' | 'stopped'; readonly sent: number; readonly message: string }
+
+/**
+ * Takes the changes of a spider to a sink: each at least once, in order, one batch after the other and never more than one in memory. The cursor is noted
+ * when the sink has taken the batch, so that whoever comes after a crash sends it again. Any number of processes may do this for one outlet:
+ * the one that holds it does.
+ */
+export async function pump(parts: PumpParts): Promise<PumpEnd> {
+  const { outlet, store, clock, log, finish, stop, timing = PUMP_TIMING } = parts
+  const waking = AbortSignal.any([finish, stop])
+  const claim = { ...outlet, holder: parts.holder, forMs: timing.claimMs }
+  let sent = 0
+  let end: PumpEnd = { kind: 'behind', sent, message: 'there was no time' }
+  for (;;) {
+    if (stop.aborted) return { ...end, sent }
+    try {
+      const held = await holdOutlet(store, claim, clock)
+      if (held !== null) {
+        try {
+          const result = await feedSink(parts, held)
+          sent += result.sent
+          end = result
+        } finally {
+          await held.release()
+        }
+      } else {
+        const info = await infoOf(parts)
+        if (info?.stopped) end = { kind: 'stopped', sent, message: info.error ?? '' }
+        else if (info?.holder != null && parts.isGone(info.holder)) {
+          await store.releaseOutlet(outlet.name, info.holder)
+          continue
+        } else end = { kind: 'behind', sent, message: 'another process feeds it' }
+      }
+    } catch (thrown) {
+      const error = asShoalError(thrown)
+      if (!isAway(error)) log.warn('outlet.failed', { outlet: outlet.name, message: error.message })
+      end = { kind: 'behind', sent, message: error.message }
+    }
+    if (finish.aborted) return { ...end, sent }
+    await clock.sleep(timing.lookMs, waking)
+  }
+}
+
+async function infoOf({ outlet, store }: PumpParts): Promise<OutletInfo | null> {
+  return (await store.outlets()).find(({ name }) => name === outlet.name) ?? null
+}
+
+/** Until it is lost, stopped, or at its end. */
+async function feedSink(parts: PumpParts, held: Held): Promise<PumpEnd> {
+  const { outlet, store, clock, finish, stop, timing = PUMP_TIMING } = parts
+  const { spider, kinds, batch } = outlet
+  const over = AbortSignal.any([stop, held.lost])
+  const idle = AbortSignal.any([over, finish])
+  const query = { spider, ...(kinds === null ? {} : { kinds }) }
+  let cursor = held.cursor
+  let noted = { cursor, at: clock.mono() }
+  let sent = 0
+
+  const note = async (what: Omit<OutletNote, 'cursor'>, at: Cursor) => {
+    noted = { cursor: at, at: clock.mono() }
+    return store.noteOutlet(outlet.name, parts.holder, { ...what, cursor: at })
+  }
+  const behind = (message: string): PumpEnd => ({ kind: 'behind', sent, message })
+
+  while (!over.aborted) {
+    const page: ChangePage = await store.changes({ ...query, after: cursor, limit: batch })
+    if (page.records.length > 0) {
+      const result = await deliver(parts, held, page.records, over, cursor)
+      if (result.kind === 'refused') {
+        parts.log.error('outlet.stopped', { outlet: outlet.name, message: result.message })
+        await note({ sent: 0, trimmed: 0, error: result.message, stop: true }, cursor)
+        return { kind: 'stopped', sent, message: result.message }
+      }
+      if (result.kind !== 'taken') return behind(result.kind === 'away' ? result.message : 'another process feeds it')
+      sent += page.records.length
+      const ours = await note(
+        { sent: page.records.length, trimmed: result.trimmed, error: null, stop: false },
+        page.cursor,
+      )
+      if (!ours) return behind('another process feeds it')
+    } else if (page.cursor !== noted.cursor && clock.mono() - noted.at >= NOTE_MOVES_MS) {
+      if (!(await note({ sent: 0, trimmed: 0, error: null, stop: false }, page.cursor))) return behind('it was reset')
+    }
+    if (page.cursor === cursor) {
+      if (finish.aborted) {
+        const { records } = await store.changesLag({ ...query, after: cursor, most: 1 })
+        if (records === 0) return { kind: 'delivered', sent }
+        await clock.sleep(timing.idleMs, over)
+      } else await clock.sleep(timing.idleMs, idle)
+    }
+    cursor = page.cursor
+  }
+  return behind('there was no time')
+}
+
+/** Hands a batch over, again and again while the sink is away. */
+async function deliver(
+  { outlet, store, sink, holder, clock, random, log, finish, mostFailures = FAILURES_AT_THE_END }: PumpParts,
+  held: Held,
+  records: readonly StoredRecord[],
+  over: AbortSignal,
+  cursor: Cursor,
+): Promise<Sent> {
+  const waking = AbortSignal.any([over, finish])
+  for (let failures = 0; ; ) {
+    const result = await sink.send({ records, hold: held }, over)
+    if (result.kind !== 'away') {
+      if (failures > 0 && result.kind === 'taken') log.info('outlet.back', { outlet: outlet.name })
+      return result
+    }
+    if (over.aborted) return result
+    failures++
+    if (failures === 1) log.warn('outlet.waiting', { outlet: outlet.name, message: result.message })
+    const note = { cursor, sent: 0, trimmed: 0, error: result.message, stop: false }
+    if (!(await store.noteOutlet(outlet.name, holder, note))) return { kind: 'fenced' }
+    if (finish.aborted && failures >= mostFailures) return result
+    await clock.sleep(pauseAfter(failures, result.retryAfterMs, random), finish.aborted ? over : waking)
+  }
+}

@@ -1,0 +1,70 @@
+import { asShoalError, isAway, ShoalError } from '../../errors.js'
+import type { RedisConnection } from '../../frontier/redis/connection.js'
+import type { StoredRecord } from '../../store/record-store.js'
+import type { RedisOutlet } from '../outlet.js'
+import type { Sent, Sink } from '../sink.js'
+import { ADD, PUSH, SET } from './scripts.js'
+
+const SCRIPTS = { list: PUSH, stream: ADD, hash: SET }
+
+/** What Shoal keeps beside the items has their key as its hash tag, so that a cluster puts all of it on one node. */
+function keysOf(key: string): string[] {
+  const base = /\{[^}]+\}/.test(key) ? key : `{${key}}`
+  return [key, `${base}:epochs`, `${base}:order`]
+}
+
+/** A Redis list, stream or hash. Each batch is one script, whole or not at all. It is dialled when the first batch comes. */
+export function redisSink(outlet: RedisOutlet, open: () => Promise<RedisConnection>): Sink {
+  const keys = keysOf(outlet.key)
+  const script = SCRIPTS[outlet.to]
+  let dialled: Promise<RedisConnection> | null = null
+
+  const connection = (): Promise<RedisConnection> => {
+    dialled ??= open().catch((error: unknown) => {
+      dialled = null
+      throw error
+    })
+    return dialled
+  }
+
+  return {
+    async send({ records, hold }) {
+      let items: (string | Buffer)[]
+      try {
+        items = records.flatMap((record) => itemsOf(outlet, record))
+      } catch (error) {
+        return { kind: 'refused', message: `serialize or field: ${asShoalError(error).message}` }
+      }
+      try {
+        const args = [hold.id, String(hold.epoch), String(outlet.maxLength ?? 0), ...items]
+        const trimmed = Number(await (await connection()).run(script, keys, args))
+        return trimmed < 0 ? { kind: 'fenced' } : { kind: 'taken', trimmed }
+      } catch (error) {
+        return failure(error)
+      }
+    },
+    async close() {
+      await dialled?.then(
+        (open) => open.close(),
+        () => {},
+      )
+    },
+  }
+}
+
+function itemsOf({ to, serialize, field }: RedisOutlet, record: StoredRecord): (string | Buffer)[] {
+  const item: unknown = serialize(record)
+  const name: unknown = to === 'hash' ? field(record) : ''
+  if (typeof name !== 'string') throw new TypeError('field gave no text')
+  if (typeof item === 'string') return to === 'hash' ? [name, item] : [item]
+  if (!(item instanceof Uint8Array)) throw new TypeError('serialize gave neither text nor bytes')
+  const bytes = Buffer.from(item.buffer, item.byteOffset, item.byteLength)
+  return to === 'hash' ? [name, bytes] : [bytes]
+}
+
+/** What the server says about our command, such as a key of another type, stays the same until somebody changes it. */
+function failure(error: unknown): Sent {
+  const { code, message } = asShoalError(error)
+  const waits = isAway(error) || (error instanceof ShoalError && (code === 'no_sockets' || code === 'closed'))
+  return { kind: waits ? 'away' : 'refused', message }
+}
