@@ -371,6 +371,42 @@ export const ERRORS = {
     meaning: 'The directory of raw pages cannot be read or written.',
     hint: 'Check the path and its permissions.',
   },
+  pages_away: {
+    next: 'plant',
+    exit: 'plant',
+    meaning: 'The S3 service of the raw pages is away or busy.',
+    hint: 'Nothing to do: the same call is repeated until it is back, and no attempt is counted.',
+  },
+  pages_unreachable: {
+    next: 'plant',
+    exit: 'plant',
+    meaning: 'No connection to the S3 service of the raw pages when the command began.',
+    hint: 'Check the endpoint of --pages, and that the service runs.',
+  },
+  pages_missing: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'The bucket of the raw pages does not exist.',
+    hint: 'Make it, or correct the bucket or the endpoint of --pages.',
+  },
+  pages_forbidden: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'There are no credentials for the bucket of the raw pages, or they do not allow what Shoal needs.',
+    hint: 'Give them s3:ListBucket, s3:GetObject, s3:PutObject and s3:DeleteObject on the bucket (docs/pages.md).',
+  },
+  pages_address: {
+    next: 'stop',
+    exit: 'usage',
+    meaning: 'The address of the raw pages cannot be read.',
+    hint: 'Write --pages files:<folder>, or --pages s3://bucket/prefix?endpoint=https://…&region=….',
+  },
+  pages_driver: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'Raw pages in S3 need a package that is not installed.',
+    hint: 'Install it: npm install @aws-sdk/client-s3',
+  },
   dedupe_unsupported: {
     next: 'stop',
     exit: 'usage',
@@ -567,6 +603,8 @@ const AWAY: ReadonlySet<ErrorCode> = new Set([
   'store_away',
   'store_full',
   'store_unreachable',
+  'pages_away',
+  'pages_unreachable',
 ])
 
 export function isAway(thrown: unknown): boolean {

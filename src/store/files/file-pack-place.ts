@@ -1,5 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { type FileHandle, link, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  access,
+  constants,
+  type FileHandle,
+  link,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../clock.js'
 import { makeDirs } from '../../make-dirs.js'
@@ -28,7 +39,8 @@ export class FilePackPlace implements PackPlace {
   readonly #root: string
   readonly #packs: string
   readonly #clock: Clock
-  #id: Promise<string> | null = null
+  #id: string | null = null
+  #opening: Promise<string> | null = null
   #current: OpenPack | null = null
   #writing: Promise<unknown> = Promise.resolve()
 
@@ -39,18 +51,21 @@ export class FilePackPlace implements PackPlace {
   }
 
   async id(): Promise<string | null> {
-    return this.#id ?? this.#told(() => readId(this.#root))
+    this.#id ??= await this.#told(() => readId(this.#root))
+    return this.#id
   }
 
   open(): Promise<string> {
-    this.#id ??= this.#told(async () => {
+    this.#opening ??= this.#told(async () => {
       makeDirs(this.#packs)
-      return makeId(this.#root, randomBytes(4).toString('hex'))
+      await access(this.#packs, constants.W_OK)
+      this.#id = await makeId(this.#root, this.#id ?? randomBytes(4).toString('hex'))
+      return this.#id
     }).catch((error: unknown) => {
-      this.#id = null
+      this.#opening = null
       throw error
     })
-    return this.#id
+    return this.#opening
   }
 
   /** One after the other: they share the end of a file. */

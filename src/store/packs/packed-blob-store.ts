@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.js'
+import { ShoalError } from '../../errors.js'
 import type { BlobEntry, BlobIndex } from '../blob-index.js'
 import type { BlobRef, BlobStore } from '../blob-store.js'
 import type { PackUpkeep } from '../pack-upkeep.js'
@@ -58,7 +59,12 @@ export class PackedBlobStore implements BlobStore {
   }
 
   async ready(): Promise<void> {
-    await this.#place.open()
+    try {
+      await this.#place.open()
+    } catch (error) {
+      if (!(error instanceof ShoalError) || error.code !== 'pages_away') throw error
+      throw new ShoalError('pages_unreachable', error.message)
+    }
   }
 
   async put(page: Uint8Array, type: string): Promise<BlobRef> {

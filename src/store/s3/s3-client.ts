@@ -1,0 +1,95 @@
+import type { S3Client } from '@aws-sdk/client-s3'
+import type { Clock } from '../../clock.js'
+import { ShoalError } from '../../errors.js'
+import { type S3Address, showS3 } from './s3-address.js'
+import { s3Error } from './s3-errors.js'
+
+export type Sdk = typeof import('@aws-sdk/client-s3')
+
+const DIAL_MS = 5_000
+/** A connection that says nothing. */
+const SILENCE_MS = 15_000
+/** Of one call, its repetitions included. */
+const CALL_MS = 30_000
+/** One answer of a service that is busy for a moment is no outage. */
+const ATTEMPTS = 3
+
+/** An optional package, loaded when somebody keeps pages in S3. */
+export async function loadSdk(): Promise<Sdk> {
+  // It would warn once in every thread of the Node version that we support on purpose.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
+  try {
+    return await import('@aws-sdk/client-s3')
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new ShoalError('pages_driver', 'the package @aws-sdk/client-s3 is not installed')
+  }
+}
+
+/** Calls of S3 with a deadline, and with errors of ours. */
+export class S3Calls {
+  readonly #address: S3Address
+  readonly #clock: Clock
+  readonly #load: () => Promise<Sdk>
+  #loaded: Promise<{ sdk: Sdk; client: S3Client }> | null = null
+
+  constructor(address: S3Address, clock: Clock, load: () => Promise<Sdk>) {
+    this.#address = address
+    this.#clock = clock
+    this.#load = load
+  }
+
+  /** What `expected` names is the caller's to understand. */
+  async call<Answer>(
+    work: (sdk: Sdk, client: S3Client, abortSignal: AbortSignal) => Promise<Answer>,
+    expected: (error: unknown) => boolean = () => false,
+  ): Promise<Answer> {
+    const controller = new AbortController()
+    let cancel = () => {}
+    const late = new Promise<never>((_, reject) => {
+      cancel = this.#clock.after(CALL_MS, () => {
+        controller.abort()
+        reject(new ShoalError('pages_away', `${showS3(this.#address)}: no answer within ${CALL_MS / 1000} s`))
+      })
+    })
+    try {
+      const { sdk, client } = await this.#open()
+      return await Promise.race([work(sdk, client, controller.signal), late])
+    } catch (error) {
+      if (expected(error)) throw error
+      throw s3Error(error, this.#address)
+    } finally {
+      cancel()
+    }
+  }
+
+  #open(): Promise<{ sdk: Sdk; client: S3Client }> {
+    this.#loaded ??= this.#load().then((sdk) => ({ sdk, client: this.#client(sdk) }))
+    return this.#loaded
+  }
+
+  #client({ S3Client }: Sdk): S3Client {
+    const { endpoint, region } = this.#address
+    return new S3Client({
+      maxAttempts: ATTEMPTS,
+      requestHandler: {
+        connectionTimeout: DIAL_MS,
+        socketTimeout: SILENCE_MS,
+        requestTimeout: CALL_MS,
+        throwOnRequestTimeout: true,
+      },
+      // Other services than Amazon's stumble over newer checksums. The body is signed with its SHA-256, and each page has its own.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      ...(region === null ? {} : { region }),
+      // A bucket as part of the host name is for services with a DNS of their own.
+      ...(endpoint === null ? {} : { endpoint, forcePathStyle: true }),
+      ...(endpoint !== null && region === null ? { region: process.env.AWS_REGION ?? 'us-east-1' } : {}),
+    })
+  }
+
+  async close(): Promise<void> {
+    const loaded = await this.#loaded?.catch(() => null)
+    loaded?.client.destroy()
+  }
+}
