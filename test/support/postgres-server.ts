@@ -18,6 +18,8 @@ export interface PostgresServer {
   createDatabase(): Promise<string>
   /** One statement on a connection of its own; rows as objects. */
   query(sql: string, database?: string): Promise<Record<string, unknown>[]>
+  /** The definitions of a schema of the database `postgres` as pg_dump writes them, without partitions, comments and settings. */
+  dumpSchema(schema: string): string
   /** immediate: without a checkpoint, as after a crash; fast: connections are cut, the data is written out. */
   stop(how: 'immediate' | 'fast'): Promise<void>
   /** SIGKILL of the postmaster; its children notice and end. */
@@ -94,6 +96,16 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
       return address(name)
     },
     query: ask,
+    dumpSchema(schema) {
+      const partitions = ['--exclude-table', `${schema}.fetches_*`, '--exclude-table', `${schema}.record_versions_*`]
+      const args = ['--schema-only', '--no-owner', '--no-privileges', '--schema', schema, ...partitions, address()]
+      const dump = execFileSync(join(binaries, 'pg_dump'), args, { encoding: 'utf8' })
+      const lines = dump.split('\n').filter((line) => !/^(?:--|SET |SELECT pg_catalog|\\(?:un)?restrict)/.test(line))
+      return `${lines
+        .join('\n')
+        .replace(/\n{3,}/g, '\n\n')
+        .trim()}\n`
+    },
     stop: (how) => endProcess(child, how === 'immediate' ? 'SIGQUIT' : 'SIGINT'),
     kill: () => endProcess(child, 'SIGKILL'),
     async start() {

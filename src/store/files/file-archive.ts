@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import type { Archive } from '../archive.js'
 import { filesError } from './files-error.js'
 
@@ -15,7 +14,7 @@ export function fileArchive(root: string): Archive {
         await mkdir(root, { recursive: true })
         const file = await open(part, 'wx')
         try {
-          await pipeline(bytes, file.createWriteStream({ autoClose: false }))
+          for await (const piece of bytes) await file.writeFile(piece)
           await file.sync()
         } finally {
           await file.close()

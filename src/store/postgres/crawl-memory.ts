@@ -6,7 +6,7 @@ import { millis } from './read-statements.js'
 
 /** What must outlive the queue: generations and marks, notes of crawls, cursors of seeds. */
 
-const LOCK = { name: 'generation-lock', text: `SELECT pg_advisory_xact_lock(hashtext('shoal generations'))` }
+const LOCK = { name: 'generation-lock', text: `SELECT pg_advisory_xact_lock(hashtext('shoal.generations'))` }
 const FIND = { name: 'find-generation', text: 'SELECT gen::float8 FROM shoal.generations WHERE queue_id = $1' }
 const ADD = {
   name: 'add-generation',

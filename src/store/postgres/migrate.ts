@@ -73,7 +73,7 @@ const LEDGER = {
  */
 export async function migrate(pg: Pg, schema: string, known = knownMigrations()): Promise<readonly PendingMigration[]> {
   return pg.transaction(async (tx) => {
-    await tx.query({ name: 'migration-lock', text: `SELECT pg_advisory_xact_lock(hashtext('shoal migrate'))` }, [])
+    await tx.query({ name: 'migration-lock', text: `SELECT pg_advisory_xact_lock(hashtext('shoal.migrate'))` }, [])
     await makeSchema(tx, schema)
     await tx.query(LEDGER, [])
     const { pending } = await pendingMigrations(tx, known)

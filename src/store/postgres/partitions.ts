@@ -89,7 +89,7 @@ export async function partitionUnit(pg: Pg): Promise<PartitionUnit> {
  */
 export async function ensurePartitions(pg: Pg, table: PartitionedTable, moments: readonly number[]): Promise<string[]> {
   return pg.transaction(async (tx) => {
-    await tx.query({ name: 'partition-lock', text: `SELECT pg_advisory_xact_lock(hashtext('shoal partitions'))` }, [])
+    await tx.query({ name: 'partition-lock', text: `SELECT pg_advisory_xact_lock(hashtext('shoal.partitions'))` }, [])
     const unit = await partitionUnit(tx)
     const existing: Range[] = (await partitions(tx)).filter((one) => one.table === table)
     const made: string[] = []

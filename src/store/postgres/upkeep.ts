@@ -129,7 +129,7 @@ const AS_TEXT: Readonly<Record<PartitionedTable, string>> = {
 async function* rows(pg: Pg, { table, name }: PartitionInfo): AsyncGenerator<Readonly<Record<string, unknown>>> {
   const statement = {
     name: `rows ${name}`,
-    text: `SELECT ctid::text, to_jsonb(t) || ${AS_TEXT[table]} FROM shoal.${checked(name)} t WHERE ctid > $1::tid ORDER BY ctid LIMIT ${ROWS_AT_ONCE}`,
+    text: `SELECT ctid::text, to_jsonb(t) || ${AS_TEXT[table]} FROM shoal.${checked(name)} t WHERE t.ctid > $1::tid ORDER BY t.ctid LIMIT ${ROWS_AT_ONCE}`,
   }
   for (let after = '(0,0)'; ; ) {
     const page: [string, Record<string, unknown>][] = await pg.query(statement, [after])
@@ -144,7 +144,7 @@ async function* rows(pg: Pg, { table, name }: PartitionInfo): AsyncGenerator<Rea
 /** The lock ends with the transaction that holds it, and so with the process. */
 function alone(pg: Pg, work: () => Promise<void>): Promise<boolean> {
   return pg.transaction(async (tx) => {
-    const text = `SELECT pg_try_advisory_xact_lock(hashtext('shoal upkeep'))`
+    const text = `SELECT pg_try_advisory_xact_lock(hashtext('shoal.upkeep'))`
     const [[free] = [false]] = await tx.query<[boolean]>({ name: 'upkeep-lock', text }, [])
     if (free) await work()
     return free
