@@ -121,6 +121,24 @@ export const ERRORS = {
     meaning: 'A cursor of the change feed belongs to another database, or to a past that a restore took away.',
     hint: 'Read again from the start, or from a cursor of this database.',
   },
+  outlet_secret: {
+    next: 'stop',
+    exit: 'spider',
+    meaning: 'The environment variable with the secret of a webhook is not set.',
+    hint: 'Set it for every process that runs workers of the spider.',
+  },
+  outlet_away: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'The sink of an outlet is away or busy, or another process feeds it; what it lacks waits in the store.',
+    hint: 'See `shoal outlets list`; running workers try again by themselves.',
+  },
+  outlet_refused: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'The sink of an outlet refuses what it is given, so the outlet has stopped.',
+    hint: 'Mend what the message says, then let it go on: `shoal outlets reset <spider> <outlet> --to here`.',
+  },
   out_unwritable: {
     next: 'stop',
     exit: 'plant',
@@ -384,13 +402,13 @@ export const ERRORS = {
     hint: 'Check the endpoint of --pages, and that the service runs.',
   },
   pages_missing: {
-    next: 'stop',
+    next: 'plant',
     exit: 'plant',
-    meaning: 'The bucket of the raw pages does not exist.',
+    meaning: 'The bucket of the raw pages does not exist, or not in this region.',
     hint: 'Make it, or correct the bucket or the endpoint of --pages.',
   },
   pages_forbidden: {
-    next: 'stop',
+    next: 'plant',
     exit: 'plant',
     meaning: 'There are no credentials for the bucket of the raw pages, or they do not allow what Shoal needs.',
     hint: 'Give them s3:ListBucket, s3:GetObject, s3:PutObject and s3:DeleteObject on the bucket (docs/pages.md).',
@@ -402,7 +420,7 @@ export const ERRORS = {
     hint: 'Write --pages files:<folder>, or --pages s3://bucket/prefix?endpoint=https://…&region=….',
   },
   pages_driver: {
-    next: 'stop',
+    next: 'plant',
     exit: 'plant',
     meaning: 'Raw pages in S3 need a package that is not installed.',
     hint: 'Install it: npm install @aws-sdk/client-s3',

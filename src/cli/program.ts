@@ -14,6 +14,7 @@ import { initCommand } from './commands/init.js'
 import { linksCommand } from './commands/links.js'
 import { migrateCommand } from './commands/migrate.js'
 import { moveCommand } from './commands/move.js'
+import { outletsCommand } from './commands/outlets.js'
 import { pagesCommand } from './commands/pages.js'
 import { recordsCommand } from './commands/records.js'
 import { recoverCommand } from './commands/recover.js'
@@ -69,6 +70,7 @@ export function buildProgram(): Command {
   recordsCommand(program)
   pagesCommand(program)
   exportCommand(program)
+  outletsCommand(program)
   migrateCommand(program)
   retentionCommand(program)
   doctorCommand(program)

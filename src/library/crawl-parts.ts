@@ -9,6 +9,8 @@ export interface CrawlParts {
   readonly id: CrawlId
   readonly spider: Spider
   readonly plant: Plant
+  /** Its address. */
+  readonly queue: string
   readonly clock: Clock
   readonly random: Random
   readonly log: Log

@@ -41,8 +41,20 @@ export async function openShoal(options: ConnectOptions): Promise<Shoal> {
       const spider =
         typeof given === 'string' ? await loadSpider(resolve(given)) : spiderFromDefinition(given as TaggedDefinition)
       const { crawl: id } = await openCrawl(plant, spider, { fresh, clock, random })
-      const { concurrency, graceMs } = settings
-      const parts = { id, spider, plant, clock, random, log, concurrency, graceMs, closing: closing.signal, running }
+      const { queue, concurrency, graceMs } = settings
+      const parts = {
+        id,
+        spider,
+        plant,
+        queue,
+        clock,
+        random,
+        log,
+        concurrency,
+        graceMs,
+        closing: closing.signal,
+        running,
+      }
       const crawl = crawlHandle<Kinds, Data>(parts)
       if (start) {
         await crawl.add(spider.start)

@@ -2,6 +2,7 @@ import { type LostCrawl, lostError } from '../coordinator/queue-watch.js'
 import type { CrawlStats } from '../frontier/frontier.js'
 import { forfeitDeadWorkers } from '../run/dead-workers.js'
 import { startWorker } from '../run/start-worker.js'
+import { finishOutlets, tendOutlets } from '../run/tend-outlets.js'
 import { tendQueue } from '../run/tend-queue.js'
 import { workerIds } from '../run/worker-ids.js'
 import { plantFromPorts } from '../wire.js'
@@ -14,7 +15,7 @@ const newId = workerIds()
 
 /** See `Crawl.runWorkers`. */
 export async function runUntil(
-  { id, spider, plant, clock, random, log, graceMs, closing }: CrawlParts,
+  { id, spider, plant, queue, clock, random, log, graceMs, closing }: CrawlParts,
   feeding: Feeding,
   concurrency: number,
   until: 'finished' | 'stopped',
@@ -22,10 +23,19 @@ export async function runUntil(
 ): Promise<CrawlStats> {
   const { frontier } = plant
   const stop = signal === undefined ? closing : AbortSignal.any([signal, closing])
+  if (spider.savePages) await plant.pages.ready()
   await forfeitDeadWorkers(frontier, clock)
   const ports = plant.connect()
   // A line of its own to the database: each line hears of the lost leases of one worker.
   const own = ports === null ? plant : await plantFromPorts(ports)
+  const closeOwn = async () => {
+    if (own !== plant) await own.close()
+  }
+  const feeds = { store: plant.store, queue, clock, random, log }
+  const outlets = await tendOutlets(spider.outlets, feeds).catch(async (error: unknown) => {
+    await closeOwn()
+    throw error
+  })
   const worker = newId()
   const spiders = [spider]
   const { ended, stop: stopWorker } = startWorker({ id: worker, plant: own, spiders, concurrency, clock, random, log })
@@ -53,7 +63,9 @@ export async function runUntil(
     return await frontier.stats(id)
   } finally {
     if (until === 'stopped') feeding.workers--
+    const endBy = clock.mono() + graceMs
     await Promise.all([stopWorker(graceMs), tending.stop()])
-    if (own !== plant) await own.close()
+    await finishOutlets(outlets, endBy - clock.mono(), log)
+    await closeOwn()
   }
 }

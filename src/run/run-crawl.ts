@@ -7,10 +7,11 @@ import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../fr
 import { createLog, type LogLevel } from '../log.js'
 import type { Alert } from '../quality/alert.js'
 import type { Plant } from '../wire.js'
-import { openForWork } from './open-for-work.js'
+import { openForWork, readyForPages } from './open-for-work.js'
 import { seedOptions } from './seed-options.js'
 import type { SpiderSource } from './spider-source.js'
 import { startWorkers } from './start-workers.js'
+import { finishOutlets, type OutletTending, tendOutlets } from './tend-outlets.js'
 import { type Tending, tendQueue } from './tend-queue.js'
 import { type WorkerFailures, watchWorkers } from './worker-failures.js'
 
@@ -21,6 +22,7 @@ export interface RunOptions {
   /** Engine addresses: `sqlite:<file>`, `memory:`, or for the queue `redis://…`. */
   readonly queue: string
   readonly store: string
+  readonly pages?: string | null
   /** Worker processes. One worker runs inside this process. */
   readonly workers: number
   /** Visits at once per worker. */
@@ -91,9 +93,15 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
   const log = createLog(options.logLevel, clock, writeLog)
   const sources = [options.source]
   const { spiders, plant } = await openForWork(sources, options, options.drain, clock, log)
+  let outlets: OutletTending | null = null
+  let endBy = 0
   try {
     const [spider] = spiders
     if (spider === undefined) throw new Error('one source gives one spider')
+    await readyForPages(spiders, plant)
+    outlets = await tendOutlets(spider.outlets, {
+      ...{ store: plant.store, queue: options.queue, clock, random: systemRandom, log },
+    })
     const begun = await openCrawl(plant, spider, { fresh: options.fresh, clock, random: systemRandom })
     const { crawl } = begun
     const startedAt = clock.mono()
@@ -124,6 +132,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
       // A queue that came back empty shows in many ways: a crawl that is not there, workers that fail.
       throw (await lostInstead(plant, tending, crawl)) ?? error
     } finally {
+      endBy = clock.mono() + options.graceMs
       stopSeeding.abort()
       await Promise.all([
         seeding.all.catch(() => {}),
@@ -137,6 +146,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     const seconds = (clock.mono() - startedAt) / 1000
     return await summary(plant, stats, seconds, interrupted, before, await tending.drift())
   } finally {
+    await finishOutlets(outlets, endBy - clock.mono(), log)
     await plant.close()
   }
 }

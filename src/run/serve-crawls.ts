@@ -1,11 +1,12 @@
-import { systemClock } from '../clock.js'
+import { systemClock, systemRandom } from '../clock.js'
 import { asShoalError, isAway } from '../errors.js'
 import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
 import { createLog, type Log } from '../log.js'
-import { openForWork, refuseMemoryQueue } from './open-for-work.js'
+import { openForWork, readyForPages, refuseMemoryQueue } from './open-for-work.js'
 import { spiderNotices } from './spider-notices.js'
 import type { RunningWorker } from './start-worker.js'
 import { startWorkers, type WorkersOrder } from './start-workers.js'
+import { finishOutlets, type OutletTending, tendOutlets } from './tend-outlets.js'
 import { type Tending, tendQueue } from './tend-queue.js'
 import { type WorkerFailures, watchWorkers } from './worker-failures.js'
 
@@ -41,7 +42,13 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
   const { spiders, plant } = await openForWork(options.sources, options, drain, clock, log)
   let workers: RunningWorker[] = []
   let tending: Tending | null = null
+  let outlets: OutletTending | null = null
   try {
+    await readyForPages(spiders, plant)
+    outlets = await tendOutlets(
+      spiders.flatMap((spider) => spider.outlets),
+      { store: plant.store, queue: options.queue, clock, random: systemRandom, log },
+    )
     const names = spiders.map(({ name }) => name)
     workers = await startWorkers(options, plant, spiders, log, writeLog)
     tending = tendQueue(plant, spiders, { clock, log, drain }, () => {})
@@ -50,7 +57,9 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
     const endedBy = await untilOver(watchWorkers(workers), drain, look, options.exitWhenIdle ? IDLE_LOOK_MS : NOTICE_MS)
     return { spiders: names, seconds: Math.round(clock.mono() - startedAt) / 1000, endedBy }
   } finally {
+    const endBy = clock.mono() + graceMs
     await Promise.all([tending?.stop(), ...workers.map((worker) => worker.stop(graceMs))])
+    await finishOutlets(outlets, endBy - clock.mono(), log)
     await plant.close()
   }
 }

@@ -1,0 +1,270 @@
+import { type Command, Option } from 'commander'
+import { ShoalError } from '../../errors.js'
+import { createLog } from '../../log.js'
+import type { Outlet } from '../../outlets/outlet.js'
+import { type ChangeFeed, type ChangesLag, FROM_START, type OutletInfo } from '../../store/changes.js'
+import { guide } from '../help.js'
+import { acts, type Session, workerOptions } from '../session.js'
+import { listenForSignals } from '../signals.js'
+import { spiderByWord, spiderUnknown } from '../spider-choice.js'
+import { clean } from '../terminal/clean.js'
+import { ago, count, duration, plural } from '../terminal/format.js'
+
+/** What waits is counted up to here: an outlet that is further behind is far behind. */
+const MOST_COUNTED = 100_000
+
+export function outletsCommand(program: Command): void {
+  const outlets = program
+    .command('outlets')
+    .description('where records go as they are written (Redis, webhooks): how far each is, and its controls')
+  listCommand(outlets)
+  runCommand(outlets)
+  resetCommand(outlets)
+  testCommand(outlets)
+  guide(outlets, {
+    examples: [
+      ['outlets list', 'state, what waits and for how long, the last error, what was trimmed'],
+      ['outlets test books.ts', 'is every sink there, and does it take what would be sent?'],
+    ],
+    exits: ['notFound'],
+  })
+}
+
+interface ListedOutlet extends OutletInfo {
+  readonly state: 'stopped' | 'waiting' | 'feeding' | 'idle'
+  readonly lag: { readonly records: number; readonly more: boolean; readonly seconds: number }
+}
+
+function listCommand(outlets: Command): void {
+  const list = outlets
+    .command('list')
+    .description('outlets that have been fed, with what waits for each')
+    .argument('[spider]', 'those of this spider only: its name, or its file')
+    .action(
+      acts(async (session, word: string | undefined) => {
+        const { output, clock, json } = session
+        const spider = word === undefined ? null : await nameOf(session, word)
+        await session.withResults(async ({ store }) => {
+          const found = (await store.outlets()).filter((one) => spider === null || one.spider === spider)
+          const now = clock.now()
+          const listed = await Promise.all(found.map((info) => withLag(store, info, now)))
+          if (json) return output.jsonLines(listed)
+          if (listed.length === 0) return output.note('no outlets: nothing has been fed to one yet')
+          output.table(
+            [
+              { title: 'outlet' },
+              { title: 'state' },
+              ...['sent', 'last', 'waiting', 'for', 'trimmed'].map((title) => ({ title, right: true })),
+              { title: 'fed by', shrinks: true },
+              { title: 'error', shrinks: true },
+            ],
+            listed.map((one) => [
+              clean(one.name),
+              one.state === 'stopped' ? output.style.red(one.state) : one.state,
+              count(one.sent),
+              one.sentAt === null ? 'never' : ago(one.sentAt, now),
+              `${count(one.lag.records)}${one.lag.more ? '+' : ''}`,
+              one.lag.records === 0 ? '' : duration(one.lag.seconds * 1000),
+              count(one.trimmed),
+              clean(one.holder ?? 'nobody'),
+              clean(one.error ?? ''),
+            ]),
+          )
+        })
+        return undefined
+      }),
+    )
+  guide(list, {
+    examples: [
+      ['outlets list', 'waiting: the sink is away; stopped: it refuses, and somebody must mend something'],
+      ['outlets list books --json', 'one a line, with lag.records and lag.seconds'],
+    ],
+  })
+}
+
+async function withLag(store: ChangeFeed, info: OutletInfo, now: number): Promise<ListedOutlet> {
+  const { spider, kinds, cursor } = info
+  const query = { spider, ...(kinds === null ? {} : { kinds }), after: cursor, most: MOST_COUNTED }
+  const { records, oldestAt }: ChangesLag = await store.changesLag(query)
+  const seconds = oldestAt === null ? 0 : Math.max(0, Math.round((now - oldestAt) / 1000))
+  return { ...info, state: stateOf(info), lag: { records, more: records === MOST_COUNTED, seconds } }
+}
+
+function stateOf({ stopped, error, holder }: OutletInfo): ListedOutlet['state'] {
+  if (stopped) return 'stopped'
+  if (error !== null) return 'waiting'
+  return holder === null ? 'idle' : 'feeding'
+}
+
+function runCommand(outlets: Command): void {
+  const run = outlets
+    .command('run')
+    .description('feed the outlets of a spider from here until they have everything; a stopped one gets another chance')
+    .argument('<spider>', 'the spider file, or its name')
+    .argument('[outlet...]', 'only these, by the name behind the slash')
+    .option('--follow', 'go on with what comes, until Ctrl-C or SIGTERM', false)
+    .action(
+      acts(async (session, word: string, names: string[], flags: { follow: boolean }) => {
+        const { settings, output, json, clock } = session
+        const chosen = await chooseOutlets(session, word, names)
+        const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
+        const signals = listenForSignals(() => {
+          if (!json) output.note('finishing what is in hand; a second signal ends at once')
+        })
+        try {
+          const { runOutlets } = await import('../../run/run-outlets.js')
+          const ends = await session.withResults(({ store }) =>
+            runOutlets(chosen, {
+              ...{ store, queue: settings.queue, log, follow: flags.follow },
+              ...{ graceMs: settings.graceMs, drain: signals.drain },
+            }),
+          )
+          for (const { outlet, end } of ends) {
+            if (json) output.json({ outlet, ...end })
+            else {
+              const left = end.kind === 'delivered' ? '' : `, ${end.kind}: ${clean(end.message)}`
+              output.print(`${clean(outlet)}: ${plural(end.sent, 'record')} sent${left}`)
+            }
+          }
+          const stopped = ends.find(({ end }) => end.kind === 'stopped')
+          const behind = flags.follow ? undefined : ends.find(({ end }) => end.kind === 'behind')
+          if (stopped !== undefined) throw outletError('outlet_refused', stopped)
+          if (behind !== undefined) throw outletError('outlet_away', behind)
+          return undefined
+        } finally {
+          signals.restore()
+        }
+      }),
+    )
+  workerOptions(run)
+  guide(run, {
+    examples: [
+      ['outlets run books.ts', 'deliver what the last run could not'],
+      ['outlets run books webhook --follow', 'one outlet, from a process of its own'],
+    ],
+    exits: ['notFound'],
+  })
+}
+
+function outletError(
+  code: 'outlet_refused' | 'outlet_away',
+  { outlet, end }: { outlet: string; end: object },
+): ShoalError {
+  return new ShoalError(code, `outlet ${outlet}: ${'message' in end ? String(end.message) : ''}`)
+}
+
+const PLACES = ['start', 'end', 'here'] as const
+
+function resetCommand(outlets: Command): void {
+  const reset = outlets
+    .command('reset')
+    .description('set an outlet to another place, and let it go on when it has stopped')
+    .argument('<spider>', 'its name, or its file')
+    .argument('<outlet>', 'the name behind the slash')
+    .addOption(
+      new Option('--to <place>', 'start: send everything again; end: leave out what waits; here: only forget the error')
+        .choices(PLACES)
+        .makeOptionMandatory(),
+    )
+    .action(
+      acts(async (session, word: string, outlet: string, { to }: { to: (typeof PLACES)[number] }) => {
+        const { output, json } = session
+        const spider = await spiderByWord(session, word)
+        const name = spider?.name ?? word
+        const full = `${name}/${outlet}`
+        await session.withResults(async ({ store }) => {
+          const known = [
+            ...(await store.outlets()).map((one) => one.name),
+            ...(spider?.outlets ?? []).map((one) => one.name),
+          ]
+          if (!known.includes(full)) throw unknownOutlet(full, known)
+          const cursor = to === 'here' ? null : to === 'start' ? FROM_START : await store.changesEnd()
+          await store.resetOutlet(full, name, cursor)
+        })
+        if (json) output.json({ outlet: full, to })
+        else output.print(`${clean(full)} ${DONE[to]}`)
+        return undefined
+      }),
+    )
+  guide(reset, {
+    examples: [
+      ['outlets reset books webhook --to here', 'its receiver was mended: go on'],
+      ['outlets reset books list --to start', 'the list was lost: fill it again with every record'],
+    ],
+    exits: ['notFound'],
+  })
+}
+
+const DONE = {
+  start: 'begins again: every record will be sent',
+  end: 'leaves out what waited: only what is written from now on will be sent',
+  here: 'goes on where it is',
+}
+
+function testCommand(outlets: Command): void {
+  const test = outlets
+    .command('test')
+    .description(
+      'send every outlet of a spider a batch without records: is its sink there, does it let us in, does the key fit?',
+    )
+    .argument('<spider>', 'the spider file, or its name')
+    .argument('[outlet...]', 'only these, by the name behind the slash')
+    .action(
+      acts(async (session, word: string, names: string[]) => {
+        const { settings, output, json } = session
+        const chosen = await chooseOutlets(session, word, names)
+        const { testOutlets } = await import('../../run/run-outlets.js')
+        const tested = await testOutlets(chosen, settings.queue)
+        for (const { outlet, sent } of tested) {
+          if (json) output.json({ outlet: outlet.name, ...sent })
+          else if (sent.kind === 'taken') output.print(`${clean(outlet.name)}: ok, ${clean(placeOf(outlet))}`)
+          else output.print(`${clean(outlet.name)}: ${sent.kind}${'message' in sent ? `: ${clean(sent.message)}` : ''}`)
+        }
+        const failed = tested.find(({ sent }) => sent.kind !== 'taken')
+        if (failed === undefined) return undefined
+        const message = 'message' in failed.sent ? failed.sent.message : failed.sent.kind
+        throw new ShoalError(
+          failed.sent.kind === 'refused' ? 'outlet_refused' : 'outlet_away',
+          `outlet ${failed.outlet.name}: ${message}`,
+        )
+      }),
+    )
+  guide(test, {
+    examples: [['outlets test books.ts', 'before the crawl: do the addresses, the secrets and the keys fit?']],
+    exits: ['notFound'],
+  })
+}
+
+function placeOf(outlet: Outlet): string {
+  if (outlet.to !== 'webhook') return `Redis ${outlet.to} ${outlet.key}`
+  return `${new URL(outlet.url).origin}, ${outlet.secretEnv === null ? 'not signed' : `signed with ${outlet.secretEnv}`}`
+}
+
+async function nameOf(session: Session, word: string): Promise<string> {
+  return (await spiderByWord(session, word))?.name ?? word
+}
+
+async function chooseOutlets(session: Session, word: string, names: readonly string[]): Promise<readonly Outlet[]> {
+  const spider = await spiderByWord(session, word)
+  if (spider === null) throw spiderUnknown(word, 'the file instead of the name')
+  if (spider.outlets.length === 0)
+    throw new ShoalError('not_found', `the spider ${spider.name} has no outlets`, {
+      hint: 'Give it some: see docs/outlets.md.',
+    })
+  if (names.length === 0) return spider.outlets
+  return names.map((name) => {
+    const found = spider.outlets.find((outlet) => outlet.name === `${spider.name}/${name}`)
+    if (found === undefined)
+      throw unknownOutlet(
+        `${spider.name}/${name}`,
+        spider.outlets.map((outlet) => outlet.name),
+      )
+    return found
+  })
+}
+
+function unknownOutlet(name: string, known: readonly string[]): ShoalError {
+  return new ShoalError('not_found', `there is no outlet ${name}`, {
+    hint: known.length === 0 ? 'None is known here.' : `Known: ${[...new Set(known)].join(', ')}.`,
+  })
+}
