@@ -11,8 +11,9 @@ const HELP = `npm run bench -- <bench> [options]
              memory, growth; and the SQLite frontier against bare prepared statements. 10 million URLs take a while
   memory     memory of a long crawl
   latency    one host, one request at a time, a server that takes 5 ms
+  export     memory and speed of exports of 10,000 and 1,000,000 records
 
-  --pages N      pages of the largest contender (crawl 20000, memory 200000, latency 2000) or links (frontier)
+  --pages N      pages of the largest contender (crawl 20000, memory 200000, latency 2000), links (frontier) or records (export)
   --rounds N     how often each contender runs, in turns; the median counts (default 3)
   --only a,b     only these contenders; of frontier also the parts speed, footprint, sqlite
   --quick        frontier: one round, and 1 million URLs where it would be 10 million
@@ -34,7 +35,7 @@ const { values, positionals } = parseArgs({
   },
 })
 
-const BENCHES = ['crawl', 'frontier', 'memory', 'latency']
+const BENCHES = ['crawl', 'frontier', 'memory', 'latency', 'export']
 const bench = positionals[0]
 if (values.help || !BENCHES.includes(bench)) {
   console.log(HELP)
