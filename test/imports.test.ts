@@ -19,6 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   options: 'errors, units',
   config: 'errors, options',
   url: 'errors',
+  quality: 'type url',
 
   // The interfaces, and behind each of them its drivers
   frontier: 'errors, type url',
@@ -27,11 +28,13 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   'frontier/redis': 'frontier, errors, clock, url',
   feed: 'type url',
   'feed/redis': 'type feed, type clock, type frontier/redis',
-  store: 'type frontier, type url',
-  'store/memory': 'store',
-  'store/sqlite': 'store, type frontier, type url, type sqlite',
-  'store/postgres': 'store, errors, type clock, version, type frontier, url',
-  'store/files': 'type store, errors',
+  store: 'type frontier, type url, type quality',
+  'store/memory': 'store, quality',
+  'store/sqlite': 'store, type frontier, type url, type sqlite, quality',
+  'store/postgres': 'store, errors, type clock, version, type frontier, url, quality',
+  'store/packs': 'type store, errors, type clock',
+  'store/files': 'type store, store/packs, errors, type clock, make-dirs',
+  'store/s3': 'store/packs, errors, type clock',
   'store/export': 'store, errors, type url',
   fetch: 'errors, type url',
   'fetch/http': 'fetch, errors, type clock',
@@ -39,16 +42,18 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
 
   // The domain: interfaces only, never a driver
   politeness: 'errors, type clock, type fetch',
-  spider: 'errors, units, options, version, url, type frontier, type feed, fetch, spider/html',
+  spider: 'errors, units, options, version, url, type frontier, type feed, fetch, spider/html, merge',
   'spider/html': 'errors',
-  worker: 'errors, type clock, type log, url, type frontier, type store, fetch, politeness, spider',
+  worker: 'errors, type clock, type log, url, type frontier, type store, fetch, politeness, spider, type quality',
   coordinator: 'errors, type clock, type log, url, type frontier, type store, feed, type spider',
+  merge: 'quality, type store, type url',
 
   // Where the parts are put together
   embedded: 'clock, errors, entry-file, type frontier, sqlite, frontier/sqlite, store/sqlite',
   keeper: 'clock, entry-file, type frontier, frontier/redis',
+  'wire-pages': 'type clock, errors, url, type store, store/files, store/memory, store/packs, store/s3',
   'wire-store':
-    'type clock, errors, url, embedded, type store, store/files, store/memory, store/postgres, store/sqlite',
+    'type clock, errors, url, embedded, type store, store/files, store/memory, store/postgres, store/sqlite, wire-pages',
   'wire-queue':
     'type clock, errors, url, embedded, keeper, type feed, feed/redis, type frontier, frontier/memory, frontier/redis, frontier/sqlite, wire-store',
   wire: 'clock, errors, type keeper, wire-queue, wire-store',
@@ -60,7 +65,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   connect: 'library',
   index:
     'connect, errors, version, type units, type log, type url, type frontier, type store, type fetch, spider, type library',
-  cli: 'clock, errors, units, options, config, version, make-dirs, wire, run, coordinator, url, demo, spider, store/export, feed, type frontier, type store, sqlite, cli/terminal',
+  cli: 'clock, errors, units, options, config, version, make-dirs, wire, run, coordinator, url, demo, spider, store/export, feed, type frontier, type store, sqlite, cli/terminal, quality, merge',
   'cli/terminal': '',
 }
 

@@ -103,7 +103,7 @@ const merge = options({
   identity: z.union(
     [
       z.string().min(1),
-      z.array(z.string().min(1)).min(1),
+      z.array(z.string().min(1)).min(1, 'names no field'),
       aFunction<Exclude<MergeIdentity, string | readonly string[]>>(),
     ],
     { error: 'expected a field, a list of fields or a function' },

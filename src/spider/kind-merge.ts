@@ -40,7 +40,8 @@ function checkSites(path: string, preference: Preference): void {
   if (typeof preference === 'string') return
   preference.sites.forEach((name, index) => {
     const site = siteOf(name.toLowerCase())
-    if (site === name) return
-    throw new ShoalError('spider_invalid', `${path}.sites[${index}]: the site of ${shown(name)} is called '${site}'`)
+    if (site === name && /^[^\s/:@]+$/.test(name)) return
+    const wrong = site === name ? `${shown(name)} is no domain` : `the site of ${shown(name)} is called '${site}'`
+    throw new ShoalError('spider_invalid', `${path}.sites[${index}]: ${wrong}`)
   })
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { inspect } from 'node:util'
 import type { Json } from '../url/link.js'
-import type { FetchRow, RecordRow, RejectedRecord, RejectedRow, WriteBatch, WriteStatus } from './record-store.js'
+import type { FetchRow, RecordRow, RejectedRecord, RejectedRow, WriteBatch, WriteStatus } from './rows.js'
 
 /** Larger than any page worth a record, small enough for a hundred of them in one batch. */
 export const MAX_RECORD_BYTES = 256 * 1024

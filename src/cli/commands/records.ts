@@ -11,6 +11,9 @@ import { acts, type Session, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, count, moment } from '../terminal/format.js'
 import { cutEnd } from '../terminal/width.js'
+import { recordsHistoryCommand } from './records-history.js'
+import { recordsMergedCommand } from './records-merged.js'
+import { recordsStatsCommand } from './records-stats.js'
 
 /** A cell of the list on a terminal is not wider than this. */
 const VALUE_WIDTH = 60
@@ -23,6 +26,9 @@ export function recordsCommand(program: Command): void {
   listCommand(records)
   getCommand(records)
   rejectedCommand(records)
+  recordsStatsCommand(records)
+  recordsHistoryCommand(records)
+  recordsMergedCommand(records)
 }
 
 function listCommand(records: Command): void {

@@ -42,6 +42,12 @@ export function percent(part: number, whole: number): string {
   return whole === 0 ? '0 %' : `${Math.floor((part / whole) * 100)} %`
 }
 
+/** A share of 1 as a bar of full width; what is there but too little to draw shows all the same. */
+export function bar(share: number, width: number): string {
+  const full = share > 0 && share * width < 1 ? 1 : Math.floor(share * width)
+  return '█'.repeat(full) + '░'.repeat(width - full)
+}
+
 /** `2026-11-15 12:05:26`, local time. */
 export function moment(at: number): string {
   const date = new Date(at)

@@ -1,0 +1,130 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { driftsIn, share } from '../../quality/drift.js'
+import { type FieldRow, HOUR_MS } from '../../quality/field-row.js'
+import { type FieldSummary, type KindSummary, summarise } from '../../quality/summary.js'
+import type { FieldStats } from '../../store/field-stats.js'
+import { parseDuration } from '../../units.js'
+import { guide } from '../help.js'
+import type { Output } from '../output.js'
+import { acts } from '../session.js'
+import { clean } from '../terminal/clean.js'
+import { ago, bar, count, duration, moment, plural } from '../terminal/format.js'
+
+const BAR_WIDTH = 20
+const DAY_MS = 86_400_000
+
+export function recordsStatsCommand(records: Command): void {
+  const stats = records
+    .command('stats')
+    .description('how well the fields of records are filled, and which are no longer')
+    .argument('[spider]', 'only records of this spider')
+    .option('--kind <kind>', 'only records of this kind')
+    .option('--window <time>', 'of the last so many hours: 24h, 7d', lengthOfTime, DAY_MS)
+    .action(
+      acts(async (session, spider: string | undefined, flags: { kind?: string; window: number }) => {
+        const { output, clock, json } = session
+        const { kind, window } = flags
+        const of = { ...(spider === undefined ? {} : { spider }), ...(kind === undefined ? {} : { kind }) }
+        await session.withPlant(async ({ store }) => {
+          const kept = await all(store, of)
+          const since = clock.now() - window
+          // The hour in which the window begins counts whole.
+          const inWindow = await all(store, { ...of, site: '', since: since - (since % HOUR_MS), sketches: true })
+          const kinds = summarise(inWindow, driftsIn(kept))
+          if (json) return output.jsonLines(kinds.map((one) => ({ ...one, window })))
+          if (kinds.length === 0) return output.note(nothing(kept, window, clock.now()))
+          kinds.forEach((one, index) => {
+            if (index > 0) output.print()
+            show(output, one, window)
+          })
+        })
+        return undefined
+      }),
+    )
+  guide(stats, {
+    examples: [
+      ['records stats', 'the last 24 hours of all spiders'],
+      ['records stats books --kind book --window 7d', 'a week of books'],
+      ['records stats --json | jq .fields[].share', 'for a program'],
+    ],
+    exits: ['notFound'],
+  })
+}
+
+function lengthOfTime(text: string): number {
+  try {
+    return parseDuration(text)
+  } catch {
+    throw new InvalidArgumentError('Write a length of time like 24h or 7d.')
+  }
+}
+
+async function all(store: FieldStats, query: Parameters<FieldStats['fieldStats']>[0]): Promise<FieldRow[]> {
+  const rows: FieldRow[] = []
+  for await (const row of store.fieldStats(query)) rows.push(row)
+  return rows
+}
+
+function nothing(kept: readonly FieldRow[], window: number, now: number): string {
+  const newest = kept.reduce((last, { hour }) => Math.max(last, hour), 0)
+  if (newest === 0) return 'no such records'
+  const days = Math.ceil((now - newest) / DAY_MS)
+  return `no records in the last ${hours(window)}; the newest came ${ago(newest, now)}: --window ${days}d`
+}
+
+function show(output: Output, { spider, kind, records, rejected, fields }: KindSummary, window: number): void {
+  const { style, print } = output
+  const refused = rejected === 0 ? '' : `, ${style.yellow(`${count(rejected)} rejected`)}`
+  print(
+    `${style.bold(`${clean(spider)} ${clean(kind)}`)}: ${plural(records, 'record')} in the last ${hours(window)}${refused}`,
+  )
+  if (fields.length === 0) return
+  output.table(
+    [
+      { title: 'field', shrinks: true },
+      { title: 'filled' },
+      { title: '', right: true },
+      { title: 'distinct', right: true },
+      { title: 'failed', right: true },
+      { title: 'type' },
+    ],
+    fields.map((field) => {
+      const paint = field.drift.length > 0 ? style.red : (text: string) => text
+      return [
+        clean(field.field),
+        paint(bar(field.share, BAR_WIDTH)),
+        paint(percent(field.share)),
+        `${field.exact ? '' : '~'}${count(field.distinct)}`,
+        count(field.failed),
+        typesText(field),
+      ]
+    }),
+  )
+  for (const { field, drift } of fields) {
+    for (const { site, since, before, now } of drift) {
+      const where = site === '' ? '' : ` on ${clean(site)}`
+      const fell = `${percent(share(now))} of ${plural(now.records, 'record')}, was ${percent(share(before))}`
+      print(`${style.red('drift')} ${clean(field)}${where}: ${fell} until ${moment(since)}`)
+    }
+  }
+}
+
+/** `24 h` rather than `24 h 00 min`. */
+function hours(window: number): string {
+  return window % HOUR_MS === 0 && window < 2 * DAY_MS ? `${window / HOUR_MS} h` : duration(window)
+}
+
+/** Rounded so that only what is whole says 100 %, and only what is empty 0 %. */
+function percent(part: number): string {
+  if (part > 0 && part < 0.01) return '<1 %'
+  return `${Math.floor(part * 100)} %`
+}
+
+/** One type by its name, several with their shares, the largest first. */
+function typesText({ types, filled }: FieldSummary): string {
+  const there = Object.entries(types).filter(([, times]) => times > 0)
+  const [only, ...others] = there.sort(([, a], [, b]) => b - a)
+  if (only === undefined) return ''
+  if (others.length === 0) return only[0]
+  return [only, ...others].map(([name, times]) => `${name} ${percent(times / filled)}`).join(', ')
+}
