@@ -23,7 +23,7 @@ export function reparseProgress(json: boolean, now: () => number) {
     log: (line: string): void => say(live === null ? line.trimEnd() : logText(line, style)),
     show(progress: ReparseProgress): void {
       if (live !== null) live.draw([progressText(progress, style)])
-      else if (!json && now() - lastAt >= PLAIN_EVERY_MS) {
+      else if (now() - lastAt >= PLAIN_EVERY_MS) {
         lastAt = now()
         say(`${timeOfDay(lastAt)}  ${progressText(progress, style)}`)
       }

@@ -5,7 +5,7 @@ import type { BlobStore } from '../store/blob-store.js'
 import { compareLease } from '../store/judge.js'
 import type { KeptPage } from '../store/kept-pages.js'
 import { cleanText, type PreparedRecord, prepareBatch, storedKey } from '../store/prepare.js'
-import type { PageReading } from '../store/record-lookup.js'
+import type { GivenKey, PageReading, PageRecord } from '../store/record-lookup.js'
 import type { RecordRow, RecordStore, RejectedRow, WriteStatus } from '../store/record-store.js'
 import type { Admitter } from '../url/admit.js'
 import { type Asked, harvestPage, rowsOf } from '../worker/harvest-page.js'
@@ -16,7 +16,7 @@ import { emptyReport, list, noteChange, noteFailure, type ReparseReport, tallyOf
 export interface ReparseParts {
   readonly spider: Spider
   readonly admitter: Admitter
-  readonly store: Pick<RecordStore, 'write' | 'recordsOf' | 'recordsOfPages'>
+  readonly store: Pick<RecordStore, 'write' | 'recordsOf' | 'recordsLeft'>
   readonly pages: Pick<BlobStore, 'get'>
   readonly clock: Clock
   /** Nothing is written, and the report says what would be. */
@@ -41,7 +41,7 @@ export async function reparsePages(pages: readonly KeptPage[], parts: ReparsePar
   const bodies = pages.map(({ page }) => parts.untilBack(() => parts.pages.get(page)))
   // A failure is met where its page is; until then it is no unhandled rejection.
   for (const body of bodies) body.catch(() => {})
-  const given: Given = { records: [], rejected: [], readings: [], keys: new Set() }
+  const given: Given = { records: [], rejected: [], readings: [], keys: [] }
   await parts.inTurn(async () => {
     for (const [index, page] of pages.entries()) {
       const body = await bodies[index]
@@ -62,7 +62,7 @@ interface Given {
   /** Of the pages that were read to the end. */
   readonly readings: PageReading[]
   /** Of all that they gave, rejected or not. */
-  readonly keys: Set<string>
+  readonly keys: GivenKey[]
 }
 
 async function readAgain(
@@ -92,7 +92,8 @@ async function readAgain(
   for (const row of rows.records) given.records.push({ ...row, reparsedAt: startedAt })
   given.rejected.push(...rows.rejected)
   given.readings.push({ url: cleanText(link.url), gen, epoch })
-  for (const { site, kind, key } of [...rows.records, ...rows.rejected]) given.keys.add(keyId(site, kind, key))
+  for (const { site, kind, key } of rows.records) given.keys.push({ site: cleanText(site), kind, key: storedKey(key) })
+  for (const { site, kind, key } of rows.rejected) given.keys.push({ site: cleanText(site), kind, key: storedKey(key) })
 }
 
 /** The route that the page was read for, or, where it is gone, the one that the URL belongs to now. */
@@ -103,24 +104,20 @@ function routeOf({ route }: KeptPage, url: string, spider: Spider, admitter: Adm
   return admission.ok ? (spider.routes.get(admission.target.route) ?? null) : null
 }
 
-function keyId(site: string, kind: string, key: string): string {
-  return `${site}\0${kind}\0${storedKey(key)}`
-}
-
 async function write({ records, rejected, readings, keys }: Given, parts: ReparseParts, report: ReparseReport) {
   const { spider, store, untilBack } = parts
   // Both at once: they travel to a database thread together.
-  const [statuses, held] = await untilBack(() =>
+  const [statuses, left] = await untilBack(() =>
     Promise.all([
       records.length + rejected.length === 0 ? [] : store.write({ records, rejected, fetches: [] }),
-      readings.length === 0 ? [] : store.recordsOfPages(spider.name, readings),
+      readings.length === 0 ? [] : store.recordsLeft(spider.name, readings, keys),
     ]),
   )
   statuses.forEach((status, index) => {
     const row = records[index]
     if (row !== undefined) tallyOf(report, row.kind)[JUDGED[status]] += 1
   })
-  for (const { site, kind, key, url } of held) if (!keys.has(keyId(site, kind, key))) noteGone(report, kind, key, url)
+  for (const record of left) noteGone(report, record)
 }
 
 /** `fresh` cannot be: the window is off. */
@@ -132,7 +129,7 @@ const JUDGED = {
   quarantined: 'rejected',
 } as const satisfies Record<WriteStatus, string>
 
-function noteGone(report: ReparseReport, kind: string, key: string, url: string): void {
+function noteGone(report: ReparseReport, { kind, key, url }: PageRecord): void {
   tallyOf(report, kind).gone += 1
   list(report.gone, { kind, key, url })
 }
@@ -142,16 +139,16 @@ async function compare({ records, readings, keys }: Given, parts: ReparseParts, 
   const { prepared } = prepareBatch({ records, rejected: [], fetches: [] })
   for (const { kind } of prepared.rejected) tallyOf(report, kind).rejected += 1
   // Of several that a page gave under one key the last one stays, as in a write.
-  const last = new Map(prepared.records.map((row) => [`${keyId(row.site, row.kind, row.key)}\0${row.url}`, row]))
+  const last = new Map(prepared.records.map((row) => [JSON.stringify([row.site, row.kind, row.key, row.url]), row]))
   const rows = [...last.values()]
   const wanted = rows.map(({ site, kind, key }) => ({ spider: spider.name, site, kind, key }))
-  const [stored, held] = await untilBack(() =>
-    Promise.all([store.recordsOf(wanted), store.recordsOfPages(spider.name, readings)]),
+  const [stored, left] = await untilBack(() =>
+    Promise.all([store.recordsOf(wanted), store.recordsLeft(spider.name, readings, keys)]),
   )
   rows.forEach((row, index) => {
     judgeRow(row, stored[index] ?? null, report)
   })
-  for (const { site, kind, key, url } of held) if (!keys.has(keyId(site, kind, key))) noteGone(report, kind, key, url)
+  for (const record of left) noteGone(report, record)
 }
 
 function judgeRow(

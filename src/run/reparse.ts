@@ -74,13 +74,15 @@ export async function reparse(options: ReparseOptions): Promise<ReparseSummary> 
   const giveUp = new AbortController()
   const isOver = () => drain.aborted || giveUp.signal.aborted
   let total: number | null = null
-  // What goes wrong here, whoever reads the pages hears as well.
-  results.store.countKeptPages(query).then(
-    (count) => {
-      total = count
-    },
-    () => {},
-  )
+  if (options.onProgress !== undefined) {
+    // What goes wrong here, whoever reads the pages hears as well.
+    results.store.countKeptPages(query).then(
+      (count) => {
+        total = count
+      },
+      () => {},
+    )
+  }
   const seconds = () => (clock.mono() - began) / 1000
   const telling = tellProgress(clock, giveUp.signal, () =>
     options.onProgress?.({ spider: spider.name, report, total, seconds: seconds() }),

@@ -4,8 +4,8 @@ import type { StoredRecord } from './rows.js'
 export interface RecordLookup {
   /** The records with these keys, in order; null where there is none. */
   recordsOf(keys: readonly RecordKey[]): Promise<(LeasedRecord | null)[]>
-  /** Which records these very readings wrote or confirmed last, in any order. */
-  recordsOfPages(spider: string, readings: readonly PageReading[]): Promise<PageRecord[]>
+  /** Records that these very readings wrote or confirmed last and that are not among `given`, in any order. */
+  recordsLeft(spider: string, readings: readonly PageReading[], given: readonly GivenKey[]): Promise<PageRecord[]>
 }
 
 /** As they are stored (see prepare.ts). */
@@ -22,5 +22,7 @@ export interface PageReading {
   readonly gen: number
   readonly epoch: string
 }
+
+export type GivenKey = Omit<RecordKey, 'spider'>
 
 export type PageRecord = RecordKey & PageReading

@@ -166,19 +166,26 @@ export function keptPagesContract(name: string, open: () => Promise<RecordStore>
       expect(await store.recordsOf([])).toEqual([])
     })
 
-    it('finds the records that a reading of a page wrote or confirmed last', async () => {
+    it('finds the records that a reading of a page wrote or confirmed last, and that are not given now', async () => {
       const url = 'https://books.example/list'
       const of = (epoch: string, ...keys: string[]) => keys.map((key) => record({ key, url, epoch }))
       await store.write(batch({ records: [...of('1000', 'a', 'b', 'c'), record({ key: 'elsewhere' })] }))
       await store.write(batch({ records: of('1001', 'a', 'b') }))
       const keys = async (...epochs: string[]) => {
         const readings = epochs.map((epoch) => ({ url, gen: 1, epoch }))
-        return (await store.recordsOfPages('books', readings)).map(({ key, epoch }) => `${key} ${epoch}`).sort()
+        return (await store.recordsLeft('books', readings, [])).map(({ key, epoch }) => `${key} ${epoch}`).sort()
       }
       expect(await keys('1000')).toEqual(['c 1000'])
       expect(await keys('1001', '7')).toEqual(['a 1001', 'b 1001'])
-      expect(await store.recordsOfPages('films', [{ url, gen: 1, epoch: '1001' }])).toEqual([])
-      expect(await store.recordsOfPages('books', [])).toEqual([])
+      const reading = { url, gen: 1, epoch: '1001' }
+      expect(await store.recordsLeft('films', [reading], [])).toEqual([])
+      expect(await store.recordsLeft('books', [], [])).toEqual([])
+      const { site, kind } = record()
+      const given = [
+        { site, kind, key: 'a' },
+        { site, kind: 'film', key: 'b' },
+      ]
+      expect((await store.recordsLeft('books', [reading], given)).map(({ key }) => key)).toEqual(['b'])
       // Beyond the first run of an index that is filled in runs.
       const more = Array.from({ length: 5000 }, (_, n) => record({ key: `more-${n}` }))
       await store.write(batch({ records: more }))

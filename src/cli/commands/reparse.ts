@@ -53,7 +53,7 @@ export function reparseCommand(program: Command): void {
               logLevel: settings.logLevel,
               writeLog: progress.log,
               drain: signals.drain,
-              onProgress: progress.show,
+              ...(json ? {} : { onProgress: progress.show }),
             })
           })
           progress.stop()

@@ -23,7 +23,7 @@ import type { HistoryQuery, RecordVersion } from '../history.js'
 import { compareLease, judge, type Version } from '../judge.js'
 import type { KeptPage, KeptPagePart, KeptPageQuery } from '../kept-pages.js'
 import { type PreparedRecord, type PreparedRejected, prepareBatch, storedKey } from '../prepare.js'
-import type { LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
+import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
 import type {
   CrawlNote,
   FetchRow,
@@ -252,13 +252,18 @@ export class MemoryRecordStore implements RecordStore {
     })
   }
 
-  async recordsOfPages(spider: string, readings: readonly PageReading[]): Promise<PageRecord[]> {
+  async recordsLeft(
+    spider: string,
+    readings: readonly PageReading[],
+    given: readonly GivenKey[],
+  ): Promise<PageRecord[]> {
     const found: PageRecord[] = []
     for (const { record, version } of this.#rows.values()) {
       const { site, kind, key, url } = record
       const { gen, epoch } = version
-      const wanted = readings.some((one) => one.url === url && one.gen === gen && one.epoch === epoch)
-      if (record.spider === spider && wanted) found.push({ spider, site, kind, key, url, gen, epoch })
+      const read = readings.some((one) => one.url === url && one.gen === gen && one.epoch === epoch)
+      const isGiven = given.some((one) => one.site === site && one.kind === kind && one.key === key)
+      if (record.spider === spider && read && !isGiven) found.push({ spider, site, kind, key, url, gen, epoch })
     }
     return found
   }

@@ -18,7 +18,7 @@ import { cleanRow, type FieldQuery } from '../field-stats.js'
 import type { HistoryQuery, RecordVersion } from '../history.js'
 import type { KeptPageCursor, KeptPagePart, KeptPageQuery } from '../kept-pages.js'
 import { prepareBatch, storedKey } from '../prepare.js'
-import type { LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
+import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
 import type {
   CrawlNote,
   FetchRow,
@@ -52,7 +52,7 @@ import {
   recordsPage,
   SPIDERS,
 } from './read-statements.js'
-import { recordsOf, recordsOfPages } from './record-lookup.js'
+import { recordsLeft, recordsOf } from './record-lookup.js'
 import { type RecordColumns, toRecord } from './record-rows.js'
 import { signed, writeBatch } from './write.js'
 
@@ -227,8 +227,8 @@ export class PostgresRecordStore implements RecordStore {
     return recordsOf(this.#pg, keys)
   }
 
-  recordsOfPages(spider: string, readings: readonly PageReading[]): Promise<PageRecord[]> {
-    return recordsOfPages(this.#pg, spider, readings)
+  recordsLeft(spider: string, readings: readonly PageReading[], given: readonly GivenKey[]): Promise<PageRecord[]> {
+    return recordsLeft(this.#pg, spider, readings, given)
   }
 
   changes(query: ChangeQuery): Promise<ChangePage> {

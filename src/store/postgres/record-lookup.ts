@@ -1,4 +1,4 @@
-import type { LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
+import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
 import type { Pg, SqlStatement } from './pg.js'
 import { RECORD_COLUMNS } from './read-statements.js'
 import { type RecordColumns, toRecord } from './record-rows.js'
@@ -10,11 +10,13 @@ const BY_KEY: SqlStatement = {
     JOIN shoal.records ON spider = a AND kind = b AND key = c AND site = d`,
 }
 
-const BY_PAGE: SqlStatement = {
-  name: 'records-of-pages',
+const LEFT: SqlStatement = {
+  name: 'records-left',
   text: `SELECT r.site, r.kind, r.key, r.url, r.gen::float8, r.epoch
     FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS i (url, gen, epoch)
-    JOIN shoal.records r ON r.url = i.url AND r.gen = i.gen AND r.epoch = i.epoch AND r.spider = $1`,
+    JOIN shoal.records r ON r.url = i.url AND r.gen = i.gen AND r.epoch = i.epoch AND r.spider = $1
+    WHERE NOT EXISTS (SELECT 1 FROM unnest($5::text[], $6::text[], $7::text[]) AS g (site, kind, key)
+      WHERE g.key = r.key AND g.kind = r.kind AND g.site = r.site)`,
 }
 
 export async function recordsOf(pg: Pg, keys: readonly RecordKey[]): Promise<(LeasedRecord | null)[]> {
@@ -26,9 +28,15 @@ export async function recordsOf(pg: Pg, keys: readonly RecordKey[]): Promise<(Le
   return found
 }
 
-export async function recordsOfPages(pg: Pg, spider: string, readings: readonly PageReading[]): Promise<PageRecord[]> {
+export async function recordsLeft(
+  pg: Pg,
+  spider: string,
+  readings: readonly PageReading[],
+  given: readonly GivenKey[],
+): Promise<PageRecord[]> {
   if (readings.length === 0) return []
-  const columns = (['url', 'gen', 'epoch'] as const).map((name) => readings.map((reading) => reading[name]))
-  const rows = await pg.query<[string, string, string, string, number, string]>(BY_PAGE, [spider, ...columns])
+  const read = (['url', 'gen', 'epoch'] as const).map((name) => readings.map((reading) => reading[name]))
+  const keys = (['site', 'kind', 'key'] as const).map((name) => given.map((key) => key[name]))
+  const rows = await pg.query<[string, string, string, string, number, string]>(LEFT, [spider, ...read, ...keys])
   return rows.map(([site, kind, key, url, gen, epoch]) => ({ spider, site, kind, key, url, gen, epoch }))
 }

@@ -24,7 +24,10 @@ export class IndexRuns {
   }
 
   fillWhenDue(): void {
-    if (Number(this.#pending.get()?.[0]) < RUN_LENGTH) return
+    if (Number(this.#pending.get()?.[0]) >= RUN_LENGTH) this.fill()
+  }
+
+  fill(): void {
     this.#fill.run()
     this.#mark.run()
   }

@@ -8,9 +8,9 @@ import { indexedUpTo } from './index-runs.js'
 /** Fetches looked at in one call: other callers wait a few milliseconds. */
 const LOOKED_AT = 5000
 
-/** Where the scan goes on: after this id, or null at the end. */
+/** Rows for `toKept`; the scan goes on after the id `next`, or is at its end (null). */
 export interface KeptPageRows {
-  readonly pages: KeptPage[]
+  readonly rows: SqlValue[][]
   readonly next: number | null
 }
 
@@ -28,13 +28,13 @@ export class SqliteKeptPages {
   }
 
   page(query: KeptPageQuery, after: number, limit: number): KeptPageRows {
-    const rows = this.#sql.pages.all(...asParams(query), after, LOOKED_AT, limit).map(toKept)
-    const next = rows.length === limit ? (rows.at(-1)?.id ?? null) : this.#lastLookedAt(after)
-    return { pages: this.#newest(query, rows).map(({ page }) => page), next }
+    const rows = this.#sql.pages.all(...asParams(query), after, LOOKED_AT, limit)
+    const next = rows.length === limit ? Number(rows.at(-1)?.[0]) : this.#lastLookedAt(after)
+    return { rows: this.#newest(query, rows), next }
   }
 
   count(query: KeptPageQuery, after: number): KeptPageCount {
-    const rows = this.#sql.leases.all(...asParams(query), after, LOOKED_AT, LOOKED_AT).map(toReading)
+    const rows = this.#sql.leases.all(...asParams(query), after, LOOKED_AT, LOOKED_AT)
     return { count: this.#newest(query, rows).length, next: this.#lastLookedAt(after) }
   }
 
@@ -44,17 +44,19 @@ export class SqliteKeptPages {
   }
 
   /** The statements have compared with all that is in the index of fingerprints; here with the fetches that came after. */
-  #newest<Row extends Reading>(query: KeptPageQuery, rows: Row[]): Row[] {
+  #newest(query: KeptPageQuery, rows: SqlValue[][]): SqlValue[][] {
     if (!query.newestOnly || rows.length === 0) return rows
-    const fps = JSON.stringify(rows.map(({ fp }) => fp))
-    const newest = new Map<string, Reading>()
-    for (const late of this.#sql.late.all(...asParams(query), fps).map(toReading)) {
+    const fps = JSON.stringify(rows.map(([, fp]) => fp))
+    const newest = new Map<SqlValue | undefined, Reading>()
+    for (const row of this.#sql.late.all(...asParams(query), fps)) {
+      const late = toReading(row)
       const known = newest.get(late.fp)
       if (known === undefined || compareReadings(late, known) > 0) newest.set(late.fp, late)
     }
+    if (newest.size === 0) return rows
     return rows.filter((row) => {
-      const late = newest.get(row.fp)
-      return late === undefined || compareReadings(late, row) <= 0
+      const late = newest.get(row[1])
+      return late === undefined || compareReadings(late, toReading(row)) <= 0
     })
   }
 }
@@ -95,7 +97,7 @@ function statements(db: SqliteDb) {
     )
   return {
     pages: scan(
-      `${reading('f')}, ?1, c.name, w.name, f.url, f.host, r.name, f.depth, f.link, f.status, f.bytes, f.ms, f.attempt, f.error,
+      `${reading('f')}, c.name, w.name, f.url, f.host, r.name, f.depth, f.link, f.status, f.bytes, f.ms, f.attempt, f.error,
        f.page, f.headers, f.pool`,
       'LEFT JOIN names c ON c.id = f.crawl_id LEFT JOIN names w ON w.id = f.worker_id LEFT JOIN names r ON r.id = f.route_id',
     ),
@@ -115,41 +117,20 @@ function toReading(row: SqlValue[]): Reading {
   return { id, fp, gen, epoch, at }
 }
 
-function toKept(row: SqlValue[]): Reading & { readonly page: KeptPage } {
-  const { id, fp, gen, epoch, at } = toReading(row)
-  const [spider, crawl, worker, url, host, route, depth, link, status, bytes, ms, attempt, ...rest] = row.slice(5) as [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string | null,
-    number,
-    string | null,
-    number,
-    number,
-    number,
-    number,
-    string | null,
-    string,
-    string | null,
-    string | null,
-  ]
-  const [error, page, headers, pool] = rest
+export function toKept(row: SqlValue[], spider: string): KeptPage {
+  const [, fp, gen, epoch, at, crawl, worker, url, host, route, depth, link, ...answer] = row as KeptColumns
+  const [status, bytes, ms, attempt, error, page, headers, pool] = answer
   const asked = { spider, crawl, gen, epoch, fp, url, host, route: route ?? '', depth, link: parsed<Link>(link) }
-  const answered = {
-    status,
-    bytes,
-    ms,
-    attempt,
-    worker,
-    error,
-    headers: parsed<FetchRow['headers']>(headers),
-    pool,
-    at,
-  }
-  return { id, fp, gen, epoch, at, page: { ...asked, ...answered, page } }
+  const answered = { status, bytes, ms, attempt, worker, error, headers: parsed<FetchRow['headers']>(headers), pool }
+  return { ...asked, ...answered, page, at }
 }
+
+type KeptColumns = [
+  ...[id: number, fp: string, gen: number, epoch: string, at: number, crawl: string, worker: string],
+  ...[url: string, host: string, route: string | null, depth: number, link: string | null],
+  ...[status: number, bytes: number, ms: number, attempt: number, error: string | null, page: string],
+  ...[headers: string | null, pool: string | null],
+]
 
 function parsed<Value>(text: string | null): Value | null {
   return text === null ? null : (JSON.parse(text) as Value)

@@ -1,5 +1,5 @@
 import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
-import type { LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
+import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
 import { indexedUpTo } from './index-runs.js'
 import { urlHash } from './url-hash.js'
 
@@ -31,37 +31,38 @@ export class SqliteRecordLookup {
     })
   }
 
-  recordsOfPages(spider: string, readings: readonly PageReading[]): PageRecord[] {
-    const found = readings.flatMap(({ url, gen, epoch }) =>
-      this.#sql.byUrl.all(spider, url, urlHash(url), gen, BigInt(epoch)).map((row) => toPageRecord(spider, row)),
-    )
-    // One look at the rows that came after the index, for all of them.
-    const wanted = new Set(readings.map(({ url, gen, epoch }) => `${gen} ${epoch} ${url}`))
-    const hashes = JSON.stringify(readings.map(({ url }) => urlHash(url)))
-    for (const row of this.#sql.late.all(spider, hashes)) {
-      const record = toPageRecord(spider, row)
-      if (wanted.has(`${record.gen} ${record.epoch} ${record.url}`)) found.push(record)
-    }
-    return found
+  recordsLeft(spider: string, readings: readonly PageReading[], given: readonly GivenKey[]): PageRecord[] {
+    // Numbers as text: an epoch may have more digits than JSON numbers keep.
+    const read = JSON.stringify(readings.map(({ url, gen, epoch }) => [urlHash(url), url, gen, epoch]))
+    const keys = JSON.stringify(given.map(({ site, kind, key }) => givenId(site, kind, key)))
+    return this.#sql.left.all(spider, read, keys).map((row) => toPageRecord(spider, row))
   }
 }
 
+function givenId(site: string, kind: string, key: string): string {
+  return `${site}\n${kind}\n${key}`
+}
+
 function statements(db: SqliteDb) {
-  const record = 's.site, s.kind, r.key, r.url, r.gen, CAST(r.epoch AS TEXT)'
   return {
     byKey: db.prepare(
       `SELECT r.url, r.data, c.name, r.gen, CAST(r.epoch AS TEXT), r.seen_at, r.first_seen_at, r.updated_at
        FROM record_sets s CROSS JOIN records r ON r.set_id = s.id CROSS JOIN names c ON c.id = r.crawl_id
        WHERE s.spider = ?1 AND s.site = ?2 AND s.kind = ?3 AND r.key = ?4`,
     ),
-    byUrl: db.prepare(
-      `SELECT ${record} FROM record_urls u CROSS JOIN records r ON r.id = u.id CROSS JOIN record_sets s ON s.id = r.set_id
-       WHERE u.url_hash = ?3 AND u.id <= ${indexedUpTo('records')}
-         AND r.url = ?2 AND r.gen = ?4 AND r.epoch = ?5 AND s.spider = ?1`,
-    ),
-    late: db.prepare(
-      `SELECT ${record} FROM records r CROSS JOIN record_sets s ON s.id = r.set_id
-       WHERE r.id > ${indexedUpTo('records')} AND r.url_hash IN (SELECT value FROM json_each(?2)) AND s.spider = ?1`,
+    // One call for many pages. The second part looks through the few rows that came after the index, once for all of them.
+    left: db.prepare(
+      `WITH reading AS MATERIALIZED (
+         SELECT value ->> 0 AS url_hash, value ->> 1 AS url, value ->> 2 AS gen, CAST(value ->> 3 AS INTEGER) AS epoch FROM json_each(?2)
+       ), found AS (
+         SELECT r.set_id, r.key, r.url, r.gen, r.epoch FROM reading p CROSS JOIN record_urls u ON u.url_hash = p.url_hash CROSS JOIN records r ON r.id = u.id
+         WHERE u.id <= ${indexedUpTo('records')} AND r.url = p.url AND r.gen = p.gen AND r.epoch = p.epoch
+         UNION ALL
+         SELECT r.set_id, r.key, r.url, r.gen, r.epoch FROM records r CROSS JOIN reading p ON p.url_hash = r.url_hash
+         WHERE r.id > ${indexedUpTo('records')} AND r.url = p.url AND r.gen = p.gen AND r.epoch = p.epoch
+       )
+       SELECT s.site, s.kind, r.key, r.url, r.gen, CAST(r.epoch AS TEXT) FROM found r CROSS JOIN record_sets s ON s.id = r.set_id
+       WHERE s.spider = ?1 AND s.site || char(10) || s.kind || char(10) || r.key NOT IN (SELECT value FROM json_each(?3))`,
     ),
   }
 }

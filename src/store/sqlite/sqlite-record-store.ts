@@ -19,7 +19,7 @@ import { cleanRow, type FieldQuery } from '../field-stats.js'
 import type { HistoryQuery, RecordVersion } from '../history.js'
 import type { KeptPageCursor, KeptPagePart, KeptPageQuery } from '../kept-pages.js'
 import { prepareBatch } from '../prepare.js'
-import type { LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
+import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
 import type {
   CrawlNote,
   FetchRow,
@@ -34,7 +34,7 @@ import type {
 } from '../record-store.js'
 import type { EntityCursor, EntityPage } from './entities.js'
 import type { VersionRow } from './history.js'
-import type { KeptPageCount } from './kept-pages.js'
+import { type KeptPageCount, toKept } from './kept-pages.js'
 import type { LeasedRow } from './record-lookup.js'
 import { type RecordPageRow, storedRecord } from './record-rows.js'
 import type { KnownPages, RecordCursor, RejectedPageRow, SqliteStoreEngine } from './sqlite-store-engine.js'
@@ -145,8 +145,9 @@ export class SqliteRecordStore implements RecordStore {
   }
 
   async keptPages(query: KeptPageQuery, after: KeptPageCursor | null, limit: number): Promise<KeptPagePart> {
-    const { pages, next } = await this.#call('keptPages', query, after === null ? 0 : Number(after), limit)
-    return { pages, next: next === null ? null : String(next) }
+    if (after === null) await this.#call('fillIndexes')
+    const { rows, next } = await this.#call('keptPages', query, after === null ? 0 : Number(after), limit)
+    return { pages: rows.map((row) => toKept(row, query.spider)), next: next === null ? null : String(next) }
   }
 
   async countKeptPages(query: KeptPageQuery): Promise<number> {
@@ -164,8 +165,8 @@ export class SqliteRecordStore implements RecordStore {
     return rows.map((row) => row && { ...row, data: JSON.parse(row.data) })
   }
 
-  recordsOfPages(spider: string, readings: readonly PageReading[]): Promise<PageRecord[]> {
-    return this.#call('recordsOfPages', spider, readings)
+  recordsLeft(spider: string, readings: readonly PageReading[], given: readonly GivenKey[]): Promise<PageRecord[]> {
+    return this.#call('recordsLeft', spider, readings, given)
   }
 
   async changes(query: ChangeQuery): Promise<ChangePage> {

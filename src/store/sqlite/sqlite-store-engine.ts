@@ -19,7 +19,7 @@ import type { FieldQuery } from '../field-stats.js'
 import { judge } from '../judge.js'
 import type { KeptPageQuery } from '../kept-pages.js'
 import { type PreparedBatch, type PreparedRecord, type PreparedRejected, storedKey } from '../prepare.js'
-import type { PageReading, PageRecord, RecordKey } from '../record-lookup.js'
+import type { GivenKey, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
 import type { CrawlNote, FetchRow, KindCount, KnownPage, RecordQuery, WriteStatus } from '../record-store.js'
 import { SqliteBlobs } from './blobs.js'
 import { type ChangeNumbers, SqliteChanges } from './changes.js'
@@ -62,7 +62,7 @@ export class SqliteStoreEngine implements SqliteEngine {
     'keptPages',
     'countKeptPages',
     'recordsOf',
-    'recordsOfPages',
+    'recordsLeft',
     'changes',
     'changesEnd',
     'changesOfCrawl',
@@ -445,8 +445,14 @@ export class SqliteStoreEngine implements SqliteEngine {
     return this.#lookup.recordsOf(keys)
   }
 
-  recordsOfPages(spider: string, readings: readonly PageReading[]): PageRecord[] {
-    return this.#lookup.recordsOfPages(spider, readings)
+  recordsLeft(spider: string, readings: readonly PageReading[], given: readonly GivenKey[]): PageRecord[] {
+    return this.#lookup.recordsLeft(spider, readings, given)
+  }
+
+  /** For whoever is going to look up everything. */
+  fillIndexes(): void {
+    this.#recordUrls.fill()
+    this.#fetchFps.fill()
   }
 }
 
