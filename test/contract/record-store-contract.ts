@@ -524,7 +524,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         .record({
           key: fc.constantFrom('a', 'b', 'c'),
           kind: fc.constantFrom('book', 'author'),
-          data: fc.constantFrom<Json>('x', 'y', { z: 1 }),
+          data: fc.constantFrom<Json>('x', 'y', { z: 1 }, null),
           crawl: fc.constantFrom('crawl-1', 'crawl-2'),
           gen: fc.integer({ min: 1, max: 2 }),
           epoch: fc.constantFrom('9', '10', '11', '100'),

@@ -24,6 +24,9 @@ const SAME_CONTENT = 'r.content_hash = excluded.content_hash'
 const SAME_LEASE = '(r.gen, r.epoch) = (excluded.gen, excluded.epoch)'
 const kept = (column: string) => `${column} = CASE WHEN ${SAME_CONTENT} THEN r.${column} ELSE excluded.${column} END`
 
+/** The null of JSON comes out of the set as that of SQL. */
+const DATA = `coalesce(data, 'null')`
+
 const INPUT = `jsonb_to_recordset($1) AS i (n integer, spider text, site text, kind text, key text, url text, domain text, data jsonb,
   hash text, identity text, crawl text, gen bigint, epoch bigint, scraped_at float8, changed_at float8, fresh_ms bigint, history boolean)`
 
@@ -31,7 +34,7 @@ const INPUT = `jsonb_to_recordset($1) AS i (n integer, spider text, site text, k
 const UPSERT = `
   INSERT INTO shoal.records AS r (spider, site, kind, key, url, domain, data, content_hash, identity, crawl, gen, epoch,
     first_seen_at, updated_at, scraped_at, change, last_write, last_crawl, fresh_ms, keep_history)
-  SELECT spider, site, kind, key, url, domain, data, decode(hash, 'hex'), identity, crawl, gen, epoch,
+  SELECT spider, site, kind, key, url, domain, ${DATA}, decode(hash, 'hex'), identity, crawl, gen, epoch,
     to_timestamp(scraped_at / 1000), to_timestamp(changed_at / 1000), to_timestamp(scraped_at / 1000),
     pg_current_xact_id()::text::bigint + (SELECT value::bigint FROM shoal.settings WHERE name = 'change_offset'), n * 4, crawl, fresh_ms, history
   FROM ${INPUT}
@@ -48,7 +51,7 @@ const UPSERT = `
 
 const REJECT = `
   INSERT INTO shoal.rejected (spider, site, kind, key, url, data, issues, reason, crawl, scraped_at, row_hash)
-  SELECT spider, site, kind, key, url, data, issues, reason, crawl, to_timestamp(scraped_at / 1000), decode(hash, 'hex')
+  SELECT spider, site, kind, key, url, ${DATA}, issues, reason, crawl, to_timestamp(scraped_at / 1000), decode(hash, 'hex')
   FROM jsonb_to_recordset($2) AS i (spider text, site text, kind text, key text, url text, data jsonb, issues jsonb, reason text,
     crawl text, scraped_at float8, hash text)
   ON CONFLICT (row_hash) DO NOTHING

@@ -14,12 +14,16 @@ const MOST_CHARS = 8_000_000
 
 /** One status for each record, in order. Durable and whole when it resolves; can be repeated. */
 export async function writeBatch(pg: Pg, batch: PreparedBatch): Promise<WriteStatus[]> {
-  for (let made = false; ; made = true) {
+  let placed = false
+  let write = writeWhole
+  for (;;) {
     try {
-      return await writeWhole(pg, batch)
+      return await write(pg, batch)
     } catch (error) {
-      if (isMissingPartition(error) && !made) await makePartitions(pg, batch)
-      else if (isDataError(error)) return writeWithoutPoison(pg, batch)
+      if (isMissingPartition(error) && !placed) {
+        await makePartitions(pg, batch)
+        placed = true
+      } else if (isDataError(error) && write === writeWhole) write = writeWithoutPoison
       else throw error
     }
   }
