@@ -55,9 +55,9 @@ export function runError(error: unknown): unknown {
 export function openError(error: unknown): unknown {
   if (error instanceof ShoalError) return error
   const state = sqlState(error)
+  if (isTlsError(error)) return shoalError('store_tls', error)
   if (state?.startsWith('28')) return shoalError('store_auth', error)
   if (state === '3D000') return shoalError('store_missing', error)
-  if (state === null && isTlsError(error)) return shoalError('store_tls', error)
   const known = runError(error)
   return known instanceof ShoalError && known.code === 'store_away' ? shoalError('store_unreachable', error) : known
 }
