@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { columnNames, tableName } from '../../src/store/export/sql-names.js'
+import { columnNames, tableName } from '../../src/store/sql-names.js'
 import type { StoredRecord } from '../../src/store/record-store.js'
 import type { Json } from '../../src/url/link.js'
 import { record } from '../contract/record-store-contract.js'
@@ -45,7 +45,7 @@ describe('export as SQL', () => {
     const [inPostgres, second] = await throughPsql(text, 'books_book', await postgres.createDatabase())
     expect(inPostgres).toMatchObject({ ...expected, ok: true, no: false })
     expect(new Date(String(inPostgres?.at))).toEqual(new Date('2026-11-15T12:00:00.250Z'))
-    expect(new Date(String(inPostgres?._scrapedAt))).toEqual(new Date(10_000))
+    expect(new Date(String(inPostgres?._scraped_at))).toEqual(new Date(10_000))
     expect(second).toMatchObject({ title_2: 'second', _key: 'k1', quote: null })
     const [inSqlite] = throughSqlite(text, 'books_book')
     expect(inSqlite).toMatchObject({ ...expected, ok: 1, no: 0, at: '2026-11-15T12:00:00.250Z' })

@@ -1,13 +1,6 @@
 import type { Json } from '../../url/link.js'
+import type { ColumnType, FieldColumn } from '../kind-views.js'
 import type { StoredRecord } from '../record-store.js'
-
-export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'json'
-
-export interface FieldColumn {
-  /** The field of the record's data. */
-  readonly field: string
-  readonly type: ColumnType
-}
 
 /** Beyond this the data is a dictionary, not a table; the rest is counted as left out. */
 const MAX_COLUMNS = 2000
@@ -102,21 +95,23 @@ export function columnValue(value: Json, type: ColumnType): string | number | bo
 
 interface StoreColumn {
   readonly name: string
+  /** The same for SQL, where capitals need quotes. */
+  readonly sqlName: string
   readonly type: 'text' | 'timestamp'
   value(record: StoredRecord): string | number
 }
 
 /** What the store knows of a record, behind the record's own fields and told apart from them by the underscore. */
 export const STORE_COLUMNS: readonly StoreColumn[] = [
-  { name: '_spider', type: 'text', value: (record) => record.spider },
-  { name: '_site', type: 'text', value: (record) => record.site },
-  { name: '_kind', type: 'text', value: (record) => record.kind },
-  { name: '_key', type: 'text', value: (record) => record.key },
-  { name: '_url', type: 'text', value: (record) => record.url },
-  { name: '_crawl', type: 'text', value: (record) => record.crawl },
-  { name: '_scrapedAt', type: 'timestamp', value: (record) => record.scrapedAt },
-  { name: '_firstSeenAt', type: 'timestamp', value: (record) => record.firstSeenAt },
-  { name: '_updatedAt', type: 'timestamp', value: (record) => record.updatedAt },
+  { name: '_spider', sqlName: '_spider', type: 'text', value: (record) => record.spider },
+  { name: '_site', sqlName: '_site', type: 'text', value: (record) => record.site },
+  { name: '_kind', sqlName: '_kind', type: 'text', value: (record) => record.kind },
+  { name: '_key', sqlName: '_key', type: 'text', value: (record) => record.key },
+  { name: '_url', sqlName: '_url', type: 'text', value: (record) => record.url },
+  { name: '_crawl', sqlName: '_crawl', type: 'text', value: (record) => record.crawl },
+  { name: '_scrapedAt', sqlName: '_scraped_at', type: 'timestamp', value: (record) => record.scrapedAt },
+  { name: '_firstSeenAt', sqlName: '_first_seen_at', type: 'timestamp', value: (record) => record.firstSeenAt },
+  { name: '_updatedAt', sqlName: '_updated_at', type: 'timestamp', value: (record) => record.updatedAt },
 ]
 
 const TAKEN = new Set(STORE_COLUMNS.map(({ name }) => name))

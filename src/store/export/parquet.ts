@@ -1,6 +1,7 @@
 import type { Json } from '../../url/link.js'
+import type { ColumnType } from '../kind-views.js'
 import type { StoredRecord } from '../record-store.js'
-import { type ColumnType, columnName, columnValue, FieldColumns, fieldsOf, STORE_COLUMNS } from './columns.js'
+import { columnName, columnValue, FieldColumns, fieldsOf, STORE_COLUMNS } from './columns.js'
 import type { Source } from './formats.js'
 import { type Cell, parquetTable } from './parquet-table.js'
 

@@ -1,7 +1,8 @@
+import type { ColumnType } from '../kind-views.js'
 import type { StoredRecord } from '../record-store.js'
-import { type ColumnType, columnName, columnValue, FieldColumns, fieldsOf, isoTime, STORE_COLUMNS } from './columns.js'
+import { columnNames, otherTableName, quotedName, quotedText, tableName } from '../sql-names.js'
+import { columnName, columnValue, FieldColumns, fieldsOf, isoTime, STORE_COLUMNS } from './columns.js'
 import type { Source } from './formats.js'
-import { columnNames, otherTableName, quotedName, quotedText, tableName } from './sql-names.js'
 
 /** SQLite takes statements up to a million bytes and a table up to 2,000 columns; Postgres 1,600. */
 const STATEMENT_CHARS = 64 * 1024
@@ -72,7 +73,7 @@ function tablesOf(
 
 function tableOf(name: string, fields: FieldColumns): Table {
   const own = fields.columns().map(({ field, type }) => ({ name: columnName(field), field, type }))
-  const store = STORE_COLUMNS.map(({ name: column, type }) => ({ name: column, type }))
+  const store = STORE_COLUMNS.map(({ sqlName, type }) => ({ name: sqlName, type }))
   // The store's own columns keep their names whatever the fields are called.
   const names = columnNames([...store, ...own].map((column) => column.name)).map(quotedName)
   const types = [...store, ...own].map(({ type }) => SQL_TYPES[type])
