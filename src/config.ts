@@ -23,6 +23,14 @@ export const CONFIG = {
     meaning:
       'Where the records live: `sqlite:<file>`, or `postgres://user:password@host/database` for a fleet. Unless given the same place as the queue, or `sqlite:.shoal/shoal.db` when the queue is on a server.',
   },
+  pages: {
+    schema: z.string().min(1).nullable(),
+    default: null,
+    env: 'SHOAL_PAGES',
+    flag: '--pages <address>',
+    meaning:
+      'Where raw pages lie, of spiders that keep them: `files:<folder>`, or `s3://bucket/prefix?endpoint=…&region=…`. Unless given the folder `pages` beside the records, or `.shoal/pages` when those are on a server.',
+  },
   workers: {
     schema: z.coerce.number().int().min(1).max(1024),
     default: 1,

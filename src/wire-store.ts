@@ -1,4 +1,4 @@
-import { dirname, join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
 import type { Clock } from './clock.js'
 import { DatabaseClient, DatabaseThread } from './embedded/client.js'
@@ -6,14 +6,13 @@ import { ShoalError } from './errors.js'
 import type { Archive } from './store/archive.js'
 import type { BlobStore } from './store/blob-store.js'
 import { fileArchive } from './store/files/file-archive.js'
-import { FileBlobStore } from './store/files/file-blob-store.js'
-import { MemoryBlobStore } from './store/memory/memory-blob-store.js'
 import { MemoryRecordStore } from './store/memory/memory-record-store.js'
 import type { RecordStore } from './store/record-store.js'
 import { SqliteRecordStore } from './store/sqlite/sqlite-record-store.js'
 import type { SqliteStoreEngine } from './store/sqlite/sqlite-store-engine.js'
 import type { StoreUpkeep } from './store/upkeep.js'
 import { showUrl } from './url/show-url.js'
+import { MEMORY_PAGES, openPages, type PagesAddress, parsePages } from './wire-pages.js'
 
 /** Where records and raw pages go. */
 export interface StorePart {
@@ -28,8 +27,7 @@ export interface StorePart {
 
 export interface StorePort {
   readonly records: RecordsPort
-  /** The folder of raw pages. */
-  readonly pages: string
+  readonly pages: PagesAddress
 }
 
 /** A database file belongs to one thread of the process (null: the one that has the queue); a server is dialled by each thread. */
@@ -59,19 +57,31 @@ export function sqliteFile(address: string): string | null {
   return file === '' ? null : resolve(file)
 }
 
+/** Where raw pages go, given or not, with these records. */
+export function pagesFor(store: StoreAddress, given: string | null): PagesAddress {
+  if (store.engine === 'memory' && given === null) return MEMORY_PAGES
+  return parsePages(given, store.engine === 'sqlite' ? store.file : null)
+}
+
+export interface StoreOptions {
+  readonly pages: PagesAddress
+  readonly clock: Clock
+  readonly create: boolean
+}
+
 /** `queue`: the thread of the queue's database, which has the records as well when they are in the same file. */
 export async function openStore(
   address: StoreAddress,
   queue: DatabaseThread | null,
-  options: { readonly clock: Clock; readonly create: boolean },
+  options: StoreOptions,
 ): Promise<StorePart> {
-  if (address.engine === 'memory') return memoryStore()
-  if (address.engine === 'postgres') return postgresStore(address.address, join('.shoal', 'pages'), options)
+  if (address.engine === 'memory') return memoryStore(options)
+  if (address.engine === 'postgres') return postgresStore(address.address, options)
   const thread = queue ?? (await DatabaseThread.start(address.file))
-  const pages = pagesBeside(address.file)
+  const { pages } = options
   const close = async () => (queue === null ? thread.close() : undefined)
   return {
-    ...databaseStore(thread.client, pages, close),
+    ...(await databaseStore(thread.client, options, close)),
     connect: () => ({ records: { kind: 'database', port: queue === null ? thread.connect() : null }, pages }),
   }
 }
@@ -82,52 +92,60 @@ export async function storeFromPort(
   queue: DatabaseClient | null,
   clock: Clock,
 ): Promise<StorePart> {
-  if (records.kind === 'postgres') return postgresStore(records.address, pages, { clock, create: false })
+  const options = { pages, clock, create: false }
+  if (records.kind === 'postgres') return postgresStore(records.address, options)
   const { port } = records
-  if (port !== null) return databaseStore(new DatabaseClient(port), pages, async () => port.close())
+  if (port !== null) return databaseStore(new DatabaseClient(port), options, async () => port.close())
   if (queue === null) throw new ShoalError('internal', 'a queue on a server holds no records')
-  return databaseStore(queue, pages, async () => {})
+  return databaseStore(queue, options, async () => {})
 }
 
-export function memoryStore(): StorePart {
-  return {
-    store: new MemoryRecordStore(),
-    pages: new MemoryBlobStore(),
+async function memoryStore({ pages, clock }: StoreOptions): Promise<StorePart> {
+  const store = new MemoryRecordStore()
+  return withPages(store, pages, clock, {
     upkeep: async () => null,
     connect: () => null,
     close: async () => {},
-  }
+  })
 }
 
-function databaseStore(client: DatabaseClient, pages: string, close: () => Promise<void>): StorePart {
-  return {
-    store: new SqliteRecordStore(client.service<SqliteStoreEngine>('store'), close),
-    pages: new FileBlobStore(pages),
-    upkeep: async () => null,
-    connect: () => null,
-    close,
-  }
+async function databaseStore(
+  client: DatabaseClient,
+  { pages, clock }: StoreOptions,
+  close: () => Promise<void>,
+): Promise<StorePart> {
+  const store = new SqliteRecordStore(client.service<SqliteStoreEngine>('store'), close)
+  return withPages(store, pages, clock, { upkeep: async () => null, connect: () => null, close })
 }
 
 /** Loaded only here: nothing else has use for a Postgres client. */
-async function postgresStore(
-  address: string,
-  pages: string,
-  options: { readonly clock: Clock; readonly create: boolean },
-): Promise<StorePart> {
+async function postgresStore(address: string, { pages, clock, create }: StoreOptions): Promise<StorePart> {
   const { openPostgresStore } = await import('./store/postgres/open-postgres.js')
-  const store = await openPostgresStore(address, options)
-  return {
-    store,
-    pages: new FileBlobStore(resolve(pages)),
+  const store = await openPostgresStore(address, { clock, create })
+  return withPages(store, pages, clock, {
     upkeep: () => openUpkeep(address),
     connect: () => ({ records: { kind: 'postgres', address }, pages }),
     close: () => store.close(),
-  }
+  })
 }
 
-function pagesBeside(file: string): string {
-  return join(dirname(file), 'pages')
+/** The index of raw pages is in the store, so that they are closed before it. */
+async function withPages(
+  store: RecordStore,
+  address: PagesAddress,
+  clock: Clock,
+  rest: Omit<StorePart, 'store' | 'pages'>,
+): Promise<StorePart> {
+  const pages = await openPages(address, store, clock)
+  return {
+    ...rest,
+    store,
+    pages,
+    async close() {
+      await pages.close()
+      await rest.close()
+    },
+  }
 }
 
 /** For who looks after the tables of a server; a file of records needs nobody. */

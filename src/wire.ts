@@ -2,12 +2,12 @@ import type { MessagePort } from 'node:worker_threads'
 import { type Clock, systemClock } from './clock.js'
 import { ShoalError } from './errors.js'
 import { openQueue, parseQueue, type QueuePart, type QueuePort, queueFromPort } from './wire-queue.js'
-import { openStore, parseStore, type StorePart, type StorePort, storeFromPort } from './wire-store.js'
+import { openStore, pagesFor, parseStore, type StorePart, type StorePort, storeFromPort } from './wire-store.js'
 
 export type { Kept } from './keeper/client.js'
 export { openArchive, openUpkeep, type StorePart, type StorePort } from './wire-store.js'
 
-/** Addresses become the plant that every command works on: a queue (wire-queue.ts) and a store (wire-store.ts), the only importers of drivers. */
+/** Addresses become the plant that every command works on: a queue (wire-queue.ts), a store (wire-store.ts) and raw pages (wire-pages.ts), the only importers of drivers. */
 export interface Plant extends Omit<QueuePart, 'connect' | 'close' | 'database'>, Omit<StorePart, 'connect' | 'close'> {
   /** For a worker in another thread of this process; null when the plant cannot be shared with one. */
   connect(): PlantPorts | null
@@ -17,6 +17,8 @@ export interface Plant extends Omit<QueuePart, 'connect' | 'close' | 'database'>
 export interface PlantAddresses {
   readonly queue: string
   readonly store: string
+  /** Null or left out: beside the records, or in .shoal/pages when those are on a server. */
+  readonly pages?: string | null
 }
 
 export interface PlantPorts {
@@ -37,6 +39,7 @@ export async function openPlant(
 ): Promise<Plant> {
   const queueAt = parseQueue(addresses.queue)
   const storeAt = parseStore(addresses.store)
+  const pages = pagesFor(storeAt, addresses.pages ?? null)
   if (storeAt.engine === 'memory' ? queueAt.engine === 'sqlite' : queueAt.engine === 'memory') {
     throw new ShoalError('queue_unknown', 'a queue in memory needs its store in memory, and the other way round', {
       hint: 'Give --queue and --store the same kind of address.',
@@ -46,7 +49,7 @@ export async function openPlant(
   try {
     const { database } = queue
     const shared = database !== null && storeAt.engine === 'sqlite' && storeAt.file === database.file
-    return plantOf(queue, await openStore(storeAt, shared ? database.thread : null, { clock, create }))
+    return plantOf(queue, await openStore(storeAt, shared ? database.thread : null, { pages, clock, create }))
   } catch (error) {
     await queue.close()
     throw error
@@ -54,8 +57,9 @@ export async function openPlant(
 }
 
 /** Records and raw pages alone, for a command that has no use for a queue; it makes no tables on a server. */
-export function openResults(address: string): Promise<StorePart> {
-  return openStore(parseStore(address), null, { clock: systemClock, create: false })
+export async function openResults({ store, pages = null }: Omit<PlantAddresses, 'queue'>): Promise<StorePart> {
+  const storeAt = parseStore(store)
+  return openStore(storeAt, null, { pages: pagesFor(storeAt, pages), clock: systemClock, create: false })
 }
 
 /** The same as another thread sees them. */

@@ -47,6 +47,7 @@ export async function runWithProgress(
       source,
       queue: settings.queue,
       store: settings.store,
+      pages: settings.pages,
       workers,
       concurrency,
       fresh: flags.fresh,

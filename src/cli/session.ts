@@ -26,10 +26,11 @@ type Flags = Readonly<Record<string, unknown>>
 
 /** On every command. */
 export function commonOptions(command: Command): Command {
-  const { queue, store, json, logLevel } = CONFIG
+  const { queue, store, pages, json, logLevel } = CONFIG
   return command
     .option(queue.flag, `${plain(queue.meaning)} (default: ${queue.default})`)
     .option(store.flag, plain(store.meaning))
+    .option(pages.flag, plain(pages.meaning))
     .option(json.flag, plain(json.meaning))
     .addOption(new Option(logLevel.flag, 'the least important log line that is shown').choices(logLevel.schema.options))
 }
@@ -75,13 +76,13 @@ export function openSession(flags: Flags): Session {
     sameDatabase: sameDatabase(flags),
     at: (queue) => openSession({ ...flags, queue: flags.queue ?? queue }),
     async withPlant(work) {
-      const { queue, store } = settings
+      const { queue, store, pages } = settings
       const onServer = isOnServer(queue)
       if (!onServer) for (const address of [queue, store]) mustExist(address)
       const { openPlant } = await import('../wire.js')
       // A fleet can be looked at from a machine that keeps no records, and keeps none then.
       const plant = await openPlant(
-        { queue, store: onServer && isMissing(store) ? 'memory:' : store },
+        { queue, store: onServer && isMissing(store) ? 'memory:' : store, pages },
         { create: false },
       )
       try {
@@ -93,7 +94,7 @@ export function openSession(flags: Flags): Session {
     async withResults(work) {
       mustExist(settings.store)
       const { openResults } = await import('../wire.js')
-      const results = await openResults(settings.store)
+      const results = await openResults(settings)
       try {
         return await work(results)
       } finally {
@@ -121,7 +122,7 @@ function mustExist(address: string): void {
 }
 
 function sameDatabase(flags: Flags): string {
-  return ['queue', 'store']
+  return ['queue', 'store', 'pages']
     .flatMap((name) => (typeof flags[name] === 'string' ? [` --${name} ${shellWord(maskUrl(flags[name]))}`] : []))
     .join('')
 }

@@ -11,6 +11,8 @@ export interface ConnectOptions {
   readonly queue?: string
   /** Default: the same place as the queue, or `sqlite:.shoal/shoal.db` when the queue is on a server. */
   readonly store?: string
+  /** Where raw pages lie: `files:<folder>` or `s3://…`. Default: the folder `pages` beside the records, or `.shoal/pages`. */
+  readonly pages?: string
   /** Pages that one `runWorkers` visits at once. Default 64. */
   readonly concurrency?: number
   /** How long workers that are stopped may finish what they have in hand. Default 10 s. */

@@ -38,6 +38,11 @@ export async function openForWork(
   return { spiders, plant }
 }
 
+/** Before the first page is fetched: a bucket that is not there is told now. */
+export async function readyForPages(spiders: readonly Spider[], { pages }: Plant): Promise<void> {
+  if (spiders.some(({ savePages }) => savePages)) await pages.ready()
+}
+
 /** As long as nothing is begun there is nothing to drain: a spider file or a locked database that takes its time is not waited for. */
 async function unlessDrained<Result>(work: Promise<Result>, drain: AbortSignal): Promise<Result> {
   const drained = new Promise<never>((_, reject) => {

@@ -23,7 +23,7 @@ export interface WorkersOrder extends PlantAddresses {
 const STUCK_SLACK_MS = 5_000
 
 export async function startWorkers(
-  { sources, queue, store, workers, concurrency, logLevel, graceMs }: WorkersOrder,
+  { sources, queue, store, pages = null, workers, concurrency, logLevel, graceMs }: WorkersOrder,
   plant: Plant,
   spiders: readonly Spider[],
   log: Log,
@@ -41,6 +41,6 @@ export async function startWorkers(
     const newId = workerIds()
     return [superviseWorker({ plant, sources, concurrency, logLevel, log, clock, stuckMs, writeLog, newId })]
   }
-  const order = { sources, queue, store, concurrency, logLevel, stuckMs, graceMs }
+  const order = { sources, queue, store, pages, concurrency, logLevel, stuckMs, graceMs }
   return Array.from({ length: workers }, () => forkWorker(order, { frontier: plant.frontier, clock, log }))
 }

@@ -73,7 +73,7 @@ export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
         settle: async () => true,
         released: async () => {},
         release: (release: Release) => void plant.frontier.release([release]),
-        fail: () => {},
+        keep: async () => '',
       },
       pages: null,
       fetcher,

@@ -2,7 +2,7 @@ import type { PackUpkeep } from './pack-upkeep.js'
 
 /** Raw pages, content-addressed: the same bytes have the same reference and are stored once. */
 export interface BlobStore {
-  /** Tells at once what would fail every put: no such place, no access. */
+  /** Dials a place on a server, and tells what would fail every put: no such place, no access. */
   ready(): Promise<void>
   /** The page is there for everybody, and stays when this process dies, as soon as this resolves. It may wait a moment for company. */
   put(bytes: Uint8Array, type: string): Promise<BlobRef>

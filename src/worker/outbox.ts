@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js'
 import { isAway } from '../errors.js'
 import type { Frontier, LeaseRef, Outcome, Release } from '../frontier/frontier.js'
+import type { BlobRef, BlobStore } from '../store/blob-store.js'
 import type { RecordStore, WriteBatch, WriteStatus } from '../store/record-store.js'
 import type { PlantPart, PlantWatch } from './plant-watch.js'
 
@@ -38,6 +39,8 @@ export class Outbox {
   #writes: Waiting<WriteBatch, WriteStatus[]>[] = []
   #releases: Release[] = []
   #settlements: Waiting<{ lease: LeaseRef; outcome: () => Outcome }, boolean>[] = []
+  /** Visits that wait for their page to be kept. */
+  #keeping = 0
   #immediate = false
   #releasing: Promise<void> = Promise.resolve()
   #cancelGather: (() => void) | null = null
@@ -90,9 +93,19 @@ export class Outbox {
     })
   }
 
-  /** Our own plant failed a visit in another place: the worker ends as it would if a call of here had failed. */
-  fail(error: unknown): void {
-    this.#onFailure(error)
+  /** A raw page, which the store gathers by itself. */
+  async keep(pages: BlobStore, page: Uint8Array, type: string): Promise<BlobRef> {
+    this.#keeping++
+    try {
+      return await this.#untilDone('pages', () => {
+        const kept = pages.put(page, type)
+        // All that are in hand wait for theirs: nobody else is coming.
+        if (this.#keeping >= this.#inHand()) pages.hurry()
+        return kept
+      })
+    } finally {
+      this.#keeping--
+    }
   }
 
   /** From now on a plant that is away is not waited for: what could not be said is handed out again when its lease has run out. */

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js'
 import { asShoalError } from '../errors.js'
 import type { Log } from '../log.js'
 
-export type PlantPart = 'queue' | 'store'
+export type PlantPart = 'queue' | 'store' | 'pages'
 
 /** Says once that a part of our plant is away, and once that it is back; every visit in hand meets both. */
 export class PlantWatch {

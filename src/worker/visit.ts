@@ -2,7 +2,6 @@ import { asShoalError, ShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import type { Lease, Outcome } from '../frontier/frontier.js'
 import type { Harvest } from '../spider/spider.js'
-import type { BlobRef, BlobStore } from '../store/blob-store.js'
 import type { FetchRow, WriteBatch } from '../store/record-store.js'
 import type { Link } from '../url/link.js'
 import { fetchPage, HostBusy } from './fetch-page.js'
@@ -58,7 +57,7 @@ interface Produced {
 async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
   const { lease } = current
   const { link } = lease
-  const { spider, clock } = parts
+  const { spider, clock, outbox } = parts
   let fetched: FetchRow | null = null
   const route = spider.routes.get(link.route)
   try {
@@ -74,8 +73,12 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     }
     const failed = statusError(page.response.status)
     if (failed !== null) throw failed
-    if (parts.pages !== null)
-      fetched = { ...fetched, page: await keepPage(parts.pages, page.response, parts), headers: page.response.headers }
+    if (parts.pages !== null) {
+      // Before the handler: the page that it cannot read is the one that somebody will want to see. When it cannot be kept the worker
+      // ends, and this link goes back as it was: not even one more page may be done without its raw page.
+      const { body, headers } = page.response
+      fetched = { ...fetched, page: await outbox.keep(parts.pages, body, headers['content-type'] ?? ''), headers }
+    }
     const harvest = await harvestPage(route, lease, page.response, clock)
     const admitAgain = () => admitLinks(harvest, page.response.url, lease, parts)
     const admitted = admitAgain()
@@ -119,19 +122,6 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
   function robotsWait(error: ShoalError): number {
     const retryAt = (error.cause as { retryAt?: number } | undefined)?.retryAt
     return retryAt === undefined ? 0 : Math.max(0, retryAt - clock.now())
-  }
-}
-
-/**
- * Before the handler: the page that it cannot read is the one that somebody will want to see. When it cannot be kept the worker ends, and
- * this link goes back as it was: not even one more page may be done without its raw page.
- */
-async function keepPage(pages: BlobStore, { body, headers }: FetchResponse, { outbox }: VisitParts): Promise<BlobRef> {
-  try {
-    return await pages.put(body, headers['content-type'] ?? '')
-  } catch (error) {
-    outbox.fail(error)
-    throw error
   }
 }
 

@@ -8,14 +8,23 @@ import { guide } from '../help.js'
 import { acts, type Session } from '../session.js'
 import { rememberedSpider } from '../source-memory.js'
 import { CRAWLS_ASKED } from './explain.js'
+import { checkCommand, compactCommand } from './pages-upkeep.js'
 
 /** More often no page is fetched, retries and all, before somebody looks. */
 const FETCHES_LOOKED_AT = 1_000
 
 export function pagesCommand(program: Command): void {
   const pages = program.command('pages').description('raw pages, of spiders with savePages')
-  guide(pages, { examples: [['pages get https://books.example/ > page.html', 'the page as it was fetched']] })
+  guide(pages, {
+    examples: [
+      ['pages get https://books.example/ > page.html', 'the page as it was fetched'],
+      ['pages check', 'whether every page that was kept can be read'],
+      ['pages compact', 'few large packs instead of many small ones'],
+    ],
+  })
   getCommand(pages)
+  checkCommand(pages)
+  compactCommand(pages)
 }
 
 function getCommand(pages: Command): void {
@@ -68,7 +77,7 @@ async function newestPage(
   }
   if (kept.length > 0)
     throw new ShoalError('not_found', `the raw page of ${url} is gone, or damaged`, {
-      hint: 'It lay in the folder `pages` beside the database; fetch it again with `shoal run <spider> --fresh`.',
+      hint: 'Is it in another place (--pages)? `shoal pages check` looks at all; `shoal run <spider> --fresh` fetches it again.',
     })
   throw new ShoalError('not_found', `no raw page of ${url} was kept`, {
     hint: 'Pages are kept as they are fetched, by a spider with `savePages: true`.',

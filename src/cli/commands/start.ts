@@ -26,11 +26,12 @@ export function startCommand(program: Command): void {
         let cancelNote = () => {}
         try {
           const { startCrawl } = await import('../../run/start-crawl.js')
-          const { queue, store, logLevel } = settings
+          const { queue, store, pages, logLevel } = settings
           const started = await startCrawl({
             source,
             queue,
             store,
+            pages,
             logLevel,
             fresh: flags.fresh,
             seeds: flags.seeds,

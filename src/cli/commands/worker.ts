@@ -29,11 +29,12 @@ export function workerCommand(program: Command): void {
         const signals = listenForSignals(() => note('finishing what is in hand; a second signal ends at once'))
         try {
           const { serveCrawls } = await import('../../run/serve-crawls.js')
-          const { queue, store, concurrency, logLevel, graceMs } = settings
+          const { queue, store, pages, concurrency, logLevel, graceMs } = settings
           const served = await serveCrawls({
             sources: files.map((file) => ({ kind: 'file', path: resolve(file) })),
             queue,
             store,
+            pages,
             workers: flags.procs,
             concurrency,
             logLevel,

@@ -1,16 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import {
-  access,
-  constants,
-  type FileHandle,
-  link,
-  open,
-  readdir,
-  readFile,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises'
+import { type FileHandle, link, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../clock.js'
 import { makeDirs } from '../../make-dirs.js'
@@ -35,6 +24,7 @@ interface OpenPack {
  * the disk when it is answered for.
  */
 export class FilePackPlace implements PackPlace {
+  readonly remote = false
   readonly gathering = { ms: GATHER_MS, bytes: ENOUGH_BYTES, runs: 1 }
   readonly #root: string
   readonly #packs: string
@@ -58,7 +48,6 @@ export class FilePackPlace implements PackPlace {
   open(): Promise<string> {
     this.#opening ??= this.#told(async () => {
       makeDirs(this.#packs)
-      await access(this.#packs, constants.W_OK)
       this.#id = await makeId(this.#root, this.#id ?? randomBytes(4).toString('hex'))
       return this.#id
     }).catch((error: unknown) => {

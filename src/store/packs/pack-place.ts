@@ -5,8 +5,10 @@
 export interface PackPlace {
   /** Tells this place from others, for the index; null when it was never written. */
   id(): Promise<string | null>
-  /** The same, before something is written: makes sure that it can be. */
+  /** The same, before something is written. */
   open(): Promise<string>
+  /** Whether it must be dialled: then it is opened before the first page is fetched. A folder is told soon enough by the first page. */
+  readonly remote: boolean
   /** Stores a run of entries in one piece; durable, and to be read by everybody, when it resolves. Where the run begins. */
   write(run: Uint8Array): Promise<{ readonly pack: string; readonly start: number }>
   /** Null: there is no such pack, or it ends before. */

@@ -1,9 +1,9 @@
 import type { Clock } from '../../clock.js'
-import { ShoalError } from '../../errors.js'
 import type { BlobEntry, BlobIndex } from '../blob-index.js'
 import type { BlobRef, BlobStore } from '../blob-store.js'
 import type { PackUpkeep } from '../pack-upkeep.js'
 import { hashIn, packed, sha256, unpacked } from './codec.js'
+import { dialled } from './dialled.js'
 import type { PackPlace } from './pack-place.js'
 import { Remembered } from './remembered.js'
 import { packUpkeep } from './upkeep.js'
@@ -59,12 +59,7 @@ export class PackedBlobStore implements BlobStore {
   }
 
   async ready(): Promise<void> {
-    try {
-      await this.#place.open()
-    } catch (error) {
-      if (!(error instanceof ShoalError) || error.code !== 'pages_away') throw error
-      throw new ShoalError('pages_unreachable', error.message)
-    }
+    if (this.#place.remote) await dialled(() => this.#place.open())
   }
 
   async put(page: Uint8Array, type: string): Promise<BlobRef> {

@@ -22,7 +22,7 @@ export function s3Error(thrown: unknown, address: S3Address): ShoalError {
     return new ShoalError('pages_missing', `${where}: there is no such bucket at ${endpointText(address)}`)
   if (FORBIDDEN.has(name) || status === 401 || status === 403) return forbidden(name, where)
   if (ELSEWHERE.has(name) || status === 301 || (status === 400 && name === 'BadRequest') || isRegionMissing(thrown))
-    return new ShoalError('pages_address', `${where}: the bucket is in another region, or the region is not known`, {
+    return new ShoalError('pages_missing', `${where}: the bucket is in another region, or the region is not known`, {
       hint: 'Name it in the address: s3://bucket/prefix?region=eu-central-1.',
     })
   if (BUSY.has(name) || UNREACHABLE.has(code) || status === 429 || status >= 500)

@@ -13,6 +13,7 @@ const ENDING = '.pack'
 const GATHERING = { ms: 200, bytes: 8 * 1024 * 1024, runs: 4 }
 
 export class S3PackPlace implements PackPlace {
+  readonly remote = true
   readonly gathering = GATHERING
   readonly #address: S3Address
   readonly #clock: Clock

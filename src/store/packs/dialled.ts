@@ -1,0 +1,11 @@
+import { ShoalError } from '../../errors.js'
+
+/** For who does not wait for a place that is away. */
+export async function dialled<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ShoalError) || error.code !== 'pages_away') throw error
+    throw new ShoalError('pages_unreachable', error.message)
+  }
+}
