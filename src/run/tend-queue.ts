@@ -8,6 +8,7 @@ import type { Alert } from '../quality/alert.js'
 import type { Spider } from '../spider/spider.js'
 import type { Plant } from '../wire.js'
 import { driftWatch, unlessAway } from './drift-watch.js'
+import { tendTables } from './tend-tables.js'
 
 const LOOK_MS = 5_000
 /** Hours are compared: there is no hurry. */
@@ -22,8 +23,8 @@ export interface Tending {
 }
 
 /**
- * What a process does beside its workers: takes in what is fed, notices when the queue has lost its data, and tells of fields that are no
- * longer filled.
+ * What a process does beside its workers: takes in what is fed, notices when the queue has lost its data, tells of fields that are no
+ * longer filled, and looks after the tables of a store on a server.
  */
 export function tendQueue(
   plant: Plant,
@@ -69,6 +70,7 @@ export function tendQueue(
   const tasks = [
     keepLooking(),
     keepLookingForDrift(),
+    tendTables(plant, clock, log, signal),
     ...spiders.map((spider) => {
       const feed = plant.feed(spider.name, spider.feed ?? DEFAULT_FEED)
       return feedSpider({ plant, spider, feed, clock, log }, signal)
