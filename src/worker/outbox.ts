@@ -11,6 +11,11 @@ import type { PlantPart, PlantWatch } from './plant-watch.js'
  */
 const GATHER_MS = 10
 const ENOUGH = 192
+/**
+ * Batches on their way to the store: one is being written while the next arrives. What comes meanwhile waits and makes the next batch larger,
+ * so that a store that is slow is asked less often, for more.
+ */
+const MOST_WRITING = 2
 /** With fewer visits than this in hand nobody is coming: every flush goes at once, and a free slot is never kept waiting. */
 const FEW = 8
 /** A plant that is away is asked again after this long, then half as long again each time, so that its return is noticed within the last. */
@@ -41,6 +46,7 @@ export class Outbox {
   #settlements: Waiting<{ lease: LeaseRef; outcome: () => Outcome }, boolean>[] = []
   /** Visits that wait for their page to be kept. */
   #keeping = 0
+  #writing = 0
   #immediate = false
   #releasing: Promise<void> = Promise.resolve()
   #cancelGather: (() => void) | null = null
@@ -120,7 +126,8 @@ export class Outbox {
 
   #schedule(): void {
     if (this.#immediate) return
-    const waiting = this.#writes.length + this.#releases.length + this.#settlements.length
+    const writes = this.#writing < MOST_WRITING ? this.#writes.length : 0
+    const waiting = writes + this.#releases.length + this.#settlements.length
     if (this.#inHand() < FEW || waiting >= ENOUGH) {
       // In a microtask: what the other visits of this turn of the event loop have to say comes along.
       this.#immediate = true
@@ -134,10 +141,10 @@ export class Outbox {
     this.#immediate = false
     this.#cancelGather?.()
     this.#cancelGather = null
-    const writes = this.#writes
+    const writes = this.#writing < MOST_WRITING ? this.#writes : []
     const releases = this.#releases
     const settlements = this.#settlements
-    this.#writes = []
+    if (writes.length > 0) this.#writes = []
     this.#releases = []
     this.#settlements = []
     if (writes.length > 0) void this.#sendWrites(writes)
@@ -159,6 +166,7 @@ export class Outbox {
       rejected: writes.flatMap(({ item }) => item.rejected),
       fetches: writes.flatMap(({ item }) => item.fetches),
     }
+    this.#writing++
     try {
       const statuses = await this.#untilDone('store', () => this.#store.write(batch))
       let next = 0
@@ -168,6 +176,9 @@ export class Outbox {
       }
     } catch (error) {
       for (const { reject } of writes) reject(error)
+    } finally {
+      this.#writing--
+      if (this.#writes.length > 0) this.#schedule()
     }
   }
 
