@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.js'
 import { isAway, ShoalError } from '../../../src/errors.js'
 import { openPostgresStore } from '../../../src/store/postgres/open-postgres.js'
-import { batch, record } from '../../contract/record-store-contract.js'
+import { batch, fetchRow, record, rejectedRow } from '../../contract/record-store-contract.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 import { startTcpProxy } from '../../support/tcp-proxy.js'
 
@@ -71,6 +71,21 @@ describe('an address of Postgres', () => {
       code: 'store_forbidden',
       message: expect.stringContaining('permission denied'),
     })
+  })
+
+  it('may be that of a role that owns nothing, once the owner has made the tables', async () => {
+    const url = new URL(server.address())
+    url.searchParams.set('schema', 'granted')
+    await (await open(url.href)).close()
+    await server.query(`CREATE ROLE worker LOGIN PASSWORD 'worker'; GRANT USAGE ON SCHEMA granted TO worker;
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA granted TO worker;
+      GRANT USAGE ON ALL SEQUENCES IN SCHEMA granted TO worker`)
+    url.username = 'worker'
+    url.password = 'worker'
+    const store = await open(url.href)
+    const fetches = [fetchRow({ at: systemClock.now() })]
+    expect(await store.write(batch({ records: [record()], fetches, rejected: [rejectedRow()] }))).toEqual(['written'])
+    await store.close()
   })
 
   it('must keep its text as UTF-8', async () => {
