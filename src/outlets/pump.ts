@@ -44,9 +44,9 @@ export interface PumpParts {
   readonly mostFailures?: number
 }
 
-/** `delivered`: everything up to now. `stopped`: the sink refuses. `behind`: it is away, another process feeds it, or there was no time. */
+/** `delivered`: everything up to now. `elsewhere`: another process feeds it. `behind`: it is away, or there was no time. `stopped`: it refuses. */
 export type PumpEnd =
-  | { readonly kind: 'delivered'; readonly sent: number }
+  | { readonly kind: 'delivered' | 'elsewhere'; readonly sent: number }
   | { readonly kind: 'behind' | 'stopped'; readonly sent: number; readonly message: string }
 
 /**
@@ -57,7 +57,8 @@ export type PumpEnd =
 export async function pump(parts: PumpParts): Promise<PumpEnd> {
   const { outlet, store, clock, log, finish, stop, timing = PUMP_TIMING } = parts
   const waking = AbortSignal.any([finish, stop])
-  const claim = { ...outlet, holder: parts.holder, forMs: timing.claimMs }
+  const { name, spider, kinds } = outlet
+  const claim = { name, spider, kinds, holder: parts.holder, forMs: timing.claimMs }
   let sent = 0
   let end: PumpEnd = { kind: 'behind', sent, message: 'there was no time' }
   for (;;) {
@@ -78,7 +79,7 @@ export async function pump(parts: PumpParts): Promise<PumpEnd> {
         else if (info?.holder != null && parts.isGone(info.holder)) {
           await store.releaseOutlet(outlet.name, info.holder)
           continue
-        } else end = { kind: 'behind', sent, message: 'another process feeds it' }
+        } else end = { kind: 'elsewhere', sent }
       }
     } catch (thrown) {
       const error = asShoalError(thrown)
@@ -120,15 +121,17 @@ async function feedSink(parts: PumpParts, held: Held): Promise<PumpEnd> {
         await note({ sent: 0, trimmed: 0, error: result.message, stop: true }, cursor)
         return { kind: 'stopped', sent, message: result.message }
       }
-      if (result.kind !== 'taken') return behind(result.kind === 'away' ? result.message : 'another process feeds it')
+      if (result.kind === 'away') return behind(result.message)
+      if (result.kind === 'fenced') return { kind: 'elsewhere', sent }
       sent += page.records.length
       const ours = await note(
         { sent: page.records.length, trimmed: result.trimmed, error: null, stop: false },
         page.cursor,
       )
-      if (!ours) return behind('another process feeds it')
+      if (!ours) return { kind: 'elsewhere', sent }
     } else if (page.cursor !== noted.cursor && clock.mono() - noted.at >= NOTE_MOVES_MS) {
-      if (!(await note({ sent: 0, trimmed: 0, error: null, stop: false }, page.cursor))) return behind('it was reset')
+      if (!(await note({ sent: 0, trimmed: 0, error: null, stop: false }, page.cursor)))
+        return { kind: 'elsewhere', sent }
     }
     if (page.cursor === cursor) {
       if (finish.aborted) {

@@ -61,8 +61,7 @@ export async function tendOutlets(outlets: readonly Outlet[], parts: OutletParts
       finish.abort()
       const cancel = withinMs === null ? () => {} : clock.after(Math.max(0, withinMs), () => stop.abort())
       try {
-        for (const { outlet, end } of await ended)
-          if (end.kind !== 'delivered') log.warn('outlet.behind', { outlet, message: end.message })
+        await ended
       } finally {
         cancel()
       }
@@ -107,9 +106,14 @@ function secretOf(outlet: Outlet): string | null {
   )
 }
 
-/** For the end of a command: what it could not deliver is no reason to fail. */
+/** For the end of a command that ran workers: what could not be delivered waits in the store, and is no reason to fail. */
 export async function finishOutlets(tending: OutletTending | null, withinMs: number, log: Log): Promise<void> {
-  await tending?.finish(withinMs).catch((error: unknown) => {
+  if (tending === null) return
+  try {
+    await tending.finish(withinMs)
+    for (const { outlet, end } of await tending.ended)
+      if ('message' in end) log.warn('outlet.behind', { outlet, message: end.message })
+  } catch (error) {
     log.warn('outlet.failed', { message: asShoalError(error).message })
-  })
+  }
 }

@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander'
 import { ShoalError } from '../../errors.js'
-import { createLog } from '../../log.js'
+import { createLog, silentLog } from '../../log.js'
 import type { Outlet } from '../../outlets/outlet.js'
+import type { PumpEnd } from '../../outlets/pump.js'
+import type { OutletEnd } from '../../run/tend-outlets.js'
 import { type ChangeFeed, type ChangesLag, FROM_START, type OutletInfo } from '../../store/changes.js'
 import { guide } from '../help.js'
 import { acts, type Session, workerOptions } from '../session.js'
@@ -12,6 +14,7 @@ import { ago, count, duration, plural } from '../terminal/format.js'
 
 /** What waits is counted up to here: an outlet that is further behind is far behind. */
 const MOST_COUNTED = 100_000
+const PROGRESS_MS = 5_000
 
 export function outletsCommand(program: Command): void {
   const outlets = program
@@ -107,24 +110,29 @@ function runCommand(outlets: Command): void {
       acts(async (session, word: string, names: string[], flags: { follow: boolean }) => {
         const { settings, output, json, clock } = session
         const chosen = await chooseOutlets(session, word, names)
-        const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
+        // Without --follow the command itself says at its end what became of each.
+        const log = flags.follow ? createLog(settings.logLevel, clock, (line) => process.stderr.write(line)) : silentLog
         const signals = listenForSignals(() => {
           if (!json) output.note('finishing what is in hand; a second signal ends at once')
         })
         try {
           const { runOutlets } = await import('../../run/run-outlets.js')
-          const ends = await session.withResults(({ store }) =>
-            runOutlets(chosen, {
-              ...{ store, queue: settings.queue, log, follow: flags.follow },
-              ...{ graceMs: settings.graceMs, drain: signals.drain },
-            }),
-          )
+          const ends = await session.withResults(async ({ store }) => {
+            const over = new AbortController()
+            const telling = json ? null : tellProgress(session, store, chosen, over.signal)
+            try {
+              return await runOutlets(chosen, {
+                ...{ store, queue: settings.queue, log, follow: flags.follow },
+                ...{ graceMs: settings.graceMs, drain: signals.drain },
+              })
+            } finally {
+              over.abort()
+              await telling
+            }
+          })
           for (const { outlet, end } of ends) {
             if (json) output.json({ outlet, ...end })
-            else {
-              const left = end.kind === 'delivered' ? '' : `, ${end.kind}: ${clean(end.message)}`
-              output.print(`${clean(outlet)}: ${plural(end.sent, 'record')} sent${left}`)
-            }
+            else output.print(`${clean(outlet)}: ${plural(end.sent, 'record')} sent${restOf(end)}`)
           }
           const stopped = ends.find(({ end }) => end.kind === 'stopped')
           const behind = flags.follow ? undefined : ends.find(({ end }) => end.kind === 'behind')
@@ -146,11 +154,34 @@ function runCommand(outlets: Command): void {
   })
 }
 
-function outletError(
-  code: 'outlet_refused' | 'outlet_away',
-  { outlet, end }: { outlet: string; end: object },
-): ShoalError {
-  return new ShoalError(code, `outlet ${outlet}: ${'message' in end ? String(end.message) : ''}`)
+function restOf(end: PumpEnd): string {
+  if (end.kind === 'elsewhere') return ', another process feeds it'
+  return 'message' in end ? `, ${end.kind}: ${clean(end.message)}` : ''
+}
+
+async function tellProgress(
+  { clock, output }: Session,
+  store: ChangeFeed,
+  outlets: readonly Outlet[],
+  over: AbortSignal,
+): Promise<void> {
+  const names = outlets.map(({ name }) => name)
+  for (;;) {
+    await clock.sleep(PROGRESS_MS, over)
+    if (over.aborted) return
+    const infos = await store.outlets().catch(() => [])
+    for (const info of infos.filter(({ name }) => names.includes(name))) {
+      const { state, sent, lag, error } = await withLag(store, info, clock.now())
+      const waiting = `${count(lag.records)}${lag.more ? '+' : ''} waiting`
+      output.note(
+        `${clean(info.name)}: ${state}, ${count(sent)} sent, ${waiting}${error === null ? '' : `, ${clean(error)}`}`,
+      )
+    }
+  }
+}
+
+function outletError(code: 'outlet_refused' | 'outlet_away', { outlet, end }: OutletEnd): ShoalError {
+  return new ShoalError(code, `outlet ${outlet}: ${'message' in end ? end.message : end.kind}`)
 }
 
 const PLACES = ['start', 'end', 'here'] as const

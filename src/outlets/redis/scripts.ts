@@ -46,11 +46,9 @@ return redis.call('XTRIM', KEYS[1], 'MAXLEN', '=', most)
 export const SET = script(
   'outlet-set',
   `${FENCED}
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 for i = 4, #ARGV, 2 do
   redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1])
-  if most > 0 then redis.call('ZADD', KEYS[3], now + i / 1048576, ARGV[i]) end
+  if most > 0 then redis.call('ZADD', KEYS[3], redis.call('HINCRBY', KEYS[2], 'order', 1), ARGV[i]) end
 end
 local over = redis.call('HLEN', KEYS[1]) - most
 if most == 0 or over <= 0 then return 0 end
