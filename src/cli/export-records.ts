@@ -4,6 +4,7 @@ import type { ExportFormat, ExportResult } from '../store/export/formats.js'
 import type { RecordQuery } from '../store/record-store.js'
 import type { Plant } from '../wire.js'
 import { shownProgress } from './export-progress.js'
+import { mergedSource } from './merged-kinds.js'
 import type { Session } from './session.js'
 
 export interface RecordsExport {
@@ -13,16 +14,19 @@ export interface RecordsExport {
   readonly query: RecordQuery
   /** Only what changed since the last one of this name. */
   readonly incremental: string | null
+  /** Records merged by the rules of this spider file; null: each as it is stored. */
+  readonly merged: string | null
 }
 
 export async function exportStoredRecords(
   session: Session,
   { store }: Plant,
-  { format, out, query, incremental }: RecordsExport,
+  { format, out, query, incremental, merged }: RecordsExport,
   signal: AbortSignal,
 ): Promise<ExportResult> {
   const { exportRecords, exportToFile } = await import('../store/export/export.js')
-  const total = incremental === null ? await expected(store, query) : null
+  const source = merged === null ? store : await mergedSource(store, merged, query.kind)
+  const total = incremental === null && merged === null ? await expected(store, query) : null
   const progress = shownProgress(session, 'records', total)
   const options = {
     signal,
@@ -34,7 +38,7 @@ export async function exportStoredRecords(
       ? exportRecords(source, query, format, process.stdout, options)
       : exportToFile(source, query, format, out, options)
   try {
-    if (incremental === null) return await write(store)
+    if (incremental === null) return await write(source)
     const { exportChanges } = await import('../store/export/incremental.js')
     return await exportChanges(store, { ...query, name: incremental, holder: randomUUID() }, write)
   } finally {

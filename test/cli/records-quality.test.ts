@@ -33,7 +33,6 @@ export default defineSpider({
 
 beforeAll(async () => {
   writeFileSync(join(dir, 'shops.ts'), SPIDER)
-  writeFileSync(join(dir, 'plain.ts'), SPIDER.replace(/product: .*/, ''))
   const db = new SqliteDb(join(dir, 'shoal.db'))
   SqliteFrontierEngine.migrate(db)
   migrateStore(db)
@@ -142,8 +141,6 @@ describe('records history', () => {
     const missing = await call('records', 'history', 'nothing')
     expect(missing.code).toBe(5)
     expect(missing.err).toContain('there is no record with the key nothing')
-    const single = await call('records', 'history', 'alone')
-    expect(single.err).toContain('no older version is kept')
   })
 })
 
@@ -171,11 +168,24 @@ describe('records merged', () => {
     expect(missing).toMatchObject({ code: 5, err: expect.stringContaining('no record has the identity nothing') })
   })
 
+  it('is what an export gives when asked to', async () => {
+    const { code, out } = await call('export', '--merged', 'shops.ts')
+    const rows = out.trimEnd().split('\n')
+    expect({ code, keys: rows.map((row) => (JSON.parse(row) as { key: string }).key) }).toEqual({
+      code: 0,
+      keys: ['4006381', 'alone'],
+    })
+    expect(JSON.parse(rows[0] ?? '')).toMatchObject({ site: 'a.example', data: { price: 3 } })
+    const { code: refused, err } = await call('export', '--merged', 'shops.ts', '--spider', 'shops')
+    expect({ refused, err }).toMatchObject({
+      refused: 2,
+      err: expect.stringContaining('--spider and --merged exclude each other'),
+    })
+  })
+
   it('needs a kind that says how', async () => {
-    const plain = await call('records', 'merged', 'plain.ts')
-    expect(plain.code).toBe(2)
-    expect(plain.err).toContain('no kind of shops says how its records are merged')
     const review = await call('records', 'merged', 'shops.ts', '--kind', 'review')
+    expect(review.code).toBe(2)
     expect(review.err).toContain('the kind review of shops says how its records are merged')
   })
 })

@@ -14,6 +14,7 @@ interface ExportFlags extends RecordFlags {
   readonly out?: string
   readonly incremental?: string
   readonly crawl?: string
+  readonly merged?: string
 }
 
 export function exportCommand(program: Command): void {
@@ -30,6 +31,7 @@ export function exportCommand(program: Command): void {
     )
     .option('--out <file>', 'default: standard output; a name that ends in .gz is packed')
     .option('--incremental <name>', 'only what changed since the last export of this name')
+    .option('--merged <spider>', 'records that describe the same thing as one, by the rules of this spider file')
     .option('--crawl <crawl>', 'warc: only pages of this crawl: id, beginning of it, or name of a spider')
     .action(
       acts(async (session, flags: ExportFlags) => {
@@ -45,6 +47,7 @@ export function exportCommand(program: Command): void {
       ['export --since 1d | jq .data.title', 'JSON Lines on a pipe'],
       ['export --out books.parquet --spider books', 'typed columns for DuckDB, Spark or pandas'],
       ['export --out new.jsonl.gz --incremental nightly', 'what came since the last export called nightly'],
+      ['export --out products.csv --merged shops.ts', 'each product once, merged as the spider says'],
       ['export --out pages.warc.gz --spider books', 'the raw pages, for archives and their tools'],
     ],
     exits: ['notFound', 'interrupted', 'terminated'],
@@ -57,20 +60,24 @@ function checkFlags(flags: ExportFlags, format: ExportFormat | 'warc'): void {
     throw new ShoalError('usage', message, { hint })
   }
   if (format === 'warc') {
-    for (const name of ['kind', 'site', 'incremental'] as const)
+    for (const name of ['kind', 'site', 'incremental', 'merged'] as const)
       if (flags[name] !== undefined) refuse(`--${name} is for records, and WARC holds pages`, `Leave --${name} out.`)
   } else if (flags.crawl !== undefined) {
     refuse('--crawl is for pages: a record belongs to its spider', 'Say --spider, or --format warc.')
   }
   if (flags.incremental !== undefined) {
     if (flags.out === undefined) refuse('--incremental needs a file', 'Say --out <file>.')
-    for (const name of ['since', 'site'] as const)
+    for (const name of ['since', 'site', 'merged'] as const)
       if (flags[name] !== undefined) refuse(`--${name} and --incremental exclude each other`, `Leave --${name} out.`)
     if (!/^[\w.-]{1,64}$/.test(flags.incremental))
       refuse(
         `'${flags.incremental}' is no name for an export`,
         'Use letters, digits, dots, dashes and underscores, at most 64.',
       )
+  }
+  if (flags.merged !== undefined) {
+    for (const name of ['spider', 'site'] as const)
+      if (flags[name] !== undefined) refuse(`--${name} and --merged exclude each other`, `Leave --${name} out.`)
   }
   if (flags.out === undefined && process.stdout.isTTY && (format === 'parquet' || format === 'warc'))
     refuse(`${format} is not for a terminal`, 'Say --out <file>, or send it through a pipe.')
@@ -84,7 +91,7 @@ function exportRecords(session: Session, flags: ExportFlags, format: ExportForma
     const out = flags.out ?? null
     const query = recordQuery(flags, session.clock.now())
     const { exportStoredRecords } = await import('../export-records.js')
-    const asked = { format, out, query, incremental: flags.incremental ?? null }
+    const asked = { format, out, query, incremental: flags.incremental ?? null, merged: flags.merged ?? null }
     const { rows, leftOut } = await exportStoredRecords(session, plant, asked, signal)
     if (leftOut > 0) output.note(`${count(leftOut)} values had no column; JSON Lines keeps them all`)
     if (out !== null && session.json) output.json({ file: out, format, records: rows, leftOut })

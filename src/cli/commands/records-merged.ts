@@ -1,9 +1,8 @@
 import type { Command } from 'commander'
 import { ShoalError } from '../../errors.js'
-import { type MergedRecord, mergedRecords } from '../../merge/merged-records.js'
-import type { Spider } from '../../spider/spider.js'
+import type { MergedRecord } from '../../merge/merged-records.js'
 import { guide } from '../help.js'
-import { mergedKinds } from '../merged-kinds.js'
+import { mergedKinds, mergedOf } from '../merged-kinds.js'
 import type { Output } from '../output.js'
 import { acts, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
@@ -38,7 +37,7 @@ export function recordsMergedCommand(records: Command): void {
           let single = 0
           for (const kind of kinds) {
             if (left === 0) break
-            for await (const record of mergedRecords(store, queryOf(spider, kind, flags.identity))) {
+            for await (const record of mergedOf(store, spider, kind, flags.identity)) {
               if (json) output.json(record)
               else show(output, record, clock.now(), left < flags.limit)
               single += record.identity === null ? 1 : 0
@@ -63,13 +62,6 @@ export function recordsMergedCommand(records: Command): void {
     ],
     exits: ['notFound'],
   })
-}
-
-function queryOf(spider: Spider, kind: string, identity: string | undefined) {
-  const merge = spider.records.get(kind)?.merge
-  if (merge === undefined || merge === null) throw new Error(`${kind} is not merged`)
-  const spelled = identity === undefined ? undefined : (merge.spelling(identity) ?? '')
-  return { spider: spider.name, kind, rules: merge.rules, ...(spelled === undefined ? {} : { identity: spelled }) }
 }
 
 function nothingFound(identity: string | undefined): ShoalError {
