@@ -18,7 +18,17 @@ export interface StoreUpkeep {
   drop(partition: PartitionInfo): Promise<void>
   /** Work that one process at a time does; false when another is at it. */
   alone(work: () => Promise<void>): Promise<boolean>
+  about(): Promise<ServerAbout>
   close(): Promise<void>
+}
+
+export interface ServerAbout {
+  readonly version: string
+  /** Settings with which rows that were acknowledged can be lost when the machine goes down. */
+  readonly undurable: readonly string[]
+  readonly connections: { readonly used: number; readonly most: number }
+  /** Of the whole database. */
+  readonly bytes: number
 }
 
 export interface PendingMigration {

@@ -7,19 +7,13 @@ import { asShoalError, EXIT } from '../../errors.js'
 import type { CrawlInfo, Frontier, WorkerInfo } from '../../frontier/frontier.js'
 import { healthOf, STALLED_MS, spiderHolders, workerState } from '../../run/health.js'
 import type { Plant } from '../../wire.js'
+import type { Check } from '../check.js'
 import { crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import { acts, fileOf, type Session } from '../session.js'
+import { serverStoreChecks } from '../store-checks.js'
 import { clean } from '../terminal/clean.js'
 import { bytes, count, duration, plural } from '../terminal/format.js'
-
-interface Check {
-  readonly name: string
-  readonly status: 'ok' | 'warn' | 'fail'
-  readonly detail: string
-  /** What to do about it; empty when all is well. */
-  readonly next: string
-}
 
 const NODE_WANTED = [20, 19] as const
 const DISK_FAIL_BYTES = 50e6
@@ -95,6 +89,7 @@ async function databaseChecks(session: Session): Promise<Check[]> {
   const files = [...new Set([queue, store])].flatMap((address) => fileOf(address) ?? [])
   const checks: Check[] = []
   for (const file of files) checks.push(await diskCheck(file), ...(await fileChecks(file)))
+  checks.push(...(await serverStoreChecks(session)))
   const nothingYet = !isOnServer(queue) && !files.every(existsSync)
   if (checks.some((check) => check.status === 'fail') || nothingYet) return [...checks, clockCheck(session, null)]
   try {

@@ -83,8 +83,9 @@ function day(ms: number): string {
 
 function ruleInWords({ unit, fetchesMs, versionsMs, archive }: RetentionRule): string {
   const kept = (ms: number | null) => (ms === null ? 'for ever' : duration(ms))
-  const then = archive === null ? 'dropped' : `archived to ${archive}, then dropped`
-  return `one partition a ${unit}; fetches are kept ${kept(fetchesMs)}, replaced versions ${kept(versionsMs)}, and are then ${then}`
+  const rule = `one partition a ${unit}; fetches are kept ${kept(fetchesMs)}, replaced versions ${kept(versionsMs)}`
+  if (fetchesMs === null && versionsMs === null) return rule
+  return `${rule}; what is older is ${archive === null ? 'dropped' : `archived to ${archive} and dropped`}`
 }
 
 interface RuleFlags {

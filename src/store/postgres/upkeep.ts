@@ -4,6 +4,7 @@ import {
   type PartitionedTable,
   type PartitionInfo,
   type RetentionRule,
+  type ServerAbout,
   type StoreUpkeep,
 } from '../upkeep.js'
 import { parsePostgres } from './address.js'
@@ -33,8 +34,20 @@ export async function openPostgresUpkeep(address: string): Promise<StoreUpkeep> 
     rows: (partition) => rows(pg, partition),
     drop: ({ name }) => pg.script(`DROP TABLE IF EXISTS shoal.${checked(name)}`),
     alone: (work) => alone(pg, work),
+    about: () => about(pg),
     close: () => pg.close(),
   }
+}
+
+async function about(pg: Pg): Promise<ServerAbout> {
+  const text = `SELECT current_setting('server_version'),
+      array(SELECT name || ' = ' || setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'),
+      (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::float8,
+      current_setting('max_connections')::float8, pg_database_size(current_database())::float8`
+  const [[version, undurable, used, most, bytes] = ['', [], 0, 0, 0]] = await pg.query<
+    [string, string[], number, number, number]
+  >({ name: 'about', text }, [])
+  return { version, undurable, connections: { used, most }, bytes }
 }
 
 const SETTINGS = ['partition', 'keep_fetches_ms', 'keep_versions_ms', 'archive'] as const
