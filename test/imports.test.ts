@@ -28,8 +28,8 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   'frontier/redis': 'frontier, errors, clock, url',
   feed: 'type url',
   'feed/redis': 'type feed, type clock, type frontier/redis',
-  store: 'type frontier, type url, type quality',
-  'store/memory': 'store, quality',
+  store: 'errors, type frontier, type url, type quality',
+  'store/memory': 'store, clock, quality',
   'store/sqlite': 'store, type frontier, type url, type sqlite, quality',
   'store/postgres': 'store, errors, type clock, version, type frontier, url, quality',
   'store/packs': 'type store, errors, type clock',
@@ -42,9 +42,11 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
 
   // The domain: interfaces only, never a driver
   politeness: 'errors, type clock, type fetch',
-  spider: 'errors, units, options, version, url, type frontier, type feed, fetch, spider/html, merge',
+  spider: 'errors, units, options, version, url, type frontier, type feed, type outlets, type store, fetch, spider/html, merge',
   'spider/html': 'errors',
   worker: 'errors, type clock, type log, url, type frontier, type store, fetch, politeness, spider, type quality',
+  outlets: 'errors, version, type clock, type log, type store, type fetch, politeness',
+  'outlets/redis': 'type outlets, errors, type store, type frontier/redis',
   coordinator: 'errors, type clock, type log, url, type frontier, type store, feed, type spider',
   merge: 'quality, type store, type url',
 
@@ -56,8 +58,9 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
     'type clock, errors, url, embedded, type store, store/files, store/memory, store/postgres, store/sqlite, wire-pages',
   'wire-queue':
     'type clock, errors, url, embedded, keeper, type feed, feed/redis, type frontier, frontier/memory, frontier/redis, frontier/sqlite, wire-store',
+  'wire-sinks': 'type clock, errors, type outlets, outlets/redis, frontier/redis',
   wire: 'clock, errors, type keeper, wire-queue, wire-store',
-  run: 'clock, errors, log, entry-file, version, wire, url, feed, type frontier, store, quality, fetch/http, politeness, spider, worker, coordinator, demo',
+  run: 'clock, errors, log, entry-file, version, wire, wire-sinks, outlets, url, feed, type frontier, store, quality, type fetch, fetch/http, politeness, spider, worker, coordinator, demo',
   library: 'clock, errors, log, units, config, wire, url, type frontier, type store, spider, coordinator, run',
   demo: 'clock, errors, entry-file, make-dirs, spider',
 
@@ -65,7 +68,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   connect: 'library',
   index:
     'connect, errors, version, type units, type log, type url, type frontier, type store, type fetch, spider, type library',
-  cli: 'clock, errors, units, options, config, version, make-dirs, wire, run, coordinator, url, demo, spider, store/export, feed, type frontier, type store, sqlite, cli/terminal, quality, merge',
+  cli: 'clock, errors, log, units, options, config, version, make-dirs, wire, run, coordinator, url, demo, spider, store/export, feed, type frontier, store, type outlets, sqlite, cli/terminal, quality, merge',
   'cli/terminal': '',
 }
 
