@@ -1,8 +1,10 @@
 import { dirname, join, resolve } from 'node:path'
 import type { Clock } from './clock.js'
 import { ShoalError } from './errors.js'
+import type { Archive } from './store/archive.js'
 import type { BlobIndex } from './store/blob-index.js'
 import type { BlobStore } from './store/blob-store.js'
+import { fileArchive } from './store/files/file-archive.js'
 import { FilePackPlace } from './store/files/file-pack-place.js'
 import { alsoPageFiles } from './store/files/page-files.js'
 import { MemoryBlobStore } from './store/memory/memory-blob-store.js'
@@ -37,3 +39,11 @@ export async function openPages(address: PagesAddress, index: BlobIndex, clock: 
 }
 
 export const MEMORY_PAGES: PagesAddress = 'memory:'
+
+/** Where rows go that leave the store: `files:<folder>` or `s3://bucket/prefix`. */
+export async function openArchive(address: string, clock: Clock): Promise<Archive> {
+  const place = parsePages(address, null)
+  if (!place.startsWith('s3://')) return fileArchive(place.slice('files:'.length))
+  const { s3Archive } = await import('./store/s3/s3-archive.js')
+  return s3Archive(parseS3(place), clock)
+}

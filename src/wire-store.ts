@@ -3,9 +3,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { Clock } from './clock.js'
 import { DatabaseClient, DatabaseThread } from './embedded/client.js'
 import { ShoalError } from './errors.js'
-import type { Archive } from './store/archive.js'
 import type { BlobStore } from './store/blob-store.js'
-import { fileArchive } from './store/files/file-archive.js'
 import { MemoryRecordStore } from './store/memory/memory-record-store.js'
 import type { RecordStore } from './store/record-store.js'
 import { SqliteRecordStore } from './store/sqlite/sqlite-record-store.js'
@@ -154,13 +152,4 @@ export async function openUpkeep(address: string): Promise<StoreUpkeep | null> {
   if (parsed.engine !== 'postgres') return null
   const { openPostgresUpkeep } = await import('./store/postgres/upkeep.js')
   return openPostgresUpkeep(parsed.address)
-}
-
-/** Where rows go that leave the store: `files:<folder>`. */
-export async function openArchive(address: string): Promise<Archive> {
-  const folder = /^files:(?:\/\/)?(.+)$/.exec(address)?.[1]
-  if (folder !== undefined) return fileArchive(resolve(folder))
-  throw new ShoalError('usage', `no archive is known for the address ${showUrl(address)}`, {
-    hint: 'Write --archive files:<folder>.',
-  })
 }

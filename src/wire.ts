@@ -5,7 +5,8 @@ import { openQueue, parseQueue, type QueuePart, type QueuePort, queueFromPort } 
 import { openStore, pagesFor, parseStore, type StorePart, type StorePort, storeFromPort } from './wire-store.js'
 
 export type { Kept } from './keeper/client.js'
-export { openArchive, openUpkeep, type StorePart, type StorePort } from './wire-store.js'
+export { openArchive, parsePages } from './wire-pages.js'
+export { openUpkeep, type StorePart, type StorePort } from './wire-store.js'
 
 /** Addresses become the plant that every command works on: a queue (wire-queue.ts), a store (wire-store.ts) and raw pages (wire-pages.ts), the only importers of drivers. */
 export interface Plant extends Omit<QueuePart, 'connect' | 'close' | 'database'>, Omit<StorePart, 'connect' | 'close'> {

@@ -34,7 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   'store/postgres': 'store, errors, type clock, version, type frontier, url, quality',
   'store/packs': 'type store, errors, type clock',
   'store/files': 'type store, store/packs, errors, type clock, make-dirs',
-  'store/s3': 'store/packs, errors, type clock',
+  'store/s3': 'store/packs, errors, type clock, url, type store',
   'store/export': 'store, errors, type url',
   fetch: 'errors, type url',
   'fetch/http': 'fetch, errors, type clock',
@@ -42,7 +42,8 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
 
   // The domain: interfaces only, never a driver
   politeness: 'errors, type clock, type fetch',
-  spider: 'errors, units, options, version, url, type frontier, type feed, type outlets, type store, fetch, spider/html, merge',
+  spider:
+    'errors, units, options, version, url, type frontier, type feed, type outlets, type store, fetch, spider/html, merge',
   'spider/html': 'errors',
   worker: 'errors, type clock, type log, url, type frontier, type store, fetch, politeness, spider, type quality',
   outlets: 'errors, version, type clock, type log, type store, type fetch, politeness',
@@ -54,13 +55,12 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   embedded: 'clock, errors, entry-file, type frontier, sqlite, frontier/sqlite, store/sqlite',
   keeper: 'clock, entry-file, type frontier, frontier/redis',
   'wire-pages': 'type clock, errors, url, type store, store/files, store/memory, store/packs, store/s3',
-  'wire-store':
-    'type clock, errors, url, embedded, type store, store/files, store/memory, store/postgres, store/sqlite, wire-pages',
+  'wire-store': 'type clock, errors, url, embedded, type store, store/memory, store/postgres, store/sqlite, wire-pages',
   'wire-queue':
     'type clock, errors, url, embedded, keeper, type feed, feed/redis, type frontier, frontier/memory, frontier/redis, frontier/sqlite, wire-store',
   'wire-sinks': 'type clock, errors, type outlets, outlets/redis, frontier/redis',
-  wire: 'clock, errors, type keeper, wire-queue, wire-store',
-  run: 'clock, errors, log, entry-file, version, wire, wire-sinks, outlets, url, feed, type frontier, store, quality, type fetch, fetch/http, politeness, spider, worker, coordinator, demo',
+  wire: 'clock, errors, type keeper, wire-queue, wire-store, wire-pages',
+  run: 'clock, errors, log, entry-file, version, wire, wire-sinks, outlets, url, feed, type frontier, store, quality, type fetch, fetch/http, politeness, spider, worker, coordinator, demo, store/export',
   library: 'clock, errors, log, units, config, wire, url, type frontier, type store, spider, coordinator, run',
   demo: 'clock, errors, entry-file, make-dirs, spider',
 

@@ -22,7 +22,7 @@ async function tendOnce(plant: Plant, clock: Clock, log: Log): Promise<void> {
   if (upkeep === null) return
   try {
     const { archive: address } = await upkeep.retention()
-    const archive = address === null ? null : await openArchive(address)
+    const archive = address === null ? null : await openArchive(address, clock)
     try {
       await applyRetention(upkeep, archive, clock.now(), (retired) => log.info('retention.retired', { ...retired }))
     } finally {

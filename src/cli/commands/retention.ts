@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ShoalError } from '../../errors.js'
 import type { Retired } from '../../store/export/apply-retention.js'
@@ -104,7 +103,7 @@ function setCommand(retention: Command): void {
     .option('--history <time>', 'keep replaced versions for: 365d, or forever', age)
     .option(
       '--archive <address>',
-      'write each partition there as Parquet before it is dropped: files:<folder>, or none',
+      'write each partition there as Parquet before it is dropped: files:<folder>, s3://bucket/prefix, or none',
     )
     .action(
       acts(async (session, flags: RuleFlags) => {
@@ -147,10 +146,8 @@ function age(text: string): number | null {
 /** A wrong address is told now, not when the first partition is due. */
 async function checkedArchive(address: string): Promise<string | null> {
   if (address === 'none') return null
-  const folder = /^files:(?:\/\/)?(.+)$/.exec(address)?.[1]
-  const { openArchive } = await import('../../wire.js')
-  await (await openArchive(address)).close()
-  return folder === undefined ? address : `files:${resolve(folder)}`
+  const { parsePages } = await import('../../wire.js')
+  return parsePages(address, null)
 }
 
 function applyCommand(retention: Command): void {
@@ -172,7 +169,7 @@ function applyCommand(retention: Command): void {
           if (!(await confirm(question, flags.yes))) return output.note('nothing was changed')
           const { openArchive } = await import('../../wire.js')
           const { applyRetention } = await import('../../store/export/apply-retention.js')
-          const archive = rule.archive === null ? null : await openArchive(rule.archive)
+          const archive = rule.archive === null ? null : await openArchive(rule.archive, clock)
           try {
             const retired: Retired[] = []
             const done = await applyRetention(upkeep, archive, clock.now(), (one) => {

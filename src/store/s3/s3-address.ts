@@ -1,4 +1,5 @@
 import { ShoalError } from '../../errors.js'
+import { parseUrl } from '../../url/parse-url.js'
 
 export interface S3Address {
   readonly bucket: string
@@ -15,8 +16,8 @@ const SETTINGS = ['endpoint', 'region']
 
 /** `s3://bucket/prefix?endpoint=https://…&region=…`. What is wrong with it is told without repeating it: there may be a secret in it. */
 export function parseS3(address: string): S3Address {
-  if (!URL.canParse(address)) throw wrong('cannot be read')
-  const url = new URL(address)
+  const url = parseUrl(address)
+  if (url === null) throw wrong('cannot be read')
   if (url.username !== '' || url.password !== '') throw wrong('holds credentials', CREDENTIALS)
   const unknown = [...url.searchParams.keys()].find((name) => !SETTINGS.includes(name))
   if (unknown !== undefined) throw wrong(`has an unknown setting '${unknown}'; there are endpoint and region`)
@@ -36,7 +37,7 @@ export function showS3({ bucket, prefix }: S3Address): string {
 
 function endpointOf(given: string | null): string | null {
   if (given === null || given === '') return null
-  const url = URL.canParse(given) ? new URL(given) : null
+  const url = parseUrl(given)
   if (url === null || !/^https?:$/.test(url.protocol)) throw wrong('has an endpoint that is no http or https address')
   if (url.username !== '' || url.password !== '') throw wrong('holds credentials', CREDENTIALS)
   return url.href
