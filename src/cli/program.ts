@@ -24,6 +24,7 @@ import { runCommand } from './commands/run.js'
 import { startCommand } from './commands/start.js'
 import { statusCommand } from './commands/status.js'
 import { tryCommand } from './commands/try.js'
+import { viewsCommand } from './commands/views.js'
 import { workerCommand } from './commands/worker.js'
 import { workersCommand } from './commands/workers.js'
 import { guide } from './help.js'
@@ -70,6 +71,7 @@ export function buildProgram(): Command {
   recordsCommand(program)
   pagesCommand(program)
   exportCommand(program)
+  viewsCommand(program)
   outletsCommand(program)
   migrateCommand(program)
   retentionCommand(program)

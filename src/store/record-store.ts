@@ -6,6 +6,7 @@ import type { Entities } from './entities.js'
 import type { FieldStats } from './field-stats.js'
 import type { RecordHistory } from './history.js'
 import type { KeptPages } from './kept-pages.js'
+import type { KindViews } from './kind-views.js'
 import type { RecordLookup } from './record-lookup.js'
 import type {
   CrawlNote,
@@ -83,5 +84,7 @@ export interface RecordStore
   fetches(query: { readonly fp: Fingerprint; readonly crawl?: CrawlId; readonly limit: number }): Promise<FetchRow[]>
   /** Deletes the fetch log of a crawl, its note and its cursors. Records stay: they belong to the spider. */
   removeCrawl(crawl: CrawlId): Promise<void>
+  /** Null: there is no SQL here. */
+  readonly kindViews: KindViews | null
   close(): Promise<void>
 }

@@ -54,6 +54,7 @@ interface Row {
 
 /** The reference: short and obvious, the oracle of the drivers' tests. Everything is counted by looking. */
 export class MemoryRecordStore implements RecordStore {
+  readonly kindViews = null
   readonly #generations = new Map<string, number>()
   readonly #marks = new Map<string, number>()
   readonly #notes = new Map<string, CrawlNote>()

@@ -13,6 +13,8 @@ export interface SqlStatement {
  * in transaction mode gives each transaction another one.
  */
 export interface Pg {
+  /** Where the tables are. */
+  readonly schema: string
   /** Rows as arrays. Statements name the schema `shoal`; the one of the address is put in its place. */
   query<Row extends readonly unknown[]>(statement: SqlStatement, values: readonly unknown[]): Promise<Row[]>
   /** Several statements without values, not prepared. */
@@ -83,6 +85,7 @@ export async function openPg({ config, schema }: PostgresAddress): Promise<Pg> {
   }
 
   return {
+    schema,
     async query<Row extends readonly unknown[]>(statement: SqlStatement, values: readonly unknown[]) {
       return repeated(statements, () => run<Row>(pool, statements, statement, values))
     },
@@ -98,6 +101,7 @@ export async function openPg({ config, schema }: PostgresAddress): Promise<Pg> {
 /** The calls of one transaction. */
 function session(client: pg.PoolClient, statements: Statements): Pg {
   const self: Pg = {
+    schema: statements.schema,
     query: (statement, values) => run(client, statements, statement, values),
     script: (text) => runScript(client, statements, text),
     transaction: (work) => work(self),
@@ -142,18 +146,18 @@ async function repeated<Result>(statements: Statements, call: () => Promise<Resu
 
 /** The text of each statement for our schema, made once. */
 class Statements {
-  readonly #schema: string
+  readonly schema: string
   readonly #texts = new Map<string, string>()
   #named = true
 
   constructor(schema: string) {
-    this.#schema = schema
+    this.schema = schema
   }
 
   prepared({ name, text }: SqlStatement): { name?: string; text: string } {
     let ours = this.#texts.get(text)
     if (ours === undefined) {
-      ours = inSchema(text, this.#schema)
+      ours = inSchema(text, this.schema)
       this.#texts.set(text, ours)
     }
     return this.#named ? { name, text: ours } : { text: ours }

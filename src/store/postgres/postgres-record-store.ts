@@ -39,6 +39,7 @@ import { type FetchColumns, toFetch } from './fetch-rows.js'
 import { fieldPage, noteFields } from './field-stats.js'
 import { versionsOf } from './history.js'
 import { countKeptPages, keptPages } from './kept-pages.js'
+import { PostgresKindViews } from './kind-views.js'
 import type { Pg } from './pg.js'
 import {
   COUNTS,
@@ -63,6 +64,7 @@ const FIELD_PAGE = 1_000
 const BEFORE_ALL = -62_000_000_000_000
 
 export class PostgresRecordStore implements RecordStore {
+  readonly kindViews: PostgresKindViews
   readonly #pg: Pg
   readonly #changes: PostgresChanges
   readonly #blobs: PostgresBlobs
@@ -71,6 +73,7 @@ export class PostgresRecordStore implements RecordStore {
     this.#pg = pg
     this.#changes = new PostgresChanges(pg)
     this.#blobs = new PostgresBlobs(pg)
+    this.kindViews = new PostgresKindViews(pg)
   }
 
   generation(queueIdentity: string): Promise<number> {

@@ -18,6 +18,7 @@ import type { EntityQuery, IdentifiedRecord } from '../entities.js'
 import { cleanRow, type FieldQuery } from '../field-stats.js'
 import type { HistoryQuery, RecordVersion } from '../history.js'
 import type { KeptPageCursor, KeptPagePart, KeptPageQuery } from '../kept-pages.js'
+import type { KindViews } from '../kind-views.js'
 import { prepareBatch } from '../prepare.js'
 import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
 import type {
@@ -35,6 +36,7 @@ import type {
 import type { EntityCursor, EntityPage } from './entities.js'
 import type { VersionRow } from './history.js'
 import { type KeptPageCount, toKept } from './kept-pages.js'
+import { viewText } from './kind-views.js'
 import type { LeasedRow } from './record-lookup.js'
 import { type RecordPageRow, storedRecord } from './record-rows.js'
 import type { KnownPages, RecordCursor, RejectedPageRow, SqliteStoreEngine } from './sqlite-store-engine.js'
@@ -47,6 +49,7 @@ const FIELD_PAGE = 1000
 const FETCH_PAGE = 5000
 
 export class SqliteRecordStore implements RecordStore {
+  readonly kindViews: KindViews
   readonly #call: EngineCall<SqliteStoreEngine>
   readonly #close: () => Promise<void>
 
@@ -54,6 +57,11 @@ export class SqliteRecordStore implements RecordStore {
   constructor(call: EngineCall<SqliteStoreEngine>, close: () => Promise<void>) {
     this.#call = call
     this.#close = close
+    this.kindViews = {
+      viewSql: viewText,
+      makeView: async (kind) => ({ name: await call('makeView', kind) }),
+      tables: null,
+    }
   }
 
   generation(queueIdentity: string): Promise<number> {

@@ -18,6 +18,7 @@ import type { EntityQuery } from '../entities.js'
 import type { FieldQuery } from '../field-stats.js'
 import { judge } from '../judge.js'
 import type { KeptPageQuery } from '../kept-pages.js'
+import type { KindColumns } from '../kind-views.js'
 import { type PreparedBatch, type PreparedRecord, type PreparedRejected, storedKey } from '../prepare.js'
 import type { GivenKey, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
 import type { CrawlNote, FetchRow, KindCount, KnownPage, RecordQuery, WriteStatus } from '../record-store.js'
@@ -28,6 +29,7 @@ import { SqliteFieldStats } from './field-stats.js'
 import { SqliteHistory, type VersionRow } from './history.js'
 import { IndexRuns } from './index-runs.js'
 import { type KeptPageCount, type KeptPageRows, SqliteKeptPages } from './kept-pages.js'
+import { makeView } from './kind-views.js'
 import { type LeasedRow, SqliteRecordLookup } from './record-lookup.js'
 import { type RecordPageRow, toPageRow } from './record-rows.js'
 import { readStatements, writeStatements } from './statements.js'
@@ -74,6 +76,7 @@ export class SqliteStoreEngine implements SqliteEngine {
     'findBlobs',
     'blobsAfter',
   ])
+  readonly #db: SqliteDb
   readonly #write: ReturnType<typeof writeStatements>
   readonly #read: ReturnType<typeof readStatements>
   readonly #recordUrls: IndexRuns
@@ -87,6 +90,7 @@ export class SqliteStoreEngine implements SqliteEngine {
   readonly #blobs: SqliteBlobs
 
   constructor(db: SqliteDb) {
+    this.#db = db
     this.#changes = new SqliteChanges(db)
     this.#fieldStats = new SqliteFieldStats(db)
     this.#history = new SqliteHistory(db)
@@ -98,6 +102,10 @@ export class SqliteStoreEngine implements SqliteEngine {
     this.#fetchFps = new IndexRuns(db, 'fetches', 'fetch_fps', 'fp')
     this.#keptPages = new SqliteKeptPages(db)
     this.#lookup = new SqliteRecordLookup(db)
+  }
+
+  makeView(kind: KindColumns): string {
+    return makeView(this.#db, kind)
   }
 
   generation(queueIdentity: string): number {

@@ -1,0 +1,85 @@
+import type { Command } from 'commander'
+import { ShoalError } from '../../errors.js'
+import type { KindColumns, KindTables, KindViews, RefreshedTable } from '../../store/kind-views.js'
+import { shownProgress } from '../export-progress.js'
+import { guide } from '../help.js'
+import { columnsOfKinds } from '../kind-columns.js'
+import { acts, type Session } from '../session.js'
+import { spiderByWord } from '../spider-choice.js'
+import { plural } from '../terminal/format.js'
+
+interface ViewsFlags {
+  readonly kind?: string
+  readonly tables: boolean
+  readonly print: boolean
+}
+
+export function viewsCommand(program: Command): void {
+  const command = program
+    .command('views')
+    .description('show the records of a spider as SQL views with typed columns, one for each kind')
+    .argument('<spider>', 'its file, or its name; columns come from the schemas in the file, or else from the records')
+    .option('--kind <kind>', 'only records of this kind')
+    .option('--tables', 'Postgres: make tables of their own, or bring them what changed since the last time', false)
+    .option('--print', 'print the SQL and change nothing', false)
+    .action(
+      acts(async (session, word: string, flags: ViewsFlags) => {
+        await session.withPlant(async ({ store }) => {
+          const { kindViews } = store
+          if (kindViews === null) throw new ShoalError('usage', 'this store has no SQL', { hint: 'Name one: --store.' })
+          const spider = await spiderByWord(session, word)
+          const kinds = await columnsOfKinds(store, spider?.name ?? word, spider, flags.kind)
+          for (const kind of kinds) {
+            if (flags.print) print(session, kindViews, kind, flags.tables)
+            else if (flags.tables) await refresh(session, kindViews, kind)
+            else await make(session, kindViews, kind)
+          }
+        })
+        return undefined
+      }),
+    )
+  guide(command, {
+    examples: [
+      ['views books.ts', 'afterwards: SELECT title, price FROM shoal.books_book WHERE price < 10'],
+      ['views books.ts --tables', 'tables instead; again every hour, from cron, keeps them in step'],
+      ['views books.ts --kind book --print', 'only show the SQL'],
+    ],
+    exits: ['notFound'],
+  })
+}
+
+function print({ json, output }: Session, views: KindViews, kind: KindColumns, tables: boolean): void {
+  const sql = tables ? tablesOf(views).tableSql(kind) : views.viewSql(kind)
+  if (json) output.json({ spider: kind.spider, kind: kind.kind, sql })
+  else output.print(sql.trimEnd())
+}
+
+async function make({ json, output }: Session, views: KindViews, kind: KindColumns): Promise<void> {
+  const { name } = await views.makeView(kind)
+  const columns = kind.columns.length
+  if (json) output.json({ spider: kind.spider, kind: kind.kind, view: name, columns })
+  else output.print(`view ${name}: ${plural(columns, 'column')} and what the store knows`)
+}
+
+async function refresh(session: Session, views: KindViews, kind: KindColumns): Promise<void> {
+  const { json, output } = session
+  const { name, rows, rebuilt } = await withProgress(session, kind, tablesOf(views))
+  if (json) output.json({ spider: kind.spider, kind: kind.kind, table: name, rows, rebuilt })
+  else output.print(`table ${name}: ${plural(rows, 'row')} new or changed${rebuilt ? ', made anew' : ''}`)
+}
+
+async function withProgress(session: Session, kind: KindColumns, tables: KindTables): Promise<RefreshedTable> {
+  const progress = shownProgress(session, 'records', null)
+  try {
+    return await tables.refreshTable(kind, (rows) => progress.tell(rows, kind.kind))
+  } finally {
+    progress.stop()
+  }
+}
+
+function tablesOf({ tables }: KindViews): KindTables {
+  if (tables !== null) return tables
+  throw new ShoalError('usage', 'tables of their own are for records in Postgres', {
+    hint: 'Leave --tables out, or write tables with `shoal export --out records.sql`.',
+  })
+}
