@@ -30,7 +30,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   'feed/redis': 'type feed, type clock, type frontier/redis',
   store: 'errors, type frontier, type url, type quality',
   'store/memory': 'store, clock, quality',
-  'store/sqlite': 'store, type frontier, type url, type sqlite, quality',
+  'store/sqlite': 'store, errors, type frontier, type url, type sqlite, quality',
   'store/postgres': 'store, errors, type clock, version, type frontier, url, quality',
   'store/packs': 'type store, errors, type clock',
   'store/files': 'type store, store/packs, errors, type clock, make-dirs',
