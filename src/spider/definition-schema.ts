@@ -2,11 +2,9 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { z } from 'zod'
 import { aFunction, atLeastOne, count, duration, options, rate, size } from '../options.js'
 import { PRIORITY_MAX, PRIORITY_MIN } from '../url/link.js'
-import type { MergeDefinition, RedisOutletDefinition, SpiderDefinition, Step } from './definition.js'
+import type { IdentityFunction, RedisOutletDefinition, SpiderDefinition, Step } from './definition.js'
 import type { FieldDefinition } from './fields.js'
 import type { UserHandler } from './run-handler.js'
-
-type MergeIdentity = MergeDefinition['identity']
 
 /** The definition as a schema, with every default. What each option means stands in definition.ts, for the user's editor. */
 
@@ -101,11 +99,7 @@ const preference = z.union(
 
 const merge = options({
   identity: z.union(
-    [
-      z.string().min(1),
-      z.array(z.string().min(1)).min(1, 'names no field'),
-      aFunction<Exclude<MergeIdentity, string | readonly string[]>>(),
-    ],
+    [z.string().min(1), z.array(z.string().min(1)).min(1, 'names no field'), aFunction<IdentityFunction>()],
     { error: 'expected a field, a list of fields or a function' },
   ),
   ignoreCase: z.boolean().default(false),
@@ -145,7 +139,13 @@ const feed = options({
 
 const outlet = options({
   redis: z.enum(['list', 'stream', 'hash']).optional(),
-  webhook: z.url({ protocol: /^https?$/, error: 'expected an absolute http or https URL' }).optional(),
+  webhook: z
+    .url({ protocol: /^https?$/, error: 'expected an absolute http or https URL' })
+    .refine(
+      (url) => !/^https?:\/\/[^/?#]*@/i.test(url),
+      'a user name or password in it would not be sent: sign with secretEnv',
+    )
+    .optional(),
   name: z
     .string()
     .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/, 'expected letters, digits, dots, dashes and underscores, at most 64')

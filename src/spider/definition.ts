@@ -271,10 +271,7 @@ export type RecordDefinition =
 
 export interface MergeDefinition {
   /** What the record describes: a field, several together, or a function of the stored data. A record for which it is empty is one by itself. */
-  readonly identity:
-    | string
-    | readonly string[]
-    | ((data: Readonly<Record<string, Json>>) => string | number | null | undefined)
+  readonly identity: string | readonly string[] | IdentityFunction
   /** 'ACME' and 'Acme' are the same. Default false. */
   readonly ignoreCase?: boolean
   /** Field → which record gives it, where several have it. */
@@ -282,6 +279,12 @@ export interface MergeDefinition {
   /** For the other fields. Default 'newest'. */
   readonly default?: MergePreference
 }
+
+/** Its parameter needs a type, `(data: { gtin: string }) => data.gtin`: the kinds of a spider are known only when all of them are read. */
+export type IdentityFunction = {
+  // A method, so that the parameter may be told more exactly than this.
+  identity(data: Readonly<Record<string, Json>>): string | number | null | undefined
+}['identity']
 
 /**
  * The record that a page showed last; the longest text, or the list with most items; or the first of these sites that has it. What it
