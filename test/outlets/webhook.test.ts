@@ -1,12 +1,15 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { ManualClock, systemClock } from '../../src/clock.js'
+import { type Clock, ManualClock, systemClock } from '../../src/clock.js'
 import { createHttpFetcher } from '../../src/fetch/http/http-fetcher.js'
 import type { WebhookOutlet } from '../../src/outlets/outlet.js'
 import type { Sent } from '../../src/outlets/sink.js'
 import { signatureOf, webhookSink } from '../../src/outlets/webhook.js'
 import type { StoredRecord } from '../../src/store/record-store.js'
+import { freePort, until } from '../support/redis-server.js'
 
 interface Post {
   readonly headers: IncomingHttpHeaders
@@ -47,12 +50,16 @@ function record(key: string, data: StoredRecord['data'] = { title: `Title ${key}
   return { ...place, key, data, crawl: 'c1', ...times }
 }
 
-function send(records: readonly StoredRecord[], fields: Partial<WebhookOutlet> = {}, secret: string | null = 's3cret') {
+function send(
+  records: readonly StoredRecord[],
+  fields: Partial<WebhookOutlet> = {},
+  secret: string | null = 's3cret',
+  clock: Clock = new ManualClock(1_700_000_000_500),
+) {
   const outlet: WebhookOutlet = {
     ...{ name: 'books/webhook', spider: 'books', kinds: null, batch: 100, to: 'webhook', url: `${origin}/hook?a=1` },
     ...{ secretEnv: 'HOOK_SECRET', timeoutMs: 5_000, allowPrivate: ['127.0.0.1:*'], ...fields },
   }
-  const clock = new ManualClock(1_700_000_000_500)
   const sink = webhookSink(outlet, { fetcher, clock, secret })
   return sink.send({ records, hold: { id: 'o', epoch: 1 } }, new AbortController().signal)
 }
@@ -132,6 +139,32 @@ describe('a webhook', () => {
     }
     expect(await send([record('a')], { url: 'http://203.0.113.1:6379/' })).toMatchObject({ kind: 'refused' })
     expect(posts).toEqual([])
+  })
+
+  it('is checked by the receiver that docs/outlets.md shows', async () => {
+    const text = readFileSync(new URL('../../docs/outlets.md', import.meta.url), 'utf8')
+    const [, program = ''] = /^```js verify\.mjs\n([\s\S]*?)^```$/m.exec(text) ?? []
+    const port = await freePort()
+    const env = { ...process.env, BOOKS_HOOK_SECRET: 's3cret', PORT: String(port) }
+    const receiver = spawn(process.execPath, ['--input-type=module', '-e', program], { env })
+    let said = ''
+    receiver.stdout.on('data', (chunk: Buffer) => {
+      said += String(chunk)
+    })
+    try {
+      const url = `http://127.0.0.1:${port}/`
+      const now = systemClock
+      await until('the receiver', async () => (await send([], { url }, 's3cret', now)).kind === 'taken')
+      expect(await send([record('a')], { url }, 's3cret', now)).toEqual({ kind: 'taken', trimmed: 0 })
+      expect(said).toContain("book a { title: 'Title a ü' }")
+      const genuine = { kind: 'refused', message: 'it answers 401' }
+      expect(await send([record('b')], { url }, 'guessed', now)).toEqual(genuine)
+      expect(await send([record('b')], { url }, null, now)).toEqual(genuine)
+      // Sent in 2023.
+      expect(await send([record('b')], { url })).toEqual(genuine)
+    } finally {
+      receiver.kill('SIGKILL')
+    }
   })
 
   it('never says its secret', async () => {
