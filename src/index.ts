@@ -15,8 +15,11 @@ export type {
   FetchDefinition,
   FollowDefinition,
   FollowOptions,
+  IdentityFunction,
   InputOf,
   LeaseDefinition,
+  MergeDefinition,
+  MergePreference,
   Out,
   OutletDefinition,
   PaceDefinition,
@@ -43,6 +46,9 @@ export { defineSpider } from './spider/definition.js'
 export type { Page } from './spider/page.js'
 export type { BlobRef, BlobStore } from './store/blob-store.js'
 export type * from './store/changes.js'
+export type * from './store/entities.js'
+export type { FieldQuery, FieldStats } from './store/field-stats.js'
+export type * from './store/history.js'
 export type * from './store/record-store.js'
 export type { Duration, Rate, Size } from './units.js'
 export type { Fingerprint, HostKey, Json, Link, RequestExtras } from './url/link.js'
