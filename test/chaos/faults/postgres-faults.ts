@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { chownSync, statfsSync, statSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chownSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
@@ -8,7 +8,7 @@ import { burnedAttempts, type Violation } from '../checker.js'
 import { deliveriesOf } from '../deliveries.js'
 import { type Outage, outagesOf } from '../outages.js'
 import type { Scenario } from '../run-scenario.js'
-import { fault, healed, type World, waitFor } from '../world.js'
+import { fault, healed, type World } from '../world.js'
 import { smallDisk } from './data-faults.js'
 import { moments } from './worker-faults.js'
 
@@ -191,15 +191,13 @@ async function takeConnections(world: World, ms: number): Promise<void> {
   world.count('no connection left')
 }
 
-/** Room for an empty database, and a little more. */
-const DISK_MB = 14
+const DISK_MB = 256
 
 const WITHOUT_ROOM: Scenario = {
   id: 'X31',
   title: 'Postgres has no connection left, then no room on its disk',
   needsRedis: true,
   needsPostgres: true,
-  pages: 12_000,
   postgres: { settings: { max_connections: String(CONNECTIONS) } },
   injects: ['no connection left', 'full disk'],
   rules: { resumeWithinMs: 5_000 },
@@ -216,14 +214,19 @@ const WITHOUT_ROOM: Scenario = {
     const ms = world.awayMs ?? 10_000
     await world.until(0.1)
     await takeConnections(world, ms)
-    const disk = await placeOfSmall(world)
-    const full = await waitFor(() => room(disk) < 32 * 1024, 180_000, 20)
-    if (!full) return
+    await world.until(0.5)
+    const filler = join(await placeOfSmall(world), 'filler')
     fault(world, 'postgres disk full')
+    spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4k'], { stdio: 'ignore' })
+    const refused = await inStore(world, (client) =>
+      client.query('CREATE TABLE more AS SELECT generate_series(1, 100000)'),
+    )
+      .then(() => false)
+      .catch((error: { code?: unknown }) => error.code === '53100')
     await sleep(ms)
-    execFileSync('mount', ['-o', 'remount,size=1g', disk])
+    rmSync(filler)
     healed(world)
-    world.count('full disk')
+    world.count('full disk', refused ? 1 : 0)
   },
   judge: judgeOutages,
 }
@@ -231,11 +234,6 @@ const WITHOUT_ROOM: Scenario = {
 async function placeOfSmall(world: World): Promise<string> {
   const sql = "SELECT pg_tablespace_location(oid) AS dir FROM pg_tablespace WHERE spcname = 'small'"
   return String((await postgresOf(world).query(sql))[0]?.dir)
-}
-
-function room(dir: string): number {
-  const { bavail, bsize } = statfsSync(dir)
-  return bavail * bsize
 }
 
 export const POSTGRES_FAULTS: readonly Scenario[] = [CRASHED, AWAY, LOCKED, WITHOUT_ROOM]
