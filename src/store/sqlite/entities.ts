@@ -26,9 +26,14 @@ export class SqliteEntities {
   /** Those of the query among the next `limit` rows after `after`. */
   page({ spider, kind, identity }: EntityQuery, after: EntityCursor | null, limit: number): EntityPage {
     const from = after ?? { id: 0, identity: '' }
-    const sql = identity === undefined ? this.#sql.all : identity === null ? this.#sql.without : this.#sql.one
-    const wanted = typeof identity === 'string' ? storedKey(identity) : from.identity
-    const found = sql.all(from.id, wanted, limit)
+    let found: SqlValue[][]
+    if (identity === null) found = this.#sql.without.all(from.id, limit)
+    else if (identity !== undefined) found = this.#sql.one.all(from.id, limit, storedKey(identity))
+    else {
+      // In two steps: a comparison of both columns at once would begin each page at the first record of the identity.
+      const rest = after === null ? [] : this.#sql.one.all(from.id, limit, from.identity)
+      found = [...rest, ...this.#sql.next.all(0, limit - rest.length, from.identity)]
+    }
     const last = found.at(-1)
     const full = found.length === limit && last !== undefined
     return {
@@ -47,12 +52,12 @@ function statements(db: SqliteDb) {
     db.prepare(
       `SELECT ${RECORD_COLUMNS}, r.identity
        FROM records r CROSS JOIN record_sets s ON s.id = r.set_id CROSS JOIN names c ON c.id = r.crawl_id
-       WHERE ${where} ORDER BY ${order} LIMIT ?3`,
+       WHERE r.id > ?1 AND ${where} ORDER BY ${order} LIMIT ?2`,
     )
   return {
-    all: page('r.identity IS NOT NULL AND (r.identity, r.id) > (?2, ?1)', 'r.identity, r.id'),
-    one: page('r.identity = ?2 AND r.id > ?1', 'r.id'),
-    without: page('r.identity IS NULL AND r.id > ?1 AND ?2 IS NOT NULL', 'r.id'),
+    next: page('r.identity > ?3', 'r.identity, r.id'),
+    one: page('r.identity = ?3', 'r.id'),
+    without: page('r.identity IS NULL', 'r.id'),
   }
 }
 
