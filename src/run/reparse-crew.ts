@@ -5,6 +5,8 @@ import { ShoalError } from '../errors.js'
 import { type StorePart, transferredResults } from '../wire.js'
 import type { ReparseReport } from './reparse-report.js'
 import {
+  BEAT_SLOTS,
+  DRAINING,
   type FromReparseThread,
   HANDLER_JOB,
   HANDLER_MOVES,
@@ -31,6 +33,7 @@ export type JobEnd =
     }
 
 export interface ReparseThread {
+  /** After a drain the report may be of fewer pages. */
   reparse(job: ReparseJob): Promise<JobEnd>
   close(): Promise<void>
 }
@@ -38,6 +41,8 @@ export interface ReparseThread {
 export interface ThreadOptions extends Omit<ReparseThreadData, 'results' | 'beat'> {
   readonly results: StorePart
   readonly clock: Clock
+  /** Once aborted no further page is begun. */
+  readonly drain: AbortSignal
   /** A handler past its deadline, and some more. */
   readonly stuckMs: number
   readonly writeLog: (line: string) => void
@@ -48,6 +53,7 @@ export interface ThreadOptions extends Omit<ReparseThreadData, 'results' | 'beat
 export function startReparseThread({
   results,
   clock,
+  drain,
   stuckMs,
   writeLog,
   onStray,
@@ -55,7 +61,7 @@ export function startReparseThread({
 }: ThreadOptions): ReparseThread {
   const port = results.connect()
   if (port === null) throw new ShoalError('internal', 'this store cannot be shared with a thread')
-  const beat = new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT)
+  const beat = new SharedArrayBuffer(BEAT_SLOTS * Int32Array.BYTES_PER_ELEMENT)
   const shared = new Int32Array(beat)
   shared[HANDLER_PAGE] = NO_PAGE
   const data: ReparseThreadData = { ...rest, results: port, beat }
@@ -95,6 +101,9 @@ export function startReparseThread({
       waiting.delete(message.job)
     }
   })
+  const onDrain = () => void Atomics.store(shared, DRAINING, 1)
+  drain.addEventListener('abort', onDrain, { signal: over.signal })
+  if (drain.aborted) onDrain()
   thread.on('error', (error: Error) => died('poison', error.message))
   thread.on('exit', (code) => died('poison', `it ended its thread with code ${code}`))
 

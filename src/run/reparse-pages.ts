@@ -25,6 +25,8 @@ export interface ReparseParts {
   readonly startedAt: number
   /** One after the other: with other pages of this thread. */
   readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
+  /** No further page is begun: those that were read so far are written. */
+  readonly isDraining: () => boolean
   /** Told which page a handler has in hand, and null when it is out of it. */
   readonly onHandler: (page: number | null) => void
   /** Repeats a call to either store while it is away. */
@@ -37,13 +39,14 @@ export interface ReparseParts {
  */
 export async function reparsePages(pages: readonly KeptPage[], parts: ReparseParts): Promise<ReparseReport> {
   const report = emptyReport()
-  report.pages = pages.length
   const bodies = pages.map(({ page }) => parts.untilBack(() => parts.pages.get(page)))
   // A failure is met where its page is; until then it is no unhandled rejection.
   for (const body of bodies) body.catch(() => {})
   const given: Given = { records: [], rejected: [], readings: [], keys: [] }
   await parts.inTurn(async () => {
     for (const [index, page] of pages.entries()) {
+      if (parts.isDraining()) break
+      report.pages += 1
       const body = await bodies[index]
       if (body === undefined || body === null) list(report.missing, page.url)
       else await readAgain(page, body, index, parts, report, given)

@@ -12,7 +12,7 @@ export interface ReparseThreadData {
   readonly dryRun: boolean
   readonly startedAt: number
   readonly logLevel: LogLevel
-  /** HANDLER_MOVES, HANDLER_JOB and HANDLER_PAGE of the handler in hand. */
+  /** BEAT_SLOTS numbers: what the thread does, and whether it is to go on. */
   readonly beat: SharedArrayBuffer
 }
 
@@ -22,6 +22,9 @@ export const HANDLER_JOB = 1
 /** Which page of the job, or NO_PAGE. */
 export const HANDLER_PAGE = 2
 export const NO_PAGE = -1
+/** 1 when no further page is to be begun. */
+export const DRAINING = 3
+export const BEAT_SLOTS = 4
 
 /** Some pages for a thread. */
 export interface ReparseJob {

@@ -6,6 +6,7 @@ import { createAdmitter } from '../url/admit.js'
 import { resultsFromPort } from '../wire.js'
 import { type ReparseParts, reparsePages } from './reparse-pages.js'
 import {
+  DRAINING,
   type FromReparseThread,
   HANDLER_JOB,
   HANDLER_MOVES,
@@ -44,6 +45,7 @@ async function main({ source, results, dryRun, startedAt, logLevel, beat }: Repa
       turn = mine.catch(() => {})
       return mine
     },
+    isDraining: () => Atomics.load(shared, DRAINING) === 1,
     untilBack: (call) => untilBack(call, clock, never, log, 'store'),
   }
 

@@ -90,7 +90,7 @@ export async function reparse(options: ReparseOptions): Promise<ReparseSummary> 
   const crew = new Crew(jobsOf(partsOf(results.store, query, clock, drain)), report, isOver, () =>
     startReparseThread({
       ...{ results, clock, dryRun, startedAt, source: options.source, stuckMs: stuckMs(spider) },
-      ...{ logLevel: options.logLevel, writeLog: options.writeLog },
+      ...{ logLevel: options.logLevel, writeLog: options.writeLog, drain },
       onStray: (message) => noteFailure(report, { code: 'handler_error', message: `not awaited: ${message}`, url: '' }),
     }),
   )
@@ -240,6 +240,7 @@ class Crew {
       const end = await thread.reparse(job)
       if (end.kind === 'died') return this.#putBack(pages, end)
       addReport(this.#report, end.report)
+      if (end.report.pages < pages.length) this.#again.push(pages.slice(end.report.pages))
     }
   }
 
