@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { RecordSource } from '../store/export/export.js'
 import type { ExportFormat, ExportResult } from '../store/export/formats.js'
 import type { RecordQuery } from '../store/record-store.js'
-import type { Plant } from '../wire.js'
+import type { StorePart } from '../wire.js'
 import { shownProgress } from './export-progress.js'
 import { mergedSource } from './merged-kinds.js'
 import type { Session } from './session.js'
@@ -20,7 +20,7 @@ export interface RecordsExport {
 
 export async function exportStoredRecords(
   session: Session,
-  { store }: Plant,
+  { store }: Pick<StorePart, 'store'>,
   { format, out, query, incremental, merged }: RecordsExport,
   signal: AbortSignal,
 ): Promise<ExportResult> {
@@ -47,7 +47,7 @@ export async function exportStoredRecords(
 }
 
 /** How many records it will be; null when only a scan could tell. */
-async function expected(store: Plant['store'], query: RecordQuery): Promise<number | null> {
+async function expected(store: StorePart['store'], query: RecordQuery): Promise<number | null> {
   const { spider, kind, site, since } = query
   if (site !== undefined || since !== undefined || !process.stderr.isTTY) return null
   const counts = await store.counts(spider === undefined ? {} : { spider })

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander'
 import { EXIT, ShoalError } from '../../errors.js'
 import type { ExportFormat } from '../../store/export/formats.js'
-import type { Plant } from '../../wire.js'
 import { formatFor } from '../export-file.js'
 import { guide } from '../help.js'
 import { type RecordFlags, recordFilters, recordQuery } from '../record-filters.js'
@@ -37,8 +36,9 @@ export function exportCommand(program: Command): void {
       acts(async (session, flags: ExportFlags) => {
         const format = formatFor(flags.out, flags.format)
         checkFlags(flags, format)
-        const work = format === 'warc' ? exportPages(session, flags) : exportRecords(session, flags, format)
-        return untilInterrupted((signal) => session.withPlant((plant) => work(plant, signal)))
+        return untilInterrupted((signal) =>
+          format === 'warc' ? exportPages(session, flags, signal) : exportRecords(session, flags, format, signal),
+        )
       }),
     )
   guide(command, {
@@ -83,24 +83,22 @@ function checkFlags(flags: ExportFlags, format: ExportFormat | 'warc'): void {
     refuse(`${format} is not for a terminal`, 'Say --out <file>, or send it through a pipe.')
 }
 
-type Work = (plant: Plant, signal: AbortSignal) => Promise<void>
-
-function exportRecords(session: Session, flags: ExportFlags, format: ExportFormat): Work {
-  return async (plant, signal) => {
+function exportRecords(session: Session, flags: ExportFlags, format: ExportFormat, signal: AbortSignal): Promise<void> {
+  return session.withResults(async (results) => {
     const { output } = session
     const out = flags.out ?? null
     const query = recordQuery(flags, session.clock.now())
     const { exportStoredRecords } = await import('../export-records.js')
     const asked = { format, out, query, incremental: flags.incremental ?? null, merged: flags.merged ?? null }
-    const { rows, leftOut } = await exportStoredRecords(session, plant, asked, signal)
+    const { rows, leftOut } = await exportStoredRecords(session, results, asked, signal)
     if (leftOut > 0) output.note(`${count(leftOut)} values had no column; JSON Lines keeps them all`)
     if (out !== null && session.json) output.json({ file: out, format, records: rows, leftOut })
     else if (out !== null) output.print(`${plural(rows, 'record')} written to ${out}`)
-  }
+  })
 }
 
-function exportPages(session: Session, flags: ExportFlags): Work {
-  return async (plant, signal) => {
+function exportPages(session: Session, flags: ExportFlags, signal: AbortSignal): Promise<void> {
+  return session.withPlant(async (plant) => {
     const { output } = session
     const { spider, since } = recordQuery(flags, session.clock.now())
     const { exportKeptPages } = await import('../export-pages.js')
@@ -118,7 +116,7 @@ function exportPages(session: Session, flags: ExportFlags): Work {
       const same = revisits > 0 ? ` (${count(revisits)} with the bytes of an earlier one)` : ''
       output.print(`${plural(pages, 'page')}${same} written to ${files.join(', ')}`)
     }
-  }
+  })
 }
 
 /** Ctrl-C and SIGTERM end an export without a trace of it. */

@@ -29,7 +29,7 @@ export function recordsHistoryCommand(records: Command): void {
     .option('--site <domain>', 'only records of this site')
     .action(
       acts(async (session, key: string, flags: HistoryFlags) => {
-        await session.withPlant(async ({ store }) => {
+        await session.withResults(async ({ store }) => {
           const { output, json } = session
           const { spider, kind, site } = flags
           const query = { ...(spider && { spider }), ...(kind && { kind }), ...(site && { site }), key }

@@ -31,7 +31,7 @@ export function recordsMergedCommand(records: Command): void {
         const { loadSpider } = await import('../../spider/load.js')
         const spider = await loadSpider(file)
         const kinds = mergedKinds(spider, flags.kind)
-        await session.withPlant(async ({ store }) => {
+        await session.withResults(async ({ store }) => {
           const { output, clock, json } = session
           let left = flags.limit
           let single = 0

@@ -25,7 +25,7 @@ export function recordsStatsCommand(records: Command): void {
         const { output, clock, json } = session
         const { kind, window } = flags
         const of = { ...(spider === undefined ? {} : { spider }), ...(kind === undefined ? {} : { kind }) }
-        await session.withPlant(async ({ store }) => {
+        await session.withResults(async ({ store }) => {
           const kept = await all(store, of)
           const since = clock.now() - window
           // The hour in which the window begins counts whole.

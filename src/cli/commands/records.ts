@@ -37,7 +37,7 @@ function listCommand(records: Command): void {
     .option('--limit <n>', 'at most so many', wholeNumber, 20)
     .action(
       acts(async (session, flags: RecordFlags & { limit: number }) => {
-        await session.withPlant(async ({ store }) => {
+        await session.withResults(async ({ store }) => {
           const { output, clock } = session
           const found: StoredRecord[] = []
           for await (const record of store.records({ ...recordQuery(flags, clock.now()), limit: flags.limit })) {
@@ -82,7 +82,7 @@ function getCommand(records: Command): void {
         const { url, key, kind } = flags
         if (url === undefined && key === undefined)
           throw new ShoalError('usage', 'say which records: --url or --key is missing')
-        await session.withPlant(async ({ store, pages }) => {
+        await session.withResults(async ({ store, pages }) => {
           const query = {
             ...(url === undefined ? {} : { url: asStored(url) }),
             ...(key === undefined ? {} : { key }),
@@ -153,7 +153,7 @@ function rejectedCommand(records: Command): void {
     .option('--limit <n>', 'at most so many', wholeNumber, 20)
     .action(
       acts(async (session, flags: { spider?: string; kind?: string; limit: number }) => {
-        await session.withPlant(async ({ store }) => {
+        await session.withResults(async ({ store }) => {
           const { output } = session
           const rows: string[][] = []
           for await (const record of store.rejected(flags)) {

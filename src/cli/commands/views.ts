@@ -24,7 +24,7 @@ export function viewsCommand(program: Command): void {
     .option('--print', 'print the SQL and change nothing', false)
     .action(
       acts(async (session, word: string, flags: ViewsFlags) => {
-        await session.withPlant(async ({ store }) => {
+        await session.withResults(async ({ store }) => {
           const { kindViews } = store
           if (kindViews === null) throw new ShoalError('usage', 'this store has no SQL', { hint: 'Name one: --store.' })
           const spider = await spiderByWord(session, word)
