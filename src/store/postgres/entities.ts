@@ -11,7 +11,8 @@ const page = (name: string, where: string, order: string): SqlStatement => ({
   name,
   text: `SELECT identity, ${RECORD_COLUMNS} FROM shoal.records WHERE spider = $1 AND kind = $2 AND ${where} ORDER BY ${order} LIMIT ${PAGE}`,
 })
-const ALL = page('entities', '(identity, key, site) > ($3, $4, $5)', 'identity, key, site')
+// The index has only records with an identity: the server uses it where the statement says so.
+const ALL = page('entities', 'identity IS NOT NULL AND (identity, key, site) > ($3, $4, $5)', 'identity, key, site')
 const ONE = page('entity', 'identity = $3 AND (key, site) > ($4, $5)', 'key, site')
 const WITHOUT = page('no-entity', 'identity IS NULL AND $3::text IS NOT NULL AND (key, site) > ($4, $5)', 'key, site')
 
