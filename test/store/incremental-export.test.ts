@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SqliteDb } from '../../src/sqlite/db.js'
 import { callDirectly } from '../../src/sqlite/direct.js'
 import { exportChanges } from '../../src/store/export/incremental.js'
@@ -8,6 +8,8 @@ import { migrateStore } from '../../src/store/sqlite/schema.js'
 import { SqliteRecordStore } from '../../src/store/sqlite/sqlite-record-store.js'
 import { SqliteStoreEngine } from '../../src/store/sqlite/sqlite-store-engine.js'
 import { batch, record } from '../contract/record-store-contract.js'
+import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
+import { emptyPostgresStore } from './postgres/opened.js'
 
 function sqlite(): RecordStore {
   const db = new SqliteDb(':memory:')
@@ -15,12 +17,21 @@ function sqlite(): RecordStore {
   return new SqliteRecordStore(callDirectly(db, new SqliteStoreEngine(db)), async () => db.close())
 }
 
+let postgres: PostgresServer
+beforeAll(async () => {
+  postgres = await startPostgres()
+})
+afterAll(() => postgres.end())
+
 let holders = 0
 
-describe.each([
-  ['memory', () => new MemoryRecordStore() as RecordStore],
-  ['sqlite', sqlite],
-])('%s: an incremental export', (_name, open) => {
+const STORES: [string, () => Promise<RecordStore>][] = [
+  ['memory', async () => new MemoryRecordStore()],
+  ['sqlite', async () => sqlite()],
+  ['postgres', () => emptyPostgresStore(postgres.address())],
+]
+
+describe.each(STORES)('%s: an incremental export', (_name, open) => {
   const write = (store: RecordStore, ...rows: Partial<RecordRow>[]) =>
     store.write(batch({ records: rows.map((row) => record(row)) }))
   /** The keys that an export of this name has; read twice, as formats with columns do. */
@@ -35,7 +46,7 @@ describe.each([
   }
 
   it('has everything the first time, then what is new or changed, each name by itself', async () => {
-    const store = open()
+    const store = await open()
     await write(store, { key: 'a' }, { key: 'b' })
     expect(await exported(store, 'nightly')).toEqual(['a', 'b'])
     expect(await exported(store, 'nightly')).toEqual([])
@@ -46,7 +57,7 @@ describe.each([
   })
 
   it('of one spider and kind passes over the others, and refuses to be another one later', async () => {
-    const store = open()
+    const store = await open()
     await write(store, { key: 'a' }, { key: 'b', kind: 'author' }, { key: 'c', spider: 'shop' })
     const books = { spider: 'books', kind: 'book' }
     expect(await exported(store, 'books', books)).toEqual(['a'])
@@ -58,7 +69,7 @@ describe.each([
   })
 
   it('that fails is repeated by the next one', async () => {
-    const store = open()
+    const store = await open()
     await write(store, { key: 'a' })
     const failing = exportChanges(store, { name: 'n', holder: 'x' }, async ({ records }) => {
       for await (const _ of records({})) throw new Error('the disk is full')
@@ -69,7 +80,7 @@ describe.each([
   })
 
   it('goes on with many records, and one is under way at a time', async () => {
-    const store = open()
+    const store = await open()
     await write(store, ...Array.from({ length: 1300 }, (_, n) => ({ key: `k${n}` })))
     const during = exportChanges(store, { name: 'n', holder: 'first' }, async ({ records }) => {
       await expect(exported(store, 'n')).rejects.toMatchObject({ code: 'usage' })

@@ -133,8 +133,9 @@ describe('postgres: tables of kinds', () => {
       const told: number[] = []
       const kind = books(column('title'))
       await refresh(opened, { ...kind, columns: [] })
-      await Promise.all([tablesOf(opened).refreshTable(kind, (n) => told.push(n)), refresh(opened, kind)])
-      expect(told.length).toBeGreaterThan(1)
+      const tell = (rows: number) => told.push(rows)
+      await Promise.all([1, 2].map(() => tablesOf(opened).refreshTable(kind, tell)))
+      expect(told.length).toBeGreaterThan(2)
       expect(await select(`SELECT count(*)::int AS n, count(title)::int AS titles FROM ${schema}books_book`)).toEqual([
         { n: 12_000, titles: 12_000 },
       ])
