@@ -31,16 +31,19 @@ export class SqliteRecordLookup {
     })
   }
 
-  recordsLeft(spider: string, readings: readonly PageReading[], given: readonly GivenKey[]): PageRecord[] {
-    // Numbers as text: an epoch may have more digits than JSON numbers keep.
-    const read = JSON.stringify(readings.map(({ url, gen, epoch }) => [urlHash(url), url, gen, epoch]))
-    const keys = JSON.stringify(given.map(({ site, kind, key }) => givenId(site, kind, key)))
-    return this.#sql.left.all(spider, read, keys).map((row) => toPageRecord(spider, row))
+  /** `read` and `given` as JSON: see `asReadings` and `asGiven`. */
+  recordsLeft(spider: string, read: string, given: string): PageRecord[] {
+    return this.#sql.left.all(spider, read, given).map((row) => toPageRecord(spider, row))
   }
 }
 
-function givenId(site: string, kind: string, key: string): string {
-  return `${site}\n${kind}\n${key}`
+/** Epochs stay text: they may have more digits than JSON numbers keep. */
+export function asReadings(readings: readonly PageReading[]): string {
+  return JSON.stringify(readings.map(({ url, gen, epoch }) => [urlHash(url), url, gen, epoch]))
+}
+
+export function asGiven(given: readonly GivenKey[]): string {
+  return JSON.stringify(given.map(({ site, kind, key }) => `${site}\n${kind}\n${key}`))
 }
 
 function statements(db: SqliteDb) {

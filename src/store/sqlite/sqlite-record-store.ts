@@ -37,7 +37,7 @@ import type { EntityCursor, EntityPage } from './entities.js'
 import type { VersionRow } from './history.js'
 import { type KeptPageCount, toKept } from './kept-pages.js'
 import { viewText } from './kind-views.js'
-import type { LeasedRow } from './record-lookup.js'
+import { asGiven, asReadings, type LeasedRow } from './record-lookup.js'
 import { type RecordPageRow, storedRecord } from './record-rows.js'
 import type { KnownPages, RecordCursor, RejectedPageRow, SqliteStoreEngine } from './sqlite-store-engine.js'
 
@@ -174,7 +174,8 @@ export class SqliteRecordStore implements RecordStore {
   }
 
   recordsLeft(spider: string, readings: readonly PageReading[], given: readonly GivenKey[]): Promise<PageRecord[]> {
-    return this.#call('recordsLeft', spider, readings, given)
+    // As text they travel to the database thread in one piece.
+    return this.#call('recordsLeft', spider, asReadings(readings), asGiven(given))
   }
 
   async changes(query: ChangeQuery): Promise<ChangePage> {

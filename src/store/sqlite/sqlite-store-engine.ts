@@ -20,7 +20,7 @@ import { judge } from '../judge.js'
 import type { KeptPageQuery } from '../kept-pages.js'
 import type { KindColumns } from '../kind-views.js'
 import { type PreparedBatch, type PreparedRecord, type PreparedRejected, storedKey } from '../prepare.js'
-import type { GivenKey, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
+import type { PageRecord, RecordKey } from '../record-lookup.js'
 import type { CrawlNote, FetchRow, KindCount, KnownPage, RecordQuery, WriteStatus } from '../record-store.js'
 import { SqliteBlobs } from './blobs.js'
 import { type ChangeNumbers, SqliteChanges } from './changes.js'
@@ -453,8 +453,8 @@ export class SqliteStoreEngine implements SqliteEngine {
     return this.#lookup.recordsOf(keys)
   }
 
-  recordsLeft(spider: string, readings: readonly PageReading[], given: readonly GivenKey[]): PageRecord[] {
-    return this.#lookup.recordsLeft(spider, readings, given)
+  recordsLeft(spider: string, read: string, given: string): PageRecord[] {
+    return this.#lookup.recordsLeft(spider, read, given)
   }
 
   /** For whoever is going to look up everything. */
