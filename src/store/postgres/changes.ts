@@ -30,7 +30,7 @@ import { type RecordColumns, toRecord } from './record-rows.js'
 const OFFSET = `(SELECT value::bigint FROM shoal.settings WHERE name = 'change_offset')`
 
 /** Rows looked at in one call, wanted or not. */
-const LOOK_AT = 5_000
+const LOOK_AT = 2_000
 
 /** `fine` asks for things that some managed servers do not tell. */
 type Detail = 'fine' | 'plain'
@@ -49,6 +49,9 @@ function feed(detail: Detail): string {
     SELECT left(md5(concat_ws('/', ${parts.join(', ')})), 16) AS mark, shoal.changes_end() AS upto,
       pg_snapshot_xmax(pg_current_snapshot())::text::bigint + ${OFFSET} AS beyond)`
 }
+
+/** Found by the index of changes alone: one that fits a filter better would have to be sorted, all of it, for each page. */
+const inOrder = (which: string) => `(SELECT * FROM shoal.records WHERE ${which} ORDER BY change OFFSET 0) AS changed`
 
 const statement = (name: string, detail: Detail, text: string) => ({
   name: `${name} ${detail}`,
@@ -90,11 +93,13 @@ export class PostgresChanges {
         detail,
         `, looked AS MATERIALIZED (
           SELECT max(change) AS last, count(*) >= ${LOOK_AT} AS more FROM (
-            SELECT change FROM shoal.records, feed WHERE change > $1 AND change <= upto ORDER BY change FETCH FIRST ${LOOK_AT} ROWS WITH TIES) AS next)
+            SELECT change FROM shoal.records WHERE change > $1 AND change <= (SELECT upto FROM feed)
+            ORDER BY change FETCH FIRST ${LOOK_AT} ROWS WITH TIES) AS next
+        ), page AS MATERIALIZED (
+          SELECT * FROM ${inOrder('change > $1 AND change <= (SELECT last FROM looked)')} WHERE true${text}
+          ORDER BY change FETCH FIRST $2 ROWS WITH TIES)
         SELECT mark, beyond::text, upto::text, CASE WHEN more THEN last END::text, change::text, ${RECORD_COLUMNS}
-        FROM feed CROSS JOIN looked LEFT JOIN LATERAL (
-          SELECT * FROM shoal.records WHERE change > $1 AND change <= looked.last${text} ORDER BY change FETCH FIRST $2 ROWS WITH TIES
-        ) AS r ON true ORDER BY change`,
+        FROM feed CROSS JOIN looked LEFT JOIN page ON true ORDER BY page.change`,
       ),
       [positionIn(after), limit, ...values],
     )
@@ -138,7 +143,7 @@ export class PostgresChanges {
   async changesLag(query: LagQuery): Promise<ChangesLag> {
     const detail = await this.#known()
     const { text, values, name } = wanted(query, 2)
-    const waiting = `FROM shoal.records WHERE change > $1${text}`
+    const waiting = `FROM ${inOrder('change > $1')} WHERE true${text}`
     const [row] = await this.#pg.query<[string, string, number, number | null]>(
       statement(
         `changes-lag${name}`,

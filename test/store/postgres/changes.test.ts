@@ -42,6 +42,22 @@ const insert = (key: string) => `INSERT INTO shoal.records
   SELECT (jsonb_populate_record(r, jsonb_build_object('key', '${key}', 'change', pg_current_xact_id()::text::bigint))).*
   FROM shoal.records r WHERE key = 'first'`
 
+/** First of all in this file: a new server begins to count at about 700. */
+it('keeps the order of transactions when their numbers get another digit', async () => {
+  const address = await server.createDatabase()
+  const store = await open(address)
+  await write(store, 'first')
+  const sql = await connect(address)
+  const next = async () => Number((await sql.query('SELECT pg_current_xact_id()::text AS n')).rows[0].n)
+  let before = await next()
+  while (before < 990) before = await next()
+  expect(before).toBeLessThan(1_000)
+  const later = Array.from({ length: 20 }, (_, i) => `k${i}`)
+  for (const key of later) await write(store, key)
+  expect(keys(await store.changes({ after: FROM_START, limit: 100 }))).toEqual(['first', ...later])
+  expect(keys(await drain(store, FROM_START, { spider: 'books' }, 7))).toEqual(['first', ...later])
+})
+
 changesContract('postgres', () => emptyPostgresStore(server.address()))
 
 describe('the change feed of Postgres', () => {
