@@ -8,7 +8,10 @@ import { prepareBatch } from '../dist/store/prepare.js'
 import { migrateStore } from '../dist/store/sqlite/schema.js'
 import { SqliteStoreEngine } from '../dist/store/sqlite/sqlite-store-engine.js'
 import { printBars, round, table, versions } from './report.js'
+import { fillRecords } from './store/fill.js'
+import { startServer } from './store/server.js'
 
+const STORES = ['sqlite', 'postgres']
 const FORMATS = ['jsonl', 'csv', 'parquet', 'sql', 'jsonl.gz']
 /** The smallest shows where a process begins: it ends before its heap has settled. */
 const SMALL = 10_000
@@ -16,47 +19,93 @@ const SMALL = 10_000
 const GROWTH = 1.2
 const BIN = fileURLToPath(new URL('../bin/shoal.js', import.meta.url))
 
-export async function run({ pages: many = 1_000_000, only = FORMATS, json }) {
+/** `only` takes formats and stores. */
+export async function run({ pages: records = 1_000_000, only, json }) {
+  const unknown = (only ?? []).filter((name) => !FORMATS.includes(name) && !STORES.includes(name))
+  if (unknown.length > 0) throw new Error(`--only knows ${[...FORMATS, ...STORES].join(', ')}, not ${unknown}`)
+  const of = (all) => (all.some((name) => only?.includes(name)) ? all.filter((name) => only.includes(name)) : all)
+  const { title, head, rows, bars, figures } = await measureExports({
+    records,
+    formats: of(FORMATS),
+    stores: of(STORES),
+  })
+  console.log(`\n${title}\n${versions()}\n\n${table(head, rows)}\n`)
+  const passed = printBars(bars)
+  if (json) console.log(JSON.stringify({ bench: 'export', results: figures }))
+  return passed
+}
+
+export async function measureExports({ records: many, formats, stores = STORES }) {
   const dir = mkdtempSync(join(tmpdir(), 'shoal-bench-export-'))
+  const sizes = [SMALL, many / 10, many]
   const results = []
   try {
-    const databases = [SMALL, many / 10, many].map((records) => ({
-      records,
-      file: fill(join(dir, `${records}.db`), records),
-    }))
-    for (const format of only) {
-      for (const { records, file } of databases) {
-        const out = join(dir, `out.${format}`)
-        results.push({ format, records, ...(await exported(file, out)), bytes: statSync(out).size })
-        rmSync(out)
-      }
-    }
+    for (const store of stores)
+      results.push(...(await OPEN[store](dir, sizes, (places) => exportAll(store, dir, places, formats))))
   } finally {
     rmSync(dir, { recursive: true })
   }
-  console.log(`\nPeak resident memory of \`shoal export\` on SQLite, records of 1 KB\n${versions()}\n`)
-  console.log(
-    table(
-      ['format', 'records', 'peak MB', 'seconds', 'records/s', 'file MB'],
-      results.map(({ format, records, mb, seconds, bytes }) => [
-        ...[format, records, round(mb, 0), round(seconds, 1), Math.round(records / seconds), round(bytes / 1e6, 0)],
-      ]),
+  return {
+    title: 'Peak resident memory of `shoal export`, records of 1 KB',
+    head: ['store', 'format', 'records', 'peak MB', 'seconds', 'records/s', 'file MB'],
+    rows: results.map(({ store, format, records, mb, seconds, bytes }) => [
+      ...[
+        store,
+        format,
+        records,
+        round(mb, 0),
+        round(seconds, 1),
+        Math.round(records / seconds),
+        round(bytes / 1e6, 0),
+      ],
+    ]),
+    bars: stores.flatMap((store) =>
+      formats.map((format) => {
+        const [, tenth, all] = results.filter((result) => result.format === format && result.store === store)
+        const ratio = all.mb / tenth.mb
+        return {
+          text: `${store}, ${format}: ${many} records need at most ${GROWTH} × the memory of ${many / 10}`,
+          value: `${round(ratio, 2)} ×`,
+          holds: tenth.mb > 0 && ratio <= GROWTH,
+        }
+      }),
     ),
-  )
-  console.log('')
-  const passed = printBars(
-    only.map((format) => {
-      const [, tenth, all] = results.filter((result) => result.format === format)
-      const ratio = all.mb / tenth.mb
-      return {
-        text: `${format}: ${many} records need at most ${GROWTH} × the memory of ${many / 10}`,
-        value: `${round(ratio, 2)} ×`,
-        holds: tenth.mb > 0 && ratio <= GROWTH,
+    figures: results,
+  }
+}
+
+/** Each makes a database of each size and hands them over. */
+const OPEN = {
+  sqlite: (dir, sizes, work) =>
+    work(sizes.map((records) => ({ records, address: `sqlite:${fill(join(dir, `${records}.db`), records)}` }))),
+  async postgres(_, sizes, work) {
+    const server = await startServer()
+    try {
+      const places = []
+      for (const records of sizes) {
+        const address = await server.createDatabase()
+        await fillRecords(address, records, 1_024)
+        places.push({ records, address })
       }
-    }),
-  )
-  if (json) console.log(JSON.stringify({ bench: 'export', results }))
-  return passed
+      return await work(places)
+    } finally {
+      await server.end()
+    }
+  },
+}
+
+async function exportAll(store, dir, places, formats) {
+  const results = []
+  for (const format of formats) {
+    for (const { records, address } of places) {
+      const out = join(dir, `out.${format}`)
+      const result = { store, format, records, ...(await exported(address, out, dir)), bytes: statSync(out).size }
+      console.error(`${store} ${format} ${records} records: ${round(result.mb, 0)} MB, ${round(result.seconds, 1)} s`)
+      results.push(result)
+      rmSync(out)
+    }
+  }
+  return results
 }
 
 function fill(file, records) {
@@ -99,9 +148,9 @@ function recordOf(n) {
 }
 
 /** The kernel keeps the peak; it is read while the process is there, so its last moments may be missed. */
-function exported(file, out) {
-  const address = `sqlite:${file}`
-  const args = [BIN, 'export', '--queue', address, '--store', address, '--out', out]
+function exported(address, out, dir) {
+  const queue = address.startsWith('sqlite:') ? address : `sqlite:${join(dir, 'queue.db')}`
+  const args = [BIN, 'export', '--queue', queue, '--store', address, '--out', out]
   const began = performance.now()
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
   let mb = 0
