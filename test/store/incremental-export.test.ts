@@ -53,6 +53,12 @@ describe.each(STORES)('%s: an incremental export', (_name, open) => {
     await write(store, { key: 'c' }, { key: 'a', data: 'changed', epoch: '1001' }, { key: 'b', epoch: '1001' })
     expect((await exported(store, 'nightly'))?.sort()).toEqual(['a', 'c'])
     expect((await exported(store, 'weekly'))?.sort()).toEqual(['a', 'b', 'c'])
+    expect(await store.outlets()).toMatchObject([
+      { name: 'export/nightly', sent: 4, holder: null },
+      { name: 'export/weekly', sent: 3 },
+    ])
+    await store.resetOutlet('export/nightly', '', '')
+    expect(await exported(store, 'nightly')).toHaveLength(3)
     await store.close()
   })
 

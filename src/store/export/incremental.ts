@@ -26,7 +26,7 @@ export async function exportChanges<Result>(
   asked: IncrementalExport,
   write: (source: RecordSource) => Promise<Result>,
 ): Promise<Result> {
-  const name = `export:${asked.name}`
+  const name = `export/${asked.name}`
   const { holder, spider, kind } = asked
   await refuseOtherRecords(feed, name, asked)
   const claim = { name, spider: spider ?? '', kinds: kind === undefined ? null : [kind], holder, forMs: HELD_MS }
@@ -38,12 +38,12 @@ export async function exportChanges<Result>(
   }
   try {
     const end = await feed.changesEnd()
-    const reached = { cursor: hold.cursor }
+    const reached = { cursor: hold.cursor, records: 0 }
     const query = { ...(spider !== undefined && { spider }), ...(kind !== undefined && { kinds: [kind] }) }
     const result = await write({
       records: () => changesBetween(feed, query, hold.cursor, end, reached, () => feed.claimOutlet(claim)),
     })
-    const note = { cursor: reached.cursor, sent: 0, trimmed: 0, error: null, stop: false }
+    const note = { cursor: reached.cursor, sent: reached.records, trimmed: 0, error: null, stop: false }
     await feed.noteOutlet(name, holder, note)
     return result
   } finally {
@@ -66,18 +66,21 @@ async function* changesBetween(
   query: { readonly spider?: string; readonly kinds?: readonly string[] },
   from: Cursor,
   end: Cursor,
-  reached: { cursor: Cursor },
+  reached: { cursor: Cursor; records: number },
   renew: () => Promise<unknown>,
 ): AsyncGenerator<StoredRecord> {
   let after = from
+  let found = 0
   for (let pages = 1; isBefore(after, end); pages++) {
     const { records, cursor } = await feed.changes({ ...query, after, limit: PAGE })
     yield* records
+    found += records.length
     if (cursor === after) break
     after = cursor
     if (pages % 20 === 0) await renew()
   }
   reached.cursor = after
+  reached.records = found
 }
 
 function isBefore(cursor: Cursor, end: Cursor): boolean {
