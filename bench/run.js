@@ -11,6 +11,7 @@ const HELP = `npm run bench -- <bench> [options]
              memory, growth; and the SQLite frontier against bare prepared statements. 10 million URLs take a while
   memory     memory of a long crawl
   latency    one host, one request at a time, a server that takes 5 ms
+  pages      what keeping raw pages costs, in files and in S3: CPU and bytes a page, S3 requests
   export     memory and speed of exports of 10,000 and 1,000,000 records
 
   --pages N      pages of the largest contender (crawl 20000, memory 200000, latency 2000), links (frontier) or records (export)
@@ -35,7 +36,7 @@ const { values, positionals } = parseArgs({
   },
 })
 
-const BENCHES = ['crawl', 'frontier', 'memory', 'latency', 'export']
+const BENCHES = ['crawl', 'frontier', 'memory', 'latency', 'pages', 'export']
 const bench = positionals[0]
 if (values.help || !BENCHES.includes(bench)) {
   console.log(HELP)

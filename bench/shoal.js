@@ -6,8 +6,11 @@ import { runMeasured } from './measure.js'
 
 const BIN = fileURLToPath(new URL('../bin/shoal.js', import.meta.url))
 
-/** `shoal run` on a new database, as a user would (with `queue`, only the records are there); answers the measure, its last line, and the records read back from the database. */
-export async function runShoal(spider, { origin, concurrency, watch, withRecords = true, queue }) {
+/** `shoal run` on a new database, as a user would (with `queue`, only the records are there); answers the measure, its last line, and the records read back from the database. `task` is for the spider, `look` looks at what is there before it goes. */
+export async function runShoal(
+  spider,
+  { origin, concurrency, watch, withRecords = true, queue, task = {}, flags = [], look },
+) {
   const dir = mkdtempSync(join(tmpdir(), 'shoal-bench-'))
   const database = `sqlite:${join(dir, 'bench.db')}`
   const file = fileURLToPath(new URL(spider, import.meta.url))
@@ -24,14 +27,16 @@ export async function runShoal(spider, { origin, concurrency, watch, withRecords
       '--concurrency',
       String(concurrency),
       '--json',
+      ...flags,
     ]
     const measured = await runMeasured(command, {
-      env: { BENCH_TASK: JSON.stringify({ origin, concurrency }) },
+      env: { BENCH_TASK: JSON.stringify({ origin, concurrency, ...task }) },
       watch,
     })
     const result = JSON.parse(measured.lastLine)
     if (result.state !== 'finished' || result.dead > 0 || result.failed > 0)
       throw new Error(`the crawl of Shoal went wrong: ${measured.lastLine}`)
+    await look?.([process.execPath, BIN], ['--queue', database, '--store', database, ...flags])
     return { ...measured, result, records: withRecords ? await exportRecords(database, dir) : [] }
   } finally {
     rmSync(dir, { recursive: true, force: true })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineSpider } from '../dist/index.js'
 
-const { origin, concurrency } = JSON.parse(process.env.BENCH_TASK)
+const { origin, concurrency, savePages = false } = JSON.parse(process.env.BENCH_TASK)
 const { host } = new URL(origin)
 
 // Product defaults, the delay apart.
@@ -12,6 +12,7 @@ export default defineSpider({
   allowPrivate: [host],
   pace: { delay: '0ms', concurrency },
   budget: { pagesPerHost: 10_000_000 },
+  savePages,
   records: { book: z.object({ title: z.string(), price: z.number(), sku: z.string() }) },
   routes: {
     book: {

@@ -74,6 +74,7 @@ export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
         released: async () => {},
         release: (release: Release) => void plant.frontier.release([release]),
         keep: async () => '',
+        crowded: false,
       },
       pages: null,
       fetcher,

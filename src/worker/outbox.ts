@@ -18,6 +18,8 @@ const ENOUGH = 192
 const MOST_WRITING = 2
 /** With fewer visits than this in hand nobody is coming: every flush goes at once, and a free slot is never kept waiting. */
 const FEW = 8
+/** Of raw pages that wait to be kept, before visits wait for theirs. */
+const KEEPING_BYTES = 32 * 1024 * 1024
 /** A plant that is away is asked again after this long, then half as long again each time, so that its return is noticed within the last. */
 const AWAY_WAIT_MS = 200
 const AWAY_WAIT_CAP_MS = 2_000
@@ -46,6 +48,7 @@ export class Outbox {
   #settlements: Waiting<{ lease: LeaseRef; outcome: () => Outcome }, boolean>[] = []
   /** Visits that wait for their page to be kept. */
   #keeping = 0
+  #keepingBytes = 0
   #writing = 0
   #immediate = false
   #releasing: Promise<void> = Promise.resolve()
@@ -99,9 +102,16 @@ export class Outbox {
     })
   }
 
-  /** A raw page, which the store gathers by itself. */
-  async keep(pages: BlobStore, page: Uint8Array, type: string): Promise<BlobRef> {
+  /** A raw page, which the store gathers by itself. Its failure is nobody's surprise: whoever asked looks at it later. */
+  keep(pages: BlobStore, page: Uint8Array, type: string): Promise<BlobRef> {
+    const kept = this.#keep(pages, page, type)
+    kept.catch(() => {})
+    return kept
+  }
+
+  async #keep(pages: BlobStore, page: Uint8Array, type: string): Promise<BlobRef> {
     this.#keeping++
+    this.#keepingBytes += page.length
     try {
       return await this.#untilDone('pages', () => {
         const kept = pages.put(page, type)
@@ -111,7 +121,13 @@ export class Outbox {
       })
     } finally {
       this.#keeping--
+      this.#keepingBytes -= page.length
     }
+  }
+
+  /** Many bytes wait to be kept. */
+  get crowded(): boolean {
+    return this.#keepingBytes > KEEPING_BYTES
   }
 
   /** From now on a plant that is away is not waited for: what could not be said is handed out again when its lease has run out. */

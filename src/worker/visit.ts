@@ -2,6 +2,7 @@ import { asShoalError, ShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import type { Lease, Outcome } from '../frontier/frontier.js'
 import type { Harvest } from '../spider/spider.js'
+import type { BlobRef } from '../store/blob-store.js'
 import type { FetchRow, WriteBatch } from '../store/record-store.js'
 import type { Link } from '../url/link.js'
 import { fetchPage, HostBusy } from './fetch-page.js'
@@ -17,21 +18,24 @@ export async function visit(current: Visit, parts: VisitParts, onProduced: () =>
   const { lease } = current
   const { outbox, log } = parts
   const result = await produce(current, parts)
+  // Pages that wait to be kept are bytes in memory: when there are many of them, no other is fetched before this one is.
+  if (outbox.crowded) await result.kept?.catch(() => {})
   onProduced()
+  const { batch, ...rest } = await withKeptPage(result, current, parts)
   if (current.lost) return stale(current, parts)
-  if (result.batch !== null) {
-    const statuses = await outbox.write(result.batch)
-    parts.fields.note(result.batch)
+  if (batch !== null) {
+    const statuses = await outbox.write(batch)
+    parts.fields.note(batch)
     // A newer lease wrote the record first: another page that gives the same one, or our own link in other hands. The settle knows which.
     if (statuses.includes('fenced')) log.info('record.fenced', { url: lease.link.url, epoch: lease.epoch })
   }
   if (current.lost) return stale(current, parts)
   current.settling = true
-  let { outcome, admitted } = result
+  let { outcome, admitted } = rest
   const accepted = await outbox.settle(lease, () => {
     // A queue that came back older lacks links that it had: what it was not told because it knew it, it is told now.
-    if (outcome.kind === 'done' && result.admitAgain !== null && admitted.doubts !== (parts.frontier.doubts ?? 0)) {
-      admitted = result.admitAgain()
+    if (outcome.kind === 'done' && rest.admitAgain !== null && admitted.doubts !== (parts.frontier.doubts ?? 0)) {
+      admitted = rest.admitAgain()
       outcome = { ...outcome, links: admitted.links }
     }
     return outcome
@@ -47,6 +51,8 @@ function stale({ lease }: Visit, { log }: VisitParts): void {
 }
 
 interface Produced {
+  /** The raw page on its way to where it is kept; null when it is not kept. */
+  readonly kept: Promise<BlobRef> | null
   /** What to commit before the settle; null when nothing was fetched. */
   readonly batch: WriteBatch | null
   readonly outcome: Outcome
@@ -59,6 +65,7 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
   const { link } = lease
   const { spider, clock, outbox } = parts
   let fetched: FetchRow | null = null
+  let kept: Promise<BlobRef> | null = null
   const route = spider.routes.get(link.route)
   try {
     if (route === undefined) throw new ShoalError('no_route', `the spider has no route ${link.route} any more`)
@@ -66,6 +73,7 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     fetched = fetchRow(current, parts, page.response)
     if (page.kind === 'moved') {
       return {
+        kept,
         batch: { records: [], rejected: [], fetches: [fetched] },
         outcome: { kind: 'done', links: [page.link], bytes: 0 },
         ...NO_LINKS,
@@ -74,15 +82,16 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     const failed = statusError(page.response.status)
     if (failed !== null) throw failed
     if (parts.pages !== null) {
-      // Before the handler: the page that it cannot read is the one that somebody will want to see. When it cannot be kept the worker
-      // ends, and this link goes back as it was: not even one more page may be done without its raw page.
+      // Before the handler: the page that it cannot read is the one that somebody will want to see.
       const { body, headers } = page.response
-      fetched = { ...fetched, page: await outbox.keep(parts.pages, body, headers['content-type'] ?? ''), headers }
+      kept = outbox.keep(parts.pages, body, headers['content-type'] ?? '')
+      fetched = { ...fetched, headers }
     }
     const harvest = await harvestPage(route, lease, page.response, clock)
     const admitAgain = () => admitLinks(harvest, page.response.url, lease, parts)
     const admitted = admitAgain()
     return {
+      kept,
       // The time of the fetch: who reads the kept page again gives the very same rows.
       batch: { ...rowsOf(harvest, spider, lease, fetched.at), fetches: [fetched] },
       outcome: { kind: 'done', links: admitted.links, bytes: fetched.bytes },
@@ -91,7 +100,7 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     }
   } catch (thrown) {
     if (thrown instanceof HostBusy)
-      return { batch: null, outcome: { kind: 'back', afterMs: thrown.waitMs }, ...NO_LINKS }
+      return { kept, batch: null, outcome: { kind: 'back', afterMs: thrown.waitMs }, ...NO_LINKS }
     const error = asShoalError(thrown)
     const waitMs = error.code === 'robots_unreachable' ? robotsWait(error) : 0
     const outcome = outcomeOf(
@@ -114,6 +123,7 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     )
     const row = { ...(fetched ?? fetchRow(current, parts, null)), error: error.code }
     return {
+      kept,
       batch: outcome.kind === 'back' || !current.started ? null : { records: [], rejected: [], fetches: [row] },
       outcome,
       ...NO_LINKS,
@@ -122,6 +132,22 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
   function robotsWait(error: ShoalError): number {
     const retryAt = (error.cause as { retryAt?: number } | undefined)?.retryAt
     return retryAt === undefined ? 0 : Math.max(0, retryAt - clock.now())
+  }
+}
+
+/**
+ * The fetch row with its raw page. When that cannot be kept the worker ends, and this link goes back as it was: not even one more page may be
+ * done without its raw page.
+ */
+async function withKeptPage(produced: Produced, { lease }: Visit, { spider, random }: VisitParts): Promise<Produced> {
+  const { kept, batch } = produced
+  if (kept === null || batch === null) return produced
+  try {
+    const page = await kept
+    return { ...produced, batch: { ...batch, fetches: batch.fetches.map((row) => ({ ...row, page })) } }
+  } catch (error) {
+    const rules = { retries: NO_RETRIES, maxThrottles: spider.maxThrottles }
+    return { kept, batch: null, outcome: outcomeOf(asShoalError(error), lease, rules, random), ...NO_LINKS }
   }
 }
 

@@ -9,7 +9,7 @@ import { filesError, isMissing } from './files-error.js'
 
 const ENDING = '.pack'
 /** A message to the database thread and back costs about 300 µs of CPU, and a page needs two: shared by as many as come within this. */
-const GATHER_MS = 10
+const GATHER_MS = 25
 const ENOUGH_BYTES = 4 * 1024 * 1024
 
 interface OpenPack {

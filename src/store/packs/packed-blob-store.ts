@@ -2,9 +2,11 @@ import type { Clock } from '../../clock.js'
 import type { BlobEntry, BlobIndex } from '../blob-index.js'
 import type { BlobRef, BlobStore } from '../blob-store.js'
 import type { PackUpkeep } from '../pack-upkeep.js'
-import { hashIn, packed, sha256, unpacked } from './codec.js'
+import { hashIn, packed, sha256 } from './codec.js'
 import { dialled } from './dialled.js'
+import type { PackedPage } from './pack-format.js'
 import type { PackPlace } from './pack-place.js'
+import { PackReader } from './pack-reader.js'
 import { Remembered } from './remembered.js'
 import { packUpkeep } from './upkeep.js'
 import { writeRun } from './write-run.js'
@@ -13,14 +15,7 @@ import { writeRun } from './write-run.js'
 const KNOWN_PAGES = 20_000
 /** Packs known to be there. */
 const KNOWN_PACKS = 2_000
-/** Entries asked for at once. */
-const LOOKUP = 500
-
-interface Lookup {
-  readonly hash: string
-  readonly resolve: (entry: BlobEntry | null) => void
-  readonly reject: (error: unknown) => void
-}
+const PACKED_AT_ONCE = 16
 
 interface Waiting {
   readonly hash: string
@@ -39,6 +34,7 @@ export class PackedBlobStore implements BlobStore {
   readonly #index: BlobIndex
   readonly #place: PackPlace
   readonly #clock: Clock
+  readonly #reader: PackReader
   readonly #knownPages = new Remembered(KNOWN_PAGES)
   readonly #knownPacks = new Remembered(KNOWN_PACKS)
   /** All puts that have no answer yet, by hash. */
@@ -49,12 +45,12 @@ export class PackedBlobStore implements BlobStore {
   #due = false
   #cancelGather: (() => void) | null = null
   readonly #runs = new Set<Promise<void>>()
-  #lookups: Lookup[] = []
 
   constructor(index: BlobIndex, place: PackPlace, clock: Clock) {
     this.#index = index
     this.#place = place
     this.#clock = clock
+    this.#reader = new PackReader(index, place)
     this.upkeep = packUpkeep(index, place, clock)
   }
 
@@ -125,7 +121,7 @@ export class PackedBlobStore implements BlobStore {
     const gone = await this.#gonePacks([...found.values()])
     const unknown = batch.filter(({ hash }) => gone.has(found.get(hash)?.pack ?? null))
     if (unknown.length === 0) return
-    const pages = await Promise.all(unknown.map(({ hash, page, type }) => packed(hash, page, type)))
+    const pages = await packAll(unknown)
     const entries = await writeRun(this.#place, pages)
     for (const { pack } of entries.slice(0, 1)) this.#knownPacks.add(pack)
     await this.#index.addBlobs(place, entries)
@@ -152,23 +148,12 @@ export class PackedBlobStore implements BlobStore {
 
   async get(ref: BlobRef): Promise<Uint8Array | null> {
     const hash = hashIn(ref)
-    if (hash === null) return null
-    let entry = await this.#find(hash)
-    while (entry !== null) {
-      const bytes = await this.#place.read(entry.pack, entry.start, entry.length)
-      const page = bytes === null ? null : await unpacked(bytes, entry)
-      if (page !== null) return page
-      // A compaction may have moved it meanwhile.
-      const now = await this.#find(hash)
-      if (now === null || (now.pack === entry.pack && now.start === entry.start)) return null
-      entry = now
-    }
-    return null
+    return hash === null ? null : this.#reader.read(hash)
   }
 
   async locate(ref: BlobRef): Promise<string | null> {
     const hash = hashIn(ref)
-    const entry = hash === null ? null : await this.#find(hash)
+    const entry = hash === null ? null : await this.#reader.find(hash)
     if (entry === null || !(await this.#place.has(entry.pack))) return null
     const { pack, start, length, codec } = entry
     return `${this.#place.where(pack)} bytes ${start}-${start + length - 1} (${codec === 'br' ? 'brotli' : 'as it is'})`
@@ -182,31 +167,17 @@ export class PackedBlobStore implements BlobStore {
     }
     await this.#place.close()
   }
+}
 
-  /** Lookups of one turn of the event loop share a call. */
-  #find(hash: string): Promise<BlobEntry | null> {
-    return new Promise((resolve, reject) => {
-      if (this.#lookups.length === 0) queueMicrotask(() => this.#lookUp())
-      this.#lookups.push({ hash, resolve, reject })
-    })
+/** A few at a time, so that the event loop turns in between. */
+async function packAll(waiting: readonly Waiting[]): Promise<PackedPage[]> {
+  const pages: PackedPage[] = []
+  for (let first = 0; first < waiting.length; first += PACKED_AT_ONCE) {
+    const some = waiting.slice(first, first + PACKED_AT_ONCE)
+    pages.push(...(await Promise.all(some.map(({ hash, page, type }) => packed(hash, page, type)))))
+    await new Promise((resolve) => setImmediate(resolve))
   }
-
-  #lookUp(): void {
-    const lookups = this.#lookups
-    this.#lookups = []
-    for (let first = 0; first < lookups.length; first += LOOKUP) void this.#ask(lookups.slice(first, first + LOOKUP))
-  }
-
-  async #ask(lookups: readonly Lookup[]): Promise<void> {
-    try {
-      const hashes = [...new Set(lookups.map(({ hash }) => hash))]
-      const place = await this.#place.id()
-      const found = place === null ? new Map<string, BlobEntry>() : await this.#index.findBlobs(place, hashes)
-      for (const { hash, resolve } of lookups) resolve(found.get(hash) ?? null)
-    } catch (error) {
-      for (const { reject } of lookups) reject(error)
-    }
-  }
+  return pages
 }
 
 function refOf(hash: string): BlobRef {

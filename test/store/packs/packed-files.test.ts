@@ -344,7 +344,7 @@ describe('packs under fire', () => {
         for (const [n, ref] of answered) expect(Buffer.from((await last.get(ref)) ?? 'nothing')).toEqual(content(n))
         expect(await upkeepOf(last).check(silent)).toMatchObject({ pages: answered.size, damaged: [] })
       }),
-      { numRuns: 8 },
+      { numRuns: 5 },
     )
   })
 })
