@@ -128,3 +128,40 @@ defineSpider({ ...basics, pace: { delay: '5 parsecs' }, routes: { all: { match: 
 defineSpider({ ...basics, pace: { rate: 'often' }, routes: { all: { match: '/**' } } })
 // @ts-expect-error a spider has routes
 defineSpider({ ...basics })
+
+// A function with a typed parameter leaves the kinds as they are.
+defineSpider({
+  ...basics,
+  records: {
+    book: {
+      schema: book,
+      history: true,
+      merge: {
+        identity: (data: z.infer<typeof book>) => data.sku,
+        prefer: { title: 'longest', price: { sites: ['books.example'] } },
+        default: 'newest',
+      },
+    },
+    shop: { merge: { identity: ['name', 'city'], ignoreCase: true } },
+  },
+  routes: {
+    book: {
+      match: '**',
+      record: { kind: 'book', key: 'title', fields: { title: 'h1' } },
+      handler(_page, out) {
+        out.record('book', 'x', { title: '', price: 1 })
+        // @ts-expect-error price is a number
+        out.record('book', 'x', { title: '', price: '1' })
+      },
+    },
+  },
+})
+
+defineSpider({
+  ...basics,
+  records: {
+    // @ts-expect-error no such rule
+    book: { schema: book, merge: { identity: 'sku', prefer: { price: 'cheapest' } } },
+  },
+  routes: { page: { match: '**' } },
+})
