@@ -6,7 +6,7 @@ import { recordingFrontier, recordingStore } from './recording-frontier.js'
 
 /**
  * A worker process of the chaos runs: the product's own worker, built from src/run with a plant that is recorded. The product
- * itself has no hooks for tests. It loads the build, as users do, unless it is told otherwise.
+ * itself has no hooks for tests. It loads the build, as users do.
  */
 export interface ChaosWorkerOrder extends PlantAddresses {
   readonly id: string
@@ -17,8 +17,8 @@ export interface ChaosWorkerOrder extends PlantAddresses {
   readonly dieBefore?: { readonly op: 'settle' | 'write'; readonly call: number }
   /** Stops itself (SIGSTOP) before its first call, until somebody lets it go on. */
   readonly freezeBefore?: 'settle' | 'write'
-  /** The sources, as the tests see them, in place of the build. */
-  readonly sources?: boolean
+  /** Its store of records is that of the sources, where a mutant may be, and not that of the build. */
+  readonly storeOfSources?: boolean
   /** The wall clock is off by so much, in turns, a new one every second. */
   readonly clockOffsetsMs?: readonly number[]
   /** Redis's clock, as the scripts see it, jumps by these in turns. */
@@ -28,10 +28,7 @@ export interface ChaosWorkerOrder extends PlantAddresses {
 const order = JSON.parse(process.argv[2] ?? '{}') as ChaosWorkerOrder
 const GRACE_MS = 5_000
 
-const built = (file: string) => {
-  const path = order.sources === true ? `../../src/${file.replace(/js$/, 'ts')}` : `../../dist/${file}`
-  return import(fileURLToPath(new URL(path, import.meta.url)))
-}
+const built = (file: string) => import(fileURLToPath(new URL(`../../dist/${file}`, import.meta.url)))
 const { systemClock, systemRandom } = (await built('clock.js')) as typeof import('../../src/clock.js')
 const { openPlant } = (await built('wire.js')) as typeof import('../../src/wire.js')
 const { loadSpider } = (await built('spider/load.js')) as typeof import('../../src/spider/load.js')
@@ -101,10 +98,15 @@ const clock = order.clockOffsetsMs === undefined ? systemClock : skewed(order.cl
 const spider = await loadSpider(order.spider)
 const opened = await openPlant(order, { clock })
 const plant = order.serverJumps === undefined ? opened : await withJumps(opened, order.serverJumps)
+let { store } = plant
+if (order.storeOfSources === true) {
+  const { openPostgresStore } = await import('../../src/store/postgres/open-postgres.js')
+  store = await openPostgresStore(order.store, { clock, create: false })
+}
 const recorded = {
   ...plant,
   frontier: recordingFrontier(plant.frontier, recorder, failpoint),
-  store: recordingStore(plant.store, recorder, failpoint),
+  store: recordingStore(store, recorder, failpoint),
 }
 const log = createLog('info', clock, (line) => process.stderr.write(line))
 const worker = startWorker({

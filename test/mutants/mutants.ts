@@ -14,6 +14,7 @@ export interface Mutant {
 }
 
 const LUA = 'src/frontier/redis/lua'
+const POSTGRES = 'src/store/postgres'
 const TIME_SUITE = ['test/frontier/redis/time.test.ts']
 const REDIS_SUITE = ['test/frontier/redis/frontier.test.ts']
 
@@ -185,6 +186,54 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '',
     tests: ['test/store/judge.test.ts'],
     only: 'an older epoch',
+  },
+  {
+    name: 'an upsert in Postgres without its fence',
+    file: `${POSTGRES}/write-statement.ts`,
+    find: 'WHERE (excluded.gen, excluded.epoch) >= (r.gen, r.epoch)\n    AND (',
+    replace: 'WHERE (',
+    tests: ['test/chaos/stale-writer.test.ts'],
+    only: 'cannot overwrite the newer record',
+  },
+  {
+    name: 'one statement touches a record of Postgres twice',
+    file: `${POSTGRES}/write.ts`,
+    find: 'const round = times.get(id) ?? 0',
+    replace: 'const round = 0',
+    tests: ['test/store/postgres/record-store.test.ts'],
+    only: 'takes the same key twice in one batch',
+  },
+  {
+    name: 'a record that Postgres refuses fails its neighbours',
+    file: `${POSTGRES}/write.ts`,
+    find: '} else if (isDataError(error) && write === writeWhole) write = writeWithoutPoison\n',
+    replace: '}\n',
+    tests: ['test/store/postgres/write.test.ts'],
+    only: 'loses the guilty rows alone',
+  },
+  {
+    name: 'writers take the records of Postgres in any order',
+    file: `${POSTGRES}/write.ts`,
+    find: 'inParts(round.sort(byKey))',
+    replace: 'inParts(round)',
+    tests: ['test/store/postgres/collisions.test.ts'],
+    only: 'in opposite orders',
+  },
+  {
+    name: 'a deadlock in Postgres fails the call',
+    file: `${POSTGRES}/pg.ts`,
+    find: 'if (isCollision(error) && ++collisions < MOST_COLLISIONS) continue',
+    replace: '',
+    tests: ['test/store/postgres/collisions.test.ts'],
+    only: 'is tried again',
+  },
+  {
+    name: 'the change feed of Postgres runs ahead of transactions under way',
+    file: `${POSTGRES}/migrations/0001-results.sql`,
+    find: 'SELECT pg_snapshot_xmin(pg_current_snapshot())',
+    replace: 'SELECT pg_snapshot_xmax(pg_current_snapshot())',
+    tests: ['test/store/postgres/changes.test.ts'],
+    only: 'skips no transaction that commits late',
   },
   {
     name: 'settled before the records are committed',

@@ -72,31 +72,3 @@ it('a deadlock with somebody else is tried again, unnoticed', async () => {
   await other.query('COMMIT')
   expect(await written).toEqual(['written', 'written'])
 })
-
-it('a record that the server alone refuses is put aside, and its neighbours are stored, each once', async () => {
-  const address = await server.createDatabase()
-  const store = await openStore(address)
-  const other = await connect(address)
-  await other.query("ALTER TABLE shoal.records ADD CONSTRAINT no_traps CHECK (NOT data ? 'trap')")
-  const records = Array.from({ length: 50 }, (_, key) =>
-    record({ key: `k${key}`, data: key % 20 === 7 ? { trap: key } : { key } }),
-  )
-  const statuses = await store.write(batch({ records }))
-  expect(statuses.map((status, key) => (status === 'quarantined' ? key : -1)).filter((key) => key >= 0)).toEqual([
-    7, 27, 47,
-  ])
-  expect(statuses.filter((status) => status === 'written')).toHaveLength(47)
-  const { rows: refused } = await other.query('SELECT key, data, reason, issues FROM shoal.rejected ORDER BY key')
-  expect(refused).toMatchObject([
-    {
-      key: 'k27',
-      data: { trap: 27 },
-      reason: 'quarantined',
-      issues: [{ message: expect.stringContaining('no_traps') }],
-    },
-    { key: 'k47' },
-    { key: 'k7' },
-  ])
-  const { rows: stored } = await other.query('SELECT count(*)::int AS n FROM shoal.records')
-  expect(stored).toEqual([{ n: 47 }])
-})
