@@ -50,8 +50,11 @@ function feed(detail: Detail): string {
       pg_snapshot_xmax(pg_current_snapshot())::text::bigint + ${OFFSET} AS beyond)`
 }
 
-/** Found by the index of changes alone: one that fits a filter better would have to be sorted, all of it, for each page. */
-const inOrder = (which: string) => `(SELECT * FROM shoal.records WHERE ${which} ORDER BY change OFFSET 0) AS changed`
+/**
+ * The rows that follow position $1, in order. The filters come after it, and the end of what may be read too: with any of them inside, the planner
+ * takes another index, or this one in the order of the table, and sorts all that is left for each page.
+ */
+const NEXT = `(SELECT * FROM shoal.records WHERE change > $1 ORDER BY change FETCH FIRST ${LOOK_AT} ROWS WITH TIES) AS next`
 
 const statement = (name: string, detail: Detail, text: string) => ({
   name: `${name} ${detail}`,
@@ -92,12 +95,10 @@ export class PostgresChanges {
         `changes${name}`,
         detail,
         `, looked AS MATERIALIZED (
-          SELECT max(change) AS last, count(*) >= ${LOOK_AT} AS more FROM (
-            SELECT change FROM shoal.records WHERE change > $1 AND change <= (SELECT upto FROM feed)
-            ORDER BY change FETCH FIRST ${LOOK_AT} ROWS WITH TIES) AS next
+          SELECT max(change) FILTER (WHERE change <= upto) AS last, count(*) FILTER (WHERE change <= upto) >= ${LOOK_AT} AS more
+          FROM ${NEXT}, feed
         ), page AS MATERIALIZED (
-          SELECT * FROM ${inOrder('change > $1 AND change <= (SELECT last FROM looked)')} WHERE true${text}
-          ORDER BY change FETCH FIRST $2 ROWS WITH TIES)
+          SELECT * FROM ${NEXT} WHERE change <= (SELECT upto FROM feed)${text} ORDER BY change FETCH FIRST $2 ROWS WITH TIES)
         SELECT mark, beyond::text, upto::text, CASE WHEN more THEN last END::text, change::text, ${RECORD_COLUMNS}
         FROM feed CROSS JOIN looked LEFT JOIN page ON true ORDER BY page.change`,
       ),
@@ -143,7 +144,7 @@ export class PostgresChanges {
   async changesLag(query: LagQuery): Promise<ChangesLag> {
     const detail = await this.#known()
     const { text, values, name } = wanted(query, 2)
-    const waiting = `FROM ${inOrder('change > $1')} WHERE true${text}`
+    const waiting = `FROM (SELECT * FROM shoal.records WHERE change > $1 ORDER BY change OFFSET 0) AS waiting WHERE true${text}`
     const [row] = await this.#pg.query<[string, string, number, number | null]>(
       statement(
         `changes-lag${name}`,
