@@ -215,19 +215,21 @@ export class SqliteStoreEngine implements SqliteEngine {
     const set = interned.set(spider, record.site, kind)
     const crawl = interned.name(record.crawl)
     const sql = this.#write
-    // Nearly every record of a crawl is new: it costs this one statement.
     const lease = BigInt(epoch)
     const change = changes.next
     const times = [scrapedAt, reparsedAt] as const
-    if (sql.insertRecord.run(set, key, url, urlHash(url), data, crawl, gen, lease, ...times, change, identity) === 1) {
+    // Nearly every record of a crawl is new: it costs this one statement. Nearly every one of a reparse is known.
+    const known = record.reparsedAt === undefined ? undefined : sql.findRecord.get(set, key)
+    if (
+      known === undefined &&
+      sql.insertRecord.run(set, key, url, urlHash(url), data, crawl, gen, lease, ...times, change, identity) === 1
+    ) {
       changes.used()
       counts.add(spider, kind, crawl, 'records', 1)
       return 'written'
     }
-    const [id, oldUrl, oldData, oldCrawl, oldGen, oldEpoch, updatedAt, seenAt, named] = sql.findRecord.get(
-      set,
-      key,
-    ) as [number, string, string, number, number, string, number, number, string | null]
+    const [id, oldUrl, oldData, oldCrawl, oldGen, oldEpoch, updatedAt, seenAt, named] = (known ??
+      sql.findRecord.get(set, key)) as [number, string, string, number, number, string, number, number, string | null]
     // What a reparse made now is no fresher than the page it was made of.
     const row = { gen: oldGen, epoch: oldEpoch, data: oldData, identity: named, at: Math.min(updatedAt, seenAt) }
     const status = judge(row, { gen, epoch, data, identity, at: scrapedAt }, record.freshMs)
