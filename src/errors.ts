@@ -501,7 +501,7 @@ export const ERRORS = {
     next: 'stop',
     exit: 'plant',
     meaning: 'The database does not keep its text as UTF-8.',
-    hint: 'Make one that does: createdb --encoding UTF8 --template template0 <name>.',
+    hint: 'Make one that does: CREATE DATABASE <name> ENCODING UTF8 TEMPLATE template0.',
   },
   queue_layout: {
     next: 'stop',

@@ -87,6 +87,19 @@ describe('a pump', () => {
     expect(await info()).toMatchObject({ kinds: ['author'], sent: 4, trimmed: 4 })
   })
 
+  it('divides a page that is larger than a batch', async () => {
+    await write(...keysTo(8))
+    const whole = bound(store, {
+      changes: (query) => MemoryRecordStore.prototype.changes.call(store, { ...query, limit: 10 }),
+    })
+    sink.answer = () => ({ kind: 'taken', trimmed: 1 })
+    const { finish, end } = start({ store: whole })
+    finish.abort()
+    expect(await end).toEqual({ kind: 'delivered', sent: 8 })
+    expect(sink.tried.map(({ records }) => records.length)).toEqual([3, 3, 2])
+    expect(await info()).toMatchObject({ sent: 8, trimmed: 3 })
+  })
+
   it('waits while the sink is away, says so, and loses nothing', async () => {
     const told: string[] = []
     const log: Log = { ...silentLog, warn: (event) => told.push(event), info: (event) => told.push(event) }

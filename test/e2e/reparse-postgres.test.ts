@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { StoredRecord } from '../../src/store/record-store.js'
+import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
+import { type CrawledShop, crawlShop, dialled, marks, PRODUCTS, RIGHT, WRONG } from './reparse.js'
+
+let server: PostgresServer
+let shop: CrawledShop & { crawl: string }
+let port: string
+beforeAll(async () => {
+  server = await startPostgres()
+  const address = await server.createDatabase()
+  port = new URL(address).port
+  shop = await crawlShop(address)
+}, 60_000)
+afterAll(async () => {
+  await shop.close()
+  await server.end()
+})
+
+const priceOf = ({ data }: StoredRecord) => (data as { price?: number | null }).price ?? null
+
+it('reparses with the records in Postgres: shown, killed in the middle, written, fenced', async () => {
+  const before = await shop.records()
+  expect(before.map(priceOf)).toEqual(Array(PRODUCTS).fill(null))
+  const dry = await shop.reparse({ fields: RIGHT }, '--dry-run')
+  expect(dry).toMatchObject({ code: 0, written: PRODUCTS, added: 0, unchanged: 0, gone: 0, missing: 0, failed: 0 })
+  expect(dry.fields).toMatchObject([{ kind: 'product', field: 'price', records: PRODUCTS, filled: PRODUCTS }])
+  expect(await shop.records()).toEqual(before)
+
+  shop.writeSpider({
+    fields: RIGHT,
+    handler: `async handler() { mark('page'); await new Promise((r) => setTimeout(r, 4)) },`,
+  })
+  const { child, result } = shop.start('reparse', 'shop.ts', '--json', '--workers', '1')
+  while (marks(shop.dir) < 110) await new Promise((resolve) => setTimeout(resolve, 10))
+  child.kill('SIGKILL')
+  await result
+  const half = (await shop.records()).map(priceOf)
+  expect([half.length, half.includes(null)]).toEqual([PRODUCTS, true])
+
+  const whole = await shop.reparse({ fields: RIGHT })
+  expect(whole).toMatchObject({ code: 0, pages: dry.pages, fenced: 0, gone: 0 })
+  expect(Number(whole.written) + Number(whole.unchanged)).toBe(PRODUCTS)
+  const rows = await shop.records()
+  expect(rows.map(({ key }) => key)).toEqual(before.map(({ key }) => key))
+  expect(rows.map(priceOf)).toEqual(Array(PRODUCTS).fill(expect.any(Number)))
+
+  await shop.crawlAgain()
+  const old = await shop.reparse({ fields: WRONG, key: '' }, '--crawl', shop.crawl)
+  expect(old).toMatchObject({ written: PRODUCTS, fenced: 0, gone: 0 })
+  const fenced = await shop.reparse({ fields: RIGHT }, '--crawl', shop.crawl)
+  expect(fenced).toMatchObject({ written: 0, fenced: PRODUCTS, gone: PRODUCTS })
+  // Its own database and nobody else.
+  expect(dialled(shop.dir).filter((line) => !line.includes(port))).toEqual([])
+}, 60_000)
