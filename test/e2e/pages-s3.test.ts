@@ -64,7 +64,6 @@ describe('raw pages in S3', () => {
       [address('no-such-bucket', s3.port), 4, /pages_missing: .*there is no such bucket at http:\/\/127.0.0.1/],
       [address('shoal-test', 1), 4, /pages_unreachable: .*away \(ECONNREFUSED\)/],
       [`s3://someone:${SECRET}@bucket/x`, 2, /pages_address: the S3 address holds credentials\n.*AWS_ACCESS_KEY_ID/],
-      ['ftp://x', 2, /pages_address: no place for raw pages is known/],
     ]
     for (const [pages, code, message] of cases) {
       const ran = await shoal('run', 'keeps.ts', '--fresh', '--pages', pages)
