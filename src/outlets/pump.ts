@@ -115,7 +115,7 @@ async function feedSink(parts: PumpParts, held: Held): Promise<PumpEnd> {
   while (!over.aborted) {
     const page: ChangePage = await store.changes({ ...query, after: cursor, limit: batch })
     if (page.records.length > 0) {
-      const result = await deliver(parts, held, page.records, over, cursor)
+      const result = await deliverAll(parts, held, page.records, over, cursor)
       if (result.kind === 'refused') {
         parts.log.error('outlet.stopped', { outlet: outlet.name, message: result.message })
         await note({ sent: 0, trimmed: 0, error: result.message, stop: true }, cursor)
@@ -124,11 +124,8 @@ async function feedSink(parts: PumpParts, held: Held): Promise<PumpEnd> {
       if (result.kind === 'away') return behind(result.message)
       if (result.kind === 'fenced') return { kind: 'elsewhere', sent }
       sent += page.records.length
-      const ours = await note(
-        { sent: page.records.length, trimmed: result.trimmed, error: null, stop: false },
-        page.cursor,
-      )
-      if (!ours) return { kind: 'elsewhere', sent }
+      const taken = { sent: page.records.length, trimmed: result.trimmed, error: null, stop: false }
+      if (!(await note(taken, page.cursor))) return { kind: 'elsewhere', sent }
     } else if (page.cursor !== noted.cursor && clock.mono() - noted.at >= NOTE_MOVES_MS) {
       if (!(await note({ sent: 0, trimmed: 0, error: null, stop: false }, page.cursor)))
         return { kind: 'elsewhere', sent }
@@ -143,6 +140,23 @@ async function feedSink(parts: PumpParts, held: Held): Promise<PumpEnd> {
     cursor = page.cursor
   }
   return behind('there was no time')
+}
+
+/** A page may hold more than a batch: it ends where a transaction did. */
+async function deliverAll(
+  parts: PumpParts,
+  held: Held,
+  records: readonly StoredRecord[],
+  over: AbortSignal,
+  cursor: Cursor,
+): Promise<Sent> {
+  let trimmed = 0
+  for (let next = 0; next < records.length; next += parts.outlet.batch) {
+    const result = await deliver(parts, held, records.slice(next, next + parts.outlet.batch), over, cursor)
+    if (result.kind !== 'taken') return result
+    trimmed += result.trimmed
+  }
+  return { kind: 'taken', trimmed }
 }
 
 /** Hands a batch over, again and again while the sink is away. */

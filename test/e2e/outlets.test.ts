@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningShop, startShop } from '../../src/demo/server.js'
 import { createShop } from '../../src/demo/shop.js'
+import type { OutletInfo } from '../../src/store/changes.js'
 import type { StoredRecord } from '../../src/store/record-store.js'
 import { openPlant } from '../../src/wire.js'
 import { batch, record } from '../contract/record-store-contract.js'
@@ -84,6 +85,16 @@ async function store(keys: readonly string[], at?: string): Promise<void> {
   await plant.close()
 }
 
+async function listed(): Promise<OutletInfo[]> {
+  const file = `sqlite:${join(dir, '.shoal', 'shoal.db')}`
+  const plant = await openPlant({ queue: file, store: file })
+  try {
+    return await plant.store.outlets()
+  } finally {
+    await plant.close()
+  }
+}
+
 const keysTo = (n: number, prefix = 'k') => Array.from({ length: n }, (_, i) => `${prefix}${i}`)
 const inList = async () =>
   ((await redisCommand(redis.port, 'LRANGE', 'shoal:books:items', '0', '-1')) as string[]).map(
@@ -113,20 +124,17 @@ describe('outlets', () => {
           .sort(),
       ).toEqual(products.sort())
       expect(await inList()).toHaveLength(5)
-      const [first, second] = (await cli('outlets', 'list', '--json')).stdout
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line))
-      const sent = { sent: products.length, lag: { records: 0, more: false, seconds: 0 }, state: 'idle', holder: null }
+      const [first, second] = await listed()
+      const sent = { sent: products.length, error: null, stopped: false, holder: null }
       expect(first).toMatchObject({ name: 'books/list', ...sent, trimmed: products.length - 5 })
-      expect(second).toMatchObject({ name: 'books/webhook', ...sent, trimmed: 0, error: null })
+      expect(second).toMatchObject({ name: 'books/webhook', ...sent, trimmed: 0 })
     } finally {
       await shop.close()
     }
   })
 
   it.each([
-    ['sqlite', [3, 5]],
+    ['sqlite', [3]],
     ['postgres', [4]],
   ])('get everything from %s though their feeder is killed between answer and note', async (engine, kills) => {
     spider(webhook())
@@ -157,7 +165,7 @@ describe('outlets', () => {
     const tens = (list: readonly string[]) => list.map((key) => Math.floor(Number(key.slice(1)) / 10))
     expect(tens([...new Set(got)])).toEqual(tens(keys))
     // A page of Postgres ends with a transaction: more than a batch may come again.
-    if (engine === 'sqlite') expect(got.length - keys.length).toBeLessThanOrEqual(2 * 10)
+    if (engine === 'sqlite') expect(got.length - keys.length).toBeLessThanOrEqual(10)
   })
 
   it('are fed by one process at a time, and by another as soon as that one is killed', async () => {
@@ -168,7 +176,7 @@ describe('outlets', () => {
     await store(keysTo(25, 'more'))
     await until('the next ones', async () => (await inList()).length >= 75)
     expect(await inList()).toEqual([...keysTo(50), ...keysTo(25, 'more')])
-    const { holder } = await json('outlets', 'list')
+    const holder = (await listed())[0]?.holder
     const feeding = both.find(({ pid }) => String(holder).includes(`-${pid}-`))
     expect(feeding).toBeDefined()
     feeding?.kill('SIGKILL')
