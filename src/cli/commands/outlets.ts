@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { CONFIG } from '../../config.js'
 import { ShoalError } from '../../errors.js'
 import { createLog, silentLog } from '../../log.js'
 import type { Outlet } from '../../outlets/outlet.js'
@@ -6,7 +7,7 @@ import type { PumpEnd } from '../../outlets/pump.js'
 import type { OutletEnd } from '../../run/tend-outlets.js'
 import { type ChangeFeed, type ChangesLag, FROM_START, type OutletInfo } from '../../store/changes.js'
 import { guide } from '../help.js'
-import { acts, type Session, workerOptions } from '../session.js'
+import { acts, type Session } from '../session.js'
 import { listenForSignals } from '../signals.js'
 import { spiderByWord, spiderUnknown } from '../spider-choice.js'
 import { clean } from '../terminal/clean.js'
@@ -106,6 +107,10 @@ function runCommand(outlets: Command): void {
     .argument('<spider>', 'the spider file, or its name')
     .argument('[outlet...]', 'only these, by the name behind the slash')
     .option('--follow', 'go on with what comes, until Ctrl-C or SIGTERM', false)
+    .option(
+      CONFIG.grace.flag,
+      `how long Ctrl-C or SIGTERM waits for the rest to be delivered (default: ${CONFIG.grace.default})`,
+    )
     .action(
       acts(async (session, word: string, names: string[], flags: { follow: boolean }) => {
         const { settings, output, json, clock } = session
@@ -144,7 +149,6 @@ function runCommand(outlets: Command): void {
         }
       }),
     )
-  workerOptions(run)
   guide(run, {
     examples: [
       ['outlets run books.ts', 'deliver what the last run could not'],
