@@ -8,6 +8,7 @@ import { burnedAttempts, type Violation } from '../checker.js'
 import { deliveriesOf } from '../deliveries.js'
 import { type Outage, outagesOf } from '../outages.js'
 import type { Scenario } from '../run-scenario.js'
+import { storedRows } from '../stored-rows.js'
 import { fault, healed, type World } from '../world.js'
 import { smallDisk } from './data-faults.js'
 import { moments } from './worker-faults.js'
@@ -65,7 +66,7 @@ const OUTAGE_FIGURES: Readonly<Record<string, (outage: Outage) => number | null>
 }
 
 /** What an outage may not do, beyond the invariants, and what it cost. */
-export const judgeOutages: NonNullable<Scenario['judge']> = (world, { history, accesses }) => {
+export const judgeOutages: NonNullable<Scenario['judge']> = async (world, { history, accesses }) => {
   const outages = outagesOf(history, accesses)
   const { all, byId } = deliveriesOf(history)
   for (const [name, show] of Object.entries(OUTAGE_FIGURES))
@@ -74,7 +75,28 @@ export const judgeOutages: NonNullable<Scenario['judge']> = (world, { history, a
   world.figure('attempts burned', burned.length)
   const kept = all.filter(({ accepted, killedAt }) => accepted === null && killedAt === null)
   world.figure('leases lost, of workers that lived', kept.length)
+  world.figure('rows', await compareRows(world))
+  world.figure('lines of the fetch log kept twice', await linesTwice(world))
   return endedWorkers(world)
+}
+
+/** For the eye; the judge counts them too. */
+async function compareRows({ store, site: { site } }: World): Promise<string> {
+  const keys = (await storedRows(store)).map(({ key }) => Number(key))
+  const found = new Set(keys)
+  const pages = new Set<number>()
+  for (const { page, end } of site.urls.values()) if (end === 'record') pages.add(page)
+  const missing = [...pages].filter((page) => !found.has(page)).length
+  const unknown = [...found].filter((page) => !pages.has(page)).length
+  return `${keys.length} of ${pages.size} pages: ${missing} missing, ${unknown} unknown`
+}
+
+async function linesTwice(world: World): Promise<number> {
+  const lines = 'SELECT 1 FROM shoal.fetches GROUP BY fp, gen, epoch, at, url, status, attempt HAVING count(*) > 1'
+  const [row] = await inStore(world, async (client) => {
+    return (await client.query<{ n: number }>(`SELECT count(*)::int AS n FROM (${lines}) AS twice`)).rows
+  })
+  return row?.n ?? 0
 }
 
 /** Workers wait for their store; none ends because of it, but for those that were killed. */
