@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { StoredRecord } from '../../src/store/record-store.js'
 import { lastJson } from '../support/cli.js'
-import { type CrawledShop, crawlShop, damage, dialled, marks, PRODUCTS, RIGHT, WRONG } from './reparse.js'
+import { type CrawledShop, crawlShop, damage, dialled, PRODUCTS, RIGHT, signalled, WRONG } from './reparse.js'
 
 let shop: CrawledShop & { crawl: string }
 beforeAll(async () => {
@@ -46,21 +46,12 @@ describe('shoal reparse', () => {
   })
 
   it('finishes the page in hand at Ctrl-C; killed outright and run again it gives the same rows', async () => {
-    const handler = `async handler() { mark('page'); await new Promise((r) => setTimeout(r, 4)) },`
-    shop.writeSpider({ fields: WRONG, handler })
-    const signalled = async (signal: 'SIGINT' | 'SIGKILL') => {
-      const seen = marks(shop.dir)
-      const { child, result } = shop.start('reparse', 'shop.ts', '--json', '--workers', '1')
-      while (marks(shop.dir) < seen + 80) await new Promise((resolve) => setTimeout(resolve, 10))
-      child.kill(signal)
-      return result
-    }
-    const stopped = await signalled('SIGINT')
+    const stopped = await signalled(shop, 'SIGINT', { fields: WRONG })
     expect(stopped.code).toBe(130)
     const { pages, interrupted, written } = lastJson(stopped.stdout)
     expect({ interrupted, left: Number(pages) < PRODUCTS }).toEqual({ interrupted: true, left: true })
     expect(Number(written)).toBeGreaterThan(0)
-    expect((await signalled('SIGKILL')).signal).toBe('SIGKILL')
+    expect((await signalled(shop, 'SIGKILL', { fields: WRONG })).signal).toBe('SIGKILL')
     const half = (await shop.records()).map(priceOf)
     expect([half.length, half.includes(null), half.some((price) => price !== null)]).toEqual([PRODUCTS, true, true])
     expect(await shop.reparse({ fields: RIGHT })).toMatchObject({ code: 0, interrupted: false })
@@ -103,8 +94,5 @@ describe('shoal reparse', () => {
       code: 5,
       stderr: expect.stringMatching(/^error not_found: no raw page of the spider shop was kept that fits\n {2}→ .*\n$/),
     })
-    expect((await shop.shoal('reparse', 'shop.ts', '--crawl', 'nope')).stderr).toMatch(
-      /^error not_found: the store knows/,
-    )
   })
 })

@@ -7,6 +7,8 @@ import { type CliResult, lastJson, runCli, startCli, tempDir } from '../support/
 
 /** Enough for several writes. */
 export const PRODUCTS = 150
+/** A slow handler takes its time from this page on: by then some are written, and not all. */
+const SLOW_AFTER = 100
 
 export const WRONG = { sku: '.sku', price: { select: '.prize', as: 'number' } }
 export const RIGHT = { sku: '.sku', price: { select: '.price', as: 'number' } }
@@ -62,7 +64,11 @@ export async function crawlShop(given: string | null): Promise<CrawledShop & { r
       `import { defineSpider } from 'shoal'
        import { z } from 'zod'
        import { appendFileSync } from 'node:fs'
-       export const mark = (text: string) => appendFileSync('${join(dir, 'marks.txt')}', text + '\\n')
+       let read = 0
+       export const slow = async () => {
+         appendFileSync('${join(dir, 'marks.txt')}', '.')
+         if (++read > ${SLOW_AFTER}) await new Promise((resolve) => setTimeout(resolve, 300))
+       }
        export default defineSpider({
          name: 'shop', start: ['http://127.0.0.1:${port}/'], allowPrivate: ['127.0.0.1:*'], savePages: true,
          pace: { delay: '0ms', concurrency: 16 }, records: { product: { schema: z.any(), fresh: 0 } }, scope: { maxDepth: 500 },
@@ -126,12 +132,19 @@ export function dialled(dir: string): string[] {
     .filter((line) => line !== '')
 }
 
-export function marks(dir: string): number {
-  try {
-    return readFileSync(join(dir, 'marks.txt'), 'utf8').split('\n').length - 1
-  } catch {
-    return 0
-  }
+/** Reparses with a slow handler, and sends the signal when it is in the middle. */
+export async function signalled(
+  shop: CrawledShop,
+  signal: 'SIGINT' | 'SIGKILL',
+  spider: SpiderParts,
+): Promise<CliResult> {
+  shop.writeSpider({ ...spider, handler: 'handler: slow,' })
+  const marks = () => readFileSync(join(shop.dir, 'marks.txt')).length
+  writeFileSync(join(shop.dir, 'marks.txt'), '')
+  const { child, result } = shop.start('reparse', 'shop.ts', '--json', '--workers', '1')
+  while (marks() <= SLOW_AFTER && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 10))
+  child.kill(signal)
+  return result
 }
 
 /** Overwrites some bytes in the middle of the largest file of raw pages. */
