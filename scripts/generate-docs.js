@@ -38,7 +38,7 @@ ${table(
   Object.values(CONFIG).map((row) => [
     code(row.flag),
     code(row.env),
-    row.default === null ? 'as the queue' : code(row.default),
+    row.default === null ? (row.unset ?? '') : code(row.default),
     row.meaning,
   ]),
 )}

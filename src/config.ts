@@ -18,6 +18,7 @@ export const CONFIG = {
   store: {
     schema: z.string().min(1).nullable(),
     default: null,
+    unset: 'as the queue',
     env: 'SHOAL_STORE',
     flag: '--store <address>',
     meaning:
@@ -26,6 +27,7 @@ export const CONFIG = {
   pages: {
     schema: z.string().min(1).nullable(),
     default: null,
+    unset: 'beside the records',
     env: 'SHOAL_PAGES',
     flag: '--pages <address>',
     meaning:

@@ -17,6 +17,7 @@ describe('configuration', () => {
     expect(loadConfig({ flags: {}, env: {} })).toEqual({
       queue: 'sqlite:.shoal/shoal.db',
       store: 'sqlite:.shoal/shoal.db',
+      pages: null,
       workers: 1,
       concurrency: 64,
       graceMs: 10_000,

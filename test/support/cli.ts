@@ -30,7 +30,7 @@ export function startCli(
   options: CliOptions = {},
 ): { child: ChildProcess; result: Promise<CliResult> } {
   // What the machine or npm has set must not decide a test.
-  const { SHOAL_QUEUE: _queue, SHOAL_STORE: _store, npm_command: _npm, ...env } = process.env
+  const { SHOAL_QUEUE: _queue, SHOAL_STORE: _store, SHOAL_PAGES: _pages, npm_command: _npm, ...env } = process.env
   const child = spawn(process.execPath, [BIN, ...args], {
     cwd: options.cwd,
     env: { ...env, ...options.env },
