@@ -23,7 +23,8 @@ export const EXIT = {
   notFound: { code: 5, meaning: 'What was asked for does not exist: crawl, record, dead letter, URL.' },
   nothingFetched: {
     code: 6,
-    meaning: 'The crawl ended and not one page was fetched, or `try` could not fetch its page.',
+    meaning:
+      'The crawl ended and not one page was fetched, `try` could not fetch its page, or `reparse` could not read one of its pages.',
   },
   stalled: {
     code: 7,
