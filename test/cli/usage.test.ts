@@ -58,7 +58,7 @@ describe('a wrong command line', () => {
     [['status', '--wach'], "error usage: unknown option '--wach', did you mean --watch?"],
     [['run'], "error usage: missing required argument 'spider'"],
     [['dead'], 'error usage: the command is not complete'],
-    [['demo', '--pages', '-3'], "error usage: option '--pages <n>' argument '-3' is invalid"],
+    [['demo', '--products', '-3'], "error usage: option '--products <n>' argument '-3' is invalid"],
     [['demo', '--workers', 'many'], "error usage: option '--workers <n>' argument 'many' is invalid"],
     [
       ['crawl', 'https://a.example/', '--field', 'nonsense'],

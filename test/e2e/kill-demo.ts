@@ -30,7 +30,7 @@ const RETRIES = 3
 
 export async function killDemo({ dir, pages, kills, seed, killWithinMs }: KillOptions): Promise<KillReport> {
   const random = seededRandom(seed)
-  const args = ['demo', '--pages', String(pages), '--json', '--dir', dir]
+  const args = ['demo', '--products', String(pages), '--json', '--dir', dir]
   const log = join(dir, 'access.log')
   let killed = 0
   let inFlightAtKills = 0

@@ -10,8 +10,9 @@ import { acts, type CrawlFlags, crawlOptions, programName, type Session, shellWo
 import { printNextSteps, printSummary, type SummaryDetails } from '../summary-view.js'
 import { count } from '../terminal/format.js'
 
-interface DemoFlags extends CrawlFlags, Partial<ShopOptions> {
+interface DemoFlags extends CrawlFlags, Partial<Omit<ShopOptions, 'pages'>> {
   readonly dir: string
+  readonly products?: number
 }
 
 export function demoCommand(program: Command): void {
@@ -20,7 +21,7 @@ export function demoCommand(program: Command): void {
     .description(
       'crawl a small shop that comes with Shoal, on this machine only: nothing to install, nothing leaves it',
     )
-    .option('--pages <n>', 'product pages of the shop', wholeNumber)
+    .option('--products <n>', 'product pages of the shop', wholeNumber)
     .option('--bytes <n>', 'size of a page', wholeNumber)
     .option('--faults <share>', 'slow and failing pages: 1 the usual share, 0 none', share)
     .option('--seed <n>', 'another seed, another shop', wholeNumber)
@@ -32,7 +33,8 @@ export function demoCommand(program: Command): void {
           import('../../demo/launch.js'),
           import('../../demo/shop.js'),
         ])
-        const { pages, bytes, faults, seed } = { ...SHOP_DEFAULTS, ...flags }
+        const { bytes, faults, seed, ...given } = { ...SHOP_DEFAULTS, ...flags }
+        const pages = given.products ?? given.pages
         const shop = await launchShop({ dir: flags.dir, options: { pages, bytes, faults, seed }, fresh: flags.fresh })
         try {
           if (!session.json) session.output.note(`a shop with ${count(pages)} products is open at ${shop.origin}`)
@@ -53,7 +55,7 @@ export function demoCommand(program: Command): void {
   guide(command, {
     examples: [
       ['demo', 'the whole journey in under a minute'],
-      ['demo --pages 3000 --workers 2', 'a larger shop, two processes; kill them, run it again, and it goes on'],
+      ['demo --products 3000 --workers 2', 'a larger shop, two processes; kill them, run it again, and it goes on'],
     ],
     exits: ['nothingFetched', 'interrupted', 'terminated'],
   })
