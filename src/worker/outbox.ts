@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js'
-import { isAway } from '../errors.js'
+import { isAway, ShoalError } from '../errors.js'
 import type { Frontier, LeaseRef, Outcome, Release } from '../frontier/frontier.js'
 import type { BlobRef, BlobStore } from '../store/blob-store.js'
 import type { RecordStore, WriteBatch, WriteStatus } from '../store/record-store.js'
@@ -54,6 +54,8 @@ export class Outbox {
   #releasing: Promise<void> = Promise.resolve()
   #cancelGather: (() => void) | null = null
   #givenUp = false
+  /** Of the visits that wait for their page to be kept: they stop waiting. */
+  readonly #stopKeeping = new Set<(error: unknown) => void>()
 
   constructor(parts: {
     frontier: Frontier
@@ -112,14 +114,21 @@ export class Outbox {
   async #keep(pages: BlobStore, page: Uint8Array, type: string): Promise<BlobRef> {
     this.#keeping++
     this.#keepingBytes += page.length
+    const kept = this.#untilDone('pages', () => {
+      const put = pages.put(page, type)
+      // All that are in hand wait for theirs: nobody else is coming.
+      if (this.#keeping >= this.#inHand()) pages.hurry()
+      return put
+    })
+    let stop: (error: unknown) => void = () => {}
     try {
-      return await this.#untilDone('pages', () => {
-        const kept = pages.put(page, type)
-        // All that are in hand wait for theirs: nobody else is coming.
-        if (this.#keeping >= this.#inHand()) pages.hurry()
-        return kept
+      return await new Promise((resolve, reject) => {
+        stop = reject
+        this.#stopKeeping.add(stop)
+        kept.then(resolve, reject)
       })
     } finally {
+      this.#stopKeeping.delete(stop)
       this.#keeping--
       this.#keepingBytes -= page.length
     }
@@ -133,6 +142,9 @@ export class Outbox {
   /** From now on a plant that is away is not waited for: what could not be said is handed out again when its lease has run out. */
   giveUp(): void {
     this.#givenUp = true
+    // A place that hangs would take its time to say so.
+    const error = new ShoalError('aborted', 'the worker stops before the page is kept')
+    for (const stop of this.#stopKeeping) stop(error)
   }
 
   /** A visit has ended and there is room for another: the next flush, with something to say or not, asks for more. */

@@ -131,6 +131,20 @@ describe('a worker whose raw pages are away', () => {
     expect(await stats(crawl)).toMatchObject({ leased: 0, dead: 0, state: 'running' })
   }, 60_000)
 
+  it('does not wait for one that hangs when its grace is over', async () => {
+    const crawl = await start()
+    await vi.waitUntil(async () => (await stats(crawl)).done >= 5, SOON)
+    proxy.hold()
+    const before = (await stats(crawl)).done
+    await vi.waitUntil(() => served.length > before + 8, SOON)
+    const stoppedAt = performance.now()
+    await worker?.stop(100)
+    // A call to the place has 30 s.
+    expect(performance.now() - stoppedAt).toBeLessThan(15_000)
+    expect(await stats(crawl)).toMatchObject({ leased: 0, dead: 0, state: 'running' })
+    proxy.release()
+  }, 60_000)
+
   it('ends when they are refused, and the link goes back as it was', async () => {
     const refused = new ShoalError('pages_forbidden', 's3://bucket/: no access (AccessDenied)')
     const crawl = await start({ ...plant.pages, hurry() {}, put: () => Promise.reject(refused) })

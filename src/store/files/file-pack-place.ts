@@ -117,7 +117,7 @@ export class FilePackPlace implements PackPlace {
       try {
         const bytes = Buffer.allocUnsafe(length)
         const { bytesRead } = await file.read(bytes, 0, length, start)
-        return bytesRead === length ? bytes : null
+        return bytes.subarray(0, bytesRead)
       } finally {
         await file.close()
       }

@@ -11,7 +11,7 @@ export interface PackPlace {
   readonly remote: boolean
   /** Stores a run of entries in one piece; durable, and to be read by everybody, when it resolves. Where the run begins. */
   write(run: Uint8Array): Promise<{ readonly pack: string; readonly start: number }>
-  /** Null: there is no such pack, or it ends before. */
+  /** Fewer bytes when the pack ends before; null when there is no such pack, or it ends before the start. */
   read(pack: string, start: number, length: number): Promise<Uint8Array | null>
   has(pack: string): Promise<boolean>
   list(): AsyncIterable<PackInfo>

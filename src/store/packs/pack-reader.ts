@@ -11,6 +11,8 @@ const LOOKUP = 500
  */
 const GAP_BYTES = 64 * 1024
 const PIECE_BYTES = 8 * 1024 * 1024
+/** Who reads pages one after the other, in the order in which they lie, gets so many bytes at a time from a place on a server. */
+const AHEAD_BYTES = 1024 * 1024
 
 interface Wanted {
   readonly hash: string
@@ -27,6 +29,8 @@ export class PackReader {
   readonly #index: BlobIndex
   readonly #place: PackPlace
   #wanted: Wanted[] = []
+  /** What was read last from a place on a server. */
+  #last: { readonly pack: string; readonly start: number; readonly bytes: Uint8Array } | null = null
 
   constructor(index: BlobIndex, place: PackPlace) {
     this.#index = index
@@ -70,18 +74,28 @@ export class PackReader {
     try {
       const [first, last] = [piece[0], piece.at(-1)]
       if (first === undefined || last === undefined) return
-      const start = first.entry.start
-      const bytes = await this.#place.read(first.entry.pack, start, last.entry.start + last.entry.length - start)
+      const { pack, start } = first.entry
+      const bytes = await this.#readBytes(pack, start, last.entry.start + last.entry.length - start)
       for (const { entry, resolve, reject } of piece) {
         const from = entry.start - start
-        const own = bytes?.subarray(from, from + entry.length)
-        const page = own === undefined ? null : await unpacked(own, entry)
+        const page = bytes === null ? null : await unpacked(bytes.subarray(from, from + entry.length), entry)
         if (page !== null) resolve(page)
         else this.#readAgain(entry, piece.length > 1).then(resolve, reject)
       }
     } catch (error) {
       for (const { reject } of piece) reject(error)
     }
+  }
+
+  async #readBytes(pack: string, start: number, length: number): Promise<Uint8Array | null> {
+    const last = this.#last?.pack === pack ? this.#last : null
+    const from = start - (last?.start ?? 0)
+    const end = last?.bytes.length ?? 0
+    if (last !== null && from >= 0 && from + length <= end) return last.bytes.subarray(from, from + length)
+    const next = this.#place.remote && last !== null && from >= 0 && from <= end + GAP_BYTES
+    const bytes = await this.#place.read(pack, start, next ? Math.max(length, AHEAD_BYTES) : length)
+    this.#last = bytes === null || !this.#place.remote ? null : { pack, start, bytes }
+    return bytes
   }
 
   /** A compaction may have moved it meanwhile; and a pack that was cut short must not hide the pages before the cut. */

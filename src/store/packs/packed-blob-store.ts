@@ -16,6 +16,7 @@ const KNOWN_PAGES = 20_000
 /** Packs known to be there. */
 const KNOWN_PACKS = 2_000
 const PACKED_AT_ONCE = 16
+const CLOSE_MS = 5_000
 
 interface Waiting {
   readonly hash: string
@@ -159,13 +160,20 @@ export class PackedBlobStore implements BlobStore {
     return `${this.#place.where(pack)} bytes ${start}-${start + length - 1} (${codec === 'br' ? 'brotli' : 'as it is'})`
   }
 
+  /** Answers for what is gathered, unless the place takes too long: whoever put it has given up by then. */
   async close(): Promise<void> {
+    const done = new AbortController()
+    await Promise.race([this.#drain(), this.#clock.sleep(CLOSE_MS, done.signal)])
+    done.abort()
+    await this.#place.close()
+  }
+
+  async #drain(): Promise<void> {
     while (this.#gathered.length > 0 || this.#runs.size > 0) {
       this.hurry()
       await Promise.resolve()
       await Promise.all(this.#runs)
     }
-    await this.#place.close()
   }
 }
 

@@ -32,6 +32,8 @@ export class S3Calls {
   readonly #clock: Clock
   readonly #load: () => Promise<Sdk>
   #loaded: Promise<{ sdk: Sdk; client: S3Client }> | null = null
+  /** Of the calls under way. */
+  readonly #ends = new Set<(why: string) => void>()
 
   constructor(address: S3Address, clock: Clock, load: () => Promise<Sdk>) {
     this.#address = address
@@ -45,21 +47,24 @@ export class S3Calls {
     expected: (error: unknown) => boolean = () => false,
   ): Promise<Answer> {
     const controller = new AbortController()
-    let cancel = () => {}
-    const late = new Promise<never>((_, reject) => {
-      cancel = this.#clock.after(CALL_MS, () => {
+    let end: (why: string) => void = () => {}
+    const ended = new Promise<never>((_, reject) => {
+      end = (why) => {
         controller.abort()
-        reject(new ShoalError('pages_away', `${showS3(this.#address)}: no answer within ${CALL_MS / 1000} s`))
-      })
+        reject(new ShoalError('pages_away', `${showS3(this.#address)}: ${why}`))
+      }
     })
+    this.#ends.add(end)
+    const cancel = this.#clock.after(CALL_MS, () => end(`no answer within ${CALL_MS / 1000} s`))
     try {
       const { sdk, client } = await this.#open()
-      return await Promise.race([work(sdk, client, controller.signal), late])
+      return await Promise.race([work(sdk, client, controller.signal), ended])
     } catch (error) {
       if (expected(error)) throw error
       throw s3Error(error, this.#address)
     } finally {
       cancel()
+      this.#ends.delete(end)
     }
   }
 
@@ -89,6 +94,7 @@ export class S3Calls {
   }
 
   async close(): Promise<void> {
+    for (const end of this.#ends) end('closed')
     const loaded = await this.#loaded?.catch(() => null)
     loaded?.client.destroy()
   }

@@ -93,8 +93,7 @@ export class S3PackPlace implements PackPlace {
   async read(pack: string, start: number, length: number): Promise<Uint8Array | null> {
     if (!isPackName(pack)) return null
     if (length === 0) return (await this.has(pack)) ? new Uint8Array() : null
-    const bytes = await this.#get(this.#packKey(pack), { start, length })
-    return bytes?.length === length ? bytes : null
+    return this.#get(this.#packKey(pack), { start, length })
   }
 
   async #get(Key: string, { start, length }: { start: number; length: number }): Promise<Uint8Array | null> {

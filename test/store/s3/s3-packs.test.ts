@@ -92,6 +92,27 @@ describe('packs in S3', () => {
     expect(await upkeepOf(store).check(silent)).toMatchObject({ packs: 1, pages: 150, damaged: [], unreferenced: [] })
   })
 
+  it('are read ahead by who reads one page after the other, and in one piece by who wants many', async () => {
+    const prefix = newPrefix()
+    const index = new MemoryBlobIndex()
+    const refs = await putAll(openStore(prefix, index), pagesOf(100))
+    const reads: number[] = []
+    const place = new S3PackPlace(parseS3(server.address(prefix)), systemClock)
+    const read = place.read.bind(place)
+    place.read = (pack, start, length) => {
+      reads.push(length)
+      return read(pack, start, length)
+    }
+    const reader = new PackedBlobStore(index, place, systemClock)
+    opened.push(reader)
+    expect(await readAll(reader, refs)).toEqual(pagesOf(100).map(String))
+    expect(reads.splice(0)).toHaveLength(1)
+    const another = new PackedBlobStore(index, place, systemClock)
+    for (const [n, ref] of refs.entries())
+      expect(Buffer.from((await another.get(ref)) ?? []).toString()).toBe(pageOf(n).toString())
+    expect(reads).toHaveLength(2)
+  })
+
   it('stores again what the index knows and the bucket has not', async () => {
     const prefix = newPrefix()
     const index = new MemoryBlobIndex()
