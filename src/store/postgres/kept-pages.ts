@@ -1,11 +1,12 @@
 import type { KeptPage, KeptPageCursor, KeptPagePart, KeptPageQuery } from '../kept-pages.js'
-import { type FetchColumns, toFetch } from './fetch-rows.js'
+import { toFetch } from './fetch-rows.js'
 import type { Pg, SqlStatement } from './pg.js'
 import { FETCH_VALUES, millis } from './read-statements.js'
 
 /** Fetches looked at in one call, those without a page among them: a call takes some ten milliseconds however few there are. */
 const LOOKED_AT = 5000
-const BEFORE_ALL = { at: -62_000_000_000_000, id: '0' }
+const BEFORE_ALL = -62_000_000_000_000
+const LAST_ID = '9223372036854775807'
 
 interface Place {
   readonly at: number
@@ -18,17 +19,17 @@ export async function keptPages(
   after: KeptPageCursor | null,
   limit: number,
 ): Promise<KeptPagePart> {
-  type Row = [lastAt: number, lastId: string, id: string | null, fp: string, ...fetch: FetchColumns]
-  const { statement, values } = scan('pages', query, placeIn(after), limit)
-  const rows = await pg.query<Row>(statement, values)
+  const { statement, values } = scan('pages', query, after === null ? firstPlace(query) : placeIn(after), limit)
+  const rows = await pg.query<unknown[]>(statement, values)
   const pages: KeptPage[] = []
   let next: Place | null = null
-  for (const [lastAt, lastId, id, fp, ...columns] of rows) {
-    next = { at: lastAt, id: lastId }
+  for (const row of rows) {
+    next = { at: row[0] as number, id: row[1] as string }
+    const id = row[2] as string | null
     // A part of the scan that has no page gives one row without any.
     if (id === null) continue
-    const fetch = toFetch(columns as unknown as FetchColumns, fp)
-    if (fetch.page !== null) pages.push({ ...fetch, page: fetch.page })
+    const fetch = toFetch(row, row[3] as string, 4) as KeptPage
+    pages.push(fetch)
     if (pages.length === limit) next = { at: fetch.at, id }
   }
   return { pages, next: next === null ? null : cursorOf(next) }
@@ -36,7 +37,7 @@ export async function keptPages(
 
 export async function countKeptPages(pg: Pg, query: KeptPageQuery): Promise<number> {
   let total = 0
-  for (let after: Place | null = BEFORE_ALL; after !== null; ) {
+  for (let after: Place | null = firstPlace(query); after !== null; ) {
     const { statement, values } = scan('count', query, after, 0)
     const [row]: [number, string, number][] = await pg.query(statement, values)
     total += row?.[2] ?? 0
@@ -51,7 +52,7 @@ export async function countKeptPages(pg: Pg, query: KeptPageQuery): Promise<numb
  */
 function scan(
   what: 'pages' | 'count',
-  { spider, crawl, route, since, before, newestOnly }: KeptPageQuery,
+  { spider, crawl, route, before, newestOnly }: KeptPageQuery,
   after: Place,
   limit: number,
 ): { statement: SqlStatement; values: unknown[] } {
@@ -61,7 +62,6 @@ function scan(
   const name: string[] = ['kept', what]
   const competing = [`spider = ${place(spider)}`, 'page IS NOT NULL']
   const asked: string[] = []
-  const range: string[] = []
   const given = (word: string, filters: string[], filter: string) => {
     name.push(word)
     filters.push(filter)
@@ -69,17 +69,13 @@ function scan(
   if (crawl !== undefined) given('crawl', competing, `crawl = ${place(crawl)}`)
   if (before !== undefined) given('before', competing, `at < ${moment(before)}`)
   if (route !== undefined) given('route', asked, `f.route = ${place(route)}`)
-  // Left out of the scan, and still newer than what they are newer than.
-  if (since !== undefined) given('since', range, `at >= ${moment(since)}`)
   if (newestOnly) {
     const newer = `g.fp = f.fp AND (g.gen, g.epoch, g.at, g.id) > (f.gen, f.epoch, f.at, f.id)`
     given('newest', asked, `NOT EXISTS (SELECT 1 FROM shoal.fetches g WHERE ${newer} AND ${of('g', competing)})`)
   }
-  const from = moment(after.at)
-  // The first of the two leaves out partitions, the second the rows of one moment that were seen.
-  range.push(`at >= ${from}`, `(at, id) > (${from}, ${place(after.id)}::bigint)`)
-  if (before !== undefined) range.push(`at < ${moment(before)}`)
-  const looked = `SELECT * FROM shoal.fetches WHERE ${range.join(' AND ')} ORDER BY at, id LIMIT ${LOOKED_AT}`
+  // This bound and no other: with a second one the server expects a few rows in between, reads all of them and sorts.
+  const range = `(at, id) > (${moment(after.at)}, ${place(after.id)}::bigint)`
+  const looked = `SELECT * FROM shoal.fetches WHERE ${range} ORDER BY at, id LIMIT ${LOOKED_AT}`
   const found = `FROM looked f WHERE ${[of('f', competing), ...asked].join(' AND ')}`
   const part =
     what === 'count'
@@ -98,8 +94,12 @@ function cursorOf({ at, id }: Place): KeptPageCursor {
   return `${at} ${id}`
 }
 
-function placeIn(cursor: KeptPageCursor | null): Place {
-  if (cursor === null) return BEFORE_ALL
+/** Pages before `since` are left out of the scan, and still newer than what they are newer than. */
+function firstPlace({ since = BEFORE_ALL }: KeptPageQuery): Place {
+  return { at: since - 1, id: LAST_ID }
+}
+
+function placeIn(cursor: KeptPageCursor): Place {
   const [at = '', id = ''] = cursor.split(' ')
   return { at: Number(at), id }
 }

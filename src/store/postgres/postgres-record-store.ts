@@ -35,7 +35,7 @@ import { PostgresBlobs } from './blobs.js'
 import { PostgresChanges } from './changes.js'
 import * as memory from './crawl-memory.js'
 import { entities } from './entities.js'
-import { type FetchColumns, toFetch } from './fetch-rows.js'
+import { toFetch } from './fetch-rows.js'
 import { fieldPage, noteFields } from './field-stats.js'
 import { versionsOf } from './history.js'
 import { countKeptPages, keptPages } from './kept-pages.js'
@@ -214,7 +214,7 @@ export class PostgresRecordStore implements RecordStore {
   }
 
   async fetches(query: { fp: Fingerprint; crawl?: CrawlId; limit: number }): Promise<FetchRow[]> {
-    const rows = await this.#pg.query<FetchColumns>(FETCHES, [signed(query.fp), query.crawl ?? null, query.limit])
+    const rows = await this.#pg.query<unknown[]>(FETCHES, [signed(query.fp), query.crawl ?? null, query.limit])
     return rows.map((row) => toFetch(row, query.fp))
   }
 
