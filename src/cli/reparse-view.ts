@@ -103,15 +103,14 @@ function valueText(value: string | null): string {
 function showPages(output: Output, report: ReparseReport): void {
   const { print, style } = output
   const { missing, unrouted, rerouted, failed, failures } = report
-  if (missing.count + unrouted.count + rerouted + failed > 0) print()
+  if (missing.count + unrouted.count + rerouted + failures.size > 0) print()
   showListed(output, missing, 'gone or damaged')
   showListed(output, unrouted, 'that no route takes any more')
   if (rerouted > 0) print(`${plural(rerouted, 'page')} went to another route: theirs is not in the spider any more`)
-  if (failed === 0) return
-  print(style.yellow(`${plural(failed, 'page')} failed; what is stored of them is left as it is`))
+  if (failed > 0) print(style.yellow(`${plural(failed, 'page')} failed; what is stored of them is left as it is`))
   for (const { code, message, count: times, url } of [...failures.values()].sort((a, b) => b.count - a.count)) {
     print(`  ${count(times)} × ${style.bold(code)}: ${clean(message)}`)
-    if (url !== '') print(style.dim(`      for example ${clean(url)}`))
+    if (url !== null) print(style.dim(`      for example ${clean(url)}`))
   }
 }
 

@@ -16,14 +16,15 @@ export type Turn = 'filled' | 'emptied' | 'retyped' | 'changed'
 
 /** The fields that differ between the stored record and the one that the spider makes now. */
 export function changedFields(before: Json, after: Json): FieldChange[] {
-  if (!isObject(before) || !isObject(after)) return isDeepStrictEqual(before, after) ? [] : [change('', before, after)]
+  if (!isObject(before) || !isObject(after))
+    return isDeepStrictEqual(before, after) ? [] : [changeOf('', before, after)]
   const fields = new Set([...Object.keys(before), ...Object.keys(after)])
   return [...fields]
     .filter((field) => !isDeepStrictEqual(before[field], after[field]))
-    .map((field) => change(field, before[field], after[field]))
+    .map((field) => changeOf(field, before[field], after[field]))
 }
 
-function change(field: string, before: Json | undefined, after: Json | undefined): FieldChange {
+export function changeOf(field: string, before: Json | undefined, after: Json | undefined): FieldChange {
   const was = typeOf(before)
   const is = typeOf(after)
   const turn = was === is ? 'changed' : was === EMPTY ? 'filled' : is === EMPTY ? 'emptied' : 'retyped'

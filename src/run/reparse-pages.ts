@@ -9,7 +9,7 @@ import type { GivenKey, PageReading, PageRecord } from '../store/record-lookup.j
 import type { RecordRow, RecordStore, RejectedRow, WriteStatus } from '../store/record-store.js'
 import type { Admitter } from '../url/admit.js'
 import { type Asked, harvestPage, rowsOf } from '../worker/harvest-page.js'
-import { changedFields } from './reparse-fields.js'
+import { changedFields, changeOf } from './reparse-fields.js'
 import { emptyReport, list, noteChange, noteFailure, type ReparseReport, tallyOf } from './reparse-report.js'
 
 /** What a reparse works with. There is no fetcher among it, and no queue. */
@@ -166,6 +166,8 @@ function judgeRow(
   } else if (compareLease(row, stored) < 0) tally.fenced += 1
   else {
     const changes = changedFields(stored.data, JSON.parse(row.data))
+    // It belongs to the content: a kind that has been given one is written for its sake alone.
+    if (row.identity !== stored.identity) changes.push(changeOf('(identity)', stored.identity, row.identity))
     tally[changes.length === 0 ? 'unchanged' : 'written'] += 1
     for (const change of changes) noteChange(report, row, change)
   }

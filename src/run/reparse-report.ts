@@ -11,8 +11,9 @@ export interface ReparseReport {
   /** Pages whose route the spider has no more, and that another one has taken; and those that none takes. */
   rerouted: number
   readonly unrouted: Listed<string>
-  /** Pages whose handler failed, and why. */
+  /** Pages whose handler failed. */
   failed: number
+  /** Why, and what handlers began and did not wait for. */
   readonly failures: Map<string, Failure>
   readonly kinds: Map<string, KindTally>
   /** Records that a page gave and that it does not give any more. */
@@ -32,8 +33,10 @@ export interface Failure {
   readonly message: string
   count: number
   /** Of a page that failed so. */
-  readonly url: string
+  readonly url: string | null
 }
+
+type FailedPage = Omit<Failure, 'count'>
 
 export type Judged = 'written' | 'unchanged' | 'fenced' | 'rejected' | 'gone'
 /** `added`: those of the written that are new; known in a dry run only. */
@@ -88,9 +91,18 @@ export function list<Item>(into: Listed<Item>, item: Item): void {
   if (into.examples.length < LISTED) into.examples.push(item)
 }
 
-export function noteFailure(report: ReparseReport, failure: Omit<Failure, 'count'>): void {
+export function noteFailure(report: ReparseReport, failure: FailedPage): void {
   report.failed += 1
-  addFailure(report.failures, { ...failure, message: failure.message.slice(0, MESSAGE_CHARS), count: 1 })
+  noteError(report, failure)
+}
+
+/** Thrown where nobody waited for it: nobody knows for which page. */
+export function noteStray(report: ReparseReport, message: string): void {
+  noteError(report, { code: 'handler_error', message: `not awaited: ${message}`, url: null })
+}
+
+function noteError(report: ReparseReport, { code, message, url }: FailedPage): void {
+  addFailure(report.failures, { code, message: message.slice(0, MESSAGE_CHARS), count: 1, url })
 }
 
 function addFailure(failures: Map<string, Failure>, failure: Failure): void {

@@ -7,7 +7,7 @@ import type { KeptPage, KeptPageCursor, KeptPageQuery } from '../store/kept-page
 import type { RecordStore } from '../store/record-store.js'
 import type { StorePart } from '../wire.js'
 import { type JobEnd, type ReparseThread, startReparseThread } from './reparse-crew.js'
-import { addReport, emptyReport, noteFailure, type ReparseReport } from './reparse-report.js'
+import { addReport, emptyReport, noteFailure, noteStray, type ReparseReport } from './reparse-report.js'
 import type { ReparseJob } from './reparse-thread-messages.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
 import { untilBack } from './until-back.js'
@@ -91,7 +91,7 @@ export async function reparse(options: ReparseOptions): Promise<ReparseSummary> 
     startReparseThread({
       ...{ results, clock, dryRun, startedAt, source: options.source, stuckMs: stuckMs(spider) },
       ...{ logLevel: options.logLevel, writeLog: options.writeLog, drain },
-      onStray: (message) => noteFailure(report, { code: 'handler_error', message: `not awaited: ${message}`, url: '' }),
+      onStray: (message) => noteStray(report, message),
     }),
   )
   let finished: boolean

@@ -15,6 +15,7 @@ export type RecordKey = Pick<StoredRecord, 'spider' | 'site' | 'kind' | 'key'>
 export interface LeasedRecord extends StoredRecord {
   readonly gen: number
   readonly epoch: string
+  readonly identity: string | null
 }
 
 export interface PageReading {

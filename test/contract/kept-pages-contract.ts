@@ -152,7 +152,9 @@ export function keptPagesContract(name: string, open: () => Promise<RecordStore>
     })
 
     it('finds records by their keys, with the lease that wrote them last', async () => {
-      await store.write(batch({ records: [record({ key: 'a' }), record({ key: 'b', epoch: '9007199254740993' })] }))
+      await store.write(
+        batch({ records: [record({ key: 'a' }), record({ key: 'b', epoch: '9007199254740993', identity: 'i-b' })] }),
+      )
       await store.write(batch({ records: [record({ key: 'a', epoch: '1001', scrapedAt: 11_000 })] }))
       const key = ({ spider, site, kind, key }: ReturnType<typeof record>) => ({ spider, site, kind, key })
       const [b, none, a] = await store.recordsOf([
@@ -161,7 +163,13 @@ export function keptPagesContract(name: string, open: () => Promise<RecordStore>
         key(record({ key: 'a' })),
       ])
       expect(none).toBeNull()
-      expect(b).toMatchObject({ key: 'b', data: record({ key: 'b' }).data, gen: 1, epoch: '9007199254740993' })
+      expect(b).toMatchObject({
+        key: 'b',
+        data: record({ key: 'b' }).data,
+        gen: 1,
+        epoch: '9007199254740993',
+        identity: 'i-b',
+      })
       expect(a).toMatchObject({ key: 'a', epoch: '1001', scrapedAt: 11_000, firstSeenAt: 10_000, updatedAt: 10_000 })
       expect(await store.recordsOf([])).toEqual([])
     })

@@ -247,7 +247,7 @@ export class MemoryRecordStore implements RecordStore {
       const { gen, epoch, at } = version
       const data = JSON.parse(version.data)
       return {
-        ...{ spider, site, kind, key, url: record.url, data, crawl, gen, epoch },
+        ...{ spider, site, kind, key, url: record.url, data, crawl, gen, epoch, identity: record.identity },
         ...{ scrapedAt: seenAt, firstSeenAt, updatedAt: at },
       }
     })

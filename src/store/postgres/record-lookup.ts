@@ -5,7 +5,7 @@ import { type RecordColumns, toRecord } from './record-rows.js'
 
 const BY_KEY: SqlStatement = {
   name: 'records-of-keys',
-  text: `SELECT n::int4, gen::float8, epoch, ${RECORD_COLUMNS}
+  text: `SELECT n::int4, gen::float8, epoch, identity, ${RECORD_COLUMNS}
     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY AS i (a, b, c, d, n)
     JOIN shoal.records ON spider = a AND kind = b AND key = c AND site = d`,
 }
@@ -23,8 +23,9 @@ export async function recordsOf(pg: Pg, keys: readonly RecordKey[]): Promise<(Le
   if (keys.length === 0) return []
   const columns = (['spider', 'kind', 'key', 'site'] as const).map((name) => keys.map((key) => key[name]))
   const found: (LeasedRecord | null)[] = keys.map(() => null)
-  const rows = await pg.query<[n: number, gen: number, epoch: string, ...record: RecordColumns]>(BY_KEY, columns)
-  for (const [n, gen, epoch, ...record] of rows) found[n - 1] = { ...toRecord(record), gen, epoch }
+  type Row = [n: number, gen: number, epoch: string, identity: string | null, ...record: RecordColumns]
+  const rows = await pg.query<Row>(BY_KEY, columns)
+  for (const [n, gen, epoch, identity, ...record] of rows) found[n - 1] = { ...toRecord(record), gen, epoch, identity }
   return found
 }
 

@@ -17,7 +17,7 @@ export class SqliteRecordLookup {
     return keys.map(({ spider, site, kind, key }) => {
       const row = this.#sql.byKey.get(spider, site, kind, key)
       if (row === undefined) return null
-      const [url, data, crawl, gen, epoch, scrapedAt, firstSeenAt, updatedAt] = row as [
+      const [url, data, crawl, gen, epoch, scrapedAt, firstSeenAt, updatedAt, identity] = row as [
         string,
         string,
         string,
@@ -26,8 +26,9 @@ export class SqliteRecordLookup {
         number,
         number,
         number,
+        string | null,
       ]
-      return { spider, site, kind, key, url, data, crawl, gen, epoch, scrapedAt, firstSeenAt, updatedAt }
+      return { spider, site, kind, key, url, data, crawl, gen, epoch, identity, scrapedAt, firstSeenAt, updatedAt }
     })
   }
 
@@ -49,7 +50,7 @@ export function asGiven(given: readonly GivenKey[]): string {
 function statements(db: SqliteDb) {
   return {
     byKey: db.prepare(
-      `SELECT r.url, r.data, c.name, r.gen, CAST(r.epoch AS TEXT), r.seen_at, r.first_seen_at, r.updated_at
+      `SELECT r.url, r.data, c.name, r.gen, CAST(r.epoch AS TEXT), r.seen_at, r.first_seen_at, r.updated_at, r.identity
        FROM record_sets s CROSS JOIN records r ON r.set_id = s.id CROSS JOIN names c ON c.id = r.crawl_id
        WHERE s.spider = ?1 AND s.site = ?2 AND s.kind = ?3 AND r.key = ?4`,
     ),
