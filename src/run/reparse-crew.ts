@@ -1,145 +1,109 @@
-import { Worker } from 'node:worker_threads'
-import type { Clock } from '../clock.js'
-import { entryFile } from '../entry-file.js'
 import { ShoalError } from '../errors.js'
-import { type StorePart, transferredResults } from '../wire.js'
-import type { ReparseReport } from './reparse-report.js'
-import {
-  BEAT_SLOTS,
-  DRAINING,
-  type FromReparseThread,
-  HANDLER_JOB,
-  HANDLER_MOVES,
-  HANDLER_PAGE,
-  NO_PAGE,
-  type ReparseJob,
-  type ReparseThreadData,
-  type ToReparseThread,
-} from './reparse-thread-messages.js'
-import { stuckWatch } from './stuck-watch.js'
-import { BEAT_MS } from './worker-thread-messages.js'
+import type { KeptPage } from '../store/kept-pages.js'
+import { addReport, noteFailure, type ReparseReport } from './reparse-report.js'
+import type { ReparseJob } from './reparse-thread-messages.js'
+import type { JobEnd, ReparseThread } from './start-reparse-thread.js'
 
-/** How a thread answers a job. `died`: it is gone, and the job is to be done again. */
-export type JobEnd =
-  | { readonly kind: 'done'; readonly report: ReparseReport }
-  | {
-      readonly kind: 'died'
-      readonly code: 'handler_timeout' | 'poison'
-      readonly message: string
-      /** In the handler of this page of the job. */
-      readonly page: number | null
-      /** Some page is to blame, of this job or of another one. */
-      readonly blamed: boolean
-    }
+/** While one is written the other is read. */
+const JOBS_OF_A_THREAD = 2
+/** Jobs whose thread died and no page could be blamed. */
+const MOST_DEATHS = 3
 
-export interface ReparseThread {
-  /** After a drain the report may be of fewer pages. */
-  reparse(job: ReparseJob): Promise<JobEnd>
-  close(): Promise<void>
-}
+/** Threads that share the jobs. One that dies is replaced, and what it had in hand is done again without the page it died of. */
+export class ReparseCrew {
+  readonly #jobs: AsyncGenerator<readonly KeptPage[]>
+  readonly #report: ReparseReport
+  readonly #isOver: () => boolean
+  readonly #start: () => ReparseThread
+  readonly #again: (readonly KeptPage[])[] = []
+  #nextId = 1
+  #deaths = 0
+  #allTaken = false
 
-export interface ThreadOptions extends Omit<ReparseThreadData, 'results' | 'beat'> {
-  readonly results: StorePart
-  readonly clock: Clock
-  /** Once aborted no further page is begun. */
-  readonly drain: AbortSignal
-  /** A handler past its deadline, and some more. */
-  readonly stuckMs: number
-  readonly writeLog: (line: string) => void
-  /** Thrown where nobody waited for it. */
-  readonly onStray: (message: string) => void
-}
-
-export function startReparseThread({
-  results,
-  clock,
-  drain,
-  stuckMs,
-  writeLog,
-  onStray,
-  ...rest
-}: ThreadOptions): ReparseThread {
-  const port = results.connect()
-  if (port === null) throw new ShoalError('internal', 'this store cannot be shared with a thread')
-  const beat = new SharedArrayBuffer(BEAT_SLOTS * Int32Array.BYTES_PER_ELEMENT)
-  const shared = new Int32Array(beat)
-  shared[HANDLER_PAGE] = NO_PAGE
-  const data: ReparseThreadData = { ...rest, results: port, beat }
-  const thread = new Worker(entryFile(import.meta.url, './reparse-thread.js'), {
-    workerData: data,
-    transferList: transferredResults(port),
-  })
-  const waiting = new Map<number, { resolve: (end: JobEnd) => void; reject: (error: Error) => void }>()
-  const over = new AbortController()
-  let stopped = () => {}
-
-  const died = (code: 'handler_timeout' | 'poison', message: string): void => {
-    if (over.signal.aborted) return
-    over.abort()
-    const job = Atomics.load(shared, HANDLER_JOB)
-    const page = Atomics.load(shared, HANDLER_PAGE)
-    const blamed = page !== NO_PAGE
-    for (const [id, { resolve }] of waiting)
-      resolve({ kind: 'died', code, message, page: id === job && blamed ? page : null, blamed })
-    waiting.clear()
-    stopped()
-  }
-  const failed = (error: Error): void => {
-    over.abort()
-    for (const { reject } of waiting.values()) reject(error)
-    waiting.clear()
-    stopped()
+  constructor(
+    jobs: AsyncGenerator<readonly KeptPage[]>,
+    report: ReparseReport,
+    isOver: () => boolean,
+    start: () => ReparseThread,
+  ) {
+    this.#jobs = jobs
+    this.#report = report
+    this.#isOver = isOver
+    this.#start = start
   }
 
-  thread.on('message', (message: FromReparseThread) => {
-    if (message.kind === 'log') writeLog(message.line)
-    else if (message.kind === 'stray') onStray(message.message)
-    else if (message.kind === 'failed') failed(new ShoalError(message.code, message.message, { hint: message.hint }))
-    else if (message.kind === 'stopped') stopped()
-    else {
-      waiting.get(message.job)?.resolve({ kind: 'done', report: message.report })
-      waiting.delete(message.job)
+  /**
+   * `first` has begun already. True when there was nothing left. Rejects with the first failure, of which the threads hear by `giveUp`.
+   */
+  async work(first: ReparseThread, threads: number, giveUp: () => void): Promise<boolean> {
+    const failures: unknown[] = []
+    const fail = (error: unknown): void => {
+      failures.push(error)
+      giveUp()
     }
-  })
-  const onDrain = () => void Atomics.store(shared, DRAINING, 1)
-  drain.addEventListener('abort', onDrain, { signal: over.signal })
-  if (drain.aborted) onDrain()
-  thread.on('error', (error: Error) => died('poison', error.message))
-  thread.on('exit', (code) => died('poison', `it ended its thread with code ${code}`))
-
-  void (async () => {
-    const isStuck = stuckWatch(stuckMs, clock.mono())
-    let looks = 0
-    while (!over.signal.aborted) {
-      await clock.sleep(BEAT_MS, over.signal)
-      const moves = Atomics.load(shared, HANDLER_PAGE) === NO_PAGE ? -++looks : Atomics.load(shared, HANDLER_MOVES)
-      if (!isStuck(moves, clock.mono())) continue
-      died('handler_timeout', `the handler stood still for ${stuckMs} ms: does it never end?`)
-      void thread.terminate()
-    }
-  })()
-
-  return {
-    reparse(job) {
-      return new Promise((resolve, reject) => {
-        if (over.signal.aborted)
-          return resolve({ kind: 'died', code: 'poison', message: 'its thread is gone', page: null, blamed: true })
-        waiting.set(job.id, { resolve, reject })
-        const message: ToReparseThread = { kind: 'job', job }
-        thread.postMessage(message)
-      })
-    },
-    async close() {
-      if (!over.signal.aborted) {
-        const closed = new Promise<void>((resolve) => {
-          stopped = resolve
-        })
-        const message: ToReparseThread = { kind: 'stop' }
-        thread.postMessage(message)
-        await closed
-        over.abort()
+    const members: Promise<void>[] = []
+    try {
+      // A thread for each of the first jobs only: a few pages do not need every core.
+      for (let n = 0; n < threads; n++) {
+        const pages = await this.#take()
+        if (pages === null) break
+        members.push(this.#serve(n === 0 ? first : this.#start(), pages).catch(fail))
       }
-      await thread.terminate()
-    },
+    } catch (error) {
+      fail(error)
+    }
+    if (members.length === 0) await first.close()
+    await Promise.all(members)
+    if (failures.length > 0) throw failures[0]
+    return this.#allTaken && this.#again.length === 0
+  }
+
+  async #serve(first: ReparseThread, pages: readonly KeptPage[]): Promise<void> {
+    await this.#lead(first, pages)
+    for (let left = this.#leftOver(); left !== null; left = this.#leftOver()) await this.#lead(this.#start(), left)
+  }
+
+  /** Until there is nothing left, or the thread has died. */
+  async #lead(thread: ReparseThread, pages: readonly KeptPage[]): Promise<void> {
+    const firsts: (readonly KeptPage[] | null)[] = [pages]
+    try {
+      await Promise.all(Array.from({ length: JOBS_OF_A_THREAD }, () => this.#goOn(thread, firsts.shift() ?? null)))
+    } finally {
+      await thread.close()
+    }
+  }
+
+  async #goOn(thread: ReparseThread, first: readonly KeptPage[] | null): Promise<void> {
+    for (let pages = first ?? (await this.#take()); pages !== null; pages = await this.#take()) {
+      const job: ReparseJob = { id: this.#nextId++, pages }
+      const end = await thread.reparse(job)
+      if (end.kind === 'died') return this.#putBack(pages, end)
+      addReport(this.#report, end.report)
+      if (end.report.pages < pages.length) this.#again.push(pages.slice(end.report.pages))
+    }
+  }
+
+  #putBack(pages: readonly KeptPage[], { code, message, page, blamed }: Extract<JobEnd, { kind: 'died' }>): void {
+    const guilty = page === null ? undefined : pages[page]
+    if (guilty !== undefined) {
+      this.#report.pages += 1
+      noteFailure(this.#report, { code, message, url: guilty.link?.url ?? guilty.url })
+    } else if (!blamed && ++this.#deaths > MOST_DEATHS)
+      throw new ShoalError('poison', `threads of the reparse died again and again: ${message}`)
+    const rest = pages.filter((_, index) => index !== page)
+    if (rest.length > 0) this.#again.push(rest)
+  }
+
+  #leftOver(): readonly KeptPage[] | null {
+    return this.#isOver() ? null : (this.#again.shift() ?? null)
+  }
+
+  async #take(): Promise<readonly KeptPage[] | null> {
+    const left = this.#leftOver()
+    if (left !== null || this.#isOver()) return left
+    const { done, value } = await this.#jobs.next()
+    if (done !== true) return value
+    this.#allTaken = true
+    return null
   }
 }

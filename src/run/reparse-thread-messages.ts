@@ -34,7 +34,16 @@ export interface ReparseJob {
 
 export type ToReparseThread = { readonly kind: 'job'; readonly job: ReparseJob } | { readonly kind: 'stop' }
 
+/** What whoever hands out pages must know of the spider, which is loaded in the threads alone. */
+export interface LoadedSpider {
+  readonly name: string
+  readonly savePages: boolean
+  /** The longest deadline of its handlers. */
+  readonly handlerMs: number
+}
+
 export type FromReparseThread =
+  | { readonly kind: 'ready'; readonly spider: LoadedSpider }
   | { readonly kind: 'log'; readonly line: string }
   | { readonly kind: 'report'; readonly job: number; readonly report: ReparseReport }
   /** Thrown where nobody waited for it: by what a handler had begun and not awaited. */

@@ -66,6 +66,8 @@ async function main({ source, results, dryRun, startedAt, logLevel, beat }: Repa
     if (message.kind === 'job') void work(message.job)
     else void close().then(() => tell({ kind: 'stopped' }), fail)
   }
+  const handlerMs = Math.max(0, ...[...spider.routes.values()].map((route) => route.handlerTimeoutMs))
+  tell({ kind: 'ready', spider: { name: spider.name, savePages: spider.savePages, handlerMs } })
   for (const message of heard) hear(message)
 }
 

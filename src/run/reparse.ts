@@ -2,14 +2,14 @@ import { type Clock, systemClock } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import type { CrawlId } from '../frontier/frontier.js'
 import { type LogLevel, silentLog } from '../log.js'
-import type { Spider } from '../spider/spider.js'
 import type { KeptPage, KeptPageCursor, KeptPageQuery } from '../store/kept-pages.js'
 import type { RecordStore } from '../store/record-store.js'
 import type { StorePart } from '../wire.js'
-import { type JobEnd, type ReparseThread, startReparseThread } from './reparse-crew.js'
-import { addReport, emptyReport, noteFailure, noteStray, type ReparseReport } from './reparse-report.js'
-import type { ReparseJob } from './reparse-thread-messages.js'
-import { type SpiderSource, spiderFrom } from './spider-source.js'
+import { ReparseCrew } from './reparse-crew.js'
+import { emptyReport, noteStray, type ReparseReport } from './reparse-report.js'
+import type { LoadedSpider } from './reparse-thread-messages.js'
+import type { SpiderSource } from './spider-source.js'
+import { type ReparseThread, startReparseThread } from './start-reparse-thread.js'
 import { untilBack } from './until-back.js'
 
 export interface ReparseOptions {
@@ -27,7 +27,6 @@ export interface ReparseOptions {
   readonly writeLog: (line: string) => void
   /** Aborted by the first Ctrl-C or SIGTERM: pages in hand are finished. */
   readonly drain: AbortSignal
-  readonly onStart?: (spider: string) => void
   /** About four times a second. */
   readonly onProgress?: (progress: ReparseProgress) => void
 }
@@ -54,23 +53,26 @@ const PART = 1000
 /** Pages of one write. Fewer if they are large: two jobs of each thread are in memory. */
 const JOB_PAGES = 64
 const JOB_BYTES = 4 * 1024 * 1024
-/** While one is written the other is read. */
-const JOBS_OF_A_THREAD = 2
 /** Beyond a handler's own deadline before its thread counts as stuck. */
 const STUCK_SLACK_MS = 5_000
-/** Jobs whose thread died and no page could be blamed. */
-const MOST_DEATHS = 3
 
 /** Runs the spider's routes over the raw pages that were kept. Nothing is fetched: there is nothing here that could. */
 export async function reparse(options: ReparseOptions): Promise<ReparseSummary> {
   const clock = systemClock
   const { results, dryRun, drain } = options
-  const spider = await spiderFrom(options.source)
   const startedAt = clock.now()
   const began = clock.mono()
-  const query = queryOf(spider, options, startedAt)
-  options.onStart?.(spider.name)
+  const seconds = () => (clock.mono() - began) / 1000
   const report = emptyReport()
+  const start = () =>
+    startReparseThread({
+      ...{ results, clock, dryRun, startedAt, source: options.source, slackMs: STUCK_SLACK_MS },
+      ...{ logLevel: options.logLevel, writeLog: options.writeLog, drain },
+      onStray: (message) => noteStray(report, message),
+    })
+  const first = start()
+  const spider = await loaded(first, drain)
+  const query = queryOf(spider, options, startedAt)
   const giveUp = new AbortController()
   const isOver = () => drain.aborted || giveUp.signal.aborted
   let total: number | null = null
@@ -83,20 +85,13 @@ export async function reparse(options: ReparseOptions): Promise<ReparseSummary> 
       () => {},
     )
   }
-  const seconds = () => (clock.mono() - began) / 1000
   const telling = tellProgress(clock, giveUp.signal, () =>
     options.onProgress?.({ spider: spider.name, report, total, seconds: seconds() }),
   )
-  const crew = new Crew(jobsOf(partsOf(results.store, query, clock, drain)), report, isOver, () =>
-    startReparseThread({
-      ...{ results, clock, dryRun, startedAt, source: options.source, stuckMs: stuckMs(spider) },
-      ...{ logLevel: options.logLevel, writeLog: options.writeLog, drain },
-      onStray: (message) => noteStray(report, message),
-    }),
-  )
+  const crew = new ReparseCrew(jobsOf(partsOf(results.store, query, clock, drain)), report, isOver, start)
   let finished: boolean
   try {
-    finished = await crew.work(options.workers, () => giveUp.abort())
+    finished = await crew.work(first, options.workers, () => giveUp.abort())
   } finally {
     giveUp.abort()
     await telling
@@ -105,7 +100,22 @@ export async function reparse(options: ReparseOptions): Promise<ReparseSummary> 
   return { spider: spider.name, dryRun, report, seconds: seconds(), interrupted: !finished }
 }
 
-function queryOf({ name }: Spider, { crawl, route, since }: ReparseOptions, startedAt: number): KeptPageQuery {
+/** As long as nothing is read there is nothing to finish. */
+async function loaded(first: ReparseThread, drain: AbortSignal): Promise<LoadedSpider> {
+  const drained = new Promise<never>((_, reject) => {
+    const stop = () => reject(new ShoalError('interrupted', 'stopped before a page was read'))
+    if (drain.aborted) stop()
+    else drain.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    return await Promise.race([first.ready, drained])
+  } catch (error) {
+    await first.close()
+    throw error
+  }
+}
+
+function queryOf({ name }: LoadedSpider, { crawl, route, since }: ReparseOptions, startedAt: number): KeptPageQuery {
   return {
     spider: name,
     newestOnly: true,
@@ -116,7 +126,7 @@ function queryOf({ name }: Spider, { crawl, route, since }: ReparseOptions, star
   }
 }
 
-function nothingKept({ name, savePages }: Spider, { crawl, route, since }: ReparseOptions): ShoalError {
+function nothingKept({ name, savePages }: LoadedSpider, { crawl, route, since }: ReparseOptions): ShoalError {
   const filtered = crawl !== undefined || route !== undefined || since !== undefined
   return new ShoalError('not_found', `no raw page of the spider ${name} was kept${filtered ? ' that fits' : ''}`, {
     hint: filtered
@@ -125,10 +135,6 @@ function nothingKept({ name, savePages }: Spider, { crawl, route, since }: Repar
         ? 'Crawl first: `shoal run <spider>`; and name its store with --store.'
         : 'Pages are kept as they are fetched, by a spider with `savePages: true`.',
   })
-}
-
-function stuckMs({ routes }: Spider): number {
-  return Math.max(0, ...[...routes.values()].map((route) => route.handlerTimeoutMs)) + STUCK_SLACK_MS
 }
 
 async function tellProgress(clock: Clock, ended: AbortSignal, tell: () => void): Promise<void> {
@@ -175,93 +181,4 @@ function* cut(pages: readonly KeptPage[]): Generator<readonly KeptPage[]> {
     bytes = 0
   }
   if (job.length > 0) yield job
-}
-
-/** Threads that share the jobs. One that dies is replaced, and what it had in hand is done again without the page it died of. */
-class Crew {
-  readonly #jobs: AsyncGenerator<readonly KeptPage[]>
-  readonly #report: ReparseReport
-  readonly #isOver: () => boolean
-  readonly #start: () => ReparseThread
-  readonly #again: (readonly KeptPage[])[] = []
-  #nextId = 1
-  #deaths = 0
-  #allTaken = false
-
-  constructor(
-    jobs: AsyncGenerator<readonly KeptPage[]>,
-    report: ReparseReport,
-    isOver: () => boolean,
-    start: () => ReparseThread,
-  ) {
-    this.#jobs = jobs
-    this.#report = report
-    this.#isOver = isOver
-    this.#start = start
-  }
-
-  /** True when there was nothing left. Rejects with the first failure of a thread, of which the others hear by `giveUp`. */
-  async work(threads: number, giveUp: () => void): Promise<boolean> {
-    // A thread for each of the first jobs only: a few pages do not need every core.
-    const members: Promise<void>[] = []
-    let failed: unknown = null
-    for (let n = 0; n < threads; n++) {
-      const first = await this.#take()
-      if (first === null) break
-      members.push(
-        this.#serve(first).catch((error: unknown) => {
-          failed ??= error
-          giveUp()
-        }),
-      )
-    }
-    await Promise.all(members)
-    if (failed !== null) throw failed
-    return this.#allTaken && this.#again.length === 0
-  }
-
-  async #serve(first: readonly KeptPage[]): Promise<void> {
-    let begin: readonly KeptPage[] | null = first
-    while (begin !== null) {
-      const thread = this.#start()
-      try {
-        const firsts: (readonly KeptPage[] | null)[] = [begin]
-        await Promise.all(Array.from({ length: JOBS_OF_A_THREAD }, () => this.#goOn(thread, firsts.shift() ?? null)))
-      } finally {
-        await thread.close()
-      }
-      begin = this.#isOver() ? null : (this.#again.shift() ?? null)
-    }
-  }
-
-  async #goOn(thread: ReparseThread, first: readonly KeptPage[] | null): Promise<void> {
-    for (let pages = first ?? (await this.#take()); pages !== null; pages = await this.#take()) {
-      const job: ReparseJob = { id: this.#nextId++, pages }
-      const end = await thread.reparse(job)
-      if (end.kind === 'died') return this.#putBack(pages, end)
-      addReport(this.#report, end.report)
-      if (end.report.pages < pages.length) this.#again.push(pages.slice(end.report.pages))
-    }
-  }
-
-  #putBack(pages: readonly KeptPage[], { code, message, page, blamed }: Extract<JobEnd, { kind: 'died' }>): void {
-    const guilty = page === null ? undefined : pages[page]
-    if (guilty !== undefined) {
-      this.#report.pages += 1
-      noteFailure(this.#report, { code, message, url: guilty.link?.url ?? guilty.url })
-    } else if (!blamed && ++this.#deaths > MOST_DEATHS)
-      throw new ShoalError('poison', `threads of the reparse died again and again: ${message}`)
-    const rest = pages.filter((_, index) => index !== page)
-    if (rest.length > 0) this.#again.push(rest)
-  }
-
-  async #take(): Promise<readonly KeptPage[] | null> {
-    if (this.#isOver()) return null
-    const again = this.#again.shift()
-    if (again !== undefined) return again
-    const { done, value } = await this.#jobs.next()
-    if (done !== true) return value
-    this.#allTaken = true
-    return null
-  }
 }

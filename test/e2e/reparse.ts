@@ -98,10 +98,13 @@ export async function crawlShop(given: string | null): Promise<CrawledShop & { r
     start: (...args) => startCli([...args, ...store], { cwd: dir, env }),
     async reparse(parts, ...args) {
       writeSpider(parts)
-      const { code, stdout, stderr } = await runCli(['reparse', 'shop.ts', '--json', ...args, ...store], {
-        cwd: dir,
-        env,
-      })
+      const { code, stdout, stderr } = await runCli(
+        ['reparse', 'shop.ts', '--json', '--workers', '1', ...args, ...store],
+        {
+          cwd: dir,
+          env,
+        },
+      )
       if (stderr !== '') throw new Error(`${stdout}${stderr}`)
       return { ...lastJson(stdout), code }
     },

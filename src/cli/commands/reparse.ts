@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { EXIT, ShoalError } from '../../errors.js'
+import { asShoalError, EXIT, ShoalError } from '../../errors.js'
 import type { ReparseSummary } from '../../run/reparse.js'
 import type { CrawlNote } from '../../store/record-store.js'
 import { guide } from '../help.js'
@@ -60,6 +60,10 @@ export function reparseCommand(program: Command): void {
           if (json) session.output.json(reparseJson(summary))
           else showReparse(session.output, summary)
           return exitCodeOf(summary, signals.received())
+        } catch (thrown) {
+          if (asShoalError(thrown).code === 'interrupted' && signals.received() === 'SIGTERM')
+            process.exitCode = EXIT.terminated.code
+          throw thrown
         } finally {
           progress.stop()
           signals.restore()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.js'
 import { reparse } from '../../src/run/reparse.js'
-import { startReparseThread } from '../../src/run/reparse-crew.js'
+import { startReparseThread } from '../../src/run/start-reparse-thread.js'
 import { openResults, type StorePart } from '../../src/wire.js'
 import { batch, fetchRow, record } from '../contract/record-store-contract.js'
 import { tempDir } from '../support/cli.js'
@@ -45,7 +45,7 @@ it('goes on without the pages whose handlers end their thread or never end', asy
   await keep(200)
   // A handler that never ends is given five seconds beyond its deadline; here nobody waits that long.
   const stuck = startReparseThread({
-    ...{ results, clock: systemClock, startedAt: systemClock.now(), stuckMs: 300, onStray: () => {}, ...options },
+    ...{ results, clock: systemClock, startedAt: systemClock.now(), slackMs: 200, onStray: () => {}, ...options },
     ...{ source: source(`if (page.url.endsWith('/1')) for (;;) {}`), drain: new AbortController().signal },
   })
   const { pages } = await results.store.keptPages({ spider: 'books', newestOnly: true }, null, 3)
@@ -90,6 +90,6 @@ it('ends with the failure of a thread: a spider that is broken, a store that is 
 it('hears a drain before it begins, and writes nothing then', async () => {
   await results.store.write(batch({ records: [record()] }))
   const drain = AbortSignal.abort()
-  const { report, interrupted } = await reparse({ ...options, results, source: source(''), drain })
-  expect({ interrupted, pages: report.pages }).toEqual({ interrupted: true, pages: 0 })
+  const stopped = reparse({ ...options, results, source: source(''), drain })
+  await expect(stopped).rejects.toMatchObject({ code: 'interrupted' })
 })
