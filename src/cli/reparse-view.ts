@@ -102,8 +102,9 @@ function valueText(value: string | null): string {
 
 function showPages(output: Output, report: ReparseReport): void {
   const { print, style } = output
-  const { missing, unrouted, rerouted, failed, failures } = report
-  if (missing.count + unrouted.count + rerouted + failures.size > 0) print()
+  const { passed, missing, unrouted, rerouted, failed, failures } = report
+  if (passed + missing.count + unrouted.count + rerouted + failures.size > 0) print()
+  if (passed > 0) print(style.dim(`${plural(passed, 'page')} passed over: their routes only follow links`))
   showListed(output, missing, 'gone or damaged')
   showListed(output, unrouted, 'that no route takes any more')
   if (rerouted > 0) print(`${plural(rerouted, 'page')} went to another route: theirs is not in the spider any more`)
@@ -131,7 +132,7 @@ function byName(a: readonly [string, unknown], b: readonly [string, unknown]): n
 
 /** One JSON document: counts, then what they are made of. */
 export function reparseJson({ spider, dryRun, report, seconds, interrupted }: ReparseSummary): Record<string, unknown> {
-  const { pages, missing, rerouted, unrouted, failed, failures, kinds, gone, fields } = report
+  const { pages, passed, missing, rerouted, unrouted, failed, failures, kinds, gone, fields } = report
   const sum = (of: keyof KindTally) => [...kinds.values()].reduce((all, tally) => all + tally[of], 0)
   return {
     spider,
@@ -140,7 +141,7 @@ export function reparseJson({ spider, dryRun, report, seconds, interrupted }: Re
     written: sum('written'),
     ...(dryRun ? { added: sum('added') } : {}),
     ...{ unchanged: sum('unchanged'), fenced: sum('fenced'), rejected: sum('rejected'), gone: gone.count },
-    ...{ missing: missing.count, failed, rerouted, unrouted: unrouted.count, seconds, interrupted },
+    ...{ passed, missing: missing.count, failed, rerouted, unrouted: unrouted.count, seconds, interrupted },
     kinds: [...kinds]
       .sort(byName)
       .map(([kind, { added, ...tally }]) => ({ kind, ...tally, ...(dryRun ? { added } : {}) })),

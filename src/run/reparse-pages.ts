@@ -39,23 +39,46 @@ export interface ReparseParts {
  */
 export async function reparsePages(pages: readonly KeptPage[], parts: ReparseParts): Promise<ReparseReport> {
   const report = emptyReport()
-  const bodies = pages.map(({ page }) => parts.untilBack(() => parts.pages.get(page)))
+  const readings = pages.map((page) => readingOf(page, parts))
+  const bodies = readings.map(({ page, route }) =>
+    route?.givesRecords === true ? parts.untilBack(() => parts.pages.get(page.page)) : null,
+  )
   // A failure is met where its page is; until then it is no unhandled rejection.
-  for (const body of bodies) body.catch(() => {})
+  for (const body of bodies) body?.catch(() => {})
   const given: Given = { records: [], rejected: [], readings: [], keys: [] }
   await parts.inTurn(async () => {
-    for (const [index, page] of pages.entries()) {
+    for (const [index, reading] of readings.entries()) {
       if (parts.isDraining()) break
       report.pages += 1
-      const body = await bodies[index]
-      if (body === undefined || body === null) list(report.missing, page.url)
-      else await readAgain(page, body, index, parts, report, given)
+      const { page, link, route } = reading
+      if (route === null) list(report.unrouted, link.url)
+      else if (bodies[index] === null) passOver(reading, report, given)
+      else {
+        const body = (await bodies[index]) ?? null
+        if (body === null) list(report.missing, page.url)
+        else await readAgain({ ...reading, route }, body, index, parts, report, given)
+      }
     }
   })
   for (const { kind } of given.rejected) tallyOf(report, kind).rejected += 1
   if (parts.dryRun) await compare(given, parts, report)
   else await write(given, parts, report)
   return report
+}
+
+/** A page, the link that it answers, and the route that it was read for: where that is gone, the one that the URL belongs to now. */
+interface Reading {
+  readonly page: KeptPage
+  readonly link: Asked['link']
+  readonly route: Route | null
+}
+
+function readingOf(page: KeptPage, { spider, admitter }: ReparseParts): Reading {
+  const link: Asked['link'] = page.link ?? { url: page.url, depth: page.depth }
+  const recorded = spider.routes.get(page.route)
+  if (recorded !== undefined) return { page, link, route: recorded }
+  const admission = admitter.resolve(link.url, '')
+  return { page, link, route: admission.ok ? (spider.routes.get(admission.target.route) ?? null) : null }
 }
 
 /** What pages gave. */
@@ -68,18 +91,21 @@ interface Given {
   readonly keys: GivenKey[]
 }
 
+/** What it gave when its route gave something is gone all the same. */
+function passOver({ page, link }: Reading, report: ReparseReport, given: Given): void {
+  report.passed += 1
+  given.readings.push({ url: cleanText(link.url), gen: page.gen, epoch: page.epoch })
+}
+
 async function readAgain(
-  page: KeptPage,
+  { page, link, route }: Reading & { readonly route: Route },
   body: Uint8Array,
   index: number,
-  { spider, admitter, clock, onHandler, startedAt }: ReparseParts,
+  { spider, clock, onHandler, startedAt }: ReparseParts,
   report: ReparseReport,
   given: Given,
 ): Promise<void> {
-  const { url, status, headers, depth, attempt, crawl, gen, epoch, at } = page
-  const link: Asked['link'] = page.link ?? { url, depth }
-  const route = routeOf(page, link.url, spider, admitter)
-  if (route === null) return list(report.unrouted, link.url)
+  const { url, status, headers, attempt, crawl, gen, epoch, at } = page
   if (route.name !== page.route) report.rerouted += 1
   let harvest: Harvest
   try {
@@ -97,14 +123,6 @@ async function readAgain(
   given.readings.push({ url: cleanText(link.url), gen, epoch })
   for (const { site, kind, key } of rows.records) given.keys.push({ site: cleanText(site), kind, key: storedKey(key) })
   for (const { site, kind, key } of rows.rejected) given.keys.push({ site: cleanText(site), kind, key: storedKey(key) })
-}
-
-/** The route that the page was read for, or, where it is gone, the one that the URL belongs to now. */
-function routeOf({ route }: KeptPage, url: string, spider: Spider, admitter: Admitter): Route | null {
-  const recorded = spider.routes.get(route)
-  if (recorded !== undefined) return recorded
-  const admission = admitter.resolve(url, '')
-  return admission.ok ? (spider.routes.get(admission.target.route) ?? null) : null
 }
 
 async function write({ records, rejected, readings, keys }: Given, parts: ReparseParts, report: ReparseReport) {

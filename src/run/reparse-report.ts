@@ -6,6 +6,8 @@ import type { FieldChange, Turn } from './reparse-fields.js'
 export interface ReparseReport {
   /** Pages gone through, whatever came of them. */
   pages: number
+  /** Pages that were not read, because their route only follows links. */
+  passed: number
   /** Pages whose raw page is gone or damaged. */
   readonly missing: Listed<string>
   /** Pages whose route the spider has no more, and that another one has taken; and those that none takes. */
@@ -75,6 +77,7 @@ const MOST_FIELDS = 200
 export function emptyReport(): ReparseReport {
   return {
     pages: 0,
+    passed: 0,
     missing: { count: 0, examples: [] },
     rerouted: 0,
     unrouted: { count: 0, examples: [] },
@@ -154,6 +157,7 @@ function valueText(value: Json | undefined): string | null {
 
 export function addReport(into: ReparseReport, from: ReparseReport): void {
   into.pages += from.pages
+  into.passed += from.passed
   into.rerouted += from.rerouted
   into.failed += from.failed
   addListed(into.missing, from.missing)

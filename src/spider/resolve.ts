@@ -78,6 +78,7 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
       retries: retryPolicy(route.retries ?? {}, defaults),
       limits: route.pace === undefined ? null : routeLimits(route.pace, limits),
       handlerTimeoutMs: route.handlerTimeout ?? checked.handlerTimeout,
+      givesRecords: plan.record !== null || plan.handler !== null,
       data: plan.data,
       harvest: (page) => runHandler(plan, page),
     })

@@ -80,6 +80,8 @@ export interface Route {
   /** A lane of its own, when the route has limits. */
   readonly limits: Limits | null
   readonly handlerTimeoutMs: number
+  /** It has fields or a handler; without them it only follows links. */
+  readonly givesRecords: boolean
   /** Checks the user data of a link that enters the route; null when anything goes. */
   readonly data: StandardSchemaV1 | null
   /**

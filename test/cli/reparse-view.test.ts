@@ -21,6 +21,7 @@ function shown(show: (output: Output) => void): string {
 function report() {
   const found = emptyReport()
   found.pages = 1234
+  found.passed = 30
   Object.assign(tallyOf(found, 'book'), { written: 1000, added: 10, unchanged: 200, fenced: 3, rejected: 2, gone: 4 })
   const record = { kind: 'book', key: 'B-1', url: 'https://books.example/1' }
   for (let n = 0; n < 4; n++) list(found.gone, { ...record, key: `G-${n}` })
@@ -48,6 +49,7 @@ no longer given: stored from a page that does not give it any more, and left as 
   book G-2  https://books.example/1
   and 1 more; the first ones with --json
 
+30 pages passed over: their routes only follow links
 1 page gone or damaged
   https://books.example/gone
 1 page failed; what is stored of them is left as it is
@@ -84,6 +86,7 @@ book title
       fenced: 3,
       rejected: 2,
       gone: 4,
+      passed: 30,
       missing: 1,
       failed: 1,
     },

@@ -172,6 +172,14 @@ describe('pages that are read again', () => {
     }
   })
 
+  it('are not even read where their route only follows links; what they gave before is gone', async () => {
+    const following = spider({}, { record: undefined, follow: [{ links: 'a' }] })
+    const pages = { get: () => Promise.reject(new Error('read')) }
+    const report = await run([kept(1), kept(2)], { spider: following, pages })
+    expect(report).toMatchObject({ pages: 2, passed: 2, missing: { count: 0 }, gone: { count: 1 } })
+    expect(await rows()).toHaveLength(2)
+  })
+
   it('set aside what does not fit its schema or cannot be stored, once', async () => {
     const strict = spiderFromDefinition(
       defineSpider({
