@@ -13,11 +13,13 @@ const HELP = `npm run bench -- <bench> [options]
   latency    one host, one request at a time, a server that takes 5 ms
   pages      what keeping raw pages costs, in files and in S3: CPU and bytes a page, S3 requests
   export     memory and speed of exports of 10,000 and 1,000,000 records
+  store      Postgres: writes against hand-written loops, growth to 10 million rows, exports, reparse, retention
 
   --pages N      pages of the largest contender (crawl 20000, memory 200000, latency 2000), links (frontier) or records (export)
   --rounds N     how often each contender runs, in turns; the median counts (default 3)
-  --only a,b     only these contenders; of frontier also the parts speed, footprint, sqlite
-  --quick        frontier: one round, and 1 million URLs where it would be 10 million
+  --only a,b     only these contenders; of frontier also the parts speed, footprint, sqlite;
+                 of store also the parts write, growth, export, reparse, retention
+  --quick        frontier, store: one round, and 1 million URLs or rows where it would be 10 million
   --queue redis  crawl: Shoal on a redis-server against Shoal on SQLite, nobody else
   --json         end with one line of JSON
 
@@ -36,7 +38,7 @@ const { values, positionals } = parseArgs({
   },
 })
 
-const BENCHES = ['crawl', 'frontier', 'memory', 'latency', 'pages', 'export']
+const BENCHES = ['crawl', 'frontier', 'memory', 'latency', 'pages', 'export', 'store']
 const bench = positionals[0]
 if (values.help || !BENCHES.includes(bench)) {
   console.log(HELP)

@@ -9,15 +9,15 @@ import { CONTENDERS, compareWrites } from './store/write.js'
 const EXPORTED = ['jsonl', 'csv', 'parquet']
 const SIZES = {
   full: {
-    write: { records: 20_000, rounds: 5 },
-    growth: { rows: 10_000_000, records: 40_000, rounds: 3 },
+    write: { records: 4_000, rounds: 11 },
+    growth: { rows: 10_000_000, records: 8_000, rounds: 11 },
     export: { records: 1_000_000, formats: EXPORTED },
     reparse: { pages: 12_000, rounds: 3 },
     retention: { rows: 1_000_000, rounds: 3 },
   },
   quick: {
-    write: { records: 4_000, rounds: 1 },
-    growth: { rows: 1_000_000, records: 10_000, rounds: 1 },
+    write: { records: 2_000, rounds: 3 },
+    growth: { rows: 1_000_000, records: 4_000, rounds: 3 },
     export: { records: 100_000, formats: EXPORTED },
     reparse: { pages: 3_000, rounds: 1 },
     retention: { rows: 1_000_000, rounds: 1 },

@@ -1,8 +1,8 @@
-import { fileURLToPath } from 'node:url'
-import { median, runMeasured } from '../measure.js'
+import { median } from '../measure.js'
 import { round } from '../report.js'
 import { fillRecords, fitting } from './fill.js'
 import { startServer } from './server.js'
+import { openWriter } from './writer.js'
 
 const FEW = 100_000
 /** Of the rate at FEW rows. */
@@ -12,60 +12,35 @@ const WRITERS = 2
 /** Records all over the table, in no order; prime, so that each comes once. */
 const STRIDE = 7_368_787
 const BYTES = [1_024, 300]
-const PROCESS = fileURLToPath(new URL('./write-process.js', import.meta.url))
+const STEPS = ['new', 'changed']
+const FIGURES = ['perSecond', 'cpuUs', 'serverCpuUs', 'logBytes']
 
 /** The rate of upserts into a table with few rows and into one with many, on the same server, in turns. */
 export async function compareGrowth({ rows, records, rounds }) {
   const { bytes, many } = sizeFor(rows)
-  // What sizing in the docs says for such a table; durability is as by default.
-  const server = await startServer()
   const sizes = [FEW, many]
-  const samples = new Map(sizes.map((size) => [size, []]))
+  const server = await startServer()
+  let figures
   try {
-    const databases = []
-    for (const size of sizes) {
-      const address = await server.createDatabase()
-      await fillRecords(address, size, bytes)
-      databases.push({ size, address })
-    }
-    for (let nth = 0; nth <= rounds; nth++) {
-      for (const { size, address } of databases) {
-        const sample = await measureOne(server, address, { size, bytes, records, nth })
-        console.error(
-          `round ${nth} of ${rounds}  ${String(size).padEnd(9)} new ${Math.round(sample.new.perSecond)}/s, changed ${Math.round(sample.changed.perSecond)}/s${nth === 0 ? ' (warm-up)' : ''}`,
-        )
-        if (nth > 0) samples.get(size).push(sample)
-      }
-    }
+    figures = await compareSizes(server, sizes, { bytes, records, rounds })
   } finally {
     await server.end()
   }
-  const of = (size, step, key) => median(samples.get(size).map((sample) => sample[step][key]))
-  const figures = Object.fromEntries(
-    sizes.map((size) => [
-      size,
-      Object.fromEntries(
-        ['new', 'changed'].map((step) => [
-          step,
-          Object.fromEntries(['perSecond', 'cpuUs', 'serverCpuUs'].map((key) => [key, round(of(size, step, key), 1)])),
-        ]),
-      ),
-    ]),
-  )
   return {
     title:
-      `Postgres, default durability and settings: upserts of ${records} records of ${bytes} bytes, ${BATCH} a batch, ${WRITERS} writers, at ${FEW} and at ${many} rows` +
-      `${many < rows || bytes < BYTES[0] ? ` (${rows} rows of ${BYTES[0]} bytes do not fit on this disk)` : ''}, median of ${rounds} rounds`,
-    head: ['rows in the table', 'new/s', 'client', 'server', 'changed/s', 'client', 'server'],
+      `Postgres, default durability and settings, at ${FEW} and at ${many} rows${shortened(rows, many, bytes)}: ${rounds} turns of ${records} records of ` +
+      `${bytes} bytes each, ${BATCH} a batch, ${WRITERS} writers; median of the turns: rows per second, CPU of the client and of the server in µs per row, log of the server per row`,
+    head: ['rows in the table', ...STEPS.flatMap((step) => [`${step}/s`, 'client', 'server', 'log KB'])],
     rows: sizes.map((size) => [
       size,
-      ...['new', 'changed'].flatMap((step) => [
+      ...STEPS.flatMap((step) => [
         Math.round(figures[size][step].perSecond),
-        figures[size][step].cpuUs,
-        figures[size][step].serverCpuUs,
+        round(figures[size][step].cpuUs, 1),
+        round(figures[size][step].serverCpuUs, 1),
+        round(figures[size][step].logBytes / 1_000, 1),
       ]),
     ]),
-    bars: ['new', 'changed'].map((step) => {
+    bars: STEPS.map((step) => {
       const share = figures[many][step].perSecond / figures[FEW][step].perSecond
       return {
         text: `${step} records at ${many} rows: at least ${LEAST_SHARE * 100} % of the rate at ${FEW}`,
@@ -83,23 +58,43 @@ function sizeFor(rows) {
   return { bytes, many: fitting(rows, bytes) }
 }
 
-async function measureOne(server, address, { size, bytes, records, nth }) {
-  const lease = nth + 1
-  const steps = [
-    { name: 'warm-up', count: 2_000, from: 2 * size + nth * 2_000, lease, content: lease, checkpoint: false },
-    { name: 'new', count: records, from: 10 * size + nth * records, lease, content: lease, checkpoint: false },
-    {
-      name: 'changed',
-      count: records,
-      from: nth * 101,
-      stride: STRIDE,
-      of: size,
-      lease,
-      content: lease,
-      checkpoint: false,
-    },
-  ]
-  const task = { contender: 'shoal', address, postmaster: server.pid, writers: WRITERS, batch: BATCH, bytes, steps }
-  const { lastLine } = await runMeasured([process.execPath, '--expose-gc', PROCESS, JSON.stringify(task)])
-  return JSON.parse(lastLine)
+function shortened(rows, many, bytes) {
+  return many < rows || bytes < BYTES[0] ? ` (${rows} of ${BYTES[0]} bytes do not fit on this disk)` : ''
+}
+
+async function compareSizes(server, sizes, { bytes, records, rounds }) {
+  const tables = []
+  try {
+    for (const size of sizes) {
+      const address = await server.createDatabase()
+      await fillRecords(address, size, bytes)
+      const task = { contender: 'shoal', address, postmaster: server.pid, writers: WRITERS, batch: BATCH, bytes }
+      tables.push({ size, writer: await openWriter(task), new: [], changed: [] })
+    }
+    // The first turn warms up, and is the first after a checkpoint, when every page is written to the log as a whole.
+    for (let nth = 0; nth <= rounds; nth++) {
+      for (const step of STEPS) for (const table of tables) table[step].push(await take(table, step, nth, records))
+      const rates = tables.map(
+        (table) => `${table.size} ${STEPS.map((step) => Math.round(table[step][nth].perSecond))}`,
+      )
+      console.error(`turn ${nth} of ${rounds}  rows, new/s, changed/s: ${rates.join('; ').replaceAll(',', ' ')}`)
+    }
+  } finally {
+    for (const { writer } of tables) await writer.end()
+  }
+  return Object.fromEntries(
+    tables.map((table) => [table.size, Object.fromEntries(STEPS.map((step) => [step, medians(table[step].slice(1))]))]),
+  )
+}
+
+function take({ size, writer }, step, nth, records) {
+  const from = nth * records
+  return writer.write({
+    ...(step === 'new' ? { from: 2 * size + from } : { from, stride: STRIDE, of: size }),
+    ...{ count: records, lease: nth + 1, content: nth + 1 },
+  })
+}
+
+function medians(samples) {
+  return Object.fromEntries(FIGURES.map((key) => [key, median(samples.map((sample) => sample[key]))]))
 }

@@ -28,25 +28,28 @@ export async function withClient(address, work) {
 
 /** Microseconds of CPU of the server: of those of its processes that are there, and of those that have ended. */
 export function serverCpuUs(postmaster) {
-  let ticks = 0
+  let sum = 0
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
-    const stat = statOf(name)
-    if (stat === null) continue
-    if (Number(name) === postmaster) ticks += stat.own + stat.ofChildren
-    else if (stat.parent === postmaster) ticks += stat.own
+    try {
+      const { parent, endedTicks } = statOf(name)
+      const here = Number(name) === postmaster
+      if (here) sum += (endedTicks / TICKS_PER_SECOND) * 1e6
+      if (here || parent === postmaster) sum += nanoseconds(name) / 1_000
+    } catch {
+      // Gone since the listing.
+    }
   }
-  return (ticks / TICKS_PER_SECOND) * 1e6
+  return sum
 }
 
+/** Its parent, and what its children took that have ended. */
 function statOf(pid) {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    const [user, system, userOfChildren, systemOfChildren] = fields.slice(11, 15).map(Number)
-    return { parent: Number(fields[1]), own: user + system, ofChildren: userOfChildren + systemOfChildren }
-  } catch {
-    // Gone since the listing.
-    return null
-  }
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return { parent: Number(fields[1]), endedTicks: Number(fields[13]) + Number(fields[14]) }
+}
+
+function nanoseconds(pid) {
+  return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0])
 }

@@ -1,35 +1,47 @@
 import { LOOPS } from './loops.js'
 import { batchesOf } from './rows.js'
-import { serverCpuUs, withClient } from './server.js'
+import { connect, serverCpuUs } from './server.js'
 
 /**
- * One contender writes its steps, one after the other, and tells the figures of each as a line of JSON. The rows are made before the clock starts.
- * Task: { contender, address, postmaster, writers, batch, steps: [{ name, count, from, stride, of, lease, content, fetches, checkpoint }] }
+ * One contender with its connections. It is told what to write, and tells what that took; the rows are made before the clock starts.
+ * Task: { contender, address, postmaster, writers, batch, bytes }; message: { count, from, stride, of, lease, content, fetches }.
  */
 const task = JSON.parse(process.argv[2])
 const loop = await LOOPS[task.contender](task.address, task.writers)
-const results = {}
-for (const step of task.steps) results[step.name] = await measure(step)
-await loop.close()
-console.log(JSON.stringify(results))
+const control = await connect(task.address)
 
-async function measure({ name, checkpoint = true, ...step }) {
-  const batches = batchesOf({ ...step, batch: task.batch, bytes: task.bytes, pick: pickOf(step) })
-  // Everybody begins with a server that has nothing left to write of whoever came before.
-  if (checkpoint) await withClient(task.address, (client) => client.query('CHECKPOINT'))
+process.on('message', async (slice) => {
+  if (slice !== 'end') return process.send(await measure(slice))
+  await Promise.all([loop.close(), control.end()])
+  process.disconnect()
+})
+process.once('disconnect', () => process.exit())
+process.send('ready')
+
+async function measure(slice) {
+  const batches = batchesOf({ ...slice, batch: task.batch, bytes: task.bytes, pick: pickOf(slice) })
   globalThis.gc?.()
+  const log = await logBytes()
   const server = serverCpuUs(task.postmaster)
   const own = process.cpuUsage()
   const from = performance.now()
   const written = await writeAll(batches)
   const seconds = (performance.now() - from) / 1_000
   const { user, system } = process.cpuUsage(own)
-  if (written !== step.count) throw new Error(`${task.contender} wrote ${written} of ${step.count} records (${name})`)
+  if (written !== slice.count) throw new Error(`${task.contender} wrote ${written} of ${slice.count} records`)
+  const serverTook = serverCpuUs(task.postmaster) - server
   return {
-    perSecond: step.count / seconds,
-    cpuUs: (user + system) / step.count,
-    serverCpuUs: (serverCpuUs(task.postmaster) - server) / step.count,
+    perSecond: slice.count / seconds,
+    cpuUs: (user + system) / slice.count,
+    serverCpuUs: serverTook / slice.count,
+    logBytes: ((await logBytes()) - log) / slice.count,
   }
+}
+
+/** Of the server's log of changes (WAL): after a checkpoint each page that is touched goes there as a whole. */
+async function logBytes() {
+  const { rows } = await control.query("SELECT (pg_current_wal_insert_lsn() - '0/0')::float8 AS bytes")
+  return rows[0].bytes
 }
 
 /** Each writer takes the next batch when its last one is committed. */
@@ -46,7 +58,7 @@ async function writeAll(batches) {
   return written
 }
 
-/** The i-th record of a step: from `from` on, or, with a stride, all over the first `of` records, each once. */
+/** The i-th record of a slice: from `from` on, or, with a stride, all over the first `of` records, each once. */
 function pickOf({ from = 0, stride, of }) {
-  return stride === undefined ? (i) => from + i : (i) => (from + i * stride) % of
+  return stride === undefined ? (i) => from + i : (i) => ((from + i) * stride) % of
 }

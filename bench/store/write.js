@@ -1,10 +1,9 @@
-import { fileURLToPath } from 'node:url'
-import { systemClock } from '../../dist/clock.js'
-import { openPostgresStore } from '../../dist/store/postgres/open-postgres.js'
-import { median, runMeasured } from '../measure.js'
+import { median } from '../measure.js'
 import { round } from '../report.js'
+import { makeTables } from './fill.js'
 import { LOOPS } from './loops.js'
 import { startServer, withClient } from './server.js'
+import { openWriter } from './writer.js'
 
 export const CONTENDERS = Object.keys(LOOPS)
 const HAND_WRITTEN = ['jsonb_to_recordset', 'unnest', 'copy']
@@ -18,10 +17,12 @@ const LEAST_TIMES = 5
 const MOST_CPU_US = 60
 /** Each row is a commit of its own: fewer of them tell as much. */
 const SINGLE_SHARE = 1 / 10
-const WARM_UP = 2_000
-const PROCESS = fileURLToPath(new URL('./write-process.js', import.meta.url))
+const WARM_UP = 4_000
+/** Records come again in another order than before; prime, so that each comes once. */
+const STRIDES = { changed: 7_368_787, unchanged: 6_291_469 }
+const FIGURES = ['perSecond', 'cpuUs', 'serverCpuUs']
 
-/** A crawl of new pages; the pages again, all changed; once more, none changed; and new pages with a line of the fetch log for each. */
+/** Pages of a crawl; the same pages, all changed; once more, none changed; and new pages with a line of the fetch log for each. */
 const STEPS = {
   new: { lease: 0, content: 0 },
   changed: { lease: 1, content: 1 },
@@ -31,88 +32,110 @@ const STEPS = {
 /** An unchanged record is confirmed by Shoal and written anew by the others: for information. */
 const COMPARED = ['new', 'changed', 'new + fetches']
 
+/** Everybody on one server, each in a database of its own, in turns of `records` records: what disturbs one disturbs all. */
 export async function compareWrites({ records, rounds, contenders }) {
-  const cases = contenders.flatMap((name) =>
-    (name === SINGLE ? [200] : BATCHES).flatMap((batch) => WRITERS.map((writers) => ({ name, batch, writers }))),
-  )
-  const samples = new Map(cases.map((one) => [one, []]))
   // Vacuum comes when it likes, and would come to some and not to others.
   const server = await startServer({ autovacuum: 'off' })
+  const figures = []
   try {
-    for (let nth = 1; nth <= rounds; nth++) {
-      for (const one of cases) {
-        const count = one.name === SINGLE ? Math.ceil(records * SINGLE_SHARE) : records
-        const sample = await measureOne(server, one, count)
-        samples.get(one).push(sample)
-        console.error(`round ${nth} of ${rounds}  ${describe(one).padEnd(34)} ${describeSample(sample)}`)
+    for (const batch of BATCHES)
+      for (const writers of WRITERS) {
+        const names = contenders.filter((name) => name !== SINGLE || batch === BATCHES[0])
+        figures.push(...(await compareOnce(server, names, { batch, writers, records, rounds })))
       }
-    }
   } finally {
     await server.end()
   }
-  const figures = cases.map((one) => ({ ...one, ...medians(samples.get(one)) }))
+  const steps = Object.keys(STEPS)
   return {
     title:
-      `Postgres, default durability: ${records} records of 1 KB a step (${SINGLE}: ${Math.ceil(records * SINGLE_SHARE)}), into the columns and ` +
-      `indexes of shoal.records, median of ${rounds} rounds; rows per second, CPU of the client and of the server in µs per row`,
-    head: [
-      'loop, rows a batch, writers',
-      ...Object.keys(STEPS).flatMap((step) => [`${step}/s`, 'client', 'server']),
-      'HOT',
-    ],
+      `Postgres, default durability: ${rounds} turns of ${records} records of 1 KB each (${SINGLE}: ${singles(records)}), into the columns and indexes of ` +
+      'shoal.records; median of the turns: rows per second, CPU of the client and of the server in µs per row',
+    head: ['loop, rows a batch, writers', ...steps.flatMap((step) => [`${step}/s`, 'client', 'server']), 'HOT'],
     rows: figures.map((figure) => [
-      describe(figure),
-      ...Object.keys(STEPS).flatMap((step) => [
+      figure.name === SINGLE ? `${SINGLE}, ${figure.writers}` : `${figure.name}, ${figure.batch}, ${figure.writers}`,
+      ...steps.flatMap((step) => [
         Math.round(figure[step].perSecond),
         round(figure[step].cpuUs, 1),
-        round(figure[step].serverCpuUs, 0),
+        round(figure[step].serverCpuUs, 1),
       ]),
       `${round(figure.hot * 100, 0)} %`,
     ]),
-    bars: barsOf(figures),
+    bars: [...shareBars(figures), ...singleBars(figures), ...cpuBars(figures)],
     figures,
   }
 }
 
-function describe({ name, batch, writers }) {
-  return name === SINGLE ? `${name}, ${writers}` : `${name}, ${batch}, ${writers}`
+function singles(records) {
+  return Math.ceil(records * SINGLE_SHARE)
 }
 
-function describeSample(sample) {
-  return Object.keys(STEPS)
-    .map((step) => `${step} ${Math.round(sample[step].perSecond)}/s`)
-    .join(', ')
+async function compareOnce(server, names, { batch, writers, records, rounds }) {
+  const turns = []
+  try {
+    for (const name of names) turns.push(await openTurn(server, { name, batch, writers, records, rounds }))
+    for (const turn of turns) await turn.warmUp()
+    for (const step of Object.keys(STEPS)) {
+      await server.query('CHECKPOINT')
+      for (let nth = 0; nth < rounds; nth++) for (const turn of rotated(turns, nth)) await turn.take(step, nth)
+      const rates = turns.map((turn) => `${turn.name} ${Math.round(turn.medians(step).perSecond)}/s`)
+      console.error(`${batch} a batch, ${plural(writers)}, ${step}: ${rates.join(', ')}`)
+    }
+    const figures = []
+    for (const turn of turns) figures.push(await turn.end())
+    return figures
+  } finally {
+    for (const turn of turns) await turn.close()
+  }
 }
 
-/** A new database for each, so that all begin alike. */
-async function measureOne(server, { name, batch, writers }, count) {
+/** Nobody always comes first. */
+function rotated(turns, nth) {
+  const first = nth % turns.length
+  return [...turns.slice(first), ...turns.slice(0, first)]
+}
+
+async function openTurn(server, { name, batch, writers, records, rounds }) {
+  const count = name === SINGLE ? singles(records) : records
+  const all = count * rounds
   const address = await server.createDatabase()
-  await makeTables(address, name === 'shoal')
-  const steps = [
-    { name: 'warm-up', from: 4 * count, count: WARM_UP, lease: 0, content: 0, fetches: true },
-    ...Object.entries(STEPS).map(([step, versions]) => ({
-      ...{ name: step, count, from: step === 'new + fetches' ? count : 0, ...versions },
-    })),
-  ]
-  const task = { contender: name, address, postmaster: server.pid, writers, batch, steps }
-  const { lastLine } = await runMeasured([process.execPath, '--expose-gc', PROCESS, JSON.stringify(task)])
-  const found = await withClient(address, verify)
-  const expected = { records: 2 * count + WARM_UP, second: 2 * count, fetches: count + WARM_UP }
-  for (const [what, number] of Object.entries(expected))
-    if (found[what] !== number) throw new Error(`${name} left ${found[what]} ${what} where ${number} were written`)
-  await server.query(`DROP DATABASE ${new URL(address).pathname.slice(1)}`)
-  // A change touches indexed columns, so what is HOT is a confirmation.
-  return { ...JSON.parse(lastLine), hot: found.hot / count }
+  await makeTables(address)
+  // The hand-written loops keep no history.
+  if (name !== 'shoal')
+    await withClient(address, (client) => client.query('DROP TRIGGER keep_version ON shoal.records'))
+  const task = { contender: name, address, postmaster: server.pid, writers, batch: Math.min(batch, count) }
+  const writer = await openWriter(task)
+  const samples = new Map(Object.keys(STEPS).map((step) => [step, []]))
+  const medians = (step) =>
+    Object.fromEntries(FIGURES.map((key) => [key, median(samples.get(step).map((sample) => sample[key]))]))
+  const warm = Math.min(WARM_UP, count)
+  return {
+    name,
+    medians,
+    async warmUp() {
+      for (const lease of [0, 1])
+        await writer.write({ count: warm, from: 10 * all, lease, content: lease, fetches: lease === 0 })
+    },
+    async take(step, nth) {
+      const from = (step === 'new + fetches' ? all : 0) + nth * count
+      samples.get(step).push(await writer.write({ count, from, stride: STRIDES[step], of: all, ...STEPS[step] }))
+    },
+    async end() {
+      await writer.end()
+      const found = await withClient(address, countRows)
+      const expected = { records: 2 * all + warm, second: 2 * all + warm, fetches: all + warm }
+      for (const [what, number] of Object.entries(expected))
+        if (found[what] !== number) throw new Error(`${name} left ${found[what]} ${what} where ${number} were written`)
+      await server.query(`DROP DATABASE ${new URL(address).pathname.slice(1)}`)
+      const steps = Object.fromEntries(Object.keys(STEPS).map((step) => [step, medians(step)]))
+      // A change touches indexed columns, so what is HOT is a confirmation.
+      return { name, batch, writers, ...steps, hot: found.hot / all }
+    },
+    close: () => writer.end(),
+  }
 }
 
-/** Those of Shoal; the hand-written loops go without its trigger. */
-async function makeTables(address, withTrigger) {
-  const store = await openPostgresStore(address, { clock: systemClock, create: true })
-  await store.close()
-  if (!withTrigger) await withClient(address, (client) => client.query('DROP TRIGGER keep_version ON shoal.records'))
-}
-
-async function verify(client) {
+async function countRows(client) {
   const { rows } = await client.query(`SELECT
     (SELECT count(*) FROM shoal.records)::integer AS records,
     (SELECT count(*) FROM shoal.records WHERE data ->> 'version' = '1')::integer AS second,
@@ -121,51 +144,50 @@ async function verify(client) {
   return rows[0]
 }
 
-function medians(samples) {
-  const of = (read) => median(samples.map(read))
-  const steps = Object.keys(STEPS).map((step) => [
-    step,
-    Object.fromEntries(['perSecond', 'cpuUs', 'serverCpuUs'].map((key) => [key, of((sample) => sample[step][key])])),
-  ])
-  return { ...Object.fromEntries(steps), hot: of(({ hot }) => hot) }
-}
-
-function barsOf(figures) {
-  const bars = []
-  const ours = figures.filter(({ name }) => name === 'shoal')
-  for (const shoal of ours) {
-    const same = figures.filter(({ batch, writers }) => batch === shoal.batch && writers === shoal.writers)
-    const peers = same.filter(({ name }) => HAND_WRITTEN.includes(name))
-    if (peers.length < HAND_WRITTEN.length) continue
-    for (const step of COMPARED) {
+function shareBars(figures) {
+  return figures.flatMap((shoal) => {
+    const peers = figures.filter(
+      ({ name, batch, writers }) => HAND_WRITTEN.includes(name) && batch === shoal.batch && writers === shoal.writers,
+    )
+    if (shoal.name !== 'shoal' || peers.length < HAND_WRITTEN.length) return []
+    return COMPARED.map((step) => {
       const best = peers.reduce((a, b) => (a[step].perSecond > b[step].perSecond ? a : b))
       const share = shoal[step].perSecond / best[step].perSecond
-      bars.push({
+      return {
         text: `${step}, ${shoal.batch} a batch, ${plural(shoal.writers)}: at least ${LEAST_SHARE * 100} % of the best hand-written loop (${best.name})`,
         value: `${round(share * 100, 0)} %`,
         holds: share >= LEAST_SHARE,
-      })
-    }
-  }
-  for (const single of figures.filter(({ name }) => name === SINGLE)) {
-    for (const shoal of ours.filter(({ writers }) => writers === single.writers)) {
+      }
+    })
+  })
+}
+
+function singleBars(figures) {
+  return figures
+    .filter(({ name }) => name === 'shoal')
+    .flatMap((shoal) => {
+      const single = figures.find(({ name, writers }) => name === SINGLE && writers === shoal.writers)
+      if (single === undefined) return []
       const times = Math.min(...COMPARED.map((step) => shoal[step].perSecond / single[step].perSecond))
-      bars.push({
+      return {
         text: `${shoal.batch} a batch, ${plural(shoal.writers)}: at least ${LEAST_TIMES} × one row per statement (worst of ${COMPARED.join(', ')})`,
         value: `${round(times, 1)} ×`,
         holds: times >= LEAST_TIMES,
-      })
-    }
-  }
-  for (const shoal of ours) {
-    const worst = Math.max(...Object.keys(STEPS).map((step) => shoal[step].cpuUs))
-    bars.push({
-      text: `${shoal.batch} a batch, ${plural(shoal.writers)}: CPU of the write path at most ${MOST_CPU_US} µs a record (worst step)`,
-      value: `${round(worst, 1)} µs`,
-      holds: worst <= MOST_CPU_US,
+      }
     })
-  }
-  return bars
+}
+
+function cpuBars(figures) {
+  return figures
+    .filter(({ name }) => name === 'shoal')
+    .map((shoal) => {
+      const worst = Math.max(...Object.keys(STEPS).map((step) => shoal[step].cpuUs))
+      return {
+        text: `${shoal.batch} a batch, ${plural(shoal.writers)}: CPU of the write path at most ${MOST_CPU_US} µs a record (worst step)`,
+        value: `${round(worst, 1)} µs`,
+        holds: worst <= MOST_CPU_US,
+      }
+    })
 }
 
 function plural(writers) {
