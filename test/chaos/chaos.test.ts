@@ -31,7 +31,7 @@ it(
 it(
   'has every record once in a Postgres that was stopped and away, though a worker died between commit and acknowledgement',
   async () => {
-    const options = { ...OPTIONS, delayMs: 50, leaseMs: 2_000 }
+    const options = { ...OPTIONS, workers: 2, delayMs: 50, leaseMs: 2_000 }
     const result = await runScenario(RESULTS_SHORT, options)
     expect(result.verdict, showResult(result, options)).toBe('passed')
   },

@@ -3,16 +3,23 @@ import { readFileSync } from 'node:fs'
 const LOOK_MS = 250
 
 export interface MemoryWatch {
-  /** The most that any of the processes has had in memory so far, in megabytes. */
+  /** The most that any of the processes has ever had in memory, its start included, in megabytes. */
   peak(): number
+  /** The most that any of them had since this was asked last. */
+  most(): number
   stop(): void
 }
 
-/** Asks the kernel, which remembers the peak of each process. */
 export function watchMemory(pids: () => readonly number[]): MemoryWatch {
   let peak = 0
+  let most = 0
   const look = () => {
-    for (const pid of pids()) peak = Math.max(peak, peakOf(pid))
+    for (const pid of pids()) {
+      const status = statusOf(pid)
+      // The kernel remembers the peak of each process.
+      peak = Math.max(peak, megabytes(status, 'VmHWM'))
+      most = Math.max(most, megabytes(status, 'VmRSS'))
+    }
   }
   const timer = setInterval(look, LOOK_MS)
   return {
@@ -20,15 +27,24 @@ export function watchMemory(pids: () => readonly number[]): MemoryWatch {
       look()
       return Math.round(peak)
     },
+    most() {
+      look()
+      const found = Math.round(most)
+      most = 0
+      return found
+    },
     stop: () => clearInterval(timer),
   }
 }
 
-function peakOf(pid: number): number {
+function statusOf(pid: number): string {
   try {
-    const kilobytes = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
-    return Number(kilobytes ?? 0) / 1024
+    return readFileSync(`/proc/${pid}/status`, 'utf8')
   } catch {
-    return 0
+    return ''
   }
+}
+
+function megabytes(status: string, name: string): number {
+  return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0) / 1024
 }

@@ -63,7 +63,7 @@ export const RESULTS_SHORT: Scenario = {
   ...RESULTS,
   id: 'results-short',
   title: 'Postgres stopped, away for 2 s, a worker dies between commit and acknowledgement',
-  pages: 1_500,
+  pages: 900,
   order: (moment) => dieAfterCommit(moment, 1),
   async inject(world) {
     await world.until(0.2)

@@ -45,13 +45,18 @@ export async function crash(world: World, how: HowToStop): Promise<void> {
   world.count(how)
 }
 
+const SETTLED_MS = 1_000
+
 export async function away(world: World, ms: number): Promise<void> {
   const server = postgresOf(world)
-  world.figure('peak worker memory before the outage, MB', world.memory.peak())
+  // From a moment on at which all have started: what loading the code took is not asked for.
+  world.memory.most()
+  await sleep(SETTLED_MS)
+  const before = world.memory.most()
   fault(world, 'postgres away')
   await server.stop('fast')
   await sleep(ms)
-  world.figure('peak worker memory in the outage, MB', world.memory.peak())
+  world.figure('worker memory before and in the outage, MB', `${before}, ${world.memory.most()}`)
   await server.start()
   healed(world)
   world.count('outage')
