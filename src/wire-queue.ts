@@ -37,7 +37,7 @@ export interface QueuePart {
 export interface Keeper {
   readonly worker: WorkerId
   readonly heartbeatMs: number
-  /** A lease is kept for this long at most. */
+  /** A lease is kept for this long at most, unless it waits for our own plant. */
   readonly holdMs: number
   /** All that is in hand. */
   readonly held: () => readonly Holding[]
@@ -68,7 +68,7 @@ export async function openQueue(address: QueueAddress, clock: Clock): Promise<Qu
   if (address.engine === 'redis') return redisQueue(address.address, clock)
   const thread = await DatabaseThread.start(address.file)
   return {
-    ...databaseQueue(thread.client, () => thread.close()),
+    ...databaseQueue(thread.client, clock, () => thread.close()),
     queueAddress: `sqlite:${address.file}`,
     database: { file: address.file, thread },
     connect: () => ({ kind: 'database', port: thread.connect() }),
@@ -82,7 +82,7 @@ export async function queueFromPort(
 ): Promise<{ queue: QueuePart; client: DatabaseClient | null }> {
   if (port.kind === 'database') {
     const client = new DatabaseClient(port.port)
-    return { queue: databaseQueue(client, async () => port.port.close()), client }
+    return { queue: databaseQueue(client, clock, async () => port.port.close()), client }
   }
   return { queue: await dialledQueue(port.address, clock, () => port.keeper), client: null }
 }
@@ -101,14 +101,25 @@ function memoryQueue(clock: Clock): QueuePart {
   }
 }
 
-function databaseQueue(client: DatabaseClient, close: () => Promise<void>): QueuePart {
+function databaseQueue(client: DatabaseClient, clock: Clock, close: () => Promise<void>): QueuePart {
   return {
     frontier: new SqliteFrontier(client.service<SqliteFrontierEngine>('frontier'), close),
-    // What is granted and settled goes through the database thread: it knows what is in hand without being told.
-    keep({ worker, heartbeatMs, holdMs, onLost }) {
+    // What is granted and settled goes through the database thread: it knows what is in hand without being told, but not what waits.
+    keep({ worker, heartbeatMs, holdMs, held, onLost }) {
       client.onLost = onLost
       client.keep({ worker, heartbeatMs, holdMs })
-      return { ready: Promise.resolve(), stop() {} }
+      let cancel = () => {}
+      const tell = () => {
+        const waiting = held().filter((one) => one.waiting)
+        if (waiting.length > 0)
+          client.waiting(
+            worker,
+            waiting.map(({ token }) => token),
+          )
+        cancel = clock.after(holdMs / 4, tell)
+      }
+      cancel = clock.after(holdMs / 4, tell)
+      return { ready: Promise.resolve(), stop: () => cancel() }
     },
     queueAddress: '',
     feed: () => null,

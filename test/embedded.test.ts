@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../src/clock.js'
 import type { Lease } from '../src/frontier/frontier.js'
 import { openPlant, type Plant } from '../src/wire.js'
 import { linkTo, specOf } from './contract/frontier-fixtures.js'
@@ -135,5 +136,20 @@ describe('the database thread', () => {
     await frontier.lease({ worker: 'w1', seq: 1, want: 1, spiders: ['books'] })
     await expect.poll(async () => (await frontier.stats('c1')).queued, { timeout: 10_000 }).toBe(1)
     expect(await frontier.stats('c1')).toMatchObject({ reclaimed: 1 })
+  })
+
+  it('keeps a lease that waits for a store that is away, however long', async () => {
+    const { frontier, keep } = await plant()
+    await frontier.open(specOf({ visibilityMs: 600 }))
+    await frontier.add('c1', [linkTo('a.test/1')])
+    let waiting: Lease[] = []
+    const held = () => waiting.map(({ token, epoch }) => ({ token, epoch, settling: false, waiting: true }))
+    const kept = keep?.({ worker: 'w1', heartbeatMs: 200, holdMs: 800, held, onLost: () => {} })
+    waiting = (await frontier.lease({ worker: 'w1', seq: 1, want: 1, spiders: ['books'] })).leases as Lease[]
+    await systemClock.sleep(2_500)
+    expect(await frontier.stats('c1')).toMatchObject({ leased: 1, reclaimed: 0 })
+    waiting = []
+    await expect.poll(async () => (await frontier.stats('c1')).queued, { timeout: 10_000 }).toBe(1)
+    kept?.stop()
   })
 })

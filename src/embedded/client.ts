@@ -47,6 +47,11 @@ export class DatabaseClient {
     this.post({ kind: 'keep', ...message })
   }
 
+  /** See WaitingMessage. */
+  waiting(worker: string, tokens: readonly string[]): void {
+    this.post({ kind: 'waiting', worker, tokens })
+  }
+
   post(message: ToThread): void {
     this.#port.postMessage(message, message.kind === 'port' ? [message.port as MessagePort] : [])
   }

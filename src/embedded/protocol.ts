@@ -25,6 +25,13 @@ export interface KeepMessage {
   readonly holdMs: number
 }
 
+/** These wait for a store that is away, their pages read and their handlers ended: they are kept for another `holdMs`. */
+export interface WaitingMessage {
+  readonly kind: 'waiting'
+  readonly worker: string
+  readonly tokens: readonly string[]
+}
+
 export interface PortMessage {
   readonly kind: 'port'
   readonly port: unknown
@@ -34,7 +41,7 @@ export interface CloseMessage {
   readonly kind: 'close'
 }
 
-export type ToThread = CallMessage | KeepMessage | PortMessage | CloseMessage
+export type ToThread = CallMessage | KeepMessage | WaitingMessage | PortMessage | CloseMessage
 
 export type Answer =
   | readonly [id: number, ok: true, result: unknown]

@@ -15,6 +15,7 @@ import type {
   KeepMessage,
   Service,
   ToThread,
+  WaitingMessage,
   WireError,
 } from './protocol.js'
 
@@ -144,6 +145,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
   const handle = (client: MessagePort, message: ToThread): void => {
     if (message.kind === 'keep' && !forfeited.has(message.worker))
       keepers.set(message.worker, { port: client, message, held: new Map() })
+    else if (message.kind === 'waiting') keepLonger(message)
     else if (message.kind === 'port') listen(message.port as MessagePort)
     else if (message.kind === 'close') {
       clearInterval(reaper)
@@ -153,6 +155,13 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
       port.close()
       process.exit(0)
     }
+  }
+
+  const keepLonger = ({ worker, tokens }: WaitingMessage): void => {
+    const keeper = keepers.get(worker)
+    if (keeper === undefined) return
+    const until = clock.mono() + keeper.message.holdMs
+    for (const token of tokens) if (keeper.held.has(token)) keeper.held.set(token, until)
   }
 
   const extendAll = (): void => {

@@ -4,15 +4,23 @@ import type { Holding } from './protocol.js'
 
 /** What the keeper needs of a queue. */
 export interface KeepingQueue {
-  /** Renews every lease of the worker that is not older than `holdMs`, but for `disowned` ones; answers the epochs of those renewed. */
-  keep(worker: WorkerId, holdMs: number, disowned: readonly string[]): Promise<readonly string[]>
+  /**
+   * Renews every lease of the worker that is not older than `holdMs` or is `waiting`, but for `disowned` ones; answers the epochs of those
+   * renewed.
+   */
+  keep(
+    worker: WorkerId,
+    holdMs: number,
+    disowned: readonly string[],
+    waiting: readonly string[],
+  ): Promise<readonly string[]>
   reap(limit: number): Promise<number>
 }
 
 export interface Ward {
   readonly worker: WorkerId
   readonly heartbeatMs: number
-  /** A lease is kept for this long at most. */
+  /** A lease is kept for this long at most, unless it waits for our own plant. */
   readonly holdMs: number
   /** What the worker said last that it has in hand. */
   believed: readonly Holding[]
@@ -57,7 +65,8 @@ export async function keepAlive(ward: Ward, { queue, clock }: Parts, signal: Abo
     try {
       for (const { epoch } of believed) strangers.delete(epoch)
       const disowned = [...strangers].filter(([, since]) => heard - since >= UNNAMED).map(([epoch]) => epoch)
-      const held = new Set(await frontier.keep(worker, holdMs, disowned))
+      const waiting = believed.filter((one) => one.waiting).map(({ epoch }) => epoch)
+      const held = new Set(await frontier.keep(worker, holdMs, disowned, waiting))
       const lost = believed.filter(({ epoch, settling }) => !settling && !held.has(epoch)).map(({ token }) => token)
       if (lost.length > 0) ward.onLost(lost)
       const known = new Set(believed.map(({ epoch }) => epoch))

@@ -61,6 +61,7 @@ export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
       lost: false,
       permitUsed: false,
       started: false,
+      produced: false,
       settling: false,
     }
     const parts = {

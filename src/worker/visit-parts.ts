@@ -41,6 +41,8 @@ export interface Visit {
   permitUsed: boolean
   /** A request of this visit was sent: it can no longer be handed back as if nothing had happened. */
   started: boolean
+  /** The page is read and its handler has ended: what it waits for now is our own plant. */
+  produced: boolean
   /** Its settle is under way. */
   settling: boolean
 }

@@ -18,6 +18,7 @@ export async function visit(current: Visit, parts: VisitParts, onProduced: () =>
   const { lease } = current
   const { outbox, log } = parts
   const result = await produce(current, parts)
+  current.produced = true
   // Pages that wait to be kept are bytes in memory: when there are many of them, no other is fetched before this one is.
   if (outbox.crowded) await result.kept?.catch(() => {})
   onProduced()

@@ -114,8 +114,10 @@ export class CrawlWorker {
   }
 
   /** All that is in hand, with whether its end is on its way. */
-  get holdings(): { token: string; epoch: string; settling: boolean }[] {
-    return [...this.#inHand.values()].map(({ lease: { token, epoch }, settling }) => ({ token, epoch, settling }))
+  get holdings(): { token: string; epoch: string; settling: boolean; waiting: boolean }[] {
+    return [...this.#inHand.values()].map(({ lease: { token, epoch }, settling, produced: waiting }) => ({
+      ...{ token, epoch, settling, waiting },
+    }))
   }
 
   /** Asks for as many links as there is room for, unless it is asking already. Called with every flush and when a nap is over. */
@@ -160,6 +162,7 @@ export class CrawlWorker {
         lost: false,
         permitUsed: false,
         started: false,
+        produced: false,
         settling: false,
       }
       this.#inHand.set(lease.token, current)

@@ -36,7 +36,10 @@ function ward(lost: string[]): Ward {
   }
 }
 
-const holding = (...names: string[]) => names.map((name) => ({ token: `token-${name}`, epoch: name, settling: false }))
+const holding = (...names: string[]) =>
+  names.map((name) => ({
+    ...{ token: `token-${name}`, epoch: name, settling: false, waiting: false },
+  }))
 
 describe('keeping leases', () => {
   it('tells of those that the worker had before the call and the queue has no longer', async () => {

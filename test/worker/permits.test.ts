@@ -59,6 +59,7 @@ function visit({ leasedMsAgo, dialMs }: { leasedMsAgo: number; dialMs: number })
     lost: false,
     permitUsed: false,
     started: false,
+    produced: false,
     settling: false,
   } as unknown as Visit
   return { fetched: fetchPage(current, parts), asked, sent }

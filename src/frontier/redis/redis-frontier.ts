@@ -82,7 +82,7 @@ export interface RedisFrontier extends Frontier {
    * Renews every lease of the worker that is not older than `holdMs`, without their tokens, but for `disowned` ones; answers the epochs
    * (`Lease.epoch`) that were renewed.
    */
-  keep(worker: WorkerId, holdMs: number, disowned: readonly string[]): Promise<string[]>
+  keep(worker: WorkerId, holdMs: number, disowned: readonly string[], waiting: readonly string[]): Promise<string[]>
 }
 
 export async function openRedisFrontier(
@@ -461,9 +461,15 @@ class ShardedFrontier implements RedisFrontier {
     return lost.flat()
   }
 
-  async keep(worker: WorkerId, holdMs: number, disowned: readonly string[]): Promise<string[]> {
+  async keep(
+    worker: WorkerId,
+    holdMs: number,
+    disowned: readonly string[],
+    waiting: readonly string[],
+  ): Promise<string[]> {
+    const epochs = [String(disowned.length), ...disowned, ...waiting]
     const kept = await this.#everywhere((shard) =>
-      this.#shards.run('keep', shard, [worker, String(holdMs), String(5000), ...disowned]),
+      this.#shards.run('keep', shard, [worker, String(holdMs), String(5000), ...epochs]),
     )
     return kept.flatMap((reply) => list(reply).map(text))
   }

@@ -38,7 +38,7 @@ describe('the keeper', () => {
     const { frontier, leases } = await held({ clock })
     for (let beat = 0; beat < 4; beat++) {
       clock.advance(LEASE_MS - 1)
-      expect((await frontier.keep('w1', HOUR_MS, [])).sort()).toEqual(leases.map(({ epoch }) => epoch).sort())
+      expect((await frontier.keep('w1', HOUR_MS, [], [])).sort()).toEqual(leases.map(({ epoch }) => epoch).sort())
       expect(await frontier.reap(100)).toBe(0)
     }
   })
@@ -48,13 +48,27 @@ describe('the keeper', () => {
     const { frontier, leases } = await held({ clock })
     const [disowned = ''] = leases.map(({ epoch }) => epoch)
     clock.advance(LEASE_MS - 1)
-    expect(await frontier.keep('w1', HOUR_MS, [disowned])).toHaveLength(LINKS.length - 1)
+    expect(await frontier.keep('w1', HOUR_MS, [disowned], [])).toHaveLength(LINKS.length - 1)
     clock.advance(1)
     expect(await frontier.reap(100)).toBe(1)
     clock.advance(LEASE_MS - 2)
-    expect(await frontier.keep('w1', LEASE_MS, [])).toEqual([])
+    expect(await frontier.keep('w1', LEASE_MS, [], [])).toEqual([])
     clock.advance(1)
-    expect(await frontier.keep('w1', HOUR_MS, [])).toEqual([])
+    expect(await frontier.keep('w1', HOUR_MS, [], [])).toEqual([])
+    expect(await frontier.reap(100)).toBe(LINKS.length - 1)
+  })
+
+  it('keeps what waits for our own plant, however long', async () => {
+    const clock = new ManualClock()
+    const { frontier, leases } = await held({ clock })
+    const [waiting = '', disowned = ''] = leases.map(({ epoch }) => epoch)
+    for (let beat = 0; beat < 4; beat++) {
+      clock.advance(LEASE_MS - 1)
+      const kept = await frontier.keep('w1', LEASE_MS, [disowned], [waiting])
+      expect(beat === 0 ? kept.includes(waiting) && !kept.includes(disowned) : kept).toEqual(
+        beat === 0 ? true : [waiting],
+      )
+    }
     expect(await frontier.reap(100)).toBe(LINKS.length - 1)
   })
 })
