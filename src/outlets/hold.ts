@@ -16,14 +16,14 @@ export async function holdOutlet(store: ChangeFeed, claim: OutletClaim, clock: C
   const over = new AbortController()
   const napping = AbortSignal.any([lost.signal, over.signal])
 
-  const renew = async (): Promise<OutletHold | null> => {
+  const ask = async (asked: OutletClaim): Promise<OutletHold | null> => {
     const askedAt = clock.mono()
-    const hold = await store.claimOutlet(claim)
+    const answer = await store.claimOutlet(asked)
     ourUntil = askedAt + forMs
-    return hold
+    return answer
   }
   let ourUntil = 0
-  const hold = await renew()
+  const hold = await ask(claim)
   if (hold === null) return null
 
   const renewing = (async () => {
@@ -31,7 +31,8 @@ export async function holdOutlet(store: ChangeFeed, claim: OutletClaim, clock: C
       await clock.sleep(forMs / 3, napping)
       if (napping.aborted) return
       try {
-        if ((await renew()) === null) lost.abort()
+        // Never taken anew: after a reset the cursor in hand is not that of the outlet any more.
+        if ((await ask({ ...claim, epoch: hold.epoch })) === null) lost.abort()
       } catch (error) {
         // A store that is away cannot give the outlet to anybody else either, but may have by the time it answers us.
         if (!isAway(error) || clock.mono() >= ourUntil) lost.abort()

@@ -26,7 +26,7 @@ export interface ChangeFeed {
 
   /**
    * Takes or renews the outlet for so long; it is made when nobody has heard of it, from the start. Null: another process holds it, or it has
-   * stopped.
+   * stopped. With an epoch it only renews: null when that hold is over, even if the outlet is free now.
    */
   claimOutlet(claim: OutletClaim): Promise<OutletHold | null>
   /** Whoever waits for it may have it now. */
@@ -77,6 +77,8 @@ export interface OutletClaim {
   /** Unlike that of any other process, now or before. */
   readonly holder: string
   readonly forMs: number
+  /** Of the hold to renew. */
+  readonly epoch?: number
 }
 
 export interface OutletHold {

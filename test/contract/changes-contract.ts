@@ -168,6 +168,20 @@ export function changesContract(name: string, open: () => Promise<RecordStore>):
       expect(await store.claimOutlet({ ...CLAIM, name: 'books/list', holder: 'p1' })).toMatchObject({ epoch: 1 })
     })
 
+    it('renews a hold, and never takes with that what was reset or is gone', async () => {
+      const claim = { ...CLAIM, holder: 'p1' }
+      const hold = await store.claimOutlet({ ...claim, forMs: 1 })
+      await sleep(20)
+      expect(await store.claimOutlet({ ...claim, epoch: 1 })).toEqual(hold)
+      expect(await store.claimOutlet({ ...claim, epoch: 2 })).toBeNull()
+      expect(await store.claimOutlet({ ...claim, holder: 'p2', epoch: 1 })).toBeNull()
+      await store.resetOutlet(CLAIM.name, 'books', FROM_START)
+      expect(await store.claimOutlet({ ...claim, epoch: 1 })).toBeNull()
+      expect(await store.noteOutlet(CLAIM.name, 'p1', NOTE)).toBe(false)
+      expect(await store.claimOutlet({ ...claim, name: 'books/gone', epoch: 1 })).toBeNull()
+      expect(await store.outlets()).toMatchObject([{ name: CLAIM.name, holder: null }])
+    })
+
     it('keeps what became of batches, for the next holder too', async () => {
       await write(record({ key: 'a' }), record({ key: 'b' }))
       const { cursor } = await drain(store, FROM_START)

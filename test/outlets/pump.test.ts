@@ -5,6 +5,7 @@ import { type Log, silentLog } from '../../src/log.js'
 import { pauseAfter } from '../../src/outlets/backoff.js'
 import { type PumpEnd, type PumpParts, pump } from '../../src/outlets/pump.js'
 import type { Batch, Sent, Sink } from '../../src/outlets/sink.js'
+import { FROM_START } from '../../src/store/changes.js'
 import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 import { batch, record } from '../contract/record-store-contract.js'
 import { until } from '../support/redis-server.js'
@@ -131,6 +132,18 @@ describe('a pump', () => {
     await until('the record', async () => sink.taken.length === 1)
     finish.abort()
     expect(await end).toMatchObject({ kind: 'delivered' })
+  })
+
+  it('begins again when it is reset while it runs', async () => {
+    await write(...keysTo(4))
+    const { finish, end } = start({ timing: { ...TIMING, claimMs: 60 } })
+    await until('the four', async () => (await info())?.sent === 4)
+    await store.resetOutlet(OUTLET.name, 'books', FROM_START)
+    await until('the four again', async () => sink.taken.length === 8)
+    finish.abort()
+    expect(await end).toMatchObject({ kind: 'delivered', sent: 8 })
+    expect(sink.taken).toEqual([...keysTo(4), ...keysTo(4)])
+    expect(await store.changesLag({ after: (await info())?.cursor ?? '', most: 1 })).toMatchObject({ records: 0 })
   })
 
   it('ends when asked to, with what is left for the next', async () => {

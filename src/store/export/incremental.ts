@@ -41,7 +41,8 @@ export async function exportChanges<Result>(
     const reached = { cursor: hold.cursor, records: 0 }
     const query = { ...(spider !== undefined && { spider }), ...(kind !== undefined && { kinds: [kind] }) }
     const result = await write({
-      records: () => changesBetween(feed, query, hold.cursor, end, reached, () => feed.claimOutlet(claim)),
+      records: () =>
+        changesBetween(feed, query, hold.cursor, end, reached, () => feed.claimOutlet({ ...claim, epoch: hold.epoch })),
     })
     const note = { cursor: reached.cursor, sent: reached.records, trimmed: 0, error: null, stop: false }
     await feed.noteOutlet(name, holder, note)

@@ -24,11 +24,12 @@ export class MemoryOutlets {
     this.#clock = clock
   }
 
-  claim({ name, spider, kinds, holder, forMs }: OutletClaim): OutletHold | null {
+  claim({ name, spider, kinds, holder, forMs, epoch: renewed }: OutletClaim): OutletHold | null {
     const outlet = this.#get(name, spider)
     const now = this.#clock.now()
     const free = outlet.holder === null || outlet.holder === holder || outlet.heldUntil <= now
     if (outlet.stopped || !free) return null
+    if (renewed !== undefined && (outlet.holder !== holder || outlet.epoch !== renewed)) return null
     const epoch = outlet.epoch + (outlet.holder === holder ? 0 : 1)
     this.#outlets.set(name, { ...outlet, spider, kinds, holder, epoch, heldUntil: now + forMs })
     return { cursor: outlet.cursor, id: outlet.id, epoch }

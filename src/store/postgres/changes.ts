@@ -159,7 +159,14 @@ export class PostgresChanges {
     return { records, oldestAt }
   }
 
-  async claimOutlet({ name, spider, kinds, holder, forMs }: OutletClaim): Promise<OutletHold | null> {
+  async claimOutlet({
+    name,
+    spider,
+    kinds,
+    holder,
+    forMs,
+    epoch: renewed = null,
+  }: OutletClaim): Promise<OutletHold | null> {
     const detail = await this.#known()
     const [row] = await this.#pg.query<[string, number, string, string]>(
       statement(
@@ -167,14 +174,16 @@ export class PostgresChanges {
         detail,
         `, claimed AS (
           INSERT INTO shoal.outlets AS o (name, spider, kinds, epoch, holder, held_until)
-          VALUES ($1, $2, $3, 1, $4, clock_timestamp() + $5 * interval '1 millisecond')
+          SELECT $1, $2, $3, 1, $4, clock_timestamp() + $5 * interval '1 millisecond'
+          WHERE $6::bigint IS NULL OR EXISTS (SELECT FROM shoal.outlets WHERE name = $1 AND holder = $4 AND epoch = $6)
           ON CONFLICT (name) DO UPDATE SET spider = excluded.spider, kinds = excluded.kinds, holder = excluded.holder,
             held_until = excluded.held_until, epoch = o.epoch + (o.holder IS DISTINCT FROM excluded.holder)::int
           WHERE NOT o.stopped AND (o.holder IS NULL OR o.holder = excluded.holder OR o.held_until <= clock_timestamp())
+            AND ($6 IS NULL OR (o.holder = $4 AND o.epoch = $6))
           RETURNING id, epoch, position)
         SELECT id, epoch::float8, position::text, mark FROM claimed, feed`,
       ),
-      [name, spider, kinds, holder, forMs],
+      [name, spider, kinds, holder, forMs, renewed ?? null],
     )
     if (row === undefined) return null
     const [id, epoch, position, mark] = row

@@ -92,10 +92,10 @@ export class SqliteChanges {
     return { records: Number(records), oldestAt: oldestAt === null ? null : Number(oldestAt) }
   }
 
-  claim({ name, spider, kinds, holder, forMs }: OutletClaim): OutletHold | null {
+  claim({ name, spider, kinds, holder, forMs, epoch: renewed }: OutletClaim): OutletHold | null {
     const sql = this.#sql
-    sql.addOutlet.run(name, randomBytes(8).toString('hex'), spider)
-    const row = sql.claim.get(name, holder, forMs, kindsText(kinds), spider)
+    if (renewed === undefined) sql.addOutlet.run(name, randomBytes(8).toString('hex'), spider)
+    const row = sql.claim.get(name, holder, forMs, kindsText(kinds), spider, renewed ?? null)
     if (row === undefined) return null
     const [id, epoch, cursor] = row as [string, number, string]
     return { id, epoch, cursor }
@@ -188,6 +188,7 @@ function statements(db: SqliteDb) {
     claim: db.prepare(
       `UPDATE outlets SET epoch = epoch + (holder IS NOT ?2), holder = ?2, held_until = ${NOW} + ?3, kinds = ?4, spider = ?5
        WHERE name = ?1 AND stopped = 0 AND (holder IS NULL OR holder = ?2 OR held_until <= ${NOW})
+         AND (?6 IS NULL OR (holder = ?2 AND epoch = ?6))
        RETURNING id, epoch, cursor`,
     ),
     release: db.prepare('UPDATE outlets SET holder = NULL, held_until = 0 WHERE name = ?1 AND holder = ?2'),
