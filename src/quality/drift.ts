@@ -32,20 +32,14 @@ export interface Share {
 export type HourlyShare = Share & { readonly hour: number }
 
 /**
- * Which fields drift, from all rows that are kept. Where single sites do, they are named; a fall that shows only in all sites together is
- * named without one.
+ * Which fields drift, from all rows that are kept, in the order of the store. Where single sites do, they are named; a fall that shows only
+ * in all sites together is named without one.
  */
-export function driftsIn(rows: Iterable<FieldRow>): Drift[] {
+export async function driftsIn(rows: AsyncIterable<FieldRow> | Iterable<FieldRow>): Promise<Drift[]> {
   const found: Drift[] = []
-  for (const { spider, kind, site, hours, fields } of series(rows).values()) {
-    for (const [field, filled] of fields) {
-      const drift = driftOf(
-        [...hours]
-          .sort(([a], [b]) => a - b)
-          .map(([hour, records]) => ({ hour, records, filled: filled.get(hour) ?? 0 })),
-      )
-      if (drift !== null) found.push({ spider, kind, site, field, ...drift })
-    }
+  for await (const { hours, ...field } of seriesIn(rows)) {
+    const drift = driftOf(hours)
+    if (drift !== null) found.push({ ...field, ...drift })
   }
   const named = new Set(found.filter(({ site }) => site !== ALL_SITES).map(fieldId))
   return found.filter((drift) => drift.site !== ALL_SITES || !named.has(fieldId(drift)))
@@ -104,26 +98,47 @@ function mostLikely({ records, filled }: Share): number {
   return (p + z2 / 2 + spread) / (1 + z2)
 }
 
-interface Series {
-  readonly spider: string
-  readonly kind: string
-  readonly site: string
-  /** Hour → records. */
-  readonly hours: Map<number, number>
-  /** Field → hour → filled. */
-  readonly fields: Map<string, Map<number, number>>
+type FieldPlace = Pick<FieldRow, 'spider' | 'kind' | 'site' | 'field'>
+
+/**
+ * Each field by the hour. The rows of a whole record come before those of its fields, so that nothing is held but the hours of one site and
+ * of one field: all rows of a spider may be hundreds of megabytes.
+ */
+export async function* seriesIn(
+  rows: AsyncIterable<FieldRow> | Iterable<FieldRow>,
+): AsyncGenerator<FieldPlace & { readonly hours: readonly HourlyShare[] }> {
+  let place: FieldPlace | null = null
+  let records: { hour: number; records: number }[] = []
+  let filled = new Map<number, number>()
+  const series = ({ spider, kind, site, field }: FieldPlace) => ({
+    ...{ spider, kind, site, field },
+    hours: records.map((hour) => ({ ...hour, filled: filled.get(hour.hour) ?? 0 })),
+  })
+  for await (const row of rows) {
+    const { spider, kind, site, field, hour } = row
+    const sameSite = isOfSite(place, row)
+    if (!sameSite || !isOfField(place, row)) {
+      if (place !== null && isField(place)) yield series(place)
+      if (!sameSite) records = []
+      filled = new Map()
+      place = { spider, kind, site, field }
+    }
+    if (field === WHOLE_RECORD) records.push({ hour, records: row.filled + row.failed })
+    else filled.set(hour, row.filled)
+  }
+  if (place !== null && isField(place)) yield series(place)
 }
 
-function series(rows: Iterable<FieldRow>): Map<string, Series> {
-  const all = new Map<string, Series>()
-  for (const { spider, kind, site, field, hour, filled, failed } of rows) {
-    const id = JSON.stringify([spider, kind, site])
-    const one = all.get(id) ?? { spider, kind, site, hours: new Map(), fields: new Map() }
-    all.set(id, one)
-    if (field === WHOLE_RECORD) one.hours.set(hour, filled + failed)
-    else if (field !== OTHER_FIELDS) one.fields.set(field, (one.fields.get(field) ?? new Map()).set(hour, filled))
-  }
-  return all
+function isOfSite(place: FieldPlace | null, { spider, kind, site }: FieldPlace): boolean {
+  return place?.spider === spider && place.kind === kind && place.site === site
+}
+
+function isOfField(place: FieldPlace | null, { field }: FieldPlace): boolean {
+  return place?.field === field
+}
+
+function isField({ field }: FieldPlace): boolean {
+  return field !== WHOLE_RECORD && field !== OTHER_FIELDS
 }
 
 export function driftAlert(drift: Drift): Alert {

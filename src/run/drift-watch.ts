@@ -2,19 +2,25 @@ import { isAway } from '../errors.js'
 import type { Log } from '../log.js'
 import type { Alert } from '../quality/alert.js'
 import { driftAlert, driftsIn } from '../quality/drift.js'
-import { type FieldRow, HOUR_MS } from '../quality/field-row.js'
+import { HOUR_MS } from '../quality/field-row.js'
 import type { FieldStats } from '../store/field-stats.js'
 
-/** Hours that are over hardly change: between two looks at all of them (17 h at one a minute) only the newest are read again. */
-const LOOKS_OF_A_READING = 1_000
+/** Hours are compared: there is no hurry. */
+const LOOK_MS = 60_000
 
-/** Tells of fields that are no longer filled: each once, and again only when it was well in between. */
-export function driftWatch(store: FieldStats, spiders: readonly string[], log: Log): () => Promise<Alert[]> {
-  const readings = spiders.map((spider) => rowsOf(store, spider))
+/** Tells of fields that are no longer filled: each once, and again only when it was well in between. A look ends early when `signal` says so. */
+export function driftWatch(
+  store: FieldStats,
+  spiders: readonly string[],
+  log: Log,
+): (signal?: AbortSignal) => Promise<Alert[]> {
   let told = new Set<string>()
-  return async () => {
+  return async (signal) => {
     const alerts: Alert[] = []
-    for (const read of readings) alerts.push(...driftsIn(await read()).map(driftAlert))
+    for (const spider of spiders) {
+      const rows = until(store.fieldStats({ spider }), signal)
+      alerts.push(...(await driftsIn(rows)).map(driftAlert))
+    }
     for (const { name, episode, spider, message, fields } of alerts) {
       if (!told.has(episode)) log.warn(name, { spider, ...fields, message })
     }
@@ -23,25 +29,16 @@ export function driftWatch(store: FieldStats, spiders: readonly string[], log: L
   }
 }
 
-/** All rows of a spider, as they are or nearly so. */
-function rowsOf(store: FieldStats, spider: string): () => Promise<Iterable<FieldRow>> {
-  const rows = new Map<string, FieldRow>()
-  let since = 0
-  let looks = 0
-  return async () => {
-    if (looks++ % LOOKS_OF_A_READING === 0) {
-      rows.clear()
-      since = 0
-    }
-    let newest = since
-    for await (const row of store.fieldStats({ spider, since })) {
-      rows.set(JSON.stringify([row.kind, row.site, row.field, row.hour]), row)
-      newest = Math.max(newest, row.hour)
-    }
-    // Workers may still add to the hour before.
-    since = Math.max(since, newest - HOUR_MS)
-    return rows.values()
+async function* until<Row>(rows: AsyncIterable<Row>, signal?: AbortSignal): AsyncGenerator<Row> {
+  for await (const row of rows) {
+    signal?.throwIfAborted()
+    yield row
   }
+}
+
+/** Until the next look, after one that took `tookMs`: a hundredth of the time goes into it, and no hour goes by without one. */
+export function pauseAfterLook(tookMs: number): number {
+  return Math.min(HOUR_MS, Math.max(LOOK_MS, tookMs * 100))
 }
 
 /** For whoever asks at a time when the store may be away: then nothing is known. */

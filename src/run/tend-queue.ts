@@ -7,12 +7,10 @@ import type { Log } from '../log.js'
 import type { Alert } from '../quality/alert.js'
 import type { Spider } from '../spider/spider.js'
 import type { Plant } from '../wire.js'
-import { driftWatch, unlessAway } from './drift-watch.js'
+import { driftWatch, pauseAfterLook, unlessAway } from './drift-watch.js'
 import { tendTables } from './tend-tables.js'
 
 const LOOK_MS = 5_000
-/** Hours are compared: there is no hurry. */
-const DRIFT_LOOK_MS = 60_000
 
 export interface Tending {
   /** Looks after lost crawls now rather than in a few seconds. */
@@ -59,12 +57,16 @@ export function tendQueue(
     log,
   )
   const keepLookingForDrift = async () => {
-    for (;;) {
-      await clock.sleep(DRIFT_LOOK_MS, signal)
+    for (let tookMs = 0; ; ) {
+      await clock.sleep(pauseAfterLook(tookMs), signal)
       if (signal.aborted) return
-      await drift().catch((error: unknown) => {
-        if (!isAway(error)) log.warn('plant.waiting', { message: asShoalError(error).message })
-      })
+      const began = clock.mono()
+      try {
+        await drift(signal)
+        tookMs = clock.mono() - began
+      } catch (error) {
+        if (!isAway(error) && !signal.aborted) log.warn('plant.waiting', { message: asShoalError(error).message })
+      }
     }
   }
   const tasks = [

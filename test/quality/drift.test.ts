@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { driftAlert, driftOf, driftsIn } from '../../src/quality/drift.js'
-import { type FieldRow, HOUR_MS } from '../../src/quality/field-row.js'
+import { driftAlert, driftOf, driftsIn as driftsInOrder, seriesIn } from '../../src/quality/drift.js'
+import { addedUp, type FieldRow, HOUR_MS } from '../../src/quality/field-row.js'
 import { summarise } from '../../src/quality/summary.js'
 
 /** Hours as [records, filled]. */
@@ -76,15 +76,17 @@ function row(fields: Partial<FieldRow>): FieldRow {
 }
 
 describe('drifts among rows', () => {
+  /** As the store gives them. */
+  const driftsIn = (rows: readonly FieldRow[]) => driftsInOrder(addedUp(rows))
   const ofSite = (site: string, hour: number, records: number, filled: number) => [
     row({ site, hour, filled: records }),
     // An hour in which nobody filled it has no row.
     ...(filled === 0 ? [] : [row({ site, hour, field: 'price', filled })]),
   ]
 
-  it('are found where a field is gone from the data altogether', () => {
+  it('are found where a field is gone from the data altogether', async () => {
     const rows = [...ofSite('', 0, 100, 100), ...ofSite('', HOUR_MS, 100, 0)]
-    expect(driftsIn(rows)).toEqual([
+    expect(await driftsIn(rows)).toEqual([
       {
         ...{ spider: 'shop', kind: 'product', site: '', field: 'price', since: HOUR_MS },
         ...{ before: { records: 100, filled: 100 }, now: { records: 100, filled: 0 } },
@@ -92,12 +94,13 @@ describe('drifts among rows', () => {
     ])
   })
 
-  it('count rejected records: one without a field that it must have is one without it', () => {
+  it('count rejected records: one without a field that it must have is one without it', async () => {
     const now = [row({ hour: HOUR_MS, failed: 100 }), row({ hour: HOUR_MS, field: 'price', failed: 100 })]
-    expect(driftsIn([...ofSite('', 0, 100, 100), ...now])).toMatchObject([{ field: 'price', now: { records: 100 } }])
+    const drifts = await driftsIn([...ofSite('', 0, 100, 100), ...now])
+    expect(drifts).toMatchObject([{ field: 'price', now: { records: 100 } }])
   })
 
-  it('name the site, and all sites together only when no site does', () => {
+  it('name the site, and all sites together only when no site does', async () => {
     const rows = (now: readonly [a: number, b: number]) => [
       ...ofSite('', 0, 200, 200),
       ...ofSite('', HOUR_MS, 200, now[0] + now[1]),
@@ -106,17 +109,18 @@ describe('drifts among rows', () => {
       ...ofSite('b.example', 0, 100, 100),
       ...ofSite('b.example', HOUR_MS, 100, now[1]),
     ]
-    expect(driftsIn(rows([100, 0])).map(({ site }) => site)).toEqual(['b.example'])
-    expect(driftsIn(rows([5, 0])).map(({ site }) => site)).toEqual(['a.example', 'b.example'])
-    expect(driftsIn(rows([90, 90])).map(({ site }) => site)).toEqual([''])
-    expect(driftsIn(rows([100, 100]))).toEqual([])
+    const sites = async (given: readonly FieldRow[]) => (await driftsIn(given)).map(({ site }) => site)
+    expect(await sites(rows([100, 0]))).toEqual(['b.example'])
+    expect(await sites(rows([5, 0]))).toEqual(['a.example', 'b.example'])
+    expect(await sites(rows([90, 90]))).toEqual([''])
+    expect(await sites(rows([100, 100]))).toEqual([])
   })
 
-  it('become alerts with a name that stays the same', () => {
-    const alerts = (records: number) =>
-      driftsIn([...ofSite('', 0, 100, 100), ...ofSite('', HOUR_MS, records, 1)]).map(driftAlert)
-    const [first] = alerts(50)
-    const [later] = alerts(90)
+  it('become alerts with a name that stays the same', async () => {
+    const alerts = async (records: number) =>
+      (await driftsIn([...ofSite('', 0, 100, 100), ...ofSite('', HOUR_MS, records, 1)])).map(driftAlert)
+    const [first] = await alerts(50)
+    const [later] = await alerts(90)
     expect(first).toMatchObject({
       name: 'records.drift',
       severity: 'warn',
@@ -127,13 +131,44 @@ describe('drifts among rows', () => {
     expect(later?.episode).toBe(first?.episode)
   })
 
-  it('stand in the summary of a kind, also when no hour of it has the field', () => {
+  it('stand in the summary of a kind, also when no hour of it has the field', async () => {
     const rows = [...ofSite('', 0, 100, 100), ...ofSite('', HOUR_MS, 100, 0)]
     const [summary] = summarise(
       rows.filter(({ hour }) => hour === HOUR_MS),
-      driftsIn(rows),
+      await driftsIn(rows),
     )
     expect(summary).toMatchObject({ spider: 'shop', kind: 'product', records: 100, rejected: 0 })
     expect(summary?.fields).toMatchObject([{ field: 'price', filled: 0, share: 0, drift: [{ site: '' }] }])
+  })
+
+  it('are found one field at a time, whatever the number of sites, fields and hours', async () => {
+    const HOURS = 200
+    let held = 0
+    let most = 0
+    function* rows() {
+      // One object for all of them: who kept it would see the last row everywhere.
+      const one = row({}) as { -readonly [Name in keyof FieldRow]: FieldRow[Name] }
+      for (const site of ['', 'a.example', 'b.example'])
+        for (const field of ['', '(other)', 'name', 'price'])
+          for (let hour = 0; hour < HOURS; hour++) {
+            held += 1
+            most = Math.max(most, held)
+            yield Object.assign(one, { site, field, hour: hour * HOUR_MS, filled: 10 })
+          }
+    }
+    const found: unknown[] = []
+    for await (const { site, field, hours: shares } of seriesIn(rows())) {
+      found.push([site, field])
+      expect(shares).toHaveLength(HOURS)
+      expect(shares.every(({ hour, records, filled }, at) => hour === at * HOUR_MS && records + filled === 20)).toBe(
+        true,
+      )
+      held = 0
+    }
+    expect(found).toEqual(
+      ['', 'a.example', 'b.example'].flatMap((site) => ['name', 'price'].map((name) => [site, name])),
+    )
+    // The whole records of a site, what is no field, and one field.
+    expect(most).toBeLessThanOrEqual(3 * HOURS + 1)
   })
 })

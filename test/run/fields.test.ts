@@ -5,7 +5,7 @@ import type { Log } from '../../src/log.js'
 import { silentLog } from '../../src/log.js'
 import { type FieldRow, HOUR_MS } from '../../src/quality/field-row.js'
 import { FieldTally } from '../../src/quality/field-tally.js'
-import { driftWatch, unlessAway } from '../../src/run/drift-watch.js'
+import { driftWatch, pauseAfterLook, unlessAway } from '../../src/run/drift-watch.js'
 import { flushFields } from '../../src/run/flush-fields.js'
 import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 
@@ -88,6 +88,27 @@ describe('the watch over drift', () => {
     expect(await hour(3, { name: 'x', price: 1 })).toEqual([])
     expect(await hour(4, { name: 'x' })).toHaveLength(1)
     expect(told).toEqual([event, event])
+  })
+
+  it('looks less often where looking takes long, but once an hour', () => {
+    expect([0, 600, 2_000, 3_600_000].map(pauseAfterLook)).toEqual([60_000, 60_000, 200_000, HOUR_MS])
+  })
+
+  it('stops in the middle when the process ends', async () => {
+    const store = new MemoryRecordStore()
+    let read = 0
+    const endless = async function* () {
+      const types = { text: 0, number: 0, boolean: 0, list: 0, object: 0 }
+      for (let hour = 0; ; hour += HOUR_MS) {
+        read += 1
+        if (read === 10) end.abort()
+        yield { spider: 'shop', kind: 'product', site: '', field: '', hour, filled: 1, failed: 0, types, sketch: [] }
+      }
+    }
+    const end = new AbortController()
+    const look = driftWatch({ noteFields: store.noteFields.bind(store), fieldStats: endless }, ['shop'], silentLog)
+    await expect(look(end.signal)).rejects.toMatchObject({ name: 'AbortError' })
+    expect(read).toBe(10)
   })
 
   it('knows nothing while the store is away', async () => {

@@ -26,13 +26,18 @@ export function recordsStatsCommand(records: Command): void {
         const { kind, window } = flags
         const of = { ...(spider === undefined ? {} : { spider }), ...(kind === undefined ? {} : { kind }) }
         await session.withResults(async ({ store }) => {
-          const kept = await all(store, of)
+          let newest = 0
+          const drifts = await driftsIn(
+            noticed(store.fieldStats(of), ({ hour }) => {
+              newest = Math.max(newest, hour)
+            }),
+          )
           const since = clock.now() - window
           // The hour in which the window begins counts whole.
           const inWindow = await all(store, { ...of, site: '', since: since - (since % HOUR_MS), sketches: true })
-          const kinds = summarise(inWindow, driftsIn(kept))
+          const kinds = summarise(inWindow, drifts)
           if (json) return output.jsonLines(kinds.map((one) => ({ ...one, window })))
-          if (kinds.length === 0) return output.note(nothing(kept, window, clock.now()))
+          if (kinds.length === 0) return output.note(nothing(newest, window, clock.now()))
           kinds.forEach((one, index) => {
             if (index > 0) output.print()
             show(output, one, window)
@@ -65,8 +70,14 @@ async function all(store: FieldStats, query: Parameters<FieldStats['fieldStats']
   return rows
 }
 
-function nothing(kept: readonly FieldRow[], window: number, now: number): string {
-  const newest = kept.reduce((last, { hour }) => Math.max(last, hour), 0)
+async function* noticed<Row>(rows: AsyncIterable<Row>, notice: (row: Row) => void): AsyncGenerator<Row> {
+  for await (const row of rows) {
+    notice(row)
+    yield row
+  }
+}
+
+function nothing(newest: number, window: number, now: number): string {
   if (newest === 0) return 'no such records'
   const days = Math.ceil((now - newest) / DAY_MS)
   return `no records in the last ${hours(window)}; the newest came ${ago(newest, now)}: --window ${days}d`
