@@ -95,6 +95,56 @@ describe('a Redis sink', () => {
     expect(((await command('HKEYS', 'h2')) as string[]).sort()).toEqual(['book/a', 'book/c'])
   })
 
+  it('caps a hash that was there before: its old fields go first, those just sent stay', async () => {
+    const many = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, i) => record(`k${String(from + i).padStart(5, '0')}`))
+    const keysOf = async (key: string) =>
+      ((await command('HKEYS', key)) as string[]).map((url) => url.replace('https://books.example/', '')).sort()
+    await send(open({ to: 'hash', key: 'h' }), many(0, 20))
+    const capped = open({ to: 'hash', key: 'h', maxLength: 10 })
+    expect(await send(capped, [])).toEqual({ kind: 'taken', trimmed: 0 })
+    expect(await command('HLEN', 'h')).toBe(20)
+    expect(await send(capped, many(20, 25))).toEqual({ kind: 'taken', trimmed: 15 })
+    expect((await keysOf('h')).slice(-5)).toEqual(many(20, 25).map(({ key }) => key))
+    await send(capped, many(25, 32))
+    expect(await keysOf('h')).toEqual(many(22, 32).map(({ key }) => key))
+    expect(await send(capped, many(40, 60))).toEqual({ kind: 'taken', trimmed: 10 })
+    expect(await keysOf('h')).toEqual(many(40, 60).map(({ key }) => key))
+    await send(capped, many(60, 61))
+    expect(await keysOf('h')).toEqual(many(51, 61).map(({ key }) => key))
+
+    // Too many to look at in one call: it catches up.
+    await send(open({ to: 'hash', key: 'large' }), many(0, 5_000))
+    const large = open({ to: 'hash', key: 'large', maxLength: 100 })
+    for (let at = 10_000; at < 10_600; at += 10) {
+      await send(large, many(at, at + 10))
+      expect(await command('HMGET', 'large', ...many(at, at + 10).map(({ url }) => url))).not.toContain(null)
+    }
+    expect(await keysOf('large')).toEqual(many(10_500, 10_600).map(({ key }) => key))
+  })
+
+  it('does not remember fields of a capped hash for ever that readers deleted', async () => {
+    const sink = open({ to: 'hash', key: 'h', maxLength: 1_000 })
+    await send(sink, [record('kept')])
+    for (let at = 0; at < 100; at++) {
+      const sent = Array.from({ length: 20 }, (_, i) => record(`${at}-${i}`))
+      await send(sink, sent)
+      await command('HDEL', 'h', ...sent.map(({ url }) => url))
+    }
+    expect(await command('HKEYS', 'h')).toEqual(['https://books.example/kept'])
+    expect(await command('ZCARD', '{h}:order')).toBeLessThan(200)
+    expect(await command('ZSCORE', '{h}:order', 'https://books.example/kept')).not.toBeNull()
+  })
+
+  it('trims nothing for a batch without records', async () => {
+    for (const to of ['list', 'stream'] as const) {
+      await send(open({ to, key: to }), [record('a'), record('b')])
+      expect(await send(open({ to, key: to, maxLength: 1 }), [])).toEqual({ kind: 'taken', trimmed: 0 })
+    }
+    expect(await command('LLEN', 'list')).toBe(2)
+    expect(await command('XLEN', 'stream')).toBe(2)
+  })
+
   it('takes what a serializer of the user gives, text or bytes', async () => {
     const text = open({ serialize: ({ key, data }) => `${key}\t${JSON.stringify(data)}` })
     await send(text, [record('a')])

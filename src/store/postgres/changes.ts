@@ -159,14 +159,7 @@ export class PostgresChanges {
     return { records, oldestAt }
   }
 
-  async claimOutlet({
-    name,
-    spider,
-    kinds,
-    holder,
-    forMs,
-    epoch: renewed = null,
-  }: OutletClaim): Promise<OutletHold | null> {
+  async claimOutlet({ name, spider, kinds, holder, forMs, epoch: renewed }: OutletClaim): Promise<OutletHold | null> {
     const detail = await this.#known()
     const [row] = await this.#pg.query<[string, number, string, string]>(
       statement(
