@@ -498,6 +498,12 @@ export const ERRORS = {
     meaning: 'The tables in Postgres are missing, or older than this version of Shoal needs.',
     hint: 'Run `shoal migrate`; --dry-run shows what it would do.',
   },
+  store_old: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'The Postgres server is older than Shoal needs.',
+    hint: 'Use Postgres 14 or newer.',
+  },
   store_encoding: {
     next: 'stop',
     exit: 'plant',

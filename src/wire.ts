@@ -83,7 +83,8 @@ export async function plantFromPorts(ports: PlantPorts): Promise<Plant> {
   try {
     return plantOf(queue, await storeFromPort(ports.store, client, systemClock))
   } catch (error) {
-    await queue.close()
+    // A store that is away is tried again, with the same ports: one that was closed would be no use then.
+    if (ports.queue.kind === 'redis') await queue.close()
     throw error
   }
 }

@@ -26,7 +26,8 @@ export function judge(
   const order = compareLease(incoming, row)
   if (order < 0) return 'fenced'
   if (incoming.data === row.data && incoming.identity === row.identity) return 'unchanged'
-  if (order > 0 && incoming.at - row.at < freshMs) return 'fresh'
+  // Without a window a clock that is behind decides nothing.
+  if (order > 0 && freshMs > 0 && incoming.at - row.at < freshMs) return 'fresh'
   return 'written'
 }
 

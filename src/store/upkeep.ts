@@ -13,7 +13,7 @@ export interface StoreUpkeep {
   makeAhead(now: number): Promise<readonly string[]>
   /** Takes a partition out of its table, while others write to it. Nothing of it is lost yet. */
   detach(partition: PartitionInfo): Promise<void>
-  /** The rows of a partition that was taken out, in order of time. */
+  /** The rows of a partition that was taken out, in the order in which they lie. */
   rows(partition: PartitionInfo): AsyncIterable<Readonly<Record<string, unknown>>>
   drop(partition: PartitionInfo): Promise<void>
   /** Work that one process at a time does; false when another is at it. */
@@ -46,8 +46,12 @@ export type PartitionedTable = 'fetches' | 'record_versions'
 export interface PartitionInfo {
   readonly table: PartitionedTable
   readonly name: string
+  /** Of this very table, in whichever database: late rows may make another of the same name after it was dropped. */
+  readonly id: string
   /** From `from` up to and without `to`; null for one that was taken out. */
   readonly range: { readonly from: number; readonly to: number } | null
+  /** Shoal has begun to take it out. What somebody else took out is his. */
+  readonly retired: boolean
   /** As the server estimates them. */
   readonly rows: number
   readonly bytes: number
@@ -62,11 +66,11 @@ export interface RetentionRule {
   readonly archive: string | null
 }
 
-/** What the rule says may go now: what lies wholly before its time, and what was taken out before and not dropped. */
+/** What may go now: what lies wholly before the time of the rule, and what was begun and not ended. */
 export function expired(partitions: readonly PartitionInfo[], rule: RetentionRule, now: number): PartitionInfo[] {
   const keepMs = { fetches: rule.fetchesMs, record_versions: rule.versionsMs }
-  return partitions.filter(({ table, range }) => {
+  return partitions.filter(({ table, range, retired }) => {
     const limit = keepMs[table]
-    return range === null || (limit !== null && range.to <= now - limit)
+    return retired || (range !== null && limit !== null && range.to <= now - limit)
   })
 }

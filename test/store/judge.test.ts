@@ -14,6 +14,7 @@ describe('judge', () => {
     ['another content at its end', row, { epoch: '1001', at: 15_000 }, 5000, 'written'],
     ['another content of the same lease in the window', row, { at: 10_001 }, 5000, 'written'],
     ['a clock that went back', row, { epoch: '1001', at: 5000 }, 1, 'fresh'],
+    ['a clock that went back, without a window', row, { epoch: '1001', at: 5000 }, 0, 'written'],
     ['an older epoch', row, { epoch: '999' }, 0, 'fenced'],
     ['an older epoch with the same content', row, { epoch: '999', data: '"old"' }, 0, 'fenced'],
     ['an older generation with a larger epoch', row, { gen: 1, epoch: '5000' }, 0, 'fenced'],

@@ -14,6 +14,8 @@ export function migrateCommand(program: Command): void {
         const { output, json } = session
         await withUpkeep(session, async (upkeep) => {
           const migrations = dryRun ? await upkeep.pending() : await upkeep.migrate()
+          // Who may write but not make tables finds a place for the rows of today.
+          if (!dryRun) await upkeep.makeAhead(session.clock.now())
           if (json) {
             const rows = migrations.map(({ number, name, breaking, sql }) =>
               dryRun ? { number, name, breaking, sql } : { number, name, breaking },

@@ -64,8 +64,8 @@ function showCommand(retention: Command): void {
   guide(show, { examples: [['retention show --json', 'for a program']] })
 }
 
-function partitionRow({ name, range, rows, bytes: size }: PartitionInfo, goes: boolean): string[] {
-  const state = range === null ? 'taken out, not dropped yet' : goes ? 'goes' : ''
+function partitionRow({ name, range, retired, rows, bytes: size }: PartitionInfo, goes: boolean): string[] {
+  const state = range === null ? (retired ? 'taken out, not dropped yet' : 'taken out by somebody') : goes ? 'goes' : ''
   return [
     name,
     range === null ? '' : day(range.from),
@@ -153,7 +153,7 @@ async function checkedArchive(address: string): Promise<string | null> {
 function applyCommand(retention: Command): void {
   const apply = retention
     .command('apply')
-    .description('do now what the rule says, as workers do every hour')
+    .description('do now what the rule says and make the partitions to come, as workers do every hour')
     .option('--dry-run', 'show what would go, and change nothing', false)
     .option('--yes', 'do not ask', false)
     .action(
@@ -162,11 +162,9 @@ function applyCommand(retention: Command): void {
           const { output, clock, json } = session
           const rule = await upkeep.retention()
           const going = expired(await upkeep.partitions(), rule, clock.now())
-          if (flags.dryRun || going.length === 0) return showGoing(session, going)
-          const rows = going.reduce((sum, one) => sum + one.rows, 0)
-          const where = rule.archive === null ? 'Drop' : `Archive to ${rule.archive} and drop`
-          const question = `${where} ${plural(going.length, 'partition')} with about ${plural(rows, 'row')}?`
-          if (!(await confirm(question, flags.yes))) return output.note('nothing was changed')
+          if (flags.dryRun) return showGoing(session, going)
+          if (going.length > 0 && !(await confirm(questionFor(rule, going), flags.yes)))
+            return output.note('nothing was changed')
           const { openArchive } = await import('../../wire.js')
           const { applyRetention } = await import('../../store/export/apply-retention.js')
           const archive = rule.archive === null ? null : await openArchive(rule.archive, clock)
@@ -178,6 +176,7 @@ function applyCommand(retention: Command): void {
             })
             if (json) output.json({ done, retired })
             else if (!done) output.note('another process is at it; nothing was done here')
+            else if (retired.length === 0) output.print('nothing is due')
           } finally {
             await archive?.close()
           }
@@ -191,6 +190,12 @@ function applyCommand(retention: Command): void {
       ['retention apply --yes', 'from a cron job'],
     ],
   })
+}
+
+function questionFor({ archive }: RetentionRule, going: readonly PartitionInfo[]): string {
+  const rows = going.reduce((sum, one) => sum + one.rows, 0)
+  const what = archive === null ? 'Drop' : `Archive to ${archive} and drop`
+  return `${what} ${plural(going.length, 'partition')} with about ${plural(rows, 'row')}?`
 }
 
 function showGoing({ output, json }: Session, going: readonly PartitionInfo[]): void {

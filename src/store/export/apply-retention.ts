@@ -1,3 +1,4 @@
+import { ShoalError } from '../../errors.js'
 import type { Archive } from '../archive.js'
 import { expired, type PartitionInfo, type StoreUpkeep } from '../upkeep.js'
 import { partitionFile } from './partition-file.js'
@@ -8,29 +9,45 @@ export interface Retired extends Pick<PartitionInfo, 'table' | 'name' | 'rows' |
 }
 
 /**
- * Takes out, archives and drops what the rule says, oldest first; writers go on meanwhile. Ended at any point it can be run again: a partition
- * that was taken out is dropped only after its file is whole. `archive` is null when the rule names none. False: another process is at it.
+ * Makes the partitions to come, then takes out, archives and drops what the rule says, oldest first; writers go on meanwhile. Ended at any
+ * point it can be run again: a partition that was taken out is dropped only after its file is whole. `archive` is null when the rule names
+ * none. False: another process is at it.
  */
 export async function applyRetention(
   upkeep: StoreUpkeep,
   archive: Archive | null,
   now: number,
   onRetired: (retired: Retired) => void,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<boolean> {
   const rule = await upkeep.retention()
   return upkeep.alone(async () => {
+    await upkeep.makeAhead(now)
     for (const partition of expired(await upkeep.partitions(), rule, now)) {
+      if (signal.aborted) return
       await upkeep.detach(partition)
-      const archived = archive === null ? null : await archivePartition(upkeep, archive, partition)
+      const archived = archive === null ? null : await archivePartition(upkeep, archive, partition, signal)
       await upkeep.drop(partition)
       const { table, name, rows, bytes } = partition
       onRetired({ table, name, rows, bytes, archived })
     }
-    await upkeep.makeAhead(now)
   })
 }
 
-async function archivePartition(upkeep: StoreUpkeep, archive: Archive, partition: PartitionInfo): Promise<string> {
+function archivePartition(
+  upkeep: StoreUpkeep,
+  archive: Archive,
+  partition: PartitionInfo,
+  signal: AbortSignal,
+): Promise<string> {
   const { name, bytes } = partitionFile(partition, upkeep.rows(partition))
-  return archive.write(name, bytes)
+  return archive.write(name, unlessAborted(bytes, signal))
+}
+
+/** Half a file is no file: the next run begins it anew. */
+async function* unlessAborted(bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  for await (const piece of bytes) {
+    if (signal.aborted) throw new ShoalError('interrupted', 'stopped before the partition was archived')
+    yield piece
+  }
 }

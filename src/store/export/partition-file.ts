@@ -30,16 +30,16 @@ function texts(...names: string[]): TableColumn[] {
   return names.map((name) => ({ name, type: 'text' as const }))
 }
 
-/** `fetches_20261101.parquet`, with the columns of its table; 64-bit numbers that JavaScript cannot hold are text. */
+/** `fetches_20261101-<id>.parquet`, with the columns of its table; 64-bit numbers that JavaScript cannot hold are text. */
 export function partitionFile(
-  { table, name }: PartitionInfo,
+  { table, name, id }: PartitionInfo,
   rows: AsyncIterable<Readonly<Record<string, unknown>>>,
 ): { name: string; bytes: AsyncIterable<Uint8Array> } {
   const columns = COLUMNS[table]
   async function* cells(): AsyncGenerator<Cell[]> {
     for await (const row of rows) yield columns.map(({ name, type }) => cellOf(row[name] ?? null, type))
   }
-  return { name: `${name}.parquet`, bytes: parquetTable(columns, cells()) }
+  return { name: `${name}-${id}.parquet`, bytes: parquetTable(columns, cells()) }
 }
 
 function cellOf(value: unknown, type: TableColumn['type']): Cell {

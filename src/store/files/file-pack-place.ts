@@ -6,6 +6,7 @@ import { makeDirs } from '../../make-dirs.js'
 import { PACK_MAGIC } from '../packs/pack-format.js'
 import { IDLE_MS, isPackName, newPackName, PACK_BYTES, type PackInfo, type PackPlace } from '../packs/pack-place.js'
 import { filesError, isMissing } from './files-error.js'
+import { syncFolder } from './sync-folder.js'
 
 const ENDING = '.pack'
 /** A message to the database thread and back costs about 300 µs of CPU, and a page needs two: shared by as many as come within this. */
@@ -209,11 +210,4 @@ async function makeId(root: string, id: string): Promise<string> {
   } finally {
     await rm(draft, { force: true })
   }
-}
-
-/** So that a new name in it outlives a power cut; some systems cannot. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r').catch(() => null)
-  await folder?.sync().catch(() => {})
-  await folder?.close()
 }

@@ -18,6 +18,7 @@ export async function openPostgresStore(address: string, options: OpenPostgresOp
   const parsed = parsePostgres(address)
   const pg = await openPg(parsed)
   try {
+    await refuseOldServers(pg)
     await refuseOtherEncodings(pg)
     await completeTables(pg, parsed.schema, options)
     return new PostgresRecordStore(pg)
@@ -25,6 +26,15 @@ export async function openPostgresStore(address: string, options: OpenPostgresOp
     await pg.close()
     throw error
   }
+}
+
+/** Partitions are taken out while others write (DETACH CONCURRENTLY) since 14. */
+const OLDEST = 14
+
+async function refuseOldServers(pg: Pg): Promise<void> {
+  const text = `SELECT current_setting('server_version'), current_setting('server_version_num')::int / 10000`
+  const [[version, major] = ['', 0]] = await pg.query<[string, number]>({ name: 'server-version', text }, [])
+  if (major < OLDEST) throw new ShoalError('store_old', `the server is Postgres ${version}`)
 }
 
 async function refuseOtherEncodings(pg: Pg): Promise<void> {

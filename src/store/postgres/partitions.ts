@@ -96,7 +96,7 @@ export async function ensurePartitions(pg: Pg, table: PartitionedTable, moments:
     for (const at of moments) {
       const range = missingRange(at, unit, existing)
       if (range === null) continue
-      const name = partitionName(table, range)
+      const name = await freeName(tx, partitionName(table, range))
       await tx.script(
         `CREATE TABLE shoal.${name} (LIKE shoal.${table} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)`,
       )
@@ -108,6 +108,16 @@ export async function ensurePartitions(pg: Pg, table: PartitionedTable, moments:
     }
     return made
   })
+}
+
+/** A partition of these days may have been taken out and wait for its end: late rows get another one. */
+async function freeName(tx: Pg, name: string): Promise<string> {
+  for (let n = 1; ; n++) {
+    const tried = n === 1 ? name : `${name}_${n}`
+    const statement = { name: 'partition-there', text: `SELECT to_regclass('shoal.' || $1) IS NULL` }
+    const [[free] = [false]] = await tx.query<[boolean]>(statement, [tried])
+    if (free) return tried
+  }
 }
 
 function isoTime(ms: number): string {

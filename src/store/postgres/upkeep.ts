@@ -12,8 +12,6 @@ import { migrate, pendingMigrations } from './migrate.js'
 import { aheadOf, ensurePartitions, partitionUnit } from './partitions.js'
 import { openPg, type Pg } from './pg.js'
 
-const ROWS_AT_ONCE = 2_000
-
 export async function openPostgresUpkeep(address: string): Promise<StoreUpkeep> {
   const { schema, ...parsed } = parsePostgres(address)
   const pg = await openPg({ ...parsed, schema })
@@ -84,33 +82,34 @@ const SET = {
   text: `INSERT INTO shoal.settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
 }
 
+/** What Shoal takes out bears this as its comment, from before the first step to the last. */
+const RETIRED = 'shoal: retired'
+
 /** Every table that is named like a partition, in or out of its table. */
 const LIST = {
   name: 'list-partitions',
   text: `SELECT relname, extract(epoch FROM bounds[1]::timestamptz)::float8 * 1000, extract(epoch FROM bounds[2]::timestamptz)::float8 * 1000,
-      greatest(reltuples, 0)::float8, pg_total_relation_size(oid)::float8, inhdetachpending
+      greatest(reltuples, 0)::float8, pg_total_relation_size(oid)::float8, inhdetachpending,
+      left((SELECT value FROM shoal.settings WHERE name = 'identity'), 8) || '-' || oid,
+      coalesce(obj_description(oid, 'pg_class') = '${RETIRED}', false)
     FROM (
       SELECT c.oid, c.relname, c.reltuples, i.inhdetachpending,
         regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''([^'']+)''\\) TO \\(''([^'']+)''\\)') AS bounds
       FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
-      WHERE c.relkind = 'r' AND c.relname ~ '^(fetches|record_versions)_[0-9]{8}$'
+      WHERE c.relkind = 'r' AND c.relname ~ '^(fetches|record_versions)_[0-9]{8}(_[0-9]+)?$'
         AND c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'shoal.fetches'::regclass)
     ) AS named ORDER BY relname`,
 }
 
 type Listed = [
-  name: string,
-  from: number | null,
-  to: number | null,
-  rows: number,
-  bytes: number,
-  pending: boolean | null,
+  ...[name: string, from: number | null, to: number | null, rows: number, bytes: number],
+  ...[pending: boolean | null, id: string, retired: boolean],
 ]
 
 async function listed(pg: Pg): Promise<PartitionInfo[]> {
-  return (await pg.query<Listed>(LIST, [])).map(([name, from, to, rows, bytes]) => ({
-    ...{ table: tableOf(name), name, rows, bytes },
-    range: from === null || to === null ? null : { from, to },
+  return (await pg.query<Listed>(LIST, [])).map(([name, from, to, rows, bytes, pending, id, retired]) => ({
+    ...{ table: tableOf(name), name, id, rows, bytes, retired },
+    range: from === null || to === null || pending === true ? null : { from, to },
   }))
 }
 
@@ -121,14 +120,17 @@ function tableOf(name: string): PartitionedTable {
 /** CONCURRENTLY: writers go on; it waits for the transactions that were under way. One that was interrupted is finished. */
 async function detach(pg: Pg, { table, name }: PartitionInfo): Promise<void> {
   const [found] = (await pg.query<Listed>(LIST, [])).filter(([one]) => one === name)
-  if (found === undefined || found[5] === null) return
-  const how = found[5] ? 'FINALIZE' : 'CONCURRENTLY'
+  const pending = found?.[5] ?? null
+  if (pending === null) return
+  await pg.script(`COMMENT ON TABLE shoal.${checked(name)} IS '${RETIRED}'`)
+  const how = pending ? 'FINALIZE' : 'CONCURRENTLY'
   await pg.script(`ALTER TABLE shoal.${table} DETACH PARTITION shoal.${checked(name)} ${how}`)
 }
 
 /** A name that goes into SQL as it stands. */
 function checked(name: string): string {
-  if (!/^(?:fetches|record_versions)_\d{8}$/.test(name)) throw new ShoalError('internal', `${name} is no partition`)
+  if (!/^(?:fetches|record_versions)_\d{8}(?:_\d+)?$/.test(name))
+    throw new ShoalError('internal', `${name} is no partition`)
   return name
 }
 
@@ -138,19 +140,20 @@ const AS_TEXT: Readonly<Record<PartitionedTable, string>> = {
   record_versions: `jsonb_build_object('gen', gen::text, 'epoch', epoch::text)`,
 }
 
-/** By place in the table, which nobody writes to any more: no index is needed, and a repeat begins where it likes. */
+/** Half a megabyte of the table. */
+const BLOCKS_AT_ONCE = 64
+
+/** Block by block: nobody writes to the table any more, and no statement reads more than its part. */
 async function* rows(pg: Pg, { table, name }: PartitionInfo): AsyncGenerator<Readonly<Record<string, unknown>>> {
-  const statement = {
+  const size = `SELECT (pg_relation_size('shoal.${checked(name)}') / current_setting('block_size')::int)::float8`
+  const [[blocks] = [0]] = await pg.query<[number]>({ name: `blocks ${name}`, text: size }, [])
+  const part = {
     name: `rows ${name}`,
-    text: `SELECT ctid::text, to_jsonb(t) || ${AS_TEXT[table]} FROM shoal.${checked(name)} t WHERE t.ctid > $1::tid ORDER BY t.ctid LIMIT ${ROWS_AT_ONCE}`,
+    text: `SELECT to_jsonb(t) || ${AS_TEXT[table]} FROM shoal.${checked(name)} t WHERE t.ctid >= $1::tid AND t.ctid < $2::tid`,
   }
-  for (let after = '(0,0)'; ; ) {
-    const page: [string, Record<string, unknown>][] = await pg.query(statement, [after])
-    for (const [place, row] of page) {
-      yield row
-      after = place
-    }
-    if (page.length < ROWS_AT_ONCE) return
+  for (let block = 0; block < blocks; block += BLOCKS_AT_ONCE) {
+    const found = await pg.query<[Record<string, unknown>]>(part, [`(${block},0)`, `(${block + BLOCKS_AT_ONCE},0)`])
+    for (const [row] of found) yield row
   }
 }
 

@@ -46,7 +46,7 @@ const UPSERT = `
     last_write = excluded.last_write + CASE WHEN NOT ${SAME_CONTENT} THEN ${LAST_WRITE.changed}
       WHEN ${SAME_LEASE} THEN ${LAST_WRITE.repeated} ELSE ${LAST_WRITE.confirmed} END
   WHERE (excluded.gen, excluded.epoch) >= (r.gen, r.epoch)
-    AND (${SAME_CONTENT} OR ${SAME_LEASE} OR excluded.scraped_at - least(r.updated_at, r.scraped_at) >= excluded.fresh_ms * interval '1 millisecond')
+    AND (${SAME_CONTENT} OR ${SAME_LEASE} OR excluded.fresh_ms = 0 OR excluded.scraped_at - least(r.updated_at, r.scraped_at) >= excluded.fresh_ms * interval '1 millisecond')
   RETURNING spider, kind, crawl, last_crawl, last_write`
 
 const REJECT = `

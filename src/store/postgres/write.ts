@@ -41,15 +41,15 @@ async function makePartitions(pg: Pg, { fetches, records }: PreparedBatch): Prom
 
 /** Nearly always one statement; several share a transaction. */
 async function writeWhole(pg: Pg, { records, rejected, fetches }: PreparedBatch): Promise<WriteStatus[]> {
-  const statuses = new Array<WriteStatus>(records.length)
   const [first = [], ...others] = statementsOf(records)
-  if (others.length === 0) await writePart(pg, first, rejected, fetches, statuses)
-  else
-    await pg.transaction(async (tx) => {
-      await writePart(tx, first, rejected, fetches, statuses)
-      for (const part of others) await writePart(tx, part, [], [], statuses)
-    })
-  return statuses
+  const all = async (on: Pg) => {
+    // Begun anew with each try: what a transaction that was rolled back had answered does not count.
+    const statuses = new Array<WriteStatus>(records.length)
+    await writePart(on, first, rejected, fetches, statuses)
+    for (const part of others) await writePart(on, part, [], [], statuses)
+    return statuses
+  }
+  return others.length === 0 ? all(pg) : pg.transaction(all)
 }
 
 /** A record and its place in the batch. */

@@ -55,13 +55,15 @@ describe('time partitions', () => {
 
   it('goes when its youngest row is old enough, and when it was taken out before', () => {
     const partition = (month: string, table: PartitionInfo['table'] = 'fetches'): PartitionInfo => ({
-      ...{ table, name: `${table}_${month}`, rows: 1, bytes: 1, range: rangeOf(at(`${month}-15`), 'month') },
+      ...{ table, name: `${table}_${month}`, id: month, rows: 1, bytes: 1, retired: false },
+      range: rangeOf(at(`${month}-15`), 'month'),
     })
     const all = [partition('2026-07'), partition('2026-08'), partition('2026-07', 'record_versions')]
-    const out: PartitionInfo = { ...partition('2025-01'), range: null }
+    const out: PartitionInfo = { ...partition('2025-01'), range: null, retired: true }
+    const notOurs: PartitionInfo = { ...out, retired: false }
     const rule = { unit: 'month', fetchesMs: 90 * 86_400_000, versionsMs: null, archive: null } as const
     const now = Date.parse('2026-10-30T00:00:00Z')
-    expect(expired([...all, out], rule, now)).toEqual([all[0], out])
+    expect(expired([...all, out, notOurs], rule, now)).toEqual([all[0], out])
     expect(expired(all, { ...rule, fetchesMs: null }, now)).toEqual([])
     expect(expired(all, rule, now - 1 - 89 * 86_400_000)).toEqual([])
   })

@@ -106,11 +106,13 @@ describe('retention', () => {
     writing = false
     await writer
     expect(written).toBeGreaterThan(0)
-    expect(retired).toMatchObject([{ name: 'fetches_20260101', archived: join(dir, 'fetches_20260101.parquet') }])
+    expect(retired).toMatchObject([{ name: 'fetches_20260101' }])
     expect(await store.fetches({ fp: fetches[7].fp, limit: 1 })).toEqual([])
     expect(await store.fetches({ fp: fetchRow().fp, limit: 1 })).toHaveLength(1)
 
     const [name = ''] = await readdir(dir)
+    expect(name).toMatch(/^fetches_20260101-[0-9a-f]{8}-\d+\.parquet$/)
+    expect(retired[0]?.archived).toBe(join(dir, name))
     const bytes = await readFile(join(dir, name))
     const rows = await parquetReadObjects({
       file: bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length),
@@ -143,6 +145,18 @@ describe('retention', () => {
     const again: Retired[] = []
     await applyRetention(upkeep, null, clock.now(), (one) => again.push(one))
     expect(again).toMatchObject([{ name: 'fetches_20260101', archived: null }])
+    // What somebody takes out by hand stays his.
+    await store.write(batch({ fetches: [fetchRow({ at: Date.parse('2026-02-15T00:00:00Z') })] }))
+    const schema = new URL(address).searchParams.get('schema')
+    await server.query(`ALTER TABLE ${schema}.fetches DETACH PARTITION ${schema}.fetches_20260201`)
+    await applyRetention(upkeep, null, clock.now(), (one) => again.push(one))
+    expect(again).toHaveLength(1)
+    expect((await upkeep.partitions()).map(({ name }) => name)).toContain('fetches_20260201')
+    // Late rows of those days find another place.
+    const late = fetchRow({ at: Date.parse('2026-02-16T00:00:00Z'), fp: '00000000000000bb' })
+    await store.write(batch({ fetches: [late] }))
+    expect(await store.fetches({ fp: late.fp, limit: 1 })).toHaveLength(1)
+    expect((await upkeep.partitions()).map(({ name }) => name)).toContain('fetches_20260201_2')
     await Promise.all([store.close(), upkeep.close()])
   })
 })
