@@ -59,7 +59,6 @@ import { signed, writeBatch } from './write.js'
 
 /** Rows read at a time: with the largest records that is 128 MB, with usual ones half a MB. */
 const PAGE = 500
-const FETCH_PAGE = 5_000
 const FIELD_PAGE = 1_000
 const BEFORE_ALL = -62_000_000_000_000
 
@@ -109,17 +108,16 @@ export class PostgresRecordStore implements RecordStore {
   }
 
   async *knownPages(crawl: CrawlId, wentWell: boolean): AsyncGenerator<KnownPage> {
-    let after: [number, string] = [BEFORE_ALL, '0']
-    for (;;) {
-      const rows: [string, number, string, string, string, string, number, Link | null][] = await this.#pg.query(
+    let after: [number, string] | undefined = [BEFORE_ALL, '0']
+    while (after !== undefined) {
+      const rows: [number, string, string | null, string, string, string, number, Link | null][] = await this.#pg.query(
         KNOWN_PAGES,
-        [crawl, ...after, wentWell, FETCH_PAGE],
+        [crawl, ...after, wentWell],
       )
-      for (const [id, at, fp, url, host, route, depth, link] of rows) {
-        yield { fp, url, host, route, depth, link }
-        after = [at, id]
+      for (const [, , fp, url, host, route, depth, link] of rows) {
+        if (fp !== null) yield { fp, url, host, route, depth, link }
       }
-      if (rows.length < FETCH_PAGE) return
+      after = rows[0] && [rows[0][0], rows[0][1]]
     }
   }
 
@@ -313,7 +311,7 @@ export class PostgresRecordStore implements RecordStore {
   async removeCrawl(crawl: CrawlId): Promise<void> {
     let after: [number, string] | undefined = [BEFORE_ALL, '0']
     while (after !== undefined) {
-      const rows: [number, string][] = await this.#pg.query(REMOVE_FETCHES, [crawl, ...after, FETCH_PAGE])
+      const rows: [number, string][] = await this.#pg.query(REMOVE_FETCHES, [crawl, ...after])
       after = rows[0]
     }
     await memory.removeNotes(this.#pg, crawl)

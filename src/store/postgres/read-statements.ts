@@ -86,17 +86,28 @@ export const FETCHES: SqlStatement = {
     GROUP BY ${FETCH_COLUMNS} ORDER BY at DESC, min(id) DESC LIMIT $3`,
 }
 
-/** $2 and $3: the row the scan saw last; $4: whether it went well. */
+/** Fetches looked at in one call, those of other crawls among them: a call takes some ten milliseconds however few are found. */
+const LOOKED_AT = 5_000
+/**
+ * The next fetches of the log by their time, of whichever crawl: no index leads to the fetches of one crawl, and a statement that looked for
+ * so many of its own would read years of others. $2 and $3: the row the scan saw last.
+ */
+const LOOKED = `looked AS MATERIALIZED (
+      SELECT * FROM shoal.fetches WHERE (at, id) > (to_timestamp($2::float8 / 1000), $3::bigint) ORDER BY at, id LIMIT ${LOOKED_AT}
+    ), last AS (SELECT at, id FROM looked ORDER BY at DESC, id DESC LIMIT 1)`
+
+/** Each row with where the look ended; one without a page where there is none. $4: whether it went well. */
 export const KNOWN_PAGES: SqlStatement = {
   name: 'known-pages',
-  text: `SELECT id, ${millis('at')}, lpad(to_hex(fp), 16, '0'), url, host, route, depth, link FROM shoal.fetches
-    WHERE crawl = $1 AND (at, id) > (to_timestamp($2::float8 / 1000), $3) AND (error IS NULL AND status < 300) = $4 ORDER BY at, id LIMIT $5`,
+  text: `WITH ${LOOKED}
+    SELECT ${millis('last.at')}, last.id, lpad(to_hex(f.fp), 16, '0'), f.url, f.host, f.route, f.depth, f.link FROM last
+    LEFT JOIN looked f ON f.crawl = $1 AND (f.error IS NULL AND f.status < 300) = $4 ORDER BY f.at, f.id`,
 }
 
+/** Gives where the look ended. */
 export const REMOVE_FETCHES: SqlStatement = {
   name: 'remove-fetches',
-  text: `WITH page AS (
-      SELECT at, id FROM shoal.fetches WHERE crawl = $1 AND (at, id) > (to_timestamp($2::float8 / 1000), $3) ORDER BY at, id LIMIT $4
-    ), gone AS (DELETE FROM shoal.fetches f USING page p WHERE f.at = p.at AND f.id = p.id)
-    SELECT ${millis('at')}, id FROM page ORDER BY at DESC, id DESC LIMIT 1`,
+  text: `WITH ${LOOKED}, gone AS (
+      DELETE FROM shoal.fetches f USING looked l WHERE l.crawl = $1 AND f.at = l.at AND f.id = l.id
+    ) SELECT ${millis('at')}, id FROM last`,
 }
