@@ -70,8 +70,9 @@ export function crawlsCommand(program: Command): void {
             ))
           )
             return
-          await frontier.remove(crawl.id)
+          // The queue last: a crawl that it has forgotten cannot be named again, and a log that is left would stay for ever.
           await store.removeCrawl(crawl.id)
+          await frontier.remove(crawl.id)
           if (session.json) session.output.json({ crawl: crawl.id, deleted: true })
           else session.output.print(`crawl ${crawl.id} is deleted; its records stay`)
         })
