@@ -21,7 +21,7 @@ export async function* subscription(
     } catch (error) {
       // A standby has taken over, and may lack the last moments: what it has is given again.
       if (asShoalError(error).code !== 'cursor_foreign') throw error
-      return { records: [], cursor: await store.changesOfCrawl(id) }
+      return { records: [], cursor: await store.changesOfCrawl(id), more: false }
     }
   }
 
@@ -29,9 +29,9 @@ export async function* subscription(
     // Asked before the records are read: those of a crawl that had ended by then are all there.
     const { state } = await frontier.stats(id)
     const last = (state === 'finished' || state === 'cancelled') && feeding.workers === 0
-    for (let moved = true; moved; ) {
+    for (let more = true; more; ) {
       const page = await next(cursor)
-      moved = page.cursor !== cursor
+      more = page.more
       cursor = page.cursor
       for (const record of page.records) {
         if (record.crawl === id) yield record

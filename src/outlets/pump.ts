@@ -130,14 +130,14 @@ async function feedSink(parts: PumpParts, held: Held): Promise<PumpEnd> {
       if (!(await note({ sent: 0, trimmed: 0, error: null, stop: false }, page.cursor)))
         return { kind: 'elsewhere', sent }
     }
-    if (page.cursor === cursor) {
+    cursor = page.cursor
+    if (!page.more) {
       if (finish.aborted) {
         const { records } = await store.changesLag({ ...query, after: cursor, most: 1 })
         if (records === 0) return { kind: 'delivered', sent }
         await clock.sleep(timing.idleMs, over)
       } else await clock.sleep(timing.idleMs, idle)
     }
-    cursor = page.cursor
   }
   return behind('there was no time')
 }

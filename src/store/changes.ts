@@ -14,7 +14,7 @@ import type { StoredRecord } from './rows.js'
 export interface ChangeFeed {
   /**
    * The next changes after the cursor, about `limit` of them: more when one transaction made more, fewer or none when the search has looked
-   * through enough that is not asked for. Only a cursor that did not move means that there is nothing more now.
+   * through enough that is not asked for. The cursor may move without an end: on Postgres with every transaction of the cluster.
    */
   changes(query: ChangeQuery): Promise<ChangePage>
   /** Behind all that has been committed. What is committed later comes after it. */
@@ -60,6 +60,8 @@ export interface ChangePage {
   /** In the order of their changes. */
   readonly records: StoredRecord[]
   readonly cursor: Cursor
+  /** Ask again at once. False: that was all for now. */
+  readonly more: boolean
 }
 
 export type LagQuery = Omit<ChangeQuery, 'limit'> & { readonly most: number }

@@ -134,6 +134,26 @@ describe('a pump', () => {
     expect(await end).toMatchObject({ kind: 'delivered' })
   })
 
+  it('rests between looks also when the cursor moves with what is not asked for', async () => {
+    let looks = 0
+    let rests = 0
+    const busy = bound(store, {
+      changes: async (query) => {
+        await store.write(batch({ records: [record({ key: `other-${looks++}`, spider: 'other' })] }))
+        return MemoryRecordStore.prototype.changes.call(store, query)
+      },
+    })
+    const sleep = (ms: number, signal?: AbortSignal) => {
+      if (ms === TIMING.idleMs) rests++
+      return systemClock.sleep(ms, signal)
+    }
+    const { finish, end } = start({ store: busy, clock: { ...systemClock, sleep } })
+    await until('some looks', async () => looks >= 5)
+    expect(rests).toBeGreaterThanOrEqual(4)
+    finish.abort()
+    expect(await end).toEqual({ kind: 'delivered', sent: 0 })
+  })
+
   it('begins again when it is reset while it runs', async () => {
     await write(...keysTo(4))
     const { finish, end } = start({ timing: { ...TIMING, claimMs: 60 } })

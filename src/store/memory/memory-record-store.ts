@@ -191,10 +191,11 @@ export class MemoryRecordStore implements RecordStore {
       yield { ...row, data: JSON.parse(row.data), issues: JSON.parse(row.issues) }
   }
 
-  async rejectedByField(spider: string): Promise<{ kind: string; field: string; count: number }[]> {
+  async rejectedByField(query: { spider: string; crawl?: string }): Promise<{ kind: string; field: string; count: number }[]> {
     const counts = new Map<string, { kind: string; field: string; count: number }>()
     for (const row of this.#rejected.values()) {
-      if (row.spider !== spider || row.reason !== 'invalid') continue
+      if (row.spider !== query.spider || row.reason !== 'invalid') continue
+      if ((query.crawl ?? row.crawl) !== row.crawl) continue
       for (const { field } of JSON.parse(row.issues) as { field: string }[]) {
         const id = JSON.stringify([row.kind, field])
         counts.set(id, { kind: row.kind, field, count: (counts.get(id)?.count ?? 0) + 1 })
@@ -271,8 +272,9 @@ export class MemoryRecordStore implements RecordStore {
 
   async changes({ spider, kinds, after, limit }: ChangeQuery): Promise<ChangePage> {
     const rows = this.#changedSince(after, spider, kinds).slice(0, limit)
-    const last = rows.length < limit ? this.#lastChange : rows.at(-1)?.change
-    return { records: rows.map(storedRecord), cursor: makeCursor(last ?? 0, this.#identity) }
+    const more = rows.length >= limit
+    const last = more ? rows.at(-1)?.change : this.#lastChange
+    return { records: rows.map(storedRecord), cursor: makeCursor(last ?? 0, this.#identity), more }
   }
 
   async changesEnd(): Promise<Cursor> {

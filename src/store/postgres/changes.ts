@@ -113,10 +113,11 @@ export class PostgresChanges {
       records.push(toRecord(columns))
       last = change
     }
-    const position = records.length >= limit ? (last ?? upto) : (lookedAt ?? upto)
+    const full = records.length >= limit
+    const position = full ? (last ?? upto) : (lookedAt ?? upto)
     // While a transaction is under way the end stands still, and may stand behind a cursor that was given before.
     const moved = BigInt(position) > BigInt(positionIn(after))
-    return { records, cursor: moved ? makeCursor(position, mark) : after }
+    return { records, cursor: moved ? makeCursor(position, mark) : after, more: full || lookedAt !== null }
   }
 
   async changesEnd(): Promise<Cursor> {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
 import {
+  type ChangePage,
   type ChangeQuery,
   type ChangesLag,
   type Cursor,
@@ -18,6 +19,11 @@ import { RECORD_COLUMNS, type RecordPageRow, toPageRow } from './record-rows.js'
 
 /** Rows looked at in one call, wanted or not: other calls wait a few milliseconds. */
 const LOOK_AT = 5_000
+
+/** A page of the feed, as the database has it. */
+export interface ChangeRows extends Omit<ChangePage, 'records'> {
+  readonly rows: RecordPageRow[]
+}
 
 /** The changes of one batch: numbers are taken inside its write transaction, so that they are committed in their order. */
 export interface ChangeNumbers {
@@ -65,17 +71,19 @@ export class SqliteChanges {
     }
   }
 
-  changes(query: ChangeQuery): { rows: RecordPageRow[]; cursor: Cursor } {
+  changes(query: ChangeQuery): ChangeRows {
     const { spider = null, kinds, after, limit } = query
     const sql = this.#sql
     const from = this.#positionOf(after)
     // The end first: what another process commits between the two statements has a larger number, and waits for the next call.
-    const end = sql.lookedAt.get(from, LOOK_AT)?.[0] ?? null
-    if (end === null) return { rows: [], cursor: after === FROM_START ? this.#cursorAt(Math.max(from, 0)) : after }
+    const [end = null, looked] = sql.lookedAt.get(from, LOOK_AT) ?? []
+    if (end === null)
+      return { rows: [], cursor: after === FROM_START ? this.#cursorAt(Math.max(from, 0)) : after, more: false }
     const found = sql.changes.all(from, spider, kindsText(kinds), end, limit)
     const rows = found.map(toPageRow)
-    const last = rows.length < limit ? Number(end) : Number(found.at(-1)?.at(-1))
-    return { rows, cursor: this.#cursorAt(last) }
+    const full = rows.length >= limit
+    const last = full ? Number(found.at(-1)?.at(-1)) : Number(end)
+    return { rows, cursor: this.#cursorAt(last), more: full || looked === LOOK_AT }
   }
 
   end(): Cursor {
@@ -175,7 +183,7 @@ function statements(db: SqliteDb) {
     markAt: db.prepare('SELECT mark FROM change_marks WHERE change <= ? ORDER BY change DESC LIMIT 1'),
     ofCrawl: db.prepare('SELECT changes_from FROM crawl_notes WHERE crawl = ?'),
     lookedAt: db.prepare(
-      'SELECT max(change) FROM (SELECT change FROM records WHERE change > ? ORDER BY change LIMIT ?)',
+      'SELECT max(change), count(*) FROM (SELECT change FROM records WHERE change > ? ORDER BY change LIMIT ?)',
     ),
     changes: db.prepare(`SELECT ${RECORD_COLUMNS}, r.change ${waiting} AND r.change <= ?4 ORDER BY r.change LIMIT ?5`),
     lag: db.prepare(

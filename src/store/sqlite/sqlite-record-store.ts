@@ -144,8 +144,8 @@ export class SqliteRecordStore implements RecordStore {
     return this.#call('counts', query)
   }
 
-  rejectedByField(spider: string): Promise<{ kind: string; field: string; count: number }[]> {
-    return this.#call('rejectedByField', spider)
+  rejectedByField(query: { spider: string; crawl?: CrawlId }): Promise<{ kind: string; field: string; count: number }[]> {
+    return this.#call('rejectedByField', query)
   }
 
   fetches(query: { fp: Fingerprint; crawl?: CrawlId; limit: number }): Promise<FetchRow[]> {
@@ -179,8 +179,8 @@ export class SqliteRecordStore implements RecordStore {
   }
 
   async changes(query: ChangeQuery): Promise<ChangePage> {
-    const { rows, cursor } = await this.#call('changes', query)
-    return { records: rows.map(storedRecord), cursor }
+    const { rows, ...page } = await this.#call('changes', query)
+    return { records: rows.map(storedRecord), ...page }
   }
 
   changesEnd(): Promise<Cursor> {

@@ -23,7 +23,7 @@ import { type PreparedBatch, type PreparedRecord, type PreparedRejected, storedK
 import type { PageRecord, RecordKey } from '../record-lookup.js'
 import type { CrawlNote, FetchRow, KindCount, KnownPage, RecordQuery, WriteStatus } from '../record-store.js'
 import { SqliteBlobs } from './blobs.js'
-import { type ChangeNumbers, SqliteChanges } from './changes.js'
+import { type ChangeNumbers, type ChangeRows, SqliteChanges } from './changes.js'
 import { type EntityCursor, type EntityPage, SqliteEntities } from './entities.js'
 import { SqliteFieldStats } from './field-stats.js'
 import { SqliteHistory, type VersionRow } from './history.js'
@@ -305,7 +305,7 @@ export class SqliteStoreEngine implements SqliteEngine {
     return Number(last)
   }
 
-  changes(query: ChangeQuery): { rows: RecordPageRow[]; cursor: Cursor } {
+  changes(query: ChangeQuery): ChangeRows {
     return this.#changes.changes(query)
   }
 
@@ -389,8 +389,10 @@ export class SqliteStoreEngine implements SqliteEngine {
     })
   }
 
-  rejectedByField(spider: string): { kind: string; field: string; count: number }[] {
-    return this.#read.rejectedByField.all(spider).map((row) => {
+  rejectedByField({ spider, crawl }: { spider: string; crawl?: string }): { kind: string; field: string; count: number }[] {
+    const { rejectedByField, rejectedOfCrawl } = this.#read
+    const rows = crawl === undefined ? rejectedByField.all(spider) : rejectedOfCrawl.all(spider, crawl)
+    return rows.map((row) => {
       const [kind, field, count] = row as [string, string, number]
       return { kind, field, count }
     })

@@ -93,6 +93,19 @@ describe('the change feed of Postgres', () => {
     expect((await drain(store, cursor)).records).toMatchObject([{ key: 'first', data: 'third' }])
   })
 
+  it('has no more to give when others in the cluster are busy, though the cursor moves', async () => {
+    const address = await server.createDatabase()
+    const store = await open(address)
+    await write(store, 'first')
+    const before = await store.changes({ after: FROM_START, limit: 10 })
+    const sql = await connect(address)
+    await sql.query('SELECT pg_current_xact_id()')
+    const after = await store.changes({ after: before.cursor, limit: 10 })
+    expect(after.cursor).not.toBe(before.cursor)
+    expect([before.more, after.more, after.records]).toEqual([false, false, []])
+    expect(await store.changes({ after: FROM_START, limit: 1 })).toMatchObject({ more: true })
+  })
+
   it('ends a page with a whole transaction', async () => {
     const store = await open(await server.createDatabase())
     await write(store, ...Array.from({ length: 20 }, (_, i) => `a${i}`))
