@@ -37,7 +37,7 @@ export async function run({ pages: records = 1_000_000, only, json }) {
 
 export async function measureExports({ records: many, formats, stores = STORES }) {
   const dir = mkdtempSync(join(tmpdir(), 'shoal-bench-export-'))
-  const sizes = [SMALL, many / 10, many]
+  const sizes = [...new Set([SMALL, many / 10, many])]
   const results = []
   try {
     for (const store of stores)
@@ -61,7 +61,9 @@ export async function measureExports({ records: many, formats, stores = STORES }
     ]),
     bars: stores.flatMap((store) =>
       formats.map((format) => {
-        const [, tenth, all] = results.filter((result) => result.format === format && result.store === store)
+        const [tenth, all] = [many / 10, many].map((records) =>
+          results.find((one) => one.format === format && one.store === store && one.records === records),
+        )
         const ratio = all.mb / tenth.mb
         return {
           text: `${store}, ${format}: ${many} records need at most ${GROWTH} × the memory of ${many / 10}`,

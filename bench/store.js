@@ -12,14 +12,14 @@ const SIZES = {
     write: { records: 4_000, rounds: 11 },
     growth: { rows: 10_000_000, records: 8_000, rounds: 11 },
     export: { records: 1_000_000, formats: EXPORTED },
-    reparse: { pages: 12_000, rounds: 3 },
+    reparse: { pages: 40_000, rounds: 3 },
     retention: { rows: 1_000_000, rounds: 3 },
   },
   quick: {
     write: { records: 2_000, rounds: 3 },
     growth: { rows: 1_000_000, records: 4_000, rounds: 3 },
-    export: { records: 100_000, formats: EXPORTED },
-    reparse: { pages: 3_000, rounds: 1 },
+    export: { records: 500_000, formats: EXPORTED },
+    reparse: { pages: 12_000, rounds: 1 },
     retention: { rows: 1_000_000, rounds: 1 },
   },
 }
