@@ -74,6 +74,7 @@ export interface ChangesLag {
 
 export interface OutletClaim {
   readonly name: string
+  /** Empty: all. */
   readonly spider: string
   readonly kinds: readonly string[] | null
   /** Unlike that of any other process, now or before. */
@@ -104,6 +105,7 @@ export interface OutletNote {
 
 export interface OutletInfo {
   readonly name: string
+  /** Empty: all. */
   readonly spider: string
   readonly kinds: readonly string[] | null
   readonly cursor: Cursor

@@ -109,6 +109,16 @@ describe('shoal outlets', () => {
     expect(JSON.parse(out)).toMatchObject({ state: 'idle', sent: 9, lag: { records: 0, more: false, seconds: 0 } })
   })
 
+  it('counts what waits for an export of all spiders', async () => {
+    const out = join(dir, 'all.jsonl')
+    const exported = await shoal('export', '--out', out, '--incremental', 'everything')
+    expect(exported).toMatchObject({ error: null, exit: 0 })
+    await store('g', 'h')
+    const lines = (await shoal('outlets', 'list', '--json')).out.trim().split('\n')
+    const listed = lines.map((line) => JSON.parse(line) as { name: string; lag: unknown })
+    expect(listed.find(({ name }) => name === 'export/everything')).toMatchObject({ lag: { records: 2 } })
+  })
+
   it('tests sinks without sending them a record', async () => {
     expect(await shoal('outlets', 'test', file, 'webhook')).toMatchObject({
       out: expect.stringMatching(/^books\/webhook: ok, http:\/\/127.0.0.1:\d+, not signed\n$/),

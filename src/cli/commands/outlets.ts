@@ -88,7 +88,13 @@ function listCommand(outlets: Command): void {
 
 async function withLag(store: ChangeFeed, info: OutletInfo, now: number): Promise<ListedOutlet> {
   const { spider, kinds, cursor } = info
-  const query = { spider, ...(kinds === null ? {} : { kinds }), after: cursor, most: MOST_COUNTED }
+  // An incremental export of all spiders has a place of its own too, with no spider.
+  const query = {
+    ...(spider === '' ? {} : { spider }),
+    ...(kinds === null ? {} : { kinds }),
+    after: cursor,
+    most: MOST_COUNTED,
+  }
   const { records, oldestAt }: ChangesLag = await store.changesLag(query)
   const seconds = oldestAt === null ? 0 : Math.max(0, Math.round((now - oldestAt) / 1000))
   return { ...info, state: stateOf(info), lag: { records, more: records === MOST_COUNTED, seconds } }
