@@ -26,8 +26,9 @@ export interface Crawl<Kinds extends RecordDefinitions = RecordDefinitions, Data
   result(url: string, options?: { readonly timeout?: Duration }): Promise<RecordOf<Kinds>[]>
   /**
    * The records this crawl has written, from its beginning, then new ones and changed ones as they are written, about half a second
-   * late. A page that gives the same record as before writes nothing. Ends when the crawl has ended, or `break` ends it. None is missed; one
-   * that changes twice in a moment may come once, with its newest content.
+   * late. A page that gives the same record as before writes nothing. Ends when the crawl has ended, or `break` ends it. One that
+   * changes twice in a moment may come once, with its newest content. None is missed but those that a later crawl of the spider writes or
+   * confirms before this subscription has read them: a record has one crawl, the last that gave it.
    */
   subscribe(): AsyncIterable<RecordOf<Kinds>>
   /** Nothing more will be added: from now on the crawl finishes when its last page is done. */

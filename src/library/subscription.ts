@@ -34,6 +34,7 @@ export async function* subscription(
       more = page.more
       cursor = page.cursor
       for (const record of page.records) {
+        // A later crawl that gives the same record again makes it its own without a change: whoever has not read it by then does not get it.
         if (record.crawl === id) yield record
         if (closing.aborted) return
       }
