@@ -1,4 +1,4 @@
-import { isAway } from '../../errors.js'
+import { ShoalError } from '../../errors.js'
 import type { CrawlId } from '../../frontier/frontier.js'
 import {
   type ChangePage,
@@ -16,6 +16,7 @@ import {
   readCursor,
 } from '../changes.js'
 import type { Pg } from './pg.js'
+import { sqlState } from './pg-errors.js'
 import { millis, RECORD_COLUMNS } from './read-statements.js'
 import { type RecordColumns, toRecord } from './record-rows.js'
 
@@ -237,16 +238,21 @@ export class PostgresChanges {
     )
   }
 
-  /** Asked once. */
+  /** Asked until it is answered for good. */
   #known(): Promise<Detail> {
-    this.#detail ??= clusterOf(this.#pg).then(
-      (cluster) => (cluster === null ? 'plain' : 'fine'),
+    if (this.#detail !== null) return this.#detail
+    const asked = clusterOf(this.#pg).then(
+      (cluster): Detail => {
+        if (cluster === 'not yet') this.#detail = null
+        return typeof cluster === 'string' ? 'plain' : 'fine'
+      },
       (error: unknown) => {
         this.#detail = null
         throw error
       },
     )
-    return this.#detail
+    this.#detail = asked
+    return asked
   }
 }
 
@@ -260,8 +266,9 @@ type OutletColumns = [
  * come are counted from behind the largest. Before anything is written.
  */
 export async function followRestore(pg: Pg): Promise<void> {
-  const cluster = await clusterOf(pg)
-  if (cluster === null) return
+  const found = await clusterOf(pg)
+  if (typeof found === 'string') return
+  const { cluster } = found
   const find = { name: 'find-cluster', text: `SELECT value FROM shoal.settings WHERE name = 'cluster'` }
   const [[before] = [null]] = await pg.query<[string | null]>(find, [])
   if (before === cluster) return
@@ -278,15 +285,22 @@ export async function followRestore(pg: Pg): Promise<void> {
   })
 }
 
-/** Null where the server does not tell. */
-async function clusterOf(pg: Pg): Promise<string | null> {
+/** Not allowed to ask, and nothing to ask. */
+const NEVER_TOLD: ReadonlySet<string> = new Set(['42501', '42883'])
+/** A standby has no timeline of its own until it takes over. */
+const IN_RECOVERY = '55000'
+
+/** Some managed servers never tell. */
+async function clusterOf(pg: Pg): Promise<{ readonly cluster: string } | 'never' | 'not yet'> {
   try {
     const asked = { name: 'cluster', text: `SELECT ${CLUSTER}, ${TIMELINE}` }
-    const [[cluster] = [null]] = await pg.query<[string]>(asked, [])
-    return cluster
+    const [[cluster] = ['']] = await pg.query<[string]>(asked, [])
+    return { cluster }
   } catch (error) {
-    if (isAway(error)) throw error
-    return null
+    const state = sqlState(error instanceof ShoalError ? error.cause : error) ?? ''
+    if (NEVER_TOLD.has(state)) return 'never'
+    if (state === IN_RECOVERY) return 'not yet'
+    throw error
   }
 }
 

@@ -1,8 +1,11 @@
-import { Client } from 'pg'
+import { Client, DatabaseError } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.js'
 import { FROM_START } from '../../../src/store/changes.js'
+import { parsePostgres } from '../../../src/store/postgres/address.js'
+import { PostgresChanges } from '../../../src/store/postgres/changes.js'
 import { openPostgresStore } from '../../../src/store/postgres/open-postgres.js'
+import { openPg, type Pg } from '../../../src/store/postgres/pg.js'
 import type { RecordStore } from '../../../src/store/record-store.js'
 import { changesContract, drain } from '../../contract/changes-contract.js'
 import { batch, record } from '../../contract/record-store-contract.js'
@@ -140,6 +143,28 @@ describe('the change feed of Postgres', () => {
     expect(keys(await drain(restored, FROM_START)).at(-1)).toBe('c')
     const hold = await restored.claimOutlet(claim)
     expect(keys(await drain(restored, hold?.cursor ?? ''))).toEqual(['c'])
+  })
+
+  it('asks a standby again for its cluster, which it tells when it has taken over', async () => {
+    const address = await server.createDatabase()
+    const store = await open(address)
+    const pg = await openPg(parsePostgres(address))
+    toEnd.push(() => pg.close())
+    let inRecovery = true
+    const failing: Pg = {
+      ...pg,
+      async query(statement, values) {
+        if (statement.name === 'cluster' && inRecovery)
+          throw Object.assign(new DatabaseError('recovery is in progress', 0, 'error'), { code: '55000' })
+        return pg.query(statement, values)
+      },
+    }
+    const changes = new PostgresChanges(failing)
+    const mark = (cursor: string) => cursor.split('-')[1]
+    const fine = mark(await store.changesEnd())
+    expect(mark(await changes.changesEnd())).not.toBe(fine)
+    inRecovery = false
+    expect(mark(await changes.changesEnd())).toBe(fine)
   })
 
   it('works for a user who may not look at the cluster', async () => {
