@@ -133,7 +133,7 @@ const POISONED: Scenario = {
     const quarantined = kept.reduce((sum, { n }) => sum + Number(n), 0)
     world.figure('odd records stored', `${stored[0]?.n} of ${expected.storable}`)
     world.figure('quarantined', `${quarantined} of ${expected.not}`)
-    for (const { why, n } of kept) world.figure(`  ${why}`, Number(n))
+    for (const { why, n } of kept) world.figure(`  ${String(why).slice(0, 40)}`, Number(n))
     const violations: Violation[] = []
     if (stored[0]?.n !== expected.storable)
       violations.push({ invariant: 'I1', detail: `${stored[0]?.n} odd records of ${expected.storable}` })
