@@ -18,20 +18,24 @@ export interface SummaryDetails {
 const SKIPPED_LOOKED_AT = 5_000
 
 export async function summaryDetails(
-  frontier: Frontier,
-  store: RecordStore,
+  frontier: Pick<Frontier, 'deadByError' | 'links'>,
+  store: Pick<RecordStore, 'counts' | 'rejectedByField'>,
   crawl: string,
   spider: string,
 ): Promise<SummaryDetails> {
   return {
     kinds: await store.counts({ spider, crawl }),
-    rejectedFields: await store.rejectedByField(spider),
+    // Of a crawl that gave millions of them the answer may come too late: the run is finished all the same.
+    rejectedFields: await store.rejectedByField({ spider, crawl }).catch(() => []),
     dead: await frontier.deadByError(crawl),
     skipped: await skippedByReason(frontier, crawl),
   }
 }
 
-async function skippedByReason(frontier: Frontier, crawl: string): Promise<(readonly [string, number])[]> {
+async function skippedByReason(
+  frontier: Pick<Frontier, 'links'>,
+  crawl: string,
+): Promise<(readonly [string, number])[]> {
   const reasons = new Map<string, number>()
   const links = await frontier.links({ crawl, state: 'skipped', limit: SKIPPED_LOOKED_AT })
   for (const link of links) {

@@ -78,8 +78,11 @@ export interface RecordStore
     readonly kind?: string
     readonly limit: number
   }): AsyncIterable<RejectedRecord>
-  /** Validation failures per kind and field. */
-  rejectedByField(spider: string): Promise<{ kind: string; field: string; count: number }[]>
+  /** Validation failures per kind and field; of one crawl in a time that grows with its own alone. */
+  rejectedByField(query: {
+    readonly spider: string
+    readonly crawl?: CrawlId
+  }): Promise<{ kind: string; field: string; count: number }[]>
   /** Fetches of one URL, newest first. */
   fetches(query: { readonly fp: Fingerprint; readonly crawl?: CrawlId; readonly limit: number }): Promise<FetchRow[]>
   /** Deletes the fetch log of a crawl, its note and its cursors. Records stay: they belong to the spider. */

@@ -357,7 +357,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         expect(JSON.stringify(row.data).length).toBeLessThan(10_000)
       }
       expect(await store.counts({})).toMatchObject([{ records: 2, rejected: bad.length }])
-      expect(await store.rejectedByField('books')).toEqual([])
+      expect(await store.rejectedByField({ spider: 'books' })).toEqual([])
     })
 
     it('stores a record of exactly the largest size', async () => {
@@ -479,11 +479,17 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       expect(kept.map((row) => row.key)).toEqual(['c', 'b', 'a'])
       expect(kept[1]).toEqual({ ...rejectedRow({ key: 'b', issues }), reason: 'invalid' })
       expect(await all(store.rejected({ spider: 'books', kind: 'book', limit: 1 }))).toMatchObject([{ key: 'b' }])
-      expect(await store.rejectedByField('books')).toEqual([
+      expect(await store.rejectedByField({ spider: 'books' })).toEqual([
         { kind: 'book', field: 'title', count: 2 },
         { kind: 'author', field: 'title', count: 1 },
         { kind: 'book', field: 'price', count: 1 },
       ])
+      await store.write(batch({ rejected: [rejectedRow({ key: 'd', crawl: 'crawl-2' })] }))
+      expect(await store.rejectedByField({ spider: 'books', crawl: 'crawl-2' })).toEqual([
+        { kind: 'book', field: 'title', count: 1 },
+      ])
+      expect(await store.rejectedByField({ spider: 'other', crawl: 'crawl-2' })).toEqual([])
+      expect(await store.rejectedByField({ spider: 'books', crawl: 'never' })).toEqual([])
     })
 
     it('gives the fetches of one URL, newest first, and forgets those of a removed crawl', async () => {
@@ -583,7 +589,8 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
           expect(await all(store.rejected({ spider, limit: 99 }))).toEqual(
             await all(model.rejected({ spider, limit: 99 })),
           )
-          expect(await store.rejectedByField(spider)).toEqual(await model.rejectedByField(spider))
+          for (const query of [{ spider }, { spider, crawl: 'crawl-1' }])
+            expect(await store.rejectedByField(query)).toEqual(await model.rejectedByField(query))
           for (const fp of ['0a', 'fa'].map((half) => half.repeat(8))) {
             const query = { fp, crawl: spider, limit: 99 }
             expect(await store.fetches(query)).toEqual(await model.fetches(query))

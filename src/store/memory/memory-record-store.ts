@@ -191,7 +191,10 @@ export class MemoryRecordStore implements RecordStore {
       yield { ...row, data: JSON.parse(row.data), issues: JSON.parse(row.issues) }
   }
 
-  async rejectedByField(query: { spider: string; crawl?: string }): Promise<{ kind: string; field: string; count: number }[]> {
+  async rejectedByField(query: {
+    spider: string
+    crawl?: string
+  }): Promise<{ kind: string; field: string; count: number }[]> {
     const counts = new Map<string, { kind: string; field: string; count: number }>()
     for (const row of this.#rejected.values()) {
       if (row.spider !== query.spider || row.reason !== 'invalid') continue

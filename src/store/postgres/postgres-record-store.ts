@@ -48,6 +48,7 @@ import {
   KNOWN_PAGES,
   REJECTED,
   REJECTED_BY_FIELD,
+  REJECTED_OF_CRAWL,
   REMOVE_FETCHES,
   type RecordPlace,
   recordsPage,
@@ -206,8 +207,14 @@ export class PostgresRecordStore implements RecordStore {
     }))
   }
 
-  async rejectedByField(spider: string): Promise<{ kind: string; field: string; count: number }[]> {
-    const rows = await this.#pg.query<[string, string, number]>(REJECTED_BY_FIELD, [spider])
+  async rejectedByField(query: {
+    spider: string
+    crawl?: CrawlId
+  }): Promise<{ kind: string; field: string; count: number }[]> {
+    const { spider, crawl } = query
+    const rows = await (crawl === undefined
+      ? this.#pg.query<[string, string, number]>(REJECTED_BY_FIELD, [spider])
+      : this.#pg.query<[string, string, number]>(REJECTED_OF_CRAWL, [spider, crawl]))
     return rows.map(([kind, field, count]) => ({ kind, field, count }))
   }
 

@@ -68,10 +68,15 @@ export const REJECTED: SqlStatement = {
     WHERE ($1::text IS NULL OR spider = $1) AND ($2::text IS NULL OR kind = $2) AND id < $3 ORDER BY id DESC LIMIT $4`,
 }
 
-export const REJECTED_BY_FIELD: SqlStatement = {
-  name: 'rejected-by-field',
-  text: `SELECT r.kind, issue ->> 'field' COLLATE "C" AS field, count(*)::float8 FROM shoal.rejected r, jsonb_array_elements(r.issues) issue
-    WHERE r.spider = $1 AND r.reason = 'invalid' GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`,
+const rejectedByField = (rows: string) =>
+  `SELECT r.kind, issue ->> 'field' COLLATE "C" AS field, count(*)::float8 FROM shoal.rejected r, jsonb_array_elements(r.issues) issue
+    WHERE ${rows} AND r.reason = 'invalid' GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`
+
+export const REJECTED_BY_FIELD: SqlStatement = { name: 'rejected-by-field', text: rejectedByField('r.spider = $1') }
+
+export const REJECTED_OF_CRAWL: SqlStatement = {
+  name: 'rejected-of-crawl',
+  text: rejectedByField('r.spider = $1 AND r.crawl = $2'),
 }
 
 const FETCH_COLUMNS = `spider, crawl, gen, epoch, url, host, route, depth, link, status, bytes, ms, attempt, worker, error, page, headers, pool, at`

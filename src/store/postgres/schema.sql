@@ -257,6 +257,8 @@ CREATE INDEX records_updated ON shoal.records USING btree (spider, updated_at);
 
 CREATE INDEX records_url ON shoal.records USING hash (url);
 
+CREATE INDEX rejected_crawl ON shoal.rejected USING btree (crawl);
+
 CREATE INDEX rejected_kind ON shoal.rejected USING btree (spider, kind, id);
 
 CREATE TRIGGER keep_version AFTER UPDATE ON shoal.records FOR EACH ROW WHEN ((new.keep_history AND (new.content_hash <> old.content_hash) AND (((new.gen <> old.gen) OR (new.epoch <> old.epoch)) OR (new.updated_at <> new.scraped_at)))) EXECUTE FUNCTION shoal.keep_version();

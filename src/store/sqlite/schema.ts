@@ -123,6 +123,7 @@ const MIGRATIONS = [
     lists INTEGER NOT NULL, objects INTEGER NOT NULL, sketch BLOB NOT NULL,
     PRIMARY KEY (spider, kind, site, field, hour)
   ) WITHOUT ROWID;
+  CREATE INDEX rejected_crawl ON rejected (crawl_id);
   `,
   `
   CREATE TABLE blobs (

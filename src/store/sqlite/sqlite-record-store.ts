@@ -144,7 +144,10 @@ export class SqliteRecordStore implements RecordStore {
     return this.#call('counts', query)
   }
 
-  rejectedByField(query: { spider: string; crawl?: CrawlId }): Promise<{ kind: string; field: string; count: number }[]> {
+  rejectedByField(query: {
+    spider: string
+    crawl?: CrawlId
+  }): Promise<{ kind: string; field: string; count: number }[]> {
     return this.#call('rejectedByField', query)
   }
 

@@ -389,7 +389,13 @@ export class SqliteStoreEngine implements SqliteEngine {
     })
   }
 
-  rejectedByField({ spider, crawl }: { spider: string; crawl?: string }): { kind: string; field: string; count: number }[] {
+  rejectedByField({
+    spider,
+    crawl,
+  }: {
+    spider: string
+    crawl?: string
+  }): { kind: string; field: string; count: number }[] {
     const { rejectedByField, rejectedOfCrawl } = this.#read
     const rows = crawl === undefined ? rejectedByField.all(spider) : rejectedOfCrawl.all(spider, crawl)
     return rows.map((row) => {

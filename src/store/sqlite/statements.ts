@@ -122,6 +122,12 @@ export function readStatements(db: SqliteDb) {
       `SELECT s.kind, i.value ->> 'field' AS field, count(*) FROM record_sets s JOIN rejected r ON r.set_id = s.id, json_each(r.issues) i
        WHERE s.spider = ? AND r.reason = 'invalid' GROUP BY s.kind, field ORDER BY count(*) DESC, s.kind, field`,
     ),
+    rejectedOfCrawl: db.prepare(
+      `SELECT s.kind, i.value ->> 'field' AS field, count(*)
+       FROM rejected r INDEXED BY rejected_crawl CROSS JOIN record_sets s ON s.id = r.set_id, json_each(r.issues) i
+       WHERE s.spider = ?1 AND r.crawl_id = (SELECT id FROM names WHERE name = ?2) AND r.reason = 'invalid'
+       GROUP BY s.kind, field ORDER BY count(*) DESC, s.kind, field`,
+    ),
     // Grouped, because a repeated write logs its fetches again: looking twice here is cheaper than looking before each insert.
     fetches: db.prepare(
       `SELECT c.name, w.name, f.url, f.host, f.status, f.bytes, f.ms, f.attempt, f.error, f.page, f.at, r.name, f.depth, f.link,

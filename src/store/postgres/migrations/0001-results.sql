@@ -110,6 +110,7 @@ CREATE TABLE shoal.rejected (
   row_hash   bytea NOT NULL UNIQUE
 );
 CREATE INDEX rejected_kind ON shoal.rejected (spider, kind, id);
+CREATE INDEX rejected_crawl ON shoal.rejected (crawl);
 
 -- One row for each fetch. Partitions are made ahead (see partitions.ts).
 CREATE SEQUENCE shoal.fetch_ids;
