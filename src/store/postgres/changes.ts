@@ -106,7 +106,7 @@ export class PostgresChanges {
       [positionIn(after), limit, ...values],
     )
     const [[mark, beyond, upto, lookedAt] = ['', '0', '0', null]] = rows
-    refuseForeign(after, { mark, beyond: BigInt(beyond) })
+    await this.#refuseForeign(after, { mark, beyond: BigInt(beyond) })
     const records: ChangePage['records'] = []
     let last: string | null = null
     for (const [, , , , change, ...columns] of rows) {
@@ -157,7 +157,7 @@ export class PostgresChanges {
       [positionIn(query.after), query.most, ...values],
     )
     const [mark, beyond, records, oldestAt] = row ?? ['', '0', 0, null]
-    refuseForeign(query.after, { mark, beyond: BigInt(beyond) })
+    await this.#refuseForeign(query.after, { mark, beyond: BigInt(beyond) })
     return { records, oldestAt }
   }
 
@@ -206,7 +206,7 @@ export class PostgresChanges {
       [name, holder, positionIn(cursor), sent, trimmed, error, stop, readCursor(cursor)?.mark ?? null],
     )
     const [mark, beyond, noted] = row ?? ['', '0', 0]
-    refuseForeign(cursor, { mark, beyond: BigInt(beyond) })
+    await this.#refuseForeign(cursor, { mark, beyond: BigInt(beyond) })
     return noted === 1
   }
 
@@ -238,6 +238,14 @@ export class PostgresChanges {
     )
   }
 
+  /** It may be foreign because this is a restored dump, and nobody has opened it yet. Whether it could be followed shows at the next call. */
+  async #refuseForeign(cursor: Cursor, { mark, beyond }: Feed): Promise<void> {
+    const read = readCursor(cursor)
+    if (read === null || (read.mark === mark && BigInt(read.position) < beyond)) return
+    await followRestore(this.#pg).catch(() => {})
+    throw foreignCursor()
+  }
+
   /** Asked until it is answered for good. */
   #known(): Promise<Detail> {
     if (this.#detail !== null) return this.#detail
@@ -263,7 +271,8 @@ type OutletColumns = [
 
 /**
  * A dump that was restored into another cluster has changes of larger numbers than the transactions there will have for a long time: those that
- * come are counted from behind the largest. Before anything is written.
+ * come are counted from behind the largest. So are those that were written there before this: whoever was at work goes on writing when its
+ * database is replaced under it.
  */
 export async function followRestore(pg: Pg): Promise<void> {
   const found = await clusterOf(pg)
@@ -273,16 +282,35 @@ export async function followRestore(pg: Pg): Promise<void> {
   const [[before] = [null]] = await pg.query<[string | null]>(find, [])
   if (before === cluster) return
   await pg.transaction(async (tx) => {
-    await tx.query({ name: 'cluster-lock', text: `SELECT pg_advisory_xact_lock(hashtext('shoal cluster'))` }, [])
+    await tx.query(
+      { name: 'cluster-lock', text: `SELECT pg_advisory_xact_lock(hashtext('shoal cluster')), pg_current_xact_id()` },
+      [],
+    )
     const [[known] = [null]] = await tx.query<[string | null]>(find, [])
     if (known === cluster) return
     if (known !== null) {
-      const text = `UPDATE shoal.settings SET value = (SELECT coalesce(max(change), 0) FROM shoal.records)::text WHERE name = 'change_offset'`
-      await tx.query({ name: 'count-on', text }, [])
+      // Whoever writes now is waited for, and who comes next reads the new offset.
+      await tx.query({ name: 'count-on-lock', text: 'LOCK TABLE shoal.records IN SHARE ROW EXCLUSIVE MODE' }, [])
+      await tx.query(COUNT_ON, [])
     }
     const text = `INSERT INTO shoal.settings (name, value) VALUES ('cluster', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
     await tx.query({ name: 'note-cluster', text }, [cluster])
   })
+}
+
+/**
+ * A row that was changed in this cluster has the number of a transaction after the restore (that of the settings), and was written by that
+ * transaction or a later one; a row of the dump was written by the restore.
+ */
+const COUNT_ON = {
+  name: 'count-on',
+  text: `WITH known AS MATERIALIZED (
+      SELECT pg_current_xact_id()::text::bigint AS now, value::bigint AS past, age(xmin) AS restored,
+        (SELECT coalesce(max(change), 0) FROM shoal.records) AS last
+      FROM shoal.settings WHERE name = 'change_offset'
+    ), counted AS (UPDATE shoal.settings SET value = last::text FROM known WHERE name = 'change_offset')
+    UPDATE shoal.records AS r SET change = now + last FROM known
+    WHERE change > past + now - restored AND change <= past + now AND age(r.xmin) <= past + now - change`,
 }
 
 /** Not allowed to ask, and nothing to ask. */
@@ -310,9 +338,4 @@ function positionIn(cursor: Cursor): string {
 
 function cursorOf(position: string, mark: string): Cursor {
   return position === '-1' ? FROM_START : makeCursor(position, mark)
-}
-
-function refuseForeign(cursor: Cursor, { mark, beyond }: Feed): void {
-  const read = readCursor(cursor)
-  if (read !== null && (read.mark !== mark || BigInt(read.position) >= beyond)) throw foreignCursor()
 }

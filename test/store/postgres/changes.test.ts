@@ -145,6 +145,34 @@ describe('the change feed of Postgres', () => {
     expect(keys(await drain(restored, hold?.cursor ?? ''))).toEqual(['c'])
   })
 
+  it('follows such a restore also under those who were at work, with what they wrote before they noticed', async () => {
+    const address = await server.createDatabase()
+    const store = await open(address)
+    await write(store, 'a', 'b', 'confirmed')
+    const { cursor } = await drain(store, FROM_START)
+    const claim = { name: 'books/list', spider: 'books', kinds: null, holder: 'p1', forMs: 60_000 }
+    await store.claimOutlet(claim)
+    await store.noteOutlet('books/list', 'p1', { cursor, sent: 3, trimmed: 0, error: null, stop: false })
+    const sql = await connect(address)
+    await sql.query('UPDATE shoal.records SET change = change + 1000000000')
+    await sql.query('UPDATE shoal.outlets SET position = position + 1000000000')
+    await sql.query(`UPDATE shoal.settings SET value = 'another' WHERE name = 'cluster'`)
+    // One that looks as if it were of this cluster, but came with the dump.
+    await sql.query(`UPDATE shoal.records SET change = txid_current() + 2 WHERE key = 'b'`)
+
+    await write(store, 'c', 'd')
+    await store.write(
+      batch({ records: [record({ key: 'd', epoch: '2000' }), record({ key: 'confirmed', epoch: '2000' })] }),
+    )
+    const stored = async () => (await store.claimOutlet(claim))?.cursor ?? ''
+    await expect(store.changes({ after: await stored(), limit: 10 })).rejects.toMatchObject({ code: 'cursor_foreign' })
+    await write(store, 'e')
+    const { records } = await drain(store, await stored())
+    expect(keys({ records }).sort()).toEqual(['c', 'd', 'e'])
+    expect(keys({ records }).at(-1)).toBe('e')
+    expect(keys(await drain(store, FROM_START))).toHaveLength(6)
+  })
+
   it('asks a standby again for its cluster, which it tells when it has taken over', async () => {
     const address = await server.createDatabase()
     const store = await open(address)
