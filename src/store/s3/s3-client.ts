@@ -57,8 +57,8 @@ export class S3Calls {
     this.#ends.add(end)
     const cancel = this.#clock.after(CALL_MS, () => end(`no answer within ${CALL_MS / 1000} s`))
     try {
-      const { sdk, client } = await this.#open()
-      return await Promise.race([work(sdk, client, controller.signal), ended])
+      // The race from the start: `ended` may be the answer while the SDK still loads.
+      return await Promise.race([this.#open().then(({ sdk, client }) => work(sdk, client, controller.signal)), ended])
     } catch (error) {
       if (expected(error)) throw error
       throw s3Error(error, this.#address)

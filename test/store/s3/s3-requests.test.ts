@@ -8,6 +8,7 @@ import { asShoalError, ShoalError } from '../../../src/errors.js'
 import { MemoryBlobIndex } from '../../../src/store/memory/memory-blob-index.js'
 import { PackedBlobStore } from '../../../src/store/packs/packed-blob-store.js'
 import { parseS3 } from '../../../src/store/s3/s3-address.js'
+import { loadSdk, type Sdk } from '../../../src/store/s3/s3-client.js'
 import { S3PackPlace } from '../../../src/store/s3/s3-pack-place.js'
 import { CREDENTIALS } from '../../support/s3-server.js'
 
@@ -201,6 +202,19 @@ describe('the address', () => {
 })
 
 describe('the package for S3', () => {
+  it('may still be loading when its place is closed', async () => {
+    let loaded = (_: Sdk) => {}
+    const loading = new Promise<Sdk>((resolve) => {
+      loaded = resolve
+    })
+    const place = new S3PackPlace(parseS3('s3://bucket'), systemClock, () => loading)
+    const opening = place.open()
+    const closing = place.close()
+    await expect(opening).rejects.toMatchObject({ code: 'pages_away' })
+    loaded(await loadSdk())
+    await closing
+  })
+
   it('is asked for by name when it is not installed', async () => {
     const load = () => Promise.reject(new ShoalError('pages_driver', 'the package @aws-sdk/client-s3 is not installed'))
     const place = new S3PackPlace(parseS3('s3://bucket'), systemClock, load)
