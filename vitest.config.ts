@@ -1,14 +1,27 @@
 import { availableParallelism } from 'node:os'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
+
+/** What is judged by the milliseconds in the log of a site has the machine for itself. */
+const ALONE = ['test/chaos/*.test.ts', 'test/e2e/{fleet,kill,many-hosts,politeness}.test.ts']
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     // Real databases, real child processes: forks keep native modules apart, and a slow machine needs time.
     pool: 'forks',
-    // Half of the time a test waits for a server or a clock: on two cores one file at a time left one of them idle.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'side by side',
+          include: ['test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...ALONE],
+          // Half of the time a test waits for a server or a clock: on two cores one file at a time left one of them idle.
+          maxWorkers: Math.max(2, availableParallelism() - 1),
+        },
+      },
+      { extends: true, test: { name: 'alone', include: ALONE, maxWorkers: 1 } },
+    ],
   },
 })
