@@ -20,8 +20,10 @@ export function s3Archive(address: S3Address, clock: Clock): Archive {
         const Parts: { ETag: string | undefined; PartNumber: number }[] = []
         for await (const Body of inParts(bytes)) {
           const PartNumber = Parts.length + 1
-          const { ETag } = await s3.call(({ UploadPartCommand }, client, abortSignal) =>
-            client.send(new UploadPartCommand({ ...upload, PartNumber, Body }), { abortSignal }),
+          const { ETag } = await s3.call(
+            ({ UploadPartCommand }, client, abortSignal) =>
+              client.send(new UploadPartCommand({ ...upload, PartNumber, Body }), { abortSignal }),
+            { bytes: Body.length },
           )
           Parts.push({ ETag, PartNumber })
         }

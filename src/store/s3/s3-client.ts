@@ -9,8 +9,9 @@ export type Sdk = typeof import('@aws-sdk/client-s3')
 const DIAL_MS = 5_000
 /** A connection that says nothing. */
 const SILENCE_MS = 15_000
-/** Of one call, its repetitions included. */
+/** Of one call, its repetitions included, and a second more for so many bytes of it: a line of 2 Mbit/s is slow, not away. */
 const CALL_MS = 30_000
+const BYTES_A_SECOND = 256 * 1024
 /** One answer of a service that is busy for a moment is no outage. */
 const ATTEMPTS = 3
 
@@ -41,11 +42,12 @@ export class S3Calls {
     this.#load = load
   }
 
-  /** What `expected` names is the caller's to understand. */
+  /** What `expected` names is the caller's to understand; `bytes` are those that go out or come in. */
   async call<Answer>(
     work: (sdk: Sdk, client: S3Client, abortSignal: AbortSignal) => Promise<Answer>,
-    expected: (error: unknown) => boolean = () => false,
+    { bytes = 0, expected = () => false }: { bytes?: number; expected?: (error: unknown) => boolean } = {},
   ): Promise<Answer> {
+    const deadlineMs = CALL_MS + Math.ceil(bytes / BYTES_A_SECOND) * 1000
     const controller = new AbortController()
     let end: (why: string) => void = () => {}
     const ended = new Promise<never>((_, reject) => {
@@ -55,7 +57,7 @@ export class S3Calls {
       }
     })
     this.#ends.add(end)
-    const cancel = this.#clock.after(CALL_MS, () => end(`no answer within ${CALL_MS / 1000} s`))
+    const cancel = this.#clock.after(deadlineMs, () => end(`no answer within ${deadlineMs / 1000} s`))
     try {
       // The race from the start: `ended` may be the answer while the SDK still loads.
       return await Promise.race([this.#open().then(({ sdk, client }) => work(sdk, client, controller.signal)), ended])
@@ -80,8 +82,8 @@ export class S3Calls {
       requestHandler: {
         connectionTimeout: DIAL_MS,
         socketTimeout: SILENCE_MS,
-        requestTimeout: CALL_MS,
-        throwOnRequestTimeout: true,
+        // Or it would complain of waiting by itself, after less.
+        socketAcquisitionWarningTimeout: CALL_MS,
       },
       // Other services than Amazon's stumble over newer checksums. The body is signed with its SHA-256, and each page has its own.
       requestChecksumCalculation: 'WHEN_REQUIRED',

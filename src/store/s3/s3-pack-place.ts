@@ -73,7 +73,7 @@ export class S3PackPlace implements PackPlace {
     await this.#s3.call(
       ({ PutObjectCommand }, client, abortSignal) =>
         client.send(new PutObjectCommand({ ...asked, ...(first ? { IfNoneMatch: '*' } : {}) }), { abortSignal }),
-      (error) => first && (wasThere(error) || isUnknownCall(error)),
+      { expected: (error) => first && (wasThere(error) || isUnknownCall(error)) },
     )
   }
 
@@ -81,11 +81,13 @@ export class S3PackPlace implements PackPlace {
     const pack = newPackName(this.#clock.now(), randomBytes(8).toString('hex'))
     const { bucket: Bucket } = this.#address
     const Body = Buffer.concat([PACK_MAGIC, run])
-    await this.#s3.call(({ PutObjectCommand }, client, abortSignal) =>
-      client.send(
-        new PutObjectCommand({ Bucket, Key: this.#packKey(pack), Body, ContentType: 'application/octet-stream' }),
-        { abortSignal },
-      ),
+    await this.#s3.call(
+      ({ PutObjectCommand }, client, abortSignal) =>
+        client.send(
+          new PutObjectCommand({ Bucket, Key: this.#packKey(pack), Body, ContentType: 'application/octet-stream' }),
+          { abortSignal },
+        ),
+      { bytes: Body.length },
     )
     return { pack, start: PACK_MAGIC.length }
   }
@@ -100,12 +102,15 @@ export class S3PackPlace implements PackPlace {
     const { bucket: Bucket } = this.#address
     const Range = `bytes=${start}-${start + length - 1}`
     try {
-      return await this.#s3.call(async ({ GetObjectCommand }, client, abortSignal) => {
-        const answer = await client.send(new GetObjectCommand({ Bucket, Key, Range }), { abortSignal })
-        const whole = answer.$metadata.httpStatusCode !== 206
-        if (whole && (answer.ContentLength ?? Number.POSITIVE_INFINITY) > length) throw this.#noRanges()
-        return (await answer.Body?.transformToByteArray()) ?? null
-      }, isAbsent)
+      return await this.#s3.call(
+        async ({ GetObjectCommand }, client, abortSignal) => {
+          const answer = await client.send(new GetObjectCommand({ Bucket, Key, Range }), { abortSignal })
+          const whole = answer.$metadata.httpStatusCode !== 206
+          if (whole && (answer.ContentLength ?? Number.POSITIVE_INFINITY) > length) throw this.#noRanges()
+          return (await answer.Body?.transformToByteArray()) ?? null
+        },
+        { bytes: length, expected: isAbsent },
+      )
     } catch (error) {
       if (isAbsent(error)) return null
       throw error
@@ -128,7 +133,7 @@ export class S3PackPlace implements PackPlace {
       await this.#s3.call(
         ({ HeadObjectCommand }, client, abortSignal) =>
           client.send(new HeadObjectCommand({ Bucket, Key: this.#packKey(pack) }), { abortSignal }),
-        isAbsent,
+        { expected: isAbsent },
       )
       return true
     } catch (error) {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { inspect } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { systemClock } from '../../../src/clock.js'
+import { ManualClock, systemClock } from '../../../src/clock.js'
 import { asShoalError, ShoalError } from '../../../src/errors.js'
 import { MemoryBlobIndex } from '../../../src/store/memory/memory-blob-index.js'
 import { PackedBlobStore } from '../../../src/store/packs/packed-blob-store.js'
@@ -152,6 +152,36 @@ describe('answers of S3', () => {
     answer = () => (asked.length === 1 ? refusal(503, 'SlowDown') : { status: 200 })
     await newPlace().write(Buffer.from('x'))
     expect(asked).toHaveLength(2)
+  })
+})
+
+describe('a call without an answer', () => {
+  const MB = 1024 * 1024
+  it.each([
+    ['of a few bytes', (place: S3PackPlace) => place.write(Buffer.from('x')), 31_000],
+    ['that writes much', (place: S3PackPlace) => place.write(Buffer.alloc(8 * MB)), 63_000],
+    ['that reads much', (place: S3PackPlace) => place.read('20260101-0123456789abcdef', 8, 64 * MB), 286_000],
+  ])('%s ends in its time', async (_what, ask, deadlineMs) => {
+    const clock = new ManualClock()
+    const place = new S3PackPlace(parseS3(`s3://raw-pages?endpoint=${endpoint}`), clock, async () => {
+      const sdk = await loadSdk()
+      class Silent extends sdk.S3Client {
+        override send = () => new Promise<never>(() => {})
+      }
+      return { ...sdk, S3Client: Silent }
+    })
+    let ended: unknown = null
+    const asking = ask(place).catch((error: unknown) => {
+      ended = error
+    })
+    const turn = () => new Promise((resolve) => setImmediate(resolve))
+    clock.advance(deadlineMs - 1)
+    await turn()
+    expect(ended).toBeNull()
+    clock.advance(1)
+    await asking
+    expect(ended).toMatchObject({ code: 'pages_away' })
+    await place.close()
   })
 })
 
