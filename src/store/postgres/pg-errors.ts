@@ -4,10 +4,10 @@ import { type ErrorCode, ShoalError } from '../../errors.js'
 /** SQLSTATE classes of a server that is stopping, starting, out of something, or a standby: the same call may work later. */
 const AWAY_CLASSES = /^(?:08|53|57P0|58)/
 /**
- * Lock not available, statement cancelled (by a time limit of the server), read-only (a standby that is not yet the primary), and an
- * internal error of the server.
+ * Lock not available, statement cancelled (by a time limit of the server), read-only or in recovery (a standby that is not yet the primary),
+ * and an internal error of the server.
  */
-const AWAY_CODES: ReadonlySet<string> = new Set(['55P03', '57014', '25006', 'XX000'])
+const AWAY_CODES: ReadonlySet<string> = new Set(['55P03', '57014', '25006', '55000', 'XX000'])
 const DISK_FULL = '53100'
 /** Deadlock, serialization failure: the other transaction went first, ours may go now. */
 const COLLISIONS: ReadonlySet<string> = new Set(['40001', '40P01'])
