@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import type { KeptPage } from '../store/kept-pages.js'
 import { addReport, noteFailure, type ReparseReport } from './reparse-report.js'
@@ -9,12 +10,20 @@ const JOBS_OF_A_THREAD = 2
 /** Jobs whose thread died and no page could be blamed. */
 const MOST_DEATHS = 3
 
+export interface CrewSize {
+  /** Threads. */
+  readonly most: number
+  /** So long after the first one as many again join it, and so on; 0: all at once. */
+  readonly joinMs: number
+}
+
 /** Threads that share the jobs. One that dies is replaced, and what it had in hand is done again without the page it died of. */
 export class ReparseCrew {
   readonly #jobs: AsyncGenerator<readonly KeptPage[]>
   readonly #report: ReparseReport
   readonly #isOver: () => boolean
   readonly #start: () => ReparseThread
+  readonly #clock: Clock
   readonly #again: (readonly KeptPage[])[] = []
   #nextId = 1
   #deaths = 0
@@ -25,29 +34,40 @@ export class ReparseCrew {
     report: ReparseReport,
     isOver: () => boolean,
     start: () => ReparseThread,
+    clock: Clock,
   ) {
     this.#jobs = jobs
     this.#report = report
     this.#isOver = isOver
     this.#start = start
+    this.#clock = clock
   }
 
   /**
-   * `first` has begun already. True when there was nothing left. Rejects with the first failure, of which the threads hear by `giveUp`.
+   * `first` has begun already; others join it. True when there was nothing left. Rejects with the first failure, of which the threads hear
+   * by `giveUp`.
    */
-  async work(first: ReparseThread, threads: number, giveUp: () => void): Promise<boolean> {
+  async work(first: ReparseThread, { most, joinMs }: CrewSize, giveUp: () => void): Promise<boolean> {
     const failures: unknown[] = []
     const fail = (error: unknown): void => {
       failures.push(error)
       giveUp()
     }
     const members: Promise<void>[] = []
+    const oneEnded = new AbortController()
+    const join = async (thread: ReparseThread | null): Promise<void> => {
+      const pages = await this.#take()
+      if (pages === null) return oneEnded.abort()
+      const serving = this.#serve(thread ?? this.#start(), pages).catch(fail)
+      members.push(serving.finally(() => oneEnded.abort()))
+    }
     try {
-      // A thread for each of the first jobs only: a few pages do not need every core.
-      for (let n = 0; n < threads; n++) {
-        const pages = await this.#take()
-        if (pages === null) break
-        members.push(this.#serve(n === 0 ? first : this.#start(), pages).catch(fail))
+      await join(first)
+      while (members.length < most && !oneEnded.signal.aborted) {
+        if (joinMs > 0) await this.#clock.sleep(joinMs, oneEnded.signal)
+        // As many again as there are.
+        for (let n = Math.min(members.length, most - members.length); n > 0 && !oneEnded.signal.aborted; n--)
+          await join(null)
       }
     } catch (error) {
       fail(error)

@@ -110,7 +110,8 @@ async function readAgain(
   let harvest: Harvest
   try {
     onHandler(index)
-    harvest = await harvestPage(route, { link, attempt }, { url, status, headers: headers ?? {}, body }, clock)
+    const answered = { url, status, headers: headers ?? {}, body }
+    harvest = await harvestPage(route, { link, attempt }, answered, clock, false)
   } catch (thrown) {
     const { code, message } = asShoalError(thrown)
     return noteFailure(report, { code, message, url: link.url })

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { type Clock, systemClock } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import type { CrawlId } from '../frontier/frontier.js'
@@ -21,8 +22,8 @@ export interface ReparseOptions {
   /** Only pages that were read since. */
   readonly since?: number
   readonly dryRun: boolean
-  /** Threads. */
-  readonly workers: number
+  /** Threads; null: one for each core, if there is enough to do. */
+  readonly workers: number | null
   readonly logLevel: LogLevel
   readonly writeLog: (line: string) => void
   /** Aborted by the first Ctrl-C or SIGTERM: pages in hand are finished. */
@@ -53,6 +54,11 @@ const PART = 1000
 /** Pages of one write. Fewer if they are large: two jobs of each thread are in memory. */
 const JOB_PAGES = 64
 const JOB_BYTES = 4 * 1024 * 1024
+/**
+ * A second of CPU goes by before a thread has loaded the spider and is warm, in which a warm one reads 4,000 pages: most reparses after a
+ * mended selector are over before it pays.
+ */
+const JOIN_MS = 4_000
 /** Beyond a handler's own deadline before its thread counts as stuck. */
 const STUCK_SLACK_MS = 5_000
 
@@ -88,10 +94,12 @@ export async function reparse(options: ReparseOptions): Promise<ReparseSummary> 
   const telling = tellProgress(clock, giveUp.signal, () =>
     options.onProgress?.({ spider: spider.name, report, total, seconds: seconds() }),
   )
-  const crew = new ReparseCrew(jobsOf(partsOf(results.store, query, clock, drain)), report, isOver, start)
+  const crew = new ReparseCrew(jobsOf(partsOf(results.store, query, clock, drain)), report, isOver, start, clock)
+  const size =
+    options.workers === null ? { most: availableParallelism(), joinMs: JOIN_MS } : { most: options.workers, joinMs: 0 }
   let finished: boolean
   try {
-    finished = await crew.work(first, options.workers, () => giveUp.abort())
+    finished = await crew.work(first, size, () => giveUp.abort())
   } finally {
     giveUp.abort()
     await telling

@@ -3,7 +3,7 @@ import { parseUrl } from '../url/parse-url.js'
 import { matchUrl, type UrlPattern } from '../url/patterns.js'
 import { compilePatterns } from './admit-rules.js'
 import type { CheckedRoute } from './definition-schema.js'
-import { compileHarvest, type Found, type LinkRule } from './fields.js'
+import { compileHarvest, type Found, type Harvester, type LinkRule } from './fields.js'
 import type { Page } from './page.js'
 import type { HandlerPlan } from './run-handler.js'
 import type { FoundLink } from './spider.js'
@@ -29,6 +29,7 @@ export function compileExtract(name: string, route: CheckedRoute): HandlerPlan['
     named(`${path}.record.fields.${field}`, () => compileHarvest({ fields: { [field]: definition } }))
   }
   const harvester = compileHarvest({ links, fields })
+  let fieldsOnly: Harvester | null = null
   const rules: FollowRule[] = follow.map((rule, index) => ({
     link: linkMaker(rule.route, rule.priority),
     nofollow: rule.nofollow,
@@ -36,6 +37,11 @@ export function compileExtract(name: string, route: CheckedRoute): HandlerPlan['
     deny: compilePatterns(`${path}.follow[${index}].deny`, rule.deny),
   }))
   return (page, collected) => {
+    if (collected === null) {
+      if (record === undefined) return null
+      fieldsOnly ??= compileHarvest({ fields })
+      return fieldsOnly.run(page).fields
+    }
     const found = harvester.run(page)
     collectLinks(rules, found, page, collected)
     return record === undefined ? null : found.fields

@@ -80,7 +80,7 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
       handlerTimeoutMs: route.handlerTimeout ?? checked.handlerTimeout,
       givesRecords: plan.record !== null || plan.handler !== null,
       data: plan.data,
-      harvest: (page) => runHandler(plan, page),
+      harvest: (page, ruleLinks) => runHandler(plan, page, ruleLinks),
     })
   }
   const admit = admitRules(checked)

@@ -14,8 +14,8 @@ export interface HandlerPlan {
   readonly routes: ReadonlySet<string>
   readonly kinds: ReadonlyMap<string, Pick<RecordKind, 'schema'>>
   readonly data: StandardSchemaV1 | null
-  /** Link rules and fields in one pass over the page; null when the route has neither. */
-  readonly extract: ((page: Page, links: FoundLink[]) => Readonly<Record<string, Json>> | null) | null
+  /** Link rules and fields in one pass over the page, or the fields alone (`links` null); null when the route has neither. */
+  readonly extract: ((page: Page, links: FoundLink[] | null) => Readonly<Record<string, Json>> | null) | null
   /** Kind and key field of the record that the fields make; without a key field the page's URL is the key. */
   readonly record: { readonly kind: string; readonly key: string | null } | null
   readonly steps: readonly Step[]
@@ -40,16 +40,16 @@ function then<In, Result>(value: Maybe<In>, next: (value: In) => Maybe<Result>):
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
-export function runHandler(plan: HandlerPlan, page: Page): Maybe<Harvest> {
+export function runHandler(plan: HandlerPlan, page: Page, ruleLinks = true): Maybe<Harvest> {
   const checked = plan.data === null ? undefined : checkData(plan, plan.data, page)
-  return checked === undefined ? gather(plan, page) : checked.then(() => gather(plan, page))
+  return checked === undefined ? gather(plan, page, ruleLinks) : checked.then(() => gather(plan, page, ruleLinks))
 }
 
-function gather(plan: HandlerPlan, page: Page): Maybe<Harvest> {
+function gather(plan: HandlerPlan, page: Page, ruleLinks: boolean): Maybe<Harvest> {
   const basket: Basket = { records: [], rejected: [], links: [] }
   const found: HarvestedRecord[] = []
   if (plan.extract !== null) {
-    const fields = plan.extract(page, basket.links)
+    const fields = plan.extract(page, ruleLinks ? basket.links : null)
     if (fields !== null && plan.record !== null) {
       const key = plan.record.key === null ? page.url : fields[plan.record.key]
       found.push({ kind: plan.record.kind, key: isKey(key) ? String(key) : '', data: fields })

@@ -86,9 +86,10 @@ export interface Route {
   readonly data: StandardSchemaV1 | null
   /**
    * What the route makes of a page: link rules, fields and the user's handler, then the steps and the schemas, in this order. A plain
-   * value when nothing in between was asynchronous. Fails with `handler_error`, whose cause is what the user's code threw.
+   * value when nothing in between was asynchronous. Fails with `handler_error`, whose cause is what the user's code threw. `ruleLinks` false
+   * leaves out the link rules, for whoever has no use for links.
    */
-  harvest(page: Page): Harvest | Promise<Harvest>
+  harvest(page: Page, ruleLinks?: boolean): Harvest | Promise<Harvest>
 }
 
 /** `max` more fetches after the first; waits between them. */

@@ -24,6 +24,7 @@ export async function harvestPage(
   { link, attempt }: Asked,
   { url, status, headers, body }: Answered,
   clock: Clock,
+  ruleLinks = true,
 ): Promise<Harvest> {
   const page = createPage({
     url,
@@ -36,7 +37,7 @@ export async function harvestPage(
     attempt,
     data: link.data,
   })
-  const harvest = route.harvest(page)
+  const harvest = route.harvest(page, ruleLinks)
   if (!(harvest instanceof Promise)) return harvest
   let cancel = () => {}
   const deadline = new Promise<never>((_, reject) => {

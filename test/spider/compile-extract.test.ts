@@ -5,7 +5,7 @@ import type { Page } from '../../src/spider/page.js'
 import { resolveSpider } from '../../src/spider/resolve.js'
 import type { Harvest } from '../../src/spider/spider.js'
 
-function harvest(route: Record<string, unknown>, html: string): Harvest {
+function harvest(route: Record<string, unknown>, html: string, ruleLinks?: boolean): Harvest {
   const definition = {
     name: 'books',
     start: ['https://books.example/'],
@@ -18,7 +18,7 @@ function harvest(route: Record<string, unknown>, html: string): Harvest {
     headers: { 'content-type': 'text/html' },
     text: html,
   } as unknown as Page
-  return spider.routes.get('book')?.harvest(page) as Harvest
+  return spider.routes.get('book')?.harvest(page, ruleLinks) as Harvest
 }
 
 const hrefs = (follow: unknown, html: string) => harvest({ follow }, html).links.map(({ href }) => href)
@@ -29,6 +29,23 @@ describe('follow rules', () => {
     expect(
       harvest({ follow }, '<article><a href="x?y#z">1</a></article><a class="next" href="/page">2</a>').links,
     ).toEqual([{ href: '/page', route: 'listing', priority: 7 }, { href: 'x?y#z' }])
+  })
+
+  it('are left out where nobody wants links, and change nothing else', () => {
+    const fields = { title: 'a b', price: { select: 'i', as: 'number' }, cover: { select: 'img@src', as: 'url' } }
+    const route = {
+      follow: [{ links: 'a:not(.x)' }, { links: 'p > a' }],
+      record: { kind: 'book', key: 'title', fields },
+    }
+    for (const html of [
+      '<base href="/c/"><p><a href="x"><b>Tome</b></a><i>£2</i><img src="y.png">',
+      '<base href="/c/"><table><a href="x"><b>Tome</a></b><tr><i>£2</i></table><img src="y.png"><a href="z">',
+    ]) {
+      const all = harvest(route, html)
+      expect(all.links.length).toBeGreaterThan(0)
+      expect(harvest(route, html, false)).toEqual({ ...all, links: [] })
+      expect([...all.records, ...all.rejected]).toHaveLength(1)
+    }
   })
 
   it('allow and deny by the whole URL', () => {

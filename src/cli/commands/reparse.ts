@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { asShoalError, EXIT, ShoalError } from '../../errors.js'
@@ -28,11 +27,11 @@ export function reparseCommand(program: Command): void {
     .option('--crawl <crawl>', 'only pages of this crawl: its id, or the beginning of it')
     .option('--route <route>', 'only pages that were fetched for this route')
     .option('--since <time>', 'only pages that were fetched since: 2h, 7d, or 2026-11-01', since)
-    .option('--workers <n>', 'threads (default: one for each core)', wholeNumber)
+    .option('--workers <n>', 'threads (default: one, and after some seconds one for each core)', wholeNumber)
     .action(
       acts(async (session, file: string, flags: ReparseFlags) => {
         const { json, settings, clock } = session
-        const { dryRun, route, since: from, workers = availableParallelism() } = flags
+        const { dryRun, route, since: from, workers = null } = flags
         const progress = reparseProgress(json, clock.now)
         const signals = listenForSignals(() =>
           progress.say('finishing the pages in hand, press Ctrl-C again to leave at once'),

@@ -8,6 +8,11 @@ import { indexedUpTo } from './index-runs.js'
 /** Fetches looked at in one call: other callers wait a few milliseconds. */
 const LOOKED_AT = 5000
 
+/** Places of a row that hold names. */
+const CRAWL = 5
+const WORKER = 6
+const ROUTE = 9
+
 /** Rows for `toKept`; the scan goes on after the id `next`, or is at its end (null). */
 export interface KeptPageRows {
   readonly rows: SqlValue[][]
@@ -30,7 +35,19 @@ export class SqliteKeptPages {
   page(query: KeptPageQuery, after: number, limit: number): KeptPageRows {
     const rows = this.#sql.pages.all(...asParams(query), after, LOOKED_AT, limit)
     const next = rows.length === limit ? Number(rows.at(-1)?.[0]) : this.#lastLookedAt(after)
-    return { rows: this.#newest(query, rows), next }
+    const newest = this.#newest(query, rows)
+    const names = new Map<SqlValue | undefined, string>()
+    for (const row of newest) for (const place of [CRAWL, WORKER, ROUTE]) row[place] = this.#name(names, row[place])
+    return { rows: newest, next }
+  }
+
+  #name(known: Map<SqlValue | undefined, string>, id: SqlValue | undefined): string {
+    let name = known.get(id)
+    if (name === undefined) {
+      name = String(this.#sql.name.get(id ?? null)?.[0] ?? '')
+      known.set(id, name)
+    }
+    return name
   }
 
   count(query: KeptPageQuery, after: number): KeptPageCount {
@@ -86,22 +103,23 @@ function statements(db: SqliteDb) {
      AND (?3 IS NULL OR ${row}.at < ?3)`
   const reading = (row: string) =>
     `${row}.id, printf('%016x', ${row}.fp), ${row}.gen, CAST(${row}.epoch AS TEXT), ${row}.at`
-  const scan = (columns: string, joins: string) =>
+  const scan = (columns: string) =>
     db.prepare(
-      `SELECT ${columns} FROM (SELECT * FROM fetches WHERE id > ?7 ORDER BY id LIMIT ?8) f ${joins}
+      `SELECT ${columns} FROM (SELECT * FROM fetches WHERE id > ?7 ORDER BY id LIMIT ?8) f
        WHERE ${competes('f')} AND (?4 IS NULL OR f.route_id = ${named('?4')}) AND (?5 IS NULL OR f.at >= ?5)
          AND (?6 = 0 OR NOT EXISTS (
            SELECT 1 FROM fetch_fps i CROSS JOIN fetches g ON g.id = i.id
-           WHERE i.fp = f.fp AND ${competes('g')} AND (g.gen, g.epoch, g.at, g.id) > (f.gen, f.epoch, f.at, f.id)))
+           WHERE i.fp = f.fp AND i.id <> f.id AND ${competes('g')} AND (g.gen, g.epoch, g.at, g.id) > (f.gen, f.epoch, f.at, f.id)))
        ORDER BY f.id LIMIT ?9`,
     )
   return {
+    // Names by number: a few of them serve thousands of rows.
     pages: scan(
-      `${reading('f')}, c.name, w.name, f.url, f.host, r.name, f.depth, f.link, f.status, f.bytes, f.ms, f.attempt, f.error,
+      `${reading('f')}, f.crawl_id, f.worker_id, f.url, f.host, f.route_id, f.depth, f.link, f.status, f.bytes, f.ms, f.attempt, f.error,
        f.page, f.headers, f.pool`,
-      'LEFT JOIN names c ON c.id = f.crawl_id LEFT JOIN names w ON w.id = f.worker_id LEFT JOIN names r ON r.id = f.route_id',
     ),
-    leases: scan(reading('f'), ''),
+    name: db.prepare('SELECT name FROM names WHERE id = ?'),
+    leases: scan(reading('f')),
     last: db.prepare('SELECT max(id) FROM (SELECT id FROM fetches WHERE id > ? ORDER BY id LIMIT ?)'),
     // ?4–?6 are for the scans.
     late: db.prepare(
@@ -121,20 +139,20 @@ function toReading(row: SqlValue[]): Reading {
 export function toKept(row: SqlValue[], spider: string): KeptPage {
   return {
     spider,
-    crawl: row[5] as string,
+    crawl: row[CRAWL] as string,
     gen: row[2] as number,
     epoch: row[3] as string,
     fp: row[1] as string,
     url: row[7] as string,
     host: row[8] as string,
-    route: (row[9] as string | null) ?? '',
+    route: row[ROUTE] as string,
     depth: row[10] as number,
     link: parsed<Link>(row[11] as string | null),
     status: row[12] as number,
     bytes: row[13] as number,
     ms: row[14] as number,
     attempt: row[15] as number,
-    worker: row[6] as string,
+    worker: row[WORKER] as string,
     error: row[16] as string | null,
     page: row[17] as string,
     headers: parsed<FetchRow['headers']>(row[18] as string | null),
