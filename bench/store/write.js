@@ -42,8 +42,7 @@ export async function compareWrites({ records, rounds, contenders }) {
   try {
     for (const batch of BATCHES)
       for (const writers of WRITERS) {
-        const names = contenders.filter((name) => name !== SINGLE || batch === BATCHES[0])
-        figures.push(...(await compareOnce(server, names, { batch, writers, records, rounds })))
+        figures.push(...(await compareOnce(server, contenders, { batch, writers, records, rounds })))
       }
   } finally {
     await server.end()
@@ -55,7 +54,7 @@ export async function compareWrites({ records, rounds, contenders }) {
       'shoal.records; median of the turns: rows per second, CPU of the client and of the server in µs per row',
     head: ['loop, rows a batch, writers', ...steps.flatMap((step) => [`${step}/s`, 'client', 'server']), 'HOT'],
     rows: figures.map((figure) => [
-      figure.name === SINGLE ? `${SINGLE}, ${figure.writers}` : `${figure.name}, ${figure.batch}, ${figure.writers}`,
+      `${figure.name}, ${figure.name === SINGLE ? 1 : figure.batch}, ${figure.writers}`,
       ...steps.flatMap((step) => [
         Math.round(figure[step].perSecond),
         round(figure[step].cpuUs, 1),
@@ -168,7 +167,9 @@ function singleBars(figures) {
   return figures
     .filter(({ name }) => name === 'shoal')
     .flatMap((shoal) => {
-      const single = figures.find(({ name, writers }) => name === SINGLE && writers === shoal.writers)
+      const single = figures.find(
+        ({ name, batch, writers }) => name === SINGLE && batch === shoal.batch && writers === shoal.writers,
+      )
       if (single === undefined) return []
       const times = Math.min(...COMPARED.map((step) => shoal[step].perSecond / single[step].perSecond))
       return {
