@@ -45,7 +45,7 @@ describe('fields and follow rules', () => {
     plan({
       record: { kind: 'book', key },
       extract: (_page, links) => {
-        links.push({ href: '/next' })
+        links?.push({ href: '/next' })
         return fields
       },
     })

@@ -37,7 +37,7 @@ function cellsOf(
   }
   for (const { value } of STORE_COLUMNS) {
     const own = value(record)
-    cells.push(typeof own === 'number' ? BigInt(own) : own)
+    cells.push(typeof own === 'number' ? BigInt(Math.floor(own)) : own)
   }
   return { cells, leftOut }
 }

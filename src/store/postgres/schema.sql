@@ -165,7 +165,7 @@ CREATE TABLE shoal.records (
     fresh_ms bigint NOT NULL,
     keep_history boolean NOT NULL
 )
-WITH (fillfactor='90');
+WITH (fillfactor='80');
 
 CREATE TABLE shoal.rejected (
     id bigint NOT NULL,

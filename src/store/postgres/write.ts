@@ -1,11 +1,19 @@
 import { hash } from 'node:crypto'
 import { hostIn } from '../../url/host.js'
-import { cleanJson, type PreparedBatch, type PreparedRecord, type PreparedRejected, quarantined } from '../prepare.js'
+import type { Link } from '../../url/link.js'
+import {
+  cleanJson,
+  cleanText,
+  type PreparedBatch,
+  type PreparedRecord,
+  type PreparedRejected,
+  quarantined,
+} from '../prepare.js'
 import type { FetchRow, WriteStatus } from '../record-store.js'
 import { ensurePartitions } from './partitions.js'
 import type { Pg } from './pg.js'
 import { isDataError, isMissingPartition } from './pg-errors.js'
-import { COUNT_FRESH, readLastWrite, SKIPPED, WRITE } from './write-statement.js'
+import { COUNT_FRESH, FETCH_COLUMNS, readLastWrite, SKIPPED, WRITE } from './write-statement.js'
 
 /** Rows of one statement. More gained nothing, and a transaction that holds many rows keeps other writers of them waiting. */
 const MOST_ROWS = 1_000
@@ -119,7 +127,7 @@ async function writePart(
   const rows = await pg.query<[number]>(WRITE, [
     numbered(part),
     arrayOf(rejected.map(rejectedJson)),
-    arrayOf(fetches.map(fetchJson)),
+    ...fetchColumns(fetches),
   ])
   for (const [lastWrite] of rows) {
     const { n, status } = readLastWrite(lastWrite)
@@ -219,20 +227,46 @@ function changedAt({ reparsedAt, scrapedAt }: PreparedRecord): number {
   return reparsedAt ?? scrapedAt
 }
 
-/** Everything but the number of the row; the data is JSON text already, and so is the epoch, which is larger than a JavaScript number. */
+/** What its group does not say; the data is JSON text already, and so is the epoch, which is larger than a JavaScript number. */
 function recordJson(record: PreparedRecord): string {
-  const { spider, site, kind, key, url, data, identity, crawl, gen, epoch, scrapedAt, freshMs, history } = record
+  const { site, key, url, data, identity, epoch, scrapedAt, reparsedAt } = record
   const digest = hash('sha256', identity === null ? data : `${identity}\n${data}`).slice(0, 32)
   const text = JSON.stringify
+  const domain = hostIn(url)
   return (
-    `"spider":${text(spider)},"site":${text(site)},"kind":${text(kind)},"key":${text(key)},"url":${text(url)},` +
-    `"domain":${text(hostIn(url))},"data":${data},"hash":"${digest}","identity":${text(identity)},"crawl":${text(crawl)},"gen":${gen},` +
-    `"epoch":${epoch},"scraped_at":${scrapedAt},"changed_at":${changedAt(record)},"fresh_ms":${freshMs},"history":${history}}`
+    `{"site":${text(site)},"key":${text(key)},"url":${text(url)},"data":${data},"hash":"${digest}","epoch":${epoch},"scraped_at":${scrapedAt}` +
+    `${domain === site ? '' : `,"domain":${text(domain)}`}${identity === null ? '' : `,"identity":${text(identity)}`}` +
+    `${reparsedAt === undefined ? '' : `,"changed_at":${reparsedAt}`}}`
   )
 }
 
+/** Rows that stand together and share these columns. */
+function sameGroup(a: PreparedRecord, b: PreparedRecord): boolean {
+  return (
+    a.kind === b.kind &&
+    a.spider === b.spider &&
+    a.crawl === b.crawl &&
+    a.gen === b.gen &&
+    a.freshMs === b.freshMs &&
+    a.history === b.history
+  )
+}
+
+/** In groups of what stands together: the order of the keys is what keeps writers from waiting for each other crosswise. */
 function numbered(part: readonly Placed[]): string | null {
-  return arrayOf(part.map(({ json }, n) => `{"n":${n},${json}`))
+  const groups: string[] = []
+  for (let start = 0; start < part.length; ) {
+    const first = part[start]?.record
+    if (first === undefined) break
+    const rows: string[] = []
+    for (let next = part[start]; next !== undefined && sameGroup(first, next.record); next = part[start + rows.length])
+      rows.push(next.json)
+    const { spider, kind, crawl, gen, freshMs, history } = first
+    const shared = JSON.stringify({ start, spider, kind, crawl, gen, fresh_ms: freshMs, history })
+    groups.push(`${shared.slice(0, -1)},"rows":[${rows.join(',')}]}`)
+    start += rows.length
+  }
+  return arrayOf(groups)
 }
 
 function arrayOf(rows: readonly string[]): string | null {
@@ -246,9 +280,40 @@ function rejectedJson(row: PreparedRejected): string {
   return `${whole},"hash":"${hash('sha256', whole).slice(0, 32)}"}`
 }
 
-function fetchJson(row: FetchRow): string {
-  const { fp, epoch, ...plain } = row
-  return `${cleanJson(JSON.stringify(plain)).slice(0, -1)},"fp":${signed(fp)},"epoch":${epoch}}`
+/** The columns as arrays, written as the server reads them: the client's own way takes three times as long. */
+function fetchColumns(rows: readonly FetchRow[]): (string | null)[] {
+  if (rows.length === 0) return new Array<null>(FETCH_COLUMNS).fill(null)
+  const numbers = (of: (row: FetchRow) => number | bigint | string) => `{${rows.map(of).join(',')}}`
+  const texts = (of: (row: FetchRow) => string | null) => `{${rows.map((row) => element(of(row))).join(',')}}`
+  const json = (value: Link | FetchRow['headers']) => (value === null ? null : cleanJson(JSON.stringify(value)))
+  return [
+    numbers(({ at }) => at),
+    texts(({ spider }) => spider),
+    texts(({ crawl }) => crawl),
+    numbers(({ fp }) => signed(fp)),
+    texts(({ url }) => url),
+    texts(({ host }) => host),
+    texts(({ route }) => route),
+    numbers(({ depth }) => depth),
+    texts(({ link }) => json(link)),
+    numbers(({ status }) => status),
+    numbers(({ bytes }) => bytes),
+    numbers(({ ms }) => ms),
+    numbers(({ attempt }) => attempt),
+    texts(({ worker }) => worker),
+    texts(({ pool }) => pool),
+    texts(({ error }) => error),
+    texts(({ page }) => page),
+    texts(({ headers }) => json(headers)),
+    numbers(({ gen }) => gen),
+    numbers(({ epoch }) => epoch),
+  ]
+}
+
+function element(given: string | null): string {
+  if (given === null) return 'NULL'
+  const text = cleanText(given)
+  return /["\\]/.test(text) ? `"${text.replace(/["\\]/g, '\\$&')}"` : `"${text}"`
 }
 
 /** 64 bits as Postgres keeps them: signed. */

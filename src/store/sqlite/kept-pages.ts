@@ -51,8 +51,11 @@ export class SqliteKeptPages {
   }
 
   count(query: KeptPageQuery, after: number): KeptPageCount {
+    const next = this.#lastLookedAt(after)
+    if (!query.newestOnly)
+      return { count: Number(this.#sql.count.get(...asParams(query), after, LOOKED_AT, 1)?.[0]), next }
     const rows = this.#sql.leases.all(...asParams(query), after, LOOKED_AT, LOOKED_AT)
-    return { count: this.#newest(query, rows).length, next: this.#lastLookedAt(after) }
+    return { count: this.#newest(query, rows).length, next }
   }
 
   #lastLookedAt(after: number): number | null {
@@ -120,6 +123,7 @@ function statements(db: SqliteDb) {
     ),
     name: db.prepare('SELECT name FROM names WHERE id = ?'),
     leases: scan(reading('f')),
+    count: scan('count(*)'),
     last: db.prepare('SELECT max(id) FROM (SELECT id FROM fetches WHERE id > ? ORDER BY id LIMIT ?)'),
     // ?4–?6 are for the scans.
     late: db.prepare(

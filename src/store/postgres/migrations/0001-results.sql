@@ -41,7 +41,7 @@ CREATE TABLE shoal.records (
   fresh_ms      bigint NOT NULL,
   keep_history  boolean NOT NULL,
   PRIMARY KEY (spider, kind, key, site)
-) WITH (fillfactor = 90);
+) WITH (fillfactor = 80);
 
 -- Room is left in each page and no index has a column that a confirmation changes, so that confirming a record touches no index.
 CREATE INDEX records_updated ON shoal.records (spider, updated_at);
