@@ -13,9 +13,11 @@ const MOST_DEATHS = 3
 export interface CrewSize {
   /** Threads. */
   readonly most: number
-  /** So long after the first one as many again join it, and so on; 0: all at once. */
-  readonly joinMs: number
+  /** Whether there is so much to do that the others are to join the first; looked at now and then. */
+  readonly isMuch: () => boolean
 }
+
+const LOOK_MS = 1_000
 
 /** Threads that share the jobs. One that dies is replaced, and what it had in hand is done again without the page it died of. */
 export class ReparseCrew {
@@ -47,7 +49,7 @@ export class ReparseCrew {
    * `first` has begun already; others join it. True when there was nothing left. Rejects with the first failure, of which the threads hear
    * by `giveUp`.
    */
-  async work(first: ReparseThread, { most, joinMs }: CrewSize, giveUp: () => void): Promise<boolean> {
+  async work(first: ReparseThread, { most, isMuch }: CrewSize, giveUp: () => void): Promise<boolean> {
     const failures: unknown[] = []
     const fail = (error: unknown): void => {
       failures.push(error)
@@ -63,12 +65,8 @@ export class ReparseCrew {
     }
     try {
       await join(first)
-      while (members.length < most && !oneEnded.signal.aborted) {
-        if (joinMs > 0) await this.#clock.sleep(joinMs, oneEnded.signal)
-        // As many again as there are.
-        for (let n = Math.min(members.length, most - members.length); n > 0 && !oneEnded.signal.aborted; n--)
-          await join(null)
-      }
+      while (!isMuch() && !oneEnded.signal.aborted) await this.#clock.sleep(LOOK_MS, oneEnded.signal)
+      while (members.length < most && !oneEnded.signal.aborted) await join(null)
     } catch (error) {
       fail(error)
     }

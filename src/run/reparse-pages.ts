@@ -40,24 +40,18 @@ export interface ReparseParts {
 export async function reparsePages(pages: readonly KeptPage[], parts: ReparseParts): Promise<ReparseReport> {
   const report = emptyReport()
   const readings = pages.map((page) => readingOf(page, parts))
-  const bodies = readings.map(({ page, route }) =>
-    route?.givesRecords === true ? parts.untilBack(() => parts.pages.get(page.page)) : null,
-  )
-  // A failure is met where its page is; until then it is no unhandled rejection.
-  for (const body of bodies) body?.catch(() => {})
+  const bodies = await parts.untilBack(() => Promise.all(readings.map((reading) => bodyOf(reading, parts))))
   const given: Given = { records: [], rejected: [], readings: [], keys: [] }
   await parts.inTurn(async () => {
     for (const [index, reading] of readings.entries()) {
       if (parts.isDraining()) break
       report.pages += 1
       const { page, link, route } = reading
+      const body = bodies[index] ?? null
       if (route === null) list(report.unrouted, link.url)
-      else if (bodies[index] === null) passOver(reading, report, given)
-      else {
-        const body = (await bodies[index]) ?? null
-        if (body === null) list(report.missing, page.url)
-        else await readAgain({ ...reading, route }, body, index, parts, report, given)
-      }
+      else if (!route.givesRecords) passOver(reading, report, given)
+      else if (body === null) list(report.missing, page.url)
+      else await readAgain({ ...reading, route }, body, index, parts, report, given)
     }
   })
   for (const { kind } of given.rejected) tallyOf(report, kind).rejected += 1
@@ -79,6 +73,11 @@ function readingOf(page: KeptPage, { spider, admitter }: ReparseParts): Reading 
   if (recorded !== undefined) return { page, link, route: recorded }
   const admission = admitter.resolve(link.url, '')
   return { page, link, route: admission.ok ? (spider.routes.get(admission.target.route) ?? null) : null }
+}
+
+/** All of a job are asked for at once: the blob store reads neighbours in one piece. */
+function bodyOf({ page, route }: Reading, { pages }: ReparseParts): Promise<Uint8Array | null> | null {
+  return route?.givesRecords === true ? pages.get(page.page) : null
 }
 
 /** What pages gave. */

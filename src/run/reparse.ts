@@ -54,11 +54,10 @@ const PART = 1000
 /** Pages of one write. Fewer if they are large: two jobs of each thread are in memory. */
 const JOB_PAGES = 64
 const JOB_BYTES = 4 * 1024 * 1024
-/**
- * A second of CPU goes by before a thread has loaded the spider and is warm, in which a warm one reads 4,000 pages: most reparses after a
- * mended selector are over before it pays.
- */
-const JOIN_MS = 4_000
+/** A second of CPU goes by before a thread has loaded the spider and is warm: it pays when so much is left, by the pages so far. */
+const MUCH_SECONDS = 10
+/** Before that the first one is not warm itself. */
+const WARM_SECONDS = 3
 /** Beyond a handler's own deadline before its thread counts as stuck. */
 const STUCK_SLACK_MS = 5_000
 
@@ -78,25 +77,25 @@ export async function reparse(options: ReparseOptions): Promise<ReparseSummary> 
     })
   const first = start()
   const spider = await loaded(first, drain)
+  const loadedAt = seconds()
   const query = queryOf(spider, options, startedAt)
   const giveUp = new AbortController()
   const isOver = () => drain.aborted || giveUp.signal.aborted
   let total: number | null = null
-  if (options.onProgress !== undefined) {
-    // What goes wrong here, whoever reads the pages hears as well.
-    results.store.countKeptPages(query).then(
-      (count) => {
-        total = count
-      },
-      () => {},
-    )
+  // What goes wrong here, whoever reads the pages hears as well.
+  const count = (counted: KeptPageQuery) => results.store.countKeptPages(counted).then(setTotal, () => {})
+  const setTotal = (counted: number): void => {
+    total = counted
   }
+  if (options.onProgress !== undefined) void count(query)
+  // All that were kept are counted faster than the newest, and nobody sees the number.
+  else if (options.workers === null) void count({ ...query, newestOnly: false })
   const telling = tellProgress(clock, giveUp.signal, () =>
     options.onProgress?.({ spider: spider.name, report, total, seconds: seconds() }),
   )
   const crew = new ReparseCrew(jobsOf(partsOf(results.store, query, clock, drain)), report, isOver, start, clock)
-  const size =
-    options.workers === null ? { most: availableParallelism(), joinMs: JOIN_MS } : { most: options.workers, joinMs: 0 }
+  const isMuch = () => options.workers !== null || isMuchLeft(report.pages, total, seconds() - loadedAt)
+  const size = { most: options.workers ?? availableParallelism(), isMuch }
   let finished: boolean
   try {
     finished = await crew.work(first, size, () => giveUp.abort())
@@ -106,6 +105,11 @@ export async function reparse(options: ReparseOptions): Promise<ReparseSummary> 
   }
   if (report.pages === 0 && finished) throw nothingKept(spider, options)
   return { spider: spider.name, dryRun, report, seconds: seconds(), interrupted: !finished }
+}
+
+/** Whether other threads pay: a pure guess by the pages so far. */
+export function isMuchLeft(pages: number, total: number | null, seconds: number): boolean {
+  return total !== null && seconds > WARM_SECONDS && ((total - pages) * seconds) / pages > MUCH_SECONDS
 }
 
 /** As long as nothing is read there is nothing to finish. */

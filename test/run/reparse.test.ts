@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.js'
-import { reparse } from '../../src/run/reparse.js'
+import { isMuchLeft, reparse } from '../../src/run/reparse.js'
 import { startReparseThread } from '../../src/run/start-reparse-thread.js'
 import { openResults, type StorePart } from '../../src/wire.js'
 import { batch, fetchRow, record } from '../contract/record-store-contract.js'
@@ -85,6 +85,16 @@ it('ends with the failure of a thread: a spider that is broken, a store that is 
   await expect(reparse({ ...broken, source: once })).rejects.toMatchObject({
     message: expect.stringContaining('not here'),
   })
+})
+
+it('calls for more threads only when the first is warm and much is left', () => {
+  expect(isMuchLeft(20_000, null, 4)).toBe(false)
+  expect(isMuchLeft(5_000, 1_000_000, 1)).toBe(false)
+  expect(isMuchLeft(20_000, 40_000, 4)).toBe(false)
+  expect(isMuchLeft(20_000, 400_000, 4)).toBe(true)
+  // Slow handlers: a thousand pages may be much.
+  expect(isMuchLeft(40, 1_000, 4)).toBe(true)
+  expect(isMuchLeft(0, 1_000, 4)).toBe(true)
 })
 
 it('hears a drain before it begins, and writes nothing then', async () => {

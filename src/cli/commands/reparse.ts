@@ -27,7 +27,7 @@ export function reparseCommand(program: Command): void {
     .option('--crawl <crawl>', 'only pages of this crawl: its id, or the beginning of it')
     .option('--route <route>', 'only pages that were fetched for this route')
     .option('--since <time>', 'only pages that were fetched since: 2h, 7d, or 2026-11-01', since)
-    .option('--workers <n>', 'threads (default: one, and after some seconds one for each core)', wholeNumber)
+    .option('--workers <n>', 'threads (default: one for each core, when there is much to do)', wholeNumber)
     .action(
       acts(async (session, file: string, flags: ReparseFlags) => {
         const { json, settings, clock } = session
