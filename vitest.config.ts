@@ -1,8 +1,12 @@
 import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig } from 'vitest/config'
 
-/** What is judged by the milliseconds in the log of a site has the machine for itself. */
-const ALONE = ['test/chaos/*.test.ts', 'test/e2e/{fleet,kill,many-hosts,politeness}.test.ts']
+/** What is judged by the milliseconds in the log of a site has the machine for itself, and so has what runs three servers of its own. */
+const ALONE = [
+  'test/chaos/*.test.ts',
+  'test/e2e/{fleet,kill,many-hosts,politeness}.test.ts',
+  'test/frontier/redis/cluster-frontier.test.ts',
+]
 
 export default defineConfig({
   test: {
