@@ -1040,6 +1040,18 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(await frontier.permit(lease, 'a.test')).toEqual({ ok: false, waitMs: 1000, lost: false })
       })
 
+      it('goes by the own pace of a crawl as soon as the stricter one has ended there, slot freed before or not', async () => {
+        await crawlOf({ id: 'fast', limits: { delayMs: 0, concurrency: 1 } }, numbers(1))
+        await crawlOf({ id: 'slow', spider: 'films', limits: { delayMs: 1000, concurrency: 1 } }, numbers(1))
+        const last = await take(workerOf(frontier, 'w2', ['films']))
+        const w = workerOf(frontier, 'w1')
+        expect((await w.lease(1)).leases).toEqual([])
+        await frontier.release([{ lease: last, host: 'a.test', report: { kind: 'failed' }, elapsedMs: 0 }])
+        expect((await w.lease(1)).leases).toEqual([])
+        await settle(last, dead())
+        expect((await w.lease(1)).leases).toHaveLength(1)
+      })
+
       it('gives a paused crawl its turn after resuming, though its host was full when it was paused', async () => {
         const limits = { delayMs: 0, concurrency: 1 }
         await crawlOf({ id: 'a', limits }, numbers(1))

@@ -735,6 +735,9 @@ local function end_lease(c, l, lane)
     slot_freed(h)
     h.reopened = true
     if lane.route ~= '' then slot_freed(lane) end
+  elseif #h.lanes > 1 and not h.reopened then
+    -- Its crawl may have no work there any more, and so no say in the pace of the others.
+    h.reopened = true
   end
   for _, guest in ipairs(l.guests) do
     local other = host_of(guest[1])
