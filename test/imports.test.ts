@@ -33,7 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   'store/sqlite': 'store, errors, type frontier, type url, type sqlite, quality',
   'store/postgres': 'store, errors, type clock, version, type frontier, url, quality',
   'store/packs': 'type store, errors, type clock',
-  'store/files': 'type store, store/packs, errors, type clock, make-dirs',
+  'store/files': 'store, store/packs, errors, type clock, make-dirs',
   'store/s3': 'store/packs, errors, type clock, url, type store',
   'store/export': 'store, errors, type url',
   fetch: 'errors, type url',

@@ -1,9 +1,10 @@
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
+import { outputError } from '../output-error.js'
 import type { RecordQuery, RecordStore, StoredRecord } from '../record-store.js'
 import type { ExportFormat, ExportResult, Source } from './formats.js'
-import { outputError, wholeFile } from './whole-file.js'
+import { wholeFile } from './whole-file.js'
 
 /** All that an export needs of a store. */
 export type RecordSource = Pick<RecordStore, 'records'>

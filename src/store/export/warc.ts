@@ -7,8 +7,9 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { BlobStore } from '../blob-store.js'
 import type { KeptPage } from '../kept-pages.js'
+import { outputError } from '../output-error.js'
 import { type EarlierRecord, infoRecord, responseRecord, revisitRecord, type WarcRecord } from './warc-record.js'
-import { outputError, partOf } from './whole-file.js'
+import { partOf } from './whole-file.js'
 
 const pack = promisify(gzip)
 

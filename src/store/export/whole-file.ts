@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Writable } from 'node:stream'
-import { ShoalError } from '../../errors.js'
+import { outputError } from '../output-error.js'
 
 /** Lets `write` fill a file that appears only when it is whole; an older one of that name stays until then. */
 export async function wholeFile<Result>(path: string, write: (file: Writable) => Promise<Result>): Promise<Result> {
@@ -28,13 +28,4 @@ export async function wholeFile<Result>(path: string, write: (file: Writable) =>
 /** The name of a file that is not whole yet. */
 export function partOf(path: string): string {
   return `${path}.${randomUUID().slice(0, 8)}.part`
-}
-
-export function outputError(error: unknown, path: string): unknown {
-  if (error instanceof ShoalError) return error
-  const { code, syscall } = error as { code?: unknown; syscall?: unknown }
-  if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new ShoalError('disk_full', `${path}: the disk is full`, { cause: error })
-  if (syscall === undefined) return error
-  return new ShoalError('out_unwritable', `${path}: cannot be written (${String(code)})`, { cause: error })
 }

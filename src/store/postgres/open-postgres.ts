@@ -3,7 +3,7 @@ import { ShoalError } from '../../errors.js'
 import { parsePostgres } from './address.js'
 import { followRestore } from './changes.js'
 import { migrate, pendingMigrations } from './migrate.js'
-import { aheadOf, ensurePartitions, partitionUnit } from './partitions.js'
+import { makeAhead } from './partitions.js'
 import { openPg, type Pg } from './pg.js'
 import { PostgresRecordStore } from './postgres-record-store.js'
 
@@ -56,10 +56,8 @@ async function completeTables(pg: Pg, schema: string, { clock, create }: OpenPos
   }
   if (!create) return
   await followRestore(pg)
-  const moments = aheadOf(clock.now(), await partitionUnit(pg))
   try {
-    await ensurePartitions(pg, 'fetches', moments)
-    await ensurePartitions(pg, 'record_versions', moments)
+    await makeAhead(pg, clock.now())
   } catch (error) {
     // Only the owner of a table can give it a partition. As long as there is one for today, others can write.
     if (!(error instanceof ShoalError) || error.code !== 'store_forbidden') throw error

@@ -1,5 +1,6 @@
 import { PARTITION_UNITS, type PartitionedTable, type PartitionUnit } from '../upkeep.js'
 import type { Pg } from './pg.js'
+import { millis } from './read-statements.js'
 
 /** From `from` up to and without `to`, in milliseconds. */
 export interface Range {
@@ -58,13 +59,17 @@ export function aheadOf(now: number, unit: PartitionUnit): number[] {
   return moments
 }
 
-/** The server reads its own words: how it writes a time depends on the settings of the connection. */
+/** SQL: the bounds of a partition as the server writes them, which it reads itself: how it writes a time depends on the connection. */
+export function boundsOf(relation: string): string {
+  return `regexp_match(pg_get_expr(${relation}.relpartbound, ${relation}.oid), 'FROM \\(''([^'']+)''\\) TO \\(''([^'']+)''\\)')`
+}
+export const FROM_AND_TO = `${millis('bounds[1]::timestamptz')}, ${millis('bounds[2]::timestamptz')}`
+
 const LIST = {
   name: 'partitions',
-  text: `SELECT parent, child, extract(epoch FROM bounds[1]::timestamptz)::float8 * 1000, extract(epoch FROM bounds[2]::timestamptz)::float8 * 1000
+  text: `SELECT parent, child, ${FROM_AND_TO}
     FROM (
-      SELECT parent.relname AS parent, child.relname AS child,
-        regexp_match(pg_get_expr(child.relpartbound, child.oid), 'FROM \\(''([^'']+)''\\) TO \\(''([^'']+)''\\)') AS bounds
+      SELECT parent.relname AS parent, child.relname AS child, ${boundsOf('child')} AS bounds
       FROM pg_inherits i JOIN pg_class parent ON parent.oid = i.inhparent JOIN pg_class child ON child.oid = i.inhrelid
       WHERE parent.oid IN ('shoal.fetches'::regclass, 'shoal.record_versions'::regclass) AND NOT i.inhdetachpending
     ) listed ORDER BY 3`,
@@ -75,7 +80,7 @@ export async function partitions(pg: Pg): Promise<Partition[]> {
   return rows.map(([table, name, from, to]) => ({ table, name, from, to }))
 }
 
-export async function partitionUnit(pg: Pg): Promise<PartitionUnit> {
+async function partitionUnit(pg: Pg): Promise<PartitionUnit> {
   const [[unit] = ['month']] = await pg.query<[string]>(
     { name: 'partition-unit', text: `SELECT value FROM shoal.settings WHERE name = 'partition'` },
     [],
@@ -108,6 +113,15 @@ export async function ensurePartitions(pg: Pg, table: PartitionedTable, moments:
     }
     return made
   })
+}
+
+/** Of both tables, for now and the time to come. */
+export async function makeAhead(pg: Pg, now: number): Promise<string[]> {
+  const moments = aheadOf(now, await partitionUnit(pg))
+  return [
+    ...(await ensurePartitions(pg, 'fetches', moments)),
+    ...(await ensurePartitions(pg, 'record_versions', moments)),
+  ]
 }
 
 /** A partition of these days may have been taken out and wait for its end: late rows get another one. */

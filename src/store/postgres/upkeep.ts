@@ -9,7 +9,7 @@ import {
 } from '../upkeep.js'
 import { parsePostgres } from './address.js'
 import { migrate, pendingMigrations } from './migrate.js'
-import { aheadOf, ensurePartitions, partitionUnit } from './partitions.js'
+import { boundsOf, FROM_AND_TO, makeAhead } from './partitions.js'
 import { openPg, type Pg } from './pg.js'
 
 export async function openPostgresUpkeep(address: string): Promise<StoreUpkeep> {
@@ -21,13 +21,7 @@ export async function openPostgresUpkeep(address: string): Promise<StoreUpkeep> 
     retention: () => retention(pg),
     setRetention: (rule) => setRetention(pg, rule),
     partitions: () => listed(pg),
-    async makeAhead(now) {
-      const moments = aheadOf(now, await partitionUnit(pg))
-      return [
-        ...(await ensurePartitions(pg, 'fetches', moments)),
-        ...(await ensurePartitions(pg, 'record_versions', moments)),
-      ]
-    },
+    makeAhead: (now) => makeAhead(pg, now),
     detach: (partition) => detach(pg, partition),
     rows: (partition) => rows(pg, partition),
     drop: ({ name }) => pg.script(`DROP TABLE IF EXISTS shoal.${checked(name)}`),
@@ -88,13 +82,12 @@ const RETIRED = 'shoal: retired'
 /** Every table that is named like a partition, in or out of its table. */
 const LIST = {
   name: 'list-partitions',
-  text: `SELECT relname, extract(epoch FROM bounds[1]::timestamptz)::float8 * 1000, extract(epoch FROM bounds[2]::timestamptz)::float8 * 1000,
+  text: `SELECT relname, ${FROM_AND_TO},
       greatest(reltuples, 0)::float8, pg_total_relation_size(oid)::float8, inhdetachpending,
       left((SELECT value FROM shoal.settings WHERE name = 'identity'), 8) || '-' || oid,
       coalesce(obj_description(oid, 'pg_class') = '${RETIRED}', false)
     FROM (
-      SELECT c.oid, c.relname, c.reltuples, i.inhdetachpending,
-        regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''([^'']+)''\\) TO \\(''([^'']+)''\\)') AS bounds
+      SELECT c.oid, c.relname, c.reltuples, i.inhdetachpending, ${boundsOf('c')} AS bounds
       FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
       WHERE c.relkind = 'r' AND c.relname ~ '^(fetches|record_versions)_[0-9]{8}(_[0-9]+)?$'
         AND c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'shoal.fetches'::regclass)
