@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -199,6 +200,7 @@ describe('an export that is stopped', () => {
     // Nobody reads: it waits with its pipe full.
     const child = spawn(process.execPath, [BIN, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
     await once(child.stdout, 'readable')
+    await delay(500)
     child.kill(signal)
     const [code] = (await once(child, 'exit')) as [number]
     expect(code).toBe(expected)

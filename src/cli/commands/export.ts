@@ -120,15 +120,15 @@ function exportPages(session: Session, flags: ExportFlags, signal: AbortSignal):
 }
 
 /** Ctrl-C and SIGTERM end an export without a trace of it. */
-async function untilInterrupted(work: (signal: AbortSignal) => Promise<void>): Promise<number | undefined> {
+async function untilInterrupted(work: (signal: AbortSignal) => Promise<void>): Promise<undefined> {
   const signals = listenForSignals(() => {})
   try {
     await work(signals.drain)
-    return undefined
   } catch (error) {
     if (!signals.drain.aborted) throw error
-    process.stderr.write('stopped; nothing was written\n')
-    return EXIT[signals.received() === 'SIGTERM' ? 'terminated' : 'interrupted'].code
+    await new Promise((told) => process.stderr.write('stopped; nothing was written\n', told))
+    // At once: a reader that stands still would hold up an exit that waits for the pipe, and what is still in it is no export.
+    process.exit(EXIT[signals.received() === 'SIGTERM' ? 'terminated' : 'interrupted'].code)
   } finally {
     signals.restore()
   }
