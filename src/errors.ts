@@ -297,6 +297,29 @@ export const ERRORS = {
     meaning: 'The server answered with an error (5xx).',
     hint: 'It is tried again by itself.',
   },
+  proxy_error: {
+    next: 'plant',
+    exit: 'plant',
+    meaning: 'The proxy itself does not work: no connection to it, or it refuses our login.',
+    hint: 'The proxy rests and another is taken. Look at `shoal proxies list`, and test it with `shoal proxies test`.',
+  },
+  proxies_resting: {
+    next: 'plant',
+    exit: 'plant',
+    meaning: 'Every proxy of the pool rests after bans or failures; the link waits, at no cost.',
+    hint: 'See when the first is back with `shoal proxies list`, or add proxies to the pool.',
+  },
+  proxy_unknown: {
+    next: 'stop',
+    exit: 'spider',
+    meaning: 'The spider or the command names a pool of proxies that this process does not have.',
+    hint: 'Name the file with --proxies, or correct the name; docs/proxies.md has the format.',
+  },
+  exit_banned: {
+    next: 'throttle',
+    meaning: 'The site refuses this proxy (403, 429, a captcha); another one is tried, at no cost.',
+    hint: 'Slow down the pace for each proxy, or use a pool of another kind.',
+  },
   throttled: {
     next: 'throttle',
     meaning: 'The server asked for a slower pace (429 or 503).',

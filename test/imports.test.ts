@@ -36,7 +36,8 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   'store/files': 'store, store/packs, errors, type clock, make-dirs',
   'store/s3': 'store/packs, errors, type clock, url, type store',
   'store/export': 'store, errors, type url',
-  fetch: 'errors, type url',
+  proxy: 'type frontier, type url',
+  fetch: 'errors, type url, type proxy',
   'fetch/http': 'fetch, errors, type clock',
   sqlite: 'errors, make-dirs',
 

@@ -1,3 +1,4 @@
+import type { ProxyServer } from '../proxy/exit.js'
 import type { RequestExtras } from '../url/link.js'
 
 /**
@@ -24,6 +25,11 @@ export interface FetchRequest extends RequestExtras {
   readonly limits: FetchLimits
   /** 'host:port' entries that the guard lets through, '*' for any port. */
   readonly allowPrivate: readonly string[]
+  /**
+   * The proxy to go through; left out: none. Its own failures (no connection to it, 407, a refused login) are `proxy_error`: they say nothing
+   * about the page. What it resolves for us the guard cannot see, so literals and ports of the URL are judged before it is asked.
+   */
+  readonly proxy?: ProxyServer
   /**
    * Called immediately before the request is written, on a connection that stands. When it throws, nothing is sent, the connection
    * is kept, and the fetch rejects with what was thrown: the place to find that a permit has grown old.
