@@ -315,11 +315,15 @@ export interface Release {
   readonly report: HostReport
 }
 
-/** How the host did. `throttled` blocks it for the whole fleet; N of them from requests in flight together count once. */
+/**
+ * How the host did. `throttled` blocks it for the whole fleet; N of them from requests in flight together count once. `wait`: nothing was
+ * sent, because no way leads to this host for so long (all proxies rest); it is closed for everybody, and nothing else is counted.
+ */
 export type HostReport =
   | { readonly kind: 'ok' }
   | { readonly kind: 'failed' }
   | { readonly kind: 'throttled'; readonly retryAfterMs: number | null }
+  | { readonly kind: 'wait'; readonly ms: number }
 
 export interface Failure {
   readonly code: ErrorCode

@@ -118,6 +118,9 @@ export function afterEnd(host: HostPace, now: number, elapsedMs: number | null):
 export function afterReport(host: HostPace, report: HostReport, grantedAt: number, now: number): HostPace {
   const beforeBlock = grantedAt <= host.blockedAt
   if (report.kind === 'failed') return host
+  if (report.kind === 'wait') {
+    return { ...host, blockedUntil: Math.max(host.blockedUntil, now + Math.min(report.ms, RETRY_AFTER_CAP_MS)) }
+  }
   if (report.kind === 'ok') return beforeBlock ? host : { ...host, throttleLevel: 0 }
   // Zero, negative or unreadable: the host did not say how long.
   const asked = report.retryAfterMs !== null && report.retryAfterMs > 0 ? report.retryAfterMs : null
@@ -148,9 +151,15 @@ export function laneScore(readySince: number, headPriority: number, agingMs: num
   return Math.round(readySince - headPriority * agingMs)
 }
 
+/** Milliseconds since the dispatch, or null: a request that was never sent has none. */
+export function sentFor(report: HostReport, elapsedMs: number): number | null {
+  return report.kind === 'wait' ? null : elapsedMs
+}
+
 export const LATENCY_WEIGHT = 0.2
 
-export function meanLatency(old: number | null, elapsedMs: number): number {
+export function meanLatency(old: number | null, elapsedMs: number | null): number | null {
+  if (elapsedMs === null) return old
   const latest = Math.max(0, elapsedMs)
   return old === null ? latest : old + LATENCY_WEIGHT * (latest - old)
 }

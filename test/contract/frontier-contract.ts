@@ -1293,6 +1293,29 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(await blocked()).toBe(clock.now() + 10_000)
       })
 
+      it('closes a host to which no way leads, for everybody, and takes it for no throttle', async () => {
+        await crawlOf({ limits: { delayMs: 100, concurrency: 4 } }, [...numbers(4), ...numbers(1, 'b.test')])
+        const w = workerOf(frontier, 'w1')
+        const lease = await take(w)
+        await release(lease, { elapsedMs: 30, report: { kind: 'wait', ms: 700 } })
+        const until = clock.now() + 700
+        const host = async () => (await frontier.hosts('c1', { limit: 1 }))[0]
+        expect(await host()).toMatchObject({ blockedUntil: until, nextAt: until, latencyMs: null, inFlight: 0 })
+        await settle(lease, { kind: 'back', afterMs: 0 })
+        expect(addresses(await workerOf(frontier, 'w2').lease(9))).toEqual(['b.test/0'])
+        clock.advance(699)
+        expect((await w.lease(9)).leases).toEqual([])
+        clock.advance(1)
+        const next = await take(w)
+        // A shorter wait opens nothing, and the backoff of the throttle begins at its first step.
+        await release(next, { report: { kind: 'wait', ms: 1 } })
+        clock.advance(100)
+        const last = await take(w)
+        clock.advance(1)
+        await release(last, { report: { kind: 'throttled', retryAfterMs: null } })
+        expect((await host())?.blockedUntil).toBe(clock.now() + 5000)
+      })
+
       it('tells how a host does', async () => {
         await crawlOf({ limits: { delayMs: 0, concurrency: 8, rate: { count: 5, perMs: 1000, burst: 9 } } }, [
           ...numbers(4),

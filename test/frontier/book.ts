@@ -145,11 +145,14 @@ export class Book {
   released({ host, elapsedMs, report }: Release, held: Held): void {
     const now = this.clock.now()
     if (!held.slots.delete(host) || !this.isLive(held)) return
-    for (const [gate] of this.#gatesOf(held.lease, host))
-      gate.startedAt = Math.max(gate.startedAt, now - Math.max(0, elapsedMs))
-    if (report.kind !== 'throttled' || report.retryAfterMs === null || report.retryAfterMs <= 0) return
+    if (report.kind !== 'wait') {
+      for (const [gate] of this.#gatesOf(held.lease, host))
+        gate.startedAt = Math.max(gate.startedAt, now - Math.max(0, elapsedMs))
+    }
+    const asked = report.kind === 'wait' ? report.ms : report.kind === 'throttled' ? (report.retryAfterMs ?? 0) : 0
+    if (asked <= 0) return
     const gate = this.#gate(host)
-    gate.blockedUntil = Math.max(gate.blockedUntil, now + Math.min(report.retryAfterMs, RETRY_AFTER_CAP_MS))
+    gate.blockedUntil = Math.max(gate.blockedUntil, now + Math.min(asked, RETRY_AFTER_CAP_MS))
   }
 
   settled(held: Held, outcome: Outcome, answer: boolean | undefined): void {

@@ -112,6 +112,7 @@ const outcomeArb: fc.Arbitrary<Outcome> = fc.oneof(
 export const reportArb: fc.Arbitrary<HostReport> = fc.oneof(
   fc.record({ kind: fc.constantFrom('ok', 'ok', 'failed') }),
   fc.record({ kind: fc.constant('throttled'), retryAfterMs: fc.constantFrom(null, 0, -5, 500, 1e12) }),
+  fc.record({ kind: fc.constant('wait'), ms: fc.constantFrom(0, -5, 300, 700, 1e12) }),
 )
 
 export const settingsArb: fc.Arbitrary<HostSettings> = fc.record(

@@ -12,6 +12,7 @@ import {
   meanLatency,
   permitMs,
   RETRY_AFTER_CAP_MS,
+  sentFor,
   startsAllowed,
   strictest,
   THROTTLE_BASE_MS,
@@ -284,6 +285,14 @@ describe('lanes and latency', () => {
     expect(laneScore(NOW, 0, 1000)).toBe(laneScore(NOW + 1000, 1, 1000))
     expect(laneScore(NOW, 1, 1000)).toBeLessThan(laneScore(NOW, 0, 1000))
     expect(laneScore(NOW, 0, 1000)).toBeLessThan(laneScore(NOW + 1, 0, 1000))
+  })
+
+  it('close a host to which no way leads, and nothing else', () => {
+    const host = afterReport(FRESH_HOST, throttled(1000), NOW, NOW + 100)
+    expect(afterReport(host, { kind: 'wait', ms: 5000 }, NOW, NOW + 200)).toEqual({ ...host, blockedUntil: NOW + 5200 })
+    for (const ms of [0, -5, 10]) expect(afterReport(host, { kind: 'wait', ms }, NOW, NOW + 200)).toEqual(host)
+    expect(afterReport(FRESH_HOST, { kind: 'wait', ms: 1e15 }, NOW, NOW).blockedUntil).toBe(NOW + RETRY_AFTER_CAP_MS)
+    expect(meanLatency(70, sentFor({ kind: 'wait', ms: 5 }, 9000))).toBe(70)
   })
 
   it('mean the recent durations', () => {

@@ -43,6 +43,7 @@ import {
   meanLatency,
   notAhead,
   permitMs,
+  sentFor,
   strictest,
   withSettings,
 } from '../pace.js'
@@ -217,10 +218,11 @@ export class MemoryFrontier implements Frontier {
       const hold = this.#hold(lease)
       const grantedAt = hold?.slots.get(hostKey)
       if (hold === undefined || grantedAt === undefined) continue
-      this.#freeSlot(hold, hostKey, elapsedMs)
+      const sentMs = sentFor(report, elapsedMs)
+      this.#freeSlot(hold, hostKey, sentMs)
       const host = this.#host(hostKey)
       host.pace = afterReport(host.pace, report, grantedAt, now)
-      host.latencyMs = meanLatency(host.latencyMs, elapsedMs)
+      host.latencyMs = meanLatency(host.latencyMs, sentMs)
     }
   }
 

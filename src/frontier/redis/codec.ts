@@ -193,15 +193,20 @@ export function decodeHistory(bytes: Buffer): History {
   }
 }
 
-const REPORT_KINDS: readonly HostReport['kind'][] = ['ok', 'failed', 'throttled']
+const REPORT_KINDS: readonly HostReport['kind'][] = ['ok', 'failed', 'throttled', 'wait']
 
 /** release.lua, REPORT. */
 export function encodeReport(elapsedMs: number, report: HostReport): Buffer {
   const bytes = Buffer.alloc(17)
   bytes.writeDoubleBE(elapsedMs, 0)
   bytes[8] = REPORT_KINDS.indexOf(report.kind) + 1
-  bytes.writeDoubleBE(report.kind === 'throttled' ? (report.retryAfterMs ?? -1) : -1, 9)
+  bytes.writeDoubleBE(askedMs(report), 9)
   return bytes
+}
+
+function askedMs(report: HostReport): number {
+  if (report.kind === 'wait') return report.ms
+  return report.kind === 'throttled' ? (report.retryAfterMs ?? -1) : -1
 }
 
 const OUTCOME_KINDS: readonly Outcome['kind'][] = ['done', 'retry', 'dead', 'skipped', 'back']

@@ -27,7 +27,16 @@ import {
   SOLO_AFTER,
   type WorkerId,
 } from '../frontier.js'
-import { afterEnd, afterReport, afterStart, earliestStart, meanLatency, permitMs, startsAllowed } from '../pace.js'
+import {
+  afterEnd,
+  afterReport,
+  afterStart,
+  earliestStart,
+  meanLatency,
+  permitMs,
+  sentFor,
+  startsAllowed,
+} from '../pace.js'
 import {
   type CrawlRow,
   type HostRow,
@@ -549,13 +558,14 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       const own = host.num === lease.host
       const slotAt = own ? (lease.held ? lease.slotAt : undefined) : this.#sql.slot.get(lease.link, host.num)?.[0]
       if (slotAt === undefined) continue
-      Object.assign(host, afterReport(afterEnd(host, now, elapsedMs), report, Number(slotAt), now))
-      host.latency = meanLatency(host.latency, elapsedMs)
+      const sentMs = sentFor(report, elapsedMs)
+      Object.assign(host, afterReport(afterEnd(host, now, sentMs), report, Number(slotAt), now))
+      host.latency = meanLatency(host.latency, sentMs)
       if (own) {
         lease.held = false
         freed.push(lease.link)
         const lane = ledger.lane(lease.lane)
-        const { startedAt, inFlight } = afterEnd(lanePace(lane), now, elapsedMs)
+        const { startedAt, inFlight } = afterEnd(lanePace(lane), now, sentMs)
         lane.startedAt = startedAt
         lane.inFlight = inFlight
       } else this.#sql.removeSlot.run(lease.link, host.num)

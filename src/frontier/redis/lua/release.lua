@@ -1,13 +1,17 @@
 -- release(releases): the body is read; frees the slot on `host` and tells how the host did.
--- ARGV: time, then for each: crawl id, epoch, host, REPORT (elapsed ms, kind, retry-after ms or −1), '' or the token of a lease in another shard.
+-- ARGV: time, then for each: crawl id, epoch, host, REPORT (elapsed ms, kind, ms asked for or −1), '' or the token of a lease in another shard.
 clock(true)
-local REPORT, KINDS = '>dBd', { 'ok', 'failed', 'throttled' }
+local REPORT, KINDS = '>dBd', { 'ok', 'failed', 'throttled', 'wait' }
 local THROTTLE_BASE_MS, THROTTLE_CAP_MS, RETRY_AFTER_CAP_MS = 5000, 300000, 3600000
 
 -- pace.ts, afterReport.
 local function report(h, kind, retryafter, granted)
   local before = granted <= h[BLOCKEDAT]
   if kind == 'failed' then return end
+  if kind == 'wait' then
+    h[BLOCKED] = max(h[BLOCKED], now + min(retryafter, RETRY_AFTER_CAP_MS))
+    return
+  end
   if kind == 'ok' then
     if not before then h[THROTTLES] = 0 end
     return
@@ -45,6 +49,8 @@ for i = 2, #ARGV, 5 do
   local id, epoch, host, told, guest = unpack(ARGV, i, i + 4)
   local elapsed, kind, retryafter = unpackstruct(REPORT, told)
   elapsed, kind = max(0, elapsed), KINDS[kind]
+  -- Nothing was sent.
+  if kind == 'wait' then elapsed = nil end
   local granted, _
   if guest ~= '' then
     local field = guest .. '\n' .. host
@@ -62,7 +68,7 @@ for i = 2, #ARGV, 5 do
       num, _, _, _, slot, _, _, _, _, _, _, lanename = unpackstruct(LEASE, record)
       c = crawl_by_number(num)
     end
-    if c and c.id == id and lanename == host and slot >= 0 and kind ~= 'throttled' and is_simple(c, host) then
+    if c and c.id == id and lanename == host and slot >= 0 and (kind == 'ok' or kind == 'failed') and is_simple(c, host) then
       -- The slot stands behind number, seq, grant and permit.
       records[epoch] = sub(record, 1, 28) .. NO_SLOT .. sub(record, 37)
       changed[epoch] = true
@@ -96,7 +102,7 @@ for i = 2, #ARGV, 5 do
   if granted then
     local h = host_of(host)
     report(h, kind, retryafter, granted)
-    h[LATENCY] = h[LATENCY] == UNKNOWN and elapsed or h[LATENCY] + LATENCY_WEIGHT * (elapsed - h[LATENCY])
+    if elapsed then h[LATENCY] = h[LATENCY] == UNKNOWN and elapsed or h[LATENCY] + LATENCY_WEIGHT * (elapsed - h[LATENCY]) end
     h.reopened = true
     touch(h)
   end
