@@ -49,7 +49,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   worker: 'errors, type clock, type log, url, type frontier, type store, fetch, politeness, spider, type quality',
   outlets: 'errors, version, type clock, type log, type store, type fetch, politeness',
   'outlets/redis': 'type outlets, errors, type store, type frontier/redis',
-  coordinator: 'errors, type clock, type log, url, type frontier, type store, feed, type spider',
+  coordinator: 'errors, type board, type clock, type log, url, frontier, type store, feed, spider',
   merge: 'quality, type store, type url',
 
   // Where the parts are put together

@@ -1,5 +1,6 @@
 import type { Clock, Random } from '../clock.js'
-import type { CrawlId, CrawlInfo, CrawlSpec } from '../frontier/frontier.js'
+import type { CrawlId, CrawlInfo, CrawlSpec, Limits } from '../frontier/frontier.js'
+import { overExits } from '../frontier/over-exits.js'
 import type { Spider } from '../spider/spider.js'
 import { lostError, type WatchedPlant, watchQueue } from './queue-watch.js'
 
@@ -21,7 +22,7 @@ export interface OpenedCrawl {
 export async function openCrawl(
   plant: WatchedPlant,
   spider: Spider,
-  options: { fresh: boolean; clock: Clock; random: Random },
+  options: { fresh: boolean; clock: Clock; random: Random; exits?: number },
 ): Promise<OpenedCrawl> {
   const { frontier, store } = plant
   await watchQueue(plant).look()
@@ -31,13 +32,13 @@ export async function openCrawl(
     .at(-1)
   const gen = await store.generation(await frontier.identity())
   if (unfinished !== undefined && !options.fresh) {
-    await openAs(plant, specFor(spider, unfinished.id, gen), unfinished.createdAt)
+    await openAs(plant, specFor(spider, unfinished.id, gen, options.exits), unfinished.createdAt)
     if (unfinished.state === 'paused') await frontier.setState(unfinished.id, 'running')
     return { crawl: unfinished.id, resumed: true, setAside: null, spiderChanged: unfinished.spiderHash !== spider.hash }
   }
   if (unfinished !== undefined) await frontier.setState(unfinished.id, 'cancelled')
   const crawl = crawlId(spider.name, options.clock, options.random)
-  await openAs(plant, specFor(spider, crawl, gen), options.clock.now())
+  await openAs(plant, specFor(spider, crawl, gen, options.exits), options.clock.now())
   return { crawl, resumed: false, setAside: unfinished ?? null, spiderChanged: false }
 }
 
@@ -70,16 +71,21 @@ function crawlId(spider: string, clock: Clock, random: Random): CrawlId {
   return `${spider}-${stamp}-${suffix}`
 }
 
-export function specFor(spider: Spider, id: CrawlId, gen: number): CrawlSpec {
-  const routes = [...spider.routes.values()].filter((route) => route.limits !== null)
+/** `exits`: that a spider with proxies can choose from (exits.ts). */
+export function specFor(spider: Spider, id: CrawlId, gen: number, exits = 1): CrawlSpec {
+  const { proxies } = spider
+  const whole = (limits: Limits) => (proxies === null ? limits : overExits(limits, exits, proxies.ceiling))
+  const routes = [...spider.routes.values()].flatMap(({ name, limits }) =>
+    limits === null ? [] : [[name, whole(limits)]],
+  )
   return {
     id,
     spider: spider.name,
     spiderHash: spider.hash,
     order: spider.order,
-    limits: spider.limits,
-    routeLimits: Object.fromEntries(routes.map((route) => [route.name, route.limits ?? spider.limits])),
-    keyLimits: spider.keyLimits,
+    limits: whole(spider.limits),
+    routeLimits: Object.fromEntries(routes),
+    keyLimits: Object.fromEntries(Object.entries(spider.keyLimits).map(([key, limits]) => [key, whole(limits)])),
     visibilityMs: spider.visibilityMs,
     retryPriorityStep: spider.retryPriorityStep,
     agingMs: AGING_MS,

@@ -2,7 +2,13 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { z } from 'zod'
 import { aFunction, atLeastOne, count, duration, options, rate, size } from '../options.js'
 import { PRIORITY_MAX, PRIORITY_MIN } from '../url/link.js'
-import type { IdentityFunction, RedisOutletDefinition, SpiderDefinition, Step } from './definition.js'
+import type {
+  IdentityFunction,
+  RedisOutletDefinition,
+  SpiderDefinition,
+  SpiderProxyDefinition,
+  Step,
+} from './definition.js'
 import type { FieldDefinition } from './fields.js'
 import type { UserHandler } from './run-handler.js'
 
@@ -107,6 +113,32 @@ const merge = options({
   default: preference.default('newest'),
 })
 
+const poolName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/,
+    'expected the name of a pool: letters, digits, dots, dashes and underscores',
+  )
+const country = z
+  .string()
+  .regex(/^[A-Za-z]{2}$/, 'expected the two letters of a country')
+  .transform((text) => text.toLowerCase())
+const named = (value: unknown) => (typeof value === 'string' ? { pool: value } : value)
+const routeProxy = z.preprocess(
+  named,
+  z.union([z.literal(false), options({ pool: poolName, country: country.optional() })]),
+)
+const spiderProxy = z.preprocess(
+  named,
+  options({
+    pool: poolName,
+    country: country.optional(),
+    choose: z.enum(['cheapest', 'rotate', 'weighted']).default('cheapest'),
+    ceiling: pace.optional(),
+    banned: aFunction<NonNullable<SpiderProxyDefinition['banned']>>().optional(),
+  }),
+)
+
 const route = options({
   match: patterns,
   priority: priority.default(0),
@@ -128,6 +160,7 @@ const route = options({
   record: options({ kind: z.string(), key: z.string().optional(), fields: z.record(z.string(), field) }).optional(),
   handler: aFunction<UserHandler>().optional(),
   handlerTimeout: duration({ min: 1 }).optional(),
+  proxy: routeProxy.optional(),
 })
 
 const feed = options({
@@ -224,6 +257,7 @@ export const definitionSchema = options({
     maxBodyBytes: size.default(10 * 1024 * 1024),
     maxRedirects: count.default(10),
   }).prefault({}),
+  proxy: spiderProxy.optional(),
   lease: options({
     visibility: duration({ min: 1_000 }).default(30_000),
     heartbeat: duration({ min: 100 }).default(10_000),

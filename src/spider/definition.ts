@@ -50,6 +50,8 @@ export interface SpiderDefinition<
   /** Private and loopback addresses that may be fetched, and posted to by webhooks: 'host:port', or 'host:*' for any port. */
   readonly allowPrivate?: readonly string[]
   readonly fetch?: FetchDefinition
+  /** The pool of proxies to go through. `pace` is then the pace of each proxy on a host. Default: none. */
+  readonly proxy?: string | SpiderProxyDefinition
   readonly lease?: LeaseDefinition
   /** How long a handler may run. Default 60 s. */
   readonly handlerTimeout?: Duration
@@ -240,6 +242,29 @@ export interface FetchDefinition {
   readonly maxRedirects?: number
 }
 
+/** What a route needs of a proxy. */
+export interface ProxyDefinition {
+  readonly pool: string
+  /** Two letters: only proxies of this country. */
+  readonly country?: string
+}
+
+export interface SpiderProxyDefinition extends ProxyDefinition {
+  /** `cheapest` (default): by the measured cost of a good page on that site. `rotate`: in turn. `weighted`: by the weights of the pool. */
+  readonly choose?: 'cheapest' | 'rotate' | 'weighted'
+  /** For a host as a whole, over all proxies. Default: the number of proxies times `pace`. */
+  readonly ceiling?: PaceDefinition
+  /** True for an answer by which a site refuses the proxy, beside those that are known: 403, 429, captchas. */
+  readonly banned?: (answer: BanCheck) => boolean
+}
+
+export interface BanCheck {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** The beginning of the page. */
+  readonly text: string
+}
+
 export interface LeaseDefinition {
   /** A worker that gives no sign of life for this long loses its links to others. Default 30 s. */
   readonly visibility?: Duration
@@ -307,6 +332,8 @@ export interface RouteDefinition<LinkData, Data, Kinds extends RecordDefinitions
   /** Runs after `follow` and `record`. */
   handler?(page: Page<LinkData>, out: Out<Data, Kinds>): void | Promise<void>
   readonly handlerTimeout?: Duration
+  /** Another pool than the spider's, or none (false). */
+  readonly proxy?: string | ProxyDefinition | false
 }
 
 export interface FollowDefinition<RouteName extends string = string> {

@@ -19,6 +19,7 @@ import {
 } from './definition-schema.js'
 import { kindMerge } from './kind-merge.js'
 import { outletsOf } from './outlets.js'
+import { proxyNeed, spiderProxies } from './proxies.js'
 import { runHandler } from './run-handler.js'
 import type { Backoff, RecordKind, RetryPolicy, Route, Spider, SpiderFeed } from './spider.js'
 
@@ -28,6 +29,8 @@ const DEFAULT_RETRIES: RetryPolicy = {
 }
 const DEFAULT_DELAY_MS = 1_000
 const DEFAULT_CONCURRENCY = 4
+/** As good as no limit. */
+const MOST_AT_ONCE = 10_000
 /** One new URL in a thousand is taken for known. */
 const DEFAULT_ERROR_RATE = 0.001
 const NAME_FORM = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/
@@ -78,6 +81,7 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
       retries: retryPolicy(route.retries ?? {}, defaults),
       limits: route.pace === undefined ? null : routeLimits(route.pace, limits),
       handlerTimeoutMs: route.handlerTimeout ?? checked.handlerTimeout,
+      proxy: proxyNeed(route, checked),
       givesRecords: plan.record !== null || plan.handler !== null,
       data: plan.data,
       harvest: (page, ruleLinks) => runHandler(plan, page, ruleLinks),
@@ -112,6 +116,7 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
       maxBodyBytes: fetch.maxBodyBytes,
       maxRedirects: fetch.maxRedirects,
     },
+    proxies: spiderProxies(checked, (ceiling) => limitsOf(ceiling, 0, MOST_AT_ONCE, 'proxy.ceiling')),
     maxLinksPerPage: checked.scope.maxLinksPerPage,
     maxThrottles: checked.maxThrottles,
     retryPriorityStep: checked.retryPriorityStep,

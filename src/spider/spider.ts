@@ -6,6 +6,7 @@ import type { MergeRules } from '../merge/rules.js'
 import type { Outlet } from '../outlets/outlet.js'
 import type { AdmitRules } from '../url/admit.js'
 import type { HostKey, Json, RequestExtras } from '../url/link.js'
+import type { BanCheck } from './definition.js'
 import type { Page } from './page.js'
 
 /**
@@ -36,6 +37,8 @@ export interface Spider {
   readonly headers: Readonly<Record<string, string>>
   readonly allowPrivate: readonly string[]
   readonly fetch: FetchLimits & { readonly maxRedirects: number }
+  /** Null: no request of it goes through a proxy. */
+  readonly proxies: SpiderProxies | null
   readonly maxLinksPerPage: number
   readonly maxThrottles: number
   readonly retryPriorityStep: number
@@ -55,6 +58,24 @@ export interface SpiderFeed extends FeedPlace {
   /** A crawl whose queue and feed have been empty for so long ends; null: never. */
   readonly idleMs: number | null
 }
+
+/** How a spider goes out, when some of its routes take proxies. `limits` of the spider are then those of one exit on a host. */
+export interface SpiderProxies {
+  readonly choose: 'cheapest' | 'rotate' | 'weighted'
+  /** Of a host over all exits; null: as much as the exits can do. */
+  readonly ceiling: Limits | null
+  readonly banned: ((answer: BanCheck) => boolean) | null
+  /** Those of its routes, each once; DIRECT among them when a route takes none. */
+  readonly needs: readonly ProxyNeed[]
+}
+
+export interface ProxyNeed {
+  readonly pool: string
+  readonly country: string | null
+}
+
+/** No pool can be called so: the way out without a proxy, of a spider that has proxies for other routes. */
+export const DIRECT: ProxyNeed = { pool: '(direct)', country: null }
 
 export interface RecordKind {
   readonly schema: StandardSchemaV1 | null
@@ -80,6 +101,8 @@ export interface Route {
   /** A lane of its own, when the route has limits. */
   readonly limits: Limits | null
   readonly handlerTimeoutMs: number
+  /** Null: the spider takes no proxies. */
+  readonly proxy: ProxyNeed | null
   /** It has fields or a handler; without them it only follows links. */
   readonly givesRecords: boolean
   /** Checks the user data of a link that enters the route; null when anything goes. */

@@ -1,0 +1,36 @@
+import type { Limits } from '../frontier/frontier.js'
+import type { CheckedDefinition, CheckedPace, CheckedRoute } from './definition-schema.js'
+import { DIRECT, type ProxyNeed, type SpiderProxies } from './spider.js'
+
+/** What a route needs to go out; null when no route of the spider takes a proxy: then nobody is asked. */
+export function proxyNeed(route: CheckedRoute, checked: CheckedDefinition): ProxyNeed | null {
+  return takesProxies(checked) ? needOf(route, checked) : null
+}
+
+export function spiderProxies(
+  checked: CheckedDefinition,
+  limitsOf: (ceiling: CheckedPace) => Limits,
+): SpiderProxies | null {
+  if (!takesProxies(checked)) return null
+  const { choose = 'cheapest', ceiling, banned } = checked.proxy ?? {}
+  const needs = new Map<string, ProxyNeed>()
+  for (const route of Object.values(checked.routes)) {
+    const need = needOf(route, checked)
+    needs.set(`${need.pool} ${need.country}`, need)
+  }
+  return {
+    choose,
+    ceiling: ceiling === undefined ? null : limitsOf(ceiling),
+    banned: banned ?? null,
+    needs: [...needs.values()],
+  }
+}
+
+function takesProxies(checked: CheckedDefinition): boolean {
+  return Object.values(checked.routes).some((route) => needOf(route, checked) !== DIRECT)
+}
+
+function needOf(route: CheckedRoute, checked: CheckedDefinition): ProxyNeed {
+  const chosen = route.proxy ?? checked.proxy
+  return chosen === undefined || chosen === false ? DIRECT : { pool: chosen.pool, country: chosen.country ?? null }
+}
