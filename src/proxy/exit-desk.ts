@@ -1,0 +1,228 @@
+import type { Clock, Random } from '../clock.js'
+import type { Limits } from '../frontier/frontier.js'
+import type { HostKey } from '../url/link.js'
+import { chooseExits } from './choose.js'
+import type { Exit, ExitId } from './exit.js'
+import type { ExitAnswer, ExitAsk, ExitLedger, ExitReport, ExitScore, ExitVerdict } from './exit-ledger.js'
+import type { Pool } from './pool.js'
+
+/**
+ * Where the visits of a worker get their exits: what is asked for in the same turn of the event loop goes to the ledger in one call, and so do
+ * reports. It waits for nothing but the ledger: who is told to wait, waits by itself.
+ */
+export interface ExitDesk {
+  acquire(need: ExitNeed): Promise<Acquired>
+  /** Once for every grant. Does not wait; a report that the ledger could not take is sent again with the next ones. */
+  report(grant: ExitGrant, outcome: ExitOutcome): void
+  /** Sends what is left. */
+  close(): Promise<void>
+}
+
+export interface ExitNeed {
+  readonly pool: Pool
+  /** Two letters, lower case; null: any. */
+  readonly country: string | null
+  /** The pace key. */
+  readonly host: HostKey
+  /** Its registrable domain. */
+  readonly site: string
+  /** Of one exit on the host. */
+  readonly limits: Limits
+  /** A grant that is never reported ends after this. */
+  readonly holdMs: number
+  /** Exits with a session that should be gone on with: asked for first. */
+  readonly prefer?: readonly ExitId[]
+  /** This exit and no other: the next request of a visit that began with it. */
+  readonly stay?: ExitId
+}
+
+export type Acquired =
+  | { readonly ok: true; readonly grant: ExitGrant }
+  /** `none`: the pool has no exit in that country. */
+  | { readonly ok: false; readonly waitMs: number; readonly why: 'paced' | 'resting' | 'none' }
+
+/** A request may leave through `exit`. */
+export interface ExitGrant {
+  readonly ask: string
+  readonly exit: Exit
+  /** Good for this long, from when it was answered. */
+  readonly permitMs: number
+  readonly need: ExitNeed
+}
+
+export interface ExitOutcome {
+  readonly verdict: ExitVerdict
+  /** From dispatch to now; null: nothing was sent. */
+  readonly elapsedMs: number | null
+  /** On the wire, for the cost. */
+  readonly bytes: number
+}
+
+export interface DeskParts {
+  readonly ledger: ExitLedger
+  readonly clock: Clock
+  readonly random: Random
+  /** Makes the names of asks differ from those of every other worker. */
+  readonly worker: string
+}
+
+/** Exits named in one ask at most; a larger pool is asked for in several. */
+const MOST_NAMED = 128
+const SCORES_FRESH_MS = 5_000
+/** Sites whose scores are kept at hand. */
+const MOST_SITES = 1_000
+/** Reports kept while the ledger is away; the oldest are dropped, as if their worker had died. */
+const MOST_UNSENT = 10_000
+const RESEND_MS = 1_000
+
+export function createExitDesk({ ledger, clock, random, worker }: DeskParts): ExitDesk {
+  const turns = new Map<string, number>()
+  const scores = createScoreBook(ledger, clock)
+  const asks = gathered<ExitAsk, ExitAnswer>((batch) => ledger.grant(batch))
+  const reports = reportPost(ledger, clock)
+  let asked = 0
+  return {
+    async acquire(need) {
+      const { pool, country, host, site, limits, holdMs, prefer, stay } = need
+      const turn = turns.get(pool.name) ?? Math.floor(random() * pool.exits.length)
+      turns.set(pool.name, turn + 1)
+      const known = pool.choice === 'cheapest' ? scores.of(pool.name, site) : NO_SCORES
+      const choosing = { country, turn, scores: known, ...(prefer && { prefer }), ...(stay !== undefined && { stay }) }
+      const exits = chooseExits(pool, choosing, random)
+      let refused: Extract<ExitAnswer, { ok: false }> = { ok: false, waitMs: 0, why: 'none' }
+      for (let at = 0; at < exits.length; at += MOST_NAMED) {
+        const named = exits.slice(at, at + MOST_NAMED)
+        const ask = `${worker}.${(asked++).toString(36)}`
+        const ids = named.map(({ id }) => id)
+        const answer = await asks({ ask, pool: pool.name, exits: ids, host, site, limits, holdMs })
+        if (!answer.ok) {
+          refused = sooner(refused, answer)
+          continue
+        }
+        const exit = named.find(({ id }) => id === answer.exit)
+        if (exit !== undefined) return { ok: true, grant: { ask, exit, permitMs: answer.permitMs, need } }
+      }
+      return refused
+    },
+    report({ ask, exit, need }, { verdict, elapsedMs, bytes }) {
+      const { pool, host, site, limits } = need
+      const cost = elapsedMs === null ? 0 : exit.cost.perRequest + (exit.cost.perGb * bytes) / 1e9
+      reports.send({
+        ...{ ask, pool: pool.name, exit: exit.id, host, site, limits },
+        ...{ verdict, elapsedMs, bytes, cost, rest: pool.rest },
+      })
+    },
+    close: () => reports.close(),
+  }
+}
+
+type Refused = Extract<ExitAnswer, { ok: false }>
+
+/** Of two parts of a pool: one that is only paced is better than one that rests. */
+function sooner(a: Refused, b: Refused): Refused {
+  if (a.why === 'none') return b
+  if (b.why === 'none') return a
+  if (a.why !== b.why) return a.why === 'paced' ? a : b
+  return a.waitMs <= b.waitMs ? a : b
+}
+
+/** What is asked in the same turn of the event loop, in one call. */
+function gathered<Ask, Answer>(call: (asks: readonly Ask[]) => Promise<readonly Answer[]>) {
+  let waiting: { ask: Ask; resolve: (answer: Answer) => void; reject: (error: unknown) => void }[] = []
+  const send = async () => {
+    const batch = waiting
+    waiting = []
+    try {
+      const answers = await call(batch.map(({ ask }) => ask))
+      for (const [index, { resolve, reject }] of batch.entries()) {
+        const answer = answers[index]
+        if (answer === undefined) reject(new Error('the ledger answered fewer asks than it was given'))
+        else resolve(answer)
+      }
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+  }
+  return (ask: Ask) =>
+    new Promise<Answer>((resolve, reject) => {
+      waiting.push({ ask, resolve, reject })
+      if (waiting.length === 1) setImmediate(() => void send())
+    })
+}
+
+/** One call under way at a time; what comes meanwhile goes with the next. A report can be repeated, so one that failed is sent again. */
+function reportPost(ledger: Pick<ExitLedger, 'report'>, clock: Clock) {
+  let unsent: ExitReport[] = []
+  let sending: Promise<void> | null = null
+  let cancel = () => {}
+  const flush = async (): Promise<void> => {
+    await Promise.resolve()
+    while (unsent.length > 0) {
+      const batch = unsent
+      unsent = []
+      try {
+        await ledger.report(batch)
+      } catch {
+        unsent = [...batch, ...unsent].slice(-MOST_UNSENT)
+        cancel = clock.after(RESEND_MS, start)
+        return
+      }
+    }
+  }
+  const start = () => {
+    cancel()
+    sending ??= flush().finally(() => {
+      sending = null
+    })
+  }
+  return {
+    send(report: ExitReport) {
+      unsent.push(report)
+      start()
+    },
+    async close() {
+      await sending
+      if (unsent.length > 0) {
+        start()
+        await sending
+      }
+      cancel()
+    },
+  }
+}
+
+const NO_SCORES: ReadonlyMap<ExitId, ExitScore> = new Map()
+
+/** The scores of the sites that are being visited, read again in the background when they have grown old: no ask waits for them. */
+function createScoreBook(ledger: Pick<ExitLedger, 'scoresOn'>, clock: Clock) {
+  interface Leaf {
+    readAt: number
+    reading: boolean
+    scores: ReadonlyMap<ExitId, ExitScore>
+  }
+  const leaves = new Map<string, Leaf>()
+  const read = async (leaf: Leaf, pool: string, site: string) => {
+    leaf.reading = true
+    try {
+      const rows = await ledger.scoresOn(pool, site)
+      leaf.scores = new Map(rows.map((row) => [row.exit, row]))
+    } catch {
+      // The ledger is away: the old ones will do.
+    }
+    leaf.readAt = clock.mono()
+    leaf.reading = false
+  }
+  return {
+    of(pool: string, site: string): ReadonlyMap<ExitId, ExitScore> {
+      const key = `${pool} ${site}`
+      let leaf = leaves.get(key)
+      if (leaf === undefined) {
+        if (leaves.size >= MOST_SITES) leaves.clear()
+        leaf = { readAt: Number.NEGATIVE_INFINITY, reading: false, scores: NO_SCORES }
+        leaves.set(key, leaf)
+      }
+      if (!leaf.reading && clock.mono() - leaf.readAt > SCORES_FRESH_MS) void read(leaf, pool, site)
+      return leaf.scores
+    },
+  }
+}

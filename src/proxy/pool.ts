@@ -1,0 +1,30 @@
+import type { Exit } from './exit.js'
+import type { RestRules } from './exit-ledger.js'
+
+/** Exits that are bought, used and judged alike. */
+export interface Pool {
+  readonly name: string
+  /** 'datacenter', 'residential', 'mobile', or a name of the user's own. */
+  readonly kind: string
+  readonly exits: readonly Exit[]
+  readonly choice: PoolChoice
+  readonly rest: RestRules
+  readonly rotation: Rotation
+}
+
+/**
+ * Which exit is asked for first. `rotate`: each in turn. `weighted`: by chance, in proportion to the weights. `cheapest`: what a good page of
+ * that site costs through it, as measured.
+ */
+export type PoolChoice = 'rotate' | 'weighted' | 'cheapest'
+
+/** A session (exit, cookies, user agent) ends after so many requests or so much time, whichever comes first. */
+export interface Rotation {
+  readonly requests: number
+  readonly timeMs: number
+}
+
+/** The countries that a pool can serve; null among them: anywhere. */
+export function serves(pool: Pool, country: string | null): boolean {
+  return country === null || pool.exits.some((exit) => exit.country === country)
+}
