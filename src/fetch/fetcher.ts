@@ -35,6 +35,11 @@ export interface FetchRequest extends RequestExtras {
    * is kept, and the fetch rejects with what was thrown: the place to find that a permit has grown old.
    */
   readonly onDispatch?: () => void
+  /**
+   * Takes the body as it comes over the wire, piece by piece and not decoded, instead of `body`, which stays empty: for files that are larger
+   * than a page may be. The cap counts bytes on the wire then, and whoever decodes them caps what they become.
+   */
+  readonly onBody?: (piece: Uint8Array) => void
 }
 
 export interface FetchLimits {
