@@ -1,5 +1,7 @@
 import { hostname } from 'node:os'
 import type { MessagePort } from 'node:worker_threads'
+import type { Board } from './board/board.js'
+import { memoryBoard } from './board/memory/memory-board.js'
 import type { Clock } from './clock.js'
 import { DatabaseClient, DatabaseThread } from './embedded/client.js'
 import { ShoalError } from './errors.js'
@@ -10,12 +12,18 @@ import type { SqliteFrontierEngine } from './frontier/sqlite/sqlite-engine.js'
 import { SqliteFrontier } from './frontier/sqlite/sqlite-frontier.js'
 import { KeeperThread, type Kept, keepThrough } from './keeper/client.js'
 import type { Holding } from './keeper/protocol.js'
+import type { ExitLedger } from './proxy/exit-ledger.js'
+import { memoryLedger } from './proxy/memory/memory-ledger.js'
 import { showUrl } from './url/show-url.js'
 import { sqliteFile } from './wire-store.js'
 
 /** Where the frontier lives. */
 export interface QueuePart {
   readonly frontier: Frontier
+  /** Notes that the fleet shares. */
+  readonly board: Board
+  /** What the fleet knows of its proxies. */
+  readonly exits: ExitLedger
   /**
    * Renews the worker's leases, off the event loop, from when it is `ready` until it is stopped; `onLost` hears of those that are gone. Null:
    * the engine has no place but the event loop.
@@ -91,6 +99,8 @@ export async function queueFromPort(
 function memoryQueue(clock: Clock): QueuePart {
   return {
     frontier: new MemoryFrontier({ clock }),
+    board: memoryBoard({ clock }),
+    exits: memoryLedger({ clock }),
     keep: null,
     queueAddress: 'memory:',
     feed: () => null,
@@ -104,6 +114,8 @@ function memoryQueue(clock: Clock): QueuePart {
 function databaseQueue(client: DatabaseClient, clock: Clock, close: () => Promise<void>): QueuePart {
   return {
     frontier: new SqliteFrontier(client.service<SqliteFrontierEngine>('frontier'), close),
+    board: memoryBoard({ clock }),
+    exits: memoryLedger({ clock }),
     // What is granted and settled goes through the database thread: it knows what is in hand without being told, but not what waits.
     keep({ worker, heartbeatMs, holdMs, held, onLost }) {
       client.onLost = onLost
@@ -160,6 +172,8 @@ async function dialledQueue(address: string, clock: Clock, keeperPort: () => Mes
     const consumer = `${hostname()}-${process.pid}`
     return {
       frontier,
+      board: memoryBoard({ clock }),
+      exits: memoryLedger({ clock }),
       keep: (keeper) => keepThrough(keeperPort(), keeper),
       queueAddress: showUrl(address),
       feed: (spider, place) => redisFeed(connection, { spider, place, consumer, clock }),

@@ -1,0 +1,104 @@
+import { permitMs } from '../frontier/pace.js'
+import type { HostKey } from '../url/link.js'
+import type { ExitId } from './exit.js'
+import type { ExitAnswer, ExitAsk, ExitReport } from './exit-ledger.js'
+import {
+  afterGrant,
+  afterHold,
+  afterVerdict,
+  answerOf,
+  type ExitHealth,
+  type ExitPace,
+  type ExitState,
+  type Hold,
+  healthNow,
+  MOST_EXITS,
+  obstacle,
+  paceNow,
+  REAP_AT_ONCE,
+  refusal,
+} from './exit-state.js'
+
+/** The rows of a ledger that is read and written in one go: fresh ones where there are none. */
+export interface LedgerRows {
+  hold(ask: string): Hold | undefined
+  addHold(hold: Hold): void
+  removeHold(ask: string): void
+  /** Holds that have ended by `now`, the first of them. */
+  ended(now: number, limit: number): readonly Hold[]
+  health(pool: string, exit: ExitId, site: string): ExitHealth
+  setHealth(pool: string, exit: ExitId, site: string, health: ExitHealth): void
+  pace(pool: string, exit: ExitId, host: HostKey): ExitPace
+  setPace(pool: string, exit: ExitId, host: HostKey, pace: ExitPace): void
+}
+
+type Place = Pick<Hold, 'pool' | 'host' | 'site'>
+
+export function grantAll(rows: LedgerRows, asks: readonly ExitAsk[], now: number): ExitAnswer[] {
+  endHolds(rows, now)
+  return asks.map((ask) => grant(rows, ask, now))
+}
+
+function grant(rows: LedgerRows, ask: ExitAsk, now: number): ExitAnswer {
+  const held = rows.hold(ask.ask)
+  if (held !== undefined) return answerOf(held, now)
+  const { pool, host, site, limits } = ask
+  const obstacles = []
+  for (const exit of ask.exits.slice(0, MOST_EXITS)) {
+    const state = stateOf(rows, ask, exit, now)
+    const stands = obstacle(state, limits, now)
+    if (stands === null) {
+      const hold = {
+        ...{ ask: ask.ask, pool, exit, host, site, grantedAt: now },
+        ...{ endsAt: now + ask.holdMs, permitMs: permitMs(limits) },
+      }
+      rows.addHold(hold)
+      write(rows, ask, exit, afterGrant(state, limits, now))
+      return answerOf(hold, now)
+    }
+    obstacles.push(stands)
+  }
+  return refusal(obstacles)
+}
+
+export function reportAll(rows: LedgerRows, reports: readonly ExitReport[], now: number): void {
+  endHolds(rows, now)
+  for (const report of reports) {
+    const hold = rows.hold(report.ask)
+    if (hold === undefined || hold.pool !== report.pool || hold.exit !== report.exit) continue
+    const { elapsedMs } = report
+    const state = endHold(rows, hold, elapsedMs, now)
+    if (elapsedMs !== null) {
+      write(rows, hold, hold.exit, afterVerdict(state, { ...report, elapsedMs }, hold.grantedAt, now))
+    }
+  }
+}
+
+/** Their workers died: nothing is known of the exits. */
+function endHolds(rows: LedgerRows, now: number): void {
+  for (const hold of rows.ended(now, REAP_AT_ONCE)) endHold(rows, hold, null, now)
+}
+
+function endHold(rows: LedgerRows, hold: Hold, elapsedMs: number | null, now: number): ExitState {
+  const state = afterHold(stateOf(rows, hold, hold.exit, now), elapsedMs, now)
+  rows.removeHold(hold.ask)
+  write(rows, hold, hold.exit, state)
+  return state
+}
+
+function stateOf(rows: LedgerRows, { pool, host, site }: Place, exit: ExitId, now: number): ExitState {
+  return {
+    whole: healthNow(rows.health(pool, exit, WHOLE), now),
+    onSite: healthNow(rows.health(pool, exit, site), now),
+    pace: paceNow(rows.pace(pool, exit, host), now),
+  }
+}
+
+function write(rows: LedgerRows, { pool, host, site }: Place, exit: ExitId, state: ExitState): void {
+  rows.setHealth(pool, exit, WHOLE, state.whole)
+  rows.setHealth(pool, exit, site, state.onSite)
+  rows.setPace(pool, exit, host, state.pace)
+}
+
+/** In place of a site: the exit as a whole. */
+export const WHOLE = ''

@@ -1,0 +1,6 @@
+import type { ExitScore } from './exit-ledger.js'
+
+/** The place of a score in the order of `scores`: what `after` wants to begin behind it. */
+export function scoreCursor({ exit, site }: Pick<ExitScore, 'exit' | 'site'>): string {
+  return `${exit}\n${site}`
+}
