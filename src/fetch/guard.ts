@@ -83,7 +83,8 @@ function judge6(groups: readonly number[]): string | null {
   return null
 }
 
-function groups6(ip: string): number[] {
+/** The eight numbers of an IPv6 address. */
+export function groups6(ip: string): number[] {
   const bare = ip.split('%', 1)[0] ?? ip
   const [head = '', tail] = bare.split('::', 2)
   const before = half6(head)

@@ -4,6 +4,7 @@ import type { FetchRequest, FetchResponse, StopSignal } from '../fetcher.js'
 import type { Connection, Connections } from './connections.js'
 import { decodeBody } from './decode.js'
 import { failureOf, type Phase } from './failure.js'
+import { proxyName } from './proxy-dial.js'
 
 /** Early hints come once or twice; a stream of them is an attack. */
 const MAX_INFORMATIONAL = 8
@@ -92,13 +93,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return null
     }
     if (this.phase === 'connecting') {
-      const late = now - this.startedAt >= connectMs
-      return late ? new ShoalError('connect_error', this.say(`no connection within ${connectMs} ms`)) : null
+      return now - this.startedAt >= connectMs ? this.noConnection(connectMs) : null
     }
     if (this.phase === 'reading') {
       return now - this.quietSince >= idleMs ? this.timeout(`nothing came for ${idleMs} ms`) : null
     }
     return now - this.sentAt >= headersMs ? this.timeout(`no headers within ${headersMs} ms`) : null
+  }
+
+  private noConnection(connectMs: number): ShoalError {
+    const { awaitsProxy, origin } = this.connection
+    const { proxy } = origin.terms
+    if (!awaitsProxy || proxy === undefined)
+      return new ShoalError('connect_error', this.say(`no connection within ${connectMs} ms`))
+    return new ShoalError('proxy_error', `proxy ${proxyName(proxy)}: no connection through it within ${connectMs} ms`)
   }
 
   closed(): void {
@@ -135,6 +143,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.phase = 'reading'
     this.stirred = true
     this.status = status
+    const { prefix, terms } = this.connection.origin
+    if (status === 407 && prefix !== '' && terms.proxy !== undefined) {
+      this.fail(new ShoalError('proxy_error', `proxy ${proxyName(terms.proxy)}: it refused the login (407)`))
+      return true
+    }
     this.readHeaders(raw)
     const encoding = this.headers['content-encoding']
     if (encoding !== undefined) {
@@ -170,6 +183,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.fail(
         new ShoalError('too_large', this.say(`the body is larger than ${this.request.limits.maxBodyBytes} bytes`)),
       )
+      return true
+    }
+    if (this.request.onBody !== undefined) {
+      this.request.onBody(piece)
       return true
     }
     if (piece.length >= SMALL_PIECE_BYTES || this.pieces.length === 0) {

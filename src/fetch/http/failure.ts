@@ -26,7 +26,7 @@ export function failureOf(error: Error, exchange: FailedExchange): ShoalError {
   if (code === 'UND_ERR_CLOSED' || code === 'UND_ERR_DESTROYED') {
     return new ShoalError('aborted', say('the fetcher was closed'), { cause })
   }
-  if (code === 'EMFILE' || code === 'ENFILE' || code === 'EADDRNOTAVAIL' || code === 'ENOBUFS') {
+  if (isOutOfSockets(error)) {
     return new ShoalError('no_sockets', say(code), { cause })
   }
   if (phase === 'connecting') {
@@ -53,6 +53,11 @@ export function failureOf(error: Error, exchange: FailedExchange): ShoalError {
     return failure
   }
   return new ShoalError('truncated', say(`the answer ended early (${code || error.message})`), { cause })
+}
+
+/** This machine has none left: nobody else's fault. */
+export function isOutOfSockets(error: Error): boolean {
+  return ['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS'].includes(codeOf(error))
 }
 
 function codeOf(error: Error): string {

@@ -63,13 +63,17 @@ export function createHttpFetcher({ clock, userAgent, lookup = resolveAll }: Htt
   function start(request: FetchRequest, signal: StopSignal, end: ExchangeEnd): void {
     if (closed) throw new ShoalError('aborted', 'the fetcher is closed')
     if (signal.aborted) throw givenUp(signal)
-    const { origin, path } = connections.placeOf(request.url, request.limits.maxHeaderBytes, request.allowPrivate)
+    const { limits, allowPrivate, proxy } = request
+    const { maxHeaderBytes } = limits
+    const { origin, path } = connections.placeOf(request.url, { maxHeaderBytes, allowPrivate, proxy })
     const connection = connections.take(origin)
     const exchange = new Exchange(request, signal, connections, connection, end, time, settled)
     running.add(exchange)
     if (lookDueAt === null) lookLater()
     const { method = 'GET', body = null } = request
-    connection.client.dispatch({ path, method, headers: headersOf(request.headers), body }, exchange)
+    const own = headersOf(request.headers)
+    const headers = origin.proxyHeaders.length === 0 ? own : [...own, ...origin.proxyHeaders]
+    connection.client.dispatch({ path, method, headers, body }, exchange)
   }
 
   return {
@@ -87,6 +91,8 @@ export function createHttpFetcher({ clock, userAgent, lookup = resolveAll }: Htt
 function headerList(defaults: Readonly<Record<string, string>>, own: Readonly<Record<string, string>>): string[] {
   const merged = new Map(Object.entries(defaults))
   for (const [name, value] of Object.entries(own)) merged.set(name.toLowerCase(), value)
+  // The login of a proxy is for that proxy alone: it comes with the request's proxy, never with the headers of a spider.
+  merged.delete('proxy-authorization')
   return [...merged].flat()
 }
 

@@ -1,0 +1,46 @@
+import type { Socket } from 'node:net'
+import { ShoalError } from '../../errors.js'
+import type { ProxyServer } from '../../proxy/exit.js'
+import { type Heard, hear } from './dialog.js'
+
+export interface Target {
+  /** Name, IPv4 address, or IPv6 address without brackets. */
+  readonly host: string
+  readonly port: number
+}
+
+/** `Basic …`, or null for a proxy without a login. */
+export function basicLogin({ username, password }: ProxyServer): string | null {
+  if (username === '' && password === '') return null
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+}
+
+/** Asks an HTTP proxy for a tunnel; afterwards the socket speaks with the target. */
+export async function openConnectTunnel(socket: Socket, proxy: ProxyServer, target: Target): Promise<void> {
+  const place = `${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port}`
+  const login = basicLogin(proxy)
+  const lines = [`CONNECT ${place} HTTP/1.1`, `Host: ${place}`]
+  if (login !== null) lines.push(`Proxy-Authorization: ${login}`)
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+  const status = await hear(socket, readStatus)
+  if (status >= 200 && status < 300) return
+  if (isProxysOwn(status)) throw new ShoalError('proxy_error', `it answered CONNECT with ${status}`)
+  throw new ShoalError('connect_error', `the proxy does not reach ${place} (${status})`)
+}
+
+/** 5xx, 403 and 404 are about the target. What is left is about us and the proxy: the login, the bill, its own pace, nonsense. */
+function isProxysOwn(status: number): boolean {
+  return status < 500 && status !== 403 && status !== 404
+}
+
+function readStatus(bytes: Buffer): Heard<number> | undefined {
+  const end = bytes.indexOf('\r\n\r\n')
+  if (end === -1) {
+    if (bytes.length >= 5 && bytes.toString('latin1', 0, 5) !== 'HTTP/') throw new Error('it does not speak HTTP')
+    return undefined
+  }
+  const status = /^HTTP\/1\.[01] (\d{3})(?: |\r\n)/.exec(bytes.toString('latin1', 0, end + 2))?.[1]
+  if (status === undefined) throw new Error('it does not speak HTTP')
+  // A refusal may have a body, which nobody reads.
+  return { answer: Number(status), used: status.startsWith('2') ? end + 4 : bytes.length }
+}
