@@ -1,7 +1,7 @@
 import type { Random } from '../clock.js'
 import type { Exit, ExitId } from './exit.js'
 import type { ExitScore } from './exit-ledger.js'
-import type { Pool } from './pool.js'
+import type { ExitChoice, Pool } from './pool.js'
 
 /** Of the asks of a pool that goes by cost, this share tries first what is least known: prices and bans change. */
 export const EXPLORE = 0.05
@@ -10,6 +10,7 @@ const TINY_COST = 1e-9
 const GB = 1e9
 
 export interface Choosing {
+  readonly choose: ExitChoice
   readonly country: string | null
   readonly prefer?: readonly ExitId[]
   readonly stay?: ExitId
@@ -21,20 +22,20 @@ export interface Choosing {
 
 /** The exits of a pool for one ask, best first. */
 export function chooseExits(pool: Pool, choosing: Choosing, random: Random): Exit[] {
-  const { country, prefer = [], stay, turn, scores } = choosing
+  const { choose, country, prefer = [], stay, turn, scores } = choosing
   const fitting = pool.exits.filter(
     (exit) => (country === null || exit.country === country) && (stay === undefined || exit.id === stay),
   )
-  const ordered = inOrder(pool, rotated(fitting, turn), scores, random)
+  const ordered = inOrder(choose, rotated(fitting, turn), scores, random)
   if (prefer.length === 0) return ordered
   const preferred = new Set(prefer)
   return [...ordered.filter((exit) => preferred.has(exit.id)), ...ordered.filter((exit) => !preferred.has(exit.id))]
 }
 
-function inOrder(pool: Pool, exits: Exit[], scores: Choosing['scores'], random: Random): Exit[] {
-  if (exits.length < 2 || pool.choice === 'rotate') return exits
+function inOrder(choose: ExitChoice, exits: Exit[], scores: Choosing['scores'], random: Random): Exit[] {
+  if (exits.length < 2 || choose === 'rotate') return exits
   // The sort is stable: what is equal stays in turn.
-  if (pool.choice === 'weighted') return sortedBy(exits, (exit) => -(random() ** (1 / exit.weight)))
+  if (choose === 'weighted') return sortedBy(exits, (exit) => -(random() ** (1 / exit.weight)))
   if (random() < EXPLORE) return sortedBy(exits, (exit) => triesOf(scores.get(exit.id)))
   return sortedBy(exits, (exit) => costStep(expectedCost(exit, scores.get(exit.id))))
 }

@@ -4,7 +4,7 @@ import type { HostKey } from '../url/link.js'
 import { chooseExits } from './choose.js'
 import type { Exit, ExitId } from './exit.js'
 import type { ExitAnswer, ExitAsk, ExitLedger, ExitReport, ExitScore, ExitVerdict } from './exit-ledger.js'
-import type { Pool } from './pool.js'
+import type { ExitChoice, Pool } from './pool.js'
 
 /**
  * Where the visits of a worker get their exits: what is asked for in the same turn of the event loop goes to the ledger in one call, and so do
@@ -20,6 +20,7 @@ export interface ExitDesk {
 
 export interface ExitNeed {
   readonly pool: Pool
+  readonly choose: ExitChoice
   /** Two letters, lower case; null: any. */
   readonly country: string | null
   /** The pace key. */
@@ -83,11 +84,18 @@ export function createExitDesk({ ledger, clock, random, worker }: DeskParts): Ex
   let asked = 0
   return {
     async acquire(need) {
-      const { pool, country, host, site, limits, holdMs, prefer, stay } = need
+      const { pool, choose, country, host, site, limits, holdMs, prefer, stay } = need
       const turn = turns.get(pool.name) ?? Math.floor(random() * pool.exits.length)
       turns.set(pool.name, turn + 1)
-      const known = pool.choice === 'cheapest' ? scores.of(pool.name, site) : NO_SCORES
-      const choosing = { country, turn, scores: known, ...(prefer && { prefer }), ...(stay !== undefined && { stay }) }
+      const known = choose === 'cheapest' ? scores.of(pool.name, site) : NO_SCORES
+      const choosing = {
+        choose,
+        country,
+        turn,
+        scores: known,
+        ...(prefer && { prefer }),
+        ...(stay !== undefined && { stay }),
+      }
       const exits = chooseExits(pool, choosing, random)
       let refused: Extract<ExitAnswer, { ok: false }> = { ok: false, waitMs: 0, why: 'none' }
       for (let at = 0; at < exits.length; at += MOST_NAMED) {

@@ -7,7 +7,6 @@ export interface Pool {
   /** 'datacenter', 'residential', 'mobile', or a name of the user's own. */
   readonly kind: string
   readonly exits: readonly Exit[]
-  readonly choice: PoolChoice
   readonly rest: RestRules
   readonly rotation: Rotation
 }
@@ -16,15 +15,10 @@ export interface Pool {
  * Which exit is asked for first. `rotate`: each in turn. `weighted`: by chance, in proportion to the weights. `cheapest`: what a good page of
  * that site costs through it, as measured.
  */
-export type PoolChoice = 'rotate' | 'weighted' | 'cheapest'
+export type ExitChoice = 'rotate' | 'weighted' | 'cheapest'
 
 /** A session (exit, cookies, user agent) ends after so many requests or so much time, whichever comes first. */
 export interface Rotation {
   readonly requests: number
   readonly timeMs: number
-}
-
-/** The countries that a pool can serve; null among them: anywhere. */
-export function serves(pool: Pool, country: string | null): boolean {
-  return country === null || pool.exits.some((exit) => exit.country === country)
 }
