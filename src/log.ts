@@ -20,6 +20,7 @@ export type LogEvent =
   | 'lease.reaped'
   | 'fetch.done'
   | 'fetch.failed'
+  | 'proxies.resting'
   | 'host.throttled'
   | 'robots.read'
   | 'handler.failed'

@@ -10,7 +10,7 @@ export interface Exit {
   /** Of its pool's requests, where the pool is weighted. */
   readonly weight: number
   readonly cost: ExitCost
-  readonly way: ProxyWay | WrapWay
+  readonly way: ProxyWay | WrapWay | DirectWay
 }
 
 export type ExitId = string
@@ -42,4 +42,9 @@ export interface WrapWay {
   readonly by: 'wrap'
   /** The URL to ask in place of `url`. It holds the key of the service: never shown, logged or stored. */
   wrap(url: string): string
+}
+
+/** Without a proxy: beside pools, for the routes of a spider that take none. */
+export interface DirectWay {
+  readonly by: 'direct'
 }

@@ -11,7 +11,7 @@ import type { PartsOf } from '../worker/worker.js'
 /** Crawls whose known links are remembered at once, 4 MB each; the one that was served longest ago makes room. */
 const MOST_CRAWLS = 8
 
-type Shared = Omit<VisitParts, 'spider' | 'admitter' | 'pages' | 'robots' | 'known'>
+type Shared = Omit<VisitParts, 'spider' | 'admitter' | 'pages' | 'robots' | 'known' | 'ways'>
 
 /** What visits work with, chosen by the spider of their crawl. */
 export function partsOfCrawls(spiders: readonly Spider[], plant: Plant, shared: Shared): PartsOf {
@@ -19,7 +19,7 @@ export function partsOfCrawls(spiders: readonly Spider[], plant: Plant, shared: 
     spiders.map((spider) => {
       const robots = createRobotsCache({ clock: shared.clock, productToken: productToken(spider.userAgent) })
       const pages = spider.savePages ? plant.pages : null
-      return [spider.name, { ...shared, spider, admitter: createAdmitter(spider.admit), robots, pages }]
+      return [spider.name, { ...shared, spider, admitter: createAdmitter(spider.admit), robots, pages, ways: null }]
     }),
   )
   /** Served longest ago first. */

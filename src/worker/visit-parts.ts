@@ -7,6 +7,7 @@ import type { FieldTally } from '../quality/field-tally.js'
 import type { Spider } from '../spider/spider.js'
 import type { BlobStore } from '../store/blob-store.js'
 import type { Admitter } from '../url/admit.js'
+import type { Ways } from './borrow-exit.js'
 import type { KnownLinks } from './known-links.js'
 import type { Outbox } from './outbox.js'
 
@@ -20,6 +21,8 @@ export interface VisitParts {
   /** Null: the spider keeps no raw pages. */
   readonly pages: BlobStore | null
   readonly fetcher: Fetcher
+  /** Null: the spider takes no proxies. */
+  readonly ways: Ways | null
   readonly robots: RobotsCache
   readonly known: KnownLinks
   /** Counts what records give for their fields. */
@@ -39,6 +42,8 @@ export interface Visit {
   lost: boolean
   /** The permit that came with the lease is spent. */
   permitUsed: boolean
+  /** The exit that the last request went through, as pool/exit; null: none. */
+  exit: string | null
   /** A request of this visit was sent: it can no longer be handed back as if nothing had happened. */
   started: boolean
   /** The page is read and its handler has ended: what it waits for now is our own plant. */

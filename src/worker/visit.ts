@@ -5,10 +5,11 @@ import type { Harvest } from '../spider/spider.js'
 import type { BlobRef } from '../store/blob-store.js'
 import type { FetchRow, WriteBatch } from '../store/record-store.js'
 import type { Link } from '../url/link.js'
-import { fetchPage, HostBusy } from './fetch-page.js'
+import { fetchPage } from './fetch-page.js'
 import { harvestPage, rowsOf } from './harvest-page.js'
 import { HrefHasher, type Learnt, type LinkHash } from './known-links.js'
 import { outcomeOf, statusError } from './outcome.js'
+import { HostBusy } from './permits.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
 /** READ THIS FIRST: the life of one leased URL, from the permit to the acknowledgement. */
@@ -200,7 +201,11 @@ function admitLinks(harvest: Harvest, base: string, lease: Lease, parts: VisitPa
   return admitted
 }
 
-function fetchRow({ lease }: Visit, { worker, clock, spider }: VisitParts, response: FetchResponse | null): FetchRow {
+function fetchRow(
+  { lease, exit }: Visit,
+  { worker, clock, spider }: VisitParts,
+  response: FetchResponse | null,
+): FetchRow {
   const { link } = lease
   const { fp, url, host, route, depth } = link
   const redirected = response !== null && response.url !== url
@@ -223,7 +228,7 @@ function fetchRow({ lease }: Visit, { worker, clock, spider }: VisitParts, respo
     error: null,
     page: null,
     headers: null,
-    pool: null,
+    pool: exit,
     at: clock.now(),
   }
 }

@@ -3,8 +3,8 @@ import { asShoalError, isAway, type ShoalError } from '../errors.js'
 import type { CrawlId, Frontier, Lease, LeaseReply, WorkerAbout, WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { RecordStore } from '../store/record-store.js'
-import { grantTime } from './fetch-page.js'
 import { Outbox } from './outbox.js'
+import { grantTime } from './permits.js'
 import { PlantWatch } from './plant-watch.js'
 import { visit } from './visit.js'
 import type { Visit, VisitParts } from './visit-parts.js'
@@ -161,6 +161,7 @@ export class CrawlWorker {
         stop: { aborted: false },
         lost: false,
         permitUsed: false,
+        exit: null,
         started: false,
         produced: false,
         settling: false,

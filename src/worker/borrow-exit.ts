@@ -1,0 +1,93 @@
+import { ShoalError } from '../errors.js'
+import type { FetchResponse } from '../fetch/fetcher.js'
+import type { ExitDesk, ExitGrant } from '../proxy/exit-desk.js'
+import type { ExitVerdict } from '../proxy/exit-ledger.js'
+import type { Pool } from '../proxy/pool.js'
+import type { ProxyNeed } from '../spider/spider.js'
+import { siteOf } from '../url/host.js'
+import type { HostKey } from '../url/link.js'
+import { type Granted, grantTime, HostBusy, PATIENCE_MS, sleepUnlessStopped, untilBack } from './permits.js'
+import type { Visit, VisitParts } from './visit-parts.js'
+
+/** A host to which no way leads is looked at again after this long at the latest: somebody may have woken an exit, or added some. */
+const LONGEST_CLOSED_MS = 30_000
+/** Beyond every deadline of a request. */
+const HOLD_SLACK_MS = 10_000
+
+/** How the requests of a spider go out. */
+export interface Ways {
+  readonly desk: ExitDesk
+  /** Null: this worker does not have the pool. */
+  poolOf(need: ProxyNeed): Pool | null
+  verdictOf(response: FetchResponse): ExitVerdict
+  verdictOfError(error: ShoalError): ExitVerdict
+}
+
+/** An exit lent to one request. */
+export interface Lent {
+  readonly grant: ExitGrant
+  readonly granted: Granted
+  /** Only the first end counts. Null: nothing was sent. */
+  end(how: { readonly verdict: ExitVerdict; readonly elapsedMs: number; readonly bytes: number } | null): void
+}
+
+/** An exit that may be used now. When none is free soon enough the host is closed for everybody until one is, and the link goes back. */
+export async function borrowExit(
+  current: Visit,
+  parts: VisitParts,
+  ways: Ways,
+  need: ProxyNeed,
+  host: HostKey,
+): Promise<Lent> {
+  const { clock, spider, log, outbox } = parts
+  const pool = ways.poolOf(need)
+  if (pool === null) throw new HostBusy(`${host} through ${need.pool}`, LONGEST_CLOSED_MS)
+  const { totalMs, connectMs } = spider.fetch
+  const asked = {
+    ...{ pool, country: need.country, host, site: siteOf(host), choose: spider.proxies?.choose ?? 'cheapest' },
+    limits: spider.keyLimits[host] ?? spider.limits,
+    holdMs: totalMs + connectMs + HOLD_SLACK_MS,
+  }
+  let giveUpAt: number | null = null
+  for (;;) {
+    let askedAt = 0
+    const acquired = await untilBack(
+      () => {
+        askedAt = clock.mono()
+        return ways.desk.acquire(asked)
+      },
+      current,
+      clock,
+    )
+    if (acquired.ok)
+      return lentUntilEnd(ways, acquired.grant, {
+        at: grantTime(askedAt, clock.mono()),
+        forMs: acquired.grant.permitMs,
+      })
+    const { waitMs, why } = acquired
+    giveUpAt ??= clock.mono() + PATIENCE_MS
+    if (why === 'paced' && clock.mono() + waitMs <= giveUpAt) {
+      await sleepUnlessStopped(waitMs, current, clock)
+      continue
+    }
+    const closedMs = Math.min(LONGEST_CLOSED_MS, why === 'none' ? LONGEST_CLOSED_MS : waitMs)
+    const { crawl, token } = current.lease
+    outbox.release({ lease: { crawl, token }, host, elapsedMs: 0, report: { kind: 'wait', ms: closedMs } })
+    if (why === 'paced') throw new HostBusy(host, closedMs)
+    log.info('proxies.resting', { pool: pool.name, country: need.country, host, why, waitMs: closedMs })
+    throw new ShoalError('proxies_resting', `no proxy of ${pool.name} can be used for ${host} now`)
+  }
+}
+
+function lentUntilEnd({ desk }: Ways, grant: ExitGrant, granted: Granted): Lent {
+  let ended = false
+  return {
+    grant,
+    granted,
+    end(how) {
+      if (ended) return
+      ended = true
+      desk.report(grant, how ?? { verdict: { kind: 'neutral' }, elapsedMs: null, bytes: 0 })
+    },
+  }
+}
