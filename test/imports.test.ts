@@ -36,7 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   'store/files': 'store, store/packs, errors, type clock, make-dirs',
   'store/s3': 'store/packs, errors, type clock, url, type store',
   'store/export': 'store, errors, type url',
-  proxy: 'errors, options, type clock, frontier, url',
+  proxy: 'errors, options, type clock, frontier, url, politeness',
   fetch: 'errors, type url, type proxy',
   'fetch/http': 'fetch, errors, type clock, type proxy',
   sqlite: 'errors, make-dirs',

@@ -1,0 +1,100 @@
+import type { ErrorCode } from '../errors.js'
+import { parseRetryAfter } from '../politeness/retry-after.js'
+import type { ExitVerdict } from './exit-ledger.js'
+
+/** What an answer, or its absence, says about the exit it came through. */
+
+export interface JudgedAnswer {
+  readonly status: number
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Decoded. */
+  readonly body: Uint8Array
+}
+
+/** The user's own: true for an answer by which the site refuses the exit. */
+export type BanPredicate = (answer: {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** The beginning of the page. */
+  readonly text: string
+}) => boolean
+
+/** Only so much of a page is looked at. */
+const LOOKED_AT = 16_384
+/** Walls are small. A page that is larger has content, whatever it talks about. */
+const WALL_BYTES = 65_536
+const SMALL_BYTES = 16_384
+
+const BANNED_STATUS: ReadonlySet<number> = new Set([403, 429])
+
+/** Scripts and elements that stand in the walls of the large vendors, and in no page behind them. */
+const WALLS: readonly RegExp[] = [
+  /_cf_chl_opt|\/cdn-cgi\/challenge-platform\/h\/[bg]\/orchestrate|id="challenge-error-text"/,
+  /captcha-delivery\.com\/(?:c|i)\.js|var dd=\{'rt'/,
+  /id="px-captcha"|window\._pxAppId/,
+  /_Incapsula_Resource\?[^"']*(?:incident_id|SWUDNSAI)|Request unsuccessful\. Incapsula incident ID/,
+  /window\.gokuProps\s*=|AwsWafIntegration\.(?:checkForceRefresh|saveReferrer)/,
+  /sec-if-cpt-container|\/_sec\/cp_challenge\//,
+  /opfcaptcha|action="\/errors\/validateCaptcha"/,
+  /id="captcha-form"[^>]*action="index"|\/sorry\/index\?continue=/,
+  /kpsdk-?(?:load|message)|ips\.js\?KP_UIDz/,
+]
+
+/** Widgets that ordinary pages have as well: in a small page with an error they are a wall. */
+const WIDGETS =
+  /g-recaptcha|h-captcha|cf-turnstile|recaptcha\/api\.js|hcaptcha\.com\/1\/api\.js|are you (?:a )?(?:human|robot)|captcha/i
+
+/** A title alone is enough when the page has hardly anything else. */
+const WALL_TITLE =
+  /<title[^>]*>\s*(?:just a moment\.*|attention required!|access denied|access to this page has been denied|pardon our interruption|robot check|are you a (?:human|robot)\??|security check(?: required)?|human verification|bot verification|captcha)[^<]{0,40}<\/title>/i
+
+/** Where sites send those whom they take for robots. */
+const WALL_PLACE =
+  /\/(?:captcha|recaptcha|challenge|blocked|validatecaptcha|sorry\/index|px-?captcha|_sec\/cp_challenge)(?:[/?.#]|$)/i
+
+export function verdictOfAnswer(answer: JudgedAnswer, predicate: BanPredicate | null): ExitVerdict {
+  const { status, headers } = answer
+  const retryAfterMs = retryAfterOf(headers)
+  const text = beginningOf(answer.body)
+  if (predicate?.({ status, headers, text }) === true) return { kind: 'banned', retryAfterMs }
+  if (status === 407) return { kind: 'broken' }
+  if (BANNED_STATUS.has(status) || isWall(answer, text)) return { kind: 'banned', retryAfterMs }
+  return { kind: status >= 500 ? 'neutral' : 'good' }
+}
+
+/** A date is counted from the clock that wrote it. */
+function retryAfterOf(headers: JudgedAnswer['headers']): number | null {
+  const waitMs = parseRetryAfter(headers['retry-after'], Date.parse(headers.date ?? ''))
+  return Number.isNaN(waitMs) ? null : waitMs
+}
+
+function isWall({ status, headers, body }: JudgedAnswer, text: string): boolean {
+  if (headers['cf-mitigated'] === 'challenge') return true
+  if (/^(?:captcha|challenge)$/.test(headers['x-amzn-waf-action'] ?? '')) return true
+  if (status >= 300 && status < 400) return WALL_PLACE.test(headers.location ?? '')
+  if (body.length <= WALL_BYTES && WALLS.some((wall) => wall.test(text))) return true
+  if (body.length > SMALL_BYTES) return false
+  if (status >= 400 && status !== 404 && status !== 410 && WIDGETS.test(text)) return true
+  return WALL_TITLE.test(text) && linksIn(text) <= 3
+}
+
+/** An article about walls has a menu. */
+function linksIn(text: string): number {
+  return text.split(/<a\s/i).length - 1
+}
+
+function beginningOf(body: Uint8Array): string {
+  return Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, LOOKED_AT)).toString('latin1')
+}
+
+/**
+ * A request that failed. What the proxy itself did is told by its code. Silence and broken connections may come from either side, and a site that
+ * does not want an exit often just lets it wait: the exit rests on that site alone, so that a site that hangs does not empty the pool.
+ */
+export function verdictOfError({ code }: { readonly code: ErrorCode }): ExitVerdict {
+  if (code === 'proxy_error') return { kind: 'broken' }
+  return SILENCE.has(code) ? { kind: 'banned', retryAfterMs: null } : { kind: 'neutral' }
+}
+
+const SILENCE: ReadonlySet<ErrorCode> = new Set(['timeout', 'connect_error', 'truncated', 'protocol_error'])
