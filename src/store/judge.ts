@@ -1,4 +1,4 @@
-import type { WriteStatus } from './record-store.js'
+import type { WriteStatus } from './rows.js'
 
 /** What decides over a write: the lease it comes from, its content and its time. */
 export interface Version {

@@ -1,7 +1,17 @@
 import { createHash } from 'node:crypto'
 import { inspect } from 'node:util'
 import type { Json } from '../url/link.js'
-import type { FetchRow, RecordRow, RejectedRecord, RejectedRow, WriteBatch, WriteStatus } from './rows.js'
+import { compareLease } from './judge.js'
+import type {
+  ConfirmedRecord,
+  FetchRow,
+  RecordRow,
+  RejectedRecord,
+  RejectedRow,
+  WriteBatch,
+  WriteStatus,
+} from './rows.js'
+import type { VisitRow } from './visits.js'
 
 /** Larger than any page worth a record, small enough for a hundred of them in one batch. */
 export const MAX_RECORD_BYTES = 256 * 1024
@@ -24,6 +34,8 @@ export interface PreparedBatch {
   readonly records: readonly PreparedRecord[]
   readonly rejected: readonly PreparedRejected[]
   readonly fetches: readonly FetchRow[]
+  readonly visits: readonly VisitRow[]
+  readonly confirmed: readonly ConfirmedRecord[]
 }
 
 /**
@@ -49,7 +61,11 @@ export function prepareBatch(batch: WriteBatch): {
     bad.add(index)
   }
   return {
-    prepared: { records, rejected, fetches: batch.fetches.map(prepareFetch) },
+    prepared: {
+      ...{ records, rejected, fetches: batch.fetches.map(prepareFetch) },
+      visits: batch.visits ?? [],
+      confirmed: notWritten(batch.confirmed ?? [], records),
+    },
     answer(statuses) {
       if (bad.size === 0) return [...statuses]
       const rest = statuses[Symbol.iterator]()
@@ -73,6 +89,21 @@ export function storedKey(key: string): string {
   const clean = cleanText(key)
   if (clean.length * 3 <= MAX_KEY_BYTES || Buffer.byteLength(clean) <= MAX_KEY_BYTES) return clean
   return `sha256:${createHash('sha256').update(clean).digest('hex')}`
+}
+
+/** Each once, and none that is written by the same batch: what is written says more than that nothing changed. */
+function notWritten(confirmed: readonly ConfirmedRecord[], records: readonly PreparedRecord[]): ConfirmedRecord[] {
+  if (confirmed.length === 0) return []
+  const id = ({ spider, site, kind, key }: ConfirmedRecord) => JSON.stringify([spider, site, kind, key])
+  const written = new Set(records.map(id))
+  const rows = new Map<string, ConfirmedRecord>()
+  for (const row of confirmed) {
+    const stored = { ...row, key: storedKey(row.key), site: cleanText(row.site) }
+    const before = rows.get(id(stored))
+    if (written.has(id(stored)) || (before !== undefined && compareLease(before, stored) > 0)) continue
+    rows.set(id(stored), stored)
+  }
+  return [...rows.values()]
 }
 
 function prepareRejected(row: RejectedRow): PreparedRejected {

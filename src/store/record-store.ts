@@ -19,6 +19,7 @@ import type {
   WriteBatch,
   WriteStatus,
 } from './rows.js'
+import type { Visits } from './visits.js'
 
 export type * from './rows.js'
 
@@ -35,7 +36,8 @@ export interface RecordStore
     FieldStats,
     KeptPages,
     RecordHistory,
-    RecordLookup {
+    RecordLookup,
+    Visits {
   /** The generation of a queue: the same for the same identity, larger for an identity not seen before. */
   generation(queueIdentity: string): Promise<number>
 
@@ -85,7 +87,7 @@ export interface RecordStore
   }): Promise<{ kind: string; field: string; count: number }[]>
   /** Fetches of one URL, newest first. */
   fetches(query: { readonly fp: Fingerprint; readonly crawl?: CrawlId; readonly limit: number }): Promise<FetchRow[]>
-  /** Deletes the fetch log of a crawl, its note and its cursors. Records stay: they belong to the spider. */
+  /** Deletes the fetch log of a crawl, its note, its cursors and the counts of its visits. Records stay: they belong to the spider. */
   removeCrawl(crawl: CrawlId): Promise<void>
   /** Null: there is no SQL here. */
   readonly kindViews: KindViews | null

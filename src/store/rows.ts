@@ -1,6 +1,7 @@
 import type { CrawlId, CrawlSpec, WorkerId } from '../frontier/frontier.js'
 import type { Fingerprint, HostKey, Json, Link } from '../url/link.js'
 import type { BlobRef } from './blob-store.js'
+import type { VisitRow } from './visits.js'
 
 export interface CrawlNote {
   readonly crawl: CrawlId
@@ -21,6 +22,10 @@ export interface WriteBatch {
   readonly records: readonly RecordRow[]
   readonly rejected: readonly RejectedRow[]
   readonly fetches: readonly FetchRow[]
+  /** Of spiders that recrawl. */
+  readonly visits?: readonly VisitRow[]
+  /** Of pages that did not change. A record that the batch writes as well is not confirmed by it. */
+  readonly confirmed?: readonly ConfirmedRecord[]
 }
 
 export type WriteStatus = 'written' | 'unchanged' | 'fresh' | 'fenced' | 'quarantined'
@@ -46,6 +51,12 @@ export interface RecordRow {
   /** When a reparse of a stored page made it: a change counts from then, not from when the page was read. */
   readonly reparsedAt?: number
 }
+
+/** A record that a page still shows: it stays as it is, seen now. */
+export type ConfirmedRecord = Pick<
+  RecordRow,
+  'spider' | 'site' | 'kind' | 'key' | 'crawl' | 'gen' | 'epoch' | 'scrapedAt'
+>
 
 /** A record that did not fit its schema: kept with its raw data. */
 export interface RejectedRow {

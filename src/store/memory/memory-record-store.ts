@@ -25,6 +25,7 @@ import type { KeptPage, KeptPagePart, KeptPageQuery } from '../kept-pages.js'
 import { type PreparedRecord, type PreparedRejected, prepareBatch, storedKey } from '../prepare.js'
 import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
 import type {
+  ConfirmedRecord,
   CrawlNote,
   FetchRow,
   KindCount,
@@ -36,9 +37,11 @@ import type {
   WriteBatch,
   WriteStatus,
 } from '../record-store.js'
+import type { LastVisit, VisitCounts } from '../visits.js'
 import { MemoryBlobIndex } from './memory-blob-index.js'
 import { MemoryFieldStats } from './memory-field-stats.js'
 import { MemoryOutlets } from './memory-outlets.js'
+import { MemoryVisits } from './memory-visits.js'
 
 interface Row {
   readonly record: PreparedRecord
@@ -68,6 +71,7 @@ export class MemoryRecordStore implements RecordStore {
   readonly #outlets: MemoryOutlets
   readonly #fieldStats = new MemoryFieldStats()
   readonly #blobs = new MemoryBlobIndex()
+  readonly #visits = new MemoryVisits()
   #lastChange = 0
 
   constructor(clock: Clock = systemClock) {
@@ -114,7 +118,7 @@ export class MemoryRecordStore implements RecordStore {
   async *knownPages(crawl: string, wentWell: boolean): AsyncGenerator<KnownPage> {
     for (const row of [...this.#fetches.values()]) {
       const { fp, url, host, route, depth, link, error, status } = row
-      const well = error === null && status < 300
+      const well = error === null && (status < 300 || status === 304)
       if (row.crawl === crawl && well === wentWell) yield { fp, url, host, route, depth, link }
     }
   }
@@ -123,7 +127,18 @@ export class MemoryRecordStore implements RecordStore {
     const { prepared, answer } = prepareBatch(batch)
     for (const row of prepared.rejected) this.#rejected.set(JSON.stringify(row), row)
     for (const row of prepared.fetches) this.#fetches.set(JSON.stringify(row), row)
+    this.#visits.note(prepared.visits)
+    for (const row of prepared.confirmed) this.#confirm(row)
     return answer(prepared.records.map((record) => this.#writeOne(record)))
+  }
+
+  #confirm({ spider, site, kind, key, crawl, gen, epoch, scrapedAt }: ConfirmedRecord): void {
+    const id = JSON.stringify([spider, site, kind, key])
+    const row = this.#rows.get(id)
+    const order = row === undefined ? -1 : compareLease({ gen, epoch }, row.version)
+    if (row === undefined || order < 0) return
+    if (order > 0) this.#skips.push({ spider, kind, crawl, status: 'unchanged' })
+    this.#rows.set(id, { ...row, version: { ...row.version, gen, epoch }, crawl, seenAt: scrapedAt })
   }
 
   #writeOne(record: PreparedRecord): WriteStatus {
@@ -359,6 +374,14 @@ export class MemoryRecordStore implements RecordStore {
       .sort((a, b) => compareText(a.identity ?? '', b.identity ?? ''))
   }
 
+  async lastVisits(spider: string, fps: readonly string[]): Promise<LastVisit[]> {
+    return this.#visits.last(spider, fps)
+  }
+
+  async visitCounts(crawl: string): Promise<VisitCounts | null> {
+    return this.#visits.counts(crawl)
+  }
+
   findBlobs(place: string, hashes: readonly string[]): Promise<Map<string, BlobEntry>> {
     return this.#blobs.findBlobs(place, hashes)
   }
@@ -384,6 +407,7 @@ export class MemoryRecordStore implements RecordStore {
     this.#notes.delete(crawl)
     this.#crawlStarts.delete(crawl)
     this.#cursors.delete(crawl)
+    this.#visits.forget(crawl)
   }
 
   async close(): Promise<void> {}

@@ -31,6 +31,8 @@ import type {
   WriteBatch,
   WriteStatus,
 } from '../record-store.js'
+import type { LastVisit, VisitCounts } from '../visits.js'
+import { signed } from './array-text.js'
 import { PostgresBlobs } from './blobs.js'
 import { PostgresChanges } from './changes.js'
 import * as memory from './crawl-memory.js'
@@ -56,7 +58,8 @@ import {
 } from './read-statements.js'
 import { recordsLeft, recordsOf } from './record-lookup.js'
 import { type RecordColumns, toRecord } from './record-rows.js'
-import { signed, writeBatch } from './write.js'
+import { forgetVisitCounts, lastVisits, visitCounts } from './visits.js'
+import { writeBatch } from './write.js'
 
 /** Rows read at a time: with the largest records that is 128 MB, with usual ones half a MB. */
 const PAGE = 500
@@ -239,6 +242,14 @@ export class PostgresRecordStore implements RecordStore {
     return recordsLeft(this.#pg, spider, readings, given)
   }
 
+  lastVisits(spider: string, fps: readonly Fingerprint[]): Promise<LastVisit[]> {
+    return lastVisits(this.#pg, spider, fps)
+  }
+
+  visitCounts(crawl: CrawlId): Promise<VisitCounts | null> {
+    return visitCounts(this.#pg, crawl)
+  }
+
   changes(query: ChangeQuery): Promise<ChangePage> {
     return this.#changes.changes(query)
   }
@@ -322,6 +333,7 @@ export class PostgresRecordStore implements RecordStore {
       after = rows[0]
     }
     await memory.removeNotes(this.#pg, crawl)
+    await forgetVisitCounts(this.#pg, crawl)
   }
 
   close(): Promise<void> {

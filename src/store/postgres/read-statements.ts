@@ -106,7 +106,7 @@ export const KNOWN_PAGES: SqlStatement = {
   name: 'known-pages',
   text: `WITH ${LOOKED}
     SELECT ${millis('last.at')}, last.id, lpad(to_hex(f.fp), 16, '0'), f.url, f.host, f.route, f.depth, f.link FROM last
-    LEFT JOIN looked f ON f.crawl = $1 AND (f.error IS NULL AND f.status < 300) = $4 ORDER BY f.at, f.id`,
+    LEFT JOIN looked f ON f.crawl = $1 AND (f.error IS NULL AND (f.status < 300 OR f.status = 304)) = $4 ORDER BY f.at, f.id`,
 }
 
 /** Gives where the look ended. */

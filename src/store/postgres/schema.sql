@@ -202,6 +202,36 @@ CREATE TABLE shoal.settings (
     value text NOT NULL
 );
 
+CREATE TABLE shoal.visit_counts (
+    crawl text NOT NULL COLLATE pg_catalog."C",
+    slot smallint NOT NULL,
+    first_time bigint NOT NULL,
+    changed bigint NOT NULL,
+    not_modified bigint NOT NULL,
+    same_body bigint NOT NULL
+)
+WITH (fillfactor='50');
+
+CREATE TABLE shoal.visits (
+    spider text NOT NULL COLLATE pg_catalog."C",
+    fp bigint NOT NULL,
+    gen bigint NOT NULL,
+    epoch bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    url text NOT NULL COLLATE pg_catalog."C",
+    etag text COLLATE pg_catalog."C",
+    last_modified text COLLATE pg_catalog."C",
+    body_hash bytea NOT NULL,
+    read_as bytea NOT NULL,
+    page text COLLATE pg_catalog."C",
+    memo bytea NOT NULL,
+    crawl text NOT NULL COLLATE pg_catalog."C",
+    result text NOT NULL,
+    repeated boolean NOT NULL
+)
+WITH (fillfactor='80');
+ALTER TABLE ONLY shoal.visits ALTER COLUMN memo SET STORAGE EXTERNAL;
+
 ALTER TABLE ONLY shoal.blobs
     ADD CONSTRAINT blobs_pkey PRIMARY KEY (place, hash);
 
@@ -240,6 +270,12 @@ ALTER TABLE ONLY shoal.seed_cursors
 
 ALTER TABLE ONLY shoal.settings
     ADD CONSTRAINT settings_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY shoal.visit_counts
+    ADD CONSTRAINT visit_counts_pkey PRIMARY KEY (crawl, slot);
+
+ALTER TABLE ONLY shoal.visits
+    ADD CONSTRAINT visits_pkey PRIMARY KEY (spider, fp);
 
 CREATE INDEX fetches_at ON ONLY shoal.fetches USING btree (at, id);
 

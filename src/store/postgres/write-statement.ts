@@ -1,4 +1,5 @@
 import type { SqlStatement } from './pg.js'
+import { confirmSql, countVisitsSql, visitSql } from './visits.js'
 
 /**
  * One statement for a whole batch: records, rejected records, fetches and counts, in one round trip and one commit.
@@ -103,13 +104,13 @@ const FETCHED = `
     .join(', ')}) AS i (${Object.keys(FETCH_TYPES).join(', ')})`
 
 /** Sorted, so that two writers never wait for each other crosswise; in a slot of this connection, so that they seldom wait at all. */
-const COUNT = `
+const countSql = (written: string) => `
   INSERT INTO shoal.record_counts AS c (spider, kind, crawl, slot, records, rejected, fresh, unchanged)
   SELECT spider, kind, crawl, pg_backend_pid() % 64, sum(records), sum(rejected), 0, sum(unchanged)
   FROM (
     SELECT spider, kind, crawl, CASE WHEN last_write % 4 = 0 OR crawl <> last_crawl THEN 1 ELSE 0 END AS records, 0 AS rejected,
-      CASE WHEN last_write % 4 = ${LAST_WRITE.confirmed} THEN 1 ELSE 0 END AS unchanged FROM upserted
-    UNION ALL SELECT spider, kind, last_crawl, -1, 0, 0 FROM upserted WHERE last_write % 4 <> 0 AND crawl <> last_crawl
+      CASE WHEN last_write % 4 = ${LAST_WRITE.confirmed} THEN 1 ELSE 0 END AS unchanged FROM ${written} AS w
+    UNION ALL SELECT spider, kind, last_crawl, -1, 0, 0 FROM ${written} AS w WHERE last_write % 4 <> 0 AND crawl <> last_crawl
     UNION ALL SELECT spider, kind, crawl, 0, 1, 0 FROM refused
   ) AS counted
   GROUP BY spider, kind, crawl HAVING sum(records) <> 0 OR sum(rejected) <> 0 OR sum(unchanged) <> 0 ORDER BY spider, kind, crawl
@@ -122,7 +123,18 @@ const COUNT = `
  */
 export const WRITE: SqlStatement = {
   name: 'write',
-  text: `WITH upserted AS (${UPSERT}), refused AS (${REJECT}), fetched AS (${FETCHED}), counted AS (${COUNT})
+  text: `WITH upserted AS (${UPSERT}), refused AS (${REJECT}), fetched AS (${FETCHED}), counted AS (${countSql('upserted')})
+    SELECT last_write FROM upserted`,
+}
+
+const VISITS_FROM = FETCH_COLUMNS + 3
+
+/** The same with what pages that are visited again give: $23 the records they confirm, from $24 on the columns of visits. */
+export const WRITE_WITH_VISITS: SqlStatement = {
+  name: 'write-with-visits',
+  text: `WITH upserted AS (${UPSERT}), refused AS (${REJECT}), fetched AS (${FETCHED}), confirmed AS (${confirmSql(VISITS_FROM)}),
+    visited AS (${visitSql(VISITS_FROM + 1)}), counted AS (${countSql('(SELECT * FROM upserted UNION ALL SELECT * FROM confirmed)')}),
+    counted_visits AS (${countVisitsSql('visited')})
     SELECT last_write FROM upserted`,
 }
 

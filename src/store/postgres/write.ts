@@ -1,19 +1,15 @@
 import { hash } from 'node:crypto'
 import { hostIn } from '../../url/host.js'
 import type { Link } from '../../url/link.js'
-import {
-  cleanJson,
-  cleanText,
-  type PreparedBatch,
-  type PreparedRecord,
-  type PreparedRejected,
-  quarantined,
-} from '../prepare.js'
-import type { FetchRow, WriteStatus } from '../record-store.js'
+import { cleanJson, type PreparedBatch, type PreparedRecord, type PreparedRejected, quarantined } from '../prepare.js'
+import type { ConfirmedRecord, FetchRow, WriteStatus } from '../record-store.js'
+import type { VisitRow } from '../visits.js'
+import { numbers, signed, texts } from './array-text.js'
 import { ensurePartitions } from './partitions.js'
 import type { Pg } from './pg.js'
 import { isDataError, isMissingPartition } from './pg-errors.js'
-import { COUNT_FRESH, FETCH_COLUMNS, readLastWrite, SKIPPED, WRITE } from './write-statement.js'
+import { visitValues } from './visits.js'
+import { COUNT_FRESH, FETCH_COLUMNS, readLastWrite, SKIPPED, WRITE, WRITE_WITH_VISITS } from './write-statement.js'
 
 /** Rows of one statement. More gained nothing, and a transaction that holds many rows keeps other writers of them waiting. */
 const MOST_ROWS = 1_000
@@ -48,12 +44,15 @@ async function makePartitions(pg: Pg, { fetches, records }: PreparedBatch): Prom
 }
 
 /** Nearly always one statement; several share a transaction. */
-async function writeWhole(pg: Pg, { records, rejected, fetches }: PreparedBatch): Promise<WriteStatus[]> {
+async function writeWhole(
+  pg: Pg,
+  { records, rejected, fetches, visits, confirmed }: PreparedBatch,
+): Promise<WriteStatus[]> {
   const [first = [], ...others] = statementsOf(records)
   const all = async (on: Pg) => {
     // Begun anew with each try: what a transaction that was rolled back had answered does not count.
     const statuses = new Array<WriteStatus>(records.length)
-    await writePart(on, first, rejected, fetches, statuses)
+    await writePart(on, first, rejected, fetches, statuses, { visits, confirmed })
     for (const part of others) await writePart(on, part, [], [], statuses)
     return statuses
   }
@@ -116,18 +115,29 @@ function inParts(round: readonly Placed[]): Placed[][] {
   return part.length === 0 ? parts : [...parts, part]
 }
 
+/** What pages that are visited again give beside their fetch. */
+interface Revisited {
+  readonly visits: readonly VisitRow[]
+  readonly confirmed: readonly ConfirmedRecord[]
+}
+
+const NONE_REVISITED: Revisited = { visits: [], confirmed: [] }
+
 async function writePart(
   pg: Pg,
   part: readonly Placed[],
   rejected: readonly PreparedRejected[],
   fetches: readonly FetchRow[],
   statuses: WriteStatus[],
+  { visits, confirmed }: Revisited = NONE_REVISITED,
 ): Promise<void> {
-  if (part.length + rejected.length + fetches.length === 0) return
-  const rows = await pg.query<[number]>(WRITE, [
+  const revisited = visits.length + confirmed.length
+  if (part.length + rejected.length + fetches.length + revisited === 0) return
+  const rows = await pg.query<[number]>(revisited === 0 ? WRITE : WRITE_WITH_VISITS, [
     numbered(part),
     arrayOf(rejected.map(rejectedJson)),
     ...fetchColumns(fetches),
+    ...(revisited === 0 ? [] : visitValues(confirmed, visits)),
   ])
   for (const [lastWrite] of rows) {
     const { n, status } = readLastWrite(lastWrite)
@@ -172,6 +182,19 @@ async function writeWithoutPoison(pg: Pg, batch: PreparedBatch): Promise<WriteSt
       (row, reason) => {
         refused.push(refusedFetch(row, reason))
       },
+    )
+    await halving(
+      tx,
+      batch.confirmed,
+      (some) => writePart(tx, [], [], [], statuses, { visits: [], confirmed: some }),
+      () => {},
+    )
+    await halving(
+      tx,
+      batch.visits,
+      (some) => writePart(tx, [], [], [], statuses, { visits: some, confirmed: [] }),
+      // A page whose visit is not noted is read in full the next time.
+      () => {},
     )
     await halving(
       tx,
@@ -280,43 +303,29 @@ function rejectedJson(row: PreparedRejected): string {
   return `${whole},"hash":"${hash('sha256', whole).slice(0, 32)}"}`
 }
 
-/** The columns as arrays, written as the server reads them: the client's own way takes three times as long. */
 function fetchColumns(rows: readonly FetchRow[]): (string | null)[] {
   if (rows.length === 0) return new Array<null>(FETCH_COLUMNS).fill(null)
-  const numbers = (of: (row: FetchRow) => number | bigint | string) => `{${rows.map(of).join(',')}}`
-  const texts = (of: (row: FetchRow) => string | null) => `{${rows.map((row) => element(of(row))).join(',')}}`
   const json = (value: Link | FetchRow['headers']) => (value === null ? null : cleanJson(JSON.stringify(value)))
   return [
-    numbers(({ at }) => at),
-    texts(({ spider }) => spider),
-    texts(({ crawl }) => crawl),
-    numbers(({ fp }) => signed(fp)),
-    texts(({ url }) => url),
-    texts(({ host }) => host),
-    texts(({ route }) => route),
-    numbers(({ depth }) => depth),
-    texts(({ link }) => json(link)),
-    numbers(({ status }) => status),
-    numbers(({ bytes }) => bytes),
-    numbers(({ ms }) => ms),
-    numbers(({ attempt }) => attempt),
-    texts(({ worker }) => worker),
-    texts(({ pool }) => pool),
-    texts(({ error }) => error),
-    texts(({ page }) => page),
-    texts(({ headers }) => json(headers)),
-    numbers(({ gen }) => gen),
-    numbers(({ epoch }) => epoch),
+    numbers(rows, ({ at }) => at),
+    texts(rows, ({ spider }) => spider),
+    texts(rows, ({ crawl }) => crawl),
+    numbers(rows, ({ fp }) => signed(fp)),
+    texts(rows, ({ url }) => url),
+    texts(rows, ({ host }) => host),
+    texts(rows, ({ route }) => route),
+    numbers(rows, ({ depth }) => depth),
+    texts(rows, ({ link }) => json(link)),
+    numbers(rows, ({ status }) => status),
+    numbers(rows, ({ bytes }) => bytes),
+    numbers(rows, ({ ms }) => ms),
+    numbers(rows, ({ attempt }) => attempt),
+    texts(rows, ({ worker }) => worker),
+    texts(rows, ({ pool }) => pool),
+    texts(rows, ({ error }) => error),
+    texts(rows, ({ page }) => page),
+    texts(rows, ({ headers }) => json(headers)),
+    numbers(rows, ({ gen }) => gen),
+    numbers(rows, ({ epoch }) => epoch),
   ]
-}
-
-function element(given: string | null): string {
-  if (given === null) return 'NULL'
-  const text = cleanText(given)
-  return /["\\]/.test(text) ? `"${text.replace(/["\\]/g, '\\$&')}"` : `"${text}"`
-}
-
-/** 64 bits as Postgres keeps them: signed. */
-export function signed(fp: string): bigint {
-  return BigInt.asIntN(64, BigInt(`0x${fp}`))
 }

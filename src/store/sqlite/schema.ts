@@ -132,6 +132,18 @@ const MIGRATIONS = [
     PRIMARY KEY (place, hash)
   ) WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE visits (
+    id INTEGER PRIMARY KEY, spider_id INTEGER NOT NULL, fp INTEGER NOT NULL, gen INTEGER NOT NULL, epoch INTEGER NOT NULL,
+    at INTEGER NOT NULL, url TEXT NOT NULL, etag TEXT, last_modified TEXT, body_hash TEXT NOT NULL, read_as TEXT NOT NULL, page TEXT,
+    memo BLOB NOT NULL,
+    UNIQUE (spider_id, fp)
+  );
+  CREATE TABLE visit_counts (
+    crawl_id INTEGER PRIMARY KEY, first_time INTEGER NOT NULL, changed INTEGER NOT NULL, not_modified INTEGER NOT NULL,
+    same_body INTEGER NOT NULL
+  );
+  `,
 ]
 
 export function migrateStore(db: SqliteDb): void {

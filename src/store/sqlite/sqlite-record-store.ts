@@ -33,6 +33,7 @@ import type {
   WriteBatch,
   WriteStatus,
 } from '../record-store.js'
+import type { LastVisit, VisitCounts } from '../visits.js'
 import type { EntityCursor, EntityPage } from './entities.js'
 import type { VersionRow } from './history.js'
 import { type KeptPageCount, toKept } from './kept-pages.js'
@@ -179,6 +180,14 @@ export class SqliteRecordStore implements RecordStore {
   recordsLeft(spider: string, readings: readonly PageReading[], given: readonly GivenKey[]): Promise<PageRecord[]> {
     // As text they travel to the database thread in one piece.
     return this.#call('recordsLeft', spider, asReadings(readings), asGiven(given))
+  }
+
+  lastVisits(spider: string, fps: readonly Fingerprint[]): Promise<LastVisit[]> {
+    return this.#call('lastVisits', spider, fps)
+  }
+
+  visitCounts(crawl: CrawlId): Promise<VisitCounts | null> {
+    return this.#call('visitCounts', crawl)
   }
 
   async changes(query: ChangeQuery): Promise<ChangePage> {

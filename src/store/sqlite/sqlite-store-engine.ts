@@ -16,16 +16,26 @@ import type {
 } from '../changes.js'
 import type { EntityQuery } from '../entities.js'
 import type { FieldQuery } from '../field-stats.js'
-import { judge } from '../judge.js'
+import { compareLease, judge } from '../judge.js'
 import type { KeptPageQuery } from '../kept-pages.js'
 import type { KindColumns } from '../kind-views.js'
 import { type PreparedBatch, type PreparedRecord, type PreparedRejected, storedKey } from '../prepare.js'
 import type { PageRecord, RecordKey } from '../record-lookup.js'
-import type { CrawlNote, FetchRow, KindCount, KnownPage, RecordQuery, WriteStatus } from '../record-store.js'
+import type {
+  ConfirmedRecord,
+  CrawlNote,
+  FetchRow,
+  KindCount,
+  KnownPage,
+  RecordQuery,
+  WriteStatus,
+} from '../record-store.js'
+import type { LastVisit, VisitCounts } from '../visits.js'
 import { SqliteBlobs } from './blobs.js'
 import { type ChangeNumbers, type ChangeRows, SqliteChanges } from './changes.js'
 import { type EntityCursor, type EntityPage, SqliteEntities } from './entities.js'
 import { SqliteFieldStats } from './field-stats.js'
+import { fpNumber } from './fp-number.js'
 import { SqliteHistory, type VersionRow } from './history.js'
 import { IndexRuns } from './index-runs.js'
 import { type KeptPageCount, type KeptPageRows, SqliteKeptPages } from './kept-pages.js'
@@ -34,6 +44,7 @@ import { type LeasedRow, SqliteRecordLookup } from './record-lookup.js'
 import { type RecordPageRow, toPageRow } from './record-rows.js'
 import { readStatements, writeStatements } from './statements.js'
 import { urlHash } from './url-hash.js'
+import { SqliteVisits } from './visits.js'
 
 export type RejectedPageRow = PreparedRejected & { readonly id: number }
 /** Where a scan goes on: after this row. */
@@ -75,6 +86,8 @@ export class SqliteStoreEngine implements SqliteEngine {
     'entities',
     'findBlobs',
     'blobsAfter',
+    'lastVisits',
+    'visitCounts',
   ])
   readonly #db: SqliteDb
   readonly #write: ReturnType<typeof writeStatements>
@@ -88,6 +101,7 @@ export class SqliteStoreEngine implements SqliteEngine {
   readonly #history: SqliteHistory
   readonly #entities: SqliteEntities
   readonly #blobs: SqliteBlobs
+  readonly #visits: SqliteVisits
 
   constructor(db: SqliteDb) {
     this.#db = db
@@ -96,6 +110,7 @@ export class SqliteStoreEngine implements SqliteEngine {
     this.#history = new SqliteHistory(db)
     this.#entities = new SqliteEntities(db)
     this.#blobs = new SqliteBlobs(db)
+    this.#visits = new SqliteVisits(db)
     this.#write = writeStatements(db)
     this.#read = readStatements(db)
     this.#recordUrls = new IndexRuns(db, 'records', 'record_urls', 'url_hash')
@@ -190,6 +205,7 @@ export class SqliteStoreEngine implements SqliteEngine {
   removeNotes(crawl: string): void {
     this.#write.removeNote.run(crawl)
     this.#write.removeCursors.run(crawl)
+    this.#visits.forget(crawl)
   }
 
   /**
@@ -203,6 +219,8 @@ export class SqliteStoreEngine implements SqliteEngine {
     const statuses = batch.records.map((record) => this.#writeRecord(record, interned, counts, changes))
     for (const row of batch.rejected) this.#writeRejected(row, interned, counts)
     for (const row of batch.fetches) this.#writeFetch(row, interned)
+    this.#visits.note(batch.visits, (name) => interned.name(name))
+    for (const row of batch.confirmed) this.#confirm(row, interned, counts)
     for (const delta of counts.all()) this.#write.count.run(...delta)
     changes.keep()
     if (batch.records.length > 0) this.#recordUrls.fillWhenDue()
@@ -252,6 +270,22 @@ export class SqliteStoreEngine implements SqliteEngine {
     changes.used()
     if (url !== oldUrl) sql.indexUrl.run(urlHash(url), id)
     return status
+  }
+
+  #confirm({ spider, site, kind, key, crawl, gen, epoch, scrapedAt }: ConfirmedRecord, ...on: [Interned, CountDeltas]) {
+    const [interned, counts] = on
+    const row = this.#write.findRecord.get(interned.set(spider, site, kind), key)
+    if (row === undefined) return
+    const [id, , , oldCrawl, oldGen, oldEpoch] = row
+    const order = compareLease({ gen, epoch }, { gen: Number(oldGen), epoch: String(oldEpoch) })
+    if (order < 0) return
+    const crawlNumber = interned.name(crawl)
+    if (order > 0) counts.add(spider, kind, crawlNumber, 'unchanged', 1)
+    if (crawlNumber !== oldCrawl) {
+      counts.add(spider, kind, Number(oldCrawl), 'records', -1)
+      counts.add(spider, kind, crawlNumber, 'records', 1)
+    }
+    this.#write.confirmRecord.run(Number(id), crawlNumber, gen, BigInt(epoch), scrapedAt)
   }
 
   #writeRejected(row: PreparedRejected, interned: Interned, counts: CountDeltas): void {
@@ -435,6 +469,14 @@ export class SqliteStoreEngine implements SqliteEngine {
     })
   }
 
+  lastVisits(spider: string, fps: readonly Fingerprint[]): LastVisit[] {
+    return this.#visits.last(spider, fps)
+  }
+
+  visitCounts(crawl: string): VisitCounts | null {
+    return this.#visits.counts(crawl)
+  }
+
   noteFields(rows: readonly FieldRow[]): void {
     this.#fieldStats.note(rows)
   }
@@ -480,11 +522,6 @@ function headersOf(text: string | null): FetchRow['headers'] {
 
 function linkOf(text: SqlValue | undefined): Link | null {
   return typeof text === 'string' ? (JSON.parse(text) as Link) : null
-}
-
-/** 64 bits as SQLite keeps them: signed. */
-function fpNumber(fp: Fingerprint): bigint {
-  return BigInt.asIntN(64, BigInt(`0x${fp}`))
 }
 
 /** Numbers of names and record sets, looked up once per batch. */

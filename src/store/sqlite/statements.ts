@@ -104,7 +104,7 @@ export function readStatements(db: SqliteDb) {
     knownPages: db.prepare(
       `SELECT printf('%016x', f.fp), f.url, f.host, r.name, f.depth, f.link
        FROM (SELECT * FROM fetches WHERE id > ?1 ORDER BY id LIMIT ?2) f LEFT JOIN names r ON r.id = f.route_id
-       WHERE f.crawl_id = (SELECT id FROM names WHERE name = ?3) AND (f.error IS NULL AND f.status < 300) = ?4 ORDER BY f.id`,
+       WHERE f.crawl_id = (SELECT id FROM names WHERE name = ?3) AND (f.error IS NULL AND (f.status < 300 OR f.status = 304)) = ?4 ORDER BY f.id`,
     ),
     lastOfPage: db.prepare('SELECT max(id) FROM (SELECT id FROM fetches WHERE id > ? ORDER BY id LIMIT ?)'),
     rejected: db.prepare(
