@@ -190,6 +190,11 @@ export interface Limits {
   readonly delayMs: number
   readonly concurrency: number
   readonly rate?: { readonly count: number; readonly perMs: number; readonly burst: number }
+  /**
+   * For a host that answers slowly or with errors: as if about `target` requests were under way all the time, the delay grows to its mean duration
+   * ÷ `target`, up to `maxDelayMs`. A route's limits have none.
+   */
+  readonly adaptive?: { readonly target: number; readonly maxDelayMs: number }
 }
 
 export interface CrawlSpec {
@@ -271,6 +276,8 @@ export interface WorkerAbout {
   readonly spiders?: Readonly<Record<string, string>>
   /** Visits at once. */
   readonly concurrency?: number
+  /** Pools of proxies that it has. */
+  readonly pools?: readonly string[]
 }
 
 export interface LeaseReply {
@@ -392,13 +399,18 @@ export interface HostInfo {
   readonly done: number
   readonly failed: number
   readonly dead: number
+  /** The one that holds now. */
   readonly delayMs: number
+  /** What it would be if the host answered faster; null when its answers change nothing. */
+  readonly slowedFromMs: number | null
   readonly concurrency: number
   readonly ratePerSecond: number | null
   /** No request may start before. */
   readonly nextAt: number
   readonly blockedUntil: number | null
-  /** Mean of recent request durations; null before the first. */
+  /** How often in a row it asked for time; 0 once it has answered again. */
+  readonly throttles: number
+  /** Mean of recent request durations, where failures count for more than they took (pace.ts); null before the first. */
   readonly latencyMs: number | null
 }
 

@@ -44,20 +44,40 @@ export function limitsFor(spec: Pick<CrawlSpec, 'limits' | 'keyLimits'>, key: Ho
 export function strictest(all: readonly Limits[]): Limits {
   const delayMs = Math.max(0, ...all.map((limits) => limits.delayMs))
   const concurrency = Math.min(...all.map((limits) => limits.concurrency))
+  const adaptive = strictestAdaptive(all.flatMap((limits) => limits.adaptive ?? []))
   const rates = all.flatMap((limits) => limits.rate ?? [])
   const [first, ...others] = rates
-  if (first === undefined) return { delayMs, concurrency }
+  if (first === undefined) return { delayMs, concurrency, ...adaptive }
   const slowest = others.reduce((slow, rate) => (intervalOf(rate) > intervalOf(slow) ? rate : slow), first)
-  return { delayMs, concurrency, rate: { ...slowest, burst: Math.min(...rates.map((rate) => rate.burst)) } }
+  const rate = { ...slowest, burst: Math.min(...rates.map(({ burst }) => burst)) }
+  return { delayMs, concurrency, rate, ...adaptive }
 }
 
-/** What was set for the host itself: a hand wins over the spiders, robots.txt (`floorMs`) over everybody. */
+/** At least as slow as each of them at every latency. */
+function strictestAdaptive(all: readonly NonNullable<Limits['adaptive']>[]): Pick<Limits, 'adaptive'> {
+  if (all.length === 0) return {}
+  const target = Math.min(...all.map((adaptive) => adaptive.target))
+  const maxDelayMs = Math.max(...all.map((adaptive) => adaptive.maxDelayMs))
+  return { adaptive: { target, maxDelayMs } }
+}
+
+/** What was set for the host itself: a hand wins over the spiders, robots.txt (`floorMs`) over everybody. Who sets a delay by hand means that delay. */
 export function withSettings(limits: Limits, settings: HostSettings): Limits {
+  const { adaptive, ...fixed } = limits
   return {
-    ...limits,
+    ...fixed,
+    ...(adaptive !== undefined && (settings.delayMs ?? null) === null && { adaptive }),
     delayMs: Math.max(settings.floorMs ?? 0, settings.delayMs ?? limits.delayMs),
     concurrency: settings.concurrency ?? limits.concurrency,
   }
+}
+
+/** The limits with the delay that the host's mean latency makes of theirs; those given when it changes nothing. */
+export function adapted(limits: Limits, latencyMs: number | null): Limits {
+  const { adaptive } = limits
+  if (adaptive === undefined || latencyMs === null) return limits
+  const delayMs = Math.min(adaptive.maxDelayMs, Math.ceil(latencyMs / adaptive.target))
+  return delayMs > limits.delayMs ? { ...limits, delayMs } : limits
 }
 
 function intervalOf(rate: NonNullable<Limits['rate']>): number {
@@ -151,15 +171,21 @@ export function laneScore(readySince: number, headPriority: number, agingMs: num
   return Math.round(readySince - headPriority * agingMs)
 }
 
+export const LATENCY_WEIGHT = 0.2
+/** A failure counts as this long at least, or as twice the mean: a host that fails at once is not a fast one. */
+const FAILURE_MS = 1_000
+/** … and for not more than this, or a host that failed for an hour would need another one to come back. */
+const FAILURE_CAP_MS = 60_000
+
 /** Milliseconds since the dispatch, or null: a request that was never sent has none. */
 export function sentFor(report: HostReport, elapsedMs: number): number | null {
-  return report.kind === 'wait' ? null : elapsedMs
+  return report.kind === 'wait' ? null : Math.max(0, elapsedMs)
 }
 
-export const LATENCY_WEIGHT = 0.2
-
-export function meanLatency(old: number | null, elapsedMs: number | null): number | null {
-  if (elapsedMs === null) return old
-  const latest = Math.max(0, elapsedMs)
+export function meanLatency(old: number | null, report: HostReport, elapsedMs: number): number | null {
+  const sentMs = sentFor(report, elapsedMs)
+  if (sentMs === null) return old
+  const latest =
+    report.kind === 'failed' ? Math.max(sentMs, Math.min(FAILURE_CAP_MS, Math.max(FAILURE_MS, 2 * (old ?? 0)))) : sentMs
   return old === null ? latest : old + LATENCY_WEIGHT * (latest - old)
 }

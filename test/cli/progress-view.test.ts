@@ -35,7 +35,7 @@ const progress: RunProgress = {
         delayMs: 100,
         concurrency: 2,
       },
-      ...{ ratePerSecond: null, nextAt: NOW, blockedUntil: null, latencyMs: 20 },
+      ...{ ratePerSecond: null, nextAt: NOW, slowedFromMs: null, blockedUntil: null, throttles: 0, latencyMs: 20 },
     },
   ],
   records: 900,

@@ -3,6 +3,7 @@ import { ManualClock } from '../../src/clock.js'
 import type {
   CrawlSpec,
   Frontier,
+  HostReport,
   Lease,
   LinkInfo,
   Release,
@@ -1313,7 +1314,83 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         const last = await take(w)
         clock.advance(1)
         await release(last, { report: { kind: 'throttled', retryAfterMs: null } })
-        expect((await host())?.blockedUntil).toBe(clock.now() + 5000)
+        expect(await host()).toMatchObject({ blockedUntil: clock.now() + 5000, throttles: 1 })
+      })
+
+      describe('with an adaptive delay', () => {
+        const limits = { delayMs: 100, concurrency: 4, adaptive: { target: 2, maxDelayMs: 1000 } }
+        const pace = async (crawl = 'c1') => {
+          const { delayMs, slowedFromMs, latencyMs } = (await frontier.hosts(crawl, { limit: 1 }))[0] ?? {}
+          return { delayMs, slowedFromMs, latencyMs }
+        }
+
+        it('asks a slow host less often, and a fast one no faster than the delay', async () => {
+          await crawlOf({ limits }, numbers(9))
+          const w = workerOf(frontier, 'w1')
+          expect(await pace()).toEqual({ delayMs: 100, slowedFromMs: null, latencyMs: null })
+          const slow = await take(w)
+          clock.advance(600)
+          await release(slow, { elapsedMs: 600 })
+          expect(await pace()).toEqual({ delayMs: 300, slowedFromMs: 100, latencyMs: 600 })
+          const next = await take(w)
+          expect(next.permitMs).toBe(30)
+          expect(await frontier.permit(next, 'a.test')).toEqual({ ok: false, waitMs: 300, lost: false })
+          expect((await w.lease(9)).leases).toEqual([])
+          clock.advance(299)
+          const w2 = workerOf(frontier, 'w2')
+          expect((await w2.lease(9)).leases).toEqual([])
+          clock.advance(1)
+          const third = await take(w2)
+          // A fast answer brings it nearer, also for those who wait already.
+          await release(third, { elapsedMs: 0 })
+          expect(await pace()).toEqual({ delayMs: 240, slowedFromMs: 100, latencyMs: 480 })
+          clock.advance(239)
+          expect((await w.lease(9)).leases).toEqual([])
+          clock.advance(1)
+          expect((await w.lease(9)).leases).toHaveLength(1)
+        })
+
+        it('takes failures for slow answers, up to the longest delay, and comes back by itself', async () => {
+          await crawlOf({ limits }, numbers(99))
+          const w = workerOf(frontier, 'w1')
+          const visit = async (report: HostReport) => {
+            clock.advance(1000)
+            await release(await take(w), { elapsedMs: 10, report })
+          }
+          await visit({ kind: 'ok' })
+          await visit({ kind: 'failed' })
+          expect((await pace()).latencyMs).toBe(208)
+          for (let i = 0; i < 30; i++) await visit({ kind: 'failed' })
+          expect(await pace()).toMatchObject({ delayMs: 1000, slowedFromMs: 100 })
+          for (let i = 0; i < 40; i++) await visit({ kind: 'ok' })
+          expect(await pace()).toMatchObject({ delayMs: 100, slowedFromMs: null })
+        })
+
+        it('is the strictest of the crawls there, and gives way to a hand', async () => {
+          await crawlOf({ limits }, numbers(3))
+          const other = { delayMs: 50, concurrency: 9, adaptive: { target: 4, maxDelayMs: 5000 } }
+          await crawlOf({ id: 'c2', limits: other }, numbers(3))
+          await release(await take(workerOf(frontier, 'w1')), { elapsedMs: 8000 })
+          expect(await pace()).toMatchObject({ delayMs: 4000, slowedFromMs: 100 })
+          await frontier.setHost('a.test', { floorMs: 4500 })
+          expect(await pace()).toMatchObject({ delayMs: 4500, slowedFromMs: null })
+          await frontier.setHost('a.test', { delayMs: 7, floorMs: null })
+          expect(await pace('c2')).toMatchObject({ delayMs: 7, slowedFromMs: null })
+          await frontier.setHost('a.test', { delayMs: null })
+          await frontier.setState('c2', 'cancelled')
+          expect(await pace()).toMatchObject({ delayMs: 1000, slowedFromMs: 100 })
+        })
+
+        it('counts for a pace key of its own', async () => {
+          await crawlOf({ limits: { delayMs: 0, concurrency: 9 }, keyLimits: { 'a.test': limits } }, numbers(4))
+          const w = workerOf(frontier, 'w1')
+          await release(await take(w), { elapsedMs: 600 })
+          expect(await pace()).toMatchObject({ delayMs: 300, slowedFromMs: 100 })
+          clock.advance(299)
+          expect((await w.lease(9)).leases).toEqual([])
+          clock.advance(1)
+          expect((await w.lease(9)).leases).toHaveLength(1)
+        })
       })
 
       it('tells how a host does', async () => {

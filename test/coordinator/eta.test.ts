@@ -45,7 +45,9 @@ const host = (over: Partial<HostInfo> = {}): HostInfo => ({
   concurrency: 1,
   ratePerSecond: null,
   nextAt: 0,
+  slowedFromMs: null,
   blockedUntil: null,
+  throttles: 0,
   latencyMs: null,
   ...over,
 })

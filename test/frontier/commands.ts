@@ -48,6 +48,7 @@ export const limitsArb = fc.record(
     delayMs: fc.constantFrom(0, 0, 0, 100, 250),
     concurrency: fc.constantFrom(1, 2, 3, 9),
     rate: fc.record({ count: fc.constantFrom(1, 5), perMs: fc.constant(1000), burst: fc.integer({ min: 1, max: 3 }) }),
+    adaptive: fc.record({ target: fc.constantFrom(1, 2), maxDelayMs: fc.constantFrom(150, 2000) }),
   },
   { requiredKeys: ['delayMs', 'concurrency'] },
 )
@@ -57,7 +58,7 @@ const specChangesArb = fc.record({
   limits: limitsArb,
   routeLimits: fc.constantFrom<CrawlSpec['routeLimits']>({}, { slow: { delayMs: 250, concurrency: 1 } }),
   keyLimits: fc.constantFrom<CrawlSpec['keyLimits']>(undefined, undefined, {
-    'a.test': { delayMs: 50, concurrency: 2 },
+    'a.test': { delayMs: 50, concurrency: 2, adaptive: { target: 2, maxDelayMs: 400 } },
   }),
   visibilityMs: fc.constantFrom(1000, 60_000),
   agingMs: fc.constantFrom(10, 1000),

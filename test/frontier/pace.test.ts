@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { HostReport, Limits } from '../../src/frontier/frontier.js'
 import {
+  adapted,
   afterEnd,
   afterReport,
   afterStart,
@@ -280,6 +281,47 @@ describe('permits', () => {
   })
 })
 
+describe('an adaptive delay', () => {
+  const limits: Limits = { delayMs: 100, concurrency: 4, adaptive: { target: 4, maxDelayMs: 1000 } }
+
+  it('follows the mean latency between its bounds', () => {
+    for (const [latency, delayMs] of [
+      [0, 100],
+      [400, 100],
+      [401, 101],
+      [2000, 500],
+      [1e9, 1000],
+    ] as const) {
+      expect(adapted(limits, latency)).toEqual({ ...limits, delayMs })
+    }
+    expect(adapted(limits, null)).toBe(limits)
+    expect(adapted(limits, 400)).toBe(limits)
+    expect(adapted({ delayMs: 100, concurrency: 4 }, 1e9)).toEqual({ delayMs: 100, concurrency: 4 })
+  })
+
+  it('never undercuts a delay above its bound', () => {
+    expect(adapted({ ...limits, delayMs: 5000 }, 1e9).delayMs).toBe(5000)
+  })
+
+  it('is never less strict than that of any crawl', () => {
+    const one = fc.record({ delayMs: fc.nat(500), target: fc.integer({ min: 1, max: 9 }), maxDelayMs: fc.nat(5000) })
+    fc.assert(
+      fc.property(fc.array(one, { minLength: 1, maxLength: 4 }), fc.nat(20_000), (some, latency) => {
+        const all = some.map(({ delayMs, ...adaptive }): Limits => ({ delayMs, concurrency: 1, adaptive }))
+        const slowest = Math.max(...all.map((each) => adapted(each, latency).delayMs))
+        expect(adapted(strictest(all), latency).delayMs).toBeGreaterThanOrEqual(slowest)
+        expect(strictest([...all, { delayMs: 0, concurrency: 1 }])).toEqual(strictest(all))
+      }),
+    )
+  })
+
+  it('gives way to a delay set by hand, not to robots.txt', () => {
+    expect(withSettings(limits, { delayMs: 0 })).toEqual({ delayMs: 0, concurrency: 4 })
+    expect(withSettings(limits, { floorMs: 200 })).toEqual({ ...limits, delayMs: 200 })
+    expect(adapted(withSettings(limits, { floorMs: 200 }), 2000).delayMs).toBe(500)
+  })
+})
+
 describe('lanes and latency', () => {
   it('make a point of priority worth agingMs of waiting', () => {
     expect(laneScore(NOW, 0, 1000)).toBe(laneScore(NOW + 1000, 1, 1000))
@@ -292,11 +334,24 @@ describe('lanes and latency', () => {
     expect(afterReport(host, { kind: 'wait', ms: 5000 }, NOW, NOW + 200)).toEqual({ ...host, blockedUntil: NOW + 5200 })
     for (const ms of [0, -5, 10]) expect(afterReport(host, { kind: 'wait', ms }, NOW, NOW + 200)).toEqual(host)
     expect(afterReport(FRESH_HOST, { kind: 'wait', ms: 1e15 }, NOW, NOW).blockedUntil).toBe(NOW + RETRY_AFTER_CAP_MS)
-    expect(meanLatency(70, sentFor({ kind: 'wait', ms: 5 }, 9000))).toBe(70)
+    expect(meanLatency(70, { kind: 'wait', ms: 5 }, 9000)).toBe(70)
+    expect(sentFor({ kind: 'wait', ms: 5 }, 9000)).toBeNull()
   })
 
   it('mean the recent durations', () => {
-    expect(meanLatency(null, 100)).toBe(100)
-    expect(meanLatency(100, 200)).toBe(120)
+    expect(meanLatency(null, { kind: 'ok' }, 100)).toBe(100)
+    expect(meanLatency(100, { kind: 'ok' }, 200)).toBe(120)
+    expect(meanLatency(100, { kind: 'throttled', retryAfterMs: null }, -5)).toBe(80)
+  })
+
+  it('take a failure for a second, for twice the mean or for what it took, whichever is most', () => {
+    const failed: HostReport = { kind: 'failed' }
+    expect(meanLatency(null, failed, 5)).toBe(1000)
+    expect(meanLatency(100, failed, 5)).toBe(280)
+    expect(meanLatency(1000, failed, 5)).toBe(1200)
+    expect(meanLatency(1000, failed, 6000)).toBe(2000)
+    let mean: number | null = 100
+    for (let i = 0; i < 10_000; i++) mean = meanLatency(mean, failed, 5)
+    expect(mean).toBeCloseTo(60_000)
   })
 })

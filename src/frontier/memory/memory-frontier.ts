@@ -35,6 +35,7 @@ import {
   type WorkerInfo,
 } from '../frontier.js'
 import {
+  adapted,
   afterEnd,
   afterReport,
   FRESH_HOST,
@@ -218,11 +219,10 @@ export class MemoryFrontier implements Frontier {
       const hold = this.#hold(lease)
       const grantedAt = hold?.slots.get(hostKey)
       if (hold === undefined || grantedAt === undefined) continue
-      const sentMs = sentFor(report, elapsedMs)
-      this.#freeSlot(hold, hostKey, sentMs)
+      this.#freeSlot(hold, hostKey, sentFor(report, elapsedMs))
       const host = this.#host(hostKey)
       host.pace = afterReport(host.pace, report, grantedAt, now)
-      host.latencyMs = meanLatency(host.latencyMs, sentMs)
+      host.latencyMs = meanLatency(host.latencyMs, report, elapsedMs)
     }
   }
 
@@ -580,6 +580,11 @@ export class MemoryFrontier implements Frontier {
   }
 
   #hostLimits(key: HostKey, asking: Crawl): Limits {
+    return adapted(this.#setLimits(key, asking), this.#host(key).latencyMs)
+  }
+
+  /** Before the host's own answers have their say. */
+  #setLimits(key: HostKey, asking: Crawl): Limits {
     const crawls = [...this.#crawls.values()].filter(
       (crawl) =>
         crawl === asking ||
@@ -690,7 +695,7 @@ export class MemoryFrontier implements Frontier {
   }
 
   #hostInfo(crawl: Crawl, key: HostKey): HostInfo {
-    return hostInfoOf(crawl, key, this.#host(key), this.#hostLimits(key, crawl), this.#clock.now())
+    return hostInfoOf(crawl, key, this.#host(key), this.#setLimits(key, crawl), this.#clock.now())
   }
 
   #holdOf(entry: Entry): Hold | undefined {

@@ -1,6 +1,6 @@
 import type { HostKey } from '../../url/link.js'
 import type { CrawlInfo, CrawlStats, Frontier, HostInfo, Limits, LinkInfo, LinkQuery, LinkState } from '../frontier.js'
-import { earliestStart } from '../pace.js'
+import { adapted, earliestStart } from '../pace.js'
 import { type Crawl, deadOf, type Entry, type Hold, type Host, lastCode, stateOf } from './model.js'
 
 const RATE_WINDOW_MS = 60_000
@@ -36,8 +36,9 @@ export function statsOf(crawl: Crawl, now: number): CrawlStats {
   }
 }
 
-export function hostInfoOf(crawl: Crawl, key: HostKey, host: Host, limits: Limits, now: number): HostInfo {
+export function hostInfoOf(crawl: Crawl, key: HostKey, host: Host, set: Limits, now: number): HostInfo {
   const { pace, latencyMs } = host
+  const limits = adapted(set, latencyMs)
   const count = (state: Entry['state']) =>
     crawl.entries.filter((entry) => entry.link.host === key && entry.state === state).length
   return {
@@ -48,10 +49,12 @@ export function hostInfoOf(crawl: Crawl, key: HostKey, host: Host, limits: Limit
     failed: crawl.failedByHost.get(key) ?? 0,
     dead: count('dead'),
     delayMs: limits.delayMs,
+    slowedFromMs: limits === set ? null : set.delayMs,
     concurrency: limits.concurrency,
     ratePerSecond: limits.rate === undefined ? null : (limits.rate.count / limits.rate.perMs) * 1000,
     nextAt: earliestStart(pace, limits),
     blockedUntil: pace.blockedUntil > now ? pace.blockedUntil : null,
+    throttles: pace.throttleLevel,
     latencyMs,
   }
 }

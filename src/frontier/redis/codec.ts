@@ -140,12 +140,19 @@ export function encodeSpec(spec: CrawlSpec, shard: number, shards: number): Buff
     budget.ms ?? -1,
     shards,
   ]
-  const bytes = Buffer.alloc(2 + numbers.length * 8)
-  bytes[0] = ORDERS.indexOf(spec.order)
+  return Buffer.concat([
+    Buffer.of(ORDERS.indexOf(spec.order)),
+    doubles(numbers),
+    Buffer.of(special),
+    doubles(adaptiveNumbers(limits)),
+  ])
+}
+
+function doubles(numbers: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(numbers.length * 8)
   numbers.forEach((number, index) => {
-    bytes.writeDoubleBE(number, 1 + index * 8)
+    bytes.writeDoubleBE(number, index * 8)
   })
-  bytes[bytes.length - 1] = special
   return bytes
 }
 
@@ -158,13 +165,14 @@ function limitNumbers({ delayMs, concurrency, rate }: Limits): number[] {
   return [delayMs, Math.min(concurrency, NO_LIMIT), interval, rate?.burst ?? 1]
 }
 
+/** prelude.lua, ADAPTIVE; left out where there is none. */
+function adaptiveNumbers({ adaptive }: Limits): number[] {
+  return adaptive === undefined ? [] : [adaptive.target, adaptive.maxDelayMs]
+}
+
 /** prelude.lua, LIMITS: delay, concurrency, interval of the rate (0: none), burst. */
 export function encodeLimits(limits: Limits): Buffer {
-  const bytes = Buffer.alloc(32)
-  limitNumbers(limits).forEach((number, index) => {
-    bytes.writeDoubleBE(number, index * 8)
-  })
-  return bytes
+  return doubles([...limitNumbers(limits), ...adaptiveNumbers(limits)])
 }
 
 /** prelude.lua, HISTORY. */
@@ -301,6 +309,7 @@ export interface HostRecord {
   readonly arrivalAt: number
   readonly inFlight: number
   readonly blockedUntil: number
+  readonly throttles: number
   readonly latencyMs: number | null
   readonly lanes: readonly LaneRecord[]
 }
@@ -317,7 +326,7 @@ const NEVER_ASKED = -1e15
 
 export function decodeHost(bytes: Buffer): HostRecord {
   if (bytes.length === 0) {
-    return { startedAt: 0, arrivalAt: 0, inFlight: 0, blockedUntil: 0, latencyMs: null, lanes: [] }
+    return { startedAt: 0, arrivalAt: 0, inFlight: 0, blockedUntil: 0, throttles: 0, latencyMs: null, lanes: [] }
   }
   const latency = bytes.readDoubleBE(12)
   const rareBytes = bytes[20] ?? 0
@@ -342,6 +351,7 @@ export function decodeHost(bytes: Buffer): HostRecord {
     arrivalAt: rareBytes === 0 ? 0 : bytes.readDoubleBE(21),
     inFlight: bytes.readUInt32BE(8),
     blockedUntil: rareBytes === 0 ? 0 : bytes.readDoubleBE(29),
+    throttles: rareBytes === 0 ? 0 : bytes.readUInt32BE(45),
     latencyMs: latency === NEVER_ASKED ? null : latency,
     lanes,
   }

@@ -28,7 +28,7 @@ const HOSTS_LOOKED_AT = 500
 /** Hosts of one script call. */
 const HOSTS_AT_ONCE = 100
 /** What view.lua answers for each. */
-const HOST_FIELDS = 9
+const HOST_FIELDS = 10
 const NO_LIMIT = 1e9
 
 /** One shard's part of a crawl. */
@@ -272,9 +272,17 @@ class BusyHosts {
 
 /** The answer of view.lua about one host. */
 function hostInfoOf(host: string, answer: readonly RedisReply[], wall: number, now: number): HostInfo {
-  const [pending = 0, done = 0, failed = 0, dead = 0, delayMs = 0, concurrency = 0, interval = 0, burst = 1] = answer
-    .slice(0, -1)
-    .map(number)
+  const [
+    pending = 0,
+    done = 0,
+    failed = 0,
+    dead = 0,
+    delayMs = 0,
+    concurrency = 0,
+    interval = 0,
+    burst = 1,
+    setMs = 0,
+  ] = answer.slice(0, -1).map(number)
   const pace = decodeHost(bytes(answer.at(-1)))
   const rate = interval > 0 ? { rate: { count: 1, perMs: interval, burst } } : {}
   const opensAt = earliestStart(
@@ -295,10 +303,12 @@ function hostInfoOf(host: string, answer: readonly RedisReply[], wall: number, n
     failed,
     dead,
     delayMs,
+    slowedFromMs: delayMs > setMs ? setMs : null,
     concurrency: concurrency >= NO_LIMIT ? Number.POSITIVE_INFINITY : concurrency,
     ratePerSecond: interval > 0 ? 1000 / interval : null,
     nextAt: opensAt === 0 ? 0 : opensAt + offset,
     blockedUntil: pace.blockedUntil > now ? pace.blockedUntil + offset : null,
+    throttles: pace.throttles,
     latencyMs: pace.latencyMs,
   }
 }

@@ -2,7 +2,16 @@ import { ShoalError } from '../../errors.js'
 import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
 import type { HostKey } from '../../url/link.js'
 import type { CrawlId, CrawlInfo, CrawlSpec, CrawlState, Limits } from '../frontier.js'
-import { earliestStart, type HostPace, laneScore, limitsFor, notAhead, strictest, withSettings } from '../pace.js'
+import {
+  adapted,
+  earliestStart,
+  type HostPace,
+  laneScore,
+  limitsFor,
+  notAhead,
+  strictest,
+  withSettings,
+} from '../pace.js'
 import { PHASE } from './schema.js'
 
 /** A crawl's row; numbers are changed here and written back once. */
@@ -222,7 +231,7 @@ export class Ledger {
     return stored.reduce((sum, [num, total]) => sum + (this.#lanes.get(Number(num))?.total ?? Number(total)), 0)
   }
 
-  /** What holds for a host now: the strictest of the crawls that have work there, the setting by hand, and robots.txt. */
+  /** What holds for a host now: the strictest of the crawls that have work there, the setting by hand, robots.txt, and how it answers. */
   hostLimits(host: HostRow, asking: CrawlSpec): Limits {
     let limits = limitsFor(asking, host.host)
     if (this.#othersRun(asking.id)) {
@@ -231,8 +240,9 @@ export class Ledger {
         .map(([num, spec]) => limitsFor(this.#spec(Number(num), String(spec)), host.host))
       limits = strictest([...others, limits])
     }
-    if (host.setDelay === null && host.setConcurrency === null && host.floor === null) return limits
-    return withSettings(limits, { delayMs: host.setDelay, concurrency: host.setConcurrency, floorMs: host.floor })
+    if (host.setDelay !== null || host.setConcurrency !== null || host.floor !== null)
+      limits = withSettings(limits, { delayMs: host.setDelay, concurrency: host.setConcurrency, floorMs: host.floor })
+    return adapted(limits, host.latency)
   }
 
   /** Most of the time there is one crawl, and nobody else's limits to look for. */

@@ -560,7 +560,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       if (slotAt === undefined) continue
       const sentMs = sentFor(report, elapsedMs)
       Object.assign(host, afterReport(afterEnd(host, now, sentMs), report, Number(slotAt), now))
-      host.latency = meanLatency(host.latency, sentMs)
+      host.latency = meanLatency(host.latency, report, elapsedMs)
       if (own) {
         lease.held = false
         freed.push(lease.link)

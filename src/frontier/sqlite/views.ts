@@ -18,7 +18,7 @@ import {
   type WorkerAbout,
   type WorkerInfo,
 } from '../frontier.js'
-import { earliestStart, limitsFor, strictest, withSettings } from '../pace.js'
+import { adapted, earliestStart, limitsFor, strictest, withSettings } from '../pace.js'
 import { STATE, STATE_NAMES } from './schema.js'
 
 const RATE_WINDOW_MS = 60_000
@@ -98,18 +98,19 @@ export abstract class SqliteViews {
       ([spec]) => JSON.parse(String(spec)) as CrawlSpec,
     )
     const all = specs.map((spec) => limitsFor(spec, String(v[1])))
-    const limits: Limits = withSettings(strictest(all), {
+    const set: Limits = withSettings(strictest(all), {
       delayMs: optional(v[10]),
       concurrency: optional(v[11]),
       floorMs: optional(v[12]),
     })
+    const limits = adapted(set, optional(v[14]))
     const pace = {
       startedAt: Number(v[2]),
       arrivalAt: Number(v[3]),
       inFlight: Number(v[4]),
       blockedUntil: Number(v[5]),
       blockedAt: 0,
-      throttleLevel: 0,
+      throttleLevel: Number(v[15]),
     }
     return {
       host: String(v[1]),
@@ -119,10 +120,12 @@ export abstract class SqliteViews {
       failed: Number(v[8]),
       dead: Number(v[9]),
       delayMs: limits.delayMs,
+      slowedFromMs: limits === set ? null : set.delayMs,
       concurrency: limits.concurrency,
       ratePerSecond: limits.rate === undefined ? null : (limits.rate.count / limits.rate.perMs) * 1000,
       nextAt: earliestStart(pace, limits),
       blockedUntil: pace.blockedUntil > this.#clock.now() ? pace.blockedUntil : null,
+      throttles: pace.throttleLevel,
       latencyMs: optional(v[14]),
     }
   }
@@ -222,7 +225,7 @@ const LINK_COLUMNS = `links.num, printf('%016x', links.fp), links.url, hosts.hos
   links.failures, links.data, links.request`
 const LINK_TABLES = `links JOIN lanes ON lanes.num = links.lane JOIN hosts ON hosts.num = lanes.host LEFT JOIN leases ON leases.link = links.num`
 const HOST_QUERY = `SELECT h.num, h.host, h.started_at, h.arrival_at, h.in_flight, h.blocked_until, sum(l.queued + l.delayed), sum(l.done), sum(l.failed),
-  sum(l.dead), h.set_delay, h.set_concurrency, h.floor, c.spec, h.latency
+  sum(l.dead), h.set_delay, h.set_concurrency, h.floor, c.spec, h.latency, h.throttle_level
   FROM lanes l JOIN hosts h ON h.num = l.host JOIN crawls c ON c.num = l.crawl`
 
 function prepareViews(db: SqliteDb) {

@@ -208,7 +208,8 @@ else
     if not bytes then return false end
     local started, inflight, latency, _, num, _, done, leased, number, phase, pos, since, served, pops, _, _, level, popped = unpackstruct(SIMPLE, bytes)
     if started > now then started = now end
-    local at = c.delay > 0 and started + c.delay or 0
+    local delay = adapted(c.delay, c.target, c.maxdelay, latency)
+    local at = delay > 0 and started + delay or 0
     if inflight >= c.conc then at = FAR end
     if at > now then
       patience = patience - 1
@@ -223,8 +224,8 @@ else
       end
       inflight, leased, pops, popped = inflight + 1, leased + 1, pops + 1, popped + 1
       started, since, served = now, now, now
-      at = inflight >= c.conc and FAR or now + c.delay
-      grant(c, key, item, permit_ms(c.delay, 0, 1), level * LEVEL + popped, 0, 0, 0, 0)
+      at = inflight >= c.conc and FAR or now + delay
+      grant(c, key, item, permit_ms(delay, 0, 1), level * LEVEL + popped, 0, 0, 0, 0)
     end
     move_lane(c, stand.member, phase, WAITING, at)
     set_raw(key, pack(SIMPLE, started, inflight, latency, 0, num, 0, done, leased, number, WAITING, at, since, served, pops, 0, 1, level, popped))

@@ -10,10 +10,6 @@ local UNKNOWN = -1e15      -- latency of a host that was never asked (a worker's
 local LEVEL = 4294967296     -- room between two levels in a rank, 2^32
 local NEWEST = 4294967295
 local SOLO_AFTER = 2
-local FAILURES_KEPT = 20
-local PERMIT_MAX_MS = 2000
-local LATENCY_WEIGHT = 0.2
-local QUIET_MS = 2000
 local IDLE, READY, WAITING = 0, 1, 2
 
 -- The queue's own time runs while somebody asks: after a silence (Redis was away, its clock jumped, no worker ran) it goes on where it was, and
@@ -21,7 +17,7 @@ local IDLE, READY, WAITING = 0, 1, 2
 -- What people read (wall) and epochs (micros) are the server's time. Tests give the time, or a jump of the server's clock ('+3600000').
 local now, wall, micros
 local function clock(writes)
-  local given = ARGV[1]
+  local QUIET_MS, given = 2000, ARGV[1]
   local jump, longest = 0, QUIET_MS
   if given ~= '' and string.find(given, '^%d') then
     wall, longest = tonumber(given), FAR
@@ -66,7 +62,8 @@ end
 
 -- Crawls ------------------------------------------------------------------------------------------------------------------
 
-local SPEC = '>BdddddddddddddddB'
+-- Behind it, when the delay follows the host's latency, ADAPTIVE: target and longest delay.
+local SPEC, ADAPTIVE = '>BdddddddddddddddB', '>dd'
 local crawls, touched_crawls = {}, {}
 
 local function crawl_by_number(num)
@@ -79,11 +76,13 @@ local function crawl_by_number(num)
   end
   local order, delay, conc, interval, burst, visibility, retrystep, aging, maxreclaims, maxpending, overflow, bpages, bperhost, bbytes, bms, shards,
     special = unpackstruct(SPEC, v[4])
+  local target, maxdelay = 0, 0
+  if #v[4] > 122 then target, maxdelay = unpackstruct(ADAPTIVE, v[4], 123) end
   local started = v[10] and tonumber(v[10])
   -- One constructor with every field: a table that grows field by field is laid out anew five times.
   c = { num = num, id = v[1], spider = v[2], state = v[3], seeding = v[5] == '1', pending = tonumber(v[6]), leased = tonumber(v[7]),
     total = tonumber(v[8]), bytes = tonumber(v[9]), started = started, gen = v[11], seen = v[12], rests = v[13] == '1', order = order, delay = delay, conc = conc,
-    interval = interval, burst = burst, visibility = visibility, retrystep = retrystep, aging = aging, maxreclaims = maxreclaims,
+    interval = interval, burst = burst, target = target, maxdelay = maxdelay, visibility = visibility, retrystep = retrystep, aging = aging, maxreclaims = maxreclaims,
     maxpending = maxpending, overflow = overflow, bpages = bpages, bperhost = bperhost, bbytes = bbytes, bms = bms, shards = shards,
     special = special, lists = B .. ':q:' .. num .. ':', endings = 0, given = 0, ended = 0, done = 0, read = 0, store = false, before = false, more = false, edge = false, edgepos = 0,
     inc = {}, set = {}, rl = {}, kl = {}, readyadd = {}, readyrem = {}, waitadd = {}, waitrem = {} }
@@ -414,7 +413,22 @@ end
 
 -- Limits ------------------------------------------------------------------------------------------------------------------
 
-local LIMITS = '>dddd'
+local LIMITS = '>dddd'   -- and ADAPTIVE behind it, or not
+
+-- pace.ts, adapted. A latency nobody knows is below every delay.
+local function adapted(delay, target, maxdelay, latency)
+  if target == 0 then return delay end
+  local slow = ceil(latency / target)
+  if slow > maxdelay then slow = maxdelay end
+  return slow > delay and slow or delay
+end
+
+-- pace.ts, meanLatency: FAILURE_CAP_MS, FAILURE_MS, LATENCY_WEIGHT.
+local function mean_latency(old, elapsed, failed)
+  if failed then elapsed = max(elapsed, min(60000, max(1000, 2 * old))) end
+  if old == UNKNOWN then return elapsed end
+  return old + 0.2 * (elapsed - old)
+end
 
 local function own_limits(c, key)
   if c.special >= 2 then
@@ -423,16 +437,20 @@ local function own_limits(c, key)
       known = call('HGET', B .. ':c:' .. c.num, 'k:' .. key)
       c.kl[key] = known
     end
-    if known then return unpackstruct(LIMITS, known) end
+    if known then
+      local delay, conc, interval, burst = unpackstruct(LIMITS, known)
+      if #known == 32 then return delay, conc, interval, burst, 0, 0 end
+      return delay, conc, interval, burst, unpackstruct(ADAPTIVE, known, 33)
+    end
   end
-  return c.delay, c.conc, c.interval, c.burst
+  return c.delay, c.conc, c.interval, c.burst, c.target, c.maxdelay
 end
 
--- The strictest of the running crawls with work on the host, and what was set for the host itself.
+-- The strictest of the running crawls with work on the host, what was set for the host itself, and how it answers. The fifth is the delay without that.
 local function host_limits(h, asking)
-  local delay, conc, interval, burst
-  if asking.special >= 2 then delay, conc, interval, burst = own_limits(asking, h.key)
-  else delay, conc, interval, burst = asking.delay, asking.conc, asking.interval, asking.burst end
+  local delay, conc, interval, burst, target, maxdelay
+  if asking.special >= 2 then delay, conc, interval, burst, target, maxdelay = own_limits(asking, h.key)
+  else delay, conc, interval, burst, target, maxdelay = asking.delay, asking.conc, asking.interval, asking.burst, asking.target, asking.maxdelay end
   local lanes, last = h.lanes, asking.num
   for i = 1, #lanes do
     local num = lanes[i].crawl
@@ -440,8 +458,12 @@ local function host_limits(h, asking)
       last = num
       local c = crawl_by_number(num)
       if c and c.state == 'running' and has_work(c, h) then
-        local d, n, t, b = own_limits(c, h.key)
+        local d, n, t, b, goal, most = own_limits(c, h.key)
         delay, conc = max(delay, d), min(conc, n)
+        if goal > 0 then
+          target = target > 0 and min(target, goal) or goal
+          maxdelay = max(maxdelay, most)
+        end
         if t > 0 then
           if interval > 0 then
             burst = min(burst, b)
@@ -453,10 +475,10 @@ local function host_limits(h, asking)
       end
     end
   end
-  if h[SETDELAY] >= 0 then delay = h[SETDELAY] end
+  if h[SETDELAY] >= 0 then delay, target = h[SETDELAY], 0 end
   if h[FLOOR] > delay then delay = h[FLOOR] end
   if h[SETCONC] >= 0 then conc = h[SETCONC] end
-  return delay, conc, interval, burst
+  return adapted(delay, target, maxdelay, h[LATENCY]), conc, interval, burst, delay
 end
 
 local function route_limits(c, route)
@@ -481,6 +503,7 @@ local function opening(p, blocked, delay, interval, burst)
 end
 
 local function permit_ms(delay, interval, burst)
+  local PERMIT_MAX_MS = 2000
   local gap = (interval > 0 and burst == 1 and interval > delay) and interval or delay
   if gap <= 0 then return PERMIT_MAX_MS end
   return min(PERMIT_MAX_MS, max(5, gap / 10))
@@ -550,14 +573,14 @@ local function wake_lane(c, lane)
 end
 
 -- A slot was freed: lanes that waited for one may open. Those that wait for a time, and ready ones, are looked at when their turn comes; all that wait, when the
--- host's limits changed (`limits`), which the end of one crawl's work there may do for another.
+-- host's limits changed (`limits`), which the end of one crawl's work there may do for another, and every answer where the delay follows the latency.
 local function place_lanes_of(h, limits)
   local lanes = h.lanes
   for i = 1, #lanes do
     local lane = lanes[i]
     if lane[PHASE] == WAITING then
       local c = crawl_by_number(lane.crawl)
-      if c and (limits or lane[POS] >= FAR or (#lanes > 1 and c.state == 'running')) then place_lane(c, lane) end
+      if c and (limits or lane[POS] >= FAR or c.target > 0 or c.special >= 2 or (#lanes > 1 and c.state == 'running')) then place_lane(c, lane) end
     end
   end
 end
@@ -618,6 +641,7 @@ end
 -- Failures and ends -------------------------------------------------------------------------------------------------------
 
 local function keep_failure(c, fp, text)
+  local FAILURES_KEPT = 20
   local key = B .. ':f:' .. c.num
   local kept = call('HGET', key, fp) or ''
   local entries, at, size = {}, 1, #kept
@@ -708,17 +732,23 @@ local function is_simple(c, key)
 end
 
 -- A request on a simple host ended (`elapsed` ms after its dispatch, if somebody can say), or with it the link: as slot_freed, place_lane and end_lease have it.
-local function end_simple(c, key, frees, elapsed, done_too)
+local function end_simple(c, key, frees, elapsed, done_too, failed)
   local started, inflight, latency, _, num, _, done, leased, number, phase, pos, since, served, pops, _, _, level, popped = unpackstruct(SIMPLE, raw[key])
   if started > now then started = now end
   if elapsed then
     if now - max(0, elapsed) > started then started = now - max(0, elapsed) end
-    latency = latency == UNKNOWN and elapsed or latency + LATENCY_WEIGHT * (elapsed - latency)
+    latency = mean_latency(latency, elapsed, failed)
   end
   if frees then inflight = max(0, inflight - 1) end
-  if frees and phase == WAITING and pos >= FAR and inflight < c.conc then
+  local at = FAR
+  if phase == WAITING and inflight < c.conc and (c.target > 0 or (frees and pos >= FAR)) then
+    local delay = adapted(c.delay, c.target, c.maxdelay, latency)
+    at = delay > 0 and started + delay or 0
+  end
+  -- One that wakes too early is found out when its turn comes.
+  if at < pos then
     local to = WAITING
-    pos = c.delay > 0 and started + c.delay or 0
+    pos = at
     if pos <= now then to, pos = READY, floor(since - (100 - level) * c.aging + 0.5) end
     move_lane(c, pack('>I4', number) .. key, phase, to, pos)
     phase = to

@@ -72,7 +72,7 @@ for i = 2, #ARGV, 5 do
       -- The slot stands behind number, seq, grant and permit.
       records[epoch] = sub(record, 1, 28) .. NO_SLOT .. sub(record, 37)
       changed[epoch] = true
-      end_simple(c, host, true, elapsed, false)
+      end_simple(c, host, true, elapsed, false, kind == 'failed')
     elseif c and c.id == id then
       local l = lease_from(epoch, record)
       local lane = lane_named(c, l.lane)
@@ -102,7 +102,7 @@ for i = 2, #ARGV, 5 do
   if granted then
     local h = host_of(host)
     report(h, kind, retryafter, granted)
-    if elapsed then h[LATENCY] = h[LATENCY] == UNKNOWN and elapsed or h[LATENCY] + LATENCY_WEIGHT * (elapsed - h[LATENCY]) end
+    if elapsed then h[LATENCY] = mean_latency(h[LATENCY], elapsed, kind == 'failed') end
     h.reopened = true
     touch(h)
   end
