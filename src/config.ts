@@ -2,6 +2,20 @@ import { z } from 'zod'
 import { ShoalError } from './errors.js'
 import { atLeastOne, check, duration, unknownOption } from './options.js'
 
+/** 'a, b' as a list. */
+function words() {
+  return z
+    .string()
+    .transform((text) => text.split(/[\s,]+/).filter((word) => word !== ''))
+    .nullable()
+}
+
+const names = z
+  .string()
+  .transform((text) => text.split(',').map((name) => name.trim()))
+  .refine((words) => words.every((word) => word !== ''), 'expected names with commas between')
+  .nullable()
+
 /**
  * Everything that can be set for a process rather than for a spider: key, schema, default, environment name, sentence. A flag wins over
  * the environment, the environment over the default. docs/configuration.md is generated from this table (npm run docs).
@@ -33,6 +47,36 @@ export const CONFIG = {
     meaning:
       'Where raw pages lie, of spiders that keep them: `files:<folder>`, or `s3://bucket/prefix?endpoint=…&region=…`. Unless given the folder `pages` beside the records, or `.shoal/pages` when those are on a server.',
   },
+  proxies: {
+    schema: z.string().min(1).nullable(),
+    default: null,
+    unset: 'no proxies',
+    env: 'SHOAL_PROXIES',
+    flag: '--proxies <file>',
+    meaning:
+      'Where the pools of proxies stand: a file of pools (JSON), or of one proxy URL a line. In the environment (`SHOAL_PROXIES`, or `PROXY_LIST`) also the URLs themselves.',
+  },
+  pool: {
+    schema: words(),
+    default: null,
+    unset: 'all',
+    env: 'SHOAL_POOL',
+    flag: '--pool <names>',
+    meaning:
+      'Pools of proxies that the workers may use, by name, with commas between. Pages that need others are left to other workers.',
+  },
+  country: {
+    schema: z
+      .string()
+      .regex(/^[A-Za-z]{2}$/, 'expected the two letters of a country')
+      .transform((text) => text.toLowerCase())
+      .nullable(),
+    default: null,
+    unset: 'any',
+    env: 'SHOAL_COUNTRY',
+    flag: '--country <code>',
+    meaning: 'Only proxies of this country: two letters, such as `de`.',
+  },
   workers: {
     schema: z.coerce.number().int().min(1).max(1024),
     default: 1,
@@ -46,6 +90,37 @@ export const CONFIG = {
     env: 'SHOAL_CONCURRENCY',
     flag: '--concurrency <n>',
     meaning: "Pages a worker visits at once, over all hosts. A host's own limits stand in the spider.",
+  },
+  proxies: {
+    schema: z.string().min(1).nullable(),
+    default: null,
+    unset: 'none',
+    env: 'SHOAL_PROXIES',
+    also: 'PROXY_LIST',
+    flag: '--proxies <file>',
+    meaning:
+      'Pools of proxies: a file with pools (JSON) or with one proxy URL a line. The environment may hold the URLs themselves, with commas between.',
+  },
+  pool: {
+    schema: names,
+    default: null,
+    unset: 'all',
+    env: 'SHOAL_POOL',
+    flag: '--pool <names>',
+    meaning:
+      'The pools of proxies that this process uses, with commas between; links that need others are left to other workers.',
+  },
+  country: {
+    schema: z
+      .string()
+      .regex(/^[A-Za-z]{2}$/, 'expected the two letters of a country')
+      .transform((text) => text.toLowerCase())
+      .nullable(),
+    default: null,
+    unset: 'any',
+    env: 'SHOAL_COUNTRY',
+    flag: '--country <code>',
+    meaning: 'The country of the proxies that this process uses: two letters.',
   },
   grace: {
     schema: duration(),
@@ -89,6 +164,7 @@ export interface ConfigSources {
 
 export function loadConfig({ flags, env }: ConfigSources): Config {
   refuseUnknown(flags, env)
+  refuseShownPassword(flags.proxies)
   const { grace, store, ...values } = Object.fromEntries(
     KEYS.map((key) => [key, chosen(key, flags[key], env)]),
   ) as Values
@@ -99,9 +175,17 @@ export function loadConfig({ flags, env }: ConfigSources): Config {
   })
 }
 
+/** What stands on the command line every user of the machine can read. */
+function refuseShownPassword(proxies: unknown): void {
+  if (typeof proxies !== 'string' || !/:\/\/[^/]*@/.test(proxies)) return
+  throw new ShoalError('config_invalid', '--proxies: a password on the command line shows in the list of processes', {
+    hint: 'Write the proxies into a file and name it, or set SHOAL_PROXIES.',
+  })
+}
+
 function chosen(key: ConfigKey, flag: unknown, env: ConfigSources['env']): unknown {
   const row = CONFIG[key]
-  const fromEnv = env[row.env] || undefined
+  const fromEnv = env[row.env] || (key === 'proxies' ? env.PROXY_LIST : undefined) || undefined
   const [value, source] =
     flag !== undefined
       ? [flag, row.flag.split(' ')[0]]

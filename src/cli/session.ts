@@ -49,8 +49,11 @@ export function crawlOptions(command: Command): Command {
 
 /** On the commands that have workers. */
 export function workerOptions(command: Command): Command {
-  const { concurrency, grace } = CONFIG
+  const { concurrency, grace, proxies, pool, country } = CONFIG
   return command
+    .option(proxies.flag, plain(proxies.meaning))
+    .option(pool.flag, plain(pool.meaning))
+    .option(country.flag, plain(country.meaning))
     .option(concurrency.flag, `${plain(concurrency.meaning)} (default: ${concurrency.default})`, wholeNumber)
     .option(grace.flag, `${plain(grace.meaning)} (default: ${grace.default})`)
 }

@@ -1,5 +1,7 @@
 import type { Board } from '../board/board.js'
 import { DIRECT, type ProxyNeed, type Spider } from '../spider/spider.js'
+import { openAs, specFor } from './crawls.js'
+import type { WatchedPlant } from './queue-watch.js'
 
 /** A fleet that was at rest for longer finds out anew. */
 const KEPT_MS = 7 * 86_400_000
@@ -23,8 +25,29 @@ async function toldCount(board: Pick<Board, 'read'>, need: ProxyNeed): Promise<n
   return need === DIRECT ? 1 : countIn((await board.read(keyOf(need)))?.text)
 }
 
-/** Tells the fleet what this process has. Answers whether it is news: crawls that run are to be opened again, with more room. */
-export async function tellExits(
+/**
+ * Tells the fleet how many exits this process has. When that is more than was known, crawls that run are opened again, with room for all of
+ * them.
+ */
+export async function shareExits(
+  plant: WatchedPlant & { readonly board: Board },
+  holder: string,
+  spiders: readonly Spider[],
+  countOf: (need: ProxyNeed) => number,
+): Promise<void> {
+  const proxied = spiders.filter(({ proxies }) => proxies !== null)
+  if (proxied.length === 0 || !(await tellExits(plant.board, holder, proxied, countOf))) return
+  const { frontier, store } = plant
+  const gen = await store.generation(await frontier.identity())
+  for (const { id, spider: name, state, createdAt } of await frontier.crawls()) {
+    const spider = proxied.find((one) => one.name === name)
+    if (spider === undefined || (state !== 'running' && state !== 'paused')) continue
+    await openAs(plant, specFor(spider, id, gen, await knownExits(plant.board, spider)), createdAt)
+  }
+}
+
+/** Answers whether it is news. */
+async function tellExits(
   board: Board,
   holder: string,
   spiders: readonly Spider[],

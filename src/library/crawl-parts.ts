@@ -1,6 +1,7 @@
 import type { Clock, Random } from '../clock.js'
 import type { CrawlId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
+import type { ProxyOrder } from '../run/pools-at-hand.js'
 import type { Spider } from '../spider/spider.js'
 import type { Plant } from '../wire.js'
 
@@ -11,6 +12,7 @@ export interface CrawlParts {
   readonly plant: Plant
   /** Its address. */
   readonly queue: string
+  readonly proxies: ProxyOrder
   readonly clock: Clock
   readonly random: Random
   readonly log: Log

@@ -3,6 +3,7 @@ import { systemClock, systemRandom } from '../clock.js'
 import { loadConfig } from '../config.js'
 import { addToCrawl } from '../coordinator/add-entries.js'
 import { openCrawl } from '../coordinator/crawls.js'
+import { knownExits } from '../coordinator/exits.js'
 import { ShoalError } from '../errors.js'
 import { createLog } from '../log.js'
 import type { RecordDefinitions, TaggedDefinition } from '../spider/definition.js'
@@ -40,13 +41,17 @@ export async function openShoal(options: ConnectOptions): Promise<Shoal> {
       if (closing.signal.aborted) throw new ShoalError('closed', 'this connection was closed')
       const spider =
         typeof given === 'string' ? await loadSpider(resolve(given)) : spiderFromDefinition(given as TaggedDefinition)
-      const { crawl: id } = await openCrawl(plant, spider, { fresh, clock, random })
+      const { crawl: id } = await openCrawl(plant, spider, {
+        ...{ fresh, clock, random },
+        exits: await knownExits(plant.board, spider),
+      })
       const { queue, concurrency, graceMs } = settings
       const parts = {
         id,
         spider,
         plant,
         queue,
+        proxies: settings,
         clock,
         random,
         log,

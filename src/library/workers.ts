@@ -1,6 +1,7 @@
 import { type LostCrawl, lostError } from '../coordinator/queue-watch.js'
 import type { CrawlStats } from '../frontier/frontier.js'
 import { forfeitDeadWorkers } from '../run/dead-workers.js'
+import { poolsAtHand } from '../run/pools-at-hand.js'
 import { startWorker } from '../run/start-worker.js'
 import { finishOutlets, tendOutlets } from '../run/tend-outlets.js'
 import { tendQueue } from '../run/tend-queue.js'
@@ -15,7 +16,7 @@ const newId = workerIds()
 
 /** See `Crawl.runWorkers`. */
 export async function runUntil(
-  { id, spider, plant, queue, clock, random, log, graceMs, closing }: CrawlParts,
+  { id, spider, plant, queue, proxies, clock, random, log, graceMs, closing }: CrawlParts,
   feeding: Feeding,
   concurrency: number,
   until: 'finished' | 'stopped',
@@ -36,14 +37,17 @@ export async function runUntil(
     await closeOwn()
     throw error
   })
+  const pools = poolsAtHand(proxies, [spider])
   const worker = newId()
   const spiders = [spider]
-  const { ended, stop: stopWorker } = startWorker({ id: worker, plant: own, spiders, concurrency, clock, random, log })
+  const { ended, stop: stopWorker } = startWorker({
+    ...{ id: worker, plant: own, spiders, pools, concurrency, clock, random, log },
+  })
   const failed = new AbortController()
   ended.catch(() => failed.abort())
   const nap = AbortSignal.any([stop, failed.signal])
   let lost: LostCrawl | null = null
-  const tending = tendQueue(plant, spiders, { clock, log, drain: stop }, (one) => {
+  const tending = tendQueue(plant, spiders, { pools, clock, log, drain: stop }, (one) => {
     if (one.crawl !== id) return
     lost = one
     failed.abort()

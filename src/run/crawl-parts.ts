@@ -14,12 +14,20 @@ const MOST_CRAWLS = 8
 type Shared = Omit<VisitParts, 'spider' | 'admitter' | 'pages' | 'robots' | 'known' | 'ways'>
 
 /** What visits work with, chosen by the spider of their crawl. */
-export function partsOfCrawls(spiders: readonly Spider[], plant: Plant, shared: Shared): PartsOf {
+export function partsOfCrawls(
+  spiders: readonly Spider[],
+  plant: Plant,
+  waysOut: (spider: Spider) => VisitParts['ways'],
+  shared: Shared,
+): PartsOf {
   const bySpider = new Map(
     spiders.map((spider) => {
       const robots = createRobotsCache({ clock: shared.clock, productToken: productToken(spider.userAgent) })
       const pages = spider.savePages ? plant.pages : null
-      return [spider.name, { ...shared, spider, admitter: createAdmitter(spider.admit), robots, pages, ways: null }]
+      return [
+        spider.name,
+        { ...shared, spider, admitter: createAdmitter(spider.admit), robots, pages, ways: waysOut(spider) },
+      ]
     }),
   )
   /** Served longest ago first. */

@@ -1,5 +1,6 @@
 import { systemClock, systemRandom } from '../clock.js'
 import { openCrawl } from '../coordinator/crawls.js'
+import { knownExits } from '../coordinator/exits.js'
 import { lostError } from '../coordinator/queue-watch.js'
 import { seedCrawl } from '../coordinator/seeding.js'
 import { isAway, type ShoalError } from '../errors.js'
@@ -8,16 +9,18 @@ import { createLog, type LogLevel } from '../log.js'
 import type { Alert } from '../quality/alert.js'
 import type { Plant } from '../wire.js'
 import { openForWork, readyForPages } from './open-for-work.js'
+import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
 import { seedOptions } from './seed-options.js'
 import type { SpiderSource } from './spider-source.js'
 import { startWorkers } from './start-workers.js'
+import { shareExitsNow } from './tend-exits.js'
 import { finishOutlets, type OutletTending, tendOutlets } from './tend-outlets.js'
 import { type Tending, tendQueue } from './tend-queue.js'
 import { type WorkerFailures, watchWorkers } from './worker-failures.js'
 
 export type { SpiderSource } from './spider-source.js'
 
-export interface RunOptions {
+export interface RunOptions extends ProxyOrder {
   readonly source: SpiderSource
   /** Engine addresses: `sqlite:<file>`, `memory:`, or for the queue `redis://…`. */
   readonly queue: string
@@ -98,11 +101,16 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
   try {
     const [spider] = spiders
     if (spider === undefined) throw new Error('one source gives one spider')
+    const pools = poolsAtHand(options, spiders)
     await readyForPages(spiders, plant)
     outlets = await tendOutlets(spider.outlets, {
       ...{ store: plant.store, queue: options.queue, clock, random: systemRandom, log },
     })
-    const begun = await openCrawl(plant, spider, { fresh: options.fresh, clock, random: systemRandom })
+    await shareExitsNow(plant, spiders, pools)
+    const begun = await openCrawl(plant, spider, {
+      ...{ fresh: options.fresh, clock, random: systemRandom },
+      exits: await knownExits(plant.board, spider),
+    })
     const { crawl } = begun
     const startedAt = clock.mono()
     const before = await plant.frontier.stats(crawl)
@@ -120,9 +128,9 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     if (begun.spiderChanged) log.warn('spider.changed', { crawl, spider: spider.name })
 
     const order = { ...options, sources }
-    const workers = options.drain.aborted ? [] : await startWorkers(order, plant, spiders, log, writeLog)
+    const workers = options.drain.aborted ? [] : await startWorkers(order, plant, spiders, pools, log, writeLog)
     const failures = watchWorkers(workers)
-    const tending = tendQueue(plant, spiders, { clock, log, drain: options.drain }, (lost) => {
+    const tending = tendQueue(plant, spiders, { pools, clock, log, drain: options.drain }, (lost) => {
       if (lost.crawl === crawl) failures.fail(lostError(lost))
     })
     let interrupted = false

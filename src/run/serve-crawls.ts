@@ -3,6 +3,7 @@ import { asShoalError, isAway } from '../errors.js'
 import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
 import { createLog, type Log } from '../log.js'
 import { openForWork, readyForPages, refuseMemoryQueue } from './open-for-work.js'
+import { poolsAtHand } from './pools-at-hand.js'
 import { spiderNotices } from './spider-notices.js'
 import type { RunningWorker } from './start-worker.js'
 import { startWorkers, type WorkersOrder } from './start-workers.js'
@@ -50,8 +51,9 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
       { store: plant.store, queue: options.queue, clock, random: systemRandom, log },
     )
     const names = spiders.map(({ name }) => name)
-    workers = await startWorkers(options, plant, spiders, log, writeLog)
-    tending = tendQueue(plant, spiders, { clock, log, drain }, () => {})
+    const pools = poolsAtHand(options, spiders)
+    workers = await startWorkers(options, plant, spiders, pools, log, writeLog)
+    tending = tendQueue(plant, spiders, { pools, clock, log, drain }, () => {})
     options.onStart?.(names)
     const look = crawlWatch(spiders, options.exitWhenIdle, plant.frontier, log)
     const endedBy = await untilOver(watchWorkers(workers), drain, look, options.exitWhenIdle ? IDLE_LOOK_MS : NOTICE_MS)

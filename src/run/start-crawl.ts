@@ -1,5 +1,6 @@
 import { systemClock, systemRandom } from '../clock.js'
 import { openCrawl } from '../coordinator/crawls.js'
+import { knownExits } from '../coordinator/exits.js'
 import { seedCrawl } from '../coordinator/seeding.js'
 import { createLog, type LogLevel } from '../log.js'
 import type { PlantAddresses } from '../wire.js'
@@ -35,7 +36,10 @@ export async function startCrawl(options: StartOptions): Promise<StartedCrawl> {
   try {
     const [spider] = spiders
     if (spider === undefined) throw new Error('one source gives one spider')
-    const opened = await openCrawl(plant, spider, { fresh: options.fresh, clock, random: systemRandom })
+    const opened = await openCrawl(plant, spider, {
+      ...{ fresh: options.fresh, clock, random: systemRandom },
+      exits: await knownExits(plant.board, spider),
+    })
     options.onOpened?.(opened.crawl)
     const seeds = await seedCrawl(plant, spider, opened.crawl, {
       clock,

@@ -3,6 +3,7 @@ import type { Clock, Random } from '../clock.js'
 import { createHttpFetcher } from '../fetch/http/http-fetcher.js'
 import type { WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
+import { createExitDesk } from '../proxy/exit-desk.js'
 import { FieldTally } from '../quality/field-tally.js'
 import type { Spider } from '../spider/spider.js'
 import { version } from '../version.js'
@@ -10,6 +11,8 @@ import type { Kept, Plant } from '../wire.js'
 import { CrawlWorker } from '../worker/worker.js'
 import { partsOfCrawls } from './crawl-parts.js'
 import { flushFields } from './flush-fields.js'
+import { isServed, type PoolsAtHand } from './pools-at-hand.js'
+import { waysOut } from './ways-out.js'
 
 /** A worker as whoever started it sees it, wherever it runs. */
 export interface RunningWorker {
@@ -30,14 +33,16 @@ export function startWorker(parts: {
   id: WorkerId
   plant: Plant
   spiders: readonly Spider[]
+  pools: PoolsAtHand
   concurrency: number
   clock: Clock
   random: Random
   log: Log
 }): RunningWorker {
-  const { id, plant, spiders, concurrency, clock, random, log } = parts
+  const { id, plant, spiders, pools, concurrency, clock, random, log } = parts
   const { frontier, store } = plant
   const fetcher = createHttpFetcher({ clock })
+  const desk = createExitDesk({ ledger: plant.exits, clock, random, worker: id })
   const fields = new FieldTally()
   const hashes = Object.fromEntries(spiders.map(({ name, hash }) => [name, hash]))
   const worker = new CrawlWorker({
@@ -47,10 +52,23 @@ export function startWorker(parts: {
     store,
     clock,
     log,
-    spiders: spiders.map(({ name }) => name),
-    about: { machine: hostname(), pid: process.pid, version, spiders: hashes, concurrency },
+    // Those of which it cannot fetch a single page are left to others.
+    spiders: spiders.filter((spider) => isServed(spider, pools)).map(({ name }) => name),
+    about: {
+      ...{ machine: hostname(), pid: process.pid, version, spiders: hashes, concurrency },
+      ...(pools.size > 0 && { pools: [...pools.keys()] }),
+    },
     partsFor: (outbox) =>
-      partsOfCrawls(spiders, plant, { worker: id, frontier, outbox, fetcher, fields, clock, random, log }),
+      partsOfCrawls(spiders, plant, (spider) => waysOut(spider, desk, pools), {
+        worker: id,
+        frontier,
+        outbox,
+        fetcher,
+        fields,
+        clock,
+        random,
+        log,
+      }),
   })
   const kept = keepLeases(plant, worker, spiders, id, clock)
   const flushing = flushFields(fields, store, clock)
@@ -59,6 +77,7 @@ export function startWorker(parts: {
     .finally(async () => {
       kept.stop()
       await flushing.stop()
+      await desk.close()
       await fetcher.close()
     })
   return { stop: (graceMs) => worker.stop(graceMs), ended }

@@ -3,12 +3,13 @@ import type { Log, LogLevel } from '../log.js'
 import type { Spider } from '../spider/spider.js'
 import type { Plant, PlantAddresses } from '../wire.js'
 import { forkWorker } from './fork-worker.js'
+import type { PoolsAtHand, ProxyOrder } from './pools-at-hand.js'
 import type { SpiderSource } from './spider-source.js'
 import type { RunningWorker } from './start-worker.js'
 import { superviseWorker } from './supervise.js'
 import { workerIds } from './worker-ids.js'
 
-export interface WorkersOrder extends PlantAddresses {
+export interface WorkersOrder extends PlantAddresses, ProxyOrder {
   readonly sources: readonly SpiderSource[]
   /** Worker processes. One worker runs inside this process. */
   readonly workers: number
@@ -23,24 +24,28 @@ export interface WorkersOrder extends PlantAddresses {
 const STUCK_SLACK_MS = 5_000
 
 export async function startWorkers(
-  { sources, queue, store, pages = null, workers, concurrency, logLevel, graceMs }: WorkersOrder,
+  options: WorkersOrder,
   plant: Plant,
   spiders: readonly Spider[],
+  pools: PoolsAtHand,
   log: Log,
   writeLog: (line: string) => void,
 ): Promise<RunningWorker[]> {
+  const { sources, queue, store, pages = null, workers, concurrency, logLevel, graceMs } = options
+  const { proxies = null, pool = null, country = null } = options
   const clock = systemClock
   const handlers = spiders.flatMap(({ routes }) => [...routes.values()].map((route) => route.handlerTimeoutMs))
   const stuckMs = Math.max(0, ...handlers) + STUCK_SLACK_MS
+  const way = { proxies, pool, country }
   if (queue === 'memory:') {
     // Only here: the main thread of every other run does without the fetcher.
     const { startWorker } = await import('./start-worker.js')
-    return [startWorker({ id: workerIds()(), plant, spiders, concurrency, clock, random: systemRandom, log })]
+    return [startWorker({ id: workerIds()(), plant, spiders, pools, concurrency, clock, random: systemRandom, log })]
   }
   if (workers === 1) {
     const newId = workerIds()
-    return [superviseWorker({ plant, sources, concurrency, logLevel, log, clock, stuckMs, writeLog, newId })]
+    return [superviseWorker({ ...way, plant, sources, concurrency, logLevel, log, clock, stuckMs, writeLog, newId })]
   }
-  const order = { sources, queue, store, pages, concurrency, logLevel, stuckMs, graceMs }
+  const order = { ...way, sources, queue, store, pages, concurrency, logLevel, stuckMs, graceMs }
   return Array.from({ length: workers }, () => forkWorker(order, { frontier: plant.frontier, clock, log }))
 }

@@ -6,13 +6,14 @@ import type { WorkerId } from '../frontier/frontier.js'
 import type { Log, LogLevel } from '../log.js'
 import { type Plant, transferred } from '../wire.js'
 import { forfeit } from './forfeit.js'
+import type { ProxyOrder } from './pools-at-hand.js'
 import { restartPause } from './restart-pause.js'
 import type { SpiderSource } from './spider-source.js'
 import type { RunningWorker } from './start-worker.js'
 import { stuckWatch } from './stuck-watch.js'
 import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
 
-export interface SuperviseOptions {
+export interface SuperviseOptions extends ProxyOrder {
   readonly plant: Plant
   readonly sources: readonly SpiderSource[]
   readonly concurrency: number
@@ -68,6 +69,9 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       id,
       sources: options.sources,
       concurrency: options.concurrency,
+      proxies: options.proxies ?? null,
+      pool: options.pool ?? null,
+      country: options.country ?? null,
       logLevel: options.logLevel,
       ports,
       beat,

@@ -8,6 +8,8 @@ import type { Alert } from '../quality/alert.js'
 import type { Spider } from '../spider/spider.js'
 import type { Plant } from '../wire.js'
 import { driftWatch, pauseAfterLook, unlessAway } from './drift-watch.js'
+import type { PoolsAtHand } from './pools-at-hand.js'
+import { tendExits } from './tend-exits.js'
 import { tendTables } from './tend-tables.js'
 
 const LOOK_MS = 5_000
@@ -27,7 +29,7 @@ export interface Tending {
 export function tendQueue(
   plant: Plant,
   spiders: readonly Spider[],
-  parts: { readonly clock: Clock; readonly log: Log; readonly drain: AbortSignal },
+  parts: { readonly pools: PoolsAtHand; readonly clock: Clock; readonly log: Log; readonly drain: AbortSignal },
   onLost: (lost: LostCrawl) => void,
 ): Tending {
   const { clock, log } = parts
@@ -73,6 +75,7 @@ export function tendQueue(
     keepLooking(),
     keepLookingForDrift(),
     tendTables(plant, clock, log, signal),
+    tendExits(plant, spiders, parts.pools, { clock, log, signal }),
     ...spiders.map((spider) => {
       const feed = plant.feed(spider.name, spider.feed ?? DEFAULT_FEED)
       return feedSpider({ plant, spider, feed, clock, log }, signal)

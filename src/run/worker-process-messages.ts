@@ -1,13 +1,14 @@
 import type { ErrorCode } from '../errors.js'
 import type { LogLevel } from '../log.js'
 import type { PlantAddresses } from '../wire.js'
+import type { ProxyOrder } from './pools-at-hand.js'
 import type { SpiderSource } from './spider-source.js'
 
 /** The environment variable with the order of a worker process: on its command line `ps` would show everybody the password of the queue. */
 export const WORKER_ORDER = 'SHOAL_WORKER_ORDER'
 
 /** A worker process of `--workers N`. It ends with its parent, however that ends. */
-export interface WorkerProcessOrder extends PlantAddresses {
+export interface WorkerProcessOrder extends PlantAddresses, ProxyOrder {
   readonly sources: readonly SpiderSource[]
   readonly concurrency: number
   readonly logLevel: LogLevel

@@ -3,6 +3,7 @@ import { systemClock, systemRandom } from '../clock.js'
 import { asShoalError } from '../errors.js'
 import { createLog } from '../log.js'
 import { plantFromPorts } from '../wire.js'
+import { poolsAtHand } from './pools-at-hand.js'
 import { spiderFrom } from './spider-source.js'
 import { type RunningWorker, startWorker } from './start-worker.js'
 import { untilBack } from './until-back.js'
@@ -29,6 +30,7 @@ async function main(data: WorkerThreadData): Promise<void> {
       id: data.id,
       plant,
       spiders,
+      pools: poolsAtHand(data, spiders),
       concurrency: data.concurrency,
       clock: systemClock,
       random: systemRandom,

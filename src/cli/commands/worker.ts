@@ -29,12 +29,15 @@ export function workerCommand(program: Command): void {
         const signals = listenForSignals(() => note('finishing what is in hand; a second signal ends at once'))
         try {
           const { serveCrawls } = await import('../../run/serve-crawls.js')
-          const { queue, store, pages, concurrency, logLevel, graceMs } = settings
+          const { queue, store, pages, proxies, pool, country, concurrency, logLevel, graceMs } = settings
           const served = await serveCrawls({
             sources: files.map((file) => ({ kind: 'file', path: resolve(file) })),
             queue,
             store,
             pages,
+            proxies,
+            pool,
+            country,
             workers: flags.procs,
             concurrency,
             logLevel,
@@ -67,6 +70,7 @@ export function workerCommand(program: Command): void {
     examples: [
       ['worker books.ts --queue redis://queue.example', 'on as many machines as you like'],
       ['worker books.ts shops.ts --procs 4', 'four processes, each for the crawls of both spiders'],
+      ['worker books.ts --proxies pools.json --pool residential --country de', 'only what goes through these proxies'],
       ['worker books.ts --exit-when-idle', 'for a job that ends: leaves when nothing is left'],
     ],
     exits: ['interrupted', 'terminated'],
