@@ -37,7 +37,7 @@ ${table(
   ['flag', 'environment', 'default', 'meaning'],
   Object.values(CONFIG).map((row) => [
     code(row.flag),
-    code(row.env),
+    'also' in row ? `${code(row.env)}, ${code(row.also)}` : code(row.env),
     row.default === null ? (row.unset ?? '') : code(row.default),
     row.meaning,
   ]),

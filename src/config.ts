@@ -10,12 +10,6 @@ function words() {
     .nullable()
 }
 
-const names = z
-  .string()
-  .transform((text) => text.split(',').map((name) => name.trim()))
-  .refine((words) => words.every((word) => word !== ''), 'expected names with commas between')
-  .nullable()
-
 /**
  * Everything that can be set for a process rather than for a spider: key, schema, default, environment name, sentence. A flag wins over
  * the environment, the environment over the default. docs/configuration.md is generated from this table (npm run docs).
@@ -52,9 +46,10 @@ export const CONFIG = {
     default: null,
     unset: 'no proxies',
     env: 'SHOAL_PROXIES',
+    also: 'PROXY_LIST',
     flag: '--proxies <file>',
     meaning:
-      'Where the pools of proxies stand: a file of pools (JSON), or of one proxy URL a line. In the environment (`SHOAL_PROXIES`, or `PROXY_LIST`) also the URLs themselves.',
+      'Where the pools of proxies stand: a file of pools (JSON), or of one proxy URL a line. The environment may hold the URLs themselves, with commas between.',
   },
   pool: {
     schema: words(),
@@ -90,37 +85,6 @@ export const CONFIG = {
     env: 'SHOAL_CONCURRENCY',
     flag: '--concurrency <n>',
     meaning: "Pages a worker visits at once, over all hosts. A host's own limits stand in the spider.",
-  },
-  proxies: {
-    schema: z.string().min(1).nullable(),
-    default: null,
-    unset: 'none',
-    env: 'SHOAL_PROXIES',
-    also: 'PROXY_LIST',
-    flag: '--proxies <file>',
-    meaning:
-      'Pools of proxies: a file with pools (JSON) or with one proxy URL a line. The environment may hold the URLs themselves, with commas between.',
-  },
-  pool: {
-    schema: names,
-    default: null,
-    unset: 'all',
-    env: 'SHOAL_POOL',
-    flag: '--pool <names>',
-    meaning:
-      'The pools of proxies that this process uses, with commas between; links that need others are left to other workers.',
-  },
-  country: {
-    schema: z
-      .string()
-      .regex(/^[A-Za-z]{2}$/, 'expected the two letters of a country')
-      .transform((text) => text.toLowerCase())
-      .nullable(),
-    default: null,
-    unset: 'any',
-    env: 'SHOAL_COUNTRY',
-    flag: '--country <code>',
-    meaning: 'The country of the proxies that this process uses: two letters.',
   },
   grace: {
     schema: duration(),
@@ -185,7 +149,7 @@ function refuseShownPassword(proxies: unknown): void {
 
 function chosen(key: ConfigKey, flag: unknown, env: ConfigSources['env']): unknown {
   const row = CONFIG[key]
-  const fromEnv = env[row.env] || (key === 'proxies' ? env.PROXY_LIST : undefined) || undefined
+  const fromEnv = env[row.env] || ('also' in row ? env[row.also] : undefined) || undefined
   const [value, source] =
     flag !== undefined
       ? [flag, row.flag.split(' ')[0]]

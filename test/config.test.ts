@@ -20,6 +20,9 @@ describe('configuration', () => {
       pages: null,
       workers: 1,
       concurrency: 64,
+      proxies: null,
+      pool: null,
+      country: null,
       graceMs: 10_000,
       logLevel: 'warn',
       json: false,
@@ -43,6 +46,22 @@ describe('configuration', () => {
       json: true,
     })
     expect(loadConfig({ flags: { store: 'sqlite:x.db' }, env }).store).toBe('sqlite:x.db')
+  })
+
+  it('takes proxies under the name that other programs use, too', () => {
+    expect(loadConfig({ flags: {}, env: { PROXY_LIST: 'http://a:1' } }).proxies).toBe('http://a:1')
+    const both = { PROXY_LIST: 'http://a:1', SHOAL_PROXIES: 'pools.json' }
+    expect(loadConfig({ flags: {}, env: both }).proxies).toBe('pools.json')
+    expect(loadConfig({ flags: { pool: 'dc, home', country: 'DE' }, env: {} })).toMatchObject({
+      pool: ['dc', 'home'],
+      country: 'de',
+    })
+  })
+
+  it('takes no password from the command line', () => {
+    expect(refusal({ flags: { proxies: 'http://anna:s3cret@a:1' } })).toMatch(/^config_invalid --proxies: a password/)
+    expect(refusal({ flags: { proxies: 'http://anna:s3cret@a:1' } })).not.toContain('s3cret')
+    expect(refusal({ env: { SHOAL_COUNTRY: 'deu' } })).toMatch(/^config_invalid SHOAL_COUNTRY: expected the two/)
   })
 
   it('is frozen', () => expect(Object.isFrozen(loadConfig({ flags: {}, env: {} }))).toBe(true))
