@@ -44,6 +44,9 @@ const pace = options(paceLimits)
 const spiderPace = options({
   ...paceLimits,
   per: z.enum(['host', 'domain']).default('host'),
+  adaptive: z
+    .union([z.boolean(), options({ target: z.number().positive().optional(), maxDelay: duration().optional() })])
+    .default(true),
   groups: z.array(options({ ...paceLimits, name: z.string(), match: patterns })).default([]),
 })
 
@@ -284,5 +287,6 @@ export type CheckedDefinition = z.output<typeof definitionSchema>
 export type CheckedMerge = z.output<typeof merge>
 export type CheckedRoute = z.output<typeof route>
 export type CheckedPace = z.output<typeof pace>
+export type CheckedAdaptive = z.output<typeof spiderPace>['adaptive']
 export type CheckedOutlet = z.output<typeof outlet>
 export type CheckedRetries = z.output<typeof retries>

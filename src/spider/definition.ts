@@ -182,8 +182,21 @@ export interface PaceDefinition {
 export interface SpiderPaceDefinition extends PaceDefinition {
   /** `host` (default): each by itself, with its port. `domain`: all hosts of a registrable domain together, `shop.example.co.uk` and `example.co.uk`. */
   readonly per?: 'host' | 'domain'
+  /**
+   * A host that answers slowly or with errors is asked less often, by all workers alike, and at the old pace once it is well again. Default true:
+   * about `concurrency` requests under way, up to ten times the delay. Without a delay there is none.
+   */
+  readonly adaptive?: boolean | AdaptiveDefinition
   /** URLs with a pace in common, whatever their hosts: the first group that matches. */
   readonly groups?: readonly PaceGroupDefinition[]
+}
+
+/** The delay follows the host's mean answer time ÷ `target`, between `delay` and `maxDelay`. */
+export interface AdaptiveDefinition {
+  /** Requests under way that the host should have on average. Default: `concurrency`. */
+  readonly target?: number
+  /** Default: ten times the delay. */
+  readonly maxDelay?: Duration
 }
 
 /** Limits left out are those of the spider. */

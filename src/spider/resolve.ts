@@ -12,6 +12,7 @@ import { compileExtract } from './compile-extract.js'
 import { SPIDER_TAG, type SpiderDefinition, type TaggedDefinition } from './definition.js'
 import {
   type CheckedDefinition,
+  type CheckedAdaptive,
   type CheckedPace,
   type CheckedRetries,
   type CheckedRoute,
@@ -28,6 +29,8 @@ const DEFAULT_RETRIES: RetryPolicy = {
   backoff: { kind: 'exponential', baseMs: 1_000, capMs: 300_000, jitter: 0.5 },
 }
 const DEFAULT_DELAY_MS = 1_000
+/** An adaptive pace makes the delay so many times longer at most. */
+const LONGEST_DELAYS = 10
 const DEFAULT_CONCURRENCY = 4
 /** As good as no limit. */
 const MOST_AT_ONCE = 10_000
@@ -210,8 +213,16 @@ function backoffOf(backoff: NonNullable<CheckedRetries['backoff']>): Backoff {
 }
 
 /** Who gives a rate and no delay means the rate: the default delay would silently make '10/s' one a second. */
-function hostLimits(pace: CheckedPace): Limits {
-  return limitsOf(pace, pace.rate === undefined ? DEFAULT_DELAY_MS : 0, DEFAULT_CONCURRENCY)
+function hostLimits(pace: CheckedPace & { adaptive: CheckedAdaptive }): Limits {
+  const limits = limitsOf(pace, pace.rate === undefined ? DEFAULT_DELAY_MS : 0, DEFAULT_CONCURRENCY)
+  return withAdaptive(limits, pace.adaptive)
+}
+
+/** A delay of nothing is a wish for speed, and there is nothing to multiply. */
+function withAdaptive(limits: Limits, adaptive: CheckedAdaptive): Limits {
+  if (adaptive === false || limits.delayMs === 0) return limits
+  const { target = limits.concurrency, maxDelay = limits.delayMs * LONGEST_DELAYS } = adaptive === true ? {} : adaptive
+  return { ...limits, adaptive: { target, maxDelayMs: maxDelay } }
 }
 
 function routeLimits(pace: CheckedPace, host: Limits): Limits {
@@ -219,7 +230,7 @@ function routeLimits(pace: CheckedPace, host: Limits): Limits {
 }
 
 /** A group that says neither delay nor rate goes by both of the spider's. */
-function groupLimits({ pace: { groups } }: CheckedDefinition, host: Limits): Readonly<Record<HostKey, Limits>> {
+function groupLimits({ pace: { groups, adaptive } }: CheckedDefinition, host: Limits): Readonly<Record<HostKey, Limits>> {
   const names = groups.map(({ name }) => name)
   return Object.fromEntries(
     groups.map((group, index) => {
@@ -228,7 +239,8 @@ function groupLimits({ pace: { groups } }: CheckedDefinition, host: Limits): Rea
       if (names.indexOf(group.name) !== index) throw invalid(`${path}.name: there are two groups called ${group.name}`)
       const own = group.delay !== undefined || group.rate !== undefined
       const limits = limitsOf(group, own ? 0 : host.delayMs, host.concurrency, path)
-      return [groupKey(group.name), own || host.rate === undefined ? limits : { ...limits, rate: host.rate }]
+      const paced = own || host.rate === undefined ? limits : { ...limits, rate: host.rate }
+      return [groupKey(group.name), withAdaptive(paced, adaptive)]
     }),
   )
 }

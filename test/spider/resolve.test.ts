@@ -91,6 +91,29 @@ describe('defaults', () => {
 })
 
 describe('what is written', () => {
+  it('of the pace that follows the host', () => {
+    const adaptive = (pace: object) => resolved({ pace }).limits.adaptive
+    expect(adaptive({})).toEqual({ target: 4, maxDelayMs: 10_000 })
+    expect(adaptive({ delay: '200ms', concurrency: 2 })).toEqual({ target: 2, maxDelayMs: 2000 })
+    expect(adaptive({ adaptive: { target: 0.5, maxDelay: '1min' } })).toEqual({ target: 0.5, maxDelayMs: 60_000 })
+    expect(adaptive({ adaptive: false })).toBeUndefined()
+    expect(adaptive({ delay: '0ms' })).toBeUndefined()
+    expect(adaptive({ rate: '10/s' })).toBeUndefined()
+    const groups = [{ name: 'api', delay: '1s', concurrency: 1 }, { name: 'same' }, { name: 'fast', delay: '0ms' }]
+    const { keyLimits } = resolved({ pace: { delay: '2s', groups } })
+    expect(Object.values(keyLimits).map((limits) => limits.adaptive)).toEqual([
+      { target: 1, maxDelayMs: 10_000 },
+      { target: 4, maxDelayMs: 20_000 },
+      undefined,
+    ])
+    expect(resolved({ pace: { delay: '1s' }, ...route({ pace: { delay: '5s' } }) }).routes.get('book')?.limits).toEqual(
+      {
+        delayMs: 5000,
+        concurrency: 4,
+      },
+    )
+  })
+
   it('of the pace: hosts, domains, and groups with limits of their own or those of the spider', () => {
     expect(resolved({}).admit.pace).toEqual({ per: 'host', groups: [] })
     const groups = [
@@ -103,7 +126,7 @@ describe('what is written', () => {
     expect(spider.limits).toEqual({ delayMs: 0, concurrency: 3, rate: { count: 1, perMs: 1_000, burst: 1 } })
     expect(spider.keyLimits).toEqual({
       '@api': { delayMs: 0, concurrency: 3, rate: { count: 5, perMs: 1_000, burst: 2 } },
-      '@slow': { delayMs: 9_000, concurrency: 1 },
+      '@slow': { delayMs: 9_000, concurrency: 1, adaptive: { target: 1, maxDelayMs: 90_000 } },
       '@plain': { delayMs: 0, concurrency: 3, rate: { count: 1, perMs: 1_000, burst: 1 } },
     })
   })
@@ -248,6 +271,8 @@ describe('mistakes get one line that names the option', () => {
     [{ pace: { delay: '60d' } }, "spider_invalid pace.delay: '60d' is longer than 24 days"],
     [{ pace: { rate: 'often' } }, "bad_rate pace.rate: 'often' is not a rate"],
     [{ pace: { burst: 3 } }, 'spider_invalid pace.burst: means nothing without pace.rate'],
+    [{ pace: { adaptive: { target: 0 } } }, 'spider_invalid pace.adaptive.target: expected number to be >0'],
+    [{ pace: { adaptive: { maxDelay: 'soon' } } }, "bad_duration pace.adaptive.maxDelay: 'soon' is not a duration"],
     [{ pace: { concurrency: 0 } }, 'spider_invalid pace.concurrency: expected number to be >=1'],
     [{ pace: { per: 'hosts' } }, /^spider_invalid pace\.per: /],
     [{ pace: { groups: [{ match: '/**' }] } }, /^spider_invalid pace\.groups\[0\]\.name: /],
