@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { EXIT } from '../../errors.js'
-import type { CrawlInfo } from '../../frontier/frontier.js'
+import type { CrawlInfo, HostInfo } from '../../frontier/frontier.js'
 import type { FetchRow, StoredRecord } from '../../store/record-store.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import { type Found, findLink, type Known } from '../find-link.js'
@@ -146,6 +146,14 @@ function show(session: Session, found: Found, evidence: Evidence): void {
   }
 }
 
+/** Why a host is asked less often than the spider says. */
+function slowness({ host, slowedFromMs, latencyMs }: HostInfo): string[] {
+  if (slowedFromMs === null || latencyMs === null) return []
+  return [
+    `${host} answers slowly or with errors (${duration(latencyMs)} on average, failures count for more): it is asked less often until it is well again`,
+  ]
+}
+
 /** One sentence or two for each state. */
 export function why(where: Known, now: number, fetched: boolean): string[] {
   if (where.link === null) return fetched ? [] : ['the queue has seen it, and the store knows of no fetch']
@@ -159,7 +167,7 @@ export function why(where: Known, now: number, fetched: boolean): string[] {
         : position >= POSITION_CAP
           ? `more than ${count(POSITION_CAP)} links of its host come first`
           : `${plural(position, 'link')} of its host ${position === 1 ? 'comes' : 'come'} first`
-    return [place, ...held, `next slot of ${host.host}: ${slotText(host, now)} (${paceText(host)})`]
+    return [place, ...held, `next slot of ${host.host}: ${slotText(host, now)} (${paceText(host)})`, ...slowness(host)]
   }
   if (state === 'delayed') {
     const due =

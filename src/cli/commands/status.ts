@@ -241,8 +241,9 @@ function hostTable(hosts: readonly HostInfo[], now: number, width: number, style
 }
 
 export function paceText(host: HostInfo): string {
+  const slowed = host.slowedFromMs === null ? '' : ` (slowed from ${duration(host.slowedFromMs)})`
   const parts = [
-    ...(host.delayMs > 0 ? [`every ${duration(host.delayMs)}`] : []),
+    ...(host.delayMs > 0 ? [`every ${duration(host.delayMs)}${slowed}`] : []),
     ...(host.ratePerSecond === null ? [] : [rate(host.ratePerSecond)]),
     `${count(host.concurrency)} at once`,
   ]
@@ -251,9 +252,15 @@ export function paceText(host: HostInfo): string {
 
 export function slotText(host: HostInfo, now: number): string {
   if (host.blockedUntil !== null && host.blockedUntil > now)
-    return `in ${duration(host.blockedUntil - now)}: the host asked for time`
+    return `in ${duration(host.blockedUntil - now)}: ${blockText(host)}`
   if (host.nextAt > now) return `in ${duration(host.nextAt - now)}: the delay`
   return host.inFlight >= host.concurrency ? 'when an answer is in' : 'now'
+}
+
+function blockText({ throttles }: HostInfo): string {
+  // It was closed, and has not asked for it.
+  if (throttles === 0) return 'every way to it is resting'
+  return throttles === 1 ? 'the host asked for time' : `the host asked for time ${count(throttles)} times in a row`
 }
 
 function stateText(stats: CrawlStats, style: Style): string {
