@@ -2,6 +2,8 @@ import { hostname } from 'node:os'
 import type { MessagePort } from 'node:worker_threads'
 import type { Board } from './board/board.js'
 import { memoryBoard } from './board/memory/memory-board.js'
+import { sqliteBoard } from './board/sqlite/sqlite-board.js'
+import type { SqliteBoardEngine } from './board/sqlite/sqlite-board-engine.js'
 import type { Clock } from './clock.js'
 import { DatabaseClient, DatabaseThread } from './embedded/client.js'
 import { ShoalError } from './errors.js'
@@ -14,6 +16,8 @@ import { KeeperThread, type Kept, keepThrough } from './keeper/client.js'
 import type { Holding } from './keeper/protocol.js'
 import type { ExitLedger } from './proxy/exit-ledger.js'
 import { memoryLedger } from './proxy/memory/memory-ledger.js'
+import { sqliteLedger } from './proxy/sqlite/sqlite-ledger.js'
+import type { SqliteLedgerEngine } from './proxy/sqlite/sqlite-ledger-engine.js'
 import { showUrl } from './url/show-url.js'
 import { sqliteFile } from './wire-store.js'
 
@@ -114,8 +118,8 @@ function memoryQueue(clock: Clock): QueuePart {
 function databaseQueue(client: DatabaseClient, clock: Clock, close: () => Promise<void>): QueuePart {
   return {
     frontier: new SqliteFrontier(client.service<SqliteFrontierEngine>('frontier'), close),
-    board: memoryBoard({ clock }),
-    exits: memoryLedger({ clock }),
+    board: sqliteBoard(client.service<SqliteBoardEngine>('board')),
+    exits: sqliteLedger(client.service<SqliteLedgerEngine>('exits')),
     // What is granted and settled goes through the database thread: it knows what is in hand without being told, but not what waits.
     keep({ worker, heartbeatMs, holdMs, held, onLost }) {
       client.onLost = onLost
@@ -161,10 +165,12 @@ async function redisQueue(address: string, clock: Clock): Promise<QueuePart> {
 
 /** Loaded only here: nothing else has use for a Redis client. */
 async function dialledQueue(address: string, clock: Clock, keeperPort: () => MessagePort): Promise<QueuePart> {
-  const [{ openRedis }, { openRedisFrontier }, { redisFeed }] = await Promise.all([
+  const [{ openRedis }, { openRedisFrontier }, { redisFeed }, { redisBoard }, { redisLedger }] = await Promise.all([
     import('./frontier/redis/connection.js'),
     import('./frontier/redis/redis-frontier.js'),
     import('./feed/redis/redis-feed.js'),
+    import('./board/redis/redis-board.js'),
+    import('./proxy/redis/redis-ledger.js'),
   ])
   const connection = await openRedis(address, { clock })
   try {
@@ -172,8 +178,8 @@ async function dialledQueue(address: string, clock: Clock, keeperPort: () => Mes
     const consumer = `${hostname()}-${process.pid}`
     return {
       frontier,
-      board: memoryBoard({ clock }),
-      exits: memoryLedger({ clock }),
+      board: redisBoard(connection),
+      exits: redisLedger(connection),
       keep: (keeper) => keepThrough(keeperPort(), keeper),
       queueAddress: showUrl(address),
       feed: (spider, place) => redisFeed(connection, { spider, place, consumer, clock }),

@@ -1,8 +1,10 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { SqliteBoardEngine } from '../board/sqlite/sqlite-board-engine.js'
 import { systemClock } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import type { LeaseReply, LeaseRequest, Settlement } from '../frontier/frontier.js'
 import { SqliteFrontierEngine } from '../frontier/sqlite/sqlite-engine.js'
+import { SqliteLedgerEngine } from '../proxy/sqlite/sqlite-ledger-engine.js'
 import { SqliteDb } from '../sqlite/db.js'
 import { migrateStore } from '../store/sqlite/schema.js'
 import { SqliteStoreEngine } from '../store/sqlite/sqlite-store-engine.js'
@@ -38,13 +40,25 @@ interface Keeper {
 function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
   const clock = systemClock
   let db: SqliteDb
-  let engines: { frontier: SqliteFrontierEngine; store: SqliteStoreEngine }
+  let engines: {
+    frontier: SqliteFrontierEngine
+    board: SqliteBoardEngine
+    exits: SqliteLedgerEngine
+    store: SqliteStoreEngine
+  }
   try {
     throughGate(gate, () => {
       db = new SqliteDb(file)
       SqliteFrontierEngine.migrate(db)
+      SqliteBoardEngine.migrate(db)
+      SqliteLedgerEngine.migrate(db)
       migrateStore(db)
-      engines = { frontier: new SqliteFrontierEngine(db, clock), store: new SqliteStoreEngine(db) }
+      engines = {
+        frontier: new SqliteFrontierEngine(db, clock),
+        board: new SqliteBoardEngine(db, clock),
+        exits: new SqliteLedgerEngine(db, clock),
+        store: new SqliteStoreEngine(db),
+      }
     })
   } catch (error) {
     send(port, { kind: 'failed', error: toWire(error) })

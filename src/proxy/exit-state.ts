@@ -177,7 +177,7 @@ function counted(health: ExitHealth, { verdict, bytes, cost, elapsedMs }: Told, 
   }
 }
 
-function bucketOf(elapsedMs: number): number {
+export function bucketOf(elapsedMs: number): number {
   const bucket = LATENCY_BUCKETS.findIndex((end) => elapsedMs <= end)
   return bucket < 0 ? LATENCY_BUCKETS.length : bucket
 }

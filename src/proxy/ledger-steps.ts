@@ -30,9 +30,15 @@ export interface LedgerRows {
   setHealth(pool: string, exit: ExitId, site: string, health: ExitHealth): void
   pace(pool: string, exit: ExitId, host: HostKey): ExitPace
   setPace(pool: string, exit: ExitId, host: HostKey, pace: ExitPace): void
+  /** These will be asked for next: read them all at once. */
+  look(place: Place, exits: readonly ExitId[]): void
 }
 
-type Place = Pick<Hold, 'pool' | 'host' | 'site'>
+export type Place = Pick<Hold, 'pool' | 'host' | 'site'>
+
+/** The best are named first and mostly one of them is free: few are read at first, and then many. */
+const FIRST_LOOK = 8
+const NEXT_LOOK = 128
 
 export function grantAll(rows: LedgerRows, asks: readonly ExitAsk[], now: number): ExitAnswer[] {
   endHolds(rows, now)
@@ -43,8 +49,11 @@ function grant(rows: LedgerRows, ask: ExitAsk, now: number): ExitAnswer {
   const held = rows.hold(ask.ask)
   if (held !== undefined) return answerOf(held, now)
   const { pool, host, site, limits } = ask
+  const exits = ask.exits.slice(0, MOST_EXITS)
   const obstacles = []
-  for (const exit of ask.exits.slice(0, MOST_EXITS)) {
+  for (const [index, exit] of exits.entries()) {
+    if (index === 0) rows.look(ask, exits.slice(0, FIRST_LOOK))
+    else if (index % NEXT_LOOK === FIRST_LOOK) rows.look(ask, exits.slice(index, index + NEXT_LOOK))
     const state = stateOf(rows, ask, exit, now)
     const stands = obstacle(state, limits, now)
     if (stands === null) {

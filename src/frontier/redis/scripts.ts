@@ -36,16 +36,14 @@ let loaded: ReadonlyMap<string, Script> | null = null
 
 /** All are read at the first question, which comes when the queue is opened: later there may be no file left to open. */
 export function scriptOf(operation: Operation): Script {
-  loaded ??= new Map(Object.entries(SHARED).map(([name, shared]) => [name, load(name, shared)]))
-  return loaded.get(operation) ?? load(operation, SHARED[operation])
+  loaded ??= new Map(Object.entries(SHARED).map(([name, shared]) => [name, loadScript('frontier', name, shared)]))
+  return loaded.get(operation) ?? loadScript('frontier', operation, SHARED[operation])
 }
 
-function load(name: string, shared: readonly string[]): Script {
+/** The path is the same from src and from dist, so that there is one copy of the files. */
+export function loadScript(part: 'frontier' | 'board' | 'proxy', name: string, shared: readonly string[]): Script {
+  const read = (file: string) =>
+    readFileSync(new URL(`../../../src/${part}/redis/lua/${file}.lua`, import.meta.url), 'utf8')
   const source = [...shared, name].map(read).join('\n')
   return { name, source, sha: createHash('sha1').update(source).digest('hex') }
-}
-
-/** The same path from src and from dist, so that there is one copy of the files. */
-function read(name: string): string {
-  return readFileSync(new URL(`../../../src/frontier/redis/lua/${name}.lua`, import.meta.url), 'utf8')
 }

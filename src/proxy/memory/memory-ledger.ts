@@ -42,6 +42,7 @@ export function memoryLedger({ clock }: { readonly clock: Clock }): ExitLedger {
     setHealth: (pool, exit, site, health) => void healths.set(keyOf(pool, exit, site), { pool, exit, site, health }),
     pace: (pool, exit, host) => paces.get(keyOf(pool, exit, host)) ?? FRESH_PACE,
     setPace: (pool, exit, host, pace) => void paces.set(keyOf(pool, exit, host), pace),
+    look: () => {},
   }
 
   const scoresWhere = (wanted: (row: HealthRow) => boolean): ExitScore[] => {

@@ -1,0 +1,3 @@
+-- read(key). Replies {age, text}; the age is −1 when there is no note.
+local age, text = note()
+return { age, text }

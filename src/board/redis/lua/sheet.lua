@@ -1,0 +1,30 @@
+-- Goes in front of every script of the board (sheet.ts says the same in TypeScript). KEYS[1] is the key of one sheet, ARGV[1] the time (tests give it;
+-- otherwise the server's). Not the frontier's own time, which stands still while nobody asks.
+-- A hash: text, posted (at), by, until; holder, held (until). It expires with what it holds.
+local K, call = KEYS[1], redis.call
+local ceil, floor, max = math.ceil, math.floor, math.max
+
+local now
+if ARGV[1] ~= '' then
+  now = tonumber(ARGV[1])
+else
+  local t = call('TIME')
+  now = t[1] * 1000 + floor(t[2] / 1000)
+end
+
+local v = call('HMGET', K, 'posted', 'by', 'until', 'holder', 'held')
+local posted, by, ends, holder, held = tonumber(v[1] or 0), v[2] or '', tonumber(v[3] or 0), v[4] or '', tonumber(v[5] or 0)
+local fresh = ends > now
+
+local function exact(number) return string.format('%.17g', number) end
+
+-- Age and text of the note; −1 when there is none.
+local function note()
+  if not fresh then return '-1', '' end
+  return exact(max(0, now - posted)), call('HGET', K, 'text')
+end
+
+local function expire()
+  local gone = max(ends, holder ~= '' and held or 0)
+  if gone <= now then call('DEL', K) else call('PEXPIRE', K, ceil(gone - now)) end
+end

@@ -1,0 +1,56 @@
+import type { Limits } from '../../frontier/frontier.js'
+import type { ExitReport, ExitVerdict } from '../exit-ledger.js'
+import { bucketOf, type ExitHealth } from '../exit-state.js'
+
+/** What travels between TypeScript and the scripts; the formats stand in lua/. */
+
+/** Infinity has no place in a script. */
+const NO_LIMIT = 1e9
+
+/** grant.lua, ASK. */
+export function encodeAsk({ delayMs, concurrency, rate }: Limits, holdMs: number, exits: number): Buffer {
+  const interval = rate === undefined ? 0 : rate.perMs / rate.count
+  const bytes = Buffer.alloc(44)
+  for (const [at, number] of [delayMs, Math.min(concurrency, NO_LIMIT), interval, rate?.burst ?? 1, holdMs].entries()) {
+    bytes.writeDoubleBE(number, at * 8)
+  }
+  bytes.writeUInt32BE(exits, 40)
+  return bytes
+}
+
+const VERDICTS: readonly ExitVerdict['kind'][] = ['good', 'neutral', 'broken', 'banned']
+
+/** report.lua, TOLD. */
+export function encodeReport({ verdict, elapsedMs, bytes, cost, rest }: ExitReport): Buffer {
+  const told = Buffer.alloc(58)
+  const sentMs = elapsedMs === null ? -1 : Math.max(0, elapsedMs)
+  told[0] = VERDICTS.indexOf(verdict.kind) + 1
+  told.writeDoubleBE(verdict.kind === 'banned' ? (verdict.retryAfterMs ?? -1) : -1, 1)
+  told.writeDoubleBE(sentMs, 9)
+  told[17] = bucketOf(sentMs) + 1
+  for (const [at, number] of [bytes, cost, rest.strikes, rest.baseMs, rest.capMs].entries()) {
+    told.writeDoubleBE(number, 18 + at * 8)
+  }
+  return told
+}
+
+/** ledger.lua, HEALTH and what stands behind it. */
+export function decodeHealth(bytes: Buffer): ExitHealth {
+  const count = (at: number) => bytes.readDoubleBE(37 + at * 8)
+  return {
+    proved: bytes[0] === 1,
+    strikes: bytes.readUInt32BE(1),
+    rests: bytes.readUInt32BE(5),
+    restedAt: bytes.readDoubleBE(9),
+    restsUntil: bytes.readDoubleBE(17),
+    inFlight: bytes.readUInt32BE(25),
+    usedAt: bytes.readDoubleBE(29),
+    good: count(0),
+    neutral: count(1),
+    banned: count(2),
+    broken: count(3),
+    bytes: count(4),
+    cost: count(5),
+    latency: Array.from({ length: 12 }, (_, bucket) => bytes.readUInt32BE(85 + bucket * 4)),
+  }
+}

@@ -1,0 +1,96 @@
+-- grant(asks): for each the first of its exits that may be used.
+-- ARGV: time, then for each ask: ASK (delay, concurrency, interval of the rate or 0, burst, hold ms, number of exits), ask, pool, host, site, exits.
+-- Replies for each: {exit, ms of the permit as text}, or {0, ms to wait, 'paced' | 'resting' | 'none'}.
+local ASK = '>dddddI4'
+local FIRST_LOOK, NEXT_LOOK = 8, 128
+
+-- pace.ts, earliestStart.
+local function earliest(pace, delay, interval, burst)
+  local byrate = interval > 0 and ceil(pace[ARRIVAL] - (burst - 1) * interval - NO_TIME_MS) or 0
+  return max(delay > 0 and pace[STARTED] + delay or 0, byrate)
+end
+
+-- pace.ts, permitMs.
+local function permit_ms(delay, interval, burst)
+  local gap = max(delay, burst == 1 and interval or 0)
+  return gap > 0 and min(PERMIT_MAX_MS, max(5, gap / 10)) or PERMIT_MAX_MS
+end
+
+local function on_probation(health) return health[PROVED] == 0 or health[STRIKES] > 0 end
+
+-- exit-state.ts, obstacle: nil when the exit may be used now, otherwise ms to wait, and whether it rests.
+local function obstacle(whole, site, pace, delay, conc, interval, burst)
+  local rests = max(whole[RESTSUNTIL], site[RESTSUNTIL])
+  if rests > now then return ceil(rests - now), true end
+  local full = pace[UNDERWAY] >= conc or (whole[INFLIGHT] > 0 and on_probation(whole)) or (site[INFLIGHT] > 0 and on_probation(site))
+  local at = earliest(pace, delay, interval, burst)
+  if not full and at <= now then return nil end
+  return max(ceil(at - now), full and SLOT_WAIT_MS or 1), false
+end
+
+end_holds()
+
+local granted, fields, ends = {}, {}, {}
+
+local function held(ask)
+  if granted[ask] then return unpack(granted[ask]) end
+  if ended[ask] then return nil end
+  local record = call('HGET', HOLDS, ask)
+  if not record then return nil end
+  local at, _, permit, _, exit = unpackstruct(HOLD, record)
+  return exit, permit, at
+end
+
+local function grant(head, ask, pool, host, site, first)
+  local exit, permit, at = held(ask)
+  if exit then return { exit, string.format('%.17g', max(0, permit - max(0, now - at))) } end
+  local delay, conc, interval, burst, holdms, count = unpackstruct(ASK, head)
+  local last = first + count - 1
+  local w, s, p = healths(pool, ''), healths(pool, site), paces(pool, host)
+  local wait, paced = nil, false
+  for i = first, last do
+    local index = i - first
+    if index == 0 or index % NEXT_LOOK == FIRST_LOOK then
+      local upto = min(last, i + (index == 0 and FIRST_LOOK or NEXT_LOOK) - 1)
+      look(w, i, upto)
+      look(s, i, upto)
+      look(p, i, upto)
+    end
+    exit = ARGV[i]
+    local whole, onsite, pace = w.records[exit], s.records[exit], p.records[exit]
+    local ms, resting = obstacle(whole, onsite, pace, delay, conc, interval, burst)
+    if not ms then
+      whole[INFLIGHT], whole[USED] = whole[INFLIGHT] + 1, now
+      onsite[INFLIGHT], onsite[USED] = onsite[INFLIGHT] + 1, now
+      pace[UNDERWAY], pace[PACEUSED], pace[STARTED] = pace[UNDERWAY] + 1, now, max(pace[STARTED], now)
+      if interval > 0 then pace[ARRIVAL] = max(pace[ARRIVAL], now) + interval end
+      change(w, exit)
+      change(s, exit)
+      change(p, exit)
+      permit = permit_ms(delay, interval, burst)
+      granted[ask] = { exit, permit, now }
+      fields[#fields + 1] = ask
+      fields[#fields + 1] = pack(HOLD, now, now + holdms, permit, #pool, pool, #exit, exit, #host, host, #site, site)
+      ends[#ends + 1] = now + holdms
+      ends[#ends + 1] = ask
+      return { exit, string.format('%.17g', permit) }
+    end
+    wait = wait and min(wait, ms) or ms
+    paced = paced or not resting
+  end
+  return { 0, wait or 0, not wait and 'none' or paced and 'paced' or 'resting' }
+end
+
+local replies, i = {}, 2
+while i <= #ARGV do
+  local _, _, _, _, _, count = unpackstruct(ASK, ARGV[i])
+  replies[#replies + 1] = grant(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], i + 5)
+  i = i + 5 + count
+end
+
+flush()
+if #fields > 0 then
+  call('HSET', HOLDS, unpack(fields))
+  call('ZADD', ENDS, unpack(ends))
+end
+return replies

@@ -1,0 +1,6 @@
+-- scoresOn(pool, site). Replies {time, exit, record, exit …}.
+end_holds()
+flush()
+local reply = call('HGETALL', health_key(ARGV[2], ARGV[3]))
+table.insert(reply, 1, tostring(now))
+return reply

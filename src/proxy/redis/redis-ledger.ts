@@ -1,0 +1,117 @@
+import type { Clock } from '../../clock.js'
+import type { RedisConnection, RedisReply } from '../../frontier/redis/connection.js'
+import { bytes, list, number, text } from '../../frontier/redis/replies.js'
+import { loadScript } from '../../frontier/redis/scripts.js'
+import type { ExitId } from '../exit.js'
+import type { ExitAnswer, ExitAsk, ExitLedger, ExitReport, ExitScore } from '../exit-ledger.js'
+import { FORGET_MS, healthNow, MOST_EXITS, scoreOf } from '../exit-state.js'
+import { decodeHealth, encodeAsk, encodeReport } from './codec.js'
+import { ledgerTag } from './keys.js'
+
+export interface RedisLedgerOptions {
+  readonly namespace?: string
+  /** For tests: in place of the server's time. */
+  readonly clock?: Clock
+}
+
+/** In one run of a script: Redis serves nobody else meanwhile. */
+const MOST_ASKS = 256
+const MOST_NAMED = 10_000
+const MOST_REPORTS = 256
+const NAMES_AT_ONCE = 500
+
+type Operation = 'grant' | 'report' | 'scores' | 'scores-on' | 'wake'
+
+/** The ledger of a fleet: decided inside Redis, by one script for each call. */
+export function redisLedger(connection: RedisConnection, options: RedisLedgerOptions = {}): ExitLedger {
+  const { namespace = 'shoal', clock } = options
+  const tag = ledgerTag(namespace)
+  const scripts = {
+    grant: loadScript('proxy', 'grant', ['ledger']),
+    report: loadScript('proxy', 'report', ['ledger']),
+    scores: loadScript('proxy', 'scores', ['ledger']),
+    'scores-on': loadScript('proxy', 'scores-on', ['ledger']),
+    wake: loadScript('proxy', 'wake', ['ledger']),
+  }
+  const run = (operation: Operation, args: readonly (string | Buffer)[]): Promise<RedisReply> =>
+    connection.run(scripts[operation], [tag], [clock === undefined ? '' : String(clock.now()), ...args])
+
+  return {
+    async grant(asks) {
+      const answers: ExitAnswer[] = []
+      for (const batch of batchesOf(asks))
+        answers.push(...list(await run('grant', batch.flatMap(askArgs))).map(toAnswer))
+      return answers
+    },
+    async report(reports) {
+      for (let at = 0; at < reports.length; at += MOST_REPORTS) {
+        await run('report', reports.slice(at, at + MOST_REPORTS).flatMap(reportArgs))
+      }
+    },
+    async scores(pool, { limit, after = '' }) {
+      const found: ExitScore[] = []
+      for (let from = after; ; ) {
+        const wanted = Math.min(NAMES_AT_ONCE, limit - found.length)
+        if (wanted <= 0) return found
+        const [time, next, ...rows] = list(await run('scores', [pool, from, String(wanted)]))
+        for (let i = 0; i + 2 < rows.length; i += 3) {
+          found.push(...toScore(text(rows[i]), text(rows[i + 1]), bytes(rows[i + 2]), number(time)))
+        }
+        from = text(next)
+        if (from === '') return found
+      }
+    },
+    async scoresOn(pool, site) {
+      const [time, ...rows] = list(await run('scores-on', [pool, site]))
+      const found: ExitScore[] = []
+      for (let i = 0; i + 1 < rows.length; i += 2) {
+        found.push(...toScore(text(rows[i]), site, bytes(rows[i + 1]), number(time)))
+      }
+      return found.sort((a, b) => (a.exit < b.exit ? -1 : 1))
+    },
+    async wake(pool, exit) {
+      for (let from = ''; ; ) {
+        from = text(await run('wake', [pool, exit, from, String(NAMES_AT_ONCE)]))
+        if (from === '') return
+      }
+    },
+  }
+}
+
+/** Each small enough for one run of the script. */
+function batchesOf(asks: readonly ExitAsk[]): ExitAsk[][] {
+  const batches: ExitAsk[][] = []
+  let named = 0
+  for (const ask of asks) {
+    const last = batches.at(-1)
+    named += ask.exits.length
+    if (last === undefined || last.length === MOST_ASKS || named > MOST_NAMED) {
+      batches.push([ask])
+      named = ask.exits.length
+    } else last.push(ask)
+  }
+  return batches
+}
+
+function askArgs({ ask, pool, exits, host, site, limits, holdMs }: ExitAsk): (string | Buffer)[] {
+  const named = exits.slice(0, MOST_EXITS)
+  return [encodeAsk(limits, holdMs, named.length), ask, pool, host, site, ...named]
+}
+
+function reportArgs(report: ExitReport): (string | Buffer)[] {
+  return [encodeReport(report), report.ask, report.pool, report.exit]
+}
+
+const REASONS = { paced: 'paced', resting: 'resting', none: 'none' } as const
+
+function toAnswer(reply: RedisReply): ExitAnswer {
+  const [first, second, why] = list(reply)
+  if (first !== 0) return { ok: true, exit: text(first), permitMs: number(second) }
+  return { ok: false, waitMs: number(second), why: REASONS[text(why) as keyof typeof REASONS] }
+}
+
+/** None for a record that nobody used for a week. */
+function toScore(exit: ExitId, site: string, record: Buffer, now: number): ExitScore[] {
+  const health = decodeHealth(record)
+  return health.usedAt > now - FORGET_MS ? [scoreOf(exit, site, healthNow(health, now), now)] : []
+}
