@@ -4,18 +4,23 @@ import { hostIn } from '../url/host.js'
 import type { HostKey, Link, RequestExtras } from '../url/link.js'
 import { parseUrl } from '../url/parse-url.js'
 import { HostBusy, untilBack } from './permits.js'
+import { conditional, type Known } from './revisit.js'
 import { send } from './send.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
 const ROBOTS_REDIRECTS = 5
+/** The next exit is tried after this long. */
+const BANNED_WAIT_MS = 200
 
 export type Fetched =
   | { readonly kind: 'page'; readonly response: FetchResponse }
+  /** It was asked for only if it had changed, and it had not. */
+  | { readonly kind: 'unchanged'; readonly response: FetchResponse; readonly known: Known }
   /** The redirect leads to a host that is busy: it becomes a link of its own. */
   | { readonly kind: 'moved'; readonly link: Link; readonly response: FetchResponse }
 
 /** Robots, permit, request, and each redirect through the same door again. */
-export async function fetchPage(current: Visit, parts: VisitParts): Promise<Fetched> {
+export async function fetchPage(current: Visit, parts: VisitParts, known: Known | null): Promise<Fetched> {
   const { link } = current.lease
   const { spider, admitter } = parts
   let { url, host } = link
@@ -25,9 +30,10 @@ export async function fetchPage(current: Visit, parts: VisitParts): Promise<Fetc
   let redirect: FetchResponse | null = null
   for (let hops = 0; ; hops++) {
     const keys: [HostKey, ...HostKey[]] = spider.robots ? await obeyRobots(url, host, current, parts) : [host]
+    const asking = conditional(known, url, request, headers)
     let response: FetchResponse
     try {
-      response = await send(current, parts, keys, { ...request, url, headers })
+      response = await send(current, parts, keys, { ...request, url, headers: asking ?? headers })
     } catch (error) {
       if (error instanceof HostBusy && redirect !== null) {
         const admission = admitter.resolve(url, url, { route: link.route })
@@ -36,6 +42,7 @@ export async function fetchPage(current: Visit, parts: VisitParts): Promise<Fetc
       }
       throw error
     }
+    if (response.status === 304 && asking !== null && known !== null) return { kind: 'unchanged', response, known }
     const target = redirectTarget(response)
     if (target === null) return { kind: 'page', response }
     if (hops >= spider.fetch.maxRedirects)
@@ -119,15 +126,17 @@ async function fetchRobots(robotsUrl: string, current: Visit, parts: VisitParts)
   let url = new URL(robotsUrl)
   let headers = headersFor(spider.userAgent, spider.headers, undefined)
   for (let hops = 0; ; hops++) {
-    const response = await send(current, parts, [parts.admitter.paceKey(url)], { url: url.href, headers }).catch(
-      (error: unknown) => {
-        // A host behind a redirect that is forbidden or does not exist says nothing about the pages of this one.
-        if (hops > 0 && error instanceof ShoalError && error.next === 'dead') {
-          throw new ShoalError('bad_redirect', `${robotsUrl}: ${error.message}`, { cause: error })
-        }
-        throw error
-      },
-    )
+    const host = parts.admitter.paceKey(url)
+    const request = { url: url.href, headers, isRobots: true } as const
+    const response = await send(current, parts, [host], request).catch((error: unknown) => {
+      // Another exit may be told: this is no answer of the site that anybody should go by.
+      if (error instanceof ShoalError && error.code === 'exit_banned') throw new HostBusy(host, BANNED_WAIT_MS)
+      // A host behind a redirect that is forbidden or does not exist says nothing about the pages of this one.
+      if (hops > 0 && error instanceof ShoalError && error.next === 'dead') {
+        throw new ShoalError('bad_redirect', `${robotsUrl}: ${error.message}`, { cause: error })
+      }
+      throw error
+    })
     const target = redirectTarget(response)
     const next = target === null ? null : parseUrl(target, url.href)
     if (next === null || hops >= ROBOTS_REDIRECTS) {

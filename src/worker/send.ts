@@ -20,7 +20,11 @@ const NO_NEWS: HostReport = { kind: 'wait', ms: 0 }
 /** The permit grew old while the connection was made: nothing was sent. */
 class PermitStale extends Error {}
 
-export type Sending = RequestExtras & { readonly url: string }
+export interface Sending extends RequestExtras {
+  readonly url: string
+  /** 403 for robots.txt says that there is none, not that the exit is refused. */
+  readonly isRobots?: true
+}
 
 /**
  * One request: an exit where the spider takes proxies, a permit of each pace it falls under, dispatch, and the slots free again as soon as the body is
@@ -99,7 +103,8 @@ async function dispatch(
       current.stop,
     )
     const direct = lent === null || lent.grant.exit.way.by === 'direct'
-    const verdict: ExitVerdict = direct || ways === null ? { kind: 'neutral' } : ways.verdictOf(response)
+    const open = direct || (request.isRobots === true && response.status === 403)
+    const verdict: ExitVerdict = open || ways === null ? { kind: 'neutral' } : ways.verdictOf(response)
     lent?.end({ verdict, elapsedMs: clock.mono() - dispatchedAt, bytes: response.wireBytes })
     // A site that refuses one exit has nothing against the others: only the exit rests.
     release(verdict.kind === 'banned' ? NO_NEWS : hostReport(response, clock))
@@ -118,7 +123,7 @@ async function dispatch(
 }
 
 /** The request as it leaves: through the proxy, or to the service that is given its URL. */
-function outgoing(request: Sending, lent: Lent | null): Pick<FetchRequest, 'proxy'> & Sending {
+function outgoing({ isRobots: _, ...request }: Sending, lent: Lent | null): Pick<FetchRequest, 'proxy'> & Sending {
   if (lent === null) return request
   const { way } = lent.grant.exit
   if (way.by === 'wrap') return { ...request, url: way.wrap(request.url) }
