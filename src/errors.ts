@@ -92,6 +92,23 @@ export const ERRORS = {
     meaning: 'A rate cannot be read.',
     hint: "Write a count per unit: '5/s', '60/min', '1000/h'.",
   },
+  bad_template: {
+    next: 'stop',
+    exit: 'spider',
+    meaning: 'A template of URLs cannot be read, or stands for too many.',
+    hint: "Write ranges like '{1..100}' and lists like '{a,b}'.",
+  },
+  seeds_unreadable: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'A source of seeds that was named cannot be read: a sitemap, a feed, a file, a query.',
+    hint: 'Correct the source named in the message; the same command goes on where the seeds were.',
+  },
+  bad_listing: {
+    next: 'dead',
+    meaning: 'A file that should be a sitemap or a feed is neither.',
+    hint: 'Open it in a browser: it may be a page.',
+  },
   bad_selector: {
     next: 'stop',
     exit: 'spider',
@@ -319,6 +336,24 @@ export const ERRORS = {
     next: 'throttle',
     meaning: 'The site refuses this proxy (403, 429, a captcha); another one is tried, at no cost.',
     hint: 'Slow down the pace for each proxy, or use a pool of another kind.',
+  },
+  browser_missing: {
+    next: 'plant',
+    exit: 'plant',
+    meaning: 'A route renders its pages, and there is no browser or no package to drive one.',
+    hint: 'Install both: `npm install playwright-core`, and Chromium (Debian: `apt-get install chromium`); or name one with SHOAL_BROWSER.',
+  },
+  browser_busy: {
+    next: 'plant',
+    exit: 'plant',
+    meaning: 'All tabs of the browser were in use for too long; the link waits, at no cost.',
+    hint: 'Lower --concurrency, raise --browser-pages, or render fewer routes.',
+  },
+  browser_crashed: {
+    next: 'retry',
+    exit: 'plant',
+    meaning: 'The browser, or the page in it, crashed or did not start.',
+    hint: 'It is tried again in a new browser; if all pages do so, run Chromium by hand to see what it lacks.',
   },
   throttled: {
     next: 'throttle',

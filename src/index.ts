@@ -33,7 +33,6 @@ export type {
   RetriesDefinition,
   RouteDefinition,
   ScopeDefinition,
-  SeedDefinition,
   SpiderDefinition,
   SpiderPaceDefinition,
   Step,
@@ -44,6 +43,17 @@ export type {
 } from './spider/definition.js'
 export { defineSpider } from './spider/definition.js'
 export type { Page } from './spider/page.js'
+export {
+  csv,
+  feed,
+  type ListingSourceOptions,
+  lines,
+  range,
+  type SeedDefinition,
+  type SeedSourceDefinition,
+  sitemap,
+  sql,
+} from './spider/seed-sources.js'
 export type { BlobRef, BlobStore } from './store/blob-store.js'
 export type * from './store/changes.js'
 export type * from './store/entities.js'

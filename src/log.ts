@@ -15,6 +15,7 @@ export type LogEvent =
   | 'spider.changed'
   | 'spider.unknown'
   | 'link.refused'
+  | 'seeds.skipped'
   | 'lease.granted'
   | 'lease.lost'
   | 'lease.reaped'

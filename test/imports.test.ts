@@ -39,10 +39,11 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   proxy: 'errors, options, type clock, frontier, url, politeness',
   fetch: 'errors, type url, type proxy',
   'fetch/http': 'fetch, errors, type clock, type proxy',
+  'fetch/browser': 'fetch, fetch/http, errors, type clock, url',
   sqlite: 'errors, make-dirs',
 
   // The domain: interfaces only, never a driver
-  politeness: 'errors, type clock, type fetch',
+  politeness: 'errors, type clock, type fetch, type board',
   spider:
     'errors, units, options, version, url, type frontier, type feed, type outlets, type store, fetch, spider/html, merge',
   'spider/html': 'errors',
@@ -51,6 +52,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   outlets: 'errors, version, type clock, type log, type store, type fetch, politeness',
   'outlets/redis': 'type outlets, errors, type store, type frontier/redis',
   coordinator: 'errors, type board, type clock, type log, url, frontier, type store, feed, spider',
+  discovery: 'errors, url, politeness, spider, type coordinator',
   merge: 'quality, type store, type url',
 
   // Where the parts are put together
@@ -62,7 +64,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
     'type clock, errors, url, embedded, keeper, type feed, feed/redis, type frontier, frontier/memory, frontier/redis, frontier/sqlite, wire-store',
   'wire-sinks': 'type clock, errors, type outlets, outlets/redis, frontier/redis',
   wire: 'clock, errors, type keeper, wire-queue, wire-store, wire-pages',
-  run: 'clock, errors, log, entry-file, version, wire, wire-sinks, outlets, url, feed, type frontier, store, quality, type fetch, fetch/http, proxy, politeness, spider, worker, coordinator, demo, store/export',
+  run: 'clock, errors, log, entry-file, version, wire, wire-sinks, outlets, url, feed, type frontier, store, quality, type fetch, fetch/http, proxy, politeness, spider, worker, coordinator, discovery, demo, store/export',
   library: 'clock, errors, log, units, config, wire, url, type frontier, type store, spider, coordinator, run',
   demo: 'clock, errors, entry-file, make-dirs, spider',
 
@@ -70,7 +72,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   connect: 'library',
   index:
     'connect, errors, version, type units, type log, type url, type frontier, type store, type fetch, spider, type library',
-  cli: 'clock, errors, log, units, options, config, version, make-dirs, wire, run, coordinator, url, demo, spider, store/export, feed, type frontier, store, type outlets, sqlite, cli/terminal, quality, merge',
+  cli: 'clock, errors, log, units, options, config, version, make-dirs, wire, run, coordinator, discovery, url, demo, spider, store/export, feed, type frontier, store, type outlets, sqlite, cli/terminal, quality, merge',
   'cli/terminal': '',
 }
 

@@ -1,9 +1,10 @@
+import { isFileCrawl } from '../coordinator/file-crawl.js'
 import { ShoalError } from '../errors.js'
 import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
 
 /** Newest first. */
 export async function crawlsNewestFirst(frontier: Frontier): Promise<CrawlInfo[]> {
-  return (await frontier.crawls()).sort((a, b) => b.createdAt - a.createdAt)
+  return (await frontier.crawls()).filter((crawl) => !isFileCrawl(crawl)).sort((a, b) => b.createdAt - a.createdAt)
 }
 
 export function hasEnded(crawl: CrawlInfo): boolean {

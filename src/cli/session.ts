@@ -41,6 +41,10 @@ export interface CrawlFlags {
   readonly seeds?: string
 }
 
+export const SEEDS_HELP =
+  'further start URLs: a file with one a line, - for standard input, file.csv#column, a sitemap or feed, or a template like ' +
+  "'https://shop.example/{1..100}'"
+
 export function crawlOptions(command: Command): Command {
   const { workers } = CONFIG
   command.option(workers.flag, `${plain(workers.meaning)} (default: ${workers.default})`, wholeNumber)

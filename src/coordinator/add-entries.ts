@@ -3,7 +3,7 @@ import type { CrawlId, Frontier } from '../frontier/frontier.js'
 import type { Seed, Spider } from '../spider/spider.js'
 import type { Link } from '../url/link.js'
 import { entryReader } from './entries.js'
-import type { SeedSource } from './seeding.js'
+import type { SeedSource } from './seed-source.js'
 import { pendingOf, roomFor, untilLowWater } from './water.js'
 
 const ADDED_AT_ONCE = 1_000

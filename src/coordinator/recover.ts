@@ -7,7 +7,8 @@ import { createAdmitter } from '../url/admit.js'
 import type { Link } from '../url/link.js'
 import { openAs, specFor } from './crawls.js'
 import { type WatchedPlant, watchQueue } from './queue-watch.js'
-import { type SeedSource, type Seeds, seedCrawl } from './seeding.js'
+import type { SeedGroup, SeedSource } from './seed-source.js'
+import { type Seeds, seedCrawl } from './seeding.js'
 
 const RESTORED_AT_ONCE = 1_000
 const NOTHING_USED = { attempts: 0, throttles: 0, reclaims: 0, failures: [] }
@@ -23,7 +24,7 @@ export interface Recovered {
   /** Known pages that the spider does not want any more. */
   readonly unwanted: number
   readonly seeds: Seeds
-  /** Every seed is in the queue; the rest is added when the spider is run or started. */
+  /** Every seed is in the queue; if not, those that are fetched or found no room are added when the spider is run or started. */
   readonly seeded: boolean
 }
 
@@ -31,6 +32,7 @@ export interface RecoverOptions {
   /** Visit every known page again, which also finds again the links that were queued and never fetched. */
   readonly refetch: boolean
   readonly sources?: readonly SeedSource[]
+  readonly groups?: readonly SeedGroup[]
   readonly clock: Clock
   readonly signal: AbortSignal
 }
@@ -99,6 +101,7 @@ export async function recoverCrawl(
     signal: AbortSignal.any([signal, stop.signal]),
     again: true,
     ...(options.sources === undefined ? {} : { sources: options.sources }),
+    ...(options.groups === undefined ? {} : { groups: options.groups }),
   })
   const seeds = await seeding.first
   // Full: whoever runs the crawl goes on with the rest.

@@ -5,16 +5,10 @@ import type { Seed, Spider } from '../spider/spider.js'
 import type { RecordStore } from '../store/record-store.js'
 import type { Link } from '../url/link.js'
 import { entryReader } from './entries.js'
+import type { SeedGroup, SeedNotes, SeedSource } from './seed-source.js'
 import { pendingOf, roomFor, untilLowWater } from './water.js'
 
 const SEEDS_AT_ONCE = 1_000
-
-/** Seeds that come one by one, always in the same order: how many are in the queue is noted, and a later run goes on from there. */
-export interface SeedSource {
-  /** Changes when the entries do: under this name the cursor is kept. */
-  readonly name: string
-  entries(): Iterable<Seed> | AsyncIterable<Seed>
-}
 
 export interface Seeds {
   readonly added: number
@@ -35,6 +29,8 @@ export interface SeedOptions {
   readonly signal: AbortSignal
   /** Beside those of the spider. */
   readonly sources?: readonly SeedSource[]
+  /** Beside those, and after them: what must be fetched or asked for first, so that `first` does not wait for it. */
+  readonly groups?: readonly SeedGroup[]
   readonly onRefused?: (entry: Seed, reason: string) => void
   /** Also those that were visited: after the queue was lost. */
   readonly again?: boolean
@@ -111,12 +107,30 @@ export function seedCrawl(
     await flush()
   }
 
+  const addGroup = async (group: SeedGroup, gen: number): Promise<void> => {
+    full()
+    const notes: SeedNotes = {
+      get: (name) => store.seedCursor(crawl, `${name}@${gen}`),
+      set: (name, value) => store.noteSeedCursor(crawl, `${name}@${gen}`, value),
+    }
+    try {
+      for await (const source of group.sources(notes)) {
+        await addFrom(source, gen)
+        if (signal.aborted) return
+      }
+    } catch (error) {
+      // What was given up because of the signal is no failure.
+      if (!signal.aborted) throw error
+    }
+  }
+
   const addAll = async (): Promise<Seeds> => {
     const gen = await store.generation(await frontier.identity())
     pending = await pendingOf(frontier, crawl)
     await addChunk(startLinks(spider).map(wanted))
     const own = spider.seeds === null ? [] : [{ name: `seeds ${spider.hash}`, entries: spider.seeds }]
     for (const source of [...own, ...(options.sources ?? [])]) if (!signal.aborted) await addFrom(source, gen)
+    for (const group of options.groups ?? []) if (!signal.aborted) await addGroup(group, gen)
     if (!signal.aborted && spider.feed === null) await frontier.seeded(crawl)
     return seeds
   }

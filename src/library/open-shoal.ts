@@ -4,8 +4,11 @@ import { loadConfig } from '../config.js'
 import { addToCrawl } from '../coordinator/add-entries.js'
 import { openCrawl } from '../coordinator/crawls.js'
 import { knownExits } from '../coordinator/exits.js'
+import type { SeedSource } from '../coordinator/seed-source.js'
 import { ShoalError } from '../errors.js'
 import { createLog } from '../log.js'
+import { poolsAtHand } from '../run/pools-at-hand.js'
+import { seedOptions } from '../run/seed-options.js'
 import type { RecordDefinitions, TaggedDefinition } from '../spider/definition.js'
 import { loadSpider } from '../spider/load.js'
 import { spiderFromDefinition } from '../spider/resolve.js'
@@ -25,9 +28,24 @@ export async function openShoal(options: ConnectOptions): Promise<Shoal> {
   const { frontier, store } = plant
   let closed: Promise<void> | null = null
 
-  const addSeeds = async (spider: Spider, entries: NonNullable<Spider['seeds']>, crawl: string) => {
+  const addSeeds = async (spider: Spider, crawl: string) => {
     const onRefused = (_entry: unknown, reason: string) => log.warn('link.refused', { spider: spider.name, reason })
-    await addToCrawl(frontier, spider, crawl, { name: 'seeds', entries }, { again: false, clock, onRefused })
+    const add = (source: SeedSource) => addToCrawl(frontier, spider, crawl, source, { again: false, clock, onRefused })
+    if (spider.seeds !== null) await add({ name: 'seeds', entries: spider.seeds })
+    if (spider.sources.length === 0) return
+    const { sources = [], groups = [] } = seedOptions(undefined, {
+      ...{ plant, spider, crawl, pools: poolsAtHand(settings, [spider]), clock, random, log, signal: closing.signal },
+    })
+    for (const source of sources) await add(source)
+    // No cursors here: what was added before is known.
+    const notes = new Map<string, number>()
+    for (const group of groups) {
+      const found = group.sources({
+        get: async (name) => notes.get(name) ?? 0,
+        set: async (name, value) => void notes.set(name, value),
+      })
+      for await (const source of found) await add(source)
+    }
   }
 
   return {
@@ -63,7 +81,7 @@ export async function openShoal(options: ConnectOptions): Promise<Shoal> {
       const crawl = crawlHandle<Kinds, Data>(parts)
       if (start) {
         await crawl.add(spider.start)
-        if (spider.seeds !== null) await addSeeds(spider, spider.seeds, id)
+        await addSeeds(spider, id)
       }
       return crawl
     },

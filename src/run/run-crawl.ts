@@ -30,7 +30,7 @@ export interface RunOptions extends ProxyOrder {
   readonly workers: number
   /** Visits at once per worker. */
   readonly concurrency: number
-  /** A file of further seeds, one a line; `-` for standard input. */
+  /** A source of further seeds: a file, `-` for standard input, a sitemap, a template of URLs. */
   readonly seeds?: string | undefined
   /** Start anew instead of resuming an unfinished crawl of this spider. */
   readonly fresh: boolean
@@ -119,7 +119,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     const seeding = seedCrawl(plant, spider, crawl, {
       clock,
       signal: seedUntil,
-      ...seedOptions(options.seeds, log),
+      ...seedOptions(options.seeds, { plant, spider, crawl, pools, clock, random: systemRandom, log, signal: seedUntil }),
     })
     // Told by the watch, or by `first`, whichever is there to hear it.
     seeding.all.catch(() => {})

@@ -6,12 +6,13 @@ import { createLog, type LogLevel } from '../log.js'
 import type { PlantAddresses } from '../wire.js'
 import { openForWork, refuseMemoryQueue } from './open-for-work.js'
 import type { RunStart } from './run-crawl.js'
-import { seedOptions } from './seed-options.js'
+import { poolsAtHand, type ProxyOrder } from './pools-at-hand.js'
+import { fetchesFiles, seedOptions } from './seed-options.js'
 import type { SpiderSource } from './spider-source.js'
 
-export interface StartOptions extends PlantAddresses {
+export interface StartOptions extends PlantAddresses, ProxyOrder {
   readonly source: SpiderSource
-  /** A file of further seeds, one a line; `-` for standard input. */
+  /** A source of further seeds: a file, `-` for standard input, a sitemap, a template of URLs. */
   readonly seeds?: string | undefined
   /** Start anew instead of going on with an unfinished crawl of this spider. */
   readonly fresh: boolean
@@ -44,7 +45,10 @@ export async function startCrawl(options: StartOptions): Promise<StartedCrawl> {
     const seeds = await seedCrawl(plant, spider, opened.crawl, {
       clock,
       signal: options.drain,
-      ...seedOptions(options.seeds, log),
+      ...seedOptions(options.seeds, {
+        ...{ plant, spider, crawl: opened.crawl, clock, random: systemRandom, log, signal: options.drain },
+        pools: fetchesFiles(options.seeds, spider) ? poolsAtHand(options, spiders) : new Map(),
+      }),
     }).all
     log.info('crawl.seeded', { crawl: opened.crawl, ...seeds })
     return { ...opened, spider: spider.name, seeds, seeded: !options.drain.aborted }

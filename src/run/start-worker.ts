@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import type { Clock, Random } from '../clock.js'
+import type { Fetcher } from '../fetch/fetcher.js'
 import { createHttpFetcher } from '../fetch/http/http-fetcher.js'
 import type { WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
@@ -38,10 +39,12 @@ export function startWorker(parts: {
   clock: Clock
   random: Random
   log: Log
+  /** Something that stands before the fetcher. */
+  spooling?: (fetcher: Fetcher) => Fetcher
 }): RunningWorker {
   const { id, plant, spiders, pools, concurrency, clock, random, log } = parts
   const { frontier, store } = plant
-  const fetcher = createHttpFetcher({ clock })
+  const fetcher = (parts.spooling ?? ((plain) => plain))(createHttpFetcher({ clock }))
   const desk = createExitDesk({ ledger: plant.exits, clock, random, worker: id })
   const fields = new FieldTally()
   const hashes = Object.fromEntries(spiders.map(({ name, hash }) => [name, hash]))

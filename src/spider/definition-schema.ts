@@ -2,15 +2,10 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { z } from 'zod'
 import { aFunction, atLeastOne, count, duration, options, rate, size } from '../options.js'
 import { PRIORITY_MAX, PRIORITY_MIN } from '../url/link.js'
-import type {
-  IdentityFunction,
-  RedisOutletDefinition,
-  SpiderDefinition,
-  SpiderProxyDefinition,
-  Step,
-} from './definition.js'
+import type { IdentityFunction, RedisOutletDefinition, SpiderProxyDefinition, Step } from './definition.js'
 import type { FieldDefinition } from './fields.js'
 import type { UserHandler } from './run-handler.js'
+import { seedFunction, seedSources } from './seed-sources.js'
 
 /** The definition as a schema, with every default. What each option means stands in definition.ts, for the user's editor. */
 
@@ -212,7 +207,9 @@ export const definitionSchema = options({
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'expected letters, digits, dots, dashes and underscores, at most 64'),
   start: z.array(z.string()).default([]),
-  seeds: aFunction<NonNullable<SpiderDefinition['seeds']>>().optional(),
+  seeds: z
+    .union([seedFunction, seedSources], { error: 'expected a function, or a list of sources like sitemap()' })
+    .optional(),
   feed: z.preprocess((value) => (value === true ? {} : value), feed.optional()),
   scope: scope.prefault({}),
   pace: spiderPace.prefault({}),
@@ -240,7 +237,7 @@ export const definitionSchema = options({
   retries: retries.prefault({}),
   maxThrottles: count.default(10),
   retryPriorityStep: count.default(10),
-  robots: z.boolean().default(true),
+  robots: z.union([z.boolean(), z.literal('strict')], { error: "expected true, false or 'strict'" }).default(true),
   userAgent: headerValue.min(1).optional(),
   contact: headerValue.min(1).optional(),
   headers: z.record(headerName, headerValue).default({}),
@@ -279,6 +276,7 @@ export const definitionSchema = options({
     bytes: size.optional(),
     time: duration({ min: 1, max: YEARS_10_MS }).optional(),
   }).prefault({}),
+  recrawl: z.boolean().default(false),
   savePages: z.boolean().default(false),
   outlets: z.array(outlet).default([]),
 })

@@ -4,6 +4,7 @@ import type { Duration, Rate, Size } from '../units.js'
 import type { Json, RequestExtras } from '../url/link.js'
 import type { FieldDefinition } from './fields.js'
 import type { Page } from './page.js'
+import type { SeedFunction, SeedSourceDefinition } from './seed-sources.js'
 
 /**
  * What a user writes. The compiler checks route names, record kinds, fields and the data of links, all inferred from this one object:
@@ -18,10 +19,10 @@ export interface SpiderDefinition<
   /** Where a crawl begins: absolute URLs, each inside the scope. May be left out by a spider with `seeds` or `feed`. */
   readonly start?: readonly string[]
   /**
-   * More start URLs than one would write down: a function that gives them one by one, always in the same order, so that a crawl that was
-   * killed in the middle goes on where it was. One that the scope refuses is left out and told.
+   * More start URLs than one would write down: sources like `sitemap()`, `csv()` or `range()`, or a function that gives them one by one, always
+   * in the same order. A crawl that was killed in the middle goes on where it was. One that the scope refuses is left out and told.
    */
-  readonly seeds?: () => Iterable<SeedDefinition> | AsyncIterable<SeedDefinition>
+  readonly seeds?: SeedFunction | readonly SeedSourceDefinition[]
   /** Other programs push URLs: a crawl stays open for them instead of ending with its last page. */
   readonly feed?: true | FeedDefinition
   readonly scope?: ScopeDefinition
@@ -41,8 +42,11 @@ export interface SpiderDefinition<
   readonly maxThrottles?: number
   /** A retry returns this much lower. Default 10. */
   readonly retryPriorityStep?: number
-  /** Respect robots.txt. Default true; false is for sites that are yours. */
-  readonly robots?: boolean
+  /**
+   * Respect robots.txt. Default true; false is for sites that are yours. `strict`: one that is kept from us (401, 403) forbids everything, where the
+   * standard has it forbid nothing.
+   */
+  readonly robots?: boolean | 'strict'
   readonly userAgent?: string
   /** Shown in the default user agent, so that a site's owner can write to you: a URL or a mail address. */
   readonly contact?: string
@@ -62,15 +66,16 @@ export interface SpiderDefinition<
   /** What happens to links found above maxPending: refused and counted (default), or kept all the same. */
   readonly overflow?: 'refuse' | 'keep'
   readonly budget?: BudgetDefinition
+  /**
+   * A new crawl takes only what changed since the last one: pages are asked for with If-None-Match and If-Modified-Since, and one that is the same
+   * as before is not handled again. Its records are confirmed, its links followed. Default false.
+   */
+  readonly recrawl?: boolean
   /** Keep the raw pages. Default false. */
   readonly savePages?: boolean
   /** Where records go as they are written, beside the store: Redis, webhooks. */
   readonly outlets?: readonly OutletDefinition[]
 }
-
-export type SeedDefinition =
-  | string
-  | { readonly url: string; readonly route?: string; readonly priority?: number; readonly data?: Json }
 
 export interface FeedDefinition {
   /** The Redis list or stream. Default `shoal:feed:<name>`. */

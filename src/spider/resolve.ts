@@ -11,8 +11,8 @@ import { admitRules } from './admit-rules.js'
 import { compileExtract } from './compile-extract.js'
 import { SPIDER_TAG, type SpiderDefinition, type TaggedDefinition } from './definition.js'
 import {
-  type CheckedDefinition,
   type CheckedAdaptive,
+  type CheckedDefinition,
   type CheckedPace,
   type CheckedRetries,
   type CheckedRoute,
@@ -57,10 +57,16 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
   const checked = check(definitionSchema, definition, 'spider_invalid')
   checkNames(checked)
   checkBeginning(checked)
+  if (checked.recrawl) checkWindows(definition.records ?? {})
   const kinds = new Map<string, RecordKind>(
     Object.entries(checked.records).map(([kind, { schema, fresh, history, merge }]) => [
       kind,
-      { schema: schema ?? null, freshMs: fresh, history, merge: merge === undefined ? null : kindMerge(kind, merge) },
+      {
+        schema: schema ?? null,
+        freshMs: checked.recrawl ? 0 : fresh,
+        history,
+        merge: merge === undefined ? null : kindMerge(kind, merge),
+      },
     ]),
   )
   const limits = hostLimits(checked.pace)
@@ -97,7 +103,8 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
     name: checked.name,
     hash,
     start: checked.start,
-    seeds: checked.seeds ?? null,
+    seeds: typeof checked.seeds === 'function' ? checked.seeds : null,
+    sources: Array.isArray(checked.seeds) ? checked.seeds : [],
     feed: feedOf(checked),
     admit,
     routes,
@@ -133,6 +140,7 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
       ...(budget.bytes !== undefined && { bytes: budget.bytes }),
       ...(budget.time !== undefined && { ms: budget.time }),
     },
+    recrawl: checked.recrawl,
     savePages: checked.savePages,
     outlets: outletsOf(checked),
   }
@@ -145,6 +153,14 @@ function checkStart(start: readonly string[], rules: AdmitRules): void {
     const admission = door.resolve(url, url)
     if (!admission.ok) throw new ShoalError(admission.refusal.code, `start[${index}]: ${admission.refusal.message}`)
   })
+}
+
+/** What a window leaves out would never be written: the page is not handled again before it changes. */
+function checkWindows(records: NonNullable<SpiderDefinition['records']>): void {
+  for (const [kind, record] of Object.entries(records)) {
+    if ('fresh' in record && record.fresh !== undefined && record.fresh !== 0)
+      throw invalid(`records.${kind}.fresh: a spider with recrawl writes every change; leave it out`)
+  }
 }
 
 /** A crawl must begin somewhere, and know where it may go. */
@@ -230,7 +246,10 @@ function routeLimits(pace: CheckedPace, host: Limits): Limits {
 }
 
 /** A group that says neither delay nor rate goes by both of the spider's. */
-function groupLimits({ pace: { groups, adaptive } }: CheckedDefinition, host: Limits): Readonly<Record<HostKey, Limits>> {
+function groupLimits(
+  { pace: { groups, adaptive } }: CheckedDefinition,
+  host: Limits,
+): Readonly<Record<HostKey, Limits>> {
   const names = groups.map(({ name }) => name)
   return Object.fromEntries(
     groups.map((group, index) => {

@@ -8,6 +8,7 @@ import type { AdmitRules } from '../url/admit.js'
 import type { HostKey, Json, RequestExtras } from '../url/link.js'
 import type { BanCheck } from './definition.js'
 import type { Page } from './page.js'
+import type { CheckedSeedSource } from './seed-sources.js'
 
 /**
  * A spider as the rest of Shoal sees it: checked, defaults filled in, durations in milliseconds, selectors compiled.
@@ -20,6 +21,8 @@ export interface Spider {
   readonly start: readonly string[]
   /** Further seeds, always in the same order. */
   readonly seeds: (() => Iterable<Seed> | AsyncIterable<Seed>) | null
+  /** Declared sources of seeds, instead. */
+  readonly sources: readonly CheckedSeedSource[]
   /** Null: a crawl ends with its last page. */
   readonly feed: SpiderFeed | null
   /** The door: scope, depth, traps, canonical form, and which route a URL belongs to. */
@@ -32,7 +35,8 @@ export interface Spider {
   /** Null: exactly, by its own crawl, for ever. */
   readonly seen: Seen | null
   readonly order: 'priority' | 'fifo' | 'lifo'
-  readonly robots: boolean
+  /** `strict`: a robots.txt that answers 401 or 403 forbids everything. */
+  readonly robots: boolean | 'strict'
   readonly userAgent: string
   readonly headers: Readonly<Record<string, string>>
   readonly allowPrivate: readonly string[]
@@ -47,6 +51,8 @@ export interface Spider {
   readonly maxPending: number
   readonly overflow: 'refuse' | 'keep'
   readonly budget: Budget
+  /** Pages that did not change since the last crawl are not handled again. */
+  readonly recrawl: boolean
   readonly savePages: boolean
   readonly outlets: readonly Outlet[]
 }

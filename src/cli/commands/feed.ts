@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { addToCrawl } from '../../coordinator/add-entries.js'
-import { seedFile } from '../../coordinator/seed-file.js'
+import { linesSource } from '../../discovery/lines.js'
 import { ShoalError } from '../../errors.js'
 import { DEFAULT_FEED, type Feed } from '../../feed/feed.js'
 import type { Spider } from '../../spider/spider.js'
@@ -61,7 +61,7 @@ async function pushAll(session: Session, feed: Feed, spider: string, file: strin
     pushed += texts.length
     texts = []
   }
-  for await (const line of seedFile(file).entries()) {
+  for await (const line of linesSource(file).entries()) {
     texts.push(again ? withAgain(String(line)) : String(line))
     if (texts.length >= PUSH_AT_ONCE) await flush()
   }
@@ -85,7 +85,7 @@ async function addAll(session: Session, plant: Plant, spider: Spider, file: stri
   const crawls = (await crawlsNewestFirst(plant.frontier)).filter((crawl) => crawl.spider === spider.name)
   const { id: crawl } = chooseCrawl(crawls, undefined)
   const refused: { entry: unknown; reason: string }[] = []
-  const sum = await addToCrawl(plant.frontier, spider, crawl, seedFile(file), {
+  const sum = await addToCrawl(plant.frontier, spider, crawl, linesSource(file), {
     again,
     clock,
     onRefused: (entry, reason) => refused.push({ entry, reason }),

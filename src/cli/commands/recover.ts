@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
+import { systemRandom } from '../../clock.js'
 import { lostCrawl, recoverCrawl } from '../../coordinator/recover.js'
-import { seedFile } from '../../coordinator/seed-file.js'
+import { createLog } from '../../log.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
 import { listenForSignals } from '../signals.js'
@@ -25,7 +26,7 @@ export function recoverCommand(program: Command): void {
       'visit every known page again, which finds the links that were queued and never fetched',
       false,
     )
-    .option('--seeds <file>', 'the file of seeds that the crawl was started with')
+    .option('--seeds <source>', 'the --seeds that the crawl was started with')
     .action(
       acts(async (session, word: string, flags: RecoverFlags) => {
         const { output, clock, json } = session
@@ -35,11 +36,15 @@ export function recoverCommand(program: Command): void {
             const note = await lostCrawl(plant, word)
             const spider = await spiderByWord(session, flags.spider ?? note.spider)
             if (spider === null) throw spiderUnknown(note.spider, '--spider <file>')
+            const { seedOptions } = await import('../../run/seed-options.js')
             const recovered = await recoverCrawl(plant, spider, note, {
               refetch: flags.refetch,
               clock,
               signal: signals.drain,
-              ...(flags.seeds === undefined ? {} : { sources: [seedFile(flags.seeds)] }),
+              ...seedOptions(flags.seeds, {
+                ...{ plant, spider, crawl: note.crawl, pools: new Map(), clock, random: systemRandom },
+                ...{ log: createLog(session.settings.logLevel, clock, output.note), signal: signals.drain },
+              }),
             })
             if (json) return output.json(recovered)
             const { crawl, known, queued, unwanted, seeds, seeded } = recovered
@@ -49,7 +54,7 @@ export function recoverCommand(program: Command): void {
             )
             if (unwanted > 0)
               output.note(`${plural(unwanted, 'known page')} left out: the spider does not want them any more`)
-            if (!seeded) output.note('the queue is full: the other seeds are added when the spider is run or started')
+            if (!seeded) output.note('the other seeds are added when the spider is run or started')
             if (!flags.refetch)
               output.note(
                 'links that had been found and not fetched when the queue was lost are not known: pages that are fetched again find them, all of them with --refetch',

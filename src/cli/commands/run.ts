@@ -3,14 +3,14 @@ import type { Command } from 'commander'
 import { runWithProgress } from '../crawl-run.js'
 import { guide } from '../help.js'
 import { reportRun } from '../run-report.js'
-import { acts, type CrawlFlags, crawlOptions } from '../session.js'
+import { acts, type CrawlFlags, crawlOptions, SEEDS_HELP } from '../session.js'
 
 export function runCommand(program: Command): void {
   const command = program
     .command('run')
     .description('run a spider until its crawl is finished; an unfinished crawl is resumed')
     .argument('<spider>', 'the spider file (.ts, .js)')
-    .option('--seeds <file>', 'further start URLs, one a line; - is standard input')
+    .option('--seeds <source>', SEEDS_HELP)
     .action(
       acts(async (session, file: string, flags: CrawlFlags) => {
         const finished = await runWithProgress(session, flags, { kind: 'file', path: resolve(file) })
@@ -24,6 +24,7 @@ export function runCommand(program: Command): void {
       ['run books.ts', 'crawl, or go on where the last run stopped'],
       ['run books.ts --fresh --workers 4', 'start anew with four processes'],
       ['run books.ts --queue redis://queue.example --workers 4', 'on a fleet: workers elsewhere may join in'],
+      ['run books.ts --seeds https://books.example/sitemap.xml', 'every page that the sitemap lists'],
       ['run books.ts --json', 'ends with one line: {"crawl":…,"state":"finished","pages":…,…}'],
     ],
     exits: ['nothingFetched', 'lost', 'interrupted', 'terminated'],

@@ -4,7 +4,7 @@ import { EXIT } from '../../errors.js'
 import type { SpiderSource } from '../../run/spider-source.js'
 import { startLines } from '../crawl-run.js'
 import { guide } from '../help.js'
-import { acts, type CrawlFlags, programName, shellWord } from '../session.js'
+import { acts, type CrawlFlags, programName, SEEDS_HELP, shellWord } from '../session.js'
 import { listenForSignals } from '../signals.js'
 import { rememberSource } from '../source-memory.js'
 
@@ -17,7 +17,7 @@ export function startCommand(program: Command): void {
     .description('open a crawl and add its start URLs, for workers to serve; prints the id of the crawl')
     .argument('<spider>', 'the spider file (.ts, .js)')
     .option('--fresh', 'start anew instead of going on with an unfinished crawl', false)
-    .option('--seeds <file>', 'further start URLs, one a line; - is standard input')
+    .option('--seeds <source>', SEEDS_HELP)
     .action(
       acts(async (session, file: string, flags: CrawlFlags) => {
         const { settings, output, json, clock } = session
@@ -26,12 +26,15 @@ export function startCommand(program: Command): void {
         let cancelNote = () => {}
         try {
           const { startCrawl } = await import('../../run/start-crawl.js')
-          const { queue, store, pages, logLevel } = settings
+          const { queue, store, pages, logLevel, proxies, pool, country } = settings
           const started = await startCrawl({
             source,
             queue,
             store,
             pages,
+            proxies,
+            pool,
+            country,
             logLevel,
             fresh: flags.fresh,
             seeds: flags.seeds,

@@ -1,0 +1,170 @@
+import { SaxesParser, type SaxesTag } from 'saxes'
+import { ShoalError } from '../errors.js'
+import { parseUrl } from '../url/parse-url.js'
+
+/** A page, or a further file of pages. */
+export interface Listed {
+  readonly kind: 'page' | 'file'
+  readonly url: string
+  /** Wall clock; null when the file does not say, or says nothing that is a time. */
+  readonly modifiedAt: number | null
+}
+
+/** A file that lists URLs, read piece by piece: sitemap, index of sitemaps, RSS, Atom, or plain text with a URL a line. */
+export interface ListingParser {
+  /** What the piece completed. */
+  write(text: string): Listed[]
+  end(): Listed[]
+}
+
+/** A text, tag or comment longer than this is no part of a list of URLs; it would have to be kept whole in memory. */
+const MAX_TOKEN_CHARS = 1024 * 1024
+const MAX_TEXT_CHARS = 16 * 1024
+const MAX_NESTING = 64
+
+/** `base` resolves what a feed writes in short. */
+export function createListingParser(base: string): ListingParser {
+  let parser: ListingParser | null = null
+  return {
+    write(text) {
+      if (parser === null) {
+        const start = text.trimStart()
+        if (start === '') return []
+        parser = start.startsWith('<') ? xmlParser(base) : textParser()
+        return parser.write(start)
+      }
+      return parser.write(text)
+    },
+    end: () => parser?.end() ?? [],
+  }
+}
+
+function textParser(): ListingParser {
+  let half = ''
+  const listed = (line: string): Listed[] => {
+    const url = line.trim()
+    return url === '' || url.startsWith('#') ? [] : [{ kind: 'page', url, modifiedAt: null }]
+  }
+  return {
+    write(text) {
+      const lines = (half + text).split(/[\r\n]+/)
+      half = lines.pop() ?? ''
+      if (half.length > MAX_TEXT_CHARS) throw notAListing('a line has no end')
+      return lines.flatMap(listed)
+    },
+    end: () => listed(half),
+  }
+}
+
+type Entry = { url: string; alternative: string; modified: string }
+
+const ROOTS = new Set(['urlset', 'sitemapindex', 'rss', 'rdf', 'feed'])
+const ENTRIES = new Map<string, Listed['kind']>([
+  ['url', 'page'],
+  ['sitemap', 'file'],
+  ['item', 'page'],
+  ['entry', 'page'],
+])
+const URL_TEXTS = new Set(['loc', 'link'])
+const TIME_TEXTS = new Set(['lastmod', 'updated', 'published', 'pubdate', 'date'])
+
+/**
+ * Declared entities are not known to the parser, so there is nothing that could expand. What is not well-formed is passed over: half of the
+ * sitemaps with a bare & are still a sitemap.
+ */
+function xmlParser(base: string): ListingParser {
+  const sax = new SaxesParser({ position: false })
+  const path: string[] = []
+  let found: Listed[] = []
+  let entry: Entry | null = null
+  let entryDepth = 0
+  let text: string | null = null
+  let sinceEvent = 0
+
+  const open = (tag: SaxesTag) => {
+    sinceEvent = 0
+    const name = localName(tag.name)
+    if (path.length === 0 && !ROOTS.has(name)) throw notAListing(`its first element is <${tag.name.slice(0, 40)}>`)
+    if (path.push(name) > MAX_NESTING) throw notAListing('its elements are nested too deep')
+    if (entry === null) {
+      if (ENTRIES.has(name)) {
+        entry = { url: '', alternative: '', modified: '' }
+        entryDepth = path.length
+      }
+      return
+    }
+    if (path.length !== entryDepth + 1) return
+    if (name === 'link' && tag.attributes.href !== undefined) {
+      const { rel = 'alternate', href } = tag.attributes
+      if (rel === 'alternate' && entry.alternative === '') entry.alternative = String(href).slice(0, MAX_TEXT_CHARS)
+    } else if (URL_TEXTS.has(name) || TIME_TEXTS.has(name)) text = ''
+    else if (name === 'guid' && String(tag.attributes.isPermaLink) !== 'false') text = ''
+  }
+
+  const take = (piece: string) => {
+    sinceEvent = 0
+    if (text !== null && text.length < MAX_TEXT_CHARS) text += piece
+  }
+
+  const close = () => {
+    sinceEvent = 0
+    const name = path.pop() ?? ''
+    if (entry === null) return
+    if (text !== null && path.length === entryDepth) {
+      const value = text.trim()
+      text = null
+      if (URL_TEXTS.has(name)) entry.url ||= value
+      else if (name === 'guid') entry.alternative ||= value
+      else entry.modified ||= value
+      return
+    }
+    if (path.length >= entryDepth) return
+    const url = entry.url || entry.alternative
+    const kind = ENTRIES.get(name) ?? 'page'
+    const absolute = ABSOLUTE.test(url) ? url : (parseUrl(url, base)?.href ?? url)
+    if (url !== '') found.push({ kind, url: absolute, modifiedAt: timeOf(entry.modified) })
+    entry = null
+  }
+
+  sax.on('opentag', open)
+  sax.on('text', take)
+  sax.on('cdata', take)
+  sax.on('closetag', close)
+  sax.on('error', () => {})
+  const given = (): Listed[] => {
+    const all = found
+    found = []
+    return all
+  }
+  return {
+    write(piece) {
+      sinceEvent += piece.length
+      sax.write(piece)
+      if (sinceEvent > MAX_TOKEN_CHARS) throw notAListing('a text has no end')
+      return given()
+    },
+    end() {
+      sax.close()
+      return given()
+    },
+  }
+}
+
+const ABSOLUTE = /^https?:\/\//i
+
+/** `sm:loc` is a loc; `image:loc` stands one level deeper and is not looked at. */
+function localName(name: string): string {
+  const colon = name.indexOf(':')
+  return (colon === -1 ? name : name.slice(colon + 1)).toLowerCase()
+}
+
+/** As sitemaps (2026-11-15, with or without the time) and feeds (Sun, 15 Nov 2026 10:00:00 GMT) write it. */
+export function timeOf(text: string): number | null {
+  if (text === '' || text.length > 64) return null
+  const ms = Date.parse(text)
+  return Number.isNaN(ms) ? null : ms
+}
+
+function notAListing(why: string): ShoalError {
+  return new ShoalError('bad_listing', `neither a sitemap nor a feed: ${why}`)
+}

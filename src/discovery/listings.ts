@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto'
+import type { SeedGroup, SeedNotes, SeedSource } from '../coordinator/seed-source.js'
+import { asShoalError, ShoalError } from '../errors.js'
+import { parseRobots, ROBOTS_MAX_BYTES } from '../politeness/robots.js'
+import type { Seed } from '../spider/spider.js'
+import { parseUrl } from '../url/parse-url.js'
+import { type ListingFile, readListing } from './read-listing.js'
+import { unpack } from './unpack.js'
+
+/** Indexes of indexes are against the protocol, and exist. */
+const MAX_LEVELS = 4
+/** Of one crawl; an index has 50,000 by the protocol. */
+const MAX_FILES = 100_000
+
+/** Fetches files by the rules for pages: guard, robots.txt, permits, retries. */
+export interface FileFetcher {
+  /** Rejects with what ended it. */
+  get(url: string): Promise<ListingFile>
+  close(): Promise<void>
+}
+
+export interface ListingParts {
+  openFetcher(): Promise<FileFetcher>
+  /** Of a host that the spider goes to. */
+  inScope(url: string): boolean
+  now(): number
+  /** Something that was passed over. */
+  onProblem(url: string, error: ShoalError): void
+}
+
+export interface ListingOptions {
+  /** Empty: those that robots.txt names, on each of `sites`. */
+  readonly urls: readonly string[]
+  /** Origins. */
+  readonly sites: readonly string[]
+  /** Pages known to be older are left out: a time, or how long before the crawl began. */
+  readonly since: { readonly at: number } | { readonly agoMs: number } | null
+  readonly route?: string
+}
+
+/** Sitemaps and feeds: each file is a source with a cursor of its own, and one that was read to its end is not fetched again. */
+export function listings(options: ListingOptions, parts: ListingParts): SeedGroup {
+  return {
+    async *sources(notes) {
+      const files = await parts.openFetcher()
+      try {
+        yield* walk(options, parts, files, notes)
+      } finally {
+        await files.close()
+      }
+    },
+  }
+}
+
+async function* walk(
+  options: ListingOptions,
+  parts: ListingParts,
+  files: FileFetcher,
+  notes: SeedNotes,
+): AsyncGenerator<SeedSource> {
+  const since = await sinceOf(options, parts, notes)
+  const visited = new Set<string>()
+  let crowded = false
+  const isNewEnough = (modifiedAt: number | null) => since === null || modifiedAt === null || modifiedAt >= since
+
+  /** True when nothing of it was passed over. */
+  async function* visit(url: string, level: number, must: boolean): AsyncGenerator<SeedSource, boolean> {
+    if (visited.has(url)) return true
+    if (visited.size >= MAX_FILES) {
+      if (!crowded) problem(url, new ShoalError('too_large', `more than ${MAX_FILES} files of URLs`))
+      crowded = true
+      return true
+    }
+    visited.add(url)
+    // A key of the store: URLs may be too long for one.
+    const key = createHash('sha256').update(url).digest('hex').slice(0, 32)
+    const ended = `listing ${key}`
+    if ((await notes.get(ended)) > 0) return true
+    let file: ListingFile
+    try {
+      file = await files.get(url)
+    } catch (error) {
+      return passOver(url, error, must)
+    }
+    let whole = true
+    try {
+      if (file.url !== url) visited.add(file.url)
+      if (await isIndex(file)) {
+        for await (const child of children(file, level)) whole = (yield* visit(child, level + 1, false)) && whole
+      } else {
+        yield {
+          name: `listing ${key} ${file.spool.digest()}`,
+          entries: () => pagesOf(file),
+        }
+      }
+    } catch (error) {
+      return passOver(url, error, must)
+    } finally {
+      file.spool.close()
+    }
+    if (whole) await notes.set(ended, 1)
+    return whole
+  }
+
+  const problem = (url: string, error: ShoalError) => parts.onProblem(url, error)
+
+  /** What a person named must be there; what a file names may be out of date. */
+  const passOver = (url: string, thrown: unknown, must: boolean): false => {
+    const error = asShoalError(thrown)
+    if (error.code === 'aborted' || error.next === 'plant' || error.code === 'internal') throw thrown
+    if (must) throw new ShoalError('seeds_unreadable', `${url}: ${error.message}`, { cause: error })
+    problem(url, error)
+    return false
+  }
+
+  async function* children(file: ListingFile, level: number): AsyncGenerator<string> {
+    const home = parseUrl(file.url)?.host
+    for await (const listed of readListing(file)) {
+      for (const { url, modifiedAt } of listed) {
+        if (!isNewEnough(modifiedAt)) continue
+        const target = parseUrl(url)
+        if (level >= MAX_LEVELS)
+          problem(url, new ShoalError('bad_listing', `an index deeper than ${MAX_LEVELS} levels`))
+        else if (target === null) problem(url, new ShoalError('bad_url', 'it is not a URL'))
+        else if (target.host !== home && !parts.inScope(target.href))
+          problem(url, new ShoalError('out_of_scope', `${file.url} names a file on a foreign host`))
+        else yield target.href
+      }
+    }
+  }
+
+  async function* pagesOf(file: ListingFile): AsyncGenerator<Seed> {
+    const { route } = options
+    try {
+      for await (const listed of readListing(file)) {
+        for (const { url, modifiedAt } of listed) {
+          if (isNewEnough(modifiedAt)) yield route === undefined ? url : { url, route }
+        }
+      }
+    } catch (error) {
+      // Cut or broken in the middle: what came before stands.
+      problem(file.url, asShoalError(error))
+    }
+  }
+
+  for (const url of options.urls) yield* visit(url, 1, true)
+  if (options.urls.length > 0) return
+  for (const site of options.sites) {
+    const named = await namedByRobots(site, files)
+    for (const url of named) yield* visit(url, 1, false)
+    if (named.length === 0) yield* visit(`${site}/sitemap.xml`, 1, false)
+  }
+}
+
+/** Once for the crawl: what counts must not move while it is resumed. */
+async function sinceOf({ since }: ListingOptions, { now }: ListingParts, notes: SeedNotes): Promise<number | null> {
+  if (since === null) return null
+  if ('at' in since) return since.at
+  const name = `since ${since.agoMs}`
+  const noted = await notes.get(name)
+  if (noted > 0) return noted
+  const at = Math.max(1, now() - since.agoMs)
+  await notes.set(name, at)
+  return at
+}
+
+async function isIndex(file: ListingFile): Promise<boolean> {
+  for await (const [first] of readListing(file)) return first?.kind === 'file'
+  return false
+}
+
+async function namedByRobots(site: string, files: FileFetcher): Promise<string[]> {
+  let file: ListingFile
+  try {
+    file = await files.get(`${site}/robots.txt`)
+  } catch (error) {
+    const { code, next } = asShoalError(error)
+    if (code === 'aborted' || next === 'plant' || code === 'internal') throw error
+    return []
+  }
+  try {
+    const pieces: Buffer[] = []
+    let bytes = 0
+    for await (const piece of unpack(file.spool.read(), file.contentEncoding)) {
+      pieces.push(piece)
+      bytes += piece.length
+      if (bytes > ROBOTS_MAX_BYTES) break
+    }
+    return parseRobots(Buffer.concat(pieces), '').sitemaps.flatMap((url) => parseUrl(url, `${site}/`)?.href ?? [])
+  } catch {
+    return []
+  } finally {
+    file.spool.close()
+  }
+}

@@ -1,0 +1,14 @@
+import type { SeedSource } from '../coordinator/seed-source.js'
+import { checkedTemplate } from '../spider/seed-sources.js'
+import type { TemplateValues } from '../url/template.js'
+
+/** Made one by one, as the queue takes them. */
+export function rangeSource(range: {
+  readonly template: string
+  readonly values: TemplateValues
+  readonly max: number
+}): SeedSource {
+  const { template, values, max } = range
+  const parsed = checkedTemplate(template, values, max)
+  return { name: `range ${JSON.stringify([template, values])}`, entries: () => parsed.urls() }
+}

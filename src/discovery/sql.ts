@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import type { QueryConfig } from 'pg'
+import type { SeedGroup, SeedSource } from '../coordinator/seed-source.js'
+import { ShoalError } from '../errors.js'
+import { createSpool } from './spool.js'
+
+const ROWS_AT_ONCE = 1_000
+const CONNECT_MS = 10_000
+
+/**
+ * The URLs of a query: its column `url`, or its first. The result is read into a spool at once: a transaction that is open while the queue
+ * is full would keep Postgres from cleaning up.
+ */
+export function sqlSource(address: string, query: string): SeedGroup {
+  const name = createHash('sha256').update(`${address}\n${query}`).digest('hex').slice(0, 16)
+  return {
+    async *sources() {
+      const spool = createSpool()
+      try {
+        const rows = /^postgres(ql)?:\/\//.test(address) ? postgresRows(address, query) : sqliteRows(address, query)
+        for await (const urls of rows) spool.write(Buffer.from(urls.map((url) => `${JSON.stringify(url)}\n`).join('')))
+        const source: SeedSource = { name: `sql ${name} ${spool.digest()}`, entries: () => spooledTexts(spool.read()) }
+        yield source
+      } finally {
+        spool.close()
+      }
+    },
+  }
+}
+
+async function* spooledTexts(pieces: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let half = ''
+  for await (const piece of pieces) {
+    const lines = (half + decoder.decode(piece, { stream: true })).split('\n')
+    half = lines.pop() ?? ''
+    for (const line of lines) yield JSON.parse(line) as string
+  }
+}
+
+/** In a transaction that may only read, through a cursor. */
+async function* postgresRows(address: string, query: string): AsyncGenerator<string[]> {
+  const { Client } = (await import('pg')).default
+  const client = new Client({
+    connectionString: address,
+    connectionTimeoutMillis: CONNECT_MS,
+    application_name: 'shoal',
+  })
+  // A connection that breaks between two calls is told by the next call.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query('BEGIN READ ONLY')
+    // The extended protocol takes one statement: the query cannot end the transaction and begin to write.
+    const declare: QueryConfig & { queryMode: string } = {
+      text: `DECLARE shoal_seeds NO SCROLL CURSOR FOR ${query}`,
+      queryMode: 'extended',
+    }
+    await client.query(declare)
+    for (;;) {
+      const { rows, fields } = await client.query<unknown[]>({
+        text: `FETCH ${ROWS_AT_ONCE} FROM shoal_seeds`,
+        rowMode: 'array',
+      })
+      if (rows.length === 0) return
+      yield urlsOf(
+        rows,
+        fields.map((field) => field.name),
+      )
+    }
+  } catch (error) {
+    throw unreadable(error)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+async function* sqliteRows(address: string, query: string): AsyncGenerator<string[]> {
+  const path = address.replace(/^sqlite:/, '')
+  // The library would make an empty one.
+  if (!existsSync(path)) throw new ShoalError('seeds_unreadable', `there is no file ${path}`)
+  const { default: Database } = await import('libsql')
+  try {
+    const db = new Database(path)
+    try {
+      db.exec('PRAGMA query_only = ON')
+      const statement = db.prepare(query)
+      const names = statement.columns().map(({ name }) => String(name))
+      let rows: unknown[][] = []
+      for (const row of statement.raw().iterate()) {
+        if (rows.push(row as unknown[]) < ROWS_AT_ONCE) continue
+        yield urlsOf(rows, names)
+        rows = []
+      }
+      yield urlsOf(rows, names)
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    throw unreadable(error)
+  }
+}
+
+function urlsOf(rows: readonly unknown[][], names: readonly string[]): string[] {
+  const at = Math.max(0, names.indexOf('url'))
+  return rows.flatMap((row) => (row[at] === null || row[at] === undefined ? [] : [String(row[at])]))
+}
+
+/** Without the address, which has a password in it. */
+function unreadable(error: unknown): ShoalError {
+  if (error instanceof ShoalError) return error
+  const reason =
+    error instanceof Error && error.message !== '' ? error.message : String((error as { code?: string }).code)
+  return new ShoalError('seeds_unreadable', `the query for seeds failed: ${reason.slice(0, 300)}`, { cause: error })
+}

@@ -1,0 +1,71 @@
+import { pipeline, Readable, type Transform } from 'node:stream'
+import * as zlib from 'node:zlib'
+import { ShoalError } from '../errors.js'
+
+/** After decoding. A sitemap may have 50 MB by its protocol; larger ones exist and cost nothing more, because nothing is kept. */
+export const MAX_UNPACKED_BYTES = 256 * 1024 * 1024
+
+const DECODERS = new Map<string, () => Transform>([
+  ['gzip', () => zlib.createGunzip()],
+  ['x-gzip', () => zlib.createGunzip()],
+  ['deflate', () => zlib.createInflate()],
+  ['br', () => zlib.createBrotliDecompress()],
+])
+const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Transform }
+if (createZstdDecompress !== undefined) DECODERS.set('zstd', createZstdDecompress)
+
+/** Without its content encoding, and without gzip where the file itself is one, whatever its name and type say. Cut at `cap`. */
+export async function* unpack(
+  pieces: AsyncIterable<Buffer>,
+  contentEncoding: string,
+  cap = MAX_UNPACKED_BYTES,
+): AsyncGenerator<Buffer> {
+  let bytes = 0
+  for await (const piece of ungzipped(decoded(pieces, contentEncoding))) {
+    bytes += piece.length
+    if (bytes > cap) throw new ShoalError('too_large', `more than ${cap} bytes after decoding`)
+    yield piece
+  }
+}
+
+function decoded(pieces: AsyncIterable<Buffer>, contentEncoding: string): AsyncIterable<Buffer> {
+  const name = contentEncoding.trim().toLowerCase()
+  if (name === '' || name === 'identity') return pieces
+  const decoder = DECODERS.get(name)
+  if (decoder === undefined)
+    throw new ShoalError('decode_error', `content encoding '${name.slice(0, 40)}' is not supported`)
+  return through(pieces, decoder())
+}
+
+async function* ungzipped(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const iterator = pieces[Symbol.asyncIterator]()
+  let first = await iterator.next()
+  // One byte alone does not tell.
+  if (!first.done && first.value.length === 1) {
+    const second = await iterator.next()
+    if (!second.done) first = { value: Buffer.concat([first.value, second.value]), done: false }
+  }
+  if (first.done) return
+  const start = first.value
+  const rest = { [Symbol.asyncIterator]: () => iterator }
+  async function* whole() {
+    yield start
+    yield* rest
+  }
+  const isGzip = start[0] === 0x1f && start[1] === 0x8b
+  yield* isGzip ? through(whole(), zlib.createGunzip()) : whole()
+}
+
+async function* through(pieces: AsyncIterable<Buffer>, decoder: Transform): AsyncGenerator<Buffer> {
+  const source = Readable.from(pieces, { objectMode: false, highWaterMark: 64 * 1024 })
+  const output = pipeline(source, decoder, () => {})
+  try {
+    for await (const piece of output) yield piece as Buffer
+  } catch (error) {
+    if (error instanceof ShoalError) throw error
+    throw new ShoalError('decode_error', error instanceof Error ? error.message : String(error), { cause: error })
+  } finally {
+    output.destroy()
+    source.destroy()
+  }
+}
