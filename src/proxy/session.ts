@@ -1,0 +1,125 @@
+import type { Clock, Random } from '../clock.js'
+import { type Cookies, createCookies } from './cookies.js'
+import type { ExitId } from './exit.js'
+import type { Rotation } from './pool.js'
+
+/** A visitor as a site sees it: an exit with its cookies and its user agent, which come and go together. */
+export interface Session {
+  readonly exit: ExitId
+  /** Null: the spider's own. */
+  readonly userAgent: string | null
+  /** Null: the spider keeps none. */
+  readonly cookies: Cookies | null
+  /**
+   * Logs in, once for the session: whoever comes meanwhile waits for the same attempt. One that fails ends the session and is thrown to all who
+   * waited. Must be called without a grant in hand: the login asks for grants of the same exit.
+   */
+  loggedIn(login: () => Promise<void>): Promise<void>
+}
+
+/** What a session is for: nothing passes from one spider, pool or site to another. */
+export interface SessionPlace {
+  readonly spider: string
+  readonly pool: string
+  readonly site: string
+}
+
+export interface SessionRules {
+  readonly rotation: Rotation
+  readonly cookies: boolean
+  /** One of them for each session; empty: the spider's own. */
+  readonly userAgents: readonly string[]
+}
+
+/** The sessions of a worker thread. */
+export interface Sessions {
+  /** Exits with a session that is not over yet: to be preferred, so that a site meets the same visitors for a while. */
+  live(place: SessionPlace): ExitId[]
+  /** The session of this exit for one more request; a new one when there is none or the old one is over. */
+  use(place: SessionPlace, exit: ExitId, rules: SessionRules): Session
+  /** The site refuses the exit, or it does not work: the next visitor is another one. */
+  end(place: SessionPlace, exit: ExitId): void
+}
+
+/** At most; the one that was used least lately goes first. */
+const MOST_SESSIONS = 5_000
+
+interface Held {
+  readonly place: string
+  readonly session: Session
+  readonly endsAt: number
+  left: number
+}
+
+export function createSessions(clock: Clock, random: Random, most = MOST_SESSIONS): Sessions {
+  // In the order of their last use.
+  const all = new Map<string, Held>()
+  const byPlace = new Map<string, Set<ExitId>>()
+
+  const remove = (key: string) => {
+    const held = all.get(key)
+    if (held === undefined) return
+    all.delete(key)
+    const exits = byPlace.get(held.place)
+    exits?.delete(held.session.exit)
+    if (exits?.size === 0) byPlace.delete(held.place)
+  }
+  const isOver = ({ left, endsAt }: Held) => left <= 0 || clock.mono() >= endsAt
+
+  return {
+    live(place) {
+      const name = nameOf(place)
+      const exits = [...(byPlace.get(name) ?? [])]
+      return exits.filter((exit) => {
+        const held = all.get(keyOf(name, exit))
+        return held !== undefined && !isOver(held)
+      })
+    },
+    use(place, exit, rules) {
+      const name = nameOf(place)
+      const key = keyOf(name, exit)
+      const old = all.get(key)
+      const isNew = old === undefined || isOver(old)
+      if (isNew) remove(key)
+      const held = isNew ? begin(name, exit, rules, () => remove(key)) : old
+      held.left--
+      // Last in the order, as the one used most lately.
+      all.delete(key)
+      all.set(key, held)
+      if (isNew) {
+        byPlace.set(name, (byPlace.get(name) ?? new Set()).add(exit))
+        const [oldest] = all.keys()
+        if (all.size > most && oldest !== undefined) remove(oldest)
+      }
+      return held.session
+    },
+    end: (place, exit) => remove(keyOf(nameOf(place), exit)),
+  }
+
+  function begin(place: string, exit: ExitId, rules: SessionRules, end: () => void): Held {
+    const { rotation, userAgents, cookies } = rules
+    const agent = userAgents[Math.floor(random() * userAgents.length)] ?? null
+    let login: Promise<void> | null = null
+    const session: Session = {
+      exit,
+      userAgent: agent,
+      cookies: cookies ? createCookies(clock) : null,
+      loggedIn(attempt) {
+        login ??= attempt().catch((error: unknown) => {
+          end()
+          throw error
+        })
+        return login
+      },
+    }
+    return { place, session, left: rotation.requests, endsAt: clock.mono() + rotation.timeMs }
+  }
+}
+
+function nameOf({ spider, pool, site }: SessionPlace): string {
+  return `${spider} ${pool} ${site}`
+}
+
+function keyOf(place: string, exit: ExitId): string {
+  return `${place} ${exit}`
+}
