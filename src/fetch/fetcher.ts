@@ -30,6 +30,8 @@ export interface FetchRequest extends RequestExtras {
    * about the page. What it resolves for us the guard cannot see, so literals and ports of the URL are judged before it is asked.
    */
   readonly proxy?: ProxyServer
+  /** Render the page in a browser; left out: take it as the server sends it. */
+  readonly render?: RenderWish
   /**
    * Called immediately before the request is written, on a connection that stands. When it throws, nothing is sent, the connection
    * is kept, and the fetch rejects with what was thrown: the place to find that a permit has grown old.
@@ -40,6 +42,16 @@ export interface FetchRequest extends RequestExtras {
    * than a page may be. The cap counts bytes on the wire then, and whoever decodes them caps what they become.
    */
   readonly onBody?: (piece: Uint8Array) => void
+}
+
+/** How a page is rendered, and when it counts as ready. */
+export interface RenderWish {
+  /** A selector that must appear, a time in milliseconds, or null: until the network is quiet. */
+  readonly wait: string | number | null
+  /** The selector, and a quiet network, are waited for so long. */
+  readonly settleMs: number
+  /** Load images, fonts and media as well. */
+  readonly images: boolean
 }
 
 export interface FetchLimits {
@@ -64,4 +76,14 @@ export interface FetchResponse {
   /** Bytes of the body on the wire. */
   readonly wireBytes: number
   readonly ms: number
+  /** Only of a page that was rendered. */
+  readonly rendered?: Rendered
+}
+
+/** What rendering took beside the document itself. */
+export interface Rendered {
+  readonly requests: number
+  readonly bytes: number
+  /** A JPEG of the window; null: there is none. */
+  readonly screenshot: Uint8Array | null
 }

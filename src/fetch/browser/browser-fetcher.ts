@@ -1,0 +1,316 @@
+import { lookup as systemLookup } from 'node:dns'
+import type { Clock } from '../../clock.js'
+import { ShoalError } from '../../errors.js'
+import { parseUrl } from '../../url/parse-url.js'
+import type { Fetcher, FetchRequest, FetchResponse, RenderWish, StopSignal } from '../fetcher.js'
+import { judgeUrl, type Lookup } from '../guard.js'
+import { type Chromium, startChromium } from './chromium.js'
+import { CLOSE_MS, createRooms, type Room, type Rooms } from './contexts.js'
+import { type GuardProxy, startGuardProxy } from './guard-proxy.js'
+import { openTab, type Tab } from './tab.js'
+
+/** How often deadlines and signals are looked at. */
+const LOOK_MS = 100
+/** From the wish for a page to a tab that waits for leave to send. */
+const OPEN_MS = 15_000
+/** A visit waits so long for one of the few tabs; then its link goes back to the queue, where waiting costs nothing. */
+const PATIENCE_MS = 20_000
+/** A tab whose permit had grown old is kept for the same visit, which is asking for another. */
+const RESERVED_MS = 10_000
+/** A browser that nobody needs is ended. */
+const IDLE_MS = 60_000
+
+export interface BrowserFetcherOptions {
+  readonly clock: Clock
+  /** Name or path of the browser; null: the first that is found. */
+  readonly executable: string | null
+  /** Pages at once. */
+  readonly maxPages: number
+  readonly lookup?: Lookup
+  /** Told of each start. */
+  readonly onStart?: () => void
+}
+
+export const RENDER_DEFAULTS: RenderWish = { wait: null, settleMs: 10_000, images: false }
+
+interface Running {
+  readonly proxy: GuardProxy
+  readonly chromium: Chromium
+  readonly rooms: Rooms
+}
+
+interface OpenTab extends Tab {
+  readonly room: Room
+  readonly running: Running
+}
+
+/**
+ * Pages rendered by Chromium: one browser, started by the first page that needs it. One that crashed or does not answer is killed, what it was doing
+ * fails and may be tried again, and the next page starts another.
+ */
+export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
+  const { clock, maxPages, lookup = resolveAll } = options
+  let starting: Promise<Running> | null = null
+  let closed = false
+  let busy = 0
+  const waiting: (() => void)[] = []
+  const tabs = new Set<OpenTab>()
+  const reserved = new Map<StopSignal, { tab: OpenTab; cancel: () => void }>()
+  let cancelIdle = () => {}
+
+  function running(): Promise<Running> {
+    starting ??= start().catch((error: unknown) => {
+      starting = null
+      throw error
+    })
+    return starting
+  }
+
+  async function start(): Promise<Running> {
+    const proxy = await startGuardProxy(lookup, clock)
+    try {
+      const chromium = await startChromium(options.executable, proxy.address)
+      const { browser } = chromium
+      const now: Running = { proxy, chromium, rooms: createRooms(browser, proxy, maxPages, clock) }
+      browser.once('disconnected', () => {
+        lost(now)
+        void proxy.close()
+      })
+      options.onStart?.()
+      return now
+    } catch (error) {
+      await proxy.close()
+      throw error
+    }
+  }
+
+  /** The browser is gone, or as good as gone. */
+  function lost(gone: Running): void {
+    void starting?.then(
+      (current) => {
+        if (current === gone) starting = null
+      },
+      () => {},
+    )
+    for (const tab of tabs) {
+      if (tab.running === gone) tab.fail(new ShoalError('browser_crashed', `${tab.url}: the browser crashed`))
+    }
+  }
+
+  async function slot(signal: StopSignal): Promise<void> {
+    if (busy < maxPages) {
+      busy++
+      return
+    }
+    // Handed over by whoever is ready: `busy` stays as it is.
+    let cancel = () => {}
+    await new Promise<void>((resolve, reject) => {
+      const giveUpAt = clock.mono() + PATIENCE_MS
+      const next = () => {
+        cancel()
+        resolve()
+      }
+      const look = () => {
+        const late = clock.mono() >= giveUpAt
+        if (!signal.aborted && !late && !closed) {
+          cancel = clock.after(LOOK_MS, look)
+          return
+        }
+        waiting.splice(waiting.indexOf(next), 1)
+        reject(late && !signal.aborted ? new ShoalError('browser_busy', 'no tab became free') : givenUp(signal))
+      }
+      waiting.push(next)
+      cancel = clock.after(LOOK_MS, look)
+    })
+  }
+
+  function freeSlot(): void {
+    const next = waiting.shift()
+    if (next === undefined) busy--
+    else next()
+    if (busy === 0) cancelIdle = clock.after(IDLE_MS, () => void end())
+  }
+
+  async function open(request: FetchRequest, wish: RenderWish): Promise<OpenTab> {
+    cancelIdle()
+    const now = await running()
+    const room = await now.rooms.take(request)
+    try {
+      const tab = await openTab(room.context, room.way, request, wish, clock)
+      return { ...tab, room, running: now }
+    } catch (error) {
+      await within(now.rooms.discard(room), now)
+      throw error
+    }
+  }
+
+  /** What does not end by itself in a moment is a browser that is stuck. */
+  async function within(work: Promise<unknown>, now: Running): Promise<void> {
+    let cancel = () => {}
+    const late = new Promise<void>((resolve) => {
+      cancel = clock.after(CLOSE_MS, () => {
+        lost(now)
+        now.chromium.kill()
+        resolve()
+      })
+    })
+    await Promise.race([work.catch(() => {}), late])
+    cancel()
+  }
+
+  async function leave(tab: OpenTab, failed: boolean): Promise<void> {
+    tabs.delete(tab)
+    const { rooms } = tab.running
+    await within(
+      tab.close().then(() => (failed ? rooms.discard(tab.room) : rooms.giveBack(tab.room))),
+      tab.running,
+    )
+    freeSlot()
+  }
+
+  function reserve(signal: StopSignal, tab: OpenTab): void {
+    const cancel = clock.after(RESERVED_MS, () => {
+      if (reserved.delete(signal)) void leave(tab, false)
+    })
+    reserved.set(signal, { tab, cancel })
+  }
+
+  async function tabFor(request: FetchRequest, wish: RenderWish, signal: StopSignal): Promise<OpenTab> {
+    const kept = reserved.get(signal)
+    if (kept !== undefined) {
+      reserved.delete(signal)
+      kept.cancel()
+      if (kept.tab.url === request.url) return kept.tab
+      await leave(kept.tab, false)
+    }
+    await slot(signal)
+    const opening = open(request, wish)
+    try {
+      return await watched(
+        opening,
+        signal,
+        OPEN_MS,
+        () => new ShoalError('browser_crashed', 'the browser opens no page'),
+      )
+    } catch (error) {
+      // It may still come to something, when nobody wants it any more.
+      void opening.then(
+        (tab) => leave(tab, true),
+        () => freeSlot(),
+      )
+      if (error instanceof ShoalError && error.code === 'browser_crashed')
+        void starting?.then(
+          (now) => {
+            lost(now)
+            now.chromium.kill()
+          },
+          () => {},
+        )
+      throw asFailure(error)
+    }
+  }
+
+  /** A promise that is given up at a deadline or when the visit is. */
+  async function watched<Value>(
+    work: Promise<Value>,
+    signal: StopSignal,
+    ms: number,
+    late: () => ShoalError,
+  ): Promise<Value> {
+    const giveUpAt = clock.mono() + ms
+    let cancel = () => {}
+    const over = new Promise<never>((_, reject) => {
+      const look = () => {
+        if (signal.aborted) reject(givenUp(signal))
+        else if (clock.mono() >= giveUpAt) reject(late())
+        else cancel = clock.after(LOOK_MS, look)
+      }
+      cancel = clock.after(LOOK_MS, look)
+    })
+    try {
+      return await Promise.race([work, over])
+    } finally {
+      cancel()
+    }
+  }
+
+  async function end(): Promise<void> {
+    const now = await starting?.catch(() => null)
+    starting = null
+    if (now === null || now === undefined) return
+    await within(now.chromium.browser.close(), now)
+    await now.proxy.close()
+  }
+
+  return {
+    async fetch(request, signal) {
+      if (closed) throw new ShoalError('aborted', 'the fetcher is closed')
+      if (signal.aborted) throw givenUp(signal)
+      const url = parseUrl(request.url)
+      if (url === null) throw new ShoalError('bad_url', 'it is not a URL')
+      const refusal = judgeUrl(url, request.allowPrivate)
+      if (refusal !== null) throw refusal
+      const tab = await tabFor(request, request.render ?? RENDER_DEFAULTS, signal)
+      tabs.add(tab)
+      let sent = false
+      const onDispatch = () => {
+        request.onDispatch?.()
+        sent = true
+      }
+      const { totalMs } = request.limits
+      let response: FetchResponse
+      try {
+        const work = tab.send({ ...request, onDispatch })
+        response = await watched(work, signal, totalMs, () => {
+          const late = new ShoalError('timeout', `${request.url}: no page within ${totalMs} ms`)
+          tab.fail(late)
+          return late
+        })
+      } catch (error) {
+        if (!sent && !(error instanceof ShoalError)) {
+          tabs.delete(tab)
+          reserve(signal, tab)
+          throw error
+        }
+        await leave(tab, true)
+        throw error
+      }
+      await leave(tab, false)
+      return response
+    },
+
+    async close() {
+      closed = true
+      cancelIdle()
+      for (const [signal, { tab, cancel }] of reserved) {
+        reserved.delete(signal)
+        cancel()
+        void leave(tab, true)
+      }
+      for (const tab of tabs) tab.fail(new ShoalError('aborted', 'the fetcher was closed'))
+      await end()
+    },
+  }
+}
+
+/** Pages with a wish for the browser go to `browser`, all others to `http`. */
+export function withBrowser(http: Fetcher, browser: Fetcher): Fetcher {
+  return {
+    fetch: (request, signal) => (request.render === undefined ? http : browser).fetch(request, signal),
+    async close() {
+      await Promise.all([http.close(), browser.close()])
+    },
+  }
+}
+
+function asFailure(error: unknown): ShoalError {
+  if (error instanceof ShoalError) return error
+  const said = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
+  return new ShoalError('browser_crashed', `the browser: ${said}`, { cause: error })
+}
+
+function givenUp({ reason }: StopSignal): ShoalError {
+  return reason instanceof ShoalError ? reason : new ShoalError('aborted', 'the fetch was given up', { cause: reason })
+}
+
+const resolveAll: Lookup = (hostname, done) => systemLookup(hostname, { all: true }, done)

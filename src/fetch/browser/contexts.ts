@@ -1,0 +1,85 @@
+import type { Browser, BrowserContext } from 'playwright-core'
+import type { Clock } from '../../clock.js'
+import type { FetchRequest } from '../fetcher.js'
+import type { GuardProxy, Way } from './guard-proxy.js'
+
+/** A context is used by one page at a time, and thrown away after so many or so long: what pages leave behind does not pile up. */
+const MOST_PAGES = 50
+const MOST_MS = 10 * 60_000
+/** A context that does not close in this time belongs to a browser that is stuck. */
+export const CLOSE_MS = 3_000
+
+/** A context with its way out. Used again for the same exit and user agent, so that scripts are loaded from the site once and not for each page. */
+export interface Room {
+  readonly key: string
+  readonly context: BrowserContext
+  readonly way: Way
+  readonly openedAt: number
+  pages: number
+}
+
+export interface Rooms {
+  take(request: FetchRequest): Promise<Room>
+  giveBack(room: Room): Promise<void>
+  /** Something went wrong in it. */
+  discard(room: Room): Promise<void>
+}
+
+export function createRooms(browser: Browser, proxy: GuardProxy, mostIdle: number, clock: Clock): Rooms {
+  /** Used longest ago first. */
+  const idle: Room[] = []
+
+  async function open(key: string, userAgent: string | undefined): Promise<Room> {
+    const context = await browser.newContext({
+      ...(userAgent === undefined ? {} : { userAgent }),
+      acceptDownloads: false,
+      serviceWorkers: 'block',
+    })
+    await context.addInitScript(NO_SIDE_DOORS)
+    context.on('page', (page) => {
+      void page.opener().then(
+        (opener) => (opener === null ? undefined : page.close()),
+        () => {},
+      )
+    })
+    return { key, context, way: proxy.openWay(), openedAt: clock.mono(), pages: 0 }
+  }
+
+  async function discard(room: Room): Promise<void> {
+    room.way.close()
+    await room.context.close()
+  }
+
+  return {
+    async take(request) {
+      const key = keyOf(request)
+      const at = idle.findIndex((room) => room.key === key)
+      const [found] = at === -1 ? [] : idle.splice(at, 1)
+      return found ?? open(key, request.headers?.['user-agent'])
+    },
+
+    async giveBack(room) {
+      room.pages++
+      if (room.pages >= MOST_PAGES || clock.mono() - room.openedAt >= MOST_MS) return discard(room)
+      idle.push(room)
+      const oldest = idle.length > mostIdle ? idle.shift() : undefined
+      if (oldest !== undefined) await discard(oldest)
+    },
+
+    discard,
+  }
+}
+
+/** Windows nobody looks at, pages fetched ahead of a reader that never comes, and the ways to the network that lead past a proxy. */
+const NO_SIDE_DOORS = `
+  window.open = () => null
+  for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'WebTransport']) delete window[name]
+  new MutationObserver((changes) => {
+    for (const { addedNodes } of changes)
+      for (const node of addedNodes) if (node.type === 'speculationrules') node.remove()
+  }).observe(document, { childList: true, subtree: true })
+`
+
+function keyOf({ headers, proxy, allowPrivate }: FetchRequest): string {
+  return JSON.stringify([headers?.['user-agent'] ?? '', proxy ?? null, allowPrivate])
+}

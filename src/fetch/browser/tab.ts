@@ -1,0 +1,309 @@
+import type { BrowserContext, CDPSession, Page } from 'playwright-core'
+import type { Clock } from '../../clock.js'
+import { ShoalError } from '../../errors.js'
+import { mediaType } from '../charset.js'
+import { keepScreenshot } from '../failure-screenshot.js'
+import type { FetchRequest, FetchResponse, RenderWish } from '../fetcher.js'
+import { cookiesAsHeaders, cookiesOf } from './cookies.js'
+import { HOP_BY_HOP, REFUSED_HEADER, type Way } from './guard-proxy.js'
+import { navigationFailure } from './navigation-failure.js'
+import { takeScreenshot } from './screenshot.js'
+import { type Settling, settle, watchNetwork } from './settle.js'
+import { newTraffic } from './traffic.js'
+
+/** All that a page loads beside its own document, as a multiple of what a document may be. */
+const TRAFFIC_FACTOR = 5
+/** Sub-requests of one page; the rest is refused. */
+const MOST_REQUESTS = 500
+
+/**
+ * One page in the browser. The request of its document is held back inside the browser until `send`, and no other document of the main frame is
+ * ever asked for: a redirect, by the server or by a script, is the answer, so that each hop goes through the door like any other URL.
+ */
+export interface Tab {
+  readonly url: string
+  /** Asks `onDispatch`, lets the request go, and answers with the page as it looks when it has settled. When `onDispatch` throws, the tab is as it was. */
+  send(request: FetchRequest): Promise<FetchResponse>
+  /** Ends what is under way with this error. */
+  fail(error: ShoalError): void
+  /** The page failed in whoever's hands: best effort, bounded. */
+  close(): Promise<void>
+}
+
+interface Held {
+  readonly requestId: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+interface Head {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly cookies: readonly string[]
+}
+
+export async function openTab(
+  context: BrowserContext,
+  way: Way,
+  first: FetchRequest,
+  wish: RenderWish,
+  clock: Clock,
+): Promise<Tab> {
+  const { url } = first
+  const end = deferred<FetchResponse>()
+  end.promise.catch(() => {})
+  const fail = (error: ShoalError) => end.reject(error)
+  const traffic = newTraffic(first, first.limits.maxBodyBytes * TRAFFIC_FACTOR, () =>
+    fail(new ShoalError('too_large', `${url}: the page loads more than ${traffic.bytes} bytes`)),
+  )
+  way.serve(traffic)
+  let page: Page | null = null
+  try {
+    page = await context.newPage()
+    const session = await context.newCDPSession(page)
+    return await prepare(page, session)
+  } catch (error) {
+    way.serve(null)
+    await page?.close().catch(() => {})
+    throw error
+  }
+
+  async function prepare(page: Page, session: CDPSession): Promise<Tab> {
+    const network = watchNetwork(page, clock)
+    const heldBack = deferred<Held>()
+    const { frameTree } = await session.send('Page.getFrameTree')
+    const mainFrame = frameTree.frame.id
+    let held: Held | null = null
+    let sentAt = 0
+    let head: Head | null = null
+    let document: string | undefined
+    let documentBytes = 0
+    let asked = 0
+    let requests = 0
+    let bytes = 0
+
+    const reply = (method: 'Fetch.continueRequest' | 'Fetch.failRequest', params: object) =>
+      void session.send(method, params as never).catch(() => {})
+    const abort = (requestId: string) => reply('Fetch.failRequest', { requestId, errorReason: 'Aborted' })
+
+    const answer = (found: Head, body: Uint8Array, wireBytes: number, screenshot: Uint8Array | null = null) =>
+      end.resolve({
+        url,
+        ...found,
+        body,
+        wireBytes,
+        ms: clock.mono() - sentAt,
+        rendered: { requests, bytes, screenshot },
+      })
+
+    page.on('dialog', (dialog) => void dialog.dismiss().catch(() => {}))
+    page.on('crash', () => fail(new ShoalError('browser_crashed', `${url}: the page crashed the browser`)))
+    page.on('request', () => {
+      if (++asked <= MOST_REQUESTS) return
+      way.serve(null)
+      traffic.cut()
+    })
+    session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+      if (requestId === document) documentBytes = encodedDataLength
+      else if (encodedDataLength > 0) {
+        // From the network, and not from the browser's cache.
+        requests++
+        bytes += encodedDataLength
+      }
+    })
+    session.on('Fetch.authRequired', ({ requestId, authChallenge }) => {
+      const own = authChallenge.source === 'Proxy'
+      const { username, password } = way
+      const response = own
+        ? { response: 'ProvideCredentials' as const, username, password }
+        : { response: 'CancelAuth' as const }
+      void session.send('Fetch.continueWithAuth', { requestId, authChallengeResponse: response }).catch(() => {})
+    })
+    session.on('Fetch.requestPaused', (paused) => {
+      const { requestId, request, frameId, resourceType, responseStatusCode: status } = paused
+      const answered = status !== undefined || paused.responseErrorReason !== undefined
+      if (resourceType !== 'Document') return reply('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' })
+      if (frameId !== mainFrame) return reply('Fetch.continueRequest', { requestId })
+      if (!answered) {
+        if (held === null) {
+          held = { requestId, headers: request.headers }
+          document = paused.networkId
+          return heldBack.resolve(held)
+        }
+        abort(requestId)
+        if (request.method === 'GET') handBack(request.url)
+        return
+      }
+      if (status === undefined) {
+        fail(navigationFailure(url, paused.responseErrorReason ?? '', traffic))
+        return abort(requestId)
+      }
+      void documentAnswered(requestId, readHead(status, paused.responseHeaders ?? [])).catch((error: unknown) =>
+        fail(navigationFailure(url, String(error), traffic)),
+      )
+    })
+
+    /** A script, or a meta element, leads on: as if the server had. */
+    function handBack(target: string): void {
+      answer({ status: 302, headers: { location: target }, cookies: head?.cookies ?? [] }, EMPTY, documentBytes)
+    }
+
+    async function documentAnswered(requestId: string, found: Head): Promise<void> {
+      head = found
+      const { status, headers } = found
+      if (headers[REFUSED_HEADER] !== undefined) {
+        fail(navigationFailure(url, 'refused', traffic))
+        return abort(requestId)
+      }
+      const type = mediaType(headers['content-type'] ?? '')
+      const rendered =
+        status >= 200 && status < 300 && status !== 204 && /^(text\/html|application\/xhtml\+xml|)$/.test(type)
+      const { maxBodyBytes } = first.limits
+      if (Number(headers['content-length'] ?? 0) > maxBodyBytes) {
+        fail(new ShoalError('too_large', `${url}: the body is larger than ${maxBodyBytes} bytes`))
+        return abort(requestId)
+      }
+      if (rendered) return reply('Fetch.continueRequest', { requestId })
+      const redirect = status >= 300 && status < 400
+      const raw = redirect ? null : await session.send('Fetch.getResponseBody', { requestId })
+      const body = raw === null ? EMPTY : Buffer.from(raw.body, raw.base64Encoded ? 'base64' : 'utf8')
+      abort(requestId)
+      if (body.length > maxBodyBytes)
+        fail(new ShoalError('too_large', `${url}: the body is larger than ${maxBodyBytes} bytes`))
+      else answer(found, body, body.length)
+    }
+
+    /** Waits for the page to settle and reads it; runs beside the deadlines, which may be first. */
+    async function read(settling: Settling): Promise<void> {
+      await parsed
+      await settle(page, network, settling, clock)
+      const html = await outerHtml(session, mainFrame, first.limits.maxBodyBytes)
+      const body = html === null ? null : Buffer.from(html, 'utf8')
+      if (body === null || body.length > first.limits.maxBodyBytes)
+        throw new ShoalError('too_large', `${url}: the rendered page is larger than ${first.limits.maxBodyBytes} bytes`)
+      const cookies = cookiesAsHeaders(await context.cookies(url))
+      const screenshot = await takeScreenshot(session, clock)
+      const { status = 200, headers = {} } = head ?? {}
+      // What was text in any encoding is UTF-8 now.
+      const told = { ...headers, 'content-type': 'text/html; charset=utf-8' }
+      answer({ status, headers: told, cookies }, body, documentBytes, screenshot)
+    }
+
+    await context.clearCookies()
+    await context.addCookies(cookiesOf(first.headers?.cookie ?? '', url))
+    await session.send('Network.enable')
+    await session.send('Page.setPrerenderingAllowed', { isAllowed: false })
+    await session.send('Fetch.enable', { handleAuthRequests: true, patterns: patternsFor(wish) })
+    const parsed = page.goto(url, { waitUntil: 'domcontentloaded', timeout: 0 })
+    parsed.catch((error: unknown) => heldBack.reject(navigationFailure(url, String(error), traffic)))
+    const { requestId, headers } = await heldBack.promise
+
+    return {
+      url,
+      async send(request) {
+        request.onDispatch?.()
+        sentAt = clock.mono()
+        const { method = 'GET', body } = request
+        reply('Fetch.continueRequest', {
+          requestId,
+          method,
+          headers: headersFor(headers, request.headers ?? {}),
+          ...(body === undefined ? {} : { postData: Buffer.from(body).toString('base64') }),
+        })
+        const cancel = clock.after(request.limits.headersMs, () => {
+          if (head === null) fail(new ShoalError('timeout', `${url}: no headers within ${request.limits.headersMs} ms`))
+        })
+        void read(wish).catch((error: unknown) =>
+          // An answer that is not shown also ends the navigation: whoever took it has more to say.
+          fail(error instanceof ShoalError ? error : navigationFailure(url, String(error), traffic)),
+        )
+        try {
+          return await end.promise
+        } catch (error) {
+          if (error instanceof ShoalError && head !== null) keepScreenshot(error, await takeScreenshot(session, clock))
+          throw error
+        } finally {
+          cancel()
+        }
+      },
+      fail,
+      async close() {
+        network.stop()
+        way.serve(null)
+        await page.close().catch(() => {})
+      },
+    }
+  }
+}
+
+const EMPTY = new Uint8Array(0)
+
+/** Documents are judged twice, before they are sent and when they answer; what only pleases the eye is not asked for. */
+function patternsFor({ images }: RenderWish) {
+  const documents = [
+    { resourceType: 'Document' as const, requestStage: 'Request' as const },
+    { resourceType: 'Document' as const, requestStage: 'Response' as const },
+    // The icon of the window.
+    { resourceType: 'Other' as const },
+  ]
+  const eye = [
+    { resourceType: 'Image' as const },
+    { resourceType: 'Font' as const },
+    { resourceType: 'Media' as const },
+  ]
+  return images ? documents : [...documents, ...eye]
+}
+
+/** The browser's own, with those of the spider in their place: for this document alone, never for what it loads from elsewhere. */
+function headersFor(
+  browsers: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string>>,
+): { name: string; value: string }[] {
+  const merged = new Map(Object.entries(browsers).map(([name, value]) => [name.toLowerCase(), value]))
+  for (const [name, value] of Object.entries(own))
+    if (name.toLowerCase() !== 'cookie') merged.set(name.toLowerCase(), value)
+  return [...merged].map(([name, value]) => ({ name, value }))
+}
+
+function readHead(status: number, raw: readonly { name: string; value: string }[]): Head {
+  const headers: Record<string, string> = Object.create(null)
+  const cookies: string[] = []
+  for (const { name, value } of raw) {
+    const key = name.toLowerCase()
+    if (HOP_BY_HOP.has(key)) continue
+    if (key === 'set-cookie') cookies.push(...value.split('\n'))
+    else headers[key] = headers[key] === undefined ? value : `${headers[key]}, ${value}`
+  }
+  return { status, headers, cookies }
+}
+
+/** In a world of its own, where the page's scripts cannot have changed what is called. Null: longer than `most` characters. */
+async function outerHtml(session: CDPSession, frameId: string, most: number): Promise<string | null> {
+  const { executionContextId } = await session.send('Page.createIsolatedWorld', { frameId })
+  const { result } = await session.send('Runtime.evaluate', {
+    contextId: executionContextId,
+    returnByValue: true,
+    expression: `(() => {
+      const type = document.doctype === null ? '' : new XMLSerializer().serializeToString(document.doctype)
+      const html = type + (document.documentElement === null ? '' : document.documentElement.outerHTML)
+      return html.length > ${most} ? null : html
+    })()`,
+  })
+  const { value } = result as { value?: unknown }
+  return typeof value === 'string' ? value : null
+}
+
+interface Deferred<Value> {
+  readonly promise: Promise<Value>
+  resolve(value: Value): void
+  reject(error: unknown): void
+}
+
+function deferred<Value>(): Deferred<Value> {
+  let resolve: (value: Value) => void = () => {}
+  let reject: (error: unknown) => void = () => {}
+  const promise = new Promise<Value>((yes, no) => {
+    resolve = yes
+    reject = no
+  })
+  return { promise, resolve, reject }
+}

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { screenshotOf } from '../../../src/fetch/failure-screenshot.js'
+import type { Fetcher } from '../../../src/fetch/fetcher.js'
+import { codeOf } from '../support.js'
+import { browsersUnder, newBrowser, rendered, type Site, startSite } from './support.js'
+
+const APP = `<!doctype html><title>shop</title><div id="root"></div><img src="/big.png"><script>
+  document.cookie = 'seen=yes'
+  fetch('/api').then((answer) => answer.json()).then(({ title }) => { root.innerHTML = '<h1>' + title + '</h1>' })
+</script>`
+
+let site: Site
+let fetcher: Fetcher
+let starts = 0
+
+beforeAll(async () => {
+  site = await startSite({
+    '/app': (request, response) => {
+      response.setHeader('set-cookie', 'server=1; HttpOnly').setHeader('content-type', 'text/html')
+      response.end(
+        APP.replace('shop', `${request.headers['user-agent']} ${request.headers['x-own']} ${request.headers.cookie}`),
+      )
+    },
+    '/api': (request, response) => {
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify({ title: `A tome, own header: ${request.headers['x-own']}` }))
+    },
+    '/moved': (_request, response) => response.writeHead(302, { location: '/app' }).end(),
+    '/script-moves': '<p>wait</p><script>location.href = "/app"</script>',
+    '/refresh': '<meta http-equiv="refresh" content="0; url=/app">',
+    '/data.json': (_request, response) => response.setHeader('content-type', 'application/json').end('{"a":1}'),
+    '/gone': (_request, response) => response.writeHead(410).end('gone'),
+    '/endless': '<h1>endless</h1><script>for (;;) {}</script>',
+    '/late': '<script>setTimeout(() => { document.body.innerHTML = "<b class=late>here</b>" }, 300)</script>',
+    '/huge': '<script>document.write("x".repeat(300000))</script>',
+    '/dialog': '<script>alert(1); confirm(2); window.open("/app"); document.write("<i>after</i>")</script>',
+    '/silent': () => {},
+    '/latin': (_request, response) =>
+      response.setHeader('content-type', 'text/html; charset=iso-8859-1').end(Buffer.from('<p>caf\xe9</p>', 'latin1')),
+  })
+  fetcher = newBrowser({ onStart: () => starts++ })
+})
+
+afterAll(async () => {
+  await fetcher.close()
+  await site.close()
+  expect(browsersUnder()).toEqual([])
+})
+
+const text = (body: Uint8Array) => Buffer.from(body).toString()
+const get = (path: string, ...more: [object?, object?]) => rendered(fetcher, `${site.origin}${path}`, ...more)
+
+describe('a page in the browser', () => {
+  it('is what its scripts made of it, with the headers and cookies of the visit on its own host', async () => {
+    const headers = { 'user-agent': 'Shoal-test/1', 'x-own': 'mine', cookie: 'session=7' }
+    const page = await get('/app', {}, { headers })
+    expect(text(page.body)).toContain('<h1>A tome, own header: undefined</h1>')
+    expect(text(page.body)).toContain('Shoal-test/1 mine session=7')
+    expect(page).toMatchObject({ url: `${site.origin}/app`, status: 200 })
+    expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+    expect(page.cookies.map((cookie) => cookie.split(';')[0]).sort()).toEqual(['seen=yes', 'server=1', 'session=7'])
+    expect(page.rendered).toMatchObject({ requests: 1 })
+    expect(page.rendered?.screenshot?.subarray(0, 2)).toEqual(Buffer.from([0xff, 0xd8]))
+    expect(site.requests.filter((path) => path !== '/app')).toEqual(['/api'])
+  })
+
+  it('has nothing of the visit before it', async () => {
+    const page = await get('/app', {}, { headers: { 'user-agent': 'Shoal-test/1' } })
+    expect(text(page.body)).toContain('Shoal-test/1 undefined undefined')
+  })
+
+  it.each([
+    ['/moved', '/app'],
+    ['/script-moves', `/app`],
+    ['/refresh', `/app`],
+  ])('hands a redirect back instead of following it: %s', async (path, target) => {
+    site.requests.length = 0
+    const page = await get(path)
+    expect(page.status).toBe(302)
+    expect(new URL(page.headers.location ?? '', page.url).href).toBe(`${site.origin}${target}`)
+    expect(site.requests).toEqual([path])
+  })
+
+  it('takes what is no HTML, and no success, as it comes', async () => {
+    const data = await get('/data.json')
+    expect([data.status, data.headers['content-type'], text(data.body)]).toEqual([200, 'application/json', '{"a":1}'])
+    const gone = await get('/gone')
+    expect([gone.status, text(gone.body)]).toEqual([410, 'gone'])
+    const latin = await get('/latin')
+    expect(text(latin.body)).toContain('café')
+  })
+
+  it('waits for a selector, and fails with a picture when it does not come', async () => {
+    const render = { wait: '.late', settleMs: 5_000, images: false }
+    expect(text((await get('/late', {}, { render })).body)).toContain('here')
+    const failure = await get('/app', {}, { render: { ...render, wait: '.never', settleMs: 300 } }).catch(
+      (error: unknown) => error,
+    )
+    expect(failure).toMatchObject({ code: 'timeout' })
+    expect(screenshotOf(failure)?.length).toBeGreaterThan(500)
+  })
+
+  it('is not stopped by dialogs, and opens no windows', async () => {
+    site.requests.length = 0
+    expect(text((await get('/dialog')).body)).toContain('after')
+    expect(site.requests).toEqual(['/dialog'])
+  })
+
+  it('ends at its deadline, whatever its scripts or its server do', async () => {
+    expect(await codeOf(get('/endless', { totalMs: 1_000 }))).toBe('timeout')
+    expect(await codeOf(get('/silent', { headersMs: 300 }))).toBe('timeout')
+    const stop = { aborted: false }
+    const given = fetcher.fetch(
+      {
+        url: `${site.origin}/silent`,
+        limits: {
+          totalMs: 9_000,
+          connectMs: 9_000,
+          headersMs: 9_000,
+          idleMs: 9_000,
+          maxHeaderBytes: 16_384,
+          maxBodyBytes: 1e6,
+        },
+        allowPrivate: ['127.0.0.1:*'],
+      },
+      stop,
+    )
+    setTimeout(() => {
+      stop.aborted = true
+    }, 400)
+    expect(await codeOf(given)).toBe('aborted')
+  })
+
+  it('is never larger than the cap', async () => {
+    expect(await codeOf(get('/huge', { maxBodyBytes: 100_000 }))).toBe('too_large')
+  })
+
+  it('is not sent without leave, and waits for it in the tab that is open already', async () => {
+    site.requests.length = 0
+    const signal = { aborted: false }
+    const request = {
+      url: `${site.origin}/app`,
+      allowPrivate: ['127.0.0.1:*'],
+      limits: {
+        totalMs: 8_000,
+        connectMs: 5_000,
+        headersMs: 6_000,
+        idleMs: 6_000,
+        maxHeaderBytes: 16_384,
+        maxBodyBytes: 1e6,
+      },
+    }
+    const stale = new Error('too old')
+    const refused = fetcher.fetch(
+      {
+        ...request,
+        onDispatch: () => {
+          throw stale
+        },
+      },
+      signal,
+    )
+    await expect(refused).rejects.toBe(stale)
+    expect(site.requests).toEqual([])
+    expect((await fetcher.fetch(request, signal)).status).toBe(200)
+  })
+
+  it('was rendered in one browser', () => {
+    expect(starts).toBe(1)
+  })
+})
+
+describe('a browser that crashes', () => {
+  it('fails the page, and the next page gets a new one', async () => {
+    const before = starts
+    const pending = codeOf(get('/silent'))
+    await expect.poll(() => site.requests.at(-1)).toBe('/silent')
+    const [main] = browsersUnder()
+    process.kill(main ?? 0, 'SIGKILL')
+    expect(await pending).toBe('browser_crashed')
+    expect((await get('/app')).status).toBe(200)
+    expect(starts).toBe(before + 1)
+  })
+
+  it('is told apart from one that is not there', async () => {
+    const none = newBrowser({ executable: '/nowhere/chromium' })
+    expect(await codeOf(rendered(none, `${site.origin}/app`))).toBe('browser_missing')
+    await none.close()
+  })
+})
