@@ -3,7 +3,7 @@ import { asShoalError } from '../errors.js'
 import type { Harvest, Route, Spider } from '../spider/spider.js'
 import type { BlobStore } from '../store/blob-store.js'
 import { compareLease } from '../store/judge.js'
-import type { KeptPage } from '../store/kept-pages.js'
+import { type KeptPage, pageStatus } from '../store/kept-pages.js'
 import { cleanText, type PreparedRecord, prepareBatch, storedKey } from '../store/prepare.js'
 import type { GivenKey, PageReading, PageRecord } from '../store/record-lookup.js'
 import type { RecordRow, RecordStore, RejectedRow, WriteStatus } from '../store/record-store.js'
@@ -109,7 +109,7 @@ async function readAgain(
   let harvest: Harvest
   try {
     onHandler(index)
-    const answered = { url, status, headers: headers ?? {}, body }
+    const answered = { url, status: pageStatus(status), headers: headers ?? {}, body }
     harvest = await harvestPage(route, { link, attempt }, answered, clock, false)
   } catch (thrown) {
     const { code, message } = asShoalError(thrown)

@@ -72,6 +72,7 @@ export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
       frontier: plant.frontier,
       outbox: {
         write: async () => [],
+        lastVisit: async () => null,
         settle: async () => true,
         released: async () => {},
         release: (release: Release) => void plant.frontier.release([release]),
@@ -88,7 +89,7 @@ export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
       random: systemRandom,
       log: silentLog,
     }
-    const fetched = await fetchPage(current, parts)
+    const fetched = await fetchPage(current, parts, null)
     if (fetched.kind === 'moved')
       throw new ShoalError('bad_redirect', `${url} redirects to ${fetched.link.url}, whose host is busy`)
     const { response } = fetched

@@ -39,3 +39,8 @@ export interface KeptPagePart {
 export interface KeptPage extends FetchRow {
   readonly page: BlobRef
 }
+
+/** The status of the page itself: one that was not modified is the page that was kept before. */
+export function pageStatus(status: number): number {
+  return status === 304 ? 200 : status
+}

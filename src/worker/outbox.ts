@@ -3,6 +3,8 @@ import { isAway, ShoalError } from '../errors.js'
 import type { Frontier, LeaseRef, Outcome, Release } from '../frontier/frontier.js'
 import type { BlobRef, BlobStore } from '../store/blob-store.js'
 import type { RecordStore, WriteBatch, WriteStatus } from '../store/record-store.js'
+import type { LastVisit } from '../store/visits.js'
+import type { Fingerprint } from '../url/link.js'
 import type { PlantPart, PlantWatch } from './plant-watch.js'
 
 /**
@@ -24,6 +26,8 @@ const KEEPING_BYTES = 32 * 1024 * 1024
 const AWAY_WAIT_MS = 200
 const AWAY_WAIT_CAP_MS = 2_000
 
+const NONE: readonly never[] = []
+
 interface Waiting<Item, Result> {
   readonly item: Item
   readonly resolve: (result: Result) => void
@@ -44,6 +48,8 @@ export class Outbox {
   readonly #plant: PlantWatch
   readonly #onFailure: (error: unknown) => void
   #writes: Waiting<WriteBatch, WriteStatus[]>[] = []
+  /** By spider. */
+  readonly #lookups = new Map<string, Waiting<Fingerprint, LastVisit | null>[]>()
   #releases: Release[] = []
   #settlements: Waiting<{ lease: LeaseRef; outcome: () => Outcome }, boolean>[] = []
   /** Visits that wait for their page to be kept. */
@@ -80,6 +86,30 @@ export class Outbox {
       this.#writes.push({ item: batch, resolve, reject })
       this.#schedule()
     })
+  }
+
+  /** What the last visit of a link left; null when there was none. Links that were leased together are looked up together. */
+  lastVisit(spider: string, fp: Fingerprint): Promise<LastVisit | null> {
+    return new Promise((resolve, reject) => {
+      const waiting = this.#lookups.get(spider)
+      waiting?.push({ item: fp, resolve, reject })
+      if (waiting !== undefined) return
+      this.#lookups.set(spider, [{ item: fp, resolve, reject }])
+      queueMicrotask(() => void this.#lookUp(spider))
+    })
+  }
+
+  async #lookUp(spider: string): Promise<void> {
+    const waiting = this.#lookups.get(spider) ?? []
+    this.#lookups.delete(spider)
+    const fps = waiting.map(({ item }) => item)
+    try {
+      const found = await this.#untilDone('store', () => this.#store.lastVisits(spider, fps))
+      const visits = new Map(found.map((visit) => [visit.fp, visit]))
+      for (const { item, resolve } of waiting) resolve(visits.get(item) ?? null)
+    } catch (error) {
+      for (const { reject } of waiting) reject(error)
+    }
   }
 
   release(release: Release): void {
@@ -193,6 +223,8 @@ export class Outbox {
       records: writes.flatMap(({ item }) => item.records),
       rejected: writes.flatMap(({ item }) => item.rejected),
       fetches: writes.flatMap(({ item }) => item.fetches),
+      visits: writes.flatMap(({ item }) => item.visits ?? NONE),
+      confirmed: writes.flatMap(({ item }) => item.confirmed ?? NONE),
     }
     this.#writing++
     try {

@@ -17,7 +17,7 @@ export interface VisitParts {
   readonly spider: Spider
   readonly admitter: Admitter
   readonly frontier: Pick<Frontier, 'permit' | 'setHost' | 'doubts'>
-  readonly outbox: Pick<Outbox, 'write' | 'release' | 'released' | 'settle' | 'keep' | 'crowded'>
+  readonly outbox: Pick<Outbox, 'write' | 'lastVisit' | 'release' | 'released' | 'settle' | 'keep' | 'crowded'>
   /** Null: the spider keeps no raw pages. */
   readonly pages: BlobStore | null
   readonly fetcher: Fetcher

@@ -10,6 +10,7 @@ import { harvestPage, rowsOf } from './harvest-page.js'
 import { HrefHasher, type Learnt, type LinkHash } from './known-links.js'
 import { outcomeOf, statusError } from './outcome.js'
 import { HostBusy } from './permits.js'
+import { bodyHash, type Known, knownPage, unchangedBatch, visitRows } from './revisit.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
 /** READ THIS FIRST: the life of one leased URL, from the permit to the acknowledgement. */
@@ -71,7 +72,9 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
   const route = spider.routes.get(link.route)
   try {
     if (route === undefined) throw new ShoalError('no_route', `the spider has no route ${link.route} any more`)
-    const page = await fetchPage(current, parts)
+    const last = spider.recrawl ? await outbox.lastVisit(spider.name, link.fp) : null
+    const known = knownPage(last, spider, link)
+    const page = await fetchPage(current, parts, known)
     fetched = fetchRow(current, parts, page.response)
     if (page.kind === 'moved') {
       return {
@@ -81,6 +84,7 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
         ...NO_LINKS,
       }
     }
+    if (page.kind === 'unchanged') return unchanged(page.known, 'notModified', fetched)
     const failed = statusError(page.response.status)
     if (failed !== null) throw failed
     if (parts.pages !== null) {
@@ -89,13 +93,21 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
       kept = outbox.keep(parts.pages, body, headers['content-type'] ?? '')
       fetched = { ...fetched, headers }
     }
+    const body = spider.recrawl ? bodyHash(page.response.body) : ''
+    if (known?.last.bodyHash === body) return unchanged(known, 'sameBody', fetched)
     const harvest = await harvestPage(route, lease, page.response, clock)
     const admitAgain = () => admitLinks(harvest, page.response.url, lease, parts)
     const admitted = admitAgain()
     return {
       kept,
       // The time of the fetch: who reads the kept page again gives the very same rows.
-      batch: { ...rowsOf(harvest, spider, lease, fetched.at), fetches: [fetched] },
+      batch: {
+        ...rowsOf(harvest, spider, lease, fetched.at),
+        fetches: [fetched],
+        ...(spider.recrawl && {
+          visits: visitRows(last, body, harvest, page.response, fetched, lease, spider),
+        }),
+      },
       outcome: { kind: 'done', links: admitted.links, bytes: fetched.bytes },
       admitted,
       admitAgain,
@@ -131,6 +143,19 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
       ...NO_LINKS,
     }
   }
+  /** Its links are followed all the same: the crawl must reach what lies behind it. */
+  function unchanged(known: Known, result: 'notModified' | 'sameBody', row: FetchRow): Produced {
+    const admitAgain = () => admitLinks(known.memo, known.last.url, lease, parts)
+    const admitted = admitAgain()
+    return {
+      kept,
+      batch: unchangedBatch(known, result, row, lease),
+      outcome: { kind: 'done', links: admitted.links, bytes: row.bytes },
+      admitted,
+      admitAgain,
+    }
+  }
+
   function robotsWait(error: ShoalError): number {
     const retryAt = (error.cause as { retryAt?: number } | undefined)?.retryAt
     return retryAt === undefined ? 0 : Math.max(0, retryAt - clock.now())
@@ -146,7 +171,12 @@ async function withKeptPage(produced: Produced, { lease }: Visit, { spider, rand
   if (kept === null || batch === null) return produced
   try {
     const page = await kept
-    return { ...produced, batch: { ...batch, fetches: batch.fetches.map((row) => ({ ...row, page })) } }
+    const fetches = batch.fetches.map((row) => ({ ...row, page }))
+    const { visits } = batch
+    return {
+      ...produced,
+      batch: { ...batch, fetches, ...(visits && { visits: visits.map((row) => ({ ...row, page })) }) },
+    }
   } catch (error) {
     const rules = { retries: NO_RETRIES, maxThrottles: spider.maxThrottles }
     return { kept, batch: null, outcome: outcomeOf(asShoalError(error), lease, rules, random), ...NO_LINKS }
@@ -166,7 +196,7 @@ const NO_LINKS = { admitted: { links: [], hashes: [], epoch: -1, doubts: 0 }, ad
 const ROOMY = 1_000_000
 
 /** Found links that pass the door and are not known to be in the queue already, each once. */
-function admitLinks(harvest: Harvest, base: string, lease: Lease, parts: VisitParts): Admitted {
+function admitLinks(harvest: Pick<Harvest, 'links'>, base: string, lease: Lease, parts: VisitParts): Admitted {
   const { admitter, known, spider, log } = parts
   const depth = lease.link.depth + 1
   // Here and not before: visits of two crawls take turns at every await.

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
-import type { KeptPage } from '../kept-pages.js'
+import { type KeptPage, pageStatus } from '../kept-pages.js'
 import { isoTime } from './columns.js'
 
 /** A record of ISO 28500 (WARC 1.1), ready to be written. */
@@ -79,7 +79,8 @@ const NOT_OF_THE_PAGE = new Set([
   'upgrade',
 ])
 
-function httpHead({ status, headers }: KeptPage, length: number): Buffer {
+function httpHead({ status: answered, headers }: KeptPage, length: number): Buffer {
+  const status = pageStatus(answered)
   const kept = Object.entries(headers ?? {}).filter(([name]) => !NOT_OF_THE_PAGE.has(name.toLowerCase()))
   const lines = fieldLines([...kept, ['content-length', String(length)]])
   // Node reads the bytes of headers as Latin-1; written so, they are what they were.
