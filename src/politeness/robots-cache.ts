@@ -1,12 +1,17 @@
+import type { Board } from '../board/board.js'
 import type { Clock } from '../clock.js'
-import { asShoalError } from '../errors.js'
+import { asShoalError, isAway } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
-import { type Robots, type RobotsOutcome, robotsFor, unreachableUntil } from './robots.js'
+import { type Robots, type RobotsOutcome, robotsFor } from './robots.js'
+import { decodeNote, encodeNote, freshMs, noteKey, type RobotsNote, robotsIn } from './robots-note.js'
 
-const FRESH_MS = 24 * 3_600_000
-/** Waits after failures in a row: 30 s, 1 min, 2 min, 4 min, 5 min. */
-const RETRY_BASE_MS = 30_000
-const RETRY_CAP_MS = 300_000
+/** A copy that old is of no use to anybody. */
+const KEEP_MS = 3 * 24 * 3_600_000
+/** Longer than a robots.txt takes with its redirects, as a rule; whoever takes longer may find that another was faster. */
+const CLAIM_MS = 60_000
+/** While another worker fetches it, the board is asked again after 50 ms, 100 ms … 1 s. */
+const FIRST_NAP_MS = 50
+const LONGEST_NAP_MS = 1_000
 const MAX_ENTRIES = 10_000
 
 /**
@@ -14,30 +19,51 @@ const MAX_ENTRIES = 10_000
  * bad_redirect: another host's troubles say nothing about this one.
  */
 export type GetRobots = (robotsUrl: string) => Promise<FetchResponse>
+/** Rejects when whoever waits is no longer wanted. */
+export type Nap = (ms: number) => Promise<void>
 
 export interface RobotsCache {
   /**
-   * What holds for the URL's authority: a value when it is known, a promise only when the file must be fetched. Many callers at
-   * once share one fetch, made with the `get` of the first. Rejects when the fetch itself could not be made (the plant, a stop), and
+   * What holds for the URL's authority: a value when it is known here, a promise when the fleet's board or the site must be asked. Many callers at
+   * once, of all workers, share one fetch, made with the `get` of the first. Rejects when the fetch itself could not be made (the plant, a stop), and
    * with the host's own error when no page of it could be fetched either.
    */
-  check(url: string, get: GetRobots): Robots | Promise<Robots>
+  check(url: string, get: GetRobots, nap?: Nap): Robots | Promise<Robots>
+}
+
+export interface RobotsCacheOptions {
+  readonly clock: Clock
+  readonly productToken: string
+  /** Null: nobody else is there. */
+  readonly board: Board | null
+  /** Who claims; of each cache of the fleet another one. */
+  readonly holder: string
+  /** A robots.txt that answers 401 or 403 forbids everything. */
+  readonly strict?: boolean
+  readonly maxEntries?: number
 }
 
 interface Entry {
   robots: Robots | null
   error: Error | null
+  /** The one that `robots` was made of. */
+  note: RobotsNote | null
   /** Monotonic. */
   freshUntil: number
-  failures: number
   pending: Promise<Robots> | null
 }
 
-export function createRobotsCache(options: { clock: Clock; productToken: string; maxEntries?: number }): RobotsCache {
-  const { clock, productToken, maxEntries = MAX_ENTRIES } = options
-  const entries = new Map<string, Entry>()
+type Claimed =
+  | { readonly kind: 'note'; readonly note: RobotsNote; readonly ageMs: number }
+  | { readonly kind: 'yours'; readonly old: RobotsNote | null }
+  | { readonly kind: 'taken'; readonly waitMs: number; readonly old: RobotsNote | null }
 
-  function check(url: string, get: GetRobots): Robots | Promise<Robots> {
+export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
+  const { clock, productToken, board, holder, strict = false, maxEntries = MAX_ENTRIES } = options
+  const entries = new Map<string, Entry>()
+  const sleep: Nap = (ms) => clock.sleep(ms)
+
+  function check(url: string, get: GetRobots, nap = sleep): Robots | Promise<Robots> {
     const slash = url.indexOf('/', 8)
     const authority = slash === -1 ? url : url.slice(0, slash)
     const entry = entries.get(authority) ?? addEntry(authority)
@@ -47,8 +73,10 @@ export function createRobotsCache(options: { clock: Clock; productToken: string;
     }
     // The first caller's fetch may have been given up for reasons of its own: then the next one tries.
     if (entry.pending !== null)
-      return entry.pending.catch((error: unknown) => (entry.error === error ? Promise.reject(error) : check(url, get)))
-    entry.pending = refresh(entry, authority, get).finally(() => {
+      return entry.pending.catch((error: unknown) =>
+        entry.error === error ? Promise.reject(error) : check(url, get, nap),
+      )
+    entry.pending = refresh(entry, authority, get, nap).finally(() => {
       entry.pending = null
     })
     return entry.pending
@@ -56,7 +84,7 @@ export function createRobotsCache(options: { clock: Clock; productToken: string;
 
   function addEntry(authority: string): Entry {
     if (entries.size >= maxEntries) evictOldest()
-    const entry: Entry = { robots: null, error: null, freshUntil: 0, failures: 0, pending: null }
+    const entry: Entry = { robots: null, error: null, note: null, freshUntil: 0, pending: null }
     entries.set(authority, entry)
     return entry
   }
@@ -69,41 +97,87 @@ export function createRobotsCache(options: { clock: Clock; productToken: string;
     }
   }
 
-  async function refresh(entry: Entry, authority: string, get: GetRobots): Promise<Robots> {
-    const outcome = await fetchOutcome(`${authority}/robots.txt`, get)
+  async function refresh(entry: Entry, authority: string, get: GetRobots, nap: Nap): Promise<Robots> {
+    const key = noteKey(authority, productToken)
+    for (let napMs = FIRST_NAP_MS; ; napMs = Math.min(LONGEST_NAP_MS, 2 * napMs)) {
+      const claimed = await claim(key)
+      if (claimed.kind === 'note') return adopt(entry, claimed.note, freshMs(claimed.note) - claimed.ageMs)
+      const old = claimed.old ?? entry.note
+      if (claimed.kind === 'yours') return renew(entry, key, authority, old, get)
+      // Somebody is at it: what was true yesterday will do until then.
+      if (old !== null && old.found !== null) return adopt(entry, old, Math.min(claimed.waitMs, LONGEST_NAP_MS))
+      await nap(Math.min(claimed.waitMs, napMs))
+    }
+  }
+
+  /** A note says itself for how long it is good: one of a failure, not for long. */
+  async function claim(key: string): Promise<Claimed> {
+    if (board === null) return { kind: 'yours', old: null }
+    for (let youngerThan = freshMs({ found: null, failures: 0 }); ; ) {
+      const answer = await board.claim(key, holder, youngerThan, CLAIM_MS)
+      if (answer.kind !== 'note') return { ...answer, old: answer.old === null ? null : decodeNote(answer.old.text) }
+      const note = decodeNote(answer.note.text)
+      const lasts = note === null ? 0 : freshMs(note)
+      if (note !== null && answer.note.ageMs < lasts) return { kind: 'note', note, ageMs: answer.note.ageMs }
+      youngerThan = lasts
+    }
+  }
+
+  async function renew(entry: Entry, key: string, authority: string, old: RobotsNote | null, get: GetRobots) {
+    let outcome: RobotsOutcome
+    try {
+      outcome = await fetchOutcome(`${authority}/robots.txt`, get)
+    } catch (error) {
+      await unlessAway(board?.drop(key, holder))
+      throw error
+    }
     const decision = robotsFor(outcome, productToken)
-    if (decision.kind === 'rules') {
-      entry.failures = 0
-      entry.error = null
-      entry.robots = decision.robots
-      entry.freshUntil = clock.mono() + FRESH_MS
-      return decision.robots
-    }
-    const waitMs = Math.min(RETRY_CAP_MS, RETRY_BASE_MS * 2 ** entry.failures)
-    entry.failures++
-    entry.freshUntil = clock.mono() + waitMs
-    // An old copy is better than none.
-    if (entry.robots !== null && entry.robots.retryAt === null) return entry.robots
+    const failed: RobotsNote = { found: old?.found ?? null, failures: (old?.failures ?? 0) + 1 }
     if (decision.kind === 'hopeless') {
-      entry.robots = null
-      entry.error = decision.error
-      throw decision.error
+      // Whether a host may be asked at all is for each worker to say; it costs the site nothing.
+      await unlessAway(board?.drop(key, holder))
+      if (failed.found === null) {
+        entry.robots = null
+        entry.error = decision.error
+        entry.note = failed
+        entry.freshUntil = clock.mono() + freshMs(failed)
+        throw decision.error
+      }
+      return adopt(entry, failed, freshMs(failed))
     }
+    const note: RobotsNote = decision.kind === 'unreachable' ? failed : { found: decision, failures: 0 }
+    await unlessAway(board?.post(key, holder, encodeNote(note), KEEP_MS))
+    return adopt(entry, note, freshMs(note))
+  }
+
+  function adopt(entry: Entry, note: RobotsNote, forMs: number): Robots {
+    const robots = robotsIn(note, strict, clock.now() + forMs)
+    entry.robots = robots
     entry.error = null
-    entry.robots = unreachableUntil(clock.now() + waitMs)
-    return entry.robots
+    entry.note = note
+    entry.freshUntil = clock.mono() + forMs
+    return robots
   }
 
   return { check }
 }
 
-/** What our own plant did (no sockets, a stop, no permit) says nothing about the site and is passed on. */
+/** What we know we know: a board that is away just now will be told by somebody else. */
+async function unlessAway(told: Promise<unknown> | undefined): Promise<void> {
+  try {
+    await told
+  } catch (error) {
+    if (!isAway(error)) throw error
+  }
+}
+
+/** What our own plant did (no sockets, a stop, no permit, a proxy that was refused) says nothing about the site and is passed on. */
 async function fetchOutcome(robotsUrl: string, get: GetRobots): Promise<RobotsOutcome> {
   try {
     return { kind: 'response', response: await get(robotsUrl) }
   } catch (thrown) {
     const error = asShoalError(thrown)
-    if (error.next === 'plant' || error.code === 'internal') throw thrown
+    if (error.next === 'plant' || error.code === 'internal' || error.code === 'exit_banned') throw thrown
     return { kind: 'error', error }
   }
 }

@@ -19,6 +19,7 @@ const MAX_SITEMAPS = 1_000
 const CRAWL_DELAY_CAP_MS = 300_000
 
 export const ALLOW_ALL: Robots = { allows: () => true, crawlDelayMs: null, sitemaps: [], retryAt: null }
+export const FORBID_ALL: Robots = { ...ALLOW_ALL, allows: () => false }
 
 export function unreachableUntil(retryAt: number): Robots {
   return { allows: () => false, crawlDelayMs: null, sitemaps: [], retryAt }
@@ -37,12 +38,36 @@ interface Rule {
 
 interface Group {
   found: boolean
-  readonly rules: Rule[]
+  readonly rules: { readonly allow: boolean; readonly pattern: string }[]
   crawlDelayMs: number | null
+}
+
+/** The part of a robots.txt that is meant for us. */
+export interface OwnPart extends Pick<Group, 'rules' | 'crawlDelayMs'> {
+  readonly sitemaps: readonly string[]
 }
 
 /** `productToken` is the name in our user agent, 'Shoal' of 'Shoal/0.1 (+https://…)'. */
 export function parseRobots(file: string | Uint8Array, productToken: string): Robots {
+  return robotsOf(ownPart(file, productToken))
+}
+
+export function robotsOf({ rules, crawlDelayMs, sitemaps }: OwnPart): Robots {
+  const compiled = rules.flatMap(({ allow, pattern }) => rulesOf(pattern, allow))
+  return { allows: matcher(compiled), crawlDelayMs, sitemaps, retryAt: null }
+}
+
+/** As a robots.txt of its own, for whoever keeps it: a fraction of the file. */
+export function textOf({ rules, crawlDelayMs, sitemaps }: OwnPart): string {
+  return [
+    'User-agent: *',
+    ...rules.map(({ allow, pattern }) => `${allow ? 'Allow' : 'Disallow'}: ${pattern}`),
+    ...(crawlDelayMs === null ? [] : [`Crawl-delay: ${crawlDelayMs / 1000}`]),
+    ...sitemaps.map((url) => `Sitemap: ${url}`),
+  ].join('\n')
+}
+
+export function ownPart(file: string | Uint8Array, productToken: string): OwnPart {
   const own: Group = { found: false, rules: [], crawlDelayMs: null }
   const everybody: Group = { found: false, rules: [], crawlDelayMs: null }
   const sitemaps: string[] = []
@@ -65,8 +90,7 @@ export function parseRobots(file: string | Uint8Array, productToken: string): Ro
     } else if (name === 'allow' || name === 'disallow') {
       readingAgents = false
       if (current.size === 0 || value === '') continue
-      const rules = rulesOf(value, name === 'allow')
-      for (const group of current) group.rules.push(...rules)
+      for (const group of current) group.rules.push({ allow: name === 'allow', pattern: value })
     } else if (name === 'crawl-delay') {
       // Like every line that RFC 9309 does not know it belongs to the group and does not end its list of agents.
       for (const group of current) group.crawlDelayMs = crawlDelay(value) ?? group.crawlDelayMs
@@ -76,7 +100,7 @@ export function parseRobots(file: string | Uint8Array, productToken: string): Ro
   }
 
   const { rules, crawlDelayMs } = own.found ? own : everybody
-  return { allows: matcher(rules), crawlDelayMs, sitemaps, retryAt: null }
+  return { rules, crawlDelayMs, sitemaps }
 }
 
 function linesOf(file: string | Uint8Array): string[] {
@@ -217,7 +241,11 @@ export type RobotsOutcome =
   | { readonly kind: 'error'; readonly error: ShoalError }
 
 export type RobotsDecision =
-  | { readonly kind: 'rules'; readonly robots: Robots }
+  | { readonly kind: 'rules'; readonly part: OwnPart }
+  /** There is none: everything is allowed. */
+  | { readonly kind: 'none' }
+  /** It is kept from us (401, 403): everything is allowed too, unless the spider takes that for a no. */
+  | { readonly kind: 'denied' }
   /** Nothing may be fetched yet; ask again later. */
   | { readonly kind: 'unreachable' }
   /** The page itself would fail in the same way: let it end with the true reason. */
@@ -230,9 +258,9 @@ export type RobotsDecision =
 export function robotsFor(outcome: RobotsOutcome, productToken: string): RobotsDecision {
   if (outcome.kind === 'response') {
     const { status, body } = outcome.response
-    if (status >= 200 && status < 300) return { kind: 'rules', robots: parseRobots(body, productToken) }
+    if (status >= 200 && status < 300) return { kind: 'rules', part: ownPart(body, productToken) }
     if (status === 429 || status >= 500) return { kind: 'unreachable' }
-    return { kind: 'rules', robots: ALLOW_ALL }
+    return { kind: status === 401 || status === 403 ? 'denied' : 'none' }
   }
   const { error } = outcome
   switch (error.code) {
@@ -241,7 +269,7 @@ export function robotsFor(outcome: RobotsOutcome, productToken: string): RobotsD
     case 'bad_scheme':
     case 'bad_url':
     case 'http_error':
-      return { kind: 'rules', robots: ALLOW_ALL }
+      return { kind: 'none' }
     case 'private_address':
     case 'blocked_port':
     case 'dns_not_found':

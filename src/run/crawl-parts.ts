@@ -22,7 +22,13 @@ export function partsOfCrawls(
 ): PartsOf {
   const bySpider = new Map(
     spiders.map((spider) => {
-      const robots = createRobotsCache({ clock: shared.clock, productToken: productToken(spider.userAgent) })
+      const robots = createRobotsCache({
+        clock: shared.clock,
+        productToken: productToken(spider.userAgent),
+        board: plant.board,
+        holder: `${shared.worker} ${spider.name}`,
+        strict: spider.robots === 'strict',
+      })
       const pages = spider.savePages ? plant.pages : null
       return [
         spider.name,

@@ -3,7 +3,7 @@ import type { FetchResponse } from '../fetch/fetcher.js'
 import { hostIn } from '../url/host.js'
 import type { HostKey, Link, RequestExtras } from '../url/link.js'
 import { parseUrl } from '../url/parse-url.js'
-import { HostBusy, untilBack } from './permits.js'
+import { HostBusy, sleepUnlessStopped, untilBack } from './permits.js'
 import { conditional, type Known } from './revisit.js'
 import { send } from './send.js'
 import type { Visit, VisitParts } from './visit-parts.js'
@@ -104,7 +104,11 @@ async function obeyRobots(
   parts: VisitParts,
 ): Promise<[HostKey, ...HostKey[]]> {
   const host = hostIn(url)
-  const checked = parts.robots.check(url, (robotsUrl) => fetchRobots(robotsUrl, current, parts))
+  const checked = parts.robots.check(
+    url,
+    (robotsUrl) => fetchRobots(robotsUrl, current, parts),
+    (ms) => sleepUnlessStopped(ms, current, parts.clock),
+  )
   const robots = checked instanceof Promise ? await checked : checked
   // Freshly read: the queue is told how slow the site wants everybody to be, or no longer wants.
   if (checked instanceof Promise && robots.retryAt === null) {

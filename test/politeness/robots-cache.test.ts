@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from 'vitest'
+import { memoryBoard } from '../../src/board/memory/memory-board.js'
 import { ManualClock } from '../../src/clock.js'
 import { ShoalError } from '../../src/errors.js'
 import type { FetchResponse } from '../../src/fetch/fetcher.js'
-import { createRobotsCache } from '../../src/politeness/robots-cache.js'
+import { createRobotsCache, type GetRobots } from '../../src/politeness/robots-cache.js'
 
 const HOUR = 3_600_000
 
@@ -13,7 +14,7 @@ const rules = answer(200, 'User-agent: *\nDisallow: /x')
 
 function setUp(maxEntries = 100) {
   const clock = new ManualClock()
-  return { clock, cache: createRobotsCache({ clock, productToken: 'Shoal', maxEntries }) }
+  return { clock, cache: createRobotsCache({ clock, productToken: 'Shoal', board: null, holder: '', maxEntries }) }
 }
 
 describe('robots cache', () => {
@@ -125,5 +126,150 @@ describe('robots cache', () => {
     expect(cache.check('http://slow.test/', get)).not.toBeInstanceOf(Promise)
     await cache.check('http://h0.test/', get)
     expect(get).toHaveBeenCalledTimes(11)
+  })
+})
+
+describe('robots cache over a board', () => {
+  /** So many workers, each with a cache of its own. */
+  function fleet(count: number, options: { strict?: boolean; productToken?: string } = {}) {
+    const clock = new ManualClock()
+    const board = memoryBoard({ clock })
+    const worker = (holder: string, more = options) =>
+      createRobotsCache({ clock, productToken: 'Shoal', board, holder, ...more })
+    return { clock, board, worker, caches: Array.from({ length: count }, (_, nth) => worker(`w${nth}`)) }
+  }
+  const ask = (
+    caches: readonly ReturnType<typeof createRobotsCache>[],
+    get: GetRobots,
+    nap: (ms: number) => Promise<void>,
+  ) => Promise.all(caches.map((cache) => cache.check('http://a.test/x', get, nap)))
+
+  it('twenty workers fetch a file once, and then none of them asks anybody', async () => {
+    const { caches, clock, board } = fleet(20)
+    let release = (_: FetchResponse) => {}
+    const get = vi.fn(() => new Promise<FetchResponse>((resolve) => (release = resolve)))
+    const claims = vi.spyOn(board, 'claim')
+    const nap = vi.fn(async (ms: number) => {
+      clock.advance(ms)
+      if (clock.now() % 1000 > 500) release(rules)
+    })
+    const answers = await ask(caches, get, nap)
+    expect(answers.map((robots) => robots.allows('/x'))).toEqual(Array(20).fill(false))
+    expect(get).toHaveBeenCalledTimes(1)
+    const asked = claims.mock.calls.length
+    for (const cache of caches) expect(cache.check('http://a.test/y', get)).not.toBeInstanceOf(Promise)
+    expect(claims).toHaveBeenCalledTimes(asked)
+  })
+
+  it('a worker that comes later takes what is left of the day', async () => {
+    const { worker, clock } = fleet(0)
+    const get = vi.fn(async () => rules)
+    await worker('early').check('http://a.test/', get)
+    clock.advance(23 * HOUR)
+    const late = worker('late')
+    expect((await late.check('http://a.test/', get)).allows('/x')).toBe(false)
+    clock.advance(HOUR - 1)
+    expect(late.check('http://a.test/', get)).not.toBeInstanceOf(Promise)
+    expect(get).toHaveBeenCalledTimes(1)
+    clock.advance(1)
+    await late.check('http://a.test/', get)
+    expect(get).toHaveBeenCalledTimes(2)
+  })
+
+  it('shares that a file cannot be read, and who may try again', async () => {
+    const { caches, clock } = fleet(20)
+    const get = vi.fn(async () => answer(500))
+    const nap = async () => {}
+    for (const [failures, waitMs] of [30_000, 60_000, 120_000].entries()) {
+      const since = clock.now()
+      for (const { retryAt } of await ask(caches, get, nap)) expect(retryAt).toBe(since + waitMs)
+      expect(get).toHaveBeenCalledTimes(failures + 1)
+      clock.advance(waitMs)
+    }
+    for (const robots of await ask(caches, async () => rules, nap)) expect(robots.retryAt).toBeNull()
+  })
+
+  it('uses the old copy while the new one is fetched, and when it cannot be had, also one that another worker read', async () => {
+    const { worker, clock } = fleet(0)
+    await worker('reader').check('http://a.test/', async () => rules)
+    clock.advance(25 * HOUR)
+    let release = (_: FetchResponse) => {}
+    const fetching = worker('w1').check('http://a.test/', () => new Promise((resolve) => (release = resolve)))
+    const never = vi.fn(async () => rules)
+    const w2 = worker('w2')
+    expect((await w2.check('http://a.test/', never)).allows('/x')).toBe(false)
+    release(answer(503))
+    expect(await fetching).toMatchObject({ retryAt: null })
+    clock.advance(1_000)
+    expect((await w2.check('http://a.test/', never)).allows('/x')).toBe(false)
+    expect(never).not.toHaveBeenCalled()
+    clock.advance(30_000)
+    await w2.check('http://a.test/', never)
+    expect(never).toHaveBeenCalledTimes(1)
+  })
+
+  it('goes on when the worker that fetched it died, or gave up', async () => {
+    const { worker, clock } = fleet(0)
+    void worker('dead').check('http://a.test/', () => new Promise(() => {}))
+    const get = vi.fn(async () => rules)
+    const nap = async (ms: number) => clock.advance(ms)
+    await worker('next').check('http://a.test/', get, nap)
+    expect(get).toHaveBeenCalledTimes(1)
+    const stop = new ShoalError('aborted', '')
+    await expect(worker('quits').check('http://b.test/', () => Promise.reject(stop))).rejects.toBe(stop)
+    const before = clock.now()
+    await worker('next').check('http://b.test/', get, nap)
+    expect(clock.now()).toBe(before)
+  })
+
+  it('waits no longer than its visit is wanted', async () => {
+    const { worker } = fleet(0)
+    void worker('slow').check('http://a.test/', () => new Promise(() => {}))
+    const stop = new ShoalError('aborted', '')
+    const waiting = worker('w2').check(
+      'http://a.test/',
+      async () => rules,
+      () => Promise.reject(stop),
+    )
+    await expect(waiting).rejects.toBe(stop)
+  })
+
+  it("keeps each robot's part apart, and what one forbids itself from the others", async () => {
+    const { worker } = fleet(0)
+    const file = answer(
+      200,
+      'User-agent: Shoal\nDisallow: /\nUser-agent: *\nCrawl-delay: 2\nSitemap: https://a.test/s.xml',
+    )
+    const get = vi.fn(async () => file)
+    await worker('w1').check('http://a.test/', get)
+    const other = await worker('w2', { productToken: 'Other' }).check('http://a.test/', get)
+    expect(other).toMatchObject({ crawlDelayMs: 2000, sitemaps: ['https://a.test/s.xml'] })
+    expect(other.allows('/')).toBe(true)
+    const read = await worker('w3').check('http://a.test/', get)
+    expect(read).toMatchObject({ crawlDelayMs: null, sitemaps: ['https://a.test/s.xml'] })
+    expect(read.allows('/')).toBe(false)
+    expect(get).toHaveBeenCalledTimes(2)
+    const refused = new ShoalError('private_address', '')
+    await expect(worker('w4').check('http://b.test/', () => Promise.reject(refused))).rejects.toBe(refused)
+    expect((await worker('w5').check('http://b.test/', async () => rules)).allows('/y')).toBe(true)
+  })
+
+  it('takes a closed door for a no when it is strict', async () => {
+    const { worker } = fleet(0)
+    const get = vi.fn(async () => answer(403))
+    expect((await worker('w1').check('http://a.test/', get)).allows('/')).toBe(true)
+    const strict = await worker('w2', { strict: true }).check('http://a.test/', get)
+    expect(strict).toMatchObject({ retryAt: null })
+    expect(strict.allows('/')).toBe(false)
+    expect(get).toHaveBeenCalledTimes(1)
+  })
+
+  it('says what it knows when the board is away, and reads no note that it cannot understand', async () => {
+    const { worker, board } = fleet(0)
+    vi.spyOn(board, 'post').mockRejectedValueOnce(new ShoalError('queue_away', ''))
+    expect((await worker('w1').check('http://a.test/', async () => rules)).allows('/x')).toBe(false)
+    await board.claim('robots Shoal http://b.test', 'later version', 0, 1000)
+    await board.post('robots Shoal http://b.test', 'later version', '{"found":"poem"}', HOUR)
+    expect((await worker('w2').check('http://b.test/', async () => rules)).allows('/x')).toBe(false)
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ShoalError } from '../../src/errors.js'
-import { parseRobots, ROBOTS_MAX_BYTES, robotsFor } from '../../src/politeness/robots.js'
+import { parseRobots, ROBOTS_MAX_BYTES, robotsFor, robotsOf } from '../../src/politeness/robots.js'
 
 const file = (...lines: string[]) => lines.join('\n')
 const allows = (robots: string | Uint8Array, path: string, agent = 'FooBot') => parseRobots(robots, agent).allows(path)
@@ -338,21 +338,22 @@ describe('robotsFor', () => {
   const decide = (status: number) => {
     const decision = robotsFor({ kind: 'response', response: { status, body } }, 'FooBot')
     if (decision.kind !== 'rules') return decision.kind
-    return decision.robots.allows('/x') ? 'allows all' : 'parsed'
+    return robotsOf(decision.part).allows('/x') ? 'allows all' : 'parsed'
   }
 
   it.each([
     ...[200, 204, 206].map((status) => [status, 'parsed'] as const),
-    ...[301, 304, 400, 401, 403, 404, 410, 451].map((status) => [status, 'allows all'] as const),
+    ...[301, 304, 400, 404, 410, 451].map((status) => [status, 'none'] as const),
+    ...[401, 403].map((status) => [status, 'denied'] as const),
     ...[429, 500, 502, 503, 504, 599].map((status) => [status, 'unreachable'] as const),
   ])('%i → %s', (status, expected) => {
     expect(decide(status)).toBe(expected)
   })
 
   it.each([
-    ['too_many_redirects', 'rules'],
-    ['bad_redirect', 'rules'],
-    ['bad_scheme', 'rules'],
+    ['too_many_redirects', 'none'],
+    ['bad_redirect', 'none'],
+    ['bad_scheme', 'none'],
     ['timeout', 'unreachable'],
     ['connect_error', 'unreachable'],
     ['dns_error', 'unreachable'],
