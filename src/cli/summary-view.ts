@@ -5,6 +5,7 @@ import type { KindCount, RecordStore } from '../store/record-store.js'
 import type { Output } from './output.js'
 import { clean } from './terminal/clean.js'
 import { count, duration, plural, rate } from './terminal/format.js'
+import { visitLines } from './visits-view.js'
 
 /** What is known about a crawl beside its counters. */
 export interface SummaryDetails {
@@ -55,6 +56,7 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   print(
     `  ${figure(summary.pages)}  pages fetched${summary.retried > 0 ? style.dim(`, ${count(summary.retried)} tried again on the way`) : ''}`,
   )
+  for (const line of visitLines(summary.visits, style)) print(line)
   print(`  ${figure(summary.records)}  records${kindsText(details)}`)
   if (summary.rejected > 0) print(`  ${figure(summary.rejected)}  ${style.yellow('rejected')}${fieldsText(details)}`)
   for (const { message } of summary.drift) print(`             ${style.red('drift')} ${clean(message)}`)

@@ -7,6 +7,7 @@ import { isAway, type ShoalError } from '../errors.js'
 import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../frontier/frontier.js'
 import { createLog, type LogLevel } from '../log.js'
 import type { Alert } from '../quality/alert.js'
+import type { VisitCounts } from '../store/visits.js'
 import type { Plant } from '../wire.js'
 import { openForWork, readyForPages } from './open-for-work.js'
 import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
@@ -81,6 +82,8 @@ export interface RunSummary {
   readonly seconds: number
   /** True when the drain signal ended it before the crawl did. */
   readonly interrupted: boolean
+  /** Of a spider that recrawls: how its pages compare with the crawl before. */
+  readonly visits: VisitCounts | null
   /** Fields that used to be filled and are not any more. */
   readonly drift: readonly Alert[]
 }
@@ -234,3 +237,4 @@ async function summary(
     drift,
   }
 }
+    visits: await plant.store.visitCounts(stats.id),

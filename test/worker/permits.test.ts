@@ -62,7 +62,7 @@ function visit({ leasedMsAgo, dialMs }: { leasedMsAgo: number; dialMs: number })
     produced: false,
     settling: false,
   } as unknown as Visit
-  return { fetched: fetchPage(current, parts), asked, sent }
+  return { fetched: fetchPage(current, parts, null), asked, sent }
 }
 
 it('uses the permit that came with the lease at once, and asks nobody', async () => {

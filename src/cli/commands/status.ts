@@ -4,6 +4,8 @@ import { type Estimate, estimateEnd } from '../../coordinator/eta.js'
 import { asShoalError, EXIT, isAway, ShoalError } from '../../errors.js'
 import type { CrawlInfo, CrawlStats, Frontier, HostInfo, WorkerInfo } from '../../frontier/frontier.js'
 import { fleetSlots, type Health, healthOf, spiderHolders, workerState } from '../../run/health.js'
+import type { VisitCounts } from '../../store/visits.js'
+import type { Plant } from '../../wire.js'
 import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import { lostCrawlMeant, showLost } from '../lost-view.js'
@@ -15,6 +17,7 @@ import { bytes, count, duration, moment, percent, rate } from '../terminal/forma
 import { type Live, liveLines } from '../terminal/live.js'
 import type { Style } from '../terminal/style.js'
 import { table } from '../terminal/table.js'
+import { visitLines } from '../visits-view.js'
 import { workerJson, workerTable } from './workers.js'
 
 const HOSTS_SHOWN = 10
@@ -28,6 +31,7 @@ interface Snapshot {
   readonly workers: readonly WorkerInfo[]
   readonly estimate: Estimate
   readonly health: Health
+  readonly visits: VisitCounts | null
   readonly now: number
 }
 
@@ -52,10 +56,10 @@ export function statusCommand(program: Command): void {
           }
           const crawl = chooseCrawl(newestFirst, word)
           if (flags.watch) {
-            await watch(session, frontier, crawl)
+            await watch(session, plant, crawl)
             return undefined
           }
-          const snapshot = await look(session, frontier, crawl)
+          const snapshot = await look(session, plant, crawl)
           if (session.json) session.output.json(asJson(snapshot))
           else for (const line of screen(session.output, snapshot)) session.output.print(line)
           return snapshot.health.ok ? EXIT.ok.code : EXIT.stalled.code
@@ -75,14 +79,15 @@ export function statusCommand(program: Command): void {
   })
 }
 
-async function look({ clock, settings }: Session, frontier: Frontier, crawl: CrawlInfo): Promise<Snapshot> {
+async function look({ clock, settings }: Session, { frontier, store }: Plant, crawl: CrawlInfo): Promise<Snapshot> {
   const now = clock.now()
-  const [stats, hosts, workers, due, health] = await Promise.all([
+  const [stats, hosts, workers, due, health, visits] = await Promise.all([
     frontier.stats(crawl.id),
     frontier.hosts(crawl.id, { limit: HOSTS_READ, busiest: true }),
     frontier.workers(),
     frontier.links({ crawl: crawl.id, state: 'delayed', limit: 1_000 }),
     healthOf(frontier, [crawl], now, isOnServer(settings.queue)),
+    store.visitCounts(crawl.id),
   ])
   const lastDueAt = due.reduce<number | null>(
     (last, link) => (link.dueAt === null ? last : Math.max(last ?? 0, link.dueAt)),
@@ -95,11 +100,12 @@ async function look({ clock, settings }: Session, frontier: Frontier, crawl: Cra
     workers: alive,
     estimate: estimateEnd({ stats, hosts, slots: fleetSlots(crawl, alive), now, lastDueAt }),
     health,
+    visits,
     now,
   }
 }
 
-function asJson({ stats, hosts, workers, estimate, health, now }: Snapshot): Record<string, unknown> {
+function asJson({ stats, hosts, workers, estimate, health, visits, now }: Snapshot): Record<string, unknown> {
   const { state, startedAt, total, queued, delayed, leased, done, failed, retried, dead } = stats
   return {
     ...{ state, startedAt, total, queued, delayed, leased, done, failed, retried, dead },
@@ -116,6 +122,7 @@ function asJson({ stats, hosts, workers, estimate, health, now }: Snapshot): Rec
     bytes: stats.bytes,
     seeding: stats.seeding,
     spiderChanges: stats.spiderChanges,
+    visits,
     healthy: health.ok,
     ...spiderHolders(stats, workers),
     workers: workers.map((worker) => workerJson(worker, now)),
@@ -123,7 +130,7 @@ function asJson({ stats, hosts, workers, estimate, health, now }: Snapshot): Rec
   }
 }
 
-async function watch(session: Session, frontier: Frontier, crawl: CrawlInfo): Promise<void> {
+async function watch(session: Session, plant: Plant, crawl: CrawlInfo): Promise<void> {
   const { output, clock, json } = session
   const live: Live | null = !json && process.stdout.isTTY ? liveLines(process.stdout) : null
   const stopped = new AbortController()
@@ -132,7 +139,7 @@ async function watch(session: Session, frontier: Frontier, crawl: CrawlInfo): Pr
   process.once('SIGTERM', stop)
   try {
     for (;;) {
-      const snapshot = await lookIfThere(session, frontier, crawl)
+      const snapshot = await lookIfThere(session, plant, crawl)
       if (snapshot instanceof ShoalError) {
         const { code, message, hint } = snapshot
         const line = `${output.style.red('health is red:')} ${clean(message)}`
@@ -160,9 +167,9 @@ async function watch(session: Session, frontier: Frontier, crawl: CrawlInfo): Pr
 }
 
 /** Who watches goes on watching while the queue is away. */
-async function lookIfThere(session: Session, frontier: Frontier, crawl: CrawlInfo): Promise<Snapshot | ShoalError> {
+async function lookIfThere(session: Session, plant: Plant, crawl: CrawlInfo): Promise<Snapshot | ShoalError> {
   try {
-    return await look(session, frontier, crawl)
+    return await look(session, plant, crawl)
   } catch (thrown) {
     if (isAway(thrown)) return asShoalError(thrown)
     throw thrown
@@ -175,7 +182,10 @@ function oneLine({ stats, estimate }: Snapshot): string {
   return `${stats.state} · ${count(pending)} pending · ${count(stats.leased)} processing · ${count(ended(stats))} completed · ${count(stats.dead)} dead · ${rate(stats.rate)} · ${endText(estimate, stats.state)}`
 }
 
-function screen({ style, width }: Output, { stats, hosts, workers, estimate, health, now }: Snapshot): string[] {
+function screen(
+  { style, width }: Output,
+  { stats, hosts, workers, estimate, health, visits, now }: Snapshot,
+): string[] {
   const over = ended(stats)
   const started = stats.startedAt ?? stats.createdAt
   const until = stats.finishedAt ?? now
@@ -188,6 +198,7 @@ function screen({ style, width }: Output, { stats, hosts, workers, estimate, hea
     figures([stats.queued, 'queued'], [stats.delayed, 'delayed'], [stats.leased, 'in hand']).trimEnd(),
     `${figures([stats.done, 'done'], [stats.skipped, 'skipped'], [stats.dead, 'dead'])}${style.dim(`${count(over)} of ${count(stats.total)}, ${percent(over, stats.total)}`)}`,
     `${figures([stats.failed, 'errors'], [stats.retried, 'retried'], [stats.throttled, 'throttled'])}${style.dim(`${bytes(stats.bytes)} read`)}`,
+    ...visitLines(visits, style),
     '',
   ]
   if (hasEnded(stats)) return [...lines, `  ${rate((over * 1000) / Math.max(1, until - started))} on average`]
