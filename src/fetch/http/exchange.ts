@@ -1,10 +1,11 @@
-import { type Dispatcher, util } from 'undici'
+import { util } from 'undici'
 import { ShoalError } from '../../errors.js'
 import type { FetchRequest, FetchResponse, StopSignal } from '../fetcher.js'
 import type { Connection, Connections } from './connections.js'
 import { decodeBody } from './decode.js'
 import { failureOf, type Phase } from './failure.js'
 import { proxyName } from './proxy-dial.js'
+import type { WireHandler } from './wire.js'
 
 /** Early hints come once or twice; a stream of them is an attack. */
 const MAX_INFORMATIONAL = 8
@@ -13,6 +14,9 @@ const SMALL_PIECE_BYTES = 2_048
 const SCRATCH_BYTES = 16_384
 /** Data that cannot be compressed grows a little when it is. */
 const ENCODING_SLACK_BYTES = 65_536
+
+/** ': ' and the end of the line: what a header takes in HTTP/1.1 beside its name and value. */
+const HEADER_OVERHEAD_BYTES = 4
 
 export interface ExchangeEnd {
   resolve(response: FetchResponse): void
@@ -23,7 +27,7 @@ export interface ExchangeEnd {
  * One request on one connection, from dispatch to the decoded body. A class because undici calls its methods for every request
  * and closures made each time cost more than the rest of this file.
  */
-export class Exchange implements Dispatcher.DispatchHandler {
+export class Exchange implements WireHandler {
   private readonly request: FetchRequest
   private readonly signal: StopSignal
   private readonly connections: Connections
@@ -134,46 +138,69 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onHeaders(status: number, raw: Buffer[]): boolean {
+    if (!this.isFinal(status)) return true
+    for (let i = 0; i + 1 < raw.length; i += 2) {
+      this.readHeader(util.headerNameToString(raw[i] as Buffer), (raw[i + 1] as Buffer).toString('latin1'))
+    }
+    this.judgeHeaders()
+    return true
+  }
+
+  /** Of HTTP/2, where nobody but us counts their bytes. */
+  onHeaderPairs(status: number, pairs: readonly string[]): void {
+    if (this.settled || !this.isFinal(status)) return
+    let bytes = 0
+    for (let i = 0; i + 1 < pairs.length; i += 2) {
+      const name = pairs[i] ?? ''
+      const value = pairs[i + 1] ?? ''
+      bytes += name.length + value.length + HEADER_OVERHEAD_BYTES
+      if (!name.startsWith(':')) this.readHeader(name, value)
+    }
+    if (bytes > this.request.limits.maxHeaderBytes) {
+      this.fail(new ShoalError('headers_too_large', this.say('the response headers are larger than the limit')))
+      return
+    }
+    this.judgeHeaders()
+  }
+
+  private isFinal(status: number): boolean {
     if (status < 200) {
       if (++this.informational > MAX_INFORMATIONAL) {
         this.fail(new ShoalError('protocol_error', this.say('a flood of 1xx answers')))
       }
-      return true
+      return false
     }
     this.phase = 'reading'
     this.stirred = true
     this.status = status
-    const { prefix, terms } = this.connection.origin
-    if (status === 407 && prefix !== '' && terms.proxy !== undefined) {
-      this.fail(new ShoalError('proxy_error', `proxy ${proxyName(terms.proxy)}: it refused the login (407)`))
-      return true
+    this.headers = new HeaderBag()
+    return true
+  }
+
+  private readHeader(name: string, value: string): void {
+    if (name === 'set-cookie') {
+      this.cookies.push(value)
+      return
     }
-    this.readHeaders(raw)
+    const earlier = this.headers[name]
+    this.headers[name] = earlier === undefined ? value : `${earlier}, ${value}`
+  }
+
+  private judgeHeaders(): void {
+    const { prefix, terms } = this.connection.origin
+    if (this.status === 407 && prefix !== '' && terms.proxy !== undefined) {
+      this.fail(new ShoalError('proxy_error', `proxy ${proxyName(terms.proxy)}: it refused the login (407)`))
+      return
+    }
     const encoding = this.headers['content-encoding']
     if (encoding !== undefined) {
       this.encoding = encoding
       this.wireCap += ENCODING_SLACK_BYTES
     }
     const length = this.headers['content-length']
-    if (length !== undefined && Number(length) > this.wireCap && this.method !== 'HEAD' && status !== 304) {
+    if (length !== undefined && Number(length) > this.wireCap && this.method !== 'HEAD' && this.status !== 304) {
       this.fail(new ShoalError('too_large', this.say(`the body is said to have ${length.slice(0, 20)} bytes`)))
     }
-    return true
-  }
-
-  private readHeaders(raw: Buffer[]): void {
-    const headers = new HeaderBag()
-    for (let i = 0; i + 1 < raw.length; i += 2) {
-      const name = util.headerNameToString(raw[i] as Buffer)
-      const value = (raw[i + 1] as Buffer).toString('latin1')
-      if (name === 'set-cookie') {
-        this.cookies.push(value)
-        continue
-      }
-      const earlier = headers[name]
-      headers[name] = earlier === undefined ? value : `${earlier}, ${value}`
-    }
-    this.headers = headers
   }
 
   onData(piece: Buffer): boolean {

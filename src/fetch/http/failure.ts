@@ -47,6 +47,11 @@ export function failureOf(error: Error, exchange: FailedExchange): ShoalError {
   if (code === 'UND_ERR_SOCKET' && error.message.startsWith('bad ')) {
     return new ShoalError('protocol_error', say(`${error.message} (1xx or 101)`), { cause })
   }
+  // What our own side of HTTP/2 could not read, as against a reset that the server sent.
+  if (code === 'ERR_HTTP2_ERROR' || (phase === 'waiting' && error.message.endsWith('NGHTTP2_PROTOCOL_ERROR'))) {
+    const tooMany = error.message.includes('CONTINUATION')
+    return new ShoalError(tooMany ? 'headers_too_large' : 'protocol_error', say(error.message), { cause })
+  }
   if (phase === 'waiting') {
     const failure = new ShoalError('connect_error', say('the connection was closed before an answer'), { cause })
     if (exchange.reused && (exchange.method === 'GET' || exchange.method === 'HEAD')) markStaleSocket(failure)

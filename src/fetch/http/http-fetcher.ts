@@ -19,7 +19,7 @@ export interface HttpFetcherOptions {
   readonly lookup?: Lookup
 }
 
-/** HTTP/1.1 over kept connections. */
+/** HTTP/1.1, or HTTP/2 where the server has it, over kept connections. */
 export function createHttpFetcher({ clock, userAgent, lookup = resolveAll }: HttpFetcherOptions): Fetcher {
   const connections = createConnections(lookup)
   const running = new Set<Exchange>()
@@ -65,15 +65,15 @@ export function createHttpFetcher({ clock, userAgent, lookup = resolveAll }: Htt
     if (signal.aborted) throw givenUp(signal)
     const { limits, allowPrivate, proxy } = request
     const { maxHeaderBytes } = limits
+    const own = headersOf(request.headers)
     const { origin, path } = connections.placeOf(request.url, { maxHeaderBytes, allowPrivate, proxy })
     const connection = connections.take(origin)
     const exchange = new Exchange(request, signal, connections, connection, end, time, settled)
     running.add(exchange)
     if (lookDueAt === null) lookLater()
     const { method = 'GET', body = null } = request
-    const own = headersOf(request.headers)
     const headers = origin.proxyHeaders.length === 0 ? own : [...own, ...origin.proxyHeaders]
-    connection.client.dispatch({ path, method, headers, body }, exchange)
+    connections.dispatch(connection, { path, method, headers, body }, exchange)
   }
 
   return {
@@ -90,7 +90,11 @@ export function createHttpFetcher({ clock, userAgent, lookup = resolveAll }: Htt
 
 function headerList(defaults: Readonly<Record<string, string>>, own: Readonly<Record<string, string>>): string[] {
   const merged = new Map(Object.entries(defaults))
-  for (const [name, value] of Object.entries(own)) merged.set(name.toLowerCase(), value)
+  for (const [name, value] of Object.entries(own)) {
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value))
+      throw new ShoalError('bad_url', `the header ${JSON.stringify(name)} cannot be sent`)
+    merged.set(name.toLowerCase(), value)
+  }
   // The login of a proxy is for that proxy alone: it comes with the request's proxy, never with the headers of a spider.
   merged.delete('proxy-authorization')
   return [...merged].flat()

@@ -1,0 +1,108 @@
+import { isIP, type LookupFunction, type Socket } from 'node:net'
+import tls, { type TLSSocket } from 'node:tls'
+import { buildConnector } from 'undici'
+import { type Lookup, lookupForConnect } from '../guard.js'
+import type { Target } from './connect-tunnel.js'
+import type { Origin } from './origins.js'
+import { dialThroughProxy, proxyName } from './proxy-dial.js'
+
+/** What a dial tells whoever may have to end it. */
+export interface Dialled {
+  /** The present socket, from the moment it is dialled. */
+  socket: Socket | null
+  /** Nothing but the proxy can be to blame for what the dial waits for. */
+  awaitsProxy: boolean
+}
+
+/**
+ * How sockets are made: straight or through the proxy of the origin, with TLS or without. Without a proxy every dial passes the guard.
+ * None has a deadline: whoever gives up destroys the socket.
+ */
+export interface Dialler {
+  plain(
+    origin: Origin<unknown>,
+    options: buildConnector.Options,
+    callback: buildConnector.Callback,
+    dialled: Dialled,
+  ): void
+  secure(origin: Origin<unknown>, protocols: readonly string[], dialled: Dialled): Promise<TLSSocket>
+}
+
+export function createDialler(lookup: Lookup): Dialler {
+  const guarded = lookupForConnect(lookup, true)
+  const unguarded = lookupForConnect(lookup, false)
+  const plainGuarded = connector(guarded)
+  const plainAllowed = connector(unguarded)
+  /** Proxies (host:port) that have opened a tunnel: when one of them is silent about a target, it is the target that does not answer. */
+  const proven = new Set<string>()
+
+  async function throughProxy(origin: Origin<unknown>, target: Target, dialled: Dialled): Promise<Socket | null> {
+    const { proxy } = origin.terms
+    if (proxy === undefined) return null
+    const name = proxyName(proxy)
+    dialled.awaitsProxy = true
+    const socket = await dialThroughProxy({
+      proxy,
+      target: origin.prefix === '' ? target : null,
+      lookup: unguarded,
+      onSocket: (raw) => {
+        dialled.socket = raw
+      },
+      onTarget: () => {
+        if (proven.has(name)) dialled.awaitsProxy = false
+      },
+    })
+    proven.add(name)
+    dialled.awaitsProxy = false
+    return socket
+  }
+
+  return {
+    plain(origin, options, callback, dialled) {
+      if (origin.terms.proxy === undefined) {
+        dialled.socket = (origin.guarded ? plainGuarded : plainAllowed)(options, callback)
+        return
+      }
+      throughProxy(origin, { host: options.hostname, port: Number(options.port) || 80 }, dialled).then(
+        (socket) => (socket === null ? undefined : callback(null, socket)),
+        (error: Error) => callback(error, null),
+      )
+    },
+
+    async secure(origin, protocols, dialled) {
+      const { hostname, port } = new URL(origin.name)
+      const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+      const target = { host, port: Number(port) || 443 }
+      const tunnel = await throughProxy(origin, target, dialled)
+      const socket = tls.connect({
+        ...target,
+        servername: isIP(host) === 0 ? host : '',
+        ALPNProtocols: [...protocols],
+        ...(tunnel === null ? { lookup: origin.guarded ? guarded : unguarded } : { socket: tunnel }),
+        ...(origin.tlsSession === null ? {} : { session: origin.tlsSession }),
+      })
+      dialled.socket = socket
+      socket.on('session', (session) => {
+        origin.tlsSession = session
+      })
+      return secured(socket)
+    },
+  }
+}
+
+function secured(socket: TLSSocket): Promise<TLSSocket> {
+  socket.setKeepAlive(true, 60_000).setNoDelay(true)
+  return new Promise((resolve, reject) => {
+    socket.on('error', reject)
+    socket.once('close', () => reject(Object.assign(new Error('closed during the handshake'), { code: 'ECONNRESET' })))
+    socket.once('secureConnect', () => resolve(socket))
+  })
+}
+
+function connector(lookup: LookupFunction) {
+  // undici returns the socket while it is still connecting, though its types do not say so.
+  return buildConnector({ lookup, timeout: 0, port: 0 }) as (
+    options: buildConnector.Options,
+    callback: buildConnector.Callback,
+  ) => Socket
+}

@@ -1,0 +1,129 @@
+import http2, { type ClientHttp2Stream, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2'
+import type { TLSSocket } from 'node:tls'
+import type { Wire, WireHandler } from './wire.js'
+
+/**
+ * HTTP/2 on node:http2, one request at a time. Not undici's: that takes a stream which was reset in the middle (RST_STREAM with NO_ERROR
+ * or CANCEL) for a page that ended, drops the answer under way when a server says GOAWAY between two requests, sends again by itself
+ * what a lost connection left open, and counts neither header bytes nor 1xx answers.
+ */
+export interface H2Wire extends Wire {
+  /** The server lets the answer under way come to its end, but takes no further request. */
+  readonly closing: boolean
+}
+
+/** Twice what most servers wait before they hang up a quiet connection would be too long; they say GOAWAY when they do. */
+const QUIET_MS = 30_000
+/** So high that it is the exchange that counts: what is over this ends without a name for it. */
+const MAX_HEADER_LIST_BYTES = 1 << 20
+const MAX_HEADER_PAIRS = 20_000
+const WINDOW_BYTES = 256 * 1024
+/** They speak of the connection, which HTTP/2 does by itself; to send them is a protocol error. */
+const OF_THE_CONNECTION = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+  'te',
+])
+
+export function createH2Wire(origin: string, socket: TLSSocket, onGone: () => void): H2Wire {
+  const session = http2.connect(origin, {
+    createConnection: () => socket,
+    maxHeaderListPairs: MAX_HEADER_PAIRS,
+    settings: { enablePush: false, initialWindowSize: WINDOW_BYTES, maxHeaderListSize: MAX_HEADER_LIST_BYTES },
+  })
+  let failure: Error | null = null
+  session.on('error', (error) => {
+    failure = error
+  })
+  session.on('close', onGone)
+  session.on('goaway', () => {
+    if (running === 0) onGone()
+  })
+  session.setTimeout(QUIET_MS, () => {
+    if (running === 0) onGone()
+  })
+  const authority = new URL(origin).host
+  let running = 0
+
+  function dispatch(path: string, method: string, headers: readonly string[], body: string | null, to: WireHandler) {
+    let stream: ClientHttp2Stream | null = null
+    let given = false
+    to.onConnect(() => {
+      given = true
+      stream?.close(http2.constants.NGHTTP2_CANCEL)
+    })
+    if (given) return
+    if (session.destroyed || session.closed) throw failure ?? new Error('the connection was closed')
+    stream = session.request(h2Headers(authority, path, method, headers), { endStream: body === null })
+    if (body !== null) stream.end(body)
+    running++
+    listen(stream, to, () => {
+      running--
+      if (running === 0) session.unref()
+      return failure
+    })
+    session.ref()
+  }
+
+  return {
+    get closing() {
+      return session.closed || session.destroyed
+    },
+    dispatch({ path, method, headers, body }, handler) {
+      try {
+        dispatch(path, method, headers, body, handler)
+      } catch (error) {
+        handler.onError(error as Error)
+      }
+    },
+    async destroy() {
+      session.destroy()
+      socket.destroy()
+    },
+  }
+}
+
+function listen(stream: ClientHttp2Stream, to: WireHandler, onClosed: () => Error | null): void {
+  let answered = false
+  let whole = false
+  let over = false
+  const end = (error: Error | null) => {
+    if (over) return
+    over = true
+    if (error === null) to.onComplete()
+    else to.onError(error)
+  }
+  const push = stream.push
+  // The stream ends alike whether the server ended it or reset it without an error. Only here can it be told: a reset closes first.
+  stream.push = (piece: unknown, ...more: []) => {
+    if (piece === null && !stream.closed) whole = true
+    return push.call(stream, piece, ...more)
+  }
+  stream.on('continue', () => to.onHeaderPairs(100, []))
+  stream.on('headers', (headers: IncomingHttpHeaders) => to.onHeaderPairs(Number(headers[':status']), []))
+  stream.on('response', (headers: IncomingHttpHeaders, _flags: number, ...[pairs]: unknown[]) => {
+    answered = true
+    to.onHeaderPairs(Number(headers[':status']), pairs as string[])
+  })
+  stream.on('data', (piece: Buffer) => {
+    if (!over) to.onData(piece)
+  })
+  stream.on('end', () => {
+    if (answered && whole) end(null)
+  })
+  stream.on('error', (error) => end(error))
+  stream.on('close', () => end(onClosed() ?? new Error(`the stream was reset (${stream.rstCode})`)))
+}
+
+function h2Headers(authority: string, path: string, method: string, headers: readonly string[]): OutgoingHttpHeaders {
+  const all: OutgoingHttpHeaders = { ':method': method, ':scheme': 'https', ':authority': authority, ':path': path }
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i] ?? ''
+    if (name === 'host') all[':authority'] = headers[i + 1]
+    else if (!OF_THE_CONNECTION.has(name)) all[name] = headers[i + 1]
+  }
+  return all
+}
