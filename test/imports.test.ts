@@ -63,7 +63,8 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   merge: 'quality, type store, type url',
 
   // Where the parts are put together
-  embedded: 'clock, errors, entry-file, type frontier, sqlite, board/sqlite, frontier/sqlite, proxy/sqlite, store/sqlite',
+  embedded:
+    'clock, errors, entry-file, type frontier, sqlite, board/sqlite, frontier/sqlite, proxy/sqlite, store/sqlite',
   keeper: 'clock, entry-file, type frontier, frontier/redis',
   'wire-pages': 'type clock, errors, url, type store, store/files, store/memory, store/packs, store/s3',
   'wire-store': 'type clock, errors, url, embedded, type store, store/memory, store/postgres, store/sqlite, wire-pages',
