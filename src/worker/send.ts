@@ -45,12 +45,13 @@ export async function send(
   let lent: Lent | null = null
   for (;;) {
     try {
+      for (const key of keys)
+        if (!isFresh(permits.get(key), clock)) permits.set(key, await permitFor(current, key, parts))
+      // Last, because it is good for a shorter time.
       if (ways !== null && need !== null && !isFresh(lent?.granted, clock)) {
         lent?.end(null)
         lent = await borrowExit(current, parts, ways, need, keys[0])
       }
-      for (const key of keys)
-        if (!isFresh(permits.get(key), clock)) permits.set(key, await permitFor(current, key, parts))
       return await dispatch(current, parts, permits, lent, request)
     } catch (error) {
       // The slot is still held and the connection stands: only the permit is asked for again, but not for ever.
