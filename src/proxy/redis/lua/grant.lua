@@ -92,5 +92,7 @@ flush()
 if #fields > 0 then
   call('HSET', HOLDS, unpack(fields))
   call('ZADD', ENDS, unpack(ends))
+  call('PEXPIRE', HOLDS, FORGET_MS)
+  call('PEXPIRE', ENDS, FORGET_MS)
 end
 return replies
