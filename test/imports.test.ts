@@ -40,7 +40,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   'store/files': 'store, store/packs, errors, type clock, make-dirs',
   'store/s3': 'store/packs, errors, type clock, url, type store',
   'store/export': 'store, errors, type url',
-  proxy: 'errors, options, type clock, frontier, url, politeness',
+  proxy: 'errors, options, type clock, frontier, url',
   'proxy/memory': 'proxy, type clock',
   'proxy/sqlite': 'proxy, type clock, type sqlite, type url',
   'proxy/redis': 'proxy, type clock, type frontier, frontier/redis',
@@ -72,7 +72,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
     'type clock, errors, url, embedded, keeper, type feed, feed/redis, type frontier, frontier/memory, frontier/redis, frontier/sqlite, type board, board/memory, board/redis, board/sqlite, type proxy, proxy/memory, proxy/redis, proxy/sqlite, wire-store',
   'wire-sinks': 'type clock, errors, type outlets, outlets/redis, frontier/redis',
   wire: 'clock, errors, type keeper, wire-queue, wire-store, wire-pages',
-  run: 'clock, errors, log, entry-file, version, wire, wire-sinks, outlets, url, feed, type frontier, store, quality, type fetch, fetch/http, proxy, politeness, spider, worker, coordinator, discovery, demo, store/export',
+  run: 'clock, errors, log, entry-file, version, wire, wire-sinks, outlets, url, feed, type frontier, store, quality, fetch, fetch/http, proxy, politeness, spider, worker, coordinator, discovery, demo, store/export',
   library: 'clock, errors, log, units, config, wire, url, type frontier, type store, spider, coordinator, run',
   demo: 'clock, errors, entry-file, make-dirs, spider',
 
@@ -80,7 +80,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   connect: 'library',
   index:
     'connect, errors, version, type units, type log, type url, type frontier, type store, type fetch, spider, type library',
-  cli: 'clock, errors, log, units, options, config, version, make-dirs, wire, run, coordinator, discovery, url, demo, spider, store/export, feed, type frontier, store, type outlets, sqlite, cli/terminal, quality, merge',
+  cli: 'clock, errors, log, units, options, config, version, make-dirs, wire, run, coordinator, discovery, url, proxy, demo, spider, store/export, feed, type frontier, store, type outlets, sqlite, cli/terminal, quality, merge',
   'cli/terminal': '',
 }
 

@@ -16,6 +16,7 @@ import { migrateCommand } from './commands/migrate.js'
 import { moveCommand } from './commands/move.js'
 import { outletsCommand } from './commands/outlets.js'
 import { pagesCommand } from './commands/pages.js'
+import { proxiesCommand } from './commands/proxies.js'
 import { recordsCommand } from './commands/records.js'
 import { recoverCommand } from './commands/recover.js'
 import { reparseCommand } from './commands/reparse.js'
@@ -65,6 +66,7 @@ export function buildProgram(): Command {
   program.commandsGroup('Look closer:')
   workersCommand(program)
   hostsCommand(program)
+  proxiesCommand(program)
   explainCommand(program)
   linksCommand(program)
   deadCommand(program)

@@ -53,13 +53,16 @@ export function crawlOptions(command: Command): Command {
 
 /** On the commands that have workers. */
 export function workerOptions(command: Command): Command {
-  const { concurrency, grace, proxies, pool, country } = CONFIG
-  return command
-    .option(proxies.flag, plain(proxies.meaning))
-    .option(pool.flag, plain(pool.meaning))
-    .option(country.flag, plain(country.meaning))
+  const { concurrency, grace } = CONFIG
+  return proxyOptions(command)
     .option(concurrency.flag, `${plain(concurrency.meaning)} (default: ${concurrency.default})`, wholeNumber)
     .option(grace.flag, `${plain(grace.meaning)} (default: ${grace.default})`)
+}
+
+/** On the commands that go out through proxies. `pool`: one of the command's own takes its place. */
+export function proxyOptions(command: Command, { pool = true } = {}): Command {
+  const rows = [CONFIG.proxies, ...(pool ? [CONFIG.pool] : []), CONFIG.country]
+  return rows.reduce((sum, { flag, meaning }) => sum.option(flag, plain(meaning)), command)
 }
 
 function plain(meaning: string): string {

@@ -15,3 +15,9 @@ export function parseRetryAfter(header: string | undefined, now: number): number
   const at = Date.parse(date)
   return Number.isNaN(at) ? null : Math.max(0, at - now)
 }
+
+/** The same of an answer by itself: a date is counted from the clock that wrote it. */
+export function retryAfterIn(headers: Readonly<Record<string, string>>): number | null {
+  const waitMs = parseRetryAfter(headers['retry-after'], Date.parse(headers.date ?? ''))
+  return Number.isNaN(waitMs) ? null : waitMs
+}

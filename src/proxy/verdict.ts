@@ -1,5 +1,4 @@
 import type { ErrorCode } from '../errors.js'
-import { parseRetryAfter } from '../politeness/retry-after.js'
 import type { ExitVerdict } from './exit-ledger.js'
 
 /** What an answer, or its absence, says about the exit it came through. */
@@ -10,6 +9,8 @@ export interface JudgedAnswer {
   readonly headers: Readonly<Record<string, string>>
   /** Decoded. */
   readonly body: Uint8Array
+  /** What the site asked for; null when it did not say. */
+  readonly retryAfterMs: number | null
 }
 
 /** The user's own: true for an answer by which the site refuses the exit. */
@@ -54,19 +55,12 @@ const WALL_PLACE =
   /\/(?:captcha|recaptcha|challenge|blocked|validatecaptcha|sorry\/index|px-?captcha|_sec\/cp_challenge)(?:[/?.#]|$)/i
 
 export function verdictOfAnswer(answer: JudgedAnswer, predicate: BanPredicate | null): ExitVerdict {
-  const { status, headers } = answer
-  const retryAfterMs = retryAfterOf(headers)
+  const { status, headers, retryAfterMs } = answer
   const text = beginningOf(answer.body)
   if (predicate?.({ status, headers, text }) === true) return { kind: 'banned', retryAfterMs }
   if (status === 407) return { kind: 'broken' }
   if (BANNED_STATUS.has(status) || isWall(answer, text)) return { kind: 'banned', retryAfterMs }
   return { kind: status >= 500 ? 'neutral' : 'good' }
-}
-
-/** A date is counted from the clock that wrote it. */
-function retryAfterOf(headers: JudgedAnswer['headers']): number | null {
-  const waitMs = parseRetryAfter(headers['retry-after'], Date.parse(headers.date ?? ''))
-  return Number.isNaN(waitMs) ? null : waitMs
 }
 
 function isWall({ status, headers, body }: JudgedAnswer, text: string): boolean {

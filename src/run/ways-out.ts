@@ -1,3 +1,4 @@
+import { retryAfterIn } from '../politeness/retry-after.js'
 import type { ExitDesk } from '../proxy/exit-desk.js'
 import type { Pool } from '../proxy/pool.js'
 import { verdictOfAnswer, verdictOfError } from '../proxy/verdict.js'
@@ -24,7 +25,8 @@ export function waysOut({ proxies }: Spider, desk: ExitDesk, pools: ReadonlyMap<
   return {
     desk,
     poolOf: (need) => (need === DIRECT ? DIRECT_POOL : (pools.get(need.pool) ?? null)),
-    verdictOf: (response) => verdictOfAnswer(response, proxies.banned),
+    verdictOf: (response) =>
+      verdictOfAnswer({ ...response, retryAfterMs: retryAfterIn(response.headers) }, proxies.banned),
     verdictOfError,
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { retryAfterIn } from '../../src/politeness/retry-after.js'
 import { type BanPredicate, verdictOfAnswer, verdictOfError } from '../../src/proxy/verdict.js'
 
 function kindOf(
@@ -6,7 +7,7 @@ function kindOf(
   predicate: BanPredicate | null = null,
 ): string {
   const { status = 200, headers = {}, body = '' } = answer
-  return verdictOfAnswer({ status, headers, body: new TextEncoder().encode(body) }, predicate).kind
+  return verdictOfAnswer({ status, headers, body: new TextEncoder().encode(body), retryAfterMs: null }, predicate).kind
 }
 
 const MENU = '<a href="/1">a</a><a href="/2">b</a><a href="/3">c</a><a href="/4">d</a>'
@@ -48,7 +49,7 @@ describe('an answer through an exit', () => {
 
   it("hands the site's own wait on", () => {
     const waitOf = (headers: Record<string, string>) =>
-      verdictOfAnswer({ status: 429, headers, body: new Uint8Array() }, null)
+      verdictOfAnswer({ status: 429, headers, body: new Uint8Array(), retryAfterMs: retryAfterIn(headers) }, null)
     expect(waitOf({ 'retry-after': '5' })).toEqual({ kind: 'banned', retryAfterMs: 5_000 })
     const dates = { date: 'Sun, 15 Nov 2026 21:00:00 GMT', 'retry-after': 'Sun, 15 Nov 2026 21:00:30 GMT' }
     expect(waitOf(dates)).toEqual({ kind: 'banned', retryAfterMs: 30_000 })

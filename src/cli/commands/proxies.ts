@@ -1,0 +1,246 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { systemRandom } from '../../clock.js'
+import { EXIT, ShoalError } from '../../errors.js'
+import type { ExitLedger, ExitScore } from '../../proxy/exit-ledger.js'
+import { bucketOf, FRESH_EXIT } from '../../proxy/exit-state.js'
+import type { Pool } from '../../proxy/pool.js'
+import { chosenPools, loadPools, poolNamed } from '../../proxy/pools.js'
+import { scoreCursor } from '../../proxy/score-cursor.js'
+import { standingOf } from '../../proxy/standing.js'
+import type { TestedRequest } from '../../run/test-proxies.js'
+import { shownProgress } from '../export-progress.js'
+import { guide } from '../help.js'
+import { withLedger } from '../ledger.js'
+import { byExit, bySite, restText, STANDING_COLUMNS, standingCells } from '../proxies-view.js'
+import { acts, proxyOptions, type Session, wholeNumber } from '../session.js'
+import { listenForSignals } from '../signals.js'
+import { clean } from '../terminal/clean.js'
+import { count, duration, plural } from '../terminal/format.js'
+
+const PAGE = 1_000
+
+export function proxiesCommand(program: Command): void {
+  const proxies = program
+    .command('proxies')
+    .description('pools of proxies: how each does on each site, what it costs, which rest; and a test of them')
+  listCommand(proxies)
+  testCommand(proxies)
+  guide(proxies, {
+    examples: [
+      ['proxies list --proxies pools.json', 'success, latency, bans and cost, by pool, site and proxy'],
+      ['proxies test dc --proxies pools.json --url https://shop.example/', 'a page through every proxy of the pool dc'],
+    ],
+    exits: ['notFound', 'nothingFetched'],
+  })
+}
+
+function listCommand(proxies: Command): void {
+  const list = proxyOptions(proxies.command('list'))
+    .description('what the fleet knows of its proxies: success, latency, bans, cost for 1,000 good pages, rests')
+    .option('--site <domain>', 'on this registrable domain only')
+    .option('--limit <n>', 'proxies shown of each pool', wholeNumber, 50)
+    .action(
+      acts(async (session, { site, limit }: { site?: string; limit: number }) => {
+        const pools = poolsOf(session)
+        await withLedger(session, { create: false }, async (ledger) => {
+          for (const [index, pool] of pools.entries()) {
+            const scores = await allScores(ledger, pool.name)
+            if (index > 0 && !session.json) session.output.print()
+            showPool(session, pool, scores, site ?? null, limit)
+          }
+        })
+        return undefined
+      }),
+    )
+  guide(list, {
+    examples: [
+      ['proxies list --proxies pools.json', 'all pools of the file'],
+      ['proxies list --proxies pools.json --pool dc --site shop.example', 'how each proxy of dc does on one site'],
+      ['proxies list --proxies pools.json --json', 'one object a line: of a pool, of a site, of a proxy'],
+    ],
+    exits: ['notFound'],
+  })
+}
+
+function poolsOf({ settings }: Session): Pool[] {
+  const pools = chosenPools(loadPools(settings.proxies, process.env), settings.pool, settings.country)
+  if (pools.length > 0) return pools
+  throw new ShoalError('proxy_unknown', 'no proxies were given')
+}
+
+async function allScores(ledger: ExitLedger, pool: string): Promise<ExitScore[]> {
+  const all: ExitScore[] = []
+  for (let after: string | undefined; ; ) {
+    const page = await ledger.scores(pool, { limit: PAGE, ...(after === undefined ? {} : { after }) })
+    all.push(...page)
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) return all
+    after = scoreCursor(last)
+  }
+}
+
+function showPool(
+  { output, json, clock }: Session,
+  pool: Pool,
+  found: readonly ExitScore[],
+  site: string | null,
+  limit: number,
+): void {
+  const { style } = output
+  const known = new Set(pool.exits.map(({ id }) => id))
+  const scores = found.filter(({ exit }) => known.has(exit))
+  const exits = byExit(pool.exits, scores, site, clock.now())
+  const sites = bySite(scores).filter((one) => site === null || one.site === site)
+  const resting = exits.filter(({ rests }) => rests.length > 0).length
+  const whole = standingOf(scores.filter((score) => score.site === (site ?? '')))
+  const { name, kind } = pool
+  if (json) {
+    output.json({ of: 'pool', pool: name, kind, proxies: pool.exits.length, resting, site, ...whole })
+    output.jsonLines(sites.map((one) => ({ of: 'site', pool: name, ...one })))
+    output.jsonLines(exits.map((one) => ({ of: 'proxy', pool: name, site, ...one })))
+    return
+  }
+  const head = [kind, plural(pool.exits.length, 'proxy', 'proxies'), ...(resting > 0 ? [`${count(resting)} rest`] : [])]
+  output.print(`${style.bold(name)}  ${head.join(style.dim(' · '))}`)
+  if (whole.requests === 0) {
+    output.note(`nothing has gone through ${name} yet${site === null ? '' : ` to ${clean(site)}`}`)
+    return
+  }
+  output.table(
+    [{ title: 'site', shrinks: true }, ...STANDING_COLUMNS],
+    [
+      ...(site === null ? [['all', ...standingCells(whole, style)]] : []),
+      ...sites.slice(0, limit).map((one) => [clean(one.site), ...standingCells(one, style)]),
+    ],
+  )
+  output.print()
+  output.table(
+    [{ title: 'proxy', shrinks: true }, { title: 'country' }, ...STANDING_COLUMNS, { title: 'rests for' }],
+    exits
+      .slice(0, limit)
+      .map((one) => [clean(one.proxy), one.country ?? '', ...standingCells(one, style), restText(one, style)]),
+  )
+  if (exits.length > limit) output.note(`the first ${count(limit)}; more with --limit`)
+}
+
+interface TestFlags {
+  readonly url: string
+  readonly count: number
+  readonly parallel: number
+  readonly allowPrivate?: string
+  readonly wake: boolean
+}
+
+function testCommand(proxies: Command): void {
+  const test = proxyOptions(proxies.command('test'), { pool: false })
+    .description('fetch a page through every proxy of a pool; what comes of it counts for the whole fleet')
+    .argument('<pool>', 'its name; a plain list of proxies is called default')
+    .option('--url <url>', 'the page', 'https://example.com/')
+    .option('--count <n>', 'so often through each', wholeNumber, 1)
+    .option('--parallel <n>', 'proxies at once', atOnce, 16)
+    .option('--allow-private <host:port>', 'a private address that may be fetched, for a site of your own')
+    .option('--wake', 'end the rests of the pool first; proxies that rest are not asked otherwise', false)
+    .action(
+      acts(async (session, name: string, flags: TestFlags) => {
+        const { settings } = session
+        const all = loadPools(settings.proxies, process.env)
+        const [pool] = chosenPools([poolNamed(all, name)], null, settings.country)
+        if (pool === undefined) throw new ShoalError('proxy_unknown', `there is no pool '${name}'`)
+        const work = (ledger: ExitLedger) => runTest(session, ledger, pool, flags)
+        const { tested, signal } = await withLedger(session, { create: true }, work)
+        showTest(session, pool, tested)
+        if (signal !== null) return EXIT[signal === 'SIGINT' ? 'interrupted' : 'terminated'].code
+        return tested.some(({ outcome }) => outcome === 'good') ? undefined : EXIT.nothingFetched.code
+      }),
+    )
+  guide(test, {
+    examples: [
+      ['proxies test default --proxies proxies.txt', 'which of the list work at all?'],
+      ['proxies test home --proxies pools.json --url https://shop.example/ --count 5', 'how they do on one site'],
+    ],
+    exits: ['nothingFetched', 'interrupted', 'terminated'],
+  })
+}
+
+function atOnce(text: string): number {
+  const value = wholeNumber(text)
+  if (value > 256) throw new InvalidArgumentError('It must be 256 at most.')
+  return value
+}
+
+async function runTest(session: Session, ledger: ExitLedger, pool: Pool, flags: TestFlags) {
+  const { clock } = session
+  const { testProxies } = await import('../../run/test-proxies.js')
+  if (flags.wake) for (const { id } of pool.exits) await ledger.wake(pool.name, id)
+  const stop = { aborted: false }
+  const signals = listenForSignals(() => {
+    stop.aborted = true
+  })
+  const progress = shownProgress(session, 'requests', pool.exits.length * flags.count)
+  let done = 0
+  try {
+    const tested = await testProxies(
+      {
+        ...{ pool, url: flags.url, count: flags.count, concurrency: flags.parallel, stop },
+        allowPrivate: flags.allowPrivate === undefined ? [] : [flags.allowPrivate],
+        onDone: () => progress.tell(++done, pool.name),
+      },
+      { ledger, clock, random: systemRandom, name: `test-${process.pid}-${clock.now()}` },
+    )
+    return { tested, signal: signals.received() }
+  } finally {
+    progress.stop()
+    signals.restore()
+  }
+}
+
+function showTest({ output, json }: Session, pool: Pool, tested: readonly TestedRequest[]): void {
+  const { style } = output
+  const of = (id: string) => tested.filter(({ exit }) => exit.id === id)
+  const rows = pool.exits.map(({ id, country }) => ({
+    proxy: id,
+    country,
+    ...standingOfTest(of(id)),
+    last: of(id).at(-1),
+  }))
+  const whole = standingOfTest(tested)
+  if (json) {
+    output.jsonLines(
+      rows.map(({ last, ...row }) => ({
+        ...{ of: 'proxy', pool: pool.name, ...row },
+        ...{ outcome: last?.outcome ?? null, status: last?.status ?? null, error: last?.error ?? null },
+        restsMs: last?.restsMs ?? null,
+      })),
+    )
+    output.json({ of: 'pool', pool: pool.name, kind: pool.kind, proxies: pool.exits.length, ...whole })
+    return
+  }
+  output.table(
+    [{ title: 'proxy', shrinks: true }, { title: 'country' }, ...STANDING_COLUMNS, { title: 'last' }],
+    [
+      ...rows.map((row) => [clean(row.proxy), row.country ?? '', ...standingCells(row, style), lastText(row.last)]),
+      ['all', '', ...standingCells(whole, style), ''],
+    ],
+  )
+}
+
+function lastText(last: TestedRequest | undefined): string {
+  if (last === undefined) return 'not asked'
+  if (last.outcome === 'resting') return `rests for ${duration(last.restsMs ?? 0)}`
+  return `${last.outcome} ${last.error ?? last.status ?? ''}`.trim()
+}
+
+function standingOfTest(tested: readonly TestedRequest[]) {
+  return standingOf(
+    tested.flatMap(({ outcome, bytes, cost, ms }) =>
+      outcome === 'resting' ? [] : [{ ...NOTHING, [outcome]: 1, bytes, cost, latency: latencyOf(ms ?? 0) }],
+    ),
+  )
+}
+
+const NOTHING = { good: 0, neutral: 0, banned: 0, broken: 0 }
+
+function latencyOf(ms: number): number[] {
+  const bucket = bucketOf(ms)
+  return FRESH_EXIT.latency.map((_, index) => (index === bucket ? 1 : 0))
+}

@@ -1,0 +1,60 @@
+import { type ExitScore, LATENCY_BUCKETS } from './exit-ledger.js'
+
+/** How exits did, taken together: of a pool, of a site, of one exit. */
+export interface Standing {
+  readonly requests: number
+  readonly good: number
+  readonly banned: number
+  readonly broken: number
+  /** The site failed in a way that says nothing about the exit. */
+  readonly neutral: number
+  /** Of the requests that say something about the exit, 0 to 1; null: there are none. */
+  readonly success: number | null
+  readonly p50Ms: number | null
+  readonly p90Ms: number | null
+  readonly p99Ms: number | null
+  readonly bytes: number
+  readonly cost: number
+  /** Of 1,000 good pages; null: there is no good page yet. */
+  readonly costPer1000: number | null
+}
+
+export type Counted = Pick<ExitScore, 'good' | 'neutral' | 'banned' | 'broken' | 'bytes' | 'cost' | 'latency'>
+
+export function standingOf(scores: readonly Counted[]): Standing {
+  const sum = (part: (score: Counted) => number) => scores.reduce((total, score) => total + part(score), 0)
+  const good = sum((score) => score.good)
+  const banned = sum((score) => score.banned)
+  const broken = sum((score) => score.broken)
+  const neutral = sum((score) => score.neutral)
+  const cost = sum((score) => score.cost)
+  const telling = good + banned + broken
+  const buckets = Array.from({ length: LATENCY_BUCKETS.length + 1 }, (_, index) =>
+    sum((score) => score.latency[index] ?? 0),
+  )
+  return {
+    ...{ requests: telling + neutral, good, banned, broken, neutral },
+    success: telling === 0 ? null : good / telling,
+    p50Ms: percentile(buckets, 0.5),
+    p90Ms: percentile(buckets, 0.9),
+    p99Ms: percentile(buckets, 0.99),
+    bytes: sum((score) => score.bytes),
+    cost,
+    costPer1000: good === 0 ? null : (cost / good) * 1000,
+  }
+}
+
+/** Between the ends of the bucket in which it falls, in proportion; beyond the last end, that end. */
+export function percentile(buckets: readonly number[], share: number): number | null {
+  const total = buckets.reduce((sum, count) => sum + count, 0)
+  if (total === 0) return null
+  let left = share * total
+  for (const [index, count] of buckets.entries()) {
+    const from = LATENCY_BUCKETS[index - 1] ?? 0
+    const to = LATENCY_BUCKETS[index]
+    if (to === undefined) break
+    if (left <= count && count > 0) return Math.round(from + ((to - from) * left) / count)
+    left -= count
+  }
+  return LATENCY_BUCKETS.at(-1) ?? null
+}

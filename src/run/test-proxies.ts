@@ -1,0 +1,154 @@
+import type { Clock, Random } from '../clock.js'
+import { asShoalError, type ErrorCode, ShoalError } from '../errors.js'
+import type { Fetcher, FetchLimits, StopSignal } from '../fetch/fetcher.js'
+import { judgeUrl } from '../fetch/guard.js'
+import { createHttpFetcher } from '../fetch/http/http-fetcher.js'
+import { retryAfterIn } from '../politeness/retry-after.js'
+import type { Exit } from '../proxy/exit.js'
+import { createExitDesk, type ExitDesk, type ExitGrant, type ExitOutcome } from '../proxy/exit-desk.js'
+import type { ExitLedger } from '../proxy/exit-ledger.js'
+import type { Pool } from '../proxy/pool.js'
+import { verdictOfAnswer, verdictOfError } from '../proxy/verdict.js'
+import { hostKey, siteOf } from '../url/host.js'
+import { parseUrl } from '../url/parse-url.js'
+import { version } from '../version.js'
+
+/** One request through one exit. `resting`: it was not asked. */
+export interface TestedRequest {
+  readonly exit: Exit
+  readonly outcome: 'good' | 'neutral' | 'banned' | 'broken' | 'resting'
+  readonly status: number | null
+  readonly error: ErrorCode | null
+  readonly ms: number | null
+  readonly bytes: number
+  readonly cost: number
+  /** Of an exit that rests. */
+  readonly restsMs: number | null
+}
+
+export interface ProxyTest {
+  readonly pool: Pool
+  readonly url: string
+  /** Requests through each exit, one after the other. */
+  readonly count: number
+  readonly concurrency: number
+  readonly allowPrivate: readonly string[]
+  readonly stop: StopSignal
+  onDone(request: TestedRequest): void
+}
+
+export interface ProxyTestParts {
+  readonly ledger: ExitLedger
+  readonly clock: Clock
+  readonly random: Random
+  /** Makes the names of asks unlike those of others. */
+  readonly name: string
+}
+
+const LIMITS: FetchLimits = {
+  totalMs: 30_000,
+  connectMs: 10_000,
+  headersMs: 20_000,
+  idleMs: 15_000,
+  maxHeaderBytes: 16_384,
+  maxBodyBytes: 10 * 1024 * 1024,
+}
+const HOLD_MS = 60_000
+/** Others use the exit at this moment: so often it is waited for. */
+const MOST_WAITS = 20
+const LONGEST_WAIT_MS = 1_000
+
+/** Fetches a page through every exit of a pool; what comes of it counts for the whole fleet, as if a crawl had done it. */
+export async function testProxies(
+  test: ProxyTest,
+  { ledger, clock, random, name }: ProxyTestParts,
+): Promise<TestedRequest[]> {
+  const target = parseUrl(test.url)
+  if (target === null) throw new ShoalError('bad_url', `${test.url} is not a URL`)
+  const refused = judgeUrl(target, test.allowPrivate)
+  if (refused !== null) throw refused
+  const desk = createExitDesk({ ledger, clock, random, worker: name })
+  const fetcher = createHttpFetcher({ clock, userAgent: `Shoal/${version} (proxy test)` })
+  const done: TestedRequest[] = []
+  const waiting = [...test.pool.exits]
+  const work = async () => {
+    for (let exit = waiting.shift(); exit !== undefined; exit = waiting.shift()) {
+      for (let times = 0; times < test.count && !test.stop.aborted; times++) {
+        const tested = await testOnce(test, target, exit, { desk, fetcher, clock })
+        done.push(tested)
+        test.onDone(tested)
+        if (tested.outcome === 'resting') break
+      }
+    }
+  }
+  try {
+    await Promise.all(Array.from({ length: Math.min(test.concurrency, waiting.length) }, work))
+  } finally {
+    await desk.close()
+    await fetcher.close()
+  }
+  return done
+}
+
+interface TestParts {
+  readonly desk: ExitDesk
+  readonly fetcher: Fetcher
+  readonly clock: Clock
+}
+
+async function testOnce(test: ProxyTest, target: URL, exit: Exit, parts: TestParts): Promise<TestedRequest> {
+  const { desk, clock } = parts
+  const host = hostKey(target)
+  const need = {
+    ...{ pool: test.pool, choose: 'rotate' as const, country: null, host, site: siteOf(host) },
+    ...{ limits: { delayMs: 0, concurrency: 1 }, holdMs: HOLD_MS, stay: exit.id },
+  }
+  for (let waits = 0; ; waits++) {
+    const got = await desk.acquire(need)
+    if (got.ok) return fetchThrough(test, target, got.grant, parts)
+    if (got.why === 'resting' || waits >= MOST_WAITS || test.stop.aborted)
+      return { exit, outcome: 'resting', status: null, error: null, ms: null, bytes: 0, cost: 0, restsMs: got.waitMs }
+    await clock.sleep(Math.min(got.waitMs, LONGEST_WAIT_MS))
+  }
+}
+
+async function fetchThrough(
+  test: ProxyTest,
+  target: URL,
+  grant: ExitGrant,
+  { desk, fetcher, clock }: TestParts,
+): Promise<TestedRequest> {
+  const { exit } = grant
+  const { way } = exit
+  const begunAt = clock.mono()
+  const end = (outcome: Omit<ExitOutcome, 'elapsedMs'>, status: number | null, error: ErrorCode | null) => {
+    const ms = clock.mono() - begunAt
+    const { verdict, bytes } = outcome
+    desk.report(grant, { verdict, bytes, elapsedMs: ms })
+    const cost = exit.cost.perRequest + (exit.cost.perGb * bytes) / 1e9
+    return { exit, outcome: verdict.kind, status, error, ms, bytes, cost, restsMs: null }
+  }
+  try {
+    const response = await fetcher.fetch(
+      {
+        url: way.by === 'wrap' ? way.wrap(target.href) : target.href,
+        ...(way.by === 'proxy' ? { proxy: way.proxy } : {}),
+        limits: LIMITS,
+        allowPrivate: test.allowPrivate,
+      },
+      test.stop,
+    )
+    return end(
+      {
+        verdict: verdictOfAnswer({ ...response, retryAfterMs: retryAfterIn(response.headers) }, null),
+        bytes: response.wireBytes,
+      },
+      response.status,
+      null,
+    )
+  } catch (error) {
+    // Of the error only its code is told: a message may name the URL of a service, with its key.
+    const failure = asShoalError(error)
+    return end({ verdict: verdictOfError(failure), bytes: 0 }, null, failure.code)
+  }
+}
