@@ -24,7 +24,7 @@ export const EXIT = {
   nothingFetched: {
     code: 6,
     meaning:
-      'The crawl ended and not one page was fetched, `try` could not fetch its page, or `reparse` could read none of its pages.',
+      'The crawl ended and not one page was fetched, `try` could not fetch its page, `reparse` could read none of its pages, or `proxies test` found no proxy that works.',
   },
   stalled: {
     code: 7,

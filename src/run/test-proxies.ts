@@ -66,7 +66,10 @@ export async function testProxies(
   const target = parseUrl(test.url)
   if (target === null) throw new ShoalError('bad_url', `${test.url} is not a URL`)
   const refused = judgeUrl(target, test.allowPrivate)
-  if (refused !== null) throw refused
+  if (refused !== null)
+    throw new ShoalError(refused.code, refused.message, {
+      hint: 'Give --allow-private host:port if the site is yours.',
+    })
   const desk = createExitDesk({ ledger, clock, random, worker: name })
   const fetcher = createHttpFetcher({ clock, userAgent: `Shoal/${version} (proxy test)` })
   const done: TestedRequest[] = []

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer as createHttpServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
-/** What a proxy does with whoever comes. `dead`: resets every connection. `silent`: takes it and never answers. */
-export type ProxyMode = 'fine' | 'dead' | 'silent' | 'refuses-login'
+/** What a proxy does with whoever comes. `dead`: no longer listens. `resets`: takes a connection and cuts it. `silent`: takes it and never answers. */
+export type ProxyMode = 'fine' | 'dead' | 'resets' | 'silent' | 'refuses-login'
 
 export interface ProxyOptions {
   readonly kind?: 'http' | 'socks5'
@@ -70,13 +70,18 @@ export async function startProxy(options: ProxyOptions = {}): Promise<TestProxy>
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
     socket.on('error', () => socket.destroy())
-    if (state.mode === 'dead') socket.resetAndDestroy()
+    if (state.mode === 'resets') socket.resetAndDestroy()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
   const { port } = address
+  const closed = once(server, 'close')
+  const close = () => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  }
   const user = login === undefined ? '' : `${encodeURIComponent(login.username)}:${encodeURIComponent(login.password)}@`
   return {
     port,
@@ -86,13 +91,13 @@ export async function startProxy(options: ProxyOptions = {}): Promise<TestProxy>
       return state.mode
     },
     set mode(mode) {
+      if (mode === 'dead' && state.mode !== 'dead') close()
+      if (mode !== 'dead' && state.mode === 'dead') throw new Error('a dead proxy stays dead')
       state.mode = mode
     },
     seen,
     async stop() {
-      const closed = once(server, 'close')
-      server.close()
-      for (const socket of sockets) socket.destroy()
+      if (state.mode !== 'dead') close()
       await closed
     },
   }

@@ -8,6 +8,7 @@ import { chosenPools, loadPools, poolNamed } from '../../proxy/pools.js'
 import { scoreCursor } from '../../proxy/score-cursor.js'
 import { standingOf } from '../../proxy/standing.js'
 import type { TestedRequest } from '../../run/test-proxies.js'
+import { siteOf } from '../../url/host.js'
 import { shownProgress } from '../export-progress.js'
 import { guide } from '../help.js'
 import { withLedger } from '../ledger.js'
@@ -40,13 +41,14 @@ function listCommand(proxies: Command): void {
     .option('--site <domain>', 'on this registrable domain only')
     .option('--limit <n>', 'proxies shown of each pool', wholeNumber, 50)
     .action(
-      acts(async (session, { site, limit }: { site?: string; limit: number }) => {
+      acts(async (session, { site: host, limit }: { site?: string; limit: number }) => {
+        const site = host === undefined ? null : siteOf(host.toLowerCase())
         const pools = poolsOf(session)
         await withLedger(session, { create: false }, async (ledger) => {
           for (const [index, pool] of pools.entries()) {
             const scores = await allScores(ledger, pool.name)
             if (index > 0 && !session.json) session.output.print()
-            showPool(session, pool, scores, site ?? null, limit)
+            showPool(session, pool, scores, site, limit)
           }
         })
         return undefined
