@@ -287,7 +287,12 @@ export class Exchange implements WireHandler {
       this.connections.giveBack(this.connection)
       return
     }
-    this.fail(failureOf(error, { phase: this.phase, origin: origin.name, method: this.method, reused }))
+    const failure = failureOf(error, { phase: this.phase, origin: origin.name, method: this.method, reused })
+    const { proxy } = origin.terms
+    // A proxy that was asked in the clear answers 502 for a site that hangs up: one that hangs up itself is broken.
+    if (failure.code === 'connect_error' && origin.prefix !== '' && proxy !== undefined && !reused)
+      this.fail(new ShoalError('proxy_error', `proxy ${proxyName(proxy)}: it closed the connection before an answer`))
+    else this.fail(failure)
   }
 
   private succeed(body: Uint8Array): void {
