@@ -75,25 +75,33 @@ export function ownPart(file: string | Uint8Array, productToken: string): OwnPar
 
   let current = new Set<Group>()
   let readingAgents = false
+  /** A Crawl-delay is for the agents named since the last one: in a list of agents with nothing but delays each has its own. */
+  let delayed = new Set<Group>()
+  let readingDelayed = false
   for (const line of linesOf(file)) {
     const field = fieldOf(line)
     if (field === null) continue
     const { name, value } = field
     if (name === 'user-agent') {
       if (!readingAgents) current = new Set()
+      if (!readingDelayed) delayed = new Set()
       readingAgents = true
+      readingDelayed = true
       const group = groupNamed(value, me, own, everybody)
       if (group !== null) {
         group.found = true
         current.add(group)
+        delayed.add(group)
       }
     } else if (name === 'allow' || name === 'disallow') {
       readingAgents = false
+      readingDelayed = false
       if (current.size === 0 || value === '') continue
       for (const group of current) group.rules.push({ allow: name === 'allow', pattern: value })
     } else if (name === 'crawl-delay') {
-      // Like every line that RFC 9309 does not know it belongs to the group and does not end its list of agents.
-      for (const group of current) group.crawlDelayMs = crawlDelay(value) ?? group.crawlDelayMs
+      // Like every line that RFC 9309 does not know it does not end the list of agents that the next rules are for.
+      readingDelayed = false
+      for (const group of delayed) group.crawlDelayMs = crawlDelay(value) ?? group.crawlDelayMs
     } else if (name === 'sitemap' && value !== '' && sitemaps.length < MAX_SITEMAPS) {
       sitemaps.push(value)
     }
@@ -126,7 +134,10 @@ const SPELLINGS = new Map([
   ['useragent', 'user-agent'],
   ['user agent', 'user-agent'],
   ['dissallow', 'disallow'],
+  ['dissalow', 'disallow'],
   ['disalow', 'disallow'],
+  ['diasllow', 'disallow'],
+  ['disallaw', 'disallow'],
   ['site-map', 'sitemap'],
 ])
 
@@ -203,6 +214,9 @@ function percent(text: string): string {
   ).join('')
 }
 
+/** Allowed whatever the rules say (RFC 9309, 2.2.2). */
+const ROBOTS_PATH = '/robots.txt'
+
 /** The longest rule that matches decides, and allow wins a tie: so the first match in this order is the answer. */
 function matcher(rules: readonly Rule[]): (pathAndQuery: string) => boolean {
   if (rules.every((rule) => rule.allow)) return () => true
@@ -211,7 +225,8 @@ function matcher(rules: readonly Rule[]): (pathAndQuery: string) => boolean {
     const path = normalise(pathAndQuery)
     const second = path.charCodeAt(1)
     for (const rule of ordered) {
-      if ((rule.second === -1 || rule.second === second) && matches(rule, path)) return rule.allow
+      if ((rule.second === -1 || rule.second === second) && matches(rule, path))
+        return rule.allow || path === ROBOTS_PATH
     }
     return true
   }
