@@ -30,6 +30,7 @@ export function createListingParser(base: string): ListingParser {
       if (parser === null) {
         const start = text.trimStart()
         if (start === '') return []
+        if (/^<(!doctype html|html)\b/i.test(start)) throw notAListing('it is an HTML page')
         parser = start.startsWith('<') ? xmlParser(base) : textParser()
         return parser.write(start)
       }
@@ -80,11 +81,14 @@ function xmlParser(base: string): ListingParser {
   let entryDepth = 0
   let text: string | null = null
   let sinceEvent = 0
+  let rooted = false
+  let held = ''
 
   const open = (tag: SaxesTag) => {
     sinceEvent = 0
     const name = localName(tag.name)
     if (path.length === 0 && !ROOTS.has(name)) throw notAListing(`its first element is <${tag.name.slice(0, 40)}>`)
+    rooted = true
     if (path.push(name) > MAX_NESTING) throw notAListing('its elements are nested too deep')
     if (entry === null) {
       if (ENTRIES.has(name)) {
@@ -128,7 +132,7 @@ function xmlParser(base: string): ListingParser {
 
   sax.on('opentag', open)
   sax.on('text', take)
-  sax.on('cdata', take)
+  sax.on('cdata', (piece) => take(piece.replaceAll('&amp;', '&')))
   sax.on('closetag', close)
   sax.on('error', () => {})
   const given = (): Listed[] => {
@@ -139,15 +143,30 @@ function xmlParser(base: string): ListingParser {
   return {
     write(piece) {
       sinceEvent += piece.length
-      sax.write(piece)
+      // The beginning of an entity at the end of a piece waits for the rest of it.
+      const whole = held + piece
+      const cut = whole.lastIndexOf('&')
+      const keeps = cut !== -1 && whole.length - cut <= MAX_ENTITY_CHARS && !whole.includes(';', cut)
+      held = keeps ? whole.slice(cut) : ''
+      sax.write(escaped(keeps ? whole.slice(0, cut) : whole))
       if (sinceEvent > MAX_TOKEN_CHARS) throw notAListing('a text has no end')
       return given()
     },
     end() {
+      sax.write(escaped(held))
       sax.close()
+      if (!rooted) throw notAListing('it has no element')
       return given()
     },
   }
+}
+
+const MAX_ENTITY_CHARS = 10
+const BARE_AMPERSAND = /&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[\da-f]{1,6});)/gi
+
+/** The parser reads from a bare & to the next semicolon, however far that is. */
+function escaped(text: string): string {
+  return text.includes('&') ? text.replace(BARE_AMPERSAND, '&amp;') : text
 }
 
 const ABSOLUTE = /^https?:\/\//i

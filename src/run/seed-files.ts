@@ -96,6 +96,11 @@ export async function openSeedFiles(parts: SeedFileParts): Promise<FileFetcher> 
     return { ...link, again: true }
   }
 
+  const ask = async (link: Link) => {
+    await frontier.add(id, [link])
+    running.wake()
+  }
+
   const get = async (url: string): Promise<ListingFile> => {
     const link = linkTo(url)
     let taken: ListingFile | null = null
@@ -112,7 +117,7 @@ export async function openSeedFiles(parts: SeedFileParts): Promise<FileFetcher> 
     }
     const file = () => taken as ListingFile | null
     try {
-      await frontier.add(id, [link])
+      await ask(link)
       for (let idle = 0; ; idle++) {
         await Promise.race([arrival, clock.sleep(LOOK_MS, signal)])
         const got = file()
@@ -123,7 +128,7 @@ export async function openSeedFiles(parts: SeedFileParts): Promise<FileFetcher> 
         if (place.state === 'dead' || place.state === 'skipped') throw failureOf(place.link.failures.at(-1))
         if (place.state !== 'done' && place.state !== 'unknown') idle = 0
         if (idle < PATIENT_LOOKS) continue
-        await frontier.add(id, [link])
+        await ask(link)
         idle = 0
       }
     } finally {
@@ -181,11 +186,14 @@ function fileSpider(spider: Spider, name: string, harvest: (page: Page) => Harve
   return {
     ...spider,
     name,
-    ...{ start: [], seeds: null, sources: [], feed: null, outlets: [], savePages: false },
+    ...{ start: [], seeds: null, sources: [], feed: null, outlets: [], savePages: false, recrawl: false },
     admit: openDoor(spider),
     proxies: proxies === null || need === null ? null : { ...proxies, needs: [need] },
     routes: new Map([
-      [ROUTE, { ...route, name: ROUTE, limits: null, proxy: need, givesRecords: false, data: null, harvest }],
+      [
+        ROUTE,
+        { ...route, name: ROUTE, limits: null, proxy: need, render: null, givesRecords: false, data: null, harvest },
+      ],
     ]),
     records: new Map(),
     ...{ seen: null, order: 'fifo', budget: {}, overflow: 'keep' },

@@ -80,7 +80,7 @@ function openSource(source: CheckedSeedSource, parts: SeedFileParts): SeedSource
 /** Where robots.txt is looked at: the start URLs' own origins, and the hosts of the scope. */
 function sitesOf({ start, admit }: Spider): string[] {
   const origins = start.flatMap((url) => parseUrl(url)?.origin ?? [])
-  const known = new Set(origins.map((origin) => new URL(origin).host))
+  const known = new Set(origins.flatMap((origin) => [new URL(origin).host, new URL(origin).hostname]))
   const hosts = admit.hosts.filter((host) => !host.includes('*') && !known.has(host))
   const sites = [...new Set([...origins, ...hosts.map((host) => `https://${host}`)])]
   if (sites.length > 0) return sites

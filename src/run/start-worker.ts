@@ -41,7 +41,7 @@ export function startWorker(parts: {
   log: Log
   /** Something that stands before the fetcher. */
   spooling?: (fetcher: Fetcher) => Fetcher
-}): RunningWorker {
+}): RunningWorker & { wake(): void } {
   const { id, plant, spiders, pools, concurrency, clock, random, log } = parts
   const { frontier, store } = plant
   const fetcher = (parts.spooling ?? ((plain) => plain))(createHttpFetcher({ clock }))
@@ -83,7 +83,7 @@ export function startWorker(parts: {
       await desk.close()
       await fetcher.close()
     })
-  return { stop: (graceMs) => worker.stop(graceMs), ended }
+  return { stop: (graceMs) => worker.stop(graceMs), wake: () => worker.wake(), ended }
 }
 
 /** Renewed off the event loop where the plant can do that; in memory there is no other place than this one. */

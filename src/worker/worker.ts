@@ -96,6 +96,11 @@ export class CrawlWorker {
     cancel()
   }
 
+  /** Something was added that it should not sleep over. */
+  wake(): void {
+    this.#leaseMore()
+  }
+
   /** Leases that the keeper found lost: their fetch is given up and nothing of them is written. */
   lost(tokens: readonly string[]): void {
     for (const token of tokens) {
