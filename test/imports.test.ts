@@ -50,7 +50,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   sqlite: 'errors, make-dirs',
 
   // The domain: interfaces only, never a driver
-  politeness: 'errors, type clock, type fetch, type board',
+  politeness: 'errors, type clock, type board',
   spider:
     'errors, units, options, version, url, type frontier, type feed, type outlets, type store, fetch, spider/html, merge',
   'spider/html': 'errors',

@@ -1,8 +1,7 @@
 import type { Board } from '../board/board.js'
 import type { Clock } from '../clock.js'
 import { asShoalError, isAway } from '../errors.js'
-import type { FetchResponse } from '../fetch/fetcher.js'
-import { type Robots, type RobotsOutcome, robotsFor } from './robots.js'
+import { type Robots, type RobotsOutcome, type RobotsResponse, robotsFor } from './robots.js'
 import { decodeNote, encodeNote, freshMs, noteKey, type RobotsNote, robotsIn } from './robots-note.js'
 
 /** A copy that old is of no use to anybody. */
@@ -18,7 +17,7 @@ const MAX_ENTRIES = 10_000
  * Fetches a robots.txt with a permit of its own, redirects followed (five at most). What goes wrong behind a redirect is thrown as
  * bad_redirect: another host's troubles say nothing about this one.
  */
-export type GetRobots = (robotsUrl: string) => Promise<FetchResponse>
+export type GetRobots = (robotsUrl: string) => Promise<RobotsResponse>
 /** Rejects when whoever waits is no longer wanted. */
 export type Nap = (ms: number) => Promise<void>
 

@@ -1,5 +1,4 @@
 import type { ShoalError } from '../errors.js'
-import type { FetchResponse } from '../fetch/fetcher.js'
 
 /** What a site's robots.txt says to us (RFC 9309). */
 export interface Robots {
@@ -250,9 +249,15 @@ function matches({ pieces, anchored }: Rule, path: string): boolean {
   return path.length - end.length >= at && path.endsWith(end)
 }
 
+export interface RobotsResponse {
+  readonly status: number
+  /** Decoded. */
+  readonly body: Uint8Array
+}
+
 /** How fetching robots.txt ended, redirects followed by the caller. */
 export type RobotsOutcome =
-  | { readonly kind: 'response'; readonly response: Pick<FetchResponse, 'status' | 'body'> }
+  | { readonly kind: 'response'; readonly response: RobotsResponse }
   | { readonly kind: 'error'; readonly error: ShoalError }
 
 export type RobotsDecision =
