@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { EXIT } from '../../errors.js'
 import type { CrawlInfo, HostInfo } from '../../frontier/frontier.js'
+import { type AbsenceReason, whyAbsent } from '../../run/why-absent.js'
 import type { FetchRow, StoredRecord } from '../../store/record-store.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import { type Found, findLink, type Known } from '../find-link.js'
@@ -25,6 +26,8 @@ interface Evidence {
   readonly records: readonly StoredRecord[]
   /** Where the newest one of this crawl lies. */
   readonly rawPage: string | null
+  /** Of a URL that no crawl knows. */
+  readonly absence: readonly AbsenceReason[]
 }
 
 export function explainCommand(program: Command): void {
@@ -36,11 +39,15 @@ export function explainCommand(program: Command): void {
     .option('--spider <file>', 'judge the URL by this spider (default: the one the crawl was run with)')
     .action(
       acts(async (session, url: string, flags: { crawl?: string; spider?: string }) =>
-        session.withPlant(async ({ frontier, store, pages }) => {
+        session.withPlant(async ({ frontier, board, store, pages }) => {
           const all = await crawlsNewestFirst(frontier)
           const asked = flags.crawl === undefined ? all.slice(0, CRAWLS_ASKED) : [chooseCrawl(all, flags.crawl)]
           const found = await findLink(frontier, asked, url, await spiderFinder(session, flags.spider))
-          const evidence: Evidence = { fetches: [], records: [], rawPage: null }
+          const evidence: Evidence = { fetches: [], records: [], rawPage: null, absence: [] }
+          if (found.kind === 'never' && found.judged !== null) {
+            const { crawl, spider, target } = found.judged
+            Object.assign(evidence, { absence: await whyAbsent({ frontier, board }, crawl, spider, target) })
+          }
           if (found.kind === 'known') {
             const { url, fp } = found.target
             const records: StoredRecord[] = []
@@ -74,13 +81,13 @@ async function spiderFinder(session: Session, file: string | undefined) {
   return async () => spider
 }
 
-function asJson(session: Session, found: Found, { fetches, records, rawPage }: Evidence): Record<string, unknown> {
-  if (found.kind === 'never') return { state: 'never_seen', url: found.url, inScope: found.judged ? true : null }
+function asJson(session: Session, found: Found, { absence, ...evidence }: Evidence): Record<string, unknown> {
+  if (found.kind === 'never')
+    return { state: 'never_seen', url: found.url, inScope: found.judged === null ? null : true, why: absence }
   const { id: crawl, spider } = found.crawl
   if (found.kind === 'refused') return { state: 'refused', crawl, spider, ...found.refusal }
   const { where } = found
-  const evidence = { fetches, records, rawPage }
-  const reasons = why(where, session.clock.now(), fetches.length > 0)
+  const reasons = why(where, session.clock.now(), evidence.fetches.length > 0)
   if (where.link === null) return { state: where.state, ...found.target, crawl, spider, why: reasons, ...evidence }
   const { state, url, ...link } = where.link
   const { position, host } = where
@@ -92,9 +99,15 @@ function show(session: Session, found: Found, evidence: Evidence): void {
   const { style, print } = output
   if (found.kind === 'never') {
     print(`${style.yellow('never seen')}  ${clean(found.url)}`)
+    if (found.judged === null) {
+      print('  no crawl knows it; name the spider with --spider to see whether it is in scope')
+      return
+    }
+    const { maxDepth } = found.judged.spider.admit
     print(
-      `  ${found.judged ? 'it is in scope, but no page that was read links to it' : 'no crawl knows it; name the spider with --spider to see whether it is in scope'}`,
+      `  it is in scope, but no page that was read links to it, or only pages at depth ${maxDepth} (scope.maxDepth)`,
     )
+    for (const { code, message } of evidence.absence) print(`  ${style.bold(code)}: ${clean(message)}`)
     return
   }
   if (found.kind === 'refused') {

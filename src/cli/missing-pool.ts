@@ -1,0 +1,18 @@
+import type { Frontier } from '../frontier/frontier.js'
+import { workerState } from '../run/health.js'
+import { DIRECT, type Spider } from '../spider/spider.js'
+
+/** Why a link waits although its host is open: its route goes out through proxies that no worker at work has. */
+export async function missingPool(
+  frontier: Pick<Frontier, 'workers'>,
+  spider: Spider | null,
+  route: string,
+  now: number,
+): Promise<string[]> {
+  const need = spider?.routes.get(route)?.proxy ?? null
+  if (need === null || need === DIRECT) return []
+  const workers = (await frontier.workers()).filter((worker) => workerState(worker, now) !== 'silent')
+  if (workers.some(({ about }) => about?.pools?.includes(need.pool))) return []
+  const what = workers.length === 0 ? 'no worker is at work, and it' : 'no worker at work has the pool it needs: it'
+  return [`${what} goes out through '${need.pool}' (shoal worker --proxies <file>)`]
+}
