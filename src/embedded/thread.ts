@@ -76,6 +76,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
     db.transaction(() => {
       const result = work()
       engines.frontier.beforeCommit()
+      engines.exits.beforeCommit()
       return result
     })
 
@@ -109,6 +110,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
 
   const rolledBack = (): void => {
     engines.frontier.rolledBack()
+    engines.exits.rolledBack()
   }
 
   const runAll = (calls: readonly Call[]): Answer[] => {

@@ -22,13 +22,6 @@ export interface ExitHealth {
   readonly restsUntil: number
   readonly inFlight: number
   readonly usedAt: number
-  readonly good: number
-  readonly neutral: number
-  readonly banned: number
-  readonly broken: number
-  readonly bytes: number
-  readonly cost: number
-  readonly latency: readonly number[]
 }
 
 export const FRESH_EXIT: ExitHealth = {
@@ -39,6 +32,12 @@ export const FRESH_EXIT: ExitHealth = {
   restsUntil: 0,
   inFlight: 0,
   usedAt: 0,
+}
+
+/** What its requests brought, apart from its health: a grant has no use for it. */
+export type ExitCounts = Pick<ExitScore, 'good' | 'neutral' | 'banned' | 'broken' | 'bytes' | 'cost' | 'latency'>
+
+export const NO_COUNTS: ExitCounts = {
   good: 0,
   neutral: 0,
   banned: 0,
@@ -89,15 +88,19 @@ export const REAP_AT_ONCE = 1_000
 /** Far beyond any cap, and still a number. */
 const MOST_DOUBLINGS = 30
 
-/** As it stands now: forgotten when it was not used for long; after a step back of the clock, no rest began later than now. */
+export function isForgotten({ usedAt }: { readonly usedAt: number }, now: number): boolean {
+  return usedAt <= now - FORGET_MS
+}
+
+/** As it stands now: after a step back of the clock, no rest began later than now. */
 export function healthNow(health: ExitHealth, now: number): ExitHealth {
-  if (health.usedAt <= now - FORGET_MS) return FRESH_EXIT
+  if (isForgotten(health, now)) return FRESH_EXIT
   const ahead = health.restedAt - now
   return ahead > 0 ? { ...health, restedAt: now, restsUntil: health.restsUntil - ahead } : health
 }
 
 export function paceNow(pace: ExitPace, now: number): ExitPace {
-  if (pace.usedAt <= now - FORGET_MS) return FRESH_PACE
+  if (isForgotten(pace, now)) return FRESH_PACE
   return pace.startedAt > now ? { ...pace, startedAt: now } : pace
 }
 
@@ -152,11 +155,10 @@ export function afterHold({ whole, onSite, pace }: ExitState, elapsedMs: number 
 
 type Told = Pick<ExitReport, 'verdict' | 'rest' | 'bytes' | 'cost'> & { readonly elapsedMs: number }
 
-/** A request was made: counted for the exit and for the site; a ban is felt on the site alone, a broken exit everywhere. */
-export function afterVerdict(state: ExitState, told: Told, grantedAt: number, now: number): ExitState {
-  const { verdict, rest } = told
-  let whole = counted(state.whole, told, now)
-  let onSite = counted(state.onSite, told, now)
+/** A request was made. A ban is felt on the site alone, a broken exit everywhere. */
+export function afterVerdict(state: ExitState, { verdict, rest }: Told, grantedAt: number, now: number): ExitState {
+  let whole = { ...state.whole, usedAt: now }
+  let onSite = { ...state.onSite, usedAt: now }
   if (verdict.kind === 'good') {
     whole = afterGood(whole, grantedAt)
     onSite = afterGood(onSite, grantedAt)
@@ -165,15 +167,15 @@ export function afterVerdict(state: ExitState, told: Told, grantedAt: number, no
   return { ...state, whole, onSite }
 }
 
-function counted(health: ExitHealth, { verdict, bytes, cost, elapsedMs }: Told, now: number): ExitHealth {
+/** For the exit and for the site alike. */
+export function counted(counts: ExitCounts, { verdict, bytes, cost, elapsedMs }: Told): ExitCounts {
   const bucket = bucketOf(elapsedMs)
   return {
-    ...health,
-    [verdict.kind]: health[verdict.kind] + 1,
-    bytes: health.bytes + bytes,
-    cost: health.cost + cost,
-    latency: health.latency.map((count, index) => (index === bucket ? count + 1 : count)),
-    usedAt: now,
+    ...counts,
+    [verdict.kind]: counts[verdict.kind] + 1,
+    bytes: counts.bytes + bytes,
+    cost: counts.cost + cost,
+    latency: counts.latency.map((count, index) => (index === bucket ? count + 1 : count)),
   }
 }
 
@@ -214,12 +216,14 @@ export function awake(health: ExitHealth): ExitHealth {
   return { ...health, proved: false, strikes: 0, rests: 0, restsUntil: 0 }
 }
 
-export function scoreOf(exit: ExitId, site: string, health: ExitHealth, now: number): ExitScore {
-  const { good, neutral, banned, broken, bytes, cost, latency, inFlight, restsUntil, strikes, usedAt } = health
-  return {
-    ...{ exit, site, good, neutral, banned, broken, bytes, cost, latency, inFlight },
-    ...{ restsUntil: restsUntil > now ? restsUntil : null, strikes, usedAt },
-  }
+export function scoreOf(
+  { exit, site }: Pick<ExitScore, 'exit' | 'site'>,
+  health: ExitHealth,
+  counts: ExitCounts,
+  now: number,
+): ExitScore {
+  const { inFlight, restsUntil, strikes, usedAt } = health
+  return { exit, site, ...counts, inFlight, restsUntil: restsUntil > now ? restsUntil : null, strikes, usedAt }
 }
 
 function hostPace({ startedAt, arrivalAt, inFlight }: ExitPace): HostPace {

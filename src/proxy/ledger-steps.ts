@@ -7,12 +7,16 @@ import {
   afterHold,
   afterVerdict,
   answerOf,
+  counted,
+  type ExitCounts,
   type ExitHealth,
   type ExitPace,
   type ExitState,
   type Hold,
   healthNow,
+  isForgotten,
   MOST_EXITS,
+  NO_COUNTS,
   obstacle,
   paceNow,
   REAP_AT_ONCE,
@@ -28,6 +32,9 @@ export interface LedgerRows {
   ended(now: number, limit: number): readonly Hold[]
   health(pool: string, exit: ExitId, site: string): ExitHealth
   setHealth(pool: string, exit: ExitId, site: string, health: ExitHealth): void
+  counts(pool: string, exit: ExitId, site: string): ExitCounts
+  /** Of a health that stands already. */
+  setCounts(pool: string, exit: ExitId, site: string, counts: ExitCounts): void
   pace(pool: string, exit: ExitId, host: HostKey): ExitPace
   setPace(pool: string, exit: ExitId, host: HostKey, pace: ExitPace): void
   /** These will be asked for next: read them all at once. */
@@ -78,7 +85,11 @@ export function reportAll(rows: LedgerRows, reports: readonly ExitReport[], now:
     const { elapsedMs } = report
     const state = endHold(rows, hold, elapsedMs, now)
     if (elapsedMs !== null) {
-      write(rows, hold, hold.exit, afterVerdict(state, { ...report, elapsedMs }, hold.grantedAt, now))
+      const told = { ...report, elapsedMs }
+      write(rows, hold, hold.exit, afterVerdict(state, told, hold.grantedAt, now))
+      for (const site of [WHOLE, hold.site]) {
+        rows.setCounts(hold.pool, hold.exit, site, counted(rows.counts(hold.pool, hold.exit, site), told))
+      }
     }
   }
 }
@@ -97,10 +108,16 @@ function endHold(rows: LedgerRows, hold: Hold, elapsedMs: number | null, now: nu
 
 function stateOf(rows: LedgerRows, { pool, host, site }: Place, exit: ExitId, now: number): ExitState {
   return {
-    whole: healthNow(rows.health(pool, exit, WHOLE), now),
-    onSite: healthNow(rows.health(pool, exit, site), now),
+    whole: healthOf(rows, pool, exit, WHOLE, now),
+    onSite: healthOf(rows, pool, exit, site, now),
     pace: paceNow(rows.pace(pool, exit, host), now),
   }
+}
+
+function healthOf(rows: LedgerRows, pool: string, exit: ExitId, site: string, now: number): ExitHealth {
+  const stored = rows.health(pool, exit, site)
+  if (stored.usedAt > 0 && isForgotten(stored, now)) rows.setCounts(pool, exit, site, NO_COUNTS)
+  return healthNow(stored, now)
 }
 
 function write(rows: LedgerRows, { pool, host, site }: Place, exit: ExitId, state: ExitState): void {

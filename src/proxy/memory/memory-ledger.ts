@@ -1,33 +1,35 @@
 import type { Clock } from '../../clock.js'
+import { ByPlace } from '../by-place.js'
+import type { ExitId } from '../exit.js'
 import type { ExitLedger, ExitScore } from '../exit-ledger.js'
 import {
   awake,
+  type ExitCounts,
   type ExitHealth,
   type ExitPace,
-  FORGET_MS,
   FRESH_EXIT,
   FRESH_PACE,
   type Hold,
   healthNow,
+  isForgotten,
+  NO_COUNTS,
   scoreOf,
 } from '../exit-state.js'
 import { grantAll, type LedgerRows, reportAll } from '../ledger-steps.js'
 import { scoreCursor } from '../score-cursor.js'
 
 interface HealthRow {
-  readonly pool: string
-  readonly exit: string
-  readonly site: string
   health: ExitHealth
+  counts: ExitCounts
 }
 
 /** The reference model: tests, `shoal try`, `memory:`. */
 export function memoryLedger({ clock }: { readonly clock: Clock }): ExitLedger {
   const holds = new Map<string, Hold>()
-  const healths = new Map<string, HealthRow>()
-  const paces = new Map<string, ExitPace>()
-  const sweepPaces = sweeper(paces, ({ usedAt }) => usedAt)
-  const sweepHealths = sweeper(healths, ({ health }) => health.usedAt)
+  const healths = new ByPlace<HealthRow>()
+  const paces = new ByPlace<ExitPace>()
+  const sweepPaces = sweeper(paces, (pace) => pace)
+  const sweepHealths = sweeper(healths, ({ health }) => health)
 
   const rows: LedgerRows = {
     hold: (ask) => holds.get(ask),
@@ -38,18 +40,28 @@ export function memoryLedger({ clock }: { readonly clock: Clock }): ExitLedger {
         .filter((hold) => hold.endsAt <= now)
         .sort((a, b) => a.endsAt - b.endsAt)
         .slice(0, limit),
-    health: (pool, exit, site) => healths.get(keyOf(pool, exit, site))?.health ?? FRESH_EXIT,
-    setHealth: (pool, exit, site, health) => void healths.set(keyOf(pool, exit, site), { pool, exit, site, health }),
-    pace: (pool, exit, host) => paces.get(keyOf(pool, exit, host)) ?? FRESH_PACE,
-    setPace: (pool, exit, host, pace) => void paces.set(keyOf(pool, exit, host), pace),
+    health: (pool, exit, site) => healths.get(pool, site, exit)?.health ?? FRESH_EXIT,
+    setHealth(pool, exit, site, health) {
+      const row = healths.get(pool, site, exit)
+      if (row === undefined) healths.set(pool, site, exit, { health, counts: NO_COUNTS })
+      else row.health = health
+    },
+    counts: (pool, exit, site) => healths.get(pool, site, exit)?.counts ?? NO_COUNTS,
+    setCounts(pool, exit, site, counts) {
+      const row = healths.get(pool, site, exit)
+      if (row !== undefined) row.counts = counts
+    },
+    pace: (pool, exit, host) => paces.get(pool, host, exit) ?? FRESH_PACE,
+    setPace: (pool, exit, host, pace) => paces.set(pool, host, exit, pace),
     look: () => {},
   }
 
-  const scoresWhere = (wanted: (row: HealthRow) => boolean): ExitScore[] => {
+  const scoresOf = (pool: string): ExitScore[] => {
     const now = clock.now()
-    return [...healths.values()]
-      .filter((row) => wanted(row) && row.health.usedAt > now - FORGET_MS)
-      .map(({ exit, site, health }) => scoreOf(exit, site, healthNow(health, now), now))
+    reportAll(rows, [], now)
+    return [...healths.of(pool)]
+      .filter(([, , { health }]) => !isForgotten(health, now))
+      .map(([site, exit, { health, counts }]) => scoreOf({ exit, site }, healthNow(health, now), counts, now))
       .sort((a, b) => (scoreCursor(a) < scoreCursor(b) ? -1 : 1))
   }
 
@@ -64,34 +76,29 @@ export function memoryLedger({ clock }: { readonly clock: Clock }): ExitLedger {
       reportAll(rows, reports, clock.now())
     },
     async scores(pool, { limit, after }) {
-      reportAll(rows, [], clock.now())
-      const all = scoresWhere((row) => row.pool === pool)
-      return all.filter((score) => after === undefined || scoreCursor(score) > after).slice(0, limit)
+      return scoresOf(pool)
+        .filter((score) => after === undefined || scoreCursor(score) > after)
+        .slice(0, limit)
     },
     async scoresOn(pool, site) {
-      reportAll(rows, [], clock.now())
-      return scoresWhere((row) => row.pool === pool && row.site === site)
+      return scoresOf(pool).filter((score) => score.site === site)
     },
-    async wake(pool, exit) {
-      for (const row of healths.values()) {
-        if (row.pool === pool && row.exit === exit) row.health = awake(healthNow(row.health, clock.now()))
+    async wake(pool, exit: ExitId) {
+      for (const [, name, row] of healths.of(pool)) {
+        if (name === exit) row.health = awake(healthNow(row.health, clock.now()))
       }
     },
   }
 }
 
-function keyOf(pool: string, exit: string, place: string): string {
-  return `${pool}\n${exit}\n${place}`
-}
-
 const FEWEST_SWEPT = 1_000
 
 /** Drops what was not used for long each time the rows have doubled: the cost of it does not grow with their number. */
-function sweeper<Row>(rows: Map<string, Row>, usedAt: (row: Row) => number): (now: number) => void {
+function sweeper<Row>(rows: ByPlace<Row>, use: (row: Row) => { usedAt: number }): (now: number) => void {
   let next = FEWEST_SWEPT
   return (now) => {
     if (rows.size < next) return
-    for (const [key, row] of rows) if (usedAt(row) <= now - FORGET_MS) rows.delete(key)
+    rows.removeWhere((row) => isForgotten(use(row), now))
     next = Math.max(FEWEST_SWEPT, rows.size * 2)
   }
 }

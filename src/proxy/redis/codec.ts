@@ -1,6 +1,6 @@
 import type { Limits } from '../../frontier/frontier.js'
 import type { ExitReport, ExitVerdict } from '../exit-ledger.js'
-import { bucketOf, type ExitHealth } from '../exit-state.js'
+import { bucketOf, type ExitCounts, type ExitHealth } from '../exit-state.js'
 
 /** What travels between TypeScript and the scripts; the formats stand in lua/. */
 
@@ -34,9 +34,8 @@ export function encodeReport({ verdict, elapsedMs, bytes, cost, rest }: ExitRepo
   return told
 }
 
-/** ledger.lua, HEALTH and what stands behind it. */
+/** ledger.lua, HEALTH. */
 export function decodeHealth(bytes: Buffer): ExitHealth {
-  const count = (at: number) => bytes.readDoubleBE(37 + at * 8)
   return {
     proved: bytes[0] === 1,
     strikes: bytes.readUInt32BE(1),
@@ -45,6 +44,13 @@ export function decodeHealth(bytes: Buffer): ExitHealth {
     restsUntil: bytes.readDoubleBE(17),
     inFlight: bytes.readUInt32BE(25),
     usedAt: bytes.readDoubleBE(29),
+  }
+}
+
+/** ledger.lua, COUNTS and BUCKETS, behind the health. */
+export function decodeCounts(bytes: Buffer): ExitCounts {
+  const count = (at: number) => bytes.readDoubleBE(37 + at * 8)
+  return {
     good: count(0),
     neutral: count(1),
     banned: count(2),

@@ -4,8 +4,8 @@ import { bytes, list, number, text } from '../../frontier/redis/replies.js'
 import { loadScript } from '../../frontier/redis/scripts.js'
 import type { ExitId } from '../exit.js'
 import type { ExitAnswer, ExitAsk, ExitLedger, ExitReport, ExitScore } from '../exit-ledger.js'
-import { FORGET_MS, healthNow, MOST_EXITS, scoreOf } from '../exit-state.js'
-import { decodeHealth, encodeAsk, encodeReport } from './codec.js'
+import { healthNow, isForgotten, MOST_EXITS, scoreOf } from '../exit-state.js'
+import { decodeCounts, decodeHealth, encodeAsk, encodeReport } from './codec.js'
 import { ledgerTag } from './keys.js'
 
 export interface RedisLedgerOptions {
@@ -113,5 +113,5 @@ function toAnswer(reply: RedisReply): ExitAnswer {
 /** None for a record that nobody used for a week. */
 function toScore(exit: ExitId, site: string, record: Buffer, now: number): ExitScore[] {
   const health = decodeHealth(record)
-  return health.usedAt > now - FORGET_MS ? [scoreOf(exit, site, healthNow(health, now), now)] : []
+  return isForgotten(health, now) ? [] : [scoreOf({ exit, site }, healthNow(health, now), decodeCounts(record), now)]
 }

@@ -5,16 +5,23 @@ import type { ExitId } from '../exit.js'
 import type { ExitAnswer, ExitAsk, ExitReport, ExitScore } from '../exit-ledger.js'
 import { awake, FORGET_MS, healthNow, scoreOf } from '../exit-state.js'
 import { grantAll, reportAll } from '../ledger-steps.js'
-import { firstKeptDay, type LedgerSql, prepareLedger, SqliteLedgerRows, toHealth } from './ledger-rows.js'
+import { firstKeptDay, SqliteLedgerRows, toCounts, toHealth } from './ledger-rows.js'
 import { LEDGER_MIGRATIONS } from './schema.js'
+import { type LedgerSql, prepareLedger } from './statements.js'
 
 const FORGET_EVERY_MS = 60_000
+/** Kept from one transaction to the next; about 300 bytes each. */
+const ROWS_KEPT = 50_000
 
 /** The ledger on SQLite: synchronous, inside the caller's transaction. The decisions are those of exit-state.ts. */
 export class SqliteLedgerEngine implements SqliteEngine {
   readonly reads = new Set<string>()
   readonly #clock: Clock
   readonly #sql: LedgerSql
+  /** Of the transaction under way. */
+  #open: SqliteLedgerRows | null = null
+  #kept: SqliteLedgerRows | null = null
+  #keptVersion = 0
   #forgotAt = 0
 
   constructor(db: SqliteDb, clock: Clock) {
@@ -26,42 +33,65 @@ export class SqliteLedgerEngine implements SqliteEngine {
     db.migrate('exits', LEDGER_MIGRATIONS)
   }
 
+  beforeCommit(): void {
+    this.#open?.flush()
+    this.#open = null
+  }
+
+  rolledBack(): void {
+    this.#open = null
+    this.#kept = null
+  }
+
   grant(asks: readonly ExitAsk[]): ExitAnswer[] {
     this.#forget()
-    return this.#change((rows, now) => grantAll(rows, asks, now))
+    return grantAll(this.#rows(), asks, this.#clock.now())
   }
 
   report(reports: readonly ExitReport[]): void {
-    this.#change((rows, now) => reportAll(rows, reports, now))
+    reportAll(this.#rows(), reports, this.#clock.now())
   }
 
   scores(pool: string, limit: number, after: string | null): ExitScore[] {
-    this.report([])
-    const now = this.#clock.now()
+    const now = this.#settled()
     const cut = after === null ? -1 : after.indexOf('\n')
     const [exit, site] = after === null ? ['', ''] : [after.slice(0, cut), after.slice(cut + 1)]
     return this.#sql.scores.all(pool, exit, site, now - FORGET_MS, limit).map((row) => toScore(row, now))
   }
 
   scoresOn(pool: string, site: string): ExitScore[] {
-    this.report([])
-    const now = this.#clock.now()
+    const now = this.#settled()
     return this.#sql.scoresOn.all(pool, site, now - FORGET_MS).map((row) => toScore(row, now))
   }
 
   wake(pool: string, exit: ExitId): void {
-    this.#change((rows, now) => {
-      for (const [site, ...health] of this.#sql.sites.all(pool, exit)) {
-        rows.setHealth(pool, exit, String(site), awake(healthNow(toHealth(health), now)))
-      }
-    })
+    const now = this.#settled()
+    const rows = this.#rows()
+    for (const [name] of this.#sql.sites.all(pool, exit)) {
+      const site = String(name)
+      rows.setHealth(pool, exit, site, awake(healthNow(rows.health(pool, exit, site), now)))
+    }
   }
 
-  #change<Result>(work: (rows: SqliteLedgerRows, now: number) => Result): Result {
-    const rows = new SqliteLedgerRows(this.#sql)
-    const result = work(rows, this.#clock.now())
-    rows.write()
-    return result
+  /** Rows read by earlier transactions are as good as new while no other connection has written: SQLite's data_version says so. */
+  #rows(): SqliteLedgerRows {
+    if (this.#open !== null) return this.#open
+    const version = Number(this.#sql.dataVersion.get()?.[0])
+    if (this.#kept === null || version !== this.#keptVersion || this.#kept.size > ROWS_KEPT) {
+      this.#kept = new SqliteLedgerRows(this.#sql)
+      this.#keptVersion = version
+    }
+    this.#open = this.#kept
+    return this.#open
+  }
+
+  /** Everything is in the tables, and what ran out has ended; answers the time. */
+  #settled(): number {
+    const now = this.#clock.now()
+    const rows = this.#rows()
+    reportAll(rows, [], now)
+    rows.flush()
+    return now
   }
 
   #forget(): void {
@@ -73,6 +103,7 @@ export class SqliteLedgerEngine implements SqliteEngine {
   }
 }
 
-function toScore([exit, site, ...health]: readonly SqlValue[], now: number): ExitScore {
-  return scoreOf(String(exit), String(site), healthNow(toHealth(health), now), now)
+function toScore([exit, site, state, counts]: readonly SqlValue[], now: number): ExitScore {
+  const place = { exit: String(exit), site: String(site) }
+  return scoreOf(place, healthNow(toHealth(state), now), toCounts(counts), now)
 }

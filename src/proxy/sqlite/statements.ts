@@ -1,0 +1,48 @@
+import type { SqliteDb } from '../../sqlite/db.js'
+
+const FORGOTTEN_AT_ONCE = 500
+const HOLD = 'ask, pool, exit, host, site, granted_at, ends_at, permit_ms'
+
+export type LedgerSql = ReturnType<typeof prepareLedger>
+
+export function prepareLedger(db: SqliteDb) {
+  const forget = (table: string, key: string) =>
+    db.prepare(
+      `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE used_day < ? LIMIT ${FORGOTTEN_AT_ONCE})`,
+    )
+  return {
+    dataVersion: db.prepare('PRAGMA data_version'),
+    look: db.prepare(
+      `SELECT e.value, w.state, s.state, p.state FROM json_each(?1) e
+       LEFT JOIN exit_health w ON w.pool = ?2 AND w.exit = e.value AND w.site = ''
+       LEFT JOIN exit_health s ON s.pool = ?2 AND s.exit = e.value AND s.site = ?3
+       LEFT JOIN exit_pace p ON p.pool = ?2 AND p.exit = e.value AND p.host = ?4`,
+    ),
+    health: db.prepare('SELECT state FROM exit_health WHERE pool = ? AND exit = ? AND site = ?'),
+    counts: db.prepare('SELECT counts FROM exit_health WHERE pool = ? AND exit = ? AND site = ?'),
+    putHealth: db.prepare(
+      `INSERT INTO exit_health (pool, exit, site, state, counts, used_at, used_day) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET state = excluded.state, counts = coalesce(excluded.counts, counts),
+         used_at = excluded.used_at, used_day = excluded.used_day`,
+    ),
+    pace: db.prepare('SELECT state FROM exit_pace WHERE pool = ? AND exit = ? AND host = ?'),
+    putPace: db.prepare(
+      `INSERT INTO exit_pace (pool, exit, host, state, used_day) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET state = excluded.state, used_day = excluded.used_day`,
+    ),
+    hold: db.prepare(`SELECT ${HOLD} FROM exit_holds WHERE ask = ?`),
+    addHold: db.prepare(`INSERT INTO exit_holds (${HOLD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
+    removeHold: db.prepare('DELETE FROM exit_holds WHERE ask = ?'),
+    ended: db.prepare(`SELECT ${HOLD} FROM exit_holds WHERE ends_at <= ? ORDER BY ends_at LIMIT ?`),
+    scores: db.prepare(
+      `SELECT exit, site, state, counts FROM exit_health
+       WHERE pool = ? AND (exit, site) > (?, ?) AND used_at > ? ORDER BY exit, site LIMIT ?`,
+    ),
+    scoresOn: db.prepare(
+      'SELECT exit, site, state, counts FROM exit_health WHERE pool = ? AND site = ? AND used_at > ? ORDER BY exit',
+    ),
+    sites: db.prepare('SELECT site FROM exit_health WHERE pool = ? AND exit = ?'),
+    forgetHealth: forget('exit_health', 'pool, exit, site'),
+    forgetPace: forget('exit_pace', 'pool, exit, host'),
+  }
+}
