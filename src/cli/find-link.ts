@@ -1,7 +1,7 @@
 import { ShoalError } from '../errors.js'
 import type { CrawlInfo, Frontier, Whereabouts } from '../frontier/frontier.js'
 import type { Spider } from '../spider/spider.js'
-import { createAdmitter, DEFAULT_CANONICAL, type Refusal } from '../url/admit.js'
+import { createAdmitter, DEFAULT_CANONICAL, type Refusal, type Target } from '../url/admit.js'
 import { compileCanonical } from '../url/canonicalise.js'
 import { fingerprint } from '../url/fingerprint.js'
 import type { Fingerprint } from '../url/link.js'
@@ -20,8 +20,14 @@ export type Found =
   | { readonly kind: 'known'; readonly crawl: CrawlInfo; readonly where: Known; readonly target: Sought }
   /** The door refuses it: it never becomes a link. */
   | { readonly kind: 'refused'; readonly crawl: CrawlInfo; readonly refusal: Refusal }
-  /** `judged`: a spider was at hand and would let it in. */
-  | { readonly kind: 'never'; readonly url: string; readonly judged: boolean }
+  /** `judged`: what the spider at hand, which would let it in, knows it as. */
+  | { readonly kind: 'never'; readonly url: string; readonly judged: Judged | null }
+
+export interface Judged {
+  readonly crawl: CrawlInfo
+  readonly spider: Spider
+  readonly target: Target
+}
 
 /** Looks for a URL in crawls, newest first, through the door of each one's spider where that is at hand. */
 export async function findLink(
@@ -32,18 +38,18 @@ export async function findLink(
 ): Promise<Found> {
   const plain = plainTarget(url)
   let refused: Found | null = null
-  let judged = false
+  let judged: Judged | null = null
   for (const crawl of newestFirst) {
     const spider = await spiderOf(crawl)
     const admission = spider === null ? null : createAdmitter(spider.admit).resolve(url, url)
-    judged ||= admission?.ok === true
+    if (spider !== null && admission?.ok === true) judged ??= { crawl, spider, target: admission.target }
     // A link may be older than the rule that refuses it now: the queue is asked in any case.
     const target = admission?.ok === true ? admission.target : plain
     const where = await frontier.explain(crawl.id, target.fp)
     if (where.state !== 'unknown') return { kind: 'known', crawl, where, target: where.link ?? target }
     if (admission?.ok === false) refused ??= { kind: 'refused', crawl, refusal: admission.refusal }
   }
-  return judged || refused === null ? { kind: 'never', url: plain.url, judged } : refused
+  return judged !== null || refused === null ? { kind: 'never', url: plain.url, judged } : refused
 }
 
 /** By the canonical rules that hold where a spider sets no others. */
