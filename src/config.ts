@@ -72,6 +72,21 @@ export const CONFIG = {
     flag: '--country <code>',
     meaning: 'Only proxies of this country: two letters, such as `de`.',
   },
+  browser: {
+    schema: z.string().min(1).nullable(),
+    default: null,
+    unset: 'the first of chromium, chromium-browser, google-chrome',
+    env: 'SHOAL_BROWSER',
+    flag: '--browser <path>',
+    meaning: 'The browser that renders pages, for routes with `render`: a path, or a name in PATH.',
+  },
+  browserPages: {
+    schema: z.coerce.number().int().min(1).max(100),
+    default: 4,
+    env: 'SHOAL_BROWSER_PAGES',
+    flag: '--browser-pages <n>',
+    meaning: 'Pages that a worker renders at once.',
+  },
   workers: {
     schema: z.coerce.number().int().min(1).max(1024),
     default: 1,

@@ -337,6 +337,11 @@ export const ERRORS = {
     meaning: 'The site refuses this proxy (403, 429, a captcha); another one is tried, at no cost.',
     hint: 'Slow down the pace for each proxy, or use a pool of another kind.',
   },
+  not_rendered: {
+    next: 'retry',
+    meaning: 'The page was rendered, and what its route waits for did not appear.',
+    hint: 'Look at the screenshot (`shoal pages screenshot <url>`); correct render.wait, or raise render.settle.',
+  },
   browser_missing: {
     next: 'plant',
     exit: 'plant',

@@ -51,6 +51,8 @@ export async function runWithProgress(
       proxies: settings.proxies,
       pool: settings.pool,
       country: settings.country,
+      browser: settings.browser,
+      browserPages: settings.browserPages,
       workers,
       concurrency,
       fresh: flags.fresh,

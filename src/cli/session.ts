@@ -53,8 +53,10 @@ export function crawlOptions(command: Command): Command {
 
 /** On the commands that have workers. */
 export function workerOptions(command: Command): Command {
-  const { concurrency, grace } = CONFIG
+  const { concurrency, grace, browser, browserPages } = CONFIG
   return proxyOptions(command)
+    .option(browser.flag, plain(browser.meaning))
+    .option(browserPages.flag, `${plain(browserPages.meaning)} (default: ${browserPages.default})`, wholeNumber)
     .option(concurrency.flag, `${plain(concurrency.meaning)} (default: ${concurrency.default})`, wholeNumber)
     .option(grace.flag, `${plain(grace.meaning)} (default: ${grace.default})`)
 }

@@ -1,6 +1,7 @@
 import type { Clock, Random } from '../clock.js'
 import type { CrawlId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
+import type { BrowserOrder } from '../run/browser-order.js'
 import type { ProxyOrder } from '../run/pools-at-hand.js'
 import type { Spider } from '../spider/spider.js'
 import type { Plant } from '../wire.js'
@@ -13,6 +14,7 @@ export interface CrawlParts {
   /** Its address. */
   readonly queue: string
   readonly proxies: ProxyOrder
+  readonly browser: BrowserOrder
   readonly clock: Clock
   readonly random: Random
   readonly log: Log

@@ -70,6 +70,7 @@ export async function openShoal(options: ConnectOptions): Promise<Shoal> {
         plant,
         queue,
         proxies: settings,
+        browser: settings,
         clock,
         random,
         log,

@@ -1,6 +1,8 @@
 import { type LostCrawl, lostError } from '../coordinator/queue-watch.js'
 import type { CrawlStats } from '../frontier/frontier.js'
+import { BROWSER_PAGES } from '../run/browser-order.js'
 import { forfeitDeadWorkers } from '../run/dead-workers.js'
+import { readyForPages } from '../run/open-for-work.js'
 import { poolsAtHand } from '../run/pools-at-hand.js'
 import { startWorker } from '../run/start-worker.js'
 import { finishOutlets, tendOutlets } from '../run/tend-outlets.js'
@@ -16,7 +18,7 @@ const newId = workerIds()
 
 /** See `Crawl.runWorkers`. */
 export async function runUntil(
-  { id, spider, plant, queue, proxies, clock, random, log, graceMs, closing }: CrawlParts,
+  { id, spider, plant, queue, proxies, browser, clock, random, log, graceMs, closing }: CrawlParts,
   feeding: Feeding,
   concurrency: number,
   until: 'finished' | 'stopped',
@@ -24,7 +26,7 @@ export async function runUntil(
 ): Promise<CrawlStats> {
   const { frontier } = plant
   const stop = signal === undefined ? closing : AbortSignal.any([signal, closing])
-  if (spider.savePages) await plant.pages.ready()
+  await readyForPages([spider], plant, browser)
   await forfeitDeadWorkers(frontier, clock)
   const ports = plant.connect()
   // A line of its own to the database: each line hears of the lost leases of one worker.
@@ -41,6 +43,7 @@ export async function runUntil(
   const worker = newId()
   const spiders = [spider]
   const { ended, stop: stopWorker } = startWorker({
+    ...{ browser: browser.browser ?? null, browserPages: browser.browserPages ?? BROWSER_PAGES },
     ...{ id: worker, plant: own, spiders, pools, concurrency, clock, random, log },
   })
   const failed = new AbortController()

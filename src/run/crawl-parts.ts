@@ -7,11 +7,12 @@ import type { Plant } from '../wire.js'
 import { KnownLinks } from '../worker/known-links.js'
 import type { VisitParts } from '../worker/visit-parts.js'
 import type { PartsOf } from '../worker/worker.js'
+import { rendersPages } from './browser-order.js'
 
 /** Crawls whose known links are remembered at once, 4 MB each; the one that was served longest ago makes room. */
 const MOST_CRAWLS = 8
 
-type Shared = Omit<VisitParts, 'spider' | 'admitter' | 'pages' | 'robots' | 'known' | 'ways'>
+type Shared = Omit<VisitParts, 'spider' | 'admitter' | 'pages' | 'screenshots' | 'robots' | 'known' | 'ways'>
 
 /** What visits work with, chosen by the spider of their crawl. */
 export function partsOfCrawls(
@@ -30,9 +31,18 @@ export function partsOfCrawls(
         strict: spider.robots === 'strict',
       })
       const pages = spider.savePages ? plant.pages : null
+      const screenshots = rendersPages([spider]) ? plant.pages : null
       return [
         spider.name,
-        { ...shared, spider, admitter: createAdmitter(spider.admit), robots, pages, ways: waysOut(spider) },
+        {
+          ...shared,
+          spider,
+          admitter: createAdmitter(spider.admit),
+          robots,
+          pages,
+          screenshots,
+          ways: waysOut(spider),
+        },
       ]
     }),
   )

@@ -1,8 +1,10 @@
 import type { Clock } from '../clock.js'
 import { ShoalError } from '../errors.js'
+import { checkBrowser } from '../fetch/browser/chromium.js'
 import type { Log } from '../log.js'
 import type { Spider } from '../spider/spider.js'
 import { openPlant, type Plant, type PlantAddresses } from '../wire.js'
+import { type BrowserOrder, rendersPages } from './browser-order.js'
 import { forfeitDeadWorkers } from './dead-workers.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
 import { patient } from './until-back.js'
@@ -38,9 +40,14 @@ export async function openForWork(
   return { spiders, plant }
 }
 
-/** Before the first page is fetched: a bucket that is not there is told now. */
-export async function readyForPages(spiders: readonly Spider[], { pages }: Plant): Promise<void> {
+/** Before the first page is fetched: a bucket or a browser that is not there is told now. */
+export async function readyForPages(
+  spiders: readonly Spider[],
+  { pages }: Plant,
+  { browser = null }: BrowserOrder,
+): Promise<void> {
   if (spiders.some(({ savePages }) => savePages)) await pages.ready()
+  if (rendersPages(spiders)) await checkBrowser(browser)
 }
 
 /** As long as nothing is begun there is nothing to drain: a spider file or a locked database that takes its time is not waited for. */

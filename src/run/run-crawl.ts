@@ -9,6 +9,7 @@ import { createLog, type LogLevel } from '../log.js'
 import type { Alert } from '../quality/alert.js'
 import type { VisitCounts } from '../store/visits.js'
 import type { Plant } from '../wire.js'
+import type { BrowserOrder } from './browser-order.js'
 import { openForWork, readyForPages } from './open-for-work.js'
 import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
 import { seedOptions } from './seed-options.js'
@@ -21,7 +22,7 @@ import { type WorkerFailures, watchWorkers } from './worker-failures.js'
 
 export type { SpiderSource } from './spider-source.js'
 
-export interface RunOptions extends ProxyOrder {
+export interface RunOptions extends ProxyOrder, BrowserOrder {
   readonly source: SpiderSource
   /** Engine addresses: `sqlite:<file>`, `memory:`, or for the queue `redis://…`. */
   readonly queue: string
@@ -105,7 +106,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     const [spider] = spiders
     if (spider === undefined) throw new Error('one source gives one spider')
     const pools = poolsAtHand(options, spiders)
-    await readyForPages(spiders, plant)
+    await readyForPages(spiders, plant, options)
     outlets = await tendOutlets(spider.outlets, {
       ...{ store: plant.store, queue: options.queue, clock, random: systemRandom, log },
     })
@@ -122,7 +123,16 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     const seeding = seedCrawl(plant, spider, crawl, {
       clock,
       signal: seedUntil,
-      ...seedOptions(options.seeds, { plant, spider, crawl, pools, clock, random: systemRandom, log, signal: seedUntil }),
+      ...seedOptions(options.seeds, {
+        plant,
+        spider,
+        crawl,
+        pools,
+        clock,
+        random: systemRandom,
+        log,
+        signal: seedUntil,
+      }),
     })
     // Told by the watch, or by `first`, whichever is there to hear it.
     seeding.all.catch(() => {})
@@ -234,7 +244,7 @@ async function summary(
     skipped: stats.skipped,
     seconds: Math.round(seconds * 1000) / 1000,
     interrupted: interrupted && stats.state !== 'finished',
+    visits: await plant.store.visitCounts(stats.id),
     drift,
   }
 }
-    visits: await plant.store.visitCounts(stats.id),

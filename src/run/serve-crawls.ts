@@ -4,16 +4,20 @@ import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
 import { createLog, type Log } from '../log.js'
 import { openForWork, readyForPages, refuseMemoryQueue } from './open-for-work.js'
 import { poolsAtHand } from './pools-at-hand.js'
+import { refuseUnscheduled } from './run-schedules.js'
 import { spiderNotices } from './spider-notices.js'
 import type { RunningWorker } from './start-worker.js'
 import { startWorkers, type WorkersOrder } from './start-workers.js'
 import { finishOutlets, type OutletTending, tendOutlets } from './tend-outlets.js'
 import { type Tending, tendQueue } from './tend-queue.js'
+import { tendSchedules } from './tend-schedules.js'
 import { type WorkerFailures, watchWorkers } from './worker-failures.js'
 
 export interface ServeOptions extends WorkersOrder {
   /** End when no crawl of these spiders has anything left. */
   readonly exitWhenIdle: boolean
+  /** Also begin crawls at the times of their schedules. */
+  readonly schedule: boolean
   /** Aborted by the first Ctrl-C or SIGTERM. */
   readonly drain: AbortSignal
   readonly writeLog: (line: string) => void
@@ -44,8 +48,11 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
   let workers: RunningWorker[] = []
   let tending: Tending | null = null
   let outlets: OutletTending | null = null
+  let schedules: Promise<void> | null = null
+  const stopSchedules = new AbortController()
   try {
-    await readyForPages(spiders, plant)
+    if (options.schedule) refuseUnscheduled(spiders)
+    await readyForPages(spiders, plant, options)
     outlets = await tendOutlets(
       spiders.flatMap((spider) => spider.outlets),
       { store: plant.store, queue: options.queue, clock, random: systemRandom, log },
@@ -54,13 +61,16 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
     const pools = poolsAtHand(options, spiders)
     workers = await startWorkers(options, plant, spiders, pools, log, writeLog)
     tending = tendQueue(plant, spiders, { pools, clock, log, drain }, () => {})
+    const parts = { clock, random: systemRandom, log, pools, signal: AbortSignal.any([drain, stopSchedules.signal]) }
+    if (options.schedule) schedules = tendSchedules(plant, spiders, parts)
     options.onStart?.(names)
     const look = crawlWatch(spiders, options.exitWhenIdle, plant.frontier, log)
     const endedBy = await untilOver(watchWorkers(workers), drain, look, options.exitWhenIdle ? IDLE_LOOK_MS : NOTICE_MS)
     return { spiders: names, seconds: Math.round(clock.mono() - startedAt) / 1000, endedBy }
   } finally {
     const endBy = clock.mono() + graceMs
-    await Promise.all([tending?.stop(), ...workers.map((worker) => worker.stop(graceMs))])
+    stopSchedules.abort()
+    await Promise.all([schedules, tending?.stop(), ...workers.map((worker) => worker.stop(graceMs))])
     await finishOutlets(outlets, endBy - clock.mono(), log)
     await plant.close()
   }

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import type { Clock, Random } from '../clock.js'
+import { createBrowserFetcher, withBrowser } from '../fetch/browser/browser-fetcher.js'
 import type { Fetcher } from '../fetch/fetcher.js'
 import { createHttpFetcher } from '../fetch/http/http-fetcher.js'
 import type { WorkerId } from '../frontier/frontier.js'
@@ -10,6 +11,7 @@ import type { Spider } from '../spider/spider.js'
 import { version } from '../version.js'
 import type { Kept, Plant } from '../wire.js'
 import { CrawlWorker } from '../worker/worker.js'
+import { BROWSER_PAGES, type BrowserOrder, rendersPages } from './browser-order.js'
 import { partsOfCrawls } from './crawl-parts.js'
 import { flushFields } from './flush-fields.js'
 import { isServed, type PoolsAtHand } from './pools-at-hand.js'
@@ -29,22 +31,28 @@ const HOLD_SLACK_MS = 60_000
 const BEATS_IN_A_LEASE = 3
 const SLOWEST_BEAT_MS = 10_000
 
-/** A worker on this very event loop, for the crawls of its spiders. */
-export function startWorker(parts: {
-  id: WorkerId
-  plant: Plant
-  spiders: readonly Spider[]
-  pools: PoolsAtHand
-  concurrency: number
-  clock: Clock
-  random: Random
-  log: Log
+interface WorkerParts extends BrowserOrder {
+  readonly id: WorkerId
+  readonly plant: Plant
+  readonly spiders: readonly Spider[]
+  readonly pools: PoolsAtHand
+  readonly concurrency: number
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
   /** Something that stands before the fetcher. */
-  spooling?: (fetcher: Fetcher) => Fetcher
-}): RunningWorker & { wake(): void } {
+  readonly spooling?: (fetcher: Fetcher) => Fetcher
+}
+
+/** A worker on this very event loop, for the crawls of its spiders. */
+export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void } {
   const { id, plant, spiders, pools, concurrency, clock, random, log } = parts
   const { frontier, store } = plant
-  const fetcher = (parts.spooling ?? ((plain) => plain))(createHttpFetcher({ clock }))
+  const http = (parts.spooling ?? ((plain) => plain))(createHttpFetcher({ clock }))
+  const { browser: executable = null, browserPages: maxPages = BROWSER_PAGES } = parts
+  const fetcher = rendersPages(spiders)
+    ? withBrowser(http, createBrowserFetcher({ clock, executable, maxPages }))
+    : http
   const desk = createExitDesk({ ledger: plant.exits, clock, random, worker: id })
   const fields = new FieldTally()
   const hashes = Object.fromEntries(spiders.map(({ name, hash }) => [name, hash]))

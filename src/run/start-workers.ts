@@ -2,6 +2,7 @@ import { systemClock, systemRandom } from '../clock.js'
 import type { Log, LogLevel } from '../log.js'
 import type { Spider } from '../spider/spider.js'
 import type { Plant, PlantAddresses } from '../wire.js'
+import { BROWSER_PAGES, type BrowserOrder } from './browser-order.js'
 import { forkWorker } from './fork-worker.js'
 import type { PoolsAtHand, ProxyOrder } from './pools-at-hand.js'
 import type { SpiderSource } from './spider-source.js'
@@ -9,7 +10,7 @@ import type { RunningWorker } from './start-worker.js'
 import { superviseWorker } from './supervise.js'
 import { workerIds } from './worker-ids.js'
 
-export interface WorkersOrder extends PlantAddresses, ProxyOrder {
+export interface WorkersOrder extends PlantAddresses, ProxyOrder, BrowserOrder {
   readonly sources: readonly SpiderSource[]
   /** Worker processes. One worker runs inside this process. */
   readonly workers: number
@@ -36,11 +37,14 @@ export async function startWorkers(
   const clock = systemClock
   const handlers = spiders.flatMap(({ routes }) => [...routes.values()].map((route) => route.handlerTimeoutMs))
   const stuckMs = Math.max(0, ...handlers) + STUCK_SLACK_MS
-  const way = { proxies, pool, country }
+  const { browser = null, browserPages = BROWSER_PAGES } = options
+  const way = { proxies, pool, country, browser, browserPages }
   if (queue === 'memory:') {
     // Only here: the main thread of every other run does without the fetcher.
     const { startWorker } = await import('./start-worker.js')
-    return [startWorker({ id: workerIds()(), plant, spiders, pools, concurrency, clock, random: systemRandom, log })]
+    return [
+      startWorker({ ...way, id: workerIds()(), plant, spiders, pools, concurrency, clock, random: systemRandom, log }),
+    ]
   }
   if (workers === 1) {
     const newId = workerIds()

@@ -5,6 +5,7 @@ import { ShoalError } from '../errors.js'
 import type { WorkerId } from '../frontier/frontier.js'
 import type { Log, LogLevel } from '../log.js'
 import { type Plant, transferred } from '../wire.js'
+import { BROWSER_PAGES, type BrowserOrder } from './browser-order.js'
 import { forfeit } from './forfeit.js'
 import type { ProxyOrder } from './pools-at-hand.js'
 import { restartPause } from './restart-pause.js'
@@ -13,7 +14,7 @@ import type { RunningWorker } from './start-worker.js'
 import { stuckWatch } from './stuck-watch.js'
 import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
 
-export interface SuperviseOptions extends ProxyOrder {
+export interface SuperviseOptions extends ProxyOrder, BrowserOrder {
   readonly plant: Plant
   readonly sources: readonly SpiderSource[]
   readonly concurrency: number
@@ -72,6 +73,8 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       proxies: options.proxies ?? null,
       pool: options.pool ?? null,
       country: options.country ?? null,
+      browser: options.browser ?? null,
+      browserPages: options.browserPages ?? BROWSER_PAGES,
       logLevel: options.logLevel,
       ports,
       beat,

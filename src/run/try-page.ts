@@ -2,6 +2,7 @@ import { inspect } from 'node:util'
 import { systemClock, systemRandom } from '../clock.js'
 import { specFor } from '../coordinator/crawls.js'
 import { type ErrorCode, ShoalError } from '../errors.js'
+import { createBrowserFetcher, withBrowser } from '../fetch/browser/browser-fetcher.js'
 import { createHttpFetcher } from '../fetch/http/http-fetcher.js'
 import type { Release } from '../frontier/frontier.js'
 import { silentLog } from '../log.js'
@@ -10,7 +11,7 @@ import type { Harvest, HarvestedRecord, Spider } from '../spider/spider.js'
 import { createAdmitter } from '../url/admit.js'
 import type { Link } from '../url/link.js'
 import { openPlant } from '../wire.js'
-import { fetchPage } from '../worker/fetch-page.js'
+import { fetchWanted } from '../worker/fetch-wanted.js'
 import { harvestPage } from '../worker/harvest-page.js'
 import { KnownLinks } from '../worker/known-links.js'
 import { statusError } from '../worker/outcome.js'
@@ -38,14 +39,17 @@ export interface TriedPage {
 const MOST_MS = 2 ** 31 - 1
 
 /** One page through the same door, guard and robots.txt as in a crawl. */
-export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
+export async function tryPage(spider: Spider, url: string, browser: string | null = null): Promise<TriedPage> {
   const clock = systemClock
   const admitter = createAdmitter(spider.admit)
   const admission = admitter.resolve(url, '')
   const link = admission.ok ? admitter.link(admission.target, 0) : admission.refusal
   if ('code' in link) throw new ShoalError(link.code, link.message)
   const plant = await openPlant({ queue: 'memory:', store: 'memory:' })
-  const fetcher = createHttpFetcher({ clock, userAgent: spider.userAgent })
+  const fetcher = withBrowser(
+    createHttpFetcher({ clock, userAgent: spider.userAgent }),
+    createBrowserFetcher({ clock, executable: browser, maxPages: 1 }),
+  )
   // Nothing else may be under way while a handler waits, and the process would end without a word.
   const ended = new AbortController()
   void clock.sleep(MOST_MS, ended.signal)
@@ -80,6 +84,7 @@ export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
         crowded: false,
       },
       pages: null,
+      screenshots: null,
       fetcher,
       ways: null,
       robots: createRobotsCache({
@@ -95,15 +100,16 @@ export async function tryPage(spider: Spider, url: string): Promise<TriedPage> {
       random: systemRandom,
       log: silentLog,
     }
-    const fetched = await fetchPage(current, parts, null)
+    const route = spider.routes.get(link.route)
+    if (route === undefined) throw new ShoalError('no_route', `the spider has no route ${link.route}`)
+    const wanted = await fetchWanted(current, parts, route, null)
+    const fetched = wanted.page
     if (fetched.kind === 'moved')
       throw new ShoalError('bad_redirect', `${url} redirects to ${fetched.link.url}, whose host is busy`)
     const { response } = fetched
     const failed = statusError(response.status)
     if (failed !== null) throw failed
-    const route = spider.routes.get(link.route)
-    if (route === undefined) throw new ShoalError('no_route', `the spider has no route ${link.route}`)
-    const harvest = await harvestPage(route, lease, response, clock)
+    const harvest = wanted.harvest ?? (await harvestPage(route, lease, response, clock))
     const links: Link[] = []
     const refused: TriedPage['refused'][number][] = []
     const seen = new Set<string>()

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../errors.js'
 import type { LogLevel } from '../log.js'
 import type { PlantAddresses } from '../wire.js'
+import type { BrowserOrder } from './browser-order.js'
 import type { ProxyOrder } from './pools-at-hand.js'
 import type { SpiderSource } from './spider-source.js'
 
@@ -8,7 +9,7 @@ import type { SpiderSource } from './spider-source.js'
 export const WORKER_ORDER = 'SHOAL_WORKER_ORDER'
 
 /** A worker process of `--workers N`. It ends with its parent, however that ends. */
-export interface WorkerProcessOrder extends PlantAddresses, ProxyOrder {
+export interface WorkerProcessOrder extends PlantAddresses, ProxyOrder, BrowserOrder {
   readonly sources: readonly SpiderSource[]
   readonly concurrency: number
   readonly logLevel: LogLevel

@@ -32,6 +32,8 @@ async function main(data: WorkerThreadData): Promise<void> {
       spiders,
       pools: poolsAtHand(data, spiders),
       concurrency: data.concurrency,
+      ...(data.browser !== undefined && { browser: data.browser }),
+      ...(data.browserPages !== undefined && { browserPages: data.browserPages }),
       clock: systemClock,
       random: systemRandom,
       log,

@@ -4,6 +4,7 @@ import { aFunction, atLeastOne, count, duration, options, rate, size } from '../
 import { PRIORITY_MAX, PRIORITY_MIN } from '../url/link.js'
 import type { IdentityFunction, RedisOutletDefinition, SpiderProxyDefinition, Step } from './definition.js'
 import type { FieldDefinition } from './fields.js'
+import type { Page } from './page.js'
 import type { UserHandler } from './run-handler.js'
 import { seedFunction, seedSources } from './seed-sources.js'
 
@@ -137,6 +138,15 @@ const spiderProxy = z.preprocess(
   }),
 )
 
+const render = options({
+  when: z.enum(['always', 'fallback']).default('always'),
+  // No selector begins with a digit.
+  wait: z.union([z.string().regex(/^\D/, 'expected a selector or a duration'), duration({ max: 600_000 })]).optional(),
+  settle: duration({ min: 1, max: 600_000 }).default(10_000),
+  images: z.boolean().default(false),
+  needed: aFunction<(page: Page) => boolean>().optional(),
+})
+
 const route = options({
   match: patterns,
   priority: priority.default(0),
@@ -156,9 +166,19 @@ const route = options({
     )
     .default([]),
   record: options({ kind: z.string(), key: z.string().optional(), fields: z.record(z.string(), field) }).optional(),
+  render: z.preprocess(
+    (value) => (value === true ? {} : value === false ? undefined : value === 'fallback' ? { when: value } : value),
+    render.optional(),
+  ),
   handler: aFunction<UserHandler>().optional(),
   handlerTimeout: duration({ min: 1 }).optional(),
   proxy: routeProxy.optional(),
+})
+
+const schedule = options({
+  cron: z.string(),
+  timezone: z.string().default('UTC'),
+  overlap: z.enum(['skip', 'queue']).default('skip'),
 })
 
 const feed = options({
@@ -276,6 +296,7 @@ export const definitionSchema = options({
     bytes: size.optional(),
     time: duration({ min: 1, max: YEARS_10_MS }).optional(),
   }).prefault({}),
+  schedule: z.preprocess((value) => (typeof value === 'string' ? { cron: value } : value), schedule.optional()),
   recrawl: z.boolean().default(false),
   savePages: z.boolean().default(false),
   outlets: z.array(outlet).default([]),

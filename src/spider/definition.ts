@@ -71,10 +71,23 @@ export interface SpiderDefinition<
    * as before is not handled again. Its records are confirmed, its links followed. Default false.
    */
   readonly recrawl?: boolean
+  /**
+   * When a new crawl begins by itself, as cron writes it ('0 3 * * *', with six parts the first are seconds), for `shoal schedule run` and
+   * `shoal worker --schedule`.
+   */
+  readonly schedule?: string | ScheduleDefinition
   /** Keep the raw pages. Default false. */
   readonly savePages?: boolean
   /** Where records go as they are written, beside the store: Redis, webhooks. */
   readonly outlets?: readonly OutletDefinition[]
+}
+
+export interface ScheduleDefinition {
+  readonly cron: string
+  /** As in 'Europe/Berlin'. Default 'UTC'. */
+  readonly timezone?: string
+  /** A turn while the last crawl is not finished: left out (default), or begun when that is finished. At most one waits. */
+  readonly overlap?: 'skip' | 'queue'
 }
 
 export interface FeedDefinition {
@@ -347,11 +360,29 @@ export interface RouteDefinition<LinkData, Data, Kinds extends RecordDefinitions
   readonly data?: StandardSchemaV1<LinkData, unknown>
   readonly follow?: readonly FollowDefinition<keyof Data & string>[]
   readonly record?: RecordRule<Kinds>
+  /**
+   * Pages of this route are rendered in a browser: always (`true`), or when the page as the server sends it lacks what is wanted (`'fallback'`).
+   * Needs Chromium and the package playwright-core.
+   */
+  readonly render?: boolean | 'fallback' | RenderDefinition<LinkData>
   /** Runs after `follow` and `record`. */
   handler?(page: Page<LinkData>, out: Out<Data, Kinds>): void | Promise<void>
   readonly handlerTimeout?: Duration
   /** Another pool than the spider's, or none (false). */
   readonly proxy?: string | ProxyDefinition | false
+}
+
+export interface RenderDefinition<LinkData = unknown> {
+  /** Default 'always'. */
+  readonly when?: 'always' | 'fallback'
+  /** When the page counts as ready: a CSS selector that must appear, or a time to wait. Default: until nothing was loaded for 500 ms. */
+  readonly wait?: string
+  /** How long a selector or a quiet network is waited for. Default 10 s. */
+  readonly settle?: Duration
+  /** Load images, fonts and media as well. Default false. */
+  readonly images?: boolean
+  /** For `fallback`: whether this page, as the server sends it, must be rendered, whatever else is found in it. */
+  readonly needed?: (page: Page<LinkData>) => boolean
 }
 
 export interface FollowDefinition<RouteName extends string = string> {

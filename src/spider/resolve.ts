@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { ShoalError } from '../errors.js'
+import { asShoalError, ShoalError } from '../errors.js'
 import type { Limits, Seen } from '../frontier/frontier.js'
 import { check, nearest } from '../options.js'
 import { shown } from '../units.js'
@@ -18,11 +18,13 @@ import {
   type CheckedRoute,
   definitionSchema,
 } from './definition-schema.js'
+import { parseSelector } from './html/selector.js'
 import { kindMerge } from './kind-merge.js'
 import { outletsOf } from './outlets.js'
 import { proxyNeed, spiderProxies } from './proxies.js'
-import { runHandler } from './run-handler.js'
-import type { Backoff, RecordKind, RetryPolicy, Route, Spider, SpiderFeed } from './spider.js'
+import { runHandler, userCode } from './run-handler.js'
+import { compileSchedule, type Schedule } from './schedule.js'
+import type { Backoff, RecordKind, RetryPolicy, Route, RouteRender, Spider, SpiderFeed } from './spider.js'
 
 const DEFAULT_RETRIES: RetryPolicy = {
   max: 3,
@@ -58,6 +60,7 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
   checkNames(checked)
   checkBeginning(checked)
   if (checked.recrawl) checkWindows(definition.records ?? {})
+  if (checked.recrawl || checked.schedule !== undefined) checkForgets(checked)
   const kinds = new Map<string, RecordKind>(
     Object.entries(checked.records).map(([kind, { schema, fresh, history, merge }]) => [
       kind,
@@ -91,6 +94,7 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
       limits: route.pace === undefined ? null : routeLimits(route.pace, limits),
       handlerTimeoutMs: route.handlerTimeout ?? checked.handlerTimeout,
       proxy: proxyNeed(route, checked),
+      render: routeRender(name, route),
       givesRecords: plan.record !== null || plan.handler !== null,
       data: plan.data,
       harvest: (page, ruleLinks) => runHandler(plan, page, ruleLinks),
@@ -140,6 +144,7 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
       ...(budget.bytes !== undefined && { bytes: budget.bytes }),
       ...(budget.time !== undefined && { ms: budget.time }),
     },
+    schedule: checked.schedule === undefined ? null : scheduleOf(checked, checked.schedule),
     recrawl: checked.recrawl,
     savePages: checked.savePages,
     outlets: outletsOf(checked),
@@ -161,6 +166,20 @@ function checkWindows(records: NonNullable<SpiderDefinition['records']>): void {
     if ('fresh' in record && record.fresh !== undefined && record.fresh !== 0)
       throw invalid(`records.${kind}.fresh: a spider with recrawl writes every change; leave it out`)
   }
+}
+
+/** A crawl that knows what the one before it has seen finds nothing to do. */
+function checkForgets({ dedupe: { scope, ttl } }: CheckedDefinition): void {
+  if (scope !== 'crawl' && ttl === undefined)
+    throw invalid(
+      `dedupe.scope: with '${scope}' every page would be known to the next crawl; leave it out, or give a ttl`,
+    )
+}
+
+function scheduleOf({ feed }: CheckedDefinition, schedule: NonNullable<CheckedDefinition['schedule']>): Schedule {
+  if (feed !== undefined && feed.idleTimeout === undefined)
+    throw invalid('schedule: a fed crawl without feed.idleTimeout never ends, so that no other could begin')
+  return compileSchedule(schedule)
 }
 
 /** A crawl must begin somewhere, and know where it may go. */
@@ -213,6 +232,27 @@ function checkReachable(name: string, route: CheckedRoute, checked: CheckedDefin
   const others = Object.values(checked.routes)
   if (others.some((other) => other.handler !== undefined || other.follow.some((rule) => rule.route === name))) return
   throw invalid(`routes.${name}: no link can reach this route: give it a match, or name it in a follow rule`)
+}
+
+function routeRender(name: string, { render }: CheckedRoute): RouteRender | null {
+  if (render === undefined) return null
+  const { when, wait = null, settle, images, needed } = render
+  if (needed !== undefined && when === 'always')
+    throw invalid(`routes.${name}.render.needed: means nothing without when: 'fallback'`)
+  if (typeof wait === 'string') checkSelector(`routes.${name}.render.wait`, wait)
+  return {
+    when,
+    wish: { wait, settleMs: settle, images },
+    needed: (page) => needed !== undefined && userCode(() => needed(page)) === true,
+  }
+}
+
+function checkSelector(path: string, selector: string): void {
+  try {
+    parseSelector(selector)
+  } catch (error) {
+    throw new ShoalError('bad_selector', `${path}: ${asShoalError(error).message}`)
+  }
 }
 
 function retryPolicy(retries: CheckedRetries, defaults: RetryPolicy): RetryPolicy {

@@ -211,7 +211,7 @@ function validate(schema: StandardSchemaV1, value: unknown): Maybe<StandardSchem
 }
 
 /** Whatever the user's code throws, now or later, is a handler_error. */
-function userCode<Result>(run: () => Maybe<Result>): Maybe<Result> {
+export function userCode<Result>(run: () => Maybe<Result>): Maybe<Result> {
   try {
     const result = run()
     return isThenable(result) ? Promise.resolve(result).catch(rethrow) : result

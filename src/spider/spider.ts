@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { FeedPlace } from '../feed/feed.js'
-import type { FetchLimits } from '../fetch/fetcher.js'
+import type { FetchLimits, RenderWish } from '../fetch/fetcher.js'
 import type { Budget, Limits, Seen } from '../frontier/frontier.js'
 import type { MergeRules } from '../merge/rules.js'
 import type { Outlet } from '../outlets/outlet.js'
@@ -8,6 +8,7 @@ import type { AdmitRules } from '../url/admit.js'
 import type { HostKey, Json, RequestExtras } from '../url/link.js'
 import type { BanCheck } from './definition.js'
 import type { Page } from './page.js'
+import type { Schedule } from './schedule.js'
 import type { CheckedSeedSource } from './seed-sources.js'
 
 /**
@@ -51,6 +52,8 @@ export interface Spider {
   readonly maxPending: number
   readonly overflow: 'refuse' | 'keep'
   readonly budget: Budget
+  /** Null: crawls begin when somebody starts them. */
+  readonly schedule: Schedule | null
   /** Pages that did not change since the last crawl are not handled again. */
   readonly recrawl: boolean
   readonly savePages: boolean
@@ -109,6 +112,8 @@ export interface Route {
   readonly handlerTimeoutMs: number
   /** Null: the spider takes no proxies. */
   readonly proxy: ProxyNeed | null
+  /** Null: never. */
+  readonly render: RouteRender | null
   /** It has fields or a handler; without them it only follows links. */
   readonly givesRecords: boolean
   /** Checks the user data of a link that enters the route; null when anything goes. */
@@ -119,6 +124,14 @@ export interface Route {
    * leaves out the link rules, for whoever has no use for links.
    */
   harvest(page: Page, ruleLinks?: boolean): Harvest | Promise<Harvest>
+}
+
+/** How pages of a route are rendered in a browser. */
+export interface RouteRender {
+  readonly when: 'always' | 'fallback'
+  readonly wish: RenderWish
+  /** Fails with `handler_error`. */
+  needed(page: Page): boolean
 }
 
 /** `max` more fetches after the first; waits between them. */

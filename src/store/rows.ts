@@ -72,6 +72,9 @@ export interface RejectedRow {
 }
 
 /** One row per request of a visit that reached its end. */
+/** Among the headers of a fetch that failed: the picture of its page, as a `BlobRef`. No server sends it. */
+export const SCREENSHOT_HEADER = 'x-shoal-screenshot'
+
 export interface FetchRow {
   readonly spider: string
   readonly crawl: CrawlId

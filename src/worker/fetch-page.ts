@@ -1,5 +1,5 @@
 import { ShoalError } from '../errors.js'
-import type { FetchResponse } from '../fetch/fetcher.js'
+import type { FetchResponse, RenderWish } from '../fetch/fetcher.js'
 import { hostIn } from '../url/host.js'
 import type { HostKey, Link, RequestExtras } from '../url/link.js'
 import { parseUrl } from '../url/parse-url.js'
@@ -20,7 +20,12 @@ export type Fetched =
   | { readonly kind: 'moved'; readonly link: Link; readonly response: FetchResponse }
 
 /** Robots, permit, request, and each redirect through the same door again. */
-export async function fetchPage(current: Visit, parts: VisitParts, known: Known | null): Promise<Fetched> {
+export async function fetchPage(
+  current: Visit,
+  parts: VisitParts,
+  known: Known | null,
+  render: RenderWish | null = null,
+): Promise<Fetched> {
   const { link } = current.lease
   const { spider, admitter } = parts
   let { url, host } = link
@@ -33,7 +38,12 @@ export async function fetchPage(current: Visit, parts: VisitParts, known: Known 
     const asking = conditional(known, url, request, headers)
     let response: FetchResponse
     try {
-      response = await send(current, parts, keys, { ...request, url, headers: asking ?? headers })
+      response = await send(current, parts, keys, {
+        ...request,
+        url,
+        headers: asking ?? headers,
+        ...(render && { render }),
+      })
     } catch (error) {
       if (error instanceof HostBusy && redirect !== null) {
         const admission = admitter.resolve(url, url, { route: link.route })

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import type { Lease } from '../frontier/frontier.js'
-import { createPage } from '../spider/page.js'
+import { createPage, type Page } from '../spider/page.js'
 import type { Harvest, Route, Spider } from '../spider/spider.js'
 import type { RecordRow, RejectedRow, WriteBatch } from '../store/record-store.js'
 import { hostIn, siteOf } from '../url/host.js'
@@ -18,15 +18,8 @@ export interface Asked {
 
 export type Answered = Pick<FetchResponse, 'url' | 'status' | 'headers' | 'body'>
 
-/** Runs the route's rules and handler; a handler that waits for ever is left behind at its deadline. */
-export async function harvestPage(
-  route: Route,
-  { link, attempt }: Asked,
-  { url, status, headers, body }: Answered,
-  clock: Clock,
-  ruleLinks = true,
-): Promise<Harvest> {
-  const page = createPage({
+export function pageOf(route: Route, { link, attempt }: Asked, { url, status, headers, body }: Answered): Page {
+  return createPage({
     url,
     requestedUrl: link.url,
     status,
@@ -37,6 +30,17 @@ export async function harvestPage(
     attempt,
     data: link.data,
   })
+}
+
+/** Runs the route's rules and handler; a handler that waits for ever is left behind at its deadline. */
+export async function harvestPage(
+  route: Route,
+  asked: Asked,
+  answered: Answered,
+  clock: Clock,
+  ruleLinks = true,
+): Promise<Harvest> {
+  const page = pageOf(route, asked, answered)
   const harvest = route.harvest(page, ruleLinks)
   if (!(harvest instanceof Promise)) return harvest
   let cancel = () => {}

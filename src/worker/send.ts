@@ -1,5 +1,5 @@
-import { asShoalError, ShoalError } from '../errors.js'
-import type { FetchRequest, FetchResponse } from '../fetch/fetcher.js'
+import { asShoalError, type ErrorCode, ShoalError } from '../errors.js'
+import type { FetchRequest, FetchResponse, RenderWish } from '../fetch/fetcher.js'
 import { isStaleSocket } from '../fetch/stale-socket.js'
 import type { HostReport } from '../frontier/frontier.js'
 import type { ExitVerdict } from '../proxy/exit-ledger.js'
@@ -14,6 +14,8 @@ const MOST_STALE = 5
 const STALE_WAIT_MS = 1_000
 /** Broken exits that one request is tried through; beyond that the link goes back, at no cost. */
 const MOST_BROKEN = 3
+/** Failures on our side of the wire. */
+const OURS: ReadonlySet<ErrorCode> = new Set(['proxy_error', 'browser_missing', 'browser_busy', 'browser_crashed'])
 /** Says nothing about the host. */
 const NO_NEWS: HostReport = { kind: 'wait', ms: 0 }
 
@@ -24,6 +26,7 @@ export interface Sending extends RequestExtras {
   readonly url: string
   /** 403 for robots.txt says that there is none, not that the exit is refused. */
   readonly isRobots?: true
+  readonly render?: RenderWish
 }
 
 /**
@@ -118,7 +121,7 @@ async function dispatch(
     if (failure.code === 'exit_banned') throw error
     if (ways !== null)
       lent?.end({ verdict: ways.verdictOfError(failure), elapsedMs: clock.mono() - dispatchedAt, bytes: 0 })
-    release(failure.code === 'proxy_error' ? NO_NEWS : { kind: 'failed' })
+    release(OURS.has(failure.code) ? NO_NEWS : { kind: 'failed' })
     throw error
   }
 }
@@ -127,6 +130,10 @@ async function dispatch(
 function outgoing({ isRobots: _, ...request }: Sending, lent: Lent | null): Pick<FetchRequest, 'proxy'> & Sending {
   if (lent === null) return request
   const { way } = lent.grant.exit
-  if (way.by === 'wrap') return { ...request, url: way.wrap(request.url) }
+  if (way.by === 'wrap') {
+    // Its pages come from another address than their own: whether they are rendered is the service's business.
+    const { render: _wish, ...plain } = request
+    return { ...plain, url: way.wrap(request.url) }
+  }
   return way.by === 'proxy' ? { ...request, proxy: way.proxy } : request
 }

@@ -20,6 +20,8 @@ export interface VisitParts {
   readonly outbox: Pick<Outbox, 'write' | 'lastVisit' | 'release' | 'released' | 'settle' | 'keep' | 'crowded'>
   /** Null: the spider keeps no raw pages. */
   readonly pages: BlobStore | null
+  /** Where pictures of rendered pages that failed are kept; null: nothing is rendered. */
+  readonly screenshots: BlobStore | null
   readonly fetcher: Fetcher
   /** Null: the spider takes no proxies. */
   readonly ways: Ways | null

@@ -1,11 +1,12 @@
 import { asShoalError, ShoalError } from '../errors.js'
+import { screenshotOf } from '../fetch/failure-screenshot.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import type { Lease, Outcome } from '../frontier/frontier.js'
 import type { Harvest } from '../spider/spider.js'
 import type { BlobRef } from '../store/blob-store.js'
-import type { FetchRow, WriteBatch } from '../store/record-store.js'
+import { type FetchRow, SCREENSHOT_HEADER, type WriteBatch } from '../store/rows.js'
 import type { Link } from '../url/link.js'
-import { fetchPage } from './fetch-page.js'
+import { fetchWanted } from './fetch-wanted.js'
 import { harvestPage, rowsOf } from './harvest-page.js'
 import { HrefHasher, type Learnt, type LinkHash } from './known-links.js'
 import { outcomeOf, statusError } from './outcome.js'
@@ -69,12 +70,15 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
   const { spider, clock, outbox } = parts
   let fetched: FetchRow | null = null
   let kept: Promise<BlobRef> | null = null
+  let screenshot: Uint8Array | null = null
   const route = spider.routes.get(link.route)
   try {
     if (route === undefined) throw new ShoalError('no_route', `the spider has no route ${link.route} any more`)
     const last = spider.recrawl ? await outbox.lastVisit(spider.name, link.fp) : null
     const known = knownPage(last, spider, link)
-    const page = await fetchPage(current, parts, known)
+    const wanted = await fetchWanted(current, parts, route, known)
+    const { page } = wanted
+    screenshot = page.response.rendered?.screenshot ?? null
     fetched = fetchRow(current, parts, page.response)
     if (page.kind === 'moved') {
       return {
@@ -95,7 +99,7 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     }
     const body = spider.recrawl ? bodyHash(page.response.body) : ''
     if (known?.last.bodyHash === body) return unchanged(known, 'sameBody', fetched)
-    const harvest = await harvestPage(route, lease, page.response, clock)
+    const harvest = wanted.harvest ?? (await harvestPage(route, lease, page.response, clock))
     const admitAgain = () => admitLinks(harvest, page.response.url, lease, parts)
     const admitted = admitAgain()
     return {
@@ -136,6 +140,8 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
       },
     )
     const row = { ...(fetched ?? fetchRow(current, parts, null)), error: error.code }
+    const picture = await keepPicture(screenshotOf(thrown) ?? screenshot, parts)
+    if (picture !== null) row.headers = { ...row.headers, [SCREENSHOT_HEADER]: picture }
     return {
       kept,
       batch: outcome.kind === 'back' || !current.started ? null : { records: [], rejected: [], fetches: [row] },
@@ -181,6 +187,16 @@ async function withKeptPage(produced: Produced, { lease }: Visit, { spider, rand
     const rules = { retries: NO_RETRIES, maxThrottles: spider.maxThrottles }
     return { kept, batch: null, outcome: outcomeOf(asShoalError(error), lease, rules, random), ...NO_LINKS }
   }
+}
+
+/** A picture is worth waiting for, but not for long. */
+const PICTURE_MS = 5_000
+
+/** What the page of a failed visit looked like, kept where raw pages are. */
+async function keepPicture(screenshot: Uint8Array | null, { outbox, screenshots, clock }: VisitParts) {
+  if (screenshot === null || screenshots === null) return null
+  const kept = outbox.keep(screenshots, screenshot, 'image/jpeg').catch(() => null)
+  return Promise.race([kept, clock.sleep(PICTURE_MS).then(() => null)])
 }
 
 const NO_RETRIES = { max: 0, backoff: { kind: 'fixed', ms: 0 } } as const

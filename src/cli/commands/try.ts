@@ -23,7 +23,7 @@ export function tryCommand(program: Command): void {
           import('../../run/try-page.js'),
         ])
         const spider = await loadSpider(file)
-        const page = await tryPage(spider, url).catch((thrown: unknown) => {
+        const page = await tryPage(spider, url, session.settings.browser).catch((thrown: unknown) => {
           throw failedTry(thrown)
         })
         if (session.json) session.output.json(page)

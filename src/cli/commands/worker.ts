@@ -11,6 +11,7 @@ import { duration, plural } from '../terminal/format.js'
 interface WorkerFlags {
   readonly procs: number
   readonly exitWhenIdle: boolean
+  readonly schedule: boolean
 }
 
 export function workerCommand(program: Command): void {
@@ -20,6 +21,7 @@ export function workerCommand(program: Command): void {
     .argument('<spider...>', 'spider files (.ts, .js)')
     .option('--procs <n>', 'worker processes; one worker runs inside the command itself', wholeNumber, 1)
     .option('--exit-when-idle', 'end when no crawl of these spiders has anything left', false)
+    .option('--schedule', 'also begin crawls of these spiders at the times of their schedules', false)
     .action(
       acts(async (session, files: string[], flags: WorkerFlags) => {
         const { settings, output, json } = session
@@ -29,7 +31,8 @@ export function workerCommand(program: Command): void {
         const signals = listenForSignals(() => note('finishing what is in hand; a second signal ends at once'))
         try {
           const { serveCrawls } = await import('../../run/serve-crawls.js')
-          const { queue, store, pages, proxies, pool, country, concurrency, logLevel, graceMs } = settings
+          const { queue, store, pages, proxies, pool, country, browser, browserPages, concurrency, logLevel, graceMs } =
+            settings
           const served = await serveCrawls({
             sources: files.map((file) => ({ kind: 'file', path: resolve(file) })),
             queue,
@@ -38,11 +41,14 @@ export function workerCommand(program: Command): void {
             proxies,
             pool,
             country,
+            browser,
+            browserPages,
             workers: flags.procs,
             concurrency,
             logLevel,
             graceMs,
             exitWhenIdle: flags.exitWhenIdle,
+            schedule: flags.schedule,
             drain: signals.drain,
             writeLog: (line) => process.stderr.write(line),
             onStart: (spiders) =>
@@ -71,6 +77,7 @@ export function workerCommand(program: Command): void {
       ['worker books.ts --queue redis://queue.example', 'on as many machines as you like'],
       ['worker books.ts shops.ts --procs 4', 'four processes, each for the crawls of both spiders'],
       ['worker books.ts --proxies pools.json --pool residential --country de', 'only what goes through these proxies'],
+      ['worker books.ts --schedule', 'a crawl whenever its schedule says so, and its pages'],
       ['worker books.ts --exit-when-idle', 'for a job that ends: leaves when nothing is left'],
     ],
     exits: ['interrupted', 'terminated'],

@@ -42,10 +42,10 @@ export async function settle(page: Page, network: Network, { wait, settleMs }: S
   if (typeof wait === 'number') return clock.sleep(wait)
   if (wait !== null) {
     try {
-      await page.waitForSelector(wait, { state: 'attached', timeout: settleMs })
+      await page.waitForSelector(`css=${wait}`, { state: 'attached', timeout: settleMs })
     } catch (error) {
       if (!(error instanceof Error) || error.name !== 'TimeoutError') throw error
-      throw new ShoalError('timeout', `${page.url()}: nothing matches '${wait}' after ${settleMs} ms`)
+      throw new ShoalError('not_rendered', `${page.url()}: nothing matches '${wait}' after ${settleMs} ms`)
     }
     return
   }

@@ -183,8 +183,9 @@ export async function openTab(
       const cookies = cookiesAsHeaders(await context.cookies(url))
       const screenshot = await takeScreenshot(session, clock)
       const { status = 200, headers = {} } = head ?? {}
-      // What was text in any encoding is UTF-8 now.
-      const told = { ...headers, 'content-type': 'text/html; charset=utf-8' }
+      // They speak of the document as it was sent, and not of what scripts made of it.
+      const { etag: _etag, 'last-modified': _modified, ...others } = headers
+      const told = { ...others, 'content-type': 'text/html; charset=utf-8' }
       answer({ status, headers: told, cookies }, body, documentBytes, screenshot)
     }
 

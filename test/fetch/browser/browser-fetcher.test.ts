@@ -96,7 +96,7 @@ describe('a page in the browser', () => {
     const failure = await get('/app', {}, { render: { ...render, wait: '.never', settleMs: 300 } }).catch(
       (error: unknown) => error,
     )
-    expect(failure).toMatchObject({ code: 'timeout' })
+    expect(failure).toMatchObject({ code: 'not_rendered' })
     expect(screenshotOf(failure)?.length).toBeGreaterThan(500)
   })
 

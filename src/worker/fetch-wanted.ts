@@ -1,0 +1,57 @@
+import { ShoalError } from '../errors.js'
+import type { FetchResponse } from '../fetch/fetcher.js'
+import type { Harvest, Route, RouteRender } from '../spider/spider.js'
+import { type Fetched, fetchPage } from './fetch-page.js'
+import { harvestPage, pageOf } from './harvest-page.js'
+import { asksForBrowser, lacksWanted } from './needs-browser.js'
+import { statusError } from './outcome.js'
+import type { Known } from './revisit.js'
+import type { Visit, VisitParts } from './visit-parts.js'
+
+export interface Wanted {
+  readonly page: Fetched
+  /** Where the page had to be read to know that it will do; null: it is still to be read. */
+  readonly harvest: Harvest | null
+}
+
+/** The page as its route wants it: as the server sends it, rendered, or rendered only when the first way gives too little. */
+export async function fetchWanted(
+  current: Visit,
+  parts: VisitParts,
+  route: Route,
+  known: Known | null,
+): Promise<Wanted> {
+  const { render } = route
+  if (render === null) return { page: await fetchPage(current, parts, known), harvest: null }
+  // What scripts show may change while their page does not: a rendered page is never asked for on condition.
+  const rendered = async () => ({ page: await fetchPage(current, parts, null, render.wish), harvest: null })
+  if (render.when === 'always') return rendered()
+  const page = await fetchPage(current, parts, known)
+  if (page.kind !== 'page' || statusError(page.response.status) !== null) return { page, harvest: null }
+  const look = await lookAt(page.response, current, parts, route, render)
+  if (typeof look !== 'string') return { page, harvest: look }
+  parts.log.debug('fetch.rendered', { url: page.response.url, why: look })
+  return rendered()
+}
+
+/** What the page gives, or why it must be rendered. */
+async function lookAt(
+  response: FetchResponse,
+  { lease }: Visit,
+  { clock }: VisitParts,
+  route: Route,
+  render: RouteRender,
+): Promise<Harvest | string> {
+  const page = pageOf(route, lease, response)
+  const asked = asksForBrowser(response, () => page.text)
+  if (asked !== null) return asked
+  if (render.needed(page)) return 'needed'
+  try {
+    const harvest = await harvestPage(route, lease, response, clock)
+    return lacksWanted(harvest, route) ? 'wanted fields are missing' : harvest
+  } catch (error) {
+    // Made for what scripts show, and stumbled over what is there without them.
+    if (error instanceof ShoalError && error.code === 'handler_error') return 'handler failed'
+    throw error
+  }
+}

@@ -1,0 +1,92 @@
+import { mediaType } from '../fetch/charset.js'
+import type { FetchResponse } from '../fetch/fetcher.js'
+import type { Harvest, Route } from '../spider/spider.js'
+import type { Json } from '../url/link.js'
+
+/** Whether a page, as the server sent it, will do, or a browser must make it what it is meant to be. All of it pure. */
+
+/** A page that shows more text than this has something to say without scripts. */
+const LITTLE_TEXT = 250
+/** Where frameworks put what they draw. */
+const ROOT_IDS = 'root|app|__next|__nuxt|___gatsby|svelte|react-root|main-app|application|mount'
+const EMPTY_ROOT = new RegExp(
+  `<(\\w+)\\b[^<>]*\\bid\\s*=\\s*["']?(?:${ROOT_IDS})["'\\s>][^<>]*>?\\s*</\\1\\s*>|<app-root\\b[^<>]*>\\s*</app-root\\s*>`,
+  'i',
+)
+const WANTS_SCRIPTS =
+  /(?:enable|activate|allow|turn(?:ed)? on|switch on|requires?|needs?|without)[^<>]{0,80}java ?script|java ?script[^<>]{0,80}(?:enable|required|disabled|activate|turned off|needed|necessary|blocked)/i
+const REFRESH = /<meta\b[^<>]*http-equiv\s*=\s*["']?refresh[^<>]*>/i
+const CHALLENGE = /challenge|captcha|verify|verification|bot-?check|cdn-cgi|_incapsula_/i
+
+export type AskedFor = 'empty app' | 'demands scripts' | 'challenge'
+
+/** What in the page itself asks for a browser; null: nothing does. */
+export function asksForBrowser(
+  { headers, body }: Pick<FetchResponse, 'headers' | 'body'>,
+  text: () => string,
+): AskedFor | null {
+  const type = mediaType(headers['content-type'] ?? '')
+  if (body.length === 0 || !(type === '' || type.includes('html'))) return null
+  const { markup, scripts, noscript } = withoutScripts(text())
+  const visible = markup
+    .replace(/<[^<>]*>/g, ' ')
+    .replace(/(?:\s|&nbsp;)+/g, ' ')
+    .trim()
+  if (visible.length > LITTLE_TEXT) return null
+  const refresh = REFRESH.exec(markup)?.[0]
+  if (refresh !== undefined && CHALLENGE.test(refresh)) return 'challenge'
+  if (!scripts) return null
+  if (EMPTY_ROOT.test(markup)) return 'empty app'
+  return WANTS_SCRIPTS.test(noscript) || WANTS_SCRIPTS.test(visible) ? 'demands scripts' : null
+}
+
+/** A route that gives records got none worth keeping: nothing at all, only rejected ones, or only ones whose every field is empty. */
+export function lacksWanted(
+  { records, rejected, links }: Harvest,
+  { givesRecords }: Pick<Route, 'givesRecords'>,
+): boolean {
+  if (records.some(({ data }) => !isEmpty(data))) return false
+  if (records.length > 0 || rejected.length > 0) return true
+  return givesRecords && links.length === 0
+}
+
+function isEmpty(value: Json): boolean {
+  if (value === null || value === '') return true
+  if (Array.isArray(value)) return value.every(isEmpty)
+  return typeof value === 'object' && Object.values(value).every(isEmpty)
+}
+
+interface Parts {
+  /** Without scripts, styles, comments and what is shown only without scripts. */
+  readonly markup: string
+  readonly scripts: boolean
+  readonly noscript: string
+}
+
+const DROPPED = /<!--|<(script|style|noscript|template|svg|title)\b/gi
+
+/** One pass, whatever the page: what is opened and never closed ends with the page. */
+function withoutScripts(html: string): Parts {
+  let markup = ''
+  let noscript = ''
+  let scripts = false
+  let at = 0
+  const lower = html.toLowerCase()
+  DROPPED.lastIndex = 0
+  for (let match = DROPPED.exec(html); match !== null; match = DROPPED.exec(html)) {
+    markup += html.slice(at, match.index)
+    const tag = match[1]?.toLowerCase()
+    const close = tag === undefined ? '-->' : `</${tag}`
+    const end = lower.indexOf(close, match.index)
+    at = end === -1 ? html.length : end + close.length
+    if (tag === 'script') scripts = true
+    if (tag === 'noscript') noscript += html.slice(match.index, at)
+    if (end === -1) break
+    if (tag !== undefined) {
+      const bracket = html.indexOf('>', at)
+      at = bracket === -1 ? html.length : bracket + 1
+    }
+    DROPPED.lastIndex = at
+  }
+  return { markup: markup + html.slice(at), scripts, noscript }
+}
