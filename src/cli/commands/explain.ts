@@ -104,9 +104,8 @@ function show(session: Session, found: Found, evidence: Evidence): void {
       return
     }
     const { maxDepth } = found.judged.spider.admit
-    print(
-      `  it is in scope, but no page that was read links to it, or only pages at depth ${maxDepth} (scope.maxDepth)`,
-    )
+    print('  it is in scope, but no page that was read links to it')
+    print(`  links on pages at depth ${count(maxDepth)} are not followed (scope.maxDepth)`)
     for (const { code, message } of evidence.absence) print(`  ${style.bold(code)}: ${clean(message)}`)
     return
   }
