@@ -100,6 +100,9 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     const body = spider.recrawl ? bodyHash(page.response.body) : ''
     if (known?.last.bodyHash === body) return unchanged(known, 'sameBody', fetched)
     const harvest = wanted.harvest ?? (await harvestPage(route, lease, page.response, clock))
+    // Fields are missing even so: what the browser showed tells why.
+    const picture = harvest.rejected.length > 0 ? await keepPicture(screenshot, parts) : null
+    if (picture !== null) fetched = { ...fetched, headers: { ...fetched.headers, [SCREENSHOT_HEADER]: picture } }
     const admitAgain = () => admitLinks(harvest, page.response.url, lease, parts)
     const admitted = admitAgain()
     return {

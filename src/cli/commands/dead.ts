@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ERRORS, type ErrorCode, ShoalError } from '../../errors.js'
 import type { CrawlInfo, DeadFilter, Frontier, LinkInfo } from '../../frontier/frontier.js'
 import { nearest } from '../../options.js'
+import { SCREENSHOT_HEADER } from '../../store/rows.js'
 import { confirm } from '../confirm.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import { findLink } from '../find-link.js'
@@ -116,6 +117,8 @@ function showCommand(dead: Command): void {
           )
           if (last !== undefined) output.print(`  ${explained(last.code)}`)
           if (fetches.length > 0) fetchTable(output, fetches)
+          if (fetches.some(({ headers }) => headers?.[SCREENSHOT_HEADER] !== undefined))
+            output.print(`  a picture of the page was kept: shoal pages screenshot ${clean(link.url)} > page.jpg`)
           if (link.failures.length > 0) historyTable(output, link.failures)
         })
         return undefined

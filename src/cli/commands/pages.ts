@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { ShoalError } from '../../errors.js'
-import type { FetchRow } from '../../store/record-store.js'
+import { type FetchRow, SCREENSHOT_HEADER } from '../../store/rows.js'
 import type { Plant } from '../../wire.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import { findLink } from '../find-link.js'
@@ -18,11 +18,13 @@ export function pagesCommand(program: Command): void {
   guide(pages, {
     examples: [
       ['pages get https://books.example/ > page.html', 'the page as it was fetched'],
+      ['pages screenshot https://books.example/ > page.jpg', 'what a rendered page looked like when it failed'],
       ['pages check', 'whether every page that was kept can be read'],
       ['pages compact', 'few large packs instead of many small ones'],
     ],
   })
   getCommand(pages)
+  screenshotCommand(pages)
   checkCommand(pages)
   compactCommand(pages)
 }
@@ -54,22 +56,51 @@ function getCommand(pages: Command): void {
   })
 }
 
+function screenshotCommand(pages: Command): void {
+  const screenshot = pages
+    .command('screenshot')
+    .description('print the picture (JPEG) of a rendered page that failed; with --json say where it is')
+    .argument('<url>')
+    .option('--crawl <crawl>', 'as this crawl saw it: id, beginning of it, or name of a spider')
+    .action(
+      acts(async (session, url: string, flags: { crawl?: string }) => {
+        await session.withPlant(async (plant) => {
+          const { fetch, ref, picture } = await newestScreenshot(session, plant, url, flags.crawl)
+          if (!session.json) return session.output.bytes(picture)
+          const { crawl, at, error } = fetch
+          const path = await plant.pages.locate(ref)
+          session.output.json({ url: fetch.url, crawl, fetchedAt: at, error, bytes: picture.length, page: ref, path })
+        })
+        return undefined
+      }),
+    )
+  guide(screenshot, {
+    examples: [
+      ['pages screenshot https://books.example/catalogue/tome_1 > tome.jpg', 'what the browser showed when it failed'],
+    ],
+    exits: ['notFound'],
+  })
+}
+
+async function newestScreenshot(session: Session, plant: Plant, url: string, word: string | undefined) {
+  for (const fetch of await fetchesOf(session, plant, url, word)) {
+    const ref = fetch.headers?.[SCREENSHOT_HEADER]
+    const picture = ref === undefined ? null : await plant.pages.get(ref)
+    if (ref !== undefined && picture !== null) return { fetch, ref, picture }
+  }
+  throw new ShoalError('not_found', `no screenshot of ${url} was kept`, {
+    hint: 'One is kept when a page of a route with `render` fails.',
+  })
+}
+
 async function newestPage(
   session: Session,
-  { frontier, store, pages }: Plant,
+  plant: Plant,
   url: string,
   word: string | undefined,
 ): Promise<{ fetch: FetchRow; body: Uint8Array }> {
-  const all = await crawlsNewestFirst(frontier)
-  const asked = word === undefined ? all.slice(0, CRAWLS_ASKED) : [chooseCrawl(all, word)]
-  const found = await findLink(frontier, asked, url, (one) => rememberedSpider(session.settings, one.spider))
-  if (found.kind !== 'known')
-    throw new ShoalError('not_found', `no crawl has fetched ${url}`, {
-      hint: 'Ask what became of it: `shoal explain <url>`.',
-    })
-  // The newest crawl may not have come to it yet: an older one has it as well.
-  const crawl = word === undefined ? {} : { crawl: found.crawl.id }
-  const fetches = await store.fetches({ fp: found.target.fp, ...crawl, limit: FETCHES_LOOKED_AT })
+  const { pages } = plant
+  const fetches = await fetchesOf(session, plant, url, word)
   const kept = fetches.filter(({ page }) => page !== null)
   for (const fetch of kept) {
     const body = fetch.page === null ? null : await pages.get(fetch.page)
@@ -82,4 +113,23 @@ async function newestPage(
   throw new ShoalError('not_found', `no raw page of ${url} was kept`, {
     hint: 'Pages are kept as they are fetched, by a spider with `savePages: true`.',
   })
+}
+
+/** Newest first. */
+async function fetchesOf(
+  session: Session,
+  { frontier, store }: Plant,
+  url: string,
+  word: string | undefined,
+): Promise<FetchRow[]> {
+  const all = await crawlsNewestFirst(frontier)
+  const asked = word === undefined ? all.slice(0, CRAWLS_ASKED) : [chooseCrawl(all, word)]
+  const found = await findLink(frontier, asked, url, (one) => rememberedSpider(session.settings, one.spider))
+  if (found.kind !== 'known')
+    throw new ShoalError('not_found', `no crawl has fetched ${url}`, {
+      hint: 'Ask what became of it: `shoal explain <url>`.',
+    })
+  // The newest crawl may not have come to it yet: an older one has it as well.
+  const crawl = word === undefined ? {} : { crawl: found.crawl.id }
+  return store.fetches({ fp: found.target.fp, ...crawl, limit: FETCHES_LOOKED_AT })
 }
