@@ -2,7 +2,7 @@
 -- ARGV: time, then for each ask: ASK (delay, concurrency, interval of the rate or 0, burst, hold ms, number of exits), ask, pool, host, site, exits.
 -- Replies for each: {exit, ms of the permit as text}, or {0, ms to wait, 'paced' | 'resting' | 'none'}.
 local ASK = '>dddddI4'
-local FIRST_LOOK, NEXT_LOOK = 8, 128
+local FIRST_LOOK, NEXT_LOOK = 4, 128
 
 -- pace.ts, earliestStart.
 local function earliest(pace, delay, interval, burst)

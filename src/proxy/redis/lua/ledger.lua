@@ -20,15 +20,16 @@ else
   now = t[1] * 1000 + floor(t[2] / 1000)
 end
 
--- A health: proved, strikes, rests, rested at, rests until, in flight, used at; behind them the counts, which a grant does not look into.
+-- A health: proved, strikes, rests, rested at, rests until, in flight, used at; behind them the counts, which a grant does not look into. In memory it is an
+-- array that one constructor makes, with the time of its last use before this call and the bytes it was read from.
 local HEALTH, HEALTH_BYTES = '>BI4I4ddI4d', 37
-local PROVED, STRIKES, RESTS, RESTEDAT, RESTSUNTIL, INFLIGHT, USED = 1, 2, 3, 4, 5, 6, 7
+local PROVED, STRIKES, RESTS, RESTEDAT, RESTSUNTIL, INFLIGHT, USED, BEFORE, BYTES, COUNTED = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 -- Good, neutral, banned, broken, bytes, cost; then twelve buckets of latency.
 local COUNTS, BUCKETS, COUNTS_BYTES = '>dddddd', '>I4I4I4I4I4I4I4I4I4I4I4I4', 96
 local NO_COUNTS = string.rep('\0', COUNTS_BYTES)
 -- A pace: started at, arrival at, in flight, used at.
 local PACE = '>ddI4d'
-local STARTED, ARRIVAL, UNDERWAY, PACEUSED = 1, 2, 3, 4
+local STARTED, ARRIVAL, UNDERWAY, PACEUSED, PACEBEFORE = 1, 2, 3, 4, 5
 -- A hold: granted at, ends at, permit; pool, exit, host, site.
 local HOLD = '>dddI2c0I2c0I2c0I2c0'
 
@@ -40,18 +41,23 @@ local function health_from(bytes)
     if used > now - FORGET_MS then
       -- A clock that stepped back: no rest began later than now.
       if restedat > now then restedat, restsuntil = now, restsuntil - (restedat - now) end
-      return { proved, strikes, rests, restedat, restsuntil, inflight, used, counts = sub(bytes, HEALTH_BYTES + 1), old = used }
+      return { proved, strikes, rests, restedat, restsuntil, inflight, used, used, bytes, false }
     end
   end
-  return { 0, 0, 0, 0, 0, 0, 0, counts = NO_COUNTS, old = 0 }
+  return { 0, 0, 0, 0, 0, 0, 0, 0, false, false }
+end
+
+local function counts_of(health)
+  if health[COUNTED] then return health[COUNTED] end
+  return health[BYTES] and sub(health[BYTES], HEALTH_BYTES + 1) or NO_COUNTS
 end
 
 local function pace_from(bytes)
   if bytes then
     local started, arrival, underway, used = unpackstruct(PACE, bytes)
-    if used > now - FORGET_MS then return { min(started, now), arrival, underway, used, old = used } end
+    if used > now - FORGET_MS then return { min(started, now), arrival, underway, used, used } end
   end
-  return { 0, 0, 0, 0, old = 0 }
+  return { 0, 0, 0, 0, 0 }
 end
 
 -- Hashes of records by exit, each read as far as it is needed and written once.
@@ -71,13 +77,17 @@ local function paces(pool, host) return book(B .. ':p:' .. pool .. '\n' .. host,
 
 -- Those among the arguments from `first` to `last` that are not known yet, in one read.
 local function look(b, first, last)
-  local wanted = {}
+  local records, decode, wanted, n = b.records, b.decode, {}, 0
   for i = first, last do
-    if not b.records[ARGV[i]] then wanted[#wanted + 1] = ARGV[i] end
+    local exit = ARGV[i]
+    if not records[exit] then
+      n = n + 1
+      wanted[n] = exit
+    end
   end
-  if #wanted == 0 then return end
+  if n == 0 then return end
   local found = call('HMGET', b.key, unpack(wanted))
-  for i = 1, #wanted do b.records[wanted[i]] = b.decode(found[i]) end
+  for i = 1, n do records[wanted[i]] = decode(found[i]) end
 end
 
 local function of(b, exit)
@@ -161,16 +171,16 @@ local function flush()
     local args, first_use = {}, false
     for exit in pairs(b.changed) do
       local r = b.records[exit]
-      local used
+      local used, before
       args[#args + 1] = exit
       if b.site then
-        args[#args + 1] = pack(HEALTH, r[PROVED], r[STRIKES], r[RESTS], r[RESTEDAT], r[RESTSUNTIL], r[INFLIGHT], r[USED]) .. r.counts
-        used = r[USED]
+        args[#args + 1] = pack(HEALTH, r[PROVED], r[STRIKES], r[RESTS], r[RESTEDAT], r[RESTSUNTIL], r[INFLIGHT], r[USED]) .. counts_of(r)
+        used, before = r[USED], r[BEFORE]
       else
         args[#args + 1] = pack(PACE, r[STARTED], r[ARRIVAL], r[UNDERWAY], r[PACEUSED])
-        used = r[PACEUSED]
+        used, before = r[PACEUSED], r[PACEBEFORE]
       end
-      if used == now and floor(r.old / HOUR_MS) ~= hour then
+      if used == now and floor(before / HOUR_MS) ~= hour then
         first_use = true
         if b.site then
           local list = names[b.pool] or {}

@@ -5,14 +5,15 @@ local TOLD = '>BddBddddd'
 local GOOD, NEUTRAL, BROKEN, BANNED = 1, 2, 3, 4
 
 local function count(health, verdict, bucket, bytes, cost)
-  local good, neutral, banned, broken, allbytes, allcost, at = unpackstruct(COUNTS, health.counts)
-  local buckets = { unpackstruct(BUCKETS, health.counts, at) }
+  local counts = counts_of(health)
+  local good, neutral, banned, broken, allbytes, allcost, at = unpackstruct(COUNTS, counts)
+  local buckets = { unpackstruct(BUCKETS, counts, at) }
   buckets[bucket] = buckets[bucket] + 1
   if verdict == GOOD then good = good + 1
   elseif verdict == NEUTRAL then neutral = neutral + 1
   elseif verdict == BROKEN then broken = broken + 1
   else banned = banned + 1 end
-  health.counts = pack(COUNTS, good, neutral, banned, broken, allbytes + bytes, allcost + cost) .. pack(BUCKETS, unpack(buckets, 1, 12))
+  health[COUNTED] = pack(COUNTS, good, neutral, banned, broken, allbytes + bytes, allcost + cost) .. pack(BUCKETS, unpack(buckets, 1, 12))
   health[USED] = now
 end
 
