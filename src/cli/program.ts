@@ -22,6 +22,7 @@ import { recoverCommand } from './commands/recover.js'
 import { reparseCommand } from './commands/reparse.js'
 import { retentionCommand } from './commands/retention.js'
 import { runCommand } from './commands/run.js'
+import { scheduleCommand } from './commands/schedule.js'
 import { startCommand } from './commands/start.js'
 import { statusCommand } from './commands/status.js'
 import { tryCommand } from './commands/try.js'
@@ -54,6 +55,7 @@ export function buildProgram(): Command {
   crawlCommand(program)
   startCommand(program)
   workerCommand(program)
+  scheduleCommand(program)
   feedCommand(program)
   statusCommand(program)
   controlCommand(program, 'pause')

@@ -42,6 +42,19 @@ export async function openCrawl(
   return { crawl, resumed: false, setAside: unfinished ?? null, spiderChanged: false }
 }
 
+/** A crawl beside whatever else there is of this spider. What went lost before it is given up: each turn of a schedule begins anew. */
+export async function openTurn(
+  plant: WatchedPlant,
+  spider: Spider,
+  crawl: CrawlId,
+  { clock, exits }: { readonly clock: Clock; readonly exits: number },
+): Promise<void> {
+  await watchQueue(plant).look()
+  await settleLost(plant, spider, true)
+  const gen = await plant.store.generation(await plant.frontier.identity())
+  await openAs(plant, specFor(spider, crawl, gen, exits), clock.now())
+}
+
 /** Opens it in the queue, and notes in the store what must outlive the queue. */
 export async function openAs(plant: WatchedPlant, spec: CrawlSpec, openedAt: number): Promise<CrawlInfo> {
   const { frontier, store, queueAddress = '' } = plant

@@ -48,6 +48,7 @@ describe('defaults', () => {
       heartbeatMs: 10_000,
       overflow: 'refuse',
       budget: { pagesPerHost: 100_000 },
+      schedule: null,
       recrawl: false,
       savePages: false,
     })

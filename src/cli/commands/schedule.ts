@@ -1,0 +1,151 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import type { TurnTaken } from '../../coordinator/schedule.js'
+import { EXIT } from '../../errors.js'
+import type { ScheduleRow } from '../../run/run-schedules.js'
+import type { SpiderSource } from '../../run/spider-source.js'
+import type { Spider } from '../../spider/spider.js'
+import { guide } from '../help.js'
+import type { Output } from '../output.js'
+import { acts, programName, shellWord } from '../session.js'
+import { listenForSignals } from '../signals.js'
+import { clean } from '../terminal/clean.js'
+import { count, moment, plural } from '../terminal/format.js'
+import { table } from '../terminal/table.js'
+import { visitLines } from '../visits-view.js'
+
+export function scheduleCommand(program: Command): void {
+  const schedule = program
+    .command('schedule')
+    .description('begin crawls at the times of their schedules; see when they come and what came of them')
+  const run = schedule
+    .command('run')
+    .description('begin a crawl at each turn, until told to stop; workers serve the pages')
+    .argument('<spider...>', 'spider files (.ts, .js) with a schedule')
+    .action(
+      acts(async (session, files: string[]) => {
+        const { settings, output, json, sameDatabase } = session
+        const note = (line: string) => {
+          if (!json) output.note(line)
+        }
+        const signals = listenForSignals(() => note('stopping; turns from now on are for others'))
+        try {
+          const { runSchedules } = await import('../../run/run-schedules.js')
+          const { queue, store, pages, logLevel, proxies, pool, country } = settings
+          await runSchedules({
+            ...{ sources: sourcesOf(files), queue, store, pages, logLevel, proxies, pool, country },
+            drain: signals.drain,
+            writeLog: (line) => process.stderr.write(line),
+            onStart: (spiders) => {
+              for (const spider of spiders) note(nextLine(spider, session.clock.now()))
+              note(`serve them: ${programName(process.env)} worker ${files.map(shellWord).join(' ')}${sameDatabase}`)
+            },
+            onTurn: (spider, taken) => {
+              if (json) output.json({ spider, ...turnJson(taken) })
+              else output.print(turnLine(spider, taken))
+            },
+          })
+          return EXIT.ok.code
+        } finally {
+          signals.restore()
+        }
+      }),
+    )
+  guide(run, {
+    examples: [
+      [
+        'schedule run books.ts --queue redis://queue.example',
+        'on two machines, so that one may die: each turn is taken once',
+      ],
+      [
+        'schedule run books.ts shops.ts --json',
+        'a line for each turn: {"spider":…,"turn":…,"outcome":"started","crawl":…}',
+      ],
+    ],
+    exits: ['interrupted', 'terminated'],
+  })
+  const list = schedule
+    .command('list')
+    .description('show the next turns, the last one, who took it and what came of it')
+    .argument('<spider...>', 'spider files (.ts, .js) with a schedule')
+    .action(
+      acts(async (session, files: string[]) => {
+        const { output, json, clock } = session
+        const { listSchedules } = await import('../../run/run-schedules.js')
+        const rows = await session.withPlant((plant) => listSchedules(sourcesOf(files), plant, clock.now()))
+        if (json) for (const row of rows) output.json(rowJson(row))
+        else printRows(output, rows)
+        return EXIT.ok.code
+      }),
+    )
+  guide(list, {
+    examples: [
+      ['schedule list books.ts', 'when it comes next, and how the last turn went'],
+      ['schedule list books.ts --json', '{"spider":…,"cron":…,"next":[…],"last":{…},"crawl":{…},"visits":{…}}'],
+    ],
+  })
+}
+
+function sourcesOf(files: readonly string[]): SpiderSource[] {
+  return files.map((file) => ({ kind: 'file', path: resolve(file) }))
+}
+
+function nextLine({ name, schedule }: Spider, now: number): string {
+  const next = schedule?.next(now) ?? null
+  return `${clean(name)}: ${next === null ? 'no turn will come' : `next turn ${moment(next)}`} (${schedule?.cron}, ${schedule?.timezone})`
+}
+
+function turnJson(taken: TurnTaken): Record<string, unknown> {
+  if (taken.kind === 'waiting') return { turn: taken.turn, outcome: 'waiting', crawl: taken.crawl }
+  return taken.note
+}
+
+function turnLine(spider: string, taken: TurnTaken): string {
+  const told =
+    taken.kind === 'waiting' ? { turn: taken.turn, text: `waits for ${taken.crawl}` } : decidedText(taken.note)
+  return `${moment(told.turn)}  ${clean(spider)}  ${clean(told.text)}`
+}
+
+function decidedText({ turn, outcome, crawl, why, missed }: Extract<TurnTaken, { kind: 'decided' }>['note']) {
+  const late = missed > 0 ? `, ${plural(missed, 'turn')} before it missed` : ''
+  const text =
+    outcome === 'started' ? `crawl ${crawl} begun` : outcome === 'begun' ? 'nothing yet' : `${outcome}: ${why ?? crawl}`
+  return { turn, text: `${text}${late}` }
+}
+
+function rowJson({ next, last, due, ...row }: ScheduleRow): Record<string, unknown> {
+  const iso = (at: number) => new Date(at).toISOString()
+  const times = last && { ...last, turn: iso(last.turn), at: iso(last.at) }
+  return { ...row, next: next.map(iso), due: due === null ? null : iso(due), last: times }
+}
+
+function printRows(output: Output, rows: readonly ScheduleRow[]): void {
+  const { style, width, print } = output
+  const columns = [
+    { title: 'spider' },
+    { title: 'schedule', shrinks: true },
+    { title: 'next' },
+    { title: 'last' },
+    { title: 'came of it', shrinks: true },
+  ]
+  const cells = rows.map(({ spider, cron, timezone, next, last, crawl }) => [
+    clean(spider),
+    `${cron} ${timezone}`,
+    next[0] === undefined ? 'never' : moment(next[0]),
+    last === null || last.outcome === 'begun' ? '' : moment(last.turn),
+    last === null ? 'nobody looks after it' : `${decidedText(last).text}${crawl === null ? '' : `, ${crawl.state}`}`,
+  ])
+  for (const line of table(columns, cells, width, style.dim)) print(line)
+  for (const { spider, next, last, due, visits } of rows) {
+    print()
+    print(`${style.bold(clean(spider))}  then ${next.slice(1).map(moment).join(', ')}`)
+    if (last !== null && last.outcome !== 'begun')
+      print(
+        style.dim(
+          `  taken ${moment(last.at)} by ${clean(last.by)}${last.missed > 0 ? `, ${count(last.missed)} missed` : ''}`,
+        ),
+      )
+    if (due !== null) print(`  ${style.yellow('due and not begun:')} ${moment(due)}`)
+    for (const line of visitLines(visits, style)) print(line)
+  }
+}

@@ -1,0 +1,190 @@
+import { z } from 'zod'
+import type { Board, Note } from '../board/board.js'
+import type { Clock } from '../clock.js'
+import { asShoalError, isAway } from '../errors.js'
+import type { CrawlId, CrawlInfo } from '../frontier/frontier.js'
+import type { Schedule } from '../spider/schedule.js'
+import type { Spider } from '../spider/spider.js'
+import { openTurn } from './crawls.js'
+import { knownExits } from './exits.js'
+import type { WatchedPlant } from './queue-watch.js'
+
+/**
+ * Turns of schedules, each taken by one process however many there are. One note on the board for each spider tells which turn was decided
+ * last; whoever decides the next one has claimed it. The crawl of a turn is named by its time: a process that takes over from one that died in
+ * the middle goes on with the same crawl.
+ */
+
+/** A process that is silent for so long has lost its turn to another. */
+export const CLAIM_MS = 30_000
+/** A schedule that nobody has looked after for so long begins anew. */
+const KEPT_MS = 400 * 86_400_000
+const MOST_COUNTED = 1_000
+
+const noteForm = z.object({
+  /** Of the turn that was decided last, or when the schedule was first looked after. */
+  turn: z.number(),
+  outcome: z.enum(['begun', 'starting', 'started', 'skipped', 'failed']),
+  /** The crawl of this turn; of a skipped one, the crawl that was in its way. */
+  crawl: z.string().nullable(),
+  /** Why it was skipped or failed. */
+  why: z.string().nullable(),
+  /** Turns before it that nobody was there for. */
+  missed: z.number(),
+  /** Who decided, and when. */
+  by: z.string(),
+  at: z.number(),
+})
+export type TurnNote = z.infer<typeof noteForm>
+
+export interface TurnParts {
+  readonly plant: WatchedPlant & { readonly board: Board }
+  readonly clock: Clock
+  /** What this process is called. */
+  readonly holder: string
+  readonly claimMs: number
+  /** Adds the start URLs; can be repeated. False: stopped before all were in the queue. */
+  readonly seed: (spider: Spider, crawl: CrawlId) => Promise<boolean>
+}
+
+/** What this process made of a turn; `waiting`: it comes after the crawl that runs. */
+export type TurnTaken =
+  | { readonly kind: 'decided'; readonly note: TurnNote }
+  | { readonly kind: 'waiting'; readonly turn: number; readonly crawl: CrawlId }
+
+/** Takes the turn that is due, if there is one and nobody else has it. Can be repeated. */
+export async function takeTurn(spider: Spider, schedule: Schedule, parts: TurnParts): Promise<TurnTaken | null> {
+  const { clock, holder, claimMs } = parts
+  const { board } = parts.plant
+  const key = keyOf(spider.name)
+  const seen = noteIn(await board.read(key))
+  if (seen !== null && turnDue(schedule, seen, clock.now()) === null) return null
+  const claim = await board.claim(key, holder, 0, claimMs)
+  if (claim.kind !== 'yours') return null
+  const post = (note: Pick<TurnNote, 'turn' | 'outcome'> & Partial<TurnNote>) =>
+    board.post(key, holder, JSON.stringify(whole(note, holder, clock.now())), KEPT_MS)
+
+  const before = noteIn(claim.old)
+  if (before === null) {
+    await post({ turn: clock.now(), outcome: 'begun' })
+    return null
+  }
+  const turn = turnDue(schedule, before, clock.now())
+  if (turn === null) {
+    await board.drop(key, holder)
+    return null
+  }
+  let missed = before.missed
+  if (before.outcome !== 'starting') {
+    missed = missedTurns(schedule, before.turn, turn)
+    const inTheWay = await unfinished(spider, parts)
+    if (inTheWay !== null && schedule.overlap === 'queue') {
+      await board.drop(key, holder)
+      return { kind: 'waiting', turn, crawl: inTheWay.id }
+    }
+    if (inTheWay !== null) {
+      const skipped = {
+        turn,
+        outcome: 'skipped',
+        crawl: inTheWay.id,
+        why: `crawl ${inTheWay.id} is not finished`,
+        missed,
+      } as const
+      return (await post(skipped)) ? decided(skipped, holder, clock) : null
+    }
+    // From here on whoever has the claim goes on with this very crawl.
+    if (!(await post({ turn, outcome: 'starting', crawl: turnCrawl(spider.name, turn), missed }))) return null
+    if ((await board.claim(key, holder, 0, claimMs)).kind !== 'yours') return null
+  }
+  return start(spider, turn, missed, parts, post)
+}
+
+async function start(
+  spider: Spider,
+  turn: number,
+  missed: number,
+  parts: TurnParts,
+  post: (note: Pick<TurnNote, 'turn' | 'outcome'> & Partial<TurnNote>) => Promise<boolean>,
+): Promise<TurnTaken | null> {
+  const { plant, clock, holder, claimMs, seed } = parts
+  const crawl = turnCrawl(spider.name, turn)
+  const key = keyOf(spider.name)
+  let cancel = () => {}
+  const renew = () => {
+    plant.board.claim(key, holder, 0, claimMs).catch(() => {})
+    cancel = clock.after(claimMs / 3, renew)
+  }
+  cancel = clock.after(claimMs / 3, renew)
+  let note: Pick<TurnNote, 'turn' | 'outcome'> & Partial<TurnNote> = { turn, outcome: 'started', crawl, missed }
+  try {
+    const known = (await plant.frontier.crawls()).find(({ id }) => id === crawl)
+    const ended = known?.state === 'finished' || known?.state === 'cancelled'
+    if (!ended) await openTurn(plant, spider, crawl, { clock, exits: await knownExits(plant.board, spider) })
+    if (!ended && !(await seed(spider, crawl))) {
+      await plant.board.drop(key, holder)
+      return null
+    }
+  } catch (error) {
+    if (isAway(error)) {
+      await plant.board.drop(key, holder).catch(() => {})
+      throw error
+    }
+    const { code, message } = asShoalError(error)
+    note = { ...note, outcome: 'failed', why: `${code}: ${message}` }
+  } finally {
+    cancel()
+  }
+  return (await post(note)) ? decided(note, holder, clock) : null
+}
+
+/** The turn to decide now: the newest, however many were missed, or the one that somebody has begun to start. */
+export function turnDue(schedule: Schedule, { turn, outcome }: TurnNote, now: number): number | null {
+  if (outcome === 'starting') return turn
+  const newest = schedule.last(now)
+  return newest !== null && newest > turn ? newest : null
+}
+
+function missedTurns(schedule: Schedule, after: number, before: number): number {
+  let missed = 0
+  for (
+    let turn = schedule.next(after);
+    turn !== null && turn < before && missed < MOST_COUNTED;
+    turn = schedule.next(turn)
+  )
+    missed += 1
+  return missed
+}
+
+async function unfinished(spider: Spider, { plant }: TurnParts): Promise<CrawlInfo | null> {
+  const crawls = await plant.frontier.crawls()
+  return (
+    crawls.find(({ spider: of, state }) => of === spider.name && (state === 'running' || state === 'paused')) ?? null
+  )
+}
+
+/** What is known of the schedule of a spider; null: nobody has looked after it. */
+export async function lastTurn(board: Pick<Board, 'read'>, spider: string): Promise<TurnNote | null> {
+  return noteIn(await board.read(keyOf(spider)))
+}
+
+function noteIn(note: Note | null): TurnNote | null {
+  if (note === null) return null
+  return noteForm.safeParse(JSON.parse(note.text)).data ?? null
+}
+
+function whole(note: Pick<TurnNote, 'turn' | 'outcome'> & Partial<TurnNote>, by: string, at: number): TurnNote {
+  return { crawl: null, why: null, missed: 0, by, at, ...note }
+}
+
+function decided(note: Pick<TurnNote, 'turn' | 'outcome'> & Partial<TurnNote>, by: string, clock: Clock): TurnTaken {
+  return { kind: 'decided', note: whole(note, by, clock.now()) }
+}
+
+function keyOf(spider: string): string {
+  return `schedule:${spider}`
+}
+
+function turnCrawl(spider: string, turn: number): CrawlId {
+  const stamp = new Date(turn).toISOString().slice(0, 19).replace(/[-:]/g, '').replace('T', '-')
+  return `${spider}-${stamp}-turn`
+}
