@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { systemRandom } from '../../clock.js'
 import { EXIT, ShoalError } from '../../errors.js'
-import type { ExitLedger, ExitScore } from '../../proxy/exit-ledger.js'
-import { bucketOf, FRESH_EXIT } from '../../proxy/exit-state.js'
+import { type ExitLedger, type ExitScore, LATENCY_BUCKETS } from '../../proxy/exit-ledger.js'
+import { bucketOf } from '../../proxy/exit-state.js'
 import type { Pool } from '../../proxy/pool.js'
 import { chosenPools, loadPools, poolNamed } from '../../proxy/pools.js'
 import { scoreCursor } from '../../proxy/score-cursor.js'
@@ -244,5 +244,5 @@ const NOTHING = { good: 0, neutral: 0, banned: 0, broken: 0 }
 
 function latencyOf(ms: number): number[] {
   const bucket = bucketOf(ms)
-  return FRESH_EXIT.latency.map((_, index) => (index === bucket ? 1 : 0))
+  return Array.from({ length: LATENCY_BUCKETS.length + 1 }, (_, index) => (index === bucket ? 1 : 0))
 }
