@@ -41,9 +41,12 @@ const MOST_DATE = 64
 const PRINTABLE = /^[\x20-\x7e]+$/
 
 /** As the server gave them. What could not be sent back as one header, or would be no validator, is left out. */
-export function validatorsOf({ headers }: Pick<FetchResponse, 'headers'>): Pick<LastVisit, 'etag' | 'lastModified'> {
-  // The answer depends on more than any request can say.
-  if (headers.vary?.includes('*')) return { etag: null, lastModified: null }
+export function validatorsOf({
+  headers,
+  rendered,
+}: Pick<FetchResponse, 'headers' | 'rendered'>): Pick<LastVisit, 'etag' | 'lastModified'> {
+  // The answer depends on more than any request can say, or the page on more than the answer.
+  if (headers.vary?.includes('*') || rendered !== undefined) return { etag: null, lastModified: null }
   const sendable = (text: string | undefined, most: number) =>
     text !== undefined && text.length <= most && PRINTABLE.test(text) ? text : null
   return { etag: sendable(headers.etag, MOST_ETAG), lastModified: sendable(headers['last-modified'], MOST_DATE) }

@@ -40,6 +40,8 @@ describe('validators', () => {
   it('mean nothing when the answer depends on everything', () => {
     expect(of({ etag: '"1"', vary: '*' }).etag).toBeNull()
     expect(of({ etag: '"1"', vary: 'accept-encoding, cookie' }).etag).toBe('"1"')
+    const rendered = { requests: 1, bytes: 1, screenshot: null }
+    expect(validatorsOf({ headers: { etag: '"1"' }, rendered }).etag).toBeNull()
   })
 })
 
