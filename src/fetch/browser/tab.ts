@@ -133,10 +133,8 @@ export async function openTab(
         if (request.method === 'GET') handBack(request.url)
         return
       }
-      if (status === undefined) {
-        fail(navigationFailure(url, paused.responseErrorReason ?? '', traffic))
-        return abort(requestId)
-      }
+      // The navigation fails, and says more exactly why.
+      if (status === undefined) return reply('Fetch.continueRequest', { requestId })
       void documentAnswered(requestId, readHead(status, paused.responseHeaders ?? [])).catch((error: unknown) =>
         fail(navigationFailure(url, String(error), traffic)),
       )
@@ -189,6 +187,8 @@ export async function openTab(
       answer({ status, headers: told, cookies }, body, documentBytes, screenshot)
     }
 
+    // The context may have served another visit: scripts stay in its cache, what tells visitors apart does not.
+    await session.send('Storage.clearDataForOrigin', { origin: new URL(url).origin, storageTypes: 'all' })
     await context.clearCookies()
     await context.addCookies(cookiesOf(first.headers?.cookie ?? '', url))
     await session.send('Network.enable')

@@ -6,6 +6,7 @@ import { browsersUnder, newBrowser, rendered, type Site, startSite } from './sup
 
 const APP = `<!doctype html><title>shop</title><div id="root"></div><img src="/big.png"><script>
   document.cookie = 'seen=yes'
+  document.title += localStorage.visits = Number(localStorage.visits ?? 0) + 1
   fetch('/api').then((answer) => answer.json()).then(({ title }) => { root.innerHTML = '<h1>' + title + '</h1>' })
 </script>`
 
@@ -66,7 +67,7 @@ describe('a page in the browser', () => {
 
   it('has nothing of the visit before it', async () => {
     const page = await get('/app', {}, { headers: { 'user-agent': 'Shoal-test/1' } })
-    expect(text(page.body)).toContain('Shoal-test/1 undefined undefined')
+    expect(text(page.body)).toContain('<title>Shoal-test/1 undefined undefined1</title>')
   })
 
   it.each([
@@ -172,9 +173,9 @@ describe('a page in the browser', () => {
 
 describe('a browser that crashes', () => {
   it('fails the page, and the next page gets a new one', async () => {
-    const before = starts
     const pending = codeOf(get('/silent'))
-    await expect.poll(() => site.requests.at(-1)).toBe('/silent')
+    await expect.poll(() => site.requests.at(-1), { timeout: 10_000 }).toBe('/silent')
+    const before = starts
     const [main] = browsersUnder()
     process.kill(main ?? 0, 'SIGKILL')
     expect(await pending).toBe('browser_crashed')

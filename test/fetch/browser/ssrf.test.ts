@@ -9,7 +9,11 @@ import { newBrowser, rendered, type Site, startSite, startTripwire } from './sup
 /** Every name leads to this machine; one of them beside a public address. */
 const LOOPBACK = { address: '127.0.0.1', family: 4 }
 const PUBLIC = { address: '192.0.43.8', family: 4 }
-const lookup: Lookup = (name, done) => done(null, name === 'mixed.test' ? [PUBLIC, LOOPBACK] : [LOOPBACK])
+const asked: string[] = []
+const lookup: Lookup = (name, done) => {
+  asked.push(name)
+  done(null, name === 'mixed.test' ? [PUBLIC, LOOPBACK] : [LOOPBACK])
+}
 
 let site: Site
 let tripwire: Awaited<ReturnType<typeof startTripwire>>
@@ -35,23 +39,28 @@ beforeAll(async () => {
     ],
     ...['[::1]', '[::ffff:127.0.0.1]', '[::]', 'inside.test', 'mixed.test', '127.0.0.1.'],
   ]
-  const everyWay = hosts
-    .map((host) => `${host}:${port}`)
-    .map(
-      (place) => `
-        tries.push(fetch('http://${place}/fetch', { mode: 'no-cors' }).catch(String))
-        tries.push(new Promise((done) => { try { const s = new WebSocket('ws://${place}/ws'); s.onerror = s.onclose = done } catch (e) { done() } }))
-        document.body.insertAdjacentHTML('beforeend', '<img src="http://${place}/img"><iframe src="http://${place}/frame"></iframe><script src="http://${place}/x.js"><\\/script><link rel="stylesheet" href="http://${place}/x.css"><link rel="dns-prefetch" href="//${place}"><link rel="preconnect" href="http://${place}"><object data="http://${place}/o"></object><video src="http://${place}/v"></video>')
-        navigator.sendBeacon('http://${place}/beacon', 'x')
-        tries.push(fetch('https://${place}/tls', { mode: 'no-cors' }).catch(String))
-        try { new EventSource('http://${place}/events') } catch {}
-        try { const w = new Worker(URL.createObjectURL(new Blob(["fetch('http://${place}/worker').catch(() => {})"]))) } catch {}`,
-    )
-    .join('\n')
+  const places = hosts.map((host) => `${host}:${port}`)
+  const plainly = places.map(
+    (place) =>
+      `tries.push(fetch('http://${place}/fetch', { mode: 'no-cors' }).catch(String)); add('<img src="http://${place}/img">')`,
+  )
+  const everyWay = ['127.0.0.1', 'localhost', 'inside.test'].map((host) => {
+    const place = `${host}:${port}`
+    return `
+      tries.push(new Promise((done) => { const s = new WebSocket('ws://${place}/ws'); s.onerror = s.onclose = done }))
+      tries.push(fetch('https://${place}/tls', { mode: 'no-cors' }).catch(String))
+      add('<iframe src="http://${place}/frame"></iframe><object data="http://${place}/o"></object><video src="http://${place}/v"></video>')
+      add('<link rel="stylesheet" href="http://${place}/x.css"><link rel="dns-prefetch" href="//${place}"><link rel="preconnect" href="http://${place}">')
+      document.head.append(Object.assign(document.createElement('script'), { src: 'http://${place}/x.js' }))
+      navigator.sendBeacon('http://${place}/beacon', 'x')
+      new EventSource('http://${place}/events')
+      new Worker(URL.createObjectURL(new Blob(["fetch('http://${place}/worker').catch(() => {})"])))`
+  })
   site = await startSite({
     '/page': `<body><script>
       const tries = []
-      ${everyWay}
+      const add = (html) => document.body.insertAdjacentHTML('beforeend', html)
+      ${[...plainly, ...everyWay].join('\n')}
       try {
         const rtc = new RTCPeerConnection({ iceServers: [{ urls: 'stun:127.0.0.1:${port}' }, { urls: 'turn:127.0.0.1:${port}?transport=tcp', username: 'u', credential: 'c' }] })
         rtc.createDataChannel('x'); rtc.createOffer().then((offer) => rtc.setLocalDescription(offer))
@@ -81,10 +90,13 @@ const wait = { wait: '#done', settleMs: 6_000, images: true }
 
 describe('a rendered page', () => {
   it('reaches no forbidden address, in whatever way it tries', async () => {
+    asked.length = 0
     const page = await rendered(fetcher, `${site.origin}/page`, {}, { render: wait })
     expect(Buffer.from(page.body).toString()).toContain('tried')
     expect(tripwire.connects()).toBe(0)
     expect(packets).toBe(0)
+    // It did try: names were resolved for it, and judged.
+    expect(new Set(asked)).toEqual(new Set(['inside.test', 'mixed.test']))
   })
 
   it('nor through redirects of what it loads', async () => {
