@@ -24,6 +24,7 @@ export type {
   OutletDefinition,
   PaceDefinition,
   PaceGroupDefinition,
+  PagesDefinition,
   Pattern,
   Patterns,
   RecordDefinition,
@@ -43,6 +44,7 @@ export type {
 } from './spider/definition.js'
 export { defineSpider } from './spider/definition.js'
 export type { Page } from './spider/page.js'
+export type { PageLink, Pagination } from './spider/pagination.js'
 export {
   csv,
   feed,

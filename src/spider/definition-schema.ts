@@ -165,6 +165,10 @@ const route = options({
       }),
     )
     .default([]),
+  pages: z.preprocess(
+    (value) => (value === true ? {} : value),
+    options({ max: atLeastOne.max(100_000).default(1_000), route: z.string().optional() }).optional(),
+  ),
   record: options({ kind: z.string(), key: z.string().optional(), fields: z.record(z.string(), field) }).optional(),
   render: z.preprocess(
     (value) => (value === true ? {} : value === false ? undefined : value === 'fallback' ? { when: value } : value),

@@ -359,6 +359,11 @@ export interface RouteDefinition<LinkData, Data, Kinds extends RecordDefinitions
   /** The data a link of this route carries; page.data has been checked against it. It is not transformed: data travels as JSON. */
   readonly data?: StandardSchemaV1<LinkData, unknown>
   readonly follow?: readonly FollowDefinition<keyof Data & string>[]
+  /**
+   * The page is one of a list: queue the others, all of them where it tells how many there are, else the one that follows. `true` is all
+   * defaults.
+   */
+  readonly pages?: true | PagesDefinition<keyof Data & string>
   readonly record?: RecordRule<Kinds>
   /**
    * Pages of this route are rendered in a browser: always (`true`), or when the page as the server sends it lacks what is wanted (`'fallback'`).
@@ -396,6 +401,13 @@ export interface FollowDefinition<RouteName extends string = string> {
   readonly priority?: number
   /** Take links marked rel="nofollow" too, and those of pages that ask robots not to follow. Default false. */
   readonly nofollow?: boolean
+}
+
+export interface PagesDefinition<RouteName extends string = string> {
+  /** Pages of one list at most. Default 1000. */
+  readonly max?: number
+  /** Where they go. Default: the route of this page. */
+  readonly route?: RouteName
 }
 
 /** One record a page, made of its fields. `key` names the field that identifies it; without it the page's URL does. */

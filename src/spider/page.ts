@@ -3,6 +3,7 @@ import type { CheerioAPI } from 'cheerio'
 import { ShoalError } from '../errors.js'
 import { decodeText } from '../fetch/charset.js'
 import type { Json } from '../url/link.js'
+import { findPagination, type Pagination } from './pagination.js'
 
 const require = createRequire(import.meta.url)
 let loaded: typeof import('cheerio/slim') | null = null
@@ -33,6 +34,8 @@ export interface Page<Data = unknown> {
   readonly json: Json
   /** jQuery-like view of the HTML; the tree is built on first use. */
   readonly $: CheerioAPI
+  /** What the page says of the other pages of its list: how many there are, the next one, all that can be told. */
+  readonly pagination: Pagination
 }
 
 export type PageInput<Data = unknown> = Pick<
@@ -57,6 +60,7 @@ class FetchedPage<Data> implements Page<Data> {
   #text: string | undefined
   #json: Json | undefined
   #$: CheerioAPI | undefined
+  #pagination: Pagination | undefined
 
   constructor(input: PageInput<Data>) {
     this.url = input.url
@@ -83,6 +87,11 @@ class FetchedPage<Data> implements Page<Data> {
   get $(): CheerioAPI {
     this.#$ ??= cheerio().load(this.text, { baseURI: this.url })
     return this.#$
+  }
+
+  get pagination(): Pagination {
+    this.#pagination ??= findPagination(this.$, this.url)
+    return this.#pagination
   }
 }
 

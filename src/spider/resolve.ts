@@ -83,6 +83,7 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
       kinds,
       data: route.data ?? null,
       extract: compileExtract(name, route),
+      pages: route.pages === undefined ? null : { max: route.pages.max, route: route.pages.route ?? name },
       record: route.record === undefined ? null : { kind: route.record.kind, key: route.record.key ?? null },
       steps: checked.steps,
       handler: route.handler ?? null,
@@ -206,6 +207,7 @@ function checkNames(checked: CheckedDefinition): void {
     route.follow.forEach((rule, index) => {
       if (rule.route !== undefined) known(`routes.${name}.follow[${index}].route`, 'route', rule.route, routes)
     })
+    if (route.pages?.route !== undefined) known(`routes.${name}.pages.route`, 'route', route.pages.route, routes)
     if (route.record !== undefined) {
       known(`routes.${name}.record.kind`, 'record kind', route.record.kind, kinds)
       if (route.record.key !== undefined)

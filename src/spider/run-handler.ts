@@ -6,6 +6,7 @@ import type { Json } from '../url/link.js'
 import type { FollowOptions, Out, RecordDefinitions, Step } from './definition.js'
 import { linkOptions } from './link-options.js'
 import type { Page } from './page.js'
+import { linksToPages } from './pages-rule.js'
 import type { FoundLink, Harvest, HarvestedRecord, RecordKind, RejectedHarvest } from './spider.js'
 
 /** A route, compiled: what runHandler needs to know of it. */
@@ -16,6 +17,8 @@ export interface HandlerPlan {
   readonly data: StandardSchemaV1 | null
   /** Link rules and fields in one pass over the page, or the fields alone (`links` null); null when the route has neither. */
   readonly extract: ((page: Page, links: FoundLink[] | null) => Readonly<Record<string, Json>> | null) | null
+  /** The other pages of a list are followed; null: they are not. */
+  readonly pages: { readonly max: number; readonly route: string } | null
   /** Kind and key field of the record that the fields make; without a key field the page's URL is the key. */
   readonly record: { readonly kind: string; readonly key: string | null } | null
   readonly steps: readonly Step[]
@@ -55,6 +58,7 @@ function gather(plan: HandlerPlan, page: Page, ruleLinks: boolean): Maybe<Harves
       found.push({ kind: plan.record.kind, key: isKey(key) ? String(key) : '', data: fields })
     }
   }
+  if (plan.pages !== null && ruleLinks) basket.links.push(...linksToPages(page, plan.pages))
   if (plan.handler === null) return finish(plan, page, found, basket)
   const out = collect(plan, found, basket.links)
   const ended = userCode(() => plan.handler?.(page, out))

@@ -166,6 +166,8 @@ export interface RejectedHarvest extends HarvestedRecord {
 /** A link as it stands on the page: not resolved, not judged. */
 export interface FoundLink {
   readonly href: string
+  /** Another page of the same list: as many clicks from the start as this one. */
+  readonly beside?: true
   readonly route?: string
   readonly priority?: number
   readonly data?: Json

@@ -235,7 +235,8 @@ function admitLinks(harvest: Pick<Harvest, 'links'>, base: string, lease: Lease,
     const plain = request === undefined && dedupeKey === undefined && typeof href === 'string'
     if (plain && known.has(hasher.hash(found.href, found.route, hash))) continue
     const admission = admitter.resolve(found.href, base, found)
-    const link = admission.ok ? admitter.link(admission.target, depth, found) : admission.refusal
+    const level = found.beside === true ? lease.link.depth : depth
+    const link = admission.ok ? admitter.link(admission.target, level, found) : admission.refusal
     const refused = 'code' in link
     if (refused && log.verbose) log.debug('link.refused', { href: String(found.href).slice(0, 200), code: link.code })
     // What is too deep here may be near enough on another page.

@@ -17,6 +17,7 @@ function plan(parts: Partial<HandlerPlan>): HandlerPlan {
     ]),
     data: null,
     extract: null,
+    pages: null,
     record: null,
     steps: [],
     handler: null,
