@@ -141,12 +141,13 @@ export function exitLedgerContract(driver: string, make: MakeLedger): void {
     })
 
     it('ends a grant that is never reported', async () => {
-      await grant('1', ['x'], { holdMs: 5000 })
+      const limits = { delayMs: 0, concurrency: 1 }
+      await grant('1', ['x'], { holdMs: 5000, limits })
       clock.advance(4999)
-      expect(await grant('2', ['x'])).toMatchObject({ ok: false, why: 'paced' })
+      expect(await grant('2', ['x'], { limits })).toMatchObject({ ok: false, why: 'paced' })
       clock.advance(1)
       expect(await ledger.scoresOn('p', 'a.test')).toMatchObject([{ inFlight: 0, good: 0, strikes: 0 }])
-      expect(await grant('2', ['x'])).toMatchObject({ ok: true })
+      expect(await grant('2', ['x'], { limits })).toMatchObject({ ok: true })
       // Too late: it is the other's now.
       await report('1', 'x', BROKEN)
       expect(await ledger.scoresOn('p', 'a.test')).toMatchObject([{ inFlight: 1, broken: 0 }])
@@ -220,12 +221,16 @@ export function exitLedgerContract(driver: string, make: MakeLedger): void {
       await once('1', 'x', { kind: 'banned', retryAfterMs: 5000 })
       expect(await grant('2', ['x'])).toEqual({ ok: false, waitMs: 5000, why: 'resting' })
       clock.advance(5000)
-      await once('3', 'x', { kind: 'banned', retryAfterMs: 3_600_000 })
-      expect(await grant('4', ['x'])).toEqual({ ok: false, waitMs: 60_000, why: 'resting' })
-      clock.advance(60_000)
-      // Nothing and less than nothing is no answer: the third rest in a row.
+      // It had its chance.
+      await once('3', 'x', BANNED)
+      expect(await grant('4', ['x'])).toEqual({ ok: false, waitMs: 20_000, why: 'resting' })
+      clock.advance(20_000)
+      // Zero is no answer: the third rest in a row.
       await once('5', 'x', { kind: 'banned', retryAfterMs: 0 })
       expect(await grant('6', ['x'])).toEqual({ ok: false, waitMs: 40_000, why: 'resting' })
+      clock.advance(40_000)
+      await once('7', 'x', { kind: 'banned', retryAfterMs: 3_600_000 })
+      expect(await grant('8', ['x'])).toEqual({ ok: false, waitMs: 60_000, why: 'resting' })
     })
 
     it('counts what was under way before a rest as the same incident', async () => {

@@ -1,3 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { ManualClock } from '../../src/clock.js'
+import type { ExitLedger } from '../../src/proxy/exit-ledger.js'
 import { sqliteLedger } from '../../src/proxy/sqlite/sqlite-ledger.js'
 import { SqliteLedgerEngine } from '../../src/proxy/sqlite/sqlite-ledger-engine.js'
 import { SqliteDb } from '../../src/sqlite/db.js'
@@ -5,11 +11,53 @@ import { callDirectly } from '../../src/sqlite/direct.js'
 import { exitLedgerContract, type MakeLedger } from '../contract/exit-ledger-contract.js'
 import { exitLedgerProperties } from './ledger-properties.js'
 
+function ledgerOn(db: SqliteDb, clock: ManualClock): ExitLedger {
+  SqliteLedgerEngine.migrate(db)
+  return sqliteLedger(callDirectly(db, new SqliteLedgerEngine(db, clock)))
+}
+
 const onSqlite: MakeLedger = async (clock) => {
   const db = new SqliteDb(':memory:')
-  SqliteLedgerEngine.migrate(db)
-  return { ledger: sqliteLedger(callDirectly(db, new SqliteLedgerEngine(db, clock))), close: async () => db.close() }
+  return { ledger: ledgerOn(db, clock), close: async () => db.close() }
+}
+
+/** Two processes on one file that take turns: what one of them keeps in memory is wrong as soon as the other has written. */
+const inTurns: MakeLedger = async (clock) => {
+  const directory = mkdtempSync(join(tmpdir(), 'shoal-ledger-'))
+  const dbs = [1, 2].map(() => new SqliteDb(join(directory, 'shoal.db')))
+  const ledgers = dbs.map((db) => ledgerOn(db, clock))
+  let turn = 0
+  const next = (): ExitLedger => ledgers[turn++ % 2] as ExitLedger
+  return {
+    ledger: {
+      grant: (asks) => next().grant(asks),
+      report: (reports) => next().report(reports),
+      scores: (pool, page) => next().scores(pool, page),
+      scoresOn: (pool, site) => next().scoresOn(pool, site),
+      wake: (pool, exit) => next().wake(pool, exit),
+    },
+    close: async () => {
+      for (const db of dbs) db.close()
+      rmSync(directory, { recursive: true })
+    },
+  }
 }
 
 exitLedgerContract('sqlite', onSqlite)
 exitLedgerProperties('sqlite', onSqlite, 60)
+exitLedgerProperties('sqlite, two processes', inTurns, 15)
+
+it('keeps no row of what was not used for a week', async () => {
+  const clock = new ManualClock()
+  const db = new SqliteDb(':memory:')
+  const ledger = ledgerOn(db, clock)
+  const place = { pool: 'p', host: 'a.test', site: 'a.test', limits: { delayMs: 0, concurrency: 1 }, holdMs: 1000 }
+  for (let i = 0; i < 10; i++) await ledger.grant([{ ask: `${i}`, exits: [`x${i}`], ...place }])
+  clock.advance(9 * 86_400_000)
+  await ledger.grant([{ ask: 'new', exits: ['y'], ...place }])
+  clock.advance(60_000)
+  await ledger.grant([{ ask: 'newer', exits: ['y'], ...place }])
+  const rowsOf = (table: string) => db.prepare(`SELECT count(*) FROM ${table}`).get()?.[0]
+  expect([rowsOf('exit_health'), rowsOf('exit_pace'), rowsOf('exit_holds')]).toEqual([2, 1, 1])
+  db.close()
+})
