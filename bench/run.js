@@ -9,6 +9,7 @@ const HELP = `npm run bench -- <bench> [options]
   crawl      Shoal against undici, htmlparser2, cheerio and Crawlee on the same site: CPU per page, pages per second
   frontier   the Redis frontier against BullMQ, scrapy-redis's way and plain SADD on a redis-server of its own: CPU of Redis,
              memory, growth; and the SQLite frontier against bare prepared statements. 10 million URLs take a while
+  slow-hosts what a host that hangs and one that takes 20 s do to the CPU and the order of the pages of others
   memory     memory of a long crawl
   latency    one host, one request at a time, a server that takes 5 ms
   pages      what keeping raw pages costs, in files and in S3: CPU and bytes a page, S3 requests
@@ -21,6 +22,7 @@ const HELP = `npm run bench -- <bench> [options]
                  of store also the parts write, growth, export, reparse, retention
   --quick        frontier, store: one round, and 1 million URLs or rows where it would be 10 million
   --queue redis  crawl: Shoal on a redis-server against Shoal on SQLite, nobody else
+  --features     crawl: what robots check, choice of exits, adaptive pace and guard add to a page, nobody else (10000 pages, 5 rounds)
   --json         end with one line of JSON
 
 Exit code 1: a bar was missed, or a contender did not find exactly the pages and records of the site.`
@@ -33,12 +35,13 @@ const { values, positionals } = parseArgs({
     only: { type: 'string' },
     quick: { type: 'boolean', default: false },
     queue: { type: 'string' },
+    features: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
   },
 })
 
-const BENCHES = ['crawl', 'frontier', 'memory', 'latency', 'pages', 'export', 'store']
+const BENCHES = ['crawl', 'slow-hosts', 'frontier', 'memory', 'latency', 'pages', 'export', 'store']
 const bench = positionals[0]
 if (values.help || !BENCHES.includes(bench)) {
   console.log(HELP)
@@ -57,12 +60,17 @@ if (values.queue !== undefined && (bench !== 'crawl' || values.queue !== 'redis'
   console.error("--queue takes 'redis', and only the bench crawl has it")
   process.exit(2)
 }
+if (values.features && (bench !== 'crawl' || values.queue !== undefined)) {
+  console.error('--features: only the bench crawl has it, and only with its queue in SQLite')
+  process.exit(2)
+}
 
 requireBuild()
 installPeers()
 // Through `exit`, where the servers of the bench are ended.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
-const { run } = await import(values.queue === 'redis' ? './crawl-redis.js' : `./${bench}.js`)
+const file = values.features ? 'features' : values.queue === 'redis' ? 'crawl-redis' : bench
+const { run } = await import(`./${file}.js`)
 try {
   const passed = await run({
     pages: count('pages'),
