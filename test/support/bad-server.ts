@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
+import { BROTLI_GIGABYTE } from './brotli-gigabyte.js'
 
 /**
  * A server that misbehaves on purpose. It speaks raw TCP, so that it can say what no HTTP library would; the path of the request
@@ -135,6 +136,7 @@ export const MODES: Readonly<Record<string, Misbehaviour>> = {
   },
   '/gzip-bomb': (socket) => void socket.write(answer(gigabyteGzip(), { 'Content-Encoding': 'gzip' })),
   '/brotli-bomb': (socket) => void socket.write(answer(sixtyFourMegabytesBrotli(), { 'Content-Encoding': 'br' })),
+  '/brotli-gigabyte': encoded('br', Buffer.from(BROTLI_GIGABYTE, 'base64')),
   '/nested-bomb': (socket) => void socket.write(answer(gzipSync(gigabyteGzip()), { 'Content-Encoding': 'gzip, gzip' })),
   '/20000-headers': write('HTTP/1.1 200 OK\r\n', 'A: b\r\n'.repeat(20_000), '\r\n'),
   '/megabyte-header': write('HTTP/1.1 200 OK\r\nX-Big: ', 'a'.repeat(1 << 20), '\r\n\r\n'),
