@@ -377,6 +377,12 @@ export const ERRORS = {
   },
 
   // The spider's code
+  login_failed: {
+    next: 'retry',
+    exit: 'spider',
+    meaning: "The login of the spider's session failed; the session is over, and the page is tried with another.",
+    hint: 'Run `shoal try <spider> <url>` to see it; replay the dead letters after mending it.',
+  },
   handler_error: {
     next: 'retry',
     exit: 'spider',

@@ -10,11 +10,12 @@ export interface Session {
   readonly userAgent: string | null
   /** Null: the spider keeps none. */
   readonly cookies: Cookies | null
+  readonly loggedIn: boolean
   /**
-   * Logs in, once for the session: whoever comes meanwhile waits for the same attempt. One that fails ends the session and is thrown to all who
-   * waited. Must be called without a grant in hand: the login asks for grants of the same exit.
+   * Once for the session: whoever comes meanwhile waits for the same attempt. One that fails ends the session and is thrown to all who waited.
+   * Must be called without a grant in hand: the login asks for grants of the same exit.
    */
-  loggedIn(login: () => Promise<void>): Promise<void>
+  logIn(login: () => Promise<void>): Promise<void>
 }
 
 /** What a session is for: nothing passes from one spider, pool or site to another. */
@@ -100,15 +101,24 @@ export function createSessions(clock: Clock, random: Random, most = MOST_SESSION
     const { rotation, userAgents, cookies } = rules
     const agent = userAgents[Math.floor(random() * userAgents.length)] ?? null
     let login: Promise<void> | null = null
+    let loggedIn = false
     const session: Session = {
       exit,
       userAgent: agent,
       cookies: cookies ? createCookies(clock) : null,
-      loggedIn(attempt) {
-        login ??= attempt().catch((error: unknown) => {
-          end()
-          throw error
-        })
+      get loggedIn() {
+        return loggedIn
+      },
+      logIn(attempt) {
+        login ??= attempt().then(
+          () => {
+            loggedIn = true
+          },
+          (error: unknown) => {
+            end()
+            throw error
+          },
+        )
         return login
       },
     }

@@ -6,13 +6,17 @@ import { createAdmitter } from '../url/admit.js'
 import type { Plant } from '../wire.js'
 import { KnownLinks } from '../worker/known-links.js'
 import type { VisitParts } from '../worker/visit-parts.js'
+import { visitorsOf } from '../worker/visitors.js'
 import type { PartsOf } from '../worker/worker.js'
 import { rendersPages } from './browser-order.js'
 
 /** Crawls whose known links are remembered at once, 4 MB each; the one that was served longest ago makes room. */
 const MOST_CRAWLS = 8
 
-type Shared = Omit<VisitParts, 'spider' | 'admitter' | 'pages' | 'screenshots' | 'robots' | 'known' | 'ways'>
+type Shared = Omit<
+  VisitParts,
+  'spider' | 'admitter' | 'pages' | 'screenshots' | 'robots' | 'known' | 'ways' | 'visitors'
+>
 
 /** What visits work with, chosen by the spider of their crawl. */
 export function partsOfCrawls(
@@ -42,6 +46,7 @@ export function partsOfCrawls(
           pages,
           screenshots,
           ways: waysOut(spider),
+          visitors: visitorsOf(spider, shared.clock, shared.random),
         },
       ]
     }),

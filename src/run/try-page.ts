@@ -16,6 +16,7 @@ import { harvestPage } from '../worker/harvest-page.js'
 import { KnownLinks } from '../worker/known-links.js'
 import { statusError } from '../worker/outcome.js'
 import type { Visit } from '../worker/visit-parts.js'
+import { visitorsOf } from '../worker/visitors.js'
 import { productToken } from './crawl-parts.js'
 
 /** What one page gives, with nothing stored and nothing queued. */
@@ -87,6 +88,7 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
       screenshots: null,
       fetcher,
       ways: null,
+      visitors: visitorsOf(spider, clock, systemRandom),
       robots: createRobotsCache({
         clock,
         productToken: productToken(spider.userAgent),

@@ -2,7 +2,13 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { z } from 'zod'
 import { aFunction, atLeastOne, count, duration, options, rate, size } from '../options.js'
 import { PRIORITY_MAX, PRIORITY_MIN } from '../url/link.js'
-import type { IdentityFunction, RedisOutletDefinition, SpiderProxyDefinition, Step } from './definition.js'
+import type {
+  IdentityFunction,
+  RedisOutletDefinition,
+  SessionDefinition,
+  SpiderProxyDefinition,
+  Step,
+} from './definition.js'
 import type { FieldDefinition } from './fields.js'
 import type { Page } from './page.js'
 import type { UserHandler } from './run-handler.js'
@@ -282,6 +288,13 @@ export const definitionSchema = options({
     maxRedirects: count.default(10),
   }).prefault({}),
   proxy: spiderProxy.optional(),
+  session: options({
+    cookies: z.boolean().default(true),
+    requests: atLeastOne.optional(),
+    time: duration({ min: 1 }).optional(),
+    userAgents: z.array(headerValue.min(1)).min(1).optional(),
+    login: aFunction<NonNullable<SessionDefinition['login']>>().optional(),
+  }).optional(),
   lease: options({
     visibility: duration({ min: 1_000 }).default(30_000),
     heartbeat: duration({ min: 100 }).default(10_000),

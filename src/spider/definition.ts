@@ -56,6 +56,8 @@ export interface SpiderDefinition<
   readonly fetch?: FetchDefinition
   /** The pool of proxies to go through. `pace` is then the pace of each proxy on a host. Default: none. */
   readonly proxy?: string | SpiderProxyDefinition
+  /** Visitors as a site sees them: cookies, user agent and proxy come and go together. Default: no cookies are kept. */
+  readonly session?: SessionDefinition
   readonly lease?: LeaseDefinition
   /** How long a handler may run. Default 60 s. */
   readonly handlerTimeout?: Duration
@@ -293,6 +295,34 @@ export interface BanCheck {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** The beginning of the page. */
+  readonly text: string
+}
+
+export interface SessionDefinition {
+  /** Keep cookies. Default true. */
+  readonly cookies?: boolean
+  /** A session ends after so many requests. Default: as the pool of its proxy says; without proxies, never. */
+  readonly requests?: number
+  /** Or after so long. Default: likewise. */
+  readonly time?: Duration
+  /** One of them for each session, in place of `userAgent`. */
+  readonly userAgents?: readonly string[]
+  /** Runs once for each session, before its first page. What it throws costs the page an attempt, and ends the session. */
+  readonly login?: (login: Login) => Promise<void> | void
+}
+
+/** What the login of a session works with. Its requests keep to the pace of their hosts, and go through the proxy of the session. */
+export interface Login {
+  /** Redirects are followed; cookies are kept on the way. */
+  fetch(url: string, request?: RequestExtras): Promise<LoginAnswer>
+}
+
+export interface LoginAnswer {
+  /** After redirects. */
+  readonly url: string
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** The body as UTF-8. */
   readonly text: string
 }
 

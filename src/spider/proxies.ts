@@ -1,6 +1,6 @@
 import type { Limits } from '../frontier/frontier.js'
 import type { CheckedDefinition, CheckedPace, CheckedRoute } from './definition-schema.js'
-import { DIRECT, type ProxyNeed, type SpiderProxies } from './spider.js'
+import { DIRECT, type ProxyNeed, type SpiderProxies, type SpiderSession } from './spider.js'
 
 /** What a route needs to go out; null when no route of the spider takes a proxy: then nobody is asked. */
 export function proxyNeed(route: CheckedRoute, checked: CheckedDefinition): ProxyNeed | null {
@@ -24,6 +24,12 @@ export function spiderProxies(
     banned: banned ?? null,
     needs: [...needs.values()],
   }
+}
+
+export function spiderSession({ session }: CheckedDefinition): SpiderSession | null {
+  if (session === undefined) return null
+  const { cookies, requests = null, time: timeMs = null, userAgents = [], login = null } = session
+  return { cookies, requests, timeMs, userAgents, login }
 }
 
 function takesProxies(checked: CheckedDefinition): boolean {

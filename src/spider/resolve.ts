@@ -21,7 +21,7 @@ import {
 import { parseSelector } from './html/selector.js'
 import { kindMerge } from './kind-merge.js'
 import { outletsOf } from './outlets.js'
-import { proxyNeed, spiderProxies } from './proxies.js'
+import { proxyNeed, spiderProxies, spiderSession } from './proxies.js'
 import { runHandler, userCode } from './run-handler.js'
 import { compileSchedule, type Schedule } from './schedule.js'
 import type { Backoff, RecordKind, RetryPolicy, Route, RouteRender, Spider, SpiderFeed } from './spider.js'
@@ -132,6 +132,7 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
       maxRedirects: fetch.maxRedirects,
     },
     proxies: spiderProxies(checked, (ceiling) => limitsOf(ceiling, 0, MOST_AT_ONCE, 'proxy.ceiling')),
+    session: spiderSession(checked),
     maxLinksPerPage: checked.scope.maxLinksPerPage,
     maxThrottles: checked.maxThrottles,
     retryPriorityStep: checked.retryPriorityStep,

@@ -6,7 +6,7 @@ import type { MergeRules } from '../merge/rules.js'
 import type { Outlet } from '../outlets/outlet.js'
 import type { AdmitRules } from '../url/admit.js'
 import type { HostKey, Json, RequestExtras } from '../url/link.js'
-import type { BanCheck } from './definition.js'
+import type { BanCheck, SessionDefinition } from './definition.js'
 import type { Page } from './page.js'
 import type { Schedule } from './schedule.js'
 import type { CheckedSeedSource } from './seed-sources.js'
@@ -44,6 +44,8 @@ export interface Spider {
   readonly fetch: FetchLimits & { readonly maxRedirects: number }
   /** Null: no request of it goes through a proxy. */
   readonly proxies: SpiderProxies | null
+  /** Null: nothing is remembered from one request to the next. */
+  readonly session: SpiderSession | null
   readonly maxLinksPerPage: number
   readonly maxThrottles: number
   readonly retryPriorityStep: number
@@ -76,6 +78,16 @@ export interface SpiderProxies {
   readonly banned: ((answer: BanCheck) => boolean) | null
   /** Those of its routes, each once; DIRECT among them when a route takes none. */
   readonly needs: readonly ProxyNeed[]
+}
+
+export interface SpiderSession {
+  readonly cookies: boolean
+  /** Null: as the pool of the exit says. */
+  readonly requests: number | null
+  readonly timeMs: number | null
+  /** Empty: the spider's own. */
+  readonly userAgents: readonly string[]
+  readonly login: SessionDefinition['login'] | null
 }
 
 export interface ProxyNeed {

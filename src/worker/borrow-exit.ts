@@ -1,10 +1,10 @@
 import { ShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
+import type { ExitId } from '../proxy/exit.js'
 import type { ExitDesk, ExitGrant } from '../proxy/exit-desk.js'
 import type { ExitVerdict } from '../proxy/exit-ledger.js'
 import type { Pool } from '../proxy/pool.js'
 import type { ProxyNeed } from '../spider/spider.js'
-import { siteOf } from '../url/host.js'
 import type { HostKey } from '../url/link.js'
 import { type Granted, grantTime, HostBusy, PATIENCE_MS, sleepUnlessStopped, untilBack } from './permits.js'
 import type { Visit, VisitParts } from './visit-parts.js'
@@ -31,22 +31,33 @@ export interface Lent {
   end(how: { readonly verdict: ExitVerdict; readonly elapsedMs: number; readonly bytes: number } | null): void
 }
 
+/** Where a request goes. */
+export interface Going {
+  /** The pace key. */
+  readonly host: HostKey
+  readonly site: string
+  /** Through this exit and no other. */
+  readonly stay?: ExitId | undefined
+}
+
 /** An exit that may be used now. When none is free soon enough the host is closed for everybody until one is, and the link goes back. */
 export async function borrowExit(
   current: Visit,
   parts: VisitParts,
   ways: Ways,
   need: ProxyNeed,
-  host: HostKey,
+  { host, site, stay }: Going,
 ): Promise<Lent> {
-  const { clock, spider, log, outbox } = parts
+  const { clock, spider, log, outbox, visitors } = parts
   const pool = ways.poolOf(need)
   if (pool === null) throw new HostBusy(`${host} through ${need.pool}`, LONGEST_CLOSED_MS)
   const { totalMs, connectMs } = spider.fetch
   const asked = {
-    ...{ pool, country: need.country, host, site: siteOf(host), choose: spider.proxies?.choose ?? 'cheapest' },
+    ...{ pool, country: need.country, host, site, choose: spider.proxies?.choose ?? 'cheapest' },
     limits: spider.keyLimits[host] ?? spider.limits,
     holdMs: totalMs + connectMs + HOLD_SLACK_MS,
+    ...(stay !== undefined && { stay }),
+    ...(visitors && { prefer: visitors.live(pool.name, site) }),
   }
   let giveUpAt: number | null = null
   for (;;) {
@@ -70,6 +81,8 @@ export async function borrowExit(
       await sleepUnlessStopped(waitMs, current, clock)
       continue
     }
+    // Another visitor may come at any time: only this one has to wait.
+    if (stay !== undefined) throw new HostBusy(`${host} through ${stay}`, waitMs)
     const closedMs = Math.min(LONGEST_CLOSED_MS, why === 'none' ? LONGEST_CLOSED_MS : waitMs)
     const { crawl, token } = current.lease
     outbox.release({ lease: { crawl, token }, host, elapsedMs: 0, report: { kind: 'wait', ms: closedMs } })

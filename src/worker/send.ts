@@ -3,11 +3,15 @@ import type { FetchRequest, FetchResponse, RenderWish } from '../fetch/fetcher.j
 import { isStaleSocket } from '../fetch/stale-socket.js'
 import type { HostReport } from '../frontier/frontier.js'
 import type { ExitVerdict } from '../proxy/exit-ledger.js'
+import type { Session } from '../proxy/session.js'
+import { hostIn, siteOf } from '../url/host.js'
 import type { HostKey, RequestExtras } from '../url/link.js'
 import { borrowExit, type Lent } from './borrow-exit.js'
+import { logIn } from './log-in.js'
 import { hostReport } from './outcome.js'
 import { type Granted, HostBusy, isFresh, permitFor } from './permits.js'
 import type { Visit, VisitParts } from './visit-parts.js'
+import { asVisitor } from './visitors.js'
 
 /** Permits in a row that were too old when the connection stood: this process is too busy for the pace of this host. */
 const MOST_STALE = 5
@@ -27,6 +31,8 @@ export interface Sending extends RequestExtras {
   /** 403 for robots.txt says that there is none, not that the exit is refused. */
   readonly isRobots?: true
   readonly render?: RenderWish
+  /** Made as this visitor and through its exit: a login. */
+  readonly visitor?: Session
 }
 
 /**
@@ -46,6 +52,8 @@ export async function send(
   let broken = 0
   const permits = new Map<HostKey, Granted>()
   let lent: Lent | null = null
+  const site = siteOf(hostIn(request.url))
+  let stay = request.visitor?.exit ?? current.stay
   for (;;) {
     try {
       for (const key of keys)
@@ -53,9 +61,21 @@ export async function send(
       // Last, because it is good for a shorter time.
       if (ways !== null && need !== null && !isFresh(lent?.granted, clock)) {
         lent?.end(null)
-        lent = await borrowExit(current, parts, ways, need, keys[0])
+        lent = await borrowExit(current, parts, ways, need, { host: keys[0], site, stay })
       }
-      return await dispatch(current, parts, permits, lent, request)
+      const visitor = request.visitor ?? visitorOf(parts, lent, site, request)
+      const login = visitor === null || visitor.loggedIn || request.visitor !== undefined ? null : spider.session?.login
+      if (visitor !== null && login) {
+        // It asks for permits and grants of its own: what is held meanwhile would stand in its way.
+        lent?.end(null)
+        lent = null
+        for (const key of permits.keys()) release(current, parts, key, 0, NO_NEWS)
+        permits.clear()
+        await visitor.logIn(() => logIn(login, (url, extras) => sendAs(visitor, current, parts, url, extras)))
+        stay = visitor.exit
+        continue
+      }
+      return await dispatch(current, parts, permits, lent, visitor, request)
     } catch (error) {
       // The slot is still held and the connection stands: only the permit is asked for again, but not for ever.
       if (error instanceof PermitStale && ++stale < MOST_STALE) continue
@@ -71,24 +91,54 @@ export async function send(
   }
 }
 
+/** A request of a login. */
+function sendAs(
+  visitor: Session,
+  current: Visit,
+  parts: VisitParts,
+  url: URL,
+  extras: RequestExtras,
+): Promise<FetchResponse> {
+  const { userAgent, headers } = parts.spider
+  return send(current, parts, [parts.admitter.paceKey(url)], {
+    ...extras,
+    url: url.href,
+    headers: { 'user-agent': userAgent, ...headers, ...extras.headers },
+    visitor,
+  })
+}
+
+/** robots.txt is read by nobody in particular. */
+function visitorOf({ visitors }: VisitParts, lent: Lent | null, site: string, request: Sending): Session | null {
+  return request.isRobots === true ? null : (visitors?.next(lent?.grant ?? null, site) ?? null)
+}
+
+function release({ lease }: Visit, { outbox }: VisitParts, host: HostKey, elapsedMs: number, report: HostReport): void {
+  const { crawl, token } = lease
+  outbox.release({ lease: { crawl, token }, host, elapsedMs, report })
+}
+
 async function dispatch(
   current: Visit,
   parts: VisitParts,
   permits: ReadonlyMap<HostKey, Granted>,
   lent: Lent | null,
+  visitor: Session | null,
   request: Sending,
 ): Promise<FetchResponse> {
-  const { clock, fetcher, outbox, spider, ways } = parts
-  const { crawl, token } = current.lease
+  const { clock, fetcher, spider, ways } = parts
   let dispatchedAt = Math.min(...[...permits.values()].map(({ at }) => at))
-  const release = (report: HostReport) => {
+  const releaseAll = (report: HostReport) => {
     const elapsedMs = clock.mono() - dispatchedAt
-    for (const host of permits.keys()) outbox.release({ lease: { crawl, token }, host, elapsedMs, report })
+    for (const host of permits.keys()) release(current, parts, host, elapsedMs, report)
+  }
+  const endVisitor = () => {
+    if (visitor !== null) parts.visitors?.end(lent?.grant ?? null, siteOf(hostIn(request.url)))
   }
   try {
     const response = await fetcher.fetch(
       {
-        ...outgoing(request, lent),
+        ...outgoing(visitor === null ? request : asVisitor(request, visitor), lent),
         limits: spider.fetch,
         allowPrivate: spider.allowPrivate,
         onDispatch: () => {
@@ -111,9 +161,13 @@ async function dispatch(
     const verdict: ExitVerdict = open || ways === null ? { kind: 'neutral' } : ways.verdictOf(response)
     lent?.end({ verdict, elapsedMs: clock.mono() - dispatchedAt, bytes: response.wireBytes })
     // A site that refuses one exit has nothing against the others: only the exit rests.
-    release(verdict.kind === 'banned' ? NO_NEWS : hostReport(response, clock))
-    if (verdict.kind === 'banned')
+    releaseAll(verdict.kind === 'banned' ? NO_NEWS : hostReport(response, clock))
+    visitor?.cookies?.take(request.url, response.cookies)
+    current.stay = visitor !== null && response.status >= 300 && response.status < 400 ? visitor.exit : undefined
+    if (verdict.kind === 'banned') {
+      endVisitor()
       throw new ShoalError('exit_banned', `the site refuses ${current.exit} (${response.status})`)
+    }
     return lent === null ? response : { ...response, url: request.url }
   } catch (error) {
     if (error instanceof PermitStale) throw error
@@ -121,13 +175,17 @@ async function dispatch(
     if (failure.code === 'exit_banned') throw error
     if (ways !== null)
       lent?.end({ verdict: ways.verdictOfError(failure), elapsedMs: clock.mono() - dispatchedAt, bytes: 0 })
-    release(OURS.has(failure.code) ? NO_NEWS : { kind: 'failed' })
+    if (failure.code === 'proxy_error') endVisitor()
+    releaseAll(OURS.has(failure.code) ? NO_NEWS : { kind: 'failed' })
     throw error
   }
 }
 
 /** The request as it leaves: through the proxy, or to the service that is given its URL. */
-function outgoing({ isRobots: _, ...request }: Sending, lent: Lent | null): Pick<FetchRequest, 'proxy'> & Sending {
+function outgoing(
+  { isRobots: _, visitor: _visitor, ...request }: Sending,
+  lent: Lent | null,
+): Pick<FetchRequest, 'proxy'> & Sending {
   if (lent === null) return request
   const { way } = lent.grant.exit
   if (way.by === 'wrap') {

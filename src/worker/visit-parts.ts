@@ -3,6 +3,7 @@ import type { Fetcher } from '../fetch/fetcher.js'
 import type { Frontier, Lease } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { RobotsCache } from '../politeness/robots-cache.js'
+import type { ExitId } from '../proxy/exit.js'
 import type { FieldTally } from '../quality/field-tally.js'
 import type { Spider } from '../spider/spider.js'
 import type { BlobStore } from '../store/blob-store.js'
@@ -10,6 +11,7 @@ import type { Admitter } from '../url/admit.js'
 import type { Ways } from './borrow-exit.js'
 import type { KnownLinks } from './known-links.js'
 import type { Outbox } from './outbox.js'
+import type { Visitors } from './visitors.js'
 
 /** What a visit works with. */
 export interface VisitParts {
@@ -25,6 +27,8 @@ export interface VisitParts {
   readonly fetcher: Fetcher
   /** Null: the spider takes no proxies. */
   readonly ways: Ways | null
+  /** Null or left out: the spider keeps no sessions. */
+  readonly visitors?: Visitors | null
   readonly robots: RobotsCache
   readonly known: KnownLinks
   /** Counts what records give for their fields. */
@@ -46,6 +50,8 @@ export interface Visit {
   permitUsed: boolean
   /** The exit that the last request went through, as pool/exit; null: none. */
   exit: string | null
+  /** The exit of the visitor that was redirected: it goes on there. */
+  stay?: ExitId | undefined
   /** A request of this visit was sent: it can no longer be handed back as if nothing had happened. */
   started: boolean
   /** The page is read and its handler has ended: what it waits for now is our own plant. */

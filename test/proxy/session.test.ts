@@ -64,16 +64,17 @@ describe('a session', () => {
     const login = async () => {
       logins++
     }
-    await Promise.all([session.loggedIn(login), session.loggedIn(login)])
-    await session.loggedIn(login)
+    await Promise.all([session.logIn(login), session.logIn(login)])
+    await session.logIn(login)
     expect(logins).toBe(1)
+    expect(session.loggedIn).toBe(true)
   })
 
   it('ends when the login fails', async () => {
     const { all } = sessions()
     const session = all.use(PLACE, 'a', RULES)
     const login = () => Promise.reject(new Error('wrong password'))
-    const tried = await Promise.allSettled([session.loggedIn(login), session.loggedIn(login)])
+    const tried = await Promise.allSettled([session.logIn(login), session.logIn(login)])
     expect(tried.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
     expect(all.live(PLACE)).toEqual([])
     expect(all.use(PLACE, 'a', RULES)).not.toBe(session)

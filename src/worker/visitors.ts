@@ -1,0 +1,56 @@
+import type { Clock, Random } from '../clock.js'
+import type { ExitId } from '../proxy/exit.js'
+import type { ExitGrant } from '../proxy/exit-desk.js'
+import type { Rotation } from '../proxy/pool.js'
+import { createSessions, type Session } from '../proxy/session.js'
+import { DIRECT, type Spider } from '../spider/spider.js'
+
+/** The sessions of a spider in this thread. A grant of null is the way out without a proxy. */
+export interface Visitors {
+  /** Exits whose sessions are not over yet: asked for first. */
+  live(pool: string, site: string): ExitId[]
+  /** Who makes the next request. Null: a service fetches by itself, with cookies of its own. */
+  next(grant: ExitGrant | null, site: string): Session | null
+  /** The site refuses it, or its exit does not work. */
+  end(grant: ExitGrant | null, site: string): void
+}
+
+const DIRECT_EXIT = 'direct'
+const FOR_EVER: Rotation = { requests: Number.MAX_SAFE_INTEGER, timeMs: Number.MAX_SAFE_INTEGER }
+
+export function visitorsOf({ name, session }: Spider, clock: Clock, random: Random): Visitors | null {
+  if (session === null) return null
+  const { cookies, requests, timeMs, userAgents } = session
+  const sessions = createSessions(clock, random)
+  const placeOf = (grant: ExitGrant | null, site: string) => ({
+    ...{ spider: name, pool: grant?.need.pool.name ?? DIRECT.pool, site },
+  })
+  const exitOf = (grant: ExitGrant | null) => grant?.exit.id ?? DIRECT_EXIT
+  return {
+    live: (pool, site) => sessions.live({ spider: name, pool, site }),
+    next(grant, site) {
+      if (grant?.exit.way.by === 'wrap') return null
+      const own = grant?.need.pool.rotation ?? FOR_EVER
+      const rotation = { requests: requests ?? own.requests, timeMs: timeMs ?? own.timeMs }
+      return sessions.use(placeOf(grant, site), exitOf(grant), { rotation, cookies, userAgents })
+    },
+    end: (grant, site) => sessions.end(placeOf(grant, site), exitOf(grant)),
+  }
+}
+
+/** A request as this visitor makes it. Cookies that the spider itself sends stay in front. */
+export function asVisitor<
+  Request extends { readonly url: string; readonly headers?: Readonly<Record<string, string>> },
+>(request: Request, { userAgent, cookies }: Session): Request {
+  const kept = cookies?.headerFor(request.url) ?? ''
+  if (kept === '' && userAgent === null) return request
+  const own = request.headers?.cookie
+  return {
+    ...request,
+    headers: {
+      ...request.headers,
+      ...(userAgent === null ? {} : { 'user-agent': userAgent }),
+      ...(kept === '' ? {} : { cookie: own === undefined ? kept : `${own}; ${kept}` }),
+    },
+  }
+}
