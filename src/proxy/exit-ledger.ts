@@ -7,8 +7,8 @@ import type { ExitId } from './exit.js'
  * failure, and how each of them does on each site. It knows names alone, never an address or a password. Times are those of the queue.
  * Duties of every driver:
  *  - A grant is decided in one step for the whole fleet: no exit is asked faster on a host than its limits, whoever asks.
- *  - An exit that rests is granted to nobody. One that has not proved itself (new, or back from a rest) has one request under way at a time, over all
- *    workers, until a good answer: a dead exit costs the fleet a few tries and not a few for each worker.
+ *  - An exit that rests is granted to nobody. One that has not proved itself (new, back from a rest, or after a bad answer) has one request under way at a
+ *    time, over all workers, until a good answer: a dead exit costs the fleet a few tries and not a few for each worker.
  *  - Every call can be repeated: a grant by its ask, a report by its ask; a report for an ask that is not held changes nothing.
  *  - A grant that is never reported (its worker died) ends by itself after `holdMs`, and says nothing about the exit.
  *  - Cost does not grow with the number of sites or hosts ever asked; what was not used for a week is forgotten.
@@ -16,7 +16,7 @@ import type { ExitId } from './exit.js'
 export interface ExitLedger {
   grant(asks: readonly ExitAsk[]): Promise<ExitAnswer[]>
   report(reports: readonly ExitReport[]): Promise<void>
-  /** Of a pool, by exit and site; `site` '' is the exit as a whole. Only those that were used. */
+  /** Of a pool, by exit and site; `site` '' is the exit as a whole. Only those that were used. `after`: the `scoreCursor` of the last one. */
   scores(pool: string, page: { readonly limit: number; readonly after?: string }): Promise<ExitScore[]>
   /** Those of one site, for choosing: at most one row for each exit. */
   scoresOn(pool: string, site: string): Promise<ExitScore[]>
@@ -25,7 +25,7 @@ export interface ExitLedger {
 }
 
 export interface ExitAsk {
-  /** Names this ask: the same again gets the same answer while it is held. */
+  /** Names this ask: the same again gets the same exit while it is held, and what is left of the permit (0: report it as not sent, and ask anew). */
   readonly ask: string
   readonly pool: string
   /** The first of them that may be used is granted: best first. */
@@ -65,7 +65,10 @@ export interface ExitReport {
  */
 export type ExitVerdict =
   | { readonly kind: 'good' | 'neutral' | 'broken' }
-  | { readonly kind: 'banned' /** What the site asked for. */; readonly retryAfterMs: number | null }
+  | {
+      readonly kind: 'banned' /** What the site asked for: it rests at once, for so long. */
+      readonly retryAfterMs: number | null
+    }
 
 /** How an exit rests, by the kind of its pool. */
 export interface RestRules {
