@@ -1,4 +1,5 @@
 import { systemClock, systemRandom } from '../clock.js'
+import type { TurnTaken } from '../coordinator/schedule.js'
 import { asShoalError, isAway } from '../errors.js'
 import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
 import { createLog, type Log } from '../log.js'
@@ -22,6 +23,7 @@ export interface ServeOptions extends WorkersOrder {
   readonly drain: AbortSignal
   readonly writeLog: (line: string) => void
   readonly onStart?: (spiders: readonly string[]) => void
+  readonly onTurn?: (spider: string, taken: TurnTaken) => void
 }
 
 export interface Served {
@@ -61,7 +63,15 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
     const pools = poolsAtHand(options, spiders)
     workers = await startWorkers(options, plant, spiders, pools, log, writeLog)
     tending = tendQueue(plant, spiders, { pools, clock, log, drain }, () => {})
-    const parts = { clock, random: systemRandom, log, pools, signal: AbortSignal.any([drain, stopSchedules.signal]) }
+    const { onTurn } = options
+    const parts = {
+      ...(onTurn && { onTurn }),
+      clock,
+      random: systemRandom,
+      log,
+      pools,
+      signal: AbortSignal.any([drain, stopSchedules.signal]),
+    }
     if (options.schedule) schedules = tendSchedules(plant, spiders, parts)
     options.onStart?.(names)
     const look = crawlWatch(spiders, options.exitWhenIdle, plant.frontier, log)

@@ -100,7 +100,7 @@ function turnJson(taken: TurnTaken): Record<string, unknown> {
   return taken.note
 }
 
-function turnLine(spider: string, taken: TurnTaken): string {
+export function turnLine(spider: string, taken: TurnTaken): string {
   const told =
     taken.kind === 'waiting' ? { turn: taken.turn, text: `waits for ${taken.crawl}` } : decidedText(taken.note)
   return `${moment(told.turn)}  ${clean(spider)}  ${clean(told.text)}`
@@ -133,7 +133,9 @@ function printRows(output: Output, rows: readonly ScheduleRow[]): void {
     `${cron} ${timezone}`,
     next[0] === undefined ? 'never' : moment(next[0]),
     last === null || last.outcome === 'begun' ? '' : moment(last.turn),
-    last === null ? 'nobody looks after it' : `${decidedText(last).text}${crawl === null ? '' : `, ${crawl.state}`}`,
+    last === null
+      ? 'nobody looks after it'
+      : `${decidedText(last).text}${crawl === null ? '' : ` (now ${crawl.state})`}`,
   ])
   for (const line of table(columns, cells, width, style.dim)) print(line)
   for (const { spider, next, last, due, visits } of rows) {

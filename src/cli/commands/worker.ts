@@ -7,6 +7,7 @@ import { acts, wholeNumber, workerOptions } from '../session.js'
 import { listenForSignals } from '../signals.js'
 import { clean } from '../terminal/clean.js'
 import { duration, plural } from '../terminal/format.js'
+import { turnLine } from './schedule.js'
 
 interface WorkerFlags {
   readonly procs: number
@@ -51,6 +52,7 @@ export function workerCommand(program: Command): void {
             schedule: flags.schedule,
             drain: signals.drain,
             writeLog: (line) => process.stderr.write(line),
+            onTurn: (spider, taken) => note(turnLine(spider, taken)),
             onStart: (spiders) =>
               note(
                 `serving ${clean(spiders.join(', '))} from ${maskUrl(queue)}, ${plural(flags.procs, 'process', 'processes')} × ${plural(concurrency, 'page')} at once`,
