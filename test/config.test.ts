@@ -18,6 +18,8 @@ describe('configuration', () => {
       queue: 'sqlite:.shoal/shoal.db',
       store: 'sqlite:.shoal/shoal.db',
       pages: null,
+      browser: null,
+      browserPages: 4,
       workers: 1,
       concurrency: 64,
       proxies: null,
