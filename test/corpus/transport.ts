@@ -93,7 +93,7 @@ export const TRANSPORT: readonly Fixture[] = [
   http2(2, 'drips the body', TIMEOUT, { timeout: '300ms' }),
   page(3, '/endless-chunks', TOO_LARGE),
   page(3, '/endless-until-close', TOO_LARGE),
-  http2(3, 'endless body', TOO_LARGE, { maxBodyBytes: '1MB' }),
+  http2(3, 'endless body', TOO_LARGE, { maxBodyBytes: '1mb' }),
   page(4, '/ten-terabytes', TOO_LARGE),
   http2(4, 'ten terabytes', TOO_LARGE),
   page(5, '/length-too-large', TRUNCATED),
