@@ -25,6 +25,8 @@ import {
 
 /** The rows of a ledger that is read and written in one go: fresh ones where there are none. */
 export interface LedgerRows {
+  /** These will be asked for next. */
+  lookForHolds(asks: readonly string[]): void
   hold(ask: string): Hold | undefined
   addHold(hold: Hold): void
   removeHold(ask: string): void
@@ -49,6 +51,7 @@ const NEXT_LOOK = 128
 
 export function grantAll(rows: LedgerRows, asks: readonly ExitAsk[], now: number): ExitAnswer[] {
   endHolds(rows, now)
+  rows.lookForHolds(asks.map(({ ask }) => ask))
   return asks.map((ask) => grant(rows, ask, now))
 }
 
@@ -79,6 +82,7 @@ function grant(rows: LedgerRows, ask: ExitAsk, now: number): ExitAnswer {
 
 export function reportAll(rows: LedgerRows, reports: readonly ExitReport[], now: number): void {
   endHolds(rows, now)
+  rows.lookForHolds(reports.map(({ ask }) => ask))
   for (const report of reports) {
     const hold = rows.hold(report.ask)
     if (hold === undefined || hold.pool !== report.pool || hold.exit !== report.exit) continue

@@ -61,3 +61,45 @@ it('keeps no row of what was not used for a week', async () => {
   expect([rowsOf('exit_health'), rowsOf('exit_pace'), rowsOf('exit_holds')]).toEqual([2, 1, 1])
   db.close()
 })
+
+it('sees in one transaction what its earlier calls have done', () => {
+  const clock = new ManualClock()
+  const db = new SqliteDb(':memory:')
+  SqliteLedgerEngine.migrate(db)
+  const place = { pool: 'p', host: 'a.test', site: 'a.test', limits: { delayMs: 0, concurrency: 1 } }
+  const ask = (name: string) => ({ ask: name, exits: ['x'], ...place, holdMs: 1000 })
+  const told = {
+    verdict: { kind: 'good' },
+    elapsedMs: 1,
+    bytes: 1,
+    cost: 1,
+    rest: { strikes: 1, baseMs: 1, capMs: 1 },
+  } as const
+  const report = (name: string) => ({ ask: name, exit: 'x', ...place, ...told })
+  const together = (engine: SqliteLedgerEngine, work: () => void) =>
+    db.transaction(() => {
+      work()
+      engine.beforeCommit()
+    })
+  const engine = new SqliteLedgerEngine(db, clock)
+  together(engine, () => {
+    expect(engine.grant([ask('1')])).toMatchObject([{ ok: true }])
+    expect(engine.grant([ask('1'), ask('2')])).toMatchObject([{ ok: true }, { ok: false }])
+    engine.report([report('1')])
+    engine.report([report('1')])
+    expect(engine.scoresOn('p', 'a.test')).toMatchObject([{ good: 1, inFlight: 0 }])
+    expect(engine.grant([ask('3')])).toMatchObject([{ ok: true }])
+  })
+  // Another one, which has read nothing yet.
+  const other = new SqliteLedgerEngine(db, clock)
+  together(other, () => {
+    expect(other.grant([ask('4')])).toMatchObject([{ ok: false }])
+    other.report([report('3')])
+    other.report([report('3')])
+    expect(other.grant([ask('3')])).toMatchObject([{ ok: true }])
+    other.report([report('3')])
+    expect(other.scoresOn('p', 'a.test')).toMatchObject([{ good: 3, inFlight: 0 }])
+  })
+  expect(db.prepare('SELECT count(*) FROM exit_holds').get()).toEqual([0])
+  db.close()
+})

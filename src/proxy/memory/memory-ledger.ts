@@ -32,6 +32,7 @@ export function memoryLedger({ clock }: { readonly clock: Clock }): ExitLedger {
   const sweepHealths = sweeper(healths, ({ health }) => health)
 
   const rows: LedgerRows = {
+    lookForHolds: () => {},
     hold: (ask) => holds.get(ask),
     addHold: (hold) => void holds.set(hold.ask, hold),
     removeHold: (ask) => void holds.delete(ask),

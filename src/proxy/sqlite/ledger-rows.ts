@@ -30,13 +30,20 @@ interface HealthRow extends Row<ExitHealth> {
   countsChanged: boolean
 }
 
-/** Rows as they are read and changed; what was changed is written by `flush`. Holds are written at once. */
+/** Rows as they are read and changed; what was changed is written by `flush`. */
 export class SqliteLedgerRows implements LedgerRows {
   readonly #sql: LedgerSql
   readonly #healths = new ByPlace<HealthRow>()
   readonly #paces = new ByPlace<Row<ExitPace>>()
   readonly #changedHealths = new Set<HealthRow>()
   readonly #changedPaces = new Set<Row<ExitPace>>()
+  /** Null: there is none. */
+  readonly #holds = new Map<string, Hold | null>()
+  #allHoldsRead = false
+  /** The first of them ends then, if all are read. */
+  #nextEnd = Number.POSITIVE_INFINITY
+  readonly #added = new Set<string>()
+  #removed: string[] = []
 
   constructor(sql: LedgerSql) {
     this.#sql = sql
@@ -46,22 +53,49 @@ export class SqliteLedgerRows implements LedgerRows {
     return this.#healths.size + this.#paces.size
   }
 
+  lookForHolds(asks: readonly string[]): void {
+    if (this.#allHoldsRead) return
+    const unread = asks.filter((ask) => !this.#holds.has(ask))
+    if (unread.length === 0) return
+    for (const ask of unread) this.#holds.set(ask, null)
+    for (const row of this.#sql.holds.all(JSON.stringify(unread))) this.#keepHold(toHold(row))
+  }
+
   hold(ask: string): Hold | undefined {
-    const row = this.#sql.hold.get(ask)
-    return row === undefined ? undefined : toHold(row)
+    return this.#holds.get(ask) ?? undefined
   }
 
   addHold(hold: Hold): void {
-    const { ask, pool, exit, host, site, grantedAt, endsAt, permitMs } = hold
-    this.#sql.addHold.run(ask, pool, exit, host, site, grantedAt, endsAt, permitMs)
+    this.#keepHold(hold)
+    this.#added.add(hold.ask)
   }
 
   removeHold(ask: string): void {
-    this.#sql.removeHold.run(ask)
+    // What is not written yet must not be read again.
+    if (this.#allHoldsRead) this.#holds.delete(ask)
+    else this.#holds.set(ask, null)
+    // One of this transaction was never written.
+    if (!this.#added.delete(ask)) this.#removed.push(ask)
   }
 
   ended(now: number, limit: number): readonly Hold[] {
-    return this.#sql.ended.all(now, limit).map(toHold)
+    if (this.#allHoldsRead && now < this.#nextEnd) return []
+    this.#flushHolds()
+    const ended = this.#sql.endedHolds.all(now, limit).map(toHold)
+    this.#nextEnd = Number.POSITIVE_INFINITY
+    for (const hold of this.#holds.values()) {
+      if (hold !== null && hold.endsAt > now) this.#nextEnd = Math.min(this.#nextEnd, hold.endsAt)
+    }
+    if (ended.length === limit) this.#nextEnd = now
+    return ended
+  }
+
+  /** No other process writes: from now on it is known what there is, and what there is not. */
+  readAllHolds(): void {
+    if (this.#allHoldsRead) return
+    this.#holds.clear()
+    for (const row of this.#sql.allHolds.all()) this.#keepHold(toHold(row))
+    this.#allHoldsRead = true
   }
 
   health(pool: string, exit: ExitId, site: string): ExitHealth {
@@ -114,17 +148,26 @@ export class SqliteLedgerRows implements LedgerRows {
   }
 
   flush(): void {
-    for (const row of this.#changedHealths) {
-      const { pool, exit, place, state, counts, countsChanged } = row
-      const written = counts !== null && countsChanged ? fromCounts(counts) : null
-      this.#sql.putHealth.run(pool, exit, place, fromHealth(state), written, state.usedAt, dayOf(state.usedAt))
-      row.countsChanged = false
-    }
-    for (const { pool, exit, place, state } of this.#changedPaces) {
-      this.#sql.putPace.run(pool, exit, place, fromPace(state), dayOf(state.usedAt))
-    }
+    this.#flushHolds()
+    if (this.#changedHealths.size > 0)
+      this.#sql.putHealths.run(JSON.stringify([...this.#changedHealths].map(healthColumns)))
+    if (this.#changedPaces.size > 0) this.#sql.putPaces.run(JSON.stringify([...this.#changedPaces].map(paceColumns)))
+    for (const row of this.#changedHealths) row.countsChanged = false
     this.#changedHealths.clear()
     this.#changedPaces.clear()
+  }
+
+  #flushHolds(): void {
+    if (this.#removed.length > 0) this.#sql.removeHolds.run(JSON.stringify(this.#removed))
+    this.#removed = []
+    const added = [...this.#added].flatMap((ask) => this.#holds.get(ask) ?? [])
+    if (added.length > 0) this.#sql.addHolds.run(JSON.stringify(added.map(holdColumns)))
+    this.#added.clear()
+  }
+
+  #keepHold(hold: Hold): void {
+    this.#holds.set(hold.ask, hold)
+    this.#nextEnd = Math.min(this.#nextEnd, hold.endsAt)
   }
 
   /** `stored`: what was just read of it; a row that is here already is newer. */
@@ -193,6 +236,19 @@ function toPace(text: SqlValue | undefined): ExitPace {
 
 function fromPace({ startedAt, arrivalAt, inFlight, usedAt }: ExitPace): string {
   return JSON.stringify([startedAt, arrivalAt, inFlight, usedAt])
+}
+
+function healthColumns({ pool, exit, place, state, counts, countsChanged }: HealthRow): SqlValue[] {
+  const written = counts !== null && countsChanged ? fromCounts(counts) : null
+  return [pool, exit, place, fromHealth(state), written, state.usedAt, dayOf(state.usedAt)]
+}
+
+function paceColumns({ pool, exit, place, state }: Row<ExitPace>): SqlValue[] {
+  return [pool, exit, place, fromPace(state), dayOf(state.usedAt)]
+}
+
+function holdColumns({ ask, pool, exit, host, site, grantedAt, endsAt, permitMs }: Hold): SqlValue[] {
+  return [ask, pool, exit, host, site, grantedAt, endsAt, permitMs]
 }
 
 function toHold([ask, pool, exit, host, site, grantedAt, endsAt, permitMs]: readonly SqlValue[]): Hold {

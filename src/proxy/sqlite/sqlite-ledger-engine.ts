@@ -80,7 +80,7 @@ export class SqliteLedgerEngine implements SqliteEngine {
     if (this.#kept === null || version !== this.#keptVersion || this.#kept.size > ROWS_KEPT) {
       this.#kept = new SqliteLedgerRows(this.#sql)
       this.#keptVersion = version
-    }
+    } else this.#kept.readAllHolds()
     this.#open = this.#kept
     return this.#open
   }
