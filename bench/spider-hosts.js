@@ -1,0 +1,19 @@
+import { defineSpider } from '../dist/index.js'
+import bench from './spider.js'
+
+const { origins, badOrigins, pages } = JSON.parse(process.env.BENCH_TASK)
+const all = [...origins, ...badOrigins]
+const hosts = all.map((origin) => new URL(origin).host)
+
+/** Product defaults but the delay, and the patience to wait for a host that takes 20 s. The bad hosts have as many pages waiting as the others. */
+export default defineSpider({
+  ...bench.definition,
+  start: origins.map((origin) => `${origin}/`),
+  async *seeds() {
+    for (const origin of badOrigins) for (const path of pages) yield `${origin}${path}`
+  },
+  scope: { hosts },
+  allowPrivate: hosts,
+  pace: { delay: '0ms' },
+  fetch: { headersTimeout: '25s' },
+})
