@@ -14,6 +14,7 @@ const HELP = `npm run bench -- <bench> [options]
   latency    one host, one request at a time, a server that takes 5 ms
   pages      what keeping raw pages costs, in files and in S3: CPU and bytes a page, S3 requests
   export     memory and speed of exports of 10,000 and 1,000,000 records
+  sitemap    sitemaps of 100,000 and 1,000,000 URLs into the queue: rate against the frontier's own add, memory, a kill in the middle
   store      Postgres: writes against hand-written loops, growth to 10 million rows, exports, reparse, retention
 
   --pages N      pages of the largest contender (crawl 20000, memory 200000, latency 2000), links (frontier) or records (export)
@@ -41,7 +42,7 @@ const { values, positionals } = parseArgs({
   },
 })
 
-const BENCHES = ['crawl', 'slow-hosts', 'frontier', 'memory', 'latency', 'pages', 'export', 'store']
+const BENCHES = ['crawl', 'slow-hosts', 'frontier', 'memory', 'latency', 'pages', 'export', 'sitemap', 'store']
 const bench = positionals[0]
 if (values.help || !BENCHES.includes(bench)) {
   console.log(HELP)
