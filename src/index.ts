@@ -8,6 +8,7 @@ export type { ConnectOptions, CrawlOptions, Shoal } from './library/shoal.js'
 export type { LogLevel } from './log.js'
 export type {
   BackoffDefinition,
+  BanCheck,
   BudgetDefinition,
   CanonicalDefinition,
   DedupeDefinition,
@@ -18,6 +19,8 @@ export type {
   IdentityFunction,
   InputOf,
   LeaseDefinition,
+  Login,
+  LoginAnswer,
   MergeDefinition,
   MergePreference,
   Out,
@@ -27,15 +30,19 @@ export type {
   PagesDefinition,
   Pattern,
   Patterns,
+  ProxyDefinition,
   RecordDefinition,
   RecordDefinitions,
   RecordRule,
   RedisOutletDefinition,
   RetriesDefinition,
   RouteDefinition,
+  ScheduleDefinition,
   ScopeDefinition,
+  SessionDefinition,
   SpiderDefinition,
   SpiderPaceDefinition,
+  SpiderProxyDefinition,
   Step,
   StepRecord,
   TaggedDefinition,
@@ -62,6 +69,7 @@ export type * from './store/entities.js'
 export type { FieldQuery, FieldStats } from './store/field-stats.js'
 export type * from './store/history.js'
 export type * from './store/record-store.js'
+export type { LastVisit, VisitCounts, VisitRow, Visits } from './store/visits.js'
 export type { Duration, Rate, Size } from './units.js'
 export type { Fingerprint, HostKey, Json, Link, RequestExtras } from './url/link.js'
 export { version } from './version.js'
