@@ -32,10 +32,21 @@ end_holds()
 
 local granted, fields, ends = {}, {}, {}
 
+-- Where each ask begins; what is held of them, in one read.
+local starts, asks, holds, i = {}, {}, {}, 2
+while i <= #ARGV do
+  local _, _, _, _, _, count = unpackstruct(ASK, ARGV[i])
+  starts[#starts + 1], asks[#asks + 1] = i, ARGV[i + 1]
+  i = i + 5 + count
+end
+if #asks > 0 then
+  for n, record in ipairs(call('HMGET', HOLDS, unpack(asks))) do holds[asks[n]] = record end
+end
+
 local function held(ask)
   if granted[ask] then return unpack(granted[ask]) end
   if ended[ask] then return nil end
-  local record = call('HGET', HOLDS, ask)
+  local record = holds[ask]
   if not record then return nil end
   local at, _, permit, _, exit = unpackstruct(HOLD, record)
   return exit, permit, at
@@ -81,11 +92,9 @@ local function grant(head, ask, pool, host, site, first)
   return { 0, wait or 0, not wait and 'none' or paced and 'paced' or 'resting' }
 end
 
-local replies, i = {}, 2
-while i <= #ARGV do
-  local _, _, _, _, _, count = unpackstruct(ASK, ARGV[i])
-  replies[#replies + 1] = grant(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], i + 5)
-  i = i + 5 + count
+local replies = {}
+for n, at in ipairs(starts) do
+  replies[n] = grant(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], at + 5)
 end
 
 flush()
