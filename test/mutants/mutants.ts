@@ -269,4 +269,28 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ['test/worker/permits.test.ts'],
     only: 'asks the queue, and nobody else',
   },
+  {
+    name: 'links of a page that did not change are not followed',
+    file: 'src/worker/visit.ts',
+    find: 'const admitAgain = () => admitLinks(known.memo, known.last.url, lease, parts)',
+    replace: 'const admitAgain = () => admitLinks({ links: [] }, known.last.url, lease, parts)',
+    tests: ['test/worker/recrawl.test.ts'],
+    only: 'asks on condition, handles what changed',
+  },
+  {
+    name: 'validators go along a redirect',
+    file: 'src/worker/revisit.ts',
+    find: "if (known === null || known.last.url !== url || method !== 'GET') return null",
+    replace: "if (known === null || method !== 'GET') return null",
+    tests: ['test/worker/recrawl.test.ts'],
+    only: 'asks on condition at the end of a redirect',
+  },
+  {
+    name: 'a turn whose taker died is left for the next one',
+    file: 'src/coordinator/schedule.ts',
+    find: "if (outcome === 'starting') return turn",
+    replace: '',
+    tests: ['test/coordinator/schedule.test.ts'],
+    only: 'go on with the same crawl',
+  },
 ]
