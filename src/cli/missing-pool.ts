@@ -13,6 +13,5 @@ export async function missingPool(
   if (need === null || need === DIRECT) return []
   const workers = (await frontier.workers()).filter((worker) => workerState(worker, now) !== 'silent')
   if (workers.some(({ about }) => about?.pools?.includes(need.pool))) return []
-  const what = workers.length === 0 ? 'no worker is at work, and it' : 'no worker at work has the pool it needs: it'
-  return [`${what} goes out through '${need.pool}' (shoal worker --proxies <file>)`]
+  return [`no worker at work has the proxies that it needs: pool '${need.pool}' (shoal worker --proxies <file>)`]
 }

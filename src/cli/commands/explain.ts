@@ -7,6 +7,7 @@ import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import { type Found, findLink, type Known } from '../find-link.js'
 import { guide } from '../help.js'
 import { fetchTable, historyTable } from '../link-view.js'
+import { missingPool } from '../missing-pool.js'
 import { rawPagePath } from '../raw-page.js'
 import { acts, programName, type Session, shellWord } from '../session.js'
 import { rememberedSpider } from '../source-memory.js'
@@ -26,6 +27,8 @@ interface Evidence {
   readonly records: readonly StoredRecord[]
   /** Where the newest one of this crawl lies. */
   readonly rawPage: string | null
+  /** Reasons to wait that the queue does not know. */
+  readonly waits: readonly string[]
   /** Of a URL that no crawl knows. */
   readonly absence: readonly AbsenceReason[]
 }
@@ -42,8 +45,9 @@ export function explainCommand(program: Command): void {
         session.withPlant(async ({ frontier, board, store, pages }) => {
           const all = await crawlsNewestFirst(frontier)
           const asked = flags.crawl === undefined ? all.slice(0, CRAWLS_ASKED) : [chooseCrawl(all, flags.crawl)]
-          const found = await findLink(frontier, asked, url, await spiderFinder(session, flags.spider))
-          const evidence: Evidence = { fetches: [], records: [], rawPage: null, absence: [] }
+          const spiderOf = await spiderFinder(session, flags.spider)
+          const found = await findLink(frontier, asked, url, spiderOf)
+          const evidence: Evidence = { fetches: [], records: [], rawPage: null, waits: [], absence: [] }
           if (found.kind === 'never' && found.judged !== null) {
             const { crawl, spider, target } = found.judged
             Object.assign(evidence, { absence: await whyAbsent({ frontier, board }, crawl, spider, target) })
@@ -54,7 +58,12 @@ export function explainCommand(program: Command): void {
             for await (const record of store.records({ spider: found.crawl.spider, url, limit: RECORDS_SHOWN }))
               records.push(record)
             const fetches = await store.fetches({ fp, crawl: found.crawl.id, limit: FETCHES_SHOWN })
-            Object.assign(evidence, { records, fetches, rawPage: await rawPagePath(pages, fetches) })
+            const { link, state } = found.where
+            const waits =
+              link !== null && (state === 'queued' || state === 'delayed')
+                ? await missingPool(frontier, await spiderOf(found.crawl), link.route, session.clock.now())
+                : []
+            Object.assign(evidence, { records, fetches, rawPage: await rawPagePath(pages, fetches), waits })
           }
           if (session.json) session.output.json(asJson(session, found, evidence))
           else show(session, found, evidence)
@@ -81,13 +90,13 @@ async function spiderFinder(session: Session, file: string | undefined) {
   return async () => spider
 }
 
-function asJson(session: Session, found: Found, { absence, ...evidence }: Evidence): Record<string, unknown> {
+function asJson(session: Session, found: Found, { absence, waits, ...evidence }: Evidence): Record<string, unknown> {
   if (found.kind === 'never')
     return { state: 'never_seen', url: found.url, inScope: found.judged === null ? null : true, why: absence }
   const { id: crawl, spider } = found.crawl
   if (found.kind === 'refused') return { state: 'refused', crawl, spider, ...found.refusal }
   const { where } = found
-  const reasons = why(where, session.clock.now(), evidence.fetches.length > 0)
+  const reasons = [...why(where, session.clock.now(), evidence.fetches.length > 0), ...waits]
   if (where.link === null) return { state: where.state, ...found.target, crawl, spider, why: reasons, ...evidence }
   const { state, url, ...link } = where.link
   const { position, host } = where
@@ -126,7 +135,7 @@ function show(session: Session, found: Found, evidence: Evidence): void {
     skipped: style.yellow,
   }[where.state]
   print(`${paint(where.state === 'leased' ? 'in hand' : where.state)}  ${clean(target.url)}`)
-  for (const line of why(where, now, evidence.fetches.length > 0)) print(`  ${clean(line)}`)
+  for (const line of [...why(where, now, evidence.fetches.length > 0), ...evidence.waits]) print(`  ${clean(line)}`)
   const fetch = evidence.fetches[0]
   if (where.state === 'done' && fetch !== undefined) {
     print(
