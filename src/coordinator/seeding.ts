@@ -83,28 +83,41 @@ export function seedCrawl(
     let skip = await store.seedCursor(crawl, cursor)
     let at = skip
     let links: Link[] = []
+    // One batch is added while the next is read.
+    let adding: Promise<void> = Promise.resolve()
     const flush = async () => {
-      await addChunk(links)
-      if (signal.aborted) return
+      await adding
+      adding = addBatch(links, at)
+      // Heard by whoever waits for it next.
+      adding.catch(() => {})
       links = []
-      await store.noteSeedCursor(crawl, cursor, at)
     }
-    for await (const entry of source.entries()) {
-      if (skip > 0) {
-        skip--
-        continue
+    const addBatch = async (batch: readonly Link[], upTo: number) => {
+      await addChunk(batch)
+      if (!signal.aborted) await store.noteSeedCursor(crawl, cursor, upTo)
+    }
+    try {
+      for await (const entry of source.entries()) {
+        if (skip > 0) {
+          skip--
+          continue
+        }
+        const result = read(entry)
+        if (result.ok) links.push(wanted(result.link))
+        else {
+          seeds.refused++
+          options.onRefused?.(entry, result.reason)
+        }
+        at++
+        if (links.length >= SEEDS_AT_ONCE) await flush()
+        if (signal.aborted) break
       }
-      const result = read(entry)
-      if (result.ok) links.push(wanted(result.link))
-      else {
-        seeds.refused++
-        options.onRefused?.(entry, result.reason)
-      }
-      at++
-      if (links.length >= SEEDS_AT_ONCE) await flush()
-      if (signal.aborted) return
+    } catch (error) {
+      await adding.catch(() => {})
+      throw error
     }
     await flush()
+    await adding
   }
 
   const addGroup = async (group: SeedGroup, gen: number): Promise<void> => {
