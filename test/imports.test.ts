@@ -54,8 +54,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   spider:
     'errors, units, options, version, url, type frontier, type feed, type outlets, type store, fetch, spider/html, merge',
   'spider/html': 'errors',
-  worker:
-    'errors, type clock, type log, url, type frontier, store, fetch, proxy, politeness, spider, type quality',
+  worker: 'errors, type clock, type log, url, type frontier, store, fetch, proxy, politeness, spider, type quality',
   outlets: 'errors, version, type clock, type log, type store, type fetch, politeness',
   'outlets/redis': 'type outlets, errors, type store, type frontier/redis',
   coordinator: 'errors, type board, type clock, type log, url, frontier, type store, feed, spider',
@@ -72,7 +71,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
     'type clock, errors, url, embedded, keeper, type feed, feed/redis, type frontier, frontier/memory, frontier/redis, frontier/sqlite, type board, board/memory, board/redis, board/sqlite, type proxy, proxy/memory, proxy/redis, proxy/sqlite, wire-store',
   'wire-sinks': 'type clock, errors, type outlets, outlets/redis, frontier/redis',
   wire: 'clock, errors, type keeper, wire-queue, wire-store, wire-pages',
-  run: 'clock, errors, log, entry-file, version, wire, wire-sinks, outlets, url, feed, type frontier, store, quality, fetch, fetch/http, fetch/browser, proxy, politeness, spider, worker, coordinator, discovery, demo, store/export',
+  run: 'type board, clock, errors, log, entry-file, version, wire, wire-sinks, outlets, url, feed, type frontier, store, quality, fetch, fetch/http, fetch/browser, proxy, politeness, spider, worker, coordinator, discovery, demo, store/export',
   library: 'clock, errors, log, units, config, wire, url, type frontier, type store, spider, coordinator, run',
   demo: 'clock, errors, entry-file, make-dirs, spider',
 

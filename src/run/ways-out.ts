@@ -3,7 +3,7 @@ import type { ExitDesk } from '../proxy/exit-desk.js'
 import type { Pool } from '../proxy/pool.js'
 import { verdictOfAnswer, verdictOfError } from '../proxy/verdict.js'
 import { DIRECT, type Spider } from '../spider/spider.js'
-import type { Ways } from '../worker/borrow-exit.js'
+import type { Ways } from '../worker/ways.js'
 
 /** Without a proxy, for the routes of a spider that has proxies for others. It never rests: 429 blocks the host, as everywhere without proxies. */
 const DIRECT_POOL: Pool = {

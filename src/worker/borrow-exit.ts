@@ -1,27 +1,17 @@
 import { ShoalError } from '../errors.js'
-import type { FetchResponse } from '../fetch/fetcher.js'
 import type { ExitId } from '../proxy/exit.js'
-import type { ExitDesk, ExitGrant } from '../proxy/exit-desk.js'
+import type { ExitGrant } from '../proxy/exit-desk.js'
 import type { ExitVerdict } from '../proxy/exit-ledger.js'
-import type { Pool } from '../proxy/pool.js'
 import type { ProxyNeed } from '../spider/spider.js'
 import type { HostKey } from '../url/link.js'
 import { type Granted, grantTime, HostBusy, PATIENCE_MS, sleepUnlessStopped, untilBack } from './permits.js'
 import type { Visit, VisitParts } from './visit-parts.js'
+import type { Ways } from './ways.js'
 
 /** A host to which no way leads is looked at again after this long at the latest: somebody may have woken an exit, or added some. */
 const LONGEST_CLOSED_MS = 30_000
 /** Beyond every deadline of a request. */
 const HOLD_SLACK_MS = 10_000
-
-/** How the requests of a spider go out. */
-export interface Ways {
-  readonly desk: ExitDesk
-  /** Null: this worker does not have the pool. */
-  poolOf(need: ProxyNeed): Pool | null
-  verdictOf(response: FetchResponse): ExitVerdict
-  verdictOfError(error: ShoalError): ExitVerdict
-}
 
 /** An exit lent to one request. */
 export interface Lent {

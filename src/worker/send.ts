@@ -1,11 +1,13 @@
 import { asShoalError, type ErrorCode, ShoalError } from '../errors.js'
 import type { FetchRequest, FetchResponse, RenderWish } from '../fetch/fetcher.js'
+import { judgeUrl } from '../fetch/guard.js'
 import { isStaleSocket } from '../fetch/stale-socket.js'
 import type { HostReport } from '../frontier/frontier.js'
 import type { ExitVerdict } from '../proxy/exit-ledger.js'
 import type { Session } from '../proxy/session.js'
 import { hostIn, siteOf } from '../url/host.js'
 import type { HostKey, RequestExtras } from '../url/link.js'
+import { parseUrl } from '../url/parse-url.js'
 import { borrowExit, type Lent } from './borrow-exit.js'
 import { logIn } from './log-in.js'
 import { hostReport } from './outcome.js'
@@ -22,6 +24,7 @@ const MOST_BROKEN = 3
 const OURS: ReadonlySet<ErrorCode> = new Set(['proxy_error', 'browser_missing', 'browser_busy', 'browser_crashed'])
 /** Says nothing about the host. */
 const NO_NEWS: HostReport = { kind: 'wait', ms: 0 }
+const NEUTRAL: ExitVerdict = { kind: 'neutral' }
 
 /** The permit grew old while the connection was made: nothing was sent. */
 class PermitStale extends Error {}
@@ -138,7 +141,7 @@ async function dispatch(
   try {
     const response = await fetcher.fetch(
       {
-        ...outgoing(visitor === null ? request : asVisitor(request, visitor), lent),
+        ...outgoing(visitor === null ? request : asVisitor(request, visitor), lent, spider.allowPrivate),
         limits: spider.fetch,
         allowPrivate: spider.allowPrivate,
         onDispatch: () => {
@@ -156,9 +159,13 @@ async function dispatch(
       },
       current.stop,
     )
-    const direct = lent === null || lent.grant.exit.way.by === 'direct'
-    const open = direct || (request.isRobots === true && response.status === 403)
-    const verdict: ExitVerdict = open || ways === null ? { kind: 'neutral' } : ways.verdictOf(response)
+    const open = request.isRobots === true && response.status === 403
+    // Without a proxy there is none to judge: called neutral, the way would stay on probation, and one request at a time.
+    const verdict: ExitVerdict = isDirect(lent)
+      ? { kind: 'good' }
+      : open || ways === null
+        ? NEUTRAL
+        : ways.verdictOf(response)
     lent?.end({ verdict, elapsedMs: clock.mono() - dispatchedAt, bytes: response.wireBytes })
     // A site that refuses one exit has nothing against the others: only the exit rests.
     releaseAll(verdict.kind === 'banned' ? NO_NEWS : hostReport(response, clock))
@@ -173,12 +180,18 @@ async function dispatch(
     if (error instanceof PermitStale) throw error
     const failure = asShoalError(error)
     if (failure.code === 'exit_banned') throw error
-    if (ways !== null)
-      lent?.end({ verdict: ways.verdictOfError(failure), elapsedMs: clock.mono() - dispatchedAt, bytes: 0 })
+    if (ways !== null) {
+      const verdict = isDirect(lent) ? NEUTRAL : ways.verdictOfError(failure)
+      lent?.end({ verdict, elapsedMs: clock.mono() - dispatchedAt, bytes: 0 })
+    }
     if (failure.code === 'proxy_error') endVisitor()
     releaseAll(OURS.has(failure.code) ? NO_NEWS : { kind: 'failed' })
     throw error
   }
+}
+
+function isDirect(lent: Lent | null): boolean {
+  return lent === null || lent.grant.exit.way.by === 'direct'
 }
 
 /** The request as it leaves: through the proxy, or to the service that is given its URL. */
@@ -189,9 +202,20 @@ function outgoing(
   if (lent === null) return request
   const { way } = lent.grant.exit
   if (way.by === 'wrap') {
+    const refused = judgeUrl(new URL(request.url), allowPrivate)
+    if (refused !== null) throw refused
     // Its pages come from another address than their own: whether they are rendered is the service's business.
     const { render: _wish, ...plain } = request
     return { ...plain, url: way.wrap(request.url) }
   }
   return way.by === 'proxy' ? { ...request, proxy: way.proxy } : request
+}
+
+/** Its key stands in such an address: that is not followed, shown or stored. */
+function redirectsToItself({ status, headers }: FetchResponse, { grant }: Lent, url: string): boolean {
+  const { way } = grant.exit
+  if (way.by !== 'wrap' || status < 300 || status >= 400) return false
+  const location = headers.location ?? ''
+  const isWhole = /^([a-z][a-z0-9+.-]*:)?\/\//i.test(location)
+  return isWhole && parseUrl(location, url)?.host === new URL(way.wrap(url)).host
 }

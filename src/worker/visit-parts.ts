@@ -8,10 +8,10 @@ import type { FieldTally } from '../quality/field-tally.js'
 import type { Spider } from '../spider/spider.js'
 import type { BlobStore } from '../store/blob-store.js'
 import type { Admitter } from '../url/admit.js'
-import type { Ways } from './borrow-exit.js'
 import type { KnownLinks } from './known-links.js'
 import type { Outbox } from './outbox.js'
 import type { Visitors } from './visitors.js'
+import type { Ways } from './ways.js'
 
 /** What a visit works with. */
 export interface VisitParts {
