@@ -80,6 +80,7 @@ export function browsersUnder(root: number = process.pid): number[] {
     return [...own, ...own.flatMap(({ pid }) => children(pid))]
   }
   return children(root)
-    .filter(({ args }) => /chrom/i.test(args))
+    // One that has ended, and that nobody has asked for its exit code, is listed as defunct.
+    .filter(({ args }) => /chrom/i.test(args) && !args.includes('<defunct>'))
     .map(({ pid }) => pid)
 }
