@@ -200,19 +200,22 @@ describe('no forbidden connect', () => {
     await fetcher.close()
   })
 
-  it('rebinding: a public answer, then a private one', async () => {
+  it.each(['http', 'https'])('rebinding over %s: a public answer, then a private one', async (scheme) => {
     const dialled: string[] = []
     vi.spyOn(net.Socket.prototype, 'connect').mockImplementation(function (this: net.Socket, ...args: unknown[]) {
       const options = (Array.isArray(args[0]) ? args[0][0] : args[0]) as net.TcpNetConnectOpts
       options.lookup?.(options.host ?? '', { all: true }, (error, addresses) => {
         if (error === null) dialled.push(...(addresses as { address: string }[]).map(({ address }) => address))
-        this.destroy(error ?? Object.assign(new Error('no network in tests'), { code: 'ECONNREFUSED' }))
+        // Not at once, as Node itself never does.
+        setImmediate(() =>
+          this.destroy(error ?? Object.assign(new Error('no network in tests'), { code: 'ECONNREFUSED' })),
+        )
       })
       return this
     })
     const lookup = answers(['93.184.215.14'], ['10.0.0.1'])
-    expect(await attempt('http://name.test/', lookup)).toBe('connect_error')
-    expect(await attempt('http://name.test/', lookup)).toBe('private_address')
+    expect(await attempt(`${scheme}://name.test/`, lookup)).toBe('connect_error')
+    expect(await attempt(`${scheme}://name.test/`, lookup)).toBe('private_address')
     expect(dialled).toEqual(['93.184.215.14'])
   })
 

@@ -240,6 +240,23 @@ describe('who is to blame', () => {
     await vi.waitFor(() => expect(proxy.openSockets()).toBe(0))
   })
 
+  it('so is silence after a plain request; a hang-up is always the proxy, which would say 502 about the site', async () => {
+    let script: Script = () => {}
+    const proxy = await proxyOf('http', (caller) => script(caller))
+    const failing = () => codeOf(get(fetcher, `${plain.origin}/ok`, { headersMs: 200 }, { proxy: proxy.server }))
+    expect(await failing()).toBe('proxy_error')
+    script = honest
+    expect((await through(`${plain.origin}/close`, proxy.server)).status).toBe(200)
+    script = () => {}
+    expect(await failing()).toBe('timeout')
+    script = async ({ socket, hear }) => {
+      await hear(wholeHead)
+      socket.end()
+    }
+    expect(await failing()).toBe('proxy_error')
+    await vi.waitFor(() => expect(proxy.openSockets()).toBe(0))
+  })
+
   it('a tunnel that dies or stalls before TLS stands is the connection to the target', async () => {
     const cut = await proxyOf('http', async ({ socket, hear }) => {
       await hear(wholeHead)

@@ -14,6 +14,8 @@ export interface Connections extends Origins<Connection> {
   take(origin: Origin<Connection>): Connection
   /** Dials first where there is no connection yet. */
   dispatch(connection: Connection, request: WireRequest, handler: WireHandler): void
+  /** Bytes came through the proxy that it is dialled through. */
+  proxyAnswered(connection: Connection): void
   giveBack(connection: Connection): void
   /** The connection failed or must not be used again; its socket is destroyed even while it is being dialled. */
   discard(connection: Connection): void
@@ -145,6 +147,8 @@ export function createConnections(lookup: Lookup): Connections {
         (error: Error) => handler.onError(error),
       )
     },
+
+    proxyAnswered: (connection) => dialler.proxyAnswered(connection.origin, connection),
 
     giveBack(connection) {
       if (connection.h2?.closing === true) {

@@ -10,7 +10,7 @@ import { dialThroughProxy, proxyName } from './proxy-dial.js'
 export interface Dialled {
   /** The present socket, from the moment it is dialled. */
   socket: Socket | null
-  /** Nothing but the proxy can be to blame for what the dial waits for. */
+  /** Nothing is known yet but the proxy to blame for silence or a hang-up. */
   awaitsProxy: boolean
 }
 
@@ -26,6 +26,8 @@ export interface Dialler {
     dialled: Dialled,
   ): void
   secure(origin: Origin<unknown>, protocols: readonly string[], dialled: Dialled): Promise<TLSSocket>
+  /** The proxy of the origin has answered: what fails through it from now on may be the target's fault. */
+  proxyAnswered(origin: Origin<unknown>, dialled: Dialled): void
 }
 
 export function createDialler(lookup: Lookup): Dialler {
@@ -33,7 +35,7 @@ export function createDialler(lookup: Lookup): Dialler {
   const unguarded = lookupForConnect(lookup, false)
   const plainGuarded = connector(guarded)
   const plainAllowed = connector(unguarded)
-  /** Proxies (host:port) that have opened a tunnel: when one of them is silent about a target, it is the target that does not answer. */
+  /** Proxies (host:port) that have answered: when one of them is silent about a target, it is the target that does not answer. */
   const proven = new Set<string>()
 
   async function throughProxy(origin: Origin<unknown>, target: Target, dialled: Dialled): Promise<Socket | null> {
@@ -52,9 +54,13 @@ export function createDialler(lookup: Lookup): Dialler {
         if (proven.has(name)) dialled.awaitsProxy = false
       },
     })
-    proven.add(name)
-    dialled.awaitsProxy = false
+    if (origin.prefix === '') proxyAnswered(origin, dialled)
     return socket
+  }
+
+  function proxyAnswered(origin: Origin<unknown>, dialled: Dialled): void {
+    dialled.awaitsProxy = false
+    if (origin.terms.proxy !== undefined) proven.add(proxyName(origin.terms.proxy))
   }
 
   return {
@@ -87,6 +93,8 @@ export function createDialler(lookup: Lookup): Dialler {
       })
       return secured(socket)
     },
+
+    proxyAnswered,
   }
 }
 

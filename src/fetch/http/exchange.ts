@@ -102,15 +102,21 @@ export class Exchange implements WireHandler {
     if (this.phase === 'reading') {
       return now - this.quietSince >= idleMs ? this.timeout(`nothing came for ${idleMs} ms`) : null
     }
-    return now - this.sentAt >= headersMs ? this.timeout(`no headers within ${headersMs} ms`) : null
+    if (now - this.sentAt < headersMs) return null
+    return this.proxyFailure(`no answer within ${headersMs} ms`) ?? this.timeout(`no headers within ${headersMs} ms`)
   }
 
   private noConnection(connectMs: number): ShoalError {
+    const what = `no connection within ${connectMs} ms`
+    return this.proxyFailure(what) ?? new ShoalError('connect_error', this.say(what))
+  }
+
+  /** While nothing ever came through the proxy, it is to blame; the page is not. */
+  private proxyFailure(what: string): ShoalError | null {
     const { awaitsProxy, origin } = this.connection
     const { proxy } = origin.terms
-    if (!awaitsProxy || proxy === undefined)
-      return new ShoalError('connect_error', this.say(`no connection within ${connectMs} ms`))
-    return new ShoalError('proxy_error', `proxy ${proxyName(proxy)}: no connection through it within ${connectMs} ms`)
+    if (!awaitsProxy || proxy === undefined) return null
+    return new ShoalError('proxy_error', `proxy ${proxyName(proxy)}: ${what}`)
   }
 
   closed(): void {
@@ -187,6 +193,7 @@ export class Exchange implements WireHandler {
   }
 
   private judgeHeaders(): void {
+    if (this.connection.awaitsProxy) this.connections.proxyAnswered(this.connection)
     const { prefix, terms } = this.connection.origin
     if (this.status === 407 && prefix !== '' && terms.proxy !== undefined) {
       this.fail(new ShoalError('proxy_error', `proxy ${proxyName(terms.proxy)}: it refused the login (407)`))

@@ -12,7 +12,7 @@ export interface H2Wire extends Wire {
   readonly closing: boolean
 }
 
-/** Twice what most servers wait before they hang up a quiet connection would be too long; they say GOAWAY when they do. */
+/** Under the minute or more after which servers hang up a quiet connection. */
 const QUIET_MS = 30_000
 /** So high that it is the exchange that counts: what is over this ends without a name for it. */
 const MAX_HEADER_LIST_BYTES = 1 << 20
@@ -34,6 +34,8 @@ export function createH2Wire(origin: string, socket: TLSSocket, onGone: () => vo
     maxHeaderListPairs: MAX_HEADER_PAIRS,
     settings: { enablePush: false, initialWindowSize: WINDOW_BYTES, maxHeaderListSize: MAX_HEADER_LIST_BYTES },
   })
+  // A kept connection does not keep the process alive.
+  session.unref()
   let failure: Error | null = null
   session.on('error', (error) => {
     failure = error
