@@ -159,6 +159,8 @@ async function dispatch(
       },
       current.stop,
     )
+    if (lent !== null && redirectsToItself(response, lent, request.url))
+      throw new ShoalError('proxy_error', `the service of ${lent.grant.need.pool.name} redirects to itself`)
     const open = request.isRobots === true && response.status === 403
     // Without a proxy there is none to judge: called neutral, the way would stay on probation, and one request at a time.
     const verdict: ExitVerdict = isDirect(lent)
@@ -198,6 +200,7 @@ function isDirect(lent: Lent | null): boolean {
 function outgoing(
   { isRobots: _, visitor: _visitor, ...request }: Sending,
   lent: Lent | null,
+  allowPrivate: readonly string[],
 ): Pick<FetchRequest, 'proxy'> & Sending {
   if (lent === null) return request
   const { way } = lent.grant.exit

@@ -54,6 +54,8 @@ it('passwords, user names and keys of proxies are shown nowhere', async () => {
       if (searchParams.get('key') !== KEY) answer.writeHead(401).end()
       else if (wanted.includes('/reset')) request.socket.destroy()
       else if (wanted.includes('/fail')) answer.writeHead(500).end(`failed for ${request.url}`)
+      else if (wanted.includes('/itself'))
+        answer.writeHead(302, { location: `http://${request.headers.host}${request.url}` }).end()
       else if (wanted.includes('/moved')) answer.writeHead(302, { location: '/api/there' }).end()
       else answer.writeHead(200, { 'content-type': 'text/html' }).end('<title>page</title>')
     }),
@@ -85,6 +87,7 @@ it('passwords, user names and keys of proxies are shown nowhere', async () => {
     '/api/reset',
     '/api/fail',
     '/api/moved',
+    '/api/itself',
   ]
   const start = JSON.stringify(pages.map((path) => `http://127.0.0.1:${site}${path}`))
   writeFileSync(
