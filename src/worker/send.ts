@@ -160,7 +160,7 @@ async function dispatch(
       current.stop,
     )
     if (lent !== null && redirectsToItself(response, lent, request.url))
-      throw new ShoalError('proxy_error', `the service of ${lent.grant.need.pool.name} redirects to itself`)
+      throw new ShoalError('bad_redirect', `the service of the pool ${lent.grant.need.pool.name} redirects to itself`)
     const open = request.isRobots === true && response.status === 403
     // Without a proxy there is none to judge: called neutral, the way would stay on probation, and one request at a time.
     const verdict: ExitVerdict = isDirect(lent)
