@@ -149,19 +149,20 @@ export class SqliteLedgerRows implements LedgerRows {
 
   flush(): void {
     this.#flushHolds()
-    if (this.#changedHealths.size > 0)
-      this.#sql.putHealths.run(JSON.stringify([...this.#changedHealths].map(healthColumns)))
-    if (this.#changedPaces.size > 0) this.#sql.putPaces.run(JSON.stringify([...this.#changedPaces].map(paceColumns)))
+    this.#sql.putHealths([...this.#changedHealths].map(healthColumns))
+    this.#sql.putPaces([...this.#changedPaces].map(paceColumns))
     for (const row of this.#changedHealths) row.countsChanged = false
     this.#changedHealths.clear()
     this.#changedPaces.clear()
   }
 
   #flushHolds(): void {
-    if (this.#removed.length > 0) this.#sql.removeHolds.run(JSON.stringify(this.#removed))
+    for (const ask of this.#removed) this.#sql.removeHold.run(ask)
+    for (const ask of this.#added) {
+      const hold = this.#holds.get(ask)
+      if (hold) this.#sql.addHold.run(...holdColumns(hold))
+    }
     this.#removed = []
-    const added = [...this.#added].flatMap((ask) => this.#holds.get(ask) ?? [])
-    if (added.length > 0) this.#sql.addHolds.run(JSON.stringify(added.map(holdColumns)))
     this.#added.clear()
   }
 
