@@ -1,4 +1,5 @@
 import { type buildConnector, Client } from 'undici'
+import type { Clock } from '../../clock.js'
 import type { Lookup } from '../guard.js'
 import { createDialler, type Dialled } from './dialler.js'
 import { createH2Wire, type H2Wire } from './h2-wire.js'
@@ -41,7 +42,7 @@ const WITHOUT_HTTP2 = ['http/1.1']
 
 type Connect = (options: buildConnector.Options, callback: buildConnector.Callback) => void
 
-export function createConnections(lookup: Lookup): Connections {
+export function createConnections(lookup: Lookup, clock: Clock): Connections {
   const origins = createOrigins<Connection>()
   const dialler = createDialler(lookup)
   const connections = new Set<Connection>()
@@ -81,7 +82,7 @@ export function createConnections(lookup: Lookup): Connections {
     const { origin } = connection
     const socket = await dialler.secure(origin, WITH_HTTP2, connection)
     if (socket.alpnProtocol === 'h2') {
-      connection.h2 = createH2Wire(origin.name, socket, () => discardIdle(connection))
+      connection.h2 = createH2Wire(origin.name, socket, clock, () => discardIdle(connection))
       return connection.h2
     }
     let first: typeof socket | null = socket

@@ -1,5 +1,6 @@
 import http2, { type ClientHttp2Stream, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
+import type { Clock } from '../../clock.js'
 import type { Wire, WireHandler } from './wire.js'
 
 /**
@@ -28,7 +29,7 @@ const OF_THE_CONNECTION = new Set([
   'te',
 ])
 
-export function createH2Wire(origin: string, socket: TLSSocket, onGone: () => void): H2Wire {
+export function createH2Wire(origin: string, socket: TLSSocket, clock: Clock, onGone: () => void): H2Wire {
   const session = http2.connect(origin, {
     createConnection: () => socket,
     maxHeaderListPairs: MAX_HEADER_PAIRS,
@@ -44,11 +45,10 @@ export function createH2Wire(origin: string, socket: TLSSocket, onGone: () => vo
   session.on('goaway', () => {
     if (running === 0) onGone()
   })
-  session.setTimeout(QUIET_MS, () => {
-    if (running === 0) onGone()
-  })
   const authority = new URL(origin).host
   let running = 0
+  /** Takes the end of a quiet connection back. */
+  let stay = clock.after(QUIET_MS, onGone)
 
   function dispatch(path: string, method: string, headers: readonly string[], body: string | null, to: WireHandler) {
     let stream: ClientHttp2Stream | null = null
@@ -62,9 +62,13 @@ export function createH2Wire(origin: string, socket: TLSSocket, onGone: () => vo
     stream = session.request(h2Headers(authority, path, method, headers), { endStream: body === null })
     if (body !== null) stream.end(body)
     running++
+    stay()
     listen(stream, to, () => {
       running--
-      if (running === 0) session.unref()
+      if (running === 0) {
+        session.unref()
+        stay = clock.after(QUIET_MS, onGone)
+      }
       return failure
     })
     session.ref()
@@ -82,6 +86,7 @@ export function createH2Wire(origin: string, socket: TLSSocket, onGone: () => vo
       }
     },
     async destroy() {
+      stay()
       session.destroy()
       socket.destroy()
     },

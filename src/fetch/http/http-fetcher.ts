@@ -21,7 +21,7 @@ export interface HttpFetcherOptions {
 
 /** HTTP/1.1, or HTTP/2 where the server has it, over kept connections. */
 export function createHttpFetcher({ clock, userAgent, lookup = resolveAll }: HttpFetcherOptions): Fetcher {
-  const connections = createConnections(lookup)
+  const connections = createConnections(lookup, clock)
   const running = new Set<Exchange>()
   /** Time in which this process stood still (a long handler, a frozen machine) is held against no server. */
   let standstillMs = 0
