@@ -76,6 +76,7 @@ function spider(fields: { hash?: string; savePages?: boolean; headers?: Record<s
       pace: { delay: 0, concurrency: 4 },
       retries: { max: 0 },
       robots: false,
+      lease: { visibility: '1s', heartbeat: '300ms' },
       recrawl: true,
       ...more,
       records: { page: {} },
@@ -94,13 +95,13 @@ function spider(fields: { hash?: string; savePages?: boolean; headers?: Record<s
   )
 }
 
-async function crawl(made: Spider): Promise<string> {
+async function crawl(made: Spider, frontier = plant.frontier): Promise<string> {
   requests = []
   handled = []
   const { crawl: id } = await openCrawl(plant, made, { fresh: false, clock: systemClock, random: systemRandom })
   await seedCrawl(plant, made, id, { clock: systemClock, signal: new AbortController().signal }).all
   const parts = {
-    plant,
+    plant: { ...plant, frontier },
     spiders: [made],
     pools: new Map(),
     concurrency: 4,
@@ -225,6 +226,32 @@ describe('a spider that recrawls', () => {
     expect(handled).toEqual([])
     await crawl(spider())
     expect(handled).toEqual(['/'])
+  })
+
+  it('loses no link when its worker dies between the commit and the acknowledgement', async () => {
+    pages.set('/', tagged('<h1>home</h1><a href="/a">a</a>', '"1"'))
+    pages.set('/a', plain('<h1>a</h1>'))
+    let refused = 0
+    const frontier = new Proxy(plant.frontier, {
+      get(target, name) {
+        if (name === 'settle' && refused === 0)
+          return async (settlements: unknown[]) => {
+            refused += 1
+            return settlements.map(() => false)
+          }
+        const member: unknown = Reflect.get(target, name, target)
+        return typeof member === 'function' ? member.bind(target) : member
+      },
+    })
+    const id = await crawl(spider(), frontier)
+    expect(refused).toBe(1)
+    expect(requests.map(({ url, etag }) => [url, etag])).toEqual([
+      ['/', undefined],
+      ['/', '"1"'],
+      ['/a', undefined],
+    ])
+    expect((await records()).size).toBe(2)
+    expect(await counts(id)).toEqual({ new: 2, changed: 0, notModified: 1, sameBody: 0 })
   })
 
   it('lets a reparse find the page that was kept under the lease that its records have now', async () => {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { maskUrl } from '../../config.js'
 import { asShoalError, EXIT } from '../../errors.js'
 import { guide } from '../help.js'
@@ -22,7 +22,11 @@ export function workerCommand(program: Command): void {
     .argument('<spider...>', 'spider files (.ts, .js)')
     .option('--procs <n>', 'worker processes; one worker runs inside the command itself', wholeNumber, 1)
     .option('--exit-when-idle', 'end when no crawl of these spiders has anything left', false)
-    .option('--schedule', 'also begin crawls of these spiders at the times of their schedules', false)
+    .addOption(
+      new Option('--schedule', 'also begin crawls of these spiders at the times of their schedules')
+        .default(false)
+        .conflicts('exitWhenIdle'),
+    )
     .action(
       acts(async (session, files: string[], flags: WorkerFlags) => {
         const { settings, output, json } = session
