@@ -23,9 +23,9 @@ export interface Choosing {
 /** The exits of a pool for one ask, best first. */
 export function chooseExits(pool: Pool, choosing: Choosing, random: Random): Exit[] {
   const { choose, country, prefer = [], stay, turn, scores } = choosing
-  const fitting = pool.exits.filter(
-    (exit) => (country === null || exit.country === country) && (stay === undefined || exit.id === stay),
-  )
+  const fits = (exit: Exit) =>
+    (country === null || exit.country === country) && (stay === undefined || exit.id === stay)
+  const fitting = country === null && stay === undefined ? pool.exits : pool.exits.filter(fits)
   const ordered = inOrder(choose, rotated(fitting, turn), scores, random)
   if (prefer.length === 0) return ordered
   const preferred = new Set(prefer)

@@ -35,6 +35,9 @@ describe('an answer through an exit', () => {
     [{ status: 200, body: '<iframe src="/_Incapsula_Resource?SWUDNSAI=31&incident_id=1"></iframe>' }, 'banned'],
     [{ status: 200, body: '<form method="get" action="/errors/validateCaptcha">' }, 'banned'],
     [{ status: 200, body: '<title>Just a moment...</title>' }, 'banned'],
+    [{ status: 200, headers: { 'content-type': 'application/json' }, body: '{"js":"_cf_chl_opt"}' }, 'good'],
+    [{ status: 200, headers: { 'content-type': 'text/html' }, body: '<i id="challenge-error-text">' }, 'banned'],
+    [{ status: 200, body: '<script src="/cdn-cgi/challenge-platform/scripts/jsd/main.js"></script>' }, 'good'],
     [{ status: 200, body: '<title>Access Denied</title><p>Reference #18</p>' }, 'banned'],
   ])('%j is %s', (answer, kind) => {
     expect(kindOf(answer)).toBe(kind)
