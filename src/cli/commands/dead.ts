@@ -118,7 +118,7 @@ function showCommand(dead: Command): void {
           if (last !== undefined) output.print(`  ${explained(last.code)}`)
           if (fetches.length > 0) fetchTable(output, fetches)
           if (fetches.some(({ headers }) => headers?.[SCREENSHOT_HEADER] !== undefined))
-            output.print(`  a picture of the page was kept: shoal pages screenshot ${clean(link.url)} > page.jpg`)
+            output.print(`  a picture of the page was kept: shoal pages screenshot '${clean(link.url)}' > page.jpg`)
           if (link.failures.length > 0) historyTable(output, link.failures)
         })
         return undefined

@@ -12,7 +12,7 @@ import { openTab, type Tab } from './tab.js'
 /** How often deadlines and signals are looked at. */
 const LOOK_MS = 100
 /** From the wish for a page to a tab that waits for leave to send. */
-const OPEN_MS = 15_000
+const OPEN_MS = 30_000
 /** A visit waits so long for one of the few tabs; then its link goes back to the queue, where waiting costs nothing. */
 const PATIENCE_MS = 20_000
 /** A tab whose permit had grown old is kept for the same visit, which is asking for another. */
@@ -51,6 +51,7 @@ interface OpenTab extends Tab {
 export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
   const { clock, maxPages, lookup = resolveAll } = options
   let starting: Promise<Running> | null = null
+  let current: Running | null = null
   let closed = false
   let busy = 0
   const waiting: (() => void)[] = []
@@ -72,6 +73,7 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
       const chromium = await startChromium(options.executable, proxy.address)
       const { browser } = chromium
       const now: Running = { proxy, chromium, rooms: createRooms(browser, proxy, maxPages, clock) }
+      current = now
       browser.once('disconnected', () => {
         lost(now)
         void proxy.close()
@@ -86,12 +88,10 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
 
   /** The browser is gone, or as good as gone. */
   function lost(gone: Running): void {
-    void starting?.then(
-      (current) => {
-        if (current === gone) starting = null
-      },
-      () => {},
-    )
+    if (current === gone) {
+      current = null
+      starting = null
+    }
     for (const tab of tabs) {
       if (tab.running === gone) tab.fail(new ShoalError('browser_crashed', `${tab.url}: the browser crashed`))
     }
@@ -136,7 +136,7 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
     const now = await running()
     const room = await now.rooms.take(request)
     try {
-      const tab = await openTab(room.context, room.way, request, wish, clock)
+      const tab = await openTab(room, request, wish, clock)
       return { ...tab, room, running: now }
     } catch (error) {
       await within(now.rooms.discard(room), now)
@@ -161,10 +161,13 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
   async function leave(tab: OpenTab, failed: boolean): Promise<void> {
     tabs.delete(tab)
     const { rooms } = tab.running
-    await within(
-      tab.close().then(() => (failed ? rooms.discard(tab.room) : rooms.giveBack(tab.room))),
-      tab.running,
-    )
+    const left = failed
+      ? rooms.discard(tab.room)
+      : tab.close().then(
+          () => rooms.giveBack(tab.room),
+          () => rooms.discard(tab.room),
+        )
+    await within(left, tab.running)
     freeSlot()
   }
 
@@ -198,14 +201,7 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
         (tab) => leave(tab, true),
         () => freeSlot(),
       )
-      if (error instanceof ShoalError && error.code === 'browser_crashed')
-        void starting?.then(
-          (now) => {
-            lost(now)
-            now.chromium.kill()
-          },
-          () => {},
-        )
+      if (error instanceof ShoalError && error.code === 'browser_crashed') giveUpBrowser()
       throw asFailure(error)
     }
   }
@@ -234,9 +230,18 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
     }
   }
 
+  function giveUpBrowser(): void {
+    const stuck = current
+    if (stuck === null) return
+    lost(stuck)
+    stuck.chromium.kill()
+  }
+
   async function end(): Promise<void> {
-    const now = await starting?.catch(() => null)
+    const ending = starting
     starting = null
+    current = null
+    const now = await ending?.catch(() => null)
     if (now === null || now === undefined) return
     await within(now.chromium.browser.close(), now)
     await now.proxy.close()

@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext } from 'playwright-core'
+import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import type { Clock } from '../../clock.js'
 import type { FetchRequest } from '../fetcher.js'
 import type { GuardProxy, Way } from './guard-proxy.js'
@@ -9,11 +9,15 @@ const MOST_MS = 10 * 60_000
 /** A context that does not close in this time belongs to a browser that is stuck. */
 export const CLOSE_MS = 3_000
 
-/** A context with its way out. Used again for the same exit and user agent, so that scripts are loaded from the site once and not for each page. */
+/** A context with its way out and its one page. Used again for the same exit and user agent, so that scripts are loaded from the site once and not for each page. */
 export interface Room {
   readonly key: string
   readonly context: BrowserContext
   readonly way: Way
+  /** A window costs ten times the CPU of a plain page, so it is used again as well. */
+  readonly page: Page
+  readonly session: CDPSession
+  readonly mainFrame: string
   readonly openedAt: number
   pages: number
 }
@@ -42,7 +46,13 @@ export function createRooms(browser: Browser, proxy: GuardProxy, mostIdle: numbe
         () => {},
       )
     })
-    return { key, context, way: proxy.openWay(), openedAt: clock.mono(), pages: 0 }
+    const page = await context.newPage()
+    const session = await context.newCDPSession(page)
+    const { frameTree } = await session.send('Page.getFrameTree')
+    await session.send('Network.enable')
+    await session.send('Page.setPrerenderingAllowed', { isAllowed: false })
+    const way = proxy.openWay()
+    return { key, context, way, page, session, mainFrame: frameTree.frame.id, openedAt: clock.mono(), pages: 0 }
   }
 
   async function discard(room: Room): Promise<void> {

@@ -1,11 +1,12 @@
-import type { BrowserContext, CDPSession, Page } from 'playwright-core'
+import type { CDPSession, Dialog } from 'playwright-core'
 import type { Clock } from '../../clock.js'
 import { ShoalError } from '../../errors.js'
 import { mediaType } from '../charset.js'
 import { keepScreenshot } from '../failure-screenshot.js'
 import type { FetchRequest, FetchResponse, RenderWish } from '../fetcher.js'
+import type { Room } from './contexts.js'
 import { cookiesAsHeaders, cookiesOf } from './cookies.js'
-import { HOP_BY_HOP, REFUSED_HEADER, type Way } from './guard-proxy.js'
+import { HOP_BY_HOP, REFUSED_HEADER } from './guard-proxy.js'
 import { navigationFailure } from './navigation-failure.js'
 import { takeScreenshot } from './screenshot.js'
 import { type Settling, settle, watchNetwork } from './settle.js'
@@ -13,6 +14,8 @@ import { newTraffic } from './traffic.js'
 
 /** All that a page loads beside its own document, as a multiple of what a document may be. */
 const TRAFFIC_FACTOR = 5
+/** A page that is ready to be left lets go in this time. */
+const LEAVE_MS = 1_000
 /** Sub-requests of one page; the rest is refused. */
 const MOST_REQUESTS = 500
 
@@ -26,13 +29,39 @@ export interface Tab {
   send(request: FetchRequest): Promise<FetchResponse>
   /** Ends what is under way with this error. */
   fail(error: ShoalError): void
-  /** The page failed in whoever's hands: best effort, bounded. */
+  /** Leaves the page. Fails when the page does not let go: its room is of no use any more. */
   close(): Promise<void>
 }
 
 interface Held {
   readonly requestId: string
   readonly headers: Readonly<Record<string, string>>
+}
+
+/** What is read of the events of the browser. */
+interface Paused {
+  readonly requestId: string
+  readonly networkId?: string
+  readonly frameId: string
+  readonly resourceType: string
+  readonly request: {
+    readonly url: string
+    readonly method: string
+    readonly headers: Readonly<Record<string, string>>
+  }
+  readonly responseStatusCode?: number
+  readonly responseErrorReason?: string
+  readonly responseHeaders?: readonly { readonly name: string; readonly value: string }[]
+}
+
+interface Challenged {
+  readonly requestId: string
+  readonly authChallenge: { readonly source?: string }
+}
+
+interface Finished {
+  readonly requestId: string
+  readonly encodedDataLength: number
 }
 
 interface Head {
@@ -42,8 +71,7 @@ interface Head {
 }
 
 export async function openTab(
-  context: BrowserContext,
-  way: Way,
+  { context, way, page, session, mainFrame }: Room,
   first: FetchRequest,
   wish: RenderWish,
   clock: Clock,
@@ -56,22 +84,16 @@ export async function openTab(
     fail(new ShoalError('too_large', `${url}: the page loads more than ${traffic.bytes} bytes`)),
   )
   way.serve(traffic)
-  let page: Page | null = null
   try {
-    page = await context.newPage()
-    const session = await context.newCDPSession(page)
-    return await prepare(page, session)
+    return await prepare()
   } catch (error) {
     way.serve(null)
-    await page?.close().catch(() => {})
     throw error
   }
 
-  async function prepare(page: Page, session: CDPSession): Promise<Tab> {
+  async function prepare(): Promise<Tab> {
     const network = watchNetwork(page, clock)
     const heldBack = deferred<Held>()
-    const { frameTree } = await session.send('Page.getFrameTree')
-    const mainFrame = frameTree.frame.id
     let held: Held | null = null
     let sentAt = 0
     let head: Head | null = null
@@ -95,30 +117,30 @@ export async function openTab(
         rendered: { requests, bytes, screenshot },
       })
 
-    page.on('dialog', (dialog) => void dialog.dismiss().catch(() => {}))
-    page.on('crash', () => fail(new ShoalError('browser_crashed', `${url}: the page crashed the browser`)))
-    page.on('request', () => {
+    const dismiss = (dialog: Dialog) => void dialog.dismiss().catch(() => {})
+    const crashed = () => fail(new ShoalError('browser_crashed', `${url}: the page crashed the browser`))
+    const countRequest = () => {
       if (++asked <= MOST_REQUESTS) return
       way.serve(null)
       traffic.cut()
-    })
-    session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    }
+    const finished = ({ requestId, encodedDataLength }: Finished) => {
       if (requestId === document) documentBytes = encodedDataLength
       else if (encodedDataLength > 0) {
         // From the network, and not from the browser's cache.
         requests++
         bytes += encodedDataLength
       }
-    })
-    session.on('Fetch.authRequired', ({ requestId, authChallenge }) => {
+    }
+    const logIn = ({ requestId, authChallenge }: Challenged) => {
       const own = authChallenge.source === 'Proxy'
       const { username, password } = way
       const response = own
         ? { response: 'ProvideCredentials' as const, username, password }
         : { response: 'CancelAuth' as const }
       void session.send('Fetch.continueWithAuth', { requestId, authChallengeResponse: response }).catch(() => {})
-    })
-    session.on('Fetch.requestPaused', (paused) => {
+    }
+    const judge = (paused: Paused) => {
       const { requestId, request, frameId, resourceType, responseStatusCode: status } = paused
       const answered = status !== undefined || paused.responseErrorReason !== undefined
       if (resourceType !== 'Document') return reply('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' })
@@ -138,7 +160,17 @@ export async function openTab(
       void documentAnswered(requestId, readHead(status, paused.responseHeaders ?? [])).catch((error: unknown) =>
         fail(navigationFailure(url, String(error), traffic)),
       )
-    })
+    }
+    page.on('dialog', dismiss).on('crash', crashed).on('request', countRequest)
+    session.on('Network.loadingFinished', finished).on('Fetch.authRequired', logIn).on('Fetch.requestPaused', judge)
+    const stopListening = () => {
+      network.stop()
+      page.off('dialog', dismiss).off('crash', crashed).off('request', countRequest)
+      session
+        .off('Network.loadingFinished', finished)
+        .off('Fetch.authRequired', logIn)
+        .off('Fetch.requestPaused', judge)
+    }
 
     /** A script, or a meta element, leads on: as if the server had. */
     function handBack(target: string): void {
@@ -191,8 +223,6 @@ export async function openTab(
     await session.send('Storage.clearDataForOrigin', { origin: new URL(url).origin, storageTypes: 'all' })
     await context.clearCookies()
     await context.addCookies(cookiesOf(first.headers?.cookie ?? '', url))
-    await session.send('Network.enable')
-    await session.send('Page.setPrerenderingAllowed', { isAllowed: false })
     await session.send('Fetch.enable', { handleAuthRequests: true, patterns: patternsFor(wish) })
     const parsed = page.goto(url, { waitUntil: 'domcontentloaded', timeout: 0 })
     parsed.catch((error: unknown) => heldBack.reject(navigationFailure(url, String(error), traffic)))
@@ -228,9 +258,9 @@ export async function openTab(
       },
       fail,
       async close() {
-        network.stop()
         way.serve(null)
-        await page.close().catch(() => {})
+        await page.goto('about:blank', { timeout: LEAVE_MS })
+        stopListening()
       },
     }
   }
