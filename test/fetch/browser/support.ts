@@ -79,8 +79,10 @@ export function browsersUnder(root: number = process.pid): number[] {
     const own = rows.filter((row) => row.parent === parent)
     return [...own, ...own.flatMap(({ pid }) => children(pid))]
   }
-  return children(root)
-    // One that has ended, and that nobody has asked for its exit code, is listed as defunct.
-    .filter(({ args }) => /chrom/i.test(args) && !args.includes('<defunct>'))
-    .map(({ pid }) => pid)
+  return (
+    children(root)
+      // One that has ended, and that nobody has asked for its exit code, is listed as defunct.
+      .filter(({ args }) => /chrom/i.test(args) && !args.includes('<defunct>'))
+      .map(({ pid }) => pid)
+  )
 }
