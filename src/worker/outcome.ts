@@ -71,6 +71,11 @@ export function statusError(status: number): ShoalError | null {
   return new ShoalError('http_error', `the server answered ${status}`)
 }
 
+/** How the host did when nothing came of the request. What will never be taken from it, too large or of a wrong form, is no sign of trouble. */
+export function failureReport(error: ShoalError): HostReport {
+  return error.next === 'dead' || error.next === 'skipped' ? { kind: 'ok' } : { kind: 'failed' }
+}
+
 /** How the host did, told as soon as the body is read. */
 export function hostReport(response: FetchResponse, clock: Clock): HostReport {
   if (response.status === 429 || response.status === 503) {

@@ -1,5 +1,5 @@
 import { asShoalError, type ErrorCode, ShoalError } from '../errors.js'
-import type { FetchRequest, FetchResponse, RenderWish } from '../fetch/fetcher.js'
+import type { FetchLimits, FetchRequest, FetchResponse, RenderWish } from '../fetch/fetcher.js'
 import { judgeUrl } from '../fetch/guard.js'
 import { isStaleSocket } from '../fetch/stale-socket.js'
 import type { HostReport } from '../frontier/frontier.js'
@@ -10,7 +10,7 @@ import type { HostKey, RequestExtras } from '../url/link.js'
 import { parseUrl } from '../url/parse-url.js'
 import { borrowExit, type Lent } from './borrow-exit.js'
 import { logIn } from './log-in.js'
-import { hostReport } from './outcome.js'
+import { failureReport, hostReport } from './outcome.js'
 import { type Granted, HostBusy, isFresh, permitFor } from './permits.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 import { asVisitor } from './visitors.js'
@@ -22,6 +22,8 @@ const STALE_WAIT_MS = 1_000
 const MOST_BROKEN = 3
 /** Failures on our side of the wire. */
 const OURS: ReadonlySet<ErrorCode> = new Set(['proxy_error', 'browser_missing', 'browser_busy', 'browser_crashed'])
+/** Of which the first 500 KiB are read. */
+const ROBOTS_BODY_BYTES = 10 * 1024 * 1024
 /** Says nothing about the host. */
 const NO_NEWS: HostReport = { kind: 'wait', ms: 0 }
 const NEUTRAL: ExitVerdict = { kind: 'neutral' }
@@ -142,7 +144,7 @@ async function dispatch(
     const response = await fetcher.fetch(
       {
         ...outgoing(visitor === null ? request : asVisitor(request, visitor), lent, spider.allowPrivate),
-        limits: spider.fetch,
+        limits: request.isRobots === true ? forRobots(spider.fetch) : spider.fetch,
         allowPrivate: spider.allowPrivate,
         onDispatch: () => {
           dispatchedAt = clock.mono()
@@ -187,9 +189,14 @@ async function dispatch(
       lent?.end({ verdict, elapsedMs: clock.mono() - dispatchedAt, bytes: 0 })
     }
     if (failure.code === 'proxy_error') endVisitor()
-    releaseAll(OURS.has(failure.code) ? NO_NEWS : { kind: 'failed' })
+    releaseAll(OURS.has(failure.code) ? NO_NEWS : failureReport(failure))
     throw error
   }
+}
+
+/** A spider of small pages must not lose a site to its long robots.txt. */
+function forRobots(limits: FetchLimits): FetchLimits {
+  return { ...limits, maxBodyBytes: Math.max(limits.maxBodyBytes, ROBOTS_BODY_BYTES) }
 }
 
 function isDirect(lent: Lent | null): boolean {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.js'
 import { type ErrorCode, ShoalError } from '../../src/errors.js'
 import type { FetchResponse } from '../../src/fetch/fetcher.js'
-import { backoffMs, hostReport, outcomeOf, statusError } from '../../src/worker/outcome.js'
+import { backoffMs, failureReport, hostReport, outcomeOf, statusError } from '../../src/worker/outcome.js'
 
 const RULES = { retries: { max: 3, backoff: { kind: 'list', ms: [1_000, 10_000, 60_000] } }, maxThrottles: 2 } as const
 const half = () => 0.5
@@ -95,5 +95,9 @@ describe('statuses', () => {
       retryAfterMs: 120_000,
     })
     expect(hostReport(response(503), systemClock)).toEqual({ kind: 'throttled', retryAfterMs: null })
+    for (const code of ['timeout', 'connect_error', 'truncated'] as const)
+      expect(failureReport(new ShoalError(code, ''))).toEqual({ kind: 'failed' })
+    for (const code of ['too_large', 'decode_error', 'private_address'] as const)
+      expect(failureReport(new ShoalError(code, ''))).toEqual({ kind: 'ok' })
   })
 })
