@@ -14,6 +14,6 @@ export function navigationFailure(url: string, said: string, traffic: Pick<Traff
     return new ShoalError('protocol_error', message)
   if (/ERR_(CONTENT_LENGTH_MISMATCH|INCOMPLETE_CHUNKED)/.test(code)) return new ShoalError('truncated', message)
   if (/ERR_CONTENT_DECODING/.test(code)) return new ShoalError('decode_error', message)
-  if (/crash|closed|disconnected/i.test(code)) return new ShoalError('browser_crashed', message)
-  return new ShoalError('connect_error', message)
+  // What is no error of the network was said by Playwright: the page or its browser is gone.
+  return new ShoalError(code.startsWith('ERR_') ? 'connect_error' : 'browser_crashed', message)
 }
