@@ -100,7 +100,7 @@ const ROBOTS: readonly Fixture[] = [
   robots(37, 'five redirects to the rules', OBEYED, redirects(5)),
   robots(37, 'six redirects to the rules', ALL, redirects(6)),
   robots(38, 'ten megabytes, rules first', OBEYED, file(RULES + filler(10_000_000))),
-  robots(38, 'longer than a page may be', OBEYED, file(RULES + filler(50_000)), { fetch: { maxBodyBytes: '10KB' } }),
+  robots(38, 'longer than a page may be', OBEYED, file(RULES + filler(50_000)), { fetch: { maxBodyBytes: '10kb' } }),
   robots(
     38,
     'cut inside a line at 500 KiB',
