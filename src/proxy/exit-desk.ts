@@ -75,13 +75,24 @@ const MOST_SITES = 1_000
 /** Reports kept while the ledger is away; the oldest are dropped, as if their worker had died. */
 const MOST_UNSENT = 10_000
 const RESEND_MS = 1_000
+/**
+ * Under load reports wait this long for the next asks, and travel with them: a message to the database thread and back costs as much CPU as half a page.
+ */
+const GATHER_MS = 20
+/** With fewer grants than this under way nobody is coming: a slot that somebody may wait for is free at once. So is bad news. */
+const FEW = 8
 
 export function createExitDesk({ ledger, clock, random, worker }: DeskParts): ExitDesk {
   const turns = new Map<string, number>()
   const scores = createScoreBook(ledger, clock)
-  const asks = gathered<ExitAsk, ExitAnswer>((batch) => ledger.grant(batch))
   const reports = reportPost(ledger, clock)
+  const asks = gathered<ExitAsk, ExitAnswer>((batch) => {
+    // First: the slots that they free are asked for.
+    reports.flush()
+    return ledger.grant(batch)
+  })
   let asked = 0
+  let underWay = 0
   return {
     async acquire(need) {
       const { pool, choose, country, host, site, limits, holdMs, prefer, stay } = need
@@ -108,17 +119,22 @@ export function createExitDesk({ ledger, clock, random, worker }: DeskParts): Ex
           continue
         }
         const exit = named.find(({ id }) => id === answer.exit)
-        if (exit !== undefined) return { ok: true, grant: { ask, exit, permitMs: answer.permitMs, need } }
+        if (exit === undefined) continue
+        underWay++
+        return { ok: true, grant: { ask, exit, permitMs: answer.permitMs, need } }
       }
       return refused
     },
     report({ ask, exit, need }, { verdict, elapsedMs, bytes }) {
       const { pool, host, site, limits } = need
       const cost = elapsedMs === null ? 0 : exit.cost.perRequest + (exit.cost.perGb * bytes) / 1e9
-      reports.send({
+      underWay--
+      reports.add({
         ...{ ask, pool: pool.name, exit: exit.id, host, site, limits },
         ...{ verdict, elapsedMs, bytes, cost, rest: pool.rest },
       })
+      const bad = verdict.kind === 'banned' || verdict.kind === 'broken'
+      if (bad || underWay < FEW) queueMicrotask(reports.flush)
     },
     close: () => reports.close(),
   }
@@ -162,39 +178,43 @@ function gathered<Ask, Answer>(call: (asks: readonly Ask[]) => Promise<readonly 
 function reportPost(ledger: Pick<ExitLedger, 'report'>, clock: Clock) {
   let unsent: ExitReport[] = []
   let sending: Promise<void> | null = null
-  let cancel = () => {}
-  const flush = async (): Promise<void> => {
-    await Promise.resolve()
-    while (unsent.length > 0) {
-      const batch = unsent
-      unsent = []
-      try {
-        await ledger.report(batch)
-      } catch {
-        unsent = [...batch, ...unsent].slice(-MOST_UNSENT)
-        cancel = clock.after(RESEND_MS, start)
-        return
-      }
+  let cancel: (() => void) | null = null
+  const flushIn = (ms: number) => {
+    cancel ??= clock.after(ms, flush)
+  }
+  let again = false
+  const send = async (): Promise<void> => {
+    const batch = unsent
+    unsent = []
+    try {
+      await ledger.report(batch)
+    } catch {
+      unsent = [...batch, ...unsent].slice(-MOST_UNSENT)
+      again = false
+      flushIn(RESEND_MS)
     }
   }
-  const start = () => {
-    cancel()
-    sending ??= flush().finally(() => {
+  const flush = () => {
+    cancel?.()
+    cancel = null
+    again = sending !== null
+    if (unsent.length === 0 || again) return
+    sending = send().finally(() => {
       sending = null
+      if (again) flush()
     })
   }
   return {
-    send(report: ExitReport) {
+    flush,
+    add(report: ExitReport) {
       unsent.push(report)
-      start()
+      flushIn(GATHER_MS)
     },
     async close() {
       await sending
-      if (unsent.length > 0) {
-        start()
-        await sending
-      }
-      cancel()
+      flush()
+      await sending
+      cancel?.()
     },
   }
 }

@@ -90,6 +90,30 @@ describe('the desk', () => {
     ])
   })
 
+  it('under load reports wait for the next asks; bad news and the last ones do not wait', async () => {
+    const { made, calls, need, clock } = desk(first, 20)
+    const got = await Promise.all(Array.from({ length: 20 }, () => made.acquire(need)))
+    const grants = got.flatMap((one) => (one.ok ? [one.grant] : []))
+    const report = (count: number, kind: 'good' | 'broken') => {
+      for (const grant of grants.splice(0, count)) made.report(grant, { verdict: { kind }, elapsedMs: 10, bytes: 1 })
+    }
+    const told = async () => {
+      await new Promise(setImmediate)
+      return calls.report.map((batch) => batch.length)
+    }
+    report(5, 'good')
+    expect(await told()).toEqual([])
+    await made.acquire(need)
+    expect(await told()).toEqual([5])
+    report(2, 'good')
+    clock.advance(100)
+    expect(await told()).toEqual([5, 2])
+    report(1, 'broken')
+    expect(await told()).toEqual([5, 2, 1])
+    report(12, 'good')
+    expect(await told()).toEqual([5, 2, 1, 12])
+  })
+
   it('reads scores in the background, every few seconds, and only where they decide', async () => {
     const { made, calls, need, clock } = desk(first)
     await made.acquire(need)
