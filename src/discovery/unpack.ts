@@ -5,6 +5,9 @@ import { ShoalError } from '../errors.js'
 /** After decoding. A sitemap may have 50 MB by its protocol; larger ones exist and cost nothing more, because nothing is kept. */
 export const MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 
+/** Beyond two layers it is an attack, never a file. */
+const MAX_LAYERS = 2
+
 const DECODERS = new Map<string, () => Transform>([
   ['gzip', () => zlib.createGunzip()],
   ['x-gzip', () => zlib.createGunzip()],
@@ -29,12 +32,19 @@ export async function* unpack(
 }
 
 function decoded(pieces: AsyncIterable<Buffer>, contentEncoding: string): AsyncIterable<Buffer> {
-  const name = contentEncoding.trim().toLowerCase()
-  if (name === '' || name === 'identity') return pieces
-  const decoder = DECODERS.get(name)
-  if (decoder === undefined)
-    throw new ShoalError('decode_error', `content encoding '${name.slice(0, 40)}' is not supported`)
-  return through(pieces, decoder())
+  const names = contentEncoding
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '' && name !== 'identity')
+  if (names.length > MAX_LAYERS) throw new ShoalError('decode_error', `more than ${MAX_LAYERS} content encodings`)
+  // The last one named was put on last.
+  return names.reduceRight((inner, name) => {
+    const decoder = DECODERS.get(name)
+    if (decoder === undefined)
+      throw new ShoalError('decode_error', `content encoding '${name.slice(0, 40)}' is not supported`)
+    return through(inner, decoder())
+  }, pieces)
 }
 
 async function* ungzipped(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -22,6 +22,7 @@ describe('unpacking a file', () => {
     ['gzip by its first bytes alone', gzipSync(TEXT), ''],
     ['a .gz that travels as gzip once more', gzipSync(gzipSync(TEXT)), 'gzip'],
     ['brotli', brotliCompressSync(TEXT), 'br'],
+    ['two layers', brotliCompressSync(gzipSync(TEXT)), 'gzip, br'],
     ['deflate', deflateSync(TEXT), 'Deflate'],
     ['empty', Buffer.alloc(0), ''],
   ])('%s', async (name, bytes, encoding) => {
@@ -32,6 +33,7 @@ describe('unpacking a file', () => {
   it('says what is wrong', async () => {
     await expect(unpacked(gzipSync(TEXT).subarray(0, 30))).rejects.toMatchObject({ code: 'decode_error' })
     await expect(unpacked(Buffer.from(TEXT), 'gzip')).rejects.toMatchObject({ code: 'decode_error' })
+    await expect(unpacked(gzipSync(TEXT), 'gzip, gzip, gzip')).rejects.toMatchObject({ code: 'decode_error' })
     await expect(unpacked(Buffer.from(TEXT), 'rot13')).rejects.toMatchObject({ code: 'decode_error' })
   })
 
