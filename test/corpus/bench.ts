@@ -89,7 +89,8 @@ export async function crawlOn(
     // Only now: a worker that finds nothing rests for a second.
     worker = startWorker({
       ...{ id: 'corpus', plant, spiders: [spider], pools, concurrency: 4, clock, random, log: silentLog },
-      ...(lookup === undefined ? {} : { spooling: () => createHttpFetcher({ clock, lookup }) }),
+      // HTTP/2 also where Node is too old for it by default.
+      spooling: () => createHttpFetcher({ clock, http2: true, ...(lookup && { lookup }) }),
     })
     const giveUpAt = clock.mono() + PATIENCE_MS
     while ((await plant.frontier.stats(crawl)).state !== 'finished') {

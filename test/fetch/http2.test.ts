@@ -7,6 +7,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { systemClock } from '../../src/clock.js'
 import { ShoalError } from '../../src/errors.js'
 import type { Fetcher, FetchLimits } from '../../src/fetch/fetcher.js'
+import { isHttp2Safe } from '../../src/fetch/http/h2-wire.js'
+import { createHttpFetcher } from '../../src/fetch/http/http-fetcher.js'
 import { isStaleSocket } from '../../src/fetch/stale-socket.js'
 import { type BadH2Server, type H2_MODES, startBadH2Server } from '../support/bad-h2-server.js'
 import { startBadServer } from '../support/bad-server.js'
@@ -48,6 +50,9 @@ beforeAll(async () => {
   good.on('session', (session) => {
     sessions++
     session.on('error', () => {})
+  })
+  good.on('request', (request, response) => {
+    if (request.httpVersion === '1.1') response.end('old')
   })
   good.on('stream', (stream, headers) => {
     seen.push(headers)
@@ -142,6 +147,26 @@ describe('a real HTTP/2 server', () => {
     await get(fetcher, `${origin}/gzip`)
     await fetcher.close()
     expect(await codeOf(get(fetcher, `${origin}/gzip`))).toBe('aborted')
+  })
+})
+
+describe('a Node that a malformed frame can end', () => {
+  it.each([
+    ['1.61.0', false],
+    ['1.68.0', false],
+    ['1.68.1', true],
+    ['1.69.0-DEV', true],
+    ['2.0.0', true],
+  ])('nghttp2 %s: %s', (version, safe) => {
+    expect(isHttp2Safe(version)).toBe(safe)
+  })
+
+  it('speaks HTTP/1.1', async () => {
+    const before = sessions
+    const old = createHttpFetcher({ clock: systemClock, http2: false })
+    expect((await get(old, `${origin}/old`)).status).toBe(200)
+    expect(sessions).toBe(before)
+    await old.close()
   })
 })
 

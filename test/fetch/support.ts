@@ -17,7 +17,7 @@ export const LOOPBACK = ['127.0.0.1:*', 'localhost:*']
 export const never: AbortSignal = new AbortController().signal
 
 export function newFetcher(): Fetcher {
-  return createHttpFetcher({ clock: systemClock, userAgent: 'Shoal-test' })
+  return createHttpFetcher({ clock: systemClock, userAgent: 'Shoal-test', http2: true })
 }
 
 export function get(

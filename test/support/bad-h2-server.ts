@@ -10,7 +10,7 @@ import { GOOD, KEY } from './test-only-certificates.js'
 export interface BadH2Server {
   readonly origin: string
   /** What comes next. */
-  behave(mode: keyof typeof H2_MODES): void
+  behave(mode: keyof typeof H2_MODES | Behaviour): void
   connections(): number
   requests(): number
   openSockets(): number
@@ -30,7 +30,7 @@ const END_HEADERS = 4
 const PREFACE_BYTES = 24
 const FRAME_HEAD_BYTES = 9
 
-function frame(type: number, flags: number, stream: number, payload: Buffer | string = ''): Buffer {
+export function frame(type: number, flags: number, stream: number, payload: Buffer | string = ''): Buffer {
   const bytes = Buffer.from(payload as string)
   const head = Buffer.alloc(FRAME_HEAD_BYTES)
   head.writeUIntBE(bytes.length, 0, 3)
@@ -72,7 +72,7 @@ const head = (stream: number, headers: Record<string, string> = {}, flags = END_
 const data = (stream: number, text: string | Buffer, flags = 0) => frame(DATA, flags, stream, text)
 const whole = (stream: number, text: string) => [head(stream), data(stream, text, END_STREAM)]
 
-type Behaviour = (socket: TLSSocket, stream: number) => void
+export type Behaviour = (socket: TLSSocket, stream: number) => void
 
 const send =
   (frames: (stream: number) => readonly Buffer[]): Behaviour =>
@@ -196,8 +196,8 @@ export async function startBadH2Server(): Promise<BadH2Server> {
   const { port } = server.address() as AddressInfo
   return {
     origin: `https://127.0.0.1:${port}`,
-    behave(name) {
-      mode = H2_MODES[name]
+    behave(next) {
+      mode = typeof next === 'string' ? H2_MODES[next] : next
     },
     connections: () => accepted,
     requests: () => requests,

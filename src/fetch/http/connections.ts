@@ -42,7 +42,7 @@ const WITHOUT_HTTP2 = ['http/1.1']
 
 type Connect = (options: buildConnector.Options, callback: buildConnector.Callback) => void
 
-export function createConnections(lookup: Lookup, clock: Clock): Connections {
+export function createConnections(lookup: Lookup, clock: Clock, http2: boolean): Connections {
   const origins = createOrigins<Connection>()
   const dialler = createDialler(lookup)
   const connections = new Set<Connection>()
@@ -80,7 +80,7 @@ export function createConnections(lookup: Lookup, clock: Clock): Connections {
   /** TLS first: only the handshake tells which HTTP it is to be. */
   async function openSecure(connection: Connection): Promise<Wire> {
     const { origin } = connection
-    const socket = await dialler.secure(origin, WITH_HTTP2, connection)
+    const socket = await dialler.secure(origin, http2 ? WITH_HTTP2 : WITHOUT_HTTP2, connection)
     if (socket.alpnProtocol === 'h2') {
       connection.h2 = createH2Wire(origin.name, socket, clock, () => discardIdle(connection))
       return connection.h2

@@ -29,6 +29,15 @@ const OF_THE_CONNECTION = new Set([
   'te',
 ])
 
+/**
+ * Whether this Node may speak HTTP/2 with strangers. Below nghttp2 1.68.1 two malformed frames fail an assertion in it (CVE-2026-27135), which
+ * nothing can catch: any site could end a worker with all that it has in hand. Node 20.20 comes with 1.61.
+ */
+export function isHttp2Safe(nghttp2 = process.versions.nghttp2 ?? '0'): boolean {
+  const [major = 0, minor = 0, patch = 0] = nghttp2.split('.').map((part) => Number.parseInt(part, 10))
+  return major > 1 || (major === 1 && (minor > 68 || (minor === 68 && patch >= 1)))
+}
+
 export function createH2Wire(origin: string, socket: TLSSocket, clock: Clock, onGone: () => void): H2Wire {
   const session = http2.connect(origin, {
     createConnection: () => socket,

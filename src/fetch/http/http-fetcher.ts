@@ -6,6 +6,7 @@ import type { Lookup } from '../guard.js'
 import { createConnections } from './connections.js'
 import { ACCEPT_ENCODING } from './decode.js'
 import { Exchange, type ExchangeEnd, givenUp } from './exchange.js'
+import { isHttp2Safe } from './h2-wire.js'
 
 /** How often deadlines and signals are looked at: one timer for all requests, no listener and no timer for each. */
 const LOOK_MS = 50
@@ -17,11 +18,18 @@ export interface HttpFetcherOptions {
   /** Sent when a request has no user-agent of its own. */
   readonly userAgent?: string
   readonly lookup?: Lookup
+  /** Offer HTTP/2 to servers. Default: where Node can be trusted with it. */
+  readonly http2?: boolean
 }
 
 /** HTTP/1.1, or HTTP/2 where the server has it, over kept connections. */
-export function createHttpFetcher({ clock, userAgent, lookup = resolveAll }: HttpFetcherOptions): Fetcher {
-  const connections = createConnections(lookup, clock)
+export function createHttpFetcher({
+  clock,
+  userAgent,
+  lookup = resolveAll,
+  http2 = isHttp2Safe(),
+}: HttpFetcherOptions): Fetcher {
+  const connections = createConnections(lookup, clock, http2)
   const running = new Set<Exchange>()
   /** Time in which this process stood still (a long handler, a frozen machine) is held against no server. */
   let standstillMs = 0
