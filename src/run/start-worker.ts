@@ -35,7 +35,8 @@ interface WorkerParts extends BrowserOrder {
   readonly id: WorkerId
   readonly plant: Plant
   readonly spiders: readonly Spider[]
-  readonly pools: PoolsAtHand
+  /** Left out: none. */
+  readonly pools?: PoolsAtHand
   readonly concurrency: number
   readonly clock: Clock
   readonly random: Random
@@ -46,7 +47,7 @@ interface WorkerParts extends BrowserOrder {
 
 /** A worker on this very event loop, for the crawls of its spiders. */
 export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void } {
-  const { id, plant, spiders, pools, concurrency, clock, random, log } = parts
+  const { id, plant, spiders, pools = new Map(), concurrency, clock, random, log } = parts
   const { frontier, store } = plant
   const http = (parts.spooling ?? ((plain) => plain))(createHttpFetcher({ clock }))
   const { browser: executable = null, browserPages: maxPages = BROWSER_PAGES } = parts
