@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { judgeAddress, judgeUrl } from '../dist/fetch/guard.js'
+import { verdictOfAnswer } from '../dist/proxy/verdict.js'
 import { openHosts } from './hosts.js'
 import { median } from './measure.js'
 import { printBars, round, table, versions } from './report.js'
 import { runShoal } from './shoal.js'
-import { pathOf } from './site.js'
+import { pageHtml, pathOf } from './site.js'
 
 const CONCURRENCY = 64
 const MOST = 0.1
@@ -81,16 +82,18 @@ export async function run({ pages = 10_000, rounds = 5, only, json }) {
       ]),
     ),
   )
-  const guard = names.includes('none') ? guardPer1k / middle('none', 'cpuPer1k') : null
-  if (guard !== null)
-    console.log(
-      `\nguard: ${round(guardPer1k * 1_000, 2)} µs for a URL and an address, ${percent(guard)} if every page had both`,
-    )
-  console.log('')
+  const ofPage = (per1k) => (names.includes('none') ? percent(per1k / middle('none', 'cpuPer1k')) : 'unknown')
+  const verdictPer1k = verdictSeconds() * 1_000
+  console.log(
+    `\nguard: ${micros(guardPer1k)} for a URL and an address, ${ofPage(guardPer1k)} of a page if every page had both`,
+  )
+  console.log(
+    `judging whether an answer is a wall: ${micros(verdictPer1k)}, ${ofPage(verdictPer1k)} of a page, a part of pool\n`,
+  )
   const { all, adaptive } = shares
   const bars = []
   if (all && adaptive) {
-    const together = median(all.map((share, nth) => share + adaptive[nth])) + guard
+    const together = median(all.map((share, nth) => share + adaptive[nth])) + guardPer1k / middle('none', 'cpuPer1k')
     bars.push({
       text: `guard, robots check, choice of exits and adaptive pace add at most ${percent(MOST)} CPU a page`,
       value: percent(together),
@@ -105,7 +108,15 @@ export async function run({ pages = 10_000, rounds = 5, only, json }) {
         { cpuPer1k: round(middle(name, 'cpuPer1k'), 4), adds: shares[name] && round(median(shares[name]), 4) },
       ]),
     )
-    console.log(JSON.stringify({ bench: 'crawl', features: true, guardPer1k: round(guardPer1k, 6), crawls }))
+    console.log(
+      JSON.stringify({
+        bench: 'crawl',
+        features: true,
+        guardPer1k: round(guardPer1k, 6),
+        verdictPer1k: round(verdictPer1k, 6),
+        crawls,
+      }),
+    )
   }
   return passed
 }
@@ -149,19 +160,33 @@ async function crawl(name, site, hosts, pages) {
 /** It cannot be switched off. Judged are origins and dials, far fewer than pages; this is what it would cost to judge every page. */
 function guardSeconds() {
   const urls = Array.from({ length: 1_000 }, (_, index) => new URL(pathOf(index), 'http://93.184.215.14:8080'))
-  const judge = (times) => {
-    for (let nth = 0; nth < times; nth++) {
-      const url = urls[nth % urls.length]
-      if (judgeUrl(url, ['127.0.0.1:8080']) !== null || judgeAddress(url.hostname) !== null)
-        throw new Error('the guard refused a public address')
-    }
-  }
-  judge(100_000)
-  const times = 1_000_000
+  return cpuSecondsOf(1_000_000, (nth) => {
+    const url = urls[nth % urls.length]
+    if (judgeUrl(url, ['127.0.0.1:8080']) !== null || judgeAddress(url.hostname) !== null)
+      throw new Error('the guard refused a public address')
+  })
+}
+
+/** Whether a page that came through an exit is a wall: a part of what `pool` adds. */
+function verdictSeconds() {
+  const bodies = Array.from({ length: 500 }, (_, index) => Buffer.from(pageHtml(index, 1_000)))
+  const answer = { status: 200, headers: { 'content-type': 'text/html' }, retryAfterMs: null }
+  return cpuSecondsOf(20_000, (nth) => {
+    if (verdictOfAnswer({ ...answer, body: bodies[nth % bodies.length] }, null).kind !== 'good')
+      throw new Error('a page of the site was taken for a wall')
+  })
+}
+
+function cpuSecondsOf(times, work) {
+  for (let nth = 0; nth < times / 10; nth++) work(nth)
   const before = process.cpuUsage()
-  judge(times)
+  for (let nth = 0; nth < times; nth++) work(nth)
   const { user, system } = process.cpuUsage(before)
   return (user + system) / 1e6 / times
+}
+
+function micros(per1k) {
+  return `${round(per1k * 1_000, 2)} µs`
 }
 
 function percent(share) {
