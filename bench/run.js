@@ -17,7 +17,7 @@ const HELP = `npm run bench -- <bench> [options]
   sitemap    sitemaps of 100,000 and 1,000,000 URLs into the queue: rate against the frontier's own add, memory, a kill in the middle
   store      Postgres: writes against hand-written loops, growth to 10 million rows, exports, reparse, retention
 
-  --pages N      pages of the largest contender (crawl 20000, memory 200000, latency 2000), links (frontier) or records (export)
+  --pages N      pages of the largest contender (crawl 20000, slow-hosts 30000, memory 200000, latency 2000), links (frontier) or records (export)
   --rounds N     how often each contender runs, in turns; the median counts (default 3)
   --only a,b     only these contenders; of frontier also the parts speed, footprint, sqlite;
                  of store also the parts write, growth, export, reparse, retention

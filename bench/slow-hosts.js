@@ -63,7 +63,7 @@ export async function run({ pages = 30_000, rounds = 5, json }) {
     `\ntime until all healthy pages were answered: ${percent(change('seconds'))}; until a host was done, in the mean: ${percent(change('hostSeconds'))}`,
   )
   console.log(
-    `order: moved by ${percent(moved)} of the crawl, between two crawls without bad hosts by ${percent(noise)}\n`,
+    `order: moved by ${percent(moved)} of the crawl, between two crawls without bad hosts by ${neighbours.length === 0 ? 'what a second round would tell' : percent(noise)}\n`,
   )
   const cpu = change('cpuPer1k')
   const passed = printBars([
