@@ -1,0 +1,139 @@
+import { setImmediate } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { ManualClock } from '../../src/clock.js'
+import { ShoalError } from '../../src/errors.js'
+import type { FetchRequest, FetchResponse } from '../../src/fetch/fetcher.js'
+import type { HostReport, Lease, Permit, Release } from '../../src/frontier/frontier.js'
+import { createExitDesk } from '../../src/proxy/exit-desk.js'
+import { memoryLedger } from '../../src/proxy/memory/memory-ledger.js'
+import { loadPools } from '../../src/proxy/pools.js'
+import { waysOut } from '../../src/run/ways-out.js'
+import { defineSpider } from '../../src/spider/definition.js'
+import { spiderFromDefinition } from '../../src/spider/resolve.js'
+import { createAdmitter } from '../../src/url/admit.js'
+import { fetchPage } from '../../src/worker/fetch-page.js'
+import type { Visit, VisitParts } from '../../src/worker/visit-parts.js'
+
+const PAGE = 'https://site.test/page'
+const OTHER = 'https://site.test/other'
+
+/** Visits of one site through two proxies; `answer` stands for proxies and site. */
+function site(answer: (port: number, url: string, clock: ManualClock) => number, proxied = true) {
+  const clock = new ManualClock()
+  const dialled: number[] = []
+  const through: number[] = []
+  const reports: HostReport[] = []
+  const spider = spiderFromDefinition(
+    defineSpider({
+      name: 'exits',
+      start: [PAGE],
+      robots: false,
+      ...(proxied && { proxy: 'dc' }),
+      pace: { delay: '1s', concurrency: 1 },
+      routes: { page: { match: '/**', handler() {} } },
+    }),
+  )
+  const [dc] = loadPools('http://proxy.test:8001 http://proxy.test:8002', {})
+  const desk = createExitDesk({ ledger: memoryLedger({ clock }), clock, random: () => 0.5, worker: 'w' })
+  const pools = dc === undefined ? new Map() : new Map([['dc', { ...dc, name: 'dc' }]])
+  const parts = {
+    spider,
+    admitter: createAdmitter(spider.admit),
+    clock,
+    ways: waysOut(spider, desk, pools),
+    visitors: null,
+    log: { info() {} },
+    frontier: {
+      async permit(): Promise<Permit> {
+        return { ok: true, permitMs: 2_000 }
+      },
+    },
+    outbox: {
+      async released() {},
+      release: ({ report }: Release) => void reports.push(report),
+    },
+    fetcher: {
+      async fetch({ url, proxy, onDispatch }: FetchRequest) {
+        const port = proxy?.port ?? 0
+        dialled.push(port)
+        const status = answer(port, url, clock)
+        onDispatch?.()
+        through.push(port)
+        if (status === 0) throw new ShoalError('proxy_error', 'it is broken')
+        const response = { url, status, headers: {}, cookies: [], body: Buffer.alloc(0), wireBytes: 9, ms: 1 }
+        return response satisfies Partial<FetchResponse> as FetchResponse
+      },
+    },
+  } as unknown as VisitParts
+  const visit = (url: string) => {
+    const link = { url, host: 'site.test', fp: url, route: 'page', depth: 0, priority: 0 }
+    const lease = { crawl: 'c', token: url, permitMs: 2_000, link } as unknown as Lease
+    const flags = { lost: false, permitUsed: false, started: false, produced: false, settling: false }
+    const current = { lease, grantedAt: clock.mono(), stop: { aborted: false }, exit: null, ...flags } as Visit
+    return fetchPage(current, parts, null)
+  }
+  return { visit, dialled, through, reports, clock }
+}
+
+it('asks again for an exit whose grant grew old while the connection was made', async () => {
+  let dialMs = 500
+  const { visit, dialled, through } = site((_port, _url, clock) => {
+    clock.advance(dialMs)
+    dialMs = 0
+    return 200
+  })
+  await visit(PAGE)
+  // The first one was given back unused, and keeps to its pace: the other is free.
+  expect(new Set(dialled).size).toBe(2)
+  expect(through).toEqual(dialled.slice(1))
+})
+
+it('leaves the host open when one exit is refused, and takes another for the next page', async () => {
+  const refused = new Set<number>()
+  const { visit, through, reports } = site((port) => {
+    if (refused.size === 0) refused.add(port)
+    return refused.has(port) ? 429 : 200
+  })
+  await expect(visit(PAGE)).rejects.toMatchObject({ code: 'exit_banned' })
+  await visit(OTHER)
+  expect(new Set(through).size).toBe(2)
+  expect(reports.map(({ kind }) => kind)).toEqual(['wait', 'ok'])
+})
+
+it('takes another exit for one that is broken, within the same visit', async () => {
+  let first: number | null = null
+  const { visit, through, reports } = site((port) => {
+    first ??= port
+    return port === first ? 0 : 200
+  })
+  expect(await visit(PAGE)).toMatchObject({ kind: 'page' })
+  expect(new Set(through).size).toBe(2)
+  expect(reports.at(-1)).toEqual({ kind: 'ok' })
+})
+
+it('closes the host until an exit is back when all of them rest, at no cost', async () => {
+  const { visit, reports, clock } = site(() => 0)
+  const ended = async (): Promise<unknown> => {
+    let error: unknown = null
+    let over = false
+    visit(PAGE)
+      .catch((thrown: unknown) => {
+        error = thrown
+      })
+      .finally(() => {
+        over = true
+      })
+    for (; !over; clock.advance(100)) await setImmediate()
+    return error
+  }
+  expect(await ended()).toMatchObject({ code: 'proxy_error', next: 'plant' })
+  expect(await ended()).toMatchObject({ code: 'proxies_resting', next: 'plant' })
+  expect(reports.at(-1)).toMatchObject({ kind: 'wait' })
+  expect(reports.at(-1)).not.toMatchObject({ ms: 0 })
+})
+
+it('blocks the host for a 429 that came without a proxy', async () => {
+  const { visit, reports } = site(() => 429, false)
+  await visit(PAGE)
+  expect(reports).toMatchObject([{ kind: 'throttled' }])
+})
