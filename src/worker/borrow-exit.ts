@@ -39,7 +39,7 @@ export async function borrowExit(
   { host, site, stay }: Going,
 ): Promise<Lent> {
   const { clock, spider, log, outbox, visitors } = parts
-  const pool = ways.poolOf(need)
+  const pool = ways.poolOf(need, site)
   if (pool === null) throw new HostBusy(`${host} through ${need.pool}`, LONGEST_CLOSED_MS)
   const { totalMs, connectMs } = spider.fetch
   const asked = {

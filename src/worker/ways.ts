@@ -9,7 +9,7 @@ import type { ProxyNeed } from '../spider/spider.js'
 export interface Ways {
   readonly desk: ExitDesk
   /** Null: this worker does not have the pool. */
-  poolOf(need: ProxyNeed): Pool | null
+  poolOf(need: ProxyNeed, site: string): Pool | null
   verdictOf(response: FetchResponse): ExitVerdict
   verdictOfError(error: ShoalError): ExitVerdict
 }

@@ -295,11 +295,9 @@ export class Exchange implements WireHandler {
       return
     }
     const failure = failureOf(error, { phase: this.phase, origin: origin.name, method: this.method, reused })
-    const { proxy } = origin.terms
-    // A proxy that was asked in the clear answers 502 for a site that hangs up: one that hangs up itself is broken.
-    if (failure.code === 'connect_error' && origin.prefix !== '' && proxy !== undefined && !reused)
-      this.fail(new ShoalError('proxy_error', `proxy ${proxyName(proxy)}: it closed the connection before an answer`))
-    else this.fail(failure)
+    // Asked in the clear, a proxy answers 502 for a site that hangs up; but some that work merely hang up as well.
+    const hungUp = failure.code === 'connect_error' && origin.prefix !== '' && !reused
+    this.fail((hungUp ? this.proxyFailure('it closed the connection before an answer') : null) ?? failure)
   }
 
   private succeed(body: Uint8Array): void {
