@@ -34,10 +34,10 @@ export async function fetchPage(
   const visited = new Set([url])
   let redirect: FetchResponse | null = null
   for (let hops = 0; ; hops++) {
-    const keys: [HostKey, ...HostKey[]] = spider.robots ? await obeyRobots(url, host, current, parts) : [host]
     const asking = conditional(known, url, request, headers)
     let response: FetchResponse
     try {
+      const keys: [HostKey, ...HostKey[]] = spider.robots ? await obeyRobots(url, host, current, parts) : [host]
       response = await send(current, parts, keys, {
         ...request,
         url,
@@ -46,9 +46,8 @@ export async function fetchPage(
       })
     } catch (error) {
       if (error instanceof HostBusy && redirect !== null) {
-        const admission = admitter.resolve(url, url, { route: link.route })
-        const moved = admission.ok ? admitter.link(admission.target, link.depth, link) : null
-        if (moved !== null && !('code' in moved)) return { kind: 'moved', link: moved, response: redirect }
+        const moved = movedLink(link, url, request, admitter)
+        if (moved !== null) return { kind: 'moved', link: moved, response: redirect }
       }
       throw error
     }
@@ -72,10 +71,21 @@ export async function fetchPage(
     // What was meant for one origin is not told to another: neither credentials nor headers of the user's own. Nor is the pace.
     if (new URL(next.url).origin !== new URL(url).origin) {
       headers = headersFor(spider.userAgent, NO_HEADERS, undefined)
+      const { headers: _own, ...rest } = request
+      request = rest
       host = next.host
     }
     url = next.url
   }
+}
+
+/** The rest of the way as a link of its own, which asks as the redirect would have: not as the page that it began with. */
+function movedLink(from: Link, url: string, asked: RequestExtras, admitter: VisitParts['admitter']): Link | null {
+  const { request: _first, ...link } = from
+  const request = Object.keys(asked).length > 0 && { request: asked }
+  const admission = admitter.resolve(url, url, { route: from.route, ...request })
+  const moved = admission.ok ? admitter.link(admission.target, from.depth, { ...link, ...request }) : null
+  return moved === null || 'code' in moved ? null : moved
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
@@ -87,7 +97,8 @@ function redirectTarget(response: FetchResponse): string | null {
 /** As browsers do: 303 always, 301 and 302 for a POST, turn the request into a plain GET. */
 function afterRedirect(request: RequestExtras, status: number): RequestExtras {
   const keeps = status === 307 || status === 308 || (status !== 303 && request.method !== 'POST')
-  return keeps ? request : {}
+  if (keeps) return request
+  return request.headers === undefined ? {} : { headers: request.headers }
 }
 
 const NO_HEADERS = {}
