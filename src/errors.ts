@@ -315,8 +315,7 @@ export const ERRORS = {
     hint: 'It is tried again by itself.',
   },
   proxy_error: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'throttle',
     meaning: 'The proxy itself does not work: no connection to it, or it refuses our login.',
     hint: 'The proxy rests and another is taken. Look at `shoal proxies list`, and test it with `shoal proxies test`.',
   },

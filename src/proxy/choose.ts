@@ -53,7 +53,7 @@ function sortedBy(exits: readonly Exit[], rank: (exit: Exit) => number): Exit[] 
 }
 
 function triesOf(score: ExitScore | undefined): number {
-  return score === undefined ? 0 : score.good + score.banned + score.broken
+  return score === undefined ? 0 : score.good + score.neutral + score.banned + score.broken
 }
 
 /**
@@ -62,8 +62,7 @@ function triesOf(score: ExitScore | undefined): number {
  */
 export function expectedCost(exit: Exit, score: ExitScore | undefined): number {
   const tries = triesOf(score)
-  const requests = tries + (score?.neutral ?? 0)
-  const bytes = requests === 0 ? 0 : (score?.bytes ?? 0) / requests
+  const bytes = tries === 0 ? 0 : (score?.bytes ?? 0) / tries
   const ofRequest = exit.cost.perRequest + (exit.cost.perGb * bytes) / GB
   return ((ofRequest + TINY_COST) * (tries + 1)) / ((score?.good ?? 0) + 1)
 }

@@ -1,9 +1,12 @@
 import type { ErrorCode } from '../errors.js'
 import type { ExitVerdict } from './exit-ledger.js'
+import { wordSearch } from './word-search.js'
 
 /** What an answer, or its absence, says about the exit it came through. */
 
 export interface JudgedAnswer {
+  /** As it was asked for. */
+  readonly url: string
   readonly status: number
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
@@ -27,12 +30,13 @@ const LOOKED_AT = 8_192
 const WALL_BYTES = 65_536
 const SMALL_BYTES = 16_384
 
-const BANNED_STATUS: ReadonlySet<number> = new Set([403, 429])
-
 /**
- * Scripts and elements that stand in the walls of the large vendors, and in no page behind them. A plain word is looked for first: of 8 KB that
- * takes less than a microsecond, and an expression takes four.
+ * 407 comes from the site itself: one of the proxy never gets this far. 502, 503 and 504 are what proxies say of themselves as well: the exit is to
+ * be avoided there, unless a Retry-After shows that the site has spoken.
  */
+const BANNED_STATUS: ReadonlySet<number> = new Set([403, 407, 429, 502, 504])
+
+/** Scripts and elements that stand in the walls of the large vendors, and in no page behind them; each with a word without which it is not there. */
 const WALLS: readonly (readonly [word: string, wall: RegExp])[] = [
   ['_cf_chl_opt', /_cf_chl_opt/],
   ['challenge-platform/h/', /\/cdn-cgi\/challenge-platform\/h\/[bg]\/orchestrate/],
@@ -56,8 +60,28 @@ const WIDGETS =
   /g-recaptcha|h-captcha|cf-turnstile|recaptcha\/api\.js|hcaptcha\.com\/1\/api\.js|are you (?:a )?(?:human|robot)|captcha/i
 
 /** A title alone is enough when the page has hardly anything else. */
-const WALL_TITLE =
-  /<title[^>]*>\s*(?:just a moment\.*|attention required!|access denied|access to this page has been denied|pardon our interruption|robot check|are you a (?:human|robot)\??|security check(?: required)?|human verification|bot verification|captcha)[^<]{0,40}<\/title>/i
+const TITLES = [
+  'just a moment\\.*',
+  'attention required!',
+  'access denied',
+  'access to this page has been denied',
+  'pardon our interruption',
+  'robot check',
+  'are you a (?:human|robot)\\??',
+  'security check(?: required)?',
+  'human verification',
+  'bot verification',
+  'captcha',
+]
+const WALL_TITLE = new RegExp(`<title[^>]*>\\s*(?:${TITLES.join('|')})[^<]{0,40}</title>`, 'i')
+
+/** Of nearly every page this is all that is done: the expressions together take ten times as long. */
+const mayBeWall = wordSearch([...WALLS.map(([word]) => word), ...TITLES.map(plainStart)])
+
+/** What an expression begins with as it stands there. */
+function plainStart(expression: string): string {
+  return /^[a-z ]+/.exec(expression)?.[0] ?? ''
+}
 
 /** Where sites send those whom they take for robots. */
 const WALL_PLACE =
@@ -66,16 +90,17 @@ const WALL_PLACE =
 export function verdictOfAnswer(answer: JudgedAnswer, predicate: BanPredicate | null): ExitVerdict {
   const { status, headers, body, retryAfterMs } = answer
   if (predicate?.({ status, headers, text: beginningOf(body) }) === true) return { kind: 'banned', retryAfterMs }
-  if (status === 407) return { kind: 'broken' }
-  if (BANNED_STATUS.has(status) || isWall(answer)) return { kind: 'banned', retryAfterMs }
+  const unsaid = status === 503 && retryAfterMs === null
+  if (unsaid || BANNED_STATUS.has(status) || isWall(answer)) return { kind: 'banned', retryAfterMs }
   return { kind: status >= 500 ? 'neutral' : 'good' }
 }
 
-function isWall({ status, headers, body }: JudgedAnswer): boolean {
+function isWall({ url, status, headers, body }: JudgedAnswer): boolean {
   if (headers['cf-mitigated'] === 'challenge') return true
   const action = headers['x-amzn-waf-action']
   if (action === 'captcha' || action === 'challenge') return true
-  if (status >= 300 && status < 400) return WALL_PLACE.test(headers.location ?? '')
+  // A page that is called so itself may well move to another spelling of its name.
+  if (status >= 300 && status < 400) return WALL_PLACE.test(headers.location ?? '') && !WALL_PLACE.test(url)
   return body.length <= WALL_BYTES && isText(headers['content-type']) && looksLikeWall(status, body)
 }
 
@@ -84,8 +109,9 @@ function isText(contentType = ''): boolean {
 }
 
 function looksLikeWall(status: number, body: Uint8Array): boolean {
+  if (status < 400 && !mayBeWall(body, LOOKED_AT)) return false
   const text = beginningOf(body)
-  if (WALLS.some(([word, wall]) => text.includes(word) && wall.test(text))) return true
+  if (WALLS.some(([, wall]) => wall.test(text))) return true
   if (body.length > SMALL_BYTES) return false
   if (status >= 400 && status !== 404 && status !== 410 && WIDGETS.test(text)) return true
   return WALL_TITLE.test(text) && linksIn(text) <= 3
@@ -109,4 +135,10 @@ export function verdictOfError({ code }: { readonly code: ErrorCode }): ExitVerd
   return SILENCE.has(code) ? { kind: 'banned', retryAfterMs: null } : { kind: 'neutral' }
 }
 
-const SILENCE: ReadonlySet<ErrorCode> = new Set(['timeout', 'connect_error', 'truncated', 'protocol_error'])
+const SILENCE: ReadonlySet<ErrorCode> = new Set([
+  'timeout',
+  'connect_error',
+  'tls_error',
+  'truncated',
+  'protocol_error',
+])

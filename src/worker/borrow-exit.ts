@@ -1,8 +1,10 @@
 import { ShoalError } from '../errors.js'
+import type { Limits } from '../frontier/frontier.js'
+import { strictest } from '../frontier/pace.js'
 import type { ExitId } from '../proxy/exit.js'
 import type { ExitGrant } from '../proxy/exit-desk.js'
 import type { ExitVerdict } from '../proxy/exit-ledger.js'
-import type { ProxyNeed } from '../spider/spider.js'
+import type { ProxyNeed, Spider } from '../spider/spider.js'
 import type { HostKey } from '../url/link.js'
 import { type Granted, grantTime, HostBusy, PATIENCE_MS, sleepUnlessStopped, untilBack } from './permits.js'
 import type { Visit, VisitParts } from './visit-parts.js'
@@ -40,11 +42,14 @@ export async function borrowExit(
 ): Promise<Lent> {
   const { clock, spider, log, outbox, visitors } = parts
   const pool = ways.poolOf(need, site)
-  if (pool === null) throw new HostBusy(`${host} through ${need.pool}`, LONGEST_CLOSED_MS)
+  if (pool === null) {
+    log.info('proxies.resting', { pool: need.pool, country: need.country, host, why: 'not at hand' })
+    throw new HostBusy(`${host} through ${need.pool}`, LONGEST_CLOSED_MS)
+  }
   const { totalMs, connectMs } = spider.fetch
   const asked = {
     ...{ pool, country: need.country, host, site, choose: spider.proxies?.choose ?? 'cheapest' },
-    limits: spider.keyLimits[host] ?? spider.limits,
+    limits: limitsOf(spider, current.lease.link.route, host),
     holdMs: totalMs + connectMs + HOLD_SLACK_MS,
     ...(stay !== undefined && { stay }),
     ...(visitors && { prefer: visitors.live(pool.name, site) }),
@@ -74,12 +79,24 @@ export async function borrowExit(
     // Another visitor may come at any time: only this one has to wait.
     if (stay !== undefined) throw new HostBusy(`${host} through ${stay}`, waitMs)
     const closedMs = Math.min(LONGEST_CLOSED_MS, why === 'none' ? LONGEST_CLOSED_MS : waitMs)
-    const { crawl, token } = current.lease
-    outbox.release({ lease: { crawl, token }, host, elapsedMs: 0, report: { kind: 'wait', ms: closedMs } })
+    // Where some links go out by other ways, only this one waits.
+    if (spider.proxies?.needs.length === 1) {
+      const { crawl, token } = current.lease
+      outbox.release({ lease: { crawl, token }, host, elapsedMs: 0, report: { kind: 'wait', ms: closedMs } })
+    }
     if (why === 'paced') throw new HostBusy(host, closedMs)
     log.info('proxies.resting', { pool: pool.name, country: need.country, host, why, waitMs: closedMs })
-    throw new ShoalError('proxies_resting', `no proxy of ${pool.name} can be used for ${host} now`)
+    throw new ShoalError('proxies_resting', `no proxy of ${pool.name} can be used for ${host} now`, {
+      cause: { waitMs: closedMs },
+    })
   }
+}
+
+/** Of one exit on the host. */
+function limitsOf(spider: Spider, route: string, host: HostKey): Limits {
+  const own = spider.keyLimits[host] ?? spider.limits
+  const ofRoute = spider.routes.get(route)?.limits ?? null
+  return ofRoute === null ? own : strictest([own, ofRoute])
 }
 
 function lentUntilEnd({ desk }: Ways, grant: ExitGrant, granted: Granted): Lent {

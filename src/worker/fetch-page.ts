@@ -6,11 +6,10 @@ import { parseUrl } from '../url/parse-url.js'
 import { HostBusy, sleepUnlessStopped, untilBack } from './permits.js'
 import { conditional, type Known } from './revisit.js'
 import { send } from './send.js'
+import { sendForRobots } from './send-for-robots.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
 const ROBOTS_REDIRECTS = 5
-/** The next exit is tried after this long. */
-const BANNED_WAIT_MS = 200
 
 export type Fetched =
   | { readonly kind: 'page'; readonly response: FetchResponse }
@@ -152,10 +151,8 @@ async function fetchRobots(robotsUrl: string, current: Visit, parts: VisitParts)
   let headers = headersFor(spider.userAgent, spider.headers, undefined)
   for (let hops = 0; ; hops++) {
     const host = parts.admitter.paceKey(url)
-    const request = { url: url.href, headers, isRobots: true } as const
-    const response = await send(current, parts, [host], request).catch((error: unknown) => {
-      // Another exit may be told: this is no answer of the site that anybody should go by.
-      if (error instanceof ShoalError && error.code === 'exit_banned') throw new HostBusy(host, BANNED_WAIT_MS)
+    const request = { url: url.href, headers }
+    const response = await sendForRobots(current, parts, host, request).catch((error: unknown) => {
       // A host behind a redirect that is forbidden or does not exist says nothing about the pages of this one.
       if (hops > 0 && error instanceof ShoalError && error.next === 'dead') {
         throw new ShoalError('bad_redirect', `${robotsUrl}: ${error.message}`, { cause: error })

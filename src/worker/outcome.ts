@@ -1,5 +1,5 @@
 import type { Clock, Random } from '../clock.js'
-import { ShoalError } from '../errors.js'
+import { type ErrorCode, ShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import type { HostReport, Lease, Outcome } from '../frontier/frontier.js'
 import { parseRetryAfter } from '../politeness/retry-after.js'
@@ -13,7 +13,7 @@ export interface OutcomeRules {
   readonly maxThrottles: number
 }
 
-/** What becomes of a link whose visit failed. `waitMs` is how long the failure itself asks to wait (robots.txt out of reach). */
+/** What becomes of a link whose visit failed. `waitMs` is how long the failure itself asks to wait (robots.txt out of reach, proxies that rest). */
 export function outcomeOf(
   error: ShoalError,
   lease: Pick<Lease, 'attempt' | 'throttles'>,
@@ -30,7 +30,7 @@ export function outcomeOf(
       // `stop` is for commands; met in a visit it is a defect, and a page must always end.
       return error.code === 'internal' ? retryOrDead(failure, lease, rules, random) : { kind: 'dead', failure }
     case 'plant':
-      return { kind: 'back', afterMs: error.code === 'aborted' ? 0 : PLANT_WAIT_MS }
+      return { kind: 'back', afterMs: error.code === 'aborted' ? 0 : Math.max(waitMs, PLANT_WAIT_MS) }
     case 'throttle':
       if (lease.throttles >= rules.maxThrottles) return { kind: 'dead', failure }
       return { kind: 'retry', afterMs: waitMs, failure, countsAsAttempt: false }
@@ -71,9 +71,17 @@ export function statusError(status: number): ShoalError | null {
   return new ShoalError('http_error', `the server answered ${status}`)
 }
 
-/** How the host did when nothing came of the request. What will never be taken from it, too large or of a wrong form, is no sign of trouble. */
-export function failureReport(error: ShoalError): HostReport {
-  return error.next === 'dead' || error.next === 'skipped' ? { kind: 'ok' } : { kind: 'failed' }
+/** Says nothing about the host. */
+export const NO_NEWS: HostReport = { kind: 'wait', ms: 0 }
+const OURS: ReadonlySet<ErrorCode> = new Set(['proxy_error', 'browser_crashed'])
+/** It was heard, though what it said will never be taken: too large, of a wrong form. */
+const ANSWERED: ReadonlySet<ErrorCode> = new Set(['too_large', 'headers_too_large', 'decode_error', 'bad_redirect'])
+
+/** How the host did when nothing came of the request. What failed on our side of the wire, or before anybody was asked, says nothing. */
+export function failureReport({ code, next }: ShoalError): HostReport {
+  if (ANSWERED.has(code)) return { kind: 'ok' }
+  const unheard = next === 'plant' || next === 'dead' || next === 'skipped' || OURS.has(code)
+  return unheard ? NO_NEWS : { kind: 'failed' }
 }
 
 /** How the host did, told as soon as the body is read. */

@@ -1,4 +1,4 @@
-import { asShoalError, type ErrorCode, ShoalError } from '../errors.js'
+import { asShoalError, ShoalError } from '../errors.js'
 import type { FetchLimits, FetchRequest, FetchResponse, RenderWish } from '../fetch/fetcher.js'
 import { judgeUrl } from '../fetch/guard.js'
 import { isStaleSocket } from '../fetch/stale-socket.js'
@@ -10,7 +10,7 @@ import type { HostKey, RequestExtras } from '../url/link.js'
 import { parseUrl } from '../url/parse-url.js'
 import { borrowExit, type Lent } from './borrow-exit.js'
 import { logIn } from './log-in.js'
-import { failureReport, hostReport } from './outcome.js'
+import { failureReport, hostReport, NO_NEWS } from './outcome.js'
 import { type Granted, HostBusy, isFresh, permitFor } from './permits.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 import { asVisitor } from './visitors.js'
@@ -20,13 +20,10 @@ const MOST_STALE = 5
 const STALE_WAIT_MS = 1_000
 /** Broken exits that one request is tried through; beyond that the link goes back, at no cost. */
 const MOST_BROKEN = 3
-/** Failures on our side of the wire. */
-const OURS: ReadonlySet<ErrorCode> = new Set(['proxy_error', 'browser_missing', 'browser_busy', 'browser_crashed'])
+const NEUTRAL: ExitVerdict = { kind: 'neutral' }
+
 /** Of which the first 500 KiB are read. */
 const ROBOTS_BODY_BYTES = 10 * 1024 * 1024
-/** Says nothing about the host. */
-const NO_NEWS: HostReport = { kind: 'wait', ms: 0 }
-const NEUTRAL: ExitVerdict = { kind: 'neutral' }
 
 /** The permit grew old while the connection was made: nothing was sent. */
 class PermitStale extends Error {}
@@ -83,11 +80,16 @@ export async function send(
       return await dispatch(current, parts, permits, lent, visitor, request)
     } catch (error) {
       // The slot is still held and the connection stands: only the permit is asked for again, but not for ever.
-      if (error instanceof PermitStale && ++stale < MOST_STALE) continue
+      if (error instanceof PermitStale && ++stale < MOST_STALE) {
+        // The connection goes through this exit: through another one it would have to be made again, and the permit would grow old again.
+        stay = lent?.grant.exit.id ?? stay
+        continue
+      }
       lent?.end(null)
       lent = null
       permits.clear()
       if (error instanceof PermitStale) throw new HostBusy(keys.join(' and '), STALE_WAIT_MS)
+      stay = request.visitor?.exit ?? current.stay
       if (error instanceof ShoalError && error.code === 'proxy_error' && ++broken < MOST_BROKEN) continue
       // The server closed a kept connection under our feet: once more, with a permit of its own.
       if (!isStaleSocket(error) || repeated) throw error
@@ -174,7 +176,8 @@ async function dispatch(
     // A site that refuses one exit has nothing against the others: only the exit rests.
     releaseAll(verdict.kind === 'banned' ? NO_NEWS : hostReport(response, clock))
     visitor?.cookies?.take(request.url, response.cookies)
-    current.stay = visitor !== null && response.status >= 300 && response.status < 400 ? visitor.exit : undefined
+    if (request.isRobots !== true)
+      current.stay = visitor !== null && response.status >= 300 && response.status < 400 ? visitor.exit : undefined
     if (verdict.kind === 'banned') {
       endVisitor()
       throw new ShoalError('exit_banned', `the site refuses ${current.exit} (${response.status})`)
@@ -189,7 +192,9 @@ async function dispatch(
       lent?.end({ verdict, elapsedMs: clock.mono() - dispatchedAt, bytes: 0 })
     }
     if (failure.code === 'proxy_error') endVisitor()
-    releaseAll(OURS.has(failure.code) ? NO_NEWS : failureReport(failure))
+    releaseAll(failureReport(failure))
+    if (failure.code === 'tls_error' && !isDirect(lent))
+      throw new ShoalError('exit_banned', `${current.exit}: ${failure.message}`, { cause: failure })
     throw error
   }
 }

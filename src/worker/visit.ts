@@ -123,7 +123,7 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     if (thrown instanceof HostBusy)
       return { kept, batch: null, outcome: { kind: 'back', afterMs: thrown.waitMs }, ...NO_LINKS }
     const error = asShoalError(thrown)
-    const waitMs = error.code === 'robots_unreachable' ? robotsWait(error) : 0
+    const waitMs = waitOf(error)
     const outcome = outcomeOf(
       error,
       lease,
@@ -165,9 +165,11 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     }
   }
 
-  function robotsWait(error: ShoalError): number {
-    const retryAt = (error.cause as { retryAt?: number } | undefined)?.retryAt
-    return retryAt === undefined ? 0 : Math.max(0, retryAt - clock.now())
+  /** Of robots.txt out of reach, and of proxies that rest. */
+  function waitOf({ code, cause }: ShoalError): number {
+    if (code !== 'robots_unreachable' && code !== 'proxies_resting') return 0
+    const { retryAt, waitMs = 0 } = (cause ?? {}) as { readonly retryAt?: number; readonly waitMs?: number }
+    return retryAt === undefined ? waitMs : Math.max(0, retryAt - clock.now())
   }
 }
 

@@ -2,12 +2,15 @@ import { describe, expect, it } from 'vitest'
 import { retryAfterIn } from '../../src/politeness/retry-after.js'
 import { type BanPredicate, verdictOfAnswer, verdictOfError } from '../../src/proxy/verdict.js'
 
+const URL_HERE = 'https://shop.example/'
+
 function kindOf(
-  answer: { status?: number; headers?: Record<string, string>; body?: string },
+  answer: { url?: string; status?: number; headers?: Record<string, string>; body?: string },
   predicate: BanPredicate | null = null,
 ): string {
-  const { status = 200, headers = {}, body = '' } = answer
-  return verdictOfAnswer({ status, headers, body: new TextEncoder().encode(body), retryAfterMs: null }, predicate).kind
+  const { url = URL_HERE, status = 200, headers = {}, body = '' } = answer
+  const judged = { url, status, headers, body: new TextEncoder().encode(body), retryAfterMs: retryAfterIn(headers) }
+  return verdictOfAnswer(judged, predicate).kind
 }
 
 const MENU = '<a href="/1">a</a><a href="/2">b</a><a href="/3">c</a><a href="/4">d</a>'
@@ -20,13 +23,16 @@ describe('an answer through an exit', () => {
     [{ status: 401 }, 'good'],
     [{ status: 301, headers: { location: '/new-place' } }, 'good'],
     [{ status: 500 }, 'neutral'],
-    [{ status: 503 }, 'neutral'],
+    [{ status: 503, headers: { 'retry-after': '5' } }, 'neutral'],
+    [{ status: 503 }, 'banned'],
+    [{ status: 502 }, 'banned'],
     [{ status: 403 }, 'banned'],
     [{ status: 429, headers: { 'retry-after': '5' } }, 'banned'],
-    [{ status: 407 }, 'broken'],
+    [{ status: 407 }, 'banned'],
     [{ status: 503, body: '<form><div class="g-recaptcha"></div></form>' }, 'banned'],
     [{ status: 302, headers: { location: 'https://shop.example/captcha?next=%2F' } }, 'banned'],
     [{ status: 302, headers: { location: '/captchas-explained' } }, 'good'],
+    [{ url: 'https://shop.example/challenge/two', status: 301, headers: { location: '/challenge/two/' } }, 'good'],
     [{ status: 200, headers: { 'cf-mitigated': 'challenge' } }, 'banned'],
     [{ status: 405, headers: { 'x-amzn-waf-action': 'captcha' } }, 'banned'],
     [{ status: 200, body: '<script>window._cf_chl_opt={cvId:"3"}</script>' }, 'banned'],
@@ -52,7 +58,10 @@ describe('an answer through an exit', () => {
 
   it("hands the site's own wait on", () => {
     const waitOf = (headers: Record<string, string>) =>
-      verdictOfAnswer({ status: 429, headers, body: new Uint8Array(), retryAfterMs: retryAfterIn(headers) }, null)
+      verdictOfAnswer(
+        { url: URL_HERE, status: 429, headers, body: new Uint8Array(), retryAfterMs: retryAfterIn(headers) },
+        null,
+      )
     expect(waitOf({ 'retry-after': '5' })).toEqual({ kind: 'banned', retryAfterMs: 5_000 })
     const dates = { date: 'Sun, 15 Nov 2026 21:00:00 GMT', 'retry-after': 'Sun, 15 Nov 2026 21:00:30 GMT' }
     expect(waitOf(dates)).toEqual({ kind: 'banned', retryAfterMs: 30_000 })
@@ -73,7 +82,7 @@ describe('a failure through an exit', () => {
     ['timeout', 'banned'],
     ['connect_error', 'banned'],
     ['truncated', 'banned'],
-    ['tls_error', 'neutral'],
+    ['tls_error', 'banned'],
     ['dns_not_found', 'neutral'],
     ['too_large', 'neutral'],
     ['aborted', 'neutral'],
