@@ -118,6 +118,7 @@ function gatewayExits(pool: string, kind: string, written: GatewayPool, places: 
   const password = secretOf(pool, 'password', written.passwordEnv, written.passwordFile, places)
   const has = placeholders(pool, url, ['session', 'country', 'password'])
   if (has.has('password') && password === null) throw poolError(`${pool}: {password} needs passwordEnv or passwordFile`)
+  refuseInHost(pool, url, '{password}')
   if (sessions > 1 && !has.has('session')) throw poolError(`${pool}.url: several sessions need {session} in it`)
   return sessionsOf(pool, written, has).map(({ country, session, suffix }) => {
     const parsed = parseProxyUrl(fill(url, { session, country: country ?? '', password: password ?? '' }))
@@ -135,6 +136,7 @@ function wrapExits(pool: string, kind: string, written: WrapPool, places: Secret
   const has = placeholders(pool, template, ['url', 'key', 'session', 'country'])
   if (!has.has('url')) throw poolError(`${pool}.url: {url} is missing: where the wanted URL goes`)
   if (has.has('key') && key === null) throw poolError(`${pool}: {key} needs keyEnv or keyFile`)
+  refuseInHost(pool, template, '{key}')
   return sessionsOf(pool, written, has).map(({ country, session, suffix }) => {
     const values = { session, country: country ?? '', key: key ?? '' }
     const service = parseUrl(fill(template, { ...values, url: '' }))
@@ -179,6 +181,13 @@ function placeholders(pool: string, template: string, known: readonly string[]):
       `${pool}.url: it may have ${known.map((name) => `{${name}}`).join(', ')}, and has another placeholder`,
     )
   return new Set(found)
+}
+
+/** Names of hosts are shown, stored, and asked of name servers in the clear. */
+function refuseInHost(pool: string, template: string, secret: string): void {
+  const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(template)?.[1] ?? ''
+  if (authority.slice(authority.lastIndexOf('@') + 1).includes(secret))
+    throw poolError(`${pool}.url: ${secret} is a secret and must not stand in the name of a host`)
 }
 
 function fill(template: string, values: Readonly<Record<string, string>>): string {

@@ -191,9 +191,17 @@ describe('services', () => {
     [{ service: 'wrap', url: 'https://a.example/?u={ulr}' }, expect.stringContaining('another placeholder')],
     [{ service: 'wrap', url: 'https://a.example/' }, 'gw.url: {url} is missing: where the wanted URL goes'],
     [{ service: 'wrap', url: 'ftp://a.example/{url}' }, 'gw.url: expected an http or https URL'],
+    [
+      { service: 'wrap', url: 'https://{key}.api.example/?url={url}', keyEnv: 'SECRET' },
+      'gw.url: {key} is a secret and must not stand in the name of a host',
+    ],
+    [
+      { service: 'gateway', url: 'http://u@{password}.gate.example:1', passwordEnv: 'SECRET' },
+      'gw.url: {password} is a secret and must not stand in the name of a host',
+    ],
     [{ service: 'tor', url: 'x' }, "gw.service: expected 'wrap' or 'gateway'"],
   ])('%j is refused', (gw, message) => {
-    expect(refusal({ gw })).toEqual(message)
+    expect(refusal({ gw }, { SECRET: 's3cret' })).toEqual(message)
   })
 })
 
