@@ -7,6 +7,8 @@ const MOST_COOKIES = 180
 const MOST_IN_ANSWER = 50
 const COOKIE_BYTES = 4096
 const HEADER_BYTES = 8192
+/** As browsers do. */
+const LONGEST_AGE_S = 400 * 24 * 3600
 /** What may stand in a header. */
 const FIT_TO_SEND = /^[\t\x20-\x7e\x80-\xff]*$/
 
@@ -27,7 +29,9 @@ export function createCookies(clock: Clock): Cookies {
     headerFor(url) {
       if (empty) return ''
       let header = ''
-      for (const cookie of jar.getCookiesSync(url)) {
+      // The jar goes by the time of the system.
+      for (const cookie of jar.getCookiesSync(url, { expire: false })) {
+        if ((cookie.expiryTime() ?? Number.POSITIVE_INFINITY) <= clock.now()) continue
         const text = cookie.cookieString()
         if (header.length + text.length + 2 <= HEADER_BYTES) header += header === '' ? text : `; ${text}`
       }
@@ -40,12 +44,21 @@ export function createCookies(clock: Clock): Cookies {
         const cookie = line.length <= COOKIE_BYTES && FIT_TO_SEND.test(line) ? Cookie.parse(line) : undefined
         // Who can change what passes in the clear must not replace what was said in private.
         if (cookie === undefined || (cookie.secure && from.protocol === 'http:')) continue
+        fixEnd(cookie, clock.now())
         jar.setCookieSync(cookie, url, { ignoreError: true, now: new Date(clock.now()) })
         empty = false
       }
       if (!empty) dropOldest(store)
     },
   }
+}
+
+/** Max-Age counts from now; the jar would count it from the last use, and a cookie in use would never end. */
+function fixEnd(cookie: Cookie, now: number): void {
+  const { maxAge } = cookie
+  if (typeof maxAge !== 'number') return
+  cookie.maxAge = null
+  cookie.setExpires(new Date(maxAge <= 0 ? 0 : now + Math.min(maxAge, LONGEST_AGE_S) * 1000))
 }
 
 function dropOldest(store: MemoryCookieStore): void {

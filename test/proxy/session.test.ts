@@ -119,6 +119,21 @@ describe('cookies', () => {
     expect(sent('https://evil.co.uk/', [line], 'https://victim.example/')).toBe('')
   })
 
+  it.each([['Max-Age=60'], ['Expires=Thu, 01 Jan 1970 00:01:00 GMT']])(
+    'with %s end by the clock of the worker, however often they are sent',
+    (attribute) => {
+      const clock = new ManualClock(1)
+      const cookies = createCookies(clock)
+      cookies.take('https://shop.example/', [`a=1; ${attribute}`])
+      for (const ms of [30_000, 29_000]) {
+        clock.advance(ms)
+        expect(cookies.headerFor('https://shop.example/')).toBe('a=1')
+      }
+      clock.advance(1_000)
+      expect(cookies.headerFor('https://shop.example/')).toBe('')
+    },
+  )
+
   it('that are Secure cannot be set in the clear', () => {
     expect(sent('http://shop.example/', ['a=1; Secure'], 'https://shop.example/')).toBe('')
   })
