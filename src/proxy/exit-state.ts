@@ -153,7 +153,7 @@ export function afterHold({ whole, onSite, pace }: ExitState, elapsedMs: number 
   }
 }
 
-type Told = Pick<ExitReport, 'verdict' | 'rest' | 'bytes' | 'cost'> & { readonly elapsedMs: number }
+export type Told = Pick<ExitReport, 'verdict' | 'rest' | 'bytes' | 'cost'> & { readonly elapsedMs: number }
 
 /** A request was made. A ban is felt on the site alone, a broken exit everywhere. */
 export function afterVerdict(state: ExitState, { verdict, rest }: Told, grantedAt: number, now: number): ExitState {
@@ -170,12 +170,17 @@ export function afterVerdict(state: ExitState, { verdict, rest }: Told, grantedA
 /** For the exit and for the site alike. */
 export function counted(counts: ExitCounts, { verdict, bytes, cost, elapsedMs }: Told): ExitCounts {
   const bucket = bucketOf(elapsedMs)
+  const latency = [...counts.latency]
+  latency[bucket] = (latency[bucket] ?? 0) + 1
+  const { kind } = verdict
   return {
-    ...counts,
-    [verdict.kind]: counts[verdict.kind] + 1,
+    good: counts.good + (kind === 'good' ? 1 : 0),
+    neutral: counts.neutral + (kind === 'neutral' ? 1 : 0),
+    banned: counts.banned + (kind === 'banned' ? 1 : 0),
+    broken: counts.broken + (kind === 'broken' ? 1 : 0),
     bytes: counts.bytes + bytes,
     cost: counts.cost + cost,
-    latency: counts.latency.map((count, index) => (index === bucket ? count + 1 : count)),
+    latency,
   }
 }
 

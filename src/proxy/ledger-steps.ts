@@ -21,6 +21,7 @@ import {
   paceNow,
   REAP_AT_ONCE,
   refusal,
+  type Told,
 } from './exit-state.js'
 
 /** The rows of a ledger that is read and written in one go: fresh ones where there are none. */
@@ -87,27 +88,32 @@ export function reportAll(rows: LedgerRows, reports: readonly ExitReport[], now:
     const hold = rows.hold(report.ask)
     if (hold === undefined || hold.pool !== report.pool || hold.exit !== report.exit) continue
     const { elapsedMs } = report
-    const state = endHold(rows, hold, elapsedMs, now)
-    if (elapsedMs !== null) {
-      const told = { ...report, elapsedMs }
-      write(rows, hold, hold.exit, afterVerdict(state, told, hold.grantedAt, now))
-      for (const site of [WHOLE, hold.site]) {
-        rows.setCounts(hold.pool, hold.exit, site, counted(rows.counts(hold.pool, hold.exit, site), told))
-      }
+    if (elapsedMs === null) {
+      endHold(rows, hold, now)
+      continue
     }
+    const told = { ...report, elapsedMs }
+    const state = afterHold(stateOf(rows, hold, hold.exit, now), elapsedMs, now)
+    rows.removeHold(hold.ask)
+    write(rows, hold, hold.exit, afterVerdict(state, told, hold.grantedAt, now))
+    count(rows, hold, WHOLE, told)
+    count(rows, hold, hold.site, told)
   }
+}
+
+function count(rows: LedgerRows, { pool, exit }: Hold, site: string, told: Told): void {
+  rows.setCounts(pool, exit, site, counted(rows.counts(pool, exit, site), told))
 }
 
 /** Their workers died: nothing is known of the exits. */
 function endHolds(rows: LedgerRows, now: number): void {
-  for (const hold of rows.ended(now, REAP_AT_ONCE)) endHold(rows, hold, null, now)
+  for (const hold of rows.ended(now, REAP_AT_ONCE)) endHold(rows, hold, now)
 }
 
-function endHold(rows: LedgerRows, hold: Hold, elapsedMs: number | null, now: number): ExitState {
-  const state = afterHold(stateOf(rows, hold, hold.exit, now), elapsedMs, now)
+/** Nothing was sent, or nobody knows. */
+function endHold(rows: LedgerRows, hold: Hold, now: number): void {
   rows.removeHold(hold.ask)
-  write(rows, hold, hold.exit, state)
-  return state
+  write(rows, hold, hold.exit, afterHold(stateOf(rows, hold, hold.exit, now), null, now))
 }
 
 function stateOf(rows: LedgerRows, { pool, host, site }: Place, exit: ExitId, now: number): ExitState {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.js'
 import type { ExitLedger } from '../../src/proxy/exit-ledger.js'
+import { LEDGER_MIGRATIONS } from '../../src/proxy/sqlite/schema.js'
 import { sqliteLedger } from '../../src/proxy/sqlite/sqlite-ledger.js'
 import { SqliteLedgerEngine } from '../../src/proxy/sqlite/sqlite-ledger-engine.js'
 import { SqliteDb } from '../../src/sqlite/db.js'
@@ -101,5 +102,19 @@ it('sees in one transaction what its earlier calls have done', () => {
     expect(other.scoresOn('p', 'a.test')).toMatchObject([{ good: 3, inFlight: 0 }])
   })
   expect(db.prepare('SELECT count(*) FROM exit_holds').get()).toEqual([0])
+  db.close()
+})
+
+it('takes over the holds of an older file', async () => {
+  const clock = new ManualClock()
+  const db = new SqliteDb(':memory:')
+  db.migrate('exits', LEDGER_MIGRATIONS.slice(0, 1))
+  const now = clock.now()
+  const hold = [now, now + 1_000, 500]
+  db.prepare('INSERT INTO exit_holds VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run('1', 'p', 'x', 'a.test', 'a.test', ...hold)
+  const ledger = ledgerOn(db, clock)
+  const place = { pool: 'p', host: 'a.test', site: 'a.test', limits: { delayMs: 0, concurrency: 1 }, holdMs: 1000 }
+  clock.advance(100)
+  expect(await ledger.grant([{ ask: '1', exits: ['y'], ...place }])).toEqual([{ ok: true, exit: 'x', permitMs: 400 }])
   db.close()
 })

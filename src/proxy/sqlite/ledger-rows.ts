@@ -42,7 +42,7 @@ export class SqliteLedgerRows implements LedgerRows {
   #allHoldsRead = false
   /** The first of them ends then, if all are read. */
   #nextEnd = Number.POSITIVE_INFINITY
-  readonly #added = new Set<string>()
+  readonly #added = new Map<string, Hold>()
   #removed: string[] = []
 
   constructor(sql: LedgerSql) {
@@ -67,7 +67,7 @@ export class SqliteLedgerRows implements LedgerRows {
 
   addHold(hold: Hold): void {
     this.#keepHold(hold)
-    this.#added.add(hold.ask)
+    this.#added.set(hold.ask, hold)
   }
 
   removeHold(ask: string): void {
@@ -157,11 +157,8 @@ export class SqliteLedgerRows implements LedgerRows {
   }
 
   #flushHolds(): void {
-    for (const ask of this.#removed) this.#sql.removeHold.run(ask)
-    for (const ask of this.#added) {
-      const hold = this.#holds.get(ask)
-      if (hold) this.#sql.addHold.run(...holdColumns(hold))
-    }
+    if (this.#removed.length > 0) this.#sql.removeHolds.run(JSON.stringify(this.#removed))
+    this.#sql.addHolds([...this.#added.values()].map(holdColumns))
     this.#removed = []
     this.#added.clear()
   }
@@ -249,18 +246,12 @@ function paceColumns({ pool, exit, place, state }: Row<ExitPace>): SqlValue[] {
 }
 
 function holdColumns({ ask, pool, exit, host, site, grantedAt, endsAt, permitMs }: Hold): SqlValue[] {
-  return [ask, pool, exit, host, site, grantedAt, endsAt, permitMs]
+  return [ask, endsAt, JSON.stringify([pool, exit, host, site, grantedAt, permitMs])]
 }
 
-function toHold([ask, pool, exit, host, site, grantedAt, endsAt, permitMs]: readonly SqlValue[]): Hold {
-  return {
-    ask: String(ask),
-    pool: String(pool),
-    exit: String(exit),
-    host: String(host),
-    site: String(site),
-    grantedAt: Number(grantedAt),
-    endsAt: Number(endsAt),
-    permitMs: Number(permitMs),
-  }
+function toHold([ask, endsAt, text]: readonly SqlValue[]): Hold {
+  const [pool, exit, host, site, grantedAt, permitMs] = JSON.parse(String(text)) as HoldText
+  return { ask: String(ask), pool, exit, host, site, grantedAt, endsAt: Number(endsAt), permitMs }
 }
+
+type HoldText = [pool: string, exit: ExitId, host: HostKey, site: string, grantedAt: number, permitMs: number]

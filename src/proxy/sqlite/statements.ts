@@ -1,7 +1,7 @@
 import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
 
 const FORGOTTEN_AT_ONCE = 500
-const HOLD = 'ask, pool, exit, host, site, granted_at, ends_at, permit_ms'
+const HOLD = 'ask, ends_at, hold'
 
 /** Of wide rows, this many by themselves cost less than one statement over JSON; of twenty, a row costs half in that one. */
 const FEW = 3
@@ -50,8 +50,8 @@ export function prepareLedger(db: SqliteDb) {
     holds: db.prepare(`SELECT ${HOLD} FROM exit_holds WHERE ask IN (SELECT value FROM json_each(?))`),
     allHolds: db.prepare(`SELECT ${HOLD} FROM exit_holds`),
     endedHolds: db.prepare(`SELECT ${HOLD} FROM exit_holds WHERE ends_at <= ? ORDER BY ends_at LIMIT ?`),
-    addHold: db.prepare(`INSERT INTO exit_holds (${HOLD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
-    removeHold: db.prepare('DELETE FROM exit_holds WHERE ask = ?'),
+    addHolds: writer(3, (rows) => db.prepare(`INSERT INTO exit_holds (${HOLD}) ${rows}`)),
+    removeHolds: db.prepare('DELETE FROM exit_holds WHERE ask IN (SELECT value FROM json_each(?))'),
     scores: db.prepare(
       `SELECT exit, site, state, counts FROM exit_health
        WHERE pool = ? AND (exit, site) > (?, ?) AND used_at > ? ORDER BY exit, site LIMIT ?`,
