@@ -1,5 +1,5 @@
 import type { SeedSource } from '../coordinator/seed-source.js'
-import { checkedTemplate } from '../spider/seed-sources.js'
+import { checkedTemplate } from '../spider/seed-source-schema.js'
 import type { TemplateValues } from '../url/template.js'
 
 /** Made one by one, as the queue takes them. */

@@ -12,7 +12,7 @@ import type {
 import type { FieldDefinition } from './fields.js'
 import type { Page } from './page.js'
 import type { UserHandler } from './run-handler.js'
-import { seedFunction, seedSources } from './seed-sources.js'
+import { seedFunction, seedSources } from './seed-source-schema.js'
 
 /** The definition as a schema, with every default. What each option means stands in definition.ts, for the user's editor. */
 

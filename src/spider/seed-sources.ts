@@ -1,10 +1,6 @@
-import { z } from 'zod'
-import { ShoalError } from '../errors.js'
-import { aFunction, atLeastOne, duration, options } from '../options.js'
 import type { Duration } from '../units.js'
 import type { Json } from '../url/link.js'
-import { parseUrl } from '../url/parse-url.js'
-import { parseTemplate, type TemplateValues } from '../url/template.js'
+import type { TemplateValues } from '../url/template.js'
 
 export type SeedFunction = () => Iterable<SeedDefinition> | AsyncIterable<SeedDefinition>
 
@@ -12,7 +8,7 @@ export type SeedDefinition =
   | string
   | { readonly url: string; readonly route?: string; readonly priority?: number; readonly data?: Json }
 
-/** Where seeds come from, for the `seeds` of a spider. Made by the functions below. */
+/** Where seeds come from, for the `seeds` of a spider. Made by the functions below; checked in seed-source-schema.ts, which a program need not load. */
 export type SeedSourceDefinition =
   | ListingSource
   | { readonly from: 'lines'; readonly file: string }
@@ -33,7 +29,7 @@ export interface ListingSourceOptions {
 }
 
 /** Files with more URLs than this are a slip of the hand, unless somebody says otherwise. */
-const MOST_IN_A_RANGE = 10_000_000
+export const MOST_IN_A_RANGE = 10_000_000
 
 /**
  * The pages of sitemaps and of indexes of sitemaps, plain or gzip. Without a URL: those that robots.txt of the spider's hosts names, or
@@ -78,56 +74,4 @@ export function range(
   settings: { readonly values?: TemplateValues; readonly max?: number } = {},
 ): SeedSourceDefinition {
   return { from: 'range', template, values: settings.values ?? {}, max: settings.max ?? MOST_IN_A_RANGE }
-}
-
-const webUrl = z
-  .string()
-  .refine((url) => /^https?:$/.test(parseUrl(url)?.protocol ?? ''), 'expected an absolute http or https URL')
-const text = z.string().min(1)
-const since = z.unknown().transform((value, context) => {
-  const at = typeof value === 'string' && /^\d{4}-\d\d/.test(value) ? Date.parse(value) : Number.NaN
-  if (!Number.isNaN(at)) return { at }
-  const agoMs = duration({ max: YEARS_100_MS }).safeParse(value)
-  if (agoMs.success) return { agoMs: agoMs.data }
-  context.addIssue("expected a day like '2026-11-01', a time, or a duration like '7d'")
-  return z.NEVER
-})
-const YEARS_100_MS = 100 * 366 * 86_400_000
-
-const listing = { since: since.optional(), route: text.optional() }
-const source = z.discriminatedUnion(
-  'from',
-  [
-    options({ from: z.literal('sitemap'), urls: z.array(webUrl), ...listing }),
-    options({ from: z.literal('feed'), urls: z.array(webUrl).min(1, 'names no feed'), ...listing }),
-    options({ from: z.literal('lines'), file: text }),
-    options({ from: z.literal('csv'), file: text, column: z.union([text, atLeastOne]) }),
-    options({ from: z.literal('sql'), address: text, query: text }),
-    options({
-      from: z.literal('range'),
-      template: text,
-      values: z.record(z.string(), z.union([z.string(), z.array(z.union([z.string(), z.number()]))])),
-      max: atLeastOne,
-    }).superRefine(({ template, values, max }, context) => {
-      try {
-        checkedTemplate(template, values, max)
-      } catch (error) {
-        if (!(error instanceof ShoalError)) throw error
-        context.addIssue({ code: 'custom', message: error.message, params: { code: error.code } })
-      }
-    }),
-  ],
-  { error: 'expected what sitemap(), feed(), lines(), csv(), sql() or range() gives' },
-)
-
-export const seedSources = z.array(source).min(1, 'names no source of seeds')
-export const seedFunction = aFunction<SeedFunction>()
-
-export type CheckedSeedSource = z.output<typeof source>
-
-export function checkedTemplate(template: string, values: TemplateValues, max = MOST_IN_A_RANGE) {
-  const parsed = parseTemplate(template, values)
-  if (parsed.count > max)
-    throw new ShoalError('bad_template', `${template.slice(0, 200)}: ${parsed.count} URLs are more than ${max}`)
-  return parsed
 }

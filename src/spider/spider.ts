@@ -9,7 +9,7 @@ import type { HostKey, Json, RequestExtras } from '../url/link.js'
 import type { BanCheck, SessionDefinition } from './definition.js'
 import type { Page } from './page.js'
 import type { Schedule } from './schedule.js'
-import type { CheckedSeedSource } from './seed-sources.js'
+import type { CheckedSeedSource } from './seed-source-schema.js'
 
 /**
  * A spider as the rest of Shoal sees it: checked, defaults filled in, durations in milliseconds, selectors compiled.

@@ -18,6 +18,12 @@ export function scheduleCommand(program: Command): void {
   const schedule = program
     .command('schedule')
     .description('begin crawls at the times of their schedules; see when they come and what came of them')
+  guide(schedule, {
+    examples: [
+      ['schedule run books.ts', 'begin its crawls when their time has come'],
+      ['schedule list books.ts', 'when they come next'],
+    ],
+  })
   const run = schedule
     .command('run')
     .description('begin a crawl at each turn, until told to stop; workers serve the pages')
