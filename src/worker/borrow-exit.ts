@@ -6,7 +6,7 @@ import type { ExitGrant } from '../proxy/exit-desk.js'
 import type { ExitVerdict } from '../proxy/exit-ledger.js'
 import type { ProxyNeed, Spider } from '../spider/spider.js'
 import type { HostKey } from '../url/link.js'
-import { type Granted, grantTime, HostBusy, PATIENCE_MS, sleepUnlessStopped, untilBack } from './permits.js'
+import { type Granted, grantTime, HostBusy, patienceOf, sleepUnlessStopped, untilBack } from './permits.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 import type { Ways } from './ways.js'
 
@@ -71,7 +71,7 @@ export async function borrowExit(
         forMs: acquired.grant.permitMs,
       })
     const { waitMs, why } = acquired
-    giveUpAt ??= clock.mono() + PATIENCE_MS
+    giveUpAt ??= clock.mono() + patienceOf(current)
     if (why === 'paced' && clock.mono() + waitMs <= giveUpAt) {
       await sleepUnlessStopped(waitMs, current, clock)
       continue

@@ -31,6 +31,7 @@ export async function fetchWanted(
   const look = await lookAt(page.response, current, parts, route, render)
   if (typeof look !== 'string') return { page, harvest: look }
   parts.log.debug('fetch.rendered', { url: page.response.url, why: look })
+  current.patient = true
   return rendered()
 }
 

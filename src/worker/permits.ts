@@ -4,7 +4,9 @@ import type { HostKey } from '../url/link.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
 /** A visit waits this long for its host's next slot; beyond that the link goes back to the queue, where waiting costs nothing. */
-export const PATIENCE_MS = 5_000
+const PATIENCE_MS = 5_000
+/** Longer than any pace that makes sense; the lease is renewed meanwhile. */
+const LONG_PATIENCE_MS = 600_000
 const SLICE_MS = 100
 /** No answer of a queue in use takes this long: the process stood still meanwhile. */
 const FROZEN_MS = 2_000
@@ -18,6 +20,10 @@ export class HostBusy extends Error {
     super(`${host} has no slot for ${waitMs} ms`)
     this.waitMs = waitMs
   }
+}
+
+export function patienceOf({ patient }: Visit): number {
+  return patient ? LONG_PATIENCE_MS : PATIENCE_MS
 }
 
 /** Leave to send, with the monotonic time from which it counts. */
@@ -62,7 +68,7 @@ export async function permitFor(
       throw new ShoalError('aborted', 'the lease was lost')
     }
     // Counted from the first answer: waiting for our own queue is no reason to give up a host.
-    giveUpAt ??= clock.mono() + PATIENCE_MS
+    giveUpAt ??= clock.mono() + patienceOf(current)
     if (clock.mono() + permit.waitMs > giveUpAt) throw new HostBusy(host, permit.waitMs)
     await sleepUnlessStopped(permit.waitMs, current, clock)
   }

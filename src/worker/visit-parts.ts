@@ -52,6 +52,8 @@ export interface Visit {
   exit: string | null
   /** The exit of the visitor that was redirected: it goes on there. */
   stay?: ExitId | undefined
+  /** What it has done already would be done again, and again in vain: it waits out the pace of its hosts instead of going back to the queue. */
+  patient?: true
   /** A request of this visit was sent: it can no longer be handed back as if nothing had happened. */
   started: boolean
   /** The page is read and its handler has ended: what it waits for now is our own plant. */
