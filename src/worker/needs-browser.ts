@@ -9,13 +9,15 @@ import type { Json } from '../url/link.js'
 const LITTLE_TEXT = 250
 /** Where frameworks put what they draw. */
 const ROOT_IDS = 'root|app|__next|__nuxt|___gatsby|svelte|react-root|main-app|application|mount'
-const EMPTY_ROOT = new RegExp(
-  `<(\\w+)\\b[^<>]*\\bid\\s*=\\s*["']?(?:${ROOT_IDS})["'\\s>][^<>]*>?\\s*</\\1\\s*>|<app-root\\b[^<>]*>\\s*</app-root\\s*>`,
-  'i',
-)
+const ROOT_ID = new RegExp(`(?:^|[\\s"'/])id\\s*=\\s*["']?(?:${ROOT_IDS})(?:["'\\s]|$)`, 'i')
+/** Each character is looked at once: `<` ends a tag, and a name is never tried shorter than it is. */
+const EMPTY_ELEMENT = /<([a-z][\w-]*)(?![\w-])([^<>]*)>\s*<\/([a-z][\w-]*)/gi
+/** Attributes beyond these are not looked at. */
+const MOST_ATTRIBUTES = 2_000
 const WANTS_SCRIPTS =
   /(?:enable|activate|allow|turn(?:ed)? on|switch on|requires?|needs?|without)[^<>]{0,80}java ?script|java ?script[^<>]{0,80}(?:enable|required|disabled|activate|turned off|needed|necessary|blocked)/i
-const REFRESH = /<meta\b[^<>]*http-equiv\s*=\s*["']?refresh[^<>]*>/i
+const META = /<meta\b([^<>]*)>/gi
+const REFRESH = /http-equiv\s*=\s*["']?refresh/i
 const CHALLENGE = /challenge|captcha|verify|verification|bot-?check|cdn-cgi|_incapsula_/i
 
 export type AskedFor = 'empty app' | 'demands scripts' | 'challenge'
@@ -33,11 +35,26 @@ export function asksForBrowser(
     .replace(/(?:\s|&nbsp;)+/g, ' ')
     .trim()
   if (visible.length > LITTLE_TEXT) return null
-  const refresh = REFRESH.exec(markup)?.[0]
-  if (refresh !== undefined && CHALLENGE.test(refresh)) return 'challenge'
+  if (leadsToChallenge(markup)) return 'challenge'
   if (!scripts) return null
-  if (EMPTY_ROOT.test(markup)) return 'empty app'
+  if (hasEmptyRoot(markup)) return 'empty app'
   return WANTS_SCRIPTS.test(noscript) || WANTS_SCRIPTS.test(visible) ? 'demands scripts' : null
+}
+
+function leadsToChallenge(markup: string): boolean {
+  for (const [, all = ''] of markup.matchAll(META)) {
+    const attributes = all.slice(0, MOST_ATTRIBUTES)
+    if (REFRESH.test(attributes)) return CHALLENGE.test(attributes)
+  }
+  return false
+}
+
+function hasEmptyRoot(markup: string): boolean {
+  for (const [, opened = '', attributes = '', closed = ''] of markup.matchAll(EMPTY_ELEMENT)) {
+    if (opened.toLowerCase() !== closed.toLowerCase()) continue
+    if (/^app-root$/i.test(opened) || ROOT_ID.test(attributes.slice(0, MOST_ATTRIBUTES))) return true
+  }
+  return false
 }
 
 /** A route that gives records got none worth keeping: nothing at all, only rejected ones, or only ones whose every field is empty. */

@@ -43,6 +43,21 @@ describe('a page asks for a browser', () => {
     )
   })
 
+  it.each([
+    ['one tag with every id', `<div ${'id=root '.repeat(40_000)}`],
+    ['a root and a long gap', `<div id=root ${' '.repeat(300_000)}x`],
+    ['one endless name', `<${'a'.repeat(300_000)}`],
+    ['one tag that refreshes again and again', `<meta ${'http-equiv=refresh '.repeat(15_000)}`],
+    ['elements without an end', '<div id=root> '.repeat(20_000)],
+    ['gaps after tags', `<i>${' '.repeat(300)}`.repeat(1_000)],
+  ])('in no more time than its length takes: %s', (_what, hostile) => {
+    const html = `<script></script>${hostile}`
+    const began = performance.now()
+    asksForBrowser({ headers: {}, body: Buffer.from('x') }, () => html)
+    // Tried from every place to every other, 300 KB take half a minute.
+    expect(performance.now() - began).toBeLessThan(2_000)
+  })
+
   it('never, when it is no HTML', () => {
     const body = Buffer.from('<div id="root"></div><script></script>')
     expect(asksForBrowser({ headers: { 'content-type': 'application/json' }, body }, () => body.toString())).toBe(null)
