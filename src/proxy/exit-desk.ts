@@ -14,6 +14,8 @@ export interface ExitDesk {
   acquire(need: ExitNeed): Promise<Acquired>
   /** Once for every grant. Does not wait; a report that the ledger could not take is sent again with the next ones. */
   report(grant: ExitGrant, outcome: ExitOutcome): void
+  /** A message to the queue is about to leave: reports that wait travel with it. */
+  goAlong(): void
   /** Sends what is left. */
   close(): Promise<void>
 }
@@ -76,11 +78,10 @@ const MOST_SITES = 1_000
 const MOST_UNSENT = 10_000
 const RESEND_MS = 1_000
 /**
- * Under load reports wait this long for the next asks, and travel with them: a message to the database thread and back costs as much CPU as half a page.
+ * Reports wait this long for a message to the queue with which they travel: one of their own to the database thread and back costs as much CPU as half a
+ * page. The outbox sends one as soon as somebody may wait for the slot. Bad news does not wait.
  */
 const GATHER_MS = 20
-/** With fewer grants than this under way nobody is coming: a slot that somebody may wait for is free at once. So is bad news. */
-const FEW = 8
 
 export function createExitDesk({ ledger, clock, random, worker }: DeskParts): ExitDesk {
   const turns = new Map<string, number>()
@@ -88,11 +89,10 @@ export function createExitDesk({ ledger, clock, random, worker }: DeskParts): Ex
   const reports = reportPost(ledger, clock)
   const asks = gathered<ExitAsk, ExitAnswer>((batch) => {
     // First: the slots that they free are asked for.
-    reports.flush()
+    reports.goAlong()
     return ledger.grant(batch)
   })
   let asked = 0
-  let underWay = 0
   return {
     async acquire(need) {
       const { pool, choose, country, host, site, limits, holdMs, prefer, stay } = need
@@ -120,7 +120,6 @@ export function createExitDesk({ ledger, clock, random, worker }: DeskParts): Ex
         }
         const exit = named.find(({ id }) => id === answer.exit)
         if (exit === undefined) continue
-        underWay++
         return { ok: true, grant: { ask, exit, permitMs: answer.permitMs, need } }
       }
       return refused
@@ -128,14 +127,13 @@ export function createExitDesk({ ledger, clock, random, worker }: DeskParts): Ex
     report({ ask, exit, need }, { verdict, elapsedMs, bytes }) {
       const { pool, host, site, limits } = need
       const cost = elapsedMs === null ? 0 : exit.cost.perRequest + (exit.cost.perGb * bytes) / 1e9
-      underWay--
       reports.add({
         ...{ ask, pool: pool.name, exit: exit.id, host, site, limits },
         ...{ verdict, elapsedMs, bytes, cost, rest: pool.rest },
       })
-      const bad = verdict.kind === 'banned' || verdict.kind === 'broken'
-      if (bad || underWay < FEW) queueMicrotask(reports.flush)
+      if (verdict.kind === 'banned' || verdict.kind === 'broken') queueMicrotask(reports.goAlong)
     },
+    goAlong: reports.goAlong,
     close: () => reports.close(),
   }
 }
@@ -174,46 +172,44 @@ function gathered<Ask, Answer>(call: (asks: readonly Ask[]) => Promise<readonly 
     })
 }
 
-/** One call under way at a time; what comes meanwhile goes with the next. A report can be repeated, so one that failed is sent again. */
+/** A report can be repeated, so those that failed are sent again, after a while and with what came meanwhile. */
 function reportPost(ledger: Pick<ExitLedger, 'report'>, clock: Clock) {
   let unsent: ExitReport[] = []
-  let sending: Promise<void> | null = null
+  const sending = new Set<Promise<void>>()
   let cancel: (() => void) | null = null
-  const flushIn = (ms: number) => {
-    cancel ??= clock.after(ms, flush)
-  }
-  let again = false
-  const send = async (): Promise<void> => {
-    const batch = unsent
-    unsent = []
+  let away = false
+  const send = async (batch: readonly ExitReport[]): Promise<void> => {
     try {
       await ledger.report(batch)
     } catch {
       unsent = [...batch, ...unsent].slice(-MOST_UNSENT)
-      again = false
-      flushIn(RESEND_MS)
+      cancel?.()
+      cancel = clock.after(RESEND_MS, flush)
+      away = true
     }
   }
   const flush = () => {
     cancel?.()
     cancel = null
-    again = sending !== null
-    if (unsent.length === 0 || again) return
-    sending = send().finally(() => {
-      sending = null
-      if (again) flush()
-    })
+    away = false
+    if (unsent.length === 0) return
+    const sent = send(unsent)
+    unsent = []
+    sending.add(sent)
+    void sent.finally(() => sending.delete(sent))
   }
   return {
-    flush,
+    goAlong() {
+      if (!away) flush()
+    },
     add(report: ExitReport) {
       unsent.push(report)
-      flushIn(GATHER_MS)
+      cancel ??= clock.after(GATHER_MS, flush)
     },
     async close() {
-      await sending
+      await Promise.all(sending)
       flush()
-      await sending
+      await Promise.all(sending)
       cancel?.()
     },
   }

@@ -81,6 +81,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
         random,
         log,
       }),
+    onFlush: desk.goAlong,
   })
   const kept = keepLeases(plant, worker, spiders, id, clock)
   const flushing = flushFields(fields, store, clock)

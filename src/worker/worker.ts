@@ -27,6 +27,8 @@ export interface WorkerOptions {
   readonly about: WorkerAbout
   /** Everything a visit needs but the outbox, which is the worker's own. */
   readonly partsFor: (outbox: Outbox) => PartsOf
+  /** Called in the same turn as the calls of the outbox: what is said then travels with them. */
+  readonly onFlush?: () => void
 }
 
 /** What the visits of a crawl work with; null when its spider is none of this worker's. A promise only when the queue must be asked. */
@@ -66,7 +68,10 @@ export class CrawlWorker {
       store: options.store,
       clock: options.clock,
       inHand: () => this.#inHand.size,
-      onFlush: () => this.#leaseMore(),
+      onFlush: () => {
+        options.onFlush?.()
+        this.#leaseMore()
+      },
       plant: this.#plant,
       onFailure: (error) => this.#failed(error),
     })

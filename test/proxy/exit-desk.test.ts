@@ -90,7 +90,7 @@ describe('the desk', () => {
     ])
   })
 
-  it('under load reports wait for the next asks; bad news and the last ones do not wait', async () => {
+  it('reports wait for the next asks or for another message to the queue, but not for long; bad news does not wait', async () => {
     const { made, calls, need, clock } = desk(first, 20)
     const got = await Promise.all(Array.from({ length: 20 }, () => made.acquire(need)))
     const grants = got.flatMap((one) => (one.ok ? [one.grant] : []))
@@ -111,6 +111,9 @@ describe('the desk', () => {
     report(1, 'broken')
     expect(await told()).toEqual([5, 2, 1])
     report(12, 'good')
+    made.goAlong()
+    expect(await told()).toEqual([5, 2, 1, 12])
+    made.goAlong()
     expect(await told()).toEqual([5, 2, 1, 12])
   })
 
