@@ -131,10 +131,17 @@ async function start(
     }
     const { code, message } = asShoalError(error)
     note = { ...note, outcome: 'failed', why: `${code}: ${message}` }
+    await giveUp(plant, crawl)
   } finally {
     cancel()
   }
   return (await post(note)) ? decided(note, holder, clock) : null
+}
+
+/** A crawl that was never seeded to its end never finishes: left running, it would be in the way of every later turn. */
+async function giveUp({ frontier }: WatchedPlant, crawl: CrawlId): Promise<void> {
+  const left = (await frontier.crawls()).find(({ id }) => id === crawl)
+  if (left?.state === 'running' || left?.state === 'paused') await frontier.setState(crawl, 'cancelled')
 }
 
 /** The turn to decide now: the newest, however many were missed, or the one that somebody has begun to start. */
@@ -169,7 +176,11 @@ export async function lastTurn(board: Pick<Board, 'read'>, spider: string): Prom
 
 function noteIn(note: Note | null): TurnNote | null {
   if (note === null) return null
-  return noteForm.safeParse(JSON.parse(note.text)).data ?? null
+  try {
+    return noteForm.safeParse(JSON.parse(note.text)).data ?? null
+  } catch {
+    return null
+  }
 }
 
 function whole(note: Pick<TurnNote, 'turn' | 'outcome'> & Partial<TurnNote>, by: string, at: number): TurnNote {

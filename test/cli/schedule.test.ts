@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { turnJson } from '../../src/cli/commands/schedule.js'
 import { runCli, tempDir } from '../support/cli.js'
 
 const dir = tempDir('schedule-cli')
@@ -27,4 +28,14 @@ it('tells in one line what is wrong with a schedule', async () => {
   })
   expect(both.stderr).toContain('error usage')
   expect(without.stderr.trim().split('\n').length).toBeLessThanOrEqual(2)
+})
+
+it('gives times in one form', () => {
+  const note = { turn: 0, outcome: 'started', crawl: 'c', why: null, missed: 0, by: 'one', at: 1_000 } as const
+  expect(turnJson({ kind: 'decided', note })).toEqual({
+    ...note,
+    turn: '1970-01-01T00:00:00.000Z',
+    at: '1970-01-01T00:00:01.000Z',
+  })
+  expect(turnJson({ kind: 'waiting', turn: 0, crawl: 'c' })).toMatchObject({ turn: '1970-01-01T00:00:00.000Z' })
 })

@@ -120,6 +120,18 @@ describe('the turns of a schedule', () => {
       note: { outcome: 'failed', why: expect.stringContaining('no such column') },
     })
     expect(await asking()).toBeNull()
+    // The crawl of the failed one is not in its way.
+    expect((await plant.frontier.crawls()).map(({ state }) => state)).toEqual(['cancelled'])
+    clock.advance(HOUR)
+    expect(await asking()).toMatchObject({ note: { outcome: 'started' } })
+  })
+
+  it('begin anew when what is on the board is no note of theirs', async () => {
+    await plant.board.claim('schedule:news', 'other', 0, 60_000)
+    await plant.board.post('schedule:news', 'other', 'not JSON', HOUR)
+    expect(await lastTurn(plant.board, 'news')).toBeNull()
+    await asking()
+    expect(await lastTurn(plant.board, 'news')).toMatchObject({ outcome: 'begun' })
   })
 
   it('are not taken twice when a clock goes back', async () => {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import type { TurnTaken } from '../../coordinator/schedule.js'
+import type { TurnNote, TurnTaken } from '../../coordinator/schedule.js'
 import { EXIT } from '../../errors.js'
 import type { ScheduleRow } from '../../run/run-schedules.js'
 import type { SpiderSource } from '../../run/spider-source.js'
@@ -101,9 +101,17 @@ function nextLine({ name, schedule }: Spider, now: number): string {
   return `${clean(name)}: ${next === null ? 'no turn will come' : `next turn ${moment(next)}`} (${schedule?.cron}, ${schedule?.timezone})`
 }
 
-function turnJson(taken: TurnTaken): Record<string, unknown> {
-  if (taken.kind === 'waiting') return { turn: taken.turn, outcome: 'waiting', crawl: taken.crawl }
-  return taken.note
+export function turnJson(taken: TurnTaken): Record<string, unknown> {
+  if (taken.kind === 'waiting') return { turn: iso(taken.turn), outcome: 'waiting', crawl: taken.crawl }
+  return noteJson(taken.note)
+}
+
+function noteJson(note: TurnNote): Record<string, unknown> {
+  return { ...note, turn: iso(note.turn), at: iso(note.at) }
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString()
 }
 
 export function turnLine(spider: string, taken: TurnTaken): string {
@@ -112,7 +120,7 @@ export function turnLine(spider: string, taken: TurnTaken): string {
   return `${moment(told.turn)}  ${clean(spider)}  ${clean(told.text)}`
 }
 
-function decidedText({ turn, outcome, crawl, why, missed }: Extract<TurnTaken, { kind: 'decided' }>['note']) {
+function decidedText({ turn, outcome, crawl, why, missed }: TurnNote) {
   const late = missed > 0 ? `, ${plural(missed, 'turn')} before it missed` : ''
   const text =
     outcome === 'started' ? `crawl ${crawl} begun` : outcome === 'begun' ? 'nothing yet' : `${outcome}: ${why ?? crawl}`
@@ -120,9 +128,7 @@ function decidedText({ turn, outcome, crawl, why, missed }: Extract<TurnTaken, {
 }
 
 function rowJson({ next, last, due, ...row }: ScheduleRow): Record<string, unknown> {
-  const iso = (at: number) => new Date(at).toISOString()
-  const times = last && { ...last, turn: iso(last.turn), at: iso(last.at) }
-  return { ...row, next: next.map(iso), due: due === null ? null : iso(due), last: times }
+  return { ...row, next: next.map(iso), due: due === null ? null : iso(due), last: last && noteJson(last) }
 }
 
 function printRows(output: Output, rows: readonly ScheduleRow[]): void {
