@@ -71,10 +71,10 @@ export interface RejectedRow {
   readonly scrapedAt: number
 }
 
-/** One row per request of a visit that reached its end. */
-/** Among the headers of a fetch that failed: the picture of its page, as a `BlobRef`. No server sends it. */
+/** Among the headers of a fetch that failed: the picture of its page, as a `BlobRef`. One that a server sends is dropped. */
 export const SCREENSHOT_HEADER = 'x-shoal-screenshot'
 
+/** One row per request of a visit that reached its end. */
 export interface FetchRow {
   readonly spider: string
   readonly crawl: CrawlId

@@ -81,13 +81,20 @@ export function unchangedBatch(
   result: Extract<VisitResult, 'notModified' | 'sameBody'>,
   fetched: FetchRow,
   { crawl, gen, epoch, link: { url } }: Reading,
+  response: FetchResponse,
 ): WriteBatch {
   const { spider, at } = fetched
   const site = siteOf(hostIn(url))
   const confirmed = memo.records.map(
     ([kind, key]): ConfirmedRecord => ({ spider, site, kind, key, crawl, gen, epoch, scrapedAt: at }),
   )
-  const visit: VisitRow = { ...last, spider, crawl, gen, epoch, at, result }
+  const told = validatorsOf(response)
+  // A 304 need not repeat what it was asked with.
+  const validators =
+    result === 'sameBody'
+      ? told
+      : { etag: told.etag ?? last.etag, lastModified: told.lastModified ?? last.lastModified }
+  const visit: VisitRow = { ...last, ...validators, spider, crawl, gen, epoch, at, result }
   // The page that was kept is the page as it is: whoever reads it again finds it under the lease that its records have now.
   const kept = result === 'notModified' && last.page !== null ? { page: last.page, headers: memo.headers } : {}
   return { records: [], rejected: [], fetches: [{ ...fetched, ...kept }], visits: [visit], confirmed }

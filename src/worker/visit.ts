@@ -88,17 +88,19 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
         ...NO_LINKS,
       }
     }
-    if (page.kind === 'unchanged') return unchanged(page.known, 'notModified', fetched)
+    if (page.kind === 'unchanged') return unchanged(page.known, 'notModified', fetched, page.response)
     const failed = statusError(page.response.status)
     if (failed !== null) throw failed
     if (parts.pages !== null) {
       // Before the handler: the page that it cannot read is the one that somebody will want to see.
-      const { body, headers } = page.response
-      kept = outbox.keep(parts.pages, body, headers['content-type'] ?? '')
+      const { [SCREENSHOT_HEADER]: _forged, ...headers } = page.response.headers
+      kept = outbox.keep(parts.pages, page.response.body, headers['content-type'] ?? '')
       fetched = { ...fetched, headers }
     }
     const body = spider.recrawl ? bodyHash(page.response.body) : ''
-    if (known?.last.bodyHash === body) return unchanged(known, 'sameBody', fetched)
+    // The same bytes elsewhere are another page: their relative links lead elsewhere.
+    if (known?.last.bodyHash === body && known.last.url === page.response.url)
+      return unchanged(known, 'sameBody', fetched, page.response)
     const harvest = wanted.harvest ?? (await harvestPage(route, lease, page.response, clock))
     // Fields are missing even so: what the browser showed tells why.
     const picture = harvest.rejected.length > 0 ? await keepPicture(screenshot, parts) : null
@@ -153,12 +155,17 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     }
   }
   /** Its links are followed all the same: the crawl must reach what lies behind it. */
-  function unchanged(known: Known, result: 'notModified' | 'sameBody', row: FetchRow): Produced {
+  function unchanged(
+    known: Known,
+    result: 'notModified' | 'sameBody',
+    row: FetchRow,
+    response: FetchResponse,
+  ): Produced {
     const admitAgain = () => admitLinks(known.memo, known.last.url, lease, parts)
     const admitted = admitAgain()
     return {
       kept,
-      batch: unchangedBatch(known, result, row, lease),
+      batch: unchangedBatch(known, result, row, lease, response),
       outcome: { kind: 'done', links: admitted.links, bytes: row.bytes },
       admitted,
       admitAgain,

@@ -204,6 +204,46 @@ describe('a spider that recrawls', () => {
     expect(handled).toEqual(['/else'])
   })
 
+  it('handles the same body again when it comes from another place', async () => {
+    const to =
+      (place: string): Answer =>
+      (_, response) =>
+        response.writeHead(302, { location: place }).end()
+    pages.set('/', to('/v1/'))
+    for (const folder of ['/v1/', '/v2/']) {
+      pages.set(folder, plain('<h1>list</h1><a href="item">i</a>'))
+      pages.set(`${folder}item`, plain(`<h1>${folder}</h1>`))
+    }
+    await crawl(spider())
+    pages.set('/', to('/v2/'))
+    await crawl(spider())
+    expect(requests.map(({ url }) => url)).toEqual(['/', '/v2/', '/v2/item'])
+  })
+
+  it('asks with the validators of the last answer, also when that was the same page again', async () => {
+    const asked: (string | undefined)[] = []
+    const answer = async (html: Answer) => {
+      pages.set('/', html)
+      await crawl(spider())
+      asked.push(requests[0]?.etag)
+    }
+    await answer(tagged('<h1>e</h1>', '"a"'))
+    await answer(tagged('<h1>e</h1>', '"b"'))
+    await answer((_, response) => response.writeHead(304, { etag: '"c"' }).end())
+    await answer((_, response) => response.writeHead(304).end())
+    await answer(plain('<h1>e</h1>'))
+    await answer(plain('<h1>e</h1>'))
+    expect(asked).toEqual([undefined, '"a"', '"b"', '"c"', '"c"', undefined])
+  })
+
+  it('keeps no header by which a server would name a picture', async () => {
+    pages.set('/', (_, response) => response.setHeader('x-shoal-screenshot', 'sha256:00').end('<h1>x</h1>'))
+    await crawl(spider({ savePages: true }))
+    const { pages: kept } = await plant.store.keptPages({ spider: 'shop', newestOnly: true }, null, 10)
+    expect(kept).toMatchObject([{ headers: { 'content-type': 'text/html' } }])
+    expect(kept[0]?.headers).not.toHaveProperty('x-shoal-screenshot')
+  })
+
   it('takes a 304 that nobody asked for as an error', async () => {
     pages.set('/', (_, response) => response.writeHead(304).end())
     const id = await crawl(spider())
