@@ -82,7 +82,7 @@ export function createSessions(clock: Clock, random: Random, most = MOST_SESSION
       const old = all.get(key)
       const isNew = old === undefined || isOver(old)
       if (isNew) remove(key)
-      const held = isNew ? begin(name, exit, rules, () => remove(key)) : old
+      const held = isNew ? begin(name, exit, rules) : old
       held.left--
       // Last in the order, as the one used most lately.
       all.delete(key)
@@ -97,7 +97,7 @@ export function createSessions(clock: Clock, random: Random, most = MOST_SESSION
     end: (place, exit) => remove(keyOf(nameOf(place), exit)),
   }
 
-  function begin(place: string, exit: ExitId, rules: SessionRules, end: () => void): Held {
+  function begin(place: string, exit: ExitId, rules: SessionRules): Held {
     const { rotation, userAgents, cookies } = rules
     const agent = userAgents[Math.floor(random() * userAgents.length)] ?? null
     let login: Promise<void> | null = null
@@ -115,7 +115,9 @@ export function createSessions(clock: Clock, random: Random, most = MOST_SESSION
             loggedIn = true
           },
           (error: unknown) => {
-            end()
+            // Another one may have followed it already.
+            const key = keyOf(place, exit)
+            if (all.get(key)?.session === session) remove(key)
             throw error
           },
         )

@@ -4,7 +4,7 @@ import { strictest } from '../frontier/pace.js'
 import type { ExitId } from '../proxy/exit.js'
 import type { ExitGrant } from '../proxy/exit-desk.js'
 import type { ExitVerdict } from '../proxy/exit-ledger.js'
-import type { ProxyNeed, Spider } from '../spider/spider.js'
+import { DIRECT, type ProxyNeed, type Spider } from '../spider/spider.js'
 import type { HostKey } from '../url/link.js'
 import { type Granted, grantTime, HostBusy, patienceOf, sleepUnlessStopped, untilBack } from './permits.js'
 import type { Visit, VisitParts } from './visit-parts.js'
@@ -12,6 +12,8 @@ import type { Ways } from './ways.js'
 
 /** A host to which no way leads is looked at again after this long at the latest: somebody may have woken an exit, or added some. */
 const LONGEST_CLOSED_MS = 30_000
+/** The next exit is tried after this long. */
+const NEXT_EXIT_MS = 200
 /** Beyond every deadline of a request. */
 const HOLD_SLACK_MS = 10_000
 
@@ -38,9 +40,11 @@ export async function borrowExit(
   parts: VisitParts,
   ways: Ways,
   need: ProxyNeed,
-  { host, site, stay }: Going,
+  { host, site, ...going }: Going,
 ): Promise<Lent> {
   const { clock, spider, log, outbox, visitors } = parts
+  // Without a proxy each site has an exit of its own, and all of them are the same way.
+  const stay = need === DIRECT ? undefined : going.stay
   const pool = ways.poolOf(need, site)
   if (pool === null) {
     log.info('proxies.resting', { pool: need.pool, country: need.country, host, why: 'not at hand' })
@@ -76,8 +80,8 @@ export async function borrowExit(
       await sleepUnlessStopped(waitMs, current, clock)
       continue
     }
-    // Another visitor may come at any time: only this one has to wait.
-    if (stay !== undefined) throw new HostBusy(`${host} through ${stay}`, waitMs)
+    // Another visitor may come at any time: only this one has to wait. Where its exit rests the link goes on with another.
+    if (stay !== undefined) throw new HostBusy(`${host} through ${stay}`, why === 'paced' ? waitMs : NEXT_EXIT_MS)
     const closedMs = Math.min(LONGEST_CLOSED_MS, why === 'none' ? LONGEST_CLOSED_MS : waitMs)
     // Where some links go out by other ways, only this one waits.
     if (spider.proxies?.needs.length === 1) {

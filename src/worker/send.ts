@@ -9,7 +9,7 @@ import { hostIn, siteOf } from '../url/host.js'
 import type { HostKey, RequestExtras } from '../url/link.js'
 import { parseUrl } from '../url/parse-url.js'
 import { borrowExit, type Lent } from './borrow-exit.js'
-import { logIn } from './log-in.js'
+import { type LoginSend, logIn, unlessStopped } from './log-in.js'
 import { failureReport, hostReport, NO_NEWS } from './outcome.js'
 import { type Granted, HostBusy, isFresh, permitFor } from './permits.js'
 import type { Visit, VisitParts } from './visit-parts.js'
@@ -48,12 +48,13 @@ export async function send(
   request: Sending,
 ): Promise<FetchResponse> {
   const { clock, ways, spider } = parts
-  const need = spider.routes.get(current.lease.link.route)?.proxy ?? null
+  const { proxy: need = null, handlerTimeoutMs = 0 } = spider.routes.get(current.lease.link.route) ?? {}
   let repeated = false
   let stale = 0
   let broken = 0
   const permits = new Map<HostKey, Granted>()
   let lent: Lent | null = null
+  let visitor: Session | null = null
   const site = siteOf(hostIn(request.url))
   let stay = request.visitor?.exit ?? current.stay
   for (;;) {
@@ -65,7 +66,9 @@ export async function send(
         lent?.end(null)
         lent = await borrowExit(current, parts, ways, need, { host: keys[0], site, stay })
       }
-      const visitor = request.visitor ?? visitorOf(parts, lent, site, request)
+      // Once for the request: its session may have been over since, with the time that a login took.
+      if (visitor === null || (lent !== null && visitor.exit !== lent.grant.exit.id))
+        visitor = request.visitor ?? visitorOf(parts, lent, site, request)
       const login = visitor === null || visitor.loggedIn || request.visitor !== undefined ? null : spider.session?.login
       if (visitor !== null && login) {
         // It asks for permits and grants of its own: what is held meanwhile would stand in its way.
@@ -73,8 +76,15 @@ export async function send(
         lent = null
         for (const key of permits.keys()) release(current, parts, key, 0, NO_NEWS)
         permits.clear()
-        await visitor.logIn(() => logIn(login, (url, extras) => sendAs(visitor, current, parts, url, extras)))
-        stay = visitor.exit
+        current.patient = true
+        const guest = visitor
+        const sendOne: LoginSend = (url, extras, own) => sendAs(guest, current, parts, url, extras, own)
+        await unlessStopped(
+          guest.logIn(() => logIn(login, sendOne, clock, handlerTimeoutMs)),
+          current,
+          clock,
+        )
+        stay = guest.exit
         continue
       }
       return await dispatch(current, parts, permits, lent, visitor, request)
@@ -87,10 +97,13 @@ export async function send(
       }
       lent?.end(null)
       lent = null
+      visitor = null
       permits.clear()
       if (error instanceof PermitStale) throw new HostBusy(keys.join(' and '), STALE_WAIT_MS)
       stay = request.visitor?.exit ?? current.stay
-      if (error instanceof ShoalError && error.code === 'proxy_error' && ++broken < MOST_BROKEN) continue
+      // A visitor has but one exit: its login ends with it.
+      const isBroken = error instanceof ShoalError && error.code === 'proxy_error' && request.visitor === undefined
+      if (isBroken && ++broken < MOST_BROKEN) continue
       // The server closed a kept connection under our feet: once more, with a permit of its own.
       if (!isStaleSocket(error) || repeated) throw error
       repeated = true
@@ -105,12 +118,13 @@ function sendAs(
   parts: VisitParts,
   url: URL,
   extras: RequestExtras,
+  own: boolean,
 ): Promise<FetchResponse> {
   const { userAgent, headers } = parts.spider
   return send(current, parts, [parts.admitter.paceKey(url)], {
     ...extras,
     url: url.href,
-    headers: { 'user-agent': userAgent, ...headers, ...extras.headers },
+    headers: { 'user-agent': userAgent, ...(own && headers), ...extras.headers },
     visitor,
   })
 }
