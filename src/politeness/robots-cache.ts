@@ -1,6 +1,6 @@
 import type { Board } from '../board/board.js'
 import type { Clock } from '../clock.js'
-import { asShoalError, isAway } from '../errors.js'
+import { asShoalError, type ErrorCode, isAway } from '../errors.js'
 import { type Robots, type RobotsOutcome, type RobotsResponse, robotsFor } from './robots.js'
 import { decodeNote, encodeNote, freshMs, noteKey, type RobotsNote, robotsIn } from './robots-note.js'
 
@@ -170,13 +170,15 @@ async function unlessAway(told: Promise<unknown> | undefined): Promise<void> {
   }
 }
 
-/** What our own plant did (no sockets, a stop, no permit, a proxy that was refused) says nothing about the site and is passed on. */
+const NOT_THE_SITES: ReadonlySet<ErrorCode> = new Set(['internal', 'exit_banned', 'handler_error'])
+
+/** What our own plant or the user's code did (no sockets, a stop, no permit, a proxy that was refused) says nothing about the site and is passed on. */
 async function fetchOutcome(robotsUrl: string, get: GetRobots): Promise<RobotsOutcome> {
   try {
     return { kind: 'response', response: await get(robotsUrl) }
   } catch (thrown) {
     const error = asShoalError(thrown)
-    if (error.next === 'plant' || error.code === 'internal' || error.code === 'exit_banned') throw thrown
+    if (error.next === 'plant' || NOT_THE_SITES.has(error.code)) throw thrown
     return { kind: 'error', error }
   }
 }

@@ -1,3 +1,4 @@
+import { ShoalError } from '../errors.js'
 import type { Limits } from '../frontier/frontier.js'
 import type { CheckedDefinition, CheckedPace, CheckedRoute } from './definition-schema.js'
 import { DIRECT, type ProxyNeed, type SpiderProxies, type SpiderSession } from './spider.js'
@@ -21,8 +22,20 @@ export function spiderProxies(
   return {
     choose,
     ceiling: ceiling === undefined ? null : limitsOf(ceiling),
-    banned: banned ?? null,
+    banned: banned === undefined ? null : toldByName(banned),
     needs: [...needs.values()],
+  }
+}
+
+/** The user's own code: what it throws is told as such. */
+function toldByName(banned: NonNullable<SpiderProxies['banned']>): NonNullable<SpiderProxies['banned']> {
+  return (answer) => {
+    try {
+      return banned(answer)
+    } catch (cause) {
+      const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
+      throw new ShoalError('handler_error', `proxy.banned: ${reason}`, { cause })
+    }
   }
 }
 

@@ -74,8 +74,14 @@ export function statusError(status: number): ShoalError | null {
 /** Says nothing about the host. */
 export const NO_NEWS: HostReport = { kind: 'wait', ms: 0 }
 const OURS: ReadonlySet<ErrorCode> = new Set(['proxy_error', 'browser_crashed'])
-/** It was heard, though what it said will never be taken: too large, of a wrong form. */
-const ANSWERED: ReadonlySet<ErrorCode> = new Set(['too_large', 'headers_too_large', 'decode_error', 'bad_redirect'])
+/** It was heard, though what it said is not taken: too large, of a wrong form, or the user's own code stumbles over it. */
+const ANSWERED: ReadonlySet<ErrorCode> = new Set([
+  'too_large',
+  'headers_too_large',
+  'decode_error',
+  'bad_redirect',
+  'handler_error',
+])
 
 /** How the host did when nothing came of the request. What failed on our side of the wire, or before anybody was asked, says nothing. */
 export function failureReport({ code, next }: ShoalError): HostReport {

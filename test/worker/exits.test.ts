@@ -18,7 +18,11 @@ const PAGE = 'https://site.test/page'
 const OTHER = 'https://site.test/other'
 
 /** Visits of one site through two proxies; `answer` stands for proxies and site. */
-function site(answer: (port: number, url: string, clock: ManualClock) => number, proxied = true) {
+function site(
+  answer: (port: number, url: string, clock: ManualClock) => number,
+  proxied = true,
+  banned: () => boolean = () => false,
+) {
   const clock = new ManualClock()
   const dialled: number[] = []
   const through: number[] = []
@@ -28,7 +32,7 @@ function site(answer: (port: number, url: string, clock: ManualClock) => number,
       name: 'exits',
       start: [PAGE],
       robots: false,
-      ...(proxied && { proxy: 'dc' }),
+      ...(proxied && { proxy: { pool: 'dc', banned } }),
       pace: { delay: '1s', concurrency: 1 },
       routes: { page: { match: '/**', handler() {} } },
     }),
@@ -138,4 +142,16 @@ it('blocks the host for a 429 that came without a proxy', async () => {
   const { visit, reports } = site(() => 429, false)
   await visit(PAGE)
   expect(reports).toMatchObject([{ kind: 'throttled' }])
+})
+
+it('tells by name what the check for bans throws, and holds it against nobody', async () => {
+  const banned = (): boolean => {
+    throw new TypeError('no such field')
+  }
+  const { visit, reports } = site(() => 200, true, banned)
+  await expect(visit(PAGE)).rejects.toMatchObject({
+    code: 'handler_error',
+    message: 'proxy.banned: TypeError: no such field',
+  })
+  expect(reports).toEqual([{ kind: 'ok' }])
 })

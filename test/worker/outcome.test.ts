@@ -97,7 +97,7 @@ describe('statuses', () => {
     expect(hostReport(response(503), systemClock)).toEqual({ kind: 'throttled', retryAfterMs: null })
     for (const code of ['timeout', 'connect_error', 'truncated'] as const)
       expect(failureReport(new ShoalError(code, ''))).toEqual({ kind: 'failed' })
-    for (const code of ['too_large', 'decode_error'] as const)
+    for (const code of ['too_large', 'decode_error', 'handler_error'] as const)
       expect(failureReport(new ShoalError(code, ''))).toEqual({ kind: 'ok' })
     // Nobody was asked, or the trouble is ours.
     for (const code of ['private_address', 'dns_not_found', 'aborted', 'no_sockets', 'proxy_error'] as const)
