@@ -187,7 +187,10 @@ describe.each(['memory:', 'sqlite:', 'redis:'])('a program on %s', (engine) => {
     const shoal = await open()
     const spider = pages(origin, '50ms')
     const crawl = await shoal.crawl(spider, { start: false })
-    await crawl.add(Array.from({ length: 20 }, (_, n) => `${origin}/${n}`))
+    await crawl.add(
+      Array.from({ length: 20 }, (_, n) => `${origin}/${n}`),
+      10,
+    )
     const stop = new AbortController()
     const running = crawl.runWorkers({ signal: stop.signal, concurrency: 2 })
     await crawl.result(`${origin}/0`)
@@ -285,4 +288,37 @@ it('loads no database, HTTP client or parser before it connects', async () => {
   })
   const packages = new Set([...stderr.matchAll(/node_modules\/((?:@[^/]+\/)?[^/'" ]+)/g)].map(([, name]) => name))
   expect([...packages]).toEqual([])
+})
+
+describe('seeds for which the queue has no room', () => {
+  async function manySeeds(seeds: () => Iterable<string> | AsyncIterable<string>, maxPending: number) {
+    const shoal = await connect({ queue: 'memory:', logLevel: 'error' })
+    toClose.push(() => shoal.close())
+    const crawl = await shoal.crawl(
+      defineSpider({
+        ...{ name: 'many', start: [], scope: { hosts: ['127.0.0.1'] }, allowPrivate: ['127.0.0.1:*'], robots: false },
+        ...{ pace: { delay: 0 }, maxPending, seeds, routes: { page: { match: '**' } } },
+      }),
+    )
+    expect(await crawl.stats()).toMatchObject({ state: 'running', queued: 0.9 * maxPending })
+    return { shoal, crawl }
+  }
+
+  it('are added while workers run, all before the crawl finishes', async () => {
+    const origin = await site()
+    const { crawl } = await manySeeds(() => Array.from({ length: 20 }, (_, n) => `${origin}/${n}`), 10)
+    expect(await crawl.runWorkers()).toMatchObject({ state: 'finished', done: 20 })
+  })
+
+  it('fail where somebody waits for them, and are no reason to stay open', async () => {
+    const origin = await site()
+    const broken = async function* () {
+      for (let n = 0; n < 1_000; n++) yield `${origin}/${n}`
+      throw new Error('the line broke')
+    }
+    const { crawl } = await manySeeds(broken, 1_000)
+    await expect(crawl.runWorkers()).rejects.toThrow('the line broke')
+    const { shoal } = await manySeeds(broken, 1_000)
+    await shoal.close()
+  })
 })

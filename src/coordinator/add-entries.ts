@@ -18,19 +18,24 @@ export async function addToCrawl(
     readonly again: boolean
     readonly clock: Clock
     readonly onRefused: (entry: Seed, reason: string) => void
+    /** What has not found room by then is left out. */
+    readonly signal?: AbortSignal
+    /** From here on it waits for workers to make room. */
+    readonly onFull?: () => void
   },
 ): Promise<{ added: number; known: number; overLimit: number }> {
   const read = entryReader(spider)
-  const never = new AbortController().signal
+  const { signal = new AbortController().signal } = options
   const sum = { added: 0, known: 0, overLimit: 0 }
   let pending = await pendingOf(frontier, crawl)
   let links: Link[] = []
 
   const flush = async () => {
-    while (links.length > 0) {
+    while (links.length > 0 && !signal.aborted) {
       const room = roomFor(pending, spider.maxPending)
       if (room === 0) {
-        pending = await untilLowWater(frontier, crawl, spider.maxPending, options.clock, never)
+        options.onFull?.()
+        pending = await untilLowWater(frontier, crawl, spider.maxPending, options.clock, signal)
         continue
       }
       const result = await frontier.add(crawl, links.slice(0, room))
@@ -47,6 +52,7 @@ export async function addToCrawl(
     if (result.ok) links.push(options.again ? { ...result.link, again: true } : result.link)
     else options.onRefused(entry, result.reason)
     if (links.length >= ADDED_AT_ONCE) await flush()
+    if (signal.aborted) break
   }
   await flush()
   return sum

@@ -15,11 +15,15 @@ const ADDED_AT_ONCE = 1_000
 const misuse = (message: string) =>
   new ShoalError('usage', `add: ${message}`, { hint: 'Correct the options given to add().' })
 
-export function crawlHandle<Kinds extends RecordDefinitions, Data>(parts: CrawlParts): Crawl<Kinds, Data> {
+export function crawlHandle<Kinds extends RecordDefinitions, Data>(
+  parts: CrawlParts,
+  /** The spider's own seeds, as long as some are not in the queue. */
+  seeding: Promise<void> | null,
+): Crawl<Kinds, Data> {
   const { id, spider, plant, closing, running } = parts
   const { frontier } = plant
   const admitter = createAdmitter(spider.admit)
-  const feeding: Feeding = { sealed: false, workers: 0 }
+  const feeding: Feeding = { sealed: false, workers: 0, seeding: seeding !== null, failed: new AbortController() }
 
   const open = () => {
     if (closing.aborted) throw new ShoalError('closed', 'this connection was closed')
@@ -37,8 +41,15 @@ export function crawlHandle<Kinds extends RecordDefinitions, Data>(parts: CrawlP
   const seal = async () => {
     open()
     feeding.sealed = true
-    await frontier.seeded(id)
+    // Else when the last one is in the queue: until then there must be workers, which may be started after this.
+    if (!feeding.seeding) await frontier.seeded(id)
   }
+  const seeded = async () => {
+    await seeding
+    feeding.seeding = false
+    if (feeding.sealed && !closing.aborted) await frontier.seeded(id)
+  }
+  kept(seeded()).catch((error: unknown) => feeding.failed.abort(error))
 
   return {
     id,

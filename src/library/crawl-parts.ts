@@ -31,4 +31,8 @@ export interface Feeding {
   sealed: boolean
   /** Workers that run `until: 'stopped'`. */
   workers: number
+  /** The spider's own seeds are not all in the queue. */
+  seeding: boolean
+  /** Aborted with the reason when they cannot be read: the crawl would never finish. */
+  readonly failed: AbortController
 }

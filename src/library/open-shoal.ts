@@ -1,20 +1,16 @@
 import { resolve } from 'node:path'
 import { systemClock, systemRandom } from '../clock.js'
 import { loadConfig } from '../config.js'
-import { addToCrawl } from '../coordinator/add-entries.js'
 import { openCrawl } from '../coordinator/crawls.js'
 import { knownExits } from '../coordinator/exits.js'
-import type { SeedSource } from '../coordinator/seed-source.js'
 import { ShoalError } from '../errors.js'
 import { createLog } from '../log.js'
-import { poolsAtHand } from '../run/pools-at-hand.js'
-import { seedOptions } from '../run/seed-options.js'
 import type { RecordDefinitions, TaggedDefinition } from '../spider/definition.js'
 import { loadSpider } from '../spider/load.js'
 import { spiderFromDefinition } from '../spider/resolve.js'
-import type { Spider } from '../spider/spider.js'
 import { openPlant } from '../wire.js'
 import { crawlHandle } from './crawl-handle.js'
+import { seedCrawl } from './seed-crawl.js'
 import type { ConnectOptions, CrawlOptions, Shoal } from './shoal.js'
 
 export async function openShoal(options: ConnectOptions): Promise<Shoal> {
@@ -27,26 +23,6 @@ export async function openShoal(options: ConnectOptions): Promise<Shoal> {
   const running = new Set<Promise<unknown>>()
   const { frontier, store } = plant
   let closed: Promise<void> | null = null
-
-  const addSeeds = async (spider: Spider, crawl: string) => {
-    const onRefused = (_entry: unknown, reason: string) => log.warn('link.refused', { spider: spider.name, reason })
-    const add = (source: SeedSource) => addToCrawl(frontier, spider, crawl, source, { again: false, clock, onRefused })
-    if (spider.seeds !== null) await add({ name: 'seeds', entries: spider.seeds })
-    if (spider.sources.length === 0) return
-    const { sources = [], groups = [] } = seedOptions(undefined, {
-      ...{ plant, spider, crawl, pools: poolsAtHand(settings, [spider]), clock, random, log, signal: closing.signal },
-    })
-    for (const source of sources) await add(source)
-    // No cursors here: what was added before is known.
-    const notes = new Map<string, number>()
-    for (const group of groups) {
-      const found = group.sources({
-        get: async (name) => notes.get(name) ?? 0,
-        set: async (name, value) => void notes.set(name, value),
-      })
-      for await (const source of found) await add(source)
-    }
-  }
 
   return {
     frontier,
@@ -79,11 +55,9 @@ export async function openShoal(options: ConnectOptions): Promise<Shoal> {
         closing: closing.signal,
         running,
       }
-      const crawl = crawlHandle<Kinds, Data>(parts)
-      if (start) {
-        await crawl.add(spider.start)
-        await addSeeds(spider, id)
-      }
+      const seeding = start ? seedCrawl(parts) : null
+      const crawl = crawlHandle<Kinds, Data>(parts, seeding?.all ?? null)
+      await seeding?.first
       return crawl
     },
 

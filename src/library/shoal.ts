@@ -27,8 +27,9 @@ export interface Shoal {
   /** Every record, of this crawl and of others. */
   readonly store: RecordStore
   /**
-   * Resumes the unfinished crawl of this spider (a paused one runs again) or opens a new one, and adds the spider's start URLs. The spider
-   * is what `defineSpider` made, or the path of a spider file. A new crawl stays open until somebody says that nothing more will be added:
+   * Resumes the unfinished crawl of this spider (a paused one runs again) or opens a new one, and adds the spider's start URLs and seeds; those
+   * that find no room, or must be fetched first, are added while workers run. The spider is what `defineSpider` made, or the path of a
+   * spider file. A new crawl stays open until somebody says that nothing more will be added:
    * see `Crawl.seal`.
    */
   crawl<Kinds extends RecordDefinitions = RecordDefinitions, Data = Readonly<Record<string, unknown>>>(

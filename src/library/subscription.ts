@@ -26,9 +26,11 @@ export async function* subscription(
   }
 
   while (!closing.aborted) {
+    feeding.failed.signal.throwIfAborted()
     // Asked before the records are read: those of a crawl that had ended by then are all there.
     const { state } = await frontier.stats(id)
-    const last = (state === 'finished' || state === 'cancelled') && feeding.workers === 0
+    const ended = state === 'cancelled' || (state === 'finished' && !feeding.seeding)
+    const last = ended && feeding.workers === 0
     for (let more = true; more; ) {
       const page = await next(cursor)
       more = page.more

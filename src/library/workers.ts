@@ -48,7 +48,7 @@ export async function runUntil(
   })
   const failed = new AbortController()
   ended.catch(() => failed.abort())
-  const nap = AbortSignal.any([stop, failed.signal])
+  const nap = AbortSignal.any([stop, failed.signal, feeding.failed.signal])
   let lost: LostCrawl | null = null
   const tending = tendQueue(plant, spiders, { pools, clock, log, drain: stop }, (one) => {
     if (one.crawl !== id) return
@@ -58,7 +58,9 @@ export async function runUntil(
 
   const isOver = async () => {
     const { state } = await frontier.stats(id)
-    return state === 'cancelled' || (state === 'finished' && (until === 'finished' || feeding.sealed))
+    return (
+      state === 'cancelled' || (state === 'finished' && !feeding.seeding && (until === 'finished' || feeding.sealed))
+    )
   }
   if (until === 'stopped') feeding.workers++
   try {
@@ -66,6 +68,7 @@ export async function runUntil(
     await stopWorker(graceMs)
     await ended
     if (lost !== null) throw lostError(lost)
+    feeding.failed.signal.throwIfAborted()
     await frontier.forfeit(worker)
     return await frontier.stats(id)
   } finally {

@@ -1,0 +1,55 @@
+import { addToCrawl } from '../coordinator/add-entries.js'
+import type { SeedSource } from '../coordinator/seed-source.js'
+import { asShoalError } from '../errors.js'
+import { poolsAtHand } from '../run/pools-at-hand.js'
+import { seedOptions } from '../run/seed-options.js'
+import type { CrawlParts } from './crawl-parts.js'
+
+export interface Seeding {
+  /** What there was room for is in the queue. Workers must run from here on, or there is never room again. */
+  readonly first: Promise<unknown>
+  /** All of it is, or the program closes its connection, or the crawl was cancelled. */
+  readonly all: Promise<void>
+}
+
+/** Adds the spider's start URLs and seeds. The crawl stays open: whether more comes is for the program to say. */
+export function seedCrawl({ id, spider, plant, proxies, clock, random, log, closing }: CrawlParts): Seeding {
+  let full = () => {}
+  const whenFull = new Promise<void>((resolve) => {
+    full = resolve
+  })
+  const onRefused = (_entry: unknown, reason: string) => log.warn('link.refused', { spider: spider.name, reason })
+  const how = { again: false, clock, onRefused, signal: closing, onFull: () => full() }
+
+  const add = async (source: SeedSource) => {
+    if (!closing.aborted) await addToCrawl(plant.frontier, spider, id, source, how)
+  }
+
+  const addAll = async () => {
+    await add({ name: 'start', entries: () => spider.start })
+    if (spider.seeds !== null) await add({ name: 'seeds', entries: spider.seeds })
+    if (spider.sources.length === 0) return
+    const { sources = [], groups = [] } = seedOptions(undefined, {
+      ...{ plant, spider, crawl: id, pools: poolsAtHand(proxies, [spider]), clock, random, log, signal: closing },
+    })
+    for (const source of sources) await add(source)
+    // No cursors here: what was added before is known.
+    const notes = new Map<string, number>()
+    for (const group of groups) {
+      full()
+      const found = group.sources({
+        get: async (name) => notes.get(name) ?? 0,
+        set: async (name, value) => void notes.set(name, value),
+      })
+      for await (const source of found) {
+        await add(source)
+        if (closing.aborted) return
+      }
+    }
+  }
+
+  const all = addAll().catch((error: unknown) => {
+    if (!closing.aborted && asShoalError(error).code !== 'crawl_ended') throw error
+  })
+  return { all, first: Promise.race([all, whenFull]) }
+}
