@@ -24,7 +24,7 @@ export interface Recovered {
   /** Known pages that the spider does not want any more. */
   readonly unwanted: number
   readonly seeds: Seeds
-  /** Every seed is in the queue; if not, those that are fetched or found no room are added when the spider is run or started. */
+  /** Every seed is in the queue; if not, those of sitemaps, feeds and databases and those that found no room are added when the spider is run or started. */
   readonly seeded: boolean
 }
 
@@ -32,6 +32,7 @@ export interface RecoverOptions {
   /** Visit every known page again, which also finds again the links that were queued and never fetched. */
   readonly refetch: boolean
   readonly sources?: readonly SeedSource[]
+  /** Not read here: fetching may take hours, and the proxies for it are with whoever runs the crawl. */
   readonly groups?: readonly SeedGroup[]
   readonly clock: Clock
   readonly signal: AbortSignal
@@ -57,8 +58,8 @@ async function isInQueue({ frontier }: WatchedPlant, crawl: CrawlId): Promise<bo
 }
 
 /**
- * Opens a lost crawl again under its id, in the queue's new generation: what was fetched is known, what was not is queued, and all
- * seeds are added again and visited. Can be repeated.
+ * Opens a lost crawl again under its id, in the queue's new generation: what was fetched is known, what was not is queued, and the
+ * seeds at hand are added again and visited. Can be repeated.
  */
 export async function recoverCrawl(
   plant: WatchedPlant,
@@ -67,7 +68,7 @@ export async function recoverCrawl(
   options: RecoverOptions,
 ): Promise<Recovered> {
   const { frontier, store } = plant
-  const { clock, signal } = options
+  const { clock, signal, groups = [] } = options
   const gen = await store.generation(await frontier.identity())
   const spec = specFor(spider, note.crawl, gen)
   const { state } = await frontier.open(spec)
@@ -101,11 +102,14 @@ export async function recoverCrawl(
     signal: AbortSignal.any([signal, stop.signal]),
     again: true,
     ...(options.sources === undefined ? {} : { sources: options.sources }),
-    ...(options.groups === undefined ? {} : { groups: options.groups }),
+    more: groups.length > 0,
   })
   const seeds = await seeding.first
   // Full: whoever runs the crawl goes on with the rest.
-  const seeded = await Promise.race([seeding.all.then(() => !signal.aborted), clock.sleep(0).then(() => false)])
+  const seeded = await Promise.race([
+    seeding.all.then(() => !signal.aborted && groups.length === 0),
+    clock.sleep(0).then(() => false),
+  ])
   stop.abort()
   await seeding.all
   return {

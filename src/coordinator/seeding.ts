@@ -34,6 +34,8 @@ export interface SeedOptions {
   readonly onRefused?: (entry: Seed, reason: string) => void
   /** Also those that were visited: after the queue was lost. */
   readonly again?: boolean
+  /** There are more, which somebody adds later: the crawl must not finish without them. */
+  readonly more?: boolean
 }
 
 /**
@@ -144,7 +146,7 @@ export function seedCrawl(
     const own = spider.seeds === null ? [] : [{ name: `seeds ${spider.hash}`, entries: spider.seeds }]
     for (const source of [...own, ...(options.sources ?? [])]) if (!signal.aborted) await addFrom(source, gen)
     for (const group of options.groups ?? []) if (!signal.aborted) await addGroup(group, gen)
-    if (!signal.aborted && spider.feed === null) await frontier.seeded(crawl)
+    if (!signal.aborted && spider.feed === null && options.more !== true) await frontier.seeded(crawl)
     return seeds
   }
 

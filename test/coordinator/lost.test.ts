@@ -207,6 +207,18 @@ describe('a lost crawl', () => {
     expect(links[0]).toMatchObject({ fp: link.fp, request, data: { q: 1 } })
   })
 
+  it('leaves seeds that must be fetched to whoever runs the crawl, and stays open for them', async () => {
+    const { empty, clock, crawl, signal } = await world()
+    const plant = empty()
+    const hanging = {
+      sources: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) }),
+    }
+    const options = { refetch: false, clock, signal, groups: [hanging] }
+    const recovered = await recoverCrawl(plant, spider, await lostCrawl(plant, crawl), options)
+    expect(recovered).toMatchObject({ seeded: false, seeds: { added: 1 } })
+    expect(await plant.frontier.stats(crawl)).toMatchObject({ state: 'running', seeding: true })
+  })
+
   it('goes on from an older state of its queue', async () => {
     const { plant, clock, crawl, signal, fetched } = await world()
     await watchQueue(plant).look()

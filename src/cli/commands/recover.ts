@@ -54,7 +54,10 @@ export function recoverCommand(program: Command): void {
             )
             if (unwanted > 0)
               output.note(`${plural(unwanted, 'known page')} left out: the spider does not want them any more`)
-            if (!seeded) output.note('the other seeds are added when the spider is run or started')
+            if (!seeded)
+              output.note(
+                'seeds of sitemaps, feeds and databases, and those that found no room, are added when the spider is run or started',
+              )
             if (!flags.refetch)
               output.note(
                 'links that had been found and not fetched when the queue was lost are not known: pages that are fetched again find them, all of them with --refetch',
