@@ -23,7 +23,8 @@ interface Setting {
   readonly session: NonNullable<SpiderDefinition['session']>
   /** Of each host; it begins with a slot that the lease took. */
   readonly paceMs?: number
-  readonly proxied?: boolean
+  /** `beside`: pages go out without, others of the spider would not. */
+  readonly proxied?: boolean | 'beside'
   /** 0: the proxy is broken. */
   readonly answer?: (url: string, port: number) => { status: number; location?: string }
 }
@@ -41,8 +42,11 @@ function club({ session, paceMs = 0, proxied = false, answer = () => ({ status: 
         handlerTimeout: '30s',
         session,
       },
-      ...(proxied && { proxy: 'dc' }),
-      routes: { page: { match: '/**', handler() {} } },
+      ...(proxied !== false && { proxy: 'dc' }),
+      routes: {
+        page: { match: '/page', ...(proxied === 'beside' && { proxy: false }), handler() {} },
+        other: { match: '/**' },
+      },
     }),
   )
   const [dc] = loadPools('http://proxy.test:8001 http://proxy.test:8002', {})
@@ -203,4 +207,17 @@ it('is not waited for by a visit that is given up', async () => {
   runs.current.stop.aborted = true
   waits.current.stop.aborted = true
   expect(await Promise.all([runs.ended, waits.ended])).toMatchObject([{ code: 'aborted' }, { code: 'aborted' }])
+})
+
+it('on another site goes out without a proxy where the page does', async () => {
+  const elsewhere = 'https://accounts.test/login'
+  const { visit, sent } = club({
+    proxied: 'beside',
+    session: { login: ({ fetch }) => fetch(elsewhere).then(() => {}) },
+  })
+  expect(await visit().ended).toMatchObject({ kind: 'page' })
+  expect(sent.map(({ url, port }) => [url, port])).toEqual([
+    [elsewhere, 0],
+    [PAGE, 0],
+  ])
 })
