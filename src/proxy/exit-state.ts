@@ -195,6 +195,7 @@ function beforeRest(health: ExitHealth, grantedAt: number): boolean {
 }
 
 function afterGood(health: ExitHealth, grantedAt: number): ExitHealth {
+  if (health.proved && health.strikes === 0 && health.rests === 0) return health
   return beforeRest(health, grantedAt) ? health : { ...health, proved: true, strikes: 0, rests: 0 }
 }
 

@@ -81,24 +81,29 @@ function grant(rows: LedgerRows, ask: ExitAsk, now: number): ExitAnswer {
   return refusal(obstacles)
 }
 
-export function reportAll(rows: LedgerRows, reports: readonly ExitReport[], now: number): void {
+/** Where it was made stands in the hold. */
+export type ReportOfAsk = Omit<ExitReport, 'host' | 'site' | 'limits'>
+
+export function reportAll(rows: LedgerRows, reports: readonly ReportOfAsk[], now: number): void {
   endHolds(rows, now)
   rows.lookForHolds(reports.map(({ ask }) => ask))
   for (const report of reports) {
     const hold = rows.hold(report.ask)
     if (hold === undefined || hold.pool !== report.pool || hold.exit !== report.exit) continue
-    const { elapsedMs } = report
-    if (elapsedMs === null) {
+    if (!wasSent(report)) {
       endHold(rows, hold, now)
       continue
     }
-    const told = { ...report, elapsedMs }
-    const state = afterHold(stateOf(rows, hold, hold.exit, now), elapsedMs, now)
+    const state = afterHold(stateOf(rows, hold, hold.exit, now), report.elapsedMs, now)
     rows.removeHold(hold.ask)
-    write(rows, hold, hold.exit, afterVerdict(state, told, hold.grantedAt, now))
-    count(rows, hold, WHOLE, told)
-    count(rows, hold, hold.site, told)
+    write(rows, hold, hold.exit, afterVerdict(state, report, hold.grantedAt, now))
+    count(rows, hold, WHOLE, report)
+    count(rows, hold, hold.site, report)
   }
+}
+
+function wasSent(report: ReportOfAsk): report is ReportOfAsk & Told {
+  return report.elapsedMs !== null
 }
 
 function count(rows: LedgerRows, { pool, exit }: Hold, site: string, told: Told): void {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.js'
 import type { ExitLedger } from '../../src/proxy/exit-ledger.js'
+import { packAsks, packReports } from '../../src/proxy/sqlite/packed.js'
 import { LEDGER_MIGRATIONS } from '../../src/proxy/sqlite/schema.js'
 import { sqliteLedger } from '../../src/proxy/sqlite/sqlite-ledger.js'
 import { SqliteLedgerEngine } from '../../src/proxy/sqlite/sqlite-ledger-engine.js'
@@ -84,21 +85,21 @@ it('sees in one transaction what its earlier calls have done', () => {
     })
   const engine = new SqliteLedgerEngine(db, clock)
   together(engine, () => {
-    expect(engine.grant([ask('1')])).toMatchObject([{ ok: true }])
-    expect(engine.grant([ask('1'), ask('2')])).toMatchObject([{ ok: true }, { ok: false }])
-    engine.report([report('1')])
-    engine.report([report('1')])
+    expect(engine.grant(packAsks([ask('1')]))).toMatchObject([{ ok: true }])
+    expect(engine.grant(packAsks([ask('1'), ask('2')]))).toMatchObject([{ ok: true }, { ok: false }])
+    engine.report(packReports([report('1')]))
+    engine.report(packReports([report('1')]))
     expect(engine.scoresOn('p', 'a.test')).toMatchObject([{ good: 1, inFlight: 0 }])
-    expect(engine.grant([ask('3')])).toMatchObject([{ ok: true }])
+    expect(engine.grant(packAsks([ask('3')]))).toMatchObject([{ ok: true }])
   })
   // Another one, which has read nothing yet.
   const other = new SqliteLedgerEngine(db, clock)
   together(other, () => {
-    expect(other.grant([ask('4')])).toMatchObject([{ ok: false }])
-    other.report([report('3')])
-    other.report([report('3')])
-    expect(other.grant([ask('3')])).toMatchObject([{ ok: true }])
-    other.report([report('3')])
+    expect(other.grant(packAsks([ask('4')]))).toMatchObject([{ ok: false }])
+    other.report(packReports([report('3')]))
+    other.report(packReports([report('3')]))
+    expect(other.grant(packAsks([ask('3')]))).toMatchObject([{ ok: true }])
+    other.report(packReports([report('3')]))
     expect(other.scoresOn('p', 'a.test')).toMatchObject([{ good: 3, inFlight: 0 }])
   })
   expect(db.prepare('SELECT count(*) FROM exit_holds').get()).toEqual([0])

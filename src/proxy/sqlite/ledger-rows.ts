@@ -13,7 +13,7 @@ import {
   NO_COUNTS,
 } from '../exit-state.js'
 import { type LedgerRows, type Place, WHOLE } from '../ledger-steps.js'
-import type { LedgerSql } from './statements.js'
+import type { Column, LedgerSql } from './statements.js'
 
 const DAY_MS = 86_400_000
 
@@ -210,8 +210,8 @@ export function toHealth(text: SqlValue | undefined): ExitHealth {
   return { proved: proved === 1, strikes, rests, restedAt, restsUntil, inFlight, usedAt }
 }
 
-function fromHealth({ proved, strikes, rests, restedAt, restsUntil, inFlight, usedAt }: ExitHealth): string {
-  return JSON.stringify([proved ? 1 : 0, strikes, rests, restedAt, restsUntil, inFlight, usedAt])
+function fromHealth({ proved, strikes, rests, restedAt, restsUntil, inFlight, usedAt }: ExitHealth): number[] {
+  return [proved ? 1 : 0, strikes, rests, restedAt, restsUntil, inFlight, usedAt]
 }
 
 export function toCounts(text: SqlValue | undefined): ExitCounts {
@@ -221,8 +221,8 @@ export function toCounts(text: SqlValue | undefined): ExitCounts {
   return { good, neutral, banned, broken, bytes, cost, latency }
 }
 
-function fromCounts({ good, neutral, banned, broken, bytes, cost, latency }: ExitCounts): string {
-  return JSON.stringify([good, neutral, banned, broken, bytes, cost, ...latency])
+function fromCounts({ good, neutral, banned, broken, bytes, cost, latency }: ExitCounts): number[] {
+  return [good, neutral, banned, broken, bytes, cost, ...latency]
 }
 
 function toPace(text: SqlValue | undefined): ExitPace {
@@ -232,21 +232,21 @@ function toPace(text: SqlValue | undefined): ExitPace {
   return { startedAt, arrivalAt, inFlight, usedAt }
 }
 
-function fromPace({ startedAt, arrivalAt, inFlight, usedAt }: ExitPace): string {
-  return JSON.stringify([startedAt, arrivalAt, inFlight, usedAt])
+function fromPace({ startedAt, arrivalAt, inFlight, usedAt }: ExitPace): number[] {
+  return [startedAt, arrivalAt, inFlight, usedAt]
 }
 
-function healthColumns({ pool, exit, place, state, counts, countsChanged }: HealthRow): SqlValue[] {
+function healthColumns({ pool, exit, place, state, counts, countsChanged }: HealthRow): Column[] {
   const written = counts !== null && countsChanged ? fromCounts(counts) : null
   return [pool, exit, place, fromHealth(state), written, state.usedAt, dayOf(state.usedAt)]
 }
 
-function paceColumns({ pool, exit, place, state }: Row<ExitPace>): SqlValue[] {
+function paceColumns({ pool, exit, place, state }: Row<ExitPace>): Column[] {
   return [pool, exit, place, fromPace(state), dayOf(state.usedAt)]
 }
 
-function holdColumns({ ask, pool, exit, host, site, grantedAt, endsAt, permitMs }: Hold): SqlValue[] {
-  return [ask, endsAt, JSON.stringify([pool, exit, host, site, grantedAt, permitMs])]
+function holdColumns({ ask, pool, exit, host, site, grantedAt, endsAt, permitMs }: Hold): Column[] {
+  return [ask, endsAt, [pool, exit, host, site, grantedAt, permitMs]]
 }
 
 function toHold([ask, endsAt, text]: readonly SqlValue[]): Hold {

@@ -2,10 +2,11 @@ import type { Clock } from '../../clock.js'
 import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
 import type { SqliteEngine } from '../../sqlite/engine.js'
 import type { ExitId } from '../exit.js'
-import type { ExitAnswer, ExitAsk, ExitReport, ExitScore } from '../exit-ledger.js'
+import type { ExitAnswer, ExitScore } from '../exit-ledger.js'
 import { awake, FORGET_MS, healthNow, scoreOf } from '../exit-state.js'
 import { grantAll, reportAll } from '../ledger-steps.js'
 import { firstKeptDay, SqliteLedgerRows, toCounts, toHealth } from './ledger-rows.js'
+import { type PackedAsks, type PackedReports, unpackAsks, unpackReports } from './packed.js'
 import { LEDGER_MIGRATIONS } from './schema.js'
 import { type LedgerSql, prepareLedger } from './statements.js'
 
@@ -43,13 +44,13 @@ export class SqliteLedgerEngine implements SqliteEngine {
     this.#kept = null
   }
 
-  grant(asks: readonly ExitAsk[]): ExitAnswer[] {
+  grant(asks: PackedAsks): ExitAnswer[] {
     this.#forget()
-    return grantAll(this.#rows(), asks, this.#clock.now())
+    return grantAll(this.#rows(), unpackAsks(asks), this.#clock.now())
   }
 
-  report(reports: readonly ExitReport[]): void {
-    reportAll(this.#rows(), reports, this.#clock.now())
+  report(reports: PackedReports): void {
+    reportAll(this.#rows(), unpackReports(reports), this.#clock.now())
   }
 
   scores(pool: string, limit: number, after: string | null): ExitScore[] {

@@ -6,14 +6,21 @@ const HOLD = 'ask, ends_at, hold'
 /** Of wide rows, this many by themselves cost less than one statement over JSON; of twenty, a row costs half in that one. */
 const FEW = 3
 
-function writer(columns: number, prepare: (rows: string) => Statement): (rows: readonly SqlValue[][]) => void {
+/** A list is stored as JSON. */
+export type Column = SqlValue | readonly (number | string)[]
+
+function writer(columns: number, prepare: (rows: string) => Statement): (rows: readonly Column[][]) => void {
   const one = prepare(`VALUES (${Array.from({ length: columns }, () => '?').join(', ')})`)
   const elements = Array.from({ length: columns }, (_, at) => `value ->> ${at}`).join(', ')
   const many = prepare(`SELECT ${elements} FROM json_each(?) WHERE true`)
   return (rows) => {
     if (rows.length > FEW) many.run(JSON.stringify(rows))
-    else for (const row of rows) one.run(...row)
+    else for (const row of rows) one.run(...row.map(toValue))
   }
+}
+
+function toValue(column: Column): SqlValue {
+  return Array.isArray(column) ? JSON.stringify(column) : (column as SqlValue)
 }
 
 export type LedgerSql = ReturnType<typeof prepareLedger>

@@ -1,0 +1,99 @@
+import type { Limits } from '../../frontier/frontier.js'
+import type { ExitAsk, ExitReport, ExitVerdict, RestRules } from '../exit-ledger.js'
+import type { ReportOfAsk } from '../ledger-steps.js'
+
+/**
+ * Asks and reports as they travel to the database thread. What many of them share is said once: to copy its texts for each of them, and to hash them
+ * again over there, would cost more than to decide.
+ */
+export interface PackedAsks {
+  readonly texts: readonly string[]
+  readonly limits: readonly Limits[]
+  readonly asks: readonly PackedAsk[]
+}
+
+/** Numbers are places in the lists, all but `holdMs`. */
+type PackedAsk = readonly [
+  ...[ask: string, pool: number, host: number, site: number, limits: number, holdMs: number],
+  ...exits: number[],
+]
+
+export interface PackedReports {
+  readonly texts: readonly string[]
+  readonly rests: readonly RestRules[]
+  readonly reports: readonly PackedReport[]
+}
+
+type PackedReport = readonly [
+  ...[ask: string, pool: number, exit: number, rest: number, verdict: ExitVerdict['kind'], retryAfterMs: number | null],
+  ...[elapsedMs: number | null, bytes: number, cost: number],
+]
+
+export function packAsks(asks: readonly ExitAsk[]): PackedAsks {
+  const texts = places<string>()
+  const limits = places<Limits>()
+  const packed = asks.map((ask): PackedAsk => {
+    const where = [texts.of(ask.pool), texts.of(ask.host), texts.of(ask.site), limits.of(ask.limits)] as const
+    return [ask.ask, ...where, ask.holdMs, ...ask.exits.map(texts.of)]
+  })
+  return { texts: texts.all, limits: limits.all, asks: packed }
+}
+
+export function unpackAsks({ texts, limits, asks }: PackedAsks): ExitAsk[] {
+  return asks.map(([ask, pool, host, site, limit, holdMs, ...exits]) => ({
+    ask,
+    pool: at(texts, pool),
+    exits: exits.map((exit) => at(texts, exit)),
+    host: at(texts, host),
+    site: at(texts, site),
+    limits: at(limits, limit),
+    holdMs,
+  }))
+}
+
+export function packReports(reports: readonly ExitReport[]): PackedReports {
+  const texts = places<string>()
+  const rests = places<RestRules>()
+  const packed = reports.map(({ ask, pool, exit, rest, verdict, elapsedMs, bytes, cost }): PackedReport => {
+    const retryAfterMs = verdict.kind === 'banned' ? verdict.retryAfterMs : null
+    const who = [ask, texts.of(pool), texts.of(exit), rests.of(rest)] as const
+    return [...who, verdict.kind, retryAfterMs, elapsedMs, bytes, cost]
+  })
+  return { texts: texts.all, rests: rests.all, reports: packed }
+}
+
+export function unpackReports({ texts, rests, reports }: PackedReports): ReportOfAsk[] {
+  return reports.map(([ask, pool, exit, rest, kind, retryAfterMs, elapsedMs, bytes, cost]) => ({
+    ask,
+    pool: at(texts, pool),
+    exit: at(texts, exit),
+    verdict: kind === 'banned' ? { kind, retryAfterMs } : { kind },
+    elapsedMs,
+    bytes,
+    cost,
+    rest: at(rests, rest),
+  }))
+}
+
+/** A list in which everything stands once. */
+function places<Item>() {
+  const all: Item[] = []
+  const known = new Map<Item, number>()
+  return {
+    all,
+    of(item: Item): number {
+      let place = known.get(item)
+      if (place === undefined) {
+        place = all.push(item) - 1
+        known.set(item, place)
+      }
+      return place
+    },
+  }
+}
+
+function at<Item>(list: readonly Item[], place: number): Item {
+  const item = list[place]
+  if (item === undefined) throw new Error(`there is no place ${place} in a list of ${list.length}`)
+  return item
+}
