@@ -221,3 +221,30 @@ it('on another site goes out without a proxy where the page does', async () => {
     [PAGE, 0],
   ])
 })
+
+it('leaves an exit that rests to itself: the page goes on with another one, soon', async () => {
+  let refused: number | null = null
+  const { visit, sent } = club({
+    proxied: true,
+    session: {
+      async login({ fetch }) {
+        // Until it rests.
+        for (let n = 0; n < 5; n++) await fetch(LOGIN).catch(() => {})
+        await fetch(`${LOGIN}/2`)
+      },
+    },
+    answer(_url, port) {
+      refused ??= port
+      return { status: port === refused ? 429 : 200 }
+    },
+  })
+  const first = await visit().ended
+  expect(first).toBeInstanceOf(HostBusy)
+  expect((first as HostBusy).waitMs).toBeLessThan(1_000)
+  expect(await visit().ended).toMatchObject({ kind: 'page' })
+  expect(sent.filter(({ port }) => port !== refused).map(({ url }) => url)).toEqual([
+    ...Array.from({ length: 5 }, () => LOGIN),
+    `${LOGIN}/2`,
+    PAGE,
+  ])
+})
