@@ -52,6 +52,8 @@ export interface RenderWish {
   readonly settleMs: number
   /** Load images, fonts and media as well. */
   readonly images: boolean
+  /** In whose window, by identity: what pages leave there, no other visitor finds. Left out: whoever sends the same cookies. */
+  readonly visitor?: object
 }
 
 export interface FetchLimits {

@@ -1,4 +1,5 @@
 import type { Clock, Random } from '../clock.js'
+import type { FetchRequest } from '../fetch/fetcher.js'
 import type { ExitId } from '../proxy/exit.js'
 import type { ExitGrant } from '../proxy/exit-desk.js'
 import type { Rotation } from '../proxy/pool.js'
@@ -39,14 +40,18 @@ export function visitorsOf({ name, session }: Spider, clock: Clock, random: Rand
 }
 
 /** A request as this visitor makes it. Cookies that the spider itself sends stay in front. */
-export function asVisitor<
-  Request extends { readonly url: string; readonly headers?: Readonly<Record<string, string>> },
->(request: Request, { userAgent, cookies }: Session): Request {
+export function asVisitor<Request extends Pick<FetchRequest, 'url' | 'headers' | 'render'>>(
+  request: Request,
+  visitor: Session,
+): Request {
+  const { userAgent, cookies } = visitor
+  const { render } = request
   const kept = cookies?.headerFor(request.url) ?? ''
-  if (kept === '' && userAgent === null) return request
+  if (kept === '' && userAgent === null && render === undefined) return request
   const own = request.headers?.cookie
   return {
     ...request,
+    ...(render && { render: { ...render, visitor } }),
     headers: {
       ...request.headers,
       ...(userAgent === null ? {} : { 'user-agent': userAgent }),

@@ -5,7 +5,7 @@ import { parseUrl } from '../../url/parse-url.js'
 import type { Fetcher, FetchRequest, FetchResponse, RenderWish, StopSignal } from '../fetcher.js'
 import { judgeUrl, type Lookup } from '../guard.js'
 import { type Chromium, startChromium } from './chromium.js'
-import { CLOSE_MS, createRooms, type Room, type Rooms } from './contexts.js'
+import { CLOSE_MS, createRooms, keyOf, type Room, type Rooms } from './contexts.js'
 import { type GuardProxy, startGuardProxy } from './guard-proxy.js'
 import { openTab, type Tab } from './tab.js'
 
@@ -17,6 +17,8 @@ const OPEN_MS = 30_000
 const PATIENCE_MS = 20_000
 /** A tab whose permit had grown old is kept for the same visit, which is asking for another. */
 const RESERVED_MS = 10_000
+/** A page that failed is left so long to be painted: what it looked like is kept with the failure. */
+const LAST_LOOK_MS = 2_500
 /** A browser that nobody needs is ended. */
 const IDLE_MS = 60_000
 
@@ -40,6 +42,7 @@ interface Running {
 }
 
 interface OpenTab extends Tab {
+  readonly cookie: string
   readonly room: Room
   readonly running: Running
 }
@@ -137,7 +140,7 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
     const room = await now.rooms.take(request)
     try {
       const tab = await openTab(room, request, wish, clock)
-      return { ...tab, room, running: now }
+      return { ...tab, cookie: cookieOf(request), room, running: now }
     } catch (error) {
       await within(now.rooms.discard(room), now)
       throw error
@@ -183,7 +186,9 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
     if (kept !== undefined) {
       reserved.delete(signal)
       kept.cancel()
-      if (kept.tab.url === request.url) return kept.tab
+      const { url, room, cookie } = kept.tab
+      // The visit may come back with another exit or session: what the tab was opened with stays in it.
+      if (url === request.url && room.key === keyOf(request) && cookie === cookieOf(request)) return kept.tab
       await leave(kept.tab, false)
     }
     await slot(signal)
@@ -230,6 +235,15 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
     }
   }
 
+  async function lastLook(work: Promise<unknown>): Promise<void> {
+    let cancel = () => {}
+    const late = new Promise<void>((resolve) => {
+      cancel = clock.after(LAST_LOOK_MS, resolve)
+    })
+    await Promise.race([work.catch(() => {}), late])
+    cancel()
+  }
+
   function giveUpBrowser(): void {
     const stuck = current
     if (stuck === null) return
@@ -263,9 +277,9 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
         sent = true
       }
       const { totalMs } = request.limits
+      const work = tab.send({ ...request, onDispatch })
       let response: FetchResponse
       try {
-        const work = tab.send({ ...request, onDispatch })
         response = await watched(work, signal, totalMs, () => {
           const late = new ShoalError('timeout', `${request.url}: no page within ${totalMs} ms`)
           tab.fail(late)
@@ -277,6 +291,7 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
           reserve(signal, tab)
           throw error
         }
+        if (!signal.aborted && !closed) await lastLook(work)
         await leave(tab, true)
         throw error
       }
@@ -306,6 +321,10 @@ export function withBrowser(http: Fetcher, browser: Fetcher): Fetcher {
       await Promise.all([http.close(), browser.close()])
     },
   }
+}
+
+function cookieOf({ headers }: FetchRequest): string {
+  return headers?.cookie ?? ''
 }
 
 function asFailure(error: unknown): ShoalError {

@@ -9,7 +9,7 @@ const MOST_MS = 10 * 60_000
 /** A context that does not close in this time belongs to a browser that is stuck. */
 export const CLOSE_MS = 3_000
 
-/** A context with its way out and its one page. Used again for the same exit and user agent, so that scripts are loaded from the site once and not for each page. */
+/** A context with its way out and its one page. Used again for the same visitor, so that scripts are loaded from the site once and not for each page. */
 export interface Room {
   readonly key: string
   readonly context: BrowserContext
@@ -90,6 +90,18 @@ const NO_SIDE_DOORS = `
   }).observe(document, { childList: true, subtree: true })
 `
 
-function keyOf({ headers, proxy, allowPrivate }: FetchRequest): string {
-  return JSON.stringify([headers?.['user-agent'] ?? '', proxy ?? null, allowPrivate])
+/** The exit, the user agent and the visitor, or the cookies by which a site knows one. */
+export function keyOf({ headers, proxy, allowPrivate, render }: FetchRequest): string {
+  const who = render?.visitor === undefined ? (headers?.cookie ?? '') : numberOf(render.visitor)
+  return JSON.stringify([headers?.['user-agent'] ?? '', proxy ?? null, allowPrivate, who])
+}
+
+const visitors = new WeakMap<object, number>()
+let lastVisitor = 0
+
+function numberOf(visitor: object): number {
+  const known = visitors.get(visitor)
+  if (known !== undefined) return known
+  visitors.set(visitor, ++lastVisitor)
+  return lastVisitor
 }

@@ -5,7 +5,7 @@ import { mediaType } from '../charset.js'
 import { keepScreenshot } from '../failure-screenshot.js'
 import type { FetchRequest, FetchResponse, RenderWish } from '../fetcher.js'
 import type { Room } from './contexts.js'
-import { cookiesAsHeaders, cookiesOf } from './cookies.js'
+import { changedCookies, cookiesOf, giveCookies } from './cookies.js'
 import { HOP_BY_HOP, REFUSED_HEADER } from './guard-proxy.js'
 import { navigationFailure } from './navigation-failure.js'
 import { takeScreenshot } from './screenshot.js'
@@ -102,6 +102,9 @@ export async function openTab(
     let asked = 0
     let requests = 0
     let bytes = 0
+    let leadsOn = false
+    const given = cookiesOf(first.headers?.cookie ?? '', url)
+    const cookiesNow = async () => changedCookies(await context.cookies(), given, head?.cookies ?? [], url)
 
     const reply = (method: 'Fetch.continueRequest' | 'Fetch.failRequest', params: object) =>
       void session.send(method, params as never).catch(() => {})
@@ -151,8 +154,8 @@ export async function openTab(
           document = paused.networkId
           return heldBack.resolve(held)
         }
-        abort(requestId)
-        if (request.method === 'GET') handBack(request.url)
+        if (request.method === 'GET') void handBack(request.url).finally(() => abort(requestId))
+        else abort(requestId)
         return
       }
       // The navigation fails, and says more exactly why.
@@ -173,8 +176,11 @@ export async function openTab(
     }
 
     /** A script, or a meta element, leads on: as if the server had. */
-    function handBack(target: string): void {
-      answer({ status: 302, headers: { location: target }, cookies: head?.cookies ?? [] }, EMPTY, documentBytes)
+    async function handBack(target: string): Promise<void> {
+      leadsOn = true
+      // It may have set some before it led on.
+      const cookies = await cookiesNow().catch(() => head?.cookies ?? [])
+      answer({ status: 302, headers: { location: target }, cookies }, EMPTY, documentBytes)
     }
 
     async function documentAnswered(requestId: string, found: Head): Promise<void> {
@@ -210,19 +216,19 @@ export async function openTab(
       const body = html === null ? null : Buffer.from(html, 'utf8')
       if (body === null || body.length > first.limits.maxBodyBytes)
         throw new ShoalError('too_large', `${url}: the rendered page is larger than ${first.limits.maxBodyBytes} bytes`)
-      const cookies = cookiesAsHeaders(await context.cookies(url))
+      const cookies = await cookiesNow()
       const screenshot = await takeScreenshot(session, clock)
       const { status = 200, headers = {} } = head ?? {}
       // They speak of the document as it was sent, and not of what scripts made of it.
       const { etag: _etag, 'last-modified': _modified, ...others } = headers
       const told = { ...others, 'content-type': 'text/html; charset=utf-8' }
-      answer({ status, headers: told, cookies }, body, documentBytes, screenshot)
+      if (!leadsOn) answer({ status, headers: told, cookies }, body, documentBytes, screenshot)
     }
 
-    // The context may have served another visit: scripts stay in its cache, what tells visitors apart does not.
+    // The context may have served another visit of the same visitor: scripts stay in its cache, cookies are those of now.
     await session.send('Storage.clearDataForOrigin', { origin: new URL(url).origin, storageTypes: 'all' })
     await context.clearCookies()
-    await context.addCookies(cookiesOf(first.headers?.cookie ?? '', url))
+    await giveCookies(context, given)
     await session.send('Fetch.enable', { handleAuthRequests: true, patterns: patternsFor(wish) })
     const parsed = page.goto(url, { waitUntil: 'domcontentloaded', timeout: 0 })
     parsed.catch((error: unknown) => heldBack.reject(navigationFailure(url, String(error), traffic)))
@@ -256,10 +262,17 @@ export async function openTab(
           cancel()
         }
       },
-      fail,
+      fail(error) {
+        fail(error)
+        traffic.cut()
+      },
       async close() {
         way.serve(null)
         await page.goto('about:blank', { timeout: LEAVE_MS })
+        await session
+          .send('Runtime.evaluate', { expression: 'window.name = ""' })
+          .catch(() => {})
+        await session.send('Page.resetNavigationHistory')
         stopListening()
       },
     }

@@ -11,10 +11,13 @@ const APP = `<!doctype html><title>shop</title><div id="root"></div><img src="/b
 </script>`
 
 let site: Site
+let third: Site
 let fetcher: Fetcher
 let starts = 0
 
 beforeAll(async () => {
+  const frame = '<script>parent.postMessage((localStorage.n = Number(localStorage.n ?? 0) + 1), "*")</script>'
+  third = await startSite({ '/frame': frame })
   site = await startSite({
     '/app': (request, response) => {
       response.setHeader('set-cookie', 'server=1; HttpOnly').setHeader('content-type', 'text/html')
@@ -36,6 +39,28 @@ beforeAll(async () => {
     '/huge': '<script>document.write("x".repeat(300000))</script>',
     '/dialog': '<script>alert(1); confirm(2); window.open("/app"); document.write("<i>after</i>")</script>',
     '/silent': () => {},
+    '/busy': '<h1>shown</h1><script>setInterval(() => fetch("/silent"), 200)</script>',
+    '/consents': '<script>document.cookie = "consent=yes"; location.href = "/app"</script>',
+    '/deep/down/page': (_request, response) => {
+      response.setHeader('set-cookie', 'renewed=1; Path=/; HttpOnly').setHeader('content-type', 'text/html')
+      response.end(`<p></p><script>
+        document.cookie = 'csrf=y; path=/'
+        document.cookie = 'old=; path=/; max-age=0'
+        document.cookie = 'here=1'
+        fetch('/who').then((answer) => answer.text()).then((who) => { document.querySelector('p').textContent = who })
+      </script>`)
+    },
+    '/who': (request, response) => response.setHeader('content-type', 'text/plain').end(request.headers.cookie),
+    '/leaves': (_request, response) =>
+      response.setHeader('content-type', 'text/html').end(`<p></p><script>
+        const count = (store) => (store.n = Number(store.n ?? 0) + 1)
+        const own = 'local ' + count(localStorage) + ' session ' + count(sessionStorage) + ' name ' + name + ' history ' + history.length
+        name = 'left'
+        onmessage = ({ data }) => {
+          document.querySelector('p').textContent = own + ' third ' + data
+          document.body.className = 'third'
+        }
+      </script><iframe src="${third.origin}/frame"></iframe>`),
     '/latin': (_request, response) =>
       response.setHeader('content-type', 'text/html; charset=iso-8859-1').end(Buffer.from('<p>caf\xe9</p>', 'latin1')),
   })
@@ -45,11 +70,13 @@ beforeAll(async () => {
 afterAll(async () => {
   await fetcher.close()
   await site.close()
+  await third.close()
   expect(browsersUnder()).toEqual([])
 })
 
 const text = (body: Uint8Array) => Buffer.from(body).toString()
-const get = (path: string, ...more: [object?, object?]) => rendered(fetcher, `${site.origin}${path}`, ...more)
+const get = (path: string, ...more: [object?, object?, { aborted: boolean }?]) =>
+  rendered(fetcher, `${site.origin}${path}`, ...more)
 
 describe('a page in the browser', () => {
   it('is what its scripts made of it, with the headers and cookies of the visit on its own host', async () => {
@@ -59,7 +86,8 @@ describe('a page in the browser', () => {
     expect(text(page.body)).toContain('Shoal-test/1 mine session=7')
     expect(page).toMatchObject({ url: `${site.origin}/app`, status: 200 })
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
-    expect(page.cookies.map((cookie) => cookie.split(';')[0]).sort()).toEqual(['seen=yes', 'server=1', 'session=7'])
+    expect(page.cookies.map((cookie) => cookie.split(';')[0]).sort()).toEqual(['seen=yes', 'server=1'])
+    expect(page.cookies.find((cookie) => cookie.startsWith('server'))).toContain('HttpOnly')
     expect(page.rendered).toMatchObject({ requests: 1 })
     expect(page.rendered?.screenshot?.subarray(0, 2)).toEqual(Buffer.from([0xff, 0xd8]))
     expect(site.requests.filter((path) => path !== '/app')).toEqual(['/api'])
@@ -164,6 +192,59 @@ describe('a page in the browser', () => {
     await expect(refused).rejects.toBe(stale)
     expect(site.requests).toEqual([])
     expect((await fetcher.fetch(request, signal)).status).toBe(200)
+  })
+
+  it('does not wait in a tab of another exit or session', async () => {
+    const signal = { aborted: false }
+    const stale = () => {
+      throw new Error('too old')
+    }
+    const headers = { 'user-agent': 'Shoal-test/1', cookie: 'sid=alice' }
+    const asAlice = { headers, onDispatch: stale }
+    await expect(get('/app', {}, asAlice, signal)).rejects.toThrow('too old')
+    const page = await get('/app', {}, { headers: { ...headers, cookie: 'sid=bob' } }, signal)
+    expect(text(page.body)).toContain('undefined sid=bob')
+    await expect(get('/app', {}, asAlice, signal)).rejects.toThrow('too old')
+    const nowhere = { protocol: 'http', host: '127.0.0.1', port: 1, username: '', password: '' }
+    expect(await codeOf(get('/app', {}, { headers, proxy: nowhere }, signal))).toBe('proxy_error')
+  })
+
+  it('leaves nothing that another visitor finds, nor its name and history to anybody', async () => {
+    const left = async (more: object) => /<p>(.*)<\/p>/.exec(text((await get('/leaves', {}, more)).body))?.[1]
+    const [alice, bob] = [{}, {}]
+    const as = (visitor: object, cookie: string) => ({
+      headers: { cookie },
+      render: { wait: '.third', settleMs: 5_000, images: false, visitor },
+      allowPrivate: ['127.0.0.1:*'],
+    })
+    expect(await left(as(alice, 'a=1'))).toBe('local 1 session 1 name  history 2 third 1')
+    expect(await left(as(bob, 'a=1'))).toBe('local 1 session 1 name  history 2 third 1')
+    // A visitor has one window, whatever cookies were set meanwhile: a frame of another origin may know it again.
+    expect(await left(as(alice, 'a=2'))).toBe('local 1 session 1 name  history 2 third 2')
+  })
+
+  it('gives the cookies of a session to the whole host, and takes back what changed', async () => {
+    const cookie = 'sid=1; csrf=x; old=1; __Host-no=1; odd="a b; big='.concat('y'.repeat(5_000))
+    const page = await get('/deep/down/page', {}, { headers: { cookie } })
+    expect(text(page.body)).toContain('<p>sid=1; odd="a b; renewed=1; csrf=y</p>')
+    expect([...page.cookies].sort()).toEqual([
+      'csrf=y; Path=/; SameSite=Lax',
+      'here=1; Path=/deep/down; SameSite=Lax',
+      'old=; Path=/; Max-Age=0',
+      'renewed=1; Path=/; HttpOnly; SameSite=Lax',
+    ])
+  })
+
+  it('takes back the cookies that a script set before it led on', async () => {
+    const page = await get('/consents')
+    expect(page).toMatchObject({ status: 302, headers: { location: `${site.origin}/app` } })
+    expect(page.cookies.map((line) => line.split(';')[0])).toEqual(['consent=yes'])
+  })
+
+  it('has a picture when its deadline passes', async () => {
+    const failure = await get('/busy', { totalMs: 1_500 }).catch((error: unknown) => error)
+    expect(failure).toMatchObject({ code: 'timeout' })
+    expect(screenshotOf(failure)?.length).toBeGreaterThan(500)
   })
 
   it('was rendered in one browser', () => {

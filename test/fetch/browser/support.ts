@@ -7,7 +7,7 @@ import {
   createBrowserFetcher,
   RENDER_DEFAULTS,
 } from '../../../src/fetch/browser/browser-fetcher.js'
-import type { Fetcher, FetchLimits, FetchRequest, FetchResponse } from '../../../src/fetch/fetcher.js'
+import type { Fetcher, FetchLimits, FetchRequest, FetchResponse, StopSignal } from '../../../src/fetch/fetcher.js'
 import { LIMITS, never } from '../support.js'
 
 export interface Site {
@@ -63,9 +63,11 @@ export function rendered(
   url: string,
   limits: Partial<FetchLimits> = {},
   more: Partial<FetchRequest> = {},
+  signal: StopSignal = never,
 ): Promise<FetchResponse> {
   const allowPrivate = [new URL(url).host]
-  return fetcher.fetch({ url, limits: { ...LIMITS, ...limits }, allowPrivate, render: RENDER_DEFAULTS, ...more }, never)
+  const request = { url, limits: { ...LIMITS, ...limits }, allowPrivate, render: RENDER_DEFAULTS, ...more }
+  return fetcher.fetch(request, signal)
 }
 
 /** Chromium processes that this process, or `root`, started: whole trees. */
