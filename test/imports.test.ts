@@ -42,7 +42,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   'store/export': 'store, errors, type url',
   proxy: 'errors, options, type clock, frontier, url',
   'proxy/memory': 'proxy, type clock',
-  'proxy/sqlite': 'proxy, type clock, type sqlite, type url',
+  'proxy/sqlite': 'type frontier, proxy, type clock, type sqlite, type url',
   'proxy/redis': 'proxy, type clock, type frontier, frontier/redis',
   fetch: 'errors, type url, type proxy',
   'fetch/http': 'fetch, errors, type clock, type proxy',
