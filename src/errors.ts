@@ -347,6 +347,13 @@ export const ERRORS = {
     meaning: 'A route renders its pages, and there is no browser or no package to drive one.',
     hint: 'Install both: `npm install playwright-core`, and Chromium (Debian: `apt-get install chromium`); or name one with SHOAL_BROWSER.',
   },
+  browser_unusable: {
+    next: 'plant',
+    exit: 'plant',
+    meaning:
+      'There is a browser, but it does not start: a library is missing, or its sandbox does not work.',
+    hint: 'Run `chromium --headless --dump-dom about:blank` to see what it lacks, or name another with SHOAL_BROWSER.',
+  },
   browser_busy: {
     next: 'plant',
     exit: 'plant',
@@ -356,7 +363,7 @@ export const ERRORS = {
   browser_crashed: {
     next: 'retry',
     exit: 'plant',
-    meaning: 'The browser, or the page in it, crashed or did not start.',
+    meaning: 'The browser, or the page in it, crashed.',
     hint: 'It is tried again in a new browser; if all pages do so, run Chromium by hand to see what it lacks.',
   },
   throttled: {

@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { Browser } from 'playwright-core'
@@ -28,18 +29,34 @@ export interface Chromium {
   kill(): void
 }
 
-/** Before a worker takes its first link: is everything there that rendering needs? */
+/** Shorter than a page waits for its tab: what does not start is told as that. */
+const START_MS = 25_000
+
+const VERSION_MS = 20_000
+
+/**
+ * Before a worker takes its first link: is everything there that rendering needs? A start takes seconds that a spider may never need; that it can
+ * say its version, which takes a tenth of one, shows that it is whole.
+ */
 export async function checkBrowser(configured: string | null): Promise<void> {
-  executableOf(configured)
+  const path = executableOf(configured)
   await playwright()
+  await new Promise<void>((resolve, reject) => {
+    execFile(path, ['--version'], { timeout: VERSION_MS }, (error, _stdout, stderr) => {
+      if (error === null) resolve()
+      else reject(doesNotStart(path, stderr.trim() || error.message, error))
+    })
+  })
 }
 
 export async function startChromium(configured: string | null, proxy: string): Promise<Chromium> {
   const executablePath = executableOf(configured)
   const { chromium } = await playwright()
   const root = process.getuid?.() === 0
+  let started: Browser | null = null
   try {
     const browser = await chromium.launch({
+      timeout: START_MS,
       executablePath,
       headless: true,
       // Its sandbox does not work for root.
@@ -53,6 +70,7 @@ export async function startChromium(configured: string | null, proxy: string): P
       handleSIGTERM: false,
       handleSIGHUP: false,
     })
+    started = browser
     const pid = await pidOf(browser)
     return {
       browser,
@@ -66,9 +84,14 @@ export async function startChromium(configured: string | null, proxy: string): P
       },
     }
   } catch (error) {
-    const said = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
-    throw new ShoalError('browser_crashed', `the browser did not start: ${said}`, { cause: error })
+    await started?.close().catch(() => {})
+    throw doesNotStart(executablePath, error instanceof Error ? error.message : String(error), error)
   }
+}
+
+function doesNotStart(path: string, said: string, cause: unknown): ShoalError {
+  const [first = ''] = said.split('\n')
+  return new ShoalError('browser_unusable', `${path} does not start: ${first.slice(0, 300)}`, { cause })
 }
 
 async function pidOf(browser: Browser): Promise<number> {

@@ -269,9 +269,7 @@ export async function openTab(
       async close() {
         way.serve(null)
         await page.goto('about:blank', { timeout: LEAVE_MS })
-        await session
-          .send('Runtime.evaluate', { expression: 'window.name = ""' })
-          .catch(() => {})
+        await session.send('Runtime.evaluate', { expression: 'window.name = ""' }).catch(() => {})
         await session.send('Page.resetNavigationHistory')
         stopListening()
       },

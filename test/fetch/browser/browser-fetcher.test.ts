@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { checkBrowser } from '../../../src/fetch/browser/chromium.js'
 import { screenshotOf } from '../../../src/fetch/failure-screenshot.js'
 import type { Fetcher } from '../../../src/fetch/fetcher.js'
 import { codeOf } from '../support.js'
@@ -268,5 +269,13 @@ describe('a browser that crashes', () => {
     const none = newBrowser({ executable: '/nowhere/chromium' })
     expect(await codeOf(rendered(none, `${site.origin}/app`))).toBe('browser_missing')
     await none.close()
+    // Its start says nothing about the page, which loses no attempt by it.
+    const broken = newBrowser({ executable: '/bin/false' })
+    await expect(rendered(broken, `${site.origin}/app`)).rejects.toMatchObject({
+      code: 'browser_unusable',
+      next: 'plant',
+    })
+    await broken.close()
+    expect(await codeOf(checkBrowser('/bin/false'))).toBe('browser_unusable')
   })
 })
