@@ -187,10 +187,7 @@ describe.each(['memory:', 'sqlite:', 'redis:'])('a program on %s', (engine) => {
     const shoal = await open()
     const spider = pages(origin, '50ms')
     const crawl = await shoal.crawl(spider, { start: false })
-    await crawl.add(
-      Array.from({ length: 20 }, (_, n) => `${origin}/${n}`),
-      10,
-    )
+    await crawl.add(Array.from({ length: 20 }, (_, n) => `${origin}/${n}`))
     const stop = new AbortController()
     const running = crawl.runWorkers({ signal: stop.signal, concurrency: 2 })
     await crawl.result(`${origin}/0`)

@@ -2,6 +2,7 @@ import type { Clock, Random } from '../clock.js'
 import type { CrawlId, CrawlInfo, CrawlSpec, Limits } from '../frontier/frontier.js'
 import { overExits } from '../frontier/over-exits.js'
 import type { Spider } from '../spider/spider.js'
+import { setCrawlState } from './file-crawl.js'
 import { lostError, type WatchedPlant, watchQueue } from './queue-watch.js'
 
 /** One point of priority is worth ten seconds of waiting. */
@@ -33,10 +34,10 @@ export async function openCrawl(
   const gen = await store.generation(await frontier.identity())
   if (unfinished !== undefined && !options.fresh) {
     await openAs(plant, specFor(spider, unfinished.id, gen, options.exits), unfinished.createdAt)
-    if (unfinished.state === 'paused') await frontier.setState(unfinished.id, 'running')
+    if (unfinished.state === 'paused') await setCrawlState(frontier, unfinished.id, 'running')
     return { crawl: unfinished.id, resumed: true, setAside: null, spiderChanged: unfinished.spiderHash !== spider.hash }
   }
-  if (unfinished !== undefined) await frontier.setState(unfinished.id, 'cancelled')
+  if (unfinished !== undefined) await setCrawlState(frontier, unfinished.id, 'cancelled')
   const crawl = crawlId(spider.name, options.clock, options.random)
   await openAs(plant, specFor(spider, crawl, gen, options.exits), options.clock.now())
   return { crawl, resumed: false, setAside: unfinished ?? null, spiderChanged: false }

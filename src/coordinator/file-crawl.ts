@@ -1,11 +1,54 @@
-import type { CrawlId } from '../frontier/frontier.js'
+import { asShoalError } from '../errors.js'
+import type { CrawlId, CrawlInfo, Frontier, WorkerId } from '../frontier/frontier.js'
 
-/** The crawl in which the sitemaps and feeds of another are fetched, and its spider; no spider of a user can be called so. */
-export function fileCrawl(crawl: CrawlId, spider: string): { readonly id: CrawlId; readonly spider: string } {
-  return { id: `${crawl}.files`, spider: `${spider}/files` }
+/**
+ * The crawl in which a process fetches the sitemaps and feeds of another, and its spider; no spider of a user can be called so. Each process
+ * has its own: a worker of another one would take its files, and the first to be ready would take the crawl away from under the others.
+ */
+export function fileCrawl(
+  crawl: CrawlId,
+  spider: string,
+  worker: WorkerId,
+): { readonly id: CrawlId; readonly spider: string } {
+  return { id: `${crawl}.files.${worker}`, spider: `${spider}/files/${worker}` }
 }
 
 /** Nobody who asks for crawls means it. */
 export function isFileCrawl({ spider }: { readonly spider: string }): boolean {
-  return spider.endsWith('/files')
+  return spider.includes('/files')
+}
+
+/** Whoever fetches, or fetched, in it. */
+export function fileWorker({ spider }: { readonly spider: string }): WorkerId {
+  return spider.slice(spider.indexOf('/files') + '/files/'.length)
+}
+
+export async function fileCrawlsOf(frontier: Pick<Frontier, 'crawls'>, crawl: CrawlId): Promise<CrawlInfo[]> {
+  return (await frontier.crawls()).filter((one) => isFileCrawl(one) && one.id.startsWith(`${crawl}.files`))
+}
+
+/** The state of a crawl, and of what is fetched for it. */
+export async function setCrawlState(
+  frontier: Pick<Frontier, 'crawls' | 'setState'>,
+  crawl: CrawlId,
+  state: 'running' | 'paused' | 'cancelled',
+): Promise<void> {
+  await frontier.setState(crawl, state)
+  for (const { id } of await fileCrawlsOf(frontier, crawl)) {
+    try {
+      await frontier.setState(id, state)
+    } catch (error) {
+      // Ready meanwhile.
+      if (!['crawl_ended', 'not_found'].includes(asShoalError(error).code)) throw error
+    }
+  }
+}
+
+export async function removeFileCrawl(frontier: Pick<Frontier, 'setState' | 'remove'>, id: CrawlId): Promise<void> {
+  try {
+    await frontier.setState(id, 'cancelled')
+    await frontier.remove(id)
+  } catch (error) {
+    if (!['crawl_ended', 'not_found'].includes(asShoalError(error).code)) throw error
+  }
 }

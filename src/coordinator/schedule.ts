@@ -7,6 +7,7 @@ import type { Schedule } from '../spider/schedule.js'
 import type { Spider } from '../spider/spider.js'
 import { openTurn } from './crawls.js'
 import { knownExits } from './exits.js'
+import { setCrawlState } from './file-crawl.js'
 import type { WatchedPlant } from './queue-watch.js'
 
 /**
@@ -141,7 +142,7 @@ async function start(
 /** A crawl that was never seeded to its end never finishes: left running, it would be in the way of every later turn. */
 async function giveUp({ frontier }: WatchedPlant, crawl: CrawlId): Promise<void> {
   const left = (await frontier.crawls()).find(({ id }) => id === crawl)
-  if (left?.state === 'running' || left?.state === 'paused') await frontier.setState(crawl, 'cancelled')
+  if (left?.state === 'running' || left?.state === 'paused') await setCrawlState(frontier, crawl, 'cancelled')
 }
 
 /** The turn to decide now: the newest, however many were missed, or the one that somebody has begun to start. */

@@ -1,3 +1,4 @@
+import { setCrawlState } from '../coordinator/file-crawl.js'
 import { ShoalError } from '../errors.js'
 import type { RecordDefinitions } from '../spider/definition.js'
 import { linkOptions } from '../spider/link-options.js'
@@ -36,7 +37,7 @@ export function crawlHandle<Kinds extends RecordDefinitions, Data>(
   }
   const setState = async (state: 'running' | 'paused' | 'cancelled') => {
     open()
-    await frontier.setState(id, state)
+    await setCrawlState(frontier, id, state)
   }
   const seal = async () => {
     open()

@@ -1,3 +1,4 @@
+import { isFileCrawl } from '../coordinator/file-crawl.js'
 import type { CrawlInfo } from '../frontier/frontier.js'
 import type { Spider } from '../spider/spider.js'
 
@@ -18,9 +19,10 @@ export function spiderNotices(
   const told = new Set<string>()
   return (crawls) => {
     const notices: SpiderNotice[] = []
-    for (const { id, spider, state, spiderHash } of crawls) {
+    for (const crawl of crawls) {
+      const { id, spider, state, spiderHash } = crawl
       const hash = hashes.get(spider)
-      if (state !== 'running' || hash === spiderHash) continue
+      if (isFileCrawl(crawl) || state !== 'running' || hash === spiderHash) continue
       const event = hash === undefined ? 'spider.unknown' : 'spider.changed'
       const once = `${event} ${id} ${spiderHash}`
       if (told.has(once)) continue

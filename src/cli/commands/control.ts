@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { setCrawlState } from '../../coordinator/file-crawl.js'
 import { ShoalError } from '../../errors.js'
 import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { guide } from '../help.js'
@@ -32,7 +33,7 @@ export function controlCommand(program: Command, verb: keyof typeof VERBS): void
           const crawl = chooseCrawl(word === undefined && unfinished.length > 0 ? unfinished : newestFirst, word)
           if (hasEnded(crawl))
             throw new ShoalError('crawl_ended', `crawl ${crawl.id} of ${crawl.spider} is ${crawl.state}`)
-          await frontier.setState(crawl.id, state)
+          await setCrawlState(frontier, crawl.id, state)
           if (session.json) session.output.json({ crawl: crawl.id, spider: crawl.spider, state })
           else session.output.print(`crawl ${crawl.id} of ${clean(crawl.spider)} is ${said}`)
         })

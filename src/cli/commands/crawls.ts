@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { fileCrawlsOf, removeFileCrawl } from '../../coordinator/file-crawl.js'
 import { ShoalError } from '../../errors.js'
 import { confirm } from '../confirm.js'
 import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
@@ -71,6 +72,10 @@ export function crawlsCommand(program: Command): void {
           )
             return
           // The queue last: a crawl that it has forgotten cannot be named again, and a log that is left would stay for ever.
+          for (const { id } of await fileCrawlsOf(frontier, crawl.id)) {
+            await store.removeCrawl(id)
+            await removeFileCrawl(frontier, id)
+          }
           await store.removeCrawl(crawl.id)
           await frontier.remove(crawl.id)
           if (session.json) session.output.json({ crawl: crawl.id, deleted: true })
