@@ -350,8 +350,7 @@ export const ERRORS = {
   browser_unusable: {
     next: 'plant',
     exit: 'plant',
-    meaning:
-      'There is a browser, but it does not start: a library is missing, or its sandbox does not work.',
+    meaning: 'There is a browser, but it does not start: a library is missing, or its sandbox does not work.',
     hint: 'Run `chromium --headless --dump-dom about:blank` to see what it lacks, or name another with SHOAL_BROWSER.',
   },
   browser_busy: {
