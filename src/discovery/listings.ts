@@ -11,6 +11,8 @@ import { unpack } from './unpack.js'
 const MAX_LEVELS = 4
 /** Of one crawl; an index has 50,000 by the protocol. */
 const MAX_FILES = 100_000
+/** So many problems are told one by one. */
+const TOLD = 20
 
 /** Fetches files by the rules for pages: guard, robots.txt, permits, retries. */
 export interface FileFetcher {
@@ -23,6 +25,8 @@ export interface ListingParts {
   openFetcher(): Promise<FileFetcher>
   /** Of a host that the spider goes to. */
   inScope(url: string): boolean
+  /** A longer one passes no door. */
+  readonly maxUrlLength: number
   now(): number
   /** Something that was passed over. */
   onProblem(url: string, error: ShoalError): void
@@ -61,19 +65,22 @@ async function* walk(
   const since = await sinceOf(options, parts, notes)
   const visited = new Set<string>()
   let crowded = false
+  let problems = 0
   const isNewEnough = (modifiedAt: number | null) => since === null || modifiedAt === null || modifiedAt >= since
 
   /** True when nothing of it was passed over. */
   async function* visit(url: string, level: number, must: boolean): AsyncGenerator<SeedSource, boolean> {
-    if (visited.has(url)) return true
+    // Hashes: URLs as long as an index likes would be kept by the hundred thousand.
+    const seen = hashOf(url)
+    if (visited.has(seen)) return true
     if (visited.size >= MAX_FILES) {
       if (!crowded) problem(url, new ShoalError('too_large', `more than ${MAX_FILES} files of URLs`))
       crowded = true
       return true
     }
-    visited.add(url)
-    // A key of the store: URLs may be too long for one.
-    const key = createHash('sha256').update(url).digest('hex').slice(0, 32)
+    visited.add(seen)
+    // A key of the store: URLs may be too long for one. What else the source says decides what becomes of the file.
+    const key = hashOf(JSON.stringify([url, options.since, options.route ?? null]))
     const ended = `listing ${key}`
     if ((await notes.get(ended)) > 0) return true
     let file: ListingFile
@@ -84,7 +91,7 @@ async function* walk(
     }
     let whole = true
     try {
-      if (file.url !== url) visited.add(file.url)
+      if (file.url !== url) visited.add(hashOf(file.url))
       if (await isIndex(file)) {
         for await (const child of children(file, level)) whole = (yield* visit(child, level + 1, false)) && whole
       } else {
@@ -102,12 +109,16 @@ async function* walk(
     return whole
   }
 
-  const problem = (url: string, error: ShoalError) => parts.onProblem(url, error)
+  const problem = (url: string, error: ShoalError) => {
+    problems++
+    if (problems <= TOLD) parts.onProblem(url, error)
+    if (problems === TOLD) parts.onProblem(url, new ShoalError(error.code, 'more that is passed over is not told'))
+  }
 
   /** What a person named must be there; what a file names may be out of date. */
   const passOver = (url: string, thrown: unknown, must: boolean): false => {
     const error = asShoalError(thrown)
-    if (error.code === 'aborted' || error.next === 'plant' || error.code === 'internal') throw thrown
+    if (isOurs(error)) throw thrown
     if (must) throw new ShoalError('seeds_unreadable', `${url}: ${error.message}`, { cause: error })
     problem(url, error)
     return false
@@ -118,9 +129,14 @@ async function* walk(
     for await (const listed of readListing(file)) {
       for (const { url, modifiedAt } of listed) {
         if (!isNewEnough(modifiedAt)) continue
-        const target = parseUrl(url)
+        const target = url.length > parts.maxUrlLength ? null : parseUrl(url)
         if (level >= MAX_LEVELS)
           problem(url, new ShoalError('bad_listing', `an index deeper than ${MAX_LEVELS} levels`))
+        else if (url.length > parts.maxUrlLength)
+          problem(
+            url.slice(0, 100),
+            new ShoalError('url_too_long', `it is longer than ${parts.maxUrlLength} characters`),
+          )
         else if (target === null) problem(url, new ShoalError('bad_url', 'it is not a URL'))
         else if (target.host !== home && !parts.inScope(target.href))
           problem(url, new ShoalError('out_of_scope', `${file.url} names a file on a foreign host`))
@@ -152,6 +168,15 @@ async function* walk(
   }
 }
 
+/** Nothing that the file can do about: the next one would fare no better. */
+function isOurs({ code, next }: ShoalError): boolean {
+  return next === 'plant' || ['aborted', 'internal', 'crawl_ended', 'not_found'].includes(code)
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+}
+
 /** Once for the crawl: what counts must not move while it is resumed. */
 async function sinceOf({ since }: ListingOptions, { now }: ListingParts, notes: SeedNotes): Promise<number | null> {
   if (since === null) return null
@@ -174,8 +199,7 @@ async function namedByRobots(site: string, files: FileFetcher): Promise<string[]
   try {
     file = await files.get(`${site}/robots.txt`)
   } catch (error) {
-    const { code, next } = asShoalError(error)
-    if (code === 'aborted' || next === 'plant' || code === 'internal') throw error
+    if (isOurs(asShoalError(error))) throw error
     return []
   }
   try {

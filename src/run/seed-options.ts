@@ -70,6 +70,7 @@ function openSource(source: CheckedSeedSource, parts: SeedFileParts): SeedSource
         {
           openFetcher: () => openSeedFiles(parts),
           inScope: hostsOf(parts.spider),
+          maxUrlLength: parts.spider.admit.maxUrlLength,
           now: () => parts.clock.now(),
           onProblem: (url, { code, message }) => parts.log.warn('seeds.skipped', { url: showUrl(url), code, message }),
         },

@@ -10,10 +10,13 @@ const urlset = (...pages: string[]) =>
 const index = (...files: string[]) =>
   `<sitemapindex>${files.map((file) => `<sitemap><loc>${file}</loc></sitemap>`).join('')}</sitemapindex>`
 
-function world(files: Readonly<Record<string, string>>, settings: Partial<ListingOptions> = {}) {
+function world(
+  files: Readonly<Record<string, string>>,
+  settings: Partial<ListingOptions> = {},
+  kept = new Map<string, number>(),
+) {
   const fetched: string[] = []
   const problems: string[] = []
-  const kept = new Map<string, number>()
   let open = 0
   const notes: SeedNotes = {
     get: async (name) => kept.get(name) ?? 0,
@@ -34,6 +37,7 @@ function world(files: Readonly<Record<string, string>>, settings: Partial<Listin
       close: async () => {},
     }),
     inScope: (url) => url.startsWith(A),
+    maxUrlLength: 100,
     now: () => Date.parse('2026-11-15'),
     onProblem: (url, { code }) => problems.push(`${code} ${url}`),
   })
@@ -139,11 +143,32 @@ describe('sitemaps', () => {
       { url: `${A}/b`, route: 'page' },
     ])
     expect(openSpools()).toBe(0)
-    expect((await world(files).read()).names).toEqual(names)
+    expect((await world(files, { route: 'page' }).read()).names).toEqual(names)
     files[`${A}/sitemap.xml`] = urlset('/a', '/new', '/b', '/c')
     const changed = await read()
     expect(changed.names).not.toEqual(names)
     expect(changed.seeds).toHaveLength(4)
+  })
+
+  it('reads a file once more for another source that takes other pages of it, or for another route', async () => {
+    const files = { [`${A}/sitemap.xml`]: urlset('/a') }
+    const kept = new Map<string, number>()
+    const names: string[] = []
+    for (const settings of [{}, { route: 'page' }, { since: { at: 1 } }, { since: { agoMs: 1 } }]) {
+      const told = await world(files, settings, kept).read()
+      expect(told.seeds).toHaveLength(1)
+      names.push(...told.names)
+    }
+    expect(new Set(names).size).toBe(4)
+  })
+
+  it('is not filled by an index of long or bad URLs, nor the log', async () => {
+    const many = Array.from({ length: 500 }, (_, n) => `${A}/${n}/${'x'.repeat(n < 250 ? 100 : 10)}`)
+    const { read, fetched, problems } = world({ [`${A}/sitemap.xml`]: index(...many) })
+    expect((await read()).seeds).toEqual([])
+    expect(fetched).toHaveLength(251)
+    expect(problems).toHaveLength(21)
+    expect(problems[0]).toMatch(/^url_too_long /)
   })
 
   it('keeps what came before a broken place', async () => {
