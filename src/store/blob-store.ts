@@ -9,6 +9,8 @@ export interface BlobStore {
   /** Nobody else is coming: what waits for company goes at once. */
   hurry(): void
   get(ref: BlobRef): Promise<Uint8Array | null>
+  /** By the index and the names of packs: the page itself is not read. */
+  has(ref: BlobRef): Promise<boolean>
   /** Where a person finds the stored bytes, packed as they are; null when they are not there, or in no place with a name. */
   locate(ref: BlobRef): Promise<string | null>
   /** Null: nothing here needs it. */

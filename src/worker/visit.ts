@@ -75,7 +75,7 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
   try {
     if (route === undefined) throw new ShoalError('no_route', `the spider has no route ${link.route} any more`)
     const last = spider.recrawl ? await outbox.lastVisit(spider.name, link.fp) : null
-    const known = knownPage(last, spider, link)
+    const known = await withItsPage(knownPage(last, spider, link), parts)
     const wanted = await fetchWanted(current, parts, route, known)
     const { page } = wanted
     screenshot = page.response.rendered?.screenshot ?? null
@@ -178,6 +178,14 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     const { retryAt, waitMs = 0 } = (cause ?? {}) as { readonly retryAt?: number; readonly waitMs?: number }
     return retryAt === undefined ? waitMs : Math.max(0, retryAt - clock.now())
   }
+}
+
+/** Where raw pages are kept, a 304 stands for one: it is asked for in full when that was deleted or lost. */
+async function withItsPage(known: Known | null, { pages }: VisitParts): Promise<Known | null> {
+  if (known === null || pages === null) return known
+  const { page } = known.last
+  const there = page !== null && (await pages.has(page))
+  return there ? known : { ...known, last: { ...known.last, etag: null, lastModified: null } }
 }
 
 /**

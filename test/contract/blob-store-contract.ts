@@ -31,6 +31,13 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStore>):
       expect(Buffer.from((await store.get(refs[0])) ?? []).toString()).toBe('same')
     })
 
+    it('knows what it has without reading it', async () => {
+      const ref = await store.put(bytes('kept'), 'text/html')
+      expect(await store.has(ref)).toBe(true)
+      expect(await store.has(`sha256:${'0'.repeat(64)}`)).toBe(false)
+      expect(await store.has('no reference')).toBe(false)
+    })
+
     it('waits for nobody when it is told that nobody comes', async () => {
       const put = store.put(bytes('alone'), 'text/html')
       store.hurry()

@@ -306,6 +306,19 @@ describe('a spider that recrawls', () => {
     expect(await plant.store.recordsLeft('shop', readings, [])).toHaveLength(1)
   })
 
+  it('asks for the whole page when the one that was kept is gone', async () => {
+    pages.set('/', tagged('<h1>home</h1>', '"1"'))
+    await crawl(spider({ savePages: true }))
+    let gone = true
+    const has = plant.pages.has.bind(plant.pages)
+    plant.pages.has = async (ref) => !gone && has(ref)
+    const second = await crawl(spider({ savePages: true }))
+    expect(requests).toMatchObject([{ url: '/', etag: undefined }])
+    expect(await counts(second)).toMatchObject({ sameBody: 1 })
+    gone = false
+    expect(await counts(await crawl(spider({ savePages: true })))).toMatchObject({ notModified: 1 })
+  })
+
   it('refuses a freshness window, which would lose changes', () => {
     const definition = { name: 'x', start: [origin], recrawl: true, routes: { page: { match: '**' } } }
     expect(() => resolveSpider({ ...definition, records: { a: { fresh: '1h' } } }, 'h')).toThrow('records.a.fresh')

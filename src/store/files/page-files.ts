@@ -16,6 +16,7 @@ export function alsoPageFiles(packs: BlobStore, root: string): BlobStore {
     put: (page, type) => packs.put(page, type),
     hurry: () => packs.hurry(),
     get: async (ref) => (await packs.get(ref)) ?? (await readPageFile(root, ref)),
+    has: async (ref) => (await packs.has(ref)) || (await findPageFile(root, ref)) !== null,
     locate: async (ref) => (await packs.locate(ref)) ?? (await findPageFile(root, ref)),
     upkeep: packs.upkeep,
     close: () => packs.close(),

@@ -20,6 +20,10 @@ export class MemoryBlobStore implements BlobStore {
     return this.#blobs.get(ref) ?? null
   }
 
+  async has(ref: BlobRef): Promise<boolean> {
+    return this.#blobs.has(ref)
+  }
+
   async locate(): Promise<null> {
     return null
   }

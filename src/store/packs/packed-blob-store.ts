@@ -152,6 +152,12 @@ export class PackedBlobStore implements BlobStore {
     return hash === null ? null : this.#reader.read(hash)
   }
 
+  async has(ref: BlobRef): Promise<boolean> {
+    const hash = hashIn(ref)
+    const entry = hash === null ? null : await this.#reader.find(hash)
+    return entry !== null && !(await this.#gonePacks([entry])).has(entry.pack)
+  }
+
   async locate(ref: BlobRef): Promise<string | null> {
     const hash = hashIn(ref)
     const entry = hash === null ? null : await this.#reader.find(hash)
