@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { QueryConfig } from 'pg'
+import type { Clock } from '../clock.js'
 import type { SeedGroup, SeedSource } from '../coordinator/seed-source.js'
 import { ShoalError } from '../errors.js'
 import { createSpool } from './spool.js'
@@ -8,18 +9,29 @@ import { createSpool } from './spool.js'
 const ROWS_AT_ONCE = 1_000
 const CONNECT_MS = 10_000
 
+export interface SqlParts {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
 /**
  * The URLs of a query: its column `url`, or its first. The result is read into a spool at once: a transaction that is open while the queue
  * is full would keep Postgres from cleaning up.
  */
-export function sqlSource(address: string, query: string): SeedGroup {
+export function sqlSource(address: string, query: string, { clock, signal }: SqlParts): SeedGroup {
   const name = createHash('sha256').update(`${address}\n${query}`).digest('hex').slice(0, 16)
   return {
     async *sources() {
       const spool = createSpool()
       try {
-        const rows = /^postgres(ql)?:\/\//.test(address) ? postgresRows(address, query) : sqliteRows(address, query)
-        for await (const urls of rows) spool.write(Buffer.from(urls.map((url) => `${JSON.stringify(url)}\n`).join('')))
+        const isPostgres = /^postgres(ql)?:\/\//.test(address)
+        const rows = isPostgres ? postgresRows(address, query, signal) : sqliteRows(address, query)
+        for await (const urls of rows) {
+          spool.write(Buffer.from(urls.map((url) => `${JSON.stringify(url)}\n`).join('')))
+          // A driver that reads a local file never waits: without a pause nothing else would run here until all rows are read.
+          await clock.sleep(0)
+          if (signal.aborted) throw stopped()
+        }
         const source: SeedSource = { name: `sql ${name} ${spool.digest()}`, entries: () => spooledTexts(spool.read()) }
         yield source
       } finally {
@@ -40,16 +52,17 @@ async function* spooledTexts(pieces: AsyncIterable<Buffer>): AsyncGenerator<stri
 }
 
 /** In a transaction that may only read, through a cursor. */
-async function* postgresRows(address: string, query: string): AsyncGenerator<string[]> {
+async function* postgresRows(address: string, query: string, signal: AbortSignal): AsyncGenerator<string[]> {
   const { Client } = (await import('pg')).default
-  const client = new Client({
-    connectionString: address,
-    connectionTimeoutMillis: CONNECT_MS,
-    application_name: 'shoal',
-  })
+  const options = { connectionString: address, connectionTimeoutMillis: CONNECT_MS, application_name: 'shoal' }
+  const client = openClient(() => new Client(options))
   // A connection that breaks between two calls is told by the next call.
   client.on('error', () => {})
+  // The server notices that nobody listens any more, and ends the query.
+  const giveUp = () => void client.end().catch(() => {})
+  signal.addEventListener('abort', giveUp, { once: true })
   try {
+    if (signal.aborted) throw stopped()
     await client.connect()
     await client.query('BEGIN READ ONLY')
     // The extended protocol takes one statement: the query cannot end the transaction and begin to write.
@@ -70,10 +83,26 @@ async function* postgresRows(address: string, query: string): AsyncGenerator<str
       )
     }
   } catch (error) {
-    throw unreadable(error)
+    throw signal.aborted ? stopped() : unreadable(error)
   } finally {
+    signal.removeEventListener('abort', giveUp)
     await client.end().catch(() => {})
   }
+}
+
+/** In our own words, and without a cause: what the parser throws has the address in it. */
+function openClient<Client>(open: () => Client): Client {
+  try {
+    return open()
+  } catch {
+    throw new ShoalError('seeds_unreadable', 'the address of the database of seeds is no URL', {
+      hint: 'In a password # / ? @ and % are written as %23 %2F %3F %40 and %25.',
+    })
+  }
+}
+
+function stopped(): ShoalError {
+  return new ShoalError('aborted', 'stopped')
 }
 
 async function* sqliteRows(address: string, query: string): AsyncGenerator<string[]> {

@@ -55,7 +55,7 @@ function openSource(source: CheckedSeedSource, parts: SeedFileParts): SeedSource
     case 'csv':
       return csvSource(source.file, source.column)
     case 'sql':
-      return sqlSource(source.address, source.query)
+      return sqlSource(source.address, source.query, parts)
     case 'range':
       return rangeSource(source)
     case 'sitemap':

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import Database from 'libsql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/clock.js'
 import { sqlSource } from '../../src/discovery/sql.js'
 import { tempDir } from '../support/cli.js'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
@@ -15,11 +17,15 @@ afterAll(async () => {
   dir.remove()
 })
 
-async function read(address: string, query: string): Promise<{ names: string[]; urls: unknown[] }> {
+async function read(
+  address: string,
+  query: string,
+  signal = new AbortController().signal,
+): Promise<{ names: string[]; urls: unknown[] }> {
   const names: string[] = []
   const urls: unknown[] = []
   const notes = { get: async () => 0, set: async () => {} }
-  for await (const source of sqlSource(address, query).sources(notes)) {
+  for await (const source of sqlSource(address, query, { clock: systemClock, signal }).sources(notes)) {
     names.push(source.name)
     for await (const url of source.entries()) urls.push(url)
   }
@@ -44,6 +50,16 @@ describe('seeds from a SQLite file', () => {
     expect(urls[0]).toBe('https://a.example/0\n"x"')
     expect((await read(`sqlite:${file}`, "SELECT 'https://a.example/x' AS link")).urls).toEqual(['https://a.example/x'])
     expect((await read(file, 'SELECT id, url FROM pages ORDER BY id')).names).toEqual(names)
+  })
+
+  it('lets others have their turn between the rows, and stops when it is told to', async () => {
+    let turns = 0
+    const timer = setInterval(() => turns++, 0)
+    await read(file, 'SELECT a.url FROM pages a, (SELECT 1 FROM pages LIMIT 20)')
+    clearInterval(timer)
+    expect(turns).toBeGreaterThan(10)
+    const failed = read(file, 'SELECT a.url FROM pages a, pages b, pages c', AbortSignal.timeout(100))
+    await expect(failed).rejects.toMatchObject({ code: 'aborted' })
   })
 
   it('only reads', async () => {
@@ -72,5 +88,20 @@ describe('seeds from Postgres', () => {
     await expect(read(postgres.address().replace('canary', 'wrong'), 'SELECT 1')).rejects.toMatchObject({
       code: 'seeds_unreadable',
     })
+  })
+
+  it('are given up when it is told to', async () => {
+    const failed = read(postgres.address(), 'SELECT pg_sleep(600)', AbortSignal.timeout(300))
+    await expect(failed).rejects.toMatchObject({ code: 'aborted' })
+  })
+
+  it('are not read from what is no address, which is not shown', async () => {
+    for (const secret of ['se#cret', 'se/cret', 'se%cret']) {
+      const failure: unknown = await read(`postgres://user:${secret}@127.0.0.1:1/db`, 'SELECT 1').catch(
+        (error) => error,
+      )
+      expect(failure).toMatchObject({ code: 'seeds_unreadable' })
+      expect(inspect(failure, { depth: 9 })).not.toContain('cret')
+    }
   })
 })
