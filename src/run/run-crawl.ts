@@ -3,7 +3,7 @@ import { openCrawl } from '../coordinator/crawls.js'
 import { knownExits } from '../coordinator/exits.js'
 import { lostError } from '../coordinator/queue-watch.js'
 import { seedCrawl } from '../coordinator/seeding.js'
-import { isAway, type ShoalError } from '../errors.js'
+import { asShoalError, isAway, type ShoalError } from '../errors.js'
 import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../frontier/frontier.js'
 import { createLog, type LogLevel } from '../log.js'
 import type { Alert } from '../quality/alert.js'
@@ -190,7 +190,10 @@ async function watch(
   failures: WorkerFailures,
   seeding: Promise<unknown>,
 ): Promise<boolean> {
-  seeding.catch(failures.fail)
+  seeding.catch((error: unknown) => {
+    // Cancelled by somebody: its state says so.
+    if (asShoalError(error).code !== 'crawl_ended') failures.fail(error)
+  })
   const nap = AbortSignal.any([options.drain, failures.signal])
   for (;;) {
     if (options.drain.aborted) return true
