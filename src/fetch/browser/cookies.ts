@@ -27,13 +27,16 @@ export function cookiesOf(header: string, url: string): GivenCookie[] {
     .filter(({ name }) => home.protocol === 'https:' || !/^__(host|secure)-/i.test(name))
 }
 
-/** One that the browser refuses all the same is no reason to lose the page. */
-export async function giveCookies(context: BrowserContext, given: readonly GivenCookie[]): Promise<void> {
+/** One that the browser refuses all the same is no reason to lose the page. Answers those that it took. */
+export async function giveCookies(context: BrowserContext, cookies: readonly GivenCookie[]): Promise<GivenCookie[]> {
+  if (cookies.length === 0) return []
   try {
-    await context.addCookies(given)
+    await context.addCookies(cookies)
   } catch {
-    for (const cookie of given) await context.addCookies([cookie]).catch(() => {})
+    for (const cookie of cookies) await context.addCookies([cookie]).catch(() => {})
   }
+  const taken = new Set((await context.cookies()).map(({ name }) => name))
+  return cookies.filter(({ name }) => taken.has(name))
 }
 
 /**

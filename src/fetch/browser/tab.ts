@@ -5,7 +5,7 @@ import { mediaType } from '../charset.js'
 import { keepScreenshot } from '../failure-screenshot.js'
 import type { FetchRequest, FetchResponse, RenderWish } from '../fetcher.js'
 import type { Room } from './contexts.js'
-import { changedCookies, cookiesOf, giveCookies } from './cookies.js'
+import { changedCookies, cookiesOf, type GivenCookie, giveCookies } from './cookies.js'
 import { HOP_BY_HOP, REFUSED_HEADER } from './guard-proxy.js'
 import { navigationFailure } from './navigation-failure.js'
 import { takeScreenshot } from './screenshot.js'
@@ -103,7 +103,7 @@ export async function openTab(
     let requests = 0
     let bytes = 0
     let leadsOn = false
-    const given = cookiesOf(first.headers?.cookie ?? '', url)
+    let given: readonly GivenCookie[] = []
     const cookiesNow = async () => changedCookies(await context.cookies(), given, head?.cookies ?? [], url)
 
     const reply = (method: 'Fetch.continueRequest' | 'Fetch.failRequest', params: object) =>
@@ -228,7 +228,7 @@ export async function openTab(
     // The context may have served another visit of the same visitor: scripts stay in its cache, cookies are those of now.
     await session.send('Storage.clearDataForOrigin', { origin: new URL(url).origin, storageTypes: 'all' })
     await context.clearCookies()
-    await giveCookies(context, given)
+    given = await giveCookies(context, cookiesOf(first.headers?.cookie ?? '', url))
     await session.send('Fetch.enable', { handleAuthRequests: true, patterns: patternsFor(wish) })
     const parsed = page.goto(url, { waitUntil: 'domcontentloaded', timeout: 0 })
     parsed.catch((error: unknown) => heldBack.reject(navigationFailure(url, String(error), traffic)))
