@@ -58,7 +58,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   outlets: 'errors, version, type clock, type log, type store, type fetch, politeness',
   'outlets/redis': 'type outlets, errors, type store, type frontier/redis',
   coordinator: 'errors, type board, type clock, type log, url, frontier, type store, feed, spider',
-  discovery: 'errors, url, politeness, spider, type coordinator',
+  discovery: 'type clock, errors, url, politeness, spider, type coordinator',
   merge: 'quality, type store, type url',
 
   // Where the parts are put together
