@@ -1,10 +1,12 @@
-import { createReadStream } from 'node:fs'
 import type { SeedSource } from '../coordinator/seed-source.js'
 import { ShoalError } from '../errors.js'
 import { identityOf } from './file-identity.js'
+import { textPieces } from './text-pieces.js'
 
 /** A longer field is a quote that was never closed: the rest of the file would be kept in memory. */
 const MAX_FIELD_CHARS = 1024 * 1024
+/** A longer row is a file that is no table. */
+const MAX_ROW_CHARS = 4 * MAX_FIELD_CHARS
 const SEPARATORS = [',', ';', '\t'] as const
 
 /** The URLs of one column; by name the first row is the header, by number (from 1) there is none. */
@@ -28,7 +30,7 @@ async function* columnOf(path: string, column: string | number): AsyncGenerator<
     }
     return values
   }
-  for await (const text of createReadStream(path, { encoding: 'utf8' })) yield* valuesOf(parser.write(String(text)))
+  for await (const text of textPieces(path)) yield* valuesOf(parser.write(text))
   yield* valuesOf(parser.end())
 }
 
@@ -56,6 +58,7 @@ export function createCsvParser(): CsvParser {
   let head = ''
   let rows: string[][] = []
   let row: string[] = []
+  let rowChars = 0
   let field = ''
   let quoted = false
   /** The last character was a quote inside quotes: the end of them, or half of a doubled one. */
@@ -64,12 +67,16 @@ export function createCsvParser(): CsvParser {
 
   const endField = () => {
     row.push(field)
+    rowChars += field.length + 1
+    if (rowChars > MAX_ROW_CHARS)
+      throw new ShoalError('seeds_unreadable', `a row of the CSV file is longer than ${MAX_ROW_CHARS} characters`)
     field = ''
   }
   const endRow = () => {
     endField()
     if (row.length > 1 || row[0] !== '') rows.push(row)
     row = []
+    rowChars = 0
   }
 
   const read = (text: string, separates: string) => {

@@ -1,18 +1,29 @@
-import { createReadStream, type ReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
 import type { SeedSource } from '../coordinator/seed-source.js'
+import { ShoalError } from '../errors.js'
 import { identityOf } from './file-identity.js'
+import { textPieces } from './text-pieces.js'
+
+/** A longer line is no seed, but a file of another kind: it would be kept in memory whole. */
+const MAX_LINE_CHARS = 1024 * 1024
 
 /** A file of URLs or JSON entries, one a line; `-` is standard input, whose first lines a later run takes for the same ones. */
 export function linesSource(path: string): SeedSource {
-  if (path === '-') return { name: 'stdin', entries: () => lines(process.stdin) }
-  return { name: `file ${identityOf(path)}`, entries: () => lines(createReadStream(path)) }
+  return { name: path === '-' ? 'stdin' : `file ${identityOf(path)}`, entries: () => linesOf(textPieces(path)) }
 }
 
 /** Empty lines and lines that begin with # are nothing. */
-async function* lines(input: ReadStream | NodeJS.ReadStream): AsyncGenerator<string> {
-  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-    const entry = line.trim()
-    if (entry !== '' && !entry.startsWith('#')) yield entry
+export async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  let half = ''
+  const entriesOf = (lines: readonly string[]) =>
+    lines.map((line) => line.trim()).filter((entry) => entry !== '' && !entry.startsWith('#'))
+  for await (const piece of pieces) {
+    const lines = (half + piece).split(/[\r\n]/)
+    half = lines.pop() ?? ''
+    yield* entriesOf(lines)
+    if (half.length > MAX_LINE_CHARS)
+      throw new ShoalError('seeds_unreadable', `a line of the seeds is longer than ${MAX_LINE_CHARS} characters`, {
+        hint: 'Give a file with one URL or JSON entry a line; a CSV file is named with `.csv`.',
+      })
   }
+  yield* entriesOf([half])
 }

@@ -80,6 +80,11 @@ const TABLE: [string, string, string[][]][] = [
 ]
 
 describe('CSV', () => {
+  it('that is one row without end is refused', () => {
+    const cells = `a,b\n${'x,'.repeat(2_200_000)}`
+    expect(() => parse(cells, 65_536)).toThrow(/a row of the CSV file is longer/)
+  })
+
   it.each(TABLE)('%s', (_, text, rows) => {
     for (const size of [1, 2, 3, 7, 1_000]) expect(parse(text, size)).toEqual(rows)
   })
