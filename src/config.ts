@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ShoalError } from './errors.js'
-import { atLeastOne, check, duration, unknownOption } from './options.js'
+import { atLeastOne, check, country, duration, unknownOption } from './options.js'
 
 /** 'a, b' as a list. */
 function words() {
@@ -61,11 +61,7 @@ export const CONFIG = {
       'Pools of proxies that the workers may use, by name, with commas between. Pages that need others are left to other workers.',
   },
   country: {
-    schema: z
-      .string()
-      .regex(/^[A-Za-z]{2}$/, 'expected the two letters of a country')
-      .transform((text) => text.toLowerCase())
-      .nullable(),
+    schema: country.nullable(),
     default: null,
     unset: 'any',
     env: 'SHOAL_COUNTRY',

@@ -105,6 +105,18 @@ export function pathText(path: readonly PropertyKey[]): string {
     .join('')
 }
 
+export const poolName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/,
+    'expected the name of a pool: letters, digits, dots, dashes and underscores',
+  )
+
+export const country = z
+  .string()
+  .regex(/^[A-Za-z]{2}$/, 'expected the two letters of a country')
+  .transform((text) => text.toLowerCase())
+
 /** The known word that is at most a third of its letters away; null when none is. */
 export function nearest(word: string, known: readonly string[]): string | null {
   let best: string | null = null

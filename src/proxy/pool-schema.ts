@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { atLeastOne, duration, options } from '../options.js'
+import { atLeastOne, country, duration, options, poolName } from '../options.js'
 import type { RestRules } from './exit-ledger.js'
 import type { Rotation } from './pool.js'
 
@@ -26,17 +26,6 @@ export const KINDS: Readonly<Record<string, { readonly rest: RestRules; readonly
   },
 }
 
-export const poolName = z
-  .string()
-  .regex(
-    /^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/,
-    'expected the name of a pool: letters, digits, dots, dashes and underscores',
-  )
-
-const country = z
-  .string()
-  .regex(/^[A-Za-z]{2}$/, 'expected the two letters of a country')
-  .transform((text) => text.toLowerCase())
 const cost = options({ perRequest: z.number().min(0).default(0), perGb: z.number().min(0).default(0) })
 const envName = z.string().regex(/^[A-Za-z_]\w*$/, 'expected the name of an environment variable')
 const file = z.string().min(1)

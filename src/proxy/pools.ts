@@ -1,10 +1,10 @@
 import { basename, dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { ShoalError } from '../errors.js'
-import { check, nearest } from '../options.js'
+import { check, nearest, poolName } from '../options.js'
 import type { Pool } from './pool.js'
 import { buildPool, type SecretPlaces } from './pool-build.js'
-import { DEFAULT_POOL, POOL_SCHEMAS, poolName, type WrittenPool } from './pool-schema.js'
+import { DEFAULT_POOL, POOL_SCHEMAS, type WrittenPool } from './pool-schema.js'
 import { linesOf, parseJson, readText } from './pool-text.js'
 import { poolError } from './proxy-url.js'
 

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { z } from 'zod'
-import { aFunction, atLeastOne, count, duration, options, rate, size } from '../options.js'
+import { aFunction, atLeastOne, count, country, duration, options, poolName, rate, size } from '../options.js'
 import { PRIORITY_MAX, PRIORITY_MIN } from '../url/link.js'
 import type {
   IdentityFunction,
@@ -118,16 +118,6 @@ const merge = options({
   default: preference.default('newest'),
 })
 
-const poolName = z
-  .string()
-  .regex(
-    /^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/,
-    'expected the name of a pool: letters, digits, dots, dashes and underscores',
-  )
-const country = z
-  .string()
-  .regex(/^[A-Za-z]{2}$/, 'expected the two letters of a country')
-  .transform((text) => text.toLowerCase())
 const named = (value: unknown) => (typeof value === 'string' ? { pool: value } : value)
 const routeProxy = z.preprocess(
   named,
