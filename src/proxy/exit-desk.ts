@@ -92,6 +92,7 @@ export function createExitDesk({ ledger, clock, random, worker }: DeskParts): Ex
     reports.goAlong()
     return ledger.grant(batch)
   })
+  const arrivals = arrivalBook()
   let asked = 0
   return {
     async acquire(need) {
@@ -129,12 +130,35 @@ export function createExitDesk({ ledger, clock, random, worker }: DeskParts): Ex
       const cost = elapsedMs === null ? 0 : exit.cost.perRequest + (exit.cost.perGb * bytes) / 1e9
       reports.add({
         ...{ ask, pool: pool.name, exit: exit.id, host, site, limits },
-        ...{ verdict, elapsedMs, bytes, cost, rest: pool.rest },
+        ...{ verdict, bytes, cost, rest: pool.rest },
+        ...(elapsedMs === null ? { elapsedMs } : arrivals.of(`${pool.name} ${exit.id} ${host}`, elapsedMs)),
       })
       if (verdict.kind === 'banned' || verdict.kind === 'broken') queueMicrotask(reports.goAlong)
     },
     goAlong: reports.goAlong,
     close: () => reports.close(),
+  }
+}
+
+/** Exits on hosts whose fastest request is remembered. */
+const MOST_ARRIVALS = 20_000
+/** A way that has become slower is known for it after some fifty requests. */
+const FASTEST_DRIFT = 0.02
+
+/**
+ * When a request reached the site. It is sent at a moment that we know, and may be held up on its way through the proxy, so that the next one follows
+ * too closely. What it took beyond the fastest of its way is all counted as such a delay: requests that differ in nothing else then keep their distance at
+ * the site, and a way that is merely long costs no time.
+ */
+function arrivalBook() {
+  const fastest = new Map<string, number>()
+  return {
+    of(way: string, tookMs: number): { elapsedMs: number; tookMs: number } {
+      const known = fastest.get(way) ?? tookMs
+      if (fastest.size >= MOST_ARRIVALS) fastest.clear()
+      fastest.set(way, Math.min(tookMs, known + (tookMs - known) * FASTEST_DRIFT))
+      return { elapsedMs: Math.min(tookMs, known), tookMs }
+    },
   }
 }
 

@@ -52,8 +52,10 @@ export interface ExitReport {
   readonly site: string
   readonly limits: Limits
   readonly verdict: ExitVerdict
-  /** From dispatch to now; null when nothing was sent: then the report only ends the grant. */
+  /** Since the request reached the site, at the latest; null when nothing was sent: then the report only ends the grant. */
   readonly elapsedMs: number | null
+  /** The whole request, where that is longer: its latency. */
+  readonly tookMs?: number
   readonly bytes: number
   readonly cost: number
   readonly rest: RestRules

@@ -153,7 +153,7 @@ export function afterHold({ whole, onSite, pace }: ExitState, elapsedMs: number 
   }
 }
 
-export type Told = Pick<ExitReport, 'verdict' | 'rest' | 'bytes' | 'cost'> & { readonly elapsedMs: number }
+export type Told = Pick<ExitReport, 'verdict' | 'rest' | 'bytes' | 'cost' | 'tookMs'> & { readonly elapsedMs: number }
 
 /** A request was made. A ban is felt on the site alone, a broken exit everywhere. */
 export function afterVerdict(state: ExitState, { verdict, rest }: Told, grantedAt: number, now: number): ExitState {
@@ -168,8 +168,8 @@ export function afterVerdict(state: ExitState, { verdict, rest }: Told, grantedA
 }
 
 /** For the exit and for the site alike. */
-export function counted(counts: ExitCounts, { verdict, bytes, cost, elapsedMs }: Told): ExitCounts {
-  const bucket = bucketOf(elapsedMs)
+export function counted(counts: ExitCounts, { verdict, bytes, cost, elapsedMs, tookMs = elapsedMs }: Told): ExitCounts {
+  const bucket = bucketOf(tookMs)
   const latency = [...counts.latency]
   latency[bucket] = (latency[bucket] ?? 0) + 1
   const { kind } = verdict

@@ -90,6 +90,20 @@ describe('the desk', () => {
     ])
   })
 
+  it('counts what a request took beyond the fastest of its way as a delay before the site', async () => {
+    const { made, calls, need } = desk(first)
+    const got = await made.acquire(need)
+    if (!got.ok) throw new Error('nothing was granted')
+    for (const elapsedMs of [50, 40, 90, 41]) made.report(got.grant, { verdict: { kind: 'good' }, elapsedMs, bytes: 0 })
+    await made.close()
+    expect(calls.report.flat().map(({ elapsedMs, tookMs }) => [Math.round(elapsedMs ?? -1), tookMs])).toEqual([
+      [50, 50],
+      [40, 40],
+      [40, 90],
+      [41, 41],
+    ])
+  })
+
   it('reports wait for the next asks or for another message to the queue, but not for long; bad news does not wait', async () => {
     const { made, calls, need, clock } = desk(first, 20)
     const got = await Promise.all(Array.from({ length: 20 }, () => made.acquire(need)))

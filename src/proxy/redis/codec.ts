@@ -21,13 +21,13 @@ export function encodeAsk({ delayMs, concurrency, rate }: Limits, holdMs: number
 const VERDICTS: readonly ExitVerdict['kind'][] = ['good', 'neutral', 'broken', 'banned']
 
 /** report.lua, TOLD. */
-export function encodeReport({ verdict, elapsedMs, bytes, cost, rest }: ExitReport): Buffer {
+export function encodeReport({ verdict, elapsedMs, tookMs, bytes, cost, rest }: ExitReport): Buffer {
   const told = Buffer.alloc(58)
   const sentMs = elapsedMs === null ? -1 : Math.max(0, elapsedMs)
   told[0] = VERDICTS.indexOf(verdict.kind) + 1
   told.writeDoubleBE(verdict.kind === 'banned' ? (verdict.retryAfterMs ?? -1) : -1, 1)
   told.writeDoubleBE(sentMs, 9)
-  told[17] = bucketOf(sentMs) + 1
+  told[17] = bucketOf(tookMs ?? sentMs) + 1
   for (const [at, number] of [bytes, cost, rest.strikes, rest.baseMs, rest.capMs].entries()) {
     told.writeDoubleBE(number, 18 + at * 8)
   }

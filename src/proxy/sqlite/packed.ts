@@ -26,7 +26,7 @@ export interface PackedReports {
 
 type PackedReport = readonly [
   ...[ask: string, pool: number, exit: number, rest: number, verdict: ExitVerdict['kind'], retryAfterMs: number | null],
-  ...[elapsedMs: number | null, bytes: number, cost: number],
+  ...[elapsedMs: number | null, tookMs: number | undefined, bytes: number, cost: number],
 ]
 
 export function packAsks(asks: readonly ExitAsk[]): PackedAsks {
@@ -54,21 +54,22 @@ export function unpackAsks({ texts, limits, asks }: PackedAsks): ExitAsk[] {
 export function packReports(reports: readonly ExitReport[]): PackedReports {
   const texts = places<string>()
   const rests = places<RestRules>()
-  const packed = reports.map(({ ask, pool, exit, rest, verdict, elapsedMs, bytes, cost }): PackedReport => {
+  const packed = reports.map(({ ask, pool, exit, rest, verdict, elapsedMs, tookMs, bytes, cost }): PackedReport => {
     const retryAfterMs = verdict.kind === 'banned' ? verdict.retryAfterMs : null
     const who = [ask, texts.of(pool), texts.of(exit), rests.of(rest)] as const
-    return [...who, verdict.kind, retryAfterMs, elapsedMs, bytes, cost]
+    return [...who, verdict.kind, retryAfterMs, elapsedMs, tookMs, bytes, cost]
   })
   return { texts: texts.all, rests: rests.all, reports: packed }
 }
 
 export function unpackReports({ texts, rests, reports }: PackedReports): ReportOfAsk[] {
-  return reports.map(([ask, pool, exit, rest, kind, retryAfterMs, elapsedMs, bytes, cost]) => ({
+  return reports.map(([ask, pool, exit, rest, kind, retryAfterMs, elapsedMs, tookMs, bytes, cost]) => ({
     ask,
     pool: at(texts, pool),
     exit: at(texts, exit),
     verdict: kind === 'banned' ? { kind, retryAfterMs } : { kind },
     elapsedMs,
+    ...(tookMs !== undefined && { tookMs }),
     bytes,
     cost,
     rest: at(rests, rest),
