@@ -131,7 +131,7 @@ export function createExitDesk({ ledger, clock, random, worker }: DeskParts): Ex
       reports.add({
         ...{ ask, pool: pool.name, exit: exit.id, host, site, limits },
         ...{ verdict, bytes, cost, rest: pool.rest },
-        ...(elapsedMs === null ? { elapsedMs } : arrivals.of(`${pool.name} ${exit.id} ${host}`, elapsedMs)),
+        ...(elapsedMs === null ? { elapsedMs } : arrivals.of(`${pool.name} ${host}`, exit.id, elapsedMs)),
       })
       if (verdict.kind === 'banned' || verdict.kind === 'broken') queueMicrotask(reports.goAlong)
     },
@@ -153,11 +153,16 @@ const FASTEST_DRIFT = 0.02
 function arrivalBook() {
   const fastest = new Map<string, number>()
   return {
-    of(way: string, tookMs: number): { elapsedMs: number; tookMs: number } {
-      const known = fastest.get(way) ?? tookMs
+    of(host: string, exit: ExitId, tookMs: number): { elapsedMs: number; tookMs: number } {
+      const way = `${host} ${exit}`
+      // A way that is new to this worker is as long as the fastest of the others; of the very first nothing is known. Those are held up most.
+      const known = Math.min(tookMs, fastest.get(way) ?? fastest.get(host) ?? 0)
       if (fastest.size >= MOST_ARRIVALS) fastest.clear()
-      fastest.set(way, Math.min(tookMs, known + (tookMs - known) * FASTEST_DRIFT))
-      return { elapsedMs: Math.min(tookMs, known), tookMs }
+      for (const place of [way, host]) {
+        const before = fastest.get(place) ?? tookMs
+        fastest.set(place, Math.min(tookMs, before + (tookMs - before) * FASTEST_DRIFT))
+      }
+      return { elapsedMs: known, tookMs }
     },
   }
 }
