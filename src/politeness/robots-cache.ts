@@ -170,7 +170,7 @@ async function unlessAway(told: Promise<unknown> | undefined): Promise<void> {
   }
 }
 
-const NOT_THE_SITES: ReadonlySet<ErrorCode> = new Set(['internal', 'exit_banned', 'handler_error'])
+const NOT_THE_SITES: ReadonlySet<ErrorCode> = new Set(['internal', 'exit_banned', 'proxy_error', 'handler_error'])
 
 /** What our own plant or the user's code did (no sockets, a stop, no permit, a proxy that was refused) says nothing about the site and is passed on. */
 async function fetchOutcome(robotsUrl: string, get: GetRobots): Promise<RobotsOutcome> {

@@ -1,14 +1,12 @@
-import { asShoalError, ShoalError } from '../errors.js'
+import { asShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import type { HostKey } from '../url/link.js'
 import { HostBusy } from './permits.js'
-import { type Sending, send } from './send.js'
+import { isDoubtfulRobots, type Sending, send } from './send.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
 /** Through so many exits robots.txt is asked for before a refusal or a failure is taken for the site's own. */
 const EXITS_ASKED = 3
-/** The next exit is tried after this long. */
-const NEXT_EXIT_MS = 200
 
 /**
  * What the site says, for the whole fleet and for a day: one exit that is refused or does not work must not decide it. A ban read as "there is no
@@ -24,17 +22,11 @@ export async function sendForRobots(
   for (let asked = 1; ; asked++) {
     try {
       const response = await send(current, parts, [host], { ...request, isRobots: true })
-      if (asked === most || !isDoubtful(response.status)) return response
+      if (asked === most || !isDoubtfulRobots(response.status)) return response
     } catch (thrown) {
-      const { code, next } = asShoalError(thrown)
-      // The exit's own trouble, not the site's: the link comes back, to another one.
-      if (thrown instanceof ShoalError && (code === 'exit_banned' || code === 'proxy_error'))
-        throw new HostBusy(host, NEXT_EXIT_MS)
-      if (thrown instanceof HostBusy || next === 'plant' || asked === most) throw thrown
+      const { next } = asShoalError(thrown)
+      // An exit that is refused or broken: the link comes back, to another one, as often as it may be throttled.
+      if (thrown instanceof HostBusy || next === 'plant' || next === 'throttle' || asked === most) throw thrown
     }
   }
-}
-
-function isDoubtful(status: number): boolean {
-  return status === 401 || status === 403 || status >= 500
 }

@@ -30,7 +30,7 @@ class PermitStale extends Error {}
 
 export interface Sending extends RequestExtras {
   readonly url: string
-  /** 403 for robots.txt says that there is none, not that the exit is refused. */
+  /** What a refusal or a failure means for robots.txt is decided by more than one exit (send-for-robots.ts). */
   readonly isRobots?: true
   readonly render?: RenderWish
   /** Made as this visitor and through its exit: a login. */
@@ -179,7 +179,7 @@ async function dispatch(
     )
     if (lent !== null && redirectsToItself(response, lent, request.url))
       throw new ShoalError('bad_redirect', `the service of the pool ${lent.grant.need.pool.name} redirects to itself`)
-    const open = request.isRobots === true && response.status === 403
+    const open = request.isRobots === true && isDoubtfulRobots(response.status)
     // Without a proxy there is none to judge: called neutral, the way would stay on probation, and one request at a time.
     const verdict: ExitVerdict = isDirect(lent)
       ? { kind: 'good' }
@@ -211,6 +211,11 @@ async function dispatch(
       throw new ShoalError('exit_banned', `${current.exit}: ${failure.message}`, { cause: failure })
     throw error
   }
+}
+
+/** Of the site or of the exit: one answer does not tell. */
+export function isDoubtfulRobots(status: number): boolean {
+  return status === 401 || status === 403 || status >= 500
 }
 
 /** A spider of small pages must not lose a site to its long robots.txt. */

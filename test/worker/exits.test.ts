@@ -4,6 +4,7 @@ import { ManualClock } from '../../src/clock.js'
 import { ShoalError } from '../../src/errors.js'
 import type { FetchRequest, FetchResponse } from '../../src/fetch/fetcher.js'
 import type { HostReport, Lease, Permit, Release } from '../../src/frontier/frontier.js'
+import { createRobotsCache } from '../../src/politeness/robots-cache.js'
 import { createExitDesk } from '../../src/proxy/exit-desk.js'
 import { memoryLedger } from '../../src/proxy/memory/memory-ledger.js'
 import { loadPools } from '../../src/proxy/pools.js'
@@ -22,6 +23,7 @@ function site(
   answer: (port: number, url: string, clock: ManualClock) => number,
   proxied = true,
   banned: () => boolean = () => false,
+  rules = '',
 ) {
   const clock = new ManualClock()
   const dialled: number[] = []
@@ -31,7 +33,7 @@ function site(
     defineSpider({
       name: 'exits',
       start: [PAGE],
-      robots: false,
+      robots: rules !== '',
       ...(proxied && { proxy: { pool: 'dc', banned } }),
       pace: { delay: '1s', concurrency: 1 },
       routes: { page: { match: '/**', handler() {} } },
@@ -46,8 +48,10 @@ function site(
     clock,
     ways: waysOut(spider, desk, pools),
     visitors: null,
-    log: { info() {} },
+    robots: createRobotsCache({ clock, productToken: 'Shoal', board: null, holder: 'w' }),
+    log: { info() {}, debug() {} },
     frontier: {
+      async setHost() {},
       async permit(): Promise<Permit> {
         return { ok: true, permitMs: 2_000 }
       },
@@ -64,7 +68,8 @@ function site(
         onDispatch?.()
         through.push(port)
         if (status === 0) throw new ShoalError('proxy_error', 'it is broken')
-        const response = { url, status, headers: {}, cookies: [], body: Buffer.alloc(0), wireBytes: 9, ms: 1 }
+        const body = Buffer.from(url.endsWith('/robots.txt') ? rules : '')
+        const response = { url, status, headers: {}, cookies: [], body, wireBytes: 9, ms: 1 }
         return response satisfies Partial<FetchResponse> as FetchResponse
       },
     },
@@ -154,4 +159,30 @@ it('tells by name what the check for bans throws, and holds it against nobody', 
     message: 'proxy.banned: TypeError: no such field',
   })
   expect(reports).toEqual([{ kind: 'ok' }])
+})
+
+it('goes by the robots.txt that a second exit is given, when the first is refused it', async () => {
+  let first: number | null = null
+  const { visit, through, clock } = site(
+    (port) => {
+      first ??= port
+      return port === first ? 403 : 200
+    },
+    true,
+    () => false,
+    'User-agent: *\nDisallow: /page',
+  )
+  expect(await ended(visit(PAGE), clock)).toMatchObject({ code: 'robots_disallowed' })
+  expect(new Set(through).size).toBe(2)
+})
+
+it('takes a refusal by three exits for the answer of the site', async () => {
+  const { visit, through, clock } = site(
+    (_port, url) => (url.endsWith('/robots.txt') ? 403 : 200),
+    true,
+    () => false,
+    'unread',
+  )
+  expect(await ended(visit(PAGE), clock)).toBeNull()
+  expect(through).toHaveLength(4)
 })
