@@ -351,7 +351,7 @@ export const ERRORS = {
     next: 'plant',
     exit: 'plant',
     meaning: 'There is a browser, but it does not start: a library is missing, or its sandbox does not work.',
-    hint: 'Run `chromium --headless --dump-dom about:blank` to see what it lacks, or name another with SHOAL_BROWSER.',
+    hint: 'Start it by hand, without a window, to see what it lacks, or name another with SHOAL_BROWSER.',
   },
   browser_busy: {
     next: 'plant',
