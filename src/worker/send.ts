@@ -179,20 +179,16 @@ async function dispatch(
     )
     if (lent !== null && redirectsToItself(response, lent, request.url))
       throw new ShoalError('bad_redirect', `the service of the pool ${lent.grant.need.pool.name} redirects to itself`)
-    const open = request.isRobots === true && isDoubtfulRobots(response.status)
     // Without a proxy there is none to judge: called neutral, the way would stay on probation, and one request at a time.
-    const verdict: ExitVerdict = isDirect(lent)
-      ? { kind: 'good' }
-      : open || ways === null
-        ? NEUTRAL
-        : ways.verdictOf(response)
+    const verdict: ExitVerdict = isDirect(lent) || ways === null ? { kind: 'good' } : ways.verdictOf(response)
     lent?.end({ verdict, elapsedMs: clock.mono() - dispatchedAt, bytes: response.wireBytes })
     // A site that refuses one exit has nothing against the others: only the exit rests.
     releaseAll(verdict.kind === 'banned' ? NO_NEWS : hostReport(response, clock))
     visitor?.cookies?.take(request.url, response.cookies)
     if (request.isRobots !== true)
       current.stay = visitor !== null && response.status >= 300 && response.status < 400 ? visitor.exit : undefined
-    if (verdict.kind === 'banned') {
+    const isOpen = request.isRobots === true && isDoubtfulRobots(response.status)
+    if (verdict.kind === 'banned' && !isOpen) {
       endVisitor()
       throw new ShoalError('exit_banned', `the site refuses ${current.exit} (${response.status})`)
     }
