@@ -21,7 +21,8 @@ export async function sendForRobots(
   const most = parts.ways === null ? 1 : EXITS_ASKED
   for (let asked = 1; ; asked++) {
     try {
-      const response = await send(current, parts, [host], { ...request, isRobots: true })
+      const more = asked < most && { keepsSlot: true as const }
+      const response = await send(current, parts, [host], { ...request, isRobots: true, ...more })
       if (asked === most || !isDoubtfulRobots(response.status)) return response
     } catch (thrown) {
       const { next } = asShoalError(thrown)

@@ -32,6 +32,8 @@ export interface Sending extends RequestExtras {
   readonly url: string
   /** What a refusal or a failure means for robots.txt is decided by more than one exit (send-for-robots.ts). */
   readonly isRobots?: true
+  /** It will be asked for once more when the answer is doubtful: the slot is kept, or a link that waits for robots.txt would take it. */
+  readonly keepsSlot?: true
   readonly render?: RenderWish
   /** Made as this visitor and through its exit: a login. */
   readonly visitor?: Session
@@ -98,12 +100,16 @@ export async function send(
       lent?.end(null)
       lent = null
       visitor = null
+      // A visitor has but one exit: its login ends with it.
+      const isBroken = error instanceof ShoalError && error.code === 'proxy_error' && request.visitor === undefined
+      // Nothing reached the host: its slot is still held, and what was not used of the permit is good.
+      if (isBroken && ++broken < MOST_BROKEN) {
+        stay = current.stay
+        continue
+      }
       permits.clear()
       if (error instanceof PermitStale) throw new HostBusy(keys.join(' and '), STALE_WAIT_MS)
       stay = request.visitor?.exit ?? current.stay
-      // A visitor has but one exit: its login ends with it.
-      const isBroken = error instanceof ShoalError && error.code === 'proxy_error' && request.visitor === undefined
-      if (isBroken && ++broken < MOST_BROKEN) continue
       // The server closed a kept connection under our feet: once more, with a permit of its own.
       if (!isStaleSocket(error) || repeated) throw error
       repeated = true
@@ -183,11 +189,12 @@ async function dispatch(
     const verdict: ExitVerdict = isDirect(lent) || ways === null ? { kind: 'good' } : ways.verdictOf(response)
     lent?.end({ verdict, elapsedMs: clock.mono() - dispatchedAt, bytes: response.wireBytes })
     // A site that refuses one exit has nothing against the others: only the exit rests.
-    releaseAll(verdict.kind === 'banned' ? NO_NEWS : hostReport(response, clock))
+    const isOpen = request.isRobots === true && isDoubtfulRobots(response.status)
+    if (!isOpen || request.keepsSlot !== true)
+      releaseAll(verdict.kind === 'banned' ? NO_NEWS : hostReport(response, clock))
     visitor?.cookies?.take(request.url, response.cookies)
     if (request.isRobots !== true)
       current.stay = visitor !== null && response.status >= 300 && response.status < 400 ? visitor.exit : undefined
-    const isOpen = request.isRobots === true && isDoubtfulRobots(response.status)
     if (verdict.kind === 'banned' && !isOpen) {
       endVisitor()
       throw new ShoalError('exit_banned', `the site refuses ${current.exit} (${response.status})`)
@@ -202,7 +209,7 @@ async function dispatch(
       lent?.end({ verdict, elapsedMs: clock.mono() - dispatchedAt, bytes: 0 })
     }
     if (failure.code === 'proxy_error') endVisitor()
-    releaseAll(failureReport(failure))
+    if (failure.code !== 'proxy_error') releaseAll(failureReport(failure))
     if (failure.code === 'tls_error' && !isDirect(lent))
       throw new ShoalError('exit_banned', `${current.exit}: ${failure.message}`, { cause: failure })
     throw error
@@ -225,7 +232,7 @@ function isDirect(lent: Lent | null): boolean {
 
 /** The request as it leaves: through the proxy, or to the service that is given its URL. */
 function outgoing(
-  { isRobots: _, visitor: _visitor, ...request }: Sending,
+  { isRobots: _, keepsSlot: _slot, visitor: _visitor, ...request }: Sending,
   lent: Lent | null,
   allowPrivate: readonly string[],
 ): Pick<FetchRequest, 'proxy'> & Sending {
