@@ -1,5 +1,6 @@
 import { asShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
+import { DIRECT } from '../spider/spider.js'
 import type { HostKey } from '../url/link.js'
 import { HostBusy } from './permits.js'
 import { isDoubtfulRobots, type Sending, send } from './send.js'
@@ -18,7 +19,8 @@ export async function sendForRobots(
   host: HostKey,
   request: Omit<Sending, 'isRobots'>,
 ): Promise<FetchResponse> {
-  const most = parts.ways === null ? 1 : EXITS_ASKED
+  const need = parts.spider.routes.get(current.lease.link.route)?.proxy ?? DIRECT
+  const most = need === DIRECT ? 1 : EXITS_ASKED
   for (let asked = 1; ; asked++) {
     try {
       const more = asked < most && { keepsSlot: true as const }

@@ -21,7 +21,7 @@ const OTHER = 'https://site.test/other'
 /** Visits of one site through two proxies; `answer` stands for proxies and site. */
 function site(
   answer: (port: number, url: string, clock: ManualClock) => number,
-  proxied = true,
+  proxied: boolean | 'elsewhere' = true,
   banned: () => boolean = () => false,
   rules = '',
 ) {
@@ -34,9 +34,12 @@ function site(
       name: 'exits',
       start: [PAGE],
       robots: rules !== '',
-      ...(proxied && { proxy: { pool: 'dc', banned } }),
+      ...(proxied === true && { proxy: { pool: 'dc', banned } }),
       pace: { delay: '1s', concurrency: 1 },
-      routes: { page: { match: '/**', handler() {} } },
+      routes: {
+        ...(proxied === 'elsewhere' && { picky: { match: '/picky', proxy: 'dc' } }),
+        page: { match: '/**', handler() {} },
+      },
     }),
   )
   const [dc] = loadPools('http://proxy.test:8001 http://proxy.test:8002', {})
@@ -185,4 +188,15 @@ it('takes a refusal by three exits for the answer of the site', async () => {
   )
   expect(await ended(visit(PAGE), clock)).toBeNull()
   expect(through).toHaveLength(4)
+})
+
+it('asks for robots.txt once where no proxy stands between, also beside routes that have some', async () => {
+  const { visit, through, clock } = site(
+    (_port, url) => (url.endsWith('/robots.txt') ? 403 : 200),
+    'elsewhere',
+    () => false,
+    'unread',
+  )
+  expect(await ended(visit(PAGE), clock)).toBeNull()
+  expect(through).toHaveLength(2)
 })
