@@ -1,5 +1,5 @@
 import type { Frontier } from '../frontier/frontier.js'
-import { workerState } from '../run/health.js'
+import { workerState } from '../observe/health.js'
 import { DIRECT, type Spider } from '../spider/spider.js'
 
 /** Why a link waits although its host is open: its route goes out through proxies that no worker at work has. */

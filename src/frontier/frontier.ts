@@ -144,6 +144,12 @@ export interface Frontier {
   /** Dead letters are given up for good (state skipped). Answers how many. */
   purge(crawl: CrawlId, filter: DeadFilter): Promise<number>
 
+  /**
+   * One link, by hand. `promote`: it becomes the next of its lane, due now. `retry`: due now, in its place; a dead letter is replayed. `remove`: given up
+   * (skipped, with the failure `removed`). The search in a host's queue stops at POSITION_CAP links (`beyond`); a leased one is in hand and stays as it is.
+   */
+  steer(crawl: CrawlId, fp: Fingerprint, host: HostKey, order: LinkSteer): Promise<LinkSteered>
+
   /** Pace of a host set by hand or by robots.txt; fields left out stay as they are, null takes the setting back. */
   setHost(host: HostKey, settings: HostSettings): Promise<void>
 
@@ -412,6 +418,8 @@ export interface HostInfo {
   readonly throttles: number
   /** Mean of recent request durations, where failures count for more than they took (pace.ts); null before the first. */
   readonly latencyMs: number | null
+  /** What was set for it, by hand and by robots.txt (`floorMs`); null: nothing. */
+  readonly set: HostSettings | null
 }
 
 export interface HostPage {
@@ -419,6 +427,8 @@ export interface HostPage {
   /** By name, those behind this one. */
   readonly after?: HostKey
   readonly busiest?: boolean
+  /** Only those whose name begins with this; by name. */
+  readonly begins?: string
 }
 
 export interface WorkerInfo {
@@ -495,7 +505,13 @@ export interface HostSettings {
   readonly concurrency?: number | null
   /** Crawl-delay of robots.txt: never faster than this. */
   readonly floorMs?: number | null
+  /** Closed by hand: nothing is handed out or permitted until it is opened again (false or null). What is under way ends as usual. */
+  readonly blocked?: boolean | null
 }
+
+export type LinkSteer = 'promote' | 'retry' | 'remove'
+/** `ended`: it is done, skipped, or dead where that makes no sense. */
+export type LinkSteered = 'ok' | 'in_hand' | 'ended' | 'beyond' | 'unknown'
 
 /** A link whose leases ran out this often is leased alone. Two, because one dead worker takes innocent links with it. */
 export const SOLO_AFTER = 2

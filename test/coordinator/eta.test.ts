@@ -48,6 +48,7 @@ const host = (over: Partial<HostInfo> = {}): HostInfo => ({
   slowedFromMs: null,
   blockedUntil: null,
   throttles: 0,
+  set: null,
   latencyMs: null,
   ...over,
 })

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { WorkerInfo } from '../../frontier/frontier.js'
-import { workerRate, workerState } from '../../run/health.js'
+import { workerRate, workerState } from '../../observe/health.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
 import { clean } from '../terminal/clean.js'

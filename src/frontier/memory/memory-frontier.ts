@@ -23,6 +23,8 @@ import {
   type Limits,
   type LinkInfo,
   type LinkQuery,
+  type LinkSteer,
+  type LinkSteered,
   type Outcome,
   type Permit,
   POSITION_CAP,
@@ -358,6 +360,11 @@ export class MemoryFrontier implements Frontier {
     const dead = deadOf(this.#crawl(id), filter)
     for (const entry of dead) entry.state = 'skipped'
     return dead.length
+  }
+
+  /** Not built yet. */
+  async steer(_crawl: CrawlId, _fp: Fingerprint, _host: HostKey, _order: LinkSteer): Promise<LinkSteered> {
+    throw new ShoalError('internal', 'steer is not built yet')
   }
 
   async setHost(key: HostKey, settings: HostSettings): Promise<void> {

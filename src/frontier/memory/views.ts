@@ -56,6 +56,7 @@ export function hostInfoOf(crawl: Crawl, key: HostKey, host: Host, set: Limits, 
     blockedUntil: pace.blockedUntil > now ? pace.blockedUntil : null,
     throttles: pace.throttleLevel,
     latencyMs,
+    set: null,
   }
 }
 

@@ -310,6 +310,7 @@ function hostInfoOf(host: string, answer: readonly RedisReply[], wall: number, n
     blockedUntil: pace.blockedUntil > now ? pace.blockedUntil + offset : null,
     throttles: pace.throttles,
     latencyMs: pace.latencyMs,
+    set: null,
   }
 }
 

@@ -18,6 +18,8 @@ import type {
   LeaseRequest,
   LinkInfo,
   LinkQuery,
+  LinkSteer,
+  LinkSteered,
   Outcome,
   Permit,
   Release,
@@ -660,6 +662,11 @@ class ShardedFrontier implements RedisFrontier {
       }
     }
     return moved
+  }
+
+  /** Not built yet. */
+  async steer(_crawl: CrawlId, _fp: Fingerprint, _host: HostKey, _order: LinkSteer): Promise<LinkSteered> {
+    throw new ShoalError('internal', 'steer is not built yet')
   }
 
   async setHost(host: HostKey, settings: HostSettings): Promise<void> {

@@ -1,3 +1,4 @@
+import { ShoalError } from '../../errors.js'
 import type { EngineCall } from '../../sqlite/engine.js'
 import type { Fingerprint, HostKey, Link } from '../../url/link.js'
 import type {
@@ -17,6 +18,8 @@ import type {
   LeaseRequest,
   LinkInfo,
   LinkQuery,
+  LinkSteer,
+  LinkSteered,
   Permit,
   Release,
   RestoredLink,
@@ -114,6 +117,11 @@ export class SqliteFrontier implements Frontier {
   purge(crawl: CrawlId, filter: DeadFilter): Promise<number> {
     return this.#call('purge', crawl, filter)
   }
+  /** Not built yet. */
+  async steer(_crawl: CrawlId, _fp: Fingerprint, _host: HostKey, _order: LinkSteer): Promise<LinkSteered> {
+    throw new ShoalError('internal', 'steer is not built yet')
+  }
+
   setHost(host: HostKey, settings: HostSettings): Promise<void> {
     return this.#call('setHost', host, settings)
   }

@@ -127,6 +127,7 @@ export abstract class SqliteViews {
       blockedUntil: pace.blockedUntil > this.#clock.now() ? pace.blockedUntil : null,
       throttles: pace.throttleLevel,
       latencyMs: optional(v[14]),
+      set: null,
     }
   }
 

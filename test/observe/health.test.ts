@@ -8,7 +8,7 @@ import {
   stalledMs,
   workerRate,
   workerState,
-} from '../../src/run/health.js'
+} from '../../src/observe/health.js'
 
 const NOW = 1_000_000
 

@@ -1,0 +1,245 @@
+import type { Estimate } from '../coordinator/eta.js'
+import type { CrawlInfo, CrawlStats, HostInfo, LinkInfo, LinkState, WorkerInfo } from '../frontier/frontier.js'
+import type { Advice } from '../observe/advice.js'
+import type { Alert, AlertBoard } from '../observe/alert.js'
+import type { WorkerState } from '../observe/health.js'
+import type { Sample, Span } from '../observe/series.js'
+import type { Story } from '../observe/story.js'
+import type { Json } from '../url/link.js'
+
+/**
+ * All that the dashboard sees. Every answer is JSON; every list is paged (`next`: the cursor of the next page, null on the last one); an error is
+ * { error: { code, message, hint } } with a status of 400 and above. Times are milliseconds of the queue.
+ *
+ *   GET  /api/overview                                  Overview
+ *   GET  /api/events?crawl=<id>                         server-sent events, one a second: `overview` (Overview), and with a crawl `crawl` (CrawlView)
+ *   GET  /api/crawls?limit&after                        Page<CrawlCard>, newest first
+ *   POST /api/crawls                                    StartOrder → Started
+ *   GET  /api/crawls/:crawl                             CrawlView
+ *   POST /api/crawls/:crawl/{pause|resume|cancel}       {} → Done
+ *   GET  /api/crawls/:crawl/series?span=30m|24h         SeriesView
+ *   GET  /api/crawls/:crawl/hosts?limit&after&order=busiest|name&begins=   Page<HostView>
+ *   PUT  /api/hosts/:host                               HostOrder → Done      (a pace holds over all crawls)
+ *   GET  /api/crawls/:crawl/links?state&host&code&limit&after   Page<LinkView>
+ *   POST /api/crawls/:crawl/links/:fp/{promote|retry|remove}    LinkOrder → Done
+ *   GET  /api/crawls/:crawl/dead                        DeadView
+ *   POST /api/crawls/:crawl/dead/{replay|purge}         DeadOrder → Counted
+ *   GET  /api/crawls/:crawl/explain?url=                Story
+ *   GET  /api/workers                                   WorkersView
+ *   POST /api/workers/:worker/drain                     {} → Done
+ *   GET  /api/proxies                                   ProxiesView
+ *   GET  /api/proxies/:pool?limit&after                 Page<ExitView>
+ *   POST /api/proxies/:pool/:exit/wake                  {} → Done
+ *   GET  /api/records?spider&kind&text&limit&after      RecordsPage
+ *   GET  /api/alerts                                    AlertBoard
+ *   GET  /api/audit?limit&after                         Page<AuditEntry>, newest first
+ *   GET  /api/openapi.json                              this, as OpenAPI 3.1
+ *
+ * Without a token: GET /healthz, /readyz, and the page itself, which holds no data. /metrics is like the API. The token travels as
+ * `Authorization: Bearer …` and nowhere else; the page finds it behind the # of its address and keeps it for the tab.
+ */
+export interface Page<Item> {
+  readonly items: readonly Item[]
+  readonly next: string | null
+}
+
+export interface ApiError {
+  readonly error: { readonly code: string; readonly message: string; readonly hint: string }
+}
+
+export interface Overview {
+  readonly now: number
+  readonly version: string
+  /** Without secrets. */
+  readonly queue: string
+  readonly store: string
+  readonly health: {
+    readonly ok: boolean
+    readonly stalled: readonly { readonly crawl: string; readonly forMs: number }[]
+  }
+  /** The newest, at most 50; the rest is in /api/crawls. */
+  readonly crawls: readonly CrawlCard[]
+  readonly workers: { readonly alive: number; readonly missing: number; readonly busy: number; readonly slots: number }
+  readonly alerts: readonly Alert[]
+  /** Spiders that can be started from here, by name. */
+  readonly spiders: readonly string[]
+}
+
+export interface CrawlCard {
+  readonly stats: CrawlStats
+  readonly estimate: Estimate
+  readonly advice: Advice | null
+  /** Pages per second over the last minutes, oldest first, for a sparkline; empty when nobody sampled. */
+  readonly spark: readonly number[]
+}
+
+export interface CrawlView extends CrawlCard {
+  readonly now: number
+  readonly latest: Sample | null
+  readonly kinds: readonly KindView[]
+  readonly limits: { readonly delayMs: number; readonly concurrency: number } | null
+  readonly budget: {
+    readonly pages: number | null
+    readonly pagesPerHost: number | null
+    readonly bytes: number | null
+    readonly ms: number | null
+  } | null
+  readonly alerts: readonly Alert[]
+  /** Of workers alive: how many have the spider, and which have another version of it. */
+  readonly holders: { readonly holders: number; readonly otherVersion: readonly string[] }
+  /** Answers by status code, errors by code, over the workers alive. */
+  readonly statuses: Readonly<Record<string, number>>
+  readonly errors: Readonly<Record<string, number>>
+}
+
+export interface KindView {
+  readonly kind: string
+  readonly written: number
+  readonly unchanged: number
+  readonly rejected: number
+  /** Share of records in which the field is filled, 0 … 1, worst first; at most 20. */
+  readonly fields: readonly { readonly field: string; readonly filled: number }[]
+}
+
+export interface SeriesView {
+  readonly span: Span
+  readonly everyMs: number
+  /** Oldest first. */
+  readonly samples: readonly Sample[]
+}
+
+export interface HostView extends HostInfo {
+  /** Why the next slot is when it is: a sentence. */
+  readonly nextSlot: string
+  readonly budget: { readonly used: number; readonly of: number | null }
+}
+
+/** Left out: stays as it is; null: the spider's own holds again. `blocked`: closed by hand until it is opened again. */
+export interface HostOrder {
+  readonly delayMs?: number | null
+  readonly concurrency?: number | null
+  readonly blocked?: boolean
+}
+
+export interface LinkView extends LinkInfo {
+  /** How long it has been in hand; null unless leased. */
+  readonly ageMs: number | null
+  /** Pool/exit of a leased one, where its worker tells; null: none, or not known. */
+  readonly proxy: string | null
+}
+export type { LinkState }
+
+export interface LinkOrder {
+  /** The link's pace key, as the list gives it. */
+  readonly host: string
+}
+
+export interface DeadView {
+  readonly groups: readonly {
+    readonly code: string
+    readonly count: number
+    readonly sample: string
+    readonly hint: string
+  }[]
+}
+
+export interface DeadOrder {
+  readonly fp?: string
+  readonly code?: string
+  readonly host?: string
+}
+
+export interface WorkersView {
+  readonly now: number
+  readonly workers: readonly WorkerView[]
+}
+
+export interface WorkerView extends WorkerInfo {
+  readonly state: WorkerState
+  readonly rate: number
+  readonly rssBytes: number | null
+  readonly loopBusy: number | null
+  readonly loopLagMs: number | null
+  readonly slots: number | null
+  readonly busy: number | null
+  /** It was asked to leave. */
+  readonly draining: boolean
+}
+
+export interface ProxiesView {
+  readonly pools: readonly {
+    readonly pool: string
+    readonly exits: number
+    readonly resting: number
+    readonly good: number
+    readonly bad: number
+  }[]
+}
+
+export interface ExitView {
+  readonly exit: string
+  readonly good: number
+  readonly neutral: number
+  readonly banned: number
+  readonly broken: number
+  readonly inFlight: number
+  readonly p50Ms: number | null
+  readonly p90Ms: number | null
+  readonly restsUntil: number | null
+  readonly cost: number
+  /** By registrable domain, worst first; at most 20. */
+  readonly sites: readonly {
+    readonly site: string
+    readonly good: number
+    readonly bad: number
+    readonly restsUntil: number | null
+  }[]
+}
+
+export interface RecordView {
+  readonly spider: string
+  readonly site: string
+  readonly kind: string
+  readonly key: string
+  readonly url: string
+  readonly changedAt: number
+  readonly data: Json
+}
+
+export interface RecordsPage extends Page<RecordView> {
+  /** Records looked through for this page: a search stops after a while and goes on from `next`. */
+  readonly searched: number
+  readonly kinds: readonly { readonly spider: string; readonly kind: string; readonly count: number }[]
+}
+
+export interface StartOrder {
+  readonly spider: string
+  readonly fresh: boolean
+}
+
+export interface Started {
+  readonly crawl: string
+  readonly resumed: boolean
+}
+
+export interface Done {
+  readonly ok: true
+}
+
+export interface Counted {
+  readonly count: number
+}
+
+export interface AuditEntry {
+  readonly at: number
+  /** `dashboard`, or `cli user@machine`. */
+  readonly by: string
+  readonly action: string
+  /** A crawl, a host, a worker, a link. */
+  readonly target: string
+  readonly details: Json
+  /** `ok`, or the error's code. */
+  readonly result: string
+}
+
+export type { AlertBoard, CrawlInfo, Story }

@@ -1,0 +1,23 @@
+import type { CrawlId, WorkerId } from '../frontier/frontier.js'
+
+/** What the processes of a fleet tell each other of how they are doing, as notes on the board. Each has one author at a time, whose name stands before the colon. */
+
+/** Vitals as JSON, by the worker's process. */
+export function vitalsKey(worker: WorkerId): string {
+  return `vitals:${worker}`
+}
+
+/** Somebody asked this worker to finish what it holds and leave; its process looks every few seconds. */
+export function drainKey(worker: WorkerId): string {
+  return `drain:${worker}`
+}
+
+/** Samples of a crawl over time, by whoever watches. */
+export function seriesKey(crawl: CrawlId, part: string): string {
+  return `series:${crawl}:${part}`
+}
+
+/** Claimed by the one process of the fleet that samples and judges alerts. */
+export const WATCH_KEY = 'watch'
+/** What it found: alerts that hold now and those that ended lately. */
+export const ALERTS_KEY = 'alerts'

@@ -1,0 +1,21 @@
+/** One moment of a crawl. Rates are of the time since the sample before. */
+export interface Sample {
+  /** Milliseconds, by the queue. */
+  readonly at: number
+  readonly pagesPerSecond: number
+  readonly errorsPerSecond: number
+  readonly bytesPerSecond: number
+  /** Of the requests since the sample before; null: there were none, or no worker tells. */
+  readonly latencyMs: { readonly p50: number; readonly p90: number; readonly p99: number } | null
+  readonly queued: number
+  readonly delayed: number
+  readonly leased: number
+  readonly done: number
+  readonly dead: number
+  readonly skipped: number
+  readonly workers: number
+}
+
+/** How far apart samples are, and how far they go back. */
+export const SPANS = { '30m': 5_000, '24h': 60_000 } as const
+export type Span = keyof typeof SPANS
