@@ -60,6 +60,8 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   coordinator: 'errors, type board, type clock, type log, url, frontier, type store, feed, spider',
   discovery: 'type clock, errors, url, politeness, spider, type coordinator',
   merge: 'quality, type store, type url',
+  observe: 'type board, coordinator, type frontier, type store, type url, type proxy',
+  api: 'type observe, type coordinator, type frontier, type url',
 
   // Where the parts are put together
   embedded:
@@ -79,7 +81,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   connect: 'library',
   index:
     'connect, errors, version, type units, type log, type url, type frontier, type store, type fetch, spider, type library',
-  cli: 'clock, errors, log, units, options, config, version, make-dirs, wire, run, coordinator, discovery, url, proxy, demo, spider, store/export, feed, type frontier, store, type outlets, sqlite, cli/terminal, quality, merge',
+  cli: 'clock, errors, log, units, options, config, version, make-dirs, wire, run, coordinator, discovery, url, proxy, demo, spider, store/export, feed, type frontier, store, type outlets, sqlite, cli/terminal, quality, merge, observe',
   'cli/terminal': '',
 }
 

@@ -87,7 +87,8 @@ async function lookAt(frontier: Frontier, crawl: string): Promise<CrawlLook> {
   return { stats, hosts, leased, queued }
 }
 
-export type WorkerState = 'working' | 'idle' | 'silent'
+/** `missing`: it told how it does, and has stopped telling. `silent`: not heard of for a minute. `draining`: asked to leave. */
+export type WorkerState = 'working' | 'idle' | 'draining' | 'missing' | 'silent'
 
 export function workerState(worker: WorkerInfo, now: number): WorkerState {
   if (now - worker.seenAt >= WORKER_SILENT_MS) return 'silent'
