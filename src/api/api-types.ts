@@ -5,6 +5,7 @@ import type { Alert, AlertBoard } from '../observe/alert.js'
 import type { WorkerState } from '../observe/health.js'
 import type { Sample, Span } from '../observe/series.js'
 import type { Story } from '../observe/story.js'
+import type { AuditEntry } from '../store/audit.js'
 import type { Json } from '../url/link.js'
 
 /**
@@ -230,16 +231,4 @@ export interface Counted {
   readonly count: number
 }
 
-export interface AuditEntry {
-  readonly at: number
-  /** `dashboard`, or `cli user@machine`. */
-  readonly by: string
-  readonly action: string
-  /** A crawl, a host, a worker, a link. */
-  readonly target: string
-  readonly details: Json
-  /** `ok`, or the error's code. */
-  readonly result: string
-}
-
-export type { AlertBoard, CrawlInfo, Story }
+export type { AlertBoard, AuditEntry, CrawlInfo, Story }

@@ -1,5 +1,6 @@
 import type { CrawlId } from '../frontier/frontier.js'
 import type { Fingerprint } from '../url/link.js'
+import type { AuditLog } from './audit.js'
 import type { BlobIndex } from './blob-index.js'
 import type { ChangeFeed } from './changes.js'
 import type { Entities } from './entities.js'
@@ -30,7 +31,8 @@ export type * from './rows.js'
  *  - One bad row never fails its neighbours: it is quarantined with a reason and the answer says so.
  */
 export interface RecordStore
-  extends BlobIndex,
+  extends AuditLog,
+    BlobIndex,
     ChangeFeed,
     Entities,
     FieldStats,

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock } from '../../clock.js'
 import type { FieldRow } from '../../quality/field-row.js'
+import type { AuditEntries, AuditEntry, AuditPage } from '../audit.js'
 import type { BlobEntry, BlobMove } from '../blob-index.js'
 import {
   type ChangePage,
@@ -38,6 +39,7 @@ import type {
   WriteStatus,
 } from '../record-store.js'
 import type { LastVisit, VisitCounts } from '../visits.js'
+import { MemoryAudit } from './memory-audit.js'
 import { MemoryBlobIndex } from './memory-blob-index.js'
 import { MemoryFieldStats } from './memory-field-stats.js'
 import { MemoryOutlets } from './memory-outlets.js'
@@ -72,6 +74,7 @@ export class MemoryRecordStore implements RecordStore {
   readonly #fieldStats = new MemoryFieldStats()
   readonly #blobs = new MemoryBlobIndex()
   readonly #visits = new MemoryVisits()
+  readonly #audit = new MemoryAudit()
   #lastChange = 0
 
   constructor(clock: Clock = systemClock) {
@@ -380,6 +383,14 @@ export class MemoryRecordStore implements RecordStore {
 
   async visitCounts(crawl: string): Promise<VisitCounts | null> {
     return this.#visits.counts(crawl)
+  }
+
+  async noteAudit(entry: AuditEntry): Promise<void> {
+    this.#audit.note(entry)
+  }
+
+  async audit(page: AuditPage): Promise<AuditEntries> {
+    return this.#audit.page(page)
   }
 
   findBlobs(place: string, hashes: readonly string[]): Promise<Map<string, BlobEntry>> {

@@ -1,6 +1,7 @@
 import type { CrawlId } from '../../frontier/frontier.js'
 import type { FieldRow } from '../../quality/field-row.js'
 import type { Fingerprint, Json, Link } from '../../url/link.js'
+import type { AuditEntries, AuditEntry, AuditPage } from '../audit.js'
 import type { BlobEntry, BlobMove } from '../blob-index.js'
 import type {
   ChangePage,
@@ -33,6 +34,7 @@ import type {
 } from '../record-store.js'
 import type { LastVisit, VisitCounts } from '../visits.js'
 import { signed } from './array-text.js'
+import { auditEntries, noteAudit } from './audit.js'
 import { PostgresBlobs } from './blobs.js'
 import { PostgresChanges } from './changes.js'
 import * as memory from './crawl-memory.js'
@@ -284,6 +286,14 @@ export class PostgresRecordStore implements RecordStore {
 
   resetOutlet(name: string, spider: string, cursor: Cursor | null): Promise<void> {
     return this.#changes.resetOutlet(name, spider, cursor)
+  }
+
+  noteAudit(entry: AuditEntry): Promise<void> {
+    return noteAudit(this.#pg, entry)
+  }
+
+  audit(page: AuditPage): Promise<AuditEntries> {
+    return auditEntries(this.#pg, page)
   }
 
   findBlobs(place: string, hashes: readonly string[]): Promise<Map<string, BlobEntry>> {

@@ -15,6 +15,25 @@ BEGIN
   RETURN NULL;
 END $$;
 
+CREATE TABLE shoal.audit (
+    id bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    by text NOT NULL,
+    action text NOT NULL,
+    target text NOT NULL,
+    details jsonb NOT NULL,
+    result text NOT NULL
+);
+
+ALTER TABLE shoal.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME shoal.audit_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE shoal.blobs (
     place text NOT NULL COLLATE pg_catalog."C",
     hash bytea NOT NULL,
@@ -231,6 +250,9 @@ CREATE TABLE shoal.visits (
 )
 WITH (fillfactor='80');
 ALTER TABLE ONLY shoal.visits ALTER COLUMN memo SET STORAGE EXTERNAL;
+
+ALTER TABLE ONLY shoal.audit
+    ADD CONSTRAINT audit_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY shoal.blobs
     ADD CONSTRAINT blobs_pkey PRIMARY KEY (place, hash);

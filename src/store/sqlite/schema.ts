@@ -144,6 +144,12 @@ const MIGRATIONS = [
     same_body INTEGER NOT NULL
   );
   `,
+  `
+  CREATE TABLE audit (
+    id INTEGER PRIMARY KEY, at INTEGER NOT NULL, by TEXT NOT NULL, action TEXT NOT NULL, target TEXT NOT NULL, details TEXT NOT NULL,
+    result TEXT NOT NULL
+  );
+  `,
 ]
 
 export function migrateStore(db: SqliteDb): void {

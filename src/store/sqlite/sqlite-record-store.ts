@@ -2,6 +2,7 @@ import type { CrawlId } from '../../frontier/frontier.js'
 import type { FieldRow } from '../../quality/field-row.js'
 import type { EngineCall } from '../../sqlite/engine.js'
 import type { Fingerprint } from '../../url/link.js'
+import { type AuditEntries, type AuditEntry, type AuditPage, auditBefore, auditPage, prepareAudit } from '../audit.js'
 import type { BlobEntry, BlobMove } from '../blob-index.js'
 import type {
   ChangePage,
@@ -267,6 +268,16 @@ export class SqliteRecordStore implements RecordStore {
       for (const { identity, ...row } of rows) yield { ...storedRecord(row), identity }
       after = next
     } while (after !== null)
+  }
+
+  noteAudit(entry: AuditEntry): Promise<void> {
+    return this.#call('noteAudit', prepareAudit(entry))
+  }
+
+  async audit(page: AuditPage): Promise<AuditEntries> {
+    const rows = await this.#call('auditRows', auditBefore(page), page.limit + 1)
+    const entries = rows.map(({ id, entry }) => ({ id, entry: { ...entry, details: JSON.parse(entry.details) } }))
+    return auditPage(entries, page.limit)
   }
 
   findBlobs(place: string, hashes: readonly string[]): Promise<Map<string, BlobEntry>> {

@@ -3,6 +3,7 @@ import type { FieldRow } from '../../quality/field-row.js'
 import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
 import type { SqliteEngine } from '../../sqlite/engine.js'
 import type { Fingerprint, Link } from '../../url/link.js'
+import type { StoredAudit } from '../audit.js'
 import type { BlobEntry, BlobMove } from '../blob-index.js'
 import type {
   ChangeQuery,
@@ -31,6 +32,7 @@ import type {
   WriteStatus,
 } from '../record-store.js'
 import type { LastVisit, VisitCounts } from '../visits.js'
+import { type AuditRow, SqliteAudit } from './audit.js'
 import { SqliteBlobs } from './blobs.js'
 import { type ChangeNumbers, type ChangeRows, SqliteChanges } from './changes.js'
 import { type EntityCursor, type EntityPage, SqliteEntities } from './entities.js'
@@ -88,6 +90,7 @@ export class SqliteStoreEngine implements SqliteEngine {
     'blobsAfter',
     'lastVisits',
     'visitCounts',
+    'auditRows',
   ])
   readonly #db: SqliteDb
   readonly #write: ReturnType<typeof writeStatements>
@@ -102,6 +105,7 @@ export class SqliteStoreEngine implements SqliteEngine {
   readonly #entities: SqliteEntities
   readonly #blobs: SqliteBlobs
   readonly #visits: SqliteVisits
+  readonly #audit: SqliteAudit
 
   constructor(db: SqliteDb) {
     this.#db = db
@@ -111,6 +115,7 @@ export class SqliteStoreEngine implements SqliteEngine {
     this.#entities = new SqliteEntities(db)
     this.#blobs = new SqliteBlobs(db)
     this.#visits = new SqliteVisits(db)
+    this.#audit = new SqliteAudit(db)
     this.#write = writeStatements(db)
     this.#read = readStatements(db)
     this.#recordUrls = new IndexRuns(db, 'records', 'record_urls', 'url_hash')
@@ -180,6 +185,14 @@ export class SqliteStoreEngine implements SqliteEngine {
       }))
     const last = this.#read.lastOfPage.get(after, limit)?.[0]
     return { pages, next: last === undefined || last === null ? null : Number(last) }
+  }
+
+  noteAudit(entry: StoredAudit): void {
+    this.#audit.note(entry)
+  }
+
+  auditRows(before: number, limit: number): AuditRow[] {
+    return this.#audit.page(before, limit)
   }
 
   findBlobs(place: string, hashes: readonly string[]): Map<string, BlobEntry> {

@@ -1,0 +1,42 @@
+import type { Json } from '../../url/link.js'
+import {
+  AUDIT_KEPT,
+  type AuditEntries,
+  type AuditEntry,
+  type AuditPage,
+  auditBefore,
+  auditPage,
+  prepareAudit,
+} from '../audit.js'
+import type { Pg, SqlStatement } from './pg.js'
+import { millis } from './read-statements.js'
+
+const NOTE: SqlStatement = {
+  name: 'note-audit',
+  text: `WITH noted AS (
+      INSERT INTO shoal.audit (at, by, action, target, details, result)
+      VALUES (to_timestamp($1::float8 / 1000), $2, $3, $4, $5, $6) RETURNING id
+    ) DELETE FROM shoal.audit WHERE id <= (SELECT id FROM noted) - ${AUDIT_KEPT}`,
+}
+
+const PAGE: SqlStatement = {
+  name: 'audit',
+  text: `SELECT id::float8, ${millis('at')}, by, action, target, details, result FROM shoal.audit WHERE id < $1 ORDER BY id DESC LIMIT $2`,
+}
+
+export async function noteAudit(pg: Pg, entry: AuditEntry): Promise<void> {
+  const { at, by, action, target, details, result } = prepareAudit(entry)
+  await pg.query(NOTE, [at, by, action, target, details, result])
+}
+
+export async function auditEntries(pg: Pg, page: AuditPage): Promise<AuditEntries> {
+  type Row = [id: number, at: number, by: string, action: string, target: string, details: Json, result: string]
+  const rows = await pg.query<Row>(PAGE, [auditBefore(page), page.limit + 1])
+  return auditPage(
+    rows.map(([id, at, by, action, target, details, result]) => ({
+      id,
+      entry: { at, by, action, target, details, result },
+    })),
+    page.limit,
+  )
+}
