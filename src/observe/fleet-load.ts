@@ -1,0 +1,138 @@
+import type { WorkerId, WorkerInfo } from '../frontier/frontier.js'
+import type { WorkerState } from './health.js'
+import { SPENT, type Spent, type Step, type Vitals } from './vitals.js'
+
+export interface AdvisedWorker extends WorkerInfo {
+  readonly vitals: Vitals | null
+  readonly state: WorkerState
+}
+
+/** How the workers spend their time, all of them together. */
+export interface FleetLoad {
+  readonly workers: number
+  /** Visits at once over all of them; null: one does not say. */
+  readonly slots: number | null
+  /** Those that told; without any the rest of this is 0 or null. */
+  readonly told: number
+  /** Share of the slots' time with a visit in it, 0 … 1; null: nobody told. */
+  readonly busy: number | null
+  /** Visits in each state of SPENT at a time, as a mean: time spent ÷ time passed. */
+  readonly at: Readonly<Record<Spent, number>>
+  /** Mean of each step; null: it was not taken. */
+  readonly meanMs: (step: Step) => number | null
+  /** Of a worker's time, the share in which a call of this step is under way; above 1 where several are at once. */
+  readonly share: (step: Step) => number
+  /** How long a visit keeps its slot, waiting for pace and proxies aside. */
+  readonly visitMs: number | null
+  /** Of the busier half of the workers: where links go to few of them the others say nothing. */
+  readonly loopBusy: number
+  readonly memory: MemoryUse | null
+}
+
+export interface MemoryUse {
+  readonly worker: WorkerId
+  readonly what: 'heap' | 'machine'
+  readonly used: number
+  readonly limitBytes: number
+}
+
+/** Less time than this says nothing; the totals since the worker's start are better. */
+const ENOUGH_MS = 900
+
+/** `before`: what the workers told some seconds ago; without it their whole life is judged. */
+export function loadOf(workers: readonly AdvisedWorker[], before?: ReadonlyMap<WorkerId, Vitals>): FleetLoad {
+  const spans = workers.flatMap(({ vitals }) => (vitals === null ? [] : [spanOf(vitals, before?.get(vitals.worker))]))
+  const slotMs = sum(spans, ({ vitals, ms }) => vitals.slots * ms)
+  const workerMs = sum(spans, ({ ms }) => ms)
+  const spent = (part: Spent) => sum(spans, (span) => span.spent(part))
+  const visits = sum(spans, (span) => span.visits)
+  const steps = (step: Step) => ({
+    ms: sum(spans, (span) => span.took(step).ms),
+    calls: sum(spans, (span) => span.took(step).calls),
+  })
+  return {
+    workers: workers.length,
+    slots: slotsOf(workers),
+    told: spans.length,
+    busy: slotMs === 0 ? null : within01(1 - spent('idle') / slotMs),
+    at: Object.fromEntries(
+      SPENT.map((part) => [part, workerMs === 0 ? 0 : (spent(part) * spans.length) / workerMs]),
+    ) as Record<Spent, number>,
+    meanMs(step) {
+      const { ms, calls } = steps(step)
+      return calls === 0 ? null : ms / calls
+    },
+    share: (step) => (workerMs === 0 ? 0 : steps(step).ms / workerMs),
+    visitMs: visits === 0 ? null : (spent('fetch') + spent('handler')) / visits,
+    loopBusy: busierHalf(spans.map(({ vitals }) => vitals.loopBusy)),
+    memory: memoryOf(spans.map(({ vitals }) => vitals)),
+  }
+}
+
+interface VitalsSpan {
+  readonly vitals: Vitals
+  readonly ms: number
+  readonly visits: number
+  readonly spent: (part: Spent) => number
+  readonly took: (step: Step) => { ms: number; calls: number }
+}
+
+function spanOf(vitals: Vitals, earlier: Vitals | undefined): VitalsSpan {
+  // A worker of the same name that was started anew begins to count from nothing.
+  const from =
+    earlier !== undefined && earlier.startedAt === vitals.startedAt && vitals.at - earlier.at >= ENOUGH_MS
+      ? earlier
+      : null
+  const since = (value: number, old: number | undefined) => Math.max(0, value - (old ?? 0))
+  return {
+    vitals,
+    ms: Math.max(1, vitals.at - (from?.at ?? vitals.startedAt)),
+    visits: since(vitals.pages + vitals.failed, from === null ? 0 : from.pages + from.failed),
+    spent: (part) => since(vitals.spent[part], from?.spent[part]),
+    took(step) {
+      const calls = (of: Vitals | null) => (of === null ? 0 : of.took[step].counts.reduce((all, one) => all + one, 0))
+      return { ms: since(vitals.took[step].sumMs, from?.took[step].sumMs), calls: since(calls(vitals), calls(from)) }
+    },
+  }
+}
+
+function slotsOf(workers: readonly AdvisedWorker[]): number | null {
+  let slots = 0
+  for (const { vitals, about } of workers) {
+    const own = vitals?.slots ?? about?.concurrency
+    if (own === undefined) return null
+    slots += own
+  }
+  return slots
+}
+
+function busierHalf(shares: readonly number[]): number {
+  const half = shares.toSorted((a, b) => b - a).slice(0, Math.ceil(shares.length / 2))
+  return half.length === 0 ? 0 : sum(half, (share) => share) / half.length
+}
+
+/** The worst of them. */
+function memoryOf(all: readonly Vitals[]): MemoryUse | null {
+  let worst: MemoryUse | null = null
+  for (const { worker, heapBytes, heapLimitBytes, memoryLimitBytes, memoryFreeBytes } of all) {
+    const heap = { worker, what: 'heap', used: shareOf(heapBytes, heapLimitBytes), limitBytes: heapLimitBytes } as const
+    const machine = {
+      ...({ worker, what: 'machine', limitBytes: memoryLimitBytes } as const),
+      used: shareOf(memoryLimitBytes - memoryFreeBytes, memoryLimitBytes),
+    }
+    for (const use of [heap, machine]) if (worst === null || use.used > worst.used) worst = use
+  }
+  return worst
+}
+
+function shareOf(part: number, whole: number): number {
+  return whole <= 0 ? 0 : part / whole
+}
+
+function within01(share: number): number {
+  return Math.min(1, Math.max(0, share))
+}
+
+function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
+  return items.reduce((all, item) => all + of(item), 0)
+}
