@@ -51,10 +51,10 @@ const MEMORY_FULL = 0.9
 const LOOP_FULL = 0.85
 /** Slots that are busy for this much of the time are all that is to be had. */
 const SLOTS_FULL = 0.75
-/** A worker leases no more when it has 256 visits whose commit is on its way: with half of that the plant is what they wait for. */
-const COMMITS_WAITING = 128
 /** A queue that answers faster than this holds nobody up, however often it is asked. */
 const SLOW_CALL_MS = 50
+/** Slots that wait for our own plant, or for a proxy, for this much of their time. */
+const HELD_UP = 0.4
 /** A share that is what most of the time goes into. */
 const MOST = 0.5
 /** Room that is not worth a worker. */
@@ -66,7 +66,7 @@ interface Facts extends AdviceInput {
 }
 
 /** In this order: what ends processes first, then what makes the other figures look bad, the hosts last. */
-const JUDGES: readonly ((facts: Facts) => Advice | null)[] = [ofMemory, ofCpu, ofCommits, ofSlots, ofLeases, ofHosts]
+const JUDGES: readonly ((facts: Facts) => Advice | null)[] = [ofMemory, ofCpu, ofWaits, ofSlots, ofLeases, ofHosts]
 
 export function adviceOf(input: AdviceInput): Advice {
   const { stats, hosts, now, before } = input
@@ -142,57 +142,50 @@ function ofCpu(facts: Facts): Advice | null {
   )
 }
 
-/** Pages that are read and wait to be written or acknowledged: they keep no slot, until they are so many that nothing more is leased. */
-function ofCommits({ load, workers }: Facts): Advice | null {
-  const waiting = load.told === 0 ? 0 : (load.at.store + load.at.queue) / load.told
-  const inHand = Math.max(0, ...workers.map(({ inHand, vitals }) => (vitals === null ? 0 : inHand - vitals.busy)))
-  if (Math.max(waiting, inHand) < COMMITS_WAITING) return null
-  const visits = Math.round(Math.max(waiting, inHand))
-  return load.at.store >= load.at.queue
-    ? say(
-        'store',
-        `the store: a batch takes ${ms(load.meanMs('store'))}, and ${visits} pages of a worker wait to be written`,
-        'look at its server and disk (shoal doctor); more workers would make it worse',
-      )
-    : say(
-        'queue',
-        `the queue: a settle takes ${ms(load.meanMs('settle'))}, and ${visits} pages of a worker wait for it`,
-        'look at its server and the way to it (shoal doctor); more workers would make it worse',
-      )
+/** Slots that could work and must wait: for pages to be written, for links, for a way out. */
+function ofWaits({ load }: Facts): Advice | null {
+  const { store, queue, exit, pace, fetch, handler } = load.part
+  const worst = Math.max(store, queue, exit)
+  // Where few links are to be had most slots are idle: what the others wait for counts, and pace holds them up first.
+  if (exit === worst && exit > 0 && (exit >= HELD_UP || exit >= (exit + pace + fetch + handler) * MOST))
+    return say(
+      'proxies',
+      `the proxies: slots wait for a free one ${percent(exit)} of the time`,
+      'add exits to the pool, or let each do more; see which rest with: shoal proxies',
+    )
+  if (worst < HELD_UP) return null
+  if (store === worst)
+    return say(
+      'store',
+      `the store: slots wait for it ${percent(store)} of the time, a batch takes ${ms(load.meanMs('store'))}`,
+      'look at its server and disk (shoal doctor); more workers would make it worse',
+    )
+  return say(
+    'queue',
+    `the queue: slots wait for it ${percent(queue)} of the time, a lease takes ${ms(load.meanMs('lease'))}`,
+    'look at its server and the way to it (shoal doctor); more workers would make it worse',
+  )
 }
 
 function ofSlots(facts: Facts): Advice | null {
   const { load, room, stats } = facts
   const busy = load.busy ?? (load.slots === null ? 0 : stats.leased / Math.max(1, load.slots))
   if (busy < SLOTS_FULL) return null
-  const { pace, exit, fetch, handler } = load.at
-  const all = pace + exit + fetch + handler
-  if (load.told > 0 && all > 0) {
-    if (exit >= all * MOST) return waitingForExits(exit / all)
-    if (handler >= all * MOST)
-      return say(
-        'handler',
-        `the handler: visits spend ${percent(handler / all)} of their time in it, ${ms(load.meanMs('handler'))} for a page, and it waits rather than computes`,
-        'let it wait for less, or raise --concurrency',
-        { moreWorkers: moreBySlots(facts) },
-      )
-    if (pace >= all * MOST) return null
-  }
+  const { handler, pace } = load.part
+  if (handler >= MOST)
+    return say(
+      'handler',
+      `the handler: visits spend ${percent(handler)} of their time in it, ${ms(load.meanMs('handler'))} for a page, and it waits rather than computes`,
+      'let it wait for less, or raise --concurrency',
+      { moreWorkers: moreBySlots(facts) },
+    )
   const more = moreBySlots(facts)
-  if (more === 0) return null
+  if (more === 0 || pace >= MOST) return null
   return say(
     'workers',
     `the workers: ${percent(busy)} of their ${load.slots ?? 'many'} slots are busy, and hosts could fill ${Math.floor(room.usefulSlots)}`,
     `start ${moreText(more)}, or raise --concurrency while their processors have room`,
     { moreWorkers: more },
-  )
-}
-
-function waitingForExits(share: number): Advice {
-  return say(
-    'proxies',
-    `the proxies: visits spend ${percent(share)} of their time waiting for a free one`,
-    'add exits to the pool, or let each do more; see which rest with: shoal proxies',
   )
 }
 
@@ -209,12 +202,9 @@ function ofLeases({ load }: Facts): Advice | null {
   )
 }
 
-function ofHosts({ load, room, stats, estimate, now }: Facts): Advice | null {
+function ofHosts({ room, stats, estimate, now }: Facts): Advice | null {
   const { host, hold } = room
   if (host === null) return null
-  const { pace, exit, fetch, handler } = load.at
-  if (exit > 0 && exit >= (pace + exit + fetch + handler) * MOST)
-    return waitingForExits(exit / (pace + exit + fetch + handler))
   const one = room.hosts === 1 || host.pending >= room.pending * MOST
   const name = one ? host.host : null
   const until = `${seconds((host.blockedUntil ?? now) - now)}`

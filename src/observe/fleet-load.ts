@@ -16,8 +16,8 @@ export interface FleetLoad {
   readonly told: number
   /** Share of the slots' time with a visit in it, 0 … 1; null: nobody told. */
   readonly busy: number | null
-  /** Visits in each state of SPENT at a time, as a mean: time spent ÷ time passed. */
-  readonly at: Readonly<Record<Spent, number>>
+  /** How the slots' time went, as shares of it that add up to 1. */
+  readonly part: Readonly<Record<Spent, number>>
   /** Mean of each step; null: it was not taken. */
   readonly meanMs: (step: Step) => number | null
   /** Of a worker's time, the share in which a call of this step is under way; above 1 where several are at once. */
@@ -42,9 +42,9 @@ const ENOUGH_MS = 900
 /** `before`: what the workers told some seconds ago; without it their whole life is judged. */
 export function loadOf(workers: readonly AdvisedWorker[], before?: ReadonlyMap<WorkerId, Vitals>): FleetLoad {
   const spans = workers.flatMap(({ vitals }) => (vitals === null ? [] : [spanOf(vitals, before?.get(vitals.worker))]))
-  const slotMs = sum(spans, ({ vitals, ms }) => vitals.slots * ms)
   const workerMs = sum(spans, ({ ms }) => ms)
   const spent = (part: Spent) => sum(spans, (span) => span.spent(part))
+  const all = sum(SPENT, spent)
   const visits = sum(spans, (span) => span.visits)
   const steps = (step: Step) => ({
     ms: sum(spans, (span) => span.took(step).ms),
@@ -54,10 +54,8 @@ export function loadOf(workers: readonly AdvisedWorker[], before?: ReadonlyMap<W
     workers: workers.length,
     slots: slotsOf(workers),
     told: spans.length,
-    busy: slotMs === 0 ? null : within01(1 - spent('idle') / slotMs),
-    at: Object.fromEntries(
-      SPENT.map((part) => [part, workerMs === 0 ? 0 : (spent(part) * spans.length) / workerMs]),
-    ) as Record<Spent, number>,
+    busy: all === 0 ? null : 1 - spent('idle') / all,
+    part: Object.fromEntries(SPENT.map((part) => [part, all === 0 ? 0 : spent(part) / all])) as Record<Spent, number>,
     meanMs(step) {
       const { ms, calls } = steps(step)
       return calls === 0 ? null : ms / calls
@@ -127,10 +125,6 @@ function memoryOf(all: readonly Vitals[]): MemoryUse | null {
 
 function shareOf(part: number, whole: number): number {
   return whole <= 0 ? 0 : part / whole
-}
-
-function within01(share: number): number {
-  return Math.min(1, Math.max(0, share))
 }
 
 function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
