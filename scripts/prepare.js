@@ -7,8 +7,15 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const compiler = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url))
-if (existsSync(compiler)) {
-  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.json'], { cwd: root, stdio: 'inherit' })
+const STEPS = [
+  ['typescript/bin/tsc', '-p', 'tsconfig.json'],
+  // The page of the dashboard.
+  ['vite/bin/vite.js', 'build', '--config', 'dashboard/vite.config.ts', '--logLevel', 'warn'],
+]
+
+for (const [tool, ...args] of STEPS) {
+  const file = fileURLToPath(new URL(`../node_modules/${tool}`, import.meta.url))
+  if (!existsSync(file) || process.exitCode) continue
+  const { status } = spawnSync(process.execPath, [file, ...args], { cwd: root, stdio: 'inherit' })
   process.exitCode = status ?? 1
 }

@@ -1,0 +1,114 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import type { Page } from '../../src/api/api-types.js'
+import { ApiFailure, get, isAborted, type Query } from './api.js'
+
+export interface Loaded<Value> {
+  /** What was there before stays until the new answer is there; null before the first. */
+  readonly value: Value | null
+  readonly failure: ApiFailure | null
+  readonly loading: boolean
+  reload(): void
+}
+
+/** One answer of the server; with `everyMs` it is asked for again and again while the page is looked at. */
+export function useLoad<Value>(url: string | null, query: Query = {}, everyMs?: number): Loaded<Value> {
+  const asked = url === null ? null : JSON.stringify([url, query])
+  const [state, setState] = useState<{ asked: string | null; value: Value | null; failure: ApiFailure | null }>({
+    asked: null,
+    value: null,
+    failure: null,
+  })
+  const [turn, setTurn] = useState(0)
+  const [loading, setLoading] = useState(true)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` says url and query as one value; `turn` asks again
+  useEffect(() => {
+    if (url === null) return
+    const stop = new AbortController()
+    setLoading(true)
+    get<Value>(url, query, stop.signal)
+      .then((value) => setState({ asked, value, failure: null }))
+      .catch((error: unknown) => {
+        if (isAborted(error)) return
+        const failure = failureFrom(error)
+        setState((before) => ({ asked, value: before.asked === asked ? before.value : null, failure }))
+      })
+      .finally(() => {
+        if (!stop.signal.aborted) setLoading(false)
+      })
+    return () => stop.abort()
+  }, [asked, turn])
+  useEffect(() => {
+    if (everyMs === undefined) return
+    const timer = setInterval(() => document.visibilityState === 'visible' && setTurn((before) => before + 1), everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs])
+  const reload = useCallback(() => setTurn((before) => before + 1), [])
+  const mine = state.asked === asked
+  return { value: mine ? state.value : null, failure: mine ? state.failure : null, loading, reload }
+}
+
+export interface Pages<Item> {
+  readonly items: readonly Item[]
+  readonly failure: ApiFailure | null
+  readonly loading: boolean
+  /** Loads the next page; null: this was the last one. */
+  readonly more: (() => void) | null
+  /** From the first page on again. */
+  reload(): void
+  /** Shows it at once, before the server is asked again. */
+  change(items: readonly Item[]): void
+}
+
+/** A list of the server, page by page. */
+export function usePages<Item>(url: string | null, query: Query = {}): Pages<Item> {
+  const asked = url === null ? null : JSON.stringify([url, query])
+  const [items, setItems] = useState<readonly Item[]>([])
+  const [next, setNext] = useState<string | null>(null)
+  const [failure, setFailure] = useState<ApiFailure | null>(null)
+  const [loading, setLoading] = useState(true)
+  const [turn, setTurn] = useState(0)
+  const running = useRef<AbortController | null>(null)
+
+  const load = (after: string | null, before: readonly Item[]) => {
+    if (url === null) return
+    running.current?.abort()
+    const stop = new AbortController()
+    running.current = stop
+    setLoading(true)
+    get<Page<Item>>(url, after === null ? query : { ...query, after }, stop.signal)
+      .then((page) => {
+        setItems([...before, ...page.items])
+        setNext(page.next)
+        setFailure(null)
+      })
+      .catch((error: unknown) => {
+        if (!isAborted(error)) setFailure(failureFrom(error))
+      })
+      .finally(() => {
+        if (!stop.signal.aborted) setLoading(false)
+      })
+  }
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` says url and query as one value; `turn` asks again
+  useEffect(() => {
+    setNext(null)
+    load(null, [])
+    return () => running.current?.abort()
+  }, [asked, turn])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another list begins empty
+  useEffect(() => setItems([]), [asked])
+
+  return {
+    items,
+    failure,
+    loading,
+    more: next === null || loading ? null : () => load(next, items),
+    reload: useCallback(() => setTurn((before) => before + 1), []),
+    change: setItems,
+  }
+}
+
+export function failureFrom(error: unknown): ApiFailure {
+  if (error instanceof ApiFailure) return error
+  return new ApiFailure(0, 'page', error instanceof Error ? error.message : String(error), '')
+}

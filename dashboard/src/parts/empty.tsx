@@ -1,0 +1,21 @@
+import type { ComponentChildren } from 'preact'
+import { Mark } from './mark.js'
+
+/** Nothing there: says why, and what would change it. */
+export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <Mark size={40} />
+      <p class="empty-title">{title}</p>
+      {children === undefined ? null : <p>{children}</p>}
+    </div>
+  )
+}
+
+export function Loading({ what = 'Loading' }: { readonly what?: string }) {
+  return (
+    <p class="loading" role="status">
+      {what}…
+    </p>
+  )
+}

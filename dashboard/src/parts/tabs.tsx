@@ -1,0 +1,47 @@
+export interface Tab {
+  readonly href: string
+  readonly name: string
+  readonly here: boolean
+  /** Behind the name, such as a number. */
+  readonly note?: string
+}
+
+/** Tabs that are links: each has an address, the back button works, and the keyboard needs nothing new. */
+export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: readonly Tab[] }) {
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map((tab) => (
+        <a key={tab.href} class="nav-link" href={tab.href} aria-current={tab.here ? 'page' : undefined}>
+          {tab.name}
+          {tab.note === undefined ? null : <span class="note">{tab.note}</span>}
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+export interface ChoiceProps<Value extends string> {
+  readonly label: string
+  readonly options: readonly { readonly value: Value; readonly name: string }[]
+  readonly value: Value
+  readonly onChange: (value: Value) => void
+}
+
+/** One of a few, as a row of buttons. */
+export function Choice<Value extends string>({ label, options, value, onChange }: ChoiceProps<Value>) {
+  return (
+    <fieldset class="choice">
+      <legend class="unseen">{label}</legend>
+      {options.map((option) => (
+        <button
+          key={option.value}
+          type="button"
+          aria-pressed={option.value === value}
+          onClick={() => onChange(option.value)}
+        >
+          {option.name}
+        </button>
+      ))}
+    </fieldset>
+  )
+}

@@ -1,0 +1,115 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { type Live, useLive } from './live.js'
+import { Icon, type Shape } from './parts/icon.js'
+import { Mark } from './parts/mark.js'
+import type { PlainView, Route } from './router.js'
+import { useStore } from './store.js'
+import { nextTheme, type Theme, theme } from './theme.js'
+import { dropToken } from './token.js'
+
+const PLACES: readonly { readonly view: PlainView; readonly href: string; readonly name: string }[] = [
+  { view: 'overview', href: '#/', name: 'Crawls' },
+  { view: 'workers', href: '#/workers', name: 'Workers' },
+  { view: 'proxies', href: '#/proxies', name: 'Proxies' },
+  { view: 'records', href: '#/records', name: 'Records' },
+  { view: 'alerts', href: '#/alerts', name: 'Alerts' },
+  { view: 'audit', href: '#/audit', name: 'Audit log' },
+]
+
+/** Around every view: the way to the others, the state of the connection, light or dark. */
+export function Shell({ route, children }: { readonly route: Route; readonly children: ComponentChildren }) {
+  const live = useLive()
+  const main = useRef<HTMLElement>(null)
+  const at = route.view === 'crawl' ? `crawl/${route.crawl}/${route.part}` : route.view
+  useNewPlace(at, main)
+  const here = route.view === 'crawl' ? 'overview' : route.view
+  const alerts = live.overview?.alerts.length ?? 0
+  return (
+    <div class="shell">
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        To the content
+      </button>
+      <header class="top">
+        <a class="brand" href="#/">
+          <Mark /> <span>Shoal</span>
+        </a>
+        <nav aria-label="Main">
+          {PLACES.map(({ view, href, name }) => (
+            <a key={view} class="nav-link" href={href} aria-current={view === here ? 'page' : undefined}>
+              {name}
+              {view === 'alerts' && alerts > 0 ? (
+                <span class="note bad">
+                  {alerts}
+                  <span class="unseen"> active</span>
+                </span>
+              ) : null}
+            </a>
+          ))}
+        </nav>
+        <div class="top-end">
+          <Connection live={live} />
+          <ThemeButton />
+          <button type="button" class="icon-button" onClick={dropToken} title="Sign out: forget the token">
+            <Icon shape="out" size={16} />
+            <span class="unseen">Sign out</span>
+          </button>
+        </div>
+      </header>
+      {live.connection === 'lost' ? (
+        <div class="lost" role="status">
+          <Icon shape="warn" /> Connection lost, trying again. What you see is as of the last answer.
+        </div>
+      ) : null}
+      <main id="main" ref={main} tabIndex={-1}>
+        {children}
+      </main>
+      <footer>
+        {live.overview === null ? null : (
+          <>
+            Shoal {live.overview.version} <span aria-hidden="true">·</span> queue <bdi>{live.overview.queue}</bdi>{' '}
+            <span aria-hidden="true">·</span> records <bdi>{live.overview.store}</bdi>
+          </>
+        )}
+      </footer>
+    </div>
+  )
+}
+
+const WORDS: Readonly<Record<Live['connection'], string>> = { connecting: 'connecting', live: 'live', lost: 'lost' }
+
+function Connection({ live }: { readonly live: Live }) {
+  return (
+    <span class={`connection ${live.connection}`} aria-live="polite">
+      <span class="pulse" aria-hidden="true" />
+      <span class="unseen">Connection: </span>
+      {WORDS[live.connection]}
+    </span>
+  )
+}
+
+const SHAPES: Readonly<Record<Theme, Shape>> = { auto: 'auto', light: 'sun', dark: 'moon' }
+const THEMES: Readonly<Record<Theme, string>> = { auto: 'as the machine', light: 'light', dark: 'dark' }
+
+function ThemeButton() {
+  const now = useStore(theme)
+  return (
+    <button type="button" class="icon-button" onClick={nextTheme} title={`Colours: ${THEMES[now]}`}>
+      <Icon shape={SHAPES[now]} size={16} />
+      <span class="unseen">Colours: {THEMES[now]}. Change</span>
+    </button>
+  )
+}
+
+/** Another view begins at its top, and a screen reader hears its heading. */
+function useNewPlace(at: string, main: { current: HTMLElement | null }): void {
+  const before = useRef(at)
+  useEffect(() => {
+    const heading = main.current?.querySelector('h1')?.textContent
+    document.title = heading ? `${heading} · Shoal` : 'Shoal'
+    if (before.current === at) return
+    before.current = at
+    window.scrollTo(0, 0)
+    main.current?.focus({ preventScroll: true })
+  })
+}

@@ -1,0 +1,29 @@
+export interface ServerEvent {
+  readonly event: string
+  readonly data: string
+}
+
+/** Server-sent events out of pieces of text, cut anywhere. */
+export function makeEventReader(onEvent: (event: ServerEvent) => void): (piece: string) => void {
+  let rest = ''
+  let event = ''
+  let data: string[] = []
+  return (piece) => {
+    const lines = (rest + piece).split(/\r\n|\n|\r(?!$)/)
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      if (line === '') {
+        if (data.length > 0) onEvent({ event: event === '' ? 'message' : event, data: data.join('\n') })
+        event = ''
+        data = []
+        continue
+      }
+      const colon = line.indexOf(':')
+      if (colon === 0) continue
+      const field = colon === -1 ? line : line.slice(0, colon)
+      const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '')
+      if (field === 'event') event = value
+      if (field === 'data') data.push(value)
+    }
+  }
+}

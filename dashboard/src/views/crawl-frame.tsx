@@ -1,0 +1,70 @@
+import type { ComponentChildren } from 'preact'
+import type { CrawlView } from '../../../src/api/api-types.js'
+import { shortCount } from '../format.js'
+import { useLive } from '../live.js'
+import { Empty, Loading } from '../parts/empty.js'
+import { Failure } from '../parts/failure.js'
+import { StateBadge } from '../parts/state-badge.js'
+import { Tabs } from '../parts/tabs.js'
+import { CRAWL_VIEWS, type CrawlViewName, crawlHref } from '../router.js'
+import { CrawlControls } from './crawl-controls.js'
+
+const NAMES: Readonly<Record<CrawlViewName, string>> = {
+  live: 'Live',
+  hosts: 'Hosts',
+  links: 'Links',
+  dead: 'Dead letters',
+  explain: 'Explain a URL',
+}
+
+export interface CrawlFrameProps {
+  readonly crawl: string
+  readonly part: CrawlViewName
+  /** Of every view of the crawl. */
+  readonly children: (view: CrawlView) => ComponentChildren
+}
+
+/** What all views of a crawl have in common: its name, its state, its controls and the way to the others. */
+export function CrawlFrame({ crawl, part, children }: CrawlFrameProps) {
+  const { crawl: view, failure } = useLive()
+  if (failure !== null) return <Failure failure={failure} />
+  if (view === null || view.stats.id !== crawl) return <Loading what="Looking at the crawl" />
+  const { stats } = view
+  const tabs = CRAWL_VIEWS.map((one) => ({
+    href: crawlHref(crawl, one),
+    name: NAMES[one],
+    here: one === part,
+    ...(one === 'dead' && stats.dead > 0 ? { note: shortCount(stats.dead) } : {}),
+  }))
+  return (
+    <>
+      <header class="view-head">
+        <div>
+          <h1>
+            <bdi>{stats.id}</bdi>
+          </h1>
+          <StateBadge state={stats.state} />
+          {stats.spider === stats.id ? null : (
+            <span class="muted">
+              spider <bdi>{stats.spider}</bdi>
+            </span>
+          )}
+        </div>
+        <CrawlControls crawl={stats} />
+      </header>
+      <Tabs label="Views of this crawl" tabs={tabs} />
+      {children(view)}
+    </>
+  )
+}
+
+export function NotThere() {
+  return (
+    <>
+      <h1>Nothing here</h1>
+      <Empty title="There is no such page.">
+        <a href="#/">To the overview</a>
+      </Empty>
+    </>
+  )
+}

@@ -1,0 +1,5 @@
+import type { CrawlPartProps } from './view.js'
+
+export function Hosts(_: CrawlPartProps) {
+  return <h2>Hosts</h2>
+}
