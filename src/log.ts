@@ -48,8 +48,10 @@ export type LogEvent =
   | 'plant.waiting'
   | 'plant.back'
   | 'plant.warning'
+  | 'audit.failed'
   | 'retention.retired'
   | 'retention.failed'
+  | 'api.failed'
 
 export interface Log {
   /** Debug lines are wanted: on hot paths nobody makes their fields otherwise. */

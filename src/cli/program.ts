@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { version } from '../version.js'
+import { auditCommand } from './commands/audit.js'
 import { controlCommand } from './commands/control.js'
 import { crawlCommand } from './commands/crawl.js'
 import { crawlsCommand } from './commands/crawls.js'
@@ -79,6 +80,7 @@ export function buildProgram(): Command {
   outletsCommand(program)
   migrateCommand(program)
   retentionCommand(program)
+  auditCommand(program)
   doctorCommand(program)
 
   guide(program, {

@@ -3,6 +3,7 @@ import { openCrawl } from '../coordinator/crawls.js'
 import { knownExits } from '../coordinator/exits.js'
 import { seedCrawl } from '../coordinator/seeding.js'
 import { createLog, type LogLevel } from '../log.js'
+import { audited } from '../observe/audit-control.js'
 import type { PlantAddresses } from '../wire.js'
 import { openForWork, refuseMemoryQueue } from './open-for-work.js'
 import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
@@ -16,6 +17,8 @@ export interface StartOptions extends PlantAddresses, ProxyOrder {
   readonly seeds?: string | undefined
   /** Start anew instead of going on with an unfinished crawl of this spider. */
   readonly fresh: boolean
+  /** Who starts it, for the audit log. */
+  readonly by: string
   readonly logLevel: LogLevel
   readonly drain: AbortSignal
   readonly writeLog: (line: string) => void
@@ -37,10 +40,11 @@ export async function startCrawl(options: StartOptions): Promise<StartedCrawl> {
   try {
     const [spider] = spiders
     if (spider === undefined) throw new Error('one source gives one spider')
-    const opened = await openCrawl(plant, spider, {
-      ...{ fresh: options.fresh, clock, random: systemRandom },
-      exits: await knownExits(plant.board, spider),
-    })
+    const exits = await knownExits(plant.board, spider)
+    const control = { action: 'crawl.start', target: spider.name, details: { fresh: options.fresh } }
+    const opened = await audited({ store: plant.store, clock, log, by: options.by }, control, () =>
+      openCrawl(plant, spider, { fresh: options.fresh, clock, random: systemRandom, exits }),
+    )
     options.onOpened?.(opened.crawl)
     const seeds = await seedCrawl(plant, spider, opened.crawl, {
       clock,

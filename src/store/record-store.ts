@@ -9,6 +9,7 @@ import type { RecordHistory } from './history.js'
 import type { KeptPages } from './kept-pages.js'
 import type { KindViews } from './kind-views.js'
 import type { RecordLookup } from './record-lookup.js'
+import type { RecordSearch } from './record-search.js'
 import type {
   CrawlNote,
   FetchRow,
@@ -39,6 +40,7 @@ export interface RecordStore
     KeptPages,
     RecordHistory,
     RecordLookup,
+    RecordSearch,
     Visits {
   /** The generation of a queue: the same for the same identity, larger for an identity not seen before. */
   generation(queueIdentity: string): Promise<number>

@@ -6,6 +6,7 @@ import { migrateStore } from '../../src/store/sqlite/schema.js'
 import { SqliteRecordStore } from '../../src/store/sqlite/sqlite-record-store.js'
 import { SqliteStoreEngine } from '../../src/store/sqlite/sqlite-store-engine.js'
 import { auditContract } from '../contract/audit-contract.js'
+import { recordSearchContract } from '../contract/record-search-contract.js'
 
 const STORES: Record<string, () => Promise<RecordStore>> = {
   memory: async () => new MemoryRecordStore(),
@@ -18,4 +19,5 @@ const STORES: Record<string, () => Promise<RecordStore>> = {
 
 for (const [name, open] of Object.entries(STORES)) {
   auditContract(name, open)
+  recordSearchContract(name, open)
 }

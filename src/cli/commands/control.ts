@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { setCrawlState } from '../../coordinator/file-crawl.js'
 import { ShoalError } from '../../errors.js'
+import { controlled } from '../controlled.js'
 import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
@@ -27,13 +28,16 @@ export function controlCommand(program: Command, verb: keyof typeof VERBS): void
     )
     .action(
       acts(async (session, word: string | undefined) => {
-        await session.withPlant(async ({ frontier }) => {
+        await session.withPlant(async ({ frontier, store }) => {
           const newestFirst = await crawlsNewestFirst(frontier)
           const unfinished = newestFirst.filter((crawl) => !hasEnded(crawl))
           const crawl = chooseCrawl(word === undefined && unfinished.length > 0 ? unfinished : newestFirst, word)
           if (hasEnded(crawl))
             throw new ShoalError('crawl_ended', `crawl ${crawl.id} of ${crawl.spider} is ${crawl.state}`)
-          await setCrawlState(frontier, crawl.id, state)
+          const details = { spider: crawl.spider }
+          await controlled(session, store, { action: `crawl.${verb}`, target: crawl.id, details }, () =>
+            setCrawlState(frontier, crawl.id, state),
+          )
           if (session.json) session.output.json({ crawl: crawl.id, spider: crawl.spider, state })
           else session.output.print(`crawl ${crawl.id} of ${clean(crawl.spider)} is ${said}`)
         })

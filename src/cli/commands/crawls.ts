@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { fileCrawlsOf, removeFileCrawl } from '../../coordinator/file-crawl.js'
 import { ShoalError } from '../../errors.js'
 import { confirm } from '../confirm.js'
+import { controlled } from '../controlled.js'
 import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
@@ -72,12 +73,15 @@ export function crawlsCommand(program: Command): void {
           )
             return
           // The queue last: a crawl that it has forgotten cannot be named again, and a log that is left would stay for ever.
-          for (const { id } of await fileCrawlsOf(frontier, crawl.id)) {
-            await store.removeCrawl(id)
-            await removeFileCrawl(frontier, id)
-          }
-          await store.removeCrawl(crawl.id)
-          await frontier.remove(crawl.id)
+          const details = { spider: crawl.spider, links: total }
+          await controlled(session, store, { action: 'crawl.delete', target: crawl.id, details }, async () => {
+            for (const { id } of await fileCrawlsOf(frontier, crawl.id)) {
+              await store.removeCrawl(id)
+              await removeFileCrawl(frontier, id)
+            }
+            await store.removeCrawl(crawl.id)
+            await frontier.remove(crawl.id)
+          })
           if (session.json) session.output.json({ crawl: crawl.id, deleted: true })
           else session.output.print(`crawl ${crawl.id} is deleted; its records stay`)
         })

@@ -3,7 +3,9 @@ import { ERRORS, type ErrorCode, ShoalError } from '../../errors.js'
 import type { CrawlInfo, DeadFilter, Frontier, LinkInfo } from '../../frontier/frontier.js'
 import { nearest } from '../../options.js'
 import { SCREENSHOT_HEADER } from '../../store/rows.js'
+import { showUrl } from '../../url/show-url.js'
 import { confirm } from '../confirm.js'
+import { controlled } from '../controlled.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import { findLink } from '../find-link.js'
 import { guide } from '../help.js'
@@ -148,7 +150,7 @@ function changeCommand(dead: Command, verb: 'replay' | 'purge', does: string): v
             },
           )
         }
-        await session.withPlant(async ({ frontier }) => {
+        await session.withPlant(async ({ frontier, store }) => {
           const crawls = await candidates(frontier, flags.crawl)
           const found = url === undefined ? null : await findDead(session, frontier, crawls, url)
           const crawl = found?.crawl ?? chooseCrawl(crawls, flags.crawl)
@@ -160,7 +162,10 @@ function changeCommand(dead: Command, verb: 'replay' | 'purge', does: string): v
             !(await confirm(`${verb === 'purge' ? 'Give up' : 'Replay'} ${which} of crawl ${crawl.id}?`, flags.yes))
           )
             return
-          const changed = await frontier[verb](crawl.id, filter)
+          const details = { ...filter, ...(url === undefined ? {} : { url: showUrl(url) }) }
+          const changed = await controlled(session, store, { action: `dead.${verb}`, target: crawl.id, details }, () =>
+            frontier[verb](crawl.id, filter),
+          )
           if (session.json)
             return session.output.json({ crawl: crawl.id, [verb === 'purge' ? 'purged' : 'replayed']: changed })
           session.output.print(

@@ -4,6 +4,7 @@ import type { HostInfo, HostSettings } from '../../frontier/frontier.js'
 import { parseDuration } from '../../units.js'
 import { hostKey } from '../../url/host.js'
 import { parseUrl } from '../../url/parse-url.js'
+import { controlled } from '../controlled.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import { acts, wholeNumber } from '../session.js'
@@ -96,7 +97,11 @@ function setCommand(hosts: Command): void {
       acts(async (session, given: string, flags: SetFlags) => {
         const host = hostNamed(given)
         const settings = settingsOf(flags)
-        await session.withPlant(({ frontier }) => frontier.setHost(host, settings))
+        await session.withPlant(({ frontier, store }) =>
+          controlled(session, store, { action: 'host.set', target: host, details: { ...settings } }, () =>
+            frontier.setHost(host, settings),
+          ),
+        )
         if (session.json) session.output.json({ host, ...settings })
         else session.output.print(`${clean(host)}: ${settingsText(settings)}`)
         return undefined

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { maskUrl } from '../../config.js'
 import { moveCrawl } from '../../coordinator/move.js'
+import { controlled } from '../controlled.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
@@ -20,11 +21,13 @@ export function moveCommand(program: Command): void {
           const target = await openPlant({ queue: flags.to, store: session.settings.store })
           try {
             const now = session.clock.now()
-            const moved = await moveCrawl(
-              { from, to: target.frontier, store, toAddress: target.queueAddress, now },
-              crawl.id,
-            )
             const to = maskUrl(flags.to)
+            const moved = await controlled(
+              session,
+              store,
+              { action: 'crawl.move', target: crawl.id, details: { to } },
+              () => moveCrawl({ from, to: target.frontier, store, toAddress: target.queueAddress, now }, crawl.id),
+            )
             if (session.json) return session.output.json({ ...moved, to })
             session.output.print(
               `crawl ${crawl.id} of ${crawl.spider} is in ${to} now: ${plural(moved.pending, 'link')} to visit, ` +

@@ -6,6 +6,7 @@ import type { Outlet } from '../../outlets/outlet.js'
 import type { PumpEnd } from '../../outlets/pump.js'
 import type { OutletEnd } from '../../run/tend-outlets.js'
 import { type ChangeFeed, type ChangesLag, FROM_START, type OutletInfo } from '../../store/changes.js'
+import { controlled } from '../controlled.js'
 import { guide } from '../help.js'
 import { acts, type Session } from '../session.js'
 import { listenForSignals } from '../signals.js'
@@ -220,7 +221,9 @@ function resetCommand(outlets: Command): void {
           ]
           if (!known.includes(full)) throw unknownOutlet(full, known)
           const cursor = to === 'here' ? null : to === 'start' ? FROM_START : await store.changesEnd()
-          await store.resetOutlet(full, name, cursor)
+          await controlled(session, store, { action: 'outlet.reset', target: full, details: { to } }, () =>
+            store.resetOutlet(full, name, cursor),
+          )
         })
         if (json) output.json({ outlet: full, to })
         else output.print(`${clean(full)} ${DONE[to]}`)

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { systemRandom } from '../../clock.js'
 import { lostCrawl, recoverCrawl } from '../../coordinator/recover.js'
 import { createLog } from '../../log.js'
+import { controlled } from '../controlled.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
 import { listenForSignals } from '../signals.js'
@@ -37,15 +38,19 @@ export function recoverCommand(program: Command): void {
             const spider = await spiderByWord(session, flags.spider ?? note.spider)
             if (spider === null) throw spiderUnknown(note.spider, '--spider <file>')
             const { seedOptions } = await import('../../run/seed-options.js')
-            const recovered = await recoverCrawl(plant, spider, note, {
-              refetch: flags.refetch,
-              clock,
-              signal: signals.drain,
-              ...seedOptions(flags.seeds, {
-                ...{ plant, spider, crawl: note.crawl, pools: new Map(), clock, random: systemRandom },
-                ...{ log: createLog(session.settings.logLevel, clock, output.note), signal: signals.drain },
+            const details = { spider: note.spider, refetch: flags.refetch }
+            const control = { action: 'crawl.recover', target: note.crawl, details }
+            const recovered = await controlled(session, plant.store, control, () =>
+              recoverCrawl(plant, spider, note, {
+                refetch: flags.refetch,
+                clock,
+                signal: signals.drain,
+                ...seedOptions(flags.seeds, {
+                  ...{ plant, spider, crawl: note.crawl, pools: new Map(), clock, random: systemRandom },
+                  ...{ log: createLog(session.settings.logLevel, clock, output.note), signal: signals.drain },
+                }),
               }),
-            })
+            )
             if (json) return output.json(recovered)
             const { crawl, known, queued, unwanted, seeds, seeded } = recovered
             output.print(

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { EXIT } from '../../errors.js'
 import type { SpiderSource } from '../../run/spider-source.js'
+import { cliUser } from '../controlled.js'
 import { startLines } from '../crawl-run.js'
 import { guide } from '../help.js'
 import { acts, type CrawlFlags, programName, SEEDS_HELP, shellWord } from '../session.js'
@@ -37,6 +38,7 @@ export function startCommand(program: Command): void {
             country,
             logLevel,
             fresh: flags.fresh,
+            by: cliUser(),
             seeds: flags.seeds,
             drain: signals.drain,
             writeLog: (line) => process.stderr.write(line),

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
 import { type Clock, systemClock } from '../../clock.js'
 import type { FieldRow } from '../../quality/field-row.js'
 import type { AuditEntries, AuditEntry, AuditPage } from '../audit.js'
@@ -25,6 +26,7 @@ import { compareLease, judge, type Version } from '../judge.js'
 import type { KeptPage, KeptPagePart, KeptPageQuery } from '../kept-pages.js'
 import { type PreparedRecord, type PreparedRejected, prepareBatch, storedKey } from '../prepare.js'
 import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
+import { lookThrough, type SearchPage, type SearchQuery } from '../record-search.js'
 import type {
   ConfirmedRecord,
   CrawlNote,
@@ -178,6 +180,19 @@ export class MemoryRecordStore implements RecordStore {
       if (left-- <= 0) return
       yield storedRecord(row)
     }
+  }
+
+  searchRecords(query: SearchQuery): Promise<SearchPage> {
+    const newest = query.spider === undefined && query.kind === undefined
+    const rows = [...this.#rows]
+      .filter(([, { record }]) => (query.spider ?? record.spider) === record.spider)
+      .filter(([, { record }]) => (query.kind ?? record.kind) === record.kind)
+      .map(([id, row]) => ({ place: [newest ? -row.change : id] as const, record: storedRecord(row) }))
+      .sort((a, b) => (a.place[0] < b.place[0] ? -1 : 1))
+    const place = z.tuple([newest ? z.number() : z.string()]).readonly()
+    return lookThrough(query, place, async (after, want) =>
+      rows.filter((row) => after === null || row.place[0] > after[0]).slice(0, want),
+    )
   }
 
   async counts(query: { spider?: string; crawl?: string }): Promise<KindCount[]> {

@@ -20,6 +20,7 @@ import type { HistoryQuery, RecordVersion } from '../history.js'
 import type { KeptPageCursor, KeptPagePart, KeptPageQuery } from '../kept-pages.js'
 import { prepareBatch, storedKey } from '../prepare.js'
 import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
+import type { SearchPage, SearchQuery } from '../record-search.js'
 import type {
   CrawlNote,
   FetchRow,
@@ -60,6 +61,7 @@ import {
 } from './read-statements.js'
 import { recordsLeft, recordsOf } from './record-lookup.js'
 import { type RecordColumns, toRecord } from './record-rows.js'
+import { searchRecords } from './record-search.js'
 import { forgetVisitCounts, lastVisits, visitCounts } from './visits.js'
 import { writeBatch } from './write.js'
 
@@ -200,6 +202,10 @@ export class PostgresRecordStore implements RecordStore {
       if (rows.length < want) return
       left -= rows.length
     }
+  }
+
+  searchRecords(query: SearchQuery): Promise<SearchPage> {
+    return searchRecords(this.#pg, query)
   }
 
   async counts(query: { spider?: string; crawl?: CrawlId }): Promise<KindCount[]> {

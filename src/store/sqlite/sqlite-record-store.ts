@@ -22,6 +22,7 @@ import type { KeptPageCursor, KeptPagePart, KeptPageQuery } from '../kept-pages.
 import type { KindViews } from '../kind-views.js'
 import { prepareBatch } from '../prepare.js'
 import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
+import { lookThrough, type SearchPage, type SearchQuery } from '../record-search.js'
 import type {
   CrawlNote,
   FetchRow,
@@ -41,6 +42,7 @@ import { type KeptPageCount, toKept } from './kept-pages.js'
 import { viewText } from './kind-views.js'
 import { asGiven, asReadings, type LeasedRow } from './record-lookup.js'
 import { type RecordPageRow, storedRecord } from './record-rows.js'
+import { changePlace, keyPlace, type SearchRow } from './record-search.js'
 import type { KnownPages, RecordCursor, RejectedPageRow, SqliteStoreEngine } from './sqlite-store-engine.js'
 
 /** Rows read at a time: with the largest records that is 25 MB, with usual ones 40 KB. */
@@ -140,6 +142,18 @@ export class SqliteRecordStore implements RecordStore {
       if (rows.length < want) return
       left -= rows.length
     }
+  }
+
+  searchRecords(query: SearchQuery): Promise<SearchPage> {
+    const { spider, kind } = query
+    const found = <Place>({ place, row }: SearchRow<Place>) => ({ place, record: storedRecord(row) })
+    return spider === undefined && kind === undefined
+      ? lookThrough(query, changePlace, async (after, want) =>
+          (await this.#call('newestRecords', after, want)).map(found),
+        )
+      : lookThrough(query, keyPlace, async (after, want) =>
+          (await this.#call('recordsByKey', { spider, kind }, after, want)).map(found),
+        )
   }
 
   counts(query: { spider?: string; crawl?: CrawlId }): Promise<KindCount[]> {

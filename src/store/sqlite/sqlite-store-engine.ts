@@ -44,6 +44,13 @@ import { type KeptPageCount, type KeptPageRows, SqliteKeptPages } from './kept-p
 import { makeView } from './kind-views.js'
 import { type LeasedRow, SqliteRecordLookup } from './record-lookup.js'
 import { type RecordPageRow, toPageRow } from './record-rows.js'
+import {
+  type ChangePlace,
+  type KeyPlace,
+  type SearchFilter,
+  type SearchRow,
+  SqliteRecordSearch,
+} from './record-search.js'
 import { readStatements, writeStatements } from './statements.js'
 import { urlHash } from './url-hash.js'
 import { SqliteVisits } from './visits.js'
@@ -91,6 +98,8 @@ export class SqliteStoreEngine implements SqliteEngine {
     'lastVisits',
     'visitCounts',
     'auditRows',
+    'newestRecords',
+    'recordsByKey',
   ])
   readonly #db: SqliteDb
   readonly #write: ReturnType<typeof writeStatements>
@@ -106,6 +115,7 @@ export class SqliteStoreEngine implements SqliteEngine {
   readonly #blobs: SqliteBlobs
   readonly #visits: SqliteVisits
   readonly #audit: SqliteAudit
+  readonly #search: SqliteRecordSearch
 
   constructor(db: SqliteDb) {
     this.#db = db
@@ -116,6 +126,7 @@ export class SqliteStoreEngine implements SqliteEngine {
     this.#blobs = new SqliteBlobs(db)
     this.#visits = new SqliteVisits(db)
     this.#audit = new SqliteAudit(db)
+    this.#search = new SqliteRecordSearch(db)
     this.#write = writeStatements(db)
     this.#read = readStatements(db)
     this.#recordUrls = new IndexRuns(db, 'records', 'record_urls', 'url_hash')
@@ -400,6 +411,14 @@ export class SqliteStoreEngine implements SqliteEngine {
     const hash = url === null ? null : urlHash(url)
     const rows = page.all(spider, kind, site, key, url, since, from.id, from.updatedAt, hash, limit)
     return rows.map(toPageRow)
+  }
+
+  newestRecords(after: ChangePlace | null, want: number): SearchRow<ChangePlace>[] {
+    return this.#search.newest(after, want)
+  }
+
+  recordsByKey(filter: SearchFilter, after: KeyPlace | null, want: number): SearchRow<KeyPlace>[] {
+    return this.#search.byKey(filter, after, want)
   }
 
   rejectedPage(query: { spider?: string; kind?: string }, before: number | null, limit: number): RejectedPageRow[] {

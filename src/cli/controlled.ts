@@ -1,0 +1,30 @@
+import { hostname, userInfo } from 'node:os'
+import { createLog } from '../log.js'
+import { audited, type Control } from '../observe/audit-control.js'
+import type { RecordStore } from '../store/record-store.js'
+import type { Session } from './session.js'
+
+/** What a command changes in a plant that others use too is done here: the audit log knows of it. */
+export function controlled<Result>(
+  { clock, settings }: Session,
+  store: RecordStore,
+  control: Control,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
+  return audited({ store, clock, log, by: cliUser() }, control, work)
+}
+
+/** Who is at this terminal, for the audit log. */
+export function cliUser(): string {
+  return `cli ${userName()}@${hostname()}`
+}
+
+/** In a container the number of the user often has no name. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.getuid?.() ?? 'unknown')
+  }
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import { cleanText } from '../prepare.js'
+import { lookThrough, type SearchPage, type SearchQuery } from '../record-search.js'
+import type { Pg, SqlStatement } from './pg.js'
+import { RECORD_COLUMNS, recordsPage, SPIDERS } from './read-statements.js'
+import { type RecordColumns, toRecord } from './record-rows.js'
+
+/** One transaction changes many: among them the rest decides. Along the index records_change. */
+export const NEWEST: SqlStatement = {
+  name: 'newest-records',
+  text: `SELECT change::float8, ${RECORD_COLUMNS} FROM shoal.records WHERE (change, spider, kind, key, site) < ($1, $2, $3, $4, $5)
+    ORDER BY records.change DESC, spider DESC, kind DESC, key DESC, site DESC LIMIT $6`,
+}
+
+const changePlace = z.tuple([z.int(), z.string(), z.string(), z.string(), z.string()])
+const keyPlace = z.tuple([z.string(), z.string(), z.string(), z.string()])
+type KeyPlace = z.infer<typeof keyPlace>
+
+export function searchRecords(pg: Pg, asked: SearchQuery): Promise<SearchPage> {
+  const { spider, kind } = asked
+  // The server takes no NUL.
+  const query = {
+    ...asked,
+    ...(spider === undefined ? {} : { spider: cleanText(spider) }),
+    ...(kind === undefined ? {} : { kind: cleanText(kind) }),
+  }
+  return spider === undefined && kind === undefined
+    ? lookThrough(query, changePlace, async (after, want) => {
+        const from = after ?? [Number.MAX_SAFE_INTEGER, '', '', '', '']
+        const rows = await pg.query<[number, ...RecordColumns]>(NEWEST, [...from, want])
+        return rows.map(([change, ...columns]) => {
+          const record = toRecord(columns)
+          return { place: [change, record.spider, record.kind, record.key, record.site] as const, record }
+        })
+      })
+    : lookThrough(query, keyPlace, (after, want) => byKey(pg, query, after, want))
+}
+
+/** Along the primary key, one spider after the other. */
+async function byKey(pg: Pg, { spider, kind }: SearchQuery, after: KeyPlace | null, want: number) {
+  const all = spider === undefined ? (await pg.query<[string]>(SPIDERS, [])).map(([name]) => name) : [spider]
+  const [from, ...place] = after ?? ['', '', '', '']
+  const found = []
+  for (const one of all.filter((name) => name >= from)) {
+    if (found.length >= want) break
+    const [afterKind, key, site] = one === from ? place : ['', '', '']
+    const asked = kind === undefined ? {} : { kind }
+    const page = recordsPage(one, asked, { kind: afterKind, key, site, updatedAt: 0 }, want - found.length)
+    for (const row of await pg.query<RecordColumns>(page.statement, page.values)) {
+      const record = toRecord(row)
+      found.push({ place: [one, record.kind, record.key, record.site] as KeyPlace, record })
+    }
+  }
+  return found
+}

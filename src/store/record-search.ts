@@ -1,0 +1,102 @@
+import type { z } from 'zod'
+import { ShoalError } from '../errors.js'
+import { cleanJson } from './prepare.js'
+import type { StoredRecord } from './rows.js'
+
+/** Records for people who look through them. */
+export interface RecordSearch {
+  /**
+   * Without a filter those that changed last come first; of a spider or kind they come in an order of the engine's own that stays the same
+   * from page to page. No call looks through more than SEARCH_MOST: what it did not come to begins at `next`, so that a page may be empty and
+   * not the last.
+   */
+  searchRecords(query: SearchQuery): Promise<SearchPage>
+}
+
+export interface SearchQuery {
+  readonly spider?: string
+  readonly kind?: string
+  /** Plain text, in whichever case, anywhere in the key, the URL or the data as JSON. */
+  readonly text?: string
+  readonly limit: number
+  /** `next` of the page before, with the same filters. */
+  readonly after?: string
+}
+
+export interface SearchPage {
+  readonly records: readonly StoredRecord[]
+  /** Looked through for this page. */
+  readonly searched: number
+  /** Null: there are no more. */
+  readonly next: string | null
+}
+
+/** Records and characters of them: about a tenth of a second. */
+export const SEARCH_MOST = { records: 5_000, chars: 8_000_000 } as const
+/** Read at a time: with the largest records that is 25 MB, with usual ones 40 KB. */
+const AT_A_TIME = 100
+
+/** Rows from a place on, as many as asked for; fewer: there are no more. `place` is where the next page goes on after this row. */
+export type ReadOn<Place> = (after: Place | null, want: number) => Promise<readonly FoundRow<Place>[]>
+
+export interface FoundRow<Place> {
+  readonly place: Place
+  readonly record: StoredRecord
+}
+
+/** The look through records that every driver shares. */
+export async function lookThrough<Place extends Parts>(
+  { text = '', limit, after }: SearchQuery,
+  place: z.ZodType<Place>,
+  readOn: ReadOn<Place>,
+): Promise<SearchPage> {
+  const matches = matcher(text)
+  const records: StoredRecord[] = []
+  let at = after === undefined ? null : readPlace(after, place)
+  let searched = 0
+  let chars = 0
+  for (;;) {
+    const want = Math.min(AT_A_TIME, SEARCH_MOST.records - searched, text === '' ? limit - records.length : AT_A_TIME)
+    const rows = await readOn(at, want)
+    for (const [index, row] of rows.entries()) {
+      at = row.place
+      searched += 1
+      const found = matches(row.record)
+      chars += found.chars
+      if (found.matches) records.push(row.record)
+      const enough = records.length >= limit || searched >= SEARCH_MOST.records || chars >= SEARCH_MOST.chars
+      // The last row of all may be the one that fills the page.
+      const last = index === rows.length - 1 && rows.length < want
+      if (enough) return { records, searched, next: last ? null : makePlace(at) }
+    }
+    if (rows.length < want) return { records, searched, next: null }
+  }
+}
+
+function matcher(text: string): (record: StoredRecord) => { readonly matches: boolean; readonly chars: number } {
+  if (text === '') return () => ({ matches: true, chars: 0 })
+  const plain = text.toLowerCase()
+  // As it stands within a string of JSON.
+  const quoted = JSON.stringify(plain).slice(1, -1)
+  return ({ key, url, data }) => {
+    const json = JSON.stringify(data)
+    const matches =
+      key.toLowerCase().includes(plain) || url.toLowerCase().includes(plain) || json.toLowerCase().includes(quoted)
+    return { matches, chars: key.length + url.length + json.length }
+  }
+}
+
+type Parts = readonly (string | number)[]
+
+/** A cursor that travels in an address as it stands. */
+function makePlace(parts: Parts): string {
+  return Buffer.from(JSON.stringify(parts)).toString('base64url')
+}
+
+function readPlace<Place>(cursor: string, place: z.ZodType<Place>): Place {
+  try {
+    return place.parse(JSON.parse(cleanJson(Buffer.from(cursor, 'base64url').toString())))
+  } catch {
+    throw new ShoalError('cursor_foreign', 'this is not a cursor of this search')
+  }
+}
