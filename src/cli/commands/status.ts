@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { isOnServer } from '../../config.js'
-import { type Estimate, estimateEnd } from '../../coordinator/eta.js'
 import { asShoalError, EXIT, isAway, ShoalError } from '../../errors.js'
-import type { CrawlInfo, CrawlStats, HostInfo, WorkerInfo } from '../../frontier/frontier.js'
-import { fleetSlots, type Health, healthOf, spiderHolders, workerState } from '../../observe/health.js'
-import type { VisitCounts } from '../../store/visits.js'
+import type { CrawlInfo, CrawlStats, HostInfo } from '../../frontier/frontier.js'
+import { spiderHolders } from '../../observe/health.js'
+import { type CrawlLook, lookAtCrawl, lookAtWorkers, type WorkerLook } from '../../observe/look.js'
 import type { Plant } from '../../wire.js'
+import { adviceLines } from '../advice-view.js'
 import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import { lostCrawlMeant, showLost } from '../lost-view.js'
@@ -21,19 +21,7 @@ import { visitLines } from '../visits-view.js'
 import { workerJson, workerTable } from './workers.js'
 
 const HOSTS_SHOWN = 10
-/** Those with most work left: enough for an estimate. */
-const HOSTS_READ = 100
 const WATCH_EVERY_MS = 1_000
-
-interface Snapshot {
-  readonly stats: CrawlStats
-  readonly hosts: readonly HostInfo[]
-  readonly workers: readonly WorkerInfo[]
-  readonly estimate: Estimate
-  readonly health: Health
-  readonly visits: VisitCounts | null
-  readonly now: number
-}
 
 export function statusCommand(program: Command): void {
   const command = program
@@ -62,7 +50,7 @@ export function statusCommand(program: Command): void {
           const snapshot = await look(session, plant, crawl)
           if (session.json) session.output.json(asJson(snapshot))
           else for (const line of screen(session.output, snapshot)) session.output.print(line)
-          return snapshot.health.ok ? EXIT.ok.code : EXIT.stalled.code
+          return snapshot.stalledMs === 0 ? EXIT.ok.code : EXIT.stalled.code
         })
       }),
     )
@@ -72,40 +60,36 @@ export function statusCommand(program: Command): void {
       ['status books --watch', 'the newest crawl of the spider books, live'],
       [
         'status --json',
-        'state,startedAt,total,queued,delayed,leased,done,failed,retried,dead,rate,etaSeconds,decidedBy,…',
+        'state,startedAt,total,queued,delayed,leased,done,failed,retried,dead,rate,etaSeconds,decidedBy,advice,…',
       ],
     ],
     exits: ['notFound', 'lost', 'stalled'],
   })
 }
 
-async function look({ clock, settings }: Session, { frontier, store }: Plant, crawl: CrawlInfo): Promise<Snapshot> {
-  const now = clock.now()
-  const [stats, hosts, workers, due, health, visits] = await Promise.all([
-    frontier.stats(crawl.id),
-    frontier.hosts(crawl.id, { limit: HOSTS_READ, busiest: true }),
-    frontier.workers(),
-    frontier.links({ crawl: crawl.id, state: 'delayed', limit: 1_000 }),
-    healthOf(frontier, [crawl], now, isOnServer(settings.queue)),
-    store.visitCounts(crawl.id),
-  ])
-  const lastDueAt = due.reduce<number | null>(
-    (last, link) => (link.dueAt === null ? last : Math.max(last ?? 0, link.dueAt)),
-    null,
-  )
-  const alive = workers.filter((worker) => workerState(worker, now) !== 'silent')
-  return {
-    stats,
-    hosts,
-    workers: alive,
-    estimate: estimateEnd({ stats, hosts, slots: fleetSlots(crawl, alive), now, lastDueAt }),
-    health,
-    visits,
-    now,
-  }
+interface Snapshot extends CrawlLook {
+  /** Those alive, and those that are missed. */
+  readonly seen: readonly WorkerLook[]
 }
 
-function asJson({ stats, hosts, workers, estimate, health, visits, now }: Snapshot): Record<string, unknown> {
+async function look({ clock, settings }: Session, plant: Plant, crawl: CrawlInfo): Promise<Snapshot> {
+  const now = clock.now()
+  const workers = await lookAtWorkers(plant, now)
+  const seen = workers.filter(({ state }) => state !== 'silent')
+  return { ...(await lookAtCrawl(plant, crawl, workers, now, isOnServer(settings.queue))), seen }
+}
+
+function asJson({
+  stats,
+  hosts,
+  workers,
+  seen,
+  estimate,
+  stalledMs,
+  visits,
+  advice,
+  now,
+}: Snapshot): Record<string, unknown> {
   const { state, startedAt, total, queued, delayed, leased, done, failed, retried, dead } = stats
   return {
     ...{ state, startedAt, total, queued, delayed, leased, done, failed, retried, dead },
@@ -123,9 +107,10 @@ function asJson({ stats, hosts, workers, estimate, health, visits, now }: Snapsh
     seeding: stats.seeding,
     spiderChanges: stats.spiderChanges,
     visits,
-    healthy: health.ok,
+    healthy: stalledMs === 0,
+    advice,
     ...spiderHolders(stats, workers),
-    workers: workers.map((worker) => workerJson(worker, now)),
+    workers: seen.map((worker) => workerJson(worker, now)),
     hosts,
   }
 }
@@ -184,7 +169,7 @@ function oneLine({ stats, estimate }: Snapshot): string {
 
 function screen(
   { style, width }: Output,
-  { stats, hosts, workers, estimate, health, visits, now }: Snapshot,
+  { stats, hosts, workers, estimate, stalledMs, seen, visits, advice, now }: Snapshot,
 ): string[] {
   const over = ended(stats)
   const started = stats.startedAt ?? stats.createdAt
@@ -205,12 +190,13 @@ function screen(
   lines.push(`  ${rate(stats.rate)}, ${endText(estimate, stats.state)}`)
   const plain = estimate.plainSeconds
   if (plain !== null) lines.push(style.dim(`  (links left ÷ rate: ${duration(plain * 1000)})`))
-  for (const { forMs } of health.stalled)
+  if (spiderHolders(stats, workers).holders > 0) lines.push('', ...indent(adviceLines(advice, style)))
+  if (stalledMs > 0)
     lines.push(
       '',
-      `  ${style.red('health is red:')} work is due, and nothing was leased or settled for ${duration(forMs)}`,
+      `  ${style.red('health is red:')} work is due, and nothing was leased or settled for ${duration(stalledMs)}`,
     )
-  if (workers.length > 0) lines.push('', ...indent(workerTable(workers, now, width - 2, style)))
+  if (seen.length > 0) lines.push('', ...indent(workerTable(seen, now, width - 2, style)))
   if (stats.state === 'running') lines.push(...workerRemarks(stats, workers, style))
   const busiest = hosts.filter((host) => host.pending + host.inFlight > 0).slice(0, HOSTS_SHOWN)
   if (busiest.length > 0) lines.push('', ...indent(hostTable(busiest, now, width, style)))
@@ -220,7 +206,7 @@ function screen(
 /** Workers shown by name when they have another version of the spider. */
 const NAMES_SHOWN = 3
 
-function workerRemarks(stats: CrawlStats, workers: readonly WorkerInfo[], style: Style): string[] {
+function workerRemarks(stats: CrawlStats, workers: readonly WorkerLook[], style: Style): string[] {
   const spider = clean(stats.spider)
   if (workers.length === 0) return ['', `  ${style.yellow('no worker is alive:')} run the spider again to go on`]
   const { holders, otherVersion } = spiderHolders(stats, workers)

@@ -1,23 +1,25 @@
 import type { Command } from 'commander'
-import type { WorkerInfo } from '../../frontier/frontier.js'
-import { workerRate, workerState } from '../../observe/health.js'
+import { type WorkerState, workerRate } from '../../observe/health.js'
+import { lookAtWorkers, type WorkerLook } from '../../observe/look.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
 import { clean } from '../terminal/clean.js'
-import { ago, count, duration, rate } from '../terminal/format.js'
+import { ago, bytes, count, duration, percent, rate } from '../terminal/format.js'
 import type { Style } from '../terminal/style.js'
 import { type Column, table } from '../terminal/table.js'
 
 export function workersCommand(program: Command): void {
   const command = program
     .command('workers')
-    .description('the workers of the queue: where they run, what they hold, how fast they are, when they last got on')
+    .description(
+      'the workers of the queue: where they run, how busy they are, what memory they take, when they last got on',
+    )
     .action(
       acts(async (session) => {
-        await session.withPlant(async ({ frontier }) => {
+        await session.withPlant(async (plant) => {
           const { output, clock, json } = session
           const now = clock.now()
-          const workers = await frontier.workers()
+          const workers = await lookAtWorkers(plant, now)
           if (json) return output.jsonLines(workers.map((worker) => workerJson(worker, now)))
           if (workers.length === 0) return output.note('no workers')
           for (const line of workerTable(workers, now, output.width, output.style)) output.print(line)
@@ -28,40 +30,64 @@ export function workersCommand(program: Command): void {
   guide(command, {
     examples: [
       ['workers --queue redis://queue.example', 'a silent worker is forgotten after a day'],
-      ['workers --json', 'worker,state,inHand,done,failed,rate,startedAt,seenAt,progressAt,about a line'],
+      [
+        'workers --json',
+        'worker,state,inHand,done,failed,rate,slots,busy,rssBytes,loopBusy,loopLagMs,seenAt,progressAt,about,… a line',
+      ],
     ],
   })
 }
 
-export function workerJson(worker: WorkerInfo, now: number): Record<string, unknown> {
-  return { ...worker, state: workerState(worker, now), rate: workerRate(worker, now) }
+export function workerJson({ vitals, ...worker }: WorkerLook, now: number): Record<string, unknown> {
+  const { slots, busy, rssBytes, heapBytes, loopBusy, loopLagMs } = vitals ?? NOT_TOLD
+  return { ...worker, rate: workerRate(worker, now), ...{ slots, busy, rssBytes, heapBytes, loopBusy, loopLagMs } }
 }
 
-export function workerTable(workers: readonly WorkerInfo[], now: number, width: number, style: Style): string[] {
+const NOT_TOLD = { slots: null, busy: null, rssBytes: null, heapBytes: null, loopBusy: null, loopLagMs: null }
+
+export function workerTable(workers: readonly WorkerLook[], now: number, width: number, style: Style): string[] {
   const rows = workers.map((worker) => {
-    const state = workerState(worker, now)
+    const { vitals } = worker
     return [
       clean(worker.worker),
       clean(worker.about?.machine ?? ''),
       worker.about === null ? '' : String(worker.about.pid),
       clean(worker.about?.version ?? ''),
-      state === 'silent' ? style.yellow(state) : state,
+      stateText(worker.state, style),
+      vitals === null ? '' : `${count(vitals.busy)}/${count(vitals.slots)}`,
       count(worker.inHand),
       count(worker.done),
       count(worker.failed),
       rate(workerRate(worker, now)),
+      vitals === null ? '' : bytes(vitals.rssBytes),
+      vitals === null ? '' : percent(vitals.loopBusy, 1),
+      vitals === null ? '' : duration(vitals.loopLagMs),
       worker.progressAt === null ? 'none yet' : ago(worker.progressAt, now),
       duration(now - worker.startedAt),
       ago(worker.seenAt, now),
     ]
   })
+  const figure = (title: string, yields = 0): Column => ({ title, right: true, yields })
   const columns: Column[] = [
     { title: 'worker', shrinks: true },
-    { title: 'machine' },
-    { title: 'pid', right: true },
-    { title: 'version' },
+    { title: 'machine', yields: 6 },
+    figure('pid', 8),
+    { title: 'version', yields: 9 },
     { title: 'state' },
-    ...['in hand', 'done', 'errors', 'rate', 'progress', 'age', 'seen'].map((title) => ({ title, right: true })),
+    figure('busy'),
+    figure('in hand', 2),
+    ...['done', 'errors', 'rate'].map((title) => figure(title)),
+    figure('memory', 1),
+    figure('core', 3),
+    figure('late', 5),
+    figure('progress', 4),
+    figure('age', 10),
+    figure('seen', 7),
   ]
   return table(columns, rows, width, style.dim)
+}
+
+export function stateText(state: WorkerState, style: Style): string {
+  if (state === 'missing' || state === 'silent') return style.red(state)
+  return state === 'draining' ? style.yellow(state) : state
 }

@@ -6,6 +6,8 @@ export interface Column {
   readonly right?: boolean
   /** The column that gives way when the terminal is narrow. */
   readonly shrinks?: boolean
+  /** Left out where the terminal is too narrow; the highest first. */
+  readonly yields?: number
 }
 
 const GAP = 2
@@ -24,10 +26,16 @@ export function table(
   )
   const total = widths.reduce((sum, one) => sum + one, 0) + GAP * (columns.length - 1)
   const shrinking = columns.findIndex((column) => column.shrinks)
-  if (shrinking >= 0 && total > width) {
-    const own = widths[shrinking] ?? 0
-    widths[shrinking] = Math.max(Math.min(MIN_SHRUNK, own), own - (total - width))
+  const own = widths[shrinking] ?? 0
+  const least = Math.min(MIN_SHRUNK, own)
+  if (total - own + least > width) {
+    const given = columns.reduce((most, { yields = 0 }, index) => {
+      return yields > (columns[most]?.yields ?? 0) ? index : most
+    }, -1)
+    const kept = <Item>(items: readonly Item[]) => items.filter((_, index) => index !== given)
+    if (given >= 0) return table(kept(columns), rows.map(kept), width, title)
   }
+  if (shrinking >= 0 && total > width) widths[shrinking] = Math.max(least, own - (total - width))
   const line = (cells: readonly string[]) =>
     columns
       .map((column, index) => {
