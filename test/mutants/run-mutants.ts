@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { createVitest } from 'vitest/node'
 import { MUTANTS, type Mutant } from './mutants.js'
 
 export interface MutantResult {
@@ -19,11 +20,6 @@ const COPIED = ['src', 'test', 'bin', 'package.json', 'tsconfig.json', 'tsconfig
 /** A mutant may hang what it breaks. */
 const PATIENCE_MS = 120_000
 
-const running = new Set<ChildProcess>()
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
-
 /** Each mutant in turn, in a private copy of the sources; the copy without a mutant must pass. */
 export async function runMutants(
   chosen: readonly Mutant[] = MUTANTS,
@@ -33,25 +29,26 @@ export async function runMutants(
   try {
     for (const name of COPIED) cpSync(join(ROOT, name), join(dir, name), { recursive: true })
     for (const name of ['node_modules', 'dist']) symlinkSync(join(ROOT, name), join(dir, name))
-    const clean = await vitest(
-      dir,
-      [...new Set(chosen.flatMap(({ tests }) => tests))],
-      chosen.every(({ only }) => only !== undefined) ? chosen.map(({ only }) => only ?? '').join('|') : undefined,
-    )
-    if (clean.code !== 0) throw new Error(`the tests fail without a mutant:\n${clean.output.slice(-4_000)}`)
-    const results: MutantResult[] = []
-    for (const mutant of chosen) {
-      const result = await tryMutant(dir, mutant)
-      results.push(result)
-      onResult(result)
+    const tests = await openTests(dir)
+    try {
+      await mustPass(tests, chosen)
+      const results: MutantResult[] = []
+      for (const mutant of chosen) {
+        const result = await tryMutant(dir, tests, mutant)
+        results.push(result)
+        onResult(result)
+      }
+      return results
+    } finally {
+      await tests.close()
     }
-    return results
   } finally {
     rmSync(dir, { recursive: true, force: true })
   }
 }
 
-async function tryMutant(dir: string, { name, file, find, replace, tests, only }: Mutant): Promise<MutantResult> {
+async function tryMutant(dir: string, tests: Tests, mutant: Mutant): Promise<MutantResult> {
+  const { name, file, find, replace } = mutant
   const began = performance.now()
   const end = (verdict: MutantResult['verdict'], detail = ''): MutantResult => {
     return { name, file, verdict, detail, seconds: (performance.now() - began) / 1000 }
@@ -60,50 +57,86 @@ async function tryMutant(dir: string, { name, file, find, replace, tests, only }
   const source = readFileSync(path, 'utf8')
   const places = source.split(find).length - 1
   if (places !== 1) return end('broken', `the line stands in the file ${places} times`)
-  try {
-    writeFileSync(
-      path,
-      source.replace(find, () => replace),
-    )
-    const { code, output, failed } = await vitest(dir, tests, only)
-    if (code === 0) return end('survived')
-    return failed ? end('killed') : end('broken', output.slice(-1_000))
-  } finally {
-    writeFileSync(path, source)
+  const write = (text: string) => {
+    writeFileSync(path, text)
+    tests.changed(path)
   }
+  try {
+    write(source.replace(find, () => replace))
+    const { failed, passed, errors } = await tests.run(mutant.tests, mutant.only)
+    if (failed > 0) return end('killed')
+    // No test of that name, or a file that cannot be loaded: nobody has looked at the mutant.
+    return passed > 0 && errors === '' ? end('survived') : end('broken', errors || 'no test was run')
+  } finally {
+    write(source)
+  }
+}
+
+/** What fails without a mutant would kill all of them. Each choice of tests once, as the mutants are tried with them. */
+async function mustPass(tests: Tests, chosen: readonly Mutant[]): Promise<void> {
+  const byTests = new Map<string, { files: readonly string[]; names: Set<string | undefined> }>()
+  for (const mutant of chosen) {
+    const key = mutant.tests.join(' ')
+    const group = byTests.get(key) ?? { files: mutant.tests, names: new Set() }
+    group.names.add(mutant.only)
+    byTests.set(key, group)
+  }
+  for (const { files, names } of byTests.values()) {
+    const only = names.has(undefined) ? undefined : [...names].join('|')
+    const { failed, passed, errors, failures } = await tests.run(files, only)
+    if (failed > 0 || passed === 0 || errors !== '')
+      throw new Error(`the tests fail without a mutant: ${files}\n${errors}${failures}`)
+  }
+}
+
+interface Tests {
+  /** A file that will be read again. */
+  changed(path: string): void
+  run(files: readonly string[], only: string | undefined): Promise<TestRun>
+  close(): Promise<void>
 }
 
 interface TestRun {
-  readonly code: number | null
-  readonly output: string
-  /** A test failed or hung, rather than the run itself. */
-  readonly failed: boolean
+  readonly failed: number
+  readonly passed: number
+  /** Files that could not be loaded. */
+  readonly errors: string
+  readonly failures: string
 }
 
-function vitest(dir: string, tests: readonly string[], only: string | undefined): Promise<TestRun> {
-  const args = ['node_modules/vitest/vitest.mjs', 'run', ...tests, '--bail', '1', '--no-color']
-  if (only !== undefined) args.push('-t', only)
-  // A run of its own, also when it is started from inside of another.
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(VITEST|NODE_ENV|TEST)/.test(name)))
-  const child = spawn(process.execPath, args, { cwd: dir, env: { ...env, CI: '1' } })
-  running.add(child)
-  let output = ''
-  const read = (chunk: Buffer) => {
-    output += chunk
+/** One Vitest for all mutants: starting it takes four times as long as most of them do. */
+async function openTests(dir: string): Promise<Tests> {
+  const open = () => createVitest('test', { root: dir, watch: false, bail: 1, reporters: [{}], maxWorkers: 1 })
+  let vitest = await open()
+  const hung = async (): Promise<TestRun> => {
+    await vitest.close()
+    vitest = await open()
+    return { failed: 1, passed: 0, errors: '', failures: 'a test hung' }
   }
-  child.stdout.on('data', read)
-  child.stderr.on('data', read)
-  let hung = false
-  const late = setTimeout(() => {
-    hung = true
-    child.kill('SIGKILL')
-  }, PATIENCE_MS)
-  return new Promise((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', (code) => {
-      clearTimeout(late)
-      running.delete(child)
-      resolve({ code, output, failed: hung || /Tests .*\d+ failed/.test(output) })
-    })
-  })
+  return {
+    changed: (path) => vitest.invalidateFile(path),
+    async run(files, only) {
+      if (only === undefined) vitest.resetGlobalTestNamePattern()
+      else vitest.setGlobalTestNamePattern(only)
+      const over = new AbortController()
+      const run = vitest.runTestSpecifications(await vitest.globTestSpecifications([...files]), false)
+      const late = sleep(PATIENCE_MS, null, { signal: over.signal }).catch(() => null)
+      const result = await Promise.race([run, late])
+      if (result === null) return hung()
+      over.abort()
+      const all = result.testModules.flatMap((module) => [...module.children.allTests()])
+      const count = (state: 'failed' | 'passed') => all.filter((test) => test.result().state === state).length
+      const errors = result.testModules.flatMap((module) => module.errors().map(({ message }) => message))
+      const failures = all.flatMap((test) =>
+        (test.result().errors ?? []).map(({ message }) => `${test.fullName}: ${message}`),
+      )
+      return {
+        failed: count('failed'),
+        passed: count('passed'),
+        errors: errors.join('\n'),
+        failures: failures.join('\n'),
+      }
+    },
+    close: () => vitest.close(),
+  }
 }
