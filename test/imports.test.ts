@@ -54,7 +54,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   spider:
     'errors, units, options, version, url, type frontier, type feed, type outlets, type store, fetch, spider/html, merge',
   'spider/html': 'errors',
-  worker: 'errors, type clock, type log, url, frontier, store, fetch, proxy, politeness, spider, type quality',
+  worker: 'errors, type clock, type log, url, frontier, store, fetch, proxy, politeness, spider, type quality, observe',
   outlets: 'errors, version, type clock, type log, type store, type fetch, politeness',
   'outlets/redis': 'type outlets, errors, type store, type frontier/redis',
   coordinator: 'errors, type board, type clock, type log, url, frontier, type store, feed, spider',

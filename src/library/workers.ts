@@ -4,6 +4,7 @@ import { BROWSER_PAGES } from '../run/browser-order.js'
 import { forfeitDeadWorkers } from '../run/dead-workers.js'
 import { readyForPages } from '../run/open-for-work.js'
 import { poolsAtHand } from '../run/pools-at-hand.js'
+import { postVitals } from '../run/post-vitals.js'
 import { startWorker } from '../run/start-worker.js'
 import { finishOutlets, tendOutlets } from '../run/tend-outlets.js'
 import { tendQueue } from '../run/tend-queue.js'
@@ -42,9 +43,11 @@ export async function runUntil(
   const pools = poolsAtHand(proxies, [spider])
   const worker = newId()
   const spiders = [spider]
+  const notes = postVitals(plant.board, clock)
   const { ended, stop: stopWorker } = startWorker({
     ...{ browser: browser.browser ?? null, browserPages: browser.browserPages ?? BROWSER_PAGES },
     ...{ id: worker, plant: own, spiders, pools, concurrency, clock, random, log },
+    onVitals: notes.post,
   })
   const failed = new AbortController()
   ended.catch(() => failed.abort())
@@ -75,6 +78,7 @@ export async function runUntil(
     if (until === 'stopped') feeding.workers--
     const endBy = clock.mono() + graceMs
     await Promise.all([stopWorker(graceMs), tending.stop()])
+    await notes.clear(worker)
     await finishOutlets(outlets, endBy - clock.mono(), log)
     await closeOwn()
   }

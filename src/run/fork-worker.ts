@@ -4,6 +4,7 @@ import { entryFile } from '../entry-file.js'
 import { ShoalError } from '../errors.js'
 import type { Frontier, WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
+import type { Crew } from './crew.js'
 import { forfeit } from './forfeit.js'
 import { restartPause } from './restart-pause.js'
 import type { RunningWorker } from './start-worker.js'
@@ -30,7 +31,7 @@ interface ProcessEnd {
 /** A worker process, restarted with a growing pause when it ends unasked; what it held goes back to the queue at once. */
 export function forkWorker(
   order: WorkerProcessOrder,
-  parts: { frontier: Frontier; clock: Clock; log: Log },
+  parts: { frontier: Frontier; clock: Clock; log: Log; crew?: Crew },
 ): RunningWorker {
   const { frontier, clock, log } = parts
   let current: ChildProcess | null = null
@@ -40,6 +41,7 @@ export function forkWorker(
     for (let pauseMs = 0; ; ) {
       const startedAt = clock.mono()
       const { worker, failure, signal, code } = await runProcess()
+      if (worker !== null) parts.crew?.gone(worker)
       if (failure !== null) throw failure
       if (code === 0 && stopping.signal.aborted) return
       const reclaimed = worker === null ? 0 : await forfeit(frontier, worker, clock, stopping.signal)
@@ -63,7 +65,10 @@ export function forkWorker(
     let failure: ShoalError | null = null
     let spareChild = () => {}
     child.on('message', (message: FromWorkerProcess) => {
-      if (message.kind === 'worker') worker = message.id
+      if (message.kind === 'worker') {
+        if (worker !== null) parts.crew?.gone(worker)
+        worker = message.id
+      } else if (message.kind === 'vitals') parts.crew?.heard(message.vitals)
       else {
         failure = new ShoalError(message.code, message.message, { hint: message.hint })
         spareChild = clock.after(LINGER_MS, () => child.kill('SIGKILL'))

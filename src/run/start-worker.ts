@@ -5,6 +5,8 @@ import type { Fetcher } from '../fetch/fetcher.js'
 import { createHttpFetcher } from '../fetch/http/http-fetcher.js'
 import type { WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
+import { createMeter } from '../observe/meter.js'
+import type { Vitals } from '../observe/vitals.js'
 import { createExitDesk } from '../proxy/exit-desk.js'
 import { FieldTally } from '../quality/field-tally.js'
 import type { Spider } from '../spider/spider.js'
@@ -16,6 +18,7 @@ import { partsOfCrawls } from './crawl-parts.js'
 import { flushFields } from './flush-fields.js'
 import { isServed, type PoolsAtHand } from './pools-at-hand.js'
 import { waysOut } from './ways-out.js'
+import { tellVitals } from './worker-vitals.js'
 
 /** A worker as whoever started it sees it, wherever it runs. */
 export interface RunningWorker {
@@ -41,6 +44,8 @@ interface WorkerParts extends BrowserOrder {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
+  /** Told every few seconds how it is doing. */
+  readonly onVitals?: (vitals: Vitals) => void
   /** Something that stands before the fetcher. */
   readonly spooling?: (fetcher: Fetcher) => Fetcher
 }
@@ -56,6 +61,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
     : http
   const desk = createExitDesk({ ledger: plant.exits, clock, random, worker: id })
   const fields = new FieldTally()
+  const meter = createMeter(concurrency, clock)
   const hashes = Object.fromEntries(spiders.map(({ name, hash }) => [name, hash]))
   const worker = new CrawlWorker({
     id,
@@ -64,6 +70,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
     store,
     clock,
     log,
+    meter,
     // Those of which it cannot fetch a single page are left to others.
     spiders: spiders.filter((spider) => isServed(spider, pools)).map(({ name }) => name),
     about: {
@@ -77,6 +84,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
         outbox,
         fetcher,
         fields,
+        meter,
         clock,
         random,
         log,
@@ -85,9 +93,11 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
   })
   const kept = keepLeases(plant, worker, spiders, id, clock)
   const flushing = flushFields(fields, store, clock)
+  const telling = tellVitals(id, worker, clock, parts.onVitals ?? (() => {}))
   const ended = kept.ready
     .then(() => worker.run())
     .finally(async () => {
+      telling.stop()
       kept.stop()
       await flushing.stop()
       await desk.close()

@@ -1,10 +1,13 @@
 import { systemClock, systemRandom } from '../clock.js'
 import type { Log, LogLevel } from '../log.js'
+import type { Vitals } from '../observe/vitals.js'
 import type { Spider } from '../spider/spider.js'
 import type { Plant, PlantAddresses } from '../wire.js'
 import { BROWSER_PAGES, type BrowserOrder } from './browser-order.js'
+import type { Crew } from './crew.js'
 import { forkWorker } from './fork-worker.js'
 import type { PoolsAtHand, ProxyOrder } from './pools-at-hand.js'
+import { postVitals } from './post-vitals.js'
 import type { SpiderSource } from './spider-source.js'
 import type { RunningWorker } from './start-worker.js'
 import { superviseWorker } from './supervise.js'
@@ -19,6 +22,8 @@ export interface WorkersOrder extends PlantAddresses, ProxyOrder, BrowserOrder {
   readonly logLevel: LogLevel
   /** How long a drain may take before the rest is handed back. */
   readonly graceMs: number
+  /** Hears of all of them. */
+  readonly crew?: Crew
 }
 
 /** Beyond a handler's own deadline before its worker counts as stuck. */
@@ -33,7 +38,7 @@ export async function startWorkers(
   writeLog: (line: string) => void,
 ): Promise<RunningWorker[]> {
   const { sources, queue, store, pages = null, workers, concurrency, logLevel, graceMs } = options
-  const { proxies = null, pool = null, country = null } = options
+  const { proxies = null, pool = null, country = null, crew } = options
   const clock = systemClock
   const handlers = spiders.flatMap(({ routes }) => [...routes.values()].map((route) => route.handlerTimeoutMs))
   const stuckMs = Math.max(0, ...handlers) + STUCK_SLACK_MS
@@ -42,14 +47,23 @@ export async function startWorkers(
   if (queue === 'memory:') {
     // Only here: the main thread of every other run does without the fetcher.
     const { startWorker } = await import('./start-worker.js')
-    return [
-      startWorker({ ...way, id: workerIds()(), plant, spiders, pools, concurrency, clock, random: systemRandom, log }),
-    ]
+    const id = workerIds()()
+    const notes = postVitals(plant.board, clock)
+    const onVitals = (vitals: Vitals) => {
+      notes.post(vitals)
+      crew?.heard(vitals)
+    }
+    const random = systemRandom
+    return [startWorker({ ...way, id, plant, spiders, pools, concurrency, clock, random, log, onVitals })]
   }
   if (workers === 1) {
     const newId = workerIds()
-    return [superviseWorker({ ...way, plant, sources, concurrency, logLevel, log, clock, stuckMs, writeLog, newId })]
+    const told = crew && { onVitals: crew.heard, onGone: crew.gone }
+    const parts = { plant, sources, concurrency, logLevel, log, clock, stuckMs, writeLog, newId }
+    return [superviseWorker({ ...way, ...parts, ...told })]
   }
   const order = { ...way, sources, queue, store, pages, concurrency, logLevel, stuckMs, graceMs }
-  return Array.from({ length: workers }, () => forkWorker(order, { frontier: plant.frontier, clock, log }))
+  return Array.from({ length: workers }, () =>
+    forkWorker(order, { frontier: plant.frontier, clock, log, ...(crew && { crew }) }),
+  )
 }

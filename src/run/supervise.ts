@@ -4,10 +4,12 @@ import { entryFile } from '../entry-file.js'
 import { ShoalError } from '../errors.js'
 import type { WorkerId } from '../frontier/frontier.js'
 import type { Log, LogLevel } from '../log.js'
+import type { Vitals } from '../observe/vitals.js'
 import { type Plant, transferred } from '../wire.js'
 import { BROWSER_PAGES, type BrowserOrder } from './browser-order.js'
 import { forfeit } from './forfeit.js'
 import type { ProxyOrder } from './pools-at-hand.js'
+import { postVitals } from './post-vitals.js'
 import { restartPause } from './restart-pause.js'
 import type { SpiderSource } from './spider-source.js'
 import type { RunningWorker } from './start-worker.js'
@@ -27,6 +29,9 @@ export interface SuperviseOptions extends ProxyOrder, BrowserOrder {
   readonly newId: () => WorkerId
   /** Told of each worker that begins: whoever watches the process forfeits the leases of the last one if it dies. */
   readonly onWorker?: (id: WorkerId) => void
+  /** Told every few seconds; silence means that its event loop stands still. */
+  readonly onVitals?: (vitals: Vitals) => void
+  readonly onGone?: (id: WorkerId) => void
 }
 
 /**
@@ -37,6 +42,7 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
   const { clock, log, plant } = options
   let current: Worker | null = null
   const stopping = new AbortController()
+  const notes = postVitals(plant.board, clock)
 
   const ended = (async () => {
     for (let pauseMs = 0; ; ) {
@@ -44,6 +50,8 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       options.onWorker?.(id)
       const startedAt = clock.mono()
       const end = await runThread(id)
+      options.onGone?.(id)
+      await notes.clear(id)
       if (end.kind === 'stopped') {
         // It holds nothing, and is listed no longer.
         await forfeit(plant.frontier, id, clock, stopping.signal)
@@ -100,7 +108,10 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       }
       thread.on('message', (message: FromWorkerThread) => {
         if (message.kind === 'log') options.writeLog(message.line)
-        else finish(message)
+        else if (message.kind === 'vitals') {
+          notes.post(message.vitals)
+          options.onVitals?.(message.vitals)
+        } else finish(message)
       })
       thread.on('error', (error: Error) => finish({ kind: 'died', message: error.message }))
       thread.on('exit', (code) => finish({ kind: 'died', message: `the thread ended with code ${code}` }))

@@ -6,6 +6,7 @@ import { createBrowserFetcher, withBrowser } from '../fetch/browser/browser-fetc
 import { createHttpFetcher } from '../fetch/http/http-fetcher.js'
 import type { Release } from '../frontier/frontier.js'
 import { silentLog } from '../log.js'
+import { createMeter, NOTHING } from '../observe/meter.js'
 import { createRobotsCache } from '../politeness/robots-cache.js'
 import type { Harvest, HarvestedRecord, Spider } from '../spider/spider.js'
 import { createAdmitter } from '../url/admit.js'
@@ -69,6 +70,8 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
       started: false,
       produced: false,
       settling: false,
+      doing: NOTHING,
+      since: 0,
     }
     const parts = {
       worker: 'try',
@@ -98,6 +101,7 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
       }),
       known: new KnownLinks(),
       fields: { note() {} },
+      meter: createMeter(1, clock),
       clock,
       random: systemRandom,
       log: silentLog,

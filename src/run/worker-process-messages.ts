@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../errors.js'
 import type { LogLevel } from '../log.js'
+import type { Vitals } from '../observe/vitals.js'
 import type { PlantAddresses } from '../wire.js'
 import type { BrowserOrder } from './browser-order.js'
 import type { ProxyOrder } from './pools-at-hand.js'
@@ -19,6 +20,7 @@ export interface WorkerProcessOrder extends PlantAddresses, ProxyOrder, BrowserO
 
 export type FromWorkerProcess =
   | { readonly kind: 'worker'; readonly id: string }
+  | { readonly kind: 'vitals'; readonly vitals: Vitals }
   | {
       readonly kind: 'failed'
       readonly code: ErrorCode

@@ -45,6 +45,7 @@ async function work(order: WorkerProcessOrder, plant: Plant, log: Log, stop: Abo
     writeLog,
     newId: workerIds(),
     onWorker: (id) => void tell({ kind: 'worker', id }),
+    onVitals: (vitals) => void tell({ kind: 'vitals', vitals }),
   })
   stop.addEventListener('abort', () => void worker.stop(order.graceMs))
   await worker.ended

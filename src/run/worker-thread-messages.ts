@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../errors.js'
 import type { LogLevel } from '../log.js'
+import type { Vitals } from '../observe/vitals.js'
 import type { PlantPorts } from '../wire.js'
 import type { BrowserOrder } from './browser-order.js'
 import type { ProxyOrder } from './pools-at-hand.js'
@@ -19,6 +20,7 @@ export interface WorkerThreadData extends ProxyOrder, BrowserOrder {
 export type ToWorkerThread = { readonly kind: 'stop'; readonly graceMs: number }
 export type FromWorkerThread =
   | { readonly kind: 'log'; readonly line: string }
+  | { readonly kind: 'vitals'; readonly vitals: Vitals }
   | { readonly kind: 'stopped' }
   | {
       readonly kind: 'failed'

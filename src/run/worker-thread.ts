@@ -37,6 +37,7 @@ async function main(data: WorkerThreadData): Promise<void> {
       clock: systemClock,
       random: systemRandom,
       log,
+      onVitals: (vitals) => tell({ kind: 'vitals', vitals }),
     })
     await running.ended
     await plant.close()

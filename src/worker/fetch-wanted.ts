@@ -35,20 +35,36 @@ export async function fetchWanted(
   return rendered()
 }
 
+/** The spider's own code at work on the page. */
+export async function harvestTimed(
+  current: Visit,
+  { meter, clock }: VisitParts,
+  route: Route,
+  response: FetchResponse,
+): Promise<Harvest> {
+  meter.doing(current, 'handler')
+  const began = clock.mono()
+  try {
+    return await harvestPage(route, current.lease, response, clock)
+  } finally {
+    meter.took('handler', clock.mono() - began)
+  }
+}
+
 /** What the page gives, or why it must be rendered. */
 async function lookAt(
   response: FetchResponse,
-  { lease }: Visit,
-  { clock }: VisitParts,
+  current: Visit,
+  parts: VisitParts,
   route: Route,
   render: RouteRender,
 ): Promise<Harvest | string> {
-  const page = pageOf(route, lease, response)
+  const page = pageOf(route, current.lease, response)
   const asked = asksForBrowser(response, () => page.text)
   if (asked !== null) return asked
   if (render.needed(page)) return 'needed'
   try {
-    const harvest = await harvestPage(route, lease, response, clock)
+    const harvest = await harvestTimed(current, parts, route, response)
     return lacksWanted(harvest, route) ? 'wanted fields are missing' : harvest
   } catch (error) {
     // Made for what scripts show, and stumbled over what is there without them.

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js'
 import { isAway, ShoalError } from '../errors.js'
 import type { Frontier, LeaseRef, Outcome, Release } from '../frontier/frontier.js'
+import type { Meter } from '../observe/meter.js'
 import type { BlobRef, BlobStore } from '../store/blob-store.js'
 import type { RecordStore, WriteBatch, WriteStatus } from '../store/record-store.js'
 import type { LastVisit } from '../store/visits.js'
@@ -47,6 +48,7 @@ export class Outbox {
   readonly #onFlush: () => void
   readonly #plant: PlantWatch
   readonly #onFailure: (error: unknown) => void
+  readonly #meter: Meter
   #writes: Waiting<WriteBatch, WriteStatus[]>[] = []
   /** By spider. */
   readonly #lookups = new Map<string, Waiting<Fingerprint, LastVisit | null>[]>()
@@ -71,6 +73,7 @@ export class Outbox {
     onFlush: () => void
     plant: PlantWatch
     onFailure: (error: unknown) => void
+    meter: Meter
   }) {
     this.#frontier = parts.frontier
     this.#store = parts.store
@@ -79,6 +82,7 @@ export class Outbox {
     this.#onFlush = parts.onFlush
     this.#plant = parts.plant
     this.#onFailure = parts.onFailure
+    this.#meter = parts.meter
   }
 
   write(batch: WriteBatch): Promise<WriteStatus[]> {
@@ -227,8 +231,10 @@ export class Outbox {
       confirmed: writes.flatMap(({ item }) => item.confirmed ?? NONE),
     }
     this.#writing++
+    const began = this.#clock.mono()
     try {
       const statuses = await this.#untilDone('store', () => this.#store.write(batch))
+      this.#meter.took('store', this.#clock.mono() - began)
       let next = 0
       for (const { item, resolve } of writes) {
         resolve(statuses.slice(next, next + item.records.length))
@@ -245,10 +251,12 @@ export class Outbox {
   async #sendSettlements(
     settlements: readonly Waiting<{ lease: LeaseRef; outcome: () => Outcome }, boolean>[],
   ): Promise<void> {
+    const began = this.#clock.mono()
     try {
       const answers = await this.#untilDone('queue', () =>
         this.#frontier.settle(settlements.map(({ item: { lease, outcome } }) => ({ lease, outcome: outcome() }))),
       )
+      this.#meter.took('settle', this.#clock.mono() - began)
       settlements.forEach(({ resolve }, index) => {
         resolve(answers[index] ?? false)
       })

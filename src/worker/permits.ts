@@ -43,13 +43,14 @@ export function isFresh(granted: Granted | undefined, clock: Clock): boolean {
 export async function permitFor(
   current: Visit,
   host: HostKey,
-  { clock, frontier, outbox }: VisitParts,
+  { clock, frontier, outbox, meter }: VisitParts,
 ): Promise<Granted> {
   const { lease } = current
   if (host === lease.link.host && !current.permitUsed) {
     current.permitUsed = true
     if (clock.mono() - current.grantedAt <= lease.permitMs) return { at: current.grantedAt, forMs: lease.permitMs }
   }
+  meter.doing(current, 'queue')
   await outbox.released()
   let giveUpAt: number | null = null
   for (;;) {
@@ -64,13 +65,16 @@ export async function permitFor(
     )
     if (permit.ok) return { at: grantTime(askedAt, clock.mono()), forMs: permit.permitMs }
     if (permit.lost) {
+      meter.lost()
       current.lost = true
       throw new ShoalError('aborted', 'the lease was lost')
     }
     // Counted from the first answer: waiting for our own queue is no reason to give up a host.
     giveUpAt ??= clock.mono() + patienceOf(current)
     if (clock.mono() + permit.waitMs > giveUpAt) throw new HostBusy(host, permit.waitMs)
+    meter.doing(current, 'pace')
     await sleepUnlessStopped(permit.waitMs, current, clock)
+    meter.doing(current, 'queue')
   }
 }
 

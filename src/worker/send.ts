@@ -49,7 +49,7 @@ export async function send(
   keys: readonly [HostKey, ...HostKey[]],
   request: Sending,
 ): Promise<FetchResponse> {
-  const { clock, ways, spider } = parts
+  const { clock, ways, spider, meter } = parts
   const { proxy: need = null, handlerTimeoutMs = 0 } = spider.routes.get(current.lease.link.route) ?? {}
   let repeated = false
   let stale = 0
@@ -66,6 +66,7 @@ export async function send(
       // Last, because it is good for a shorter time.
       if (ways !== null && need !== null && !isFresh(lent?.granted, clock)) {
         lent?.end(null)
+        meter.doing(current, 'exit')
         lent = await borrowExit(current, parts, ways, need, { host: keys[0], site, stay })
       }
       // Once for the request: its session may have been over since, with the time that a login took.
@@ -89,6 +90,7 @@ export async function send(
         stay = guest.exit
         continue
       }
+      meter.doing(current, 'fetch')
       return await dispatch(current, parts, permits, lent, visitor, request)
     } catch (error) {
       // The slot is still held and the connection stands: only the permit is asked for again, but not for ever.
@@ -153,7 +155,8 @@ async function dispatch(
   visitor: Session | null,
   request: Sending,
 ): Promise<FetchResponse> {
-  const { clock, fetcher, spider, ways } = parts
+  const { clock, fetcher, spider, ways, meter } = parts
+  const began = clock.mono()
   let dispatchedAt = Math.min(...[...permits.values()].map(({ at }) => at))
   const releaseAll = (report: HostReport) => {
     const elapsedMs = clock.mono() - dispatchedAt
@@ -183,6 +186,8 @@ async function dispatch(
       },
       current.stop,
     )
+    if (request.isRobots === true) meter.receivedAside(response.wireBytes)
+    else meter.received(response.status, response.wireBytes, clock.mono() - began)
     if (lent !== null && redirectsToItself(response, lent, request.url))
       throw new ShoalError('bad_redirect', `the service of the pool ${lent.grant.need.pool.name} redirects to itself`)
     // Without a proxy there is none to judge: called neutral, the way would stay on probation, and one request at a time.
@@ -204,6 +209,7 @@ async function dispatch(
     if (error instanceof PermitStale) throw error
     const failure = asShoalError(error)
     if (failure.code === 'exit_banned') throw error
+    if (request.isRobots !== true && failure.next !== 'plant') meter.received(0, 0, clock.mono() - began)
     if (ways !== null) {
       const verdict = isDirect(lent) ? NEUTRAL : ways.verdictOfError(failure)
       lent?.end({ verdict, elapsedMs: clock.mono() - dispatchedAt, bytes: 0 })

@@ -2,6 +2,7 @@ import type { Clock, Random } from '../clock.js'
 import type { Fetcher } from '../fetch/fetcher.js'
 import type { Frontier, Lease } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
+import type { Clocked, Meter } from '../observe/meter.js'
 import type { RobotsCache } from '../politeness/robots-cache.js'
 import type { ExitId } from '../proxy/exit.js'
 import type { FieldTally } from '../quality/field-tally.js'
@@ -33,13 +34,14 @@ export interface VisitParts {
   readonly known: KnownLinks
   /** Counts what records give for their fields. */
   readonly fields: Pick<FieldTally, 'note'>
+  readonly meter: Meter
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
 }
 
 /** One visit in hand. `lost` and the signal are set from outside: the lease ran out, or the worker stops. */
-export interface Visit {
+export interface Visit extends Clocked {
   readonly lease: Lease
   /** Monotonic time at which the lease arrived, or long before when it was under way for too long. */
   readonly grantedAt: number

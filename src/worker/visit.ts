@@ -6,8 +6,8 @@ import type { Harvest } from '../spider/spider.js'
 import type { BlobRef } from '../store/blob-store.js'
 import { type FetchRow, SCREENSHOT_HEADER, type WriteBatch } from '../store/rows.js'
 import type { Link } from '../url/link.js'
-import { fetchWanted } from './fetch-wanted.js'
-import { harvestPage, rowsOf } from './harvest-page.js'
+import { fetchWanted, harvestTimed } from './fetch-wanted.js'
+import { rowsOf } from './harvest-page.js'
 import { HrefHasher, type Learnt, type LinkHash } from './known-links.js'
 import { outcomeOf, statusError } from './outcome.js'
 import { HostBusy } from './permits.js'
@@ -19,11 +19,14 @@ import type { Visit, VisitParts } from './visit-parts.js'
 /** `onProduced`: the page is read and its handler has ended, only the commit is to come. */
 export async function visit(current: Visit, parts: VisitParts, onProduced: () => void): Promise<void> {
   const { lease } = current
-  const { outbox, log } = parts
+  const { outbox, meter, clock, log } = parts
   const result = await produce(current, parts)
   current.produced = true
   // Pages that wait to be kept are bytes in memory: when there are many of them, no other is fetched before this one is.
-  if (outbox.crowded) await result.kept?.catch(() => {})
+  if (outbox.crowded) {
+    meter.doing(current, 'store')
+    await result.kept?.catch(() => {})
+  }
   onProduced()
   const { batch, ...rest } = await withKeptPage(result, current, parts)
   if (current.lost) return stale(current, parts)
@@ -44,7 +47,11 @@ export async function visit(current: Visit, parts: VisitParts, onProduced: () =>
     }
     return outcome
   })
-  if (!accepted) return stale(current, parts)
+  if (!accepted) {
+    meter.stale()
+    return stale(current, parts)
+  }
+  meter.settled(outcome, clock.mono() - current.grantedAt)
   // Only now: a link remembered before a refused settle would be lost for ever.
   if (outcome.kind === 'done') parts.known.add(admitted)
   if (log.verbose) log.debug('visit.settled', { fp: lease.link.fp, url: lease.link.url, outcome: outcome.kind })
@@ -67,13 +74,14 @@ interface Produced {
 async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
   const { lease } = current
   const { link } = lease
-  const { spider, clock, outbox } = parts
+  const { spider, clock, outbox, meter } = parts
   let fetched: FetchRow | null = null
   let kept: Promise<BlobRef> | null = null
   let screenshot: Uint8Array | null = null
   const route = spider.routes.get(link.route)
   try {
     if (route === undefined) throw new ShoalError('no_route', `the spider has no route ${link.route} any more`)
+    if (spider.recrawl) meter.doing(current, 'store')
     const last = spider.recrawl ? await outbox.lastVisit(spider.name, link.fp) : null
     const known = await withItsPage(knownPage(last, spider, link), parts)
     const wanted = await fetchWanted(current, parts, route, known)
@@ -101,7 +109,7 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
     // The same bytes elsewhere are another page: their relative links lead elsewhere.
     if (known?.last.bodyHash === body && known.last.url === page.response.url)
       return unchanged(known, 'sameBody', fetched, page.response)
-    const harvest = wanted.harvest ?? (await harvestPage(route, lease, page.response, clock))
+    const harvest = wanted.harvest ?? (await harvestTimed(current, parts, route, page.response))
     // Fields are missing even so: what the browser showed tells why.
     const picture = harvest.rejected.length > 0 ? await keepPicture(screenshot, parts) : null
     if (picture !== null) fetched = { ...fetched, headers: { ...fetched.headers, [SCREENSHOT_HEADER]: picture } }

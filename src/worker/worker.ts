@@ -2,6 +2,8 @@ import type { Clock } from '../clock.js'
 import { asShoalError, isAway, type ShoalError } from '../errors.js'
 import type { CrawlId, Frontier, Lease, LeaseReply, WorkerAbout, WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
+import { type Meter, NOTHING, type Reading } from '../observe/meter.js'
+import { IN_HAND_TOLD, type InHand } from '../observe/vitals.js'
 import type { RecordStore } from '../store/record-store.js'
 import { Outbox } from './outbox.js'
 import { grantTime } from './permits.js'
@@ -23,6 +25,7 @@ export interface WorkerOptions {
   readonly store: RecordStore
   readonly clock: Clock
   readonly log: Log
+  readonly meter: Meter
   readonly spiders: readonly string[]
   readonly about: WorkerAbout
   /** Everything a visit needs but the outbox, which is the worker's own. */
@@ -74,6 +77,7 @@ export class CrawlWorker {
       },
       plant: this.#plant,
       onFailure: (error) => this.#failed(error),
+      meter: options.meter,
     })
     this.#partsOf = options.partsFor(this.#outbox)
   }
@@ -91,6 +95,7 @@ export class CrawlWorker {
     const { log, clock, id } = this.#options
     if (!this.#stopping) log.info('worker.draining', { worker: id, inHand: this.#inHand.size })
     this.#stopping = true
+    this.#options.meter.heldUpBy('idle')
     this.#cancelNap()
     const cancel = clock.after(graceMs, () => {
       this.#outbox.giveUp()
@@ -112,6 +117,7 @@ export class CrawlWorker {
       const current = this.#inHand.get(token)
       // Its settle is on the way, and knows better.
       if (current === undefined || current.settling) continue
+      if (!current.lost) this.#options.meter.lost()
       current.lost = true
       current.stop.aborted = true
       this.#options.log.warn('lease.lost', { url: current.lease.link.url, worker: this.#options.id })
@@ -121,6 +127,22 @@ export class CrawlWorker {
   /** What is in hand and not being settled. */
   get held(): Lease[] {
     return [...this.#inHand.values()].filter(({ settling }) => !settling).map(({ lease }) => lease)
+  }
+
+  /** How it is doing, for its vitals. */
+  get reading(): Reading {
+    return this.#options.meter.read(this.#inHand.values())
+  }
+
+  /** What is in hand, longest first. */
+  get longestInHand(): InHand[] {
+    const now = this.#options.clock.mono()
+    const told: InHand[] = []
+    for (const { lease, exit, grantedAt } of this.#inHand.values()) {
+      if (told.length === IN_HAND_TOLD) break
+      told.push({ crawl: lease.crawl, fp: lease.link.fp, exit: exitTold(exit), forMs: Math.max(0, now - grantedAt) })
+    }
+    return told
   }
 
   /** All that is in hand, with whether its end is on its way. */
@@ -137,15 +159,29 @@ export class CrawlWorker {
       this.#options.concurrency - this.#fetching,
       MOST_COMMITTING + this.#options.concurrency - this.#inHand.size,
     )
-    if (room <= 0 || (this.#draining && this.#inHand.size > 0)) return
+    const { frontier, id, spiders, clock, about, meter } = this.#options
+    if (room <= 0 || (this.#draining && this.#inHand.size > 0)) {
+      if (this.#fetching < this.#options.concurrency) meter.heldUpBy(room <= 0 ? this.#slowPlant() : 'idle')
+      return
+    }
     this.#leasing = true
     this.#cancelNap()
-    const { frontier, id, spiders, clock, about } = this.#options
+    meter.asked()
     const askedAt = clock.mono()
     frontier
       .lease({ worker: id, seq: ++this.#seq, want: room, spiders, ...(this.#aboutDue ? { about } : {}) })
-      .then((reply) => this.#take(reply, grantTime(askedAt, clock.mono())))
+      .then((reply) => {
+        meter.answered(reply.leases.length, room)
+        this.#take(reply, grantTime(askedAt, clock.mono()))
+      })
       .catch((error: unknown) => this.#leaseFailed(error))
+  }
+
+  /** Too many commits are under way for another visit: what most of them wait for. */
+  #slowPlant(): 'store' | 'queue' {
+    let settling = 0
+    for (const visit of this.#inHand.values()) if (visit.settling) settling++
+    return settling > this.#inHand.size / 2 ? 'queue' : 'store'
   }
 
   #take({ leases, idleMs, drain }: LeaseReply, grantedAt: number): void {
@@ -175,9 +211,12 @@ export class CrawlWorker {
         started: false,
         produced: false,
         settling: false,
+        doing: NOTHING,
+        since: 0,
       }
       this.#inHand.set(lease.token, current)
       this.#fetching++
+      this.#options.meter.begin(current)
       void this.#visit(current)
     }
     // A release or settle asks again by itself; this is for what the passing of time changes.
@@ -193,6 +232,7 @@ export class CrawlWorker {
     let fetching = true
     const read = () => {
       if (fetching) this.#fetching--
+      this.#options.meter.end(current)
       fetching = false
     }
     try {
@@ -213,6 +253,7 @@ export class CrawlWorker {
 
   #leaseFailed(error: unknown): void {
     this.#leasing = false
+    this.#options.meter.answered(null, 1)
     if (isAway(error)) {
       this.#plant.away('queue', error)
       // The reply may have been lost, not the call: the same number again returns the same batch.
@@ -239,4 +280,11 @@ export class CrawlWorker {
     this.#options.log.info('worker.stopped', { worker: this.#options.id })
     this.#end()
   }
+}
+
+/** From pool/exit. */
+function exitTold(exit: string | null): InHand['exit'] {
+  if (exit === null) return null
+  const slash = exit.indexOf('/')
+  return { pool: exit.slice(0, slash), exit: exit.slice(slash + 1) }
 }

@@ -4,6 +4,7 @@ import { ManualClock } from '../../src/clock.js'
 import { ShoalError } from '../../src/errors.js'
 import type { FetchRequest, FetchResponse } from '../../src/fetch/fetcher.js'
 import type { HostReport, Lease, Permit, Release } from '../../src/frontier/frontier.js'
+import { createMeter } from '../../src/observe/meter.js'
 import { createRobotsCache } from '../../src/politeness/robots-cache.js'
 import { createExitDesk } from '../../src/proxy/exit-desk.js'
 import { memoryLedger } from '../../src/proxy/memory/memory-ledger.js'
@@ -76,6 +77,7 @@ function site(
         return response satisfies Partial<FetchResponse> as FetchResponse
       },
     },
+    meter: createMeter(1, clock),
   } as unknown as VisitParts
   const visit = (url: string) => {
     const link = { url, host: 'site.test', fp: url, route: 'page', depth: 0, priority: 0 }

@@ -4,6 +4,7 @@ import { ManualClock } from '../../src/clock.js'
 import { ShoalError } from '../../src/errors.js'
 import type { FetchRequest } from '../../src/fetch/fetcher.js'
 import type { Permit } from '../../src/frontier/frontier.js'
+import { createMeter } from '../../src/observe/meter.js'
 import { createExitDesk } from '../../src/proxy/exit-desk.js'
 import { memoryLedger } from '../../src/proxy/memory/memory-ledger.js'
 import { loadPools } from '../../src/proxy/pools.js'
@@ -77,6 +78,7 @@ function club({ session, paceMs = 0, proxied = false, answer = () => ({ status: 
         return { url, status, headers: told, cookies: [], body: Buffer.alloc(0), wireBytes: 0, ms: 0 }
       },
     },
+    meter: createMeter(1, clock),
   } as unknown as VisitParts
   const visit = () => {
     const link = { url: PAGE, host: 'club.test', fp: '0', route: 'page', depth: 0, priority: 0 }

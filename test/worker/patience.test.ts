@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.js'
 import type { FetchRequest } from '../../src/fetch/fetcher.js'
 import type { Permit } from '../../src/frontier/frontier.js'
+import { createMeter } from '../../src/observe/meter.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
 import { createAdmitter } from '../../src/url/admit.js'
@@ -36,6 +37,7 @@ it('a page that needs the browser waits for its second request, whatever the pac
         return { url, status: 200, headers: {}, cookies: [], body: Buffer.alloc(0), wireBytes: 0, ms: 0 }
       },
     },
+    meter: createMeter(1, clock),
   } as unknown as VisitParts
   const link = { url: 'https://slow.test/', host: 'slow.test', fp: '0', route: 'page', depth: 0, priority: 0 }
   const current = {

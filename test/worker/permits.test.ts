@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.js'
 import type { FetchRequest, FetchResponse } from '../../src/fetch/fetcher.js'
 import type { Lease, Permit } from '../../src/frontier/frontier.js'
+import { createMeter } from '../../src/observe/meter.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
 import { createAdmitter } from '../../src/url/admit.js'
@@ -45,6 +46,7 @@ function visit({ leasedMsAgo, dialMs }: { leasedMsAgo: number; dialMs: number })
         return { url, status: 200, headers: {}, body: Buffer.alloc(0), wireBytes: 0, ms: 0 } as unknown as FetchResponse
       },
     },
+    meter: createMeter(1, clock),
   } as unknown as VisitParts
   const lease = {
     crawl: 'c',

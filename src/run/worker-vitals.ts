@@ -1,0 +1,82 @@
+import { freemem, hostname, totalmem } from 'node:os'
+import { performance } from 'node:perf_hooks'
+import { getHeapStatistics } from 'node:v8'
+import type { Clock } from '../clock.js'
+import type { WorkerId } from '../frontier/frontier.js'
+import { VITALS_MS, type Vitals } from '../observe/vitals.js'
+import { version } from '../version.js'
+import type { CrawlWorker } from '../worker/worker.js'
+
+/** Tells how the worker of this event loop is doing, now and every VITALS_MS, until it is stopped. */
+export function tellVitals(
+  id: WorkerId,
+  worker: Pick<CrawlWorker, 'reading' | 'longestInHand'>,
+  clock: Clock,
+  tell: (vitals: Vitals) => void,
+): { stop(): void } {
+  const startedAt = clock.now()
+  const lag = watchLag(clock)
+  let utilization = performance.eventLoopUtilization()
+  let cancel = () => {}
+  const report = () => {
+    const { idle, active } = performance.eventLoopUtilization()
+    const busyMs = active - utilization.active
+    const idleMs = idle - utilization.idle
+    utilization = { idle, active, utilization: 0 }
+    const { used_heap_size, heap_size_limit } = getHeapStatistics()
+    tell({
+      ...{ worker: id, machine: hostname(), pid: process.pid, version, at: clock.now(), startedAt },
+      ...worker.reading,
+      rssBytes: process.memoryUsage.rss(),
+      heapBytes: used_heap_size,
+      heapLimitBytes: heap_size_limit,
+      ...memoryOfMachine(),
+      loopBusy: busyMs + idleMs > 0 ? Math.min(1, busyMs / (busyMs + idleMs)) : 0,
+      loopLagMs: lag.sinceLastLook(),
+      inHand: worker.longestInHand,
+    })
+    cancel = clock.after(VITALS_MS, report)
+  }
+  report()
+  return {
+    stop() {
+      cancel()
+      lag.stop()
+    },
+  }
+}
+
+const LAG_LOOK_MS = 100
+
+/** How late the latest of the timers was. */
+export function watchLag(clock: Clock): { sinceLastLook(): number; stop(): void } {
+  let worstMs = 0
+  let dueAt = 0
+  let cancel = () => {}
+  const lateMs = () => Math.max(0, clock.mono() - dueAt)
+  const wait = () => {
+    dueAt = clock.mono() + LAG_LOOK_MS
+    cancel = clock.after(LAG_LOOK_MS, () => {
+      worstMs = Math.max(worstMs, lateMs())
+      wait()
+    })
+  }
+  wait()
+  return {
+    sinceLastLook() {
+      const worst = Math.max(worstMs, lateMs())
+      worstMs = 0
+      return worst
+    },
+    stop: () => cancel(),
+  }
+}
+
+/** Of the container where there is one; without a limit it says a number that no machine has. */
+function memoryOfMachine(): Pick<Vitals, 'memoryLimitBytes' | 'memoryFreeBytes'> {
+  const total = totalmem()
+  const limit = process.constrainedMemory()
+  return limit > 0 && limit < total
+    ? { memoryLimitBytes: limit, memoryFreeBytes: Math.max(0, process.availableMemory()) }
+    : { memoryLimitBytes: total, memoryFreeBytes: freemem() }
+}
