@@ -26,6 +26,8 @@ export interface TableProps<Row> {
   readonly more?: (() => void) | null
   readonly loading?: boolean
   readonly rowClass?: (row: Row) => string
+  /** Told which rows are drawn, so that those can be kept fresh. */
+  readonly onSight?: (from: number, to: number) => void
 }
 
 const ROW_PX = 44
@@ -39,7 +41,7 @@ const WIDE = '(min-width: 1280px)'
 
 /** Only rows in sight exist: ten thousand hosts scroll like ten. It scrolls with the page. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, rows, rowKey, more = null, loading = false, rowClass } = props
+  const { label, rows, rowKey, more = null, loading = false, rowClass, onSight } = props
   const [phone, medium, wide] = [useMedia(PHONE), useMedia(MEDIUM), useMedia(WIDE)]
   const columns = props.columns.filter(({ from }) => phone || from === undefined || (from === 'medium' ? medium : wide))
   const rowHeight = phone ? cardHeight(columns) : ROW_PX
@@ -47,6 +49,7 @@ export function Table<Row>(props: TableProps<Row>) {
   const sight = useSight(body, rows.length, rowHeight)
   const tracks = { gridTemplateColumns: columns.map(({ width }) => width).join(' ') }
 
+  useEffect(() => onSight?.(sight.from, sight.to), [onSight, sight.from, sight.to])
   const nearEnd = sight.to >= rows.length
   useEffect(() => {
     if (nearEnd && rows.length > 0 && more !== null) more()

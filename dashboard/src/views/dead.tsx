@@ -1,5 +1,282 @@
+import { useState } from 'preact/hooks'
+import type { Counted, DeadOrder, DeadView, LinkView, Page } from '../../../src/api/api-types.js'
+import { get, path, post } from '../api.js'
+import { ago, count, plural } from '../format.js'
+import { useLoad, usePages } from '../load.js'
+import { Button } from '../parts/button.js'
+import { confirm } from '../parts/confirm.js'
+import { Empty, Loading } from '../parts/empty.js'
+import { Failure } from '../parts/failure.js'
+import { SearchBox } from '../parts/search-box.js'
+import { type Column, Table } from '../parts/table.js'
+import { Foreign } from '../parts/text.js'
+import { crawlHref, replaceQuery } from '../router.js'
+import { askLink, LINK_ACTIONS } from './link-orders.js'
+import { useQueueTime } from './queue-time.js'
 import type { CrawlPartProps } from './view.js'
 
-export function Dead(_: CrawlPartProps) {
-  return <h2>Dead letters</h2>
+const EVERY_MS = 3_000
+const PAGE_LINKS = 50
+type Group = DeadView['groups'][number]
+
+/** Dead letters by what killed them: a hint, an example, and a way back. */
+export function Dead({ view, query }: CrawlPartProps) {
+  const crawl = view.stats.id
+  const { value, failure, reload } = useLoad<DeadView>(path('crawls', crawl, 'dead'), {}, EVERY_MS)
+  const groups = value?.groups ?? []
+  const total = groups.reduce((sum, group) => sum + group.count, 0)
+  const most = Math.max(1, ...groups.map((group) => group.count))
+  const host = query.host ?? ''
+  if (value === null) return failure === null ? <Loading /> : <Failure failure={failure} again={reload} />
+  return (
+    <>
+      {failure === null ? null : <Failure failure={failure} again={reload} />}
+      {total === 0 ? (
+        <Empty title="No dead letters">Every link that ended, ended well or was skipped for a reason.</Empty>
+      ) : (
+        <>
+          <div class="filters">
+            <p class="summary">{plural(total, 'dead letter')}</p>
+            <Button onClick={() => ask(crawl, 'replay', {}, total, reload)}>Replay all</Button>
+            <Button kind="danger" onClick={() => ask(crawl, 'purge', {}, total, reload)}>
+              Purge all
+            </Button>
+          </div>
+          <div class="filters">
+            <SearchBox
+              label="Those of one host"
+              placeholder="Of one host: shop.example"
+              value={host}
+              onSearch={(text) => replaceQuery({ host: text.trim(), code: query.code ?? '' })}
+            />
+            {host === '' ? null : <OfHost crawl={crawl} host={host} onChanged={reload} />}
+          </div>
+          <ul class="groups">
+            {groups.map((group) => (
+              <GroupCard
+                key={group.code}
+                crawl={crawl}
+                group={group}
+                most={most}
+                host={host}
+                open={query.code === group.code}
+                onChanged={reload}
+              />
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  )
+}
+
+function OfHost({
+  crawl,
+  host,
+  onChanged,
+}: {
+  readonly crawl: string
+  readonly host: string
+  readonly onChanged: () => void
+}) {
+  const [busy, setBusy] = useState(false)
+  const counted = async (action: 'replay' | 'purge') => {
+    setBusy(true)
+    const found = await countOf(crawl, { host }).catch(() => null)
+    setBusy(false)
+    ask(crawl, action, { host }, found, onChanged)
+  }
+  return (
+    <>
+      <Button busy={busy} onClick={() => counted('replay')}>
+        Replay those of this host
+      </Button>
+      <Button kind="danger" busy={busy} onClick={() => counted('purge')}>
+        Purge those of this host
+      </Button>
+    </>
+  )
+}
+
+interface GroupCardProps {
+  readonly crawl: string
+  readonly group: Group
+  readonly most: number
+  readonly host: string
+  readonly open: boolean
+  readonly onChanged: () => void
+}
+
+function GroupCard({ crawl, group, most, host, open, onChanged }: GroupCardProps) {
+  const { code, sample, hint } = group
+  const samples = `samples-${code}`
+  return (
+    <li class="group">
+      <div class="group-head">
+        <h2>
+          <code>{code}</code>
+        </h2>
+        <span class="group-bar" aria-hidden="true">
+          <span style={{ width: `${(group.count / most) * 100}%` }} />
+        </span>
+        <b>{count(group.count)}</b>
+      </div>
+      <p>{hint}</p>
+      <p class="clip-line muted">
+        For example{' '}
+        <a href={crawlHref(crawl, 'explain', { url: sample })} title="The whole story of this link">
+          <Foreign text={sample} />
+        </a>
+      </p>
+      <div class="row-actions">
+        <Button
+          small
+          kind="primary"
+          label={`Replay all with ${code}`}
+          onClick={() => ask(crawl, 'replay', { code }, group.count, onChanged)}
+        >
+          Replay {count(group.count)}
+        </Button>
+        <Button
+          small
+          label={`Purge all with ${code}`}
+          onClick={() => ask(crawl, 'purge', { code }, group.count, onChanged)}
+        >
+          Purge
+        </Button>
+        <button
+          type="button"
+          class="button quiet small"
+          aria-expanded={open}
+          aria-controls={samples}
+          onClick={() => replaceQuery({ code: open ? '' : code, host })}
+        >
+          {open ? 'Hide the links' : 'Show the links'}
+        </button>
+      </div>
+      <div id={samples}>{open ? <Samples crawl={crawl} code={code} host={host} onChanged={onChanged} /> : null}</div>
+    </li>
+  )
+}
+
+function Samples({
+  crawl,
+  code,
+  host,
+  onChanged,
+}: {
+  readonly crawl: string
+  readonly code: string
+  readonly host: string
+  readonly onChanged: () => void
+}) {
+  const links = usePages<LinkView>(path('crawls', crawl, 'links'), { state: 'dead', code, host, limit: PAGE_LINKS })
+  const now = useQueueTime()
+  const changed = () => {
+    links.reload()
+    onChanged()
+  }
+  if (links.items.length === 0 && !links.loading)
+    return <p class="muted">None{host === '' ? '' : ` of ${host}`} any more.</p>
+  return (
+    <>
+      {links.failure === null ? null : <Failure failure={links.failure} again={links.reload} />}
+      <Table
+        label={`Dead letters with ${code}`}
+        columns={columns(crawl, now, changed)}
+        rows={links.items}
+        rowKey={({ fp }) => fp}
+        more={links.more}
+        loading={links.loading}
+      />
+    </>
+  )
+}
+
+function columns(crawl: string, now: number, onChanged: () => void): readonly Column<LinkView>[] {
+  return [
+    {
+      key: 'url',
+      head: 'Link',
+      width: 'minmax(0, 2fr)',
+      cell: ({ url }) => (
+        <a class="explained" href={crawlHref(crawl, 'explain', { url })} title="The whole story of this link">
+          <Foreign text={url} />
+        </a>
+      ),
+    },
+    {
+      key: 'says',
+      head: 'Says',
+      width: 'minmax(0, 2fr)',
+      whole: true,
+      cell: ({ failures }) => <Foreign text={failures.at(-1)?.message ?? '–'} />,
+    },
+    { key: 'attempts', head: 'Attempts', width: '5.2rem', align: 'end', cell: ({ attempts }) => count(attempts) },
+    {
+      key: 'ended',
+      head: 'Ended',
+      width: '7.5rem',
+      align: 'end',
+      cell: ({ endedAt }) => (endedAt === null ? '–' : ago(endedAt, now)),
+    },
+    {
+      key: 'actions',
+      head: '',
+      width: '9.6rem',
+      whole: true,
+      cell: (link) => (
+        <span class="row-actions">
+          {(['replay', 'remove'] as const).map((action) => (
+            <Button
+              key={action}
+              small
+              kind="quiet"
+              label={`${LINK_ACTIONS[action].name} ${link.url}`}
+              onClick={() => askLink(action, { crawl, ...link }, onChanged)}
+            >
+              {LINK_ACTIONS[action].name}
+            </Button>
+          ))}
+        </span>
+      ),
+    },
+  ]
+}
+
+/** `about`: how many there are; null: not known. */
+function ask(
+  crawl: string,
+  action: 'replay' | 'purge',
+  filter: DeadOrder,
+  about: number | null,
+  onChanged: () => void,
+): void {
+  const which = `${filter.code === undefined ? '' : ` with ${filter.code}`}${filter.host === undefined ? '' : ` of ${filter.host}`}`
+  const many = about === null ? 'all dead letters' : plural(about, 'dead letter')
+  const replay = action === 'replay'
+  confirm({
+    title: replay ? `Replay ${many}${which}?` : `Purge ${many}${which}?`,
+    says: replay ? (
+      <p>They go back to the queue with no attempts used, at the pace of their hosts. A finished crawl runs again.</p>
+    ) : (
+      <p>They are given up for good and count as skipped. Only `--fresh` visits them again.</p>
+    ),
+    action: replay ? 'Replay them' : 'Purge them',
+    danger: !replay,
+    async run() {
+      const done = await post<Counted>(path('crawls', crawl, 'dead', action), filter)
+      onChanged()
+      return replay ? `${plural(done.count, 'link')} back in the queue` : `${plural(done.count, 'link')} given up`
+    },
+  })
+}
+
+const COUNTED = 1000
+
+/** Of one host: those that a first page holds; null when there are more than it says. */
+async function countOf(crawl: string, filter: DeadOrder): Promise<number | null> {
+  const query = { state: 'dead', host: filter.host, code: filter.code, limit: COUNTED }
+  const { items, next } = await get<Page<LinkView>>(path('crawls', crawl, 'links'), query)
+  return next === null ? items.length : null
 }

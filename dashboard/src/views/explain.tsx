@@ -1,5 +1,285 @@
+import type { ComponentChildren, TargetedSubmitEvent } from 'preact'
+import { useEffect, useId, useState } from 'preact/hooks'
+import type { Story } from '../../../src/api/api-types.js'
+import { path } from '../api.js'
+import { ago, bytes, clockTime, count, duration } from '../format.js'
+import { useLoad } from '../load.js'
+import { Button } from '../parts/button.js'
+import { Empty, Loading } from '../parts/empty.js'
+import { Failure } from '../parts/failure.js'
+import { Icon, type Shape } from '../parts/icon.js'
+import { StateBadge } from '../parts/state-badge.js'
+import { Foreign, Outside } from '../parts/text.js'
+import { crawlHref, replaceQuery } from '../router.js'
+import { JsonText } from './json-text.js'
+import { askLink, LINK_ACTIONS } from './link-orders.js'
+import { useQueueTime } from './queue-time.js'
 import type { CrawlPartProps } from './view.js'
 
-export function Explain(_: CrawlPartProps) {
-  return <h2>Explain a URL</h2>
+const EVERY_MS = 3_000
+
+/** The whole story of a URL: how it came in, what was tried, what it gave, and what comes next. */
+export function Explain({ view, query }: CrawlPartProps) {
+  const crawl = view.stats.id
+  const url = query.url ?? ''
+  const { value, failure, loading, reload } = useLoad<Story>(
+    url === '' ? null : path('crawls', crawl, 'explain'),
+    { url },
+    EVERY_MS,
+  )
+  return (
+    <>
+      <Asked url={url} />
+      {failure === null ? null : <Failure failure={failure} again={reload} />}
+      {url === '' ? (
+        <Empty title="Where is it, and why?">
+          Paste any URL: the story of it is told, from the door to its records.
+        </Empty>
+      ) : value === null ? (
+        loading ? (
+          <Loading />
+        ) : null
+      ) : (
+        <StoryTold story={value} onChanged={reload} />
+      )}
+    </>
+  )
+}
+
+function Asked({ url }: { readonly url: string }) {
+  const id = useId()
+  const [text, setText] = useState(url)
+  useEffect(() => setText(url), [url])
+  const submit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    replaceQuery({ url: text.trim() })
+  }
+  return (
+    <form class="filters asked" onSubmit={submit}>
+      <label class="unseen" for={id}>
+        URL
+      </label>
+      <input
+        id={id}
+        type="text"
+        inputMode="url"
+        autocomplete="off"
+        spellcheck={false}
+        placeholder="https://shop.example/item/7"
+        required
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      <Button kind="primary" submit>
+        Explain
+      </Button>
+    </form>
+  )
+}
+
+function StoryTold({ story, onChanged }: { readonly story: Story; readonly onChanged: () => void }) {
+  const now = useQueueTime()
+  const { crawl, fp, url, link } = story
+  return (
+    <article class="story">
+      <header>
+        <StateBadge state={story.state} text={story.state === 'unknown' ? 'not in this crawl' : undefined} />
+        <h2 class="long-text">
+          <Outside url={url} />
+        </h2>
+      </header>
+      {story.why.map((sentence, nth) => (
+        <p key={sentence} class={nth === 0 ? 'lead' : undefined}>
+          <Foreign text={sentence} clip={false} />
+        </p>
+      ))}
+      {link === null || story.can.length === 0 ? null : (
+        <div class="row-actions">
+          {story.can.map((action) => (
+            <Button
+              key={action}
+              kind={action === 'remove' ? 'plain' : 'primary'}
+              onClick={() => askLink(action, { crawl, fp, url, host: link.host }, onChanged)}
+            >
+              {LINK_ACTIONS[action].name}
+            </Button>
+          ))}
+        </div>
+      )}
+      <ol class="timeline">
+        <Admitted story={story} now={now} />
+        <Attempts story={story} now={now} />
+        <Next story={story} now={now} />
+        <Records story={story} now={now} />
+      </ol>
+    </article>
+  )
+}
+
+interface StepProps {
+  readonly shape: Shape
+  readonly tone?: 'ok' | 'warn' | 'bad' | 'go'
+  readonly title: ComponentChildren
+  readonly at?: string
+  readonly children?: ComponentChildren
+}
+
+function Step({ shape, tone, title, at, children }: StepProps) {
+  return (
+    <li class={tone === undefined ? 'step' : `step ${tone}`}>
+      <span class="step-mark">
+        <Icon shape={shape} size={12} />
+      </span>
+      <div class="step-body">
+        <p class="step-title">
+          <span>{title}</span>
+          {at === undefined ? null : <time class="muted">{at}</time>}
+        </p>
+        {children}
+      </div>
+    </li>
+  )
+}
+
+interface PartProps {
+  readonly story: Story
+  readonly now: number
+}
+
+function Admitted({ story: { admitted, link, fp }, now }: PartProps) {
+  if (admitted === null) return null
+  return (
+    <Step shape="arrow" title="Admitted" at={link === null ? undefined : ago(link.addedAt, now)}>
+      <p class="long-text">
+        <Foreign text={admitted.by} clip={false} />
+      </p>
+      <p class="muted">
+        route <Foreign text={admitted.route} clip={false} /> · depth {count(admitted.depth)} · priority{' '}
+        {count(admitted.priority)} · fingerprint <code>{fp}</code>
+      </p>
+    </Step>
+  )
+}
+
+function Attempts({ story: { attempts, link }, now }: PartProps) {
+  const told = attempts.length > 0
+  return (
+    <>
+      {attempts.map(({ at, attempt, worker, status, ms, bytes: size, proxy, error, page }) => (
+        <Step
+          key={`${at} ${attempt}`}
+          shape={error === null ? 'check' : 'cross'}
+          tone={error === null ? 'ok' : 'bad'}
+          title={`Attempt ${count(attempt)}: ${status === 0 ? 'no answer' : `answered ${status}`}`}
+          at={clockTime(at, now)}
+        >
+          {error === null ? null : (
+            <p class="long-text">
+              <code>{error.code}</code> <Foreign text={error.message} clip={false} />
+            </p>
+          )}
+          <p class="muted">
+            {duration(ms)} · {bytes(size)} · by <Foreign text={worker} clip={false} />
+            {proxy === null ? ' · no proxy' : ' · through '}
+            {proxy === null ? null : <Foreign text={proxy} clip={false} />}
+            {page ? ' · the page is kept' : ''}
+          </p>
+        </Step>
+      ))}
+      {told
+        ? null
+        : (link?.failures ?? []).map(({ at, code, message }) => (
+            <Step key={at} shape="cross" tone="bad" title={<code>{code}</code>} at={clockTime(at, now)}>
+              <p class="long-text">
+                <Foreign text={message} clip={false} />
+              </p>
+            </Step>
+          ))}
+    </>
+  )
+}
+
+/** Where it stands now, and what it waits for. */
+function Next({ story, now }: PartProps) {
+  const { state, link, position, nextSlot, crawl, crawlState } = story
+  if (link === null || state === 'unknown') return null
+  const host = (
+    <a href={crawlHref(crawl, 'hosts', { begins: link.host, order: 'name' })}>
+      <Foreign text={link.host} clip={false} />
+    </a>
+  )
+  if (state === 'leased') {
+    return (
+      <Step
+        shape="play"
+        tone="go"
+        title="In hand"
+        at={link.leasedAt === null ? undefined : `for ${duration(now - link.leasedAt)}`}
+      >
+        <p class="muted">
+          of <Foreign text={link.worker ?? 'a worker'} clip={false} />
+        </p>
+      </Step>
+    )
+  }
+  if (state !== 'queued' && state !== 'delayed') {
+    const [shape, tone] =
+      state === 'done'
+        ? (['check', 'ok'] as const)
+        : state === 'dead'
+          ? (['cross', 'bad'] as const)
+          : (['skip', undefined] as const)
+    return (
+      <Step
+        shape={shape}
+        tone={tone}
+        title={ENDED[state]}
+        at={link.endedAt === null ? undefined : clockTime(link.endedAt, now)}
+      />
+    )
+  }
+  const due = link.dueAt === null || link.dueAt <= now ? 'due now' : `due in ${duration(link.dueAt - now)}`
+  return (
+    <Step shape="clock" tone="warn" title={state === 'queued' ? 'Waits in the queue' : `Waits for another try, ${due}`}>
+      {position === null ? null : <p>{placeText(position)}</p>}
+      <p>
+        {crawlState === 'paused' ? 'The crawl is paused. ' : ''}Next slot of {host}:{' '}
+        <Foreign text={nextSlot ?? 'not known'} clip={false} />
+      </p>
+    </Step>
+  )
+}
+
+const ENDED = { done: 'Done', dead: 'A dead letter', skipped: 'Skipped' } as const
+
+/** The search in a host's queue stops there. */
+const POSITION_CAP = 10_000
+
+function placeText(position: number): string {
+  if (position >= POSITION_CAP) return `Ten thousand links of its host or more come first.`
+  return position === 0
+    ? 'It is the next of its host.'
+    : `${count(position)} ${position === 1 ? 'link' : 'links'} of its host come first.`
+}
+
+function Records({ story: { records }, now }: PartProps) {
+  return (
+    <>
+      {records.map(({ kind, key, changedAt, data }) => (
+        <Step
+          key={`${kind} ${key}`}
+          shape="out"
+          tone="ok"
+          title={
+            <>
+              Record <Foreign text={kind} clip={false} /> <Foreign text={key} clip={false} />
+            </>
+          }
+          at={clockTime(changedAt, now)}
+        >
+          <JsonText value={data} />
+        </Step>
+      ))}
+    </>
+  )
 }

@@ -1,5 +1,155 @@
+import { useCallback, useState } from 'preact/hooks'
+import type { HostView } from '../../../src/api/api-types.js'
+import { path } from '../api.js'
+import { count, duration } from '../format.js'
+import { Empty } from '../parts/empty.js'
+import { Failure } from '../parts/failure.js'
+import { SearchBox } from '../parts/search-box.js'
+import { StateBadge } from '../parts/state-badge.js'
+import { type Column, Table } from '../parts/table.js'
+import { Choice } from '../parts/tabs.js'
+import { Foreign } from '../parts/text.js'
+import { replaceQuery } from '../router.js'
+import { HostEditor } from './host-editor.js'
+import { isBlocked, isSetByHand, paceText } from './host-pace.js'
+import { useLivePages } from './live-pages.js'
 import type { CrawlPartProps } from './view.js'
 
-export function Hosts(_: CrawlPartProps) {
-  return <h2>Hosts</h2>
+const PAGE_HOSTS = 200
+const EVERY_MS = 2_000
+
+const ORDERS = [
+  { value: 'busiest', name: 'Busiest first' },
+  { value: 'name', name: 'By name' },
+] as const
+
+/** Every host of the crawl: how it is doing, when it is asked next, and a way to slow it down. */
+export function Hosts({ view, query }: CrawlPartProps) {
+  const begins = query.begins ?? ''
+  const order = query.order === 'name' || begins !== '' ? 'name' : 'busiest'
+  const hosts = useLivePages<HostView>(
+    path('crawls', view.stats.id, 'hosts'),
+    { limit: PAGE_HOSTS, order, begins },
+    hostOf,
+    EVERY_MS,
+  )
+  const [open, setOpen] = useState<string | null>(null)
+  const opened = hosts.items.find(({ host }) => host === open)
+  const search = useCallback((text: string) => replaceQuery({ begins: text.trim(), order }), [order])
+  return (
+    <>
+      <div class="filters">
+        <SearchBox label="Hosts that begin with" placeholder="Begins with…" value={begins} onSearch={search} />
+        <Choice
+          label="Order"
+          options={ORDERS}
+          value={order}
+          onChange={(value) => replaceQuery({ order: value, begins: value === 'busiest' ? '' : begins })}
+        />
+      </div>
+      {hosts.failure === null ? null : <Failure failure={hosts.failure} again={hosts.reload} />}
+      {hosts.items.length === 0 && !hosts.loading ? (
+        <Empty title={begins === '' ? 'No hosts yet' : `No host begins with “${begins}”`}>
+          {begins === ''
+            ? 'They come with the first links.'
+            : 'Names are compared from their beginning: shop finds shop.example.'}
+        </Empty>
+      ) : (
+        <Table
+          label="Hosts"
+          columns={columns(setOpen)}
+          rows={hosts.items}
+          rowKey={hostOf}
+          more={hosts.more}
+          loading={hosts.loading && hosts.items.length === 0}
+          onSight={hosts.onSight}
+          rowClass={(host) => (isBlocked(host) ? 'closed' : '')}
+        />
+      )}
+      {opened === undefined ? null : (
+        <HostEditor host={opened} onChanged={hosts.reload} onClose={() => setOpen(null)} />
+      )}
+    </>
+  )
+}
+
+const hostOf = ({ host }: HostView) => host
+
+function columns(open: (host: string) => void): readonly Column<HostView>[] {
+  return [
+    {
+      key: 'host',
+      head: 'Host',
+      width: 'minmax(0, 2fr)',
+      cell: (host) => (
+        <span class="marked">
+          <button type="button" class="as-link" aria-haspopup="dialog" onClick={() => open(host.host)}>
+            <Foreign text={host.host} />
+          </button>
+          <Marks host={host} />
+        </span>
+      ),
+    },
+    { key: 'pending', head: 'Pending', width: '4.6rem', align: 'end', cell: ({ pending }) => count(pending) },
+    { key: 'inFlight', head: 'Under way', width: '4.6rem', align: 'end', cell: ({ inFlight }) => count(inFlight) },
+    { key: 'done', head: 'Done', width: '4.6rem', align: 'end', cell: ({ done }) => count(done) },
+    {
+      key: 'failed',
+      head: 'Errors',
+      width: '3.6rem',
+      align: 'end',
+      from: 'medium',
+      cell: ({ failed }) => <Bad value={failed} tone="warn" />,
+    },
+    {
+      key: 'dead',
+      head: 'Dead',
+      width: '3.4rem',
+      align: 'end',
+      from: 'medium',
+      cell: ({ dead }) => <Bad value={dead} tone="bad" />,
+    },
+    {
+      key: 'latency',
+      head: 'Answers in',
+      width: '4.8rem',
+      align: 'end',
+      cell: ({ latencyMs }) => (latencyMs === null ? '–' : duration(latencyMs)),
+    },
+    {
+      key: 'pace',
+      head: 'Pace',
+      width: 'minmax(0, 1.5fr)',
+      whole: true,
+      cell: (host) => <Foreign text={paceText(host)} />,
+    },
+    {
+      key: 'slot',
+      head: 'Next slot',
+      width: 'minmax(0, 1.8fr)',
+      whole: true,
+      cell: ({ nextSlot }) => <Foreign text={nextSlot} />,
+    },
+    {
+      key: 'budget',
+      head: 'Budget',
+      width: '8rem',
+      align: 'end',
+      from: 'wide',
+      cell: ({ budget }) => (budget.of === null ? 'no limit' : `${count(budget.used)} of ${count(budget.of)}`),
+    },
+  ]
+}
+
+/** What is unusual about it, most important first. */
+function Marks({ host }: { readonly host: HostView }) {
+  if (isBlocked(host)) return <StateBadge state="blocked" />
+  if (host.throttles > 0) return <StateBadge state="resting" text="asks for time" />
+  if (host.slowedFromMs !== null) return <StateBadge state="delayed" text="slowed" />
+  if (isSetByHand(host)) return <StateBadge state="queued" text="by hand" />
+  return null
+}
+
+function Bad({ value, tone }: { readonly value: number; readonly tone: 'warn' | 'bad' }) {
+  return <span class={value === 0 ? 'muted' : `${tone}-text`}>{count(value)}</span>
 }

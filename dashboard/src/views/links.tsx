@@ -1,5 +1,220 @@
+import { useCallback } from 'preact/hooks'
+import type { LinkState, LinkView } from '../../../src/api/api-types.js'
+import { path } from '../api.js'
+import { ago, count, duration } from '../format.js'
+import { Button } from '../parts/button.js'
+import { Empty } from '../parts/empty.js'
+import { Failure } from '../parts/failure.js'
+import { SearchBox } from '../parts/search-box.js'
+import { type Column, Table } from '../parts/table.js'
+import { Choice } from '../parts/tabs.js'
+import { Foreign } from '../parts/text.js'
+import { crawlHref, replaceQuery } from '../router.js'
+import { askLink, LINK_ACTIONS, type LinkAction } from './link-orders.js'
+import { useLivePages } from './live-pages.js'
+import { useQueueTime } from './queue-time.js'
 import type { CrawlPartProps } from './view.js'
 
-export function Links(_: CrawlPartProps) {
-  return <h2>Links</h2>
+const PAGE_LINKS = 100
+const EVERY_MS = 2_000
+
+const STATES = [
+  { value: 'leased', name: 'In hand' },
+  { value: 'queued', name: 'Queued' },
+  { value: 'delayed', name: 'Delayed' },
+  { value: 'dead', name: 'Dead' },
+  { value: 'skipped', name: 'Skipped' },
+] as const
+type ShownState = (typeof STATES)[number]['value']
+
+/** One in hand stays as it is, and one that has ended well or was given up is no business of the queue any more. */
+const CAN: Readonly<Record<ShownState, readonly LinkAction[]>> = {
+  leased: [],
+  queued: ['promote', 'remove'],
+  delayed: ['promote', 'retry', 'remove'],
+  dead: ['replay', 'remove'],
+  skipped: [],
+}
+
+const NOTHING: Readonly<Record<ShownState, readonly [string, string]>> = {
+  leased: ['Nothing is in hand', 'Either no worker serves this crawl, or nothing is due now.'],
+  queued: ['Nothing is queued', 'What is left waits for another try, is in hand, or has ended.'],
+  delayed: ['Nothing waits for another try', 'Links come here after a failure, until their next attempt is due.'],
+  dead: ['No dead letters', 'Every link that ended, ended well.'],
+  skipped: ['Nothing was skipped', 'Links come here when robots.txt forbids them, or when somebody gives them up.'],
+}
+
+/** Links of the crawl in one state, and what can be done to each. */
+export function Links({ view, query }: CrawlPartProps) {
+  const crawl = view.stats.id
+  const state = STATES.find(({ value }) => value === query.state)?.value ?? 'leased'
+  const host = query.host ?? ''
+  const links = useLivePages<LinkView>(
+    path('crawls', crawl, 'links'),
+    { state, host, limit: PAGE_LINKS },
+    ({ fp }) => fp,
+    EVERY_MS,
+  )
+  const now = useQueueTime()
+  const search = useCallback((text: string) => replaceQuery({ state, host: text.trim() }), [state])
+  const [nothing, why] = NOTHING[state]
+  return (
+    <>
+      <div class="filters">
+        <Choice
+          label="State"
+          options={STATES}
+          value={state}
+          onChange={(value) => replaceQuery({ state: value, host })}
+        />
+        <SearchBox label="Of this host only" value={host} placeholder="shop.example" onSearch={search} />
+      </div>
+      {links.failure === null ? null : <Failure failure={links.failure} again={links.reload} />}
+      {links.items.length === 0 && !links.loading && links.failure === null ? (
+        <Empty title={host === '' ? nothing : `${nothing} of ${host}`}>{why}</Empty>
+      ) : (
+        <Table
+          label="Links"
+          columns={columnsOf(state, crawl, now, links.reload)}
+          rows={links.items}
+          rowKey={({ fp }) => fp}
+          more={links.more}
+          loading={links.loading && links.items.length === 0}
+          onSight={links.onSight}
+        />
+      )}
+    </>
+  )
+}
+
+function columnsOf(state: ShownState, crawl: string, now: number, onChanged: () => void): readonly Column<LinkView>[] {
+  const actions = CAN[state]
+  return [
+    {
+      key: 'url',
+      head: 'Link',
+      width: 'minmax(0, 3fr)',
+      cell: ({ url }) => (
+        <a class="explained" href={crawlHref(crawl, 'explain', { url })} title="The whole story of this link">
+          <Foreign text={url} />
+        </a>
+      ),
+    },
+    ...whereOf(state, now),
+    { key: 'attempts', head: 'Attempts', width: '5.2rem', align: 'end', cell: (link) => attemptsText(link) },
+    {
+      key: 'route',
+      head: 'Route',
+      width: 'minmax(4rem, .6fr)',
+      cell: ({ route }) => <Foreign text={route} />,
+      from: 'medium',
+    },
+    {
+      key: 'priority',
+      head: 'Priority',
+      width: '4.6rem',
+      align: 'end',
+      cell: ({ priority }) => count(priority),
+      from: 'medium',
+    },
+    ...(actions.length === 0
+      ? []
+      : [
+          {
+            key: 'actions',
+            head: '',
+            width: `${actions.length * 5.1 - 0.5}rem`,
+            whole: true,
+            cell: (link: LinkView) => (
+              <span class="row-actions">
+                {actions.map((action) => (
+                  <Button
+                    key={action}
+                    small
+                    kind="quiet"
+                    label={`${LINK_ACTIONS[action].name} ${link.url}`}
+                    onClick={() => askLink(action, { crawl, ...link }, onChanged)}
+                  >
+                    {LINK_ACTIONS[action].name}
+                  </Button>
+                ))}
+              </span>
+            ),
+          },
+        ]),
+  ]
+}
+
+/** What matters of a link in this state. */
+function whereOf(state: LinkState, now: number): readonly Column<LinkView>[] {
+  if (state === 'leased') {
+    return [
+      {
+        key: 'age',
+        head: 'For',
+        width: '5rem',
+        align: 'end',
+        cell: ({ ageMs }) => (ageMs === null ? '–' : duration(ageMs)),
+      },
+      {
+        key: 'worker',
+        head: 'Worker',
+        width: 'minmax(0, 1fr)',
+        cell: ({ worker }) => <Foreign text={worker ?? '–'} />,
+      },
+      {
+        key: 'proxy',
+        head: 'Proxy',
+        width: 'minmax(0, .9fr)',
+        cell: ({ proxy }) => <Foreign text={proxy ?? 'none'} />,
+      },
+    ]
+  }
+  if (state === 'queued') {
+    return [{ key: 'added', head: 'Added', width: '7rem', align: 'end', cell: ({ addedAt }) => ago(addedAt, now) }]
+  }
+  const failure: Column<LinkView> = {
+    key: 'failure',
+    head: 'Last failure',
+    width: 'minmax(0, 1.8fr)',
+    whole: true,
+    cell: ({ failures }) => <LastFailure failures={failures} />,
+  }
+  if (state === 'delayed') {
+    return [
+      {
+        key: 'due',
+        head: 'Due',
+        width: '6rem',
+        align: 'end',
+        cell: ({ dueAt }) => (dueAt === null || dueAt <= now ? 'now' : `in ${duration(dueAt - now)}`),
+      },
+      failure,
+    ]
+  }
+  return [
+    {
+      key: 'ended',
+      head: 'Ended',
+      width: '7.5rem',
+      align: 'end',
+      cell: ({ endedAt }) => (endedAt === null ? '–' : ago(endedAt, now)),
+    },
+    failure,
+  ]
+}
+
+function LastFailure({ failures }: Pick<LinkView, 'failures'>) {
+  const last = failures.at(-1)
+  if (last === undefined) return <span class="muted">–</span>
+  return (
+    <span class="clip-line">
+      <code>{last.code}</code> <Foreign text={last.message} />
+    </span>
+  )
+}
+
+function attemptsText({ attempts, throttles, state }: LinkView): string {
+  const used = state === 'leased' ? attempts + 1 : attempts
+  return throttles === 0 ? count(used) : `${count(used)} + ${count(throttles)}`
 }

@@ -1,5 +1,178 @@
+import type { Done, WorkersView, WorkerView } from '../../../src/api/api-types.js'
+import { path, post } from '../api.js'
+import { ago, bytes, count, duration, percent, plural, rate } from '../format.js'
+import { useLoad } from '../load.js'
+import { Button } from '../parts/button.js'
+import { confirm } from '../parts/confirm.js'
+import { Empty, Loading } from '../parts/empty.js'
+import { Failure } from '../parts/failure.js'
+import { Icon } from '../parts/icon.js'
+import { StateBadge } from '../parts/state-badge.js'
+import { type Column, Table } from '../parts/table.js'
+import { Foreign } from '../parts/text.js'
+import { useQueueTime } from './queue-time.js'
 import type { ViewProps } from './view.js'
 
+const EVERY_MS = 2_000
+
+/** The fleet: who works, who rests, and above all who is gone. */
 export function Workers(_: ViewProps) {
-  return <h1>Workers</h1>
+  const { value, failure, reload } = useLoad<WorkersView>(path('workers'), {}, EVERY_MS)
+  const now = useQueueTime()
+  const workers = value?.workers ?? []
+  return (
+    <>
+      <h1>Workers</h1>
+      {failure === null ? null : <Failure failure={failure} again={reload} />}
+      <Missing workers={workers} now={now} />
+      {value === null ? (
+        failure === null ? (
+          <Loading />
+        ) : null
+      ) : workers.length === 0 ? (
+        <Empty title="No worker has come yet">
+          Start one: <code>shoal worker &lt;spider&gt;</code>, on this machine or on any that reaches the queue.
+        </Empty>
+      ) : (
+        <>
+          <p class="summary">{summaryOf(workers)}</p>
+          <Table
+            label="Workers"
+            columns={columns(now, reload)}
+            rows={workers}
+            rowKey={({ worker }) => worker}
+            rowClass={({ state }) => (isGone(state) ? 'gone' : '')}
+          />
+        </>
+      )}
+    </>
+  )
+}
+
+function isGone(state: WorkerView['state']): boolean {
+  return state === 'missing' || state === 'silent'
+}
+
+function Missing({ workers, now }: { readonly workers: readonly WorkerView[]; readonly now: number }) {
+  const missing = workers.filter(({ state }) => state === 'missing')
+  if (missing.length === 0) return null
+  return (
+    <div class="loud" role="alert">
+      <Icon shape="warn" size={22} />
+      <div>
+        <p class="loud-title">{plural(missing.length, 'worker is missing', 'workers are missing')}</p>
+        <ul>
+          {missing.map(({ worker, about, seenAt, inHand }) => (
+            <li key={worker}>
+              <Foreign text={worker} clip={false} />: not heard of for {duration(now - seenAt)}
+              {about === null ? '' : `, process ${about.pid} on `}
+              {about === null ? null : <Foreign text={about.machine} clip={false} />}
+              {inHand === 0 ? '' : `, with ${plural(inHand, 'link')} in hand`}
+            </li>
+          ))}
+        </ul>
+        <p>
+          Nothing is lost: what it held goes back to the queue when its leases run out. Look at its machine and its log.
+        </p>
+      </div>
+    </div>
+  )
+}
+
+function summaryOf(workers: readonly WorkerView[]): string {
+  const alive = workers.filter(({ state }) => !isGone(state))
+  const slots = alive.reduce((sum, { slots }) => sum + (slots ?? 0), 0)
+  const busy = alive.reduce((sum, { busy, inHand }) => sum + (busy ?? inHand), 0)
+  const together = alive.reduce((sum, { rate }) => sum + rate, 0)
+  return `${plural(alive.length, 'worker')} alive · ${count(busy)} of ${count(slots)} slots busy · ${rate(together)} pages a second`
+}
+
+function columns(now: number, onChanged: () => void): readonly Column<WorkerView>[] {
+  return [
+    { key: 'worker', head: 'Worker', width: 'minmax(0, 2fr)', cell: (worker) => <Name worker={worker} /> },
+    { key: 'state', head: 'State', width: '7rem', cell: ({ state }) => <StateBadge state={state} /> },
+    { key: 'rate', head: 'Pages/s', width: '5rem', align: 'end', cell: ({ rate: pages }) => rate(pages) },
+    { key: 'hand', head: 'In hand', width: '5rem', align: 'end', cell: ({ inHand }) => count(inHand) },
+    { key: 'slots', head: 'Slots busy', width: '6rem', align: 'end', cell: slotsText },
+    {
+      key: 'memory',
+      head: 'Memory',
+      width: '5.5rem',
+      align: 'end',
+      cell: ({ rssBytes }) => (rssBytes === null ? '–' : bytes(rssBytes)),
+    },
+    { key: 'loop', head: 'CPU · lag', width: '8rem', align: 'end', cell: loopText },
+    {
+      key: 'version',
+      head: 'Version',
+      width: '5rem',
+      cell: ({ about }) => <Foreign text={about?.version ?? '–'} />,
+      from: 'medium',
+    },
+    {
+      key: 'progress',
+      head: 'Last page',
+      width: '7.5rem',
+      align: 'end',
+      cell: ({ progressAt }) => (progressAt === null ? 'none yet' : ago(progressAt, now)),
+    },
+    {
+      key: 'drain',
+      head: '',
+      width: '4.6rem',
+      whole: true,
+      cell: (worker) =>
+        isGone(worker.state) || worker.draining ? null : (
+          <Button small kind="quiet" label={`Drain ${worker.worker}`} onClick={() => askDrain(worker, onChanged)}>
+            Drain
+          </Button>
+        ),
+    },
+  ]
+}
+
+function Name({ worker: { worker, about } }: { readonly worker: WorkerView }) {
+  return (
+    <span class="two-lines">
+      <Foreign text={about === null ? worker : `${about.machine} · process ${about.pid}`} />
+      {about === null ? null : (
+        <small class="muted">
+          <Foreign text={worker} />
+        </small>
+      )}
+    </span>
+  )
+}
+
+function slotsText({ busy, slots, inHand }: WorkerView): string {
+  return slots === null ? '–' : `${count(busy ?? inHand)} of ${count(slots)}`
+}
+
+function loopText({ loopBusy, loopLagMs }: WorkerView): string {
+  if (loopBusy === null || loopLagMs === null) return '–'
+  return `${percent(loopBusy)} · ${duration(loopLagMs)}`
+}
+
+function askDrain({ worker, inHand }: WorkerView, onChanged: () => void): void {
+  confirm({
+    title: 'Drain this worker?',
+    says: (
+      <>
+        <p class="long-text">
+          <Foreign text={worker} clip={false} />
+        </p>
+        <p>
+          It takes nothing new, finishes what it has ({plural(inHand, 'link')} in hand now) and its process ends. It
+          does not come back by itself; a supervisor that starts processes again may start another.
+        </p>
+      </>
+    ),
+    action: 'Drain the worker',
+    danger: true,
+    async run() {
+      await post<Done>(path('workers', worker, 'drain'))
+      onChanged()
+      return 'It was asked to finish and leave'
+    },
+  })
 }
