@@ -36,7 +36,7 @@ flag or an unknown \`SHOAL_…\` variable is refused. What belongs to a crawl (p
 ${table(
   ['flag', 'environment', 'default', 'meaning'],
   Object.values(CONFIG).map((row) => [
-    code(row.flag),
+    row.flag === null ? '' : code(row.flag),
     'also' in row ? `${code(row.env)}, ${code(row.also)}` : code(row.env),
     row.default === null ? (row.unset ?? '') : code(row.default),
     row.meaning,

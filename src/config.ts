@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ShoalError } from './errors.js'
-import { atLeastOne, check, country, duration, unknownOption } from './options.js'
+import { atLeastOne, check, country, duration, listenAddress, unknownOption } from './options.js'
 
 /** 'a, b' as a list. */
 function words() {
@@ -104,12 +104,58 @@ export const CONFIG = {
     flag: '--grace <duration>',
     meaning: 'How long Ctrl-C or SIGTERM waits for pages in hand before the rest is handed back.',
   },
+  metrics: {
+    schema: listenAddress.nullable(),
+    default: null,
+    unset: 'nobody can ask',
+    env: 'SHOAL_METRICS',
+    flag: '--metrics <[host:]port>',
+    meaning:
+      'Where this process answers `/metrics`, `/healthz` and `/readyz`: a port of this machine alone, or `host:port`. Other machines reach it only where SHOAL_TOKEN is set.',
+  },
+  token: {
+    schema: z
+      .string()
+      .min(16, 'must have at least 16 characters')
+      .regex(/^[\x21-\x7e]+$/, 'must have no spaces and no letters beyond ASCII')
+      .max(512)
+      .nullable(),
+    default: null,
+    unset: 'one that the dashboard makes and prints',
+    env: 'SHOAL_TOKEN',
+    flag: null,
+    meaning:
+      'What `/metrics` and the API want to see as `Authorization: Bearer …`, 16 characters at least. Only in the environment: a command line is shown to every user of the machine.',
+  },
   logLevel: {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
     default: 'warn',
     env: 'SHOAL_LOG_LEVEL',
     flag: '--log-level <level>',
     meaning: 'The least important log line that is shown: `debug`, `info`, `warn`, `error` or `silent`.',
+  },
+  dashboardPort: {
+    schema: z.coerce.number().int().min(0).max(65_535),
+    default: 7373,
+    env: 'SHOAL_DASHBOARD_PORT',
+    flag: '--port <n>',
+    meaning: 'The port of the dashboard; 0 takes any that is free.',
+  },
+  dashboardHost: {
+    schema: z.string().regex(/^[A-Za-z0-9.:[\]-]{1,253}$/, 'expected an address or a name'),
+    default: '127.0.0.1',
+    env: 'SHOAL_DASHBOARD_HOST',
+    flag: '--host <address>',
+    meaning:
+      'The address that the dashboard listens on. Any other than one of this machine alone needs `SHOAL_TOKEN`, and a proxy with TLS in front.',
+  },
+  publicUrl: {
+    schema: z.url({ protocol: /^https?$/ }).nullable(),
+    default: null,
+    unset: 'none',
+    env: 'SHOAL_PUBLIC_URL',
+    flag: '--public-url <url>',
+    meaning: 'The address under which a proxy in front offers the dashboard, such as `https://shoal.example`.',
   },
   json: {
     schema: z.union([z.boolean(), z.stringbool()]),
@@ -140,6 +186,7 @@ export interface ConfigSources {
 export function loadConfig({ flags, env }: ConfigSources): Config {
   refuseUnknown(flags, env)
   refuseShownPassword(flags.proxies)
+  refuseEmptyToken(env)
   const { grace, store, ...values } = Object.fromEntries(
     KEYS.map((key) => [key, chosen(key, flags[key], env)]),
   ) as Values
@@ -158,12 +205,17 @@ function refuseShownPassword(proxies: unknown): void {
   })
 }
 
+/** Set on purpose and empty: whoever wrote it thinks that there is a token. */
+function refuseEmptyToken(env: ConfigSources['env']): void {
+  if (env[CONFIG.token.env] === '') throw new ShoalError('config_invalid', `${CONFIG.token.env}: it is empty`)
+}
+
 function chosen(key: ConfigKey, flag: unknown, env: ConfigSources['env']): unknown {
   const row = CONFIG[key]
   const fromEnv = env[row.env] || ('also' in row ? env[row.also] : undefined) || undefined
   const [value, source] =
     flag !== undefined
-      ? [flag, row.flag.split(' ')[0]]
+      ? [flag, row.flag?.split(' ')[0]]
       : fromEnv !== undefined
         ? [fromEnv, row.env]
         : [row.default, key]
@@ -173,7 +225,8 @@ function chosen(key: ConfigKey, flag: unknown, env: ConfigSources['env']): unkno
 function refuseUnknown(flags: ConfigSources['flags'], env: ConfigSources['env']): void {
   const names = KEYS.map((key) => CONFIG[key].env)
   for (const key of Object.keys(flags)) {
-    if (!Object.hasOwn(CONFIG, key)) throw new ShoalError('config_invalid', unknownOption(key, KEYS))
+    if (!Object.hasOwn(CONFIG, key) || CONFIG[key as ConfigKey].flag === null)
+      throw new ShoalError('config_invalid', unknownOption(key, KEYS))
   }
   for (const name of Object.keys(env)) {
     if (name.startsWith('SHOAL_') && !(names as string[]).includes(name)) {

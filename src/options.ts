@@ -117,6 +117,16 @@ export const country = z
   .regex(/^[A-Za-z]{2}$/, 'expected the two letters of a country')
   .transform((text) => text.toLowerCase())
 
+/** Where a server listens: a port of this machine alone, or host:port. */
+export const listenAddress = z.union([z.string(), z.number()]).transform((value, context) => {
+  const [, bracketed, plain, digits = ''] =
+    /^(?:(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+)):)?(\d{1,5})$/i.exec(`${value}`) ?? []
+  const port = Number(digits)
+  if (digits !== '' && port <= 65_535) return { host: bracketed ?? plain ?? '127.0.0.1', port }
+  context.addIssue(`${shown(value)} is not a port: write 9464, or host:port`)
+  return z.NEVER
+})
+
 /** The known word that is at most a third of its letters away; null when none is. */
 export function nearest(word: string, known: readonly string[]): string | null {
   let best: string | null = null

@@ -26,6 +26,8 @@ describe('configuration', () => {
       pool: null,
       country: null,
       graceMs: 10_000,
+      metrics: null,
+      token: null,
       logLevel: 'warn',
       json: false,
     })
@@ -97,4 +99,26 @@ describe('addresses that are shown', () => {
     ['https://s3cret@host/', 'https://***@host/'],
     ['sqlite:.shoal/shoal.db', 'sqlite:.shoal/shoal.db'],
   ])('%s', (address, shown) => expect(maskUrl(address)).toBe(shown))
+
+  it('takes the address of the metrics as a port of this machine or host:port', () => {
+    const metrics = (value: string) => loadConfig({ flags: { metrics: value }, env: {} }).metrics
+    expect(metrics('9464')).toEqual({ host: '127.0.0.1', port: 9464 })
+    expect(metrics('0.0.0.0:9464')).toEqual({ host: '0.0.0.0', port: 9464 })
+    expect(metrics('[::1]:0')).toEqual({ host: '::1', port: 0 })
+    expect(loadConfig({ flags: {}, env: { SHOAL_METRICS: 'localhost:1' } }).metrics?.host).toBe('localhost')
+    for (const bad of ['', 'x', '70000', 'http://a:1', 'a b:1', ':1', '1:', '::1:9464'])
+      expect(refusal({ flags: { metrics: bad } }), bad).toMatch(/^config_invalid --metrics: .*is not a port/)
+  })
+
+  it('takes the token from the environment alone, and shows it to nobody', () => {
+    const token = 'a-token-of-24-characters'
+    expect(loadConfig({ flags: {}, env: { SHOAL_TOKEN: token } }).token).toBe(token)
+    expect(refusal({ flags: { token } })).toMatch(/^config_invalid unknown option 'token'/)
+    expect(refusal({ env: { SHOAL_TOKEN: '' } })).toBe('config_invalid SHOAL_TOKEN: it is empty')
+    expect(refusal({ env: { SHOAL_TOKEN: 'too-short' } })).toBe(
+      'config_invalid SHOAL_TOKEN: must have at least 16 characters',
+    )
+    for (const bad of ['sixteen letters and spaces', 'ümlautümlautümlaut', 'x'.repeat(513)])
+      expect(refusal({ env: { SHOAL_TOKEN: bad } }), bad).not.toContain(bad)
+  })
 })
