@@ -452,6 +452,11 @@ export const ERRORS = {
     meaning: 'This machine has no sockets or file descriptors left.',
     hint: 'Raise `ulimit -n`, or lower --concurrency.',
   },
+  removed: {
+    next: 'skipped',
+    meaning: 'The URL was removed from the queue by hand.',
+    hint: 'Nothing to do. To visit it after all, begin a new crawl.',
+  },
   aborted: {
     next: 'plant',
     exit: 'plant',
@@ -655,6 +660,46 @@ export const ERRORS = {
     exit: 'plant',
     meaning: "The port of the demo's site is in use.",
     hint: 'Stop the other demo, or remove the demo folder to begin anew.',
+  },
+
+  // The dashboard and its API
+  dashboard_port: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'The dashboard cannot listen on its port.',
+    hint: 'Name another with --port, or --port 0 for any that is free.',
+  },
+  dashboard_open: {
+    next: 'stop',
+    exit: 'usage',
+    meaning: 'The dashboard would be reachable from other machines without a token of your own.',
+    hint: 'Set SHOAL_TOKEN (16 characters at least) and put a proxy with TLS in front, named with --public-url; or leave --host out.',
+  },
+  bad_request: {
+    next: 'stop',
+    meaning: 'A call of the API has a missing, wrong or unknown part.',
+    hint: 'See docs/api.md, or GET /api/openapi.json.',
+  },
+  token_refused: {
+    next: 'stop',
+    meaning: 'The token of a call of the API is missing or wrong.',
+    hint: 'Open the address that the command printed, with its token, or send it as `Authorization: Bearer …`.',
+  },
+  request_refused: {
+    next: 'stop',
+    meaning:
+      'A call of the API came in a way that only a foreign page would take: another Host, Origin or kind of body.',
+    hint: 'Call it by the address that the command printed; behind a proxy, name that with --public-url.',
+  },
+  too_many_requests: {
+    next: 'stop',
+    meaning: 'Too many calls of the API, too many with a wrong token, or too many listeners.',
+    hint: 'Wait a minute, and check the token.',
+  },
+  link_busy: {
+    next: 'stop',
+    meaning: 'The link cannot be steered as it stands.',
+    hint: 'Look where it is: shoal explain <url>.',
   },
 } as const satisfies Record<string, ErrorRow>
 

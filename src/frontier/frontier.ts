@@ -145,8 +145,14 @@ export interface Frontier {
   purge(crawl: CrawlId, filter: DeadFilter): Promise<number>
 
   /**
-   * One link, by hand. `promote`: it becomes the next of its lane, due now. `retry`: due now, in its place; a dead letter is replayed. `remove`: given up
-   * (skipped, with the failure `removed`). The search in a host's queue stops at POSITION_CAP links (`beyond`); a leased one is in hand and stays as it is.
+   * One link, by hand; `host` is its pace key. An engine that finds links by looking through their host's queue stops at POSITION_CAP of them (`beyond`).
+   *   promote  Queued or delayed: due now, and the next of its lane, until one is added or promoted that comes before it. By priority it gets the highest
+   *            there is and stands before its equals, so that its lane comes first among hosts too; `fifo`: before all others; `lifo`: as if it were the last
+   *            in. It keeps its attempts. A dead letter has ended: it is retried first.
+   *   retry    Delayed: due now, in its place. Queued: stays as it is. A dead letter is replayed; a finished crawl runs again.
+   *   remove   Queued, delayed or dead: skipped, with the failure `removed`. The last open link ends the crawl. For `laneScore` its lane was served.
+   * A repeated call changes nothing more, or answers `ended`. A leased link is in hand and stays as it is. A paused crawl is steered like a
+   * running one; a cancelled one refuses all but `remove` with `crawl_ended`, as `replay` does.
    */
   steer(crawl: CrawlId, fp: Fingerprint, host: HostKey, order: LinkSteer): Promise<LinkSteered>
 
@@ -512,6 +518,8 @@ export interface HostSettings {
 export type LinkSteer = 'promote' | 'retry' | 'remove'
 /** `ended`: it is done, skipped, or dead where that makes no sense. */
 export type LinkSteered = 'ok' | 'in_hand' | 'ended' | 'beyond' | 'unknown'
+
+export const REMOVED: Failure = { code: 'removed', message: 'removed from the queue by hand' }
 
 /** A link whose leases ran out this often is leased alone. Two, because one dead worker takes innocent links with it. */
 export const SOLO_AFTER = 2

@@ -18,6 +18,8 @@ export interface HostPace {
   readonly blockedAt: number
   /** Incidents in a row, for the backoff. */
   readonly throttleLevel: number
+  /** By hand (HostSettings.blocked). */
+  readonly closed: boolean
 }
 
 export const FRESH_HOST: HostPace = {
@@ -27,6 +29,7 @@ export const FRESH_HOST: HostPace = {
   blockedUntil: 0,
   blockedAt: 0,
   throttleLevel: 0,
+  closed: false,
 }
 
 /** Backoff for hosts that throttle without saying for how long: 5 s, 10 s, 20 s … 5 min. */
@@ -80,6 +83,13 @@ export function adapted(limits: Limits, latencyMs: number | null): Limits {
   return delayMs > limits.delayMs ? { ...limits, delayMs } : limits
 }
 
+/** What people are shown of it: null when nothing is set. */
+export function settingsShown(settings: HostSettings): HostSettings | null {
+  const { delayMs = null, concurrency = null, floorMs = null, blocked = null } = settings
+  if (delayMs === null && concurrency === null && floorMs === null && blocked !== true) return null
+  return { delayMs, concurrency, floorMs, blocked: blocked === true }
+}
+
 function intervalOf(rate: NonNullable<Limits['rate']>): number {
   return rate.perMs / rate.count
 }
@@ -87,13 +97,29 @@ function intervalOf(rate: NonNullable<Limits['rate']>): number {
 /** Sums of fractions of a millisecond at 10^12 are off by 10^-4: less than this is no time. */
 const NO_TIME_MS = 0.01
 
-/** The earliest time at which one more request may start, concurrency aside; whole milliseconds. */
+/** The earliest time at which one more request may start, concurrency aside; whole milliseconds, Infinity while it is closed by hand. */
 export function earliestStart(host: HostPace, limits: Limits): number {
+  return host.closed ? Number.POSITIVE_INFINITY : earliestOpen(host, limits)
+}
+
+/** The same if it were not closed by hand: what people are shown. */
+export function earliestOpen(host: HostPace, limits: Limits): number {
   const { rate } = limits
   const byRate = rate === undefined ? 0 : Math.ceil(host.arrivalAt - (rate.burst - 1) * intervalOf(rate) - NO_TIME_MS)
   // Without a delay the last start says nothing: a clock that stepped back must not close the host.
   const byDelay = limits.delayMs > 0 ? host.startedAt + limits.delayMs : 0
   return Math.max(byDelay, host.blockedUntil, byRate)
+}
+
+/**
+ * Nobody knows when a closed host is opened: asked again after this long. More than a visit waits for, so that its link goes back to the queue, and enough
+ * that a link which leads there from an open host is not fetched again and again meanwhile.
+ */
+export const CLOSED_WAIT_MS = 60_000
+
+/** For a permit that is refused. */
+export function waitUntil(openAt: number, now: number): number {
+  return Number.isFinite(openAt) ? Math.ceil(openAt - now) : CLOSED_WAIT_MS
 }
 
 /** A clock that stepped back: no request can have started later than now, or its host would stay closed until the clock has caught up. */

@@ -32,6 +32,7 @@ import {
   specOf,
   workerOf,
 } from './frontier-fixtures.js'
+import { frontierSteerContract } from './frontier-steer-contract.js'
 
 /** What every driver of the frontier must do. Time is the test's: the driver takes it from the clock it is given. */
 export function frontierContract(name: string, makeDriver: MakeFrontier): void {
@@ -1764,4 +1765,5 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
   })
 
   frontierDoorsContract(name, makeDriver)
+  frontierSteerContract(name, makeDriver)
 }

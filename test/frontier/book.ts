@@ -7,6 +7,8 @@ import {
   type Lease,
   type LeaseReply,
   type Limits,
+  type LinkSteer,
+  type LinkSteered,
   type Outcome,
   type Permit,
   type Release,
@@ -206,6 +208,24 @@ export class Book {
     expect(count, 'dead letters replayed').toBe(back)
   }
 
+  steered(crawl: string, link: Link, order: LinkSteer, answer: LinkSteered): void {
+    const known = this.#links.get(`${crawl} ${link.fp}`)
+    if (known === undefined) {
+      expect(answer, 'a link that nobody added').toBe('unknown')
+      return
+    }
+    const held = this.leases.some(
+      (one) => this.isLive(one) && one.lease.crawl === crawl && one.lease.link.fp === link.fp,
+    )
+    if (held) expect(answer, 'a link in hand').toBe('in_hand')
+    if (answer === 'ok') {
+      expect(order === 'promote' ? [null] : [null, 'dead'], `${link.url} was steered`).toContain(known.ended)
+      if (order === 'remove') known.ended = 'skipped'
+      if (order === 'retry') known.ended = null
+    }
+    if (answer === 'ended') expect(known.ended, `${link.url} has ended`).not.toBeNull()
+  }
+
   /** What can be seen of the driver is what the replies say. */
   async check(frontier: Frontier): Promise<void> {
     for (const { id, maxReclaims } of this.specs) {
@@ -235,6 +255,7 @@ export class Book {
   #start(held: Held, host: HostKey): void {
     const now = this.clock.now()
     for (const [gate, limits, name] of this.#gatesOf(held.lease, host)) {
+      expect(gate.settings.blocked ?? false, `${name} is closed by hand`).toBe(false)
       expect(now, `${name} is blocked`).toBeGreaterThanOrEqual(gate.blockedUntil)
       expect(now - gate.startedAt, `delay of ${name}`).toBeGreaterThanOrEqual(limits.delayMs)
       if (!held.slots.has(host)) {

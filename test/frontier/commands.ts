@@ -121,9 +121,12 @@ export const settingsArb: fc.Arbitrary<HostSettings> = fc.record(
     delayMs: fc.constantFrom(null, 0, 500),
     concurrency: fc.constantFrom(null, 0, 1, 4),
     floorMs: fc.constantFrom(null, 0, 300),
+    blocked: fc.constantFrom(null, false, false, true),
   },
   { requiredKeys: [] },
 )
+
+export const steerArb = fc.constantFrom('promote', 'promote', 'retry', 'remove')
 
 export const deadFilterArb = fc.record(
   {
@@ -342,6 +345,14 @@ const weighted: readonly (readonly [times: number, arb: fc.Arbitrary<Command>])[
       .tuple(crawlArb, deadFilterArb)
       .map(([crawl, filter]) =>
         command(`purge(${crawl}, ${text(filter)})`, (world) => same(world, (f) => f.purge(crawl, filter))),
+      ),
+  ],
+  [
+    5,
+    fc
+      .tuple(crawlArb, linkArb, steerArb)
+      .map(([crawl, { url, fp, host }, order]) =>
+        command(`steer(${crawl}, ${url}, ${order})`, (world) => same(world, (f) => f.steer(crawl, fp, host, order))),
       ),
   ],
   [

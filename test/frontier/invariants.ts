@@ -16,6 +16,7 @@ import {
   reportArb,
   settingsArb,
   spidersArb,
+  steerArb,
   WORKERS,
   workerArb,
 } from './commands.js'
@@ -130,7 +131,8 @@ async function reap({ frontier, book }: World, limit: number): Promise<void> {
 /** All faults cease: everything must end, and the crawls with it. */
 async function drain(world: World): Promise<void> {
   const { book, frontier } = world
-  for (const host of HOSTS) await setHost(world, host, { delayMs: null, concurrency: null, floorMs: null })
+  for (const host of HOSTS)
+    await setHost(world, host, { delayMs: null, concurrency: null, floorMs: null, blocked: null })
   for (const { id } of book.specs) {
     await setState(world, id, 'running')
     await frontier.seeded(id)
@@ -353,6 +355,14 @@ const weighted: readonly (readonly [times: number, arb: fc.Arbitrary<Command>])[
     fc.tuple(crawlArb, deadFilterArb).map(([crawl, filter]) =>
       command(`replay(${crawl}, ${text(filter)})`, async ({ frontier, book }) => {
         await book.replayed(frontier, crawl, await frontier.replay(crawl, filter))
+      }),
+    ),
+  ],
+  [
+    5,
+    fc.tuple(crawlArb, linkArb, steerArb).map(([crawl, link, order]) =>
+      command(`steer(${crawl}, ${link.url}, ${order})`, async ({ frontier, book }) => {
+        book.steered(crawl, link, order, await frontier.steer(crawl, link.fp, link.host, order))
       }),
     ),
   ],

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../clock.js'
 import { ShoalError } from '../../errors.js'
-import { clampPriority, type Fingerprint, type HostKey, type Link } from '../../url/link.js'
+import { clampPriority, type Fingerprint, type HostKey, type Link, PRIORITY_MAX } from '../../url/link.js'
 import {
   type AddResult,
   type Capabilities,
@@ -28,6 +28,7 @@ import {
   type Outcome,
   type Permit,
   POSITION_CAP,
+  REMOVED,
   type Release,
   type RestoredLink,
   type Settlement,
@@ -48,6 +49,7 @@ import {
   permitMs,
   sentFor,
   strictest,
+  waitUntil,
   withSettings,
 } from '../pace.js'
 import { checkSeen } from '../seen.js'
@@ -95,6 +97,8 @@ export class MemoryFrontier implements Frontier {
   #lastEpoch = 0n
   #lastMark = 0
   #lastId = 0
+  /** Of the link promoted last: in front of all others. */
+  #frontPlace = 0
 
   constructor(options: { clock: Clock }) {
     this.#clock = options.clock
@@ -208,7 +212,7 @@ export class MemoryFrontier implements Frontier {
     const gates = this.#gates(hold, host)
     const hasSlot = hold.slots.has(host)
     const opensAt = openingOf(gates)
-    if (opensAt > now) return { ok: false, waitMs: Math.ceil(opensAt - now), lost: false }
+    if (opensAt > now) return { ok: false, waitMs: waitUntil(opensAt, now), lost: false }
     if (!hasSlot && !canStart(gates, now)) return { ok: false, waitMs: SLOT_WAIT_MS, lost: false }
     start(gates, now, !hasSlot)
     hold.slots.set(host, now)
@@ -308,9 +312,10 @@ export class MemoryFrontier implements Frontier {
     const hosts = new Set(crawl.entries.map((entry) => entry.link.host))
     const infos = [...hosts]
       .filter((host) => page.after === undefined || host > page.after)
+      .filter((host) => host.startsWith(page.begins ?? ''))
       .sort()
       .map((host) => this.#hostInfo(crawl, host))
-    if (page.busiest) infos.sort((a, b) => b.pending - a.pending)
+    if (page.busiest && page.begins === undefined) infos.sort((a, b) => b.pending - a.pending)
     return infos.slice(0, page.limit)
   }
 
@@ -362,9 +367,42 @@ export class MemoryFrontier implements Frontier {
     return dead.length
   }
 
-  /** Not built yet. */
-  async steer(_crawl: CrawlId, _fp: Fingerprint, _host: HostKey, _order: LinkSteer): Promise<LinkSteered> {
-    throw new ShoalError('internal', 'steer is not built yet')
+  async steer(id: CrawlId, fp: Fingerprint, host: HostKey, order: LinkSteer): Promise<LinkSteered> {
+    const crawl = this.#crawl(id)
+    if (crawl.state === 'cancelled' && order !== 'remove')
+      throw new ShoalError('crawl_ended', `crawl ${id} was cancelled`)
+    const entry = crawl.byFp.get(fp)
+    if (entry === undefined || entry.link.host !== host) return 'unknown'
+    const steered = this.#steer(entry, order)
+    this.#endIfDone(crawl)
+    return steered
+  }
+
+  #steer(entry: Entry, order: LinkSteer): LinkSteered {
+    const { crawl } = entry.lane
+    const now = this.#clock.now()
+    if (entry.state === 'leased') return 'in_hand'
+    if (entry.state === 'dead' && order === 'retry') {
+      this.#revive(entry, 0)
+      this.#wake(crawl)
+      return 'ok'
+    }
+    if (entry.state === 'dead' && order === 'remove') {
+      this.#keepFailure(entry, REMOVED)
+      entry.state = 'skipped'
+      return 'ok'
+    }
+    if (entry.state !== 'pending') return 'ended'
+    if (order === 'remove') {
+      this.#keepFailure(entry, REMOVED)
+      this.#end(entry, 'skipped')
+      entry.lane.servedAt = now
+    } else if (order === 'promote') {
+      if (crawl.spec.order === 'priority') entry.link = { ...entry.link, priority: PRIORITY_MAX }
+      entry.place = crawl.spec.order === 'lifo' ? ++this.#lastId : --this.#frontPlace
+      entry.dueAt = now
+    } else if (entry.dueAt > now) entry.dueAt = now
+    return 'ok'
   }
 
   async setHost(key: HostKey, settings: HostSettings): Promise<void> {
@@ -373,8 +411,15 @@ export class MemoryFrontier implements Frontier {
       delayMs = host.settings.delayMs,
       concurrency = host.settings.concurrency,
       floorMs = host.settings.floorMs,
+      blocked = host.settings.blocked,
     } = settings
-    host.settings = { delayMs: delayMs ?? null, concurrency: concurrency ?? null, floorMs: floorMs ?? null }
+    host.settings = {
+      delayMs: delayMs ?? null,
+      concurrency: concurrency ?? null,
+      floorMs: floorMs ?? null,
+      blocked: blocked ?? null,
+    }
+    host.pace = { ...host.pace, closed: blocked === true }
   }
 
   async close(): Promise<void> {}

@@ -1,6 +1,6 @@
 import type { HostKey } from '../../url/link.js'
 import type { CrawlInfo, CrawlStats, Frontier, HostInfo, Limits, LinkInfo, LinkQuery, LinkState } from '../frontier.js'
-import { adapted, earliestStart } from '../pace.js'
+import { adapted, earliestOpen, settingsShown } from '../pace.js'
 import { type Crawl, deadOf, type Entry, type Hold, type Host, lastCode, stateOf } from './model.js'
 
 const RATE_WINDOW_MS = 60_000
@@ -52,11 +52,11 @@ export function hostInfoOf(crawl: Crawl, key: HostKey, host: Host, set: Limits, 
     slowedFromMs: limits === set ? null : set.delayMs,
     concurrency: limits.concurrency,
     ratePerSecond: limits.rate === undefined ? null : (limits.rate.count / limits.rate.perMs) * 1000,
-    nextAt: earliestStart(pace, limits),
+    nextAt: earliestOpen(pace, limits),
     blockedUntil: pace.blockedUntil > now ? pace.blockedUntil : null,
     throttles: pace.throttleLevel,
     latencyMs,
-    set: null,
+    set: settingsShown(host.settings),
   }
 }
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { ShoalError } from '../../errors.js'
 import type { Fingerprint, HostKey, Json, Link, RequestExtras } from '../../url/link.js'
-import type { CrawlSpec, Failure, HostReport, Limits, Outcome } from '../frontier.js'
+import type { CrawlSpec, Failure, HostReport, HostSettings, Limits, Outcome } from '../frontier.js'
 
 /** What travels between TypeScript and the scripts. Redis never looks into an item beyond its priority. */
 
@@ -311,6 +311,7 @@ export interface HostRecord {
   readonly blockedUntil: number
   readonly throttles: number
   readonly latencyMs: number | null
+  readonly settings: HostSettings
   readonly lanes: readonly LaneRecord[]
 }
 
@@ -318,15 +319,21 @@ export interface LaneRecord {
   readonly crawl: number
   readonly route: string
   readonly num: number
+  readonly delayed: number
+  /** Over all lanes of the crawl on the host; told by the one without a route. */
+  readonly leased: number
   readonly levels: readonly { readonly level: number; readonly popped: number }[]
 }
 
 /** prelude.lua, UNKNOWN. */
 const NEVER_ASKED = -1e15
+/** prelude.lua, FAR: on top of the end of a host's block while the host is closed by hand. */
+const CLOSED = 1e15
 
 export function decodeHost(bytes: Buffer): HostRecord {
   if (bytes.length === 0) {
-    return { startedAt: 0, arrivalAt: 0, inFlight: 0, blockedUntil: 0, throttles: 0, latencyMs: null, lanes: [] }
+    const nothing = { startedAt: 0, arrivalAt: 0, inFlight: 0, blockedUntil: 0, throttles: 0, latencyMs: null }
+    return { ...nothing, settings: {}, lanes: [] }
   }
   const latency = bytes.readDoubleBE(12)
   const rareBytes = bytes[20] ?? 0
@@ -335,10 +342,13 @@ export function decodeHost(bytes: Buffer): HostRecord {
     const laneAt = at + 5 + (bytes[at + 4] ?? 0)
     const levelsAt = laneAt + 42 + (bytes[laneAt + 41] ?? 0)
     const count = bytes[levelsAt] ?? 0
+    const rareLane = (bytes[laneAt + 41] ?? 0) > 0
     lanes.push({
       crawl: bytes.readUInt32BE(at),
       route: bytes.toString('utf8', at + 5, laneAt),
       num: bytes.readUInt32BE(laneAt + 8),
+      leased: bytes.readUInt32BE(laneAt + 4),
+      delayed: rareLane ? bytes.readUInt32BE(laneAt + 42 + 32) : 0,
       levels: Array.from({ length: count }, (_, nth) => ({
         level: bytes[levelsAt + 1 + nth * 5] ?? 0,
         popped: bytes.readUInt32BE(levelsAt + 2 + nth * 5),
@@ -346,11 +356,17 @@ export function decodeHost(bytes: Buffer): HostRecord {
     })
     at = levelsAt + 1 + count * 5
   }
+  const blocked = rareBytes === 0 ? 0 : bytes.readDoubleBE(29)
+  const setting = (at: number) => {
+    const value = rareBytes === 0 ? -1 : bytes.readDoubleBE(at)
+    return value < 0 ? null : value
+  }
   return {
     startedAt: bytes.readDoubleBE(0),
     arrivalAt: rareBytes === 0 ? 0 : bytes.readDoubleBE(21),
     inFlight: bytes.readUInt32BE(8),
-    blockedUntil: rareBytes === 0 ? 0 : bytes.readDoubleBE(29),
+    blockedUntil: blocked >= CLOSED ? blocked - CLOSED : blocked,
+    settings: { delayMs: setting(49), concurrency: setting(57), floorMs: setting(65), blocked: blocked >= CLOSED },
     throttles: rareBytes === 0 ? 0 : bytes.readUInt32BE(45),
     latencyMs: latency === NEVER_ASKED ? null : latency,
     lanes,

@@ -10,7 +10,7 @@ import type {
   WorkerAbout,
   WorkerInfo,
 } from '../frontier.js'
-import { earliestStart, FRESH_HOST } from '../pace.js'
+import { earliestStart, FRESH_HOST, settingsShown } from '../pace.js'
 import { decodeHost, sharesOf } from './codec.js'
 import type { RedisReply } from './connection.js'
 import { bytes, fields, list, number, text, word } from './replies.js'
@@ -114,16 +114,17 @@ export class CrawlViews {
 
   async hosts(crawl: CrawlId, page: HostPage): Promise<HostInfo[]> {
     await this.#known(crawl)
+    const busiest = page.busiest === true && page.begins === undefined
     const perShard = await Promise.all(
       this.#shards.all.map(async (shard) => {
         const num = await this.number(shard, crawl)
         if (num === null) return []
-        return page.busiest ? this.#busy(shard, crawl, num, page.limit) : this.#named(shard, num, page)
+        return busiest ? this.#busy(shard, crawl, num, page.limit) : this.#named(shard, num, page)
       }),
     )
     const infos = await Promise.all(perShard.map((hosts, shard) => this.hostInfos(shard, crawl, hosts)))
     const byName = infos.flat().sort((a, b) => (a.host < b.host ? -1 : 1))
-    if (page.busiest) byName.sort((a, b) => b.pending - a.pending)
+    if (busiest) byName.sort((a, b) => b.pending - a.pending)
     return byName.slice(0, page.limit)
   }
 
@@ -133,8 +134,12 @@ export class CrawlViews {
   }
 
   async #named(shard: number, num: number, page: HostPage): Promise<string[]> {
-    const from = page.after === undefined ? '-' : `(${page.after}`
-    const names = await this.#shards.command(shard, 'ZRANGEBYLEX', `n:${num}`, from, '+', 'LIMIT', '0', `${page.limit}`)
+    const { after, begins = '', limit } = page
+    const first = begins === '' ? '-' : `[${begins}`
+    const from = after === undefined || after < begins ? first : `(${after}`
+    // No byte of UTF-8 is 0xff.
+    const to = begins === '' ? '+' : Buffer.concat([Buffer.from(`[${begins}`), Buffer.of(0xff)])
+    const names = await this.#shards.command(shard, 'ZRANGEBYLEX', `n:${num}`, from, to, 'LIMIT', '0', `${limit}`)
     return list(names).map(text)
   }
 
@@ -310,7 +315,7 @@ function hostInfoOf(host: string, answer: readonly RedisReply[], wall: number, n
     blockedUntil: pace.blockedUntil > now ? pace.blockedUntil + offset : null,
     throttles: pace.throttles,
     latencyMs: pace.latencyMs,
-    set: null,
+    set: settingsShown(pace.settings),
   }
 }
 

@@ -9,7 +9,7 @@ import { SLOTS, slotOf } from './slots.js'
  *   mark              string  grows with every look: tells a queue that went back in time
  *   clock             string  server time seen last, and the queue's own time then
  *   epoch             string  the last epoch given to a lease
- *   numbers lanes ends        counters: crawls, lanes, dead letters in order
+ *   numbers lanes ends fronts counters: crawls, lanes, dead letters in order, links promoted
  *   crawls            hash    crawl id → number
  *   c:<crawl>         hash    spec, state and counters of a crawl; named limits as r:<route>, k:<pace key>
  *   running:<spider>  set     numbers of the spider's running crawls

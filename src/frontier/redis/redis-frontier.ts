@@ -1,33 +1,35 @@
 import { ShoalError } from '../../errors.js'
 import type { Fingerprint, HostKey, Link } from '../../url/link.js'
-import type {
-  AddResult,
-  Capabilities,
-  CrawlId,
-  CrawlInfo,
-  CrawlSpec,
-  CrawlStats,
-  DeadFilter,
-  Frontier,
-  HostInfo,
-  HostPage,
-  HostSettings,
-  Lease,
-  LeaseRef,
-  LeaseReply,
-  LeaseRequest,
-  LinkInfo,
-  LinkQuery,
-  LinkSteer,
-  LinkSteered,
-  Outcome,
-  Permit,
-  Release,
-  RestoredLink,
-  Settlement,
-  Whereabouts,
-  WorkerId,
-  WorkerInfo,
+import {
+  type AddResult,
+  type Capabilities,
+  type CrawlId,
+  type CrawlInfo,
+  type CrawlSpec,
+  type CrawlStats,
+  type DeadFilter,
+  type Frontier,
+  type HostInfo,
+  type HostPage,
+  type HostSettings,
+  type Lease,
+  type LeaseRef,
+  type LeaseReply,
+  type LeaseRequest,
+  type LinkInfo,
+  type LinkQuery,
+  type LinkSteer,
+  type LinkSteered,
+  type Outcome,
+  type Permit,
+  POSITION_CAP,
+  REMOVED,
+  type Release,
+  type RestoredLink,
+  type Settlement,
+  type Whereabouts,
+  type WorkerId,
+  type WorkerInfo,
 } from '../frontier.js'
 import { checkSeen } from '../seen.js'
 import {
@@ -48,6 +50,7 @@ import type { RedisConnection } from './connection.js'
 import { CrawlViews, type DeadGroup } from './crawl-views.js'
 import { LinkViews } from './link-views.js'
 import { bytes, list, number, text, word } from './replies.js'
+import { seekLink } from './seek-link.js'
 import { type RedisFrontierOptions, Shards } from './shards.js'
 import { parseToken, type Token, tokenOf } from './token.js'
 
@@ -55,6 +58,8 @@ import { parseToken, type Token, tokenOf } from './token.js'
 const LINKS_AT_ONCE = 500
 const LEASES_AT_ONCE = 500
 const SWEPT_AT_ONCE = 100
+/** A link that moved between being found and being steered is looked for again, so often at most. */
+const STEER_TRIES = 5
 /** Links that one bloom filter is made for. */
 const BLOOM_CAPACITY = 10_000_000
 
@@ -664,15 +669,43 @@ class ShardedFrontier implements RedisFrontier {
     return moved
   }
 
-  /** Not built yet. */
-  async steer(_crawl: CrawlId, _fp: Fingerprint, _host: HostKey, _order: LinkSteer): Promise<LinkSteered> {
-    throw new ShoalError('internal', 'steer is not built yet')
+  async steer(crawl: CrawlId, fp: Fingerprint, host: HostKey, order: LinkSteer): Promise<LinkSteered> {
+    const { state } = await this.#crawlViews.info(crawl)
+    if (state === 'cancelled' && order !== 'remove') throw notPossible(state, crawl)
+    const shard = this.#shards.of(host)
+    const seen = await this.#shards.run('seen', shard, [crawl, decimalOf(fp)])
+    const num = await this.#crawlViews.number(shard, crawl)
+    if (seen !== 1 || num === null) return 'unknown'
+    for (let tries = 0; tries < STEER_TRIES; tries++) {
+      const sought = await seekLink({ shards: this.#shards, shard, num, fp, host })
+      if (typeof sought === 'string') return sought
+      if (sought.where === 'dead' && order === 'promote') return 'ended'
+      const args = [order, fp, sought.where, sought.lane, String(sought.level), sought.held]
+      const reply = await this.#shards.run('steer', shard, [
+        crawl,
+        ...args,
+        encodeFailure(REMOVED),
+        String(2 * POSITION_CAP),
+      ])
+      const refusal = word(reply)
+      if (refusal === 'moved') continue
+      if (refusal !== null) throw notPossible(refusal, crawl)
+      const [, woke, quiet] = list(reply).map(number)
+      if (woke === 1 && this.#shards.count > 1) {
+        await this.#everywhere((other) => this.#shards.run('wake', other, [crawl]))
+      }
+      if (quiet === 1) await this.#finishIfQuiet([crawl])
+      return 'ok'
+    }
+    // It moves from hand to hand faster than it can be found.
+    return 'in_hand'
   }
 
   async setHost(host: HostKey, settings: HostSettings): Promise<void> {
     const setting = (value: number | null | undefined) => (value === undefined ? '' : String(value))
-    const { delayMs, concurrency, floorMs } = settings
-    const args = [host, setting(delayMs), setting(concurrency), setting(floorMs)]
+    const { delayMs, concurrency, floorMs, blocked } = settings
+    const closed = blocked === undefined ? '' : blocked === true ? '1' : '0'
+    const args = [host, setting(delayMs), setting(concurrency), setting(floorMs), closed]
     await this.#shards.run('set-host', this.#shards.of(host), args)
   }
 

@@ -20,6 +20,7 @@ const SHARED = {
   'set-state': ['prelude'],
   'set-host': ['prelude'],
   replay: ['prelude'],
+  steer: ['prelude'],
   restore: ['prelude', 'links'],
   remove: ['prelude'],
   sweep: ['prelude'],

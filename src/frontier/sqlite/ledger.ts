@@ -278,7 +278,10 @@ export class Ledger {
     const laneLimits = this.laneLimits(lane)
     let openAt = earliestStart(host, hostLimits)
     if (laneLimits !== null) openAt = Math.max(openAt, earliestStart(lanePace(lane), laneLimits))
-    if (openAt > this.now) {
+    if (!Number.isFinite(openAt)) {
+      // Closed by hand: whoever opens it touches its lanes.
+      lane.phase = PHASE.full
+    } else if (openAt > this.now) {
       lane.phase = PHASE.waiting
       lane.wakeAt = Math.ceil(openAt)
     } else if (
@@ -378,6 +381,7 @@ export class Ledger {
       host.setDelay,
       host.setConcurrency,
       host.floor,
+      host.closed ? 1 : 0,
       host.num,
     )
   }
@@ -443,13 +447,14 @@ export function lanePace(lane: LaneRow): HostPace {
     blockedUntil: 0,
     blockedAt: 0,
     throttleLevel: 0,
+    closed: false,
   }
 }
 
 const CRAWL_COLUMNS =
   'num, id, spec, state, ended_by, seeding, started_at, finished_at, next_seq, total, queued, delayed, leased, done, dead, skipped, failed, retried, throttled, reclaimed, stale, refused, bytes'
 const HOST_COLUMNS =
-  'num, host, started_at, arrival_at, in_flight, blocked_until, blocked_at, throttle_level, latency, set_delay, set_concurrency, floor'
+  'num, host, started_at, arrival_at, in_flight, blocked_until, blocked_at, throttle_level, latency, set_delay, set_concurrency, floor, closed'
 const LANE_COLUMNS =
   'num, crawl, host, route, phase, wake_at, score, served_at, queued, delayed, leased, total, done, failed, dead, started_at, arrival_at, in_flight'
 
@@ -492,7 +497,7 @@ export function prepareLedger(db: SqliteDb): LedgerSql {
     addHost: db.prepare('INSERT INTO hosts (host) VALUES (?) RETURNING num'),
     saveHost: db.prepare(
       `UPDATE hosts SET started_at = ?, arrival_at = ?, in_flight = ?, blocked_until = ?, blocked_at = ?, throttle_level = ?, latency = ?,
-       set_delay = ?, set_concurrency = ?, floor = ? WHERE num = ?`,
+       set_delay = ?, set_concurrency = ?, floor = ?, closed = ? WHERE num = ?`,
     ),
     lane: db.prepare(`SELECT ${LANE_COLUMNS} FROM lanes WHERE num = ?`),
     laneNum: db.prepare('SELECT num FROM lanes WHERE crawl = ? AND host = ? AND route = ?'),
@@ -566,6 +571,7 @@ function toHost(v: SqlValue[]): HostRow {
     setDelay: optional(v[9]),
     setConcurrency: optional(v[10]),
     floor: optional(v[11]),
+    closed: v[12] === 1,
   }
 }
 

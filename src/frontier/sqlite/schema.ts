@@ -159,4 +159,7 @@ export const MIGRATIONS = [
   ALTER TABLE workers ADD COLUMN progress_at INTEGER;
   ALTER TABLE workers ADD COLUMN about TEXT;
   `,
+  `
+  ALTER TABLE hosts ADD COLUMN closed INTEGER NOT NULL DEFAULT 0;
+  `,
 ] as const

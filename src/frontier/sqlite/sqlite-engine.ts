@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.js'
 import { ShoalError } from '../../errors.js'
 import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
 import type { SqliteEngine } from '../../sqlite/engine.js'
-import { clampPriority, type HostKey, type Link } from '../../url/link.js'
+import { clampPriority, type Fingerprint, type HostKey, type Link, PRIORITY_MAX } from '../../url/link.js'
 import {
   type AddResult,
   type CrawlId,
@@ -18,9 +18,12 @@ import {
   type LeaseReply,
   type LeaseRequest,
   type Limits,
+  type LinkSteer,
+  type LinkSteered,
   type Outcome,
   PERMIT_MAX_MS,
   type Permit,
+  REMOVED,
   type Release,
   type RestoredLink,
   type Settlement,
@@ -36,6 +39,7 @@ import {
   permitMs,
   sentFor,
   startsAllowed,
+  waitUntil,
 } from '../pace.js'
 import {
   type CrawlRow,
@@ -529,7 +533,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     const holds = own ? lease.held : this.#sql.slot.get(lease.link, host.num) !== undefined
     let openAt = earliestStart(host, limits)
     if (lane !== null && laneLimits !== null) openAt = Math.max(openAt, earliestStart(lanePace(lane), laneLimits))
-    if (openAt > now) return { ok: false, waitMs: Math.ceil(openAt - now), lost: false }
+    if (openAt > now) return { ok: false, waitMs: waitUntil(openAt, now), lost: false }
     if (!holds) {
       const laneFull = lane !== null && laneLimits !== null && lane.inFlight >= laneLimits.concurrency
       if (laneFull || host.inFlight >= limits.concurrency) return { ok: false, waitMs: SLOT_WAIT_MS, lost: false }
@@ -858,11 +862,66 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     )
   }
 
+  steer(id: CrawlId, fp: Fingerprint, hostKey: HostKey, order: LinkSteer): LinkSteered {
+    const ledger = this.#ledger()
+    const crawl = ledger.crawlById(id)
+    if (crawl.state === 'cancelled' && order !== 'remove')
+      throw new ShoalError('crawl_ended', `crawl ${id} is cancelled`)
+    const row = this.#sql.linkToSteer.get(crawl.num, toSigned(fp), hostKey)
+    if (row === undefined) return 'unknown'
+    const [num, laneNum, state, dueAt, priority] = row.map(Number) as [number, number, number, number, number]
+    if (state === STATE.leased) return 'in_hand'
+    if (state === STATE.dead && order === 'retry') return this.replay(id, { fp }) > 0 ? 'ok' : 'ended'
+    if (order === 'remove' && (state === STATE.dead || state === STATE.queued || state === STATE.delayed)) {
+      this.#removeLink(ledger, crawl, num, laneNum, state, addFailure(row[5], REMOVED, ledger.now))
+      return 'ok'
+    }
+    if (state !== STATE.queued && state !== STATE.delayed) return 'ended'
+    if (order === 'promote') this.#promote(crawl, num, priority, ledger.now)
+    else if (state === STATE.delayed && dueAt > ledger.now) this.#sql.dueNow.run(ledger.now, num)
+    else return 'ok'
+    const lane = ledger.lane(laneNum)
+    if (state === STATE.delayed) {
+      lane.delayed--
+      lane.queued++
+      crawl.delayed--
+      crawl.queued++
+    }
+    return 'ok'
+  }
+
+  /** Places grow from zero; those in front of them go down. */
+  #promote(crawl: CrawlRow, num: number, priority: number, now: number): void {
+    const { order } = crawl.spec
+    const next = reserve(crawl, 1)
+    const seq = order === 'lifo' ? next : -1 - next
+    const raised = order === 'priority' ? PRIORITY_MAX : priority
+    this.#sql.promote.run(now, raised, rankOf(order, raised, seq), seq, num)
+  }
+
+  #removeLink(ledger: Ledger, crawl: CrawlRow, num: number, laneNum: number, state: number, failures: string): void {
+    const lane = ledger.lane(laneNum)
+    crawl.skipped++
+    if (state === STATE.dead) {
+      lane.dead--
+      crawl.dead--
+      this.#sql.removeDead.run(REMOVED.code, failures, num)
+      return
+    }
+    const from = state === STATE.delayed ? 'delayed' : 'queued'
+    lane[from]--
+    lane.servedAt = ledger.now
+    crawl[from]--
+    this.#sql.setEnded.run(STATE.skipped, ledger.now, 0, REMOVED.code, failures, num)
+    this.#countEndings(crawl.num, 1, ledger.now)
+  }
+
   setHost(hostKey: HostKey, settings: HostSettings): void {
     const ledger = this.#ledger()
     const host = ledger.host(ledger.hostNum(hostKey))
     if (settings.delayMs !== undefined) host.setDelay = settings.delayMs
     if (settings.concurrency !== undefined) host.setConcurrency = settings.concurrency
     if (settings.floorMs !== undefined) host.floor = settings.floorMs
+    if (settings.blocked !== undefined) host.closed = settings.blocked === true
   }
 }

@@ -1,4 +1,3 @@
-import { ShoalError } from '../../errors.js'
 import type { EngineCall } from '../../sqlite/engine.js'
 import type { Fingerprint, HostKey, Link } from '../../url/link.js'
 import type {
@@ -117,11 +116,9 @@ export class SqliteFrontier implements Frontier {
   purge(crawl: CrawlId, filter: DeadFilter): Promise<number> {
     return this.#call('purge', crawl, filter)
   }
-  /** Not built yet. */
-  async steer(_crawl: CrawlId, _fp: Fingerprint, _host: HostKey, _order: LinkSteer): Promise<LinkSteered> {
-    throw new ShoalError('internal', 'steer is not built yet')
+  steer(crawl: CrawlId, fp: Fingerprint, host: HostKey, order: LinkSteer): Promise<LinkSteered> {
+    return this.#call('steer', crawl, fp, host, order)
   }
-
   setHost(host: HostKey, settings: HostSettings): Promise<void> {
     return this.#call('setHost', host, settings)
   }

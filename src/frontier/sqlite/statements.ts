@@ -152,6 +152,14 @@ export function prepareEngine(db: SqliteDb) {
        ORDER BY links.num`,
     ),
     revive: statement(`UPDATE links SET state = 0, due_at = ?, ${BACK_FROM_THE_END} WHERE num = ?`),
+    linkToSteer: statement(
+      `SELECT links.num, links.lane, links.state, links.due_at, links.priority, links.failures FROM links
+       JOIN lanes ON lanes.num = links.lane JOIN hosts ON hosts.num = lanes.host
+       WHERE links.crawl = ? AND links.fp = CAST(? AS INTEGER) AND hosts.host = ?`,
+    ),
+    promote: statement('UPDATE links SET state = 0, due_at = ?, priority = ?, rank = ?, seq = ? WHERE num = ?'),
+    dueNow: statement('UPDATE links SET state = 0, due_at = ? WHERE num = ?'),
+    removeDead: statement('UPDATE links SET state = 5, code = ?, failures = ? WHERE num = ?'),
     giveUp: statement('UPDATE links SET state = 5 WHERE num = ?'),
   }
 }

@@ -18,7 +18,7 @@ import {
   type WorkerAbout,
   type WorkerInfo,
 } from '../frontier.js'
-import { adapted, earliestStart, limitsFor, strictest, withSettings } from '../pace.js'
+import { adapted, earliestOpen, limitsFor, settingsShown, strictest, withSettings } from '../pace.js'
 import { STATE, STATE_NAMES } from './schema.js'
 
 const RATE_WINDOW_MS = 60_000
@@ -88,8 +88,11 @@ export abstract class SqliteViews {
   hosts(id: CrawlId, page: HostPage): HostInfo[] {
     this.crawlInfo(id)
     const crawl = Number(this.#sql.crawlNum.get(id)?.[0])
-    const query = page.busiest ? this.#sql.busiestHosts : this.#sql.hosts
-    return query.all(crawl, page.after ?? '', page.limit).map((row) => this.#hostInfo(row))
+    const { after = '', begins, busiest = false, limit } = page
+    if (begins !== undefined)
+      return this.#sql.hostsBeginning.all(crawl, after, limit, begins).map((row) => this.#hostInfo(row))
+    const query = busiest ? this.#sql.busiestHosts : this.#sql.hosts
+    return query.all(crawl, after, limit).map((row) => this.#hostInfo(row))
   }
 
   #hostInfo(v: SqlValue[]): HostInfo {
@@ -98,11 +101,13 @@ export abstract class SqliteViews {
       ([spec]) => JSON.parse(String(spec)) as CrawlSpec,
     )
     const all = specs.map((spec) => limitsFor(spec, String(v[1])))
-    const set: Limits = withSettings(strictest(all), {
+    const settings = {
       delayMs: optional(v[10]),
       concurrency: optional(v[11]),
       floorMs: optional(v[12]),
-    })
+      blocked: v[16] === 1,
+    }
+    const set: Limits = withSettings(strictest(all), settings)
     const limits = adapted(set, optional(v[14]))
     const pace = {
       startedAt: Number(v[2]),
@@ -111,6 +116,7 @@ export abstract class SqliteViews {
       blockedUntil: Number(v[5]),
       blockedAt: 0,
       throttleLevel: Number(v[15]),
+      closed: settings.blocked,
     }
     return {
       host: String(v[1]),
@@ -123,11 +129,11 @@ export abstract class SqliteViews {
       slowedFromMs: limits === set ? null : set.delayMs,
       concurrency: limits.concurrency,
       ratePerSecond: limits.rate === undefined ? null : (limits.rate.count / limits.rate.perMs) * 1000,
-      nextAt: earliestStart(pace, limits),
+      nextAt: earliestOpen(pace, limits),
       blockedUntil: pace.blockedUntil > this.#clock.now() ? pace.blockedUntil : null,
       throttles: pace.throttleLevel,
       latencyMs: optional(v[14]),
-      set: null,
+      set: settingsShown(settings),
     }
   }
 
@@ -225,8 +231,9 @@ const LINK_COLUMNS = `links.num, printf('%016x', links.fp), links.url, hosts.hos
   links.attempts, links.throttles, links.reclaims, links.added_at, links.due_at, leases.worker, leases.granted_at, links.ended_at,
   links.failures, links.data, links.request`
 const LINK_TABLES = `links JOIN lanes ON lanes.num = links.lane JOIN hosts ON hosts.num = lanes.host LEFT JOIN leases ON leases.link = links.num`
-const HOST_QUERY = `SELECT h.num, h.host, h.started_at, h.arrival_at, h.in_flight, h.blocked_until, sum(l.queued + l.delayed), sum(l.done), sum(l.failed),
-  sum(l.dead), h.set_delay, h.set_concurrency, h.floor, c.spec, h.latency, h.throttle_level
+const HOST_COLUMNS = `h.num, h.host, h.started_at, h.arrival_at, h.in_flight, h.blocked_until, sum(l.queued + l.delayed), sum(l.done), sum(l.failed),
+  sum(l.dead), h.set_delay, h.set_concurrency, h.floor, c.spec, h.latency, h.throttle_level, h.closed`
+const HOST_QUERY = `SELECT ${HOST_COLUMNS}
   FROM lanes l JOIN hosts h ON h.num = l.host JOIN crawls c ON c.num = l.crawl`
 
 function prepareViews(db: SqliteDb) {
@@ -244,6 +251,11 @@ function prepareViews(db: SqliteDb) {
     hosts: statement(`${HOST_QUERY} WHERE l.crawl = ? AND h.host > ? GROUP BY h.num ORDER BY h.host LIMIT ?`),
     busiestHosts: statement(
       `${HOST_QUERY} WHERE l.crawl = ? AND h.host > ? GROUP BY h.num ORDER BY sum(l.queued + l.delayed) DESC, h.host LIMIT ?`,
+    ),
+    // By the index over names, as far as the page goes.
+    hostsBeginning: statement(
+      `SELECT ${HOST_COLUMNS} FROM hosts h CROSS JOIN lanes l ON l.host = h.num AND l.crawl = ?1 JOIN crawls c ON c.num = l.crawl
+       WHERE h.host > ?2 AND h.host >= ?4 AND h.host < ?4 || char(0x10ffff) GROUP BY h.host ORDER BY h.host LIMIT ?3`,
     ),
     host: statement(`${HOST_QUERY} WHERE l.crawl = ? AND h.host = ? GROUP BY h.num`),
     specsOfHost: statement(

@@ -23,6 +23,7 @@ local own = lane and lane.h == h
 local delay, conc, interval, burst = host_limits(h, c)
 local at, full, permit, routeinterval = opening(h, h[BLOCKED], delay, interval, burst), h[INFLIGHT] >= conc, permit_ms(delay, interval, burst), 0
 if own and lane.route ~= '' then at, full, permit, interval, routeinterval = gates(c, lane) end
+if at >= FAR then return { 0, CLOSED_WAIT_MS } end
 if at > now then return { 0, ceil(at - now) } end
 
 local slot

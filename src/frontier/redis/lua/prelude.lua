@@ -5,7 +5,8 @@
 local B, call, pack, unpackstruct = KEYS[1], redis.call, struct.pack, struct.unpack
 local floor, ceil, max, min, fmt, sub = math.floor, math.ceil, math.max, math.min, string.format, string.sub
 
-local FAR = 1e15            -- wake time of a lane whose host has no free slot: a release will move it
+local FAR = 1e15            -- wake time of a lane whose host has no free slot: a release will move it; on top of BLOCKED while a host is closed by hand
+local CLOSED_WAIT_MS = 60000
 local UNKNOWN = -1e15      -- latency of a host that was never asked (a worker's clock may give negative ones)
 local LEVEL = 4294967296     -- room between two levels in a rank, 2^32
 local NEWEST = 4294967295
@@ -368,6 +369,13 @@ local function rank_behind(c, lane, level)
   return level * LEVEL + popped + list_length(c, lane, level) + (turn + 1) / 4096
 end
 
+-- In front of all others: below zero, by priority and first in first; what was promoted last is the smallest. FRONTS are counted for the whole shard, so that a link
+-- that is in hand keeps its place too. Newest first: as if it came now.
+local function front_rank(c, lane)
+  if c.order == 2 then return newest_rank(100, next_place(lane)) end
+  return -call('INCR', B .. ':fronts')
+end
+
 -- Rank of the best link, and its member when it is one of those that came back. Nil: nothing is left. A level whose list has run empty is found out
 -- here if there is another one to compare with; the only one is found out when somebody takes from it.
 local function head_of(c, lane)
@@ -526,6 +534,8 @@ local function gates(c, lane)
 end
 
 local function score_of(c, lane, rank)
+  -- One that was promoted has the highest priority, where priorities count.
+  if rank < 0 then rank = c.order == 0 and 0 or 100 * LEVEL end
   return floor(lane[SINCE] - (100 - floor(rank / LEVEL)) * c.aging + 0.5)
 end
 

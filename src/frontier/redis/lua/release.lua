@@ -8,8 +8,9 @@ local THROTTLE_BASE_MS, THROTTLE_CAP_MS, RETRY_AFTER_CAP_MS = 5000, 300000, 3600
 local function report(h, kind, retryafter, granted)
   local before = granted <= h[BLOCKEDAT]
   if kind == 'failed' then return end
+  local from = now + (h[BLOCKED] >= FAR and FAR or 0)
   if kind == 'wait' then
-    h[BLOCKED] = max(h[BLOCKED], now + min(retryafter, RETRY_AFTER_CAP_MS))
+    h[BLOCKED] = max(h[BLOCKED], from + min(retryafter, RETRY_AFTER_CAP_MS))
     return
   end
   if kind == 'ok' then
@@ -20,7 +21,7 @@ local function report(h, kind, retryafter, granted)
   if before and not asked then return end
   if not before then h[THROTTLES] = h[THROTTLES] + 1 end
   local block = asked and min(asked, RETRY_AFTER_CAP_MS) or min(THROTTLE_CAP_MS, THROTTLE_BASE_MS * 2 ^ (h[THROTTLES] - 1))
-  h[BLOCKED] = max(h[BLOCKED], now + block)
+  h[BLOCKED] = max(h[BLOCKED], from + block)
   if not before then h[BLOCKEDAT] = now end
 end
 

@@ -1,0 +1,133 @@
+import type { Fingerprint, HostKey } from '../../url/link.js'
+import { POSITION_CAP } from '../frontier.js'
+import { decodeHost, decodeItem, decodeLease, hostOfLane, type LaneRecord, OUTSIDE_BYTES } from './codec.js'
+import { bytes, list } from './replies.js'
+import type { Shards } from './shards.js'
+
+/** Links read at once. */
+const CHUNK = 500
+/** Delayed and leased links are not kept by host: of a whole shard no more than this many are read. */
+const SHARD_CAP = 100_000
+
+/** Where steer.lua finds a link again, unless it moves first. */
+export interface Spot {
+  readonly where: 'queued' | 'returned' | 'delayed' | 'dead'
+  readonly lane: string
+  readonly level: number
+  /** The item of a list, the member of a zset. */
+  readonly held: Buffer
+}
+
+/** `ended`: done or skipped. `beyond`: it may be further back in the queue than is looked. */
+export type Sought = Spot | 'in_hand' | 'ended' | 'beyond' | 'unknown'
+
+export interface Seek {
+  readonly shards: Shards
+  readonly shard: number
+  readonly num: number
+  readonly fp: Fingerprint
+  readonly host: HostKey
+}
+
+/**
+ * Looks for a link that its shard has seen, with reads that each take little of the server's time. A link moves from the queue to a worker and on: in this
+ * order it cannot slip past, but for one that falls due or comes back meanwhile, so that a search that found nothing is made once more.
+ */
+export async function seekLink(seek: Seek): Promise<Sought> {
+  return (await seekOnce(seek)) ?? (await seekOnce(seek)) ?? 'ended'
+}
+
+async function seekOnce(seek: Seek): Promise<Sought | null> {
+  const { shards, shard, num, host } = seek
+  const record = await shards.command(shard, 'HGET', 'h', host)
+  const lanes = record === null ? [] : decodeHost(bytes(record)).lanes.filter((lane) => lane.crawl === num)
+  const queued = await inQueue(seek, lanes)
+  const beyond = queued === 'beyond'
+  if (queued !== null && !beyond) return queued
+  const delayed = lanes.some((lane) => lane.delayed > 0) ? await inDelayed(seek) : null
+  if (delayed !== null) return delayed
+  if (lanes.some((lane) => lane.leased > 0) && (await isLeased(seek))) return 'in_hand'
+  return (await atItsEnd(seek)) ?? (beyond ? 'beyond' : null)
+}
+
+async function inQueue(seek: Seek, lanes: readonly LaneRecord[]): Promise<Spot | 'beyond' | null> {
+  const { shards, shard, num, host } = seek
+  const spec = await shards.command(shard, 'HGET', `c:${num}`, 's')
+  const newestFirst = spec !== null && bytes(spec)[0] === 2
+  let left = POSITION_CAP
+  for (const record of lanes) {
+    const lane = record.route === '' ? host : `${host}\n${record.route}`
+    const returned = `b:${num}:${record.num}`
+    for await (const member of elements(shards, shard, 'ZRANGE', returned, false)) {
+      if (isIt(seek, member.subarray(OUTSIDE_BYTES))) return { where: 'returned', lane, level: 0, held: member }
+      if (--left <= 0) return 'beyond'
+    }
+    for (const { level } of record.levels) {
+      for await (const item of elements(shards, shard, 'LRANGE', `q:${num}:${level}:${lane}`, newestFirst)) {
+        // prelude.lua, list_rank: newest first, an item has its place in front.
+        if (isIt(seek, newestFirst ? item.subarray(4) : item)) return { where: 'queued', lane, level, held: item }
+        if (--left <= 0) return 'beyond'
+      }
+    }
+  }
+  return null
+}
+
+async function inDelayed(seek: Seek): Promise<Spot | null> {
+  const { shards, shard, num, host } = seek
+  let left = SHARD_CAP
+  for await (const member of elements(shards, shard, 'ZRANGE', `d:${num}`, false)) {
+    const nameEnd = 2 + member.readUInt16BE(0)
+    const lane = member.toString('utf8', 2, nameEnd)
+    if (hostOfLane(lane) === host && isIt(seek, member.subarray(nameEnd + OUTSIDE_BYTES)))
+      return { where: 'delayed', lane, level: 0, held: member }
+    if (--left <= 0) return null
+  }
+  return null
+}
+
+async function isLeased(seek: Seek): Promise<boolean> {
+  const { shards, shard, num, host } = seek
+  for (let index = 0; index < SHARD_CAP; index += CHUNK) {
+    const range = [String(index), String(index + CHUNK - 1)]
+    const epochs = list(await shards.command(shard, 'ZRANGE', 'deadlines', ...range)).map(bytes)
+    if (epochs.length === 0) return false
+    for (const record of list(await shards.command(shard, 'HMGET', 'leases', ...epochs))) {
+      if (record === null || bytes(record).readUInt32BE(0) !== num) continue
+      const lease = decodeLease(bytes(record))
+      if (lease.host === host && isIt(seek, lease.item)) return true
+    }
+    if (epochs.length < CHUNK) return false
+  }
+  return false
+}
+
+async function atItsEnd({ shards, shard, num, fp, host }: Seek): Promise<Sought | null> {
+  const reply = await shards.command(shard, 'HGET', `e:${num}`, fp)
+  if (reply === null) return null
+  const record = bytes(reply)
+  const laneAt = 10 + (record[9] ?? 0)
+  const lane = record.toString('utf8', laneAt + 2, laneAt + 2 + record.readUInt16BE(laneAt))
+  if (hostOfLane(lane) !== host) return 'unknown'
+  return record[0] === 4 ? { where: 'dead', lane, level: 0, held: Buffer.alloc(0) } : 'ended'
+}
+
+/** From the front, or from the back. */
+async function* elements(
+  shards: Shards,
+  shard: number,
+  command: 'LRANGE' | 'ZRANGE',
+  key: string,
+  fromBack: boolean,
+): AsyncGenerator<Buffer> {
+  for (let index = 0; ; index += CHUNK) {
+    const [from, to] = fromBack ? [-index - CHUNK, -index - 1] : [index, index + CHUNK - 1]
+    const chunk = list(await shards.command(shard, command, key, String(from), String(to))).map(bytes)
+    yield* fromBack ? chunk.reverse() : chunk
+    if (chunk.length < CHUNK) return
+  }
+}
+
+function isIt({ fp, host }: Seek, item: Buffer): boolean {
+  return decodeItem(item, host).link.fp === fp
+}
