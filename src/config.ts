@@ -83,6 +83,15 @@ export const CONFIG = {
     flag: '--browser-pages <n>',
     meaning: 'Pages that a worker renders at once.',
   },
+  alerts: {
+    schema: z.string().min(1).nullable(),
+    default: null,
+    unset: 'every rule as it is, told to the log',
+    env: 'SHOAL_ALERTS',
+    flag: '--alerts <file>',
+    meaning:
+      'Who is told when something is wrong, and when that is: a JSON file of rules, webhooks and commands. Give all processes of a fleet the same one.',
+  },
   workers: {
     schema: z.coerce.number().int().min(1).max(1024),
     default: 1,

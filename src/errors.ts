@@ -157,6 +157,18 @@ export const ERRORS = {
     meaning: 'The sink of an outlet refuses what it is given, so the outlet has stopped.',
     hint: 'Mend what the message says, then let it go on: `shoal outlets reset <spider> <outlet> --to here`.',
   },
+  alerts_invalid: {
+    next: 'stop',
+    exit: 'spider',
+    meaning: 'The file of alerts (`--alerts`) cannot be read, or has a missing, wrong or unknown option.',
+    hint: 'Correct the option named in the message; docs/alerts.md has the format.',
+  },
+  alert_untold: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'A webhook or a command did not take the alert that `shoal alerts test` sent.',
+    hint: 'Mend what the message says, and test again.',
+  },
   out_unwritable: {
     next: 'stop',
     exit: 'plant',

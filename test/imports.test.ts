@@ -61,7 +61,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   discovery: 'type clock, errors, url, politeness, spider, type coordinator',
   merge: 'quality, type store, type url',
   observe: 'type board, coordinator, type frontier, type store, type url, type proxy, type clock, errors, type log',
-  api: 'type observe, type coordinator, type frontier, type store, type url',
+  api: 'type board, type clock, coordinator, errors, type frontier, type log, observe, proxy, quality, type spider, type store, type url, version',
 
   // Where the parts are put together
   embedded:
@@ -81,7 +81,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   connect: 'library',
   index:
     'connect, errors, version, type units, type log, type url, type frontier, type store, type fetch, spider, type library',
-  cli: 'clock, errors, log, units, options, config, version, make-dirs, wire, run, coordinator, discovery, url, proxy, demo, spider, store/export, feed, type frontier, store, type outlets, sqlite, cli/terminal, quality, merge, observe',
+  cli: 'clock, errors, log, units, options, config, version, make-dirs, wire, run, coordinator, discovery, url, proxy, demo, spider, store/export, feed, type frontier, store, type outlets, sqlite, cli/terminal, quality, merge, observe, api',
   'cli/terminal': '',
 }
 
@@ -108,7 +108,7 @@ interface Import {
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url))
 const FILES = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts'))
+  .filter((file) => /\.tsx?$/.test(file))
   .map((file) => file.split(sep).join('/'))
 const SOURCES = new Map(FILES.map((file) => [file, readFileSync(join(SRC, file), 'utf8')]))
 const IMPORTS = FILES.flatMap(importsOf)
@@ -118,10 +118,11 @@ function importsOf(from: string): Import[] {
   const found: Import[] = []
   const add = (specifier: string, typeOnly: boolean, dynamic: boolean) => {
     if (!specifier.startsWith('.')) return
-    const to = relative(SRC, join(SRC, dirname(from), specifier))
+    const file = relative(SRC, join(SRC, dirname(from), specifier))
       .split(sep)
       .join('/')
       .replace(/\.js$/, '.ts')
+    const to = SOURCES.has(`${file}x`) ? `${file}x` : file
     found.push({ from, to, typeOnly, dynamic })
   }
   const statements =
@@ -139,9 +140,9 @@ function importsOf(from: string): Import[] {
   return found
 }
 
-/** `frontier/sqlite/views.ts` → `frontier/sqlite`; `clock.ts` → `clock`. The commands and what they share are one place. */
+/** `frontier/sqlite/views.ts` → `frontier/sqlite`; `clock.ts` → `clock`. The commands, `shoal top` and what they share are one place. */
 function placeOf(file: string): string {
-  const folder = dirname(file).replace(/^cli\/commands$/, 'cli')
+  const folder = dirname(file).replace(/^cli\/(commands|top)$/, 'cli')
   return folder === '.' ? file.replace(/\.ts$/, '') : folder
 }
 

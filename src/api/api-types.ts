@@ -13,13 +13,14 @@ import type { Json } from '../url/link.js'
  * { error: { code, message, hint } } with a status of 400 and above. Times are milliseconds of the queue.
  *
  *   GET  /api/overview                                  Overview
- *   GET  /api/events?crawl=<id>                         server-sent events, one a second: `overview` (Overview), and with a crawl `crawl` (CrawlView)
+ *   GET  /api/events?crawl=<id>                         server-sent events, one a second: `overview` (Overview), and with a crawl `crawl` (CrawlView);
+ *                                                       `problem` (ApiError) instead while the queue is away or the crawl is gone
  *   GET  /api/crawls?limit&after                        Page<CrawlCard>, newest first
  *   POST /api/crawls                                    StartOrder → Started
  *   GET  /api/crawls/:crawl                             CrawlView
  *   POST /api/crawls/:crawl/{pause|resume|cancel}       {} → Done
  *   GET  /api/crawls/:crawl/series?span=30m|24h         SeriesView
- *   GET  /api/crawls/:crawl/hosts?limit&after&order=busiest|name&begins=   Page<HostView>
+ *   GET  /api/crawls/:crawl/hosts?limit&after&order=busiest|name&begins=   Page<HostView>; the busiest are one page
  *   PUT  /api/hosts/:host                               HostOrder → Done      (a pace holds over all crawls)
  *   GET  /api/crawls/:crawl/links?state&host&code&limit&after   Page<LinkView>
  *   POST /api/crawls/:crawl/links/:fp/{promote|retry|remove}    LinkOrder → Done
@@ -174,6 +175,8 @@ export interface ProxiesView {
     readonly resting: number
     readonly good: number
     readonly bad: number
+    /** There are more than were counted. */
+    readonly more: boolean
   }[]
 }
 

@@ -4,6 +4,7 @@ import { auditCommand } from './commands/audit.js'
 import { controlCommand } from './commands/control.js'
 import { crawlCommand } from './commands/crawl.js'
 import { crawlsCommand } from './commands/crawls.js'
+import { dashboardCommand } from './commands/dashboard.js'
 import { deadCommand } from './commands/dead.js'
 import { demoCommand } from './commands/demo.js'
 import { doctorCommand } from './commands/doctor.js'
@@ -67,6 +68,7 @@ export function buildProgram(): Command {
   reparseCommand(program)
   crawlsCommand(program)
   program.commandsGroup('Look closer:')
+  dashboardCommand(program)
   workersCommand(program)
   hostsCommand(program)
   proxiesCommand(program)

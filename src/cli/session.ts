@@ -67,7 +67,7 @@ export function proxyOptions(command: Command, { pool = true } = {}): Command {
   return rows.reduce((sum, { flag, meaning }) => sum.option(flag, plain(meaning)), command)
 }
 
-function plain(meaning: string): string {
+export function plain(meaning: string): string {
   return meaning.replaceAll('`', '').replace(/\.$/, '')
 }
 

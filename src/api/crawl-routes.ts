@@ -1,0 +1,94 @@
+import { z } from 'zod'
+import { setCrawlState } from '../coordinator/file-crawl.js'
+import { ShoalError } from '../errors.js'
+import { SPANS } from '../observe/series.js'
+import { readSeries } from '../observe/series-book.js'
+import { audited } from './audited.js'
+import { crawlId, paging, spiderName } from './inputs.js'
+import { OK, type Route, route } from './route.js'
+import { crawlCard, crawlView, done, overview, pageOf, seriesView, span, started } from './schemas.js'
+
+const aCrawl = z.strictObject({ crawl: crawlId })
+const STATES = { pause: 'paused', resume: 'running', cancel: 'cancelled' } as const
+
+export const crawlRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/overview',
+    summary: 'All at a glance: health, the newest crawls, workers, alerts',
+    answer: overview,
+    handle: ({ look }) => look.overview(),
+  }),
+  route({
+    method: 'GET',
+    path: '/api/crawls',
+    summary: 'Crawls, newest first',
+    query: z.strictObject(paging),
+    answer: pageOf(crawlCard),
+    async handle({ look, cursors }, { query: { limit, after } }) {
+      const crawls = await look.crawls()
+      const last = after === undefined ? null : cursors.unwrap('crawls', after)
+      const place = last === null ? -1 : crawls.findIndex(({ id }) => id === last)
+      // Deleted meanwhile: whoever pages on begins again.
+      const items = crawls.slice(place + 1, place + 1 + limit)
+      const end = items.at(-1)
+      return {
+        items: await Promise.all(items.map((crawl) => look.card(crawl))),
+        next: end === undefined || place + 1 + limit >= crawls.length ? null : cursors.wrap('crawls', end.id),
+      }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/crawls',
+    summary: 'Start a crawl of a spider, or go on with its unfinished one; start URLs are added in the background',
+    body: z.strictObject({ spider: spiderName, fresh: z.boolean() }),
+    answer: started,
+    async handle(api, { body: { spider, fresh } }) {
+      if (!api.spiders.has(spider))
+        throw new ShoalError('not_found', `the spider '${spider}' cannot be started from here`, {
+          hint: 'Name its file: shoal dashboard <spider file>.',
+        })
+      return audited(api, { action: 'crawl.start', target: spider, details: { fresh } }, () => api.start(spider, fresh))
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/crawls/:crawl',
+    summary: 'One crawl',
+    params: aCrawl,
+    answer: crawlView,
+    handle: ({ look }, { params }) => look.crawl(params.crawl),
+  }),
+  ...(['pause', 'resume', 'cancel'] as const).map((verb) =>
+    route({
+      method: 'POST',
+      path: `/api/crawls/:crawl/${verb}`,
+      summary: {
+        pause: 'Pause it: nothing new is started, what is in hand is finished',
+        resume: 'Let it go on',
+        cancel: 'End it for good; its records stay',
+      }[verb],
+      params: aCrawl,
+      body: z.strictObject({}),
+      answer: done,
+      async handle(api, { params: { crawl } }) {
+        await audited(api, { action: `crawl.${verb}`, target: crawl }, () =>
+          setCrawlState(api.plant.frontier, crawl, STATES[verb]),
+        )
+        return OK
+      },
+    }),
+  ),
+  route({
+    method: 'GET',
+    path: '/api/crawls/:crawl/series',
+    summary: 'The crawl over time',
+    params: aCrawl,
+    query: z.strictObject({ span: span.default('30m') }),
+    answer: seriesView,
+    async handle({ plant }, { params: { crawl }, query: { span } }) {
+      return { span, everyMs: SPANS[span], samples: await readSeries(plant.board, crawl, span) }
+    },
+  }),
+]

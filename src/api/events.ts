@@ -1,0 +1,134 @@
+import type { ServerResponse } from 'node:http'
+import type { Clock } from '../clock.js'
+import { ShoalError } from '../errors.js'
+import type { Log } from '../log.js'
+import { failureOf } from './failure.js'
+import type { Lookout } from './lookout.js'
+
+/**
+ * Server-sent events: one look a second for everybody, while anybody listens, made into bytes once. Who does not read gets nothing put aside: as
+ * long as the last event is not on its way the next ones are left out, and after STUCK_MS the connection is ended.
+ */
+export interface EventHub {
+  /** From now on it gets events, with those of the crawl if one is named. Throws when there are too many. */
+  join(response: ServerResponse, crawl: string | null): void
+  readonly listeners: number
+  close(): void
+}
+
+const EVERY_MS = 1_000
+const CLIENTS_MOST = 500
+const CRAWLS_MOST = 20
+const STUCK_MS = 30_000
+/** A look that takes longer is not waited for: a comment keeps the connection. */
+const PATIENCE_MS = 5_000
+
+interface Client {
+  readonly response: ServerResponse
+  readonly crawl: string | null
+  stuckSince: number | null
+}
+
+export function createEventHub({
+  look,
+  clock,
+  log,
+}: {
+  readonly look: Lookout
+  readonly clock: Clock
+  readonly log: Log
+}): EventHub {
+  const clients = new Set<Client>()
+  const closed = new AbortController()
+  let turning = false
+
+  const leave = (client: Client) => {
+    clients.delete(client)
+    client.response.destroy()
+  }
+  const send = (client: Client, bytes: Buffer) => {
+    const { response } = client
+    if (response.destroyed) return leave(client)
+    if (response.writableLength === 0) {
+      client.stuckSince = null
+      response.write(bytes)
+      return
+    }
+    client.stuckSince ??= clock.mono()
+    if (clock.mono() - client.stuckSince > STUCK_MS) leave(client)
+  }
+  const event = async (name: string, ask: () => Promise<unknown>): Promise<Buffer> => {
+    try {
+      return eventBytes(name, await withPatience(ask(), clock))
+    } catch (error) {
+      return error === LATE ? Buffer.from(': still looking\n\n') : eventBytes('problem', failureOf(error, log).answer)
+    }
+  }
+  const turn = async () => {
+    const crawls = [...new Set([...clients].map(({ crawl }) => crawl))].filter((crawl) => crawl !== null)
+    const [overview, ...ofCrawls] = await Promise.all([
+      event('overview', () => look.overview()),
+      ...crawls.map((crawl) => event('crawl', () => look.crawl(crawl))),
+    ])
+    const both = new Map(crawls.map((crawl, i) => [crawl, Buffer.concat([overview, ofCrawls[i] ?? EMPTY])]))
+    for (const client of clients) send(client, (client.crawl === null ? null : both.get(client.crawl)) ?? overview)
+  }
+  const keepTurning = async () => {
+    turning = true
+    while (clients.size > 0 && !closed.signal.aborted) {
+      const begun = clock.mono()
+      await turn()
+      await clock.sleep(Math.max(EVERY_MS / 4, EVERY_MS - (clock.mono() - begun)), closed.signal)
+    }
+    turning = false
+  }
+
+  return {
+    get listeners() {
+      return clients.size
+    },
+    join(response, crawl) {
+      const watched = new Set([...clients].map((client) => client.crawl).filter((one) => one !== null))
+      if (clients.size >= CLIENTS_MOST) throw tooMany(`${CLIENTS_MOST} listeners are here already`)
+      if (crawl !== null && !watched.has(crawl) && watched.size >= CRAWLS_MOST)
+        throw tooMany(`${CRAWLS_MOST} crawls are watched already`)
+      response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' })
+      response.write('retry: 2000\n: hello\n\n')
+      const client = { response, crawl, stuckSince: null }
+      clients.add(client)
+      response.once('close', () => clients.delete(client))
+      response.on('error', () => leave(client))
+      if (!turning) void keepTurning()
+    },
+    close() {
+      closed.abort()
+      for (const client of clients) client.response.end()
+      clients.clear()
+    },
+  }
+}
+
+const EMPTY = Buffer.alloc(0)
+const LATE = Symbol('late')
+
+async function withPatience<Answer>(work: Promise<Answer>, clock: Clock): Promise<Answer> {
+  let cancel = () => {}
+  const late = new Promise<never>((_, reject) => {
+    cancel = clock.after(PATIENCE_MS, () => reject(LATE))
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    cancel()
+    work.catch(() => {})
+  }
+}
+
+/** JSON has no line break outside of its strings, and none inside. */
+function eventBytes(name: string, data: unknown): Buffer {
+  return Buffer.from(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
+}
+
+function tooMany(message: string): ShoalError {
+  return new ShoalError('too_many_requests', message)
+}

@@ -1,0 +1,25 @@
+import { asShoalError, type ErrorCode, isAway } from '../errors.js'
+import type { Log } from '../log.js'
+import type { ApiError } from './api-types.js'
+
+const STATUS: Partial<Record<ErrorCode, number>> = {
+  bad_request: 400,
+  token_refused: 401,
+  request_refused: 403,
+  not_found: 404,
+  crawl_ended: 409,
+  crawl_lost: 409,
+  link_busy: 409,
+  too_many_requests: 429,
+  internal: 500,
+}
+
+/** What went wrong as a status and an answer. A defect of ours is told to the log, not to the caller. */
+export function failureOf(thrown: unknown, log: Log): { readonly status: number; readonly answer: ApiError } {
+  const { code, message, hint } = asShoalError(thrown)
+  if (code === 'internal') {
+    log.error('api.failed', { message })
+    return { status: 500, answer: { error: { code, message: 'a defect in Shoal: see its log', hint } } }
+  }
+  return { status: STATUS[code] ?? (isAway(thrown) ? 503 : 400), answer: { error: { code, message, hint } } }
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { ShoalError } from '../errors.js'
+import { drainKey } from '../observe/board-keys.js'
+import { workerRate } from '../observe/health.js'
+import type { WorkerLook } from '../observe/look.js'
+import type { WorkerView } from './api-types.js'
+import { audited } from './audited.js'
+import { workerId } from './inputs.js'
+import { OK, type Route, route } from './route.js'
+import { alertBoard, done, workersView } from './schemas.js'
+
+export const fleetRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/workers',
+    summary: 'Workers of the fleet',
+    answer: workersView,
+    async handle({ look, clock }) {
+      const now = clock.now()
+      return { now, workers: (await look.workers()).map((worker) => workerAsView(worker, now)) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/api/workers/:worker/drain',
+    summary: 'Ask a worker to finish what it holds and leave',
+    params: z.strictObject({ worker: workerId }),
+    body: z.strictObject({}),
+    answer: done,
+    async handle(api, { params: { worker } }) {
+      const known = (await api.look.workers()).some((one) => one.worker === worker)
+      if (!known) throw new ShoalError('not_found', `there is no worker '${worker}'`)
+      await audited(api, { action: 'worker.drain', target: worker }, () =>
+        api.plant.board.post(drainKey(worker), 'dashboard', 'dashboard', DRAIN_KEPT_MS),
+      )
+      return OK
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/alerts',
+    summary: 'Alerts that hold now, and those that ended lately',
+    answer: alertBoard,
+    handle: ({ look }) => look.alerts(),
+  }),
+]
+
+const DRAIN_KEPT_MS = 3_600_000
+
+function workerAsView({ vitals, heardMs: _, ...worker }: WorkerLook, now: number): WorkerView {
+  return {
+    ...worker,
+    rate: workerRate(worker, now),
+    rssBytes: vitals?.rssBytes ?? null,
+    loopBusy: vitals?.loopBusy ?? null,
+    loopLagMs: vitals?.loopLagMs ?? null,
+    slots: vitals?.slots ?? worker.about?.concurrency ?? null,
+    busy: vitals?.busy ?? null,
+  }
+}

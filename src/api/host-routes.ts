@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { ShoalError } from '../errors.js'
+import type { HostSettings } from '../frontier/frontier.js'
+import { nextSlot } from '../observe/next-slot.js'
+import { audited } from './audited.js'
+import { crawlId, hostKey, paging } from './inputs.js'
+import { OK, type Route, route } from './route.js'
+import { done, hostView, pageOf } from './schemas.js'
+
+/** A day between two requests is slower than anybody means. */
+const DELAY_MOST_MS = 86_400_000
+const CONCURRENCY_MOST = 10_000
+
+const hostOrder = z
+  .strictObject({
+    delayMs: z.number().int().min(0).max(DELAY_MOST_MS).nullable().optional(),
+    concurrency: z.number().int().min(1).max(CONCURRENCY_MOST).nullable().optional(),
+    blocked: z.boolean().optional(),
+  })
+  .refine((order) => Object.keys(order).length > 0, 'nothing to set: give delayMs, concurrency or blocked')
+
+export const hostRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/crawls/:crawl/hosts',
+    summary: 'Hosts of a crawl: the busiest on one page, or all by name',
+    params: z.strictObject({ crawl: crawlId }),
+    query: z.strictObject({
+      ...paging,
+      order: z.enum(['busiest', 'name']).default('busiest'),
+      begins: hostKey.optional(),
+    }),
+    answer: pageOf(hostView),
+    async handle({ plant, look, cursors, clock }, { params: { crawl }, query: { limit, after, order, begins } }) {
+      const byName = order === 'name' || begins !== undefined
+      if (!byName && after !== undefined)
+        throw new ShoalError('bad_request', 'after: the busiest come on one page; order=name has more')
+      const list = `hosts ${crawl} ${begins ?? ''}`
+      const place = after === undefined ? {} : { after: cursors.unwrap(list, after) }
+      const found = await plant.frontier.hosts(crawl, {
+        limit,
+        ...place,
+        ...(byName ? {} : { busiest: true }),
+        ...(begins === undefined ? {} : { begins }),
+      })
+      const of = (await look.note(crawl))?.spec.budget.pagesPerHost ?? null
+      const last = found.at(-1)
+      const now = clock.now()
+      return {
+        items: found.map((host) => ({
+          ...host,
+          nextSlot: nextSlot(host, now),
+          budget: { used: host.pending + host.inFlight + host.done + host.dead, of },
+        })),
+        next: !byName || found.length < limit || last === undefined ? null : cursors.wrap(list, last.host),
+      }
+    },
+  }),
+  route({
+    method: 'PUT',
+    path: '/api/hosts/:host',
+    summary: 'Set the pace of a host, close it or open it again, for all workers and crawls',
+    params: z.strictObject({ host: hostKey }),
+    body: hostOrder,
+    answer: done,
+    async handle(api, { params: { host }, body }) {
+      const settings: HostSettings = {
+        ...(body.delayMs === undefined ? {} : { delayMs: body.delayMs }),
+        ...(body.concurrency === undefined ? {} : { concurrency: body.concurrency }),
+        ...(body.blocked === undefined ? {} : { blocked: body.blocked }),
+      }
+      await audited(api, { action: 'host.set', target: host, details: { ...settings } }, () =>
+        api.plant.frontier.setHost(host, settings),
+      )
+      return OK
+    },
+  }),
+]

@@ -1,0 +1,142 @@
+import { z } from 'zod'
+import { ERRORS, ShoalError } from '../errors.js'
+import type { LinkInfo, LinkSteered } from '../frontier/frontier.js'
+import type { WorkerLook } from '../observe/look.js'
+import type { LinkView } from './api-types.js'
+import { audited } from './audited.js'
+import { crawlId, errorCode, fingerprint, hostKey, paging } from './inputs.js'
+import { OK, type Route, route } from './route.js'
+import { counted, deadView, done, linkState, linkView, pageOf } from './schemas.js'
+
+const aCrawl = z.strictObject({ crawl: crawlId })
+const aLink = z.strictObject({ crawl: crawlId, fp: fingerprint })
+
+export const linkRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/api/crawls/:crawl/links',
+    summary: 'Links of a crawl, by state, host and error',
+    params: aCrawl,
+    query: z.strictObject({
+      ...paging,
+      state: linkState.optional(),
+      host: hostKey.optional(),
+      code: errorCode.optional(),
+    }),
+    answer: pageOf(linkView),
+    async handle({ plant, look, cursors, clock }, { params: { crawl }, query: { limit, after, state, host, code } }) {
+      const list = `links ${crawl} ${state ?? ''} ${host ?? ''} ${code ?? ''}`
+      const [links, workers] = await Promise.all([
+        plant.frontier.links({
+          ...{ crawl, limit },
+          ...(state === undefined ? {} : { state }),
+          ...(host === undefined ? {} : { host }),
+          ...(code === undefined ? {} : { code }),
+          ...(after === undefined ? {} : { after: cursors.unwrap(list, after) }),
+        }),
+        look.workers(),
+      ])
+      const last = links.at(-1)
+      const now = clock.now()
+      const proxies = proxiesInHand(workers)
+      return {
+        items: links.map((link) => linkAsView(link, proxies, now)),
+        next: links.length < limit || last === undefined ? null : cursors.wrap(list, last.cursor),
+      }
+    },
+  }),
+  ...(['promote', 'retry', 'remove'] as const).map((verb) =>
+    route({
+      method: 'POST',
+      path: `/api/crawls/:crawl/links/:fp/${verb}`,
+      summary: {
+        promote: 'Make it the next of its host, due now',
+        retry: 'Due now, in its place; a dead letter is replayed',
+        remove: 'Give it up',
+      }[verb],
+      params: aLink,
+      body: z.strictObject({ host: hostKey }),
+      answer: done,
+      async handle(api, { params: { crawl, fp }, body: { host } }) {
+        await audited(api, { action: `link.${verb}`, target: fp, details: { crawl, host } }, async () => {
+          const steered = await api.plant.frontier.steer(crawl, fp, host, verb)
+          if (steered !== 'ok') throw notSteered(steered)
+        })
+        return OK
+      },
+    }),
+  ),
+  route({
+    method: 'GET',
+    path: '/api/crawls/:crawl/dead',
+    summary: 'Dead letters, grouped by error',
+    params: aCrawl,
+    answer: deadView,
+    async handle({ plant }, { params: { crawl } }) {
+      const groups = await plant.frontier.deadByError(crawl)
+      return { groups: groups.map((group) => ({ ...group, hint: ERRORS[group.code]?.hint ?? '' })) }
+    },
+  }),
+  ...(['replay', 'purge'] as const).map((verb) =>
+    route({
+      method: 'POST',
+      path: `/api/crawls/:crawl/dead/${verb}`,
+      summary: verb === 'replay' ? 'Put dead letters back into the queue' : 'Give dead letters up for good',
+      params: aCrawl,
+      body: z.strictObject({
+        fp: fingerprint.optional(),
+        code: errorCode.optional(),
+        host: hostKey.optional(),
+      }),
+      answer: counted,
+      async handle(api, { params: { crawl }, body: { fp, code, host } }) {
+        const filter = {
+          ...(fp === undefined ? {} : { fp }),
+          ...(code === undefined ? {} : { code }),
+          ...(host === undefined ? {} : { host }),
+        }
+        const count = await audited(api, { action: `dead.${verb}`, target: crawl, details: filter }, () =>
+          api.plant.frontier[verb](crawl, filter),
+        )
+        return { count }
+      },
+    }),
+  ),
+]
+
+/** What it carries to the site (headers, a body) and the user's own data may hold a secret, and stay here. */
+export function linkShown({ data: _data, request: _request, ...shown }: LinkInfo) {
+  return shown
+}
+
+function linkAsView(link: LinkInfo, proxies: ReadonlyMap<string, string>, now: number): LinkView {
+  return {
+    ...linkShown(link),
+    ageMs: link.leasedAt === null || link.state !== 'leased' ? null : Math.max(0, now - link.leasedAt),
+    proxy: link.state === 'leased' ? (proxies.get(link.fp) ?? null) : null,
+  }
+}
+
+function proxiesInHand(workers: readonly WorkerLook[]): ReadonlyMap<string, string> {
+  return new Map(
+    workers.flatMap(({ vitals }) =>
+      (vitals?.inHand ?? []).flatMap(({ fp, exit }) =>
+        exit === null ? [] : [[fp, `${exit.pool}/${exit.exit}`] as const],
+      ),
+    ),
+  )
+}
+
+function notSteered(why: Exclude<LinkSteered, 'ok'>): ShoalError {
+  const [code, message, hint] = {
+    in_hand: ['link_busy', 'a worker has it in hand', 'Wait until it has ended, and look again.'],
+    ended: ['link_busy', 'it has ended already', 'See its story; a dead letter can be replayed.'],
+    beyond: [
+      'link_busy',
+      'it is too far back in the queue of its host',
+      'Slow others down, or wait until it is nearer.',
+    ],
+    unknown: ['not_found', 'there is no such link in this crawl', 'Look at the list again.'],
+  }[why] as ['link_busy' | 'not_found', string, string]
+  return new ShoalError(code, message, { hint })
+}

@@ -1,0 +1,31 @@
+import type { Board } from '../board/board.js'
+import type { Clock } from '../clock.js'
+import type { Frontier } from '../frontier/frontier.js'
+import type { Log } from '../log.js'
+import type { ExitLedger } from '../proxy/exit-ledger.js'
+import type { Spider } from '../spider/spider.js'
+import type { RecordStore } from '../store/record-store.js'
+import type { Started } from './api-types.js'
+
+/** What the API works on: the same interfaces, whatever stands behind them. */
+export interface ApiParts {
+  readonly plant: {
+    readonly frontier: Frontier
+    readonly board: Board
+    readonly store: RecordStore
+    readonly exits: ExitLedger
+  }
+  /** Addresses without secrets. */
+  readonly queue: string
+  readonly store: string
+  /** Several machines may share the queue: workers are expected at any time. */
+  readonly fleet: boolean
+  readonly clock: Clock
+  readonly log: Log
+  /** Spiders that can be started from here, by name. */
+  readonly spiders: ReadonlyMap<string, Spider>
+  /** Opens a crawl of one of them and adds its start URLs in the background. */
+  readonly start: (spider: string, fresh: boolean) => Promise<Started>
+  /** Pools of proxies that this process knows beside those that workers name. */
+  readonly pools: readonly string[]
+}

@@ -1,0 +1,197 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { getRequestListener, type HttpBindings } from '@hono/node-server'
+import { type Context, Hono } from 'hono'
+import type { Clock } from '../clock.js'
+import { ShoalError } from '../errors.js'
+import { readJson } from './body.js'
+import { createCursors } from './cursor.js'
+import { createEventHub } from './events.js'
+import { failureOf } from './failure.js'
+import { createGuard } from './guard.js'
+import { setHeaders } from './headers.js'
+import { createLookout } from './lookout.js'
+import type { ApiParts } from './parts.js'
+import type { Api, Route } from './route.js'
+import { EVENTS_PATH, ROUTES } from './routes.js'
+import { loadPage, type StaticFile } from './static-files.js'
+import { newToken } from './token.js'
+
+export interface ServeOptions {
+  readonly host: string
+  /** 0: any that is free. */
+  readonly port: number
+  /** From the environment; null: one is made. */
+  readonly token: string | null
+  /** The address under which a proxy in front offers it; null: none. */
+  readonly publicUrl: string | null
+}
+
+export interface Dashboard {
+  /** For people, with the token behind the #, which browsers keep to themselves. */
+  readonly url: string
+  readonly token: string
+  readonly port: number
+  /** Ends every connection. */
+  close(): Promise<void>
+}
+
+const PAGE_FOLDER = fileURLToPath(new URL('../dashboard', import.meta.url))
+/** 500 listeners, and room for calls. */
+const CONNECTIONS_MOST = 700
+const ANSWER_MS = 15_000
+
+type Env = { Bindings: HttpBindings }
+
+export async function serveDashboard(parts: ApiParts, options: ServeOptions): Promise<Dashboard> {
+  refuseOpenDoor(options)
+  const token = options.token ?? newToken()
+  const look = createLookout(parts)
+  const api: Api = { ...parts, look, cursors: createCursors(token) }
+  const hub = createEventHub({ look, clock: parts.clock, log: parts.log })
+  const answer = getRequestListener(createApp(api, hub).fetch, { overrideGlobalObjects: false })
+  const server = createServer(
+    { maxHeaderSize: 16_384, headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 },
+    (request, response) => {
+      const path = pathOf(request)
+      setHeaders(response, path)
+      try {
+        guard(request, path)
+      } catch (error) {
+        refuse(request, response, error)
+        return
+      }
+      void answer(request, response)
+    },
+  )
+  server.maxConnections = CONNECTIONS_MOST
+  server.maxHeadersCount = 100
+  server.keepAliveTimeout = 65_000
+  const refuse = (request: IncomingMessage, response: ServerResponse, error: unknown) => {
+    const { status, answer } = failureOf(error, parts.log)
+    // What it still wants to send is not read.
+    const sends = request.method === 'POST' || request.method === 'PUT'
+    response.writeHead(status, { 'content-type': 'application/json', ...(sends && { connection: 'close' }) })
+    response.end(request.method === 'HEAD' ? undefined : JSON.stringify(answer))
+  }
+  const port = await listen(server, options)
+  const publicOrigin = options.publicUrl === null ? null : new URL(options.publicUrl).origin
+  const guard = createGuard({ token, clock: parts.clock, host: options.host, port, publicOrigin })
+  return {
+    url: `${publicOrigin ?? `http://${shownHost(options.host)}:${port}`}/#token=${token}`,
+    token,
+    port,
+    close() {
+      hub.close()
+      return new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      })
+    },
+  }
+}
+
+function createApp(api: Api, hub: ReturnType<typeof createEventHub>): Hono<Env> {
+  const app = new Hono<Env>({ strict: true })
+  const page = loadPage(PAGE_FOLDER)
+  for (const route of ROUTES) {
+    app.on(route.method, route.path, async (context) => {
+      const answer = await inTime(run(api, route, context), api.clock)
+      if (route.path !== EVENTS_PATH) return context.json(answer as object)
+      hub.join(context.env.outgoing, typeof answer === 'string' && answer !== '' ? answer : null)
+      return ALREADY_SENT
+    })
+  }
+  app.get('*', (context) => {
+    const file = page.get(context.req.path)
+    if (file !== undefined) return fileAnswer(context, file)
+    if (context.req.path === '/')
+      return context.text('The page is not built: npm run build. The API is at /api/.\n', 503)
+    throw new ShoalError('not_found', 'there is nothing here')
+  })
+  app.notFound(() => {
+    throw new ShoalError('not_found', 'there is nothing here')
+  })
+  app.onError((error, context) => {
+    const { status, answer } = failureOf(error, api.log)
+    // A body that was not read to its end is in the way of the next request.
+    if (!context.env.incoming.complete) context.header('connection', 'close')
+    return context.json(answer, status as 400)
+  })
+  return app
+}
+
+/** Told apart from an answer by its header: the hub has the connection. */
+const ALREADY_SENT = new Response(null, { headers: { 'x-hono-already-sent': 'true' } })
+
+async function run(api: Api, route: Route, context: Context<Env>): Promise<unknown> {
+  const body = route.body === null ? undefined : await readJson(context.env.incoming)
+  return route.run(api, { params: decoded(context.req.param()), query: queryOf(context.req.url), body })
+}
+
+function decoded(params: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(params))
+}
+
+/** The same name twice is not decided by whoever reads first. */
+function queryOf(url: string): Record<string, string> {
+  const pairs = [...new URL(url).searchParams]
+  const names = new Set(pairs.map(([name]) => name))
+  if (names.size < pairs.length) throw new ShoalError('bad_request', 'a parameter is given twice')
+  if (names.has('__proto__')) throw new ShoalError('bad_request', '__proto__ is no name of anything here')
+  return Object.fromEntries(pairs)
+}
+
+function fileAnswer(context: Context<Env>, { type, bytes, gzip }: StaticFile): Response {
+  const zipped = gzip !== null && /\bgzip\b/.test(context.req.header('accept-encoding') ?? '')
+  return context.body(new Uint8Array(zipped ? gzip : bytes), 200, {
+    'content-type': type,
+    vary: 'accept-encoding',
+    ...(zipped && { 'content-encoding': 'gzip' }),
+  })
+}
+
+async function inTime<Answer>(work: Promise<Answer>, clock: Clock): Promise<Answer> {
+  let cancel = () => {}
+  const late = new Promise<never>((_, reject) => {
+    cancel = clock.after(ANSWER_MS, () =>
+      reject(new ShoalError('queue_away', `no answer from the queue or the store within ${ANSWER_MS / 1000} s`)),
+    )
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    cancel()
+    work.catch(() => {})
+  }
+}
+
+function pathOf(request: IncomingMessage): string {
+  return (request.url ?? '/').split('?', 1)[0] ?? '/'
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
+}
+
+/** Whoever can reach it from elsewhere can guess; a token that somebody chose on purpose says that this is meant. */
+function refuseOpenDoor({ host, token }: ServeOptions): void {
+  if (isLoopback(host) || token !== null) return
+  throw new ShoalError('dashboard_open', `--host ${host}: other machines could reach it, and no token is set`)
+}
+
+function shownHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+}
+
+function listen(server: ReturnType<typeof createServer>, { host, port }: ServeOptions): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EADDRINUSE' ? 'is in use' : `cannot be used (${error.code ?? error.message})`
+      reject(new ShoalError('dashboard_port', `port ${port} on ${host} ${why}`, { cause: error }))
+    })
+    server.listen(port, host.replace(/^\[|\]$/g, ''), () => resolve((server.address() as AddressInfo).port))
+  })
+}

@@ -1,0 +1,63 @@
+import { type Clock, systemRandom } from '../clock.js'
+import { openCrawl } from '../coordinator/crawls.js'
+import { knownExits } from '../coordinator/exits.js'
+import { seedCrawl } from '../coordinator/seeding.js'
+import { asShoalError, ShoalError } from '../errors.js'
+import type { CrawlId } from '../frontier/frontier.js'
+import type { Log } from '../log.js'
+import type { Spider } from '../spider/spider.js'
+import type { Plant } from '../wire.js'
+import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
+import { fetchesFiles, seedOptions } from './seed-options.js'
+
+export interface Begun {
+  readonly crawl: CrawlId
+  readonly resumed: boolean
+}
+
+/** Begins crawls inside a process that goes on: what `shoal start` does, with the start URLs in the background. */
+export interface Beginner {
+  begin(spider: string, fresh: boolean): Promise<Begun>
+  /** Start URLs that are not in the queue yet wait for the next start. */
+  stop(): Promise<void>
+}
+
+export function beginCrawls(
+  plant: Plant,
+  spiders: readonly Spider[],
+  parts: ProxyOrder & { readonly clock: Clock; readonly log: Log },
+): Beginner {
+  const { clock, log } = parts
+  const stopped = new AbortController()
+  const seedings = new Map<CrawlId, Promise<void>>()
+  const common = { clock, random: systemRandom, log, signal: stopped.signal }
+
+  const seed = async (spider: Spider, crawl: CrawlId) => {
+    try {
+      const pools = fetchesFiles(undefined, spider) ? poolsAtHand(parts, spiders) : new Map()
+      const options = seedOptions(undefined, { ...common, plant, spider, crawl, pools })
+      log.info('crawl.seeded', { crawl, ...(await seedCrawl(plant, spider, crawl, { ...common, ...options }).all) })
+    } catch (error) {
+      const { code, message } = asShoalError(error)
+      // Cancelled by somebody: its state says so.
+      if (code !== 'crawl_ended') log.error('crawl.seeding_failed', { crawl, code, message })
+    } finally {
+      seedings.delete(crawl)
+    }
+  }
+
+  return {
+    async begin(name, fresh) {
+      const spider = spiders.find((one) => one.name === name)
+      if (spider === undefined) throw new ShoalError('not_found', `there is no spider '${name}' here`)
+      const exits = await knownExits(plant.board, spider)
+      const { crawl, resumed } = await openCrawl(plant, spider, { fresh, clock, random: systemRandom, exits })
+      if (!seedings.has(crawl)) seedings.set(crawl, seed(spider, crawl))
+      return { crawl, resumed }
+    },
+    async stop() {
+      stopped.abort()
+      await Promise.all(seedings.values())
+    },
+  }
+}
