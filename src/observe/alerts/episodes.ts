@@ -1,0 +1,82 @@
+import type { Alert, AlertRule } from '../alert.js'
+import type { Finding } from './rule.js'
+
+/**
+ * From what a rule finds at each look to episodes with a beginning and an end. Something begins when it has been over its threshold for a while, and ends when it
+ * has been clearly below for a while; in between it stays as it is: so nothing flaps, however the figures jump.
+ */
+export const ENDS_AFTER_MS = 60_000
+
+/** What is known of one thing that a rule watches. */
+interface Watched {
+  readonly overSince: number | null
+  readonly belowSince: number | null
+  readonly alert: Alert | null
+}
+
+/** By subject. */
+export type Episodes = ReadonlyMap<string, Watched>
+
+export interface Verdict {
+  readonly found: readonly Finding[]
+  readonly lastingMs: number
+  /** Alarms of the watcher before, about crawls that still run, are not ended before this time: the rule has not seen enough yet. */
+  readonly keepsUntil: number
+  /** Whether the thing can still be watched: of a crawl that has ended or is paused nothing is found any more, and its alarms end at once. */
+  isWatched(alert: Alert): boolean
+}
+
+export interface Turn {
+  readonly episodes: Episodes
+  readonly began: readonly Alert[]
+  readonly ended: readonly Alert[]
+}
+
+export function episodesFrom(active: readonly Alert[]): Episodes {
+  return new Map(active.map((alert) => [subjectOf(alert), { overSince: null, belowSince: null, alert }]))
+}
+
+export function activeIn(episodes: Episodes): Alert[] {
+  return [...episodes.values()].flatMap(({ alert }) => alert ?? [])
+}
+
+export function nextEpisodes(before: Episodes, rule: AlertRule, verdict: Verdict, now: number): Turn {
+  const episodes = new Map<string, Watched>()
+  const began: Alert[] = []
+  const ended: Alert[] = []
+  for (const finding of verdict.found) {
+    const subject = subjectOf(finding)
+    const known = before.get(subject) ?? { overSince: null, belowSince: null, alert: null }
+    const overSince = finding.level === 'over' ? (known.overSince ?? now) : known.overSince
+    if (known.alert !== null) {
+      episodes.set(subject, { overSince, belowSince: null, alert: refreshed(known.alert, finding) })
+    } else if (finding.level === 'over' && overSince !== null && now - overSince >= verdict.lastingMs) {
+      const alert = alertOf(rule, finding, now)
+      began.push(alert)
+      episodes.set(subject, { overSince, belowSince: null, alert })
+    } else if (overSince !== null) {
+      episodes.set(subject, { overSince, belowSince: null, alert: null })
+    }
+  }
+  for (const [subject, known] of before) {
+    if (known.alert === null || episodes.has(subject)) continue
+    const belowSince = known.belowSince ?? now
+    const isOver = now - belowSince >= ENDS_AFTER_MS && now >= verdict.keepsUntil
+    if (isOver || !verdict.isWatched(known.alert)) ended.push(known.alert)
+    else episodes.set(subject, { overSince: null, belowSince, alert: known.alert })
+  }
+  return { episodes, began, ended }
+}
+
+function subjectOf({ crawl, about }: Pick<Alert, 'crawl' | 'about'>): string {
+  return JSON.stringify([crawl, about])
+}
+
+function alertOf(rule: AlertRule, { level: _, ...finding }: Finding, now: number): Alert {
+  return { rule, ...finding, episode: JSON.stringify([rule, finding.crawl, finding.about, now]), since: now }
+}
+
+/** The figures of now; who it is about and since when stay. */
+function refreshed(alert: Alert, { severity, message, next, fields }: Finding): Alert {
+  return { ...alert, severity, message, next, fields }
+}

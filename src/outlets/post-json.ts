@@ -1,0 +1,58 @@
+import type { Clock } from '../clock.js'
+import { asShoalError, type ErrorCode } from '../errors.js'
+import type { Fetcher, FetchResponse } from '../fetch/fetcher.js'
+import { parseRetryAfter } from '../politeness/retry-after.js'
+import { version } from '../version.js'
+import type { Sent } from './sink.js'
+
+const CONNECT_MS = 10_000
+const ANSWER_BYTES = 1024 * 1024
+const ANSWER_HEADER_BYTES = 64 * 1024
+/** Of the answer of a sink that refuses, as much as helps. */
+const SHOWN_LENGTH = 200
+
+/** Not the sink's fault, and not to be mended by waiting. */
+const NEVER: ReadonlySet<ErrorCode> = new Set(['private_address', 'blocked_port', 'bad_url', 'bad_scheme', 'too_large'])
+/** Client errors that pass: timeout, too early, too many requests. */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
+
+export interface JsonPost {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly timeoutMs: number
+  /** 'host:port' entries that the guard lets through. */
+  readonly allowPrivate: readonly string[]
+}
+
+/** One POST to somebody else's server, past the guard against private addresses, and what its answer means. */
+export async function postJson(
+  { url, headers, body, timeoutMs, allowPrivate }: JsonPost,
+  { fetcher, clock }: { readonly fetcher: Fetcher; readonly clock: Clock },
+  signal: AbortSignal,
+): Promise<Sent> {
+  const limits = {
+    ...{ totalMs: timeoutMs, connectMs: CONNECT_MS, headersMs: timeoutMs, idleMs: timeoutMs },
+    ...{ maxHeaderBytes: ANSWER_HEADER_BYTES, maxBodyBytes: ANSWER_BYTES },
+  }
+  const all = { 'content-type': 'application/json', 'user-agent': `Shoal/${version}`, ...headers }
+  try {
+    const response = await fetcher.fetch({ url, method: 'POST', headers: all, body, limits, allowPrivate }, signal)
+    return readAnswer(response, clock.now())
+  } catch (thrown) {
+    const { code, message } = asShoalError(thrown)
+    return { kind: NEVER.has(code) ? 'refused' : 'away', message: `${code}: ${message}` }
+  }
+}
+
+function readAnswer({ status, headers, body }: FetchResponse, now: number): Sent {
+  if (status >= 200 && status < 300) return { kind: 'taken', trimmed: 0 }
+  const message = `it answers ${status}`
+  if (status >= 500 || PASSING.has(status)) {
+    const retryAfterMs = parseRetryAfter(headers['retry-after'], now)
+    return { kind: 'away', message, ...(retryAfterMs !== null && { retryAfterMs }) }
+  }
+  if (status < 400) return { kind: 'refused', message: `${message}: a redirect is not followed, write where it leads` }
+  const said = new TextDecoder().decode(body.subarray(0, SHOWN_LENGTH)).replace(/\s+/g, ' ').trim()
+  return { kind: 'refused', message: said === '' ? message : `${message}: ${said}` }
+}
