@@ -24,6 +24,7 @@ export async function runWithProgress(
   session: Session,
   flags: CrawlFlags,
   source: RunOptions['source'],
+  beside?: RunOptions['beside'],
 ): Promise<FinishedRun> {
   const { clock, settings, json } = session
   const { workers, concurrency } = settings
@@ -57,6 +58,7 @@ export async function runWithProgress(
       concurrency,
       fresh: flags.fresh,
       seeds: flags.seeds,
+      beside,
       logLevel: settings.logLevel,
       graceMs: settings.graceMs,
       drain: signals.drain,

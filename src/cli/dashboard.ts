@@ -1,9 +1,6 @@
 import { type Command, Option } from 'commander'
 import { CONFIG, isOnServer, maskUrl } from '../config.js'
-import type { Log } from '../log.js'
-import type { Beginner } from '../run/begin-crawls.js'
-import type { Spider } from '../spider/spider.js'
-import type { Plant } from '../wire.js'
+import type { Beside, BesideParts } from '../run/beside.js'
 import { plain, type Session } from './session.js'
 
 /** On the commands that serve the dashboard. */
@@ -18,21 +15,13 @@ export function dashboardOptions(command: Command): Command {
   return command
 }
 
-export interface Served {
-  readonly plant: Plant
-  /** Those that can be started from the page. */
-  readonly spiders: readonly Spider[]
-  readonly begin: Beginner['begin']
-  readonly log: Log
-}
-
 /** Serves the page and its API, and prints where: for people on standard error, with --json as a line of its own. */
 export async function serveDashboardHere(
   { settings, clock, json, output }: Session,
-  { plant, spiders, begin, log }: Served,
+  { plant, spiders, begin, log }: BesideParts,
 ): Promise<() => Promise<void>> {
   const { serveDashboard } = await import('../api/server.js')
-  const { queue, store, dashboardHost, dashboardPort, publicUrl } = settings
+  const { queue, store, dashboardHost, dashboardPort, publicUrl, token } = settings
   const dashboard = await serveDashboard(
     {
       ...{ plant, clock, log, pools: [], fleet: isOnServer(queue) },
@@ -41,9 +30,20 @@ export async function serveDashboardHere(
       spiders: new Map(spiders.map((spider) => [spider.name, spider])),
       start: begin,
     },
-    { host: dashboardHost, port: dashboardPort, token: null, publicUrl },
+    { host: dashboardHost, port: dashboardPort, token, publicUrl },
   )
-  if (json) output.json({ dashboard: dashboard.url, port: dashboard.port })
+  if (json) output.json({ url: dashboard.url, port: dashboard.port })
   else process.stderr.write(`dashboard: ${dashboard.url}\n`)
   return () => dashboard.close()
+}
+
+/** For a command that works: the dashboard beside it, where it is asked for. */
+export function besideDashboard(session: Session, { dashboard }: { readonly dashboard: boolean }): Beside | undefined {
+  return dashboard ? (parts) => serveDashboardHere(session, parts) : undefined
+}
+
+/** On the commands that can have it beside their work. */
+export function besideOptions(command: Command): Command {
+  const flag = 'serve the dashboard as well, as long as the command runs; its address is printed at the start'
+  return dashboardOptions(command.option('--dashboard', flag, false))
 }

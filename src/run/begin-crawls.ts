@@ -61,3 +61,11 @@ export function beginCrawls(
     },
   }
 }
+
+/** Where no crawl can be begun. */
+export const noBeginner: Beginner = {
+  async begin(spider) {
+    throw new ShoalError('not_found', `the spider '${spider}' cannot be started from here`)
+  },
+  async stop() {},
+}

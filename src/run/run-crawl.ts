@@ -9,6 +9,8 @@ import { createLog, type LogLevel } from '../log.js'
 import type { Alert } from '../quality/alert.js'
 import type { VisitCounts } from '../store/visits.js'
 import type { Plant } from '../wire.js'
+import { noBeginner } from './begin-crawls.js'
+import type { Beside } from './beside.js'
 import type { BrowserOrder } from './browser-order.js'
 import { openForWork, readyForPages } from './open-for-work.js'
 import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
@@ -41,6 +43,8 @@ export interface RunOptions extends ProxyOrder, BrowserOrder {
   readonly graceMs: number
   /** Aborted by the first Ctrl-C or SIGTERM: drain. */
   readonly drain: AbortSignal
+  /** Goes on as long as the run. */
+  readonly beside?: Beside | undefined
   /** Log lines go here; stderr unless given. */
   readonly writeLog?: (line: string) => void
   readonly onStart?: (start: RunStart) => void
@@ -81,8 +85,9 @@ export interface RunSummary {
   readonly retried: number
   readonly skipped: number
   readonly seconds: number
-  /** True when the drain signal ended it before the crawl did. */
+  /** True when the drain signal ended it before the crawl did, or the last of its workers was drained from outside. */
   readonly interrupted: boolean
+  readonly drained: boolean
   /** Of a spider that recrawls: how its pages compare with the crawl before. */
   readonly visits: VisitCounts | null
   /** Fields that used to be filled and are not any more. */
@@ -102,8 +107,10 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
   const { spiders, plant } = await openForWork(sources, options, options.drain, clock, log)
   let outlets: OutletTending | null = null
   let endBy = 0
+  let endBeside: (() => Promise<void>) | undefined
   try {
     const [spider] = spiders
+    endBeside = await options.beside?.({ plant, spiders: [], begin: noBeginner.begin, log })
     if (spider === undefined) throw new Error('one source gives one spider')
     const pools = poolsAtHand(options, spiders)
     await readyForPages(spiders, plant, options)
@@ -165,8 +172,9 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     options.onProgress?.(await progress(plant, crawl, stats, 0))
     log.info('crawl.finished', { crawl, state: stats.state, done: stats.done })
     const seconds = (clock.mono() - startedAt) / 1000
-    return await summary(plant, stats, seconds, interrupted, before, await tending.drift())
+    return await summary(plant, stats, seconds, interrupted, failures.drained, before, await tending.drift())
   } finally {
+    await endBeside?.()
     await finishOutlets(outlets, endBy - clock.mono(), log)
     await plant.close()
   }
@@ -182,7 +190,7 @@ async function lostInstead(plant: Plant, tending: Tending, crawl: CrawlId): Prom
   }
 }
 
-/** Until the crawl has ended or the drain is asked for (true). Rejects with the first failure of a worker or of the seeding. */
+/** Until the crawl has ended, the drain is asked for or every worker was drained from outside (true). Rejects with the first failure of a worker or of the seeding. */
 async function watch(
   options: RunOptions,
   plant: Plant,
@@ -198,6 +206,7 @@ async function watch(
   for (;;) {
     if (options.drain.aborted) return true
     failures.check()
+    if (failures.drained) return true
     try {
       const stats = await plant.frontier.stats(crawl)
       options.onProgress?.(await progress(plant, crawl, stats, failures.alive))
@@ -229,6 +238,7 @@ async function summary(
   stats: CrawlStats,
   seconds: number,
   interrupted: boolean,
+  drained: boolean,
   before: CrawlStats,
   drift: readonly Alert[],
 ): Promise<RunSummary> {
@@ -247,6 +257,7 @@ async function summary(
     skipped: stats.skipped,
     seconds: Math.round(seconds * 1000) / 1000,
     interrupted: interrupted && stats.state !== 'finished',
+    drained: drained && stats.state !== 'finished',
     visits: await plant.store.visitCounts(stats.id),
     drift,
   }

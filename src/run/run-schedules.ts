@@ -7,6 +7,8 @@ import type { Schedule } from '../spider/schedule.js'
 import type { Spider } from '../spider/spider.js'
 import type { VisitCounts } from '../store/visits.js'
 import type { Plant, PlantAddresses } from '../wire.js'
+import { beginCrawls } from './begin-crawls.js'
+import type { Beside } from './beside.js'
 import { openForWork, refuseMemoryQueue } from './open-for-work.js'
 import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
 import { fetchesFiles } from './seed-options.js'
@@ -18,6 +20,8 @@ export interface SchedulesOptions extends PlantAddresses, ProxyOrder {
   readonly logLevel: LogLevel
   readonly drain: AbortSignal
   readonly writeLog: (line: string) => void
+  /** Goes on as long as it runs. */
+  readonly beside?: Beside | undefined
   readonly onStart?: (spiders: readonly Spider[]) => void
   readonly onTurn?: (spider: string, taken: TurnTaken) => void
 }
@@ -29,13 +33,18 @@ export async function runSchedules(options: SchedulesOptions): Promise<void> {
   const clock = systemClock
   const log = createLog(options.logLevel, clock, options.writeLog)
   const { spiders, plant } = await openForWork(options.sources, options, drain, clock, log)
+  const beginner = beginCrawls(plant, spiders, { ...options, clock, log })
+  let endBeside: (() => Promise<void>) | undefined
   try {
     refuseUnscheduled(spiders)
+    endBeside = await options.beside?.({ plant, spiders, begin: beginner.begin, log })
     const pools = spiders.some((spider) => fetchesFiles(undefined, spider)) ? poolsAtHand(options, spiders) : new Map()
     options.onStart?.(spiders)
     const parts = { clock, random: systemRandom, log, signal: drain, pools, ...(onTurn && { onTurn }) }
     await tendSchedules(plant, spiders, parts)
   } finally {
+    await endBeside?.()
+    await beginner.stop()
     await plant.close()
   }
 }

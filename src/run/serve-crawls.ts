@@ -3,6 +3,8 @@ import type { TurnTaken } from '../coordinator/schedule.js'
 import { asShoalError, isAway } from '../errors.js'
 import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
 import { createLog, type Log } from '../log.js'
+import { beginCrawls } from './begin-crawls.js'
+import type { Beside } from './beside.js'
 import { openForWork, readyForPages, refuseMemoryQueue } from './open-for-work.js'
 import { poolsAtHand } from './pools-at-hand.js'
 import { refuseUnscheduled } from './run-schedules.js'
@@ -22,6 +24,8 @@ export interface ServeOptions extends WorkersOrder {
   /** Aborted by the first Ctrl-C or SIGTERM. */
   readonly drain: AbortSignal
   readonly writeLog: (line: string) => void
+  /** Goes on as long as it serves. */
+  readonly beside?: Beside | undefined
   readonly onStart?: (spiders: readonly string[]) => void
   readonly onTurn?: (spider: string, taken: TurnTaken) => void
 }
@@ -30,7 +34,7 @@ export interface Served {
   readonly spiders: readonly string[]
   readonly seconds: number
   /** What ended it. */
-  readonly endedBy: 'signal' | 'idle'
+  readonly endedBy: 'signal' | 'idle' | 'drained'
 }
 
 /** How soon a crawl of an unknown spider is named, and how soon an idle worker that is to leave leaves. */
@@ -51,8 +55,11 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
   let tending: Tending | null = null
   let outlets: OutletTending | null = null
   let schedules: Promise<void> | null = null
+  let endBeside: (() => Promise<void>) | undefined
+  const beginner = beginCrawls(plant, spiders, { ...options, clock, log })
   const stopSchedules = new AbortController()
   try {
+    endBeside = await options.beside?.({ plant, spiders, begin: beginner.begin, log })
     if (options.schedule) refuseUnscheduled(spiders)
     await readyForPages(spiders, plant, options)
     outlets = await tendOutlets(
@@ -80,7 +87,8 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
   } finally {
     const endBy = clock.mono() + graceMs
     stopSchedules.abort()
-    await Promise.all([schedules, tending?.stop(), ...workers.map((worker) => worker.stop(graceMs))])
+    await endBeside?.()
+    await Promise.all([beginner.stop(), schedules, tending?.stop(), ...workers.map((worker) => worker.stop(graceMs))])
     await finishOutlets(outlets, endBy - clock.mono(), log)
     await plant.close()
   }
@@ -96,6 +104,7 @@ async function untilOver(
   for (;;) {
     if (drain.aborted) return 'signal'
     failures.check()
+    if (failures.drained) return 'drained'
     try {
       if (await idle()) return 'idle'
     } catch (error) {

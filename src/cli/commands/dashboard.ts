@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { ShoalError } from '../../errors.js'
 import { createLog } from '../../log.js'
 import { dashboardOptions, serveDashboardHere } from '../dashboard.js'
 import { guide } from '../help.js'
@@ -32,7 +31,7 @@ export function dashboardCommand(program: Command): void {
         'dashboard books.ts --queue redis://queue.example',
         'crawls of books can be started from the page; workers do them',
       ],
-      ['dashboard --port 0 --json', '{"dashboard":"http://127.0.0.1:…/#token=…","port":…}'],
+      ['dashboard --port 0 --json', '{"url":"http://127.0.0.1:…/#token=…","port":…}'],
     ],
     exits: ['notFound'],
   })
@@ -41,16 +40,16 @@ export function dashboardCommand(program: Command): void {
 async function serve(session: Session, files: readonly string[], drain: AbortSignal): Promise<void> {
   const { settings, clock } = session
   const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
+  const { beginCrawls, noBeginner } = await import('../../run/begin-crawls.js')
   if (files.length === 0) {
     await session.withPlant(async (plant) => {
-      const close = await serveDashboardHere(session, { plant, spiders: [], begin: refuseStart, log })
+      const close = await serveDashboardHere(session, { plant, spiders: [], begin: noBeginner.begin, log })
       await untilAborted(drain)
       await close()
     })
     return
   }
   const { openForWork, refuseMemoryQueue } = await import('../../run/open-for-work.js')
-  const { beginCrawls } = await import('../../run/begin-crawls.js')
   refuseMemoryQueue(settings)
   const sources = files.map((file) => ({ kind: 'file', path: resolve(file) }) as const)
   const { spiders, plant } = await openForWork(sources, settings, drain, clock, log)
@@ -67,10 +66,6 @@ async function serve(session: Session, files: readonly string[], drain: AbortSig
     await beginner.stop()
     await plant.close()
   }
-}
-
-async function refuseStart(spider: string): Promise<never> {
-  throw new ShoalError('not_found', `the spider '${spider}' cannot be started from here`)
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { runWithProgress } from '../crawl-run.js'
+import { besideDashboard, besideOptions } from '../dashboard.js'
 import { guide } from '../help.js'
 import { reportRun } from '../run-report.js'
 import { acts, type CrawlFlags, crawlOptions, SEEDS_HELP } from '../session.js'
@@ -12,19 +13,21 @@ export function runCommand(program: Command): void {
     .argument('<spider>', 'the spider file (.ts, .js)')
     .option('--seeds <source>', SEEDS_HELP)
     .action(
-      acts(async (session, file: string, flags: CrawlFlags) => {
-        const finished = await runWithProgress(session, flags, { kind: 'file', path: resolve(file) })
+      acts(async (session, file: string, flags: CrawlFlags & { dashboard: boolean }) => {
+        const beside = besideDashboard(session, flags)
+        const finished = await runWithProgress(session, flags, { kind: 'file', path: resolve(file) }, beside)
         await reportRun(session, finished)
         return finished.exitCode
       }),
     )
-  crawlOptions(command)
+  besideOptions(crawlOptions(command))
   guide(command, {
     examples: [
       ['run books.ts', 'crawl, or go on where the last run stopped'],
       ['run books.ts --fresh --workers 4', 'start anew with four processes'],
       ['run books.ts --queue redis://queue.example --workers 4', 'on a fleet: workers elsewhere may join in'],
       ['run books.ts --seeds https://books.example/sitemap.xml', 'every page that the sitemap lists'],
+      ['run books.ts --dashboard', 'with a page to watch it; it ends with the crawl'],
       ['run books.ts --json', 'ends with one line: {"crawl":…,"state":"finished","pages":…,…}'],
     ],
     exits: ['nothingFetched', 'lost', 'interrupted', 'terminated'],

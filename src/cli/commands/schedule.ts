@@ -5,6 +5,7 @@ import { EXIT } from '../../errors.js'
 import type { ScheduleRow } from '../../run/run-schedules.js'
 import type { SpiderSource } from '../../run/spider-source.js'
 import type { Spider } from '../../spider/spider.js'
+import { besideDashboard, besideOptions } from '../dashboard.js'
 import { guide } from '../help.js'
 import type { Output } from '../output.js'
 import { acts, programName, shellWord } from '../session.js'
@@ -29,7 +30,7 @@ export function scheduleCommand(program: Command): void {
     .description('begin a crawl at each turn, until told to stop; workers serve the pages')
     .argument('<spider...>', 'spider files (.ts, .js) with a schedule')
     .action(
-      acts(async (session, files: string[]) => {
+      acts(async (session, files: string[], flags: { dashboard: boolean }) => {
         const { settings, output, json, sameDatabase } = session
         const note = (line: string) => {
           if (!json) output.note(line)
@@ -41,6 +42,7 @@ export function scheduleCommand(program: Command): void {
           await runSchedules({
             ...{ sources: sourcesOf(files), queue, store, pages, logLevel, proxies, pool, country },
             drain: signals.drain,
+            beside: besideDashboard(session, flags),
             writeLog: (line) => process.stderr.write(line),
             onStart: (spiders) => {
               for (const spider of spiders) note(nextLine(spider, session.clock.now()))
@@ -57,6 +59,7 @@ export function scheduleCommand(program: Command): void {
         }
       }),
     )
+  besideOptions(run)
   guide(run, {
     examples: [
       [

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { maskUrl } from '../../config.js'
 import { asShoalError, EXIT } from '../../errors.js'
+import { besideDashboard, besideOptions } from '../dashboard.js'
 import { guide } from '../help.js'
 import { acts, wholeNumber, workerOptions } from '../session.js'
 import { listenForSignals } from '../signals.js'
@@ -13,7 +14,14 @@ interface WorkerFlags {
   readonly procs: number
   readonly exitWhenIdle: boolean
   readonly schedule: boolean
+  readonly dashboard: boolean
 }
+
+const WHY_ENDED = {
+  idle: 'nothing left to do',
+  signal: 'asked to',
+  drained: 'its workers were drained from outside',
+} as const
 
 export function workerCommand(program: Command): void {
   const command = program
@@ -54,6 +62,7 @@ export function workerCommand(program: Command): void {
             graceMs,
             exitWhenIdle: flags.exitWhenIdle,
             schedule: flags.schedule,
+            beside: besideDashboard(session, flags),
             drain: signals.drain,
             writeLog: (line) => process.stderr.write(line),
             onTurn: (spider, taken) => note(turnLine(spider, taken)),
@@ -63,10 +72,7 @@ export function workerCommand(program: Command): void {
               ),
           })
           if (json) output.json(served)
-          else
-            note(
-              `stopped after ${duration(served.seconds * 1000)}: ${served.endedBy === 'idle' ? 'nothing left to do' : 'asked to'}`,
-            )
+          else note(`stopped after ${duration(served.seconds * 1000)}: ${WHY_ENDED[served.endedBy]}`)
           return EXIT.ok.code
         } catch (thrown) {
           if (asShoalError(thrown).code === 'interrupted' && signals.received() === 'SIGTERM')
@@ -77,13 +83,14 @@ export function workerCommand(program: Command): void {
         }
       }),
     )
-  workerOptions(command)
+  besideOptions(workerOptions(command))
   guide(command, {
     examples: [
       ['worker books.ts --queue redis://queue.example', 'on as many machines as you like'],
       ['worker books.ts shops.ts --procs 4', 'four processes, each for the crawls of both spiders'],
       ['worker books.ts --proxies pools.json --pool residential --country de', 'only what goes through these proxies'],
       ['worker books.ts --schedule', 'a crawl whenever its schedule says so, and its pages'],
+      ['worker books.ts --dashboard', 'with a page on which crawls of books can be started, watched and steered'],
       ['worker books.ts --exit-when-idle', 'for a job that ends: leaves when nothing is left'],
     ],
     exits: ['interrupted', 'terminated'],

@@ -1,0 +1,15 @@
+import type { Log } from '../log.js'
+import type { Spider } from '../spider/spider.js'
+import type { Plant } from '../wire.js'
+import type { Beginner } from './begin-crawls.js'
+
+/** Something that goes on beside the work of a command, on the same plant: the dashboard. Answers how it is ended. */
+export type Beside = (parts: BesideParts) => Promise<() => Promise<void>>
+
+export interface BesideParts {
+  readonly plant: Plant
+  /** Those that can be started here. */
+  readonly spiders: readonly Spider[]
+  readonly begin: Beginner['begin']
+  readonly log: Log
+}
