@@ -22,6 +22,7 @@ import { Overview } from './views/overview.js'
 import { Proxies } from './views/proxies.js'
 import { Records } from './views/records.js'
 import { Workers } from './views/workers.js'
+import './views/views.css'
 
 const PLAIN_VIEWS = {
   overview: Overview,

@@ -38,11 +38,7 @@ export function Dead({ view, query }: CrawlPartProps) {
           <div class="filters">
             <p class="summary">{plural(total, 'dead letter')}</p>
             <Button onClick={() => ask(crawl, 'replay', {}, total, reload)}>Replay all</Button>
-            <Button kind="danger" onClick={() => ask(crawl, 'purge', {}, total, reload)}>
-              Purge all
-            </Button>
-          </div>
-          <div class="filters">
+            <Button onClick={() => ask(crawl, 'purge', {}, total, reload)}>Purge all</Button>
             <SearchBox
               label="Those of one host"
               placeholder="Of one host: shop.example"
@@ -91,7 +87,7 @@ function OfHost({
       <Button busy={busy} onClick={() => counted('replay')}>
         Replay those of this host
       </Button>
-      <Button kind="danger" busy={busy} onClick={() => counted('purge')}>
+      <Button busy={busy} onClick={() => counted('purge')}>
         Purge those of this host
       </Button>
     </>
@@ -123,7 +119,7 @@ function GroupCard({ crawl, group, most, host, open, onChanged }: GroupCardProps
       </div>
       <p>{hint}</p>
       <p class="clip-line muted">
-        For example{' '}
+        <span>For example</span>
         <a href={crawlHref(crawl, 'explain', { url: sample })} title="The whole story of this link">
           <Foreign text={sample} />
         </a>

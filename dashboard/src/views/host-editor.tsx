@@ -41,9 +41,7 @@ export function HostEditor({ host, onChanged, onClose }: HostEditorProps) {
             <Button onClick={() => askUnblock(host, onChanged)}>Unblock</Button>
           </>
         ) : (
-          <Button kind="danger" onClick={() => askBlock(host, onChanged)}>
-            Block
-          </Button>
+          <Button onClick={() => askBlock(host, onChanged)}>Block</Button>
         )}
         <Button onClick={onClose}>Close</Button>
       </div>
@@ -53,7 +51,7 @@ export function HostEditor({ host, onChanged, onClose }: HostEditorProps) {
 
 function PaceForm({ host, onChanged }: Pick<HostEditorProps, 'host' | 'onChanged'>) {
   const [delayId, concurrencyId] = [useId(), useId()]
-  const [delay, setDelay] = useState(String(host.delayMs / 1000))
+  const [delay, setDelay] = useState(String((host.slowedFromMs ?? host.delayMs) / 1000))
   const [concurrency, setConcurrency] = useState(String(host.concurrency))
   const submit = (event: TargetedSubmitEvent<HTMLFormElement>) => {
     event.preventDefault()

@@ -9,7 +9,13 @@ export function isSetByHand({ set }: HostView): boolean {
   return typeof set?.delayMs === 'number' || typeof set?.concurrency === 'number'
 }
 
-/** `every 2 s (its answers slow it down from 250 ms), 4 at once` */
+/** `2 s · 4 at once` */
+export function shortPaceText({ delayMs, ratePerSecond, concurrency }: HostView): string {
+  const gap = delayMs > 0 ? duration(delayMs) : ratePerSecond === null ? 'no delay' : `${rate(ratePerSecond)}/s`
+  return `${gap} · ${count(concurrency)} at once`
+}
+
+/** `every 2 s (slowed from 250 ms), 4 at once` */
 export function paceText({ delayMs, slowedFromMs, concurrency, ratePerSecond }: HostView): string {
   const slowed = slowedFromMs === null ? '' : ` (slowed from ${duration(slowedFromMs)})`
   const parts = [

@@ -1,7 +1,7 @@
 import { useCallback, useState } from 'preact/hooks'
 import type { HostView } from '../../../src/api/api-types.js'
 import { path } from '../api.js'
-import { count, duration } from '../format.js'
+import { count, duration, shortCount } from '../format.js'
 import { Empty } from '../parts/empty.js'
 import { Failure } from '../parts/failure.js'
 import { SearchBox } from '../parts/search-box.js'
@@ -11,7 +11,7 @@ import { Choice } from '../parts/tabs.js'
 import { Foreign } from '../parts/text.js'
 import { replaceQuery } from '../router.js'
 import { HostEditor } from './host-editor.js'
-import { isBlocked, isSetByHand, paceText } from './host-pace.js'
+import { isBlocked, isSetByHand, shortPaceText } from './host-pace.js'
 import { useLivePages } from './live-pages.js'
 import type { CrawlPartProps } from './view.js'
 
@@ -91,7 +91,7 @@ function columns(open: (host: string) => void): readonly Column<HostView>[] {
       ),
     },
     { key: 'pending', head: 'Pending', width: '4.6rem', align: 'end', cell: ({ pending }) => count(pending) },
-    { key: 'inFlight', head: 'Under way', width: '4.6rem', align: 'end', cell: ({ inFlight }) => count(inFlight) },
+    { key: 'inFlight', head: 'Under way', width: '5rem', align: 'end', cell: ({ inFlight }) => count(inFlight) },
     { key: 'done', head: 'Done', width: '4.6rem', align: 'end', cell: ({ done }) => count(done) },
     {
       key: 'failed',
@@ -112,16 +112,16 @@ function columns(open: (host: string) => void): readonly Column<HostView>[] {
     {
       key: 'latency',
       head: 'Answers in',
-      width: '4.8rem',
+      width: '5.2rem',
       align: 'end',
       cell: ({ latencyMs }) => (latencyMs === null ? '–' : duration(latencyMs)),
     },
     {
       key: 'pace',
       head: 'Pace',
-      width: 'minmax(0, 1.5fr)',
+      width: 'minmax(0, 1.3fr)',
       whole: true,
-      cell: (host) => <Foreign text={paceText(host)} />,
+      cell: (host) => <Foreign text={shortPaceText(host)} />,
     },
     {
       key: 'slot',
@@ -133,10 +133,11 @@ function columns(open: (host: string) => void): readonly Column<HostView>[] {
     {
       key: 'budget',
       head: 'Budget',
-      width: '8rem',
+      width: '6rem',
       align: 'end',
       from: 'wide',
-      cell: ({ budget }) => (budget.of === null ? 'no limit' : `${count(budget.used)} of ${count(budget.of)}`),
+      cell: ({ budget }) =>
+        budget.of === null ? 'no limit' : `${shortCount(budget.used)} of ${shortCount(budget.of)}`,
     },
   ]
 }
@@ -144,7 +145,7 @@ function columns(open: (host: string) => void): readonly Column<HostView>[] {
 /** What is unusual about it, most important first. */
 function Marks({ host }: { readonly host: HostView }) {
   if (isBlocked(host)) return <StateBadge state="blocked" />
-  if (host.throttles > 0) return <StateBadge state="resting" text="asks for time" />
+  if (host.throttles > 0) return <StateBadge state="resting" text="waits" />
   if (host.slowedFromMs !== null) return <StateBadge state="delayed" text="slowed" />
   if (isSetByHand(host)) return <StateBadge state="queued" text="by hand" />
   return null

@@ -216,5 +216,5 @@ function LastFailure({ failures }: Pick<LinkView, 'failures'>) {
 
 function attemptsText({ attempts, throttles, state }: LinkView): string {
   const used = state === 'leased' ? attempts + 1 : attempts
-  return throttles === 0 ? count(used) : `${count(used)} + ${count(throttles)}`
+  return throttles === 0 ? count(used) : `${count(used)} (+${count(throttles)})`
 }

@@ -200,7 +200,6 @@ function columns(
       key: 'wake',
       head: '',
       width: '4.6rem',
-      whole: true,
       cell: (exit) =>
         restsAnywhere(exit, now) ? (
           <Button small kind="quiet" label={`Wake ${exit.exit}`} onClick={() => askWake(pool, exit, onChanged)}>

@@ -106,6 +106,7 @@ function columns(now: number, onChanged: () => void): readonly Column<WorkerView
       key: 'version',
       head: 'Version',
       width: '5rem',
+      align: 'end',
       cell: ({ about }) => <Foreign text={about?.version ?? '–'} />,
       from: 'medium',
     },
