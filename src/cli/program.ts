@@ -27,6 +27,7 @@ import { runCommand } from './commands/run.js'
 import { scheduleCommand } from './commands/schedule.js'
 import { startCommand } from './commands/start.js'
 import { statusCommand } from './commands/status.js'
+import { topCommand } from './commands/top.js'
 import { tryCommand } from './commands/try.js'
 import { viewsCommand } from './commands/views.js'
 import { workerCommand } from './commands/worker.js'
@@ -60,6 +61,7 @@ export function buildProgram(): Command {
   scheduleCommand(program)
   feedCommand(program)
   statusCommand(program)
+  topCommand(program)
   controlCommand(program, 'pause')
   controlCommand(program, 'resume')
   controlCommand(program, 'cancel')

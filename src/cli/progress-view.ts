@@ -2,6 +2,7 @@ import { type DecidedBy, type Estimate, estimateEnd } from '../coordinator/eta.j
 import type { RunProgress } from '../run/run-crawl.js'
 import { clean } from './terminal/clean.js'
 import { count, duration, percent, plural, rate } from './terminal/format.js'
+import { progressBar } from './terminal/progress-bar.js'
 import type { Style } from './terminal/style.js'
 
 export interface Fleet {
@@ -9,8 +10,6 @@ export interface Fleet {
   /** Visits at once in each of them. */
   readonly concurrency: number
 }
-
-const BAR_WIDTH = 32
 
 export function ended(stats: RunProgress['stats']): number {
   return stats.done + stats.dead + stats.skipped
@@ -32,7 +31,7 @@ export function progressLines(progress: RunProgress, fleet: Fleet, now: number, 
     ...(fleet.workers > 1 ? [workersText(progress.workersAlive, fleet.workers, style)] : []),
   ]
   return [
-    `${style.bold(clean(stats.spider))}  ${bar(over, stats.total, style)}  ${count(over)} / ${count(stats.total)}  ${percent(over, stats.total)}`,
+    `${style.bold(clean(stats.spider))}  ${progressBar(over, stats.total, style)}  ${count(over)} / ${count(stats.total)}  ${percent(over, stats.total)}`,
     `  ${numbers.join(style.dim(' · '))}`,
     `  ${style.dim(endText(estimateEnd({ stats, hosts: progress.hosts, slots: fleet.workers * fleet.concurrency, now }), stats.state))}`,
   ]
@@ -58,7 +57,8 @@ export function progressLine(progress: RunProgress, fleet: Fleet, now: number): 
 
 export function endText(estimate: Estimate, state: RunProgress['stats']['state']): string {
   if (state !== 'running') return state
-  if (estimate.etaSeconds === null) return 'no estimate'
+  if (estimate.etaSeconds === null)
+    return estimate.decidedBy === null ? 'no estimate' : `no estimate: ${decidedByText(estimate.decidedBy)}`
   const when = estimate.etaSeconds < 1 ? 'ends any moment' : `ends in about ${duration(estimate.etaSeconds * 1000)}`
   return estimate.decidedBy === null ? when : `${when}, decided by ${decidedByText(estimate.decidedBy)}`
 }
@@ -68,14 +68,10 @@ const REASONS = {
   rate: 'its rate',
   latency: 'its answers take time',
   blocked: 'it asked for time',
+  closed: 'closed by hand',
 } as const
 
 export function decidedByText(decidedBy: DecidedBy): string {
   if (decidedBy.kind === 'host') return `${clean(decidedBy.host)} (${REASONS[decidedBy.reason]})`
   return decidedBy.kind === 'workers' ? 'the workers (all of them are busy)' : 'links that wait for another try'
-}
-
-function bar(part: number, whole: number, style: Style): string {
-  const filled = whole === 0 ? 0 : Math.floor((part / whole) * BAR_WIDTH)
-  return style.green('━'.repeat(filled)) + style.dim('─'.repeat(BAR_WIDTH - filled))
 }

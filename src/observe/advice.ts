@@ -202,7 +202,7 @@ function ofLeases({ load }: Facts): Advice | null {
   )
 }
 
-function ofHosts({ room, stats, estimate, now }: Facts): Advice | null {
+function ofHosts({ room, stats, estimate, workers, now }: Facts): Advice | null {
   const { host, hold } = room
   if (host === null) return null
   const one = room.hosts === 1 || host.pending >= room.pending * MOST
@@ -212,6 +212,10 @@ function ofHosts({ room, stats, estimate, now }: Facts): Advice | null {
   const many = `${room.hosts} hosts with work allow ${perSecond(room.startsPerSecond)} together, ${perSecond(stats.rate)} are done${last}`
   switch (hold) {
     case 'resting':
+      if (!workers.some(({ about }) => (about?.pools?.length ?? 0) > 0))
+        return say('hosts', `${host.host} is closed for ${until} more: its robots.txt is out of reach`, '', {
+          host: host.host,
+        })
       return say(
         'proxies',
         one

@@ -48,6 +48,15 @@ export function bar(share: number, width: number): string {
   return '█'.repeat(full) + '░'.repeat(width - full)
 }
 
+const HEIGHTS = [...'▁▂▃▄▅▆▇█']
+
+/** The last values as a line of little columns, the highest of them full; shorter than `width` where there are fewer. */
+export function sparkline(values: readonly number[], width: number): string {
+  const shown = values.slice(-width)
+  const highest = Math.max(...shown, 0)
+  return shown.map((value) => HEIGHTS[highest <= 0 ? 0 : Math.round((value / highest) * (HEIGHTS.length - 1))]).join('')
+}
+
 /** `2026-11-15 12:05:26`, local time. */
 export function moment(at: number): string {
   const date = new Date(at)

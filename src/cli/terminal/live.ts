@@ -48,7 +48,7 @@ export function liveLines(stream: NodeJS.WriteStream): Live {
 }
 
 /** Cuts a line with colours: the codes take no room, and the cut line ends without a colour. */
-function cutColoured(line: string, width: number): string {
+export function cutColoured(line: string, width: number): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with one
   const parts = line.split(/(\x1b\[[0-9;]*m)/)
   let room = width

@@ -6,9 +6,14 @@ export interface Style {
   green(text: string): string
   yellow(text: string): string
   cyan(text: string): string
+  /** What is chosen; where there are no colours a mark beside it must do. */
+  inverse(text: string): string
 }
 
-const CODES = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39], cyan: [36, 39] } as const
+const CODES = {
+  ...{ bold: [1, 22], dim: [2, 22], inverse: [7, 27] },
+  ...{ red: [31, 39], green: [32, 39], yellow: [33, 39], cyan: [36, 39] },
+} as const
 
 export function styleFor(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): Style {
   const colours = stream.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb'
@@ -23,5 +28,6 @@ export function styleFor(stream: { readonly isTTY?: boolean }, env: NodeJS.Proce
     green: paint('green'),
     yellow: paint('yellow'),
     cyan: paint('cyan'),
+    inverse: paint('inverse'),
   }
 }

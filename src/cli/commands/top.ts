@@ -1,0 +1,71 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { isOnServer, maskUrl } from '../../config.js'
+import { setCrawlState } from '../../coordinator/file-crawl.js'
+import { ShoalError } from '../../errors.js'
+import { parseDuration } from '../../units.js'
+import { controlled } from '../controlled.js'
+import { guide } from '../help.js'
+import { acts, type Session } from '../session.js'
+import { styleFor } from '../terminal/style.js'
+
+/** Faster than this nobody reads. */
+const MIN_EVERY_MS = 200
+
+export function topCommand(program: Command): void {
+  const command = program
+    .command('top')
+    .description('all crawls, hosts and workers, live, with what is slowest now; keys sort, filter and pause')
+    .option('--every <duration>', 'look again this often', every, 1_000)
+    .action(
+      acts(async (session, flags: { every: number }) => {
+        mustBeTerminal(session)
+        await watch(session, flags.every)
+        return undefined
+      }),
+    )
+  guide(command, {
+    examples: [
+      ['top', 'the crawls of this folder; ? shows the keys, q leaves'],
+      ['top --queue redis://queue.example --every 5s', 'a fleet, every five seconds'],
+    ],
+    exits: ['notFound'],
+  })
+}
+
+function mustBeTerminal({ json }: Session): void {
+  const why = json ? 'top is for people, and has no --json' : 'top draws on a terminal, and this is none'
+  if (json || !process.stdout.isTTY || !process.stdin.isTTY)
+    throw new ShoalError('usage', why, { hint: 'Use `shoal status --json` or `shoal status --watch`.' })
+}
+
+async function watch(session: Session, everyMs: number): Promise<void> {
+  const { clock, settings } = session
+  // React tells developers more, and takes its time for it, unless it is told that nobody develops here.
+  process.env.NODE_ENV ??= 'production'
+  const { showTop } = await import('../top/show-top.js')
+  const { createLookout } = await import('../top/top-look.js')
+  await session.withPlant((plant) =>
+    showTop(
+      {
+        lookout: createLookout(plant, { clock, fleet: isOnServer(settings.queue) }),
+        ...{ clock, everyMs, where: maskUrl(settings.queue), style: styleFor(process.stdout, process.env) },
+        async carryOut({ crawl, spider, state }) {
+          const action = state === 'paused' ? 'crawl.pause' : 'crawl.resume'
+          await controlled(session, plant.store, { action, target: crawl, details: { spider } }, () =>
+            setCrawlState(plant.frontier, crawl, state),
+          )
+          return `crawl ${crawl} of ${spider} is ${state === 'paused' ? 'paused' : 'running again'}`
+        },
+      },
+      { stdin: process.stdin, stdout: process.stdout },
+    ),
+  )
+}
+
+function every(text: string): number {
+  try {
+    return Math.max(MIN_EVERY_MS, parseDuration(text))
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof ShoalError ? error.hint : String(error))
+  }
+}

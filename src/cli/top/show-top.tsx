@@ -1,0 +1,37 @@
+import { render } from 'ink'
+import { Top, type TopParts } from './top-app.js'
+
+const ENTER_SCREEN = '\x1b[?1049h\x1b[2J\x1b[H'
+const LEAVE_SCREEN = '\x1b[?1049l\x1b[?25h'
+
+export interface Terminal {
+  readonly stdin: NodeJS.ReadStream
+  readonly stdout: NodeJS.WriteStream
+}
+
+/** On a screen of its own, which is taken away at the end, whatever the end is: what stood on the terminal before stands there again. */
+export async function showTop(parts: TopParts, { stdin, stdout }: Terminal): Promise<void> {
+  let left = false
+  const leave = () => {
+    if (!left) stdout.write(LEAVE_SCREEN)
+    left = true
+  }
+  stdout.write(ENTER_SCREEN)
+  process.once('exit', leave)
+  const shown = render(<Top {...parts} />, {
+    ...{ stdin, stdout, patchConsole: false, exitOnCtrlC: true },
+    // Only the lines that changed are written: nothing flickers, and a slow line to a far machine carries little.
+    incrementalRendering: true,
+  })
+  const stop = () => shown.unmount()
+  process.once('SIGTERM', stop)
+  process.once('SIGINT', stop)
+  try {
+    await shown.waitUntilExit()
+  } finally {
+    process.removeListener('SIGTERM', stop)
+    process.removeListener('SIGINT', stop)
+    process.removeListener('exit', leave)
+    leave()
+  }
+}

@@ -1,0 +1,117 @@
+import { Box, type Key as InkKey, Text, useApp, useInput, useStdout } from 'ink'
+import { useEffect, useRef, useState } from 'react'
+import type { Clock } from '../../clock.js'
+import { asShoalError, isAway } from '../../errors.js'
+import type { Style } from '../terminal/style.js'
+import type { Lookout } from './top-look.js'
+import { type Seen, screenOf } from './top-screen.js'
+import { FIRST_STATE, type Key, type Order, press, type TopState } from './top-state.js'
+
+export interface TopParts {
+  readonly lookout: Lookout
+  readonly clock: Clock
+  readonly everyMs: number
+  readonly where: string
+  readonly style: Style
+  /** Carries out what was confirmed; answers what to tell. */
+  readonly carryOut: (order: Extract<Order, { kind: 'set' }>) => Promise<string>
+}
+
+export function Top({ lookout, clock, everyMs, where, style, carryOut }: TopParts) {
+  const { exit } = useApp()
+  const size = useSize()
+  const [seen, setSeen] = useState<Seen>({ look: null, failure: null })
+  const [state, setState] = useState(FIRST_STATE)
+  // Keys that come in one go are pressed one after the other, each on what the one before left.
+  const latest = useRef({ state: FIRST_STATE, seen })
+  const lookAgain = useRef<() => void>(() => {})
+  const show = (next: TopState) => {
+    latest.current.state = next
+    setState(next)
+  }
+
+  useEffect(() => {
+    const stopped = new AbortController()
+    const watch = async () => {
+      while (!stopped.signal.aborted) {
+        const next = await lookIfThere(lookout, latest.current.seen)
+        if (stopped.signal.aborted) return
+        latest.current.seen = next
+        setSeen(next)
+        const nap = new AbortController()
+        lookAgain.current = () => nap.abort()
+        await clock.sleep(everyMs, AbortSignal.any([nap.signal, stopped.signal]))
+      }
+    }
+    watch().catch((error: unknown) => exit(asShoalError(error)))
+    return () => stopped.abort()
+  }, [lookout, clock, everyMs, exit])
+
+  const obey = async (order: Order) => {
+    if (order.kind === 'quit') return exit()
+    try {
+      show({ ...latest.current.state, notice: await carryOut(order) })
+    } catch (thrown) {
+      const { code, message } = asShoalError(thrown)
+      show({ ...latest.current.state, notice: `${code}: ${message}` })
+    }
+    lookAgain.current()
+  }
+
+  useInput((input, inkKey) => {
+    for (const key of keysOf(input, inkKey)) {
+      const { state: next, order } = press(latest.current.state, key, latest.current.seen.look)
+      show(next)
+      if (order !== null) void obey(order)
+    }
+  })
+
+  return (
+    <Box flexDirection="column" width={size.columns}>
+      <Text>{screenOf(state, seen, { ...size, where, style }).join('\n')}</Text>
+    </Box>
+  )
+}
+
+/** Who watches goes on watching while the queue is away. */
+async function lookIfThere(lookout: Lookout, { look }: Seen): Promise<Seen> {
+  try {
+    return { look: await lookout.look(), failure: null }
+  } catch (thrown) {
+    if (!isAway(thrown)) throw thrown
+    return { look, failure: asShoalError(thrown) }
+  }
+}
+
+function useSize(): { readonly columns: number; readonly rows: number } {
+  const { stdout } = useStdout()
+  const read = () => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 })
+  const [size, setSize] = useState(read)
+  useEffect(() => {
+    const resized = () => setSize({ columns: stdout.columns || 80, rows: stdout.rows || 24 })
+    stdout.on('resize', resized)
+    return () => void stdout.off('resize', resized)
+  }, [stdout])
+  return size
+}
+
+/** Letters that arrive together are letters one after the other. */
+function keysOf(input: string, key: InkKey): Key[] {
+  const named = namedKey(key)
+  if (named !== null) return [{ letter: '', named }]
+  if (key.ctrl || key.meta) return []
+  return [...input].map((letter) => ({ letter, named: null }))
+}
+
+function namedKey(key: InkKey): Key['named'] {
+  if (key.upArrow) return 'up'
+  if (key.downArrow) return 'down'
+  if (key.pageUp) return 'pageUp'
+  if (key.pageDown) return 'pageDown'
+  if (key.home) return 'home'
+  if (key.end) return 'end'
+  if (key.tab) return key.shift ? 'backTab' : 'tab'
+  if (key.return) return 'enter'
+  if (key.escape) return 'escape'
+  return key.backspace || key.delete ? 'rub' : null
+}

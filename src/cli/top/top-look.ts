@@ -1,0 +1,108 @@
+import type { Clock } from '../../clock.js'
+import type { CrawlId, CrawlInfo, CrawlStats, WorkerId } from '../../frontier/frontier.js'
+import { type Advice, adviceOf } from '../../observe/advice.js'
+import type { Alert } from '../../observe/alert.js'
+import { readAlerts } from '../../observe/alert-book.js'
+import { type CrawlLook, type LookedPlant, lookAtCrawl, lookAtWorkers, type WorkerLook } from '../../observe/look.js'
+import { readSeries } from '../../observe/series-book.js'
+import type { Vitals } from '../../observe/vitals.js'
+import { crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
+import { ended } from '../progress-view.js'
+
+/** What is on the screen at one moment. */
+export interface TopLook {
+  readonly now: number
+  /** Those that have not ended first, then the newest. */
+  readonly crawls: readonly TopCrawl[]
+  readonly workers: readonly WorkerLook[]
+  readonly alerts: readonly Alert[]
+}
+
+export interface TopCrawl {
+  readonly stats: CrawlStats
+  /** Null: it has ended, or too many run. */
+  readonly look: CrawlLook | null
+  readonly advice: Advice | null
+  /** Links ended a second, oldest first. */
+  readonly rates: readonly number[]
+}
+
+const CRAWLS_SHOWN = 50
+/** A look reads hosts and links: of more crawls than this at once only the counters are shown. */
+const LOOKED_AT = 8
+const RATES_KEPT = 240
+/** The advice judges the workers' last seconds. */
+const JUDGED_MS = 15_000
+
+export interface Lookout {
+  look(): Promise<TopLook>
+}
+
+/** Looks again and again, and remembers what one look alone cannot tell: rates, and how workers spent their last seconds. */
+export function createLookout(plant: LookedPlant, { clock, fleet }: { clock: Clock; fleet: boolean }): Lookout {
+  const rates = new Map<CrawlId, { readonly values: number[]; at: number; over: number }>()
+  const told = new Map<WorkerId, Vitals[]>()
+  const endedStats = new Map<CrawlId, CrawlStats>()
+
+  const statsOf = async (crawl: CrawlInfo): Promise<CrawlStats> => {
+    const known = endedStats.get(crawl.id)
+    if (known !== undefined && hasEnded(crawl)) return known
+    const stats = await plant.frontier.stats(crawl.id)
+    if (hasEnded(stats)) endedStats.set(crawl.id, stats)
+    else endedStats.delete(crawl.id)
+    return stats
+  }
+
+  const ratesOf = async (stats: CrawlStats, now: number): Promise<readonly number[]> => {
+    const over = ended(stats)
+    const known = rates.get(stats.id)
+    if (known === undefined) {
+      const values = (await readSeries(plant.board, stats.id, '30m')).map((sample) => sample.pagesPerSecond)
+      rates.set(stats.id, { values, at: now, over })
+      return values
+    }
+    if (now <= known.at || stats.state !== 'running') return known.values
+    known.values.push(Math.max(0, ((over - known.over) * 1000) / (now - known.at)))
+    if (known.values.length > RATES_KEPT) known.values.shift()
+    Object.assign(known, { at: now, over })
+    return known.values
+  }
+
+  const remember = (workers: readonly WorkerLook[]): ReadonlyMap<WorkerId, Vitals> => {
+    const before = new Map<WorkerId, Vitals>()
+    for (const { worker, vitals } of workers) {
+      if (vitals === null) continue
+      const kept = (told.get(worker) ?? []).filter(({ at }) => at > vitals.at - JUDGED_MS)
+      if (kept.at(-1)?.at !== vitals.at) kept.push(vitals)
+      told.set(worker, kept)
+      const first = kept[0]
+      if (first !== undefined) before.set(worker, first)
+    }
+    return before
+  }
+
+  return {
+    async look() {
+      const now = clock.now()
+      const [all, workers, alerts] = await Promise.all([
+        crawlsNewestFirst(plant.frontier),
+        lookAtWorkers(plant, now),
+        readAlerts(plant.board),
+      ])
+      const before = remember(workers)
+      const shown = [...all.filter((crawl) => !hasEnded(crawl)), ...all.filter(hasEnded)].slice(0, CRAWLS_SHOWN)
+      const crawls = await Promise.all(
+        shown.map(async (crawl, index): Promise<TopCrawl> => {
+          if (hasEnded(crawl) || index >= LOOKED_AT) {
+            const stats = await statsOf(crawl)
+            return { stats, look: null, advice: null, rates: await ratesOf(stats, now) }
+          }
+          const look = await lookAtCrawl(plant, crawl, workers, now, fleet)
+          const advice = adviceOf({ ...look, before })
+          return { stats: look.stats, look, advice, rates: await ratesOf(look.stats, now) }
+        }),
+      )
+      return { now, crawls, workers, alerts: alerts.active }
+    },
+  }
+}
