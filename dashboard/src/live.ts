@@ -1,6 +1,6 @@
-import type { CrawlView, Overview } from '../../src/api/api-types.js'
+import type { ApiError, CrawlView, Overview } from '../../src/api/api-types.js'
 import { ApiFailure, isAborted, path, send, withQuery } from './api.js'
-import { makeEventReader } from './sse.js'
+import { makeEventReader, waitBefore } from './sse.js'
 import { makeStore, useStore } from './store.js'
 
 /** `lost`: it was there, or should be, and is tried again. */
@@ -9,13 +9,12 @@ export interface Live {
   readonly overview: Overview | null
   /** Of the crawl that is looked at. */
   readonly crawl: CrawlView | null
+  /** Why there is nothing new: the queue is away, or there is no such crawl. */
   readonly failure: ApiFailure | null
 }
 
 /** The server speaks every second: after so much silence the connection is dead, whatever the network says. */
 const SILENT_MS = 15_000
-const FIRST_WAIT_MS = 500
-const LONGEST_WAIT_MS = 10_000
 
 const NOTHING: Live = { connection: 'connecting', overview: null, crawl: null, failure: null }
 const live = makeStore<Live>(NOTHING)
@@ -24,17 +23,12 @@ export function useLive(): Live {
   return useStore(live)
 }
 
-/** How long to wait before try number `tries` (from 1): doubled each time, a little different for each page. */
-export function waitBefore(tries: number, chance: number): number {
-  return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (tries - 1)) * (0.5 + chance / 2)
-}
-
 /** Follows the overview, and the crawl if one is looked at, until the answer is called. */
 export function follow(crawl: string | null): () => void {
   const stop = new AbortController()
   const before = live.get()
   live.set({ ...before, crawl: before.crawl?.stats.id === crawl ? before.crawl : null, failure: null })
-  void keepFollowing(withQuery(path('events'), crawl === null ? {} : { crawl }), stop.signal)
+  void keepFollowing(crawl, stop.signal)
   return () => stop.abort()
 }
 
@@ -42,10 +36,10 @@ export function forget(): void {
   live.set(NOTHING)
 }
 
-async function keepFollowing(url: string, stop: AbortSignal): Promise<void> {
+async function keepFollowing(crawl: string | null, stop: AbortSignal): Promise<void> {
   for (let tries = 0; !stop.aborted; ) {
     try {
-      await followOnce(url, stop, () => {
+      await followOnce(crawl, stop, () => {
         tries = 0
       })
     } catch (error) {
@@ -64,15 +58,16 @@ async function keepFollowing(url: string, stop: AbortSignal): Promise<void> {
   }
 }
 
-async function followOnce(url: string, stop: AbortSignal, onHeard: () => void): Promise<void> {
+async function followOnce(crawl: string | null, stop: AbortSignal, onHeard: () => void): Promise<void> {
   const silence = new AbortController()
   const signal = AbortSignal.any([stop, silence.signal])
   let timer = setTimeout(() => silence.abort(), SILENT_MS)
   try {
+    const url = withQuery(path('events'), crawl === null ? {} : { crawl })
     const response = await send(url, { signal, headers: { accept: 'text/event-stream' } })
     const read = makeEventReader(({ event, data }) => {
       onHeard()
-      take(event, data)
+      take(event, data, crawl)
     })
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
     for (;;) {
@@ -87,10 +82,18 @@ async function followOnce(url: string, stop: AbortSignal, onHeard: () => void): 
   }
 }
 
-function take(event: string, data: string): void {
-  const heard: Live = { ...live.get(), connection: 'live', failure: null }
-  if (event === 'overview') live.set({ ...heard, overview: JSON.parse(data) as Overview })
-  if (event === 'crawl') live.set({ ...heard, crawl: JSON.parse(data) as CrawlView })
+function take(event: string, data: string, crawl: string | null): void {
+  const heard: Live = { ...live.get(), connection: 'live' }
+  // While one crawl is looked at the overview may well be heard of though the crawl is gone.
+  if (event === 'overview') {
+    const overview = JSON.parse(data) as Overview
+    live.set({ ...heard, overview, failure: crawl === null ? null : heard.failure })
+  }
+  if (event === 'crawl') live.set({ ...heard, crawl: JSON.parse(data) as CrawlView, failure: null })
+  if (event === 'problem') {
+    const { code, message, hint } = (JSON.parse(data) as ApiError).error
+    live.set({ ...heard, failure: new ApiFailure(503, code, message, hint) })
+  }
 }
 
 function pause(ms: number, stop: AbortSignal): Promise<void> {

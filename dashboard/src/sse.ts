@@ -27,3 +27,11 @@ export function makeEventReader(onEvent: (event: ServerEvent) => void): (piece: 
     }
   }
 }
+
+const FIRST_WAIT_MS = 500
+const LONGEST_WAIT_MS = 10_000
+
+/** How long to wait before try number `tries` (from 1): doubled each time, a little different for each page. */
+export function waitBefore(tries: number, chance: number): number {
+  return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (tries - 1)) * (0.5 + chance / 2)
+}

@@ -1,3 +1,94 @@
+import type { AlertBoard } from '../../../src/api/api-types.js'
+import { path } from '../api.js'
+import { ago, clockTime, duration } from '../format.js'
+import { useLive } from '../live.js'
+import { useLoad } from '../load.js'
+import { Empty, Loading } from '../parts/empty.js'
+import { Failure } from '../parts/failure.js'
+import { StateBadge } from '../parts/state-badge.js'
+import { crawlHref } from '../router.js'
+import { sentence } from '../words.js'
+import './lists.css'
+
+const EVERY_MS = 5_000
+
+/** What holds now, and what ended lately. */
 export function Alerts() {
-  return <h1>Alerts</h1>
+  const { value, failure, reload } = useLoad<AlertBoard>(path('alerts'), {}, EVERY_MS)
+  const now = useLive().overview?.now ?? Date.now()
+  return (
+    <>
+      <header class="view-head">
+        <h1>Alerts</h1>
+      </header>
+      {failure === null ? null : <Failure failure={failure} again={reload} />}
+      {value === null ? (
+        failure === null ? (
+          <Loading />
+        ) : null
+      ) : (
+        <>
+          <section class="panel" aria-labelledby="active">
+            <h2 id="active">Now</h2>
+            {value.active.length === 0 ? (
+              <Empty title="All is well">
+                Alerts appear here by themselves, and go to a webhook or a command where one is set.
+              </Empty>
+            ) : (
+              <ul class="lines">
+                {value.active.map((alert) => (
+                  <AlertLine key={alert.episode} alert={alert} when={`since ${duration(now - alert.since)}`} open />
+                ))}
+              </ul>
+            )}
+          </section>
+          {value.ended.length === 0 ? null : (
+            <section class="panel" aria-labelledby="over">
+              <h2 id="over">Over</h2>
+              <ul class="lines">
+                {value.ended.map((alert) => (
+                  <AlertLine
+                    key={alert.episode}
+                    alert={alert}
+                    when={`${clockTime(alert.since, now)}, for ${duration(alert.endedAt - alert.since)}, over ${ago(alert.endedAt, now)}`}
+                  />
+                ))}
+              </ul>
+            </section>
+          )}
+        </>
+      )}
+    </>
+  )
+}
+
+interface AlertLineProps {
+  readonly alert: AlertBoard['active'][number]
+  readonly when: string
+  readonly open?: boolean
+}
+
+function AlertLine({ alert, when, open = false }: AlertLineProps) {
+  return (
+    <li class="line">
+      <div class="line-head">
+        <StateBadge state={open ? alert.severity : 'finished'} text={open ? undefined : 'over'} />
+        <code>{alert.rule}</code>
+        {alert.crawl === null ? null : (
+          <a href={crawlHref(alert.crawl)}>
+            <bdi>{alert.crawl}</bdi>
+          </a>
+        )}
+        <span class="muted">{when}</span>
+      </div>
+      <p>
+        <bdi>{sentence(alert.message)}</bdi>
+      </p>
+      {open && alert.next !== '' ? (
+        <p class="muted">
+          <bdi>{sentence(alert.next)}</bdi>
+        </p>
+      ) : null}
+    </li>
+  )
 }

@@ -27,8 +27,16 @@ export interface CrawlFrameProps {
 /** What all views of a crawl have in common: its name, its state, its controls and the way to the others. */
 export function CrawlFrame({ crawl, part, children }: CrawlFrameProps) {
   const { crawl: view, failure } = useLive()
-  if (failure !== null) return <Failure failure={failure} />
-  if (view === null || view.stats.id !== crawl) return <Loading what="Looking at the crawl" />
+  if (view === null || view.stats.id !== crawl) {
+    return (
+      <>
+        <h1>
+          <bdi>{crawl}</bdi>
+        </h1>
+        {failure === null ? <Loading what="Looking at the crawl" /> : <Failure failure={failure} />}
+      </>
+    )
+  }
   const { stats } = view
   const tabs = CRAWL_VIEWS.map((one) => ({
     href: crawlHref(crawl, one),
@@ -52,6 +60,7 @@ export function CrawlFrame({ crawl, part, children }: CrawlFrameProps) {
         </div>
         <CrawlControls crawl={stats} />
       </header>
+      {failure === null ? null : <Failure failure={failure} />}
       <Tabs label="Views of this crawl" tabs={tabs} />
       {children(view)}
     </>

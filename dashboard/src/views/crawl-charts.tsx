@@ -1,0 +1,115 @@
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { CrawlView, SeriesView } from '../../../src/api/api-types.js'
+import type { Sample, Span } from '../../../src/observe/series.js'
+import { path } from '../api.js'
+import { bytes, duration, rate, shortCount } from '../format.js'
+import { useLoad } from '../load.js'
+import { Chart, type Line } from '../parts/chart.js'
+import { Failure } from '../parts/failure.js'
+import { Choice } from '../parts/tabs.js'
+import { columnsOf, type Values, withLatest } from '../samples.js'
+
+const SPAN_NAMES: readonly { readonly value: Span; readonly name: string }[] = [
+  { value: '30m', name: '30 minutes' },
+  { value: '24h', name: '24 hours' },
+]
+
+interface Drawn {
+  readonly title: string
+  readonly format: (value: number) => string
+  readonly stack?: boolean
+  readonly lines: readonly (Omit<Line, 'values'> & { readonly of: (sample: Sample) => number | null })[]
+}
+
+const CHARTS: readonly Drawn[] = [
+  {
+    title: 'Pages and errors a second',
+    format: rate,
+    lines: [
+      { name: 'pages', colour: '--state-leased', of: (sample) => sample.pagesPerSecond },
+      { name: 'errors', colour: '--state-dead', dash: [5, 3], of: (sample) => sample.errorsPerSecond },
+    ],
+  },
+  {
+    title: 'Links by state',
+    format: shortCount,
+    stack: true,
+    lines: [
+      { name: 'done', colour: '--state-done', of: (sample) => sample.done },
+      { name: 'skipped', colour: '--state-skipped', of: (sample) => sample.skipped },
+      { name: 'dead', colour: '--state-dead', of: (sample) => sample.dead },
+      { name: 'in hand', colour: '--state-leased', of: (sample) => sample.leased },
+      { name: 'delayed', colour: '--state-delayed', of: (sample) => sample.delayed },
+      { name: 'queued', colour: '--state-queued', of: (sample) => sample.queued },
+    ],
+  },
+  {
+    title: 'Time to answer',
+    format: duration,
+    lines: [
+      { name: 'half of them', colour: '--state-done', of: (sample) => sample.latencyMs?.p50 ?? null },
+      { name: '90 %', colour: '--state-delayed', dash: [6, 3], of: (sample) => sample.latencyMs?.p90 ?? null },
+      { name: '99 %', colour: '--state-dead', dash: [2, 3], of: (sample) => sample.latencyMs?.p99 ?? null },
+    ],
+  },
+  {
+    title: 'Bytes a second',
+    format: bytes,
+    lines: [{ name: 'bytes', colour: '--state-leased', of: (sample) => sample.bytesPerSecond }],
+  },
+]
+
+/** The crawl over time; what happens now is added as it comes. */
+export function CrawlCharts({ view }: { readonly view: CrawlView }) {
+  const [span, setSpan] = useState<Span>('30m')
+  const loaded = useLoad<SeriesView>(path('crawls', view.stats.id, 'series'), { span })
+  const [samples, setSamples] = useState<readonly Sample[]>([])
+  const everyMs = loaded.value?.everyMs ?? 5_000
+  useEffect(() => setSamples(loaded.value?.samples ?? []), [loaded.value])
+  useEffect(() => setSamples((before) => withLatest(before, view.latest, everyMs, span)), [view.latest, everyMs, span])
+  return (
+    <section class="charts" aria-labelledby="charts">
+      <div class="panel-head">
+        <h2 id="charts">Over time</h2>
+        <Choice label="How far back" options={SPAN_NAMES} value={span} onChange={setSpan} />
+      </div>
+      {loaded.failure === null ? null : <Failure failure={loaded.failure} again={loaded.reload} />}
+      <div class="chart-grid">
+        {CHARTS.map((drawn) => (
+          <DrawnChart key={drawn.title} drawn={drawn} samples={samples} everyMs={everyMs} now={view.now} />
+        ))}
+      </div>
+    </section>
+  )
+}
+
+interface DrawnChartProps {
+  readonly drawn: Drawn
+  readonly samples: readonly Sample[]
+  readonly everyMs: number
+  readonly now: number
+}
+
+function DrawnChart({ drawn, samples, everyMs, now }: DrawnChartProps) {
+  const { seconds, lines } = useMemo(() => {
+    const columns = columnsOf(
+      samples,
+      everyMs,
+      drawn.lines.map((line) => line.of),
+    )
+    const [at, ...values] = columns
+    return { seconds: at, lines: drawn.lines.map((line, index) => ({ ...line, values: values[index] ?? NONE })) }
+  }, [drawn, samples, everyMs])
+  return (
+    <Chart
+      title={drawn.title}
+      seconds={seconds}
+      lines={lines}
+      format={drawn.format}
+      stack={drawn.stack ?? false}
+      now={now}
+    />
+  )
+}
+
+const NONE: Values = []

@@ -1,0 +1,16 @@
+import type { CrawlCard } from '../../../src/api/api-types.js'
+import { endWords } from '../words.js'
+
+/** When it ends, and what decides it. */
+export function EndText({ card, now }: { readonly card: CrawlCard; readonly now: number }) {
+  const { when, host, why } = endWords(card.stats, card.estimate, now)
+  return (
+    <div class="end-text">
+      <b>{when}</b>
+      <span class="muted">
+        {host === null ? null : <bdi>{host} </bdi>}
+        {why}
+      </span>
+    </div>
+  )
+}

@@ -1,0 +1,43 @@
+import type { Overview } from '../../../src/api/api-types.js'
+import { ago, duration } from '../format.js'
+import { Icon } from '../parts/icon.js'
+import { StateBadge } from '../parts/state-badge.js'
+import { crawlHref } from '../router.js'
+import { sentence } from '../words.js'
+
+/** What a person should look at now; nothing when all is well. */
+const SHOWN = 3
+
+export function HealthBanner({ overview }: { readonly overview: Overview }) {
+  const { health, alerts, now } = overview
+  if (health.stalled.length === 0 && alerts.length === 0) return null
+  const worst = [...alerts].sort((a, b) => Number(b.severity === 'critical') - Number(a.severity === 'critical'))
+  return (
+    <section class="health" aria-label="What needs a look">
+      {health.stalled.map(({ crawl, forMs }) => (
+        <p key={crawl} class="health-line critical">
+          <Icon shape="warn" />
+          <span>
+            <a href={crawlHref(crawl)}>
+              <bdi>{crawl}</bdi>
+            </a>{' '}
+            stands still: work has been due for {duration(forMs)}, and nobody takes it.
+          </span>
+        </p>
+      ))}
+      {worst.slice(0, SHOWN).map((alert) => (
+        <p key={alert.episode} class={`health-line ${alert.severity}`}>
+          <StateBadge state={alert.severity} />
+          <span>
+            <bdi>{sentence(alert.message)}</bdi> <span class="muted">{ago(alert.since, now)}</span>
+          </span>
+        </p>
+      ))}
+      {alerts.length <= SHOWN ? null : (
+        <p class="health-line">
+          <a href="#/alerts">All {alerts.length} alerts</a>
+        </p>
+      )}
+    </section>
+  )
+}
