@@ -249,7 +249,9 @@ function ofHosts({ room, stats, estimate, workers, now }: Facts): Advice | null 
         one
           ? `${host.host} answers slowly: ${ms(host.latencyMs)} for a page, ${host.concurrency} at once${slowedText(host)}`
           : `hosts answer slowly: ${many}`,
-        'more workers do not help; more at once on a host would, where it bears it: shoal hosts set <host> --concurrency <n>',
+        one && host.slowedFromMs !== null
+          ? 'it is asked less often until it answers faster or without errors; more workers do not help'
+          : `more workers do not help; more at once would, where it bears it: shoal hosts set ${name ?? '<host>'} --concurrency <n>`,
         { host: name },
       )
     case 'none':

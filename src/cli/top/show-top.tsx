@@ -18,11 +18,8 @@ export async function showTop(parts: TopParts, { stdin, stdout }: Terminal): Pro
   }
   stdout.write(ENTER_SCREEN)
   process.once('exit', leave)
-  const shown = render(<Top {...parts} />, {
-    ...{ stdin, stdout, patchConsole: false, exitOnCtrlC: true },
-    // Only the lines that changed are written: nothing flickers, and a slow line to a far machine carries little.
-    incrementalRendering: true,
-  })
+  // Not incrementalRendering, which in ink 6.8 begins each frame a line too low. A frame is one write, marked as one for terminals that know the mark.
+  const shown = render(<Top {...parts} />, { stdin, stdout, patchConsole: false, exitOnCtrlC: true })
   const stop = () => shown.unmount()
   process.once('SIGTERM', stop)
   process.once('SIGINT', stop)

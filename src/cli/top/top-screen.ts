@@ -12,7 +12,7 @@ import { cutColoured } from '../terminal/live.js'
 import { progressBar } from '../terminal/progress-bar.js'
 import type { Style } from '../terminal/style.js'
 import { type Column, table } from '../terminal/table.js'
-import { padEnd, widthOf } from '../terminal/width.js'
+import { padEnd, widthOf, wrapColoured } from '../terminal/width.js'
 import type { TopCrawl, TopLook } from './top-look.js'
 import { chosenCrawl, chosenIndex, PANES, type Pane, type Rows, rowsOf, SORTS, type TopState } from './top-state.js'
 
@@ -64,7 +64,7 @@ function headLine(look: TopLook | null, { where, columns, style }: Screen): stri
   return gap < 2 ? `${style.bold('shoal top')}  ${right}` : `${left}${' '.repeat(gap)}${right}`
 }
 
-const KEYS = 'tab pane · ↑↓ move · s sort · / filter · enter one crawl · p pause · ? help · q quit'
+const KEYS = 'tab pane · ↑↓ move · s sort · / filter · enter crawl · p pause · ? help · q quit'
 
 function footLine({ asking, typing, filter, pane, alone, notice }: TopState, style: Style): string {
   if (asking?.kind === 'set') {
@@ -73,7 +73,7 @@ function footLine({ asking, typing, filter, pane, alone, notice }: TopState, sty
   }
   if (typing) return `filter ${pane}: ${clean(filter[pane])}▏ ${style.dim('enter keeps it, esc takes it away')}`
   if (notice !== '') return style.yellow(clean(notice))
-  return style.dim(alone ? KEYS.replace('enter one crawl', 'esc back') : KEYS)
+  return style.dim(alone ? KEYS.replace('enter crawl', 'esc back') : KEYS)
 }
 
 function helpLines(style: Style): string[] {
@@ -149,7 +149,10 @@ function rowCount(rows: Rows, pane: Pane): number {
 function aboutLines({ stats, look, advice, rates }: TopCrawl, alone: boolean, { columns, style }: Screen): string[] {
   const over = ended(stats)
   const end = look === null ? stats.state : endText(look.estimate, stats.state)
-  const slowest = advice === null || stats.state !== 'running' ? [] : adviceLines(advice, style)
+  const slowest =
+    advice === null || stats.state !== 'running'
+      ? []
+      : adviceLines(advice, style).flatMap((line) => wrapColoured(line, columns))
   const stalled =
     look !== null && look.stalledMs > 0
       ? [`${style.red('health is red:')} nothing was leased or settled for ${duration(look.stalledMs)}`]
@@ -165,11 +168,12 @@ function aboutLines({ stats, look, advice, rates }: TopCrawl, alone: boolean, { 
     (stats.failed > 0 ? style.yellow : style.dim)(`${plural(stats.failed, 'error')}`),
     `${bytes(stats.bytes)} read`,
   ]
-  const bar = Math.max(10, Math.min(60, columns - 60))
+  const bar = Math.max(10, Math.min(60, columns - 30))
   return [
     '',
     `${style.bold(clean(stats.spider))}  crawl ${clean(stats.id)}  ${crawlState(stats.state, style)}`,
-    `${progressBar(over, stats.total, style, bar)}  ${count(over)} / ${count(stats.total)}  ${percent(over, stats.total)}  ${end}`,
+    `${progressBar(over, stats.total, style, bar)}  ${count(over)} / ${count(stats.total)}  ${percent(over, stats.total)}`,
+    end,
     figures.join(style.dim(' · ')),
     `${style.cyan(sparkline(rates, Math.max(10, columns - 12)))} ${rate(stats.rate)}`,
     ...stalled,
