@@ -674,6 +674,20 @@ export const ERRORS = {
     hint: 'Stop the other demo, or remove the demo folder to begin anew.',
   },
 
+  // Metrics and health
+  metrics_port: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'The process cannot listen where its metrics are to be read.',
+    hint: 'Name another port with --metrics, or --metrics 0 for any that is free.',
+  },
+  metrics_open: {
+    next: 'stop',
+    exit: 'usage',
+    meaning: 'The metrics would be open to other machines without a token.',
+    hint: 'Set SHOAL_TOKEN (16 characters at least), or leave the host out: --metrics 9464 is for this machine alone.',
+  },
+
   // The dashboard and its API
   dashboard_port: {
     next: 'stop',

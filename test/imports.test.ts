@@ -60,7 +60,8 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   coordinator: 'errors, type board, type clock, type log, url, frontier, type store, feed, spider',
   discovery: 'type clock, errors, url, politeness, spider, type coordinator',
   merge: 'quality, type store, type url',
-  observe: 'type board, coordinator, type frontier, type store, type url, type proxy, type clock, errors, type log',
+  observe:
+    'type board, coordinator, frontier, store, url, type proxy, type clock, errors, type log, politeness, spider, version',
   api: 'type board, type clock, coordinator, errors, type frontier, type log, observe, proxy, quality, type spider, type store, type url, version',
 
   // Where the parts are put together
@@ -73,7 +74,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
     'type clock, errors, url, embedded, keeper, type feed, feed/redis, type frontier, frontier/memory, frontier/redis, frontier/sqlite, type board, board/memory, board/redis, board/sqlite, type proxy, proxy/memory, proxy/redis, proxy/sqlite, wire-store',
   'wire-sinks': 'type clock, errors, type outlets, outlets/redis, frontier/redis',
   wire: 'clock, errors, type keeper, wire-queue, wire-store, wire-pages',
-  run: 'type board, clock, errors, log, entry-file, version, wire, wire-sinks, outlets, url, feed, type frontier, store, quality, fetch, fetch/http, fetch/browser, proxy, politeness, spider, worker, coordinator, discovery, demo, store/export, observe',
+  run: 'type board, clock, errors, log, entry-file, version, wire, wire-sinks, outlets, url, feed, type frontier, store, quality, fetch, fetch/http, fetch/browser, proxy, politeness, spider, worker, coordinator, discovery, demo, store/export, observe, api',
   library: 'clock, errors, log, units, config, wire, url, type frontier, type store, spider, coordinator, run',
   demo: 'clock, errors, entry-file, make-dirs, spider',
 

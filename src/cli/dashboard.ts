@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import { CONFIG, isOnServer, maskUrl } from '../config.js'
 import type { Beside, BesideParts } from '../run/beside.js'
 import { plain, type Session } from './session.js'
+import { rememberedSpider } from './source-memory.js'
 
 /** On the commands that serve the dashboard. */
 export function dashboardOptions(command: Command): Command {
@@ -18,7 +19,7 @@ export function dashboardOptions(command: Command): Command {
 /** Serves the page and its API, and prints where: for people on standard error, with --json as a line of its own. */
 export async function serveDashboardHere(
   { settings, clock, json, output }: Session,
-  { plant, spiders, begin, log }: BesideParts,
+  { plant, spiders, begin, log }: Omit<BesideParts, 'crew' | 'drain'>,
 ): Promise<() => Promise<void>> {
   const { serveDashboard } = await import('../api/server.js')
   const { queue, store, dashboardHost, dashboardPort, publicUrl, token } = settings
@@ -27,7 +28,9 @@ export async function serveDashboardHere(
       ...{ plant, clock, log, pools: [], fleet: isOnServer(queue) },
       queue: maskUrl(queue),
       store: maskUrl(store),
-      spiders: new Map(spiders.map((spider) => [spider.name, spider])),
+      spiders: new Set(spiders.map(({ name }) => name)),
+      spiderNamed: async (name) =>
+        spiders.find((spider) => spider.name === name) ?? (await rememberedSpider(settings, name)),
       start: begin,
     },
     { host: dashboardHost, port: dashboardPort, token, publicUrl },
@@ -40,10 +43,4 @@ export async function serveDashboardHere(
 /** For a command that works: the dashboard beside it, where it is asked for. */
 export function besideDashboard(session: Session, { dashboard }: { readonly dashboard: boolean }): Beside | undefined {
   return dashboard ? (parts) => serveDashboardHere(session, parts) : undefined
-}
-
-/** On the commands that can have it beside their work. */
-export function besideOptions(command: Command): Command {
-  const flag = 'serve the dashboard as well, as long as the command runs; its address is printed at the start'
-  return dashboardOptions(command.option('--dashboard', flag, false))
 }

@@ -2,8 +2,9 @@ import type { Log } from '../log.js'
 import type { Spider } from '../spider/spider.js'
 import type { Plant } from '../wire.js'
 import type { Beginner } from './begin-crawls.js'
+import type { Crew } from './crew.js'
 
-/** Something that goes on beside the work of a command, on the same plant: the dashboard. Answers how it is ended. */
+/** Something that goes on beside the work of a command, on the same plant: the dashboard, the metrics. Answers how it is ended. */
 export type Beside = (parts: BesideParts) => Promise<() => Promise<void>>
 
 export interface BesideParts {
@@ -12,4 +13,8 @@ export interface BesideParts {
   readonly spiders: readonly Spider[]
   readonly begin: Beginner['begin']
   readonly log: Log
+  /** Its workers; null: it has none. */
+  readonly crew: Crew | null
+  /** Aborted when it is asked to end. */
+  readonly drain: AbortSignal
 }

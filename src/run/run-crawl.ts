@@ -12,6 +12,8 @@ import type { Plant } from '../wire.js'
 import { noBeginner } from './begin-crawls.js'
 import type { Beside } from './beside.js'
 import type { BrowserOrder } from './browser-order.js'
+import { createCrew } from './crew.js'
+import { type AlertsOrder, loadAlerts } from './load-alerts.js'
 import { openForWork, readyForPages } from './open-for-work.js'
 import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
 import { seedOptions } from './seed-options.js'
@@ -24,7 +26,7 @@ import { type WorkerFailures, watchWorkers } from './worker-failures.js'
 
 export type { SpiderSource } from './spider-source.js'
 
-export interface RunOptions extends ProxyOrder, BrowserOrder {
+export interface RunOptions extends ProxyOrder, BrowserOrder, AlertsOrder {
   readonly source: SpiderSource
   /** Engine addresses: `sqlite:<file>`, `memory:`, or for the queue `redis://…`. */
   readonly queue: string
@@ -104,13 +106,16 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
   const writeLog = options.writeLog ?? ((line: string) => process.stderr.write(line))
   const log = createLog(options.logLevel, clock, writeLog)
   const sources = [options.source]
+  const alerts = loadAlerts(options.alerts ?? null, process.env)
   const { spiders, plant } = await openForWork(sources, options, options.drain, clock, log)
   let outlets: OutletTending | null = null
   let endBy = 0
   let endBeside: (() => Promise<void>) | undefined
+  const crew = createCrew(clock)
   try {
     const [spider] = spiders
-    endBeside = await options.beside?.({ plant, spiders: [], begin: noBeginner.begin, log })
+    const { drain } = options
+    endBeside = await options.beside?.({ plant, spiders: [], begin: noBeginner.begin, log, crew, drain })
     if (spider === undefined) throw new Error('one source gives one spider')
     const pools = poolsAtHand(options, spiders)
     await readyForPages(spiders, plant, options)
@@ -147,10 +152,10 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     log.info(begun.resumed ? 'crawl.resumed' : 'crawl.opened', { crawl, spider: spider.name })
     if (begun.spiderChanged) log.warn('spider.changed', { crawl, spider: spider.name })
 
-    const order = { ...options, sources }
+    const order = { ...options, sources, crew }
     const workers = options.drain.aborted ? [] : await startWorkers(order, plant, spiders, pools, log, writeLog)
     const failures = watchWorkers(workers)
-    const tending = tendQueue(plant, spiders, { pools, clock, log, drain: options.drain }, (lost) => {
+    const tending = tendQueue(plant, spiders, { pools, clock, log, drain: options.drain, alerts }, (lost) => {
       if (lost.crawl === crawl) failures.fail(lostError(lost))
     })
     let interrupted = false

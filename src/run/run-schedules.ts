@@ -9,13 +9,15 @@ import type { VisitCounts } from '../store/visits.js'
 import type { Plant, PlantAddresses } from '../wire.js'
 import { beginCrawls } from './begin-crawls.js'
 import type { Beside } from './beside.js'
+import { type AlertsOrder, loadAlerts } from './load-alerts.js'
 import { openForWork, refuseMemoryQueue } from './open-for-work.js'
 import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
 import { fetchesFiles } from './seed-options.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
 import { tendSchedules } from './tend-schedules.js'
+import { tendWatch } from './tend-watch.js'
 
-export interface SchedulesOptions extends PlantAddresses, ProxyOrder {
+export interface SchedulesOptions extends PlantAddresses, ProxyOrder, AlertsOrder {
   readonly sources: readonly SpiderSource[]
   readonly logLevel: LogLevel
   readonly drain: AbortSignal
@@ -32,16 +34,17 @@ export async function runSchedules(options: SchedulesOptions): Promise<void> {
   const { drain, onTurn } = options
   const clock = systemClock
   const log = createLog(options.logLevel, clock, options.writeLog)
+  const alerts = loadAlerts(options.alerts ?? null, process.env)
   const { spiders, plant } = await openForWork(options.sources, options, drain, clock, log)
   const beginner = beginCrawls(plant, spiders, { ...options, clock, log })
   let endBeside: (() => Promise<void>) | undefined
   try {
     refuseUnscheduled(spiders)
-    endBeside = await options.beside?.({ plant, spiders, begin: beginner.begin, log })
+    endBeside = await options.beside?.({ plant, spiders, begin: beginner.begin, log, crew: null, drain })
     const pools = spiders.some((spider) => fetchesFiles(undefined, spider)) ? poolsAtHand(options, spiders) : new Map()
     options.onStart?.(spiders)
     const parts = { clock, random: systemRandom, log, signal: drain, pools, ...(onTurn && { onTurn }) }
-    await tendSchedules(plant, spiders, parts)
+    await Promise.all([tendSchedules(plant, spiders, parts), tendWatch(plant, { ...parts, alerts })])
   } finally {
     await endBeside?.()
     await beginner.stop()

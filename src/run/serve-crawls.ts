@@ -5,6 +5,8 @@ import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
 import { createLog, type Log } from '../log.js'
 import { beginCrawls } from './begin-crawls.js'
 import type { Beside } from './beside.js'
+import { createCrew } from './crew.js'
+import { type AlertsOrder, loadAlerts } from './load-alerts.js'
 import { openForWork, readyForPages, refuseMemoryQueue } from './open-for-work.js'
 import { poolsAtHand } from './pools-at-hand.js'
 import { refuseUnscheduled } from './run-schedules.js'
@@ -16,7 +18,7 @@ import { type Tending, tendQueue } from './tend-queue.js'
 import { tendSchedules } from './tend-schedules.js'
 import { type WorkerFailures, watchWorkers } from './worker-failures.js'
 
-export interface ServeOptions extends WorkersOrder {
+export interface ServeOptions extends WorkersOrder, AlertsOrder {
   /** End when no crawl of these spiders has anything left. */
   readonly exitWhenIdle: boolean
   /** Also begin crawls at the times of their schedules. */
@@ -50,6 +52,7 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
   const clock = systemClock
   const log = createLog(options.logLevel, clock, writeLog)
   const startedAt = clock.mono()
+  const alerts = loadAlerts(options.alerts ?? null, process.env)
   const { spiders, plant } = await openForWork(options.sources, options, drain, clock, log)
   let workers: RunningWorker[] = []
   let tending: Tending | null = null
@@ -57,9 +60,10 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
   let schedules: Promise<void> | null = null
   let endBeside: (() => Promise<void>) | undefined
   const beginner = beginCrawls(plant, spiders, { ...options, clock, log })
+  const crew = createCrew(clock)
   const stopSchedules = new AbortController()
   try {
-    endBeside = await options.beside?.({ plant, spiders, begin: beginner.begin, log })
+    endBeside = await options.beside?.({ plant, spiders, begin: beginner.begin, log, crew, drain })
     if (options.schedule) refuseUnscheduled(spiders)
     await readyForPages(spiders, plant, options)
     outlets = await tendOutlets(
@@ -68,8 +72,8 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
     )
     const names = spiders.map(({ name }) => name)
     const pools = poolsAtHand(options, spiders)
-    workers = await startWorkers(options, plant, spiders, pools, log, writeLog)
-    tending = tendQueue(plant, spiders, { pools, clock, log, drain }, () => {})
+    workers = await startWorkers({ ...options, crew }, plant, spiders, pools, log, writeLog)
+    tending = tendQueue(plant, spiders, { pools, clock, log, drain, alerts }, () => {})
     const { onTurn } = options
     const parts = {
       ...(onTurn && { onTurn }),

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { besideOptions, besideWork } from '../beside.js'
 import { runWithProgress } from '../crawl-run.js'
-import { besideDashboard, besideOptions } from '../dashboard.js'
 import { guide } from '../help.js'
 import { reportRun } from '../run-report.js'
 import { acts, type CrawlFlags, crawlOptions, SEEDS_HELP } from '../session.js'
@@ -14,7 +14,7 @@ export function runCommand(program: Command): void {
     .option('--seeds <source>', SEEDS_HELP)
     .action(
       acts(async (session, file: string, flags: CrawlFlags & { dashboard: boolean }) => {
-        const beside = besideDashboard(session, flags)
+        const beside = besideWork(session, flags, true)
         const finished = await runWithProgress(session, flags, { kind: 'file', path: resolve(file) }, beside)
         await reportRun(session, finished)
         return finished.exitCode

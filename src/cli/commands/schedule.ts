@@ -5,10 +5,10 @@ import { EXIT } from '../../errors.js'
 import type { ScheduleRow } from '../../run/run-schedules.js'
 import type { SpiderSource } from '../../run/spider-source.js'
 import type { Spider } from '../../spider/spider.js'
-import { besideDashboard, besideOptions } from '../dashboard.js'
+import { besideOptions, besideWork } from '../beside.js'
 import { guide } from '../help.js'
 import type { Output } from '../output.js'
-import { acts, programName, shellWord } from '../session.js'
+import { acts, programName, shellWord, watchOptions } from '../session.js'
 import { listenForSignals } from '../signals.js'
 import { clean } from '../terminal/clean.js'
 import { count, moment, plural } from '../terminal/format.js'
@@ -38,11 +38,11 @@ export function scheduleCommand(program: Command): void {
         const signals = listenForSignals(() => note('stopping; turns from now on are for others'))
         try {
           const { runSchedules } = await import('../../run/run-schedules.js')
-          const { queue, store, pages, logLevel, proxies, pool, country } = settings
+          const { queue, store, pages, logLevel, proxies, pool, country, alerts } = settings
           await runSchedules({
-            ...{ sources: sourcesOf(files), queue, store, pages, logLevel, proxies, pool, country },
+            ...{ sources: sourcesOf(files), queue, store, pages, logLevel, proxies, pool, country, alerts },
             drain: signals.drain,
-            beside: besideDashboard(session, flags),
+            beside: besideWork(session, flags, true),
             writeLog: (line) => process.stderr.write(line),
             onStart: (spiders) => {
               for (const spider of spiders) note(nextLine(spider, session.clock.now()))
@@ -59,7 +59,7 @@ export function scheduleCommand(program: Command): void {
         }
       }),
     )
-  besideOptions(run)
+  besideOptions(watchOptions(run))
   guide(run, {
     examples: [
       [

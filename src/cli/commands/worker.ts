@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { maskUrl } from '../../config.js'
 import { asShoalError, EXIT } from '../../errors.js'
-import { besideDashboard, besideOptions } from '../dashboard.js'
+import { besideOptions, besideWork } from '../beside.js'
 import { guide } from '../help.js'
 import { acts, wholeNumber, workerOptions } from '../session.js'
 import { listenForSignals } from '../signals.js'
@@ -44,8 +44,20 @@ export function workerCommand(program: Command): void {
         const signals = listenForSignals(() => note('finishing what is in hand; a second signal ends at once'))
         try {
           const { serveCrawls } = await import('../../run/serve-crawls.js')
-          const { queue, store, pages, proxies, pool, country, browser, browserPages, concurrency, logLevel, graceMs } =
-            settings
+          const {
+            queue,
+            store,
+            pages,
+            proxies,
+            pool,
+            country,
+            alerts,
+            browser,
+            browserPages,
+            concurrency,
+            logLevel,
+            graceMs,
+          } = settings
           const served = await serveCrawls({
             sources: files.map((file) => ({ kind: 'file', path: resolve(file) })),
             queue,
@@ -54,6 +66,7 @@ export function workerCommand(program: Command): void {
             proxies,
             pool,
             country,
+            alerts,
             browser,
             browserPages,
             workers: flags.procs,
@@ -62,7 +75,7 @@ export function workerCommand(program: Command): void {
             graceMs,
             exitWhenIdle: flags.exitWhenIdle,
             schedule: flags.schedule,
-            beside: besideDashboard(session, flags),
+            beside: besideWork(session, flags, false),
             drain: signals.drain,
             writeLog: (line) => process.stderr.write(line),
             onTurn: (spider, taken) => note(turnLine(spider, taken)),

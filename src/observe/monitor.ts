@@ -1,0 +1,122 @@
+import type { Clock } from '../clock.js'
+import { isFileCrawl } from '../coordinator/file-crawl.js'
+import { asShoalError } from '../errors.js'
+import { version } from '../version.js'
+import { healthOf } from './health.js'
+import { BUILD_METRICS, familiesOf } from './metric-names.js'
+import { exposition } from './prometheus.js'
+import { queueMetrics } from './queue-metrics.js'
+import { type MeteredPlant, queueReader } from './read-queue.js'
+import type { VitalsHeard } from './read-vitals.js'
+import { inTime, sharedAnswer } from './shared-answer.js'
+import { MISSED_MS } from './vitals.js'
+import { workerMetrics } from './worker-metrics.js'
+
+export interface MonitorParts {
+  readonly plant: MeteredPlant
+  readonly clock: Clock
+  /** Workers are expected at any time; on one machine a crawl without workers was stopped, which is no fault. */
+  readonly fleet: boolean
+  /** Tell the metrics of the queue as well. */
+  readonly queue: boolean
+  /** Workers of this process and of those that it started; null: it has none. */
+  readonly crew: (() => readonly VitalsHeard[]) | null
+  /** It was asked to end, and takes no new work. */
+  readonly draining?: () => boolean
+}
+
+/** What the endpoints of a process answer, whoever serves them. */
+export interface Monitor {
+  metricsText(): Promise<string>
+  /** Progress, not a connection. */
+  healthReply(): Promise<Reply>
+  /** The plant can be reached and the workers ask for work. */
+  readyReply(): Promise<Reply>
+}
+
+export interface Reply {
+  readonly status: 200 | 503
+  readonly body: { readonly ok: boolean; readonly reasons: readonly Reason[] }
+}
+
+export interface Reason {
+  readonly code: 'queue_away' | 'stalled' | 'worker_stuck' | 'not_leasing' | 'draining'
+  /** For a person, without secrets. */
+  readonly message: string
+}
+
+/** However often somebody asks, the queue is asked once in so long. */
+const FRESH_MS = 1_000
+/** Sooner than the deadlines of those who usually ask. */
+const ANSWER_MS = 4_000
+
+export function createMonitor({ plant, clock, fleet, queue, crew, draining = () => false }: MonitorParts): Monitor {
+  const { frontier, store } = plant
+  const readQueue = sharedAnswer(clock, FRESH_MS, queueReader(plant, clock, fleet))
+  const health = sharedAnswer(clock, FRESH_MS, async () => {
+    const crawls = (await frontier.crawls()).filter((crawl) => !isFileCrawl(crawl))
+    return healthOf(frontier, crawls, clock.now(), fleet)
+  })
+  // Any question to both will do.
+  const reach = sharedAnswer(clock, FRESH_MS, () => Promise.all([frontier.identity(), store.visitCounts('')]))
+
+  const stuck = (): Reason[] =>
+    (crew?.() ?? [])
+      .filter(({ ageMs }) => ageMs > MISSED_MS)
+      .map(({ vitals, ageMs }) => ({
+        code: 'worker_stuck',
+        message: `the event loop of ${vitals.worker} has stood still for ${seconds(ageMs)}`,
+      }))
+
+  return {
+    async metricsText() {
+      const reading = queue ? await inTime(clock, ANSWER_MS, readQueue()).catch(() => null) : null
+      return exposition([
+        ...familiesOf(BUILD_METRICS, {
+          shoal_build_info: [{ labels: { version, node: process.versions.node }, value: 1 }],
+        }),
+        ...workerMetrics(crew?.() ?? []),
+        ...(queue ? queueMetrics(reading) : []),
+      ])
+    },
+    async healthReply() {
+      try {
+        const { stalled } = await inTime(clock, ANSWER_MS, health())
+        const reasons = stalled.map(
+          ({ crawl, spider, forMs }): Reason => ({
+            code: 'stalled',
+            message: `work of the crawl ${crawl} of ${spider} has been due for ${seconds(forMs)}, and nobody takes it`,
+          }),
+        )
+        return replyOf([...reasons, ...stuck()])
+      } catch (error) {
+        return replyOf([away(error), ...stuck()])
+      }
+    },
+    async readyReply() {
+      const reasons: Reason[] = draining() ? [{ code: 'draining', message: 'the process is about to end' }] : stuck()
+      try {
+        await inTime(clock, ANSWER_MS, reach())
+      } catch (error) {
+        reasons.push(away(error))
+      }
+      const leasing = crew?.().some(({ vitals }) => vitals.took.lease.counts.some((count) => count > 0)) ?? true
+      if (!leasing) reasons.push({ code: 'not_leasing', message: 'no worker has asked the queue for work yet' })
+      return replyOf(reasons)
+    },
+  }
+}
+
+function replyOf(reasons: readonly Reason[]): Reply {
+  const ok = reasons.length === 0
+  return { status: ok ? 200 : 503, body: { ok, reasons } }
+}
+
+function away(error: unknown): Reason {
+  const { code, message } = asShoalError(error)
+  return { code: 'queue_away', message: `${code}: ${message}` }
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000)} s`
+}

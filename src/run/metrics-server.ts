@@ -1,0 +1,101 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, isIP } from 'node:net'
+import { tokenCheck } from '../api/token.js'
+import { ShoalError } from '../errors.js'
+import type { Monitor } from '../observe/monitor.js'
+import { METRICS_TYPE } from '../observe/prometheus.js'
+
+/** Where a process answers for itself. */
+export interface MetricsOrder {
+  readonly address: { readonly host: string; readonly port: number }
+  /** Null: none is asked for, which is for this machine alone. */
+  readonly token: string | null
+}
+
+export interface MetricsServer {
+  readonly url: string
+  close(): Promise<void>
+}
+
+/** A few scrapers and probes; whoever opens more is none. */
+const CONNECTIONS_MOST = 50
+const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
+const JSON_TYPE = 'application/json'
+
+export async function serveMetrics({ address, token }: MetricsOrder, monitor: Monitor): Promise<MetricsServer> {
+  if (token === null && !isLoopback(address.host))
+    throw new ShoalError('metrics_open', `--metrics ${address.host}:${address.port}: other machines could read it`)
+  const isRight = token === null ? null : tokenCheck(token)
+  const server = createServer(
+    { maxHeaderSize: 8_192, headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 5_000 },
+    (request, response) => void answer(request, response),
+  )
+  server.maxConnections = CONNECTIONS_MOST
+  // It never keeps a command alive that has nothing left to do.
+  server.unref()
+
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    try {
+      const { status, type, body } = await replyTo(request)
+      response.writeHead(status, {
+        ...HEADERS,
+        'content-type': type,
+        ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+      })
+      response.end(request.method === 'HEAD' ? undefined : body)
+    } catch {
+      response.writeHead(500, HEADERS).end()
+    }
+  }
+  const replyTo = async (request: IncomingMessage): Promise<{ status: number; type: string; body: string }> => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') return refusal(405, 'only GET is answered')
+    if (!isOurs(request.headers.host, address.host)) return refusal(403, 'the Host header names another site')
+    const path = (request.url ?? '/').split('?', 1)[0]
+    // Probes have no token, and what they hear holds no secret.
+    if (path === '/healthz' || path === '/readyz') {
+      const { status, body } = path === '/healthz' ? await monitor.healthReply() : await monitor.readyReply()
+      return { status, type: JSON_TYPE, body: `${JSON.stringify(body)}\n` }
+    }
+    if (path !== '/metrics') return refusal(404, 'there are /metrics, /healthz and /readyz')
+    if (isRight !== null && !isRight(bearer(request))) return refusal(401, 'the token is missing or wrong')
+    return { status: 200, type: METRICS_TYPE, body: await monitor.metricsText() }
+  }
+  const port = await listen(server, address)
+  return {
+    url: `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function refusal(status: number, message: string): { status: number; type: string; body: string } {
+  return { status, type: JSON_TYPE, body: `${JSON.stringify({ ok: false, message })}\n` }
+}
+
+function bearer({ headers }: IncomingMessage): string {
+  return /^Bearer ([\x21-\x7e]{1,512})$/i.exec(headers.authorization ?? '')?.[1] ?? ''
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
+}
+
+/** On this machine alone: a page of somebody else's whose name was made to point here says that name. An address can be no such name. */
+function isOurs(named: string | undefined, host: string): boolean {
+  if (!isLoopback(host)) return true
+  const name = (named ?? '').toLowerCase().replace(/:\d*$/, '')
+  return name === 'localhost' || name === host || isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
+}
+
+function listen(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EADDRINUSE' ? 'is in use' : `cannot be used (${error.code ?? error.message})`
+      reject(new ShoalError('metrics_port', `--metrics: port ${port} on ${host} ${why}`, { cause: error }))
+    })
+    server.listen(port, host, () => resolve((server.address() as AddressInfo).port))
+  })
+}
