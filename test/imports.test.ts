@@ -61,7 +61,8 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   discovery: 'type clock, errors, url, politeness, spider, type coordinator',
   merge: 'quality, type store, type url',
   observe:
-    'type board, coordinator, frontier, store, url, type proxy, type clock, errors, type log, politeness, spider, version',
+    'type board, coordinator, frontier, store, url, type proxy, type clock, errors, type log, politeness, spider, version, options, observe/alerts',
+  'observe/alerts': 'observe, options, type frontier, type quality',
   api: 'type board, type clock, coordinator, errors, type frontier, type log, observe, proxy, quality, type spider, type store, type url, version',
 
   // Where the parts are put together
@@ -71,10 +72,10 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   'wire-pages': 'type clock, errors, url, type store, store/files, store/memory, store/packs, store/s3',
   'wire-store': 'type clock, errors, url, embedded, type store, store/memory, store/postgres, store/sqlite, wire-pages',
   'wire-queue':
-    'type clock, errors, url, embedded, keeper, type feed, feed/redis, type frontier, frontier/memory, frontier/redis, frontier/sqlite, type board, board/memory, board/redis, board/sqlite, type proxy, proxy/memory, proxy/redis, proxy/sqlite, wire-store',
+    'type clock, errors, url, embedded, keeper, type feed, feed/redis, type frontier, frontier/memory, frontier/redis, frontier/sqlite, type board, board/memory, board/redis, board/sqlite, type observe, type proxy, proxy/memory, proxy/redis, proxy/sqlite, wire-store',
   'wire-sinks': 'type clock, errors, type outlets, outlets/redis, frontier/redis',
   wire: 'clock, errors, type keeper, wire-queue, wire-store, wire-pages',
-  run: 'type board, clock, errors, log, entry-file, version, wire, wire-sinks, outlets, url, feed, type frontier, store, quality, fetch, fetch/http, fetch/browser, proxy, politeness, spider, worker, coordinator, discovery, demo, store/export, observe, api',
+  run: 'type board, clock, errors, log, entry-file, version, wire, wire-sinks, outlets, url, feed, type frontier, store, quality, fetch, fetch/http, fetch/browser, proxy, politeness, spider, worker, coordinator, discovery, demo, store/export, observe, observe/alerts, api',
   library: 'clock, errors, log, units, config, wire, url, type frontier, type store, spider, coordinator, run',
   demo: 'clock, errors, entry-file, make-dirs, spider',
 
@@ -82,7 +83,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   connect: 'library',
   index:
     'connect, errors, version, type units, type log, type url, type frontier, type store, type fetch, spider, type library',
-  cli: 'clock, errors, log, units, options, config, version, make-dirs, wire, run, coordinator, discovery, url, proxy, demo, spider, store/export, feed, type frontier, store, type outlets, sqlite, cli/terminal, quality, merge, observe, api',
+  cli: 'clock, errors, log, units, options, config, version, make-dirs, wire, run, coordinator, discovery, url, proxy, demo, spider, store/export, feed, type frontier, store, type outlets, sqlite, cli/terminal, quality, merge, observe, observe/alerts, api',
   'cli/terminal': '',
 }
 

@@ -1,5 +1,12 @@
-import type { CrawlState, HostInfo, LinkInfo, LinkState } from '../frontier/frontier.js'
+import type { CrawlId, CrawlInfo, CrawlState, HostInfo, LinkInfo, LinkState } from '../frontier/frontier.js'
+import type { Spider } from '../spider/spider.js'
+import type { FetchRow } from '../store/record-store.js'
+import { SCREENSHOT_HEADER } from '../store/rows.js'
 import type { Json } from '../url/link.js'
+import { type Evidence, gatherEvidence, type StoryPlant } from './evidence.js'
+import { nextSlot } from './next-slot.js'
+import { preview } from './preview.js'
+import { admittedBy, whyThere } from './why-there.js'
 
 /** The whole story of a URL, for the terminal, for programs and for the page. */
 export interface Story {
@@ -40,7 +47,9 @@ export interface Story {
 
 export interface StoryAttempt {
   readonly at: number
+  /** 0: it ended without a request. */
   readonly attempt: number
+  /** '': not known. */
   readonly worker: string
   /** 0: no answer. */
   readonly status: number
@@ -53,3 +62,83 @@ export interface StoryAttempt {
   /** A raw page, a picture of a rendered page are kept. */
   readonly page: boolean
 }
+
+export interface StoryQuery {
+  readonly crawl: CrawlId
+  readonly url: string
+  /** Left out or null: not at hand; then its route's pattern is not told, nor why an unknown URL is refused. */
+  readonly spider?: Spider | null
+  readonly now: number
+}
+
+/** Of one crawl. Fails with `not_found` when there is none, and with `bad_url` or `bad_scheme`. */
+export async function tellStory(plant: StoryPlant, { crawl, url, spider = null, now }: StoryQuery): Promise<Story> {
+  const stats = await plant.frontier.stats(crawl)
+  return storyOf(await gatherEvidence(plant, [stats], url, async () => spider, now), stats, now)
+}
+
+/** Pure. `crawl`: the one that was asked, where none knows the URL. */
+export function storyOf(evidence: Evidence, crawl: CrawlInfo, now: number): Story {
+  const { asked, found, records } = evidence
+  const known = found.kind === 'known' ? found.where : null
+  const link = known?.link ?? null
+  const host = known !== null && known.link !== null ? known.host : null
+  const of = found.kind === 'never' ? (found.judged?.crawl ?? crawl) : found.crawl
+  const { url, fp } = found.kind === 'never' ? (found.judged?.target ?? found.target) : found.target
+  return {
+    ...{ asked, url, fp, crawl: of.id, spider: of.spider, crawlState: known?.crawlState ?? of.state },
+    state: known?.state ?? 'unknown',
+    why: whyThere(evidence, now),
+    admitted: link === null ? null : { by: admittedBy(link, evidence.spider), ...pick(link) },
+    position: known !== null && known.link !== null ? known.position : null,
+    host,
+    nextSlot: host === null ? null : nextSlot(host, now),
+    link,
+    attempts: attemptsOf(link?.failures ?? [], evidence.fetches),
+    records: records.map(({ kind, key, updatedAt, data }) => ({
+      kind,
+      key,
+      changedAt: updatedAt,
+      data: preview(data),
+    })),
+    can: known === null ? [] : canBeDone(known.state, known.crawlState),
+  }
+}
+
+function pick({ route, depth, priority }: LinkInfo) {
+  return { route, depth, priority }
+}
+
+/** What a person may do with a link in this state. */
+function canBeDone(state: LinkState, crawlState: CrawlState): Story['can'] {
+  if (crawlState === 'cancelled') return []
+  if (state === 'queued') return ['promote', 'remove']
+  if (state === 'delayed') return ['promote', 'retry', 'remove']
+  return state === 'dead' ? ['replay', 'remove'] : []
+}
+
+/**
+ * Requests with the errors that the queue kept, oldest first. Their clocks may differ, so that they are matched by code, newest first; an error
+ * without a request is an attempt of its own.
+ */
+export function attemptsOf(failures: LinkInfo['failures'], fetches: readonly FetchRow[]): StoryAttempt[] {
+  const newestFirst = [...fetches].sort((a, b) => b.at - a.at)
+  const messages = new Map<FetchRow, string>()
+  const alone: StoryAttempt[] = []
+  for (const { code, message, at } of [...failures].reverse()) {
+    const row = newestFirst.find((one) => one.error === code && !messages.has(one))
+    if (row !== undefined) messages.set(row, message)
+    else alone.push({ ...NO_REQUEST, at, error: { code, message } })
+  }
+  const asked = newestFirst.map((row): StoryAttempt => {
+    const { at, attempt, worker, status, ms, bytes, error, headers } = row
+    return {
+      ...{ at, attempt, worker, status, ms, bytes, proxy: row.pool },
+      error: error === null ? null : { code: error, message: messages.get(row) ?? '' },
+      page: row.page !== null || headers?.[SCREENSHOT_HEADER] !== undefined,
+    }
+  })
+  return [...asked, ...alone].sort((a, b) => a.at - b.at)
+}
+
+const NO_REQUEST = { attempt: 0, worker: '', status: 0, ms: 0, bytes: 0, proxy: null, page: false } as const

@@ -1,5 +1,6 @@
 import { isAway } from '../errors.js'
 import type { CrawlId } from '../frontier/frontier.js'
+import { productToken } from '../politeness/product-token.js'
 import { createRobotsCache } from '../politeness/robots-cache.js'
 import type { Spider } from '../spider/spider.js'
 import { createAdmitter } from '../url/admit.js'
@@ -91,9 +92,4 @@ export function partsOfCrawls(
     if (parts !== undefined) return served(crawl, parts)
     return only !== undefined && others.length === 0 ? begin(crawl, only.name) : ask(crawl)
   }
-}
-
-/** robots.txt names robots by the first word of their user agent. */
-export function productToken(userAgent: string): string {
-  return /^[A-Za-z_-]+/.exec(userAgent)?.[0] ?? 'Shoal'
 }

@@ -7,6 +7,7 @@ import { createHttpFetcher } from '../fetch/http/http-fetcher.js'
 import type { Release } from '../frontier/frontier.js'
 import { silentLog } from '../log.js'
 import { createMeter, NOTHING } from '../observe/meter.js'
+import { productToken } from '../politeness/product-token.js'
 import { createRobotsCache } from '../politeness/robots-cache.js'
 import type { Harvest, HarvestedRecord, Spider } from '../spider/spider.js'
 import { createAdmitter } from '../url/admit.js'
@@ -18,7 +19,6 @@ import { KnownLinks } from '../worker/known-links.js'
 import { statusError } from '../worker/outcome.js'
 import type { Visit } from '../worker/visit-parts.js'
 import { visitorsOf } from '../worker/visitors.js'
-import { productToken } from './crawl-parts.js'
 
 /** What one page gives, with nothing stored and nothing queued. */
 export interface TriedPage {

@@ -90,6 +90,7 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
     }
     routes.set(name, {
       name,
+      match: route.match,
       priority: route.priority,
       retries: retryPolicy(route.retries ?? {}, defaults),
       limits: route.pace === undefined ? null : routeLimits(route.pace, limits),

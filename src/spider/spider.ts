@@ -117,6 +117,8 @@ export interface KindMerge {
 
 export interface Route {
   readonly name: string
+  /** The patterns that lead to it; a link may also name it. */
+  readonly match: readonly (string | RegExp)[]
   readonly priority: number
   readonly retries: RetryPolicy
   /** A lane of its own, when the route has limits. */

@@ -1,6 +1,6 @@
 import type { Frontier } from '../frontier/frontier.js'
-import { workerState } from '../observe/health.js'
 import { DIRECT, type Spider } from '../spider/spider.js'
+import { workerState } from './health.js'
 
 /** Why a link waits although its host is open: its route goes out through proxies that no worker at work has. */
 export async function missingPool(

@@ -19,9 +19,9 @@ export interface Sought {
 export type Found =
   | { readonly kind: 'known'; readonly crawl: CrawlInfo; readonly where: Known; readonly target: Sought }
   /** The door refuses it: it never becomes a link. */
-  | { readonly kind: 'refused'; readonly crawl: CrawlInfo; readonly refusal: Refusal }
+  | { readonly kind: 'refused'; readonly crawl: CrawlInfo; readonly refusal: Refusal; readonly target: Sought }
   /** `judged`: what the spider at hand, which would let it in, knows it as. */
-  | { readonly kind: 'never'; readonly url: string; readonly judged: Judged | null }
+  | { readonly kind: 'never'; readonly target: Sought; readonly judged: Judged | null }
 
 export interface Judged {
   readonly crawl: CrawlInfo
@@ -47,9 +47,9 @@ export async function findLink(
     const target = admission?.ok === true ? admission.target : plain
     const where = await frontier.explain(crawl.id, target.fp)
     if (where.state !== 'unknown') return { kind: 'known', crawl, where, target: where.link ?? target }
-    if (admission?.ok === false) refused ??= { kind: 'refused', crawl, refusal: admission.refusal }
+    if (admission?.ok === false) refused ??= { kind: 'refused', crawl, refusal: admission.refusal, target }
   }
-  return judged !== null || refused === null ? { kind: 'never', url: plain.url, judged } : refused
+  return judged !== null || refused === null ? { kind: 'never', target: plain, judged } : refused
 }
 
 /** By the canonical rules that hold where a spider sets no others. */

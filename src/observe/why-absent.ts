@@ -1,10 +1,10 @@
 import type { Board } from '../board/board.js'
 import type { ErrorCode } from '../errors.js'
 import type { CrawlInfo, CrawlStats, Frontier } from '../frontier/frontier.js'
+import { productToken } from '../politeness/product-token.js'
 import { knownRobots, robotsIn } from '../politeness/robots-note.js'
 import type { Spider } from '../spider/spider.js'
 import type { HostKey } from '../url/link.js'
-import { productToken } from './crawl-parts.js'
 
 /** Why a crawl may not have a URL that its door lets in. */
 export interface AbsenceReason {

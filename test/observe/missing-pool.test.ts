@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { missingPool } from '../../src/cli/missing-pool.js'
+import { missingPool } from '../../src/observe/missing-pool.js'
 import type { WorkerInfo } from '../../src/frontier/frontier.js'
 import { defineSpider } from '../../src/index.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
