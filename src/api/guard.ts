@@ -23,6 +23,8 @@ export interface GuardOptions {
   readonly port: number
   /** The origin under which a proxy in front offers it; null: none. */
   readonly publicOrigin: string | null
+  /** The page's own files, which hold no data: its browser has no token before it is read. */
+  readonly isPage: (path: string) => boolean
 }
 
 /**
@@ -30,7 +32,7 @@ export interface GuardOptions {
  * can: its own name in `Host` (DNS that changes its mind), its `Origin`, or what the browser says of it (`Sec-Fetch-Site`) gives it away. None of
  * these costs a try of the token: nobody can lock the owner out from afar.
  */
-export function createGuard({ token, clock, host, port, publicOrigin }: GuardOptions) {
+export function createGuard({ token, clock, host, port, publicOrigin, isPage }: GuardOptions) {
   const isRight = tokenCheck(token)
   const wrong = createRateLimit(clock, WRONG_TOKENS, WRONG_WINDOW_MS)
   const calls = createRateLimit(clock, CALLS, CALLS_WINDOW_MS)
@@ -47,7 +49,7 @@ export function createGuard({ token, clock, host, port, publicOrigin }: GuardOpt
     const { origin } = headers
     if (origin !== undefined && origin !== `http://${name}` && origin !== publicOrigin)
       throw refused('the request comes from a page of another origin')
-    if (!needsToken(path)) return
+    if (isPage(path) || PUBLIC.has(path)) return
     const site = headers['sec-fetch-site']
     if (site !== undefined && site !== 'same-origin' && site !== 'none')
       throw refused('the request comes from a page of another site')
@@ -59,10 +61,10 @@ export function createGuard({ token, clock, host, port, publicOrigin }: GuardOpt
   }
 }
 
-/** The page itself holds no data, and its browser has no token before it is read. */
-function needsToken(path: string): boolean {
-  return path === '/metrics' || path === '/api' || path.startsWith('/api/')
-}
+/**
+ * By their very spelling, all else needs the token: what another spelling of a path would be taken for further on need not be known here.
+ */
+const PUBLIC: ReadonlySet<string> = new Set(['/', '/healthz', '/readyz'])
 
 function hostCheck(host: string, port: number, publicOrigin: string | null): (name: string) => boolean {
   const bare = host.replace(/^\[|\]$/g, '')

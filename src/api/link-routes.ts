@@ -2,13 +2,15 @@ import { z } from 'zod'
 import { ERRORS, ShoalError } from '../errors.js'
 import type { LinkInfo, LinkSteered } from '../frontier/frontier.js'
 import type { WorkerLook } from '../observe/look.js'
+import { tellStory } from '../observe/story.js'
 import type { LinkView } from './api-types.js'
 import { audited } from './audited.js'
 import { crawlId, errorCode, fingerprint, hostKey, paging } from './inputs.js'
 import { OK, type Route, route } from './route.js'
-import { counted, deadView, done, linkState, linkView, pageOf } from './schemas.js'
+import { counted, deadView, done, linkState, linkView, pageOf, story } from './schemas.js'
 
 const aCrawl = z.strictObject({ crawl: crawlId })
+const URL_MOST = 8_192
 const aLink = z.strictObject({ crawl: crawlId, fp: fingerprint })
 
 export const linkRoutes: readonly Route[] = [
@@ -102,10 +104,25 @@ export const linkRoutes: readonly Route[] = [
       },
     }),
   ),
+  route({
+    method: 'GET',
+    path: '/api/crawls/:crawl/explain',
+    summary: 'The whole story of a URL',
+    params: aCrawl,
+    query: z.strictObject({ url: z.string().min(1).max(URL_MOST) }),
+    answer: story,
+    async handle({ plant, look, clock, spiderNamed }, { params, query: { url } }) {
+      const crawl = (await look.crawls()).find(({ id }) => id === params.crawl)
+      if (crawl === undefined) throw new ShoalError('not_found', `there is no crawl '${params.crawl}'`)
+      const spider = await spiderNamed(crawl.spider)
+      const told = await tellStory(plant, { crawl: crawl.id, url, spider, now: clock.now() })
+      return { ...told, link: told.link === null ? null : linkShown(told.link) }
+    },
+  }),
 ]
 
 /** What it carries to the site (headers, a body) and the user's own data may hold a secret, and stay here. */
-export function linkShown({ data: _data, request: _request, ...shown }: LinkInfo) {
+function linkShown({ data: _data, request: _request, ...shown }: LinkInfo) {
   return shown
 }
 

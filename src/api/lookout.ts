@@ -92,7 +92,7 @@ export function createLookout(parts: ApiParts): Lookout {
         crawls: there.map(({ stalledMs: _, ...shown }) => shown),
         workers: summed(workers),
         alerts: alerts.active,
-        spiders: [...parts.spiders.keys()].sort(),
+        spiders: [...parts.spiders].sort(),
       }
     },
     async crawl(id) {

@@ -23,7 +23,9 @@ export interface ApiParts {
   readonly clock: Clock
   readonly log: Log
   /** Spiders that can be started from here, by name. */
-  readonly spiders: ReadonlyMap<string, Spider>
+  readonly spiders: ReadonlySet<string>
+  /** A spider as it is now, where its file is known: for the story of a URL. */
+  readonly spiderNamed: (name: string) => Promise<Spider | null>
   /** Opens a crawl of one of them and adds its start URLs in the background. */
   readonly start: (spider: string, fresh: boolean) => Promise<Started>
   /** Pools of proxies that this process knows beside those that workers name. */

@@ -7,7 +7,7 @@ import type { Clock } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import { readJson } from './body.js'
 import { createCursors } from './cursor.js'
-import { createEventHub } from './events.js'
+import { createEventHub, type EventHub } from './events.js'
 import { failureOf } from './failure.js'
 import { createGuard } from './guard.js'
 import { setHeaders } from './headers.js'
@@ -50,7 +50,8 @@ export async function serveDashboard(parts: ApiParts, options: ServeOptions): Pr
   const look = createLookout(parts)
   const api: Api = { ...parts, look, cursors: createCursors(token) }
   const hub = createEventHub({ look, clock: parts.clock, log: parts.log })
-  const answer = getRequestListener(createApp(api, hub).fetch, { overrideGlobalObjects: false })
+  const page = loadPage(PAGE_FOLDER)
+  const answer = getRequestListener(createApp(api, hub, page).fetch, { overrideGlobalObjects: false })
   const server = createServer(
     { maxHeaderSize: 16_384, headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 },
     (request, response) => {
@@ -77,7 +78,14 @@ export async function serveDashboard(parts: ApiParts, options: ServeOptions): Pr
   }
   const port = await listen(server, options)
   const publicOrigin = options.publicUrl === null ? null : new URL(options.publicUrl).origin
-  const guard = createGuard({ token, clock: parts.clock, host: options.host, port, publicOrigin })
+  const guard = createGuard({
+    token,
+    clock: parts.clock,
+    host: options.host,
+    port,
+    publicOrigin,
+    isPage: (path) => page.has(path),
+  })
   return {
     url: `${publicOrigin ?? `http://${shownHost(options.host)}:${port}`}/#token=${token}`,
     token,
@@ -92,9 +100,8 @@ export async function serveDashboard(parts: ApiParts, options: ServeOptions): Pr
   }
 }
 
-function createApp(api: Api, hub: ReturnType<typeof createEventHub>): Hono<Env> {
+function createApp(api: Api, hub: EventHub, page: ReadonlyMap<string, StaticFile>): Hono<Env> {
   const app = new Hono<Env>({ strict: true })
-  const page = loadPage(PAGE_FOLDER)
   for (const route of ROUTES) {
     app.on(route.method, route.path, async (context) => {
       const answer = await inTime(run(api, route, context), api.clock)
