@@ -51,7 +51,8 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   const took = duration(summary.seconds * 1000)
   const speed = summary.seconds > 0 ? `, ${rate(summary.pagesNow / summary.seconds)}` : ''
   print()
-  const rest = summary.interrupted ? '; what was in hand is finished, the rest waits' : ''
+  const drained = summary.drained ? '; its workers were drained from outside' : ''
+  const rest = summary.interrupted ? `${drained}; what was in hand is finished, the rest waits` : ''
   print(`${headline(output, summary)} ${style.dim(`after ${took}${speed}${rest}`)}`)
   print(
     `  ${figure(summary.pages)}  pages fetched${summary.retried > 0 ? style.dim(`, ${count(summary.retried)} tried again on the way`) : ''}`,

@@ -2,7 +2,7 @@ import type { CrawlStats, HostInfo } from '../frontier/frontier.js'
 
 /** When a crawl ends, and what decides it. */
 export interface Estimate {
-  /** null while nothing can be said: paused, cancelled, no worker alive, or no page measured yet. */
+  /** null while nothing can be said: paused, cancelled, no worker alive, no page measured yet, or a host is closed by hand. */
   readonly etaSeconds: number | null
   readonly decidedBy: DecidedBy | null
   /** Links left ÷ rate of the last minute, for comparison; null without a rate. */
@@ -16,7 +16,8 @@ export type DecidedBy =
   /** Only links that wait for another try are left. */
   | { readonly kind: 'retries' }
 
-export type DrainReason = 'delay' | 'rate' | 'latency' | 'blocked'
+/** `closed`: by hand. Nobody can say when it is opened again, so that there is no estimate. */
+export type DrainReason = 'delay' | 'rate' | 'latency' | 'blocked' | 'closed'
 
 export interface EtaInput {
   readonly stats: CrawlStats
@@ -45,6 +46,10 @@ export function estimateEnd({ stats, hosts, slots, now, lastDueAt = null }: EtaI
   if (stats.state === 'finished') return { etaSeconds: 0, decidedBy: null, plainSeconds: 0 }
   if (stats.state !== 'running' || slots === 0) return { etaSeconds: null, decidedBy: null, plainSeconds }
   if (left === 0) return { etaSeconds: stats.seeding ? null : 0, decidedBy: null, plainSeconds }
+
+  const closed = hosts.find((host) => host.pending > 0 && host.set?.blocked === true)
+  if (closed !== undefined)
+    return { etaSeconds: null, decidedBy: { kind: 'host', host: closed.host, reason: 'closed' }, plainSeconds }
 
   const slowest = slowestHost(hosts, now)
   if (stats.queued + stats.leased === 0) {

@@ -2,6 +2,7 @@ import { type LostCrawl, lostError } from '../coordinator/queue-watch.js'
 import type { CrawlStats } from '../frontier/frontier.js'
 import { BROWSER_PAGES } from '../run/browser-order.js'
 import { forfeitDeadWorkers } from '../run/dead-workers.js'
+import { watchForDrain } from '../run/drain-watch.js'
 import { readyForPages } from '../run/open-for-work.js'
 import { poolsAtHand } from '../run/pools-at-hand.js'
 import { postVitals } from '../run/post-vitals.js'
@@ -49,9 +50,11 @@ export async function runUntil(
     ...{ id: worker, plant: own, spiders, pools, concurrency, clock, random, log },
     onVitals: notes.post,
   })
+  const asked = new AbortController()
+  const unwatch = watchForDrain(worker, { board: plant.board, clock, log }, () => asked.abort())
   const failed = new AbortController()
   ended.catch(() => failed.abort())
-  const nap = AbortSignal.any([stop, failed.signal, feeding.failed.signal])
+  const nap = AbortSignal.any([stop, asked.signal, failed.signal, feeding.failed.signal])
   let lost: LostCrawl | null = null
   const tending = tendQueue(plant, spiders, { pools, clock, log, drain: stop }, (one) => {
     if (one.crawl !== id) return
@@ -75,6 +78,7 @@ export async function runUntil(
     await frontier.forfeit(worker)
     return await frontier.stats(id)
   } finally {
+    unwatch()
     if (until === 'stopped') feeding.workers--
     const endBy = clock.mono() + graceMs
     await Promise.all([stopWorker(graceMs), tending.stop()])

@@ -27,7 +27,9 @@ export interface CrawlLook {
 export function stalledMs(look: CrawlLook, { progressAt, watched }: Progress, now: number): number {
   const { stats } = look
   if (stats.state !== 'running' || stats.queued === 0) return 0
-  const open = look.hosts.filter((host) => host.pending > 0 && host.inFlight < host.concurrency && slotAt(host) <= now)
+  const open = look.hosts.filter(
+    (host) => host.pending > 0 && host.set?.blocked !== true && host.inFlight < host.concurrency && slotAt(host) <= now,
+  )
   if (open.length === 0) return 0
   const slotSince = watched ? Math.min(...open.map(slotAt)) : 0
   const addedSince = Math.min(...look.queued.map((link) => link.addedAt), now)

@@ -35,6 +35,7 @@ export function forkWorker(
 ): RunningWorker {
   const { frontier, clock, log } = parts
   let current: ChildProcess | null = null
+  let drained = false
   const stopping = new AbortController()
 
   const ended = (async () => {
@@ -43,7 +44,7 @@ export function forkWorker(
       const { worker, failure, signal, code } = await runProcess()
       if (worker !== null) parts.crew?.gone(worker)
       if (failure !== null) throw failure
-      if (code === 0 && stopping.signal.aborted) return
+      if (code === 0 && (stopping.signal.aborted || drained)) return
       const reclaimed = worker === null ? 0 : await forfeit(frontier, worker, clock, stopping.signal)
       log.error('worker.died', { worker, signal, code, reclaimed })
       pauseMs = restartPause(pauseMs, clock.mono() - startedAt)
@@ -68,7 +69,8 @@ export function forkWorker(
       if (message.kind === 'worker') {
         if (worker !== null) parts.crew?.gone(worker)
         worker = message.id
-      } else if (message.kind === 'vitals') parts.crew?.heard(message.vitals)
+      } else if (message.kind === 'drained') drained = true
+      else if (message.kind === 'vitals') parts.crew?.heard(message.vitals)
       else {
         failure = new ShoalError(message.code, message.message, { hint: message.hint })
         spareChild = clock.after(LINGER_MS, () => child.kill('SIGKILL'))
@@ -99,5 +101,8 @@ export function forkWorker(
       spareChild()
     },
     ended,
+    get drained() {
+      return drained
+    },
   }
 }

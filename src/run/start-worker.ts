@@ -26,6 +26,8 @@ export interface RunningWorker {
   stop(graceMs: number): Promise<void>
   /** Resolves when it has stopped; rejects when our own plant cannot be used. */
   readonly ended: Promise<void>
+  /** It left because somebody asked it to from outside (observe/drain.ts): nobody takes its place. */
+  readonly drained?: boolean
 }
 
 /** Beyond every deadline of a visit: who holds a lease longer than this is not coming back. */

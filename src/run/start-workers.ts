@@ -5,6 +5,7 @@ import type { Spider } from '../spider/spider.js'
 import type { Plant, PlantAddresses } from '../wire.js'
 import { BROWSER_PAGES, type BrowserOrder } from './browser-order.js'
 import type { Crew } from './crew.js'
+import { drainable } from './drain-watch.js'
 import { forkWorker } from './fork-worker.js'
 import type { PoolsAtHand, ProxyOrder } from './pools-at-hand.js'
 import { postVitals } from './post-vitals.js'
@@ -54,12 +55,13 @@ export async function startWorkers(
       crew?.heard(vitals)
     }
     const random = systemRandom
-    return [startWorker({ ...way, id, plant, spiders, pools, concurrency, clock, random, log, onVitals })]
+    const worker = startWorker({ ...way, id, plant, spiders, pools, concurrency, clock, random, log, onVitals })
+    return [drainable(worker, id, plant, clock, log, graceMs)]
   }
   if (workers === 1) {
     const newId = workerIds()
     const told = crew && { onVitals: crew.heard, onGone: crew.gone }
-    const parts = { plant, sources, concurrency, logLevel, log, clock, stuckMs, writeLog, newId }
+    const parts = { plant, sources, concurrency, logLevel, log, clock, stuckMs, writeLog, newId, graceMs }
     return [superviseWorker({ ...way, ...parts, ...told })]
   }
   const order = { ...way, sources, queue, store, pages, concurrency, logLevel, stuckMs, graceMs }

@@ -7,6 +7,7 @@ import type { Log, LogLevel } from '../log.js'
 import type { Vitals } from '../observe/vitals.js'
 import { type Plant, transferred } from '../wire.js'
 import { BROWSER_PAGES, type BrowserOrder } from './browser-order.js'
+import { watchForDrain } from './drain-watch.js'
 import { forfeit } from './forfeit.js'
 import type { ProxyOrder } from './pools-at-hand.js'
 import { postVitals } from './post-vitals.js'
@@ -27,6 +28,8 @@ export interface SuperviseOptions extends ProxyOrder, BrowserOrder {
   readonly stuckMs: number
   readonly writeLog: (line: string) => void
   readonly newId: () => WorkerId
+  /** What it may take to finish what it holds when it is asked to leave from outside. */
+  readonly graceMs: number
   /** Told of each worker that begins: whoever watches the process forfeits the leases of the last one if it dies. */
   readonly onWorker?: (id: WorkerId) => void
   /** Told every few seconds; silence means that its event loop stands still. */
@@ -41,6 +44,7 @@ export interface SuperviseOptions extends ProxyOrder, BrowserOrder {
 export function superviseWorker(options: SuperviseOptions): RunningWorker {
   const { clock, log, plant } = options
   let current: Worker | null = null
+  let drained = false
   const stopping = new AbortController()
   const notes = postVitals(plant.board, clock)
 
@@ -49,7 +53,12 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       const id = options.newId()
       options.onWorker?.(id)
       const startedAt = clock.mono()
+      const unwatch = watchForDrain(id, { board: plant.board, clock, log }, () => {
+        drained = true
+        stop(options.graceMs)
+      })
       const end = await runThread(id)
+      unwatch()
       options.onGone?.(id)
       await notes.clear(id)
       if (end.kind === 'stopped') {
@@ -125,13 +134,20 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
     }, BEAT_MS)
   }
 
+  function stop(graceMs: number): void {
+    stopping.abort()
+    if (current !== null) tell(current, { kind: 'stop', graceMs })
+  }
+
   return {
     async stop(graceMs) {
-      stopping.abort()
-      if (current !== null) tell(current, { kind: 'stop', graceMs })
+      stop(graceMs)
       await ended.catch(() => {})
     },
     ended,
+    get drained() {
+      return drained
+    },
   }
 }
 

@@ -20,6 +20,8 @@ export interface WorkerProcessOrder extends PlantAddresses, ProxyOrder, BrowserO
 
 export type FromWorkerProcess =
   | { readonly kind: 'worker'; readonly id: string }
+  /** It was asked to leave from outside, and does. */
+  | { readonly kind: 'drained' }
   | { readonly kind: 'vitals'; readonly vitals: Vitals }
   | {
       readonly kind: 'failed'

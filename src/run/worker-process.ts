@@ -49,6 +49,7 @@ async function work(order: WorkerProcessOrder, plant: Plant, log: Log, stop: Abo
   })
   stop.addEventListener('abort', () => void worker.stop(order.graceMs))
   await worker.ended
+  if (worker.drained) await tell({ kind: 'drained' })
 }
 
 /** Resolves when it has left this process, or cannot. */

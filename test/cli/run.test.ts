@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunningShop, startShop } from '../../src/demo/server.js'
 import { createShop } from '../../src/demo/shop.js'
+import { askToDrain } from '../../src/observe/drain.js'
 import { loadSpider } from '../../src/spider/load.js'
 import { createAdmitter } from '../../src/url/admit.js'
+import { openPlant } from '../../src/wire.js'
 import { shoal, startShoal } from './cli.js'
 
 const OPTIONS = { seed: 7, pages: 30, bytes: 1_000, faults: 1 }
@@ -90,6 +92,24 @@ describe('run', () => {
     expect(again.code).toBe(0)
     expect(again.err).toContain('resuming crawl')
     expect(again.err).toContain('the spider file has changed')
+  })
+
+  it('and worker end when their workers are drained from outside, say so, and leave the crawl unfinished', async () => {
+    writeSpider('long', { delay: '150ms' })
+    const queue = `sqlite:${join(dir, 'long.db')}`
+    const run = startShoal(['run', 'long.ts', '--json', '--queue', queue], { cwd: dir })
+    const worker = startShoal(['worker', 'long.ts', '--queue', queue], { cwd: dir })
+    const plant = await openPlant({ queue, store: queue })
+    try {
+      await expect.poll(() => plant.frontier.workers(), { timeout: 15_000 }).toHaveLength(2)
+      for (const one of await plant.frontier.workers()) await askToDrain(plant.board, one.worker)
+      const { code, out } = await run.ended
+      expect(code).toBe(130)
+      expect(lastJson(out)).toMatchObject({ state: 'running', interrupted: true, drained: true })
+      expect(await worker.ended).toMatchObject({ code: 0, err: expect.stringContaining('drained from outside') })
+    } finally {
+      await plant.close()
+    }
   })
 
   it('leaves at once on the second Ctrl-C', async () => {

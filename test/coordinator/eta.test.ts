@@ -70,6 +70,17 @@ describe('the end of a crawl', () => {
     expect(answer.plainSeconds).toBeCloseTo(10.1)
   })
 
+  it('is not promised while a host with links is closed by hand', () => {
+    const closed = { delayMs: null, concurrency: null, floorMs: null, blocked: true }
+    const hosts = [host({ host: 'b.example', delayMs: 100 }), host({ pending: 1, set: closed })]
+    expect(estimate({ queued: 101, rate: 10 }, hosts)).toEqual({
+      etaSeconds: null,
+      decidedBy: { kind: 'host', host: 'a.example', reason: 'closed' },
+      plainSeconds: 10.1,
+    })
+    expect(estimate({ queued: 100 }, [host({ delayMs: 100 }), host({ pending: 0, set: closed })]).etaSeconds).toBe(10)
+  })
+
   it('names a rate, a latency or a block where that is what holds the host', () => {
     expect(drainOf(host({ delayMs: 10, ratePerSecond: 2 }), NOW)).toMatchObject({ seconds: 50, reason: 'rate' })
     expect(drainOf(host({ latencyMs: 200, concurrency: 2 }), NOW)).toMatchObject({ seconds: 10.2, reason: 'latency' })

@@ -43,6 +43,12 @@ const look = (change: Partial<CrawlLook> = {}): CrawlLook => ({
 const since = (progressAt: number, watched = true) => ({ progressAt, watched })
 
 describe('health', () => {
+  it('is no fault while the only hosts with work are closed by hand', () => {
+    const closed = host({ set: { blocked: true } })
+    expect(stalledMs(look({ hosts: [closed] }), since(NOW - 20_000), NOW)).toBe(0)
+    expect(stalledMs(look({ hosts: [closed, host()] }), since(NOW - 20_000), NOW)).toBe(20_000)
+  })
+
   it('is the time for which work was due and nothing moved', () => {
     expect(stalledMs(look(), since(NOW - 20_000), NOW)).toBe(20_000)
     expect(stalledMs(look(), since(NOW - 1_000), NOW)).toBe(1_000)

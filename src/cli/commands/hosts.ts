@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ShoalError } from '../../errors.js'
 import type { HostInfo, HostSettings } from '../../frontier/frontier.js'
 import { parseDuration } from '../../units.js'
@@ -83,16 +83,22 @@ interface SetFlags {
   readonly delay?: number
   readonly concurrency?: number
   readonly reset: boolean
+  readonly block?: boolean
+  readonly unblock?: boolean
 }
 
 function setCommand(hosts: Command): void {
   const set = hosts
     .command('set')
-    .description('set the pace of a host by hand, for all workers and crawls, from the next request on')
+    .description('set the pace of a host by hand, or close it, for all workers and crawls, from the next request on')
     .argument('<host>', 'shop.example, shop.example:8080, or @group')
     .option('--delay <duration>', 'between two requests, for example 5s; robots.txt is never undercut', delay)
     .option('--concurrency <n>', 'requests at once', wholeNumber)
     .option('--reset', "take it back: the spider's own pace holds again", false)
+    .addOption(
+      new Option('--block', 'ask it for nothing until it is opened again; what is under way ends').conflicts('unblock'),
+    )
+    .option('--unblock', 'open it again')
     .action(
       acts(async (session, given: string, flags: SetFlags) => {
         const host = hostNamed(given)
@@ -111,28 +117,32 @@ function setCommand(hosts: Command): void {
     examples: [
       ['hosts set shop.example --delay 5s --concurrency 1', 'one request at a time, five seconds apart'],
       ['hosts set shop.example --reset', "back to the spider's pace"],
+      ['hosts set shop.example --block', 'leave it alone until `--unblock`; its links wait'],
     ],
   })
 }
 
-function settingsOf({ delay, concurrency, reset }: SetFlags): HostSettings {
+function settingsOf({ delay, concurrency, reset, block, unblock }: SetFlags): HostSettings {
+  const blocked = block ? { blocked: true } : unblock ? { blocked: false } : {}
   if (reset) {
     if (delay !== undefined || concurrency !== undefined)
       throw new ShoalError('usage', '--reset takes back what --delay and --concurrency set: give one or the other')
-    return { delayMs: null, concurrency: null }
+    return { delayMs: null, concurrency: null, ...blocked }
   }
-  if (delay === undefined && concurrency === undefined)
-    throw new ShoalError('usage', 'nothing to set: give --delay, --concurrency or --reset')
+  if (delay === undefined && concurrency === undefined && blocked.blocked === undefined)
+    throw new ShoalError('usage', 'nothing to set: give --delay, --concurrency, --reset, --block or --unblock')
   return {
+    ...blocked,
     ...(delay === undefined ? {} : { delayMs: delay }),
     ...(concurrency === undefined ? {} : { concurrency }),
   }
 }
 
-function settingsText({ delayMs, concurrency }: HostSettings): string {
-  if (delayMs === null) return "the spider's pace holds again"
+function settingsText({ delayMs, concurrency, blocked }: HostSettings): string {
   const parts = [
-    ...(delayMs === undefined ? [] : [`${duration(delayMs)} between two requests`]),
+    ...(blocked === true ? ['closed by hand'] : blocked === false ? ['open'] : []),
+    ...(delayMs === null ? ["the spider's pace holds again"] : []),
+    ...(typeof delayMs !== 'number' ? [] : [`${duration(delayMs)} between two requests`]),
     ...(typeof concurrency === 'number' ? [`${count(concurrency)} at once`] : []),
   ]
   return `${parts.join(', ')}, from the next request on, for all workers`

@@ -5,6 +5,7 @@ import { guide } from '../help.js'
 import { acts, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, count, duration } from '../terminal/format.js'
+import { steerCommands } from './links-steer.js'
 
 const STATES: readonly LinkState[] = ['queued', 'delayed', 'leased', 'done', 'dead', 'skipped']
 
@@ -16,7 +17,7 @@ interface ListFlags {
 }
 
 export function linksCommand(program: Command): void {
-  const links = program.command('links').description('list the links of a crawl')
+  const links = program.command('links').description('list the links of a crawl; promote, retry or remove one')
   guide(links, { examples: [['links list --state leased', 'what the workers have in hand']] })
 
   const list = links
@@ -70,6 +71,7 @@ export function linksCommand(program: Command): void {
     ],
     exits: ['notFound'],
   })
+  steerCommands(links)
 }
 
 /** The attempt under way, or the attempts made. */

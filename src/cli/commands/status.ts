@@ -248,6 +248,7 @@ export function paceText(host: HostInfo): string {
 }
 
 export function slotText(host: HostInfo, now: number): string {
+  if (host.set?.blocked) return 'closed by hand'
   if (host.blockedUntil !== null && host.blockedUntil > now)
     return `in ${duration(host.blockedUntil - now)}: ${blockText(host)}`
   if (host.nextAt > now) return `in ${duration(host.nextAt - now)}: the delay`

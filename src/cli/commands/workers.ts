@@ -7,6 +7,7 @@ import { clean } from '../terminal/clean.js'
 import { ago, bytes, count, duration, percent, rate } from '../terminal/format.js'
 import type { Style } from '../terminal/style.js'
 import { type Column, table } from '../terminal/table.js'
+import { drainCommand } from './workers-drain.js'
 
 export function workersCommand(program: Command): void {
   const command = program
@@ -36,6 +37,7 @@ export function workersCommand(program: Command): void {
       ],
     ],
   })
+  drainCommand(command)
 }
 
 export function workerJson({ vitals, ...worker }: WorkerLook, now: number): Record<string, unknown> {

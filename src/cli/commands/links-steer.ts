@@ -1,0 +1,99 @@
+import type { Command } from 'commander'
+import { ShoalError } from '../../errors.js'
+import { type LinkSteer, type LinkSteered, POSITION_CAP } from '../../frontier/frontier.js'
+import { findLink } from '../../observe/find-link.js'
+import { showUrl } from '../../url/show-url.js'
+import { controlled } from '../controlled.js'
+import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
+import { guide } from '../help.js'
+import { acts } from '../session.js'
+import { rememberedSpider } from '../source-memory.js'
+import { clean } from '../terminal/clean.js'
+import { count } from '../terminal/format.js'
+
+const ORDERS = {
+  promote: {
+    does: 'make a link the next of its host, due now',
+    done: 'is the next of its host',
+    example: 'before all others of books.example, from the next slot on',
+  },
+  retry: {
+    does: 'try a link now that waits for its next attempt, or a dead letter again',
+    done: 'is due now',
+    example: 'without waiting for the backoff',
+  },
+  remove: {
+    does: 'take a link out of the queue for good',
+    done: 'is removed, and is not visited in this crawl',
+    example: 'it is skipped, with the reason `removed`',
+  },
+} as const satisfies Record<LinkSteer, { does: string; done: string; example: string }>
+
+/** `shoal links promote|retry|remove <url>`. */
+export function steerCommands(links: Command): void {
+  for (const order of ['promote', 'retry', 'remove'] as const) steerCommand(links, order)
+}
+
+function steerCommand(links: Command, order: LinkSteer): void {
+  const command = links
+    .command(order)
+    .description(ORDERS[order].does)
+    .argument('<url>')
+    .option('--crawl <crawl>', 'id, beginning of it, or name of a spider (default: the newest that knows the URL)')
+    .action(
+      acts(async (session, url: string, flags: { crawl?: string }) => {
+        await session.withPlant(async ({ frontier, store }) => {
+          const all = await crawlsNewestFirst(frontier)
+          const crawls = flags.crawl === undefined ? all : [chooseCrawl(all, flags.crawl)]
+          const found = await findLink(frontier, crawls, url, (crawl) =>
+            rememberedSpider(session.settings, crawl.spider),
+          )
+          if (found.kind !== 'known') throw refusal('unknown', order, showUrl(url))
+          const { crawl, where } = found
+          const shown = showUrl(found.target.url)
+          // A link that the queue only counts is done.
+          const link = where.link ?? null
+          if (link === null) throw refusal('ended', order, shown)
+          const control = {
+            action: `link.${order}`,
+            target: crawl.id,
+            details: { url: showUrl(link.url), fp: link.fp, host: link.host },
+          }
+          await controlled(session, store, control, async () => {
+            const steered = await frontier.steer(crawl.id, link.fp, link.host, order)
+            if (steered !== 'ok') throw refusal(steered, order, shown)
+          })
+          if (session.json) return session.output.json({ crawl: crawl.id, url: link.url, order, steered: 'ok' })
+          session.output.print(`${clean(shown)} ${ORDERS[order].done} (crawl ${crawl.id})`)
+        })
+        return undefined
+      }),
+    )
+  guide(command, {
+    examples: [[`links ${order} https://books.example/catalogue/1`, ORDERS[order].example]],
+    exits: ['notFound'],
+  })
+}
+
+/** Why nothing was changed, with the next step. */
+function refusal(steered: Exclude<LinkSteered, 'ok'>, order: LinkSteer, url: string): ShoalError {
+  switch (steered) {
+    case 'in_hand':
+      return new ShoalError('link_busy', `a worker has ${url} in hand`, {
+        hint: 'Wait until the visit has ended, then ask where it is: `shoal explain <url>`.',
+      })
+    case 'ended':
+      return new ShoalError('link_busy', `${url} has ended: there is nothing to ${order}`, {
+        hint:
+          order === 'promote'
+            ? 'See how it ended with `shoal explain <url>`; a dead letter is put back with `shoal links retry <url>`.'
+            : 'See how it ended with `shoal explain <url>`; a new crawl visits it again.',
+      })
+    case 'beyond':
+      return new ShoalError('link_busy', `${url} is not among the first ${count(POSITION_CAP)} links of its host`, {
+        hint: 'Try again when the queue of its host is shorter.',
+      })
+    case 'unknown':
+      return new ShoalError('not_found', `${url} is in no crawl`, { hint: 'Ask why: `shoal explain <url>`.' })
+  }
+}

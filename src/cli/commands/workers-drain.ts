@@ -1,0 +1,57 @@
+import type { Command } from 'commander'
+import { ShoalError } from '../../errors.js'
+import type { WorkerInfo } from '../../frontier/frontier.js'
+import { askToDrain } from '../../observe/drain.js'
+import { nearest } from '../../options.js'
+import { controlled } from '../controlled.js'
+import { guide } from '../help.js'
+import { acts } from '../session.js'
+import { clean } from '../terminal/clean.js'
+import { plural } from '../terminal/format.js'
+
+/** `shoal workers drain <worker>`. */
+export function drainCommand(workers: Command): void {
+  const command = workers
+    .command('drain')
+    .description('let a worker finish what it holds and leave; nobody takes its place')
+    .argument('<worker>', 'its name as `shoal workers` lists it, or the beginning of it')
+    .action(
+      acts(async (session, word: string) => {
+        await session.withPlant(async ({ frontier, board, store }) => {
+          const { worker, inHand } = chooseWorker(await frontier.workers(), word)
+          await controlled(session, store, { action: 'worker.drain', target: worker, details: {} }, () =>
+            askToDrain(board, worker),
+          )
+          if (session.json) return session.output.json({ worker, inHand, draining: true })
+          session.output.print(
+            `${clean(worker)} finishes what it holds (${plural(inHand, 'page')}) and leaves within seconds`,
+          )
+        })
+        return undefined
+      }),
+    )
+  guide(command, {
+    examples: [['workers drain mill-4711', 'the worker whose name begins like this']],
+    exits: ['notFound'],
+  })
+}
+
+function chooseWorker(workers: readonly WorkerInfo[], word: string): WorkerInfo {
+  const exact = workers.find(({ worker }) => worker === word)
+  if (exact !== undefined) return exact
+  const [first, ...more] = workers.filter(({ worker }) => worker.startsWith(word))
+  if (first === undefined) {
+    const guess = nearest(
+      word,
+      workers.map(({ worker }) => worker),
+    )
+    throw new ShoalError('not_found', `there is no worker ${clean(word)}`, {
+      hint: guess === null ? 'List them with `shoal workers`.' : `Did you mean ${guess}?`,
+    })
+  }
+  if (more.length > 0)
+    throw new ShoalError('usage', `${plural(more.length + 1, 'worker')} begin with ${clean(word)}`, {
+      hint: `Write more of the name, for example ${first.worker}.`,
+    })
+  return first
+}
