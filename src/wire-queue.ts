@@ -1,4 +1,6 @@
+import { statfs } from 'node:fs/promises'
 import { hostname } from 'node:os'
+import { dirname, resolve } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
 import type { Board } from './board/board.js'
 import { memoryBoard } from './board/memory/memory-board.js'
@@ -14,6 +16,7 @@ import type { SqliteFrontierEngine } from './frontier/sqlite/sqlite-engine.js'
 import { SqliteFrontier } from './frontier/sqlite/sqlite-frontier.js'
 import { KeeperThread, type Kept, keepThrough } from './keeper/client.js'
 import type { Holding } from './keeper/protocol.js'
+import type { Capacity } from './observe/capacity.js'
 import type { ExitLedger } from './proxy/exit-ledger.js'
 import { memoryLedger } from './proxy/memory/memory-ledger.js'
 import { sqliteLedger } from './proxy/sqlite/sqlite-ledger.js'
@@ -35,6 +38,8 @@ export interface QueuePart {
   readonly keep: ((keeper: Keeper) => Kept) | null
   /** Without secrets. */
   readonly queueAddress: string
+  /** How full its place is; null: there is no limit that is known. */
+  capacity(): Promise<Capacity | null>
   /** URLs that other programs push for a spider; null: the queue has no place for them. */
   feed(spider: string, place: FeedPlace): Feed | null
   /** What is not wrong but should be known: a queue without persistence. */
@@ -82,6 +87,7 @@ export async function openQueue(address: QueueAddress, clock: Clock): Promise<Qu
   return {
     ...databaseQueue(thread.client, clock, () => thread.close()),
     queueAddress: `sqlite:${address.file}`,
+    capacity: () => diskOf(address.file),
     database: { file: address.file, thread },
     connect: () => ({ kind: 'database', port: thread.connect() }),
   }
@@ -107,6 +113,7 @@ function memoryQueue(clock: Clock): QueuePart {
     exits: memoryLedger({ clock }),
     keep: null,
     queueAddress: 'memory:',
+    capacity: async () => null,
     feed: () => null,
     warnings: [],
     database: null,
@@ -138,6 +145,8 @@ function databaseQueue(client: DatabaseClient, clock: Clock, close: () => Promis
       return { ready: Promise.resolve(), stop: () => cancel() }
     },
     queueAddress: '',
+    // Its process knows.
+    capacity: async () => null,
     feed: () => null,
     warnings: [],
     database: null,
@@ -165,13 +174,15 @@ async function redisQueue(address: string, clock: Clock): Promise<QueuePart> {
 
 /** Loaded only here: nothing else has use for a Redis client. */
 async function dialledQueue(address: string, clock: Clock, keeperPort: () => MessagePort): Promise<QueuePart> {
-  const [{ openRedis }, { openRedisFrontier }, { redisFeed }, { redisBoard }, { redisLedger }] = await Promise.all([
-    import('./frontier/redis/connection.js'),
-    import('./frontier/redis/redis-frontier.js'),
-    import('./feed/redis/redis-feed.js'),
-    import('./board/redis/redis-board.js'),
-    import('./proxy/redis/redis-ledger.js'),
-  ])
+  const [{ openRedis }, { openRedisFrontier }, { redisCapacity }, { redisFeed }, { redisBoard }, { redisLedger }] =
+    await Promise.all([
+      import('./frontier/redis/connection.js'),
+      import('./frontier/redis/redis-frontier.js'),
+      import('./frontier/redis/redis-capacity.js'),
+      import('./feed/redis/redis-feed.js'),
+      import('./board/redis/redis-board.js'),
+      import('./proxy/redis/redis-ledger.js'),
+    ])
   const connection = await openRedis(address, { clock })
   try {
     const frontier = await openRedisFrontier(connection)
@@ -182,6 +193,7 @@ async function dialledQueue(address: string, clock: Clock, keeperPort: () => Mes
       exits: redisLedger(connection),
       keep: (keeper) => keepThrough(keeperPort(), keeper),
       queueAddress: showUrl(address),
+      capacity: () => redisCapacity(connection),
       feed: (spider, place) => redisFeed(connection, { spider, place, consumer, clock }),
       warnings: connection.warnings,
       database: null,
@@ -192,4 +204,10 @@ async function dialledQueue(address: string, clock: Clock, keeperPort: () => Mes
     await connection.close()
     throw error
   }
+}
+
+/** Of the file system that the file lies on, as far as we may use it. */
+async function diskOf(file: string): Promise<Capacity | null> {
+  const { blocks, bavail, bsize } = await statfs(dirname(resolve(file)))
+  return blocks === 0 ? null : { usedBytes: (blocks - bavail) * bsize, limitBytes: blocks * bsize, what: 'disk' }
 }

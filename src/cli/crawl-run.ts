@@ -52,6 +52,7 @@ export async function runWithProgress(
       proxies: settings.proxies,
       pool: settings.pool,
       country: settings.country,
+      alerts: settings.alerts,
       browser: settings.browser,
       browserPages: settings.browserPages,
       workers,

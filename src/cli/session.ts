@@ -54,11 +54,17 @@ export function crawlOptions(command: Command): Command {
 /** On the commands that have workers. */
 export function workerOptions(command: Command): Command {
   const { concurrency, grace, browser, browserPages } = CONFIG
-  return proxyOptions(command)
+  return watchOptions(proxyOptions(command))
     .option(browser.flag, plain(browser.meaning))
     .option(browserPages.flag, `${plain(browserPages.meaning)} (default: ${browserPages.default})`, wholeNumber)
     .option(concurrency.flag, `${plain(concurrency.meaning)} (default: ${concurrency.default})`, wholeNumber)
     .option(grace.flag, `${plain(grace.meaning)} (default: ${grace.default})`)
+}
+
+/** On the commands that may watch over the crawls of the fleet. */
+export function watchOptions(command: Command): Command {
+  const { alerts } = CONFIG
+  return command.option(alerts.flag, plain(alerts.meaning))
 }
 
 /** On the commands that go out through proxies. `pool`: one of the command's own takes its place. */

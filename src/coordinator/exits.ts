@@ -21,6 +21,11 @@ export async function knownExits(board: Pick<Board, 'read'>, { proxies }: Spider
   )
 }
 
+/** How many exits of a pool the fleet has told of; 0: nobody has. */
+export async function toldExits(board: Pick<Board, 'read'>, pool: string): Promise<number> {
+  return countIn((await board.read(keyOf({ pool, country: null })))?.text)
+}
+
 async function toldCount(board: Pick<Board, 'read'>, need: ProxyNeed): Promise<number> {
   return need === DIRECT ? 1 : countIn((await board.read(keyOf(need)))?.text)
 }

@@ -19,10 +19,13 @@ const webhook = options({
   allowPrivate: z.array(z.string()).default([]),
 })
 
+/** No system takes a zero byte within a word. */
+const word = z.string().refine((text) => !text.includes('\0'), 'has a zero byte')
+
 const alertsFile = options({
   rules: ruleSettings.prefault({}),
   webhooks: z.array(webhook).max(20).default([]),
-  commands: z.array(z.array(z.string()).min(1)).max(20).default([]),
+  commands: z.array(z.array(word).min(1)).max(20).default([]),
 })
 
 export type AlertsFile = z.output<typeof alertsFile>

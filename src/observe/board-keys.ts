@@ -19,5 +19,7 @@ export function seriesKey(crawl: CrawlId, part: string): string {
 
 /** Claimed by the one process of the fleet that samples and judges alerts. */
 export const WATCH_KEY = 'watch'
+/** A process that has somebody to tell of alerts would like to be that one. */
+export const WATCH_READY_KEY = 'watch:ready'
 /** What it found: alerts that hold now and those that ended lately. */
 export const ALERTS_KEY = 'alerts'

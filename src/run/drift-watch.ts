@@ -29,6 +29,18 @@ export function driftWatch(
   }
 }
 
+/** The same for spiders that come and go, each as if it had a watch of its own. */
+export type DriftLooks = (spider: string, signal?: AbortSignal) => Promise<Alert[]>
+
+export function driftLooks(store: FieldStats, log: Log): DriftLooks {
+  const watches = new Map<string, ReturnType<typeof driftWatch>>()
+  return (spider, signal) => {
+    const watch = watches.get(spider) ?? driftWatch(store, [spider], log)
+    watches.set(spider, watch)
+    return watch(signal)
+  }
+}
+
 async function* until<Row>(rows: AsyncIterable<Row>, signal?: AbortSignal): AsyncGenerator<Row> {
   for await (const row of rows) {
     signal?.throwIfAborted()

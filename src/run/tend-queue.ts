@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import { type Clock, systemRandom } from '../clock.js'
 import { feedSpider } from '../coordinator/feeding.js'
 import { type LostCrawl, watchQueue } from '../coordinator/queue-watch.js'
 import { asShoalError, isAway } from '../errors.js'
@@ -7,10 +7,12 @@ import type { Log } from '../log.js'
 import type { Alert } from '../quality/alert.js'
 import type { Spider } from '../spider/spider.js'
 import type { Plant } from '../wire.js'
-import { driftWatch, pauseAfterLook, unlessAway } from './drift-watch.js'
+import { driftLooks, unlessAway } from './drift-watch.js'
+import { type AlertsSetup, NO_CHANNELS } from './load-alerts.js'
 import type { PoolsAtHand } from './pools-at-hand.js'
 import { tendExits } from './tend-exits.js'
 import { tendTables } from './tend-tables.js'
+import { tendWatch } from './tend-watch.js'
 
 const LOOK_MS = 5_000
 
@@ -23,13 +25,19 @@ export interface Tending {
 }
 
 /**
- * What a process does beside its workers: takes in what is fed, notices when the queue has lost its data, tells of fields that are no
- * longer filled, and looks after the tables of a store on a server.
+ * What a process does beside its workers: takes in what is fed, notices when the queue has lost its data, watches over the crawls of the fleet when it is its
+ * turn, and looks after the tables of a store on a server.
  */
 export function tendQueue(
   plant: Plant,
   spiders: readonly Spider[],
-  parts: { readonly pools: PoolsAtHand; readonly clock: Clock; readonly log: Log; readonly drain: AbortSignal },
+  parts: {
+    readonly pools: PoolsAtHand
+    readonly clock: Clock
+    readonly log: Log
+    readonly drain: AbortSignal
+    readonly alerts?: AlertsSetup
+  },
   onLost: (lost: LostCrawl) => void,
 ): Tending {
   const { clock, log } = parts
@@ -53,27 +61,11 @@ export function tendQueue(
       await clock.sleep(LOOK_MS, signal)
     }
   }
-  const drift = driftWatch(
-    plant.store,
-    spiders.map(({ name }) => name),
-    log,
-  )
-  const keepLookingForDrift = async () => {
-    for (let tookMs = 0; ; ) {
-      await clock.sleep(pauseAfterLook(tookMs), signal)
-      if (signal.aborted) return
-      const began = clock.mono()
-      try {
-        await drift(signal)
-        tookMs = clock.mono() - began
-      } catch (error) {
-        if (!isAway(error) && !signal.aborted) log.warn('plant.waiting', { message: asShoalError(error).message })
-      }
-    }
-  }
+  const drifts = driftLooks(plant.store, log)
+  const { alerts = NO_CHANNELS } = parts
   const tasks = [
     keepLooking(),
-    keepLookingForDrift(),
+    tendWatch(plant, { alerts, clock, random: systemRandom, log, signal, drifts }),
     tendTables(plant, clock, log, signal),
     tendExits(plant, spiders, parts.pools, { clock, log, signal }),
     ...spiders.map((spider) => {
@@ -83,7 +75,7 @@ export function tendQueue(
   ]
   return {
     look,
-    drift: () => unlessAway(drift),
+    drift: () => unlessAway(async () => (await Promise.all(spiders.map(({ name }) => drifts(name)))).flat()),
     async stop() {
       over.abort()
       await Promise.all(tasks)

@@ -22,30 +22,37 @@ export interface Judge {
   judge(look: WatchLook): readonly Finding[] | null
 }
 
-interface KnownRule {
-  readonly meaning: string
-  readonly settings: z.ZodType
-  start(settings: unknown): Judge
+/** A rule whose settings are checked. */
+export interface SetRule {
+  /** Durations in milliseconds, sizes in bytes. */
+  readonly thresholds: Readonly<Record<string, unknown>>
+  start(): Judge
 }
 
-function known<Settings, Memory>({ rule, meaning, settings, ...parts }: Rule<Settings, Memory>): KnownRule {
+interface KnownRule {
+  readonly meaning: string
+  readonly schema: z.ZodType<SetRule>
+}
+
+function known<Settings extends object, Memory>(rule: Rule<Settings, Memory>): KnownRule {
+  const { meaning, lastingMs, noMemory, settings } = rule
+  const start = (checked: Settings): Judge => {
+    let memory = noMemory
+    return {
+      ...{ rule: rule.rule, lastingMs, needsMs: rule.needsMs(checked) },
+      judge(look) {
+        const judgement = rule.judge(look, checked, memory)
+        memory = judgement.memory
+        return judgement.found
+      },
+    }
+  }
   return {
     meaning,
-    settings,
-    start(given) {
-      const checked = settings.parse(given)
-      let memory = parts.noMemory
-      return {
-        rule,
-        lastingMs: parts.lastingMs,
-        needsMs: parts.needsMs(checked),
-        judge(look) {
-          const judgement = parts.judge(look, checked, memory)
-          memory = judgement.memory
-          return judgement.found
-        },
-      }
-    },
+    schema: settings.transform((checked) => ({
+      thresholds: Object.fromEntries(Object.entries(checked)),
+      start: () => start(checked),
+    })),
   }
 }
 
@@ -67,13 +74,13 @@ export const ruleSettings = options(
   Object.fromEntries(
     ALERT_RULES.map((rule) => [
       rule,
-      z.preprocess((value) => (value === false ? null : (value ?? {})), RULES[rule].settings.nullable()),
+      z.preprocess((value) => (value === false ? null : (value ?? {})), RULES[rule].schema.nullable()),
     ]),
   ),
 )
 export type RuleSettings = z.output<typeof ruleSettings>
 
-/** The rules that are on. */
+/** The rules that are on, each without a memory yet. */
 export function judgesOf(settings: RuleSettings): Judge[] {
-  return ALERT_RULES.flatMap((rule) => (settings[rule] === null ? [] : [RULES[rule].start(settings[rule])]))
+  return ALERT_RULES.flatMap((rule) => settings[rule]?.start() ?? [])
 }
