@@ -4,7 +4,7 @@ import { configDefaults, defineConfig } from 'vitest/config'
 /** What is judged by the milliseconds in the log of a site has the machine for itself, and so has what runs three servers of its own. */
 const ALONE = [
   'test/chaos/*.test.ts',
-  'test/e2e/{exits,fleet,kill,many-hosts,politeness,sitemaps,throttle}.test.ts',
+  'test/e2e/{dashboard,exits,fleet,kill,many-hosts,politeness,sitemaps,throttle}.test.ts',
   'test/frontier/redis/cluster-frontier.test.ts',
 ]
 

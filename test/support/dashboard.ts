@@ -83,6 +83,10 @@ export async function openPage(
   options: BrowserContextOptions = {},
 ): Promise<{ readonly page: Page; readonly misdeeds: Misdeeds }> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+  await context.addInitScript({
+    content: `document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+      console.error('Content Security Policy: ' + violatedDirective + ' ' + blockedURI))`,
+  })
   const page = await context.newPage()
   const { origin } = new URL(url)
   const misdeeds: Misdeeds = { strangers: [], dialogs: [], errors: [] }
@@ -100,4 +104,9 @@ export async function openPage(
   })
   await page.goto(url)
   return { page, misdeeds }
+}
+
+/** To another view, as a link of the page would. */
+export async function goTo(page: Page, place: string): Promise<void> {
+  await page.evaluate(`location.hash = ${JSON.stringify(`#${place}`)}`)
 }

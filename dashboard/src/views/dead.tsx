@@ -36,7 +36,7 @@ export function Dead({ view, query }: CrawlPartProps) {
       ) : (
         <>
           <div class="filters">
-            <p class="summary">{plural(total, 'dead letter')}</p>
+            <p class="counted">{plural(total, 'dead letter')}</p>
             <Button onClick={() => ask(crawl, 'replay', {}, total, reload)}>Replay all</Button>
             <Button onClick={() => ask(crawl, 'purge', {}, total, reload)}>Purge all</Button>
             <SearchBox
@@ -268,7 +268,7 @@ function ask(
   })
 }
 
-const COUNTED = 1000
+const COUNTED = 500
 
 /** Of one host: those that a first page holds; null when there are more than it says. */
 async function countOf(crawl: string, filter: DeadOrder): Promise<number | null> {

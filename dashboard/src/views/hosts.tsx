@@ -2,6 +2,7 @@ import { useCallback, useState } from 'preact/hooks'
 import type { HostView } from '../../../src/api/api-types.js'
 import { path } from '../api.js'
 import { count, duration, shortCount } from '../format.js'
+import { Button } from '../parts/button.js'
 import { Empty } from '../parts/empty.js'
 import { Failure } from '../parts/failure.js'
 import { SearchBox } from '../parts/search-box.js'
@@ -66,6 +67,14 @@ export function Hosts({ view, query }: CrawlPartProps) {
           rowClass={(host) => (isBlocked(host) ? 'closed' : '')}
         />
       )}
+      {order === 'busiest' && hosts.items.length >= PAGE_HOSTS ? (
+        <p class="table-end">
+          These are the {count(PAGE_HOSTS)} busiest.
+          <Button small onClick={() => replaceQuery({ order: 'name' })}>
+            All of them, by name
+          </Button>
+        </p>
+      ) : null}
       {opened === undefined ? null : (
         <HostEditor host={opened} onChanged={hosts.reload} onClose={() => setOpen(null)} />
       )}

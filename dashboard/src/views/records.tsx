@@ -54,7 +54,7 @@ export function Records({ query }: ViewProps) {
       ) : (
         <>
           {text === '' ? null : (
-            <p class="summary">{`${plural(found.items.length, 'record')} found among ${count(found.searched)} searched so far`}</p>
+            <p class="counted">{`${plural(found.items.length, 'record')} found among ${count(found.searched)} searched so far`}</p>
           )}
           {found.items.length === 0 ? (
             <Nothing text={text} searched={found.searched} done={found.next === null} />

@@ -35,7 +35,7 @@ export function Workers(_: ViewProps) {
         </Empty>
       ) : (
         <>
-          <p class="summary">{summaryOf(workers)}</p>
+          <p class="counted">{summaryOf(workers)}</p>
           <Table
             label="Workers"
             columns={columns(now, reload)}
