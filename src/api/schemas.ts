@@ -58,7 +58,7 @@ const estimate = z.strictObject({
       z.strictObject({
         kind: z.literal('host'),
         host: text,
-        reason: z.enum(['delay', 'rate', 'latency', 'blocked']),
+        reason: z.enum(['delay', 'rate', 'latency', 'blocked', 'closed']),
       }),
       z.strictObject({ kind: z.enum(['workers', 'retries']) }),
     ])
