@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ShoalError } from '../errors.js'
-import { drainKey } from '../observe/board-keys.js'
+import { askToDrain } from '../observe/drain.js'
 import { workerRate } from '../observe/health.js'
 import type { WorkerLook } from '../observe/look.js'
 import type { WorkerView } from './api-types.js'
@@ -30,9 +30,7 @@ export const fleetRoutes: readonly Route[] = [
     async handle(api, { params: { worker } }) {
       const known = (await api.look.workers()).some((one) => one.worker === worker)
       if (!known) throw new ShoalError('not_found', `there is no worker '${worker}'`)
-      await audited(api, { action: 'worker.drain', target: worker }, () =>
-        api.plant.board.post(drainKey(worker), 'dashboard', 'dashboard', DRAIN_KEPT_MS),
-      )
+      await audited(api, { action: 'worker.drain', target: worker }, () => askToDrain(api.plant.board, worker))
       return OK
     },
   }),
@@ -44,8 +42,6 @@ export const fleetRoutes: readonly Route[] = [
     handle: ({ look }) => look.alerts(),
   }),
 ]
-
-const DRAIN_KEPT_MS = 3_600_000
 
 function workerAsView({ vitals, heardMs: _, ...worker }: WorkerLook, now: number): WorkerView {
   return {

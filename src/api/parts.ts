@@ -2,6 +2,7 @@ import type { Board } from '../board/board.js'
 import type { Clock } from '../clock.js'
 import type { Frontier } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
+import type { Monitor } from '../observe/monitor.js'
 import type { ExitLedger } from '../proxy/exit-ledger.js'
 import type { Spider } from '../spider/spider.js'
 import type { RecordStore } from '../store/record-store.js'
@@ -28,6 +29,8 @@ export interface ApiParts {
   readonly spiderNamed: (name: string) => Promise<Spider | null>
   /** Opens a crawl of one of them and adds its start URLs in the background. */
   readonly start: (spider: string, fresh: boolean) => Promise<Started>
+  /** For /metrics, /healthz and /readyz. */
+  readonly monitor: Monitor
   /** Pools of proxies that this process knows beside those that workers name. */
   readonly pools: readonly string[]
 }

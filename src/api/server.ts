@@ -5,6 +5,7 @@ import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import type { Clock } from '../clock.js'
 import { ShoalError } from '../errors.js'
+import { METRICS_TYPE } from '../observe/prometheus.js'
 import { readJson } from './body.js'
 import { createCursors } from './cursor.js'
 import { createEventHub, type EventHub } from './events.js'
@@ -110,6 +111,18 @@ function createApp(api: Api, hub: EventHub, page: ReadonlyMap<string, StaticFile
       return ALREADY_SENT
     })
   }
+  app.get('/metrics', async (context) =>
+    context.body(await api.monitor.metricsText(), 200, { 'content-type': METRICS_TYPE }),
+  )
+  for (const [path, ask] of [
+    ['/healthz', api.monitor.healthReply],
+    ['/readyz', api.monitor.readyReply],
+  ] as const) {
+    app.get(path, async (context) => {
+      const { status, body } = await ask()
+      return context.json(body, status)
+    })
+  }
   app.get('*', (context) => {
     const file = page.get(context.req.path)
     if (file !== undefined) return fileAnswer(context, file)
@@ -134,11 +147,7 @@ const ALREADY_SENT = new Response(null, { headers: { 'x-hono-already-sent': 'tru
 
 async function run(api: Api, route: Route, context: Context<Env>): Promise<unknown> {
   const body = route.body === null ? undefined : await readJson(context.env.incoming)
-  return route.run(api, { params: decoded(context.req.param()), query: queryOf(context.req.url), body })
-}
-
-function decoded(params: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(params))
+  return route.run(api, { params: context.req.param(), query: queryOf(context.req.url), body })
 }
 
 /** The same name twice is not decided by whoever reads first. */

@@ -19,13 +19,21 @@ export function dashboardOptions(command: Command): Command {
 /** Serves the page and its API, and prints where: for people on standard error, with --json as a line of its own. */
 export async function serveDashboardHere(
   { settings, clock, json, output }: Session,
-  { plant, spiders, begin, log }: Omit<BesideParts, 'crew' | 'drain'>,
+  { plant, spiders, begin, log, crew, drain }: BesideParts,
 ): Promise<() => Promise<void>> {
-  const { serveDashboard } = await import('../api/server.js')
+  const [{ serveDashboard }, { createMonitor }] = await Promise.all([
+    import('../api/server.js'),
+    import('../observe/monitor.js'),
+  ])
   const { queue, store, dashboardHost, dashboardPort, publicUrl, token } = settings
+  const fleet = isOnServer(queue)
   const dashboard = await serveDashboard(
     {
-      ...{ plant, clock, log, pools: [], fleet: isOnServer(queue) },
+      ...{ plant, clock, log, pools: [], fleet },
+      monitor: createMonitor({
+        ...{ plant, clock, fleet, queue: true, crew: crew === null ? null : crew.list },
+        draining: () => drain.aborted,
+      }),
       queue: maskUrl(queue),
       store: maskUrl(store),
       spiders: new Set(spiders.map(({ name }) => name)),

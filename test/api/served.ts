@@ -6,6 +6,7 @@ import { type Dashboard, serveDashboard } from '../../src/api/server.js'
 import { systemClock } from '../../src/clock.js'
 import { maskUrl } from '../../src/config.js'
 import { silentLog } from '../../src/log.js'
+import { createMonitor } from '../../src/observe/monitor.js'
 import { fingerprint } from '../../src/url/fingerprint.js'
 import { openPlant, type Plant } from '../../src/wire.js'
 import { CRAWL, SPEC, seedPlant } from '../cli/seeded-database.js'
@@ -103,6 +104,7 @@ export function partsOf(
     store: maskUrl(store),
     spiders: new Set(spiders),
     spiderNamed: async () => null,
+    monitor: createMonitor({ plant, clock: systemClock, fleet: false, queue: true, crew: null }),
     start: async () => ({ crawl: CRAWL, resumed: true }),
   }
 }

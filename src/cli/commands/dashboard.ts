@@ -1,9 +1,11 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { systemRandom } from '../../clock.js'
 import { createLog } from '../../log.js'
+import type { BesideParts } from '../../run/beside.js'
 import { dashboardOptions, serveDashboardHere } from '../dashboard.js'
 import { guide } from '../help.js'
-import { acts, proxyOptions, type Session } from '../session.js'
+import { acts, proxyOptions, type Session, watchOptions } from '../session.js'
 import { listenForSignals } from '../signals.js'
 import { rememberSource } from '../source-memory.js'
 
@@ -23,7 +25,7 @@ export function dashboardCommand(program: Command): void {
         return undefined
       }),
     )
-  dashboardOptions(proxyOptions(command))
+  dashboardOptions(watchOptions(proxyOptions(command)))
   guide(command, {
     examples: [
       ['dashboard', 'prints an address of this machine, with a token that is good until it ends'],
@@ -40,17 +42,18 @@ export function dashboardCommand(program: Command): void {
 async function serve(session: Session, files: readonly string[], drain: AbortSignal): Promise<void> {
   const { settings, clock } = session
   const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
-  const { beginCrawls, noBeginner } = await import('../../run/begin-crawls.js')
+  const [{ beginCrawls, noBeginner }, { openForWork, refuseMemoryQueue }] = await Promise.all([
+    import('../../run/begin-crawls.js'),
+    import('../../run/open-for-work.js'),
+  ])
+  refuseMemoryQueue(settings)
+  const parts = { log, crew: null, drain }
   if (files.length === 0) {
-    await session.withPlant(async (plant) => {
-      const close = await serveDashboardHere(session, { plant, spiders: [], begin: noBeginner.begin, log })
-      await untilAborted(drain)
-      await close()
-    })
+    await session.withPlant((plant) =>
+      serveAndWatch(session, { ...parts, plant, spiders: [], begin: noBeginner.begin }),
+    )
     return
   }
-  const { openForWork, refuseMemoryQueue } = await import('../../run/open-for-work.js')
-  refuseMemoryQueue(settings)
   const sources = files.map((file) => ({ kind: 'file', path: resolve(file) }) as const)
   const { spiders, plant } = await openForWork(sources, settings, drain, clock, log)
   const beginner = beginCrawls(plant, spiders, { ...settings, clock, log })
@@ -59,18 +62,28 @@ async function serve(session: Session, files: readonly string[], drain: AbortSig
       const source = sources[i]
       if (source !== undefined) rememberSource(settings, name, source)
     }
-    const close = await serveDashboardHere(session, { plant, spiders, begin: beginner.begin, log })
-    await untilAborted(drain)
-    await close()
+    await serveAndWatch(session, { ...parts, plant, spiders, begin: beginner.begin })
   } finally {
     await beginner.stop()
     await plant.close()
   }
 }
 
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
+/** Until the drain. Whoever looks is also a candidate for the watch over the fleet: its samples are what the page shows. */
+async function serveAndWatch(session: Session, parts: BesideParts): Promise<void> {
+  const { plant, drain, log } = parts
+  const { clock, settings } = session
+  const [{ tendWatch }, { loadAlerts }] = await Promise.all([
+    import('../../run/tend-watch.js'),
+    import('../../run/load-alerts.js'),
+  ])
+  const alerts = loadAlerts(settings.alerts, process.env)
+  const close = await serveDashboardHere(session, parts)
+  // The watch has a few seconds for its last words; the page is gone at once.
+  drain.addEventListener('abort', () => void close(), { once: true })
+  try {
+    await tendWatch(plant, { alerts, clock, random: systemRandom, log, signal: drain })
+  } finally {
+    await close()
+  }
 }
