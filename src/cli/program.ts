@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { version } from '../version.js'
+import { alertsCommand } from './commands/alerts.js'
 import { auditCommand } from './commands/audit.js'
 import { controlCommand } from './commands/control.js'
 import { crawlCommand } from './commands/crawl.js'
@@ -71,6 +72,7 @@ export function buildProgram(): Command {
   crawlsCommand(program)
   program.commandsGroup('Look closer:')
   dashboardCommand(program)
+  alertsCommand(program)
   workersCommand(program)
   hostsCommand(program)
   proxiesCommand(program)
