@@ -14,10 +14,13 @@ const SHORT = [
   [1e3, 'k'],
 ] as const
 
+/** What would be rounded to a thousand of a unit is one of the next. */
+const ALMOST = 0.9995
+
 /** 1234567 → `1.2M`; below 10,000 in full. */
 export function shortCount(value: number): string {
   if (Math.abs(value) < 10_000) return count(value)
-  const [unit, letter] = SHORT.find(([from]) => Math.abs(value) >= from) ?? [1, '']
+  const [unit, letter] = SHORT.find(([from]) => Math.abs(value) >= from * ALMOST) ?? [1, '']
   return `${threeDigits(value / unit)}${letter}`
 }
 
@@ -76,11 +79,19 @@ export function percent(share: number): string {
   return `${Math.round(share * 100)} %`
 }
 
-/** `4 s ago`, `just now` */
+/** `4 s ago`, `12 min ago`, `just now` */
 export function ago(at: number, now: number): string {
   const ms = now - at
-  return ms < SECOND ? 'just now' : `${duration(ms < MINUTE ? Math.round(ms / SECOND) * SECOND : ms)} ago`
+  if (ms < SECOND) return 'just now'
+  const [unit, name] = AGO.find(([from]) => ms >= from) ?? [SECOND, 's']
+  return `${Math.floor(ms / unit)} ${name} ago`
 }
+
+const AGO = [
+  [24 * HOUR, 'd'],
+  [HOUR, 'h'],
+  [MINUTE, 'min'],
+] as const
 
 /** In the reader's own time zone: today `14:03:22`, else `12 Nov 14:03`, another year with it. */
 export function clockTime(at: number, now: number): string {

@@ -110,6 +110,7 @@ function useNewPlace(at: string, main: { current: HTMLElement | null }): void {
     if (before.current === at) return
     before.current = at
     window.scrollTo(0, 0)
+    document.querySelector('.top [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
     main.current?.focus({ preventScroll: true })
   })
 }

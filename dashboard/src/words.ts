@@ -1,6 +1,6 @@
 import type { DecidedBy, DrainReason, Estimate } from '../../src/coordinator/eta.js'
 import type { CrawlStats } from '../../src/frontier/frontier.js'
-import { duration } from './format.js'
+import { ago, duration } from './format.js'
 
 /** When a crawl ends, and what decides it, in words. `host`: named apart, because its name comes from elsewhere. */
 export interface EndWords {
@@ -43,10 +43,10 @@ function decider(decidedBy: DecidedBy | null, plain: string): { host: string | n
 }
 
 function ended({ state, startedAt, finishedAt, endedBy }: CrawlStats, now: number): EndWords {
-  const ago = finishedAt === null ? '' : `${duration(Math.max(0, now - finishedAt))} ago`
+  const since = finishedAt === null ? '' : ago(finishedAt, now)
   const took = startedAt === null || finishedAt === null ? '' : `after ${duration(finishedAt - startedAt)}`
   const by = endedBy === null ? '' : endedBy === 'budget_time' ? ', its time was up' : ', its bytes were used up'
-  return { when: `${state} ${ago}`.trim(), host: null, why: `${took}${by}`.replace(/^, /, '') }
+  return { when: `${state} ${since}`.trim(), host: null, why: `${took}${by}`.replace(/^, /, '') }
 }
 
 function whyNot({ startedAt, seeding, queued, leased, delayed }: CrawlStats): string {
@@ -56,5 +56,7 @@ function whyNot({ startedAt, seeding, queued, leased, delayed }: CrawlStats): st
 
 /** Sentences of the server begin small, because the terminal puts them behind a colon. */
 export function sentence(text: string): string {
-  return text === '' ? '' : text[0]?.toUpperCase() + text.slice(1) + (/[.!?…]$/.test(text) ? '' : '.')
+  // A name stays as it is: hosts and workers have dots, digits and dashes.
+  const begun = /^[a-z]+(?=[\s:,])/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text
+  return text === '' || /[.!?…]$/.test(text) ? begun : `${begun}.`
 }

@@ -31,6 +31,7 @@ export async function startFakeApi(port = 0, page = PAGE): Promise<FakeApi> {
   const orders: string[] = []
   const streams = new Set<ServerResponse>()
   let up = true
+  const begun = Date.now()
   const server = createServer((request, response) => {
     if (!up) {
       request.socket.destroy()
@@ -41,7 +42,7 @@ export async function startFakeApi(port = 0, page = PAGE): Promise<FakeApi> {
     })
   })
   const beat = setInterval(() => {
-    for (const stream of streams) tell(stream, plant.NOW + (Date.now() % 3_600_000))
+    for (const stream of streams) tell(stream, plant.NOW + Date.now() - begun)
   }, 1_000)
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   return {

@@ -34,7 +34,7 @@ function stats(about: Partial<CrawlStats> & { readonly id: string }): CrawlStats
     spiderHash: 'a1',
     spiderChanges: 0,
     createdAt: NOW - 2 * HOUR,
-    startedAt: NOW - 2 * HOUR,
+    startedAt: about.createdAt ?? NOW - 30 * HOUR,
     finishedAt: null,
     seeding: false,
     total: queued + delayed + leased + done + dead + skipped,

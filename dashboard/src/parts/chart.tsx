@@ -70,6 +70,11 @@ export function Chart(props: ChartProps) {
     <figure class="panel chart">
       <figcaption>
         <h3>{title}</h3>
+        {empty ? null : (
+          <button type="button" class="button quiet small" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
+            Table<span class="unseen"> of {title}</span>
+          </button>
+        )}
         <ul class="chart-legend" aria-hidden="true">
           {lines.map((line, index) => (
             <li key={line.name}>
@@ -90,11 +95,6 @@ export function Chart(props: ChartProps) {
           ))}
           <li class="chart-time">{at === null ? '' : clockTime((seconds[at] ?? 0) * 1000, now)}</li>
         </ul>
-        {empty ? null : (
-          <button type="button" class="button quiet small" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>
-            Table<span class="unseen"> of {title}</span>
-          </button>
-        )}
       </figcaption>
       {empty ? (
         <Empty title="No samples yet">They are taken every five seconds while a worker or the dashboard runs.</Empty>
@@ -178,18 +178,18 @@ function optionsFor(
       width: stack ? 1 : 1.75,
       points: { show: false },
       ...(line.dash === undefined ? {} : { dash: [...line.dash] }),
-      ...(stack ? { fill: stroke } : {}),
+      ...(stack ? { fill: stroke, alpha: 0.85 } : {}),
     }
   })
   return {
     width,
     height: HEIGHT,
     legend: { show: false },
-    padding: [8, 4, 0, 0],
+    padding: [8, 24, 0, 0],
     cursor: { sync: { key: 'crawl' }, points: { show: !stack }, drag: { x: false, y: false }, y: false },
     scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] } },
     axes: [
-      { ...axis, grid: { show: false }, space: 70, values: '{HH}:{mm}' },
+      { ...axis, grid: { show: false }, size: 28, space: 70, values: '{HH}:{mm}' },
       { ...axis, size: 62, space: 34, values: (_, marks) => marks.map(format) },
     ],
     series: [{}, ...series],

@@ -14,7 +14,7 @@ const SHAPES = {
   moon: 'M6.5 1.5a6.5 6.5 0 1 0 8 8.3 5.3 5.3 0 0 1-8-8.3z',
   auto: 'M8 1.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13zm0 2v9a4.5 4.5 0 0 1 0-9z',
   arrow: 'M9 3.5 13.5 8 9 12.5 7.7 11.2 10 9H2.5V7H10L7.7 4.8z',
-  out: 'M9 2h5v5h-2V5.4L7.4 10 6 8.6 10.6 4H9zM3 4h4v2H4.5v5.5H10V9h2v4.5H2.5V4z',
+  out: 'M2 2h7v2.5H7.5V3.5h-4v9h4v-1H9V14H2zM11 4.5 14.5 8 11 11.5 9.9 10.4 11.5 8.8H6V7.2h5.5L9.9 5.6z',
 } as const
 export type Shape = keyof typeof SHAPES
 

@@ -56,53 +56,55 @@ export function Table<Row>(props: TableProps<Row>) {
   }, [nearEnd, rows.length, more])
 
   return (
-    // biome-ignore lint/a11y/useSemanticElements: rows out of sight do not exist, which a table element cannot say
-    <div
-      class={phone ? 'table cards' : 'table'}
-      role="table"
-      aria-label={label}
-      aria-rowcount={more === null ? rows.length + 1 : -1}
-      aria-colcount={columns.length}
-    >
-      {/* biome-ignore lint/a11y/useSemanticElements: part of the above */}
-      <div class="thead" role="rowgroup">
+    <div class="table-box">
+      {/* biome-ignore lint/a11y/useSemanticElements: rows out of sight do not exist, which a table element cannot say */}
+      <div
+        class={phone ? 'table cards' : 'table'}
+        role="table"
+        aria-label={label}
+        aria-rowcount={more === null ? rows.length + 1 : -1}
+        aria-colcount={columns.length}
+      >
         {/* biome-ignore lint/a11y/useSemanticElements: part of the above */}
-        {/* biome-ignore lint/a11y/useFocusableInteractive: a row of headings is nothing to act on */}
-        <div class="tr" role="row" aria-rowindex={1} style={phone ? undefined : tracks}>
-          {columns.map((column) => (
-            // biome-ignore lint/a11y/useSemanticElements: part of the above
-            // biome-ignore lint/a11y/useFocusableInteractive: nothing to act on
-            <div key={column.key} class={column.align === 'end' ? 'th end' : 'th'} role="columnheader">
-              {column.head}
-            </div>
-          ))}
-        </div>
-      </div>
-      {/* biome-ignore lint/a11y/useSemanticElements: part of the above */}
-      <div ref={body} class="tbody" role="rowgroup" style={{ height: `${rows.length * rowHeight}px` }}>
-        {rows.slice(sight.from, sight.to).map((row, at) => (
-          // biome-ignore lint/a11y/useSemanticElements: part of the above
-          // biome-ignore lint/a11y/useFocusableInteractive: its cells hold what can be acted on
-          <div
-            key={rowKey(row)}
-            class={`tr ${rowClass?.(row) ?? ''}`}
-            role="row"
-            aria-rowindex={sight.from + at + 2}
-            style={{ ...(phone ? {} : tracks), height: `${rowHeight}px`, top: `${(sight.from + at) * rowHeight}px` }}
-          >
+        <div class="thead" role="rowgroup">
+          {/* biome-ignore lint/a11y/useSemanticElements: part of the above */}
+          {/* biome-ignore lint/a11y/useFocusableInteractive: a row of headings is nothing to act on */}
+          <div class="tr" role="row" aria-rowindex={1} style={phone ? undefined : tracks}>
             {columns.map((column) => (
               // biome-ignore lint/a11y/useSemanticElements: part of the above
-              <div key={column.key} class={cellClass(column)} role="cell">
-                {phone && column.head !== '' ? (
-                  <span class="td-name" aria-hidden="true">
-                    {column.head}
-                  </span>
-                ) : null}
-                <div class="td-value">{column.cell(row)}</div>
+              // biome-ignore lint/a11y/useFocusableInteractive: nothing to act on
+              <div key={column.key} class={column.align === 'end' ? 'th end' : 'th'} role="columnheader">
+                {column.head}
               </div>
             ))}
           </div>
-        ))}
+        </div>
+        {/* biome-ignore lint/a11y/useSemanticElements: part of the above */}
+        <div ref={body} class="tbody" role="rowgroup" style={{ height: `${rows.length * rowHeight}px` }}>
+          {rows.slice(sight.from, sight.to).map((row, at) => (
+            // biome-ignore lint/a11y/useSemanticElements: part of the above
+            // biome-ignore lint/a11y/useFocusableInteractive: its cells hold what can be acted on
+            <div
+              key={rowKey(row)}
+              class={`tr ${rowClass?.(row) ?? ''}`}
+              role="row"
+              aria-rowindex={sight.from + at + 2}
+              style={{ ...(phone ? {} : tracks), height: `${rowHeight}px`, top: `${(sight.from + at) * rowHeight}px` }}
+            >
+              {columns.map((column) => (
+                // biome-ignore lint/a11y/useSemanticElements: part of the above
+                <div key={column.key} class={cellClass(column)} role="cell">
+                  {phone && column.head !== '' ? (
+                    <span class="td-name" aria-hidden="true">
+                      {column.head}
+                    </span>
+                  ) : null}
+                  <div class="td-value">{column.cell(row)}</div>
+                </div>
+              ))}
+            </div>
+          ))}
+        </div>
       </div>
       <p class="table-end" role="status">
         {loading ? 'Loading…' : more === null ? '' : `${count(rows.length)} shown`}

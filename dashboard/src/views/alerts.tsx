@@ -37,7 +37,7 @@ export function Alerts() {
             ) : (
               <ul class="lines">
                 {value.active.map((alert) => (
-                  <AlertLine key={alert.episode} alert={alert} when={`since ${duration(now - alert.since)}`} open />
+                  <AlertLine key={alert.episode} alert={alert} when={`for ${duration(now - alert.since)}`} open />
                 ))}
               </ul>
             )}

@@ -18,7 +18,7 @@ export function Crawl({ view }: CrawlPartProps) {
   return (
     <>
       <Notices view={view} />
-      <section class="panel summary" aria-label="Progress">
+      <section class="panel crawl-summary" aria-label="Progress">
         <p class="summary-share">
           <b>{endedShare(stats)}</b> <span class="muted">of the links known so far have ended</span>
         </p>

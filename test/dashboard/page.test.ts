@@ -1,0 +1,132 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startBrowser } from '../support/dashboard.js'
+import { type FakeApi, startFakeApi, TOKEN } from './fake-api.js'
+import { HOSTILE } from './fake-plant.js'
+
+/** How the page behaves: signing in, asking before it acts, losing the server, text that wants to be more than text. */
+
+let api: FakeApi
+let browser: Browser
+
+beforeAll(async () => {
+  api = await startFakeApi()
+  browser = await startBrowser()
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await api?.close()
+})
+
+async function open(view: string): Promise<Page> {
+  const page = await browser.newPage()
+  await page.goto(`${api.origin}/#token=${TOKEN}&to=${view}`)
+  await page.locator('.connection.live').waitFor()
+  return page
+}
+
+describe('the token', () => {
+  it('is taken out of the address, and stays for the tab', async () => {
+    const page = await open('/workers')
+    expect(page.url()).toBe(`${api.origin}/#/workers`)
+    await page.reload()
+    await page.locator('.connection.live').waitFor()
+    expect(await page.evaluate('JSON.stringify(localStorage) + document.cookie')).not.toContain(TOKEN)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByLabel('Token').waitFor()
+    expect(await page.evaluate('sessionStorage.length')).toBe(0)
+    await page.close()
+  })
+
+  it('is asked for, and a wrong one is refused with a reason', async () => {
+    const page = await browser.newPage()
+    await page.goto(`${api.origin}/#token=wrong`)
+    await page.getByLabel('Token').fill('wrong again')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('alert').getByText('unauthorized').waitFor()
+    await page.getByLabel('Token').fill(TOKEN)
+    await page.keyboard.press('Enter')
+    await page.locator('.connection.live').waitFor()
+    await page.close()
+  })
+})
+
+describe('a control', () => {
+  it('says what it will do, and does it only then; by keyboard too', async () => {
+    const page = await open('/crawls/bookshops')
+    const pause = page.getByRole('button', { name: 'Pause' })
+    await pause.focus()
+    await page.keyboard.press('Enter')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('48 links in hand now will still be finished').waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    expect(api.orders).toEqual([])
+    expect(await page.evaluate('document.activeElement.textContent.trim()')).toBe('Pause')
+    await page.keyboard.press('Enter')
+    await dialog.getByRole('button', { name: 'Pause the crawl' }).click()
+    await page.getByText('bookshops is paused').waitFor()
+    expect(api.orders.splice(0)).toEqual(['POST /api/crawls/bookshops/pause {}'])
+    await page.close()
+  })
+
+  it('starts a crawl and goes to it', async () => {
+    const page = await open('/')
+    await page.getByRole('button', { name: 'Start a crawl' }).click()
+    await page.getByLabel('Spider').selectOption('jobs')
+    await page.getByText('No worker alive has this spider').waitFor()
+    await page.getByLabel('A fresh crawl').check()
+    await page.getByRole('button', { name: 'Start jobs' }).click()
+    await page.waitForURL('**/#/crawls/jobs')
+    expect(api.orders.splice(0)).toEqual(['POST /api/crawls {"spider":"jobs","fresh":true}'])
+    await page.close()
+  })
+})
+
+it('says when the server is gone, and finds it again', async () => {
+  const page = await open('/')
+  api.setUp(false)
+  await page.getByText('Connection lost, trying again').waitFor()
+  api.setUp(true)
+  await page.locator('.connection.live').waitFor()
+  await page.close()
+})
+
+it('says which crawl there is not', async () => {
+  const page = await open('/')
+  await page.goto(`${api.origin}/#/crawls/nobody`)
+  await page.getByRole('alert').getByText('no_such_crawl').waitFor()
+  await page.close()
+})
+
+it('shows what it fetched as text only', async () => {
+  const page = await open('/')
+  const refused: string[] = []
+  page.on('console', (message) => refused.push(message.text()))
+  for (const view of ['', 'crawls/bookshops', 'alerts', 'audit', `crawls/${encodeURIComponent(HOSTILE)}`]) {
+    await page.goto(`${api.origin}/#/${view}`)
+    await page.getByText('onerror=globalThis.harmed').first().waitFor()
+  }
+  expect(await page.evaluate('globalThis.harmed')).toBeUndefined()
+  expect(await page.evaluate('document.querySelectorAll("main img, main script, main iframe").length')).toBe(0)
+  expect(await page.evaluate('[...document.links].filter((link) => !link.href.startsWith("http")).length')).toBe(0)
+  expect(refused).toEqual([])
+  await page.close()
+})
+
+it('shows the same figures as a table, and light or dark by hand', async () => {
+  const page = await open('/crawls/bookshops')
+  await page.getByRole('img', { name: /Pages and errors a second over time. Now: pages \d/ }).waitFor()
+  await page.getByRole('button', { name: 'Table of Time to answer' }).click()
+  await page
+    .getByRole('table', { name: /Time to answer/ })
+    .getByRole('row')
+    .nth(12)
+    .waitFor()
+  for (const name of ['light', 'dark', 'auto']) {
+    await page.getByRole('button', { name: /Colours/ }).click()
+    expect(await page.evaluate('document.documentElement.dataset.theme')).toBe(name)
+  }
+  await page.close()
+})
