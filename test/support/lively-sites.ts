@@ -6,13 +6,13 @@ import { join } from 'node:path'
 
 /** Shops with names of their own and tempers of their own, for pictures: one quick, one slow, one that asks for time, one that fails now and then. */
 export const SHOPS = {
-  'books.example': { pages: 900, answersInMs: 60 },
-  'toys.example': { pages: 620, answersInMs: 900 },
-  'garden.example': { pages: 420, answersInMs: 120 },
-  'music.example': { pages: 380, answersInMs: 80 },
-  'kitchen.example': { pages: 240, answersInMs: 200 },
-  'tea.example': { pages: 160, answersInMs: 40 },
-  'paper.example': { pages: 90, answersInMs: 70 },
+  'books.example': { pages: 9_000, answersInMs: 60 },
+  'toys.example': { pages: 2_400, answersInMs: 900 },
+  'garden.example': { pages: 4_200, answersInMs: 120 },
+  'music.example': { pages: 1_900, answersInMs: 80 },
+  'kitchen.example': { pages: 1_200, answersInMs: 200 },
+  'tea.example': { pages: 480, answersInMs: 40 },
+  'paper.example': { pages: 350, answersInMs: 70 },
 } as const
 type ShopName = keyof typeof SHOPS
 

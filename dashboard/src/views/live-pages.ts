@@ -2,13 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { Page } from '../../../src/api/api-types.js'
 import { type ApiFailure, get, isAborted, type Query } from '../api.js'
 import { failureFrom } from '../load.js'
-
-/** A page as it was asked for; the cursors stay as they were, so that a refreshed page fits between its neighbours. */
-export interface Held<Item> {
-  readonly after: string | null
-  readonly items: readonly Item[]
-  readonly next: string | null
-}
+import { type Held, pagesInSight, unlike, withPage } from './held-pages.js'
 
 export interface LivePages<Item> {
   readonly items: readonly Item[]
@@ -87,31 +81,4 @@ export function useLivePages<Item>(
       sight.current = { from, to }
     }, []),
   }
-}
-
-export function withPage<Item>(pages: readonly Held<Item>[], page: Held<Item>): readonly Held<Item>[] {
-  const at = pages.findIndex(({ after }) => after === page.after)
-  if (at === -1) return [...pages, page]
-  const last = at === pages.length - 1
-  return pages.map((one, nth) => (nth === at ? { ...page, next: last ? page.next : one.next } : one))
-}
-
-export function pagesInSight<Item>(
-  pages: readonly Held<Item>[],
-  { from, to }: { readonly from: number; readonly to: number },
-): (string | null)[] {
-  let begin = 0
-  return pages.flatMap(({ after, items }) => {
-    const end = begin + items.length
-    const seen = end >= from && begin <= to
-    begin = end
-    return seen ? [after] : []
-  })
-}
-
-/** A row may have moved from one page to another between two looks: it is shown once. */
-function unlike<Item>(pages: readonly Held<Item>[], keyOf: (item: Item) => string): readonly Item[] {
-  const byKey = new Map<string, Item>()
-  for (const { items } of pages) for (const item of items) if (!byKey.has(keyOf(item))) byKey.set(keyOf(item), item)
-  return [...byKey.values()]
 }
