@@ -6,6 +6,7 @@ const ALONE = [
   'test/chaos/*.test.ts',
   'test/e2e/{dashboard,exits,fleet,kill,many-hosts,politeness,sitemaps,throttle}.test.ts',
   'test/frontier/redis/cluster-frontier.test.ts',
+  'test/observe/advice-caused.test.ts',
 ]
 
 export default defineConfig({

@@ -202,7 +202,7 @@ function ofLeases({ load }: Facts): Advice | null {
   )
 }
 
-function ofHosts({ room, stats, estimate, workers, now }: Facts): Advice | null {
+function ofHosts({ load, room, stats, estimate, workers, now }: Facts): Advice | null {
   const { host, hold } = room
   if (host === null) return null
   const one = room.hosts === 1 || host.pending >= room.pending * MOST
@@ -235,6 +235,14 @@ function ofHosts({ room, stats, estimate, workers, now }: Facts): Advice | null 
       )
     case 'delay':
     case 'rate':
+      // What an exit may ask of a host, times the exits there are: the queue knows only the product.
+      if (hold === 'rate' && goesThroughExits(load, workers))
+        return say(
+          'proxies',
+          `the proxies: all exits together may ask ${one ? host.host : `${room.hosts} hosts`} ${perSecond(room.startsPerSecond)}, ${perSecond(stats.rate)} are done`,
+          'each keeps the pace of the spider: more exits in the pool would help, more workers do not',
+          { host: name },
+        )
       return say(
         'host_pace',
         one
@@ -257,6 +265,11 @@ function ofHosts({ room, stats, estimate, workers, now }: Facts): Advice | null 
     case 'none':
       return null
   }
+}
+
+/** Only who asks for an exit spends time on it, be it little. */
+function goesThroughExits({ part }: FleetLoad, workers: readonly AdvisedWorker[]): boolean {
+  return part.exit > 0 && workers.some(({ about }) => (about?.pools?.length ?? 0) > 0)
 }
 
 function paceOf({ delayMs, ratePerSecond }: HostInfo): string {

@@ -109,16 +109,20 @@ function busierHalf(shares: readonly number[]): number {
   return half.length === 0 ? 0 : sum(half, (share) => share) / half.length
 }
 
+/** What our own workers take of a machine before its memory is theirs to worry about: where others fill it, fewer workers are no help. */
+const OURS = 0.25
+
 /** The worst of them. */
 function memoryOf(all: readonly Vitals[]): MemoryUse | null {
   let worst: MemoryUse | null = null
-  for (const { worker, heapBytes, heapLimitBytes, memoryLimitBytes, memoryFreeBytes } of all) {
+  for (const { worker, machine, heapBytes, heapLimitBytes, memoryLimitBytes, memoryFreeBytes } of all) {
     const heap = { worker, what: 'heap', used: shareOf(heapBytes, heapLimitBytes), limitBytes: heapLimitBytes } as const
-    const machine = {
-      ...({ worker, what: 'machine', limitBytes: memoryLimitBytes } as const),
-      used: shareOf(memoryLimitBytes - memoryFreeBytes, memoryLimitBytes),
-    }
-    for (const use of [heap, machine]) if (worst === null || use.used > worst.used) worst = use
+    // Workers in threads of one process tell the same memory.
+    const ours = new Map(all.filter((one) => one.machine === machine).map(({ pid, rssBytes }) => [pid, rssBytes]))
+    const isOurs = sum([...ours.values()], (rss) => rss) >= memoryLimitBytes * OURS
+    const used = isOurs ? shareOf(memoryLimitBytes - memoryFreeBytes, memoryLimitBytes) : 0
+    const whole = { worker, what: 'machine', used, limitBytes: memoryLimitBytes } as const
+    for (const use of [heap, whole]) if (worst === null || use.used > worst.used) worst = use
   }
   return worst
 }
