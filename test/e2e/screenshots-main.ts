@@ -16,7 +16,7 @@ const WIDE: BrowserContextOptions = { viewport: { width: 1280, height: 860 }, co
 const DARK: BrowserContextOptions = { ...WIDE, colorScheme: 'dark' }
 const PHONE: BrowserContextOptions = {
   viewport: { width: 390, height: 844 },
-  deviceScaleFactor: 2,
+  deviceScaleFactor: 1.5,
   colorScheme: 'light',
 }
 
@@ -37,7 +37,7 @@ try {
   const crawl = /#(\/crawls\/[^/?]+)/.exec(page.url())?.[1] ?? ''
   console.error(`${crawl} runs; pictures in ${LIVELY_MS / 1000} s`)
   await sleep(LIVELY_MS)
-  const dead = encodeURIComponent('http://music.example/item/28')
+  const dead = encodeURIComponent('http://paper.example/item/28')
   for (const [name, place, options] of [
     ['dashboard-light', crawl, WIDE],
     ['dashboard-dark', crawl, DARK],

@@ -25,7 +25,8 @@ export interface LivelySites {
 
 const TITLES = ['Thousand and one nights', 'A winter garden', 'Blue kettle', 'Wooden train', 'String quartet', 'Oolong']
 const THROTTLES = 'garden.example'
-const FAILS = 'music.example'
+const FAILS = 'paper.example'
+const LOSES = 'music.example'
 const ASKS_FOR_PEACE = 'tea.example'
 const EXITS = ['berlin', 'lisbon', 'oslo', 'prague', 'riga', 'turin']
 const BROKEN = 'turin'
@@ -81,6 +82,7 @@ function answer(hostname: string, path: string, asked: number, response: ServerR
     response.end(`User-agent: *\n${hostname === ASKS_FOR_PEACE ? 'Crawl-delay: 1\n' : ''}`)
   else if (hostname === THROTTLES && asked % 60 === 59) response.writeHead(429, { 'retry-after': '45' }).end()
   else if (hostname === FAILS && number % 23 === 5) response.writeHead(500).end('broken')
+  else if (hostname === LOSES && number % 37 === 5) response.writeHead(404).end('gone')
   else
     setTimeout(
       () => response.writeHead(200, { 'content-type': 'text/html' }).end(html(number, shop.pages)),
@@ -106,7 +108,7 @@ export default defineSpider({
   allowPrivate: ['127.0.0.1:*'],
   proxy: { pool: 'datacenter', choose: 'rotate' },
   pace: { delay: '400ms', concurrency: 2 },
-  retries: { max: 1, backoff: ['2s'] },
+  retries: { max: 1, backoff: ['1s'] },
   records: { product: z.object({ title: z.string(), price: z.number(), rating: z.number().optional() }) },
   routes: {
     item: {

@@ -1,6 +1,7 @@
 import type { ComponentChildren, TargetedSubmitEvent } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
-import type { Story } from '../../../src/api/api-types.js'
+import type { LinkState, Story } from '../../../src/api/api-types.js'
+import type { LinkInfo } from '../../../src/frontier/frontier.js'
 import { path } from '../api.js'
 import { ago, bytes, clockTime, count, duration } from '../format.js'
 import { useLoad } from '../load.js'
@@ -11,6 +12,7 @@ import { Icon, type Shape } from '../parts/icon.js'
 import { StateBadge } from '../parts/state-badge.js'
 import { Foreign, Outside } from '../parts/text.js'
 import { crawlHref, replaceQuery } from '../router.js'
+import { sentence } from '../words.js'
 import { JsonText } from './json-text.js'
 import { askLink, LINK_ACTIONS } from './link-orders.js'
 import { useQueueTime } from './queue-time.js'
@@ -88,9 +90,9 @@ function StoryTold({ story, onChanged }: { readonly story: Story; readonly onCha
           <Outside url={url} />
         </h2>
       </header>
-      {story.why.map((sentence, nth) => (
-        <p key={sentence} class={nth === 0 ? 'lead' : undefined}>
-          <Foreign text={sentence} clip={false} />
+      {(link === null ? story.why : story.why.slice(0, 1)).map((why, nth) => (
+        <p key={why} class={nth === 0 ? 'lead' : undefined}>
+          <Foreign text={sentence(why)} clip={false} />
         </p>
       ))}
       {link === null || story.can.length === 0 ? null : (
@@ -109,7 +111,7 @@ function StoryTold({ story, onChanged }: { readonly story: Story; readonly onCha
       <ol class="timeline">
         <Admitted story={story} now={now} />
         <Attempts story={story} now={now} />
-        <Next story={story} now={now} />
+        <Now story={story} now={now} />
         <Records story={story} now={now} />
       </ol>
     </article>
@@ -199,67 +201,51 @@ function Attempts({ story: { attempts, link }, now }: PartProps) {
   )
 }
 
-/** Where it stands now, and what it waits for. */
-function Next({ story, now }: PartProps) {
-  const { state, link, position, nextSlot, crawl, crawlState } = story
+const NOW: Readonly<Record<LinkState, readonly [Shape, StepProps['tone'], string]>> = {
+  queued: ['clock', 'warn', 'Waits in the queue'],
+  delayed: ['clock', 'warn', 'Waits for another try'],
+  leased: ['play', 'go', 'In hand'],
+  done: ['check', 'ok', 'Done'],
+  dead: ['cross', 'bad', 'A dead letter'],
+  skipped: ['skip', undefined, 'Skipped'],
+}
+
+/** Where it stands now, and what it waits for; the first reason stands above all. */
+function Now({ story: { state, link, why, crawl, nextSlot }, now }: PartProps) {
   if (link === null || state === 'unknown') return null
-  const host = (
-    <a href={crawlHref(crawl, 'hosts', { begins: link.host, order: 'name' })}>
-      <Foreign text={link.host} clip={false} />
-    </a>
-  )
-  if (state === 'leased') {
-    return (
-      <Step
-        shape="play"
-        tone="go"
-        title="In hand"
-        at={link.leasedAt === null ? undefined : `for ${duration(now - link.leasedAt)}`}
-      >
-        <p class="muted">
-          of <Foreign text={link.worker ?? 'a worker'} clip={false} />
-        </p>
-      </Step>
-    )
-  }
-  if (state !== 'queued' && state !== 'delayed') {
-    const [shape, tone] =
-      state === 'done'
-        ? (['check', 'ok'] as const)
-        : state === 'dead'
-          ? (['cross', 'bad'] as const)
-          : (['skip', undefined] as const)
-    return (
-      <Step
-        shape={shape}
-        tone={tone}
-        title={ENDED[state]}
-        at={link.endedAt === null ? undefined : clockTime(link.endedAt, now)}
-      />
-    )
-  }
-  const due = link.dueAt === null || link.dueAt <= now ? 'due now' : `due in ${duration(link.dueAt - now)}`
+  const [shape, tone, title] = NOW[state]
   return (
-    <Step shape="clock" tone="warn" title={state === 'queued' ? 'Waits in the queue' : `Waits for another try, ${due}`}>
-      {position === null ? null : <p>{placeText(position)}</p>}
-      <p>
-        {crawlState === 'paused' ? 'The crawl is paused. ' : ''}Next slot of {host}:{' '}
-        <Foreign text={nextSlot ?? 'not known'} clip={false} />
+    <Step shape={shape} tone={tone} title={title} at={whenOf(link, now)}>
+      {why.slice(1).map((one) => (
+        <p key={one}>
+          <Foreign text={sentence(one)} clip={false} />
+        </p>
+      ))}
+      {state === 'delayed' && nextSlot !== null ? (
+        <p>
+          Next slot of its host: <Foreign text={sentence(nextSlot)} clip={false} />
+        </p>
+      ) : null}
+      <p class="muted">
+        host{' '}
+        <a href={crawlHref(crawl, 'hosts', { begins: link.host, order: 'name' })}>
+          <Foreign text={link.host} clip={false} />
+        </a>
+        {link.worker === null || state !== 'leased' ? null : (
+          <>
+            {' '}
+            · with <Foreign text={link.worker} clip={false} />
+          </>
+        )}
       </p>
     </Step>
   )
 }
 
-const ENDED = { done: 'Done', dead: 'A dead letter', skipped: 'Skipped' } as const
-
-/** The search in a host's queue stops there. */
-const POSITION_CAP = 10_000
-
-function placeText(position: number): string {
-  if (position >= POSITION_CAP) return `Ten thousand links of its host or more come first.`
-  return position === 0
-    ? 'It is the next of its host.'
-    : `${count(position)} ${position === 1 ? 'link' : 'links'} of its host come first.`
+function whenOf({ state, leasedAt, endedAt, dueAt }: LinkInfo, now: number): string | undefined {
+  if (state === 'leased') return leasedAt === null ? undefined : `for ${duration(now - leasedAt)}`
+  if (state === 'delayed') return dueAt === null || dueAt <= now ? 'due now' : `due in ${duration(dueAt - now)}`
+  return state === 'queued' || endedAt === null ? undefined : clockTime(endedAt, now)
 }
 
 function Records({ story: { records }, now }: PartProps) {

@@ -89,7 +89,7 @@ function columns(open: (host: string) => void): readonly Column<HostView>[] {
     {
       key: 'host',
       head: 'Host',
-      width: 'minmax(0, 2fr)',
+      width: 'minmax(0, 1.7fr)',
       cell: (host) => (
         <span class="marked">
           <button type="button" class="as-link" aria-haspopup="dialog" onClick={() => open(host.host)}>
@@ -128,21 +128,21 @@ function columns(open: (host: string) => void): readonly Column<HostView>[] {
     {
       key: 'pace',
       head: 'Pace',
-      width: 'minmax(0, 1.3fr)',
+      width: 'minmax(0, 1.1fr)',
       whole: true,
       cell: (host) => <Foreign text={shortPaceText(host)} />,
     },
     {
       key: 'slot',
       head: 'Next slot',
-      width: 'minmax(0, 1.8fr)',
+      width: 'minmax(0, 2.2fr)',
       whole: true,
       cell: ({ nextSlot }) => <Foreign text={nextSlot} />,
     },
     {
       key: 'budget',
       head: 'Budget',
-      width: '6rem',
+      width: '6.8rem',
       align: 'end',
       from: 'wide',
       cell: ({ budget }) =>
