@@ -56,7 +56,7 @@ function whyNot({ startedAt, seeding, queued, leased, delayed }: CrawlStats): st
 
 /** Sentences of the server begin small, because the terminal puts them behind a colon. */
 export function sentence(text: string): string {
-  // A name stays as it is: hosts and workers have dots, digits and dashes.
+  // A name stays as it is: hosts and workers have dots, digits and dashes. A command ends without a full stop, or it is copied with it.
   const begun = /^[a-z]+(?=[\s:,])/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text
-  return text === '' || /[.!?…]$/.test(text) ? begun : `${begun}.`
+  return text === '' || /[.!?…>]$/.test(text) ? begun : `${begun}.`
 }

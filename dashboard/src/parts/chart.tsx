@@ -161,6 +161,13 @@ function colourOf(name: string): string {
   return color
 }
 
+/** A step below a minute needs seconds. */
+function timeMark(seconds: number, step: number): string {
+  const date = new Date(seconds * 1000)
+  const parts = [date.getHours(), date.getMinutes(), ...(step < 60 ? [date.getSeconds()] : [])]
+  return parts.map((part) => String(part).padStart(2, '0')).join(':')
+}
+
 function optionsFor(
   { lines, format, stack = false }: ChartProps,
   colours: readonly string[],
@@ -189,7 +196,13 @@ function optionsFor(
     cursor: { sync: { key: 'crawl' }, points: { show: !stack }, drag: { x: false, y: false }, y: false },
     scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] } },
     axes: [
-      { ...axis, grid: { show: false }, size: 28, space: 70, values: '{HH}:{mm}' },
+      {
+        ...axis,
+        grid: { show: false },
+        size: 28,
+        space: 70,
+        values: (_, marks, __, ___, step) => marks.map((mark) => timeMark(mark, step)),
+      },
       { ...axis, size: 62, space: 34, values: (_, marks) => marks.map(format) },
     ],
     series: [{}, ...series],

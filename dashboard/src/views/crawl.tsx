@@ -1,4 +1,4 @@
-import { ago } from '../format.js'
+import { ago, plural } from '../format.js'
 import { useLive } from '../live.js'
 import { Icon } from '../parts/icon.js'
 import { StateBadge } from '../parts/state-badge.js'
@@ -77,6 +77,9 @@ function Notices({ view }: Pick<CrawlPartProps, 'view'>) {
     stalled ? 'Work is due, and nobody takes it: no link has been leased or has ended for a while.' : null,
     stats.state === 'running' && holders.holders === 0
       ? `No worker alive has the spider ${stats.spider}: the crawl waits. Start one with shoal worker <spider file>.`
+      : null,
+    stats.spiderChanges > 0
+      ? `The spider's file has changed ${plural(stats.spiderChanges, 'time')} since the crawl began; links handed out later use the new one.`
       : null,
     holders.otherVersion.length > 0
       ? `Another version of the spider than the crawl began with: ${holders.otherVersion.join(', ')}. Results may differ by worker.`

@@ -1,4 +1,5 @@
 import type { CrawlCard } from '../../../src/api/api-types.js'
+import { crawlHref } from '../router.js'
 import { endWords } from '../words.js'
 
 /** When it ends, and what decides it. */
@@ -8,7 +9,11 @@ export function EndText({ card, now }: { readonly card: CrawlCard; readonly now:
     <div class="end-text">
       <b>{when}</b>
       <span class="muted">
-        {host === null ? null : <bdi>{host} </bdi>}
+        {host === null ? null : (
+          <a href={crawlHref(card.stats.id, 'hosts', { begins: host, order: 'name' })}>
+            <bdi>{host}</bdi>
+          </a>
+        )}{' '}
         {why}
       </span>
     </div>
