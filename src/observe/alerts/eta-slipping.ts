@@ -34,7 +34,7 @@ export const etaSlipping: Rule<Settings, Memory> = {
     const memory = new Map<string, readonly Noted[]>()
     const found = crawls.flatMap((crawl) => {
       const { stats, estimate } = crawl.look
-      const noted = (before.get(stats.id) ?? []).filter(({ at }) => at > now - wanted.window)
+      const noted = (before.get(stats.id) ?? []).filter(({ at }) => at > now - wanted.window - NOTED_EVERY_MS)
       const latest = notedNow(crawl, now)
       const known = latest === null || now - (noted.at(-1)?.at ?? 0) < NOTED_EVERY_MS ? noted : [...noted, latest]
       memory.set(stats.id, known)
