@@ -166,6 +166,13 @@ export const CONFIG = {
     flag: '--public-url <url>',
     meaning: 'The address under which a proxy in front offers the dashboard, such as `https://shoal.example`.',
   },
+  traces: {
+    schema: z.union([z.boolean(), z.stringbool()]),
+    default: false,
+    env: 'SHOAL_TRACES',
+    flag: '--traces',
+    meaning: 'Trace each visit with OpenTelemetry, whose SDK you register (docs/traces.md).',
+  },
   json: {
     schema: z.union([z.boolean(), z.stringbool()]),
     default: false,

@@ -353,6 +353,12 @@ export const ERRORS = {
     meaning: 'The page was rendered, and what its route waits for did not appear.',
     hint: 'Look at the screenshot (`shoal pages screenshot <url>`); correct render.wait, or raise render.settle.',
   },
+  traces_missing: {
+    next: 'stop',
+    exit: 'plant',
+    meaning: 'Traces are switched on, and the package of OpenTelemetry is not there.',
+    hint: 'Install it with an SDK: `npm install @opentelemetry/api @opentelemetry/sdk-node`; docs/traces.md has an example.',
+  },
   browser_missing: {
     next: 'plant',
     exit: 'plant',

@@ -29,6 +29,7 @@ describe('configuration', () => {
       metrics: null,
       token: null,
       logLevel: 'warn',
+      traces: false,
       json: false,
     })
   })

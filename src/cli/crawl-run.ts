@@ -55,6 +55,7 @@ export async function runWithProgress(
       alerts: settings.alerts,
       browser: settings.browser,
       browserPages: settings.browserPages,
+      traces: settings.traces,
       workers,
       concurrency,
       fresh: flags.fresh,

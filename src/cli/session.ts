@@ -53,10 +53,11 @@ export function crawlOptions(command: Command): Command {
 
 /** On the commands that have workers. */
 export function workerOptions(command: Command): Command {
-  const { concurrency, grace, browser, browserPages } = CONFIG
+  const { concurrency, grace, browser, browserPages, traces } = CONFIG
   return watchOptions(proxyOptions(command))
     .option(browser.flag, plain(browser.meaning))
     .option(browserPages.flag, `${plain(browserPages.meaning)} (default: ${browserPages.default})`, wholeNumber)
+    .option(traces.flag, plain(traces.meaning))
     .option(concurrency.flag, `${plain(concurrency.meaning)} (default: ${concurrency.default})`, wholeNumber)
     .option(grace.flag, `${plain(grace.meaning)} (default: ${grace.default})`)
 }

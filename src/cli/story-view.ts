@@ -60,9 +60,7 @@ type Moment = readonly [at: number, what: string, text: string]
 function timeline({ output }: Session, story: Story, now: number): void {
   const { link, admitted } = story
   const moments: Moment[] = [
-    ...(link === null || admitted === null
-      ? []
-      : [[link.addedAt, 'admitted', `${admitted.by}, priority ${admitted.priority}`] as const]),
+    ...(link === null || admitted === null ? [] : [[link.addedAt, 'admitted', admitted.by] as const]),
     ...story.attempts.map((attempt) => [attempt.at, attemptName(attempt), attemptText(attempt)] as const),
     ...story.records.map(({ kind, key, changedAt, data }) => {
       const text = JSON.stringify(data)

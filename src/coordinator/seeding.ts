@@ -32,6 +32,8 @@ export interface SeedOptions {
   /** Beside those, and after them: what must be fetched or asked for first, so that `first` does not wait for it. */
   readonly groups?: readonly SeedGroup[]
   readonly onRefused?: (entry: Seed, reason: string) => void
+  /** Told of what the queue has now, known or new. */
+  readonly onAdded?: (links: readonly Link[]) => void
   /** Also those that were visited: after the queue was lost. */
   readonly again?: boolean
   /** There are more, which somebody adds later: the crawl must not finish without them. */
@@ -74,6 +76,7 @@ export function seedCrawl(
       // Found links took the room meanwhile: the same again when there is some.
       if (result.refused > 0 && pending >= spider.maxPending) continue
       seeds.known += result.known
+      options.onAdded?.(chunk)
       next += chunk.length
     }
   }

@@ -15,6 +15,7 @@ import type { BrowserOrder } from './browser-order.js'
 import { createCrew } from './crew.js'
 import { type AlertsOrder, loadAlerts } from './load-alerts.js'
 import { openForWork, readyForPages } from './open-for-work.js'
+import type { TraceOrder } from './open-tracing.js'
 import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
 import { seedOptions } from './seed-options.js'
 import type { SpiderSource } from './spider-source.js'
@@ -26,7 +27,7 @@ import { type WorkerFailures, watchWorkers } from './worker-failures.js'
 
 export type { SpiderSource } from './spider-source.js'
 
-export interface RunOptions extends ProxyOrder, BrowserOrder, AlertsOrder {
+export interface RunOptions extends ProxyOrder, BrowserOrder, AlertsOrder, TraceOrder {
   readonly source: SpiderSource
   /** Engine addresses: `sqlite:<file>`, `memory:`, or for the queue `redis://…`. */
   readonly queue: string

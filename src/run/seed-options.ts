@@ -9,6 +9,7 @@ import { ShoalError } from '../errors.js'
 import type { Log } from '../log.js'
 import type { CheckedSeedSource } from '../spider/seed-source-schema.js'
 import type { Spider } from '../spider/spider.js'
+import type { Link } from '../url/link.js'
 import { parseUrl } from '../url/parse-url.js'
 import { showUrl } from '../url/show-url.js'
 import { isTemplate } from '../url/template.js'
@@ -21,13 +22,14 @@ const TOLD = 20
 export function seedOptions(
   seeds: string | undefined,
   parts: SeedFileParts,
-): Pick<SeedOptions, 'sources' | 'groups' | 'onRefused'> {
+): Pick<SeedOptions, 'sources' | 'groups' | 'onRefused' | 'onAdded'> {
   const declared = [...parts.spider.sources, ...(seeds === undefined ? [] : [sourceNamed(seeds)])]
   const opened = declared.map((source) => openSource(source, parts))
   return {
     sources: opened.filter((one): one is SeedSource => 'entries' in one),
     groups: opened.filter((one): one is SeedGroup => 'sources' in one),
     onRefused: refusals(parts.log),
+    ...(parts.log.verbose && { onAdded: (links) => tellAdded(links, parts.log) }),
   }
 }
 
@@ -89,6 +91,10 @@ function sitesOf({ start, admit }: Spider): string[] {
     'spider_invalid',
     'seeds: sitemap() without a URL needs the hosts, in `scope.hosts` or by `start`',
   )
+}
+
+function tellAdded(links: readonly Link[], log: Log): void {
+  for (const { fp, url, route } of links) log.debug('link.added', { fp, url, route })
 }
 
 function refusals(log: Log): NonNullable<SeedOptions['onRefused']> {

@@ -6,6 +6,7 @@ import { createHttpFetcher } from '../fetch/http/http-fetcher.js'
 import type { WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import { createMeter } from '../observe/meter.js'
+import type { Tracing } from '../observe/tracing.js'
 import type { Vitals } from '../observe/vitals.js'
 import { createExitDesk } from '../proxy/exit-desk.js'
 import { FieldTally } from '../quality/field-tally.js'
@@ -35,6 +36,8 @@ const HOLD_SLACK_MS = 60_000
 /** Two beats may be late or lost before a lease is. */
 const BEATS_IN_A_LEASE = 3
 const SLOWEST_BEAT_MS = 10_000
+/** What the traces of the last visits may take to leave. */
+const FLUSH_MS = 3_000
 
 interface WorkerParts extends BrowserOrder {
   readonly id: WorkerId
@@ -46,6 +49,8 @@ interface WorkerParts extends BrowserOrder {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
+  /** Null or left out: nobody traces visits. */
+  readonly tracing?: Tracing | null
   /** Told every few seconds how it is doing. */
   readonly onVitals?: (vitals: Vitals) => void
   /** Something that stands before the fetcher. */
@@ -54,7 +59,7 @@ interface WorkerParts extends BrowserOrder {
 
 /** A worker on this very event loop, for the crawls of its spiders. */
 export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void } {
-  const { id, plant, spiders, pools = new Map(), concurrency, clock, random, log } = parts
+  const { id, plant, spiders, pools = new Map(), concurrency, clock, random, log, tracing = null } = parts
   const { frontier, store } = plant
   const http = (parts.spooling ?? ((plain) => plain))(createHttpFetcher({ clock }))
   const { browser: executable = null, browserPages: maxPages = BROWSER_PAGES } = parts
@@ -87,6 +92,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
         fetcher,
         fields,
         meter,
+        tracing,
         clock,
         random,
         log,
@@ -104,8 +110,23 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
       await flushing.stop()
       await desk.close()
       await fetcher.close()
+      if (tracing !== null) await flushed(tracing, clock)
     })
   return { stop: (graceMs) => worker.stop(graceMs), wake: () => worker.wake(), ended }
+}
+
+/** The collector may be away: the end of a worker does not wait for it for long. */
+function flushed(tracing: Tracing, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const forget = clock.after(FLUSH_MS, resolve)
+    void tracing
+      .flush()
+      .catch(() => {})
+      .finally(() => {
+        forget()
+        resolve()
+      })
+  })
 }
 
 /** Renewed off the event loop where the plant can do that; in memory there is no other place than this one. */

@@ -7,6 +7,7 @@ import { BROWSER_PAGES, type BrowserOrder } from './browser-order.js'
 import type { Crew } from './crew.js'
 import { drainable } from './drain-watch.js'
 import { forkWorker } from './fork-worker.js'
+import { openTracing, type TraceOrder } from './open-tracing.js'
 import type { PoolsAtHand, ProxyOrder } from './pools-at-hand.js'
 import { postVitals } from './post-vitals.js'
 import type { SpiderSource } from './spider-source.js'
@@ -14,7 +15,7 @@ import type { RunningWorker } from './start-worker.js'
 import { superviseWorker } from './supervise.js'
 import { workerIds } from './worker-ids.js'
 
-export interface WorkersOrder extends PlantAddresses, ProxyOrder, BrowserOrder {
+export interface WorkersOrder extends PlantAddresses, ProxyOrder, BrowserOrder, TraceOrder {
   readonly sources: readonly SpiderSource[]
   /** Worker processes. One worker runs inside this process. */
   readonly workers: number
@@ -43,8 +44,8 @@ export async function startWorkers(
   const clock = systemClock
   const handlers = spiders.flatMap(({ routes }) => [...routes.values()].map((route) => route.handlerTimeoutMs))
   const stuckMs = Math.max(0, ...handlers) + STUCK_SLACK_MS
-  const { browser = null, browserPages = BROWSER_PAGES } = options
-  const way = { proxies, pool, country, browser, browserPages }
+  const { browser = null, browserPages = BROWSER_PAGES, traces = false } = options
+  const way = { proxies, pool, country, browser, browserPages, traces }
   if (queue === 'memory:') {
     // Only here: the main thread of every other run does without the fetcher.
     const { startWorker } = await import('./start-worker.js')
@@ -55,7 +56,9 @@ export async function startWorkers(
       crew?.heard(vitals)
     }
     const random = systemRandom
-    const worker = startWorker({ ...way, id, plant, spiders, pools, concurrency, clock, random, log, onVitals })
+    const tracing = await openTracing(options, log)
+    const parts = { ...way, id, plant, spiders, pools, concurrency, clock, random, log, onVitals, tracing }
+    const worker = startWorker(parts)
     return [drainable(worker, id, plant, clock, log, graceMs)]
   }
   if (workers === 1) {

@@ -9,6 +9,7 @@ import { type Plant, transferred } from '../wire.js'
 import { BROWSER_PAGES, type BrowserOrder } from './browser-order.js'
 import { watchForDrain } from './drain-watch.js'
 import { forfeit } from './forfeit.js'
+import type { TraceOrder } from './open-tracing.js'
 import type { ProxyOrder } from './pools-at-hand.js'
 import { postVitals } from './post-vitals.js'
 import { restartPause } from './restart-pause.js'
@@ -17,7 +18,7 @@ import type { RunningWorker } from './start-worker.js'
 import { stuckWatch } from './stuck-watch.js'
 import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
 
-export interface SuperviseOptions extends ProxyOrder, BrowserOrder {
+export interface SuperviseOptions extends ProxyOrder, BrowserOrder, TraceOrder {
   readonly plant: Plant
   readonly sources: readonly SpiderSource[]
   readonly concurrency: number
@@ -92,6 +93,7 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       country: options.country ?? null,
       browser: options.browser ?? null,
       browserPages: options.browserPages ?? BROWSER_PAGES,
+      traces: options.traces ?? false,
       logLevel: options.logLevel,
       ports,
       beat,

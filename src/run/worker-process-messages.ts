@@ -3,6 +3,7 @@ import type { LogLevel } from '../log.js'
 import type { Vitals } from '../observe/vitals.js'
 import type { PlantAddresses } from '../wire.js'
 import type { BrowserOrder } from './browser-order.js'
+import type { TraceOrder } from './open-tracing.js'
 import type { ProxyOrder } from './pools-at-hand.js'
 import type { SpiderSource } from './spider-source.js'
 
@@ -10,7 +11,7 @@ import type { SpiderSource } from './spider-source.js'
 export const WORKER_ORDER = 'SHOAL_WORKER_ORDER'
 
 /** A worker process of `--workers N`. It ends with its parent, however that ends. */
-export interface WorkerProcessOrder extends PlantAddresses, ProxyOrder, BrowserOrder {
+export interface WorkerProcessOrder extends PlantAddresses, ProxyOrder, BrowserOrder, TraceOrder {
   readonly sources: readonly SpiderSource[]
   readonly concurrency: number
   readonly logLevel: LogLevel

@@ -3,11 +3,12 @@ import type { LogLevel } from '../log.js'
 import type { Vitals } from '../observe/vitals.js'
 import type { PlantPorts } from '../wire.js'
 import type { BrowserOrder } from './browser-order.js'
+import type { TraceOrder } from './open-tracing.js'
 import type { ProxyOrder } from './pools-at-hand.js'
 import type { SpiderSource } from './spider-source.js'
 
 /** A worker in a thread of its own: the thread can be ended from outside even while a handler runs in circles. */
-export interface WorkerThreadData extends ProxyOrder, BrowserOrder {
+export interface WorkerThreadData extends ProxyOrder, BrowserOrder, TraceOrder {
   readonly id: string
   readonly sources: readonly SpiderSource[]
   readonly concurrency: number

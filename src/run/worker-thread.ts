@@ -3,6 +3,7 @@ import { systemClock, systemRandom } from '../clock.js'
 import { asShoalError } from '../errors.js'
 import { createLog } from '../log.js'
 import { plantFromPorts } from '../wire.js'
+import { openTracing } from './open-tracing.js'
 import { poolsAtHand } from './pools-at-hand.js'
 import { spiderFrom } from './spider-source.js'
 import { type RunningWorker, startWorker } from './start-worker.js'
@@ -26,6 +27,7 @@ async function main(data: WorkerThreadData): Promise<void> {
     const spiders = await Promise.all(data.sources.map(spiderFrom))
     // A queue that is away when this thread begins is waited for, like one that goes away later.
     const plant = await untilBack(() => plantFromPorts(data.ports), systemClock, new AbortController().signal, log)
+    const tracing = await openTracing(data, log)
     running = startWorker({
       id: data.id,
       plant,
@@ -37,6 +39,7 @@ async function main(data: WorkerThreadData): Promise<void> {
       clock: systemClock,
       random: systemRandom,
       log,
+      tracing,
       onVitals: (vitals) => tell({ kind: 'vitals', vitals }),
     })
     await running.ended

@@ -47,7 +47,13 @@ export async function borrowExit(
   const stay = need === DIRECT ? undefined : going.stay
   const pool = ways.poolOf(need, site)
   if (pool === null) {
-    log.info('proxies.resting', { pool: need.pool, country: need.country, host, why: 'not at hand' })
+    log.info('proxies.resting', {
+      fp: current.lease.link.fp,
+      pool: need.pool,
+      country: need.country,
+      host,
+      why: 'not at hand',
+    })
     throw new HostBusy(`${host} through ${need.pool}`, LONGEST_CLOSED_MS)
   }
   const { totalMs, connectMs } = spider.fetch
@@ -89,7 +95,14 @@ export async function borrowExit(
       outbox.release({ lease: { crawl, token }, host, elapsedMs: 0, report: { kind: 'wait', ms: closedMs } })
     }
     if (why === 'paced') throw new HostBusy(host, closedMs)
-    log.info('proxies.resting', { pool: pool.name, country: need.country, host, why, waitMs: closedMs })
+    log.info('proxies.resting', {
+      fp: current.lease.link.fp,
+      pool: pool.name,
+      country: need.country,
+      host,
+      why,
+      waitMs: closedMs,
+    })
     throw new ShoalError('proxies_resting', `no proxy of ${pool.name} can be used for ${host} now`, {
       cause: { waitMs: closedMs },
     })

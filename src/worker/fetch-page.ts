@@ -7,6 +7,7 @@ import { HostBusy, sleepUnlessStopped, untilBack } from './permits.js'
 import { conditional, type Known } from './revisit.js'
 import { send } from './send.js'
 import { sendForRobots } from './send-for-robots.js'
+import { step } from './step.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
 const ROBOTS_REDIRECTS = 5
@@ -36,7 +37,13 @@ export async function fetchPage(
     const asking = conditional(known, url, request, headers)
     let response: FetchResponse
     try {
-      const keys: [HostKey, ...HostKey[]] = spider.robots ? await obeyRobots(url, host, current, parts) : [host]
+      const keys: [HostKey, ...HostKey[]] = spider.robots
+        ? await step(
+            current,
+            () => obeyRobots(url, host, current, parts),
+            () => ({ name: 'robots', about: { 'shoal.host': host } }),
+          )
+        : [host]
       response = await send(current, parts, keys, {
         ...request,
         url,
@@ -139,8 +146,9 @@ async function obeyRobots(
       cause: { retryAt: robots.retryAt },
     })
   }
-  if (!robots.allows(url.slice(url.indexOf('/', 8))))
-    throw new ShoalError('robots_disallowed', `robots.txt forbids ${url}`)
+  const allowed = robots.allows(url.slice(url.indexOf('/', 8)))
+  if (parts.log.verbose) parts.log.debug('robots.checked', { fp: current.lease.link.fp, url, allowed })
+  if (!allowed) throw new ShoalError('robots_disallowed', `robots.txt forbids ${url}`)
   return robots.crawlDelayMs === null || host === key ? [key] : [key, host]
 }
 
@@ -162,7 +170,7 @@ async function fetchRobots(robotsUrl: string, current: Visit, parts: VisitParts)
     const target = redirectTarget(response)
     const next = target === null ? null : parseUrl(target, url.href)
     if (next === null || hops >= ROBOTS_REDIRECTS) {
-      log.debug('robots.read', { url: url.href, status: response.status })
+      log.debug('robots.read', { fp: current.lease.link.fp, url: url.href, status: response.status })
       return response
     }
     if (next.origin !== url.origin) headers = headersFor(spider.userAgent, NO_HEADERS, undefined)

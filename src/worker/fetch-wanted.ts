@@ -1,11 +1,13 @@
 import { ShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
+import type { Log } from '../log.js'
 import type { Harvest, Route, RouteRender } from '../spider/spider.js'
 import { type Fetched, fetchPage } from './fetch-page.js'
 import { harvestPage, pageOf } from './harvest-page.js'
 import { asksForBrowser, lacksWanted } from './needs-browser.js'
 import { statusError } from './outcome.js'
 import type { Known } from './revisit.js'
+import { step } from './step.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
 export interface Wanted {
@@ -30,7 +32,7 @@ export async function fetchWanted(
   if (page.kind !== 'page' || statusError(page.response.status) !== null) return { page, harvest: null }
   const look = await lookAt(page.response, current, parts, route, render)
   if (typeof look !== 'string') return { page, harvest: look }
-  parts.log.debug('fetch.rendered', { url: page.response.url, why: look })
+  parts.log.debug('fetch.rendered', { fp: current.lease.link.fp, url: page.response.url, why: look })
   current.patient = true
   return rendered()
 }
@@ -38,17 +40,29 @@ export async function fetchWanted(
 /** The spider's own code at work on the page. */
 export async function harvestTimed(
   current: Visit,
-  { meter, clock }: VisitParts,
+  { meter, clock, log }: VisitParts,
   route: Route,
   response: FetchResponse,
 ): Promise<Harvest> {
   meter.doing(current, 'handler')
   const began = clock.mono()
   try {
-    return await harvestPage(route, current.lease, response, clock)
+    const harvest = await step(
+      current,
+      () => harvestPage(route, current.lease, response, clock),
+      () => ({ name: 'handler', about: { 'shoal.route': route.name } }),
+    )
+    if (log.verbose) tellHarvest(harvest, current, log)
+    return harvest
   } finally {
     meter.took('handler', clock.mono() - began)
   }
+}
+
+function tellHarvest({ records, rejected, links }: Harvest, { lease }: Visit, log: Log): void {
+  const { fp, route } = lease.link
+  const found = { records: records.length, rejected: rejected.length, links: links.length }
+  log.debug('handler.done', { fp, route, ...found })
 }
 
 /** What the page gives, or why it must be rendered. */

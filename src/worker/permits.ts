@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js'
 import { isAway, ShoalError } from '../errors.js'
 import type { HostKey } from '../url/link.js'
+import { step } from './step.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
 /** A visit waits this long for its host's next slot; beyond that the link goes back to the queue, where waiting costs nothing. */
@@ -40,16 +41,30 @@ export function isFresh(granted: Granted | undefined, clock: Clock): boolean {
  * A permit that holds now. The lease brings the first one; it goes stale quickly, because a worker that was frozen must not burst on
  * waking.
  */
-export async function permitFor(
+export async function permitFor(current: Visit, host: HostKey, parts: VisitParts): Promise<Granted> {
+  const { lease } = current
+  const { clock, log } = parts
+  if (host === lease.link.host && !current.permitUsed) {
+    current.permitUsed = true
+    if (clock.mono() - current.grantedAt <= lease.permitMs) return { at: current.grantedAt, forMs: lease.permitMs }
+  }
+  const askedAt = clock.mono()
+  const granted = await step(
+    current,
+    () => askForPermit(current, host, parts),
+    () => ({ name: 'permit', about: { 'shoal.host': host } }),
+  )
+  if (log.verbose)
+    log.debug('permit.granted', { fp: lease.link.fp, host, waitedMs: Math.round(clock.mono() - askedAt) })
+  return granted
+}
+
+async function askForPermit(
   current: Visit,
   host: HostKey,
   { clock, frontier, outbox, meter }: VisitParts,
 ): Promise<Granted> {
   const { lease } = current
-  if (host === lease.link.host && !current.permitUsed) {
-    current.permitUsed = true
-    if (clock.mono() - current.grantedAt <= lease.permitMs) return { at: current.grantedAt, forMs: lease.permitMs }
-  }
   meter.doing(current, 'queue')
   await outbox.released()
   let giveUpAt: number | null = null

@@ -3,6 +3,8 @@ import type { FetchLimits, FetchRequest, FetchResponse, RenderWish } from '../fe
 import { judgeUrl } from '../fetch/guard.js'
 import { isStaleSocket } from '../fetch/stale-socket.js'
 import type { HostReport } from '../frontier/frontier.js'
+import { traceUrl } from '../observe/trace-url.js'
+import type { TracedStep } from '../observe/tracing.js'
 import type { ExitVerdict } from '../proxy/exit-ledger.js'
 import type { Session } from '../proxy/session.js'
 import { hostIn, siteOf } from '../url/host.js'
@@ -12,6 +14,7 @@ import { borrowExit, type Lent } from './borrow-exit.js'
 import { type LoginSend, logIn, unlessStopped } from './log-in.js'
 import { failureReport, hostReport, NO_NEWS } from './outcome.js'
 import { type Granted, HostBusy, isFresh, permitFor } from './permits.js'
+import { step } from './step.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 import { asVisitor } from './visitors.js'
 
@@ -67,7 +70,12 @@ export async function send(
       if (ways !== null && need !== null && !isFresh(lent?.granted, clock)) {
         lent?.end(null)
         meter.doing(current, 'exit')
-        lent = await borrowExit(current, parts, ways, need, { host: keys[0], site, stay })
+        const asked = { host: keys[0], site, stay }
+        lent = await step(
+          current,
+          () => borrowExit(current, parts, ways, need, asked),
+          () => ({ name: 'exit', about: { 'shoal.host': asked.host } }),
+        )
       }
       // Once for the request: its session may have been over since, with the time that a login took.
       if (visitor === null || (lent !== null && visitor.exit !== lent.grant.exit.id))
@@ -91,7 +99,12 @@ export async function send(
         continue
       }
       meter.doing(current, 'fetch')
-      return await dispatch(current, parts, permits, lent, visitor, request)
+      const [by, as] = [lent, visitor]
+      return await step(
+        current,
+        () => dispatch(current, parts, permits, by, as, request),
+        () => fetchStep(current, request, by),
+      )
     } catch (error) {
       // The slot is still held and the connection stands: only the permit is asked for again, but not for ever.
       if (error instanceof PermitStale && ++stale < MOST_STALE) {
@@ -116,6 +129,25 @@ export async function send(
       if (!isStaleSocket(error) || repeated) throw error
       repeated = true
     }
+  }
+}
+
+/** By the conventions of OpenTelemetry for a client of HTTP. */
+function fetchStep({ lease }: Visit, { url, method = 'GET' }: Sending, lent: Lent | null): TracedStep<FetchResponse> {
+  const { hostname, port, protocol } = new URL(url)
+  return {
+    name: method,
+    client: true,
+    about: {
+      ...{ 'http.request.method': method, 'url.full': traceUrl(url), 'server.address': hostname },
+      'server.port': port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
+      ...(lease.attempt > 1 && { 'http.request.resend_count': lease.attempt - 1 }),
+      ...(lent !== null && { 'shoal.exit': `${lent.grant.need.pool.name}/${lent.grant.exit.id}` }),
+    },
+    learnt: ({ status, wireBytes }) => ({
+      ...{ 'http.response.status_code': status, 'http.response.body.size': wireBytes },
+      ...(status >= 400 && { 'error.type': String(status) }),
+    }),
   }
 }
 
@@ -186,6 +218,18 @@ async function dispatch(
       },
       current.stop,
     )
+    if (parts.log.verbose) {
+      const { fp } = current.lease.link
+      const ms = Math.round(clock.mono() - began)
+      parts.log.debug('fetch.done', {
+        fp,
+        url: request.url,
+        status: response.status,
+        bytes: response.wireBytes,
+        ms,
+        exit: current.exit,
+      })
+    }
     if (request.isRobots === true) meter.receivedAside(response.wireBytes)
     else meter.received(response.status, response.wireBytes, clock.mono() - began)
     if (lent !== null && redirectsToItself(response, lent, request.url))

@@ -3,6 +3,7 @@ import type { Fetcher } from '../fetch/fetcher.js'
 import type { Frontier, Lease } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { Clocked, Meter } from '../observe/meter.js'
+import type { Tracing, VisitTrace } from '../observe/tracing.js'
 import type { RobotsCache } from '../politeness/robots-cache.js'
 import type { ExitId } from '../proxy/exit.js'
 import type { FieldTally } from '../quality/field-tally.js'
@@ -35,6 +36,8 @@ export interface VisitParts {
   /** Counts what records give for their fields. */
   readonly fields: Pick<FieldTally, 'note'>
   readonly meter: Meter
+  /** Null or left out: nobody traces visits. */
+  readonly tracing?: Tracing | null
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
@@ -47,6 +50,8 @@ export interface Visit extends Clocked {
   readonly grantedAt: number
   /** Set to give the visit up: a StopSignal for its fetch. */
   readonly stop: { aborted: boolean }
+  /** Where somebody traces it. */
+  trace?: VisitTrace
   lost: boolean
   /** The permit that came with the lease is spent. */
   permitUsed: boolean

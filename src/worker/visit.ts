@@ -2,6 +2,9 @@ import { asShoalError, ShoalError } from '../errors.js'
 import { screenshotOf } from '../fetch/failure-screenshot.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import type { Lease, Outcome } from '../frontier/frontier.js'
+import type { Log } from '../log.js'
+import { traceUrl } from '../observe/trace-url.js'
+import type { Attributes } from '../observe/tracing.js'
 import type { Harvest } from '../spider/spider.js'
 import type { BlobRef } from '../store/blob-store.js'
 import { type FetchRow, SCREENSHOT_HEADER, type WriteBatch } from '../store/rows.js'
@@ -12,12 +15,21 @@ import { HrefHasher, type Learnt, type LinkHash } from './known-links.js'
 import { outcomeOf, statusError } from './outcome.js'
 import { HostBusy } from './permits.js'
 import { bodyHash, type Known, knownPage, unchangedBatch, visitRows } from './revisit.js'
+import { step } from './step.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
 /** READ THIS FIRST: the life of one leased URL, from the permit to the acknowledgement. */
 
 /** `onProduced`: the page is read and its handler has ended, only the commit is to come. */
-export async function visit(current: Visit, parts: VisitParts, onProduced: () => void): Promise<void> {
+export function visit(current: Visit, parts: VisitParts, onProduced: () => void): Promise<void> {
+  if (!parts.tracing) return visitLink(current, parts, onProduced)
+  return parts.tracing.visit(aboutVisit(current, parts), (trace) => {
+    current.trace = trace
+    return visitLink(current, parts, onProduced)
+  })
+}
+
+async function visitLink(current: Visit, parts: VisitParts, onProduced: () => void): Promise<void> {
   const { lease } = current
   const { outbox, meter, clock, log } = parts
   const result = await produce(current, parts)
@@ -31,22 +43,31 @@ export async function visit(current: Visit, parts: VisitParts, onProduced: () =>
   const { batch, ...rest } = await withKeptPage(result, current, parts)
   if (current.lost) return stale(current, parts)
   if (batch !== null) {
-    const statuses = await outbox.write(batch)
+    const statuses = await step(
+      current,
+      () => outbox.write(batch),
+      () => ({ name: 'store', about: { 'shoal.records': batch.records.length } }),
+    )
     parts.fields.note(batch)
     // A newer lease wrote the record first: another page that gives the same one, or our own link in other hands. The settle knows which.
-    if (statuses.includes('fenced')) log.info('record.fenced', { url: lease.link.url, epoch: lease.epoch })
+    if (statuses.includes('fenced'))
+      log.info('record.fenced', { fp: lease.link.fp, url: lease.link.url, epoch: lease.epoch })
+    if (log.verbose)
+      log.debug('visit.written', { fp: lease.link.fp, records: statuses, rejected: batch.rejected.length })
   }
   if (current.lost) return stale(current, parts)
   current.settling = true
   let { outcome, admitted } = rest
-  const accepted = await outbox.settle(lease, () => {
-    // A queue that came back older lacks links that it had: what it was not told because it knew it, it is told now.
-    if (outcome.kind === 'done' && rest.admitAgain !== null && admitted.doubts !== (parts.frontier.doubts ?? 0)) {
-      admitted = rest.admitAgain()
-      outcome = { ...outcome, links: admitted.links }
-    }
-    return outcome
-  })
+  const settle = () =>
+    outbox.settle(lease, () => {
+      // A queue that came back older lacks links that it had: what it was not told because it knew it, it is told now.
+      if (outcome.kind === 'done' && rest.admitAgain !== null && admitted.doubts !== (parts.frontier.doubts ?? 0)) {
+        admitted = rest.admitAgain()
+        outcome = { ...outcome, links: admitted.links }
+      }
+      return outcome
+    })
+  const accepted = await step(current, settle, () => ({ name: 'settle' }))
   if (!accepted) {
     meter.stale()
     return stale(current, parts)
@@ -54,10 +75,32 @@ export async function visit(current: Visit, parts: VisitParts, onProduced: () =>
   meter.settled(outcome, clock.mono() - current.grantedAt)
   // Only now: a link remembered before a refused settle would be lost for ever.
   if (outcome.kind === 'done') parts.known.add(admitted)
-  if (log.verbose) log.debug('visit.settled', { fp: lease.link.fp, url: lease.link.url, outcome: outcome.kind })
+  current.trace?.ended({ outcome: outcome.kind, ...('failure' in outcome && { error: outcome.failure }) })
+  if (log.verbose) tellSettled(lease, outcome, log)
 }
 
-function stale({ lease }: Visit, { log }: VisitParts): void {
+function aboutVisit({ lease }: Visit, { spider, worker }: VisitParts): Attributes {
+  const { fp, url, host, route, depth } = lease.link
+  return {
+    ...{ 'shoal.crawl': lease.crawl, 'shoal.spider': spider.name, 'shoal.fp': fp, 'shoal.route': route },
+    ...{ 'shoal.depth': depth, 'shoal.attempt': lease.attempt, 'shoal.host': host, 'shoal.worker': worker },
+    'url.full': traceUrl(url),
+  }
+}
+
+/** With what it became of the links that it found: the first line of their own lives. */
+function tellSettled({ link: { fp, url }, attempt }: Lease, outcome: Outcome, log: Log): void {
+  const { kind } = outcome
+  const why = 'failure' in outcome ? { code: outcome.failure.code } : {}
+  const when = 'afterMs' in outcome ? { afterMs: outcome.afterMs } : {}
+  log.debug('visit.settled', { fp, url, attempt, outcome: kind, ...why, ...when })
+  if (outcome.kind !== 'done') return
+  for (const { fp: found, url: at, route, depth } of outcome.links)
+    log.debug('link.found', { fp: found, url: at, route, depth, on: fp })
+}
+
+function stale({ lease, trace }: Visit, { log }: VisitParts): void {
+  trace?.ended({ outcome: 'stale' })
   log.info('visit.stale', { fp: lease.link.fp, url: lease.link.url, epoch: lease.epoch })
 }
 

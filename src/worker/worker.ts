@@ -120,7 +120,8 @@ export class CrawlWorker {
       if (!current.lost) this.#options.meter.lost()
       current.lost = true
       current.stop.aborted = true
-      this.#options.log.warn('lease.lost', { url: current.lease.link.url, worker: this.#options.id })
+      const { fp, url } = current.lease.link
+      this.#options.log.warn('lease.lost', { fp, url, worker: this.#options.id })
     }
   }
 
@@ -215,12 +216,17 @@ export class CrawlWorker {
         since: 0,
       }
       this.#inHand.set(lease.token, current)
+      if (this.#options.log.verbose) this.#tellLease(lease)
       this.#fetching++
       this.#options.meter.begin(current)
       void this.#visit(current)
     }
     // A release or settle asks again by itself; this is for what the passing of time changes.
     this.#nap(idleMs)
+  }
+
+  #tellLease({ crawl, link: { fp, url, route }, attempt }: Lease): void {
+    this.#options.log.debug('lease.granted', { fp, url, crawl, route, attempt, worker: this.#options.id })
   }
 
   #nap(ms: number): void {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { missingPool } from '../../src/observe/missing-pool.js'
 import type { WorkerInfo } from '../../src/frontier/frontier.js'
 import { defineSpider } from '../../src/index.js'
+import { missingPool } from '../../src/observe/missing-pool.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
 
 const spider = spiderFromDefinition(

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.js'
 import type { FetchRequest } from '../../src/fetch/fetcher.js'
 import type { Permit } from '../../src/frontier/frontier.js'
+import { silentLog } from '../../src/log.js'
 import { createMeter } from '../../src/observe/meter.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
@@ -37,6 +38,7 @@ function redirected(status: number, location: string, request: RequestExtras) {
       },
     },
     meter: createMeter(1, clock),
+    log: silentLog,
   } as unknown as VisitParts
   const link = { url: API, host: 'one.test', fp: '0', route: 'page', depth: 0, priority: 0, request }
   const current = {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.js'
 import type { FetchRequest, FetchResponse } from '../../src/fetch/fetcher.js'
 import type { Lease, Permit } from '../../src/frontier/frontier.js'
+import { silentLog } from '../../src/log.js'
 import { createMeter } from '../../src/observe/meter.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
@@ -47,6 +48,7 @@ function visit({ leasedMsAgo, dialMs }: { leasedMsAgo: number; dialMs: number })
       },
     },
     meter: createMeter(1, clock),
+    log: silentLog,
   } as unknown as VisitParts
   const lease = {
     crawl: 'c',

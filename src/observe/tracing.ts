@@ -1,0 +1,34 @@
+/**
+ * Traces of a URL's life, for whoever wants them: a span for the visit and one for each of its steps. Nothing here knows a library; without traces no
+ * visit has a `trace`, and a step costs one comparison.
+ */
+export interface Tracing {
+  /** One visit; what `work` does meanwhile belongs to it. */
+  visit<Result>(about: Attributes, work: (trace: VisitTrace) => Promise<Result>): Promise<Result>
+  /** Sends on what waits; a worker that ends takes it along otherwise. */
+  flush(): Promise<void>
+}
+
+export interface VisitTrace {
+  /** One step; what it throws is noted and thrown on. */
+  step<Result>(step: TracedStep<Result>, work: () => Promise<Result>): Promise<Result>
+  /** How the visit ended, where it came to that. */
+  ended(end: VisitEnd): void
+}
+
+export interface TracedStep<Result> {
+  readonly name: string
+  /** A request to a site. */
+  readonly client?: boolean
+  readonly about?: Attributes
+  /** What its result adds. */
+  readonly learnt?: (result: Result) => Attributes
+}
+
+export interface VisitEnd {
+  /** done, retry, dead, skipped, back; stale: the lease was lost. */
+  readonly outcome: string
+  readonly error?: { readonly code: string; readonly message: string }
+}
+
+export type Attributes = Readonly<Record<string, string | number | boolean>>
