@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
 import { isFileCrawl } from '../coordinator/file-crawl.js'
-import { asShoalError } from '../errors.js'
+import { asShoalError, isAway } from '../errors.js'
 import { version } from '../version.js'
 import { healthOf } from './health.js'
 import { BUILD_METRICS, familiesOf } from './metric-names.js'
@@ -70,7 +70,7 @@ export function createMonitor({ plant, clock, fleet, queue, crew, draining = () 
 
   return {
     async metricsText() {
-      const reading = queue ? await inTime(clock, ANSWER_MS, readQueue()).catch(() => null) : null
+      const reading = queue ? await inTime(clock, ANSWER_MS, readQueue()).catch(nullIfAway) : null
       return exposition([
         ...familiesOf(BUILD_METRICS, {
           shoal_build_info: [{ labels: { version, node: process.versions.node }, value: 1 }],
@@ -105,6 +105,12 @@ export function createMonitor({ plant, clock, fleet, queue, crew, draining = () 
       return replyOf(reasons)
     },
   }
+}
+
+/** A defect of ours must not look like a queue that is away. */
+function nullIfAway(error: unknown): null {
+  if (isAway(error)) return null
+  throw error
 }
 
 function replyOf(reasons: readonly Reason[]): Reply {

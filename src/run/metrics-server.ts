@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
 import { tokenCheck } from '../api/token.js'
-import { ShoalError } from '../errors.js'
+import { asShoalError, ShoalError } from '../errors.js'
 import type { Monitor } from '../observe/monitor.js'
 import { METRICS_TYPE } from '../observe/prometheus.js'
 
@@ -43,8 +43,10 @@ export async function serveMetrics({ address, token }: MetricsOrder, monitor: Mo
         ...(status === 401 && { 'www-authenticate': 'Bearer' }),
       })
       response.end(request.method === 'HEAD' ? undefined : body)
-    } catch {
-      response.writeHead(500, HEADERS).end()
+    } catch (error) {
+      const { code, message } = asShoalError(error)
+      response.writeHead(500, { ...HEADERS, 'content-type': JSON_TYPE })
+      response.end(`${JSON.stringify({ ok: false, message: `${code}: ${message}` })}\n`)
     }
   }
   const replyTo = async (request: IncomingMessage): Promise<{ status: number; type: string; body: string }> => {

@@ -46,6 +46,11 @@ async function leased(worker = 'w1') {
   return lease
 }
 
+function bound(frontier: Frontier, name: string | symbol): unknown {
+  const member: unknown = Reflect.get(frontier, name, frontier)
+  return typeof member === 'function' ? member.bind(frontier) : member
+}
+
 function monitor(given: Partial<MonitorParts> = {}) {
   return createMonitor({ plant, clock, fleet: true, queue: true, crew: null, ...given })
 }
@@ -118,7 +123,7 @@ describe('the metrics of the queue', () => {
             return hosts.slice(0, limit)
           }
         if (name === 'stats') return async (id: string) => ({ ...(await target.stats(id)), queued: 100_000 })
-        return Reflect.get(target, name, target)
+        return bound(target, name)
       },
     })
     const { lines, value } = await told({ plant: { ...plant, frontier } })
@@ -166,7 +171,7 @@ describe('the metrics of the queue', () => {
     const frontier = new Proxy(plant.frontier, {
       get(target, name) {
         if (name === 'crawls') asked++
-        return Reflect.get(target, name, target)
+        return bound(target, name)
       },
     })
     const { metricsText, healthReply } = monitor({ plant: { ...plant, frontier } })
