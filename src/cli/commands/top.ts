@@ -42,6 +42,8 @@ async function watch(session: Session, everyMs: number): Promise<void> {
   const { clock, settings } = session
   // React tells developers more, and takes its time for it, unless it is told that nobody develops here.
   process.env.NODE_ENV ??= 'production'
+  // Where one of these is set ink draws nothing before the end; but this is a terminal.
+  for (const name of ['CI', 'CONTINUOUS_INTEGRATION']) process.env[name] = 'false'
   const { showTop } = await import('../top/show-top.js')
   const { createLookout } = await import('../top/top-look.js')
   await session.withPlant((plant) =>

@@ -165,7 +165,10 @@ function aboutLines({ stats, look, advice, rates }: TopCrawl, alone: boolean, { 
     `${count(stats.done)} done`,
     `${count(stats.skipped)} skipped`,
     (stats.dead > 0 ? style.red : style.dim)(`${count(stats.dead)} dead`),
-    (stats.failed > 0 ? style.yellow : style.dim)(`${plural(stats.failed, 'error')}`),
+  ]
+  const pace = [
+    rate(stats.rate),
+    (stats.failed > 0 ? style.yellow : style.dim)(plural(stats.failed, 'error')),
     `${bytes(stats.bytes)} read`,
   ]
   const bar = Math.max(10, Math.min(60, columns - 30))
@@ -175,7 +178,7 @@ function aboutLines({ stats, look, advice, rates }: TopCrawl, alone: boolean, { 
     `${progressBar(over, stats.total, style, bar)}  ${count(over)} / ${count(stats.total)}  ${percent(over, stats.total)}`,
     end,
     figures.join(style.dim(' · ')),
-    `${style.cyan(sparkline(rates, Math.max(10, columns - 12)))} ${rate(stats.rate)}`,
+    `${style.cyan(sparkline(rates, Math.max(10, columns - 40)))} ${pace.join(style.dim(' · '))}`,
     ...stalled,
     ...slowest,
   ]
