@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
@@ -12,7 +13,7 @@ import { type AlertChannels, openChannels } from '../../src/run/alert-channels.j
 import { commandChannel } from '../../src/run/alert-command.js'
 import { alertDelivery } from '../../src/run/alert-delivery.js'
 import { loadAlerts } from '../../src/run/load-alerts.js'
-import { until } from '../support/redis-server.js'
+import { freePort, until } from '../support/redis-server.js'
 import { logInto } from './watched.js'
 
 interface Post {
@@ -151,6 +152,44 @@ describe('a webhook of alerts', () => {
   })
 })
 
+describe('docs/alerts.md', () => {
+  const text = readFileSync(new URL('../../docs/alerts.md', import.meta.url), 'utf8')
+
+  it('shows a file that is accepted, and names every rule with its thresholds', () => {
+    const [, file = ''] = /^```json alerts\.json\n([\s\S]*?)^```$/m.exec(text) ?? []
+    expect(setup(JSON.parse(file.replace('ALERTS_SECRET', 'HOOK')))).toMatchObject({ rules: { eta_slipping: null } })
+    for (const [rule, set] of Object.entries(loadAlerts(null, {}).rules)) {
+      const row = text.split('\n').find((line) => line.startsWith(`| \`${rule}\``))
+      for (const name of Object.keys(set?.thresholds ?? {})) expect(row, rule).toContain(`\`${name}\``)
+    }
+  })
+
+  it('shows a receiver that takes what is signed, and nothing else', async () => {
+    const [, program = ''] = /^```js receive-alerts\.mjs\n([\s\S]*?)^```$/m.exec(text) ?? []
+    const port = await freePort()
+    const env = { ...process.env, ALERTS_SECRET: 's3cret', PORT: String(port) }
+    const receiver = spawn(process.execPath, ['--input-type=module', '-e', program], { env })
+    let said = ''
+    receiver.stdout.on('data', (chunk: Buffer) => {
+      said += String(chunk)
+    })
+    const message = { ...untold(), test: false }
+    const at = (secret: object) => hook({ url: `http://127.0.0.1:${port}/`, timeout: '5s', ...secret })
+    const opened = await openChannels(setup({ webhooks: [at({}), at({ secret: undefined })] }), systemClock)
+    try {
+      const [signed, plain] = opened.channels.map(
+        (channel) => () => channel.tell(message, new AbortController().signal),
+      )
+      await until('the receiver', async () => (await signed?.())?.kind === 'told')
+      expect(said).toContain('alert.began error_spike half of the visits failed')
+      expect(await plain?.()).toEqual({ kind: 'refused', message: 'it answers 401' })
+    } finally {
+      receiver.kill('SIGKILL')
+      await opened.close()
+    }
+  })
+})
+
 describe('a command for alerts', () => {
   const message = { id: 'i', event: 'alert.began', test: false, at: 1, alert: ALERT } as const
   const run = (argv: readonly string[], timeoutMs = 10_000) =>
@@ -183,18 +222,18 @@ describe('a command for alerts', () => {
 
   it('does not see the secrets of webhooks', async () => {
     const file = join(folder, 'env')
-    process.env.SHOAL_TEST_HOOK = 's3cret'
+    process.env.TEST_HOOK_SECRET = 's3cret'
     try {
       const path = join(folder, 'alerts.json')
       const commands = [['sh', '-c', `env > ${file}`]]
-      writeFileSync(path, JSON.stringify({ webhooks: [hook({ secret: { env: 'SHOAL_TEST_HOOK' } })], commands }))
+      writeFileSync(path, JSON.stringify({ webhooks: [hook({ secret: { env: 'TEST_HOOK_SECRET' } })], commands }))
       const opened = await openChannels(loadAlerts(path, process.env), systemClock)
       await opened.channels[1]?.tell(message, new AbortController().signal)
       await opened.close()
       expect(readFileSync(file, 'utf8')).toContain('PATH=')
       expect(readFileSync(file, 'utf8')).not.toContain('s3cret')
     } finally {
-      delete process.env.SHOAL_TEST_HOOK
+      delete process.env.TEST_HOOK_SECRET
     }
   })
 })
