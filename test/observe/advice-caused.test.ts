@@ -41,7 +41,7 @@ interface Crawl {
   readonly answerMs?: number
   readonly delayMs?: number
   readonly atOnce: number
-  readonly handler?: () => unknown
+  readonly handler?: () => void | Promise<void>
   readonly through?: string
   /** What of the plant is slow. */
   readonly slow?: (plant: Plant) => Partial<Plant>

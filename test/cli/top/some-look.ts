@@ -1,5 +1,6 @@
 import type { TopCrawl, TopLook } from '../../../src/cli/top/top-look.js'
 import type { CrawlStats, HostInfo } from '../../../src/frontier/frontier.js'
+import type { Advice } from '../../../src/observe/advice.js'
 import type { CrawlLook, WorkerLook } from '../../../src/observe/look.js'
 import { someVitals } from '../../observe/some-vitals.js'
 
@@ -27,10 +28,11 @@ export function someCrawl(change: Partial<CrawlStats> = {}, hosts: readonly Host
     decidedBy: { kind: 'host', host: 'shop.example', reason: 'delay' },
     plainSeconds: 63,
   } as const
-  const advice = {
-    ...{ stage: 'host_pace', sentence: 'the pace of shop.example: one request every 1.0 s, 8.0/s are done' },
+  const advice: Advice = {
+    stage: 'host_pace',
+    sentence: 'the pace of shop.example: one request every 1.0 s, 8.0/s are done',
     ...{ next: 'more workers do not help', moreWorkers: 0, host: 'shop.example' },
-  } as const
+  }
   const look: CrawlLook = { stats, hosts, workers: [], estimate, stalledMs: 0, visits: null, advice, now: NOW }
   return { stats, look, advice, rates: [1, 2, 3, 8] }
 }

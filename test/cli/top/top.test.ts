@@ -8,6 +8,7 @@ import { showTop } from '../../../src/cli/top/show-top.js'
 import { createLookout, type Lookout } from '../../../src/cli/top/top-look.js'
 import { systemClock } from '../../../src/clock.js'
 import { ShoalError } from '../../../src/errors.js'
+import type { Alert } from '../../../src/observe/alert.js'
 import { postAlerts } from '../../../src/observe/alert-book.js'
 import { vitalsKey } from '../../../src/observe/board-keys.js'
 import { openPlant, type Plant } from '../../../src/wire.js'
@@ -110,10 +111,12 @@ describe('what is looked at', () => {
   it('is every crawl, workers with their vitals, alerts; rates are measured from look to look', async () => {
     const { frontier, board } = plant
     await board.post(vitalsKey('w1'), 'vitals', JSON.stringify(someVitals({ worker: 'w1' })), 60_000)
-    const alert = {
-      ...{ rule: 'no_progress', severity: 'warn', episode: 'e', about: CRAWL, crawl: CRAWL, spider: 'shop' },
+    const alert: Alert = {
+      rule: 'no_progress',
+      severity: 'warn',
+      ...{ episode: 'e', about: CRAWL, crawl: CRAWL, spider: 'shop' },
       ...{ message: 'nothing moves', next: '', fields: {}, since: 0 },
-    } as const
+    }
     await postAlerts(board, 'watch', { active: [alert], ended: [], untold: [] }, 1)
     let now = systemClock.now()
     const lookout = createLookout(plant, { clock: { ...systemClock, now: () => now }, fleet: false })
