@@ -786,3 +786,9 @@ const AWAY: ReadonlySet<ErrorCode> = new Set([
 export function isAway(thrown: unknown): boolean {
   return thrown instanceof ShoalError && AWAY.has(thrown.code)
 }
+
+/** What a dead letter died of, for a person. The hints of errors that are tried again are for those that still are. */
+export function explainedDead(code: ErrorCode): string {
+  const { meaning, hint, next } = describeError(code)
+  return next === 'retry' || next === 'throttle' ? meaning : `${meaning} ${hint}`
+}

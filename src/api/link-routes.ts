@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ERRORS, ShoalError } from '../errors.js'
+import { explainedDead, ShoalError } from '../errors.js'
 import type { LinkInfo, LinkSteered } from '../frontier/frontier.js'
 import type { WorkerLook } from '../observe/look.js'
 import { tellStory } from '../observe/story.js'
@@ -76,7 +76,7 @@ export const linkRoutes: readonly Route[] = [
     answer: deadView,
     async handle({ plant }, { params: { crawl } }) {
       const groups = await plant.frontier.deadByError(crawl)
-      return { groups: groups.map((group) => ({ ...group, hint: ERRORS[group.code]?.hint ?? '' })) }
+      return { groups: groups.map((group) => ({ ...group, hint: explainedDead(group.code) })) }
     },
   }),
   ...(['replay', 'purge'] as const).map((verb) =>

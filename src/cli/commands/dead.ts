@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { ERRORS, type ErrorCode, ShoalError } from '../../errors.js'
+import { ERRORS, type ErrorCode, explainedDead, ShoalError } from '../../errors.js'
 import type { CrawlInfo, DeadFilter, Frontier, LinkInfo } from '../../frontier/frontier.js'
 import { findLink } from '../../observe/find-link.js'
 import { nearest } from '../../options.js'
@@ -117,7 +117,7 @@ function showCommand(dead: Command): void {
           output.print(
             `  ${plural(link.attempts, 'attempt')}, route ${clean(link.route)}, crawl ${crawl.id} of ${clean(crawl.spider)}`,
           )
-          if (last !== undefined) output.print(`  ${explained(last.code)}`)
+          if (last !== undefined) output.print(`  ${explainedDead(last.code)}`)
           if (fetches.length > 0) fetchTable(output, fetches)
           if (fetches.some(({ headers }) => headers?.[SCREENSHOT_HEADER] !== undefined))
             output.print(`  a picture of the page was kept: shoal pages screenshot '${clean(link.url)}' > page.jpg`)
@@ -184,12 +184,6 @@ function changeCommand(dead: Command, verb: 'replay' | 'purge', does: string): v
     ],
     exits: ['notFound'],
   })
-}
-
-/** The hints of errors that are tried again are for those that still are. */
-function explained(code: ErrorCode): string {
-  const { meaning, hint, next } = ERRORS[code]
-  return next === 'retry' || next === 'throttle' ? meaning : `${meaning} ${hint}`
 }
 
 function asFilter({ code, host }: Filters): DeadFilter {
