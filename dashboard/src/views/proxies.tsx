@@ -55,7 +55,7 @@ export function Proxies({ query }: ViewProps) {
 }
 
 function PoolCard({
-  pool: { pool, exits, resting, good, bad },
+  pool: { pool, exits, resting, good, bad, more },
   here,
 }: {
   readonly pool: Pool
@@ -76,6 +76,7 @@ function PoolCard({
           )}
         </span>
         <span class="muted">
+          {more ? 'the first ' : ''}
           {plural(exits, 'exit')}, {plural(good + bad, 'request')}
         </span>
       </button>
