@@ -7,6 +7,9 @@ import { VITALS_MS, type Vitals } from '../observe/vitals.js'
 import { version } from '../version.js'
 import type { CrawlWorker } from '../worker/worker.js'
 
+/** The second report comes sooner: the first has nothing to tell yet, and somebody waits for the worker to be ready. */
+const SECOND_MS = 1_000
+
 /** Tells how the worker of this event loop is doing, now and every VITALS_MS, until it is stopped. */
 export function tellVitals(
   id: WorkerId,
@@ -18,7 +21,7 @@ export function tellVitals(
   const lag = watchLag(clock)
   let utilization = performance.eventLoopUtilization()
   let cancel = () => {}
-  const report = () => {
+  const report = (nextMs: number) => {
     const { idle, active } = performance.eventLoopUtilization()
     const busyMs = active - utilization.active
     const idleMs = idle - utilization.idle
@@ -35,9 +38,9 @@ export function tellVitals(
       loopLagMs: lag.sinceLastLook(),
       inHand: worker.longestInHand,
     })
-    cancel = clock.after(VITALS_MS, report)
+    cancel = clock.after(nextMs, () => report(VITALS_MS))
   }
-  report()
+  report(SECOND_MS)
   return {
     stop() {
       cancel()
