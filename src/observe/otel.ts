@@ -15,7 +15,8 @@ export function otelTracing(api: typeof Otel, version: string): Tracing {
 
   const failed = (span: Otel.Span, thrown: unknown) => {
     const { message } = asShoalError(thrown)
-    const code = thrown instanceof ShoalError || !(thrown instanceof Error) ? asShoalError(thrown).code : thrown.name
+    const code =
+      thrown instanceof ShoalError || !(thrown instanceof Error) ? asShoalError(thrown).code : thrown.constructor.name
     span.setAttribute('error.type', code)
     span.recordException({ name: code, message })
     span.setStatus({ code: SpanStatusCode.ERROR, message })

@@ -56,6 +56,7 @@ async function visitLink(current: Visit, parts: VisitParts, onProduced: () => vo
       log.debug('visit.written', { fp: lease.link.fp, records: statuses, rejected: batch.rejected.length })
   }
   if (current.lost) return stale(current, parts)
+  if (log.verbose && rest.outcome.kind === 'done') tellFound(lease, rest.outcome.links, log)
   current.settling = true
   let { outcome, admitted } = rest
   const settle = () =>
@@ -88,15 +89,16 @@ function aboutVisit({ lease }: Visit, { spider, worker }: VisitParts): Attribute
   }
 }
 
-/** With what it became of the links that it found: the first line of their own lives. */
 function tellSettled({ link: { fp, url }, attempt }: Lease, outcome: Outcome, log: Log): void {
   const { kind } = outcome
   const why = 'failure' in outcome ? { code: outcome.failure.code } : {}
   const when = 'afterMs' in outcome ? { afterMs: outcome.afterMs } : {}
   log.debug('visit.settled', { fp, url, attempt, outcome: kind, ...why, ...when })
-  if (outcome.kind !== 'done') return
-  for (const { fp: found, url: at, route, depth } of outcome.links)
-    log.debug('link.found', { fp: found, url: at, route, depth, on: fp })
+}
+
+/** Before the settle, after which somebody may have them already. */
+function tellFound({ link }: Lease, links: readonly Link[], log: Log): void {
+  for (const { fp, url, route, depth } of links) log.debug('link.found', { fp, url, route, depth, on: link.fp })
 }
 
 function stale({ lease, trace }: Visit, { log }: VisitParts): void {
