@@ -7,6 +7,7 @@ import * as plant from './fake-plant.js'
 
 /** Serves the built page as the real server does, rules included, over answers that never change. The real one is tested in test/api and test/e2e. */
 
+const BEGUN = Date.now()
 export const TOKEN = 'a-token-for-tests-of-the-page'
 const PAGE = fileURLToPath(new URL('../../dist/dashboard', import.meta.url))
 const RULES =
@@ -31,7 +32,6 @@ export async function startFakeApi(port = 0, page = PAGE): Promise<FakeApi> {
   const orders: string[] = []
   const streams = new Set<ServerResponse>()
   let up = true
-  const begun = Date.now()
   const server = createServer((request, response) => {
     if (!up) {
       request.socket.destroy()
@@ -42,7 +42,7 @@ export async function startFakeApi(port = 0, page = PAGE): Promise<FakeApi> {
     })
   })
   const beat = setInterval(() => {
-    for (const stream of streams) tell(stream, plant.NOW + Date.now() - begun)
+    for (const stream of streams) tell(stream, plant.NOW + Date.now() - BEGUN)
   }, 1_000)
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   return {
@@ -153,7 +153,7 @@ function look(parts: readonly string[], query: URLSearchParams): object | null {
 function lookInCrawl(part: string, query: URLSearchParams): object | null {
   switch (part) {
     case 'series':
-      return plant.series(query.get('span') === '24h' ? '24h' : '30m', plant.NOW)
+      return plant.series(query.get('span') === '24h' ? '24h' : '30m', plant.NOW + Date.now() - BEGUN)
     case 'hosts': {
       const begins = query.get('begins') ?? ''
       return paged(

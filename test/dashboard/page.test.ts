@@ -19,16 +19,25 @@ afterAll(async () => {
   await api?.close()
 })
 
+/** One page for all that does not ask who is there: as a person goes from view to view. */
+let shared: Page | null = null
+
 async function open(view: string): Promise<Page> {
-  const page = await browser.newPage()
-  await page.goto(`${api.origin}/#token=${TOKEN}&to=${view}`)
-  await page.locator('.connection.live').waitFor()
-  return page
+  if (shared === null) {
+    shared = await browser.newPage()
+    await shared.goto(`${api.origin}/#token=${TOKEN}&to=${view}`)
+  } else {
+    await shared.evaluate(`location.hash = ${JSON.stringify(view)}`)
+  }
+  await shared.locator('.connection.live').waitFor()
+  return shared
 }
 
 describe('the token', () => {
   it('is taken out of the address, and stays for the tab', async () => {
-    const page = await open('/workers')
+    const page = await browser.newPage()
+    await page.goto(`${api.origin}/#token=${TOKEN}&to=/workers`)
+    await page.locator('.connection.live').waitFor()
     expect(page.url()).toBe(`${api.origin}/#/workers`)
     await page.reload()
     await page.locator('.connection.live').waitFor()
@@ -68,7 +77,6 @@ describe('a control', () => {
     await dialog.getByRole('button', { name: 'Pause the crawl' }).click()
     await page.getByText('bookshops is paused').waitFor()
     expect(api.orders.splice(0)).toEqual(['POST /api/crawls/bookshops/pause {}'])
-    await page.close()
   })
 
   it('starts a crawl and goes to it', async () => {
@@ -80,7 +88,6 @@ describe('a control', () => {
     await page.getByRole('button', { name: 'Start jobs' }).click()
     await page.waitForURL('**/#/crawls/jobs')
     expect(api.orders.splice(0)).toEqual(['POST /api/crawls {"spider":"jobs","fresh":true}'])
-    await page.close()
   })
 })
 
@@ -90,14 +97,11 @@ it('says when the server is gone, and finds it again', async () => {
   await page.getByText('Connection lost, trying again').waitFor()
   api.setUp(true)
   await page.locator('.connection.live').waitFor()
-  await page.close()
 })
 
 it('says which crawl there is not', async () => {
-  const page = await open('/')
-  await page.goto(`${api.origin}/#/crawls/nobody`)
+  const page = await open('/crawls/nobody')
   await page.getByRole('alert').getByText('no_such_crawl').waitFor()
-  await page.close()
 })
 
 it('shows what it fetched as text only', async () => {
@@ -105,14 +109,13 @@ it('shows what it fetched as text only', async () => {
   const refused: string[] = []
   page.on('console', (message) => refused.push(message.text()))
   for (const view of ['', 'crawls/bookshops', 'alerts', 'audit', `crawls/${encodeURIComponent(HOSTILE)}`]) {
-    await page.goto(`${api.origin}/#/${view}`)
+    await page.evaluate(`location.hash = ${JSON.stringify(`/${view}`)}`)
     await page.getByText('onerror=globalThis.harmed').first().waitFor()
   }
   expect(await page.evaluate('globalThis.harmed')).toBeUndefined()
   expect(await page.evaluate('document.querySelectorAll("main img, main script, main iframe").length')).toBe(0)
   expect(await page.evaluate('[...document.links].filter((link) => !link.href.startsWith("http")).length')).toBe(0)
   expect(refused).toEqual([])
-  await page.close()
 })
 
 it('shows the same figures as a table, and light or dark by hand', async () => {
@@ -128,5 +131,4 @@ it('shows the same figures as a table, and light or dark by hand', async () => {
     await page.getByRole('button', { name: /Colours/ }).click()
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe(name)
   }
-  await page.close()
 })

@@ -116,7 +116,8 @@ function ChartTable({ title, seconds, lines, format, now }: ChartProps) {
   const step = Math.max(1, Math.floor(seconds.length / ROWS))
   const rows = seconds.map((_, at) => at).filter((at) => (seconds.length - 1 - at) % step === 0)
   return (
-    <div class="chart-table">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard
+    <section class="chart-table" tabIndex={0} aria-label={`${title}, newest first`}>
       <table>
         <caption class="unseen">{title}, newest first</caption>
         <thead>
@@ -140,7 +141,7 @@ function ChartTable({ title, seconds, lines, format, now }: ChartProps) {
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   )
 }
 
@@ -160,6 +161,9 @@ function colourOf(name: string): string {
   probe.remove()
   return color
 }
+
+/** A digit of the font above, about. */
+const LABEL_PX = 7
 
 /** A step below a minute needs seconds. */
 function timeMark(seconds: number, step: number): string {
@@ -203,7 +207,12 @@ function optionsFor(
         space: 70,
         values: (_, marks, __, ___, step) => marks.map((mark) => timeMark(mark, step)),
       },
-      { ...axis, size: 62, space: 34, values: (_, marks) => marks.map(format) },
+      {
+        ...axis,
+        size: (_, labels) => LABEL_PX * Math.max(2, ...(labels ?? []).map(({ length }) => length)) + 16,
+        space: 34,
+        values: (_, marks) => marks.map(format),
+      },
     ],
     series: [{}, ...series],
     // Each is filled down to the one below it.

@@ -14,6 +14,9 @@ const SPAN_NAMES: readonly { readonly value: Span; readonly name: string }[] = [
   { value: '24h', name: '24 hours' },
 ]
 
+/** What was missed while the machine slept or the connection was lost comes with the next look. */
+const AGAIN_MS = 60_000
+
 interface Drawn {
   readonly title: string
   readonly format: (value: number) => string
@@ -62,7 +65,7 @@ const CHARTS: readonly Drawn[] = [
 /** The crawl over time; what happens now is added as it comes. */
 export function CrawlCharts({ view }: { readonly view: CrawlView }) {
   const [span, setSpan] = useState<Span>('30m')
-  const loaded = useLoad<SeriesView>(path('crawls', view.stats.id, 'series'), { span })
+  const loaded = useLoad<SeriesView>(path('crawls', view.stats.id, 'series'), { span }, AGAIN_MS)
   const [samples, setSamples] = useState<readonly Sample[]>([])
   const everyMs = loaded.value?.everyMs ?? 5_000
   useEffect(() => setSamples(loaded.value?.samples ?? []), [loaded.value])
