@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { ManualClock } from '../../src/clock.js'
 import { SqliteFrontierEngine } from '../../src/frontier/sqlite/sqlite-engine.js'
 import { SqliteFrontier } from '../../src/frontier/sqlite/sqlite-frontier.js'
 import { SqliteDb } from '../../src/sqlite/db.js'
 import { callDirectly } from '../../src/sqlite/direct.js'
 import { frontierContract } from '../contract/frontier-contract.js'
-import type { MakeFrontier } from '../contract/frontier-fixtures.js'
+import { linkTo, type MakeFrontier, specOf } from '../contract/frontier-fixtures.js'
 import { frontierInvariants } from './invariants.js'
 import { frontierProperties } from './properties.js'
 
@@ -24,3 +26,20 @@ const onFile: MakeFrontier = async (clock) => {
 frontierContract('sqlite', onFile)
 frontierProperties('sqlite', onFile, { runs: 100 })
 frontierInvariants('sqlite', onFile, { runs: 20 })
+
+it('lists the hosts of a crawl with many of them as those of a crawl with few', async () => {
+  const { frontier, close } = await onFile(new ManualClock())
+  await frontier.open(specOf())
+  const names = Array.from({ length: 1_500 }, (_, nth) => `h${nth}.test`)
+  await frontier.add('c1', [...names.map((name) => linkTo(`${name}/`)), linkTo('h77.test/2')])
+  const page = async (given: Parameters<typeof frontier.hosts>[1]) =>
+    (await frontier.hosts('c1', given)).map(({ host }) => host)
+  const sorted = names.toSorted()
+  expect(await page({ limit: 700 })).toEqual(sorted.slice(0, 700))
+  expect(await page({ limit: 9_000, after: sorted[699] ?? '' })).toEqual(sorted.slice(700))
+  expect(await page({ limit: 9, begins: 'h149' })).toEqual(sorted.filter((name) => name.startsWith('h149')).slice(0, 9))
+  expect(await page({ limit: 9, begins: 'x' })).toEqual([])
+  expect((await frontier.hosts('c1', { limit: 5, busiest: true }))[0]).toMatchObject({ host: 'h77.test', pending: 2 })
+  expect(await page({ limit: 5, busiest: true })).toHaveLength(5)
+  await close()
+})

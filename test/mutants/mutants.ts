@@ -270,6 +270,22 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'asks the queue, and nobody else',
   },
   {
+    name: 'a link that is removed by hand counts as open',
+    file: `${LUA}/steer.lua`,
+    find: "    count(c, 'pending', -1)",
+    replace: '',
+    tests: REDIS_SUITE,
+    only: 'ends the crawl with its last open link',
+  },
+  {
+    name: 'a host that is closed by hand forgets that it asked for time',
+    file: `${LUA}/release.lua`,
+    find: 'local from = now + (h[BLOCKED] >= FAR and FAR or 0)',
+    replace: 'local from = now',
+    tests: REDIS_SUITE,
+    only: 'keeps a block that the host asked for meanwhile',
+  },
+  {
     name: 'an exit is used beyond its grant',
     file: 'src/worker/send.ts',
     find: 'if (lent !== null && !isFresh(lent.granted, clock)) throw new PermitStale()',

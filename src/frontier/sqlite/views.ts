@@ -22,6 +22,8 @@ import { adapted, earliestOpen, limitsFor, settingsShown, strictest, withSetting
 import { STATE, STATE_NAMES } from './schema.js'
 
 const RATE_WINDOW_MS = 60_000
+/** So many are read and sorted faster than one looks for them among the hosts of all crawls. */
+const FEW_LANES = 1_000
 
 /** The questions people ask: nothing here changes a row. */
 export abstract class SqliteViews {
@@ -88,11 +90,16 @@ export abstract class SqliteViews {
   hosts(id: CrawlId, page: HostPage): HostInfo[] {
     this.crawlInfo(id)
     const crawl = Number(this.#sql.crawlNum.get(id)?.[0])
-    const { after = '', begins, busiest = false, limit } = page
-    if (begins !== undefined)
-      return this.#sql.hostsBeginning.all(crawl, after, limit, begins).map((row) => this.#hostInfo(row))
-    const query = busiest ? this.#sql.busiestHosts : this.#sql.hosts
-    return query.all(crawl, after, limit).map((row) => this.#hostInfo(row))
+    return this.#hostRows(crawl, page).map((row) => this.#hostInfo(row))
+  }
+
+  #hostRows(crawl: number, { after, begins, busiest, limit }: HostPage): SqlValue[][] {
+    const many = this.#sql.hasManyLanes.get(crawl) !== undefined
+    if (busiest && begins === undefined) return this.#sql[many ? 'busiestOfMany' : 'busiestOfFew'].all(crawl, limit)
+    const first = begins ?? ''
+    // No name holds a zero byte: behind it comes the next one.
+    const from = after === undefined || after < first ? first : `${after}\0`
+    return this.#sql[many ? 'namedOfMany' : 'namedOfFew'].all(crawl, from, first, limit)
   }
 
   #hostInfo(v: SqlValue[]): HostInfo {
@@ -233,6 +240,8 @@ const LINK_COLUMNS = `links.num, printf('%016x', links.fp), links.url, hosts.hos
 const LINK_TABLES = `links JOIN lanes ON lanes.num = links.lane JOIN hosts ON hosts.num = lanes.host LEFT JOIN leases ON leases.link = links.num`
 const HOST_COLUMNS = `h.num, h.host, h.started_at, h.arrival_at, h.in_flight, h.blocked_until, sum(l.queued + l.delayed), sum(l.done), sum(l.failed),
   sum(l.dead), h.set_delay, h.set_concurrency, h.floor, c.spec, h.latency, h.throttle_level, h.closed`
+const NAMED = 'h.host >= ?2 AND h.host < ?3 || char(0x10ffff)'
+const BUSIEST = 'sum(l.queued + l.delayed) DESC, h.host'
 const HOST_QUERY = `SELECT ${HOST_COLUMNS}
   FROM lanes l JOIN hosts h ON h.num = l.host JOIN crawls c ON c.num = l.crawl`
 
@@ -248,14 +257,18 @@ function prepareViews(db: SqliteDb) {
       'SELECT num, total, queued, delayed, leased, done, dead, skipped, failed, retried, throttled, reclaimed, stale, refused, bytes FROM crawls WHERE id = ?',
     ),
     endings: statement('SELECT sum(count) FROM endings WHERE crawl = ? AND second >= ?'),
-    hosts: statement(`${HOST_QUERY} WHERE l.crawl = ? AND h.host > ? GROUP BY h.num ORDER BY h.host LIMIT ?`),
-    busiestHosts: statement(
-      `${HOST_QUERY} WHERE l.crawl = ? AND h.host > ? GROUP BY h.num ORDER BY sum(l.queued + l.delayed) DESC, h.host LIMIT ?`,
-    ),
-    // By the index over names, as far as the page goes.
-    hostsBeginning: statement(
+    hasManyLanes: statement(`SELECT 1 FROM lanes WHERE crawl = ? LIMIT 1 OFFSET ${FEW_LANES}`),
+    // Few: all of them are read, and sorted. Many: names are read in their order, as far as the page goes.
+    namedOfFew: statement(`${HOST_QUERY} WHERE l.crawl = ?1 AND ${NAMED} GROUP BY h.num ORDER BY h.host LIMIT ?4`),
+    namedOfMany: statement(
       `SELECT ${HOST_COLUMNS} FROM hosts h CROSS JOIN lanes l ON l.host = h.num AND l.crawl = ?1 JOIN crawls c ON c.num = l.crawl
-       WHERE h.host > ?2 AND h.host >= ?4 AND h.host < ?4 || char(0x10ffff) GROUP BY h.host ORDER BY h.host LIMIT ?3`,
+       WHERE ${NAMED} GROUP BY h.host ORDER BY h.host LIMIT ?4`,
+    ),
+    busiestOfFew: statement(`${HOST_QUERY} WHERE l.crawl = ?1 GROUP BY h.num ORDER BY ${BUSIEST} LIMIT ?2`),
+    // First which they are, then the rest about them.
+    busiestOfMany: statement(
+      `${HOST_QUERY} WHERE l.crawl = ?1 AND l.host IN (SELECT host FROM lanes WHERE crawl = ?1 GROUP BY host
+       ORDER BY sum(queued + delayed) DESC LIMIT ?2) GROUP BY h.num ORDER BY ${BUSIEST}`,
     ),
     host: statement(`${HOST_QUERY} WHERE l.crawl = ? AND h.host = ? GROUP BY h.num`),
     specsOfHost: statement(

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../src/clock.js'
 import { ShoalError } from '../../../src/errors.js'
-import type { Frontier } from '../../../src/frontier/frontier.js'
+import { type Frontier, POSITION_CAP } from '../../../src/frontier/frontier.js'
 import { openRedis, type RedisConnection } from '../../../src/frontier/redis/connection.js'
 import { openRedisFrontier } from '../../../src/frontier/redis/redis-frontier.js'
 import type { Link } from '../../../src/url/link.js'
-import { DONE, done, linkTo, specOf, workerOf } from '../../contract/frontier-fixtures.js'
+import { addressOf, DONE, done, linkTo, specOf, workerOf } from '../../contract/frontier-fixtures.js'
 import { type RedisServer, redisCommand, startRedis } from '../../support/redis-server.js'
 
 let server: RedisServer
@@ -209,4 +209,45 @@ test('a crawl that has finished costs its hosts no more work', async () => {
   await visit()
   expect(await frontier.stats('new')).toMatchObject({ state: 'finished' })
   expect(await places()).toEqual(before)
+})
+
+describe('a link far back in the queue of its host', () => {
+  const PATHS = Array.from({ length: POSITION_CAP + 50 }, (_, nth) => `a.test/${nth}`)
+  const steer = (frontier: Frontier, address: string) => {
+    const { fp, host } = linkTo(address)
+    return frontier.steer('c1', fp, host, 'promote')
+  }
+
+  test.each(['priority', 'lifo'] as const)('is looked for as far as the cap goes: %s', async (order) => {
+    const { frontier } = await open(1)
+    await frontier.open(specOf({ order }))
+    await frontier.add(
+      'c1',
+      PATHS.map((path) => linkTo(path)),
+    )
+    const [near, far] = order === 'lifo' ? [PATHS[60], PATHS[0]] : [PATHS[POSITION_CAP - 60], PATHS.at(-1)]
+    expect(await steer(frontier, far ?? '')).toBe('beyond')
+    expect(await steer(frontier, near ?? '')).toBe('ok')
+    const { leases } = await workerOf(frontier, 'w1').lease(1)
+    expect(leases.map(addressOf)).toEqual([near])
+    expect(await steer(frontier, near ?? '')).toBe('in_hand')
+    expect(await frontier.stats('c1')).toMatchObject({ total: PATHS.length, queued: PATHS.length - 1, leased: 1 })
+  })
+})
+
+test('a link that moves between being found and being steered is found again', async () => {
+  const { frontier } = await open(1)
+  await frontier.open(specOf())
+  await frontier.add('c1', [linkTo('a.test/1'), linkTo('a.test/2')])
+  // Taken by a worker, as it is looked for.
+  const { fp, host } = linkTo('a.test/1')
+  const [steered] = await Promise.all([
+    frontier.steer('c1', fp, host, 'remove'),
+    workerOf(frontier, 'w1').lease(1),
+    frontier.stats('c1'),
+  ])
+  const { leased, skipped } = await frontier.stats('c1')
+  expect({ steered, leased, skipped }).toEqual(
+    steered === 'ok' ? { steered, leased: 1, skipped: 1 } : { steered: 'in_hand', leased: 1, skipped: 0 },
+  )
 })
