@@ -87,20 +87,29 @@ function attemptName({ attempt }: StoryAttempt): string {
 }
 
 function attemptText({ status, bytes: size, ms, error, worker, proxy, page }: StoryAttempt): string {
-  const message = error === null || error.message === '' ? '' : `: ${error.message}`
+  const answer = status === 0 ? [] : [String(status)]
+  const failure = error === null ? [] : [error.message === '' ? error.code : `${error.code}: ${error.message}`]
   const parts = [
-    ...(error === null ? [] : [`${error.code}${message}`]),
-    ...(status === 0 ? [] : [`status ${status}, ${bytes(size)} in ${duration(ms)}`]),
-    ...(worker === '' ? [] : [`by ${worker}`]),
+    [...answer, ...failure].join(' '),
+    ...(status === 0 ? [] : [`${bytes(size)} in ${duration(ms)}`]),
     ...(proxy === null ? [] : [`through ${proxy}`]),
-    ...(page ? ['page kept'] : []),
+    worker,
+    page ? 'page kept' : '',
   ]
-  return parts.join(', ')
+  return parts.filter((part) => part !== '').join(' · ')
 }
 
-function commandsFor(session: Session, { can, url, crawl }: Story): [does: string, command: string][] {
-  const rest = `${shellWord(url)} --crawl ${crawl}${session.sameDatabase}`
-  return can.flatMap((what): [string, string][] =>
-    what === 'replay' ? [['try it again', `${programName(process.env)} dead replay ${rest}`]] : [],
-  )
+const COMMANDS = {
+  replay: ['try it again', 'dead replay'],
+  promote: ['make it the next of its host', 'links promote'],
+  retry: ['try it now', 'links retry'],
+  remove: ['give it up', 'links remove'],
+} as const satisfies Record<Story['can'][number], readonly [does: string, command: string]>
+
+function commandsFor(session: Session, { can, url, crawl }: Story): (readonly [does: string, command: string])[] {
+  return can.map((what) => {
+    const [does, command] = COMMANDS[what]
+    const line = `${programName(process.env)} ${command} ${shellWord(url)} --crawl ${crawl}${session.sameDatabase}`
+    return [does, line] as const
+  })
 }

@@ -1,3 +1,4 @@
+import { ERRORS } from '../errors.js'
 import { type HostInfo, type LinkInfo, POSITION_CAP, SOLO_AFTER } from '../frontier/frontier.js'
 import type { Spider } from '../spider/spider.js'
 import { compilePattern } from '../url/patterns.js'
@@ -54,11 +55,9 @@ function whyKnown(where: Known, { fetches, exit }: Evidence, now: number): strin
       ...solo(link),
     ]
   if (state === 'delayed') {
-    const cause =
-      last === undefined
-        ? 'it was added with a delay'
-        : `attempt ${link.attempts} ended with ${last.code}: ${last.message}`
-    return [`due ${due(link, now)}`, cause, ...held]
+    const slot = nextSlot(host, now)
+    const next = slot === 'now' ? [] : [`next slot of ${host.host}: ${slot}`]
+    return [`due ${due(link, now)}`, cause(link), ...held, ...next]
   }
   if (state === 'leased') {
     const since = link.leasedAt === null ? '' : ` for ${span(now - link.leasedAt)}`
@@ -72,6 +71,15 @@ function whyKnown(where: Known, { fetches, exit }: Evidence, now: number): strin
   if (state === 'skipped')
     return [last === undefined ? 'it was given up by hand' : `not fetched: ${last.code}: ${last.message}`]
   return []
+}
+
+/** What the host or our own plant brought about costs no attempt. */
+function cause({ failures, attempts }: LinkInfo): string {
+  const last = failures.at(-1)
+  if (last === undefined) return 'it was added with a delay'
+  const { next } = ERRORS[last.code]
+  const visit = next === 'throttle' || next === 'plant' ? 'the last visit' : `attempt ${attempts}`
+  return `${visit} ended with ${last.code}: ${last.message}${visit === 'the last visit' ? ', which costs no attempt' : ''}`
 }
 
 function place(position: number | null): string {

@@ -100,7 +100,11 @@ describe('the story of a URL', () => {
     await store.write(batch({ fetches: [{ ...row, worker: 'w1', at: clock.now() }] }))
     const story = await tell(held.url)
     expect(story).toMatchObject({ state: 'delayed', can: ['promote', 'retry', 'remove'] })
-    expect(story.why).toEqual(['due in 1 min 00 s', 'attempt 1 ended with throttled: status 429'])
+    expect(story.why).toEqual([
+      'due in 1 min 00 s',
+      'the last visit ended with throttled: status 429, which costs no attempt',
+      expect.stringMatching(/^next slot of a.test: in .*: the host asked for time/),
+    ])
     expect(story.attempts).toMatchObject([
       {
         attempt: 1,
