@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
 import { toldExits } from '../coordinator/exits.js'
-import { asShoalError } from '../errors.js'
+import { asShoalError, isAway } from '../errors.js'
 import type { CrawlId, CrawlInfo, CrawlStats } from '../frontier/frontier.js'
 import type { Alert } from '../observe/alert.js'
 import type { PoolLook, WatchedCrawl, WatchLook } from '../observe/alerts/rule.js'
@@ -46,7 +46,7 @@ export function watchLooks(
   const pools = seldom(POOLS_EVERY_MS, (now: number, workers: readonly WorkerLook[]) =>
     lookAtPools(plant, workers, now),
   )
-  const capacity = seldom(CAPACITY_EVERY_MS, async (): Promise<Capacity | null> => plant.capacity())
+  const capacity = seldom(CAPACITY_EVERY_MS, async () => knownCapacity(plant))
 
   const track = async (crawl: CrawlInfo, workers: readonly WorkerLook[], now: number): Promise<Tracked> => {
     const known = tracked.get(crawl.id)
@@ -123,6 +123,16 @@ export function watchLooks(
         capacity: await capacity(now),
       }
     },
+  }
+}
+
+/** A server that does not say, a disk that cannot be asked: nobody knows, and all else is watched on. */
+async function knownCapacity({ capacity }: Pick<Parts, 'capacity'>): Promise<Capacity | null> {
+  try {
+    return await capacity()
+  } catch (error) {
+    if (isAway(error)) throw error
+    return null
   }
 }
 
