@@ -171,7 +171,7 @@ export const CONFIG = {
     default: false,
     env: 'SHOAL_TRACES',
     flag: '--traces',
-    meaning: 'Trace each visit with OpenTelemetry, whose SDK you register (docs/traces.md).',
+    meaning: 'Trace each visit with OpenTelemetry, whose SDK you register (docs/logs.md).',
   },
   json: {
     schema: z.union([z.boolean(), z.stringbool()]),

@@ -357,7 +357,7 @@ export const ERRORS = {
     next: 'stop',
     exit: 'plant',
     meaning: 'Traces are switched on, and the package of OpenTelemetry is not there.',
-    hint: 'Install it with an SDK: `npm install @opentelemetry/api @opentelemetry/sdk-node`; docs/traces.md has an example.',
+    hint: 'Install it with an SDK: `npm install @opentelemetry/api @opentelemetry/sdk-node`; docs/logs.md has an example.',
   },
   browser_missing: {
     next: 'plant',

@@ -17,7 +17,7 @@ export async function openTracing({ traces = false }: TraceOrder, log: Log): Pro
   })
   if (!isRegistered(api))
     log.warn('plant.warning', {
-      message: 'traces are switched on, and no OpenTelemetry SDK is registered: docs/traces.md',
+      message: 'traces are switched on, and no OpenTelemetry SDK is registered: docs/logs.md',
     })
   return otelTracing(api, version)
 }
