@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { ShoalError } from '../../errors.js'
-import { type LinkSteer, type LinkSteered, POSITION_CAP } from '../../frontier/frontier.js'
+import type { LinkSteer, LinkSteered } from '../../frontier/frontier.js'
 import { findLink } from '../../observe/find-link.js'
 import { showUrl } from '../../url/show-url.js'
 import { controlled } from '../controlled.js'
@@ -9,7 +9,6 @@ import { guide } from '../help.js'
 import { acts } from '../session.js'
 import { rememberedSpider } from '../source-memory.js'
 import { clean } from '../terminal/clean.js'
-import { count } from '../terminal/format.js'
 
 const ORDERS = {
   promote: {
@@ -90,7 +89,7 @@ function refusal(steered: Exclude<LinkSteered, 'ok'>, order: LinkSteer, url: str
             : 'See how it ended with `shoal explain <url>`; a new crawl visits it again.',
       })
     case 'beyond':
-      return new ShoalError('link_busy', `${url} is not among the first ${count(POSITION_CAP)} links of its host`, {
+      return new ShoalError('link_busy', `${url} is too far back in the queue of its host`, {
         hint: 'Try again when the queue of its host is shorter.',
       })
     case 'unknown':
