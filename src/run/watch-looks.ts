@@ -17,6 +17,9 @@ const MOST_CRAWLS = 50
 const MOST_POOLS = 20
 /** Hosts and estimates of a crawl cost the queue more than its counts, and change more slowly. */
 const LOOK_EVERY_MS = 15_000
+/** A fiftieth of the time goes into it, and no two minutes go by without one: in a queue of many links it must not be felt. */
+const LOOK_SHARE = 50
+const LONGEST_MS = 120_000
 const POOLS_EVERY_MS = 60_000
 const CAPACITY_EVERY_MS = 30_000
 const WATCHED_MS = 30 * 60_000
@@ -30,7 +33,7 @@ interface Tracked {
   samples: Sample[]
   readonly totals: Map<Span, Totals>
   look: CrawlLook
-  lookedAt: number
+  nextLookAt: number
 }
 
 type Parts = Pick<Plant, 'frontier' | 'board' | 'store' | 'exits' | 'capacity'>
@@ -50,26 +53,28 @@ export function watchLooks(
 
   const track = async (crawl: CrawlInfo, workers: readonly WorkerLook[], now: number): Promise<Tracked> => {
     const known = tracked.get(crawl.id)
-    if (known !== undefined && now - known.lookedAt < LOOK_EVERY_MS) {
+    if (known !== undefined && now < known.nextLookAt) {
       known.look = { ...known.look, stats: await frontier.stats(crawl.id), now }
       return known
     }
+    const began = clock.mono()
     const look = await lookAtCrawl(plant, crawl, workers, now, fleet)
-    const kept = known ?? (await resumed(crawl.id, look, now))
+    const tookMs = clock.mono() - began
+    const kept = known ?? (await resumed(crawl.id, look))
     kept.look = look
-    kept.lookedAt = now
+    kept.nextLookAt = now + Math.min(LONGEST_MS, Math.max(LOOK_EVERY_MS, tookMs * LOOK_SHARE))
     tracked.set(crawl.id, kept)
     return kept
   }
 
   /** What the watcher before has seen is what was before. */
-  const resumed = async (crawl: CrawlId, look: CrawlLook, lookedAt: number): Promise<Tracked> => {
+  const resumed = async (crawl: CrawlId, look: CrawlLook): Promise<Tracked> => {
     const totals = new Map<Span, Totals>()
     const last = await book.resume(crawl, '30m')
     const minutes = await book.resume(crawl, '24h')
     if (last.totals !== null) totals.set('30m', last.totals)
     if (minutes.totals !== null) totals.set('24h', minutes.totals)
-    return { samples: last.samples, totals, look, lookedAt }
+    return { samples: last.samples, totals, look, nextLookAt: 0 }
   }
 
   const sample = async (one: Tracked, stats: CrawlStats, workers: readonly WorkerLook[], now: number) => {
