@@ -15,6 +15,8 @@ const HELP = `npm run bench -- <bench> [options]
   pages      what keeping raw pages costs, in files and in S3: CPU and bytes a page, S3 requests
   export     memory and speed of exports of 10,000 and 1,000,000 records
   sitemap    sitemaps of 100,000 and 1,000,000 URLs into the queue: rate against the frontier's own add, memory, a kill in the middle
+  api        how long every GET of the API takes with 10 million URLs in the queue: p50 and p99
+  watchers   what 200 listeners of the dashboard that read slowly, or not at all, add to the CPU of a page
   store      Postgres: writes against hand-written loops, growth to 10 million rows, exports, reparse, retention
 
   --pages N      pages of the largest contender (crawl 20000, slow-hosts 30000, memory 200000, latency 2000), links (frontier) or records (export)
@@ -22,7 +24,8 @@ const HELP = `npm run bench -- <bench> [options]
   --only a,b     only these contenders; of frontier also the parts speed, footprint, sqlite;
                  of store also the parts write, growth, export, reparse, retention
   --quick        frontier, store: one round, and 1 million URLs or rows where it would be 10 million
-  --queue redis  crawl: Shoal on a redis-server against Shoal on SQLite, nobody else
+  --queue redis  crawl: Shoal on a redis-server against Shoal on SQLite, nobody else; api: on Redis and Postgres
+  --urls N       api: URLs in the queue (10000000)
   --features     crawl: what robots check, choice of exits, adaptive pace and guard add to a page, nobody else (10000 pages, 5 rounds)
   --json         end with one line of JSON
 
@@ -32,6 +35,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     pages: { type: 'string' },
+    urls: { type: 'string' },
     rounds: { type: 'string' },
     only: { type: 'string' },
     quick: { type: 'boolean', default: false },
@@ -42,7 +46,19 @@ const { values, positionals } = parseArgs({
   },
 })
 
-const BENCHES = ['crawl', 'slow-hosts', 'frontier', 'memory', 'latency', 'pages', 'export', 'sitemap', 'store']
+const BENCHES = [
+  'crawl',
+  'slow-hosts',
+  'frontier',
+  'memory',
+  'latency',
+  'pages',
+  'export',
+  'sitemap',
+  'store',
+  'api',
+  'watchers',
+]
 const bench = positionals[0]
 if (values.help || !BENCHES.includes(bench)) {
   console.log(HELP)
@@ -57,8 +73,9 @@ const count = (name) => {
   process.exit(2)
 }
 
-if (values.queue !== undefined && (bench !== 'crawl' || values.queue !== 'redis')) {
-  console.error("--queue takes 'redis', and only the bench crawl has it")
+const queues = { crawl: ['redis'], api: ['redis', 'sqlite'] }[bench] ?? []
+if (values.queue !== undefined && !queues.includes(values.queue)) {
+  console.error("--queue takes 'redis', and only the benches crawl and api have it")
   process.exit(2)
 }
 if (values.features && (bench !== 'crawl' || values.queue !== undefined)) {
@@ -70,11 +87,13 @@ requireBuild()
 installPeers()
 // Through `exit`, where the servers of the bench are ended.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
-const file = values.features ? 'features' : values.queue === 'redis' ? 'crawl-redis' : bench
+const file = values.features ? 'features' : bench === 'crawl' && values.queue === 'redis' ? 'crawl-redis' : bench
 const { run } = await import(`./${file}.js`)
 try {
   const passed = await run({
     pages: count('pages'),
+    urls: count('urls'),
+    queue: values.queue,
     rounds: count('rounds'),
     only: values.only?.split(','),
     quick: values.quick,

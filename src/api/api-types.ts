@@ -22,7 +22,7 @@ import type { Json } from '../url/link.js'
  *   GET  /api/crawls/:crawl/series?span=30m|24h         SeriesView
  *   GET  /api/crawls/:crawl/hosts?limit&after&order=busiest|name&begins=   Page<HostView>; the busiest are one page
  *   PUT  /api/hosts/:host                               HostOrder → Done      (a pace holds over all crawls)
- *   GET  /api/crawls/:crawl/links?state&host&code&limit&after   Page<LinkView>
+ *   GET  /api/crawls/:crawl/links?state&host&code&limit&after   Page<LinkView>; a page may be short, or empty, and not the last
  *   POST /api/crawls/:crawl/links/:fp/{promote|retry|remove}    LinkOrder → Done
  *   GET  /api/crawls/:crawl/dead                        DeadView
  *   POST /api/crawls/:crawl/dead/{replay|purge}         DeadOrder → Counted

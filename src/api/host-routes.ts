@@ -10,6 +10,7 @@ import { done, hostView, pageOf } from './schemas.js'
 /** A day between two requests is slower than anybody means. */
 const DELAY_MOST_MS = 86_400_000
 const CONCURRENCY_MOST = 10_000
+const NO_LIMIT = 1e9
 
 const hostOrder = z
   .strictObject({
@@ -49,6 +50,8 @@ export const hostRoutes: readonly Route[] = [
       return {
         items: found.map((host) => ({
           ...host,
+          // JSON has no infinity.
+          concurrency: Math.min(host.concurrency, NO_LIMIT),
           nextSlot: nextSlot(host, now),
           budget: { used: host.pending + host.inFlight + host.done + host.dead, of },
         })),

@@ -5,6 +5,7 @@ import type { WorkerLook } from '../observe/look.js'
 import { tellStory } from '../observe/story.js'
 import type { LinkView } from './api-types.js'
 import { audited } from './audited.js'
+import { findLinks } from './find-links.js'
 import { crawlId, errorCode, fingerprint, hostKey, paging } from './inputs.js'
 import { OK, type Route, route } from './route.js'
 import { counted, deadView, done, linkState, linkView, pageOf, story } from './schemas.js'
@@ -17,7 +18,7 @@ export const linkRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/api/crawls/:crawl/links',
-    summary: 'Links of a crawl, by state, host and error',
+    summary: 'Links of a crawl, by state, host and error; a page may be short, or empty, and not the last',
     params: aCrawl,
     query: z.strictObject({
       ...paging,
@@ -28,8 +29,8 @@ export const linkRoutes: readonly Route[] = [
     answer: pageOf(linkView),
     async handle({ plant, look, cursors, clock }, { params: { crawl }, query: { limit, after, state, host, code } }) {
       const list = `links ${crawl} ${state ?? ''} ${host ?? ''} ${code ?? ''}`
-      const [links, workers] = await Promise.all([
-        plant.frontier.links({
+      const [{ links, next }, workers] = await Promise.all([
+        findLinks(plant.frontier, {
           ...{ crawl, limit },
           ...(state === undefined ? {} : { state }),
           ...(host === undefined ? {} : { host }),
@@ -38,12 +39,11 @@ export const linkRoutes: readonly Route[] = [
         }),
         look.workers(),
       ])
-      const last = links.at(-1)
       const now = clock.now()
       const proxies = proxiesInHand(workers)
       return {
         items: links.map((link) => linkAsView(link, proxies, now)),
-        next: links.length < limit || last === undefined ? null : cursors.wrap(list, last.cursor),
+        next: next === null ? null : cursors.wrap(list, next),
       }
     },
   }),

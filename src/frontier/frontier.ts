@@ -132,7 +132,7 @@ export interface Frontier {
   hosts(crawl: CrawlId, page: HostPage): Promise<HostInfo[]>
   /** By name. Forfeited workers are forgotten. */
   workers(): Promise<WorkerInfo[]>
-  /** In the order in which they were added, or as `can.ended` says. */
+  /** In the order in which they were added, or as `can.ended` says; of those that are queued alone, lane after lane as they are handed out. */
   links(query: LinkQuery): Promise<LinkInfo[]>
   /** With the link's host an engine need not look through the queues of all hosts. */
   explain(crawl: CrawlId, fp: Fingerprint, host?: HostKey): Promise<Whereabouts>

@@ -196,22 +196,23 @@ export class LinkViews {
   async *#leased({ shard, num }: Place, after: Position | null): AsyncGenerator<Found> {
     for await (const { index, members } of this.#zset(shard, 'deadlines', indexAfter(after))) {
       const epochs = members.map(({ member }) => member.toString())
-      const records = await this.#hash(shard, 'leases', epochs)
-      for (const [nth, record] of records.entries()) {
-        if (record === null || record.readUInt32BE(0) !== num) continue
+      const [records, offset] = await Promise.all([this.#hash(shard, 'leases', epochs), this.#offset(shard)])
+      const found = records.map(async (record, nth): Promise<Found[]> => {
+        if (record === null || record.readUInt32BE(0) !== num) return []
         const lease = decodeLease(record)
         const info = await this.#info({ shard, num }, 'leased', lease.host, encodeHistory(lease), lease.item)
-        yield {
-          at: ['leased', index + nth],
-          info: { ...info, worker: lease.worker, leasedAt: lease.grantedAt + (await this.#offset(shard)) },
-        }
-      }
+        return [
+          { at: ['leased', index + nth], info: { ...info, worker: lease.worker, leasedAt: lease.grantedAt + offset } },
+        ]
+      })
+      yield* (await Promise.all(found)).flat()
     }
   }
 
   async *#delayed(place: Place, after: Position | null): AsyncGenerator<Found> {
     for await (const { index, members } of this.#zset(place.shard, `d:${place.num}`, indexAfter(after))) {
-      for (const [nth, { member, score }] of members.entries()) {
+      const offset = await this.#offset(place.shard)
+      const found = members.map(async ({ member, score }, nth): Promise<Found> => {
         const nameEnd = 2 + member.readUInt16BE(0)
         const host = hostOfLane(member.toString('utf8', 2, nameEnd))
         const info = await this.#info(
@@ -221,16 +222,17 @@ export class LinkViews {
           member.subarray(nameEnd, nameEnd + HISTORY_BYTES),
           member.subarray(nameEnd + OUTSIDE_BYTES),
         )
-        yield { at: ['delayed', index + nth], info: { ...info, dueAt: score + (await this.#offset(place.shard)) } }
-      }
+        return { at: ['delayed', index + nth], info: { ...info, dueAt: score + offset } }
+      })
+      yield* await Promise.all(found)
     }
   }
 
   async *#queued(place: Place, after: Position | null, only: HostKey | undefined): AsyncGenerator<Found> {
     const start = after === null ? null : { host: String(after[1]), lane: String(after[2]) }
     const names = only === undefined ? this.#hostNames(place, start?.host ?? '') : [only]
-    for await (const host of names) {
-      for (const lane of await this.#lanes(place, host)) {
+    for await (const { host, lanes } of this.#lanesOf(place, names)) {
+      for (const lane of lanes) {
         if (start !== null && (host < start.host || (host === start.host && lane.route < start.lane))) continue
         const within = start !== null && host === start.host && lane.route === start.lane ? after : null
         for await (const { at, info } of this.#lane(place, host, lane, within)) yield { at, info }
@@ -278,10 +280,8 @@ export class LinkViews {
   async *#endedLinks(state: 'dead' | 'skipped', place: Place, after: Position | null): AsyncGenerator<Found> {
     const key = `${state === 'dead' ? 'x' : 'y'}:${place.num}`
     for await (const { index, members } of this.#zset(place.shard, key, indexAfter(after))) {
-      for (const [nth, { member }] of members.entries()) {
-        const info = await this.#ended(place, member.toString())
-        if (info !== null) yield { at: [state, index + nth], info }
-      }
+      const infos = await Promise.all(members.map(({ member }) => this.#ended(place, member.toString())))
+      for (const [nth, info] of infos.entries()) if (info !== null) yield { at: [state, index + nth], info }
     }
   }
 
@@ -345,11 +345,27 @@ export class LinkViews {
 
   /** The crawl's lanes on a host, by route. */
   async #lanes({ shard, num }: Place, host: HostKey): Promise<LaneRecord[]> {
-    const record = await this.#shards.command(shard, 'HGET', 'h', host)
-    if (record === null) return []
-    return decodeHost(bytes(record))
-      .lanes.filter((lane) => lane.crawl === num)
-      .sort((a, b) => (a.route < b.route ? -1 : 1))
+    const [record = null] = await this.#hash(shard, 'h', [host])
+    return lanesIn(record, num)
+  }
+
+  /** The same of many hosts, some at a time: most of them may have nothing left. */
+  async *#lanesOf(
+    { shard, num }: Place,
+    names: AsyncIterable<HostKey> | Iterable<HostKey>,
+  ): AsyncGenerator<{ host: HostKey; lanes: LaneRecord[] }> {
+    let hosts: HostKey[] = []
+    const read = async () => {
+      const records = await this.#hash(shard, 'h', hosts)
+      const read = hosts.map((host, nth) => ({ host, lanes: lanesIn(records[nth] ?? null, num) }))
+      hosts = []
+      return read
+    }
+    for await (const host of names) {
+      hosts.push(host)
+      if (hosts.length === CHUNK) yield* await read()
+    }
+    yield* await read()
   }
 
   async *#zset(
@@ -380,6 +396,13 @@ export class LinkViews {
     const seen = await this.#shards.command(shard, 'GET', 'clock')
     return seen === null ? 0 : bytes(seen).readDoubleBE(0) - bytes(seen).readDoubleBE(8)
   }
+}
+
+function lanesIn(record: Buffer | null, num: number): LaneRecord[] {
+  if (record === null) return []
+  return decodeHost(record)
+    .lanes.filter((lane) => lane.crawl === num)
+    .sort((a, b) => (a.route < b.route ? -1 : 1))
 }
 
 function indexAfter(after: Position | null): number {

@@ -162,4 +162,7 @@ export const MIGRATIONS = [
   `
   ALTER TABLE hosts ADD COLUMN closed INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  CREATE INDEX links_skipped ON links (crawl) WHERE state = 5;
+  `,
 ] as const

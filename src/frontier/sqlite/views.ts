@@ -19,7 +19,7 @@ import {
   type WorkerInfo,
 } from '../frontier.js'
 import { adapted, earliestOpen, limitsFor, settingsShown, strictest, withSettings } from '../pace.js'
-import { STATE, STATE_NAMES } from './schema.js'
+import { STATE_NAMES } from './schema.js'
 
 const RATE_WINDOW_MS = 60_000
 /** So many are read and sorted faster than one looks for them among the hosts of all crawls. */
@@ -160,10 +160,29 @@ export abstract class SqliteViews {
   links(query: LinkQuery): LinkInfo[] {
     this.crawlInfo(query.crawl)
     const crawl = Number(this.#sql.crawlNum.get(query.crawl)?.[0])
-    const state = query.state === undefined ? null : STATE[query.state]
-    return this.#sql.links
-      .all(crawl, Number(query.after ?? -1), state, query.code ?? null, query.host ?? null, query.limit)
-      .map(toLinkInfo)
+    const { state, code = null, host = null, limit } = query
+    if (code !== null && state !== undefined && state !== 'dead') return []
+    if (state === 'queued') return this.#queued(crawl, query)
+    const after = Number(query.after ?? -1)
+    const rows =
+      state === undefined && code === null
+        ? this.#sql.links.all(crawl, after, host, limit)
+        : this.#sql.linksIn[state ?? 'dead'].all(
+            crawl,
+            after,
+            host,
+            limit,
+            ...(state === 'dead' || state === undefined ? [code] : []),
+          )
+    return rows.map(toLinkInfo)
+  }
+
+  /** Lane after lane, as they are handed out: millions that ended before them, or wait with them, cost nothing. */
+  #queued(crawl: number, { host, limit, after }: LinkQuery): LinkInfo[] {
+    const [lane = -1, rank = 0, seq = 0] = after === undefined ? [] : after.split(' ').map(Number)
+    return this.#sql.linksQueued
+      .all(crawl, lane, rank, seq, host ?? null, limit)
+      .map(([place, ...row]) => ({ ...toLinkInfo(row), cursor: String(place) }))
   }
 
   explain(id: CrawlId, fp: Fingerprint): Whereabouts {
@@ -237,6 +256,7 @@ const INFO_COLUMNS =
 const LINK_COLUMNS = `links.num, printf('%016x', links.fp), links.url, hosts.host, links.route, links.state, links.depth, links.priority,
   links.attempts, links.throttles, links.reclaims, links.added_at, links.due_at, leases.worker, leases.granted_at, links.ended_at,
   links.failures, links.data, links.request`
+const LINK_JOINS = `CROSS JOIN lanes ON lanes.num = links.lane CROSS JOIN hosts ON hosts.num = lanes.host LEFT JOIN leases ON leases.link = links.num`
 const LINK_TABLES = `links JOIN lanes ON lanes.num = links.lane JOIN hosts ON hosts.num = lanes.host LEFT JOIN leases ON leases.link = links.num`
 const HOST_COLUMNS = `h.num, h.host, h.started_at, h.arrival_at, h.in_flight, h.blocked_until, sum(l.queued + l.delayed), sum(l.done), sum(l.failed),
   sum(l.dead), h.set_delay, h.set_concurrency, h.floor, c.spec, h.latency, h.throttle_level, h.closed`
@@ -247,6 +267,15 @@ const HOST_QUERY = `SELECT ${HOST_COLUMNS}
 
 function prepareViews(db: SqliteDb) {
   const statement = (sql: string): Statement => db.prepare(sql)
+  /** The numbers of a page first, from the index alone; then their rows. */
+  const linksBy = (index: string | null, holds: string) =>
+    statement(
+      `SELECT ${LINK_COLUMNS} FROM (SELECT num FROM links ${index === null ? 'NOT INDEXED' : `INDEXED BY ${index}`}
+         WHERE crawl = ?1 AND ${holds} AND num > ?2 AND (?3 IS NULL OR lane IN
+           (SELECT lanes.num FROM hosts CROSS JOIN lanes ON lanes.host = hosts.num WHERE hosts.host = ?3 AND lanes.crawl = ?1))
+         ORDER BY num LIMIT ?4) page
+       CROSS JOIN links ON links.num = page.num ${LINK_JOINS} ORDER BY links.num`,
+    )
   return {
     identity: statement("SELECT value FROM frontier_meta WHERE name = 'identity'"),
     crawls: statement(`SELECT ${INFO_COLUMNS} FROM crawls ORDER BY num`),
@@ -280,10 +309,30 @@ function prepareViews(db: SqliteDb) {
        w.progress_at, w.about
        FROM workers w ORDER BY w.worker`,
     ),
+    // Left to itself SQLite begins with the lanes and sorts all links.
     links: statement(
-      `SELECT ${LINK_COLUMNS} FROM ${LINK_TABLES} WHERE links.crawl = ?1 AND links.num > ?2 AND (?3 IS NULL OR links.state = ?3)
-       AND (?4 IS NULL OR (links.code = ?4 AND links.state = 4)) AND (?5 IS NULL OR hosts.host = ?5) ORDER BY links.num LIMIT ?6`,
+      `SELECT ${LINK_COLUMNS} FROM links NOT INDEXED ${LINK_JOINS} WHERE links.crawl = ?1 AND links.num > ?2
+       AND (?3 IS NULL OR hosts.host = ?3) ORDER BY links.num LIMIT ?4`,
     ),
+    linksQueued: statement(
+      `SELECT links.lane || ' ' || links.rank || ' ' || links.seq, ${LINK_COLUMNS}
+       FROM lanes NOT INDEXED CROSS JOIN hosts ON hosts.num = lanes.host
+       CROSS JOIN links INDEXED BY links_queue ON links.lane = lanes.num AND links.state = 0
+       LEFT JOIN leases ON leases.link = links.num
+       WHERE lanes.crawl = ?1 AND lanes.num >= ?2 AND lanes.queued > 0 AND (?5 IS NULL OR hosts.host = ?5)
+       AND (links.lane > ?2 OR (links.rank, links.seq) > (?3, ?4)) ORDER BY lanes.num, links.rank, links.seq LIMIT ?6`,
+    ),
+    linksIn: {
+      leased: statement(
+        `SELECT ${LINK_COLUMNS} FROM leases CROSS JOIN links ON links.num = leases.link
+         CROSS JOIN lanes ON lanes.num = links.lane CROSS JOIN hosts ON hosts.num = lanes.host
+         WHERE leases.crawl = ?1 AND links.num > ?2 AND (?3 IS NULL OR hosts.host = ?3) ORDER BY links.num LIMIT ?4`,
+      ),
+      delayed: linksBy('links_due', 'state = 1'),
+      done: linksBy(null, 'state = 3'),
+      dead: linksBy('links_dead', 'state = 4 AND (?5 IS NULL OR code = ?5)'),
+      skipped: linksBy('links_skipped', 'state = 5'),
+    },
     linkByFp: statement(
       `SELECT ${LINK_COLUMNS} FROM ${LINK_TABLES} WHERE links.crawl = ? AND links.fp = CAST(? AS INTEGER)`,
     ),

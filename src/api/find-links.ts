@@ -1,0 +1,42 @@
+import type { Frontier, LinkInfo, LinkQuery } from '../frontier/frontier.js'
+
+/** Links that one call looks through at most: a few tens of milliseconds. */
+const LOOKED_THROUGH = 5_000
+const AT_ONCE = 500
+
+export interface FoundLinks {
+  readonly links: readonly LinkInfo[]
+  /** Where to go on; null: there are no more. */
+  readonly next: string | null
+}
+
+/**
+ * One page of links, in a time that does not grow with the queue. What an engine cannot find by itself (what is done, hosts of what has ended) is looked
+ * for among so many links at a time: such a page may be short, or empty, and not the last.
+ */
+export async function findLinks(frontier: Frontier, { host, ...query }: LinkQuery): Promise<FoundLinks> {
+  const { crawl, state, limit } = query
+  if (state === 'done' && frontier.can.ended === 'counted') return { links: [], next: null }
+  const direct = state === 'queued' || state === 'leased' || (host === undefined && state !== 'done')
+  if (direct) {
+    const links = await frontier.links({ ...query, ...(host === undefined ? {} : { host }) })
+    return { links, next: links.length < limit ? null : (links.at(-1)?.cursor ?? null) }
+  }
+  const links: LinkInfo[] = []
+  let after = query.after
+  for (let looked = 0; looked < LOOKED_THROUGH; looked += AT_ONCE) {
+    const some = await frontier.links({
+      ...{ crawl, limit: AT_ONCE },
+      ...(state === undefined || state === 'done' ? {} : { state }),
+      ...(query.code === undefined ? {} : { code: query.code }),
+      ...(after === undefined ? {} : { after }),
+    })
+    for (const link of some) {
+      after = link.cursor
+      if ((host === undefined || link.host === host) && (state === undefined || link.state === state)) links.push(link)
+      if (links.length === limit) return { links, next: after }
+    }
+    if (some.length < AT_ONCE) return { links, next: null }
+  }
+  return { links, next: after ?? null }
+}
