@@ -41,7 +41,17 @@ export type ReadOn<Place> = (after: Place | null, want: number) => Promise<reado
 
 export interface FoundRow<Place> {
   readonly place: Place
-  readonly record: StoredRecord
+  readonly key: string
+  readonly url: string
+  /** As JSON: most rows are looked through and not wanted, and need not be parsed. */
+  json(): string
+  record(): StoredRecord
+}
+
+/** Of a record that is parsed already. */
+export function foundRow<Place>(place: Place, record: StoredRecord): FoundRow<Place> {
+  const { key, url, data } = record
+  return { place, key, url, json: () => JSON.stringify(data), record: () => record }
 }
 
 /** The look through records that every driver shares. */
@@ -61,9 +71,9 @@ export async function lookThrough<Place extends Parts>(
     for (const [index, row] of rows.entries()) {
       at = row.place
       searched += 1
-      const found = matches(row.record)
+      const found = matches(row)
       chars += found.chars
-      if (found.matches) records.push(row.record)
+      if (found.matches) records.push(row.record())
       const enough = records.length >= limit || searched >= SEARCH_MOST.records || chars >= SEARCH_MOST.chars
       // The last row of all may be the one that fills the page.
       const last = index === rows.length - 1 && rows.length < want
@@ -73,13 +83,14 @@ export async function lookThrough<Place extends Parts>(
   }
 }
 
-function matcher(text: string): (record: StoredRecord) => { readonly matches: boolean; readonly chars: number } {
+function matcher(text: string): (row: FoundRow<unknown>) => { readonly matches: boolean; readonly chars: number } {
   if (text === '') return () => ({ matches: true, chars: 0 })
   const plain = text.toLowerCase()
   // As it stands within a string of JSON.
   const quoted = JSON.stringify(plain).slice(1, -1)
-  return ({ key, url, data }) => {
-    const json = JSON.stringify(data)
+  return (row) => {
+    const { key, url } = row
+    const json = row.json()
     const matches =
       key.toLowerCase().includes(plain) || url.toLowerCase().includes(plain) || json.toLowerCase().includes(quoted)
     return { matches, chars: key.length + url.length + json.length }

@@ -26,7 +26,7 @@ import { compareLease, judge, type Version } from '../judge.js'
 import type { KeptPage, KeptPagePart, KeptPageQuery } from '../kept-pages.js'
 import { type PreparedRecord, type PreparedRejected, prepareBatch, storedKey } from '../prepare.js'
 import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
-import { lookThrough, type SearchPage, type SearchQuery } from '../record-search.js'
+import { foundRow, lookThrough, type SearchPage, type SearchQuery } from '../record-search.js'
 import type {
   ConfirmedRecord,
   CrawlNote,
@@ -187,7 +187,7 @@ export class MemoryRecordStore implements RecordStore {
     const rows = [...this.#rows]
       .filter(([, { record }]) => (query.spider ?? record.spider) === record.spider)
       .filter(([, { record }]) => (query.kind ?? record.kind) === record.kind)
-      .map(([id, row]) => ({ place: [newest ? -row.change : id] as const, record: storedRecord(row) }))
+      .map(([id, row]) => foundRow([newest ? -row.change : id] as const, storedRecord(row)))
       .sort((a, b) => (a.place[0] < b.place[0] ? -1 : 1))
     const place = z.tuple([newest ? z.number() : z.string()]).readonly()
     return lookThrough(query, place, async (after, want) =>

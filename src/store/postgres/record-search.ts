@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { cleanText } from '../prepare.js'
-import { lookThrough, type SearchPage, type SearchQuery } from '../record-search.js'
+import { foundRow, lookThrough, type SearchPage, type SearchQuery } from '../record-search.js'
 import type { Pg, SqlStatement } from './pg.js'
 import { RECORD_COLUMNS, recordsPage, SPIDERS } from './read-statements.js'
 import { type RecordColumns, toRecord } from './record-rows.js'
@@ -30,7 +30,7 @@ export function searchRecords(pg: Pg, asked: SearchQuery): Promise<SearchPage> {
         const rows = await pg.query<[number, ...RecordColumns]>(NEWEST, [...from, want])
         return rows.map(([change, ...columns]) => {
           const record = toRecord(columns)
-          return { place: [change, record.spider, record.kind, record.key, record.site] as const, record }
+          return foundRow([change, record.spider, record.kind, record.key, record.site] as const, record)
         })
       })
     : lookThrough(query, keyPlace, (after, want) => byKey(pg, query, after, want))
@@ -48,7 +48,7 @@ async function byKey(pg: Pg, { spider, kind }: SearchQuery, after: KeyPlace | nu
     const page = recordsPage(one, asked, { kind: afterKind, key, site, updatedAt: 0 }, want - found.length)
     for (const row of await pg.query<RecordColumns>(page.statement, page.values)) {
       const record = toRecord(row)
-      found.push({ place: [one, record.kind, record.key, record.site] as KeyPlace, record })
+      found.push(foundRow<KeyPlace>([one, record.kind, record.key, record.site], record))
     }
   }
   return found

@@ -22,7 +22,7 @@ import type { KeptPageCursor, KeptPagePart, KeptPageQuery } from '../kept-pages.
 import type { KindViews } from '../kind-views.js'
 import { prepareBatch } from '../prepare.js'
 import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
-import { lookThrough, type SearchPage, type SearchQuery } from '../record-search.js'
+import { type FoundRow, lookThrough, type SearchPage, type SearchQuery } from '../record-search.js'
 import type {
   CrawlNote,
   FetchRow,
@@ -146,7 +146,10 @@ export class SqliteRecordStore implements RecordStore {
 
   searchRecords(query: SearchQuery): Promise<SearchPage> {
     const { spider, kind } = query
-    const found = <Place>({ place, row }: SearchRow<Place>) => ({ place, record: storedRecord(row) })
+    const found = <Place>({ place, row }: SearchRow<Place>): FoundRow<Place> => {
+      const { key, url, data } = row
+      return { place, key, url, json: () => data, record: () => storedRecord(row) }
+    }
     return spider === undefined && kind === undefined
       ? lookThrough(query, changePlace, async (after, want) =>
           (await this.#call('newestRecords', after, want)).map(found),

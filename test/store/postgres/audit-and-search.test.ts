@@ -31,9 +31,12 @@ it('postgres: reads no more of the records than a page', async () => {
     { kind: 'b', key: 'k5000', site: 'x', updatedAt: 0 },
     100,
   )
+  // As `explain` asks for what a page gave.
+  const byUrl = recordsPage('s', { url: 'http://x/7000' }, { kind: '', key: '', site: '', updatedAt: 0 }, 10)
   for (const [{ name, text }, given] of [
     [NEWEST, [9_000, 's', 'a', 'k2000', 'x', 100]],
     [statement, values],
+    [byUrl.statement, byUrl.values],
   ] as const) {
     const [[plan] = []] = await pg.query(
       { name: `explain ${name}`, text: `EXPLAIN (ANALYZE, FORMAT JSON) ${text}` },
