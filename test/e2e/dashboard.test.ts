@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { startCli, tempDir } from '../support/cli.js'
-import { goTo, openPage, type Site, startBrowser, startDashboard, startSite } from '../support/dashboard.js'
+import { confirmed, goTo, openPage, type Site, startBrowser, startDashboard, startSite } from '../support/dashboard.js'
 
 /** The page as people use it: a real Chromium without a way to the internet, the real commands, and the log of the site as the judge. */
 const dir = tempDir('dashboard')
@@ -60,10 +60,6 @@ function writeSpider(name: string, { origin, host }: Site, more: string): string
 
 function html(response: ServerResponse, text: string): void {
   response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(text)
-}
-
-async function confirmed(page: Page, action: string): Promise<void> {
-  await page.locator('dialog:modal').last().getByRole('button', { name: action, exact: true }).click()
 }
 
 const PAGES = 160
@@ -139,6 +135,9 @@ describe('the dashboard in a browser', () => {
     await badge(page, 'finished').waitFor({ timeout: 40_000 })
     expect(asked()).toBe(2)
     expect(new Set(site.seen.map(({ path }) => path)).size).toBe(PAGES + 3)
+    await page.getByRole('link', { name: 'Audit log' }).click()
+    for (const action of ['crawl.start', 'crawl.pause', 'crawl.resume', 'host.set', 'dead.replay'])
+      await page.getByText(action).first().waitFor()
     expect(misdeeds).toEqual({ strangers: [], dialogs: [], errors: [] })
     await page.context().close()
   }, 120_000)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
 import { type CliOptions, startCli } from './cli.js'
 
 /** One request as the site saw it, by its own clock. */
@@ -109,4 +109,14 @@ export async function openPage(
 /** To another view, as a link of the page would. */
 export async function goTo(page: Page, place: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(`#${place}`)}`)
+}
+
+/** The question before an order. A dialog behind it may have a button of the same name. */
+export function question(page: Page): Locator {
+  const leave = page.getByRole('button', { name: 'Leave it as it is' })
+  return page.getByRole('dialog').filter({ has: leave })
+}
+
+export async function confirmed(page: Page, action: string): Promise<void> {
+  await question(page).getByRole('button', { name: action, exact: true }).click()
 }
