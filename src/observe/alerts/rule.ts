@@ -77,8 +77,7 @@ export function percent(share: number): string {
 }
 
 export function minutes(ms: number): string {
-  const whole = Math.round(ms / 60_000)
-  return whole >= 1 ? `${whole} min` : `${Math.round(ms / 1_000)} s`
+  return ms >= 90_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 1_000)} s`
 }
 
 export function count(value: number): string {
