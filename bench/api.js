@@ -193,7 +193,8 @@ async function measure(dashboard, rounds) {
     let place = ''
     for (let nth = 0; nth < rounds && times.reduce((sum, ms) => sum + ms, 0) < 20_000; nth++) {
       const { ms, status, text } = await ask(`${path}${place}`)
-      if (status !== 200) throw new Error(`${path} answers ${status}: ${text.slice(0, 200)}`)
+      // Nobody works on the queue: health says so.
+      if (status !== 200 && path !== '/healthz') throw new Error(`${path} answers ${status}: ${text.slice(0, 200)}`)
       times.push(ms)
       // Page after page, and from the first one again.
       const next = path.startsWith('/api') ? JSON.parse(text).next : null

@@ -1,5 +1,6 @@
 // Writes the reference pages that come from tables in the code; with --check only says whether they are current. Needs dist (npm run build).
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { ROUTES } from '../dist/api/routes.js'
 import { commandReference } from '../dist/cli/reference.js'
 import { CONFIG } from '../dist/config.js'
 import { ERRORS, EXIT } from '../dist/errors.js'
@@ -76,6 +77,47 @@ is a terminal; \`NO_COLOR\` is respected. The flags of the first section may sta
 ${commandReference()
   .map(({ name, help }) => `## ${name}\n\n\`\`\`text\n${help}\n\`\`\``)
   .join('\n\n')}
+`,
+  'docs/api.md': `# API
+
+What the [dashboard](dashboard.md) shows and does, for programs: JSON over HTTP, and server-sent events. \`shoal dashboard\`, and \`--dashboard\` on \`run\`, \`worker\`
+and \`schedule run\`, serve it; \`GET /api/openapi.json\` describes it as OpenAPI 3.1, with every parameter and every field.
+
+## The token
+
+The command prints an address with a token behind its \`#\`, made anew at each start. Set \`SHOAL_TOKEN\` (16 characters at least) to choose your own. Every call but
+the page itself, \`/healthz\` and \`/readyz\` wants it, and only as a header:
+
+\`\`\`sh
+curl -H "Authorization: Bearer $SHOAL_TOKEN" http://127.0.0.1:7373/api/overview
+\`\`\`
+
+It listens on this machine alone. \`--host\` with any other address is refused without \`SHOAL_TOKEN\`; put a proxy with TLS in front and name its address with
+\`--public-url\`. A foreign \`Host\` or \`Origin\`, a page of another site, and a body that is not \`application/json\` are refused with 403; twenty wrong tokens from one
+address shut it out for a minute (429). What links carry (headers, bodies, data), addresses of proxies and passwords are in no answer.
+
+## Calls
+
+${table(
+  ['method', 'path', 'what it does'],
+  ROUTES.map(({ method, path, summary }) => [code(method), code(path), summary]),
+)}
+
+Lists come in pages: \`limit\` (1 … 500, default 100) and \`after\`, the \`next\` of the page before; \`next\` is null on the last page. Times are milliseconds. An error is
+\`{"error":{"code","message","hint"}}\` with a status of 400 and above; the codes are those of [errors](errors.md). Whatever a call changes stands in the audit log
+(\`GET /api/audit\`, \`shoal audit\`).
+
+Without \`/api\`: \`/metrics\` (see [monitoring](monitoring.md)), \`/healthz\` and \`/readyz\`.
+
+## Events
+
+\`\`\`sh
+curl -N -H "Authorization: Bearer $SHOAL_TOKEN" "http://127.0.0.1:7373/api/events?crawl=books-20260101-120000-abc"
+\`\`\`
+
+Once a second \`overview\` (what \`/api/overview\` answers), and with a crawl \`crawl\` (what \`/api/crawls/:crawl\` answers); \`problem\`, an error, while the queue is away. All
+listeners share one look at the queue, and nobody is looked for when nobody listens. Who does not read misses events, and is cut off after half a minute; 500
+may listen, to 20 crawls.
 `,
   'docs/exit-codes.md': `# Exit codes
 
