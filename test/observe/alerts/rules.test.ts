@@ -4,6 +4,7 @@ import type { AlertRule } from '../../../src/observe/alert.js'
 import { judgesOf, ruleSettings } from '../../../src/observe/alerts/all-rules.js'
 import type { Finding, WatchLook } from '../../../src/observe/alerts/rule.js'
 import type { CrawlLook } from '../../../src/observe/look.js'
+import type { Alert as DriftAlert } from '../../../src/quality/alert.js'
 import { crawlLook, crawlStats, hostInfo, type Step, samplesOf, times, watchLook, workerLook } from '../looks.js'
 
 const NOW = 1_000_000_000_000
@@ -260,10 +261,10 @@ describe('worker_lost', () => {
 
 describe('field_drift', () => {
   const drifting = judge('field_drift')
-  const drift = {
+  const drift: DriftAlert = {
     ...{ name: 'records.drift', severity: 'warn', episode: 'e', spider: 'books', message: 'm' },
     fields: { kind: 'book', field: 'price' },
-  } as const
+  }
 
   it('fires for what drifts, and keeps what nobody can look at now', () => {
     const [found] = drifting(watchLook({ now: NOW, drifts: new Map([['books', [drift]]]) })) ?? []
