@@ -85,7 +85,7 @@ const ORDERS: readonly [
   [
     'replays those of an error',
     `${CRAWL}/dead`,
-    ['Replay all with timeout'],
+    ['Replay 38 with timeout'],
     'Replay them',
     'POST /api/crawls/bookshops/dead/replay {"code":"timeout"}',
   ],

@@ -122,7 +122,7 @@ describe('the dashboard in a browser', () => {
     broken = false
     const asked = () => site.seen.filter(({ path }) => path === '/broken').length
     expect(asked()).toBe(1)
-    await page.getByRole('button', { name: 'Replay all with server_error' }).click()
+    await page.getByRole('button', { name: 'Replay 1 with server_error' }).click()
     await confirmed(page, 'Replay them')
     await page.getByText('1 link back in the queue').waitFor()
     await page.getByText('No dead letters').waitFor()

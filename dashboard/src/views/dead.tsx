@@ -128,7 +128,7 @@ function GroupCard({ crawl, group, most, host, open, onChanged }: GroupCardProps
         <Button
           small
           kind="primary"
-          label={`Replay all with ${code}`}
+          label={`Replay ${count(group.count)} with ${code}`}
           onClick={() => ask(crawl, 'replay', { code }, group.count, onChanged)}
         >
           Replay {count(group.count)}
