@@ -1,7 +1,7 @@
 import type { Frontier, LinkInfo, LinkQuery } from '../frontier/frontier.js'
 
 /** Links that one call looks through at most: a few tens of milliseconds. */
-const LOOKED_THROUGH = 5_000
+const LOOKED_THROUGH = 2_000
 const AT_ONCE = 500
 
 export interface FoundLinks {
@@ -11,13 +11,20 @@ export interface FoundLinks {
 }
 
 /**
- * One page of links, in a time that does not grow with the queue. What an engine cannot find by itself (what is done, hosts of what has ended) is looked
+ * One page of links, in a time that does not grow with the queue. What an engine cannot find by itself (what is done, hosts and errors of what has ended) is looked
  * for among so many links at a time: such a page may be short, or empty, and not the last.
  */
 export async function findLinks(frontier: Frontier, { host, ...query }: LinkQuery): Promise<FoundLinks> {
-  const { crawl, state, limit } = query
+  const { crawl, limit, code } = query
+  const state = query.state ?? (code === undefined ? undefined : 'dead')
+  if (code !== undefined && state !== 'dead') return { links: [], next: null }
   if (state === 'done' && frontier.can.ended === 'counted') return { links: [], next: null }
-  const direct = state === 'queued' || state === 'leased' || (host === undefined && state !== 'done')
+  // Only an engine that keeps all links has them by error.
+  const byCode = code !== undefined && frontier.can.ended === 'kept'
+  const direct =
+    state === 'queued' ||
+    state === 'leased' ||
+    (host === undefined && state !== 'done' && (code === undefined || byCode))
   if (direct) {
     const links = await frontier.links({ ...query, ...(host === undefined ? {} : { host }) })
     return { links, next: links.length < limit ? null : (links.at(-1)?.cursor ?? null) }
@@ -28,12 +35,16 @@ export async function findLinks(frontier: Frontier, { host, ...query }: LinkQuer
     const some = await frontier.links({
       ...{ crawl, limit: AT_ONCE },
       ...(state === undefined || state === 'done' ? {} : { state }),
-      ...(query.code === undefined ? {} : { code: query.code }),
+      ...(byCode ? { code } : {}),
       ...(after === undefined ? {} : { after }),
     })
     for (const link of some) {
       after = link.cursor
-      if ((host === undefined || link.host === host) && (state === undefined || link.state === state)) links.push(link)
+      const fits =
+        (host === undefined || link.host === host) &&
+        (state === undefined || link.state === state) &&
+        (code === undefined || link.failures.at(-1)?.code === code)
+      if (fits) links.push(link)
       if (links.length === limit) return { links, next: after }
     }
     if (some.length < AT_ONCE) return { links, next: null }
