@@ -3,8 +3,8 @@ import type { KeptPage, KeptPageQuery, KeptPages } from '../store/kept-pages.js'
 import { version } from '../version.js'
 import type { Plant } from '../wire.js'
 import { chooseCrawl, crawlsNewestFirst } from './crawl-choice.js'
-import { shownProgress } from './export-progress.js'
 import type { Session } from './session.js'
+import { shownProgress } from './work-progress.js'
 
 const PART = 100
 

@@ -4,6 +4,7 @@ import { clean } from './terminal/clean.js'
 import { count, duration, percent, plural, rate, timeOfDay } from './terminal/format.js'
 import { liveLines } from './terminal/live.js'
 import { logText } from './terminal/log-line.js'
+import { progressBar } from './terminal/progress-bar.js'
 import { type Style, styleFor } from './terminal/style.js'
 
 /** Plain lines on a pipe come this often. */
@@ -22,7 +23,7 @@ export function reparseProgress(json: boolean, now: () => number) {
     say,
     log: (line: string): void => say(live === null ? line.trimEnd() : logText(line, style)),
     show(progress: ReparseProgress): void {
-      if (live !== null) live.draw([progressText(progress, style)])
+      if (live !== null) live.draw([barText(progress, style)])
       else if (now() - lastAt >= PLAIN_EVERY_MS) {
         lastAt = now()
         say(`${timeOfDay(lastAt)}  ${progressText(progress, style)}`)
@@ -34,18 +35,28 @@ export function reparseProgress(json: boolean, now: () => number) {
   }
 }
 
-export function progressText({ spider, report, total, seconds }: ReparseProgress, style: Style): string {
+/** For a terminal, with a bar where the number of pages is known. */
+function barText(progress: ReparseProgress, style: Style): string {
+  const { spider, report, total } = progress
+  const bar = total === null ? '' : `${progressBar(report.pages, total, style)}  `
+  return `${style.bold(clean(spider))}  ${bar}${figures(progress, style)}`
+}
+
+export function progressText(progress: ReparseProgress, style: Style): string {
+  return `${style.bold(clean(progress.spider))}  ${figures(progress, style)}`
+}
+
+function figures({ report, total, seconds }: ReparseProgress, style: Style): string {
   const { pages, failed } = report
   const perSecond = seconds === 0 ? 0 : pages / seconds
   const left = total === null || perSecond === 0 ? null : Math.max(0, total - pages) / perSecond
-  const parts = [
+  return [
     total === null ? plural(pages, 'page') : `${count(pages)}/${count(total)} pages (${percent(pages, total)})`,
     rate(perSecond),
     plural(written(report), 'record'),
     ...(failed > 0 ? [style.yellow(`${count(failed)} failed`)] : []),
     ...(left === null ? [] : [left < 1 ? 'ends any moment' : `ends in about ${duration(left * 1000)}`]),
-  ]
-  return `${style.bold(clean(spider))}  ${parts.join(style.dim(' · '))}`
+  ].join(style.dim(' · '))
 }
 
 function written({ kinds }: ReparseReport): number {

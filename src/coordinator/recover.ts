@@ -36,6 +36,8 @@ export interface RecoverOptions {
   readonly groups?: readonly SeedGroup[]
   readonly clock: Clock
   readonly signal: AbortSignal
+  /** Known pages brought back so far. */
+  readonly onProgress?: (pages: number) => void
 }
 
 /** The crawl that a person means among those that the store knows: its id, or the newest lost one of a spider. */
@@ -79,19 +81,27 @@ export async function recoverCrawl(
   }
   await frontier.setState(note.crawl, 'paused')
   const asLink = pageReader(spider)
+  let pages = 0
+  const onPages = (more: number) => {
+    pages += more
+    options.onProgress?.(pages)
+  }
   const done = options.refetch
     ? { restored: 0, unwanted: 0 }
-    : await restoreAll(plant, note.crawl, store.knownPages(note.crawl, true), (page) => ({
-        state: 'done',
-        link: asLink(page) ?? bareLink(page),
-      }))
+    : await restoreAll(
+        plant,
+        note.crawl,
+        store.knownPages(note.crawl, true),
+        (page) => ({ state: 'done', link: asLink(page) ?? bareLink(page) }),
+        onPages,
+      )
   const pending = (page: KnownPage): RestoredLink | null => {
     const link = asLink(page)
     return link === null ? null : { state: 'pending', link, ...NOTHING_USED }
   }
-  const failed = await restoreAll(plant, note.crawl, store.knownPages(note.crawl, false), pending)
+  const failed = await restoreAll(plant, note.crawl, store.knownPages(note.crawl, false), pending, onPages)
   const again = options.refetch
-    ? await restoreAll(plant, note.crawl, store.knownPages(note.crawl, true), pending)
+    ? await restoreAll(plant, note.crawl, store.knownPages(note.crawl, true), pending, onPages)
     : { restored: 0, unwanted: 0 }
   await frontier.setState(note.crawl, 'running')
   await openAs(plant, spec, note.openedAt)
@@ -134,11 +144,13 @@ async function restoreAll(
   crawl: CrawlId,
   pages: ReturnType<RecordStore['knownPages']>,
   restored: (page: KnownPage) => RestoredLink | null,
+  onPages: (pages: number) => void,
 ): Promise<{ restored: number; unwanted: number }> {
   const sum = { restored: 0, unwanted: 0 }
   let links: RestoredLink[] = []
   const flush = async () => {
     if (links.length > 0) sum.restored += await frontier.restore(crawl, links)
+    onPages(links.length)
     links = []
   }
   for await (const page of pages) {

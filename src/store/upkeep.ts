@@ -2,8 +2,8 @@
 export interface StoreUpkeep {
   /** What this version of Shoal would change, in order; refuses tables that a newer one has changed. */
   pending(): Promise<readonly PendingMigration[]>
-  /** Changes it, all or nothing; answers what was done. */
-  migrate(): Promise<readonly PendingMigration[]>
+  /** Changes it, all or nothing; answers what was done. `onBegin` before each, with how many were done before it. */
+  migrate(onBegin?: MigrationBegins): Promise<readonly PendingMigration[]>
 
   retention(): Promise<RetentionRule>
   setRetention(rule: RetentionRule): Promise<void>
@@ -30,6 +30,8 @@ export interface ServerAbout {
   /** Of the whole database. */
   readonly bytes: number
 }
+
+export type MigrationBegins = (migration: PendingMigration, done: number, of: number) => void
 
 export interface PendingMigration {
   readonly number: number

@@ -1,8 +1,10 @@
 import type { Command } from 'commander'
+import type { PendingMigration, StoreUpkeep } from '../../store/upkeep.js'
 import { guide } from '../help.js'
-import { acts } from '../session.js'
+import { acts, type Session } from '../session.js'
 import { plural } from '../terminal/format.js'
 import { withUpkeep } from '../upkeep.js'
+import { shownProgress } from '../work-progress.js'
 
 export function migrateCommand(program: Command): void {
   const command = program
@@ -13,7 +15,7 @@ export function migrateCommand(program: Command): void {
       acts(async (session, { dryRun }: { dryRun: boolean }) => {
         const { output, json } = session
         await withUpkeep(session, async (upkeep) => {
-          const migrations = dryRun ? await upkeep.pending() : await upkeep.migrate()
+          const migrations = dryRun ? await upkeep.pending() : await applied(session, upkeep)
           // Who may write but not make tables finds a place for the rows of today.
           if (!dryRun) await upkeep.makeAhead(session.clock.now())
           if (json) {
@@ -42,4 +44,14 @@ export function migrateCommand(program: Command): void {
       ['migrate --store postgres://shoal@db.example/shoal', 'do it; a second run finds nothing to do'],
     ],
   })
+}
+
+/** One may take long on large tables: it is named while it runs. */
+async function applied(session: Session, upkeep: StoreUpkeep): Promise<readonly PendingMigration[]> {
+  const progress = shownProgress(session, 'migrations', null)
+  try {
+    return await upkeep.migrate(({ name }, done, of) => progress.tell(done, `applying ${name}`, of))
+  } finally {
+    progress.stop()
+  }
 }

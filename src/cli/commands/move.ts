@@ -6,6 +6,7 @@ import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
 import { count, plural } from '../terminal/format.js'
+import { shownProgress } from '../work-progress.js'
 
 export function moveCommand(program: Command): void {
   const command = program
@@ -18,7 +19,10 @@ export function moveCommand(program: Command): void {
         const { openPlant } = await import('../../wire.js')
         await session.withPlant(async ({ frontier: from, store }) => {
           const crawl = chooseCrawl(await crawlsNewestFirst(from), word)
+          const { total } = await from.stats(crawl.id)
           const target = await openPlant({ queue: flags.to, store: session.settings.store })
+          const progress = shownProgress(session, 'links', total)
+          const onProgress = (links: number) => progress.tell(links, 'moving')
           try {
             const now = session.clock.now()
             const to = maskUrl(flags.to)
@@ -26,8 +30,13 @@ export function moveCommand(program: Command): void {
               session,
               store,
               { action: 'crawl.move', target: crawl.id, details: { to } },
-              () => moveCrawl({ from, to: target.frontier, store, toAddress: target.queueAddress, now }, crawl.id),
+              () =>
+                moveCrawl(
+                  { from, to: target.frontier, store, toAddress: target.queueAddress, now, onProgress },
+                  crawl.id,
+                ),
             )
+            progress.stop()
             if (session.json) return session.output.json({ ...moved, to })
             session.output.print(
               `crawl ${crawl.id} of ${crawl.spider} is in ${to} now: ${plural(moved.pending, 'link')} to visit, ` +
@@ -37,6 +46,7 @@ export function moveCommand(program: Command): void {
               `here it is cancelled. Go on with: shoal worker <spider> --queue ${to} --store ${maskUrl(session.settings.store)}`,
             )
           } finally {
+            progress.stop()
             await target.close()
           }
         })

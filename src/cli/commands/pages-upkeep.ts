@@ -4,8 +4,8 @@ import type { PackCheck, PackProgress, PackUpkeep } from '../../store/pack-upkee
 import { confirm } from '../confirm.js'
 import { guide } from '../help.js'
 import { acts, programName, type Session } from '../session.js'
-import { bytes, count, percent, plural } from '../terminal/format.js'
-import { liveLines } from '../terminal/live.js'
+import { bytes, count, plural } from '../terminal/format.js'
+import { shownProgress } from '../work-progress.js'
 
 /** Of a list that may be long, on a terminal. */
 const SHOWN = 10
@@ -23,7 +23,7 @@ export function checkCommand(pages: Command): void {
     .action(
       acts(async (session, flags: { delete: boolean; yes: boolean }) =>
         withUpkeep(session, async (upkeep) => {
-          const found = await withProgress(session, 'checked', (onProgress) => upkeep.check(onProgress))
+          const found = await withProgress(session, 'checking', (onProgress) => upkeep.check(onProgress))
           const idle = found.unreferenced.length + found.damaged.length === 0
           const question = `Delete ${plural(found.unreferenced.length, 'pack')} and forget ${plural(found.damaged.length, 'page')}?`
           if (!session.json) show(session, found)
@@ -55,7 +55,7 @@ export function compactCommand(pages: Command): void {
     .action(
       acts(async (session) =>
         withUpkeep(session, async (upkeep) => {
-          const done = await withProgress(session, 'read', (onProgress) => upkeep.compact(onProgress))
+          const done = await withProgress(session, 'reading', (onProgress) => upkeep.compact(onProgress))
           if (session.json) session.output.json(done)
           else if (done.pages === 0) session.output.print(`nothing to do: ${plural(done.packsAfter, 'pack')}`)
           else {
@@ -81,17 +81,15 @@ async function withUpkeep(session: Session, work: (upkeep: PackUpkeep) => Promis
 }
 
 async function withProgress<Result>(
-  { json }: Session,
-  done: string,
+  session: Session,
+  doing: string,
   work: (onProgress: (progress: PackProgress) => void) => Promise<Result>,
 ): Promise<Result> {
-  const live = !json && process.stderr.isTTY ? liveLines(process.stderr) : null
+  const progress = shownProgress(session, 'packs', null)
   try {
-    return await work(({ packs, of }) =>
-      live?.draw([`${done} ${count(packs)} of ${plural(of, 'pack')} (${percent(packs, of)})`]),
-    )
+    return await work(({ packs, of }) => progress.tell(packs, doing, of))
   } finally {
-    live?.stop()
+    progress.stop()
   }
 }
 

@@ -9,7 +9,6 @@ import { scoreCursor } from '../../proxy/score-cursor.js'
 import { standingOf } from '../../proxy/standing.js'
 import type { TestedRequest } from '../../run/test-proxies.js'
 import { siteOf } from '../../url/host.js'
-import { shownProgress } from '../export-progress.js'
 import { guide } from '../help.js'
 import { withLedger } from '../ledger.js'
 import { byExit, bySite, restText, STANDING_COLUMNS, standingCells } from '../proxies-view.js'
@@ -17,6 +16,7 @@ import { acts, proxyOptions, type Session, wholeNumber } from '../session.js'
 import { listenForSignals } from '../signals.js'
 import { clean } from '../terminal/clean.js'
 import { count, duration, plural } from '../terminal/format.js'
+import { shownProgress } from '../work-progress.js'
 
 const PAGE = 1_000
 

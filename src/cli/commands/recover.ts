@@ -9,6 +9,7 @@ import { listenForSignals } from '../signals.js'
 import { spiderByWord, spiderUnknown } from '../spider-choice.js'
 import { clean } from '../terminal/clean.js'
 import { plural } from '../terminal/format.js'
+import { shownProgress } from '../work-progress.js'
 
 interface RecoverFlags {
   readonly spider?: string
@@ -40,8 +41,10 @@ export function recoverCommand(program: Command): void {
             const { seedOptions } = await import('../../run/seed-options.js')
             const details = { spider: note.spider, refetch: flags.refetch }
             const control = { action: 'crawl.recover', target: note.crawl, details }
+            const progress = shownProgress(session, 'known pages', null)
             const recovered = await controlled(session, plant.store, control, () =>
               recoverCrawl(plant, spider, note, {
+                onProgress: (pages) => progress.tell(pages, 'recovering'),
                 refetch: flags.refetch,
                 clock,
                 signal: signals.drain,
@@ -50,7 +53,7 @@ export function recoverCommand(program: Command): void {
                   ...{ log: createLog(session.settings.logLevel, clock, output.note), signal: signals.drain },
                 }),
               }),
-            )
+            ).finally(() => progress.stop())
             if (json) return output.json(recovered)
             const { crawl, known, queued, unwanted, seeds, seeded } = recovered
             output.print(

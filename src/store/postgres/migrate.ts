@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { ShoalError } from '../../errors.js'
 import { version } from '../../version.js'
-import type { PendingMigration } from '../upkeep.js'
+import type { MigrationBegins, PendingMigration } from '../upkeep.js'
 import type { Pg } from './pg.js'
 
 /** What stands in the ledger. */
@@ -71,13 +71,20 @@ const LEDGER = {
  * Applies what is missing, all in one transaction. Two at once: the second waits, and finds nothing to do. The row of the ledger goes first,
  * so that whoever came without the lock fails before anything is changed.
  */
-export async function migrate(pg: Pg, schema: string, known = knownMigrations()): Promise<readonly PendingMigration[]> {
+export async function migrate(
+  pg: Pg,
+  schema: string,
+  known = knownMigrations(),
+  onBegin: MigrationBegins = () => {},
+): Promise<readonly PendingMigration[]> {
   return pg.transaction(async (tx) => {
     await tx.query({ name: 'migration-lock', text: `SELECT pg_advisory_xact_lock(hashtext('shoal.migrate'))` }, [])
     await makeSchema(tx, schema)
     await tx.query(LEDGER, [])
     const { pending } = await pendingMigrations(tx, known)
-    for (const { number, name, breaking, sql } of pending) {
+    for (const [done, migration] of pending.entries()) {
+      const { number, name, breaking, sql } = migration
+      onBegin(migration, done, pending.length)
       await tx.query(
         {
           name: 'note-migration',

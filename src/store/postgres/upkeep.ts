@@ -17,7 +17,7 @@ export async function openPostgresUpkeep(address: string): Promise<StoreUpkeep> 
   const pg = await openPg({ ...parsed, schema })
   return {
     pending: async () => (await pendingMigrations(pg)).pending,
-    migrate: () => migrate(pg, schema),
+    migrate: (onBegin) => migrate(pg, schema, undefined, onBegin),
     retention: () => retention(pg),
     setRetention: (rule) => setRetention(pg, rule),
     partitions: () => listed(pg),
