@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runCli, startCli, tempDir } from '../support/cli.js'
+
+const dir = tempDir('cli-dashboard')
+const cwd = dir.path
+let served: ReturnType<typeof startCli>
+let address: URL
+let token: string
+
+beforeAll(async () => {
+  writeFileSync(
+    join(cwd, 'shop.ts'),
+    `import { defineSpider } from 'shoal'
+     export default defineSpider({ name: 'shop', start: ['http://shop.example/'], routes: { page: { match: '/**' } } })`,
+  )
+  served = startCli(['dashboard', 'shop.ts', '--port', '0', '--json'], { cwd })
+  const { stdout } = served.child
+  if (stdout === null) throw new Error('its output is read')
+  const [line] = (await once(stdout, 'data')) as [string]
+  address = new URL((JSON.parse(line) as { url: string }).url)
+  token = address.hash.replace('#token=', '')
+})
+
+afterAll(() => {
+  served.child.kill('SIGKILL')
+  dir.remove()
+})
+
+describe('shoal dashboard', () => {
+  it('prints an address of this machine with a token, and serves the page and its API there', async () => {
+    expect(address.hostname).toBe('127.0.0.1')
+    expect(token.length).toBeGreaterThanOrEqual(43)
+    expect(await (await fetch(new URL('/', address))).text()).toContain('<script type="module"')
+    const overview = await fetch(new URL('/api/overview', address), { headers: { authorization: `Bearer ${token}` } })
+    expect(await overview.json()).toMatchObject({ spiders: ['shop'], crawls: [], health: { ok: true } })
+    expect((await fetch(new URL('/api/overview', address))).status).toBe(401)
+  })
+
+  it.each<[what: string, flags: string[], env: Record<string, string>, code: string]>([
+    ['a port in use', ['--port', '<used>'], {}, 'dashboard_port'],
+    ['no port at all', ['--port', 'many'], {}, 'config_invalid'],
+    ['another address than loopback without a token', ['--host', '0.0.0.0'], {}, 'dashboard_open'],
+    ['an empty token', ['--host', '0.0.0.0'], { SHOAL_TOKEN: '' }, 'config_invalid'],
+    ['a token that can be guessed', [], { SHOAL_TOKEN: 'secret' }, 'config_invalid'],
+    ['a queue that ends with the process', ['--queue', 'memory:'], {}, 'queue_unknown'],
+    ['no database', ['--queue', 'sqlite:nowhere.db'], {}, 'not_found'],
+    ['a spider that is not there', ['nowhere.ts'], {}, 'spider_missing'],
+  ])('refuses %s with the next step', async (_what, flags, env, code) => {
+    const { code: exit, stderr } = await runCli(
+      ['dashboard', ...flags.map((flag) => flag.replace('<used>', address.port))],
+      { cwd, env },
+    )
+    const [line = '', hint = '', ...rest] = stderr.trimEnd().split('\n')
+    expect({ line, rest }).toEqual({ line: expect.stringMatching(new RegExp(`^error ${code}: `)), rest: [] })
+    expect(hint).toMatch(/^ {2}→ \S/)
+    expect(exit).toBeGreaterThan(0)
+    expect(stderr).not.toContain('secret')
+  })
+
+  it('ends at Ctrl-C, also while somebody listens', async () => {
+    const stream = await fetch(new URL('/api/events', address), { headers: { authorization: `Bearer ${token}` } })
+    expect(stream.status).toBe(200)
+    served.child.kill('SIGINT')
+    expect((await served.result).code).toBe(0)
+    await stream.text().catch(() => {})
+  })
+})
