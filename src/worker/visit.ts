@@ -2,9 +2,6 @@ import { asShoalError, ShoalError } from '../errors.js'
 import { screenshotOf } from '../fetch/failure-screenshot.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import type { Lease, Outcome } from '../frontier/frontier.js'
-import type { Log } from '../log.js'
-import { traceUrl } from '../observe/trace-url.js'
-import type { Attributes } from '../observe/tracing.js'
 import type { Harvest } from '../spider/spider.js'
 import type { BlobRef } from '../store/blob-store.js'
 import { type FetchRow, SCREENSHOT_HEADER, type WriteBatch } from '../store/rows.js'
@@ -16,6 +13,7 @@ import { outcomeOf, statusError } from './outcome.js'
 import { HostBusy } from './permits.js'
 import { bodyHash, type Known, knownPage, unchangedBatch, visitRows } from './revisit.js'
 import { step } from './step.js'
+import { aboutVisit, tellFound, tellSettled } from './tell-visit.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
 /** READ THIS FIRST: the life of one leased URL, from the permit to the acknowledgement. */
@@ -78,27 +76,6 @@ async function visitLink(current: Visit, parts: VisitParts, onProduced: () => vo
   if (outcome.kind === 'done') parts.known.add(admitted)
   current.trace?.ended({ outcome: outcome.kind, ...('failure' in outcome && { error: outcome.failure }) })
   if (log.verbose) tellSettled(lease, outcome, log)
-}
-
-function aboutVisit({ lease }: Visit, { spider, worker }: VisitParts): Attributes {
-  const { fp, url, host, route, depth } = lease.link
-  return {
-    ...{ 'shoal.crawl': lease.crawl, 'shoal.spider': spider.name, 'shoal.fp': fp, 'shoal.route': route },
-    ...{ 'shoal.depth': depth, 'shoal.attempt': lease.attempt, 'shoal.host': host, 'shoal.worker': worker },
-    'url.full': traceUrl(url),
-  }
-}
-
-function tellSettled({ link: { fp, url }, attempt }: Lease, outcome: Outcome, log: Log): void {
-  const { kind } = outcome
-  const why = 'failure' in outcome ? { code: outcome.failure.code } : {}
-  const when = 'afterMs' in outcome ? { afterMs: outcome.afterMs } : {}
-  log.debug('visit.settled', { fp, url, attempt, outcome: kind, ...why, ...when })
-}
-
-/** Before the settle, after which somebody may have them already. */
-function tellFound({ link }: Lease, links: readonly Link[], log: Log): void {
-  for (const { fp, url, route, depth } of links) log.debug('link.found', { fp, url, route, depth, on: link.fp })
 }
 
 function stale({ lease, trace }: Visit, { log }: VisitParts): void {
