@@ -112,11 +112,22 @@ function busierHalf(shares: readonly number[]): number {
 /** What our own workers take of a machine before its memory is theirs to worry about: where others fill it, fewer workers are no help. */
 const OURS = 0.25
 
+/**
+ * The limit that V8 tells counts its young generation, three semi-spaces of 16 MiB, in which nothing stays: a small heap is full, and its process ends, well below
+ * that limit.
+ */
+const YOUNG_BYTES = 48 * 1024 * 1024
+
+function lastingBytes(limit: number): number {
+  return Math.max(limit - YOUNG_BYTES, limit / 2)
+}
+
 /** The worst of them. */
 function memoryOf(all: readonly Vitals[]): MemoryUse | null {
   let worst: MemoryUse | null = null
   for (const { worker, machine, heapBytes, heapLimitBytes, memoryLimitBytes, memoryFreeBytes } of all) {
-    const heap = { worker, what: 'heap', used: shareOf(heapBytes, heapLimitBytes), limitBytes: heapLimitBytes } as const
+    const limitBytes = lastingBytes(heapLimitBytes)
+    const heap = { worker, what: 'heap', used: shareOf(heapBytes, limitBytes), limitBytes } as const
     // Workers in threads of one process tell the same memory.
     const ours = new Map(all.filter((one) => one.machine === machine).map(({ pid, rssBytes }) => [pid, rssBytes]))
     const isOurs = sum([...ours.values()], (rss) => rss) >= memoryLimitBytes * OURS

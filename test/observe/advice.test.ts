@@ -129,7 +129,7 @@ describe('the slowest stage', () => {
     [
       'memory',
       'is 95 % full, of 500 MB',
-      { workers: [worker(vitals(busy, {}, { heapBytes: 475e6, heapLimitBytes: 5e8 }))] },
+      { workers: [worker(vitals(busy, {}, { heapBytes: 475e6, heapLimitBytes: 5e8 + 48 * 2 ** 20 }))] },
     ],
     [
       'memory',
