@@ -172,15 +172,15 @@ describe('the advice names what is worked at', AGAIN, () => {
   it('a processor that is busy with something else', async () => {
     const busy = setInterval(() => burn(95), 100)
     try {
-      expect(await adviceAfter({ slots: 8, atOnce: 32 })).toMatchObject({ stage: 'cpu' })
+      expect(await adviceAfter({ slots: 8, atOnce: 32, links: 600 })).toMatchObject({ stage: 'cpu' })
     } finally {
       clearInterval(busy)
     }
   })
 
   it('a store that is slow', async () => {
-    const slowStore = ({ store }: Plant) => ({ store: slow(store, 'write', 900) })
-    const advice = await adviceAfter({ slots: 64, atOnce: 64, slow: slowStore, ms: 2_000, links: 600 })
+    const slowStore = ({ store }: Plant) => ({ store: slow(store, 'write', 1_500) })
+    const advice = await adviceAfter({ slots: 64, atOnce: 64, slow: slowStore, ms: 1_800, links: 900 })
     expect(advice).toMatchObject({ stage: 'store', moreWorkers: 0 })
   })
 })
