@@ -1,8 +1,7 @@
 import type { Estimate } from '../coordinator/eta.js'
-import type { CrawlStats, HostInfo, WorkerId } from '../frontier/frontier.js'
+import type { CrawlStats, HostInfo } from '../frontier/frontier.js'
 import { type AdvisedWorker, type FleetLoad, loadOf } from './fleet-load.js'
 import { type HostRoom, roomOf } from './host-room.js'
-import type { Vitals } from './vitals.js'
 
 /** The slowest stage now, and what would help. */
 export interface Advice {
@@ -41,8 +40,6 @@ export interface AdviceInput {
   readonly workers: readonly AdvisedWorker[]
   readonly estimate: Estimate | null
   readonly now: number
-  /** What the workers told some seconds ago, kept by whoever looks repeatedly; without it their whole life is judged. */
-  readonly before?: ReadonlyMap<WorkerId, Vitals>
 }
 
 /** From here on the garbage collector takes more and more of the time, and then the process ends. */
@@ -69,14 +66,14 @@ interface Facts extends AdviceInput {
 const JUDGES: readonly ((facts: Facts) => Advice | null)[] = [ofMemory, ofCpu, ofWaits, ofSlots, ofLeases, ofHosts]
 
 export function adviceOf(input: AdviceInput): Advice {
-  const { stats, hosts, now, before } = input
+  const { stats, hosts, now } = input
   const quiet = quietText(stats)
   if (quiet !== null) return say('none', quiet)
   const workers = input.workers.filter(
     // One that does not say what it has may have the spider.
     ({ about }) => about?.spiders === undefined || stats.spider in about.spiders,
   )
-  const load = loadOf(workers, before)
+  const load = loadOf(workers)
   const room = roomOf(hosts, { now, visitMs: load.visitMs, queued: stats.queued })
   if (workers.length === 0)
     return say(

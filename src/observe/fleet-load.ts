@@ -1,6 +1,6 @@
 import type { WorkerId, WorkerInfo } from '../frontier/frontier.js'
 import type { WorkerState } from './health.js'
-import { SPENT, type Spent, type Step, type Vitals } from './vitals.js'
+import { type Earlier, SPENT, type Spent, type Step, type Vitals } from './vitals.js'
 
 export interface AdvisedWorker extends WorkerInfo {
   readonly vitals: Vitals | null
@@ -39,9 +39,9 @@ export interface MemoryUse {
 /** Less time than this says nothing; the totals since the worker's start are better. */
 const ENOUGH_MS = 900
 
-/** `before`: what the workers told some seconds ago; without it their whole life is judged. */
-export function loadOf(workers: readonly AdvisedWorker[], before?: ReadonlyMap<WorkerId, Vitals>): FleetLoad {
-  const spans = workers.flatMap(({ vitals }) => (vitals === null ? [] : [spanOf(vitals, before?.get(vitals.worker))]))
+/** Over the last seconds, or over the whole life of a worker that has just begun. */
+export function loadOf(workers: readonly AdvisedWorker[]): FleetLoad {
+  const spans = workers.flatMap(({ vitals }) => (vitals === null ? [] : [spanOf(vitals)]))
   const workerMs = sum(spans, ({ ms }) => ms)
   const spent = (part: Spent) => sum(spans, (span) => span.spent(part))
   const all = sum(SPENT, spent)
@@ -75,12 +75,9 @@ interface VitalsSpan {
   readonly took: (step: Step) => { ms: number; calls: number }
 }
 
-function spanOf(vitals: Vitals, earlier: Vitals | undefined): VitalsSpan {
-  // A worker of the same name that was started anew begins to count from nothing.
-  const from =
-    earlier !== undefined && earlier.startedAt === vitals.startedAt && vitals.at - earlier.at >= ENOUGH_MS
-      ? earlier
-      : null
+function spanOf(vitals: Vitals): VitalsSpan {
+  const { earlier } = vitals
+  const from = earlier !== null && vitals.at - earlier.at >= ENOUGH_MS ? earlier : null
   const since = (value: number, old: number | undefined) => Math.max(0, value - (old ?? 0))
   return {
     vitals,
@@ -88,7 +85,7 @@ function spanOf(vitals: Vitals, earlier: Vitals | undefined): VitalsSpan {
     visits: since(vitals.pages + vitals.failed, from === null ? 0 : from.pages + from.failed),
     spent: (part) => since(vitals.spent[part], from?.spent[part]),
     took(step) {
-      const calls = (of: Vitals | null) => (of === null ? 0 : of.took[step].counts.reduce((all, one) => all + one, 0))
+      const calls = (of: Earlier | null) => (of === null ? 0 : of.took[step].counts.reduce((all, one) => all + one, 0))
       return { ms: since(vitals.took[step].sumMs, from?.took[step].sumMs), calls: since(calls(vitals), calls(from)) }
     },
   }

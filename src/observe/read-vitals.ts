@@ -34,6 +34,8 @@ export async function readVitals(
 const count = z.number().nonnegative()
 const name = z.string().max(1_000)
 const histogram = z.object({ counts: z.array(count).length(HISTOGRAM_MS.length + 1), sumMs: count })
+const spent = z.record(z.enum(SPENT), count)
+const took = z.record(z.enum(STEPS), histogram)
 const vitalsSchema = z.object({
   worker: name,
   machine: name,
@@ -48,10 +50,10 @@ const vitalsSchema = z.object({
   lost: count,
   statuses: z.record(z.string().regex(/^\d{1,3}$/), count),
   errors: z.record(z.string().regex(/^[a-z][a-z0-9_]{0,63}$/), count),
-  took: z.record(z.enum(STEPS), histogram),
+  took,
   slots: count,
   busy: count,
-  spent: z.record(z.enum(SPENT), count),
+  spent,
   rssBytes: count,
   heapBytes: count,
   heapLimitBytes: count,
@@ -59,6 +61,7 @@ const vitalsSchema = z.object({
   memoryFreeBytes: count,
   loopBusy: count,
   loopLagMs: count,
+  earlier: z.object({ at: z.number(), pages: count, failed: count, spent, took }).nullable(),
   inHand: z
     .array(z.object({ crawl: name, fp: name, exit: z.object({ pool: name, exit: name }).nullable(), forMs: count }))
     .max(IN_HAND_TOLD),

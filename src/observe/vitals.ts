@@ -42,9 +42,13 @@ export interface Vitals {
   readonly loopBusy: number
   /** How late timers were since the last report. */
   readonly loopLagMs: number
+  /** The same some RECENT_MS ago, for whoever wants to know how it does now and not how it did all its life; null: it has just begun. */
+  readonly earlier: Earlier | null
   /** What is in hand, longest first, at most IN_HAND_TOLD of them. */
   readonly inHand: readonly InHand[]
 }
+
+export type Earlier = Pick<Vitals, 'at' | 'pages' | 'failed' | 'spent' | 'took'>
 
 /** A visit's parts, as people ask about them. `store`: one batch of rows; `settle`, `lease`: one call of the queue. `leaseAge`: from the lease to the settle. */
 export const STEPS = ['fetch', 'handler', 'store', 'settle', 'lease', 'leaseAge'] as const
@@ -72,6 +76,8 @@ export interface InHand {
 }
 
 export const VITALS_MS = 3_000
+/** Five reports. */
+export const RECENT_MS = 15_000
 /** A worker that was heard of is missed after this. */
 export const MISSED_MS = 10_000
 export const VITALS_KEPT_MS = 60_000

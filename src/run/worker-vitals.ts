@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import type { Clock } from '../clock.js'
 import type { WorkerId } from '../frontier/frontier.js'
-import { VITALS_MS, type Vitals } from '../observe/vitals.js'
+import { type Earlier, RECENT_MS, VITALS_MS, type Vitals } from '../observe/vitals.js'
 import { version } from '../version.js'
 import type { CrawlWorker } from '../worker/worker.js'
 
@@ -20,24 +20,31 @@ export function tellVitals(
   const startedAt = clock.now()
   const lag = watchLag(clock)
   let utilization = performance.eventLoopUtilization()
+  let told: Earlier[] = []
   let cancel = () => {}
   const report = (nextMs: number) => {
     const { idle, active } = performance.eventLoopUtilization()
     const busyMs = active - utilization.active
     const idleMs = idle - utilization.idle
     utilization = { idle, active, utilization: 0 }
+    const at = clock.now()
+    const { reading } = worker
+    const { pages, failed, spent, took } = reading
+    told = told.filter((one) => one.at >= at - RECENT_MS - VITALS_MS / 2)
     const { used_heap_size, heap_size_limit } = getHeapStatistics()
     tell({
-      ...{ worker: id, machine: hostname(), pid: process.pid, version, at: clock.now(), startedAt },
-      ...worker.reading,
+      ...{ worker: id, machine: hostname(), pid: process.pid, version, at, startedAt },
+      ...reading,
       rssBytes: process.memoryUsage.rss(),
       heapBytes: used_heap_size,
       heapLimitBytes: heap_size_limit,
       ...memoryOfMachine(),
       loopBusy: busyMs + idleMs > 0 ? Math.min(1, busyMs / (busyMs + idleMs)) : 0,
       loopLagMs: lag.sinceLastLook(),
+      earlier: told[0] ?? null,
       inHand: worker.longestInHand,
     })
+    told.push({ at, pages, failed, spent, took })
     cancel = clock.after(nextMs, () => report(VITALS_MS))
   }
   report(SECOND_MS)

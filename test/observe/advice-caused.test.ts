@@ -88,18 +88,18 @@ async function adviceAfter(crawl: Crawl): Promise<Advice> {
   })
   await clock.sleep(crawl.ms ?? 1_300)
   const now = clock.now()
-  const vitals = told.at(-1) ?? null
+  const last = told.at(-1)
+  // The first reports are of a worker that begins.
+  const vitals = last === undefined ? null : { ...last, earlier: told[1] ?? null }
   const workers = (await plant.frontier.workers()).map((one) => ({
     ...{ ...one, vitals, heardMs: 0, draining: false, state: 'working' as const },
   }))
   const [info] = await plant.frontier.crawls()
   if (info === undefined) throw new Error('the crawl is gone')
   const look = await lookAtCrawl(plant, info, workers, now, false)
-  // The first reports are of a worker that begins.
-  const before = new Map(told.slice(1, 2).map((one) => ['w1', one]))
   await worker.stop(0)
   await worker.ended.catch(() => {})
-  return adviceOf({ ...look, workers, before })
+  return adviceOf({ ...look, workers })
 }
 
 /** A part of the plant of which one call takes its time. */

@@ -156,15 +156,14 @@ describe('the slowest stage', () => {
     expect(advice({ workers: [other, worker(vitals(busy))] }).stage).toBe('workers')
   })
 
-  it('is judged by the last seconds where somebody remembers what was told before', () => {
+  it('is judged by the last seconds, and by its whole life where a worker has just begun', () => {
     const then = vitals({ fetch: 0.95 }, {}, { at: NOW - 10_000, startedAt: NOW - 10_000 - LIVED_MS })
     const spent = { ...then.spent, store: then.spent.store + 4 * 9_000, fetch: then.spent.fetch + 4 * 1_000 }
-    const now = { ...then, at: NOW, spent }
+    const now = { ...then, at: NOW, spent, earlier: null }
     expect(advice({ workers: [worker(now)] }).stage).toBe('workers')
-    expect(advice({ workers: [worker(now)], before: new Map([['w', then]]) }).stage).toBe('store')
-    // One of the same name that was started anew has nothing to do with what stood there before.
-    const anew = { ...now, startedAt: NOW - 5_000 }
-    expect(advice({ workers: [worker(anew)], before: new Map([['w', then]]) }).stage).toBe('workers')
+    expect(advice({ workers: [worker({ ...now, earlier: then })] }).stage).toBe('store')
+    const tooClose = { ...then, at: NOW - 10 }
+    expect(advice({ workers: [worker({ ...now, earlier: tooClose })] }).stage).toBe('workers')
   })
 
   it('is told without vitals too: older workers say how many visits at once they make', () => {

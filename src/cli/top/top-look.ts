@@ -1,11 +1,10 @@
 import type { Clock } from '../../clock.js'
-import type { CrawlId, CrawlInfo, CrawlStats, WorkerId } from '../../frontier/frontier.js'
-import { type Advice, adviceOf } from '../../observe/advice.js'
+import type { CrawlId, CrawlInfo, CrawlStats } from '../../frontier/frontier.js'
+import type { Advice } from '../../observe/advice.js'
 import type { Alert } from '../../observe/alert.js'
 import { readAlerts } from '../../observe/alert-book.js'
 import { type CrawlLook, type LookedPlant, lookAtCrawl, lookAtWorkers, type WorkerLook } from '../../observe/look.js'
 import { readSeries } from '../../observe/series-book.js'
-import type { Vitals } from '../../observe/vitals.js'
 import { crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { ended } from '../progress-view.js'
 
@@ -31,17 +30,14 @@ const CRAWLS_SHOWN = 50
 /** A look reads hosts and links: of more crawls than this at once only the counters are shown. */
 const LOOKED_AT = 8
 const RATES_KEPT = 240
-/** The advice judges the workers' last seconds. */
-const JUDGED_MS = 15_000
 
 export interface Lookout {
   look(): Promise<TopLook>
 }
 
-/** Looks again and again, and remembers what one look alone cannot tell: rates, and how workers spent their last seconds. */
+/** Looks again and again, and remembers what one look alone cannot tell: rates. */
 export function createLookout(plant: LookedPlant, { clock, fleet }: { clock: Clock; fleet: boolean }): Lookout {
   const rates = new Map<CrawlId, { readonly values: number[]; at: number; over: number }>()
-  const told = new Map<WorkerId, Vitals[]>()
   const endedStats = new Map<CrawlId, CrawlStats>()
 
   const statsOf = async (crawl: CrawlInfo): Promise<CrawlStats> => {
@@ -68,19 +64,6 @@ export function createLookout(plant: LookedPlant, { clock, fleet }: { clock: Clo
     return known.values
   }
 
-  const remember = (workers: readonly WorkerLook[]): ReadonlyMap<WorkerId, Vitals> => {
-    const before = new Map<WorkerId, Vitals>()
-    for (const { worker, vitals } of workers) {
-      if (vitals === null) continue
-      const kept = (told.get(worker) ?? []).filter(({ at }) => at > vitals.at - JUDGED_MS)
-      if (kept.at(-1)?.at !== vitals.at) kept.push(vitals)
-      told.set(worker, kept)
-      const first = kept[0]
-      if (first !== undefined) before.set(worker, first)
-    }
-    return before
-  }
-
   return {
     async look() {
       const now = clock.now()
@@ -89,7 +72,6 @@ export function createLookout(plant: LookedPlant, { clock, fleet }: { clock: Clo
         lookAtWorkers(plant, now),
         readAlerts(plant.board),
       ])
-      const before = remember(workers)
       const shown = [...all.filter((crawl) => !hasEnded(crawl)), ...all.filter(hasEnded)].slice(0, CRAWLS_SHOWN)
       const crawls = await Promise.all(
         shown.map(async (crawl, index): Promise<TopCrawl> => {
@@ -98,8 +80,7 @@ export function createLookout(plant: LookedPlant, { clock, fleet }: { clock: Clo
             return { stats, look: null, advice: null, rates: await ratesOf(stats, now) }
           }
           const look = await lookAtCrawl(plant, crawl, workers, now, fleet)
-          const advice = adviceOf({ ...look, before })
-          return { stats: look.stats, look, advice, rates: await ratesOf(look.stats, now) }
+          return { stats: look.stats, look, advice: look.advice, rates: await ratesOf(look.stats, now) }
         }),
       )
       return { now, crawls, workers, alerts: alerts.active }
