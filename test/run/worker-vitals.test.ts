@@ -8,12 +8,13 @@ import { seedCrawl } from '../../src/coordinator/seeding.js'
 import { ShoalError } from '../../src/errors.js'
 import { silentLog } from '../../src/log.js'
 import { vitalsKey } from '../../src/observe/board-keys.js'
+import { createMeter } from '../../src/observe/meter.js'
 import { parseVitals, readVitals } from '../../src/observe/read-vitals.js'
-import { SPENT, VITALS_MS, type Vitals } from '../../src/observe/vitals.js'
+import { RECENT_MS, SPENT, VITALS_MS, type Vitals } from '../../src/observe/vitals.js'
 import { createCrew } from '../../src/run/crew.js'
 import { postVitals } from '../../src/run/post-vitals.js'
 import { startWorker } from '../../src/run/start-worker.js'
-import { watchLag } from '../../src/run/worker-vitals.js'
+import { tellVitals, watchLag } from '../../src/run/worker-vitals.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
 import { openPlant, type Plant } from '../../src/wire.js'
@@ -172,4 +173,22 @@ it('tell how late the timers of the loop were', () => {
   const sluggish = watchLag({ ...systemClock, mono: () => late, after: () => () => {} })
   late = 350
   expect(sluggish.sinceLastLook()).toBe(250)
+})
+
+it('tell what it was fifteen seconds ago', () => {
+  const clock = new ManualClock()
+  const meter = createMeter(4, clock)
+  const told: Vitals[] = []
+  const worker = {
+    get reading() {
+      return { ...meter.read([]), pages: clock.now() }
+    },
+    longestInHand: [],
+  }
+  const telling = tellVitals('w', worker, clock, (vitals) => void told.push(vitals))
+  expect(told.at(-1)?.earlier).toBeNull()
+  for (let i = 0; i < 20; i++) clock.advance(VITALS_MS)
+  telling.stop()
+  const last = told.at(-1)
+  expect(last?.earlier).toMatchObject({ at: (last?.at ?? 0) - RECENT_MS, pages: (last?.pages ?? 0) - RECENT_MS })
 })
