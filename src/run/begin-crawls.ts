@@ -6,7 +6,7 @@ import { asShoalError, ShoalError } from '../errors.js'
 import type { CrawlId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { Spider } from '../spider/spider.js'
-import type { Plant } from '../wire.js'
+import type { OpenedForWork } from './open-for-work.js'
 import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
 import { fetchesFiles, seedOptions } from './seed-options.js'
 
@@ -23,8 +23,7 @@ export interface Beginner {
 }
 
 export function beginCrawls(
-  plant: Plant,
-  spiders: readonly Spider[],
+  { plant, direct, spiders }: OpenedForWork,
   parts: ProxyOrder & { readonly clock: Clock; readonly log: Log },
 ): Beginner {
   const { clock, log } = parts
@@ -50,8 +49,8 @@ export function beginCrawls(
     async begin(name, fresh) {
       const spider = spiders.find((one) => one.name === name)
       if (spider === undefined) throw new ShoalError('not_found', `there is no spider '${name}' here`)
-      const exits = await knownExits(plant.board, spider)
-      const { crawl, resumed } = await openCrawl(plant, spider, { fresh, clock, random: systemRandom, exits })
+      const exits = await knownExits(direct.board, spider)
+      const { crawl, resumed } = await openCrawl(direct, spider, { fresh, clock, random: systemRandom, exits })
       if (!seedings.has(crawl)) seedings.set(crawl, seed(spider, crawl))
       return { crawl, resumed }
     },

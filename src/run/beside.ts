@@ -8,6 +8,7 @@ import type { Crew } from './crew.js'
 export type Beside = (parts: BesideParts) => Promise<() => Promise<void>>
 
 export interface BesideParts {
+  /** It does not wait for a queue that is away. */
   readonly plant: Plant
   /** Those that can be started here. */
   readonly spiders: readonly Spider[]

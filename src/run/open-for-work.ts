@@ -9,14 +9,22 @@ import { forfeitDeadWorkers } from './dead-workers.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
 import { patient } from './until-back.js'
 
-/** Spiders and plant of a command that works on crawls. Its queue may be away later on, until the drain. */
+export interface OpenedForWork {
+  readonly spiders: Spider[]
+  /** For work that goes on: its queue may be away later on, until the drain. */
+  readonly plant: Plant
+  /** The same for orders that somebody waits for: one that was answered with a failure must not be carried out when the queue is back. */
+  readonly direct: Plant
+}
+
+/** Spiders and plant of a command that works on crawls. */
 export async function openForWork(
   sources: readonly SpiderSource[],
   addresses: PlantAddresses,
   drain: AbortSignal,
   clock: Clock,
   log: Log,
-): Promise<{ spiders: Spider[]; plant: Plant }> {
+): Promise<OpenedForWork> {
   const spiders = await unlessDrained(Promise.all(sources.map(spiderFrom)), drain)
   refuseTwins(spiders)
   refuseMemory(addresses)
@@ -37,7 +45,7 @@ export async function openForWork(
     await plant.close()
     throw error
   }
-  return { spiders, plant }
+  return { spiders, plant, direct: opened }
 }
 
 /** Before the first page is fetched: a bucket or a browser that is not there is told now. */

@@ -108,7 +108,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
   const log = createLog(options.logLevel, clock, writeLog)
   const sources = [options.source]
   const alerts = loadAlerts(options.alerts ?? null, process.env)
-  const { spiders, plant } = await openForWork(sources, options, options.drain, clock, log)
+  const { spiders, plant, direct } = await openForWork(sources, options, options.drain, clock, log)
   let outlets: OutletTending | null = null
   let endBy = 0
   let endBeside: (() => Promise<void>) | undefined
@@ -116,7 +116,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
   try {
     const [spider] = spiders
     const { drain } = options
-    endBeside = await options.beside?.({ plant, spiders: [], begin: noBeginner.begin, log, crew, drain })
+    endBeside = await options.beside?.({ plant: direct, spiders: [], begin: noBeginner.begin, log, crew, drain })
     if (spider === undefined) throw new Error('one source gives one spider')
     const pools = poolsAtHand(options, spiders)
     await readyForPages(spiders, plant, options)

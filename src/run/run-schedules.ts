@@ -35,12 +35,13 @@ export async function runSchedules(options: SchedulesOptions): Promise<void> {
   const clock = systemClock
   const log = createLog(options.logLevel, clock, options.writeLog)
   const alerts = loadAlerts(options.alerts ?? null, process.env)
-  const { spiders, plant } = await openForWork(options.sources, options, drain, clock, log)
-  const beginner = beginCrawls(plant, spiders, { ...options, clock, log })
+  const opened = await openForWork(options.sources, options, drain, clock, log)
+  const { spiders, plant, direct } = opened
+  const beginner = beginCrawls(opened, { ...options, clock, log })
   let endBeside: (() => Promise<void>) | undefined
   try {
     refuseUnscheduled(spiders)
-    endBeside = await options.beside?.({ plant, spiders, begin: beginner.begin, log, crew: null, drain })
+    endBeside = await options.beside?.({ plant: direct, spiders, begin: beginner.begin, log, crew: null, drain })
     const pools = spiders.some((spider) => fetchesFiles(undefined, spider)) ? poolsAtHand(options, spiders) : new Map()
     options.onStart?.(spiders)
     const parts = { clock, random: systemRandom, log, signal: drain, pools, ...(onTurn && { onTurn }) }

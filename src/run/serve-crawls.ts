@@ -53,17 +53,18 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
   const log = createLog(options.logLevel, clock, writeLog)
   const startedAt = clock.mono()
   const alerts = loadAlerts(options.alerts ?? null, process.env)
-  const { spiders, plant } = await openForWork(options.sources, options, drain, clock, log)
+  const opened = await openForWork(options.sources, options, drain, clock, log)
+  const { spiders, plant, direct } = opened
   let workers: RunningWorker[] = []
   let tending: Tending | null = null
   let outlets: OutletTending | null = null
   let schedules: Promise<void> | null = null
   let endBeside: (() => Promise<void>) | undefined
-  const beginner = beginCrawls(plant, spiders, { ...options, clock, log })
+  const beginner = beginCrawls(opened, { ...options, clock, log })
   const crew = createCrew(clock)
   const stopSchedules = new AbortController()
   try {
-    endBeside = await options.beside?.({ plant, spiders, begin: beginner.begin, log, crew, drain })
+    endBeside = await options.beside?.({ plant: direct, spiders, begin: beginner.begin, log, crew, drain })
     if (options.schedule) refuseUnscheduled(spiders)
     await readyForPages(spiders, plant, options)
     outlets = await tendOutlets(

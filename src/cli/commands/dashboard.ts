@@ -55,17 +55,18 @@ async function serve(session: Session, files: readonly string[], drain: AbortSig
     return
   }
   const sources = files.map((file) => ({ kind: 'file', path: resolve(file) }) as const)
-  const { spiders, plant } = await openForWork(sources, settings, drain, clock, log)
-  const beginner = beginCrawls(plant, spiders, { ...settings, clock, log })
+  const opened = await openForWork(sources, settings, drain, clock, log)
+  const { spiders, direct } = opened
+  const beginner = beginCrawls(opened, { ...settings, clock, log })
   try {
     for (const [i, { name }] of spiders.entries()) {
       const source = sources[i]
       if (source !== undefined) rememberSource(settings, name, source)
     }
-    await serveAndWatch(session, { ...parts, plant, spiders, begin: beginner.begin })
+    await serveAndWatch(session, { ...parts, plant: direct, spiders, begin: beginner.begin })
   } finally {
     await beginner.stop()
-    await plant.close()
+    await direct.close()
   }
 }
 
