@@ -12,8 +12,11 @@ export interface Session {
   readonly json: boolean
   readonly clock: Clock
   readonly output: Output
-  /** Opens the database, works, closes it. A command that only looks does not make a database. */
-  withPlant<Result>(work: (plant: Plant) => Promise<Result>): Promise<Result>
+  /**
+   * Opens the database, works, closes it. A command that only looks does not make a database; one that writes down what it was asked for makes the
+   * file of records beside a queue on a server (`notes`).
+   */
+  withPlant<Result>(work: (plant: Plant) => Promise<Result>, options?: { readonly notes?: boolean }): Promise<Result>
   /** The same with the records and raw pages alone. */
   withResults<Result>(work: (results: StorePart) => Promise<Result>): Promise<Result>
   /** The flags to repeat in a command that is printed, so that it works as it stands; a password is the reader's to fill in. */
@@ -94,14 +97,14 @@ export function openSession(flags: Flags): Session {
     output: standardOutput(),
     sameDatabase: sameDatabase(flags),
     at: (queue) => openSession({ ...flags, queue: flags.queue ?? queue }),
-    async withPlant(work) {
+    async withPlant(work, { notes = false } = {}) {
       const { queue, store, pages } = settings
       const onServer = isOnServer(queue)
       if (!onServer) for (const address of [queue, store]) mustExist(address)
       const { openPlant } = await import('../wire.js')
       // A fleet can be looked at from a machine that keeps no records, and keeps none then.
       const plant = await openPlant(
-        { queue, store: onServer && isMissing(store) ? 'memory:' : store, pages },
+        { queue, store: onServer && !notes && isMissing(store) ? 'memory:' : store, pages },
         { create: false },
       )
       try {

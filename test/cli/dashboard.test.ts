@@ -2,7 +2,9 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openResults } from '../../src/wire.js'
 import { runCli, startCli, tempDir } from '../support/cli.js'
+import { startRedis } from '../support/redis-server.js'
 
 const dir = tempDir('cli-dashboard')
 const cwd = dir.path
@@ -17,12 +19,19 @@ beforeAll(async () => {
      export default defineSpider({ name: 'shop', start: ['http://shop.example/'], routes: { page: { match: '/**' } } })`,
   )
   served = startCli(['dashboard', 'shop.ts', '--port', '0', '--json'], { cwd })
-  const { stdout } = served.child
+  address = await addressOf(served)
+  token = tokenIn(address)
+})
+
+async function addressOf({ child: { stdout } }: ReturnType<typeof startCli>): Promise<URL> {
   if (stdout === null) throw new Error('its output is read')
   const [line] = (await once(stdout, 'data')) as [string]
-  address = new URL((JSON.parse(line) as { url: string }).url)
-  token = address.hash.replace('#token=', '')
-})
+  return new URL((JSON.parse(line) as { url: string }).url)
+}
+
+function tokenIn({ hash }: URL): string {
+  return hash.replace('#token=', '')
+}
 
 afterAll(() => {
   served.child.kill('SIGKILL')
@@ -58,6 +67,26 @@ describe('shoal dashboard', () => {
     expect(hint).toMatch(/^ {2}→ \S/)
     expect(exit).toBeGreaterThan(0)
     expect(stderr).not.toContain('secret')
+  })
+
+  it('beside a queue on a server makes the file of records: what is asked for on the page is noted there', async () => {
+    const redis = await startRedis()
+    const store = `sqlite:${join(cwd, 'notes.db')}`
+    const fleet = startCli(['dashboard', '--queue', redis.url, '--store', store, '--port', '0', '--json'], { cwd })
+    try {
+      const at = await addressOf(fleet)
+      const headers = { authorization: `Bearer ${tokenIn(at)}`, 'content-type': 'application/json' }
+      const order = { method: 'PUT', headers, body: JSON.stringify({ delayMs: 1_000 }) }
+      expect((await fetch(new URL('/api/hosts/shop.example', at), order)).status).toBe(200)
+    } finally {
+      fleet.child.kill('SIGINT')
+      await fleet.result
+      await redis.stop()
+    }
+    const results = await openResults({ store })
+    const { entries } = await results.store.audit({ limit: 10 })
+    expect(entries).toMatchObject([{ by: 'dashboard', target: 'shop.example' }])
+    await results.close()
   })
 
   it('ends at Ctrl-C, also while somebody listens', async () => {

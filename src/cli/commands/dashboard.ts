@@ -49,8 +49,10 @@ async function serve(session: Session, files: readonly string[], drain: AbortSig
   refuseMemoryQueue(settings)
   const parts = { log, crew: null, drain }
   if (files.length === 0) {
-    await session.withPlant((plant) =>
-      serveAndWatch(session, { ...parts, plant, spiders: [], begin: noBeginner.begin }),
+    await session.withPlant(
+      (plant) => serveAndWatch(session, { ...parts, plant, spiders: [], begin: noBeginner.begin }),
+      // The audit log is in the store.
+      { notes: true },
     )
     return
   }
