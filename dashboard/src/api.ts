@@ -28,8 +28,13 @@ export function withQuery(url: string, query: Query): string {
   return pairs.length === 0 ? url : `${url}?${new URLSearchParams(pairs)}`
 }
 
+/** The server answers within 15 s, if only that it cannot: after this long the network has swallowed the question. */
+const GIVEN_UP_MS = 30_000
+
 export function get<Answer>(url: string, query: Query = {}, signal?: AbortSignal): Promise<Answer> {
-  return ask<Answer>('GET', withQuery(url, query), undefined, signal)
+  const late = AbortSignal.timeout(GIVEN_UP_MS)
+  const until = signal === undefined ? late : AbortSignal.any([signal, late])
+  return ask<Answer>('GET', withQuery(url, query), undefined, until)
 }
 
 export function post<Answer>(url: string, body: object = {}): Promise<Answer> {
@@ -62,7 +67,7 @@ export async function send(url: string, init: RequestInit = {}, used = token.get
   try {
     response = await fetch(url, { ...init, headers, credentials: 'omit', cache: 'no-store', redirect: 'error' })
   } catch (error) {
-    if (init.signal?.aborted) throw error
+    if (init.signal?.aborted && isAborted(error)) throw error
     throw new ApiFailure(0, 'no_answer', 'The server does not answer.', 'Is `shoal dashboard` still running?')
   }
   if (response.ok) return response

@@ -20,10 +20,12 @@ export function useLoad<Value>(url: string | null, query: Query = {}, everyMs?: 
   })
   const [turn, setTurn] = useState(0)
   const [loading, setLoading] = useState(true)
+  const underWay = useRef(false)
   // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` says url and query as one value; `turn` asks again
   useEffect(() => {
     if (url === null) return
     const stop = new AbortController()
+    underWay.current = true
     setLoading(true)
     get<Value>(url, query, stop.signal)
       .then((value) => setState({ asked, value, failure: null }))
@@ -33,18 +35,28 @@ export function useLoad<Value>(url: string | null, query: Query = {}, everyMs?: 
         setState((before) => ({ asked, value: before.asked === asked ? before.value : null, failure }))
       })
       .finally(() => {
-        if (!stop.signal.aborted) setLoading(false)
+        if (stop.signal.aborted) return
+        underWay.current = false
+        setLoading(false)
       })
     return () => stop.abort()
   }, [asked, turn])
-  useEffect(() => {
-    if (everyMs === undefined) return
-    const timer = setInterval(() => document.visibilityState === 'visible' && setTurn((before) => before + 1), everyMs)
-    return () => clearInterval(timer)
-  }, [everyMs])
+  useEffect(() => (everyMs === undefined ? undefined : everyTick(everyMs, underWay, setTurn)), [everyMs])
   const reload = useCallback(() => setTurn((before) => before + 1), [])
   const mine = state.asked === asked
   return { value: mine ? state.value : null, failure: mine ? state.failure : null, loading, reload }
+}
+
+/** The next turn each time, unless nobody looks or the last answer is still awaited: one slower than the interval would never be seen. */
+export function everyTick(
+  everyMs: number,
+  underWay: { readonly current: boolean },
+  setTurn: (next: (before: number) => number) => void,
+): () => void {
+  const timer = setInterval(() => {
+    if (document.visibilityState === 'visible' && !underWay.current) setTurn((before) => before + 1)
+  }, everyMs)
+  return () => clearInterval(timer)
 }
 
 export interface Pages<Item> {

@@ -99,6 +99,23 @@ it('says when the server is gone, and finds it again', async () => {
   await page.locator('.connection.live').waitFor()
 })
 
+it('shows answers that take longer than the time between two questions', async () => {
+  const slowly = async (view: string, calls: string, found: string) => {
+    const page = await browser.newPage()
+    await page.route(calls, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 2_600))
+      await route.continue()
+    })
+    await page.goto(`${api.origin}/#token=${TOKEN}&to=${view}`)
+    await page.getByText(found).first().waitFor({ timeout: 10_000 })
+    await page.close()
+  }
+  await Promise.all([
+    slowly('/workers', '**/api/workers', 'slots busy'),
+    slowly('/crawls/bookshops/hosts', '**/hosts?*', 'shop-00003.example'),
+  ])
+})
+
 it('says which crawl there is not', async () => {
   const page = await open('/crawls/nobody')
   await page.getByRole('alert').getByText('no_such_crawl').waitFor()

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { Page } from '../../../src/api/api-types.js'
 import { type ApiFailure, get, isAborted, type Query } from '../api.js'
-import { failureFrom } from '../load.js'
+import { everyTick, failureFrom } from '../load.js'
 import { type Held, pagesInSight, unlike, withPage } from './held-pages.js'
 
 export interface LivePages<Item> {
@@ -28,6 +28,7 @@ export function useLivePages<Item>(
   const [failure, setFailure] = useState<ApiFailure | null>(null)
   const [loading, setLoading] = useState(true)
   const [turn, setTurn] = useState(0)
+  const underWay = useRef(false)
   const sight = useRef({ from: 0, to: 0 })
   const pages = held.asked === asked ? held.pages : []
   const newest = useRef(pages)
@@ -53,17 +54,17 @@ export function useLivePages<Item>(
   // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` asks again
   useEffect(() => {
     const stop = new AbortController()
+    underWay.current = true
     const wanted = pagesInSight(newest.current, sight.current)
     if (wanted.length === 0) setLoading(true)
     void Promise.all((wanted.length === 0 ? [null] : wanted).map((after) => load(after, stop.signal))).then(() => {
-      if (!stop.signal.aborted) setLoading(false)
+      if (stop.signal.aborted) return
+      underWay.current = false
+      setLoading(false)
     })
     return () => stop.abort()
   }, [load, turn])
-  useEffect(() => {
-    const timer = setInterval(() => document.visibilityState === 'visible' && setTurn((before) => before + 1), everyMs)
-    return () => clearInterval(timer)
-  }, [everyMs])
+  useEffect(() => everyTick(everyMs, underWay, setTurn), [everyMs])
 
   const next = pages.at(-1)?.next ?? null
   const more = useCallback(() => {
