@@ -93,8 +93,8 @@ curl -H "Authorization: Bearer $SHOAL_TOKEN" http://127.0.0.1:7373/api/overview
 \`\`\`
 
 It listens on this machine alone. \`--host\` with any other address is refused without \`SHOAL_TOKEN\`; put a proxy with TLS in front and name its address with
-\`--public-url\`. A foreign \`Host\` or \`Origin\`, a page of another site, and a body that is not \`application/json\` are refused with 403; twenty wrong tokens from one
-address shut it out for a minute (429). What links carry (headers, bodies, data), addresses of proxies and passwords are in no answer.
+\`--public-url\`. A foreign \`Host\` or \`Origin\`, a page of another site, and a body that is not \`application/json\` are refused with 403; after twenty wrong tokens from one
+address further wrong ones get 429 for a minute, and the right one is always let in. What links carry (headers, bodies, data), addresses of proxies and passwords are in no answer.
 
 ## Calls
 
@@ -107,6 +107,8 @@ Lists come in pages: \`limit\` (1 … 500, default 100) and \`after\`, the \`nex
 \`{"error":{"code","message","hint"}}\` with a status of 400 and above; the codes are those of [errors](errors.md). Whatever a call changes stands in the audit log
 (\`GET /api/audit\`, \`shoal audit\`).
 
+An order (\`POST\`, \`PUT\`) that is answered with 503 may or may not have been carried out: look before you repeat it.
+
 Without \`/api\`: \`/metrics\` (see [monitoring](monitoring.md)), \`/healthz\` and \`/readyz\`.
 
 ## Events
@@ -115,7 +117,8 @@ Without \`/api\`: \`/metrics\` (see [monitoring](monitoring.md)), \`/healthz\` a
 curl -N -H "Authorization: Bearer $SHOAL_TOKEN" "http://127.0.0.1:7373/api/events?crawl=books-20260101-120000-abc"
 \`\`\`
 
-Once a second \`overview\` (what \`/api/overview\` answers), and with a crawl \`crawl\` (what \`/api/crawls/:crawl\` answers); \`problem\`, an error, while the queue is away. All
+Once a second \`overview\` (what \`/api/overview\` answers), and with a crawl \`crawl\` (what \`/api/crawls/:crawl\` answers); \`problem\`, an error, while the queue is away;
+\`bye\`, the last one, when the command that serves them ends. All
 listeners share one look at the queue, and nobody is looked for when nobody listens. Who does not read misses events, and is cut off after half a minute; 500
 may listen, to 20 crawls.
 `,

@@ -151,7 +151,10 @@ export const CONFIG = {
     meaning: 'The port of the dashboard; 0 takes any that is free.',
   },
   dashboardHost: {
-    schema: z.string().regex(/^[A-Za-z0-9.:[\]-]{1,253}$/, 'expected an address or a name'),
+    schema: z
+      .string()
+      .regex(/^[A-Za-z0-9.:[\]-]{1,253}$/, 'expected an address or a name')
+      .toLowerCase(),
     default: '127.0.0.1',
     env: 'SHOAL_DASHBOARD_HOST',
     flag: '--host <address>',
@@ -159,7 +162,13 @@ export const CONFIG = {
       'The address that the dashboard listens on. Any other than one of this machine alone needs `SHOAL_TOKEN`, and a proxy with TLS in front.',
   },
   publicUrl: {
-    schema: z.url({ protocol: /^https?$/ }).nullable(),
+    schema: z
+      .url({ protocol: /^https?$/ })
+      .regex(
+        /^[a-z]+:\/\/[^/?#@]+\/?$/i,
+        'must have no path: the page needs a name of its own, such as https://shoal.example',
+      )
+      .nullable(),
     default: null,
     unset: 'none',
     env: 'SHOAL_PUBLIC_URL',

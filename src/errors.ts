@@ -723,6 +723,11 @@ export const ERRORS = {
       'A call of the API came in a way that only a foreign page would take: another Host, Origin or kind of body.',
     hint: 'Call it by the address that the command printed; behind a proxy, name that with --public-url.',
   },
+  request_slow: {
+    next: 'stop',
+    meaning: 'The body of a call of the API did not come in time.',
+    hint: 'Nothing was done. Send it again, whole; its length must be what Content-Length says.',
+  },
   too_many_requests: {
     next: 'stop',
     meaning: 'Too many calls of the API, too many with a wrong token, or too many listeners.',

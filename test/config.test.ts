@@ -57,6 +57,14 @@ describe('configuration', () => {
     expect(loadConfig({ flags: { store: 'sqlite:x.db' }, env }).store).toBe('sqlite:x.db')
   })
 
+  it('takes a name of the dashboard as browsers write it, and refuses a public address with a path', () => {
+    expect(loadConfig({ flags: { dashboardHost: 'LocalHost' }, env: {} }).dashboardHost).toBe('localhost')
+    const publicly = (publicUrl: string) => loadConfig({ flags: { publicUrl }, env: {} }).publicUrl
+    expect(publicly('https://shoal.example:8443/')).toBe('https://shoal.example:8443/')
+    for (const url of ['https://a.example/shoal', 'https://a.example/?x', 'https://me:pw@a.example'])
+      expect(() => publicly(url)).toThrow(/must have no path/)
+  })
+
   it('takes proxies under the name that other programs use, too', () => {
     expect(loadConfig({ flags: {}, env: { PROXY_LIST: 'http://a:1' } }).proxies).toBe('http://a:1')
     const both = { PROXY_LIST: 'http://a:1', SHOAL_PROXIES: 'pools.json' }

@@ -16,6 +16,7 @@ export interface EventHub {
   close(): void
 }
 
+export const EVENTS_TYPE = 'text/event-stream; charset=utf-8'
 const EVERY_MS = 1_000
 const CLIENTS_MOST = 500
 const CRAWLS_MOST = 20
@@ -61,7 +62,9 @@ export function createEventHub({
     try {
       return eventBytes(name, await withPatience(ask(), clock))
     } catch (error) {
-      return error === LATE ? Buffer.from(': still looking\n\n') : eventBytes('problem', failureOf(error, log).answer)
+      return error === LATE
+        ? Buffer.from(': still looking\n\n')
+        : eventBytes('problem', failureOf(error, log, 'look').answer)
     }
   }
   const turn = async () => {
@@ -92,7 +95,7 @@ export function createEventHub({
       if (clients.size >= CLIENTS_MOST) throw tooMany(`${CLIENTS_MOST} listeners are here already`)
       if (crawl !== null && !watched.has(crawl) && watched.size >= CRAWLS_MOST)
         throw tooMany(`${CRAWLS_MOST} crawls are watched already`)
-      response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' })
+      response.writeHead(200, { 'content-type': EVENTS_TYPE, 'x-accel-buffering': 'no' })
       response.write('retry: 2000\n: hello\n\n')
       const client = { response, crawl, stuckSince: null }
       clients.add(client)
@@ -130,5 +133,5 @@ function eventBytes(name: string, data: unknown): Buffer {
 }
 
 function tooMany(message: string): ShoalError {
-  return new ShoalError('too_many_requests', message)
+  return new ShoalError('too_many_requests', message, { hint: 'Close some of the open pages, and try again.' })
 }

@@ -5,7 +5,7 @@ import { ShoalError } from '../errors.js'
 import { createRateLimit } from './rate-limit.js'
 import { tokenCheck } from './token.js'
 
-/** Wrong tokens from one address in a minute: then nothing of it is looked at until the minute is over. */
+/** Wrong tokens from one address in a minute: then no other wrong one is judged until the minute is over. */
 const WRONG_TOKENS = 20
 const WRONG_WINDOW_MS = 60_000
 /** A page of ours makes two calls a second. */
@@ -29,37 +29,58 @@ export interface GuardOptions {
 
 /**
  * Who may come in, before anything else is done with a request. A page of somebody else's must not reach us through the browser of a person who
- * can: its own name in `Host` (DNS that changes its mind), its `Origin`, or what the browser says of it (`Sec-Fetch-Site`) gives it away. None of
- * these costs a try of the token: nobody can lock the owner out from afar.
+ * can: its own name in `Host` (DNS that changes its mind), its `Origin`, or what the browser says of it (`Sec-Fetch-Site`) gives it away.
+ *
+ * Three kinds of requests are counted apart: those with the right token, those that need none, those that are refused. A foreign page, or a
+ * program with an old token, comes from the owner's own address: whatever it sends, the right token stays good.
  */
 export function createGuard({ token, clock, host, port, publicOrigin, isPage }: GuardOptions) {
   const isRight = tokenCheck(token)
   const wrong = createRateLimit(clock, WRONG_TOKENS, WRONG_WINDOW_MS)
-  const calls = createRateLimit(clock, CALLS, CALLS_WINDOW_MS)
+  const limitOf = () => createRateLimit(clock, CALLS, CALLS_WINDOW_MS)
+  const limits = { token: limitOf(), open: limitOf(), refused: limitOf() }
   const ours = hostCheck(host, port, publicOrigin)
 
-  /** Throws what is wrong with it. */
-  return (request: IncomingMessage, path: string): void => {
-    const { headers, method = '' } = request
-    const from = request.socket.remoteAddress ?? ''
-    if (!calls.count(from)) throw tooMany('too many calls')
+  const judge = ({ headers, headersDistinct, method = '' }: IncomingMessage, path: string, from: string) => {
     if (!METHODS.has(method)) throw refused(`the method ${method.slice(0, 20)} is not served`)
+    if ((headersDistinct.host?.length ?? 0) > 1) throw new ShoalError('bad_request', 'there are two Host headers')
     const name = headers.host?.toLowerCase()
     if (name === undefined || !ours(name)) throw refused('the Host header names another site')
     const { origin } = headers
-    if (origin !== undefined && origin !== `http://${name}` && origin !== publicOrigin)
+    // A browser leaves port 80 out of an origin.
+    if (origin !== undefined && origin !== `http://${name.replace(/:80$/, '')}` && origin !== publicOrigin)
       throw refused('the request comes from a page of another origin')
-    if (isPage(path) || PUBLIC.has(path)) return
+    if (isPage(path) || PUBLIC.has(path)) return 'open'
     const site = headers['sec-fetch-site']
     if (site !== undefined && site !== 'same-origin' && site !== 'none')
       throw refused('the request comes from a page of another site')
-    if (wrong.isOver(from)) throw tooMany('too many wrong tokens')
     const given = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(headers.authorization ?? '')?.[1]
-    if (given !== undefined && isRight(given)) return
-    if (given !== undefined) wrong.count(from)
-    throw new ShoalError('token_refused', given === undefined ? 'there is no token' : 'the token is not the right one')
+    if (given === undefined) throw new ShoalError('token_refused', 'there is no token')
+    if (!isRight(given)) {
+      if (!wrong.count(from))
+        throw tooMany('too many wrong tokens', 'Open the address that the command printed: the right token is let in.')
+      throw new ShoalError('token_refused', 'the token is not the right one')
+    }
+    const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(path)?.[1]
+    if (authority !== undefined && !ours(authority.toLowerCase()))
+      throw refused('the request is for a server of another name')
+    return 'token'
+  }
+
+  /** Throws what is wrong with it. */
+  return (request: IncomingMessage, path: string): void => {
+    const from = request.socket.remoteAddress ?? ''
+    let kind: 'token' | 'open' = 'open'
+    try {
+      kind = judge(request, path, from)
+    } catch (error) {
+      throw limits.refused.count(from) ? error : tooMany('too many calls that were refused', LESS_OFTEN)
+    }
+    if (!limits[kind].count(from)) throw tooMany('too many calls', LESS_OFTEN)
   }
 }
+
+const LESS_OFTEN = `Ask less often: ${CALLS} calls in ${CALLS_WINDOW_MS / 1000} s are the most from one address.`
 
 /**
  * By their very spelling, all else needs the token: what another spelling of a path would be taken for further on need not be known here.
@@ -69,9 +90,13 @@ const PUBLIC: ReadonlySet<string> = new Set(['/', '/healthz', '/readyz'])
 function hostCheck(host: string, port: number, publicOrigin: string | null): (name: string) => boolean {
   const bare = host.replace(/^\[|\]$/g, '')
   const own = new Set([...LOOPBACK_NAMES, bare.includes(':') ? `[${bare}]` : bare].map((one) => `${one}:${port}`))
-  if (publicOrigin !== null) own.add(new URL(publicOrigin).host)
   const everywhere = bare === '0.0.0.0' || bare === '::'
-  return (name) => own.has(name) || (everywhere && isOwnAddress(name, port))
+  const isOwn = (name: string) => own.has(name) || (everywhere && isOwnAddress(name, port))
+  // The port that belongs to http is left out by whoever calls.
+  const withPort = (name: string) => (/:\d+$/.test(name) ? name : `${name}:80`)
+  const publicHost = publicOrigin === null ? null : new URL(publicOrigin).host
+  // A proxy with TLS may name its port or leave it out.
+  return (name) => name.replace(/:443$/, '') === publicHost || isOwn(withPort(name))
 }
 
 /** On all addresses: a browser that was led astray sends a name, never a bare address. */
@@ -85,6 +110,6 @@ function refused(message: string): ShoalError {
   return new ShoalError('request_refused', message)
 }
 
-function tooMany(message: string): ShoalError {
-  return new ShoalError('too_many_requests', message)
+function tooMany(message: string, hint: string): ShoalError {
+  return new ShoalError('too_many_requests', message, { hint })
 }

@@ -4,8 +4,6 @@ import type { Clock } from '../clock.js'
 export interface RateLimit {
   /** One more; false: too many within this window. */
   count(who: string): boolean
-  /** Too many already. */
-  isOver(who: string): boolean
 }
 
 /** However many addresses come by, so many are remembered: the one that was quiet for longest is forgotten first. */
@@ -18,7 +16,6 @@ export function createRateLimit(clock: Clock, most: number, windowMs: number): R
     return window !== undefined && window.until > clock.mono() ? window : undefined
   }
   return {
-    isOver: (who) => (current(who)?.count ?? 0) >= most,
     count(who) {
       const window = current(who) ?? { until: clock.mono() + windowMs, count: 0 }
       window.count += 1

@@ -8,13 +8,13 @@ import { ShoalError } from '../errors.js'
 import { METRICS_TYPE } from '../observe/prometheus.js'
 import { readJson } from './body.js'
 import { createCursors } from './cursor.js'
-import { createEventHub, type EventHub } from './events.js'
+import { createEventHub, EVENTS_TYPE, type EventHub } from './events.js'
 import { failureOf } from './failure.js'
 import { createGuard } from './guard.js'
 import { setHeaders } from './headers.js'
 import { createLookout } from './lookout.js'
 import type { ApiParts } from './parts.js'
-import type { Api, Route } from './route.js'
+import type { Api } from './route.js'
 import { EVENTS_PATH, ROUTES } from './routes.js'
 import { loadPage, type StaticFile } from './static-files.js'
 import { newToken } from './token.js'
@@ -41,7 +41,19 @@ export interface Dashboard {
 const PAGE_FOLDER = fileURLToPath(new URL('../dashboard', import.meta.url))
 /** 500 listeners, and room for calls. */
 const CONNECTIONS_MOST = 700
-const ANSWER_MS = 15_000
+
+interface Patience {
+  readonly ms: number
+  readonly late: () => ShoalError
+}
+const BODY: Patience = {
+  ms: 10_000,
+  late: () => new ShoalError('request_slow', 'the body of the request did not come within 10 s'),
+}
+const ANSWER: Patience = {
+  ms: 15_000,
+  late: () => new ShoalError('queue_away', 'no answer from the queue or the store within 15 s'),
+}
 
 type Env = { Bindings: HttpBindings }
 
@@ -71,9 +83,9 @@ export async function serveDashboard(parts: ApiParts, options: ServeOptions): Pr
   server.maxHeadersCount = 100
   server.keepAliveTimeout = 65_000
   const refuse = (request: IncomingMessage, response: ServerResponse, error: unknown) => {
-    const { status, answer } = failureOf(error, parts.log)
     // What it still wants to send is not read.
-    const sends = request.method === 'POST' || request.method === 'PUT'
+    const sends = isOrder(request)
+    const { status, answer } = failureOf(error, parts.log, sends ? 'order' : 'look')
     response.writeHead(status, { 'content-type': 'application/json', ...(sends && { connection: 'close' }) })
     response.end(request.method === 'HEAD' ? undefined : JSON.stringify(answer))
   }
@@ -88,7 +100,7 @@ export async function serveDashboard(parts: ApiParts, options: ServeOptions): Pr
     isPage: (path) => page.has(path),
   })
   return {
-    url: `${publicOrigin ?? `http://${shownHost(options.host)}:${port}`}/#token=${token}`,
+    url: `${publicOrigin ?? `http://${shownHost(options.host)}:${port}`}/#token=${encodeURIComponent(token)}`,
     token,
     port,
     close() {
@@ -105,8 +117,11 @@ function createApp(api: Api, hub: EventHub, page: ReadonlyMap<string, StaticFile
   const app = new Hono<Env>({ strict: true })
   for (const route of ROUTES) {
     app.on(route.method, route.path, async (context) => {
-      const answer = await inTime(run(api, route, context), api.clock)
+      const body = route.body === null ? undefined : await inTime(readJson(context.env.incoming), api.clock, BODY)
+      const input = { params: context.req.param(), query: queryOf(context.req.url), body }
+      const answer = await inTime(route.run(api, input), api.clock, ANSWER)
       if (route.path !== EVENTS_PATH) return context.json(answer as object)
+      if (context.env.incoming.method === 'HEAD') return context.body(null, 200, { 'content-type': EVENTS_TYPE })
       hub.join(context.env.outgoing, typeof answer === 'string' && answer !== '' ? answer : null)
       return ALREADY_SENT
     })
@@ -134,7 +149,7 @@ function createApp(api: Api, hub: EventHub, page: ReadonlyMap<string, StaticFile
     throw new ShoalError('not_found', 'there is nothing here')
   })
   app.onError((error, context) => {
-    const { status, answer } = failureOf(error, api.log)
+    const { status, answer } = failureOf(error, api.log, isOrder(context.env.incoming) ? 'order' : 'look')
     // A body that was not read to its end is in the way of the next request.
     if (!context.env.incoming.complete) context.header('connection', 'close')
     return context.json(answer, status as 400)
@@ -145,9 +160,8 @@ function createApp(api: Api, hub: EventHub, page: ReadonlyMap<string, StaticFile
 /** Told apart from an answer by its header: the hub has the connection. */
 const ALREADY_SENT = new Response(null, { headers: { 'x-hono-already-sent': 'true' } })
 
-async function run(api: Api, route: Route, context: Context<Env>): Promise<unknown> {
-  const body = route.body === null ? undefined : await readJson(context.env.incoming)
-  return route.run(api, { params: context.req.param(), query: queryOf(context.req.url), body })
+function isOrder({ method }: IncomingMessage): boolean {
+  return method === 'POST' || method === 'PUT'
 }
 
 /** The same name twice is not decided by whoever reads first. */
@@ -168,15 +182,13 @@ function fileAnswer(context: Context<Env>, { type, bytes, gzip }: StaticFile): R
   })
 }
 
-async function inTime<Answer>(work: Promise<Answer>, clock: Clock): Promise<Answer> {
+async function inTime<Answer>(work: Promise<Answer>, clock: Clock, { ms, late }: Patience): Promise<Answer> {
   let cancel = () => {}
-  const late = new Promise<never>((_, reject) => {
-    cancel = clock.after(ANSWER_MS, () =>
-      reject(new ShoalError('queue_away', `no answer from the queue or the store within ${ANSWER_MS / 1000} s`)),
-    )
+  const tooLate = new Promise<never>((_, reject) => {
+    cancel = clock.after(ms, () => reject(late()))
   })
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([work, tooLate])
   } finally {
     cancel()
     work.catch(() => {})

@@ -1,5 +1,10 @@
+import type { IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { createGuard } from '../../src/api/guard.js'
 import { serveDashboard } from '../../src/api/server.js'
+import { ManualClock } from '../../src/clock.js'
+import { asShoalError } from '../../src/errors.js'
 import { CRAWL } from '../cli/seeded-database.js'
 import { type CallOptions, callDashboard, errorOf, LADEN, PLANTS, partsOf, SECRETS, served, XSS } from './served.js'
 
@@ -241,8 +246,76 @@ describe('the door', () => {
     const tries = []
     for (let i = 0; i < 21; i += 1) tries.push((await api.call('/api/overview', wrong)).status)
     expect(tries).toEqual([...Array(20).fill(401), 429])
-    expect((await api.call('/api/overview', { from: '127.0.0.9' })).status).toBe(429)
+    expect((await api.call('/api/overview', { from: '127.0.0.9' })).status).toBe(200)
     expect((await api.call('/api/overview')).status).toBe(200)
+  })
+
+  it('stays open for the owner, whatever a foreign page sends from the same address', async () => {
+    const guard = createGuard({
+      ...{ token: 'a-token-of-16-chars', clock: new ManualClock(), host: '127.0.0.1', port: 80, publicOrigin: null },
+      isPage: (path) => path === '/',
+    })
+    const ask = (path: string, headers: Record<string, string>) => {
+      try {
+        guard({ method: 'GET', headers, headersDistinct: {}, socket: {} } as unknown as IncomingMessage, path)
+        return 'in'
+      } catch (error) {
+        return asShoalError(error).code
+      }
+    }
+    const owner = { host: 'localhost', origin: 'http://localhost', authorization: 'Bearer a-token-of-16-chars' }
+    for (let i = 0; i < 2_000; i += 1) ask('/api/overview', { host: 'evil.example' })
+    expect(ask('/api/overview', { host: 'evil.example' })).toBe('too_many_requests')
+    for (let i = 0; i < 2_000; i += 1) ask('/', { host: '127.0.0.1:80' })
+    expect(ask('/', { host: '127.0.0.1' })).toBe('too_many_requests')
+    for (let i = 0; i < 2_000; i += 1) expect(ask('/api/overview', owner)).toBe('in')
+    expect(ask('/api/overview', owner)).toBe('too_many_requests')
+  })
+
+  it('refuses two names, and one in the request line that is not ours', async () => {
+    const { port, token } = api.dashboard
+    const ask = async (target: string, hosts: readonly string[]) => {
+      const socket = connect(port, '127.0.0.1')
+      const named = hosts.map((host) => `Host: ${host}\r\n`).join('')
+      socket.write(`GET ${target} HTTP/1.1\r\n${named}Authorization: Bearer ${token}\r\nConnection: close\r\n\r\n`)
+      let answer = ''
+      for await (const chunk of socket) answer += chunk
+      return Number(answer.split(' ', 2)[1])
+    }
+    const own = `127.0.0.1:${port}`
+    expect(await ask('/api/overview', [own, 'evil.example'])).toBe(400)
+    expect(await ask('http://evil.example/api/overview', [own])).toBe(403)
+    expect(await ask(`http://${own}/api/overview`, [own])).toBe(200)
+  })
+
+  it('HEAD of the events ends, and takes no place of a listener', async () => {
+    const answer = await api.call('/api/events', { method: 'HEAD' })
+    expect([answer.status, answer.headers['content-type'], answer.text]).toEqual([
+      ...[200, 'text/event-stream; charset=utf-8', ''],
+    ])
+  })
+
+  it('a body that does not come is told as that, not as a queue that is away', async () => {
+    const clock = new ManualClock()
+    const dashboard = await serveDashboard(
+      { ...partsOf(api.plant, { queue: 'sqlite:x', store: 'sqlite:x' }), clock },
+      { host: '127.0.0.1', port: 0, token: null, publicUrl: null },
+    )
+    try {
+      const socket = connect(dashboard.port, '127.0.0.1')
+      socket.write(
+        `POST ${PAUSE} HTTP/1.1\r\nHost: 127.0.0.1:${dashboard.port}\r\nAuthorization: Bearer ${dashboard.token}\r\n` +
+          'Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{',
+      )
+      const time = setInterval(() => clock.advance(10_000), 20)
+      let answer = ''
+      for await (const chunk of socket) answer += chunk
+      clearInterval(time)
+      expect(answer).toMatch(/^HTTP\/1.1 408 /)
+      expect(answer).toContain('"code":"request_slow"')
+    } finally {
+      await dashboard.close()
+    }
   })
 
   it('opens for the names of loopback and our own origin', async () => {
@@ -277,6 +350,7 @@ describe('the door', () => {
         (await callDashboard(dashboard, '/api/overview', { headers: { host, ...headers } })).status
       expect(dashboard.url).toBe('https://shoal.example/#token=a-token-of-16-chars')
       expect(await status('shoal.example', { origin: 'https://shoal.example' })).toBe(200)
+      expect(await status('shoal.example:443', { origin: 'https://shoal.example' })).toBe(200)
       expect(await status(`192.0.2.7:${dashboard.port}`)).toBe(200)
       expect(await status('evil.example')).toBe(403)
       expect(await status('shoal.example', { origin: 'https://evil.example' })).toBe(403)
