@@ -18,7 +18,9 @@ export async function openChannels(
   // Loaded for webhooks only: the main thread of every other run does without the fetcher.
   const fetcher = webhooks.length === 0 ? null : await httpFetcher(clock)
   const hidden = new Set(secretNames)
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !hidden.has(name)))
+  // Its own settings hold the token and the passwords of queue and store: a command has no use for them.
+  const isSeen = (name: string) => !hidden.has(name) && !name.startsWith('SHOAL_')
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => isSeen(name)))
   return {
     channels: [
       ...(fetcher === null ? [] : webhooks.map((hook, index) => webhookChannel(hook, index + 1, { fetcher, clock }))),

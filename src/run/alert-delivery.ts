@@ -1,7 +1,8 @@
 import type { Clock, Random } from '../clock.js'
+import { asShoalError } from '../errors.js'
 import type { Log } from '../log.js'
 import { UNTOLD_KEPT_MS, type Untold } from '../observe/alert-book.js'
-import type { AlertChannel } from '../observe/deliver-alert.js'
+import type { AlertChannel, AlertMessage, AlertTold } from '../observe/deliver-alert.js'
 import { pauseAfter } from '../outlets/backoff.js'
 
 export interface AlertDelivery {
@@ -29,7 +30,7 @@ export function alertDelivery({ channels, clock, random, log, onTold }: Delivery
   const tell = async (channel: AlertChannel, { id, event, alert, at }: Untold): Promise<void> => {
     const lose = (message: string) => log.warn('alert.untold', { channel: channel.name, id, rule: alert.rule, message })
     for (let failures = 1; ; failures++) {
-      const told = await channel.tell({ id, event, test: false, at, alert }, stop.signal)
+      const told = await toldBy(channel, { id, event, test: false, at, alert }, stop.signal)
       if (stop.signal.aborted && told.kind !== 'told') return
       if (told.kind === 'told') return onTold(id, channel.name)
       if (told.kind === 'refused' || clock.now() - at > UNTOLD_KEPT_MS) {
@@ -44,12 +45,15 @@ export function alertDelivery({ channels, clock, random, log, onTold }: Delivery
 
   const work = async (line: (typeof lines)[number]): Promise<void> => {
     line.busy = true
-    for (let next = line.waiting[0]; next !== undefined && !stop.signal.aborted; next = line.waiting[0]) {
-      await tell(line.channel, next)
-      line.waiting.shift()
+    try {
+      for (let next = line.waiting[0]; next !== undefined && !stop.signal.aborted; next = line.waiting[0]) {
+        await tell(line.channel, next)
+        line.waiting.shift()
+      }
+    } finally {
+      line.busy = false
+      if (lines.every(({ busy }) => !busy)) idle()
     }
-    line.busy = false
-    if (lines.every(({ busy }) => !busy)) idle()
   }
 
   return {
@@ -75,5 +79,14 @@ export function alertDelivery({ channels, clock, random, log, onTold }: Delivery
       cancel()
       stop.abort()
     },
+  }
+}
+
+/** A channel must not throw; one that does all the same ends neither the process nor the line of what it is to be told. */
+async function toldBy(channel: AlertChannel, message: AlertMessage, signal: AbortSignal): Promise<AlertTold> {
+  try {
+    return await channel.tell(message, signal)
+  } catch (error) {
+    return { kind: 'away', message: asShoalError(error).message }
   }
 }

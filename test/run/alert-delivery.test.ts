@@ -9,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Clock, seededRandom, systemClock } from '../../src/clock.js'
 import type { Alert } from '../../src/observe/alert.js'
 import type { Untold } from '../../src/observe/alert-book.js'
+import { nextEpisodes } from '../../src/observe/alerts/episodes.js'
 import { type AlertChannels, openChannels } from '../../src/run/alert-channels.js'
 import { commandChannel } from '../../src/run/alert-command.js'
 import { alertDelivery } from '../../src/run/alert-delivery.js'
@@ -101,6 +102,17 @@ describe('a webhook of alerts', () => {
     expect(headers).toMatchObject({ 'x-shoal-id': 'alert.began:e1', 'content-type': 'application/json' })
   })
 
+  it('hears of things with names in any script', async () => {
+    const { rule, episode: _, since: _since, ...finding } = { ...ALERT, about: '価格 💰' }
+    const verdict = { found: [{ ...finding, level: 'over' as const }], lastingMs: 0, keepsUntil: 0 }
+    const [alert = ALERT] = nextEpisodes(new Map(), rule, { ...verdict, isWatched: () => true }, 1_000).began
+    const heard = await deliver({ webhooks: [hook()] }, [{ ...untold(), id: alert.episode, alert }], async () => {})
+    expect(heard).toHaveLength(1)
+    expect(told).toEqual([])
+    expect(posts[0]?.headers['x-shoal-id']).toBe(alert.episode)
+    expect(JSON.parse(alert.episode)).toEqual([rule, 'c1', '価格 💰', 1_000])
+  })
+
   it('is asked again after an error and after silence, with the same id, and hears everything in order', async () => {
     answers = [500, 'hang', 503]
     const heard = await deliver({ webhooks: [hook()] }, [untold(), untold('alert.ended')], () =>
@@ -150,6 +162,24 @@ describe('a webhook of alerts', () => {
     await opened.close()
     expect(heard).toEqual([])
   })
+})
+
+it('a channel that throws is asked again, and neither ends the process nor holds up the end', async () => {
+  let asked = 0
+  const channel = {
+    name: 'broken',
+    tell: () => (++asked === 1 ? Promise.reject(new Error('no')) : Promise.resolve({ kind: 'told' as const })),
+  }
+  const heard: string[] = []
+  const onTold = (id: string) => void heard.push(id)
+  const delivery = alertDelivery({
+    channels: [channel],
+    ...{ clock: hasty, random: seededRandom(1), log: logInto(told), onTold },
+  })
+  delivery.send([untold()])
+  await delivery.finish(10_000)
+  expect(heard).toEqual(['alert.began:e1'])
+  expect(told).toEqual(['alert.untold error_spike'])
 })
 
 describe('docs/alerts.md', () => {
@@ -210,6 +240,7 @@ describe('a command for alerts', () => {
       message: 'it ended with 3: no money',
     })
     expect(await run(['shoal-no-such-program'])).toEqual({ kind: 'refused', message: 'there is no such program' })
+    expect(await run(['/etc/passwd/x'])).toEqual({ kind: 'refused', message: 'it cannot be started' })
   })
 
   it('that hangs is ended, with what it has started', async () => {
@@ -220,9 +251,10 @@ describe('a command for alerts', () => {
     await until('its end', async () => hasEnded(pid), 10_000)
   })
 
-  it('does not see the secrets of webhooks', async () => {
+  it('does not see the secrets of webhooks, nor the settings of Shoal', async () => {
     const file = join(folder, 'env')
     process.env.TEST_HOOK_SECRET = 's3cret'
+    process.env.SHOAL_TEST_TOKEN = 't0ken'
     try {
       const path = join(folder, 'alerts.json')
       const commands = [['sh', '-c', `env > ${file}`]]
@@ -231,9 +263,10 @@ describe('a command for alerts', () => {
       await opened.channels[1]?.tell(message, new AbortController().signal)
       await opened.close()
       expect(readFileSync(file, 'utf8')).toContain('PATH=')
-      expect(readFileSync(file, 'utf8')).not.toContain('s3cret')
+      expect(readFileSync(file, 'utf8')).not.toMatch(/s3cret|SHOAL_/)
     } finally {
       delete process.env.TEST_HOOK_SECRET
+      delete process.env.SHOAL_TEST_TOKEN
     }
   })
 })

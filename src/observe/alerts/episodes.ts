@@ -47,10 +47,10 @@ export function nextEpisodes(before: Episodes, rule: AlertRule, verdict: Verdict
   for (const finding of verdict.found) {
     const subject = subjectOf(finding)
     const known = before.get(subject) ?? { overSince: null, belowSince: null, alert: null }
-    const overSince = finding.level === 'over' ? (known.overSince ?? now) : known.overSince
+    const overSince = finding.level === 'over' ? (known.overSince ?? now) : null
     if (known.alert !== null) {
       episodes.set(subject, { overSince, belowSince: null, alert: refreshed(known.alert, finding) })
-    } else if (finding.level === 'over' && overSince !== null && now - overSince >= verdict.lastingMs) {
+    } else if (overSince !== null && now - overSince >= verdict.lastingMs) {
       const alert = alertOf(rule, finding, now)
       began.push(alert)
       episodes.set(subject, { overSince, belowSince: null, alert })
@@ -73,7 +73,15 @@ function subjectOf({ crawl, about }: Pick<Alert, 'crawl' | 'about'>): string {
 }
 
 function alertOf(rule: AlertRule, { level: _, ...finding }: Finding, now: number): Alert {
-  return { rule, ...finding, episode: JSON.stringify([rule, finding.crawl, finding.about, now]), since: now }
+  return { rule, ...finding, episode: asciiJson([rule, finding.crawl, finding.about, now]), since: now }
+}
+
+/** It goes into a header of webhooks: names of spiders and fields may be in any script. */
+function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 /** The figures of now; who it is about and since when stay. */

@@ -42,6 +42,7 @@ describe('an episode', () => {
   it('does not begin when it is only near, or not for long enough; near holds what has begun', () => {
     expect(play('nnnnnnnnnn')).toEqual([])
     expect(play('oo.oo.oo.oo.')).toEqual([])
+    expect(play('onnnnonnnno')).toEqual([])
     expect(play(`oooo${'n'.repeat(50)}`)).toEqual(['+3'])
     expect(play(`oooo${'...........n'.repeat(5)}`)).toEqual(['+3'])
   })
