@@ -29,6 +29,8 @@ export interface QueuePart {
   readonly frontier: Frontier
   /** Notes that the fleet shares. */
   readonly board: Board
+  /** Tells the time of the queue: what it says of hosts, links and workers is compared with that, and not with the clock of whoever looks. */
+  readonly queueClock: Clock
   /** What the fleet knows of its proxies. */
   readonly exits: ExitLedger
   /**
@@ -109,6 +111,7 @@ export async function queueFromPort(
 function memoryQueue(clock: Clock): QueuePart {
   return {
     frontier: new MemoryFrontier({ clock }),
+    queueClock: clock,
     board: memoryBoard({ clock }),
     exits: memoryLedger({ clock }),
     keep: null,
@@ -125,6 +128,7 @@ function memoryQueue(clock: Clock): QueuePart {
 function databaseQueue(client: DatabaseClient, clock: Clock, close: () => Promise<void>): QueuePart {
   return {
     frontier: new SqliteFrontier(client.service<SqliteFrontierEngine>('frontier'), close),
+    queueClock: clock,
     board: sqliteBoard(client.service<SqliteBoardEngine>('board')),
     exits: sqliteLedger(client.service<SqliteLedgerEngine>('exits')),
     // What is granted and settled goes through the database thread: it knows what is in hand without being told, but not what waits.
@@ -174,21 +178,30 @@ async function redisQueue(address: string, clock: Clock): Promise<QueuePart> {
 
 /** Loaded only here: nothing else has use for a Redis client. */
 async function dialledQueue(address: string, clock: Clock, keeperPort: () => MessagePort): Promise<QueuePart> {
-  const [{ openRedis }, { openRedisFrontier }, { redisCapacity }, { redisFeed }, { redisBoard }, { redisLedger }] =
-    await Promise.all([
-      import('./frontier/redis/connection.js'),
-      import('./frontier/redis/redis-frontier.js'),
-      import('./frontier/redis/redis-capacity.js'),
-      import('./feed/redis/redis-feed.js'),
-      import('./board/redis/redis-board.js'),
-      import('./proxy/redis/redis-ledger.js'),
-    ])
+  const [
+    { openRedis },
+    { openRedisFrontier },
+    { redisCapacity },
+    { serverClock },
+    { redisFeed },
+    { redisBoard },
+    { redisLedger },
+  ] = await Promise.all([
+    import('./frontier/redis/connection.js'),
+    import('./frontier/redis/redis-frontier.js'),
+    import('./frontier/redis/redis-capacity.js'),
+    import('./frontier/redis/server-clock.js'),
+    import('./feed/redis/redis-feed.js'),
+    import('./board/redis/redis-board.js'),
+    import('./proxy/redis/redis-ledger.js'),
+  ])
   const connection = await openRedis(address, { clock })
   try {
     const frontier = await openRedisFrontier(connection)
     const consumer = `${hostname()}-${process.pid}`
     return {
       frontier,
+      queueClock: await serverClock(connection, clock),
       board: redisBoard(connection),
       exits: redisLedger(connection),
       keep: (keeper) => keepThrough(keeperPort(), keeper),

@@ -28,7 +28,7 @@ export function besideWork(session: Session, flags: BesideFlags, queueMetrics: b
 
 /** Prints where: for people on standard error, with --json as a line of its own. */
 async function serveMetricsHere(
-  { settings, clock, json, output }: Session,
+  { settings, json, output }: Session,
   { plant, crew, drain }: BesideParts,
   queue: boolean,
 ): Promise<() => Promise<void>> {
@@ -38,7 +38,7 @@ async function serveMetricsHere(
     import('../observe/monitor.js'),
   ])
   const monitor = createMonitor({
-    ...{ plant, clock, queue, fleet: isOnServer(settings.queue) },
+    ...{ plant, clock: plant.queueClock, queue, fleet: isOnServer(settings.queue) },
     crew: crew === null ? null : crew.list,
     draining: () => drain.aborted,
   })

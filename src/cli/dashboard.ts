@@ -18,7 +18,7 @@ export function dashboardOptions(command: Command): Command {
 
 /** Serves the page and its API, and prints where: for people on standard error, with --json as a line of its own. */
 export async function serveDashboardHere(
-  { settings, clock, json, output }: Session,
+  { settings, json, output }: Session,
   { plant, spiders, begin, log, crew, drain }: BesideParts,
 ): Promise<() => Promise<void>> {
   const [{ serveDashboard }, { createMonitor }] = await Promise.all([
@@ -27,6 +27,7 @@ export async function serveDashboardHere(
   ])
   const { queue, store, dashboardHost, dashboardPort, publicUrl, token } = settings
   const fleet = isOnServer(queue)
+  const clock = plant.queueClock
   const dashboard = await serveDashboard(
     {
       ...{ plant, clock, log, pools: [], fleet },

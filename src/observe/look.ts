@@ -6,7 +6,7 @@ import type { VisitCounts } from '../store/visits.js'
 import { type Advice, adviceOf } from './advice.js'
 import { drainKey } from './board-keys.js'
 import { fleetSlots, progressOf, STALLED_MS, stalledMs, type WorkerState, workerState } from './health.js'
-import { readVitals } from './read-vitals.js'
+import { NOTES_AT_ONCE, readVitals } from './read-vitals.js'
 import { MISSED_MS, type Vitals } from './vitals.js'
 
 /** What people, alerts and the page see of a queue at one moment: read here, once, and nowhere else. */
@@ -70,8 +70,15 @@ export async function lookAtWorkers(
 }
 
 async function drainedOf(board: Board, workers: readonly WorkerId[]): Promise<Set<WorkerId>> {
-  const notes = await Promise.all(workers.map((worker) => board.read(drainKey(worker))))
-  return new Set(workers.filter((_, i) => notes[i] !== null))
+  const asked = new Set<WorkerId>()
+  for (let from = 0; from < workers.length; from += NOTES_AT_ONCE) {
+    const some = workers.slice(from, from + NOTES_AT_ONCE)
+    const notes = await Promise.all(some.map((worker) => board.read(drainKey(worker))))
+    some.forEach((worker, i) => {
+      if (notes[i] !== null) asked.add(worker)
+    })
+  }
+  return asked
 }
 
 /** One that told how it does and stopped telling is missed long before its leases run out. */

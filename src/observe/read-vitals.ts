@@ -11,7 +11,7 @@ export interface VitalsHeard {
 }
 
 /** Notes read at once: a fleet of hundreds of workers must not send hundreds of calls in one go. */
-const AT_ONCE = 32
+export const NOTES_AT_ONCE = 32
 
 /** What the workers told of themselves last. Those that said nothing, or what this version cannot read, are left out. */
 export async function readVitals(
@@ -19,9 +19,9 @@ export async function readVitals(
   workers: readonly WorkerId[],
 ): Promise<Map<WorkerId, VitalsHeard>> {
   const heard = new Map<WorkerId, VitalsHeard>()
-  for (let from = 0; from < workers.length; from += AT_ONCE) {
+  for (let from = 0; from < workers.length; from += NOTES_AT_ONCE) {
     await Promise.all(
-      workers.slice(from, from + AT_ONCE).map(async (worker) => {
+      workers.slice(from, from + NOTES_AT_ONCE).map(async (worker) => {
         const note = await board.read(vitalsKey(worker))
         const vitals = note === null ? null : parseVitals(note.text)
         if (note !== null && vitals?.worker === worker) heard.set(worker, { vitals, ageMs: note.ageMs })

@@ -39,7 +39,7 @@ export async function takeOver(
   let note = parseAlertNote(claim.kind === 'note' ? claim.note.text : claim.old?.text)
   const since = clock.now()
   const judges = judgesOf(alerts.rules)
-  const looks = watchLooks(plant, { clock, author, fleet: /^rediss?[:+]/.test(plant.queueAddress) })
+  const looks = watchLooks(plant, { author, fleet: /^rediss?[:+]/.test(plant.queueAddress) })
   const drifts = new Map<string, readonly DriftAlert[]>()
   let spiders: ReadonlySet<string> = new Set()
   let episodes: ReadonlyMap<string, Episodes> = new Map(

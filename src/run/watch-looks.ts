@@ -1,4 +1,3 @@
-import type { Clock } from '../clock.js'
 import { toldExits } from '../coordinator/exits.js'
 import { asShoalError, isAway } from '../errors.js'
 import type { CrawlId, CrawlInfo, CrawlStats } from '../frontier/frontier.js'
@@ -36,14 +35,14 @@ interface Tracked {
   nextLookAt: number
 }
 
-type Parts = Pick<Plant, 'frontier' | 'board' | 'store' | 'exits' | 'capacity'>
+type Parts = Pick<Plant, 'frontier' | 'queueClock' | 'board' | 'store' | 'exits' | 'capacity'>
 
 /** `fleet`: see lookAtCrawl. */
 export function watchLooks(
   plant: Parts,
-  { clock, author, fleet }: { readonly clock: Clock; readonly author: string; readonly fleet: boolean },
+  { author, fleet }: { readonly author: string; readonly fleet: boolean },
 ): WatchLooks {
-  const { frontier, board } = plant
+  const { frontier, board, queueClock: clock } = plant
   const book = seriesBook(board, author)
   const tracked = new Map<CrawlId, Tracked>()
   const pools = seldom(POOLS_EVERY_MS, (now: number, workers: readonly WorkerLook[]) =>
@@ -81,7 +80,9 @@ export function watchLooks(
     const holders = workers.filter((worker) => isAlive(worker) && hasSpider(worker, stats.spider))
     const current = totalsOf(stats, fetchCounts(holders), now)
     for (const span of Object.keys(SPANS) as Span[]) {
-      const before = one.totals.get(span) ?? null
+      const last = one.totals.get(span) ?? null
+      // A queue whose clock stepped back: what was sampled in its future says nothing.
+      const before = last !== null && last.at > now ? null : last
       // Rounds are not exact: half a round early is in time.
       if (before !== null && now - before.at < SPANS[span] - SPANS['30m'] / 2) continue
       const taken = sampleOf(before, current, stats, holders.length)

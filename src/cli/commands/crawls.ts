@@ -18,12 +18,12 @@ export function crawlsCommand(program: Command): void {
     .description('all crawls, newest first')
     .action(
       acts(async (session) => {
-        await session.withPlant(async ({ frontier }) => {
+        await session.withPlant(async ({ frontier, queueClock }) => {
           const all = await crawlsNewestFirst(frontier)
           const stats = await Promise.all(all.map((crawl) => frontier.stats(crawl.id)))
           if (session.json) return session.output.jsonLines(stats)
           if (stats.length === 0) return session.output.note('no crawls yet')
-          const now = session.clock.now()
+          const now = queueClock.now()
           session.output.table(
             [
               { title: 'crawl' },

@@ -54,7 +54,7 @@ function listCommand(dead: Command): void {
     .option('--limit <n>', 'at most so many links', wholeNumber, 50)
     .action(
       acts(async (session, flags: Filters & { limit: number }) => {
-        await session.withPlant(async ({ frontier }) => {
+        await session.withPlant(async ({ frontier, queueClock }) => {
           const { output } = session
           const crawl = chooseCrawl(await crawlsNewestFirst(frontier), flags.crawl)
           const links = await frontier.links({ crawl: crawl.id, state: 'dead', limit: flags.limit, ...asFilter(flags) })
@@ -70,7 +70,7 @@ function listCommand(dead: Command): void {
             )
             output.print()
           }
-          const now = session.clock.now()
+          const now = queueClock.now()
           output.table(
             [
               { title: 'error' },

@@ -163,8 +163,8 @@ function canWrite(path: string): boolean {
   }
 }
 
-async function crawlChecks(session: Session, { frontier, warnings }: Plant): Promise<Check[]> {
-  const now = session.clock.now()
+async function crawlChecks(session: Session, { frontier, queueClock, warnings }: Plant): Promise<Check[]> {
+  const now = queueClock.now()
   const [crawls, workers] = [await crawlsNewestFirst(frontier), await frontier.workers()]
   const alive = new Set(
     workers.filter((worker) => workerState(worker, now) !== 'silent').map((worker) => worker.worker),
@@ -184,7 +184,7 @@ async function crawlChecks(session: Session, { frontier, warnings }: Plant): Pro
   return [
     clockCheck(session, newest),
     ...warnings.map((warning): Check => ({ name: 'queue', status: 'warn', detail: warning, next: '' })),
-    await progressCheck(session, frontier, unfinished),
+    await progressCheck(session, frontier, unfinished, now),
     ...spiderChecks(
       unfinished,
       workers.filter((worker) => alive.has(worker.worker)),
@@ -212,11 +212,12 @@ async function crawlChecks(session: Session, { frontier, warnings }: Plant): Pro
 
 /** Health is progress: workers that are connected and take nothing are no better than none. */
 async function progressCheck(
-  { clock, settings }: Session,
+  { settings }: Session,
   frontier: Frontier,
   crawls: readonly CrawlInfo[],
+  now: number,
 ): Promise<Check> {
-  const { stalled } = await healthOf(frontier, crawls, clock.now(), isOnServer(settings.queue))
+  const { stalled } = await healthOf(frontier, crawls, now, isOnServer(settings.queue))
   const [worst] = [...stalled].sort((a, b) => b.forMs - a.forMs)
   return {
     name: PROGRESS,

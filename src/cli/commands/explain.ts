@@ -28,7 +28,7 @@ export function explainCommand(program: Command): void {
         session.withPlant(async (plant) => {
           const all = await crawlsNewestFirst(plant.frontier)
           const asked = flags.crawl === undefined ? all.slice(0, CRAWLS_ASKED) : [chooseCrawl(all, flags.crawl)]
-          const now = session.clock.now()
+          const now = plant.queueClock.now()
           const evidence = await gatherEvidence(plant, asked, url, await spiderFinder(session, flags.spider), now)
           const { found } = evidence
           if (found.kind === 'never') showNever(session, found, evidence.absence)

@@ -23,7 +23,7 @@ export function hostsCommand(program: Command): void {
     .option('--limit <n>', 'at most so many', wholeNumber, 50)
     .action(
       acts(async (session, word: string | undefined, flags: { limit: number }) => {
-        await session.withPlant(async ({ frontier, store }) => {
+        await session.withPlant(async ({ frontier, store, queueClock }) => {
           const crawl = chooseCrawl(await crawlsNewestFirst(frontier), word)
           const found = await frontier.hosts(crawl.id, { limit: flags.limit, busiest: true })
           const note = (await store.crawlNotes()).find((one) => one.crawl === crawl.id)
@@ -34,7 +34,7 @@ export function hostsCommand(program: Command): void {
             )
           }
           if (found.length === 0) return session.output.note(`crawl ${crawl.id} has no hosts yet`)
-          const now = session.clock.now()
+          const now = queueClock.now()
           session.output.table(
             [
               { title: 'host', shrinks: true },

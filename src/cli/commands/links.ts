@@ -29,7 +29,7 @@ export function linksCommand(program: Command): void {
     .option('--limit <n>', 'at most so many', wholeNumber, 50)
     .action(
       acts(async (session, flags: Omit<ListFlags, 'state'> & { state?: LinkState | 'active' }) => {
-        await session.withPlant(async ({ frontier }) => {
+        await session.withPlant(async ({ frontier, queueClock }) => {
           const crawl = chooseCrawl(await crawlsNewestFirst(frontier), flags.crawl)
           const state = flags.state === 'active' ? 'leased' : flags.state
           const found = await frontier.links({
@@ -40,7 +40,7 @@ export function linksCommand(program: Command): void {
           })
           if (session.json) return session.output.jsonLines(found)
           if (found.length === 0) return session.output.note(`no such links in crawl ${crawl.id}`)
-          const now = session.clock.now()
+          const now = queueClock.now()
           session.output.table(
             [
               { title: 'state' },

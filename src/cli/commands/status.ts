@@ -72,8 +72,8 @@ interface Snapshot extends CrawlLook {
   readonly seen: readonly WorkerLook[]
 }
 
-async function look({ clock, settings }: Session, plant: Plant, crawl: CrawlInfo): Promise<Snapshot> {
-  const now = clock.now()
+async function look({ settings }: Session, plant: Plant, crawl: CrawlInfo): Promise<Snapshot> {
+  const now = plant.queueClock.now()
   const workers = await lookAtWorkers(plant, now)
   const seen = workers.filter(({ state }) => state !== 'silent')
   return { ...(await lookAtCrawl(plant, crawl, workers, now, isOnServer(settings.queue))), seen }

@@ -49,7 +49,7 @@ async function watch(session: Session, everyMs: number): Promise<void> {
   await session.withPlant((plant) =>
     showTop(
       {
-        lookout: createLookout(plant, { clock, fleet: isOnServer(settings.queue) }),
+        lookout: createLookout(plant, { clock: plant.queueClock, fleet: isOnServer(settings.queue) }),
         ...{ clock, everyMs, where: maskUrl(settings.queue), style: styleFor(process.stdout, process.env) },
         async carryOut({ crawl, spider, state }) {
           const action = state === 'paused' ? 'crawl.pause' : 'crawl.resume'

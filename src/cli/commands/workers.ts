@@ -18,8 +18,8 @@ export function workersCommand(program: Command): void {
     .action(
       acts(async (session) => {
         await session.withPlant(async (plant) => {
-          const { output, clock, json } = session
-          const now = clock.now()
+          const { output, json } = session
+          const now = plant.queueClock.now()
           const workers = await lookAtWorkers(plant, now)
           if (json) return output.jsonLines(workers.map((worker) => workerJson(worker, now)))
           if (workers.length === 0) return output.note('no workers')

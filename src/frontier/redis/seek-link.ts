@@ -41,12 +41,17 @@ async function seekOnce(seek: Seek): Promise<Sought | null> {
   const { shards, shard, num, host } = seek
   const record = await shards.command(shard, 'HGET', 'h', host)
   const lanes = record === null ? [] : decodeHost(bytes(record)).lanes.filter((lane) => lane.crawl === num)
-  const queued = await inQueue(seek, lanes)
-  const beyond = queued === 'beyond'
-  if (queued !== null && !beyond) return queued
-  const delayed = lanes.some((lane) => lane.delayed > 0) ? await inDelayed(seek) : null
-  if (delayed !== null) return delayed
-  if (lanes.some((lane) => lane.leased > 0) && (await isLeased(seek))) return 'in_hand'
+  let beyond = false
+  const places = [
+    () => inQueue(seek, lanes),
+    async () => (lanes.some((lane) => lane.delayed > 0) ? inDelayed(seek) : null),
+    async () => (lanes.some((lane) => lane.leased > 0) ? inHands(seek) : null),
+  ]
+  for (const look of places) {
+    const found = await look()
+    if (found === 'beyond') beyond = true
+    else if (found !== null) return found
+  }
   return (await atItsEnd(seek)) ?? (beyond ? 'beyond' : null)
 }
 
@@ -73,7 +78,7 @@ async function inQueue(seek: Seek, lanes: readonly LaneRecord[]): Promise<Spot |
   return null
 }
 
-async function inDelayed(seek: Seek): Promise<Spot | null> {
+async function inDelayed(seek: Seek): Promise<Spot | 'beyond' | null> {
   const { shards, shard, num, host } = seek
   let left = SHARD_CAP
   for await (const member of elements(shards, shard, 'ZRANGE', `d:${num}`, false)) {
@@ -81,25 +86,25 @@ async function inDelayed(seek: Seek): Promise<Spot | null> {
     const lane = member.toString('utf8', 2, nameEnd)
     if (hostOfLane(lane) === host && isIt(seek, member.subarray(nameEnd + OUTSIDE_BYTES)))
       return { where: 'delayed', lane, level: 0, held: member }
-    if (--left <= 0) return null
+    if (--left <= 0) return 'beyond'
   }
   return null
 }
 
-async function isLeased(seek: Seek): Promise<boolean> {
+async function inHands(seek: Seek): Promise<'in_hand' | 'beyond' | null> {
   const { shards, shard, num, host } = seek
   for (let index = 0; index < SHARD_CAP; index += CHUNK) {
     const range = [String(index), String(index + CHUNK - 1)]
     const epochs = list(await shards.command(shard, 'ZRANGE', 'deadlines', ...range)).map(bytes)
-    if (epochs.length === 0) return false
+    if (epochs.length === 0) return null
     for (const record of list(await shards.command(shard, 'HMGET', 'leases', ...epochs))) {
       if (record === null || bytes(record).readUInt32BE(0) !== num) continue
       const lease = decodeLease(bytes(record))
-      if (lease.host === host && isIt(seek, lease.item)) return true
+      if (lease.host === host && isIt(seek, lease.item)) return 'in_hand'
     }
-    if (epochs.length < CHUNK) return false
+    if (epochs.length < CHUNK) return null
   }
-  return false
+  return 'beyond'
 }
 
 async function atItsEnd({ shards, shard, num, fp, host }: Seek): Promise<Sought | null> {
