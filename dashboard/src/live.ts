@@ -3,9 +3,9 @@ import { ApiFailure, isAborted, path, send, withQuery } from './api.js'
 import { makeEventReader, waitBefore } from './sse.js'
 import { makeStore, useStore } from './store.js'
 
-/** `lost`: it was there, or should be, and is tried again. */
+/** `lost`: it was there, or should be, and is tried again. `ended`: the command that served it has said good-bye; it may be started again. */
 export interface Live {
-  readonly connection: 'connecting' | 'live' | 'lost'
+  readonly connection: 'connecting' | 'live' | 'lost' | 'ended'
   readonly overview: Overview | null
   /** Of the crawl that is looked at. */
   readonly crawl: CrawlView | null
@@ -52,7 +52,8 @@ async function keepFollowing(crawl: string | null, stop: AbortSignal): Promise<v
       if (!(error instanceof ApiFailure) && !isAborted(error) && !(error instanceof TypeError)) throw error
     }
     if (stop.aborted) return
-    live.set({ ...live.get(), connection: 'lost' })
+    const before = live.get()
+    if (before.connection !== 'ended') live.set({ ...before, connection: 'lost' })
     tries += 1
     await pause(waitBefore(tries, Math.random()), stop)
   }
@@ -90,6 +91,7 @@ function take(event: string, data: string, crawl: string | null): void {
     live.set({ ...heard, overview, failure: crawl === null ? null : heard.failure })
   }
   if (event === 'crawl') live.set({ ...heard, crawl: JSON.parse(data) as CrawlView, failure: null })
+  if (event === 'bye') live.set({ ...heard, connection: 'ended' })
   if (event === 'problem') {
     const { code, message, hint } = (JSON.parse(data) as ApiError).error
     live.set({ ...heard, failure: new ApiFailure(503, code, message, hint) })

@@ -61,6 +61,11 @@ export function Shell({ route, children }: { readonly route: Route; readonly chi
           <Icon shape="warn" /> Connection lost, trying again. What you see is as of the last answer.
         </div>
       ) : null}
+      {live.connection === 'ended' ? (
+        <div class="lost" role="status">
+          <Icon shape="warn" /> The command that served this page has ended. What you see is how things were then.
+        </div>
+      ) : null}
       <main id="main" ref={main} tabIndex={-1}>
         {children}
       </main>
@@ -76,7 +81,12 @@ export function Shell({ route, children }: { readonly route: Route; readonly chi
   )
 }
 
-const WORDS: Readonly<Record<Live['connection'], string>> = { connecting: 'connecting', live: 'live', lost: 'lost' }
+const WORDS: Readonly<Record<Live['connection'], string>> = {
+  connecting: 'connecting',
+  live: 'live',
+  lost: 'lost',
+  ended: 'ended',
+}
 
 function Connection({ live }: { readonly live: Live }) {
   return (

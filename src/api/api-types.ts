@@ -14,7 +14,8 @@ import type { Json } from '../url/link.js'
  *
  *   GET  /api/overview                                  Overview
  *   GET  /api/events?crawl=<id>                         server-sent events, one a second: `overview` (Overview), and with a crawl `crawl` (CrawlView);
- *                                                       `problem` (ApiError) instead while the queue is away or the crawl is gone
+ *                                                       `problem` (ApiError) instead while the queue is away or the crawl is gone;
+ *                                                       `bye` ({}) at last, when the command that serves it ends
  *   GET  /api/crawls?limit&after                        Page<CrawlCard>, newest first
  *   POST /api/crawls                                    StartOrder → Started
  *   GET  /api/crawls/:crawl                             CrawlView

@@ -13,6 +13,8 @@ export interface EventHub {
   /** From now on it gets events, with those of the crawl if one is named. Throws when there are too many. */
   join(response: ServerResponse, crawl: string | null): void
   readonly listeners: number
+  /** How things are at the end, by a look of its own, and that this is the end. Waits for readers, though not for long. */
+  sayBye(look: Lookout): Promise<void>
   close(): void
 }
 
@@ -23,6 +25,8 @@ const CRAWLS_MOST = 20
 const STUCK_MS = 30_000
 /** A look that takes longer is not waited for: a comment keeps the connection. */
 const PATIENCE_MS = 5_000
+/** Whoever ends the command waits for the last look, and for the last bytes. */
+const LAST_MS = 1_000
 
 interface Client {
   readonly response: ServerResponse
@@ -58,29 +62,32 @@ export function createEventHub({
     client.stuckSince ??= clock.mono()
     if (clock.mono() - client.stuckSince > STUCK_MS) leave(client)
   }
-  const event = async (name: string, ask: () => Promise<unknown>): Promise<Buffer> => {
+  const event = async (name: string, ask: () => Promise<unknown>, patienceMs: number): Promise<Buffer> => {
     try {
-      return eventBytes(name, await withPatience(ask(), clock))
+      return eventBytes(name, await withPatience(ask(), clock, patienceMs))
     } catch (error) {
       return error === LATE
         ? Buffer.from(': still looking\n\n')
         : eventBytes('problem', failureOf(error, log, 'look').answer)
     }
   }
-  const turn = async () => {
+  /** What each client is to hear now. */
+  const news = async (look: Lookout, patienceMs: number): Promise<(client: Client) => Buffer> => {
     const crawls = [...new Set([...clients].map(({ crawl }) => crawl))].filter((crawl) => crawl !== null)
     const [overview, ...ofCrawls] = await Promise.all([
-      event('overview', () => look.overview()),
-      ...crawls.map((crawl) => event('crawl', () => look.crawl(crawl))),
+      event('overview', () => look.overview(), patienceMs),
+      ...crawls.map((crawl) => event('crawl', () => look.crawl(crawl), patienceMs)),
     ])
     const both = new Map(crawls.map((crawl, i) => [crawl, Buffer.concat([overview, ofCrawls[i] ?? EMPTY])]))
-    for (const client of clients) send(client, (client.crawl === null ? null : both.get(client.crawl)) ?? overview)
+    return ({ crawl }) => (crawl === null ? null : both.get(crawl)) ?? overview
   }
   const keepTurning = async () => {
     turning = true
     while (clients.size > 0 && !closed.signal.aborted) {
       const begun = clock.mono()
-      await turn()
+      const bytesFor = await news(look, PATIENCE_MS)
+      if (closed.signal.aborted) break
+      for (const client of clients) send(client, bytesFor(client))
       await clock.sleep(Math.max(EVERY_MS / 4, EVERY_MS - (clock.mono() - begun)), closed.signal)
     }
     turning = false
@@ -103,6 +110,21 @@ export function createEventHub({
       response.on('error', () => leave(client))
       if (!turning) void keepTurning()
     },
+    async sayBye(lastLook) {
+      closed.abort()
+      if (clients.size === 0) return
+      const bytesFor = await news(lastLook, LAST_MS)
+      const read = [...clients].map(
+        (client) =>
+          new Promise<void>((resolve) => {
+            client.response.once('close', () => resolve())
+            client.response.end(Buffer.concat([bytesFor(client), BYE]), () => resolve())
+          }),
+      )
+      const enough = new AbortController()
+      await Promise.race([Promise.all(read), clock.sleep(LAST_MS, enough.signal)])
+      enough.abort()
+    },
     close() {
       closed.abort()
       for (const client of clients) client.response.end()
@@ -112,12 +134,13 @@ export function createEventHub({
 }
 
 const EMPTY = Buffer.alloc(0)
+const BYE = eventBytes('bye', {})
 const LATE = Symbol('late')
 
-async function withPatience<Answer>(work: Promise<Answer>, clock: Clock): Promise<Answer> {
+async function withPatience<Answer>(work: Promise<Answer>, clock: Clock, patienceMs: number): Promise<Answer> {
   let cancel = () => {}
   const late = new Promise<never>((_, reject) => {
-    cancel = clock.after(PATIENCE_MS, () => reject(LATE))
+    cancel = clock.after(patienceMs, () => reject(LATE))
   })
   try {
     return await Promise.race([work, late])

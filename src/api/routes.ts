@@ -23,7 +23,7 @@ const events = route({
   method: 'GET',
   path: EVENTS_PATH,
   summary:
-    'Server-sent events, one a second: `overview` (as /api/overview), and with a crawl `crawl` (as /api/crawls/{crawl}); `problem` (an error) while there is nothing to tell',
+    'Server-sent events, one a second: `overview` (as /api/overview), and with a crawl `crawl` (as /api/crawls/{crawl}); `problem` (an error) while there is nothing to tell; `bye` when the command ends',
   query: z.strictObject({ crawl: crawlId.optional() }),
   answer: z.string(),
   stream: true,

@@ -34,7 +34,7 @@ export interface Dashboard {
   readonly url: string
   readonly token: string
   readonly port: number
-  /** Ends every connection. */
+  /** Tells listeners how things are at the end, and ends every connection. */
   close(): Promise<void>
 }
 
@@ -99,16 +99,23 @@ export async function serveDashboard(parts: ApiParts, options: ServeOptions): Pr
     publicOrigin,
     isPage: (path) => page.has(path),
   })
+  const close = async () => {
+    // Its own look: what the others share is as old as a second, and misses that the crawl has ended.
+    await hub.sayBye(createLookout(parts))
+    hub.close()
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  }
+  let closing: Promise<void> | null = null
   return {
     url: `${publicOrigin ?? `http://${shownHost(options.host)}:${port}`}/#token=${encodeURIComponent(token)}`,
     token,
     port,
     close() {
-      hub.close()
-      return new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      })
+      closing ??= close()
+      return closing
     },
   }
 }

@@ -141,6 +141,32 @@ describe('server-sent events', () => {
     hub.close()
     expect(clients.every(({ stream }) => stream.writableEnded)).toBe(true)
   })
+
+  it('says at last how things are, by a look of its own, and that this is the end', async () => {
+    const { hub, pass } = hubWith({})
+    const clients = [response(), response()]
+    hub.join(clients[0]?.response as ServerResponse, null)
+    hub.join(clients[1]?.response as ServerResponse, 'shop-1')
+    await pass(0)
+    const last = { overview: async () => ({ last: true }), crawl: async () => ({ state: 'finished' }) }
+    await hub.sayBye(last as unknown as Lookout)
+    expect(clients[0]?.text()).toMatch(/event: overview\ndata: \{"last":true\}\n\nevent: bye\ndata: \{\}\n\n$/)
+    expect(clients[1]?.text()).toMatch(/event: crawl\ndata: \{"state":"finished"\}\n\nevent: bye\ndata: \{\}\n\n$/)
+    expect(clients.every(({ stream }) => stream.writableEnded)).toBe(true)
+  })
+
+  it('waits a second at most for the last look and for who does not read', async () => {
+    const { hub, pass } = hubWith({})
+    hub.join(response({ reads: false }).response, null)
+    await pass(0)
+    let said = false
+    void hub.sayBye({ overview: () => new Promise(() => {}) } as unknown as Lookout).then(() => {
+      said = true
+    })
+    await pass(1_000)
+    await pass(1_000)
+    expect(said).toBe(true)
+  })
 })
 
 describe('answers that callers share', () => {

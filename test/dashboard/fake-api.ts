@@ -25,6 +25,8 @@ export interface FakeApi {
   readonly orders: string[]
   /** With false every stream ends and every question fails, as when the server is gone. */
   setUp(up: boolean): void
+  /** Ends every stream as a server does whose command has ended. */
+  sayBye(): void
   close(): Promise<void>
 }
 
@@ -51,6 +53,10 @@ export async function startFakeApi(port = 0, page = PAGE): Promise<FakeApi> {
     setUp(now) {
       up = now
       if (!now) server.closeAllConnections()
+    },
+    sayBye() {
+      up = false
+      for (const stream of streams) stream.end('event: bye\ndata: {}\n\n')
     },
     async close() {
       clearInterval(beat)

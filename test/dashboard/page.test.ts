@@ -99,6 +99,16 @@ it('says when the server is gone, and finds it again', async () => {
   await page.locator('.connection.live').waitFor()
 })
 
+it('says when the command that served it has ended, and not that it is tried again', async () => {
+  const page = await open('/')
+  api.sayBye()
+  await page.getByText('The command that served this page has ended').waitFor()
+  await page.waitForTimeout(600)
+  expect(await page.getByText('trying again').count()).toBe(0)
+  api.setUp(true)
+  await page.locator('.connection.live').waitFor()
+})
+
 it('shows answers that take longer than the time between two questions', async () => {
   const slowly = async (view: string, calls: string, found: string) => {
     const page = await browser.newPage()
