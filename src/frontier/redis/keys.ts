@@ -32,6 +32,7 @@ import { SLOTS, slotOf } from './slots.js'
  *   e:<crawl>         hash    fingerprint → dead letter or skipped link
  *   x:<crawl> y:<crawl>  zset dead, skipped fingerprints in order
  *   xc:<crawl>        hash    error code → dead letters
+ *   xs:<crawl>        hash    error code → fingerprint of one of them; none of those that are older than this key
  *   f:<crawl>         hash    fingerprint → failures so far
  *   t:<crawl>         hash    links that ended, in a ring of 64 seconds
  *   s:<scope>…                what was seen: lua/links.lua

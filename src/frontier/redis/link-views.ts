@@ -30,6 +30,9 @@ import type { Shards } from './shards.js'
 const CHUNK = 200
 /** The search for one link goes no further than this into a lane; it is the default budget of pages for a host. */
 const SEARCH_CAP = 100_000
+const SEARCHED_AT_ONCE = 1_000
+/** Dead letters looked through, from either end, for one of each code. */
+const SAMPLED = 1_000
 
 /** Where in its shard a link was found; `at` is where to go on reading. */
 interface Found {
@@ -121,19 +124,96 @@ export class LinkViews {
     const hosts = host === undefined ? this.#hostNames(place, '') : [host]
     for await (const name of hosts) {
       for (const lane of await this.#lanes(place, name)) {
-        const queue: { info: LinkInfo; rank: number }[] = []
-        for await (const found of this.#lane(place, name, lane, null)) {
-          queue.push({ info: found.info, rank: found.rank })
-          if (queue.length >= SEARCH_CAP) break
-        }
-        if (!queue.some(({ info }) => info.fp === fp)) continue
-        queue.sort((a, b) => a.rank - b.rank)
-        const position = queue.findIndex(({ info }) => info.fp === fp)
-        const found = queue[position]
-        if (found !== undefined) return { info: found.info, position: Math.min(position, POSITION_CAP) }
+        const found = await this.#inLane(place, name, lane, fp)
+        if (found !== null) return { ...found, position: Math.min(found.position, POSITION_CAP) }
       }
     }
     return null
+  }
+
+  /** Read from where it is handed out, as far as the link; those in front of it are counted by the server. */
+  async #inLane(
+    place: Place,
+    host: HostKey,
+    lane: LaneRecord,
+    fp: Fingerprint,
+  ): Promise<{ info: LinkInfo; position: number } | null> {
+    const { shard, num } = place
+    const isIt = (item: Buffer) => decodeItem(item, host).link.fp === fp
+    const returned = `b:${num}:${lane.num}`
+    let left = SEARCH_CAP
+    for await (const { index, members } of this.#zset(shard, returned, 0)) {
+      const nth = members.findIndex(({ member }) => isIt(member.subarray(OUTSIDE_BYTES)))
+      const found = members[nth]
+      if (found !== undefined) {
+        const { member, score } = found
+        const history = member.subarray(0, HISTORY_BYTES)
+        const info = await this.#info(place, 'queued', host, history, member.subarray(OUTSIDE_BYTES))
+        return { info, position: index + nth + (await this.#listedBefore(place, host, lane, score)) }
+      }
+      left -= members.length
+      if (left <= 0) return null
+    }
+    const newestFirst = await this.#newestFirst(place)
+    let before = 0
+    for (const { level, popped } of lane.levels) {
+      for await (const { index, items } of this.#listed(place, host, lane, level, newestFirst)) {
+        const nth = items.findIndex((item) => isIt(newestFirst ? item.subarray(4) : item))
+        const item = items[nth]
+        if (item !== undefined) {
+          const info = await this.#info(place, 'queued', host, null, newestFirst ? item.subarray(4) : item)
+          const rank = rankOf(level, newestFirst ? item : popped + index + nth + 1)
+          const back = number(await this.#shards.command(shard, 'ZCOUNT', returned, '-inf', String(rank)))
+          return { info, position: before + index + nth + back }
+        }
+        left -= items.length
+        if (left <= 0) return null
+      }
+      before += number(await this.#shards.command(shard, 'LLEN', listKey(place, level, host, lane)))
+    }
+    return null
+  }
+
+  /** Links in the lists of a lane that come before a rank. */
+  async #listedBefore(place: Place, host: HostKey, lane: LaneRecord, rank: number): Promise<number> {
+    const newestFirst = await this.#newestFirst(place)
+    let before = 0
+    for (const { level, popped } of lane.levels) {
+      if (rankOf(level, 0) >= rank) break
+      const length = number(await this.#shards.command(place.shard, 'LLEN', listKey(place, level, host, lane)))
+      if (rankOf(level + 1, 0) <= rank) before += length
+      else if (!newestFirst) before += Math.min(length, Math.max(0, Math.ceil(rank - rankOf(level, popped + 1))))
+      else
+        for await (const { items } of this.#listed(place, host, lane, level, true)) {
+          const first = items.findIndex((item) => rankOf(level, item) >= rank)
+          before += first < 0 ? items.length : first
+          if (first >= 0 || before >= POSITION_CAP) break
+        }
+    }
+    return before
+  }
+
+  /** The list of a level, some at a time, as they are handed out. */
+  async *#listed(
+    place: Place,
+    host: HostKey,
+    lane: LaneRecord,
+    level: number,
+    newestFirst: boolean,
+  ): AsyncGenerator<{ index: number; items: Buffer[] }> {
+    const key = listKey(place, level, host, lane)
+    for (let index = 0; ; index += SEARCHED_AT_ONCE) {
+      const last = index + SEARCHED_AT_ONCE
+      const [from, to] = newestFirst ? [-last, -index - 1] : [index, last - 1]
+      const items = list(await this.#shards.command(place.shard, 'LRANGE', key, String(from), String(to))).map(bytes)
+      yield { index, items: newestFirst ? items.reverse() : items }
+      if (items.length < SEARCHED_AT_ONCE) return
+    }
+  }
+
+  async #newestFirst({ shard, num }: Place): Promise<boolean> {
+    const spec = await this.#shards.command(shard, 'HGET', `c:${num}`, 's')
+    return spec !== null && bytes(spec)[0] === 2
   }
 
   async deadByError(crawl: CrawlId): Promise<DeadGroup[]> {
@@ -143,23 +223,41 @@ export class LinkViews {
       const num = await this.#crawls.number(shard, crawl)
       if (num === null) continue
       const counts = list(await this.#shards.command(shard, 'HGETALL', `xc:${num}`))
+      const here = new Map<ErrorCode, number>()
       for (let i = 0; i < counts.length; i += 2) {
-        const code = text(counts[i]) as ErrorCode
         const count = number(counts[i + 1])
-        if (count === 0) continue
+        if (count > 0) here.set(text(counts[i]) as ErrorCode, count)
+      }
+      const samples = await this.#samples({ shard, num }, [...here.keys()])
+      for (const [code, count] of here) {
         const known = groups.get(code)
-        const sample = known?.sample ?? (await this.#sample({ shard, num }, code))
+        const sample = known?.sample || (samples.get(code) ?? '')
         groups.set(code, { code, count: count + (known?.count ?? 0), sample })
       }
     }
     return [...groups.values()].sort((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1))
   }
 
-  async #sample(place: Place, code: string): Promise<string> {
-    for await (const { info } of this.#section('dead', place, null, undefined)) {
-      if (info.failures.at(-1)?.code === code) return info.url
+  /** The URL of one dead letter of each code. One that is not noted is looked for among the oldest and the newest only. */
+  async #samples(place: Place, codes: readonly string[]): Promise<Map<string, string>> {
+    const { shard, num } = place
+    const urls = new Map<string, string>()
+    const sampled = (record: Buffer | null) => {
+      const dead = record === null ? null : decodeEnded(record)
+      if (dead?.state === 'dead' && codes.includes(dead.code) && !urls.has(dead.code))
+        urls.set(dead.code, decodeItem(dead.item, dead.host).link.url)
     }
-    return ''
+    const noted = (await this.#hash(shard, `xs:${num}`, codes)).flatMap((fp) => (fp === null ? [] : [fp.toString()]))
+    for (const record of await this.#hash(shard, `e:${num}`, noted)) sampled(record)
+    for (const [from, to] of [
+      [0, SAMPLED - 1],
+      [-SAMPLED, -1],
+    ]) {
+      if (urls.size === codes.length) break
+      const fps = list(await this.#shards.command(shard, 'ZRANGE', `x:${num}`, String(from), String(to))).map(text)
+      for (const record of await this.#hash(shard, `e:${num}`, fps)) sampled(record)
+    }
+    return urls
   }
 
   /** Fingerprints of dead letters that match, some at a time. They are collected before any of them is moved. */
@@ -168,15 +266,25 @@ export class LinkViews {
       const num = await this.#crawls.number(shard, crawl)
       if (num === null) continue
       const matching: Fingerprint[] = []
-      for await (const { info } of this.#section('dead', { shard, num }, null, undefined)) {
-        const fits =
-          (filter.fp === undefined || info.fp === filter.fp) &&
-          (filter.host === undefined || info.host === filter.host) &&
-          (filter.code === undefined || info.failures.at(-1)?.code === filter.code)
-        if (fits) matching.push(info.fp)
+      for await (const fps of filter.fp === undefined ? this.#deadFps({ shard, num }) : [[filter.fp]]) {
+        const records = await this.#hash(shard, `e:${num}`, fps)
+        for (const [nth, fp] of fps.entries()) {
+          const record = records[nth] ?? null
+          const dead = record === null ? null : decodeEnded(record)
+          const fits =
+            dead?.state === 'dead' &&
+            (filter.host === undefined || dead.host === filter.host) &&
+            (filter.code === undefined || dead.code === filter.code)
+          if (fits) matching.push(fp)
+        }
       }
       for (let from = 0; from < matching.length; from += CHUNK) yield { shard, fps: matching.slice(from, from + CHUNK) }
     }
+  }
+
+  async *#deadFps({ shard, num }: Place): AsyncGenerator<Fingerprint[]> {
+    for await (const { members } of this.#zset(shard, `x:${num}`, 0))
+      yield members.map(({ member }) => member.toString())
   }
 
   #section(section: Section, place: Place, after: Position | null, host: HostKey | undefined): AsyncGenerator<Found> {
@@ -235,42 +343,35 @@ export class LinkViews {
       for (const lane of lanes) {
         if (start !== null && (host < start.host || (host === start.host && lane.route < start.lane))) continue
         const within = start !== null && host === start.host && lane.route === start.lane ? after : null
-        for await (const { at, info } of this.#lane(place, host, lane, within)) yield { at, info }
+        yield* this.#lane(place, host, lane, within)
       }
     }
   }
 
-  async *#lane(
-    place: Place,
-    host: HostKey,
-    lane: LaneRecord,
-    after: Position | null,
-  ): AsyncGenerator<Found & { rank: number }> {
+  async *#lane(place: Place, host: HostKey, lane: LaneRecord, after: Position | null): AsyncGenerator<Found> {
     const { shard, num } = place
-    const spec = await this.#shards.command(shard, 'HGET', `c:${num}`, 's')
-    const newestFirst = spec !== null && bytes(spec)[0] === 2
+    const newestFirst = await this.#newestFirst(place)
     const startQueue = after === null ? RETURNED : Number(after[3])
     const startIndex = after === null ? 0 : Number(after[4]) + 1
     if (startQueue === RETURNED) {
       for await (const { index, members } of this.#zset(shard, `b:${num}:${lane.num}`, startIndex)) {
-        for (const [nth, { member, score }] of members.entries()) {
+        for (const [nth, { member }] of members.entries()) {
           const history = member.subarray(0, HISTORY_BYTES)
           const info = await this.#info(place, 'queued', host, history, member.subarray(OUTSIDE_BYTES))
-          yield { at: ['queued', host, lane.route, RETURNED, index + nth], info, rank: score }
+          yield { at: ['queued', host, lane.route, RETURNED, index + nth], info }
         }
       }
     }
-    for (const { level, popped } of lane.levels) {
+    for (const { level } of lane.levels) {
       if (level < startQueue) continue
-      const key = `q:${num}:${level}:${lane.route === '' ? host : `${host}\n${lane.route}`}`
+      const key = listKey(place, level, host, lane)
       for (let index = level === startQueue ? startIndex : 0; ; index += CHUNK) {
         const chunk = await this.#shards.command(shard, 'LRANGE', key, String(index), String(index + CHUNK - 1))
         const items = list(chunk).map(bytes)
         for (const [nth, item] of items.entries()) {
           // prelude.lua, list_rank: newest first, an item has its place in front.
           const info = await this.#info(place, 'queued', host, null, newestFirst ? item.subarray(4) : item)
-          const inLevel = newestFirst ? 2 ** 32 - 1 - item.readUInt32BE(0) : popped + index + nth + 1
-          yield { at: ['queued', host, lane.route, level, index + nth], info, rank: level * 2 ** 32 + inLevel }
+          yield { at: ['queued', host, lane.route, level, index + nth], info }
         }
         if (items.length < CHUNK) break
       }
@@ -285,22 +386,11 @@ export class LinkViews {
     }
   }
 
-  /** A dead letter or skipped link: state, time, code, lane, history, item. */
   async #ended(place: Place, fp: Fingerprint): Promise<LinkInfo | null> {
     const reply = await this.#shards.command(place.shard, 'HGET', `e:${place.num}`, fp)
     if (reply === null) return null
-    const record = bytes(reply)
-    const laneAt = 10 + (record[9] ?? 0)
-    const nameEnd = laneAt + 2 + record.readUInt16BE(laneAt)
-    const host = hostOfLane(record.toString('utf8', laneAt + 2, nameEnd))
-    const info = await this.#info(
-      place,
-      record[0] === 4 ? 'dead' : 'skipped',
-      host,
-      record.subarray(nameEnd, nameEnd + HISTORY_BYTES),
-      record.subarray(nameEnd + OUTSIDE_BYTES),
-    )
-    return { ...info, endedAt: record.readDoubleBE(1) }
+    const { state, endedAt, host, history, item } = decodeEnded(bytes(reply))
+    return { ...(await this.#info(place, state, host, history, item)), endedAt }
   }
 
   async #info(
@@ -403,6 +493,29 @@ function lanesIn(record: Buffer | null, num: number): LaneRecord[] {
   return decodeHost(record)
     .lanes.filter((lane) => lane.crawl === num)
     .sort((a, b) => (a.route < b.route ? -1 : 1))
+}
+
+/** A dead letter or skipped link: state, time, code, lane, history, item. */
+function decodeEnded(record: Buffer) {
+  const laneAt = 10 + (record[9] ?? 0)
+  const nameEnd = laneAt + 2 + record.readUInt16BE(laneAt)
+  return {
+    state: record[0] === 4 ? 'dead' : 'skipped',
+    endedAt: record.readDoubleBE(1),
+    code: record.toString('utf8', 10, laneAt),
+    host: hostOfLane(record.toString('utf8', laneAt + 2, nameEnd)),
+    history: record.subarray(nameEnd, nameEnd + HISTORY_BYTES),
+    item: record.subarray(nameEnd + OUTSIDE_BYTES),
+  } as const
+}
+
+function listKey({ num }: Place, level: number, host: HostKey, { route }: LaneRecord): string {
+  return `q:${num}:${level}:${route === '' ? host : `${host}\n${route}`}`
+}
+
+/** prelude.lua, list_rank: by the place in the level, which newest first stands before the item. */
+function rankOf(level: number, at: number | Buffer): number {
+  return level * 2 ** 32 + (typeof at === 'number' ? at : 2 ** 32 - 1 - at.readUInt32BE(0))
 }
 
 function indexAfter(after: Position | null): number {

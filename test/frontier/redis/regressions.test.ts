@@ -33,7 +33,10 @@ async function open(shards: number, scissors: Scissors = { cut: null }) {
     masters: 1,
     losses: 0,
     warnings: [],
-    command: (key, args) => connection.command(key, args),
+    command(key, args) {
+      asked++
+      return connection.command(key, args)
+    },
     close: async () => {},
     async run(script, keys, args) {
       const { cut } = scissors
@@ -44,11 +47,18 @@ async function open(shards: number, scissors: Scissors = { cut: null }) {
       throw new ShoalError('queue_away', 'cut by the test')
     },
   }
+  let asked = 0
+  /** How many questions it takes beside the scripts. */
+  const questions = async (work: () => Promise<unknown>) => {
+    const before = asked
+    await work()
+    return asked - before
+  }
   const clock = new ManualClock(1_000_000)
   const frontier = await openRedisFrontier(fragile, { namespace, shards, clock })
   const keys = async (pattern: string) =>
     (await redisCommand(server.port, 'KEYS', `{${namespace}${pattern}`)) as string[]
-  return { frontier, keys, clock }
+  return { frontier, keys, clock, questions }
 }
 
 /** One host in each of two shards, and more. */
@@ -219,13 +229,21 @@ describe('a link far back in the queue of its host', () => {
   }
 
   test.each(['priority', 'lifo'] as const)('is looked for as far as the cap goes: %s', async (order) => {
-    const { frontier } = await open(1)
+    const { frontier, questions } = await open(1)
     await frontier.open(specOf({ order }))
     await frontier.add(
       'c1',
       PATHS.map((path) => linkTo(path)),
     )
     const [near, far] = order === 'lifo' ? [PATHS[60], PATHS[0]] : [PATHS[POSITION_CAP - 60], PATHS.at(-1)]
+    const nearby = order === 'lifo' ? PATHS.length - 6 : 5
+    const at = async (nth: number) => {
+      const where = await frontier.explain('c1', linkTo(PATHS[nth] ?? '').fp, 'a.test')
+      return where.state === 'queued' && where.link !== null ? where.position : where
+    }
+    expect(await at(nearby)).toBe(5)
+    expect(await questions(() => at(nearby))).toBeLessThan(15)
+    expect(await at(order === 'lifo' ? 0 : PATHS.length - 1)).toBe(POSITION_CAP)
     expect(await steer(frontier, far ?? '')).toBe('beyond')
     expect(await steer(frontier, near ?? '')).toBe('ok')
     const { leases } = await workerOf(frontier, 'w1').lease(1)
@@ -233,6 +251,38 @@ describe('a link far back in the queue of its host', () => {
     expect(await steer(frontier, near ?? '')).toBe('in_hand')
     expect(await frontier.stats('c1')).toMatchObject({ total: PATHS.length, queued: PATHS.length - 1, leased: 1 })
   })
+})
+
+test('a page of thousands of dead letters takes few questions, and so does one letter', async () => {
+  const { frontier, keys, questions } = await open(1)
+  await frontier.open(specOf())
+  await frontier.setState('c1', 'paused')
+  const rare = 1_500
+  const letters = Array.from({ length: 3_000 }, (_, nth) => {
+    const failure = {
+      code: nth === rare ? ('robots_disallowed' as const) : ('http_error' as const),
+      message: '',
+      at: 1,
+    }
+    return {
+      ...{ link: linkTo(`a.test/${nth}`), state: 'dead' as const, attempts: 1, throttles: 0, reclaims: 0 },
+      failures: [failure],
+    }
+  })
+  await frontier.restore('c1', letters)
+  const groups = (sample: string) => [
+    { code: 'http_error', count: letters.length - 1, sample: 'https://a.test/0' },
+    { code: 'robots_disallowed', count: 1, sample },
+  ]
+  expect(await frontier.deadByError('c1')).toEqual(groups(`https://a.test/${rare}`))
+  expect(await questions(() => frontier.deadByError('c1'))).toBeLessThan(20)
+  // As a queue that is older than the samples has it.
+  for (const key of await keys('}:xs:*')) await redisCommand(server.port, 'DEL', key)
+  expect(await frontier.deadByError('c1')).toEqual(groups(''))
+  expect(await questions(() => frontier.deadByError('c1'))).toBeLessThan(20)
+  const { fp } = linkTo(`a.test/${rare}`)
+  expect(await questions(() => frontier.purge('c1', { fp }))).toBeLessThan(5)
+  expect(await frontier.stats('c1')).toMatchObject({ dead: letters.length - 1, skipped: 1 })
 })
 
 test('a link that moves between being found and being steered is found again', async () => {

@@ -217,12 +217,12 @@ local function leave_end(c, lane, item)
   if record then
     local state, _, code = unpackstruct('>BdBc0', record)
     call('HDEL', B .. ':e:' .. c.num, fp)
-    call('ZREM', B .. (state == 4 and ':x:' or ':y:') .. c.num, fp)
     if state == 4 then
-      call('HINCRBY', B .. ':xc:' .. c.num, code, -1)
+      leave_dead(c, code, fp)
       main[DEAD] = main[DEAD] - 1
       count(c, 'dead', -1)
     else
+      call('ZREM', B .. ':y:' .. c.num, fp)
       main[SKIPPED] = main[SKIPPED] - 1
       count(c, 'skipped', -1)
     end

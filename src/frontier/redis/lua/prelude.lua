@@ -677,6 +677,7 @@ local function end_kept(c, lane, fp, state, code, history, item, at, rank)
   if state == 'dead' then
     main[DEAD] = main[DEAD] + 1
     call('HINCRBY', B .. ':xc:' .. c.num, code, 1)
+    call('HSETNX', B .. ':xs:' .. c.num, code, fp)
   else
     main[SKIPPED] = main[SKIPPED] + 1
   end

@@ -17,8 +17,7 @@ for i = 4, #ARGV do
     main[DEAD] = main[DEAD] - 1
     touch(lane.h)
     count(c, 'dead', -1)
-    call('HINCRBY', B .. ':xc:' .. c.num, code, -1)
-    call('ZREM', B .. ':x:' .. c.num, fp)
+    leave_dead(c, code, fp)
     if ARGV[3] == 'purge' then
       call('HSET', B .. ':e:' .. c.num, fp, string.char(5) .. sub(record, 2))
       call('ZADD', B .. ':y:' .. c.num, call('INCR', B .. ':ends'), fp)

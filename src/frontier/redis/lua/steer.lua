@@ -52,8 +52,7 @@ elseif where == 'delayed' then
 else
   main[DEAD] = main[DEAD] - 1
   count(c, 'dead', -1)
-  call('HINCRBY', B .. ':xc:' .. c.num, code, -1)
-  call('ZREM', B .. ':x:' .. c.num, fp)
+  leave_dead(c, code, fp)
   call('HDEL', B .. ':e:' .. c.num, fp)
 end
 

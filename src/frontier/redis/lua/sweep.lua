@@ -47,7 +47,7 @@ if meta[1] then
   end
   call('DEL', seen .. ':m')
 end
-for _, kind in ipairs({ 'r', 'w', 'd', 'a', 'l', 'e', 'x', 'y', 'xc', 'f', 't' }) do call('UNLINK', B .. ':' .. kind .. ':' .. num) end
+for _, kind in ipairs({ 'r', 'w', 'd', 'a', 'l', 'e', 'x', 'y', 'xc', 'xs', 'f', 't' }) do call('UNLINK', B .. ':' .. kind .. ':' .. num) end
 call('UNLINK', seen)
 call('LPOP', B .. ':trash')
 return 1
