@@ -1,3 +1,4 @@
+import type { Board, Claim } from '../board/board.js'
 import type { Clock, Random } from '../clock.js'
 import type { CrawlId, CrawlInfo, CrawlSpec, Limits } from '../frontier/frontier.js'
 import { overExits } from '../frontier/over-exits.js'
@@ -19,12 +20,56 @@ export interface OpenedCrawl {
   readonly spiderChanged: boolean
 }
 
-/** Resumes the unfinished crawl of this spider, or opens a new one. Refuses with `crawl_lost` while one waits to be recovered. */
+export interface OpenOptions {
+  readonly fresh: boolean
+  readonly clock: Clock
+  readonly random: Random
+  readonly exits?: number
+}
+
+/** Whoever opens a crawl and dies is waited for no longer than this. */
+const OPENING_MS = 10_000
+const OPENING_LOOK_MS = 100
+
+/**
+ * Resumes the unfinished crawl of this spider, or opens a new one. Refuses with `crawl_lost` while one waits to be recovered. One at a time over the
+ * fleet, where it has a board: two that start at once get the same crawl, also when both want a fresh one.
+ */
 export async function openCrawl(
-  plant: WatchedPlant,
+  plant: WatchedPlant & { readonly board?: Board },
   spider: Spider,
-  options: { fresh: boolean; clock: Clock; random: Random; exits?: number },
+  options: OpenOptions,
 ): Promise<OpenedCrawl> {
+  const { board } = plant
+  if (board === undefined) return openAlone(plant, spider, options)
+  const { clock, random } = options
+  const key = `open:${spider.name}`
+  const holder = `${random()} ${random()}`
+  let claim = await board.claim(key, holder, 0, OPENING_MS)
+  const before = noteIn(claim)
+  while (claim.kind === 'taken') {
+    await clock.sleep(Math.min(claim.waitMs, OPENING_LOOK_MS))
+    claim = await board.claim(key, holder, 0, OPENING_MS)
+  }
+  const last = noteIn(claim)
+  const openedMeanwhile = last !== null && last !== before
+  try {
+    const opened = await openAlone(plant, spider, { ...options, fresh: options.fresh && !openedMeanwhile })
+    // It is open, whether or not others hear of it at once.
+    await board.post(key, holder, opened.crawl, OPENING_MS).catch(() => {})
+    return opened
+  } catch (error) {
+    await board.drop(key, holder).catch(() => {})
+    throw error
+  }
+}
+
+/** The crawl that was opened last. */
+function noteIn(claim: Claim): string | null {
+  return (claim.kind === 'note' ? claim.note : claim.old)?.text ?? null
+}
+
+async function openAlone(plant: WatchedPlant, spider: Spider, options: OpenOptions): Promise<OpenedCrawl> {
   const { frontier, store } = plant
   await watchQueue(plant).look()
   await settleLost(plant, spider, options.fresh)
