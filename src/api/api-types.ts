@@ -22,7 +22,7 @@ import type { Json } from '../url/link.js'
  *   POST /api/crawls/:crawl/{pause|resume|cancel}       {} → Done
  *   GET  /api/crawls/:crawl/series?span=30m|24h         SeriesView
  *   GET  /api/crawls/:crawl/hosts?limit&after&order=busiest|name&begins=   Page<HostView>; the busiest are one page
- *   PUT  /api/hosts/:host                               HostOrder → Done      (a pace holds over all crawls)
+ *   PUT  /api/hosts/:host                               HostOrder → HostDone  (a pace holds over all crawls)
  *   GET  /api/crawls/:crawl/links?state&host&code&limit&after   Page<LinkView>; a page may be short, or empty, and not the last
  *   POST /api/crawls/:crawl/links/:fp/{promote|retry|remove}    LinkOrder → Done
  *   GET  /api/crawls/:crawl/dead                        DeadView
@@ -225,10 +225,17 @@ export interface StartOrder {
 export interface Started {
   readonly crawl: string
   readonly resumed: boolean
+  /** The unfinished crawl that a fresh one put an end to; null: there was none, or it goes on. */
+  readonly setAside: string | null
 }
 
 export interface Done {
   readonly ok: true
+}
+
+export interface HostDone extends Done {
+  /** A crawl has links of it. False: it holds for links that may come; a name may have been misspelt. */
+  readonly known: boolean
 }
 
 export interface Counted {

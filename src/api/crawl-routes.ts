@@ -5,6 +5,7 @@ import { SPANS } from '../observe/series.js'
 import { readSeries } from '../observe/series-book.js'
 import { audited } from './audited.js'
 import { crawlId, paging, spiderName } from './inputs.js'
+import type { Begun } from './parts.js'
 import { OK, type Route, route } from './route.js'
 import { crawlCard, crawlView, done, overview, pageOf, seriesView, span, started } from './schemas.js'
 
@@ -41,7 +42,8 @@ export const crawlRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/api/crawls',
-    summary: 'Start a crawl of a spider, or go on with its unfinished one; start URLs are added in the background',
+    summary:
+      'Start a crawl of a spider, or go on with its unfinished one, which `fresh` cancels (`setAside`); start URLs are added in the background',
     body: z.strictObject({ spider: spiderName, fresh: z.boolean() }),
     answer: started,
     async handle(api, { body: { spider, fresh } }) {
@@ -49,7 +51,14 @@ export const crawlRoutes: readonly Route[] = [
         throw new ShoalError('not_found', `the spider '${spider}' cannot be started from here`, {
           hint: 'Name its file: shoal dashboard <spider file>.',
         })
-      return audited(api, { action: 'crawl.start', target: spider, details: { fresh } }, () => api.start(spider, fresh))
+      const shown = ({ crawl, resumed, setAside }: Begun) => ({ crawl, resumed, setAside: setAside?.id ?? null })
+      const begun = await audited(
+        api,
+        { action: 'crawl.start', target: spider, details: { fresh } },
+        () => api.start(spider, fresh),
+        shown,
+      )
+      return shown(begun)
     },
   }),
   route({
@@ -87,7 +96,8 @@ export const crawlRoutes: readonly Route[] = [
     params: aCrawl,
     query: z.strictObject({ span: span.default('30m') }),
     answer: seriesView,
-    async handle({ plant }, { params: { crawl }, query: { span } }) {
+    async handle({ plant, look }, { params: { crawl }, query: { span } }) {
+      await look.known(crawl)
       return { span, everyMs: SPANS[span], samples: await readSeries(plant.board, crawl, span) }
     },
   }),

@@ -29,7 +29,8 @@ export const fleetRoutes: readonly Route[] = [
     answer: done,
     async handle(api, { params: { worker } }) {
       const known = (await api.look.workers()).some((one) => one.worker === worker)
-      if (!known) throw new ShoalError('not_found', `there is no worker '${worker}'`)
+      if (!known)
+        throw new ShoalError('not_found', `there is no worker '${worker}'`, { hint: 'GET /api/workers lists them.' })
       await audited(api, { action: 'worker.drain', target: worker }, () => askToDrain(api.plant.board, worker))
       return OK
     },

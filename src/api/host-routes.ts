@@ -3,14 +3,16 @@ import { ShoalError } from '../errors.js'
 import type { HostSettings } from '../frontier/frontier.js'
 import { nextSlot } from '../observe/next-slot.js'
 import { audited } from './audited.js'
+import { hostShown } from './host-shown.js'
 import { crawlId, hostKey, paging } from './inputs.js'
-import { OK, type Route, route } from './route.js'
-import { done, hostView, pageOf } from './schemas.js'
+import { type Api, OK, type Route, route } from './route.js'
+import { hostDone, hostView, pageOf } from './schemas.js'
 
 /** A day between two requests is slower than anybody means. */
 const DELAY_MOST_MS = 86_400_000
 const CONCURRENCY_MOST = 10_000
-const NO_LIMIT = 1e9
+/** The newest. */
+const CRAWLS_SEARCHED = 50
 
 const hostOrder = z
   .strictObject({
@@ -49,9 +51,7 @@ export const hostRoutes: readonly Route[] = [
       const now = clock.now()
       return {
         items: found.map((host) => ({
-          ...host,
-          // JSON has no infinity.
-          concurrency: Math.min(host.concurrency, NO_LIMIT),
+          ...hostShown(host),
           nextSlot: nextSlot(host, now),
           budget: { used: host.pending + host.inFlight + host.done + host.dead, of },
         })),
@@ -62,20 +62,32 @@ export const hostRoutes: readonly Route[] = [
   route({
     method: 'PUT',
     path: '/api/hosts/:host',
-    summary: 'Set the pace of a host, close it or open it again, for all workers and crawls',
+    summary:
+      'Set the pace of a host, close it or open it again, for all workers and crawls; `known`: whether a crawl has it by now',
     params: z.strictObject({ host: hostKey }),
     body: hostOrder,
-    answer: done,
+    answer: hostDone,
     async handle(api, { params: { host }, body }) {
       const settings: HostSettings = {
         ...(body.delayMs === undefined ? {} : { delayMs: body.delayMs }),
         ...(body.concurrency === undefined ? {} : { concurrency: body.concurrency }),
         ...(body.blocked === undefined ? {} : { blocked: body.blocked }),
       }
+      // First: an order that was carried out is not answered with an error.
+      const known = await isKnown(api, host)
       await audited(api, { action: 'host.set', target: host, details: { ...settings } }, () =>
         api.plant.frontier.setHost(host, settings),
       )
-      return OK
+      return { ...OK, known }
     },
   }),
 ]
+
+/** A pace may be set before the first link of a host is there; a name with a slip of the pen looks the same, and is told by this. */
+async function isKnown({ plant, look }: Api, host: string): Promise<boolean> {
+  for (const { id } of (await look.crawls()).slice(0, CRAWLS_SEARCHED)) {
+    const [first] = await plant.frontier.hosts(id, { limit: 1, begins: host })
+    if (first?.host === host) return true
+  }
+  return false
+}

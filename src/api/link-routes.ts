@@ -6,6 +6,7 @@ import { tellStory } from '../observe/story.js'
 import type { LinkView } from './api-types.js'
 import { audited } from './audited.js'
 import { findLinks } from './find-links.js'
+import { hostShown } from './host-shown.js'
 import { crawlId, errorCode, fingerprint, hostKey, paging } from './inputs.js'
 import { OK, type Route, route } from './route.js'
 import { counted, deadView, done, linkState, linkView, pageOf, story } from './schemas.js'
@@ -74,8 +75,8 @@ export const linkRoutes: readonly Route[] = [
     summary: 'Dead letters, grouped by error',
     params: aCrawl,
     answer: deadView,
-    async handle({ plant }, { params: { crawl } }) {
-      const groups = await plant.frontier.deadByError(crawl)
+    async handle({ look }, { params: { crawl } }) {
+      const groups = await look.dead(crawl)
       return { groups: groups.map((group) => ({ ...group, hint: explainedDead(group.code) })) }
     },
   }),
@@ -97,9 +98,13 @@ export const linkRoutes: readonly Route[] = [
           ...(code === undefined ? {} : { code }),
           ...(host === undefined ? {} : { host }),
         }
-        const count = await audited(api, { action: `dead.${verb}`, target: crawl, details: filter }, () =>
-          api.plant.frontier[verb](crawl, filter),
+        const count = await audited(
+          api,
+          { action: `dead.${verb}`, target: crawl, details: filter },
+          () => api.plant.frontier[verb](crawl, filter),
+          (count) => ({ count }),
         )
+        api.look.forgetDead(crawl)
         return { count }
       },
     }),
@@ -112,11 +117,14 @@ export const linkRoutes: readonly Route[] = [
     query: z.strictObject({ url: z.string().min(1).max(URL_MOST) }),
     answer: story,
     async handle({ plant, look, clock, spiderNamed }, { params, query: { url } }) {
-      const crawl = (await look.crawls()).find(({ id }) => id === params.crawl)
-      if (crawl === undefined) throw new ShoalError('not_found', `there is no crawl '${params.crawl}'`)
+      const crawl = await look.known(params.crawl)
       const spider = await spiderNamed(crawl.spider)
       const told = await tellStory(plant, { crawl: crawl.id, url, spider, now: clock.now() })
-      return { ...told, link: told.link === null ? null : linkShown(told.link) }
+      return {
+        ...told,
+        link: told.link === null ? null : linkShown(told.link),
+        host: told.host === null ? null : hostShown(told.host),
+      }
     },
   }),
 ]

@@ -1,6 +1,6 @@
 import { isFileCrawl } from '../coordinator/file-crawl.js'
 import { ShoalError } from '../errors.js'
-import type { CrawlInfo, CrawlStats } from '../frontier/frontier.js'
+import type { CrawlInfo, CrawlStats, Frontier } from '../frontier/frontier.js'
 import { spiderHolders } from '../observe/health.js'
 import { type CrawlLook, isAlive, lookAtCrawl, lookAtWorkers, type WorkerLook } from '../observe/look.js'
 import type { Sample } from '../observe/series.js'
@@ -20,7 +20,12 @@ export interface Lookout {
   crawl(id: string): Promise<CrawlView>
   /** Newest first, without those in which sitemaps are fetched. */
   crawls(): Promise<readonly CrawlInfo[]>
+  /** Throws `not_found`. */
+  known(id: string): Promise<CrawlInfo>
   card(crawl: CrawlInfo): Promise<CrawlCard>
+  dead(id: string): ReturnType<Frontier['deadByError']>
+  /** Somebody changed them by hand, and wants to see it. */
+  forgetDead(id: string): void
   workers(): Promise<readonly WorkerLook[]>
   alerts(): Promise<AlertBoard>
   /** As the crawl was opened last; null: the store does not have it. */
@@ -28,6 +33,8 @@ export interface Lookout {
 }
 
 const LOOK_MS = 900
+/** Groups are made of every dead letter, and asked for every three seconds by each page that shows them. */
+const DEAD_MS = 2_900
 /** Samples come every five seconds. */
 const SERIES_MS = 5_000
 const NOTES_MS = 5_000
@@ -58,6 +65,7 @@ export function createLookout(parts: ApiParts): Lookout {
   const looks = memo(clock, LOOK_MS, async (id) =>
     lookAtCrawl(plant, await known(id), await workersNow(''), clock.now(), fleet),
   )
+  const dead = memo(clock, DEAD_MS, (id) => frontier.deadByError(id))
   const endedStats = memo(clock, ENDED_MS, (id) => frontier.stats(id))
   const fields = memo(clock, FIELDS_MS, async (id) => fillRates(parts, await known(id)))
 
@@ -69,6 +77,9 @@ export function createLookout(parts: ApiParts): Lookout {
 
   return {
     crawls: () => crawlsNow(''),
+    known,
+    dead,
+    forgetDead: dead.forget,
     workers: () => workersNow(''),
     alerts: () => alertsNow(''),
     async card(crawl) {

@@ -8,9 +8,9 @@ export function memo<Answer>(
   clock: Clock,
   freshMs: number,
   ask: (key: string) => Promise<Answer>,
-): (key: string) => Promise<Answer> {
+): ((key: string) => Promise<Answer>) & { forget(key: string): void } {
   const known = new Map<string, { readonly answer: Promise<Answer>; readonly at: number; settled: boolean }>()
-  return (key) => {
+  const answerFor = (key: string): Promise<Answer> => {
     const last = known.get(key)
     if (last !== undefined && (!last.settled || clock.mono() - last.at < freshMs)) return last.answer
     const asked = { answer: ask(key), at: clock.mono(), settled: false }
@@ -20,12 +20,15 @@ export function memo<Answer>(
       () => {
         asked.settled = true
       },
-      () => known.delete(key),
+      () => {
+        if (known.get(key) === asked) known.delete(key)
+      },
     )
     const [oldest] = known.keys()
     if (known.size > KEYS_KEPT && oldest !== undefined) known.delete(oldest)
     return asked.answer
   }
+  return Object.assign(answerFor, { forget: (key: string) => void known.delete(key) })
 }
 
 const KEYS_KEPT = 200

@@ -1,12 +1,18 @@
 import type { Board } from '../board/board.js'
 import type { Clock } from '../clock.js'
-import type { Frontier } from '../frontier/frontier.js'
+import type { CrawlId, CrawlInfo, Frontier } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { Monitor } from '../observe/monitor.js'
 import type { ExitLedger } from '../proxy/exit-ledger.js'
 import type { Spider } from '../spider/spider.js'
 import type { RecordStore } from '../store/record-store.js'
-import type { Started } from './api-types.js'
+
+export interface Begun {
+  readonly crawl: CrawlId
+  readonly resumed: boolean
+  /** The unfinished crawl that was cancelled to start anew. */
+  readonly setAside: Pick<CrawlInfo, 'id'> | null
+}
 
 /** What the API works on: the same interfaces, whatever stands behind them. */
 export interface ApiParts {
@@ -28,7 +34,7 @@ export interface ApiParts {
   /** A spider as it is now, where its file is known: for the story of a URL. */
   readonly spiderNamed: (name: string) => Promise<Spider | null>
   /** Opens a crawl of one of them and adds its start URLs in the background. */
-  readonly start: (spider: string, fresh: boolean) => Promise<Started>
+  readonly start: (spider: string, fresh: boolean) => Promise<Begun>
   /** For /metrics, /healthz and /readyz. */
   readonly monitor: Monitor
   /** Pools of proxies that this process knows beside those that workers name. */

@@ -54,7 +54,8 @@ export const proxyRoutes: readonly Route[] = [
     body: z.strictObject({}),
     answer: done,
     async handle(api, { params: { pool, exit } }) {
-      if (!(await poolsKnown(api)).includes(pool)) throw new ShoalError('not_found', `there is no pool '${pool}'`)
+      if (!(await poolsKnown(api)).includes(pool))
+        throw new ShoalError('not_found', `there is no pool '${pool}'`, { hint: 'GET /api/proxies lists them.' })
       await audited(api, { action: 'proxy.wake', target: `${pool}/${exit}` }, () => api.plant.exits.wake(pool, exit))
       return OK
     },

@@ -325,6 +325,11 @@ export const auditEntry: z.ZodType<Api.AuditEntry> = z.strictObject({
   result: text,
 })
 
-export const started: z.ZodType<Api.Started> = z.strictObject({ crawl: text, resumed: z.boolean() })
+export const started: z.ZodType<Api.Started> = z.strictObject({
+  crawl: text,
+  resumed: z.boolean(),
+  setAside: text.nullable(),
+})
 export const done: z.ZodType<Api.Done> = z.strictObject({ ok: z.literal(true) })
+export const hostDone: z.ZodType<Api.HostDone> = z.strictObject({ ok: z.literal(true), known: z.boolean() })
 export const counted: z.ZodType<Api.Counted> = z.strictObject({ count })

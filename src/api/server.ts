@@ -150,10 +150,10 @@ function createApp(api: Api, hub: EventHub, page: ReadonlyMap<string, StaticFile
     if (file !== undefined) return fileAnswer(context, file)
     if (context.req.path === '/')
       return context.text('The page is not built: npm run build. The API is at /api/.\n', 503)
-    throw new ShoalError('not_found', 'there is nothing here')
+    throw nothingHere()
   })
   app.notFound(() => {
-    throw new ShoalError('not_found', 'there is nothing here')
+    throw nothingHere()
   })
   app.onError((error, context) => {
     const { status, answer } = failureOf(error, api.log, isOrder(context.env.incoming) ? 'order' : 'look')
@@ -162,6 +162,12 @@ function createApp(api: Api, hub: EventHub, page: ReadonlyMap<string, StaticFile
     return context.json(answer, status as 400)
   })
   return app
+}
+
+function nothingHere(): ShoalError {
+  return new ShoalError('not_found', 'there is nothing here', {
+    hint: 'GET /api/openapi.json lists the calls there are; the page is at /.',
+  })
 }
 
 /** Told apart from an answer by its header: the hub has the connection. */

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.js'
 import { asShoalError } from '../errors.js'
 import type { Log } from '../log.js'
 import type { AuditEntry, AuditLog } from '../store/audit.js'
+import type { Json } from '../url/link.js'
 
 /** A store that is away holds a control up for no longer than this. */
 const NOTE_MS = 5_000
@@ -14,26 +15,31 @@ export interface Auditor {
   readonly by: string
 }
 
-/** No secrets among the details: they are shown to whoever may look. */
-export type Control = Pick<AuditEntry, 'action' | 'target' | 'details'>
+/** No secrets among them: they are shown to whoever may look. */
+export type Details = Readonly<Record<string, Json>>
+export type Control = Pick<AuditEntry, 'action' | 'target'> & { readonly details: Details }
 
 /**
  * Does what a person asked for, and notes it with what came of it. What the work answers or throws is what the caller gets, whether or not the
- * note could be written.
+ * note could be written. `outcome`: what else the note says when it went well.
  */
 export async function audited<Result>(
   auditor: Auditor,
   control: Control,
   work: () => Promise<Result>,
+  outcome: (answer: Result) => Details = () => ({}),
 ): Promise<Result> {
   let result = 'ok'
+  let { details } = control
   try {
-    return await work()
+    const answer = await work()
+    details = { ...details, ...outcome(answer) }
+    return answer
   } catch (error) {
     result = asShoalError(error).code
     throw error
   } finally {
-    await note(auditor, { at: auditor.clock.now(), by: auditor.by, ...control, result })
+    await note(auditor, { at: auditor.clock.now(), by: auditor.by, ...control, details, result })
   }
 }
 

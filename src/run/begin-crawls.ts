@@ -3,7 +3,7 @@ import { openCrawl } from '../coordinator/crawls.js'
 import { knownExits } from '../coordinator/exits.js'
 import { seedCrawl } from '../coordinator/seeding.js'
 import { asShoalError, ShoalError } from '../errors.js'
-import type { CrawlId } from '../frontier/frontier.js'
+import type { CrawlId, CrawlInfo } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { Spider } from '../spider/spider.js'
 import type { OpenedForWork } from './open-for-work.js'
@@ -13,6 +13,8 @@ import { fetchesFiles, seedOptions } from './seed-options.js'
 export interface Begun {
   readonly crawl: CrawlId
   readonly resumed: boolean
+  /** The unfinished crawl that was cancelled to start anew. */
+  readonly setAside: CrawlInfo | null
 }
 
 /** Begins crawls inside a process that goes on: what `shoal start` does, with the start URLs in the background. */
@@ -50,9 +52,14 @@ export function beginCrawls(
       const spider = spiders.find((one) => one.name === name)
       if (spider === undefined) throw new ShoalError('not_found', `there is no spider '${name}' here`)
       const exits = await knownExits(direct.board, spider)
-      const { crawl, resumed } = await openCrawl(direct, spider, { fresh, clock, random: systemRandom, exits })
+      const { crawl, resumed, setAside } = await openCrawl(direct, spider, {
+        fresh,
+        clock,
+        random: systemRandom,
+        exits,
+      })
       if (!seedings.has(crawl)) seedings.set(crawl, seed(spider, crawl))
-      return { crawl, resumed }
+      return { crawl, resumed, setAside }
     },
     async stop() {
       stopped.abort()

@@ -135,6 +135,7 @@ const CASES: readonly (readonly [what: string, path: string, CallOptions, status
     'bad_request',
   ],
   ['a crawl of nobody', '/api/crawls/nobody', {}, 404, 'not_found'],
+  ['the series of a crawl of nobody', '/api/crawls/nobody/series', {}, 404, 'not_found'],
   ['a spider of nobody', '/api/crawls', post(json({ spider: 'nobody', fresh: true })), 404, 'not_found'],
   // Files
   ...[
@@ -343,12 +344,12 @@ describe('the door', () => {
 
   it('behind a proxy it answers to its public name, on all addresses to bare addresses, and to no other name', async () => {
     const parts = partsOf(api.plant, { queue: 'sqlite:x', store: 'sqlite:x' })
-    const options = { host: '0.0.0.0', port: 0, token: 'a-token-of-16-chars', publicUrl: 'https://shoal.example/' }
+    const options = { host: '0.0.0.0', port: 0, token: 'a-token-&of-16-%', publicUrl: 'https://shoal.example/' }
     const dashboard = await serveDashboard(parts, options)
     try {
       const status = async (host: string, headers = {}) =>
         (await callDashboard(dashboard, '/api/overview', { headers: { host, ...headers } })).status
-      expect(dashboard.url).toBe('https://shoal.example/#token=a-token-of-16-chars')
+      expect(dashboard.url).toBe('https://shoal.example/#token=a-token-%26of-16-%25')
       expect(await status('shoal.example', { origin: 'https://shoal.example' })).toBe(200)
       expect(await status('shoal.example:443', { origin: 'https://shoal.example' })).toBe(200)
       expect(await status(`192.0.2.7:${dashboard.port}`)).toBe(200)

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { ROUTES } from '../../src/api/routes.js'
 import { fingerprint } from '../../src/url/fingerprint.js'
@@ -15,6 +15,7 @@ const CALLS: readonly (readonly [route: string, path: string, body?: string])[] 
   ['GET /api/overview', '/api/overview'],
   ['GET /api/crawls', '/api/crawls?limit=1'],
   ['POST /api/crawls', '/api/crawls', json({ spider: 'shop', fresh: false })],
+  ['POST /api/crawls', '/api/crawls', json({ spider: 'shop', fresh: true })],
   ['GET /api/crawls/:crawl', crawl],
   ['POST /api/crawls/:crawl/pause', `${crawl}/pause`, '{}'],
   ['POST /api/crawls/:crawl/resume', `${crawl}/resume`, '{}'],
@@ -67,7 +68,7 @@ describe.each(PLANTS)('on %s', (kind) => {
   })
 
   it('what was done stands in the audit log, newest first, page by page', async () => {
-    const entries: { action: string; target: string; by: string; result: string }[] = []
+    const entries: { action: string; target: string; by: string; result: string; details: unknown }[] = []
     for (let after = ''; ; ) {
       const { items, next } = JSON.parse((await api.call(`/api/audit?limit=3${after}`)).text)
       expect(items.length).toBeLessThanOrEqual(3)
@@ -76,10 +77,44 @@ describe.each(PLANTS)('on %s', (kind) => {
       after = `&after=${next}`
     }
     expect(entries.map(({ action }) => action).reverse()).toEqual([
-      ...['crawl.start', 'crawl.pause', 'crawl.resume', 'host.set', 'host.set', 'link.promote', 'link.retry'],
+      ...[
+        'crawl.start',
+        'crawl.start',
+        'crawl.pause',
+        'crawl.resume',
+        'host.set',
+        'host.set',
+        'link.promote',
+        'link.retry',
+      ],
       ...['link.remove', 'dead.replay', 'dead.purge', 'worker.drain', 'proxy.wake', 'crawl.cancel'],
     ])
     expect(new Set(entries.map(({ by, result }) => `${by} ${result}`))).toEqual(new Set(['dashboard ok']))
+    const details = (name: string) => entries.find(({ action }) => action === name)?.details
+    expect(details('crawl.start')).toEqual({ fresh: true, crawl: CRAWL, resumed: false, setAside: 'shop-old' })
+    expect(details('dead.replay')).toEqual({ code: 'server_error', count: expect.any(Number) })
+  })
+
+  it('a pace is set for a host of no crawl, and that is told', async () => {
+    const set = async (name: string) =>
+      JSON.parse((await api.call(`/api/hosts/${name}`, { method: 'PUT', body: json({ delayMs: null }) })).text)
+    expect(await set('shop.example')).toEqual({ ok: true, known: true })
+    expect(await set('shop.exampl')).toEqual({ ok: true, known: false })
+  })
+
+  it('dead letters are looked at once for all who ask, and anew after an order', async () => {
+    const { frontier } = api.plant
+    const looked = vi.spyOn(frontier, 'deadByError')
+    try {
+      await api.call(`${crawl}/dead/purge`, { method: 'POST', body: '{}' })
+      await Promise.all(Array.from({ length: 10 }, () => api.call(`${crawl}/dead`)))
+      expect(looked).toHaveBeenCalledTimes(1)
+      await api.call(`${crawl}/dead/purge`, { method: 'POST', body: '{}' })
+      await api.call(`${crawl}/dead`)
+      expect(looked).toHaveBeenCalledTimes(2)
+    } finally {
+      looked.mockRestore()
+    }
   })
 
   it('a cursor is good for its own list alone', async () => {

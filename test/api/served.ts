@@ -105,7 +105,7 @@ export function partsOf(
     spiders: new Set(spiders),
     spiderNamed: async () => null,
     monitor: createMonitor({ plant, clock: systemClock, fleet: false, queue: true, crew: null }),
-    start: async () => ({ crawl: CRAWL, resumed: true }),
+    start: async (_spider, fresh) => ({ crawl: CRAWL, resumed: !fresh, setAside: fresh ? { id: 'shop-old' } : null }),
   }
 }
 

@@ -109,7 +109,9 @@ async function answer(
     orders.push(`${request.method} ${pathname} ${body}`)
     json(
       response,
-      parts[0] === 'crawls' && parts.length === 1 ? { crawl: 'jobs', resumed: true } : { ok: true, count: 3 },
+      parts[0] === 'crawls' && parts.length === 1
+        ? { crawl: 'jobs', resumed: true, setAside: null }
+        : { ok: true, known: true, count: 3 },
     )
     return
   }

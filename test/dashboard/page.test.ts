@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startBrowser } from '../support/dashboard.js'
+import { confirmed, question, startBrowser } from '../support/dashboard.js'
 import { type FakeApi, startFakeApi, TOKEN } from './fake-api.js'
 import { HOSTILE } from './fake-plant.js'
 
@@ -84,8 +84,16 @@ describe('a control', () => {
     await page.getByRole('button', { name: 'Start a crawl' }).click()
     await page.getByLabel('Spider').selectOption('jobs')
     await page.getByText('No worker alive has this spider').waitFor()
+    await page.getByText('shoal worker <spider file>').waitFor()
     await page.getByLabel('A fresh crawl').check()
+    await page.getByText('jobs is cancelled for good').waitFor()
     await page.getByRole('button', { name: 'Start jobs' }).click()
+    await question(page).getByText('5,140 links of it').waitFor()
+    await confirmed(page, 'Leave it as it is')
+    await question(page).waitFor({ state: 'detached' })
+    expect(api.orders).toEqual([])
+    await page.getByRole('button', { name: 'Start jobs' }).click()
+    await confirmed(page, 'Cancel it and start anew')
     await page.waitForURL('**/#/crawls/jobs')
     expect(api.orders.splice(0)).toEqual(['POST /api/crawls {"spider":"jobs","fresh":true}'])
   })

@@ -1,9 +1,10 @@
 import { useId, useState } from 'preact/hooks'
-import type { Overview, Started, WorkersView } from '../../../src/api/api-types.js'
+import type { CrawlCard, Overview, Started, WorkersView } from '../../../src/api/api-types.js'
 import { type ApiFailure, path, post } from '../api.js'
 import { count, plural } from '../format.js'
 import { failureFrom, useLoad } from '../load.js'
 import { Button } from '../parts/button.js'
+import { confirm } from '../parts/confirm.js'
 import { Dialog } from '../parts/dialog.js'
 import { Empty } from '../parts/empty.js'
 import { Failure } from '../parts/failure.js'
@@ -43,14 +44,22 @@ function StartForm({ overview, onClose }: StartDialogProps) {
   const open = overview.crawls.find(
     ({ stats }) => stats.spider === spider && (stats.state === 'running' || stats.state === 'paused'),
   )
+  const start = async (): Promise<string> => {
+    const { crawl, resumed, setAside } = await post<Started>(path('crawls'), { spider, fresh })
+    onClose()
+    location.hash = crawlHref(crawl)
+    if (resumed) return `${crawl} goes on`
+    return setAside === null ? `${crawl} has begun` : `${crawl} has begun, ${setAside} is cancelled`
+  }
   const go = async () => {
+    if (fresh && open !== undefined) {
+      askFresh(open, spider, start)
+      return
+    }
     setBusy(true)
     setFailure(null)
     try {
-      const { crawl, resumed } = await post<Started>(path('crawls'), { spider, fresh })
-      toast(resumed ? `${crawl} goes on` : `${crawl} has begun`)
-      onClose()
-      location.hash = crawlHref(crawl)
+      toast(await start())
     } catch (error) {
       setFailure(failureFrom(error))
       setBusy(false)
@@ -93,6 +102,7 @@ function StartForm({ overview, onClose }: StartDialogProps) {
           <span>
             <b>A fresh crawl</b>
             <span class="muted">From the start URLs on, with nothing seen yet. Records are kept and updated.</span>
+            {open === undefined ? null : <span class="warn-text">{open.stats.id} is cancelled for good.</span>}
           </span>
         </label>
       </fieldset>
@@ -107,15 +117,43 @@ function StartForm({ overview, onClose }: StartDialogProps) {
   )
 }
 
+/** What is left of the open crawl is given up with it, which nobody can take back. */
+function askFresh({ stats }: CrawlCard, spider: string, start: () => Promise<string>): void {
+  const left = stats.queued + stats.delayed + stats.leased
+  confirm({
+    title: `Cancel ${stats.id} and start ${spider} anew?`,
+    says: (
+      <p>
+        <bdi>{stats.id}</bdi> is {stats.state} and cannot be resumed after this: {plural(left, 'link')} of it that{' '}
+        {left === 1 ? 'is' : 'are'} left will not be visited. Its records stay.
+      </p>
+    ),
+    action: 'Cancel it and start anew',
+    danger: true,
+    run: start,
+  })
+}
+
+const WORKER_COMMAND = (
+  <>
+    Start one: <code>shoal worker &lt;spider file&gt;</code>
+  </>
+)
+
 /** A crawl that no worker can work on waits, which surprises whoever started it. */
 function Holders({ spider }: { readonly spider: string }) {
   const { value } = useLoad<WorkersView>(path('workers'))
   if (value === null) return null
   const alive = value.workers.filter(({ state }) => state !== 'missing' && state !== 'silent')
   const holders = alive.filter(({ about }) => about?.spiders === undefined || Object.hasOwn(about.spiders, spider))
-  if (alive.length === 0) return <p class="warn-text small-text">No worker is alive: the crawl waits until one is.</p>
+  if (alive.length === 0)
+    return <p class="warn-text small-text">No worker is alive: the crawl waits until one is. {WORKER_COMMAND}</p>
   if (holders.length === 0) {
-    return <p class="warn-text small-text">No worker alive has this spider: the crawl waits until one does.</p>
+    return (
+      <p class="warn-text small-text">
+        No worker alive has this spider: the crawl waits until one does. {WORKER_COMMAND}
+      </p>
+    )
   }
   return (
     <p class="muted small-text">
