@@ -6,7 +6,8 @@ export const STALLED_MS = 15_000
 export const WORKER_SILENT_MS = 60_000
 /** Those with most work left: where nothing is due among them, hardly anything is. */
 const HOSTS_READ = 100
-const LEASES_READ = 1_000
+/** Those that end first: where none of them is new and nothing has ended, visits hang. */
+const LEASES_READ = 200
 const QUEUED_READ = 20
 
 export interface Health {
@@ -42,7 +43,10 @@ function slotAt(host: HostInfo): number {
 }
 
 export interface Progress {
-  /** When something was last leased or settled, anywhere in the queue; 0 when nothing is known of it. */
+  /**
+   * When something was last leased or settled, anywhere in the queue; 0 when nothing is known of it. Not before somebody was there to do it: what
+   * waited for the first worker is no fault of its.
+   */
   readonly progressAt: number
   /** Some worker asks. While nobody does, the time of a queue may stand still, and with it the slots of its hosts. */
   readonly watched: boolean
@@ -52,9 +56,19 @@ export function progressOf(workers: readonly WorkerInfo[], looks: readonly Crawl
   const settled = workers.map((worker) => worker.progressAt ?? 0)
   const leased = looks.flatMap((look) => look.leased.map((link) => link.leasedAt ?? 0))
   return {
-    progressAt: Math.max(0, ...settled, ...leased),
+    progressAt: Math.max(mannedSince(workers, now), ...settled, ...leased),
     watched: workers.some((worker) => now - worker.seenAt < STALLED_MS),
   }
+}
+
+/** Since when there has been a worker at any time, however often one took the place of another; 0: there is none now. */
+function mannedSince(workers: readonly WorkerInfo[], now: number): number {
+  let since = now
+  for (const { startedAt, seenAt } of [...workers].sort((a, b) => b.seenAt - a.seenAt)) {
+    if (seenAt + WORKER_SILENT_MS <= since) return since === now ? 0 : since
+    since = Math.min(since, startedAt)
+  }
+  return workers.length === 0 ? 0 : since
 }
 
 /**
@@ -67,26 +81,54 @@ export async function healthOf(
   now: number,
   fleet: boolean,
 ): Promise<Health> {
-  const workers = await frontier.workers()
-  if (!fleet && workers.every((worker) => workerState(worker, now) === 'silent')) return { ok: true, stalled: [] }
+  return healthAmong(frontier, await frontier.workers(), crawls, now, fleet)
+}
+
+/**
+ * Asks as little as will do: nothing of any crawl while something ends anywhere, and for leases only where all else says that nobody takes the
+ * work.
+ */
+export async function healthAmong(
+  frontier: Frontier,
+  workers: readonly WorkerInfo[],
+  crawls: readonly CrawlInfo[],
+  now: number,
+  fleet: boolean,
+): Promise<Health> {
+  if (!fleet && workers.every((worker) => workerState(worker, now) === 'silent')) return FINE
+  if (now - progressOf(workers, [], now).progressAt <= STALLED_MS) return FINE
   const running = crawls.filter(({ state }) => state === 'running')
   const looks = await Promise.all(running.map(({ id }) => lookAt(frontier, id)))
-  const progress = progressOf(workers, looks, now)
-  const stalled = looks.flatMap((look) => {
-    const forMs = stalledMs(look, progress, now)
-    return forMs > STALLED_MS ? [{ crawl: look.stats.id, spider: look.stats.spider, forMs }] : []
-  })
+  if (stalledIn(looks, workers, now).length === 0) return FINE
+  const stalled = stalledIn(await Promise.all(looks.map((look) => withLeases(frontier, look))), workers, now)
   return { ok: stalled.length === 0, stalled }
 }
 
+const FINE: Health = { ok: true, stalled: [] }
+
+function stalledIn(looks: readonly CrawlLook[], workers: readonly WorkerInfo[], now: number): Health['stalled'] {
+  const progress = progressOf(workers, looks, now)
+  return looks.flatMap((look) => {
+    const forMs = stalledMs(look, progress, now)
+    return forMs > STALLED_MS ? [{ crawl: look.stats.id, spider: look.stats.spider, forMs }] : []
+  })
+}
+
 async function lookAt(frontier: Frontier, crawl: string): Promise<CrawlLook> {
-  const [stats, hosts, leased, queued] = await Promise.all([
-    frontier.stats(crawl),
+  const stats = await frontier.stats(crawl)
+  if (stats.queued === 0) return { stats, hosts: [], leased: [], queued: [] }
+  const [hosts, queued] = await Promise.all([
     frontier.hosts(crawl, { limit: HOSTS_READ, busiest: true }),
-    frontier.links({ crawl, state: 'leased', limit: LEASES_READ }),
     frontier.links({ crawl, state: 'queued', limit: QUEUED_READ }),
   ])
-  return { stats, hosts, leased, queued }
+  return { stats, hosts, leased: [], queued }
+}
+
+async function withLeases(frontier: Frontier, look: CrawlLook): Promise<CrawlLook> {
+  const { id, leased } = look.stats
+  return leased === 0
+    ? look
+    : { ...look, leased: await frontier.links({ crawl: id, state: 'leased', limit: LEASES_READ }) }
 }
 
 /** `missing`: it told how it does, and has stopped telling. `silent`: not heard of for a minute. `draining`: asked to leave. */

@@ -1,8 +1,9 @@
 import type { Clock } from '../clock.js'
 import { isFileCrawl } from '../coordinator/file-crawl.js'
 import { asShoalError, isAway } from '../errors.js'
+import type { CrawlId, CrawlInfo, WorkerInfo } from '../frontier/frontier.js'
 import { version } from '../version.js'
-import { healthOf } from './health.js'
+import { type Health, healthAmong, STALLED_MS } from './health.js'
 import { BUILD_METRICS, familiesOf } from './metric-names.js'
 import { exposition } from './prometheus.js'
 import { queueMetrics } from './queue-metrics.js'
@@ -47,18 +48,31 @@ export interface Reason {
 
 /** However often somebody asks, the queue is asked once in so long. */
 const FRESH_MS = 1_000
+/** What may be red after 15 s need not be looked at more often. */
+const HEALTH_MS = 5_000
+/** Crawls looked at for one answer. */
+const CRAWLS_AT_ONCE = 20
 /** Sooner than the deadlines of those who usually ask. */
 const ANSWER_MS = 4_000
 
 export function createMonitor({ plant, clock, fleet, queue, crew, draining = () => false }: MonitorParts): Monitor {
   const { frontier, store } = plant
   const readQueue = sharedAnswer(clock, FRESH_MS, queueReader(plant, clock, fleet))
-  const health = sharedAnswer(clock, FRESH_MS, async () => {
-    const crawls = (await frontier.crawls()).filter((crawl) => !isFileCrawl(crawl))
-    return healthOf(frontier, crawls, clock.now(), fleet)
+  const began = clock.mono()
+  const inTurn = takesTurns()
+  const health = sharedAnswer(clock, HEALTH_MS, async (): Promise<Health> => {
+    // Its own workers are about to begin.
+    if (crew !== null && clock.mono() - began < STALLED_MS) return { ok: true, stalled: [] }
+    const [all, workers] = await Promise.all([frontier.crawls(), frontier.workers()])
+    const crawls = all.filter((crawl) => crawl.state === 'running' && !isFileCrawl(crawl))
+    const spiders = spidersOf(workers, new Set((crew?.() ?? []).map(({ vitals }) => vitals.worker)))
+    const own = spiders.size === 0 ? crawls : crawls.filter(({ spider }) => spiders.has(spider))
+    const answer = await healthAmong(frontier, workers, inTurn.next(own), clock.now(), fleet)
+    inTurn.first(answer.stalled.map(({ crawl }) => crawl))
+    return answer
   })
-  // Any question to both will do.
-  const reach = sharedAnswer(clock, FRESH_MS, () => Promise.all([frontier.identity(), store.visitCounts('')]))
+  // Any question to both will do that is not answered from memory.
+  const reach = sharedAnswer(clock, FRESH_MS, () => Promise.all([frontier.crawls(), store.visitCounts('')]))
 
   const stuck = (): Reason[] =>
     (crew?.() ?? [])
@@ -103,6 +117,33 @@ export function createMonitor({ plant, clock, fleet, queue, crew, draining = () 
       const leasing = crew?.().some(({ vitals }) => vitals.took.lease.counts.some((count) => count > 0)) ?? true
       if (!leasing) reasons.push({ code: 'not_leasing', message: 'no worker has asked the queue for work yet' })
       return replyOf(reasons)
+    },
+  }
+}
+
+/** What workers of this process can do. None, where they have not asked for work yet, or do not say. */
+function spidersOf(workers: readonly WorkerInfo[], own: ReadonlySet<string>): Set<string> {
+  return new Set(
+    workers.filter(({ worker }) => own.has(worker)).flatMap(({ about }) => Object.keys(about?.spiders ?? {})),
+  )
+}
+
+/** However many crawls run, so many are looked at: those that stood still, and of the others the next. */
+function takesTurns() {
+  let stalled: readonly CrawlId[] = []
+  let from = 0
+  return {
+    first(crawls: readonly CrawlId[]) {
+      stalled = crawls
+    },
+    next(crawls: readonly CrawlInfo[]): CrawlInfo[] {
+      const again = crawls.filter(({ id }) => stalled.includes(id)).slice(0, CRAWLS_AT_ONCE)
+      const others = crawls.filter((crawl) => !again.includes(crawl))
+      const wanted = Math.min(others.length, CRAWLS_AT_ONCE - again.length)
+      if (from >= others.length) from = 0
+      const turn = [...others.slice(from), ...others.slice(0, from)].slice(0, wanted)
+      from += wanted
+      return [...again, ...turn]
     },
   }
 }

@@ -78,6 +78,17 @@ describe('health', () => {
     expect(progressOf([], [], NOW)).toEqual({ progressAt: 0, watched: false })
   })
 
+  it('does not count from before somebody was there, however often one worker took the place of another', () => {
+    const at = (startedAt: number, seenAt: number) => worker({ startedAt, seenAt })
+    const young = at(NOW - 2_000, NOW)
+    expect(progressOf([young], [look()], NOW).progressAt).toBe(NOW - 2_000)
+    expect(progressOf([young, at(NOW, NOW)], [look()], NOW).progressAt).toBe(NOW - 2_000)
+    // One that was there until a few seconds before, and one that had long gone.
+    const before = at(NOW - 90_000, NOW - 9_000)
+    expect(progressOf([before, young, at(5, NOW - 200_000)], [look()], NOW).progressAt).toBe(NOW - 90_000)
+    expect(progressOf([at(5, NOW - 200_000)], [look()], NOW).progressAt).toBe(0)
+  })
+
   it('trusts the slots of hosts only while somebody asks for them', () => {
     const late = look({ hosts: [host({ nextAt: NOW - 2_000 })] })
     expect(stalledMs(late, since(NOW - 20_000, true), NOW)).toBe(2_000)

@@ -9,6 +9,7 @@ import { createMonitor, type MonitorParts } from '../../src/observe/monitor.js'
 import { sharedAnswer } from '../../src/observe/shared-answer.js'
 import type { Link } from '../../src/url/link.js'
 import { openPlant, type Plant } from '../../src/wire.js'
+import { done } from '../contract/frontier-fixtures.js'
 import { checkMetrics } from '../support/check-metrics.js'
 import { someVitals } from './some-vitals.js'
 
@@ -198,6 +199,69 @@ describe('health', () => {
     expect((await monitor({ fleet: false }).healthReply()).status).toBe(200)
   })
 
+  it('of a process with workers is about their spiders, and not about what waited for them to start', async () => {
+    for (const [id, spider] of [
+      ['c1', 'books'],
+      ['c2', 'news'],
+    ] as const) {
+      await plant.frontier.open({ ...spec(id), spider })
+      await plant.frontier.add(id, [link(`${id}.test`)])
+    }
+    clock.advance(STALLED_MS * 3)
+    const crew = () => [{ vitals: someVitals({ worker: 'w1' }), ageMs: 0 }]
+    const asked = monitor({ crew })
+    const stalled = async () => (await asked.healthReply()).body.reasons.map(({ message }) => message)
+    expect(await stalled()).toEqual([])
+    clock.advance(STALLED_MS)
+    // They have not begun: whatever is due is named.
+    expect(await stalled()).toHaveLength(2)
+    const about = { machine: 'm', pid: 1, version: '1', spiders: { news: 'h' } }
+    const ask = () => plant.frontier.lease({ worker: 'w1', seq: 1, want: 0, spiders: ['news'], about })
+    await ask()
+    clock.advance(STALLED_MS)
+    expect(await stalled()).toEqual([])
+    clock.advance(STALLED_MS)
+    await ask()
+    expect(await stalled()).toEqual([expect.stringContaining('c2 of news')])
+  })
+
+  it('asks of no crawl while something ends anywhere, and else of twenty in turn', async () => {
+    for (let i = 0; i < 30; i++) {
+      await plant.frontier.open(spec(`c${i}`))
+      // The last one alone has work that is due.
+      await plant.frontier.add(`c${i}`, [link(`h${i}.test`)])
+      if (i < 29) await plant.frontier.setHost(`h${i}.test`, { blocked: true })
+    }
+    const lease = await leased()
+    const asked: string[] = []
+    const frontier = new Proxy(plant.frontier, {
+      get(target, name) {
+        if (name === 'stats' || name === 'hosts' || name === 'links')
+          return (about: { crawl: string } & string, page: never) => {
+            asked.push(`${String(name)} ${about.crawl ?? about}`)
+            return (target[name] as (...args: unknown[]) => unknown).call(target, about, page)
+          }
+        return bound(target, name)
+      },
+    })
+    const { healthReply } = monitor({ plant: { ...plant, frontier } })
+    clock.advance(STALLED_MS * 2)
+    await plant.frontier.settle([{ lease, outcome: done([]) }])
+    await plant.frontier.add('c29', [link('h29.test', 1)])
+    clock.advance(5_000)
+    expect((await healthReply()).status).toBe(200)
+    expect(asked).toEqual([])
+    clock.advance(STALLED_MS)
+    // The first twenty had their turn; what stands still is looked at each time from then on.
+    for (let turn = 0; turn < 3; turn++) {
+      clock.advance(5_000)
+      asked.length = 0
+      expect((await healthReply()).status).toBe(503)
+      expect(asked.filter((call) => call.startsWith('stats'))).toHaveLength(20)
+      expect(asked.filter((call) => call.startsWith('links')).length).toBeLessThanOrEqual(20)
+    }
+  })
+
   it('is red when the event loop of a worker stands still', async () => {
     const crew = () => [{ vitals: someVitals({ worker: 'w1' }), ageMs: 12_000 }]
     const { status, body } = await monitor({ crew }).healthReply()
@@ -208,7 +272,7 @@ describe('health', () => {
   it('is red while the queue is away, also when it says nothing at all', async () => {
     const silent = {
       ...plant,
-      frontier: { crawls: () => new Promise(() => {}), identity: () => new Promise(() => {}) },
+      frontier: { crawls: () => new Promise(() => {}), identity: async () => 'known', workers: async () => [] },
     }
     const asked = monitor({ plant: silent as unknown as { frontier: Frontier } & Plant })
     const replies = Promise.all([asked.healthReply(), asked.readyReply()])

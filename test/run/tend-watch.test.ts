@@ -96,6 +96,17 @@ describe('the watch', () => {
     expect(told).toEqual(['alert.began no_progress', 'alert.ended no_progress'])
   })
 
+  it('gives workers time that have just come to work that waited for them', async () => {
+    const { plant, pass, told } = await begin(only('no_progress'))
+    await plant.frontier.add('crawl', pagesOf('a.test', 0, 1_000))
+    await pass(90)
+    const worker = workerOn(plant)
+    await pass(60, () => worker.lease(0))
+    expect(told).toEqual([])
+    await pass(30, () => worker.lease(0))
+    expect(told).toEqual(['alert.began no_progress'])
+  })
+
   it('tells of a host that only asks for time', async () => {
     const { plant, pass, told, active } = await begin(only('host_stalled', { after: '2min' }))
     const worker = workerOn(plant)

@@ -9,7 +9,8 @@ export const noProgress: Rule<{ after: number }, null> = {
   rule: 'no_progress',
   meaning: 'Work of a crawl is due, and nothing was leased or settled anywhere for `after`.',
   settings,
-  lastingMs: 0,
+  // Workers that have just been started on what waited for them have that long to begin.
+  lastingMs: 15_000,
   judge: ({ crawls }, { after }) => ({
     memory: null,
     found: crawls
