@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import type { Log } from '../log.js'
 import type { Alert } from '../observe/alert.js'
 import { type AlertNote, parseAlertNote, postAlerts, trimmed, type Untold } from '../observe/alert-book.js'
 import { judgesOf } from '../observe/alerts/all-rules.js'
@@ -12,7 +12,7 @@ import { watchLooks } from './watch-looks.js'
 
 /** Between the claim of the note and the first post. */
 const CLAIM_MS = 10_000
-/** Beyond them nobody reads on. */
+/** Beyond them nobody reads on. No further one begins: one that began and was not in the note would be told again by the next watcher. */
 const MOST_ACTIVE = 200
 
 /** What the process that watches knows; all that must outlive it is in its note on the board. */
@@ -32,14 +32,14 @@ export interface Watch {
 /** Goes on from the note of the watcher before: what holds, and what it had not told yet. `author`: names this watcher. */
 export async function takeOver(
   plant: Plant,
-  { alerts, clock, author }: { readonly alerts: AlertsSetup; readonly clock: Clock; readonly author: string },
+  { alerts, author, log }: { readonly alerts: AlertsSetup; readonly author: string; readonly log: Log },
 ): Promise<Watch> {
-  const { board } = plant
+  const { board, queueClock: clock } = plant
   const claim = await board.claim(ALERTS_KEY, author, 0, CLAIM_MS)
   let note = parseAlertNote(claim.kind === 'note' ? claim.note.text : claim.old?.text)
   const since = clock.now()
   const judges = judgesOf(alerts.rules)
-  const looks = watchLooks(plant, { author, fleet: /^rediss?[:+]/.test(plant.queueAddress) })
+  const looks = watchLooks(plant, { author, log, fleet: /^rediss?[:+]/.test(plant.queueAddress) })
   const drifts = new Map<string, readonly DriftAlert[]>()
   let spiders: ReadonlySet<string> = new Set()
   let episodes: ReadonlyMap<string, Episodes> = new Map(
@@ -52,6 +52,7 @@ export async function takeOver(
     const next = new Map<string, Episodes>()
     const began: Alert[] = []
     const ended: Alert[] = []
+    const held = [...episodes.values()].reduce((sum, one) => sum + activeIn(one).length, 0)
     for (const { rule, lastingMs, needsMs, judge: found } of judges) {
       const before = episodes.get(rule) ?? new Map()
       const findings = found(look)
@@ -59,7 +60,8 @@ export async function takeOver(
         next.set(rule, before)
         continue
       }
-      const verdict = { found: findings, lastingMs, keepsUntil: since + needsMs, isWatched }
+      const room = MOST_ACTIVE - held - began.length + ended.length
+      const verdict = { found: findings, lastingMs, keepsUntil: since + needsMs, room, isWatched }
       const turn = nextEpisodes(before, rule, verdict, look.now)
       next.set(rule, turn.episodes)
       began.push(...turn.began)
@@ -107,7 +109,7 @@ function afterTurn(
   ].map(({ event, alert }) => ({ id: `${event}:${alert.episode}`, event, alert, at: now, told: [] }))
   return trimmed(
     {
-      active: [...active].sort((a, b) => b.since - a.since).slice(0, MOST_ACTIVE),
+      active: [...active].sort((a, b) => b.since - a.since),
       ended: [...ended.map((alert) => ({ ...alert, endedAt: now })), ...note.ended],
       untold: [...note.untold, ...untold],
     },

@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
+import { createRateLimit } from '../api/rate-limit.js'
 import { tokenCheck } from '../api/token.js'
+import { systemClock } from '../clock.js'
 import { asShoalError, ShoalError } from '../errors.js'
 import type { Monitor } from '../observe/monitor.js'
 import { METRICS_TYPE } from '../observe/prometheus.js'
@@ -19,6 +21,9 @@ export interface MetricsServer {
 
 /** A few scrapers and probes; whoever opens more is none. */
 const CONNECTIONS_MOST = 50
+/** From one address. */
+const WRONG_TOKENS = 20
+const WRONG_WINDOW_MS = 60_000
 const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
 const JSON_TYPE = 'application/json'
 
@@ -26,6 +31,7 @@ export async function serveMetrics({ address, token }: MetricsOrder, monitor: Mo
   if (token === null && !isLoopback(address.host))
     throw new ShoalError('metrics_open', `--metrics ${address.host}:${address.port}: other machines could read it`)
   const isRight = token === null ? null : tokenCheck(token)
+  const wrong = createRateLimit(systemClock, WRONG_TOKENS, WRONG_WINDOW_MS)
   const server = createServer(
     { maxHeaderSize: 8_192, headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 5_000 },
     (request, response) => void answer(request, response),
@@ -59,10 +65,16 @@ export async function serveMetrics({ address, token }: MetricsOrder, monitor: Mo
       return { status, type: JSON_TYPE, body: `${JSON.stringify(body)}\n` }
     }
     if (path !== '/metrics') return refusal(404, 'there are /metrics, /healthz and /readyz')
-    if (isRight !== null && !isRight(bearer(request))) return refusal(401, 'the token is missing or wrong')
+    // The right one is let in, whatever else comes from its address.
+    if (isRight !== null && !isRight(bearer(request)))
+      return wrong.count(request.socket.remoteAddress ?? '')
+        ? refusal(401, 'the token is missing or wrong')
+        : refusal(429, 'too many wrong tokens')
     return { status: 200, type: METRICS_TYPE, body: await monitor.metricsText() }
   }
   const port = await listen(server, address)
+  // A connection that cannot be taken, because the process has no file left to open, must not end the crawl.
+  server.on('error', () => {})
   return {
     url: `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${port}`,
     close: () =>

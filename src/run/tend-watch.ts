@@ -72,8 +72,12 @@ async function watchOn(plant: Plant, parts: OwnParts): Promise<number> {
   const { clock, log, signal, author, hasChannels } = parts
   const { board } = plant
   const { channels, close } = await openChannels(parts.alerts, clock)
-  const watch = await takeOver(plant, parts)
-  const delivery = alertDelivery({ ...parts, channels, onTold: watch.told })
+  const watch = await takeOver(plant, parts).catch(async (error: unknown) => {
+    await close()
+    await atMost(LAST_LOOK_MS, clock, () => board.drop(WATCH_KEY, author))
+    throw error
+  })
+  const delivery = alertDelivery({ ...parts, clock: plant.queueClock, channels, onTold: watch.told })
   const names = [LOG, ...channels.map(({ name }) => name)]
   const over = new AbortController()
   const drifts = lookForDrift(watch, parts.drifts ?? driftLooks(plant.store, log), parts, over.signal)

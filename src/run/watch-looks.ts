@@ -1,6 +1,8 @@
 import { toldExits } from '../coordinator/exits.js'
+import { isFileCrawl } from '../coordinator/file-crawl.js'
 import { asShoalError, isAway } from '../errors.js'
 import type { CrawlId, CrawlInfo, CrawlStats } from '../frontier/frontier.js'
+import type { Log } from '../log.js'
 import type { Alert } from '../observe/alert.js'
 import type { PoolLook, WatchedCrawl, WatchLook } from '../observe/alerts/rule.js'
 import type { Capacity } from '../observe/capacity.js'
@@ -11,7 +13,7 @@ import { seriesBook } from '../observe/series-book.js'
 import type { Alert as DriftAlert } from '../quality/alert.js'
 import type { Plant } from '../wire.js'
 
-/** Beyond them the newest crawls are watched. */
+/** Beyond them those with an alarm that holds are watched, and then the newest. */
 const MOST_CRAWLS = 50
 const MOST_POOLS = 20
 /** Hosts and estimates of a crawl cost the queue more than its counts, and change more slowly. */
@@ -40,11 +42,12 @@ type Parts = Pick<Plant, 'frontier' | 'queueClock' | 'board' | 'store' | 'exits'
 /** `fleet`: see lookAtCrawl. */
 export function watchLooks(
   plant: Parts,
-  { author, fleet }: { readonly author: string; readonly fleet: boolean },
+  { author, fleet, log }: { readonly author: string; readonly fleet: boolean; readonly log: Log },
 ): WatchLooks {
   const { frontier, board, queueClock: clock } = plant
   const book = seriesBook(board, author)
   const tracked = new Map<CrawlId, Tracked>()
+  let saidTooMany = false
   const pools = seldom(POOLS_EVERY_MS, (now: number, workers: readonly WorkerLook[]) =>
     lookAtPools(plant, workers, now),
   )
@@ -107,10 +110,16 @@ export function watchLooks(
     async look(active, drifts) {
       const now = clock.now()
       const [crawls, workers] = await Promise.all([frontier.crawls(), lookAtWorkers(plant, now)])
-      const running = crawls
-        .filter(({ state }) => state === 'running')
-        .sort((a, b) => b.createdAt - a.createdAt)
+      const all = crawls.filter((crawl) => crawl.state === 'running' && !isFileCrawl(crawl))
+      const alarming = new Set(active.map(({ crawl }) => crawl))
+      const running = all
+        .sort((a, b) => Number(alarming.has(b.id)) - Number(alarming.has(a.id)) || b.createdAt - a.createdAt)
         .slice(0, MOST_CRAWLS)
+      if (all.length > MOST_CRAWLS && !saidTooMany) {
+        saidTooMany = true
+        const message = `${all.length} crawls run, and ${MOST_CRAWLS} of them are watched: the others have no alerts and no history`
+        log.warn('plant.warning', { message })
+      }
       const watched: WatchedCrawl[] = []
       for (const crawl of running) {
         await unlessDeleted(async () => {

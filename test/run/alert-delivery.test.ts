@@ -104,7 +104,7 @@ describe('a webhook of alerts', () => {
 
   it('hears of things with names in any script', async () => {
     const { rule, episode: _, since: _since, ...finding } = { ...ALERT, about: '価格 💰' }
-    const verdict = { found: [{ ...finding, level: 'over' as const }], lastingMs: 0, keepsUntil: 0 }
+    const verdict = { found: [{ ...finding, level: 'over' as const }], lastingMs: 0, keepsUntil: 0, room: 1 }
     const [alert = ALERT] = nextEpisodes(new Map(), rule, { ...verdict, isWatched: () => true }, 1_000).began
     const heard = await deliver({ webhooks: [hook()] }, [{ ...untold(), id: alert.episode, alert }], async () => {})
     expect(heard).toHaveLength(1)

@@ -84,6 +84,15 @@ it('wants the token for metrics where one is set, and tells probes without', asy
   expect((await ask(base, '/readyz')).status).toBe(200)
 })
 
+it('does not judge wrong tokens without end, and lets the right one in all the same', async () => {
+  const base = await serve('127.0.0.1', TOKEN)
+  const statuses: number[] = []
+  for (let i = 0; i < 21; i++) statuses.push((await ask(base, '/metrics', { authorization: `Bearer ${i}` })).status)
+  expect(new Set(statuses.slice(0, 20))).toEqual(new Set([401]))
+  expect(statuses[20]).toBe(429)
+  expect((await ask(base, '/metrics', { authorization: `Bearer ${TOKEN}` })).status).toBe(200)
+})
+
 async function refusal(serving: Promise<unknown>): Promise<string> {
   const error = await serving.then(
     () => null,

@@ -1,10 +1,17 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { seededRandom } from '../../src/clock.js'
+import { fileCrawl } from '../../src/coordinator/file-crawl.js'
 import { ShoalError } from '../../src/errors.js'
+import type { Alert } from '../../src/observe/alert.js'
+import { ALERTS_KEY, WATCH_KEY } from '../../src/observe/board-keys.js'
 import { readSeries } from '../../src/observe/series-book.js'
 import { HOUR_MS } from '../../src/quality/field-row.js'
 import { FieldTally } from '../../src/quality/field-tally.js'
-import { dead, done, retry } from '../contract/frontier-fixtures.js'
-import { only, pagesOf, type Watched, watched, workerOn } from './watched.js'
+import { tendWatch } from '../../src/run/tend-watch.js'
+import { watchLooks } from '../../src/run/watch-looks.js'
+import { dead, done, retry, specOf } from '../contract/frontier-fixtures.js'
+import { until } from '../support/redis-server.js'
+import { logInto, only, pagesOf, type Watched, watched, workerOn } from './watched.js'
 
 let world: Watched | null = null
 afterEach(async () => {
@@ -18,6 +25,46 @@ async function begin(...args: Parameters<typeof watched>): Promise<Watched> {
 }
 
 describe('the watch', () => {
+  it('of more crawls than it can watch keeps those with alarms, says so once, and leaves out what is fetched for a crawl', async () => {
+    const { plant, clock } = await begin()
+    for (let i = 0; i < 55; i++) {
+      clock.advance(1)
+      await plant.frontier.open(specOf({ id: `c${i}` }))
+    }
+    await plant.frontier.open(specOf({ id: 'c0.files.w1', spider: fileCrawl('c0', 'books', 'w1').spider }))
+    const told: string[] = []
+    const looks = watchLooks(plant, { author: 'me', fleet: false, log: logInto(told) })
+    const alarm: Alert = {
+      ...{ rule: 'dead_rising', severity: 'warn', episode: 'e', about: 'c0', crawl: 'c0', spider: 'books', since: 1 },
+      ...{ message: '', next: '', fields: {} },
+    }
+    const ids = async () => (await looks.look([alarm], new Map())).crawls.map(({ look }) => look.stats.id)
+    expect(await ids()).toHaveLength(50)
+    const watched = await ids()
+    expect(watched).toContain('c0')
+    expect(watched).not.toContain('c1')
+    expect(watched).not.toContain('c0.files.w1')
+    expect(told).toEqual([expect.stringContaining('plant.warning 56 crawls run, and 50 of them are watched')])
+  })
+
+  it('that cannot be taken over is left to the next at once', async () => {
+    const { plant, clock, first } = await begin()
+    await first.stop()
+    const board = {
+      ...plant.board,
+      claim: (key: string, ...rest: [string, number, number]) =>
+        key === ALERTS_KEY ? Promise.reject(new Error('no')) : plant.board.claim(key, ...rest),
+    }
+    const end = new AbortController()
+    const parts = { alerts: only('no_progress'), clock, random: seededRandom(1), signal: end.signal }
+    const told: string[] = []
+    const tending = tendWatch({ ...plant, board }, { ...parts, log: logInto(told) })
+    await until('a try', async () => told.length > 0)
+    expect(await plant.board.claim(WATCH_KEY, 'next', 0, 1_000)).toMatchObject({ kind: 'yours' })
+    end.abort()
+    await tending
+  })
+
   it('writes a sample every five seconds and every minute, and a last one at the end of the crawl', async () => {
     const { plant, pass } = await begin()
     const worker = workerOn(plant)

@@ -22,6 +22,8 @@ export interface Verdict {
   readonly lastingMs: number
   /** Alarms of the watcher before, about crawls that still run, are not ended before this time: the rule has not seen enough yet. */
   readonly keepsUntil: number
+  /** So many may begin; the others may when there is room again. */
+  readonly room: number
   /** Whether the thing can still be watched: of a crawl that has ended or is paused nothing is found any more, and its alarms end at once. */
   isWatched(alert: Alert): boolean
 }
@@ -50,7 +52,7 @@ export function nextEpisodes(before: Episodes, rule: AlertRule, verdict: Verdict
     const overSince = finding.level === 'over' ? (known.overSince ?? now) : null
     if (known.alert !== null) {
       episodes.set(subject, { overSince, belowSince: null, alert: refreshed(known.alert, finding) })
-    } else if (overSince !== null && now - overSince >= verdict.lastingMs) {
+    } else if (overSince !== null && now - overSince >= verdict.lastingMs && began.length < verdict.room) {
       const alert = alertOf(rule, finding, now)
       began.push(alert)
       episodes.set(subject, { overSince, belowSince: null, alert })

@@ -18,7 +18,7 @@ function finding(level: Finding['level'], about = 'crawl'): Finding {
 }
 
 function verdict(found: readonly Finding[], given: Partial<Verdict> = {}): Verdict {
-  return { found, lastingMs: 15_000, keepsUntil: 0, isWatched: () => true, ...given }
+  return { found, lastingMs: 15_000, keepsUntil: 0, room: 100, isWatched: () => true, ...given }
 }
 
 /** What begins (+) and ends (-) for one letter a look: o over, n near, . below. */
@@ -45,6 +45,14 @@ describe('an episode', () => {
     expect(play('onnnnonnnno')).toEqual([])
     expect(play(`oooo${'n'.repeat(50)}`)).toEqual(['+3'])
     expect(play(`oooo${'...........n'.repeat(5)}`)).toEqual(['+3'])
+  })
+
+  it('begins when there is room for it', () => {
+    const both = verdict([finding('over', 'a'), finding('over', 'b')], { lastingMs: 0, room: 1 })
+    const first = nextEpisodes(new Map(), 'dead_rising', both, 0)
+    expect(first.began.map(({ about }) => about)).toEqual(['a'])
+    expect(nextEpisodes(first.episodes, 'dead_rising', { ...both, room: 0 }, 1).began).toEqual([])
+    expect(nextEpisodes(first.episodes, 'dead_rising', both, 2).began.map(({ about }) => about)).toEqual(['b'])
   })
 
   it('ends at once with its crawl', () => {
