@@ -5,6 +5,7 @@ import type { Alert, AlertBoard } from '../observe/alert.js'
 import type { WorkerState } from '../observe/health.js'
 import type { Sample, Span } from '../observe/series.js'
 import type { Story } from '../observe/story.js'
+import type { Trouble } from '../observe/trouble.js'
 import type { AuditEntry } from '../store/audit.js'
 import type { Json } from '../url/link.js'
 
@@ -74,6 +75,8 @@ export interface CrawlCard {
   readonly advice: Advice | null
   /** Pages per second over the last minutes, oldest first, for a sparkline; empty when nobody sampled. */
   readonly spark: readonly number[]
+  /** Its start URLs could not all be added in the background; null: nothing was told. */
+  readonly trouble: Trouble | null
 }
 
 export interface CrawlView extends CrawlCard {

@@ -5,6 +5,7 @@ import { spiderHolders } from '../observe/health.js'
 import { type CrawlLook, isAlive, lookAtCrawl, lookAtWorkers, type WorkerLook } from '../observe/look.js'
 import type { Sample } from '../observe/series.js'
 import { readSeries } from '../observe/series-book.js'
+import { readTrouble } from '../observe/trouble.js'
 import { ALL_SITES } from '../quality/field-row.js'
 import { summarise } from '../quality/summary.js'
 import type { CrawlNote } from '../store/record-store.js'
@@ -65,14 +66,15 @@ export function createLookout(parts: ApiParts): Lookout {
   const looks = memo(clock, LOOK_MS, async (id) =>
     lookAtCrawl(plant, await known(id), await workersNow(''), clock.now(), fleet),
   )
+  const troubles = memo(clock, LOOK_MS, (id) => readTrouble(board, id))
   const dead = memo(clock, DEAD_MS, (id) => frontier.deadByError(id))
   const endedStats = memo(clock, ENDED_MS, (id) => frontier.stats(id))
   const fields = memo(clock, FIELDS_MS, async (id) => fillRates(parts, await known(id)))
 
   const card = async (crawl: CrawlInfo): Promise<CrawlCard & { readonly stalledMs: number }> => {
     if (crawl.state === 'finished' || crawl.state === 'cancelled') return endedCard(await endedStats(crawl.id))
-    const [look, series] = await Promise.all([looks(crawl.id), samples(crawl.id)])
-    return { ...cardOf(look, series), stalledMs: look.stalledMs }
+    const [look, series, trouble] = await Promise.all([looks(crawl.id), samples(crawl.id), troubles(crawl.id)])
+    return { ...cardOf(look, series, trouble), stalledMs: look.stalledMs }
   }
 
   return {
@@ -108,9 +110,10 @@ export function createLookout(parts: ApiParts): Lookout {
     },
     async crawl(id) {
       const info = await known(id)
-      const [look, series, counts, filled, all, alerts, workers] = await Promise.all([
+      const [look, series, trouble, counts, filled, all, alerts, workers] = await Promise.all([
         looks(id),
         samples(id),
+        troubles(id),
         store.counts({ crawl: id }),
         fields(id),
         notes(''),
@@ -120,7 +123,7 @@ export function createLookout(parts: ApiParts): Lookout {
       const spec = all.get(id)?.spec
       const alive = workers.filter(isAlive)
       return {
-        ...cardOf(look, series),
+        ...cardOf(look, series, trouble),
         now: look.now,
         latest: series.at(-1) ?? null,
         kinds: counts.map(({ kind, records, unchanged, rejected }): KindView => {
@@ -145,9 +148,13 @@ export function createLookout(parts: ApiParts): Lookout {
   }
 }
 
-function cardOf({ stats, estimate, advice }: CrawlLook, series: readonly Sample[]): CrawlCard {
+function cardOf(
+  { stats, estimate, advice }: CrawlLook,
+  series: readonly Sample[],
+  trouble: CrawlCard['trouble'],
+): CrawlCard {
   const spark = series.slice(-SPARK_SAMPLES).map(({ pagesPerSecond }) => pagesPerSecond)
-  return { stats, estimate, advice: stats.state === 'running' ? advice : null, spark }
+  return { stats, estimate, advice: stats.state === 'running' ? advice : null, spark, trouble }
 }
 
 function endedCard(stats: CrawlStats): CrawlCard & { readonly stalledMs: number } {
@@ -160,6 +167,7 @@ function endedCard(stats: CrawlStats): CrawlCard & { readonly stalledMs: number 
     },
     advice: null,
     spark: [],
+    trouble: null,
     stalledMs: 0,
   }
 }

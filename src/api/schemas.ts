@@ -93,7 +93,14 @@ export const alertBoard: z.ZodType<Api.AlertBoard> = z.strictObject({
   ended: z.array(z.strictObject({ ...alertShape, endedAt: moment })),
 })
 
-const cardShape = { stats, estimate, advice: advice.nullable(), spark: z.array(z.number()) }
+const trouble = z.strictObject({ code: text, message: text, hint: text })
+const cardShape = {
+  stats,
+  estimate,
+  advice: advice.nullable(),
+  spark: z.array(z.number()),
+  trouble: trouble.nullable(),
+}
 export const crawlCard: z.ZodType<Api.CrawlCard> = z.strictObject(cardShape)
 
 export const overview: z.ZodType<Api.Overview> = z.strictObject({

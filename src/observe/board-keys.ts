@@ -12,6 +12,11 @@ export function drainKey(worker: WorkerId): string {
   return `drain:${worker}`
 }
 
+/** Why its start URLs could not be added in the background, by whoever tried last. */
+export function troubleKey(crawl: CrawlId): string {
+  return `trouble:${crawl}`
+}
+
 /** Samples of a crawl over time, by whoever watches. */
 export function seriesKey(crawl: CrawlId, part: string): string {
   return `series:${crawl}:${part}`

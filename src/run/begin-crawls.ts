@@ -5,10 +5,12 @@ import { seedCrawl } from '../coordinator/seeding.js'
 import { asShoalError, ShoalError } from '../errors.js'
 import type { CrawlId, CrawlInfo } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
+import { clearTrouble, noteTrouble } from '../observe/trouble.js'
 import type { Spider } from '../spider/spider.js'
 import type { OpenedForWork } from './open-for-work.js'
 import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
 import { fetchesFiles, seedOptions } from './seed-options.js'
+import { untilBack } from './until-back.js'
 
 export interface Begun {
   readonly crawl: CrawlId
@@ -35,15 +37,35 @@ export function beginCrawls(
 
   const seed = async (spider: Spider, crawl: CrawlId) => {
     try {
+      await clearTrouble(plant.board, crawl)
       const pools = fetchesFiles(undefined, spider) ? poolsAtHand(parts, spiders) : new Map()
       const options = seedOptions(undefined, { ...common, plant, spider, crawl, pools })
       log.info('crawl.seeded', { crawl, ...(await seedCrawl(plant, spider, crawl, { ...common, ...options }).all) })
     } catch (error) {
-      const { code, message } = asShoalError(error)
+      const failure = asShoalError(error)
       // Cancelled by somebody: its state says so.
-      if (code !== 'crawl_ended') log.error('crawl.seeding_failed', { crawl, code, message })
+      if (failure.code !== 'crawl_ended') await tell(spider, crawl, failure)
     } finally {
       seedings.delete(crawl)
+    }
+  }
+
+  /** Whoever asked for it has had an answer already: it is to be seen where the crawl is looked at. */
+  const tell = async (spider: Spider, crawl: CrawlId, failure: ShoalError) => {
+    const { code, message } = failure
+    log.error('crawl.seeding_failed', { crawl, code, message })
+    const entry = {
+      by: 'dashboard',
+      action: 'crawl.seed',
+      target: crawl,
+      details: { spider: spider.name },
+      result: code,
+    }
+    try {
+      await untilBack(() => noteTrouble(plant.board, crawl, failure), clock, stopped.signal)
+      await plant.store.noteAudit({ at: clock.now(), ...entry })
+    } catch (error) {
+      log.warn('audit.failed', { action: entry.action, target: crawl, why: asShoalError(error).code })
     }
   }
 

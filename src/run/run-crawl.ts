@@ -6,6 +6,7 @@ import { seedCrawl } from '../coordinator/seeding.js'
 import { asShoalError, isAway, type ShoalError } from '../errors.js'
 import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../frontier/frontier.js'
 import { createLog, type LogLevel } from '../log.js'
+import { clearTrouble } from '../observe/trouble.js'
 import type { Alert } from '../quality/alert.js'
 import type { VisitCounts } from '../store/visits.js'
 import type { Plant } from '../wire.js'
@@ -129,6 +130,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
       exits: await knownExits(plant.board, spider),
     })
     const { crawl } = begun
+    await clearTrouble(plant.board, crawl)
     const startedAt = clock.mono()
     const before = await plant.frontier.stats(crawl)
     const stopSeeding = new AbortController()

@@ -4,6 +4,7 @@ import { knownExits } from '../coordinator/exits.js'
 import { seedCrawl } from '../coordinator/seeding.js'
 import { createLog, type LogLevel } from '../log.js'
 import { audited } from '../observe/audit-control.js'
+import { clearTrouble } from '../observe/trouble.js'
 import type { PlantAddresses } from '../wire.js'
 import { openForWork, refuseMemoryQueue } from './open-for-work.js'
 import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
@@ -46,6 +47,7 @@ export async function startCrawl(options: StartOptions): Promise<StartedCrawl> {
       openCrawl(plant, spider, { fresh: options.fresh, clock, random: systemRandom, exits }),
     )
     options.onOpened?.(opened.crawl)
+    await clearTrouble(plant.board, opened.crawl)
     const seeds = await seedCrawl(plant, spider, opened.crawl, {
       clock,
       signal: options.drain,

@@ -86,6 +86,7 @@ const BOOKS: CrawlCard = {
     host: 'slow-press.example',
   },
   spark: wave(60, 36, 6),
+  trouble: null,
 }
 
 export const CARDS: readonly CrawlCard[] = [
@@ -101,12 +102,14 @@ export const CARDS: readonly CrawlCard[] = [
       host: null,
     },
     spark: wave(60, 100, 20),
+    trouble: null,
   },
   {
     stats: stats({ id: 'jobs', state: 'paused', queued: 5_100, delayed: 40, done: 2_300, dead: 12, skipped: 90 }),
     estimate: { etaSeconds: null, decidedBy: null, plainSeconds: null },
     advice: { stage: 'none', sentence: 'the crawl is paused', next: '', moreWorkers: 0, host: null },
     spark: [],
+    trouble: null,
   },
   {
     stats: stats({
@@ -121,6 +124,7 @@ export const CARDS: readonly CrawlCard[] = [
     estimate: { etaSeconds: 0, decidedBy: null, plainSeconds: 0 },
     advice: null,
     spark: [],
+    trouble: null,
   },
   {
     stats: stats({
@@ -134,6 +138,7 @@ export const CARDS: readonly CrawlCard[] = [
     estimate: { etaSeconds: null, decidedBy: null, plainSeconds: null },
     advice: null,
     spark: [],
+    trouble: null,
   },
 ]
 

@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.js'
 import { silentLog } from '../../src/log.js'
+import { clearTrouble, readTrouble } from '../../src/observe/trouble.js'
 import { type Beginner, beginCrawls } from '../../src/run/begin-crawls.js'
 import { type OpenedForWork, openForWork } from '../../src/run/open-for-work.js'
 import { tempDir } from '../support/cli.js'
-import { type RedisServer, startRedis } from '../support/redis-server.js'
+import { type RedisServer, startRedis, until } from '../support/redis-server.js'
 
 const dir = tempDir('begin-crawls')
 const over = new AbortController()
@@ -23,8 +24,9 @@ function spiderFile(name: string, more = ''): { kind: 'file'; path: string } {
 
 beforeAll(async () => {
   server = await startRedis({ aof: 'always' })
+  const sources = [spiderFile('shop'), spiderFile('broken', "async *seeds() { throw new Error('no list today') }")]
   const addresses = { queue: server.url, store: `sqlite:${join(dir.path, 'records.db')}` }
-  opened = await openForWork([spiderFile('shop')], addresses, over.signal, systemClock, silentLog)
+  opened = await openForWork(sources, addresses, over.signal, systemClock, silentLog)
   beginner = beginCrawls(opened, { clock: systemClock, log: silentLog })
 })
 
@@ -47,5 +49,18 @@ describe('orders to a fleet', () => {
     await server.restart()
     expect(await waiting).toMatchObject({ id: crawl, state: 'running' })
     expect((await plant.frontier.crawls()).map(({ id, state }) => [id, state])).toEqual([[crawl, 'running']])
+  })
+
+  it('whose start URLs fail later are told of where the crawl is looked at, and in the audit log', async () => {
+    const { board, store } = opened.plant
+    const { crawl } = await beginner.begin('broken', false)
+    await until('it is noted', async () => (await store.audit({ limit: 1 })).entries.length > 0)
+    const trouble = await readTrouble(board, crawl)
+    expect(trouble?.message).toContain('no list today')
+    expect((await store.audit({ limit: 1 })).entries).toMatchObject([
+      { action: 'crawl.seed', target: crawl, result: trouble?.code, details: { spider: 'broken' } },
+    ])
+    await clearTrouble(board, crawl)
+    await until('it is forgotten', async () => (await readTrouble(board, crawl)) === null)
   })
 })

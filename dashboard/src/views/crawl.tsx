@@ -71,9 +71,12 @@ function badTone(): 'bad' {
 }
 
 function Notices({ view }: Pick<CrawlPartProps, 'view'>) {
-  const { stats, holders, alerts, now } = view
+  const { stats, holders, alerts, trouble, now } = view
   const stalled = useLive().overview?.health.stalled.some(({ crawl }) => crawl === stats.id) ?? false
   const lines = [
+    trouble === null
+      ? null
+      : `Its start URLs could not all be added (${trouble.code}): ${sentence(trouble.message)} ${sentence(trouble.hint)}`,
     stalled ? 'Work is due, and nobody takes it: no link has been leased or has ended for a while.' : null,
     stats.state === 'running' && holders.holders === 0
       ? `No worker alive has the spider ${stats.spider}: the crawl waits. Start one with shoal worker <spider file>.`

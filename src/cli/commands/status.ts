@@ -4,6 +4,7 @@ import { asShoalError, EXIT, isAway, ShoalError } from '../../errors.js'
 import type { CrawlInfo, CrawlStats, HostInfo } from '../../frontier/frontier.js'
 import { spiderHolders } from '../../observe/health.js'
 import { type CrawlLook, lookAtCrawl, lookAtWorkers, type WorkerLook } from '../../observe/look.js'
+import { readTrouble, type Trouble } from '../../observe/trouble.js'
 import type { Plant } from '../../wire.js'
 import { adviceLines } from '../advice-view.js'
 import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
@@ -70,13 +71,15 @@ export function statusCommand(program: Command): void {
 interface Snapshot extends CrawlLook {
   /** Those alive, and those that are missed. */
   readonly seen: readonly WorkerLook[]
+  readonly trouble: Trouble | null
 }
 
 async function look({ settings }: Session, plant: Plant, crawl: CrawlInfo): Promise<Snapshot> {
   const now = plant.queueClock.now()
   const workers = await lookAtWorkers(plant, now)
   const seen = workers.filter(({ state }) => state !== 'silent')
-  return { ...(await lookAtCrawl(plant, crawl, workers, now, isOnServer(settings.queue))), seen }
+  const looked = await lookAtCrawl(plant, crawl, workers, now, isOnServer(settings.queue))
+  return { ...looked, seen, trouble: await readTrouble(plant.board, crawl.id) }
 }
 
 function asJson({
@@ -88,6 +91,7 @@ function asJson({
   stalledMs,
   visits,
   advice,
+  trouble,
   now,
 }: Snapshot): Record<string, unknown> {
   const { state, startedAt, total, queued, delayed, leased, done, failed, retried, dead } = stats
@@ -109,6 +113,7 @@ function asJson({
     visits,
     healthy: stalledMs === 0,
     advice,
+    trouble,
     ...spiderHolders(stats, workers),
     workers: seen.map((worker) => workerJson(worker, now)),
     hosts,
@@ -169,7 +174,7 @@ function oneLine({ stats, estimate }: Snapshot): string {
 
 function screen(
   { style, width }: Output,
-  { stats, hosts, workers, estimate, stalledMs, seen, visits, advice, now }: Snapshot,
+  { stats, hosts, workers, estimate, stalledMs, seen, visits, advice, trouble, now }: Snapshot,
 ): string[] {
   const over = ended(stats)
   const started = stats.startedAt ?? stats.createdAt
@@ -191,6 +196,12 @@ function screen(
   const plain = estimate.plainSeconds
   if (plain !== null) lines.push(style.dim(`  (links left ÷ rate: ${duration(plain * 1000)})`))
   if (spiderHolders(stats, workers).holders > 0) lines.push('', ...indent(adviceLines(advice, style)))
+  if (trouble !== null)
+    lines.push(
+      '',
+      `  ${style.red(`its start URLs could not all be added: ${trouble.code}:`)} ${clean(trouble.message)}`,
+      `  ${clean(trouble.hint)}`,
+    )
   if (stalledMs > 0)
     lines.push(
       '',
