@@ -19,12 +19,19 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
+export interface Problem {
+  readonly status: number
+  readonly code: string
+}
+
 export interface FakeApi {
   readonly origin: string
   /** Orders given, such as `POST /api/crawls/jobs/resume {}`. */
   readonly orders: string[]
   /** With false every stream ends and every question fails, as when the server is gone. */
   setUp(up: boolean): void
+  /** What every question and every stream is answered with, from now on; null: as usual. */
+  answerWith(problem: Problem | null): void
   /** Ends every stream as a server does whose command has ended. */
   sayBye(): void
   close(): Promise<void>
@@ -34,9 +41,14 @@ export async function startFakeApi(port = 0, page = PAGE): Promise<FakeApi> {
   const orders: string[] = []
   const streams = new Set<ServerResponse>()
   let up = true
+  let problem: Problem | null = null
   const server = createServer((request, response) => {
     if (!up) {
       request.socket.destroy()
+      return
+    }
+    if (problem !== null && request.url?.startsWith('/api/crawls/')) {
+      fail(response, problem.status, problem.code, 'It cannot be told.', '')
       return
     }
     answer(request, response, page, orders, streams).catch((error: unknown) => {
@@ -44,7 +56,10 @@ export async function startFakeApi(port = 0, page = PAGE): Promise<FakeApi> {
     })
   })
   const beat = setInterval(() => {
-    for (const stream of streams) tell(stream, plant.NOW + Date.now() - BEGUN)
+    for (const stream of streams) {
+      if (problem === null) tell(stream, plant.NOW + Date.now() - BEGUN)
+      else stream.write(`event: problem\ndata: ${JSON.stringify({ error: { ...problem, message: '', hint: '' } })}\n\n`)
+    }
   }, 1_000)
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   return {
@@ -53,6 +68,9 @@ export async function startFakeApi(port = 0, page = PAGE): Promise<FakeApi> {
     setUp(now) {
       up = now
       if (!now) server.closeAllConnections()
+    },
+    answerWith(now) {
+      problem = now
     },
     sayBye() {
       up = false

@@ -96,6 +96,13 @@ const ORDERS: readonly [
     'Purge them',
     'POST /api/crawls/bookshops/dead/purge {"host":"shop.example"}',
   ],
+  [
+    'replays those of an error of a host',
+    `${CRAWL}/dead?host=shop.example`,
+    ['Replay those with timeout of this host'],
+    'Replay them',
+    'POST /api/crawls/bookshops/dead/replay {"code":"timeout","host":"shop.example"}',
+  ],
   ['drains a worker', '/workers', ['Drain w-1'], 'Drain the worker', 'POST /api/workers/w-1/drain {}'],
   ['wakes an exit', '/proxies?pool=dc', ['Wake exit-2'], 'Wake it', 'POST /api/proxies/dc/exit-2/wake {}'],
 ]

@@ -139,6 +139,36 @@ it('says which crawl there is not', async () => {
   await page.getByRole('alert').getByText('no_such_crawl').waitFor()
 })
 
+it('says once that the queue is away, and leads back from a crawl that was deleted', async () => {
+  const page = await open('/crawls/bookshops/hosts')
+  await page.getByText('shop-00003.example').waitFor()
+  api.answerWith({ status: 503, code: 'queue_away' })
+  const told = page.getByText('queue_away')
+  await told.first().waitFor()
+  // Time for the list to ask, too.
+  await page.waitForResponse((response) => response.status() === 503)
+  expect(await told.count()).toBe(1)
+  api.answerWith({ status: 404, code: 'not_found' })
+  await page.getByText('There is no such crawl, or not any more').waitFor()
+  api.answerWith(null)
+  await page.getByRole('link', { name: 'To the overview' }).click()
+  await page.getByRole('heading', { name: 'Crawls' }).waitFor()
+})
+
+it('brings the tab of a view into sight on a small screen', async () => {
+  const page = await open('/crawls/bookshops')
+  await page.setViewportSize({ width: 360, height: 740 })
+  await page.evaluate('location.hash = "/crawls/bookshops/explain"')
+  const tab = page.locator('.tabs [aria-current]', { hasText: 'Explain' })
+  await expect
+    .poll(async () => {
+      const box = await tab.boundingBox()
+      return box !== null && box.x >= 0 && box.x + box.width <= 360
+    })
+    .toBe(true)
+  await page.setViewportSize({ width: 1280, height: 720 })
+})
+
 it('shows what it fetched as text only', async () => {
   const page = await open('/')
   const refused: string[] = []

@@ -1,3 +1,5 @@
+import { useEffect, useRef } from 'preact/hooks'
+
 export interface Tab {
   readonly href: string
   readonly name: string
@@ -8,8 +10,14 @@ export interface Tab {
 
 /** Tabs that are links: each has an address, the back button works, and the keyboard needs nothing new. */
 export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: readonly Tab[] }) {
+  const bar = useRef<HTMLElement>(null)
+  const here = tabs.find((tab) => tab.here)?.href
+  // biome-ignore lint/correctness/useExhaustiveDependencies: on a small screen the bar scrolls, and another tab is to be seen
+  useEffect(() => {
+    bar.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [here])
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav ref={bar} class="tabs" aria-label={label}>
       {tabs.map((tab) => (
         <a key={tab.href} class="nav-link" href={tab.href} aria-current={tab.here ? 'page' : undefined}>
           {tab.name}

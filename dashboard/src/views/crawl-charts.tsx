@@ -5,9 +5,9 @@ import { path } from '../api.js'
 import { bytes, duration, rate, shortCount } from '../format.js'
 import { useLoad } from '../load.js'
 import { Chart, type Line } from '../parts/chart.js'
-import { Failure } from '../parts/failure.js'
 import { Choice } from '../parts/tabs.js'
 import { columnsOf, type Values, withLatest } from '../samples.js'
+import { PartFailure } from './part-failure.js'
 
 const SPAN_NAMES: readonly { readonly value: Span; readonly name: string }[] = [
   { value: '30m', name: '30 minutes' },
@@ -76,7 +76,7 @@ export function CrawlCharts({ view }: { readonly view: CrawlView }) {
         <h2 id="charts">Over time</h2>
         <Choice label="How far back" options={SPAN_NAMES} value={span} onChange={setSpan} />
       </div>
-      {loaded.failure === null ? null : <Failure failure={loaded.failure} again={loaded.reload} />}
+      <PartFailure failure={loaded.failure} again={loaded.reload} />
       <div class="chart-grid">
         {CHARTS.map((drawn) => (
           <DrawnChart key={drawn.title} drawn={drawn} samples={samples} everyMs={everyMs} now={view.now} />

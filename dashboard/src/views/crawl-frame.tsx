@@ -27,6 +27,7 @@ export interface CrawlFrameProps {
 /** What all views of a crawl have in common: its name, its state, its controls and the way to the others. */
 export function CrawlFrame({ crawl, part, children }: CrawlFrameProps) {
   const { crawl: view, failure } = useLive()
+  if (failure?.code === 'not_found') return <NoCrawl crawl={crawl} />
   if (view === null || view.stats.id !== crawl) {
     return (
       <>
@@ -63,6 +64,20 @@ export function CrawlFrame({ crawl, part, children }: CrawlFrameProps) {
       {failure === null ? null : <Failure failure={failure} />}
       <Tabs label="Views of this crawl" tabs={tabs} />
       {children(view)}
+    </>
+  )
+}
+
+/** Deleted, perhaps while it was looked at, or never there. */
+function NoCrawl({ crawl }: { readonly crawl: string }) {
+  return (
+    <>
+      <h1>
+        <bdi>{crawl}</bdi>
+      </h1>
+      <Empty title="There is no such crawl, or not any more.">
+        <a href="#/">To the overview</a>
+      </Empty>
     </>
   )
 }

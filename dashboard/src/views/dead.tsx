@@ -6,12 +6,12 @@ import { useLoad, usePages } from '../load.js'
 import { Button } from '../parts/button.js'
 import { confirm } from '../parts/confirm.js'
 import { Empty, Loading } from '../parts/empty.js'
-import { Failure } from '../parts/failure.js'
 import { SearchBox } from '../parts/search-box.js'
 import { type Column, Table } from '../parts/table.js'
 import { Foreign } from '../parts/text.js'
 import { crawlHref, replaceQuery } from '../router.js'
 import { askLink, LINK_ACTIONS } from './link-orders.js'
+import { PartFailure } from './part-failure.js'
 import { useQueueTime } from './queue-time.js'
 import type { CrawlPartProps } from './view.js'
 
@@ -27,10 +27,10 @@ export function Dead({ view, query }: CrawlPartProps) {
   const total = groups.reduce((sum, group) => sum + group.count, 0)
   const most = Math.max(1, ...groups.map((group) => group.count))
   const host = query.host ?? ''
-  if (value === null) return failure === null ? <Loading /> : <Failure failure={failure} again={reload} />
+  if (value === null) return failure === null ? <Loading /> : <PartFailure failure={failure} again={reload} />
   return (
     <>
-      {failure === null ? null : <Failure failure={failure} again={reload} />}
+      <PartFailure failure={failure} again={reload} />
       {total === 0 ? (
         <Empty title="No dead letters">Every link that ended, ended well or was skipped for a reason.</Empty>
       ) : (
@@ -66,6 +66,18 @@ export function Dead({ view, query }: CrawlPartProps) {
   )
 }
 
+/** Groups are counted over all hosts: those of one host are counted when somebody wants to do something with them. */
+function useCountedAsk(crawl: string, filter: DeadOrder, onChanged: () => void) {
+  const [busy, setBusy] = useState(false)
+  const counted = async (action: 'replay' | 'purge') => {
+    setBusy(true)
+    const found = await countOf(crawl, filter).catch(() => null)
+    setBusy(false)
+    ask(crawl, action, filter, found, onChanged)
+  }
+  return { busy, counted }
+}
+
 function OfHost({
   crawl,
   host,
@@ -75,13 +87,7 @@ function OfHost({
   readonly host: string
   readonly onChanged: () => void
 }) {
-  const [busy, setBusy] = useState(false)
-  const counted = async (action: 'replay' | 'purge') => {
-    setBusy(true)
-    const found = await countOf(crawl, { host }).catch(() => null)
-    setBusy(false)
-    ask(crawl, action, { host }, found, onChanged)
-  }
+  const { busy, counted } = useCountedAsk(crawl, { host }, onChanged)
   return (
     <>
       <Button busy={busy} onClick={() => counted('replay')}>
@@ -125,21 +131,27 @@ function GroupCard({ crawl, group, most, host, open, onChanged }: GroupCardProps
         </a>
       </p>
       <div class="row-actions">
-        <Button
-          small
-          kind="primary"
-          label={`Replay ${count(group.count)} with ${code}`}
-          onClick={() => ask(crawl, 'replay', { code }, group.count, onChanged)}
-        >
-          Replay {count(group.count)}
-        </Button>
-        <Button
-          small
-          label={`Purge all with ${code}`}
-          onClick={() => ask(crawl, 'purge', { code }, group.count, onChanged)}
-        >
-          Purge
-        </Button>
+        {host === '' ? (
+          <>
+            <Button
+              small
+              kind="primary"
+              label={`Replay ${count(group.count)} with ${code}`}
+              onClick={() => ask(crawl, 'replay', { code }, group.count, onChanged)}
+            >
+              Replay {count(group.count)}
+            </Button>
+            <Button
+              small
+              label={`Purge all with ${code}`}
+              onClick={() => ask(crawl, 'purge', { code }, group.count, onChanged)}
+            >
+              Purge
+            </Button>
+          </>
+        ) : (
+          <GroupOfHost crawl={crawl} code={code} host={host} onChanged={onChanged} />
+        )}
         <button
           type="button"
           class="button quiet small"
@@ -155,28 +167,40 @@ function GroupCard({ crawl, group, most, host, open, onChanged }: GroupCardProps
   )
 }
 
-function Samples({
-  crawl,
-  code,
-  host,
-  onChanged,
-}: {
+function GroupOfHost({ crawl, code, host, onChanged }: SamplesProps) {
+  const { busy, counted } = useCountedAsk(crawl, { code, host }, onChanged)
+  const of = `with ${code} of this host`
+  return (
+    <>
+      <Button small kind="primary" busy={busy} label={`Replay those ${of}`} onClick={() => counted('replay')}>
+        Replay those of this host
+      </Button>
+      <Button small busy={busy} label={`Purge those ${of}`} onClick={() => counted('purge')}>
+        Purge
+      </Button>
+    </>
+  )
+}
+
+interface SamplesProps {
   readonly crawl: string
   readonly code: string
   readonly host: string
   readonly onChanged: () => void
-}) {
+}
+
+function Samples({ crawl, code, host, onChanged }: SamplesProps) {
   const links = usePages<LinkView>(path('crawls', crawl, 'links'), { state: 'dead', code, host, limit: PAGE_LINKS })
   const now = useQueueTime()
   const changed = () => {
     links.reload()
     onChanged()
   }
-  if (links.items.length === 0 && !links.loading)
+  if (links.items.length === 0 && !links.loading && links.failure === null)
     return <p class="muted">None{host === '' ? '' : ` of ${host}`} any more.</p>
   return (
     <>
-      {links.failure === null ? null : <Failure failure={links.failure} again={links.reload} />}
+      <PartFailure failure={links.failure} again={links.reload} />
       <Table
         label={`Dead letters with ${code}`}
         columns={columns(crawl, now, changed)}
@@ -240,16 +264,16 @@ function columns(crawl: string, now: number, onChanged: () => void): readonly Co
   ]
 }
 
-/** `about`: how many there are; null: not known. */
+/** `about`: how many there are; `more`: than these; null: not known. */
 function ask(
   crawl: string,
   action: 'replay' | 'purge',
   filter: DeadOrder,
-  about: number | null,
+  about: number | Counting | null,
   onChanged: () => void,
 ): void {
   const which = `${filter.code === undefined ? '' : ` with ${filter.code}`}${filter.host === undefined ? '' : ` of ${filter.host}`}`
-  const many = about === null ? 'all dead letters' : plural(about, 'dead letter')
+  const many = about === null ? 'all dead letters' : typeof about === 'number' ? dead(about) : countingText(about)
   const replay = action === 'replay'
   confirm({
     title: replay ? `Replay ${many}${which}?` : `Purge ${many}${which}?`,
@@ -268,11 +292,33 @@ function ask(
   })
 }
 
-const COUNTED = 500
+interface Counting {
+  readonly found: number
+  readonly more: boolean
+}
 
-/** Of one host: those that a first page holds; null when there are more than it says. */
-async function countOf(crawl: string, filter: DeadOrder): Promise<number | null> {
-  const query = { state: 'dead', host: filter.host, code: filter.code, limit: COUNTED }
-  const { items, next } = await get<Page<LinkView>>(path('crawls', crawl, 'links'), query)
-  return next === null ? items.length : null
+function dead(found: number): string {
+  return plural(found, 'dead letter')
+}
+
+function countingText({ found, more }: Counting): string {
+  return more ? `more than ${dead(found)}` : dead(found)
+}
+
+const PAGE_COUNTED = 500
+/** A page may be short though it is not the last. */
+const PAGES_COUNTED = 5
+
+/** By looking through the links; from a while on it is enough to know that there are more. */
+async function countOf(crawl: string, { host, code }: DeadOrder): Promise<Counting> {
+  let found = 0
+  let after: string | undefined
+  for (let pages = 0; pages < PAGES_COUNTED; pages += 1) {
+    const query = { state: 'dead', host, code, limit: PAGE_COUNTED, after }
+    const page: Page<LinkView> = await get(path('crawls', crawl, 'links'), query)
+    found += page.items.length
+    if (page.next === null) return { found, more: false }
+    after = page.next
+  }
+  return { found, more: true }
 }

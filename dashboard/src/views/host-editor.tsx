@@ -1,6 +1,6 @@
 import type { TargetedSubmitEvent } from 'preact'
 import { useId, useState } from 'preact/hooks'
-import type { Done, HostOrder, HostView } from '../../../src/api/api-types.js'
+import type { HostDone, HostOrder, HostView } from '../../../src/api/api-types.js'
 import { path, put } from '../api.js'
 import { count, duration } from '../format.js'
 import { Button } from '../parts/button.js'
@@ -147,9 +147,9 @@ function askUnblock({ host }: HostView, onChanged: () => void): void {
 }
 
 async function set(host: string, order: HostOrder, told: string, onChanged: () => void): Promise<string> {
-  await put<Done>(path('hosts', host), order)
+  const { known } = await put<HostDone>(path('hosts', host), order)
   onChanged()
-  return told
+  return known ? told : `${told}; no crawl has a link of it by now`
 }
 
 function floorText({ set }: HostView): string {

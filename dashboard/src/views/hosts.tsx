@@ -4,7 +4,6 @@ import { path } from '../api.js'
 import { count, duration, shortCount } from '../format.js'
 import { Button } from '../parts/button.js'
 import { Empty } from '../parts/empty.js'
-import { Failure } from '../parts/failure.js'
 import { SearchBox } from '../parts/search-box.js'
 import { StateBadge } from '../parts/state-badge.js'
 import { type Column, Table } from '../parts/table.js'
@@ -14,6 +13,7 @@ import { replaceQuery } from '../router.js'
 import { HostEditor } from './host-editor.js'
 import { isBlocked, isSetByHand, shortPaceText } from './host-pace.js'
 import { useLivePages } from './live-pages.js'
+import { PartFailure } from './part-failure.js'
 import type { CrawlPartProps } from './view.js'
 
 const PAGE_HOSTS = 200
@@ -48,8 +48,8 @@ export function Hosts({ view, query }: CrawlPartProps) {
           onChange={(value) => replaceQuery({ order: value, begins: value === 'busiest' ? '' : begins })}
         />
       </div>
-      {hosts.failure === null ? null : <Failure failure={hosts.failure} again={hosts.reload} />}
-      {hosts.items.length === 0 && !hosts.loading ? (
+      <PartFailure failure={hosts.failure} again={hosts.reload} />
+      {hosts.items.length === 0 && !hosts.loading && hosts.failure === null ? (
         <Empty title={begins === '' ? 'No hosts yet' : `No host begins with “${begins}”`}>
           {begins === ''
             ? 'They come with the first links.'

@@ -4,7 +4,6 @@ import { path } from '../api.js'
 import { ago, count, duration } from '../format.js'
 import { Button } from '../parts/button.js'
 import { Empty } from '../parts/empty.js'
-import { Failure } from '../parts/failure.js'
 import { SearchBox } from '../parts/search-box.js'
 import { type Column, Table } from '../parts/table.js'
 import { Choice } from '../parts/tabs.js'
@@ -12,6 +11,7 @@ import { Foreign } from '../parts/text.js'
 import { crawlHref, replaceQuery } from '../router.js'
 import { askLink, LINK_ACTIONS, type LinkAction } from './link-orders.js'
 import { useLivePages } from './live-pages.js'
+import { PartFailure } from './part-failure.js'
 import { useQueueTime } from './queue-time.js'
 import type { CrawlPartProps } from './view.js'
 
@@ -69,7 +69,7 @@ export function Links({ view, query }: CrawlPartProps) {
         />
         <SearchBox label="Of this host only" value={host} placeholder="shop.example" onSearch={search} />
       </div>
-      {links.failure === null ? null : <Failure failure={links.failure} again={links.reload} />}
+      <PartFailure failure={links.failure} again={links.reload} />
       {links.items.length === 0 && !links.loading && links.failure === null ? (
         <Empty title={host === '' ? nothing : `${nothing} of ${host}`}>{why}</Empty>
       ) : (

@@ -1,6 +1,6 @@
 import type { Done, WorkersView, WorkerView } from '../../../src/api/api-types.js'
 import { path, post } from '../api.js'
-import { ago, bytes, count, duration, percent, plural, rate } from '../format.js'
+import { ago, bytes, clockTime, count, duration, percent, plural, rate } from '../format.js'
 import { useLoad } from '../load.js'
 import { Button } from '../parts/button.js'
 import { confirm } from '../parts/confirm.js'
@@ -53,6 +53,7 @@ function isGone(state: WorkerView['state']): boolean {
   return state === 'missing' || state === 'silent'
 }
 
+/** A moment, not an age that grows: a screen reader says an alert again whenever its text changes. */
 function Missing({ workers, now }: { readonly workers: readonly WorkerView[]; readonly now: number }) {
   const missing = workers.filter(({ state }) => state === 'missing')
   if (missing.length === 0) return null
@@ -64,7 +65,7 @@ function Missing({ workers, now }: { readonly workers: readonly WorkerView[]; re
         <ul>
           {missing.map(({ worker, about, seenAt, inHand }) => (
             <li key={worker}>
-              <Foreign text={worker} clip={false} />: not heard of for {duration(now - seenAt)}
+              <Foreign text={worker} clip={false} />: not heard of since {clockTime(seenAt, now)}
               {about === null ? '' : `, process ${about.pid} on `}
               {about === null ? null : <Foreign text={about.machine} clip={false} />}
               {inHand === 0 ? '' : `, with ${plural(inHand, 'link')} in hand`}
