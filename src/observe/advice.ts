@@ -222,7 +222,12 @@ function ofHosts({ load, room, stats, estimate, workers, now }: Facts): Advice |
         { host: name },
       )
     case 'closed':
-      return say('host_pace', `${host.host} was closed by hand`, 'open it again with: shoal hosts', { host: host.host })
+      return say(
+        'host_pace',
+        `${host.host} was closed by hand`,
+        `open it again with: shoal hosts set ${host.host} --unblock`,
+        { host: host.host },
+      )
     case 'asked':
       return say(
         'host_pace',

@@ -1,3 +1,4 @@
+import { asShoalError } from '../errors.js'
 import type { Log } from '../log.js'
 import type { Spider } from '../spider/spider.js'
 import type { Plant } from '../wire.js'
@@ -18,4 +19,13 @@ export interface BesideParts {
   readonly crew: Crew | null
   /** Aborted when it is asked to end. */
   readonly drain: AbortSignal
+}
+
+/** However it ends, the workers are stopped and the plant is closed after it. */
+export async function endedBeside(end: (() => Promise<void>) | undefined, log: Log): Promise<void> {
+  try {
+    await end?.()
+  } catch (error) {
+    log.warn('plant.warning', { message: asShoalError(error).message })
+  }
 }

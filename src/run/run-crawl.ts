@@ -11,7 +11,7 @@ import type { Alert } from '../quality/alert.js'
 import type { VisitCounts } from '../store/visits.js'
 import type { Plant } from '../wire.js'
 import { noBeginner } from './begin-crawls.js'
-import type { Beside } from './beside.js'
+import { type Beside, endedBeside } from './beside.js'
 import type { BrowserOrder } from './browser-order.js'
 import { createCrew } from './crew.js'
 import { type AlertsOrder, loadAlerts } from './load-alerts.js'
@@ -182,7 +182,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     const seconds = (clock.mono() - startedAt) / 1000
     return await summary(plant, stats, seconds, interrupted, failures.drained, before, await tending.drift())
   } finally {
-    await endBeside?.()
+    await endedBeside(endBeside, log)
     await finishOutlets(outlets, endBy - clock.mono(), log)
     await plant.close()
   }

@@ -4,7 +4,7 @@ import { asShoalError, isAway } from '../errors.js'
 import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
 import { createLog, type Log } from '../log.js'
 import { beginCrawls } from './begin-crawls.js'
-import type { Beside } from './beside.js'
+import { type Beside, endedBeside } from './beside.js'
 import { createCrew } from './crew.js'
 import { type AlertsOrder, loadAlerts } from './load-alerts.js'
 import { openForWork, readyForPages, refuseMemoryQueue } from './open-for-work.js'
@@ -92,7 +92,7 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
   } finally {
     const endBy = clock.mono() + graceMs
     stopSchedules.abort()
-    await endBeside?.()
+    await endedBeside(endBeside, log)
     await Promise.all([beginner.stop(), schedules, tending?.stop(), ...workers.map((worker) => worker.stop(graceMs))])
     await finishOutlets(outlets, endBy - clock.mono(), log)
     await plant.close()

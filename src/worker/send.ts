@@ -189,6 +189,8 @@ async function dispatch(
 ): Promise<FetchResponse> {
   const { clock, fetcher, spider, ways, meter } = parts
   const began = clock.mono()
+  // What fails after its answer was counted is not counted again.
+  let counted = request.isRobots === true
   let dispatchedAt = Math.min(...[...permits.values()].map(({ at }) => at))
   const releaseAll = (report: HostReport) => {
     const elapsedMs = clock.mono() - dispatchedAt
@@ -232,6 +234,7 @@ async function dispatch(
     }
     if (request.isRobots === true) meter.receivedAside(response.wireBytes)
     else meter.received(response.status, response.wireBytes, clock.mono() - began)
+    counted = true
     if (lent !== null && redirectsToItself(response, lent, request.url))
       throw new ShoalError('bad_redirect', `the service of the pool ${lent.grant.need.pool.name} redirects to itself`)
     // Without a proxy there is none to judge: called neutral, the way would stay on probation, and one request at a time.
@@ -253,7 +256,7 @@ async function dispatch(
     if (error instanceof PermitStale) throw error
     const failure = asShoalError(error)
     if (failure.code === 'exit_banned') throw error
-    if (request.isRobots !== true && failure.next !== 'plant') meter.received(0, 0, clock.mono() - began)
+    if (!counted && failure.next !== 'plant' && !current.stop.aborted) meter.received(0, 0, clock.mono() - began)
     if (ways !== null) {
       const verdict = isDirect(lent) ? NEUTRAL : ways.verdictOfError(failure)
       lent?.end({ verdict, elapsedMs: clock.mono() - dispatchedAt, bytes: 0 })

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isAskedToDrain } from '../../src/observe/drain.js'
+import { SqliteDb } from '../../src/sqlite/db.js'
 import { fingerprint } from '../../src/url/fingerprint.js'
 import { openPlant, type Plant } from '../../src/wire.js'
 import { shoal } from './cli.js'
@@ -25,14 +26,15 @@ afterAll(() => {
 function database() {
   const dir = newDir()
   cpSync(seed, dir, { recursive: true })
-  const address = `sqlite:${join(dir, 'shoal.db')}`
+  const file = join(dir, 'shoal.db')
+  const address = `sqlite:${file}`
   const call = (...args: string[]) => shoal([...args, '--queue', address], { cwd: dir })
   const json = async (...args: string[]) => JSON.parse((await call(...args, '--json')).out) as unknown
   const look = async <Answer>(at: (plant: Plant) => Promise<Answer>): Promise<Answer> => {
     const plant = await openPlant({ queue: address, store: address })
     return at(plant).finally(() => plant.close())
   }
-  return { call, json, look }
+  return { call, json, look, file }
 }
 
 describe('links', () => {
@@ -114,5 +116,15 @@ describe('workers drain', () => {
     expect(begun.out).toContain('w1 finishes what it holds (1 page) and leaves')
     expect(nobody).toMatchObject({ code: 5, err: expect.stringContaining('there is no worker x9') })
     expect(await look(({ board }) => isAskedToDrain(board, 'w1'))).toBe(true)
+  })
+
+  it('promises nothing of a worker that nobody hears of', async () => {
+    const { call, file } = database()
+    const db = new SqliteDb(file)
+    db.exec('UPDATE workers SET seen_at = seen_at - 120000')
+    db.close()
+    const { out } = await call('workers', 'drain', 'w1')
+    expect(out).toContain('was last heard of 2 min')
+    expect(out).not.toContain('within seconds')
   })
 })

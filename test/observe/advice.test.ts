@@ -65,6 +65,11 @@ const advice = (change: Partial<AdviceInput> = {}) =>
   adviceOf({ stats: stats(), hosts: [host()], workers: [worker()], estimate: null, now: NOW, ...change })
 
 describe('the slowest stage', () => {
+  it('is a host that somebody closed: what opens it is named', () => {
+    const { next } = advice({ hosts: [host({ host: 'shop.example', set: { blocked: true } })] })
+    expect(next).toContain('shoal hosts set shop.example --unblock')
+  })
+
   const busy = { fetch: 0.95 }
   it.each([
     ['host_pace', 'one request every 1.0 s', { hosts: [host({ delayMs: 1_000 })] }],

@@ -86,7 +86,7 @@ function site(
     const current = { lease, grantedAt: clock.mono(), stop: { aborted: false }, exit: null, ...flags } as Visit
     return fetchPage(current, parts, null)
   }
-  return { visit, dialled, through, reports, clock }
+  return { visit, dialled, through, reports, clock, statuses: () => parts.meter.read([]).statuses }
 }
 
 /** What a visit ends with while time passes; null for a page. */
@@ -158,12 +158,14 @@ it('tells by name what the check for bans throws, and holds it against nobody', 
   const banned = (): boolean => {
     throw new TypeError('no such field')
   }
-  const { visit, reports } = site(() => 200, true, banned)
+  const { visit, reports, statuses } = site(() => 200, true, banned)
   await expect(visit(PAGE)).rejects.toMatchObject({
     code: 'handler_error',
     message: 'proxy.banned: TypeError: no such field',
   })
   expect(reports).toEqual([{ kind: 'ok' }])
+  // Its answer is counted once.
+  expect(statuses()).toEqual({ 200: 1 })
 })
 
 it('goes by the robots.txt that a second exit is given, when the first is refused it', async () => {

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { isOnServer, maskUrl } from '../../config.js'
 import { setCrawlState } from '../../coordinator/file-crawl.js'
 import { ShoalError } from '../../errors.js'
@@ -15,7 +15,7 @@ export function topCommand(program: Command): void {
   const command = program
     .command('top')
     .description('all crawls, hosts and workers, live, with what is slowest now; keys sort, filter and pause')
-    .option('--every <duration>', 'look again this often', every, 1_000)
+    .addOption(new Option('--every <duration>', 'look again this often').argParser(every).default(1_000, '1s'))
     .action(
       acts(async (session, flags: { every: number }) => {
         mustBeTerminal(session)

@@ -2,12 +2,13 @@ import type { Command } from 'commander'
 import { ShoalError } from '../../errors.js'
 import type { WorkerInfo } from '../../frontier/frontier.js'
 import { askToDrain } from '../../observe/drain.js'
+import { workerState } from '../../observe/health.js'
 import { nearest } from '../../options.js'
 import { controlled } from '../controlled.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
 import { clean } from '../terminal/clean.js'
-import { plural } from '../terminal/format.js'
+import { ago, plural } from '../terminal/format.js'
 
 /** `shoal workers drain <worker>`. */
 export function drainCommand(workers: Command): void {
@@ -17,14 +18,18 @@ export function drainCommand(workers: Command): void {
     .argument('<worker>', 'its name as `shoal workers` lists it, or the beginning of it')
     .action(
       acts(async (session, word: string) => {
-        await session.withPlant(async ({ frontier, board, store }) => {
-          const { worker, inHand } = chooseWorker(await frontier.workers(), word)
+        await session.withPlant(async ({ frontier, board, store, queueClock }) => {
+          const chosen = chooseWorker(await frontier.workers(), word)
+          const { worker, inHand } = chosen
+          const silent = workerState(chosen, queueClock.now()) === 'silent'
           await controlled(session, store, { action: 'worker.drain', target: worker, details: {} }, () =>
             askToDrain(board, worker),
           )
           if (session.json) return session.output.json({ worker, inHand, draining: true })
           session.output.print(
-            `${clean(worker)} finishes what it holds (${plural(inHand, 'page')}) and leaves within seconds`,
+            silent
+              ? `${clean(worker)} was last heard of ${ago(chosen.seenAt, queueClock.now())}: it leaves if it is heard of again; what it held goes to others`
+              : `${clean(worker)} finishes what it holds (${plural(inHand, 'page')}) and leaves within seconds`,
           )
         })
         return undefined
