@@ -43,3 +43,31 @@ it('lists the hosts of a crawl with many of them as those of a crawl with few', 
   expect(await page({ limit: 5, busiest: true })).toHaveLength(5)
   await close()
 })
+
+it('moves thousands of dead letters in several transactions, so that nobody waits for all of them', async () => {
+  const db = new SqliteDb(':memory:')
+  SqliteFrontierEngine.migrate(db)
+  const call = callDirectly(db, new SqliteFrontierEngine(db, new ManualClock()))
+  const moved: unknown[] = []
+  const told: typeof call = async (method, ...args) => {
+    const answer = await call(method, ...args)
+    if (method === 'replay' || method === 'purge') moved.push(answer)
+    return answer
+  }
+  const frontier = new SqliteFrontier(told, async () => db.close())
+  await frontier.open(specOf())
+  await frontier.setState('c1', 'paused')
+  const counts = { attempts: 1, throttles: 0, reclaims: 0 }
+  const failures = [{ code: 'timeout' as const, message: '', at: 1 }]
+  const letters = Array.from({ length: 10_020 }, (_, nth) => linkTo(`h${nth % 2}.test/${nth}`))
+  await frontier.restore(
+    'c1',
+    letters.map((link) => ({ link, state: 'dead', ...counts, failures })),
+  )
+  expect(await frontier.purge('c1', { host: 'h0.test' })).toBe(5_010)
+  expect(moved).toMatchObject([{ moved: 5_000 }, { moved: 10, next: null }])
+  expect(await frontier.replay('c1', { fp: letters[1]?.fp ?? '' })).toBe(1)
+  expect(await frontier.replay('c1', {})).toBe(5_009)
+  expect(await frontier.stats('c1')).toMatchObject({ dead: 0, skipped: 5_010, queued: 5_010 })
+  await frontier.close()
+})

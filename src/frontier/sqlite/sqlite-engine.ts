@@ -73,6 +73,8 @@ import { SqliteViews } from './views.js'
 
 /** Lanes and due links looked at in one lease call at most: a long line of them is worked off over several calls. */
 const PROMOTE_LIMIT = 500
+/** Dead letters moved in one transaction, during which everybody waits. */
+const DEAD_AT_ONCE = 5_000
 const IDLE_MAX_MS = 1_000
 /** Rows of hosts, lanes and crawls kept from one transaction to the next; about 400 bytes each. */
 const ROWS_KEPT = 50_000
@@ -92,6 +94,12 @@ interface LaneQueue {
   /** There may be more than was read. */
   more: boolean
   readonly hostLimits: Limits
+}
+
+export interface DeadMoved {
+  readonly moved: number
+  /** Where to go on; null: there are no more. */
+  readonly next: number | null
 }
 
 /**
@@ -823,11 +831,12 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     this.rolledBack()
   }
 
-  replay(id: CrawlId, filter: DeadFilter): number {
+  /** Dead letters behind `after`, as many as one call takes. */
+  replay(id: CrawlId, filter: DeadFilter, after: number): DeadMoved {
     const ledger = this.#ledger()
     const crawl = ledger.crawlById(id)
     if (crawl.state === 'cancelled') throw new ShoalError('crawl_ended', `crawl ${id} is cancelled`)
-    const dead = this.#deadLinks(crawl, filter)
+    const dead = this.#deadLinks(crawl, filter, after)
     for (const [num, laneNum] of dead) {
       const lane = ledger.lane(Number(laneNum))
       lane.dead--
@@ -837,29 +846,27 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       this.#sql.revive.run(ledger.now, Number(num))
     }
     if (dead.length > 0 && crawl.state === 'finished') reopen(crawl)
-    return dead.length
+    return movedOf(dead)
   }
 
-  purge(id: CrawlId, filter: DeadFilter): number {
+  purge(id: CrawlId, filter: DeadFilter, after: number): DeadMoved {
     const ledger = this.#ledger()
     const crawl = ledger.crawlById(id)
-    const dead = this.#deadLinks(crawl, filter)
+    const dead = this.#deadLinks(crawl, filter, after)
     for (const [num, laneNum] of dead) {
       ledger.lane(Number(laneNum)).dead--
       crawl.dead--
       crawl.skipped++
       this.#sql.giveUp.run(Number(num))
     }
-    return dead.length
+    return movedOf(dead)
   }
 
-  #deadLinks(crawl: CrawlRow, filter: DeadFilter): SqlValue[][] {
-    return this.#sql.deadLinks.all(
-      crawl.num,
-      filter.fp === undefined ? null : toSigned(filter.fp),
-      filter.code ?? null,
-      filter.host ?? null,
-    )
+  #deadLinks(crawl: CrawlRow, { fp, code, host }: DeadFilter, after: number): SqlValue[][] {
+    const holds = [crawl.num, code ?? null, host ?? null, after]
+    return fp === undefined
+      ? this.#sql.deadLinks.all(...holds, DEAD_AT_ONCE)
+      : this.#sql.deadLink.all(...holds, toSigned(fp))
   }
 
   steer(id: CrawlId, fp: Fingerprint, hostKey: HostKey, order: LinkSteer): LinkSteered {
@@ -871,7 +878,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     if (row === undefined) return 'unknown'
     const [num, laneNum, state, dueAt, priority] = row.map(Number) as [number, number, number, number, number]
     if (state === STATE.leased) return 'in_hand'
-    if (state === STATE.dead && order === 'retry') return this.replay(id, { fp }) > 0 ? 'ok' : 'ended'
+    if (state === STATE.dead && order === 'retry') return this.replay(id, { fp }, 0).moved > 0 ? 'ok' : 'ended'
     if (order === 'remove' && (state === STATE.dead || state === STATE.queued || state === STATE.delayed)) {
       this.#removeLink(ledger, crawl, num, laneNum, state, addFailure(row[5], REMOVED, ledger.now))
       return 'ok'
@@ -924,4 +931,9 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     if (settings.floorMs !== undefined) host.floor = settings.floorMs
     if (settings.blocked !== undefined) host.closed = settings.blocked === true
   }
+}
+
+function movedOf(dead: readonly SqlValue[][]): DeadMoved {
+  const last = dead.at(-1)?.[0]
+  return { moved: dead.length, next: dead.length < DEAD_AT_ONCE ? null : Number(last) }
 }

@@ -28,7 +28,7 @@ import type {
   WorkerInfo,
 } from '../frontier.js'
 import { checkSeen } from '../seen.js'
-import type { SqliteFrontierEngine } from './sqlite-engine.js'
+import type { DeadMoved, SqliteFrontierEngine } from './sqlite-engine.js'
 
 const CAN: Capabilities = { priorities: 'exact', shared: true, durable: true, ended: 'kept', seen: [] }
 
@@ -111,10 +111,10 @@ export class SqliteFrontier implements Frontier {
     return this.#call('deadByError', crawl)
   }
   replay(crawl: CrawlId, filter: DeadFilter): Promise<number> {
-    return this.#call('replay', crawl, filter)
+    return allOf((after) => this.#call('replay', crawl, filter, after))
   }
   purge(crawl: CrawlId, filter: DeadFilter): Promise<number> {
-    return this.#call('purge', crawl, filter)
+    return allOf((after) => this.#call('purge', crawl, filter, after))
   }
   steer(crawl: CrawlId, fp: Fingerprint, host: HostKey, order: LinkSteer): Promise<LinkSteered> {
     return this.#call('steer', crawl, fp, host, order)
@@ -125,4 +125,15 @@ export class SqliteFrontier implements Frontier {
   close(): Promise<void> {
     return this.#close()
   }
+}
+
+/** Some at a time: in between others get their turn. */
+async function allOf(some: (after: number) => Promise<DeadMoved>): Promise<number> {
+  let sum = 0
+  for (let after: number | null = 0; after !== null; ) {
+    const { moved, next }: DeadMoved = await some(after)
+    sum += moved
+    after = next
+  }
+  return sum
 }

@@ -10,6 +10,9 @@ const LEASE_COLUMNS = 'link, crawl, lane, host, worker, epoch, granted_at, deadl
 const BACK_FROM_THE_END = `attempts = 0, throttles = 0, reclaims = 0, bypass_fresh = 1, ended_at = NULL, code = NULL,
   settled_epoch = iif(epoch > 0, epoch, settled_epoch)`
 
+const DEAD_LINKS = `SELECT links.num, links.lane FROM links WHERE crawl = ?1 AND state = 4 AND (?2 IS NULL OR code = ?2)
+  AND (?3 IS NULL OR lane IN (SELECT l.num FROM lanes l JOIN hosts h ON h.num = l.host WHERE h.host = ?3)) AND links.num > ?4`
+
 /** Every statement of the engine; links and leases are changed in sets over JSON arrays where that is cheaper than row by row. */
 export function prepareEngine(db: SqliteDb) {
   const statement = (sql: string): Statement => db.prepare(sql)
@@ -146,11 +149,8 @@ export function prepareEngine(db: SqliteDb) {
     reclaimed: statement(
       'UPDATE links SET state = 0, epoch = 0, due_at = ?, reclaims = reclaims + 1 WHERE num = ? RETURNING reclaims, failures',
     ),
-    deadLinks: statement(
-      `SELECT links.num, links.lane FROM links WHERE crawl = ?1 AND state = 4 AND (?2 IS NULL OR fp = CAST(?2 AS INTEGER))
-       AND (?3 IS NULL OR code = ?3) AND (?4 IS NULL OR lane IN (SELECT l.num FROM lanes l JOIN hosts h ON h.num = l.host WHERE h.host = ?4))
-       ORDER BY links.num`,
-    ),
+    deadLinks: statement(`${DEAD_LINKS} ORDER BY links.num LIMIT ?5`),
+    deadLink: statement(`${DEAD_LINKS} AND fp = CAST(?5 AS INTEGER)`),
     revive: statement(`UPDATE links SET state = 0, due_at = ?, ${BACK_FROM_THE_END} WHERE num = ?`),
     linkToSteer: statement(
       `SELECT links.num, links.lane, links.state, links.due_at, links.priority, links.failures FROM links
