@@ -33,8 +33,11 @@ export interface SearchPage {
 
 /** Records and characters of them: about a tenth of a second. */
 export const SEARCH_MOST = { records: 5_000, chars: 8_000_000 } as const
-/** Read at a time: with the largest records that is 25 MB, with usual ones 40 KB. */
-const AT_A_TIME = 100
+/** Read at a time, before anybody knows how large they are: with the largest records that is 25 MB, with usual ones 40 KB. */
+const FIRST_READ = 100
+/** Afterwards as many as make about this many characters: each read is a round trip to a server. */
+const READ_CHARS = 1_000_000
+const MOST_READ = 1_000
 
 /** Rows from a place on, as many as asked for; fewer: there are no more. `place` is where the next page goes on after this row. */
 export type ReadOn<Place> = (after: Place | null, want: number) => Promise<readonly FoundRow<Place>[]>
@@ -66,7 +69,9 @@ export async function lookThrough<Place extends Parts>(
   let searched = 0
   let chars = 0
   for (;;) {
-    const want = Math.min(AT_A_TIME, SEARCH_MOST.records - searched, text === '' ? limit - records.length : AT_A_TIME)
+    const some =
+      chars === 0 ? FIRST_READ : Math.min(MOST_READ, Math.max(1, Math.floor((READ_CHARS * searched) / chars)))
+    const want = Math.min(some, SEARCH_MOST.records - searched, text === '' ? limit - records.length : some)
     const rows = await readOn(at, want)
     for (const [index, row] of rows.entries()) {
       at = row.place
