@@ -4,7 +4,8 @@ import type { Spider } from '../spider/spider.js'
 import { createAdmitter, DEFAULT_CANONICAL, type Refusal, type Target } from '../url/admit.js'
 import { compileCanonical } from '../url/canonicalise.js'
 import { fingerprint } from '../url/fingerprint.js'
-import type { Fingerprint } from '../url/link.js'
+import { hostKey } from '../url/host.js'
+import type { Fingerprint, HostKey } from '../url/link.js'
 import { parseUrl } from '../url/parse-url.js'
 import { showUrl } from '../url/show-url.js'
 
@@ -45,19 +46,33 @@ export async function findLink(
     if (spider !== null && admission?.ok === true) judged ??= { crawl, spider, target: admission.target }
     // A link may be older than the rule that refuses it now: the queue is asked in any case.
     const target = admission?.ok === true ? admission.target : plain
-    const where = await frontier.explain(crawl.id, target.fp)
+    // A page may put a link into a group by its name.
+    const sure = admission?.ok === true && spider?.admit.pace.groups.length === 0
+    const where = await explainAt(frontier, crawl, target, sure)
     if (where.state !== 'unknown') return { kind: 'known', crawl, where, target: where.link ?? target }
     if (admission?.ok === false) refused ??= { kind: 'refused', crawl, refusal: admission.refusal, target }
   }
   return judged !== null || refused === null ? { kind: 'never', target: plain, judged } : refused
 }
 
+/** At its host first: on a queue of millions the search through all hosts takes long. `sure`: it waits nowhere else. */
+async function explainAt(
+  frontier: Frontier,
+  { id }: CrawlInfo,
+  { fp, host }: { readonly fp: Fingerprint; readonly host: HostKey },
+  sure: boolean,
+): Promise<Whereabouts> {
+  const where = await frontier.explain(id, fp, host)
+  const elsewhere = where.state === 'unknown' || (!sure && where.link === null)
+  return elsewhere ? frontier.explain(id, fp) : where
+}
+
 /** By the canonical rules that hold where a spider sets no others. */
-function plainTarget(url: string): Sought {
+function plainTarget(url: string): Sought & { readonly host: HostKey } {
   if (parseUrl(url) === null) throw new ShoalError('bad_url', `${showUrl(url)} is not a URL`)
   const parsed = new URL(url)
   if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:')
     throw new ShoalError('bad_scheme', `${showUrl(url)} is not http or https`)
   const { text } = compileCanonical(DEFAULT_CANONICAL, true)(parsed)
-  return { url: text, fp: fingerprint(text) }
+  return { url: text, fp: fingerprint(text), host: hostKey(new URL(text)) }
 }
