@@ -96,12 +96,17 @@ export async function healthAmong(
   fleet: boolean,
 ): Promise<Health> {
   if (!fleet && workers.every((worker) => workerState(worker, now) === 'silent')) return FINE
-  if (now - progressOf(workers, [], now).progressAt <= STALLED_MS) return FINE
+  if (endedLately(workers, now)) return FINE
   const running = crawls.filter(({ state }) => state === 'running')
   const looks = await Promise.all(running.map(({ id }) => lookAt(frontier, id)))
   if (stalledIn(looks, workers, now).length === 0) return FINE
   const stalled = stalledIn(await Promise.all(looks.map((look) => withLeases(frontier, look))), workers, now)
   return { ok: stalled.length === 0, stalled }
+}
+
+/** Something ended anywhere in the queue, or the first worker has just come: nothing can be called stalled, and no crawl need be asked. */
+export function endedLately(workers: readonly WorkerInfo[], now: number): boolean {
+  return now - progressOf(workers, [], now).progressAt <= STALLED_MS
 }
 
 const FINE: Health = { ok: true, stalled: [] }

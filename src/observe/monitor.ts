@@ -3,7 +3,8 @@ import { isFileCrawl } from '../coordinator/file-crawl.js'
 import { asShoalError, isAway } from '../errors.js'
 import type { CrawlId, CrawlInfo, WorkerInfo } from '../frontier/frontier.js'
 import { version } from '../version.js'
-import { type Health, healthAmong, STALLED_MS } from './health.js'
+import { WATCH_KEY } from './board-keys.js'
+import { endedLately, type Health, healthAmong, STALLED_MS } from './health.js'
 import { BUILD_METRICS, familiesOf } from './metric-names.js'
 import { exposition } from './prometheus.js'
 import { queueMetrics } from './queue-metrics.js'
@@ -56,23 +57,24 @@ const CRAWLS_AT_ONCE = 20
 const ANSWER_MS = 4_000
 
 export function createMonitor({ plant, clock, fleet, queue, crew, draining = () => false }: MonitorParts): Monitor {
-  const { frontier, store } = plant
+  const { frontier, board, store } = plant
   const readQueue = sharedAnswer(clock, FRESH_MS, queueReader(plant, clock, fleet))
   const began = clock.mono()
   const inTurn = takesTurns()
   const health = sharedAnswer(clock, HEALTH_MS, async (): Promise<Health> => {
     // Its own workers are about to begin.
     if (crew !== null && clock.mono() - began < STALLED_MS) return { ok: true, stalled: [] }
-    const [all, workers] = await Promise.all([frontier.crawls(), frontier.workers()])
-    const crawls = all.filter((crawl) => crawl.state === 'running' && !isFileCrawl(crawl))
+    const workers = await frontier.workers()
+    if (endedLately(workers, clock.now())) return { ok: true, stalled: [] }
+    const crawls = (await frontier.crawls()).filter((crawl) => crawl.state === 'running' && !isFileCrawl(crawl))
     const spiders = spidersOf(workers, new Set((crew?.() ?? []).map(({ vitals }) => vitals.worker)))
     const own = spiders.size === 0 ? crawls : crawls.filter(({ spider }) => spiders.has(spider))
     const answer = await healthAmong(frontier, workers, inTurn.next(own), clock.now(), fleet)
     inTurn.first(answer.stalled.map(({ crawl }) => crawl))
     return answer
   })
-  // Any question to both will do that is not answered from memory.
-  const reach = sharedAnswer(clock, FRESH_MS, () => Promise.all([frontier.crawls(), store.visitCounts('')]))
+  // The cheapest question to each that is not answered from memory: a fleet of hundreds is probed all the time.
+  const reach = sharedAnswer(clock, FRESH_MS, () => Promise.all([board.read(WATCH_KEY), store.visitCounts('')]))
 
   const stuck = (): Reason[] =>
     (crew?.() ?? [])

@@ -252,6 +252,7 @@ describe('health', () => {
     expect((await healthReply()).status).toBe(200)
     expect(asked).toEqual([])
     clock.advance(STALLED_MS)
+    expect((await healthReply()).status).toBe(200)
     // The first twenty had their turn; what stands still is looked at each time from then on.
     for (let turn = 0; turn < 3; turn++) {
       clock.advance(5_000)
@@ -273,6 +274,7 @@ describe('health', () => {
     const silent = {
       ...plant,
       frontier: { crawls: () => new Promise(() => {}), identity: async () => 'known', workers: async () => [] },
+      board: { read: () => new Promise(() => {}) },
     }
     const asked = monitor({ plant: silent as unknown as { frontier: Frontier } & Plant })
     const replies = Promise.all([asked.healthReply(), asked.readyReply()])
