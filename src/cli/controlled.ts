@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os'
 import { createLog } from '../log.js'
-import { audited, type Control } from '../observe/audit-control.js'
+import { audited, type Control, type Details } from '../observe/audit-control.js'
 import type { RecordStore } from '../store/record-store.js'
 import type { Session } from './session.js'
 
@@ -10,9 +10,10 @@ export function controlled<Result>(
   store: RecordStore,
   control: Control,
   work: () => Promise<Result>,
+  outcome?: (answer: Result) => Details,
 ): Promise<Result> {
   const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
-  return audited({ store, clock, log, by: cliUser() }, control, work)
+  return audited({ store, clock, log, by: cliUser() }, control, work, outcome)
 }
 
 /** Who is at this terminal, for the audit log. */

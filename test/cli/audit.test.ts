@@ -21,7 +21,7 @@ it('what is done by hand is listed, newest first, also what failed', async () =>
     .map((line) => JSON.parse(line) as Record<string, unknown>)
   const by = expect.stringMatching(/^cli .+@.+/)
   expect(entries).toMatchObject([
-    { by, action: 'dead.replay', target: CRAWL, details: { code: 'server_error' }, result: 'ok' },
+    { by, action: 'dead.replay', target: CRAWL, details: { code: 'server_error', count: 1 }, result: 'ok' },
     { by, action: 'link.promote', target: CRAWL, result: expect.not.stringMatching(/^ok$/) },
     { by, action: 'host.set', target: 'shop.example', details: { delayMs: 5_000 }, result: 'ok' },
   ])

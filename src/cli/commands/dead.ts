@@ -163,8 +163,12 @@ function changeCommand(dead: Command, verb: 'replay' | 'purge', does: string): v
           )
             return
           const details = { ...filter, ...(url === undefined ? {} : { url: showUrl(url) }) }
-          const changed = await controlled(session, store, { action: `dead.${verb}`, target: crawl.id, details }, () =>
-            frontier[verb](crawl.id, filter),
+          const changed = await controlled(
+            session,
+            store,
+            { action: `dead.${verb}`, target: crawl.id, details },
+            () => frontier[verb](crawl.id, filter),
+            (count) => ({ count }),
           )
           if (session.json)
             return session.output.json({ crawl: crawl.id, [verb === 'purge' ? 'purged' : 'replayed']: changed })
