@@ -16,9 +16,11 @@ const AWAY_NAP_MS = 500
 
 /** The host has no slot soon enough. */
 export class HostBusy extends Error {
+  readonly host: HostKey
   readonly waitMs: number
   constructor(host: HostKey, waitMs: number) {
     super(`${host} has no slot for ${waitMs} ms`)
+    this.host = host
     this.waitMs = waitMs
   }
 }

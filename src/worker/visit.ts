@@ -152,8 +152,11 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
       admitAgain,
     }
   } catch (thrown) {
-    if (thrown instanceof HostBusy)
-      return { kept, batch: null, outcome: { kind: 'back', afterMs: thrown.waitMs }, ...NO_LINKS }
+    if (thrown instanceof HostBusy) {
+      // The queue does not hand out a link whose own host is closed: a wait beside that would outlast the moment it is opened by hand.
+      const afterMs = thrown.host === lease.link.host ? 0 : thrown.waitMs
+      return { kept, batch: null, outcome: { kind: 'back', afterMs }, ...NO_LINKS }
+    }
     const error = asShoalError(thrown)
     const waitMs = waitOf(error)
     const outcome = outcomeOf(
