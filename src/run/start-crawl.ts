@@ -43,8 +43,11 @@ export async function startCrawl(options: StartOptions): Promise<StartedCrawl> {
     if (spider === undefined) throw new Error('one source gives one spider')
     const exits = await knownExits(plant.board, spider)
     const control = { action: 'crawl.start', target: spider.name, details: { fresh: options.fresh } }
-    const opened = await audited({ store: plant.store, clock, log, by: options.by }, control, () =>
-      openCrawl(plant, spider, { fresh: options.fresh, clock, random: systemRandom, exits }),
+    const opened = await audited(
+      { store: plant.store, clock, log, by: options.by },
+      control,
+      () => openCrawl(plant, spider, { fresh: options.fresh, clock, random: systemRandom, exits }),
+      ({ crawl, resumed, setAside }) => ({ crawl, resumed, setAside: setAside?.id ?? null }),
     )
     options.onOpened?.(opened.crawl)
     await clearTrouble(plant.board, opened.crawl)
