@@ -1,6 +1,7 @@
 import { isFileCrawl } from '../coordinator/file-crawl.js'
 import { ShoalError } from '../errors.js'
 import type { CrawlInfo, CrawlStats, Frontier } from '../frontier/frontier.js'
+import { readAlerts } from '../observe/alert-book.js'
 import { spiderHolders } from '../observe/health.js'
 import { type CrawlLook, isAlive, lookAtCrawl, lookAtWorkers, type WorkerLook } from '../observe/look.js'
 import type { Sample } from '../observe/series.js'
@@ -13,7 +14,6 @@ import { version } from '../version.js'
 import type { AlertBoard, CrawlCard, CrawlView, KindView, Overview } from './api-types.js'
 import { memo } from './memo.js'
 import type { ApiParts } from './parts.js'
-import { readAlerts } from './read-alerts.js'
 
 /** Looks that all callers share, each not older than LOOK_MS: a hundred open pages cost the crawl no more than one. */
 export interface Lookout {
@@ -55,7 +55,10 @@ export function createLookout(parts: ApiParts): Lookout {
   const crawlsNow = memo(clock, LOOK_MS, async () =>
     (await frontier.crawls()).filter((crawl) => !isFileCrawl(crawl)).sort((a, b) => b.createdAt - a.createdAt),
   )
-  const alertsNow = memo(clock, LOOK_MS, () => readAlerts(board))
+  const alertsNow = memo(clock, LOOK_MS, async () => {
+    const { active, ended } = await readAlerts(board)
+    return { active, ended }
+  })
   const samples = memo(clock, SERIES_MS, (crawl) => readSeries(board, crawl, '30m'))
   const notes = memo(clock, NOTES_MS, async () => new Map((await store.crawlNotes()).map((note) => [note.crawl, note])))
   const known = async (id: string) => {

@@ -2,6 +2,7 @@ import type { Estimate } from '../coordinator/eta.js'
 import type { CrawlStats, HostInfo } from '../frontier/frontier.js'
 import { type AdvisedWorker, type FleetLoad, loadOf } from './fleet-load.js'
 import { type HostRoom, roomOf } from './host-room.js'
+import { percent, span } from './in-words.js'
 
 /** The slowest stage now, and what would help. */
 export interface Advice {
@@ -204,7 +205,7 @@ function ofHosts({ load, room, stats, estimate, workers, now }: Facts): Advice |
   if (host === null) return null
   const one = room.hosts === 1 || host.pending >= room.pending * MOST
   const name = one ? host.host : null
-  const until = `${seconds((host.blockedUntil ?? now) - now)}`
+  const until = `${span((host.blockedUntil ?? now) - now)}`
   const last = estimate?.decidedBy?.kind === 'host' && !one ? `; ${estimate.decidedBy.host} takes longest` : ''
   const many = `${room.hosts} hosts with work allow ${perSecond(room.startsPerSecond)} together, ${perSecond(stats.rate)} are done${last}`
   switch (hold) {
@@ -277,7 +278,7 @@ function goesThroughExits({ part }: FleetLoad, workers: readonly AdvisedWorker[]
 function paceOf({ delayMs, ratePerSecond }: HostInfo): string {
   return ratePerSecond !== null && ratePerSecond * delayMs < 1000
     ? `${perSecond(ratePerSecond)} at most`
-    : `one request every ${seconds(delayMs)}`
+    : `one request every ${span(delayMs)}`
 }
 
 function paceNext({ host, set, delayMs }: HostInfo, one: boolean): string {
@@ -288,7 +289,7 @@ function paceNext({ host, set, delayMs }: HostInfo, one: boolean): string {
 }
 
 function slowedText({ slowedFromMs, delayMs }: HostInfo): string {
-  return slowedFromMs === null ? '' : `; its delay grew from ${seconds(slowedFromMs)} to ${seconds(delayMs)} for it`
+  return slowedFromMs === null ? '' : `; its delay grew from ${span(slowedFromMs)} to ${span(delayMs)} for it`
 }
 
 /** Slots that hosts could keep busy beyond those there are ÷ slots of a worker. */
@@ -320,22 +321,13 @@ function say(
   return { stage, sentence, next, moreWorkers, host }
 }
 
-function percent(share: number): string {
-  return `${Math.round(share * 100)} %`
-}
-
 function perSecond(rate: number): string {
   if (rate >= 10 || rate === 0) return `${Math.round(rate)}/s`
   return rate >= 1 ? `${rate.toFixed(1)}/s` : `${(rate * 60).toFixed(1)}/min`
 }
 
 function ms(value: number | null): string {
-  return value === null ? 'an unknown time' : value < 1_000 ? `${Math.round(value)} ms` : seconds(value)
-}
-
-function seconds(value: number): string {
-  if (value < 1_000) return `${Math.round(value)} ms`
-  return `${(value / 1_000).toFixed(value < 10_000 ? 1 : 0)} s`
+  return value === null ? 'an unknown time' : span(value)
 }
 
 function megabytes(value: number): string {

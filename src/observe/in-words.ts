@@ -10,6 +10,10 @@ export function span(ms: number): string {
   return `${Math.floor(minutes / 1_440)} d ${Math.floor((minutes % 1_440) / 60)} h`
 }
 
+export function percent(share: number): string {
+  return `${Math.round(share * 100)} %`
+}
+
 /** `3 links`, `1 link`, `no links`. */
 export function some(count: number, one: string): string {
   return count === 0 ? `no ${one}s` : `${count} ${one}${count === 1 ? '' : 's'}`

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { atLeastOne, duration, options } from '../../options.js'
-import { count, FORGETFUL, minutes, ofCrawl, percent, type Rule } from './rule.js'
+import { percent } from '../in-words.js'
+import { count, FORGETFUL, minutes, ofCrawl, type Rule } from './rule.js'
 import { stretchOf } from './window.js'
 
 const settings = options({

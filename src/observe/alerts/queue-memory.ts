@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { options, size } from '../../options.js'
 import type { Capacity } from '../capacity.js'
-import { FORGETFUL, percent, type Rule } from './rule.js'
+import { percent } from '../in-words.js'
+import { FORGETFUL, type Rule } from './rule.js'
 
 const settings = options({
   share: z.number().gt(0).max(1).default(0.85),

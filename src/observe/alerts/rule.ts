@@ -72,10 +72,6 @@ export function ofCrawl({ look }: WatchedCrawl): Pick<Finding, 'about' | 'crawl'
 /** For rules that remember nothing: the samples are on the board for whoever comes next. */
 export const FORGETFUL = { noMemory: null, needsMs: () => 0 } as const
 
-export function percent(share: number): string {
-  return `${Math.round(share * 100)} %`
-}
-
 export function minutes(ms: number): string {
   return ms >= 90_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 1_000)} s`
 }
