@@ -239,8 +239,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'settled before the records are committed',
     file: 'src/worker/visit.ts',
-    find: 'const statuses = await outbox.write(batch)',
-    replace: 'const statuses: string[] = []; void outbox.write(batch)',
+    find: '() => outbox.write(batch),',
+    replace: 'async (): Promise<string[]> => (void outbox.write(batch), []),',
     tests: ['test/worker/worker.test.ts'],
     only: 'settles nothing before its records',
   },

@@ -110,6 +110,8 @@ describe('a worker', () => {
   it('settles nothing before its records are committed', async () => {
     const doneAtWrite: number[] = []
     const store = watched(async () => {
+      // Long enough for a settle that does not wait for it.
+      await systemClock.sleep(50)
       const [crawl] = await plant.frontier.crawls()
       doneAtWrite.push((await plant.frontier.stats(crawl?.id ?? '')).done)
     })
