@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -89,6 +90,7 @@ async function watch(port, signal) {
       .then((overview) => overview.crawls[0]?.stats.id)
       .catch(() => undefined)
   }
+  setMaxListeners(0, signal)
   const calls = Array.from({ length: WATCHERS }, (_, nth) =>
     listen(port, nth % 4 < 2 ? `?crawl=${crawl}` : '', nth % 2 === 0, signal),
   )
@@ -101,6 +103,8 @@ function listen(port, query, reads, signal) {
     const call = request({ port, host: '127.0.0.1', path: `/api/events${query}`, headers, signal }, (response) => {
       response.on('error', () => {})
       response.pause()
+      // One that never reads does not notice its end.
+      signal.addEventListener('abort', () => response.destroy(), { once: true })
       if (reads) {
         const timer = setInterval(() => response.read(100), SLOW_EVERY_MS)
         response.once('close', () => clearInterval(timer))
