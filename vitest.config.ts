@@ -26,10 +26,11 @@ export default defineConfig({
           // Half of the time a test waits for a server or a clock: with two files at a time two cores were idle for a third of it. None of these
           // is judged by the time it takes; they have passed on machines five times as busy.
           maxWorkers: Math.max(3, availableParallelism() - 1),
+          sequence: { groupOrder: 0 },
         },
       },
-      { extends: true, test: { name: 'in pairs', include: IN_PAIRS, maxWorkers: 2 } },
-      { extends: true, test: { name: 'alone', include: ALONE, maxWorkers: 1 } },
+      { extends: true, test: { name: 'in pairs', include: IN_PAIRS, maxWorkers: 2, sequence: { groupOrder: 1 } } },
+      { extends: true, test: { name: 'alone', include: ALONE, maxWorkers: 1, sequence: { groupOrder: 2 } } },
     ],
   },
 })
