@@ -6,6 +6,7 @@ import type { AlertChannel, AlertTold } from '../observe/deliver-alert.js'
 const TIMEOUT_MS = 30_000
 /** Of what it complains of, as much as helps. */
 const SHOWN_LENGTH = 200
+const LAST_WORDS_MS = 500
 
 /** A program that is told of alerts: no shell in between, the alert as JSON on its standard input, and an end to its patience. */
 export function commandChannel(
@@ -57,8 +58,13 @@ export function commandChannel(
         child.stdin?.on('error', () => {})
         child.on('exit', (code, killedBy) => {
           if (code === 0) return end({ kind: 'told' })
-          const said = complaint.slice(0, SHOWN_LENGTH).replace(/\s+/g, ' ').trim()
-          end({ kind: 'away', message: `it ended with ${code ?? killedBy}${said === '' ? '' : `: ${said}`}` })
+          const judge = () => {
+            const said = complaint.slice(0, SHOWN_LENGTH).replace(/\s+/g, ' ').trim()
+            end({ kind: 'away', message: `it ended with ${code ?? killedBy}${said === '' ? '' : `: ${said}`}` })
+          }
+          // Its last words may still be on their way; what it has started may hold the pipe open for ever.
+          child.stderr?.once('close', judge)
+          clock.after(LAST_WORDS_MS, judge)
         })
         child.stdin?.end(`${JSON.stringify(message)}\n`)
         if (signal.aborted) stop()

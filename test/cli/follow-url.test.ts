@@ -123,7 +123,11 @@ it('every step of a URL is told with its fingerprint, and traced', async () => {
   expect(robots.find(({ name }) => name === 'GET')?.attributes).toMatchObject({ 'url.full': `${origin}/robots.txt` })
   const failed = visits.find(({ attributes }) => attributes['shoal.outcome'] === 'retry')
   expect(failed).toMatchObject({ status: { code: 2 }, attributes: { 'error.type': 'server_error' } })
-  expect(children(failed).find(({ name }) => name === 'GET')).toMatchObject({
+  // On a busy machine a permit may grow old before its request is sent: that try is a step without an answer.
+  const answered = children(failed).find(
+    ({ name, attributes }) => name === 'GET' && 'http.response.status_code' in attributes,
+  )
+  expect(answered).toMatchObject({
     kind: 2,
     status: { code: 2 },
     attributes: {
