@@ -8,7 +8,7 @@ import type { Spider } from '../spider/spider.js'
 import type { VisitCounts } from '../store/visits.js'
 import type { Plant, PlantAddresses } from '../wire.js'
 import { beginCrawls } from './begin-crawls.js'
-import type { Beside } from './beside.js'
+import { type Beside, endedBeside } from './beside.js'
 import { type AlertsOrder, loadAlerts } from './load-alerts.js'
 import { openForWork, refuseMemoryQueue } from './open-for-work.js'
 import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
@@ -47,7 +47,7 @@ export async function runSchedules(options: SchedulesOptions): Promise<void> {
     const parts = { clock, random: systemRandom, log, signal: drain, pools, ...(onTurn && { onTurn }) }
     await Promise.all([tendSchedules(plant, spiders, parts), tendWatch(plant, { ...parts, alerts })])
   } finally {
-    await endBeside?.()
+    await endedBeside(endBeside, log)
     await beginner.stop()
     await plant.close()
   }
