@@ -10,7 +10,7 @@ import { SearchBox } from '../parts/search-box.js'
 import { type Column, Table } from '../parts/table.js'
 import { Foreign } from '../parts/text.js'
 import { crawlHref, replaceQuery } from '../router.js'
-import { askLink, LINK_ACTIONS } from './link-orders.js'
+import { LinkButtons } from './link-orders.js'
 import { PartFailure } from './part-failure.js'
 import { useQueueTime } from './queue-time.js'
 import type { CrawlPartProps } from './view.js'
@@ -245,21 +245,7 @@ function columns(crawl: string, now: number, onChanged: () => void): readonly Co
       head: '',
       width: '9.6rem',
       whole: true,
-      cell: (link) => (
-        <span class="row-actions">
-          {(['replay', 'remove'] as const).map((action) => (
-            <Button
-              key={action}
-              small
-              kind="quiet"
-              label={`${LINK_ACTIONS[action].name} ${link.url}`}
-              onClick={() => askLink(action, { crawl, ...link }, onChanged)}
-            >
-              {LINK_ACTIONS[action].name}
-            </Button>
-          ))}
-        </span>
-      ),
+      cell: (link) => <LinkButtons actions={['replay', 'remove']} link={{ crawl, ...link }} onChanged={onChanged} />,
     },
   ]
 }

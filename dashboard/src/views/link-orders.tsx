@@ -1,6 +1,7 @@
 import type { Counted, Done, LinkOrder } from '../../../src/api/api-types.js'
 import { path, post } from '../api.js'
 import { plural } from '../format.js'
+import { Button } from '../parts/button.js'
 import { confirm } from '../parts/confirm.js'
 import { Foreign } from '../parts/text.js'
 
@@ -85,4 +86,28 @@ export function askLink(action: LinkAction, link: OneLink, onChanged: () => void
 
 export function linksText(value: number): string {
   return plural(value, 'link')
+}
+
+/** Its buttons at the end of a row. */
+export function LinkButtons(props: {
+  readonly actions: readonly LinkAction[]
+  readonly link: OneLink
+  readonly onChanged: () => void
+}) {
+  const { actions, link, onChanged } = props
+  return (
+    <span class="row-actions">
+      {actions.map((action) => (
+        <Button
+          key={action}
+          small
+          kind="quiet"
+          label={`${LINK_ACTIONS[action].name} ${link.url}`}
+          onClick={() => askLink(action, link, onChanged)}
+        >
+          {LINK_ACTIONS[action].name}
+        </Button>
+      ))}
+    </span>
+  )
 }

@@ -2,14 +2,13 @@ import { useCallback } from 'preact/hooks'
 import type { LinkState, LinkView } from '../../../src/api/api-types.js'
 import { path } from '../api.js'
 import { ago, count, duration } from '../format.js'
-import { Button } from '../parts/button.js'
 import { Empty } from '../parts/empty.js'
 import { SearchBox } from '../parts/search-box.js'
 import { type Column, Table } from '../parts/table.js'
 import { Choice } from '../parts/tabs.js'
 import { Foreign } from '../parts/text.js'
 import { crawlHref, replaceQuery } from '../router.js'
-import { askLink, LINK_ACTIONS, type LinkAction } from './link-orders.js'
+import { type LinkAction, LinkButtons } from './link-orders.js'
 import { useLivePages } from './live-pages.js'
 import { PartFailure } from './part-failure.js'
 import { useQueueTime } from './queue-time.js'
@@ -125,21 +124,7 @@ function columnsOf(state: ShownState, crawl: string, now: number, onChanged: () 
             head: '',
             width: `${actions.length * 5.1 - 0.5}rem`,
             whole: true,
-            cell: (link: LinkView) => (
-              <span class="row-actions">
-                {actions.map((action) => (
-                  <Button
-                    key={action}
-                    small
-                    kind="quiet"
-                    label={`${LINK_ACTIONS[action].name} ${link.url}`}
-                    onClick={() => askLink(action, { crawl, ...link }, onChanged)}
-                  >
-                    {LINK_ACTIONS[action].name}
-                  </Button>
-                ))}
-              </span>
-            ),
+            cell: (link: LinkView) => <LinkButtons actions={actions} link={{ crawl, ...link }} onChanged={onChanged} />,
           },
         ]),
   ]
