@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
@@ -12,6 +11,7 @@ import { createEventHub, EVENTS_TYPE, type EventHub } from './events.js'
 import { failureOf } from './failure.js'
 import { createGuard } from './guard.js'
 import { setHeaders } from './headers.js'
+import { isLoopback, listen } from './listen.js'
 import { createLookout } from './lookout.js'
 import type { ApiParts } from './parts.js'
 import type { Api } from './route.js'
@@ -89,7 +89,7 @@ export async function serveDashboard(parts: ApiParts, options: ServeOptions): Pr
     response.writeHead(status, { 'content-type': 'application/json', ...(sends && { connection: 'close' }) })
     response.end(request.method === 'HEAD' ? undefined : JSON.stringify(answer))
   }
-  const port = await listen(server, options)
+  const port = await listen(server, options, (why, cause) => new ShoalError('dashboard_port', why, { cause }))
   const publicOrigin = options.publicUrl === null ? null : new URL(options.publicUrl).origin
   const guard = createGuard({
     token,
@@ -212,10 +212,6 @@ function pathOf(request: IncomingMessage): string {
   return (request.url ?? '/').split('?', 1)[0] ?? '/'
 }
 
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
-}
-
 /** Whoever can reach it from elsewhere can guess; a token that somebody chose on purpose says that this is meant. */
 function refuseOpenDoor({ host, token }: ServeOptions): void {
   if (isLoopback(host) || token !== null) return
@@ -225,14 +221,4 @@ function refuseOpenDoor({ host, token }: ServeOptions): void {
 function shownHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
-}
-
-function listen(server: ReturnType<typeof createServer>, { host, port }: ServeOptions): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const why = error.code === 'EADDRINUSE' ? 'is in use' : `cannot be used (${error.code ?? error.message})`
-      reject(new ShoalError('dashboard_port', `port ${port} on ${host} ${why}`, { cause: error }))
-    })
-    server.listen(port, host.replace(/^\[|\]$/g, ''), () => resolve((server.address() as AddressInfo).port))
-  })
 }

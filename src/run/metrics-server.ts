@@ -1,5 +1,6 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { type AddressInfo, isIP } from 'node:net'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { isIP } from 'node:net'
+import { isLoopback, listen } from '../api/listen.js'
 import { createRateLimit } from '../api/rate-limit.js'
 import { tokenCheck } from '../api/token.js'
 import { systemClock } from '../clock.js'
@@ -72,9 +73,11 @@ export async function serveMetrics({ address, token }: MetricsOrder, monitor: Mo
         : refusal(429, 'too many wrong tokens')
     return { status: 200, type: METRICS_TYPE, body: await monitor.metricsText() }
   }
-  const port = await listen(server, address)
-  // A connection that cannot be taken, because the process has no file left to open, must not end the crawl.
-  server.on('error', () => {})
+  const port = await listen(
+    server,
+    address,
+    (why, cause) => new ShoalError('metrics_port', `--metrics: ${why}`, { cause }),
+  )
   return {
     url: `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${port}`,
     close: () =>
@@ -93,23 +96,9 @@ function bearer({ headers }: IncomingMessage): string {
   return /^Bearer ([\x21-\x7e]{1,512})$/i.exec(headers.authorization ?? '')?.[1] ?? ''
 }
 
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
-}
-
 /** On this machine alone: a page of somebody else's whose name was made to point here says that name. An address can be no such name. */
 function isOurs(named: string | undefined, host: string): boolean {
   if (!isLoopback(host)) return true
   const name = (named ?? '').toLowerCase().replace(/:\d*$/, '')
   return name === 'localhost' || name === host || isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
-}
-
-function listen(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const why = error.code === 'EADDRINUSE' ? 'is in use' : `cannot be used (${error.code ?? error.message})`
-      reject(new ShoalError('metrics_port', `--metrics: port ${port} on ${host} ${why}`, { cause: error }))
-    })
-    server.listen(port, host, () => resolve((server.address() as AddressInfo).port))
-  })
 }

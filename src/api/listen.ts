@@ -1,0 +1,33 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { ShoalError } from '../errors.js'
+
+export interface ListenAt {
+  readonly host: string
+  readonly port: number
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
+}
+
+/** Answers the port. `failure`: what is thrown when it cannot be had, with why. */
+export function listen(
+  server: Server,
+  { host, port }: ListenAt,
+  failure: (why: string, cause: unknown) => ShoalError,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const refused = (error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EADDRINUSE' ? 'is in use' : `cannot be used (${error.code ?? error.message})`
+      reject(failure(`port ${port} on ${host} ${why}`, error))
+    }
+    server.once('error', refused)
+    server.listen(port, host.replace(/^\[|\]$/g, ''), () => {
+      server.removeListener('error', refused)
+      // A connection that cannot be taken, because the process has no file left to open, must not end the crawl.
+      server.on('error', () => {})
+      resolve((server.address() as AddressInfo).port)
+    })
+  })
+}
