@@ -5,7 +5,7 @@ import { configDefaults, defineConfig } from 'vitest/config'
 const ALONE = [
   'test/chaos/*.test.ts',
   'test/e2e/{dashboard,exits,many-hosts,politeness,sitemaps,throttle}.test.ts',
-  'test/observe/advice-caused.test.ts',
+  'test/observe/snapshots/advice-caused.test.ts',
 ]
 /** Several servers or worker processes of their own, which wait for one another more than they work: two of these at a time fill two cores. */
 const IN_PAIRS = ['test/e2e/{fleet,kill}.test.ts', 'test/frontier/redis/cluster-frontier.test.ts']

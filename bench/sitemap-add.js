@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { specFor } from '../dist/coordinator/crawls.js'
 import { spiderFromDefinition } from '../dist/spider/resolve.js'
 import { createAdmitter } from '../dist/url/admit.js'
-import { openPlant } from '../dist/wire.js'
+import { openPlant } from '../dist/wire/backends.js'
 
 /** The frontier alone: links that are ready, added a thousand at a time. Prints seconds in `add`. */
 const count = Number(process.argv[2])

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openPlant } from '../dist/wire.js'
+import { openPlant } from '../dist/wire/backends.js'
 import { median } from './measure.js'
 import { printBars, round, table, versions } from './report.js'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../src/clock.js'
 import type { Lease } from '../src/frontier/frontier.js'
-import { openPlant, type Plant } from '../src/wire.js'
+import { openPlant, type Plant } from '../src/wire/backends.js'
 import { linkTo, specOf } from './contract/frontier-fixtures.js'
 import { tempDir } from './support/cli.js'
 
@@ -56,7 +56,7 @@ describe('the database thread', () => {
   })
 
   it('lets its process exit in the middle of its work', async () => {
-    const wire = new URL('../dist/wire.js', import.meta.url).href
+    const wire = new URL('../dist/wire/backends.js', import.meta.url).href
     const address = `sqlite:${join(dir.path, 'busy.db')}`
     const script = join(dir.path, 'busy.mjs')
     writeFileSync(

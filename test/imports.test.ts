@@ -97,8 +97,8 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 const OWN_TIME: Readonly<Record<string, string>> = {
   'clock.ts': 'the only source of time and randomness',
   'embedded/thread.ts': 'a thread of its own: its beat must not depend on anything of the domain',
-  'run/worker-thread.ts': 'shows from inside that the event loop of the thread still turns',
-  'run/supervise.ts': 'watches that beat from outside',
+  'run/workers/worker-thread.ts': 'shows from inside that the event loop of the thread still turns',
+  'run/workers/supervise.ts': 'watches that beat from outside',
 }
 
 interface Import {
@@ -142,9 +142,9 @@ function importsOf(from: string): Import[] {
   return found
 }
 
-/** `frontier/sqlite/views.ts` → `frontier/sqlite`; `clock.ts` → `clock`. The commands, `shoal top` and what they share are one place. */
+/** `frontier/sqlite/views.ts` → `frontier/sqlite`; `clock.ts` → `clock`. The rooms of cli, run and observe are one place each. */
 function placeOf(file: string): string {
-  const folder = dirname(file).replace(/^cli\/(commands|top)$/, 'cli')
+  const folder = dirname(file).replace(/^(cli(?!\/terminal)|run|observe(?!\/alerts\/rules))\/.*/, '$1')
   return folder === '.' ? file.replace(/\.ts$/, '') : folder
 }
 

@@ -73,7 +73,7 @@ describe('the package', () => {
     expect(others).toEqual(['package.json'])
     // The scripts of the Redis queue are read from where they were written.
     expect(packed).toContain('src/frontier/redis/lua/lease.lua')
-    expect(packed).toContain('src/board/redis/lua/claim.lua')
+    expect(packed).toContain('src/notes/redis/lua/claim.lua')
     expect(packed).toContain('src/proxy/redis/lua/grant.lua')
     expect(packed.filter((file) => /\.(test|tsbuildinfo|map|tgz|db)\b|(^|\/)tests?\//.test(file))).toEqual([])
   })

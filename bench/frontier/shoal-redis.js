@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openRedis } from '../../dist/frontier/redis/connection.js'
+import { openRedis } from '../../dist/redis/connection.js'
 import { openRedisFrontier } from '../../dist/frontier/redis/redis-frontier.js'
 import { BATCH } from './links.js'
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'libsql'
-import { openPlant } from '../../dist/wire.js'
+import { openPlant } from '../../dist/wire/backends.js'
 import { median } from '../measure.js'
 import { round } from '../report.js'
 

@@ -5,7 +5,7 @@ import { runShoal } from '../shoal.js'
 
 const CONCURRENCY = 64
 const MOST_SHARE = 0.6
-const MENDED = fileURLToPath(new URL('./mended-spider.js', import.meta.url))
+const MENDED = fileURLToPath(new URL('./fixed-spider.js', import.meta.url))
 
 /** CPU of a crawl of the bench's site, of one that keeps its pages, and of a reparse of those with a spider that finds one field more. */
 export async function compareReparse({ pages, rounds }) {

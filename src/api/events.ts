@@ -3,7 +3,7 @@ import type { Clock } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import type { Log } from '../log.js'
 import { failureOf } from './failure.js'
-import type { Lookout } from './lookout.js'
+import type { Lookout } from './snapshots.js'
 
 /**
  * Server-sent events: one look a second for everybody, while anybody listens, made into bytes once. Who does not read gets nothing put aside: as

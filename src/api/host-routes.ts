@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ShoalError } from '../errors.js'
 import type { HostSettings } from '../frontier/frontier.js'
-import { nextSlot } from '../observe/next-slot.js'
+import { nextSlot } from '../observe/explain/next-slot.js'
 import { audited } from './audited.js'
 import { hostShown } from './host-shown.js'
 import { crawlId, hostKey, paging } from './inputs.js'

@@ -1,9 +1,9 @@
-import type { Board } from '../board/board.js'
+import type { Board } from '../notes/notes.js'
 import type { Clock } from '../clock.js'
 import type { CrawlId, CrawlInfo, Frontier } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
-import type { Monitor } from '../observe/monitor.js'
-import type { ExitLedger } from '../proxy/exit-ledger.js'
+import type { Monitor } from '../observe/metrics/monitor.js'
+import type { ExitLedger } from '../proxy/proxy-ledger.js'
 import type { Spider } from '../spider/spider.js'
 import type { RecordStore } from '../store/record-store.js'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ShoalError } from '../errors.js'
-import type { ExitLedger, ExitScore } from '../proxy/exit-ledger.js'
+import type { ExitLedger, ExitScore } from '../proxy/proxy-ledger.js'
 import { scoreCursor } from '../proxy/score-cursor.js'
 import { standingOf } from '../proxy/standing.js'
 import type { ExitView, ProxiesView } from './api-types.js'

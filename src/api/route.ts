@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ShoalError } from '../errors.js'
 import type { Done } from './api-types.js'
 import type { Cursors } from './cursor.js'
-import type { Lookout } from './lookout.js'
+import type { Lookout } from './snapshots.js'
 import type { ApiParts } from './parts.js'
 
 /** What every handler has at hand. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { ALERT_RULES } from '../observe/alert.js'
-import { SPANS } from '../observe/series.js'
+import { ALERT_RULES } from '../observe/alerts/alert.js'
+import { SPANS } from '../observe/series/series.js'
 import type { Json } from '../url/link.js'
 import type * as Api from './api-types.js'
 import { errorCode } from './inputs.js'

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
 import { CONFIG, isOnServer, maskUrl } from '../config.js'
-import type { Beside, BesideParts } from '../run/beside.js'
+import type { Beside, BesideParts } from '../run/sidecar.js'
 import { plain, type Session } from './session.js'
-import { rememberedSpider } from './source-memory.js'
+import { rememberedSpider } from './export/source-memory.js'
 
 /** On the commands that serve the dashboard. */
 export function dashboardOptions(command: Command): Command {
@@ -23,7 +23,7 @@ export async function serveDashboardHere(
 ): Promise<() => Promise<void>> {
   const [{ serveDashboard }, { createMonitor }] = await Promise.all([
     import('../api/server.js'),
-    import('../observe/monitor.js'),
+    import('../observe/metrics/monitor.js'),
   ])
   const { queue, store, dashboardHost, dashboardPort, publicUrl, token } = settings
   const fleet = isOnServer(queue)

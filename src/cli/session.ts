@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { type Clock, systemClock } from '../clock.js'
 import { CONFIG, type Config, isOnServer, loadConfig, maskUrl } from '../config.js'
 import { ShoalError } from '../errors.js'
-import type { Plant, StorePart } from '../wire.js'
+import type { Plant, StorePart } from '../wire/backends.js'
 import { type Output, standardOutput } from './output.js'
 
 /** What every command has at hand. */
@@ -101,7 +101,7 @@ export function openSession(flags: Flags): Session {
       const { queue, store, pages } = settings
       const onServer = isOnServer(queue)
       if (!onServer) for (const address of [queue, store]) mustExist(address)
-      const { openPlant } = await import('../wire.js')
+      const { openPlant } = await import('../wire/backends.js')
       // A fleet can be looked at from a machine that keeps no records, and keeps none then.
       const plant = await openPlant(
         { queue, store: onServer && !notes && isMissing(store) ? 'memory:' : store, pages },
@@ -115,7 +115,7 @@ export function openSession(flags: Flags): Session {
     },
     async withResults(work) {
       mustExist(settings.store)
-      const { openResults } = await import('../wire.js')
+      const { openResults } = await import('../wire/backends.js')
       const results = await openResults(settings)
       try {
         return await work(results)

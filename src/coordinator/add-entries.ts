@@ -4,7 +4,7 @@ import type { Seed, Spider } from '../spider/spider.js'
 import type { Link } from '../url/link.js'
 import { entryReader } from './entries.js'
 import type { SeedSource } from './seed-source.js'
-import { pendingOf, roomFor, untilLowWater } from './water.js'
+import { pendingOf, roomFor, untilLowWater } from './backpressure.js'
 
 const ADDED_AT_ONCE = 1_000
 

@@ -8,7 +8,7 @@ import type { Link } from '../url/link.js'
 import { openAs, specFor } from './crawls.js'
 import { entryReader } from './entries.js'
 import type { WatchedPlant } from './queue-watch.js'
-import { roomFor, untilLowWater } from './water.js'
+import { roomFor, untilLowWater } from './backpressure.js'
 
 /** A pushed URL is seen within this long: fetched in under two seconds, an idle worker's second included. */
 const LOOK_MS = 300

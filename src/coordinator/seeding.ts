@@ -6,7 +6,7 @@ import type { RecordStore } from '../store/record-store.js'
 import type { Link } from '../url/link.js'
 import { entryReader } from './entries.js'
 import type { SeedGroup, SeedNotes, SeedSource } from './seed-source.js'
-import { pendingOf, roomFor, untilLowWater } from './water.js'
+import { pendingOf, roomFor, untilLowWater } from './backpressure.js'
 
 const SEEDS_AT_ONCE = 1_000
 

@@ -1,5 +1,5 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { SqliteBoardEngine } from '../board/sqlite/sqlite-board-engine.js'
+import { SqliteBoardEngine } from '../notes/sqlite/sqlite-notes-engine.js'
 import { systemClock } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import type { LeaseReply, LeaseRequest, Settlement } from '../frontier/frontier.js'

@@ -1,4 +1,4 @@
-import type { ProxyServer } from '../proxy/exit.js'
+import type { ProxyServer } from '../proxy/proxy.js'
 import type { RequestExtras } from '../url/link.js'
 
 /**

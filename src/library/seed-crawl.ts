@@ -2,7 +2,7 @@ import { addToCrawl } from '../coordinator/add-entries.js'
 import type { SeedSource } from '../coordinator/seed-source.js'
 import { asShoalError } from '../errors.js'
 import { poolsAtHand } from '../run/pools-at-hand.js'
-import { seedOptions } from '../run/seed-options.js'
+import { seedOptions } from '../run/seeds/seed-options.js'
 import type { CrawlParts } from './crawl-parts.js'
 
 export interface Seeding {

@@ -1,6 +1,6 @@
-import type { Board } from '../board/board.js'
+import type { Board } from '../notes/notes.js'
 import type { WorkerId } from '../frontier/frontier.js'
-import { drainKey } from './board-keys.js'
+import { drainKey } from './note-keys.js'
 
 const AUTHOR = 'drain'
 /** Longer than any worker takes to look, also one whose queue is away for a while. No worker comes back under the same name. */

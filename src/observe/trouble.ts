@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { Board } from '../board/board.js'
+import type { Board } from '../notes/notes.js'
 import type { ShoalError } from '../errors.js'
 import type { CrawlId } from '../frontier/frontier.js'
-import { troubleKey } from './board-keys.js'
+import { troubleKey } from './note-keys.js'
 
 /** Why the start URLs of a crawl are not all in the queue, when nobody was there to be told. */
 export interface Trouble {

@@ -1,4 +1,4 @@
-import type { Board } from '../board/board.js'
+import type { Board } from '../notes/notes.js'
 import type { Clock } from '../clock.js'
 import { asShoalError, type ErrorCode, isAway } from '../errors.js'
 import { type Robots, type RobotsOutcome, type RobotsResponse, robotsFor } from './robots.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Board } from '../board/board.js'
+import type { Board } from '../notes/notes.js'
 import {
   ALLOW_ALL,
   FORBID_ALL,

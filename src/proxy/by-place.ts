@@ -1,4 +1,4 @@
-import type { ExitId } from './exit.js'
+import type { ExitId } from './proxy.js'
 
 /** Rows of exits by pool and site or host. Maps in maps: names put together would be new texts at every look, and cost more than the rest of it. */
 export class ByPlace<Row> {

@@ -1,6 +1,6 @@
 import type { Random } from '../clock.js'
-import type { Exit, ExitId } from './exit.js'
-import type { ExitScore } from './exit-ledger.js'
+import type { Exit, ExitId } from './proxy.js'
+import type { ExitScore } from './proxy-ledger.js'
 import type { ExitChoice, Pool } from './pool.js'
 
 /** Of the asks of a pool that goes by cost, this share tries first what is least known: prices and bans change. */

@@ -1,7 +1,7 @@
 import { permitMs } from '../frontier/pace.js'
 import type { HostKey } from '../url/link.js'
-import type { ExitId } from './exit.js'
-import type { ExitAnswer, ExitAsk, ExitReport } from './exit-ledger.js'
+import type { ExitId } from './proxy.js'
+import type { ExitAnswer, ExitAsk, ExitReport } from './proxy-ledger.js'
 import {
   afterGrant,
   afterHold,
@@ -22,7 +22,7 @@ import {
   REAP_AT_ONCE,
   refusal,
   type Told,
-} from './exit-state.js'
+} from './proxy-state.js'
 
 /** The rows of a ledger that is read and written in one go: fresh ones where there are none. */
 export interface LedgerRows {

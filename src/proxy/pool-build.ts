@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { parseUrl } from '../url/parse-url.js'
-import type { Exit, ExitCost, ProxyServer } from './exit.js'
+import type { Exit, ExitCost, ProxyServer } from './proxy.js'
 import type { Pool } from './pool.js'
 import { type GatewayPool, KINDS, type ListPool, type WrapPool, type WrittenPool } from './pool-schema.js'
 import { linesOf, readText } from './pool-text.js'

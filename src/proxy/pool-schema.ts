@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { atLeastOne, country, duration, options, poolName } from '../options.js'
-import type { RestRules } from './exit-ledger.js'
+import type { RestRules } from './proxy-ledger.js'
 import type { Rotation } from './pool.js'
 
 /** What stands in a file of pools. Secrets are named, not written: `passwordEnv`, `passwordFile`, `keyEnv`, `keyFile`. */

@@ -1,5 +1,5 @@
-import type { Exit } from './exit.js'
-import type { RestRules } from './exit-ledger.js'
+import type { Exit } from './proxy.js'
+import type { RestRules } from './proxy-ledger.js'
 
 /** Exits that are bought, used and judged alike. */
 export interface Pool {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { ShoalError } from '../errors.js'
 import { parseUrl } from '../url/parse-url.js'
-import type { ProxyServer } from './exit.js'
+import type { ProxyServer } from './proxy.js'
 
 const PROTOCOLS: Readonly<Record<string, readonly [ProxyServer['protocol'], port: number]>> = {
   'http:': ['http', 80],

@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../clock.js'
 import { type Cookies, createCookies } from './cookies.js'
-import type { ExitId } from './exit.js'
+import type { ExitId } from './proxy.js'
 import type { Rotation } from './pool.js'
 
 /** A visitor as a site sees it: an exit with its cookies and its user agent, which come and go together. */

@@ -1,4 +1,4 @@
-import { type ExitScore, LATENCY_BUCKETS } from './exit-ledger.js'
+import { type ExitScore, LATENCY_BUCKETS } from './proxy-ledger.js'
 
 /** How exits did, taken together: of a pool, of a site, of one exit. */
 export interface Standing {

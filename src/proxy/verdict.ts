@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors.js'
-import type { ExitVerdict } from './exit-ledger.js'
+import type { ExitVerdict } from './proxy-ledger.js'
 import { wordSearch } from './word-search.js'
 
 /** What an answer, or its absence, says about the exit it came through. */

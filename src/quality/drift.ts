@@ -1,4 +1,4 @@
-import type { Alert } from './alert.js'
+import type { Alert } from './drift-alert.js'
 import { ALL_SITES, type FieldRow, OTHER_FIELDS, WHOLE_RECORD } from './field-row.js'
 
 /** A field that was filled on so many records is one that people count on. */

@@ -1,6 +1,6 @@
 import { type Clock, systemRandom } from '../clock.js'
 import { openCrawl } from '../coordinator/crawls.js'
-import { knownExits } from '../coordinator/exits.js'
+import { knownExits } from '../coordinator/proxies.js'
 import { seedCrawl } from '../coordinator/seeding.js'
 import { asShoalError, ShoalError } from '../errors.js'
 import type { CrawlId, CrawlInfo } from '../frontier/frontier.js'
@@ -9,8 +9,8 @@ import { clearTrouble, noteTrouble } from '../observe/trouble.js'
 import type { Spider } from '../spider/spider.js'
 import type { OpenedForWork } from './open-for-work.js'
 import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
-import { fetchesFiles, seedOptions } from './seed-options.js'
-import { untilBack } from './until-back.js'
+import { fetchesFiles, seedOptions } from './seeds/seed-options.js'
+import { untilBack } from './while-away.js'
 
 export interface Begun {
   readonly crawl: CrawlId

@@ -5,8 +5,8 @@ import { createRateLimit } from '../api/rate-limit.js'
 import { tokenCheck } from '../api/token.js'
 import { systemClock } from '../clock.js'
 import { asShoalError, ShoalError } from '../errors.js'
-import type { Monitor } from '../observe/monitor.js'
-import { METRICS_TYPE } from '../observe/prometheus.js'
+import type { Monitor } from '../observe/metrics/monitor.js'
+import { METRICS_TYPE } from '../observe/metrics/prometheus.js'
 
 /** Where a process answers for itself. */
 export interface MetricsOrder {

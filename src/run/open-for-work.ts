@@ -3,11 +3,11 @@ import { ShoalError } from '../errors.js'
 import { checkBrowser } from '../fetch/browser/chromium.js'
 import type { Log } from '../log.js'
 import type { Spider } from '../spider/spider.js'
-import { openPlant, type Plant, type PlantAddresses } from '../wire.js'
+import { openPlant, type Plant, type PlantAddresses } from '../wire/backends.js'
 import { type BrowserOrder, rendersPages } from './browser-order.js'
-import { forfeitDeadWorkers } from './dead-workers.js'
+import { forfeitDeadWorkers } from './workers/dead-workers.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
-import { patient } from './until-back.js'
+import { patient } from './while-away.js'
 
 export interface OpenedForWork {
   readonly spiders: Spider[]

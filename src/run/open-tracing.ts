@@ -1,7 +1,7 @@
 import { ShoalError } from '../errors.js'
 import type { Log } from '../log.js'
-import { isRegistered, otelTracing } from '../observe/otel.js'
-import type { Tracing } from '../observe/tracing.js'
+import { isRegistered, otelTracing } from '../observe/tracing/otel.js'
+import type { Tracing } from '../observe/tracing/tracing.js'
 import { version } from '../version.js'
 
 export interface TraceOrder {

@@ -1,15 +1,15 @@
 import { systemClock, systemRandom } from '../clock.js'
 import { openCrawl } from '../coordinator/crawls.js'
-import { knownExits } from '../coordinator/exits.js'
+import { knownExits } from '../coordinator/proxies.js'
 import { seedCrawl } from '../coordinator/seeding.js'
 import { createLog, type LogLevel } from '../log.js'
 import { audited } from '../observe/audit-control.js'
 import { clearTrouble } from '../observe/trouble.js'
-import type { PlantAddresses } from '../wire.js'
+import type { PlantAddresses } from '../wire/backends.js'
 import { openForWork, refuseMemoryQueue } from './open-for-work.js'
 import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
 import type { RunStart } from './run-crawl.js'
-import { fetchesFiles, seedOptions } from './seed-options.js'
+import { fetchesFiles, seedOptions } from './seeds/seed-options.js'
 import type { SpiderSource } from './spider-source.js'
 
 export interface StartOptions extends PlantAddresses, ProxyOrder {

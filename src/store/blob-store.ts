@@ -1,4 +1,4 @@
-import type { PackUpkeep } from './pack-upkeep.js'
+import type { PackUpkeep } from './pack-maintenance.js'
 
 /** Raw pages, content-addressed: the same bytes have the same reference and are stored once. */
 export interface BlobStore {

@@ -1,12 +1,12 @@
 import type { Clock } from '../clock.js'
 import { isAway, ShoalError } from '../errors.js'
 import type { Frontier, LeaseRef, Outcome, Release } from '../frontier/frontier.js'
-import type { Meter } from '../observe/meter.js'
+import type { Meter } from '../observe/vitals/meter.js'
 import type { BlobRef, BlobStore } from '../store/blob-store.js'
 import type { RecordStore, WriteBatch, WriteStatus } from '../store/record-store.js'
 import type { LastVisit } from '../store/visits.js'
 import type { Fingerprint } from '../url/link.js'
-import type { PlantPart, PlantWatch } from './plant-watch.js'
+import type { PlantPart, PlantWatch } from './backend-watch.js'
 
 /**
  * Under load a flush waits for company this long, or until there is enough of it. A message to the database thread and back costs about

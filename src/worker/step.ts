@@ -1,4 +1,4 @@
-import type { TracedStep } from '../observe/tracing.js'
+import type { TracedStep } from '../observe/tracing/tracing.js'
 import type { Visit } from './visit-parts.js'
 
 /** One step of a visit, seen by whoever traces it. */

@@ -13,7 +13,7 @@ import { outcomeOf, statusError } from './outcome.js'
 import { HostBusy } from './permits.js'
 import { bodyHash, type Known, knownPage, unchangedBatch, visitRows } from './revisit.js'
 import { step } from './step.js'
-import { aboutVisit, tellFound, tellSettled } from './tell-visit.js'
+import { aboutVisit, tellFound, tellSettled } from './log-visit.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
 /** READ THIS FIRST: the life of one leased URL, from the permit to the acknowledgement. */

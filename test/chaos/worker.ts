@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '../../src/clock.js'
-import type { Plant, PlantAddresses } from '../../src/wire.js'
+import type { Plant, PlantAddresses } from '../../src/wire/backends.js'
 import { monotonic, openRecorder } from './history.js'
 import { recordingFrontier, recordingStore } from './recording-frontier.js'
 
@@ -30,9 +30,9 @@ const GRACE_MS = 5_000
 
 const built = (file: string) => import(fileURLToPath(new URL(`../../dist/${file}`, import.meta.url)))
 const { systemClock, systemRandom } = (await built('clock.js')) as typeof import('../../src/clock.js')
-const { openPlant } = (await built('wire.js')) as typeof import('../../src/wire.js')
+const { openPlant } = (await built('wire.js')) as typeof import('../../src/wire/backends.js')
 const { loadSpider } = (await built('spider/load.js')) as typeof import('../../src/spider/load.js')
-const { startWorker } = (await built('run/start-worker.js')) as typeof import('../../src/run/start-worker.js')
+const { startWorker } = (await built('run/start-worker.js')) as typeof import('../../src/run/workers/start-worker.js')
 const { createLog } = (await built('log.js')) as typeof import('../../src/log.js')
 
 const stop = new AbortController()
@@ -64,7 +64,7 @@ async function withJumps(
 ): Promise<Plant> {
   const { openRedis } = (await built(
     'frontier/redis/connection.js',
-  )) as typeof import('../../src/frontier/redis/connection.js')
+  )) as typeof import('../../src/redis/connection.js')
   const { openRedisFrontier } = (await built(
     'frontier/redis/redis-frontier.js',
   )) as typeof import('../../src/frontier/redis/redis-frontier.js')

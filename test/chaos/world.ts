@@ -8,7 +8,7 @@ import type { CrawlId, CrawlStats, LinkState } from '../../src/frontier/frontier
 import { loadSpider } from '../../src/spider/load.js'
 import type { Spider } from '../../src/spider/spider.js'
 import { createAdmitter } from '../../src/url/admit.js'
-import { openPlant, type Plant } from '../../src/wire.js'
+import { openPlant, type Plant } from '../../src/wire/backends.js'
 import type { PostgresServer } from '../support/postgres-server.js'
 import type { QueueScan } from './checker.js'
 import type { Fleet } from './fleet.js'

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { asUserError } from '../../src/cli/failure.js'
 import { buildProgram } from '../../src/cli/program.js'
-import type { Alert } from '../../src/observe/alert.js'
-import { NO_ALERTS, postAlerts } from '../../src/observe/alert-book.js'
-import { openPlant } from '../../src/wire.js'
+import type { Alert } from '../../src/observe/alerts/alert.js'
+import { NO_ALERTS, postAlerts } from '../../src/observe/alerts/alert-notes.js'
+import { openPlant } from '../../src/wire/backends.js'
 
 /** The commands in this very process: a process of its own for each would take a second. */
 const dir = mkdtempSync(join(tmpdir(), 'shoal-alerts-cli-'))

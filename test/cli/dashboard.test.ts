@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openResults } from '../../src/wire.js'
+import { openResults } from '../../src/wire/backends.js'
 import { runCli, startCli, tempDir } from '../support/cli.js'
 import { startRedis } from '../support/redis-server.js'
 

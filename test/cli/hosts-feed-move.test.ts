@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { openPlant } from '../../src/wire.js'
+import { openPlant } from '../../src/wire/backends.js'
 import { BIN, lastJson, runCli, tempDir } from '../support/cli.js'
 import { CRAWL, SPEC, seedDatabase } from './seeded-database.js'
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { asUserError } from '../../src/cli/failure.js'
 import { buildProgram } from '../../src/cli/program.js'
-import { openPlant } from '../../src/wire.js'
+import { openPlant } from '../../src/wire/backends.js'
 import { batch, record } from '../contract/record-store-contract.js'
 
 /** The commands in this very process: a process of its own for each would take a second. */

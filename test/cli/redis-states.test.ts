@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { openPlant } from '../../src/wire.js'
+import { openPlant } from '../../src/wire/backends.js'
 import { tempDir } from '../support/cli.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 import { shoal } from './cli.js'

@@ -7,7 +7,7 @@ import { createShop } from '../../src/demo/shop.js'
 import { askToDrain } from '../../src/observe/drain.js'
 import { loadSpider } from '../../src/spider/load.js'
 import { createAdmitter } from '../../src/url/admit.js'
-import { openPlant } from '../../src/wire.js'
+import { openPlant } from '../../src/wire/backends.js'
 import { shoal, startShoal } from './cli.js'
 
 const OPTIONS = { seed: 7, pages: 30, bytes: 1_000, faults: 1 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isAskedToDrain } from '../../src/observe/drain.js'
 import { SqliteDb } from '../../src/sqlite/db.js'
 import { fingerprint } from '../../src/url/fingerprint.js'
-import { openPlant, type Plant } from '../../src/wire.js'
+import { openPlant, type Plant } from '../../src/wire/backends.js'
 import { shoal } from './cli.js'
 import { CRAWL, seedDatabase, url } from './seeded-database.js'
 

@@ -4,7 +4,7 @@ import { openCrawl } from '../../src/coordinator/crawls.js'
 import { ShoalError } from '../../src/errors.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
-import { openPlant } from '../../src/wire.js'
+import { openPlant } from '../../src/wire/backends.js'
 
 const spider = spiderFromDefinition(
   defineSpider({ name: 'shop', start: ['https://shop.example/'], routes: { page: { match: '**' } } }),

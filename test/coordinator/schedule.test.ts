@@ -4,7 +4,7 @@ import { lastTurn, type TurnParts, type TurnTaken, takeTurn } from '../../src/co
 import { ShoalError } from '../../src/errors.js'
 import { resolveSpider } from '../../src/spider/resolve.js'
 import type { Spider } from '../../src/spider/spider.js'
-import { openPlant, type Plant } from '../../src/wire.js'
+import { openPlant, type Plant } from '../../src/wire/backends.js'
 
 const HOUR = 3_600_000
 let plant: Plant

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { memoryBoard } from '../../src/board/memory/memory-board.js'
+import { memoryBoard } from '../../src/notes/memory/memory-notes.js'
 import { ManualClock } from '../../src/clock.js'
 import { afterReport, FRESH_HOST } from '../../src/frontier/pace.js'
 import { parseRetryAfter } from '../../src/politeness/retry-after.js'

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { extname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import * as plant from './fake-plant.js'
+import * as plant from './fake-backends.js'
 
 /** Serves the built page as the real server does, rules included, over answers that never change. The real one is tested in test/api and test/e2e. */
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { HostView, Page as ListPage } from '../../src/api/api-types.js'
 import { startBrowser } from '../support/dashboard.js'
 import { type FakeApi, startFakeApi, TOKEN } from './fake-api.js'
-import { hosts } from './fake-plant.js'
+import { hosts } from './fake-backends.js'
 
 /** A crawl of ten thousand hosts: loaded as one scrolls, drawn where one looks. */
 const HOSTS = 10_000

@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { confirmed, question, startBrowser } from '../support/dashboard.js'
 import { type FakeApi, startFakeApi, TOKEN } from './fake-api.js'
-import { HOSTILE } from './fake-plant.js'
+import { HOSTILE } from './fake-backends.js'
 
 /** How the page behaves: signing in, asking before it acts, losing the server, text that wants to be more than text. */
 

@@ -5,7 +5,7 @@ import { crawlHref, routeOf, tokenIn } from '../../dashboard/src/routes.js'
 import { columnsOf, stacked, withLatest } from '../../dashboard/src/samples.js'
 import { makeEventReader, type ServerEvent, waitBefore } from '../../dashboard/src/sse.js'
 import { endWords, sentence } from '../../dashboard/src/words.js'
-import { CARDS, NOW, sample } from './fake-plant.js'
+import { CARDS, NOW, sample } from './fake-backends.js'
 
 describe('addresses', () => {
   it('lead to a view and back', () => {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
-import { openRedis, type RedisConnection } from '../../src/frontier/redis/connection.js'
+import { openRedis, type RedisConnection } from '../../src/redis/connection.js'
 import { type CliResult, lastJson, runCli, startCli, tempDir } from '../support/cli.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 

@@ -2,7 +2,7 @@ import { openSync, readdirSync, readFileSync, statSync, writeFileSync, writeSync
 import { join } from 'node:path'
 import { type RunningShop, startShop } from '../../src/demo/server.js'
 import type { StoredRecord } from '../../src/store/record-store.js'
-import { openResults } from '../../src/wire.js'
+import { openResults } from '../../src/wire/backends.js'
 import { type CliResult, lastJson, runCli, startCli, tempDir } from '../support/cli.js'
 
 /** Enough for several writes. */

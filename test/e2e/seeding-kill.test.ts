@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, it, vi } from 'vitest'
-import { openPlant } from '../../src/wire.js'
+import { openPlant } from '../../src/wire/backends.js'
 import { lastJson, runCli, startCli, tempDir } from '../support/cli.js'
 
 const SEEDS = 60_000

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { openPlant } from '../../src/wire.js'
+import { openPlant } from '../../src/wire/backends.js'
 import { lastJson, runCli, startCli, tempDir } from '../support/cli.js'
 
 vi.setConfig({ testTimeout: 120_000 })

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/clock.js'
 import type { Feed, FeedPlace } from '../../src/feed/feed.js'
 import { feedKeys } from '../../src/feed/redis/keys.js'
 import { redisFeed } from '../../src/feed/redis/redis-feed.js'
-import { openRedis, type RedisConnection } from '../../src/frontier/redis/connection.js'
+import { openRedis, type RedisConnection } from '../../src/redis/connection.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 
 const LIST: FeedPlace = { kind: 'list', key: null, group: 'shoal' }

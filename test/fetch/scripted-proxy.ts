@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
-import type { ProxyServer } from '../../src/proxy/exit.js'
+import type { ProxyServer } from '../../src/proxy/proxy.js'
 
 /** A proxy that does what a script says, for each connection. What clients say to it before a tunnel stands is kept. */
 export interface ScriptedProxy {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCrawl } from '../../src/run/run-crawl.js'
-import { openPlant } from '../../src/wire.js'
+import { openPlant } from '../../src/wire/backends.js'
 import { tempDir } from '../support/cli.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 

@@ -173,10 +173,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a full disk of Redis is a failure of the call',
-    file: 'src/frontier/redis/redis-errors.ts',
+    file: 'src/redis/redis-errors.ts',
     find: "  'MISCONF',\n",
     replace: '',
-    tests: ['test/frontier/redis/redis-errors.test.ts'],
+    tests: ['test/redis/redis-errors.test.ts'],
     only: 'is back-pressure: MISCONF',
   },
   {
@@ -290,7 +290,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/worker/send.ts',
     find: 'if (lent !== null && !isFresh(lent.granted, clock)) throw new PermitStale()',
     replace: '',
-    tests: ['test/worker/exits.test.ts'],
+    tests: ['test/worker/proxies.test.ts'],
     only: 'asks again for an exit whose grant grew old',
   },
   {
@@ -298,7 +298,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/worker/send.ts',
     find: "releaseAll(verdict.kind === 'banned' ? NO_NEWS : hostReport(response, clock))",
     replace: 'releaseAll(hostReport(response, clock))',
-    tests: ['test/worker/exits.test.ts'],
+    tests: ['test/worker/proxies.test.ts'],
     only: 'leaves the host open when one exit is refused',
   },
   {

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/clock.js'
 import type { RedisOutlet } from '../../src/outlets/outlet.js'
 import type { Sink } from '../../src/outlets/sink.js'
 import type { StoredRecord } from '../../src/store/record-store.js'
-import { openRedisSink } from '../../src/wire-sinks.js'
+import { openRedisSink } from '../../src/wire/sinks.js'
 import { type RedisServer, redisCommand, startRedis } from '../support/redis-server.js'
 
 let redis: RedisServer

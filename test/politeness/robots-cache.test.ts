@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { memoryBoard } from '../../src/board/memory/memory-board.js'
+import { memoryBoard } from '../../src/notes/memory/memory-notes.js'
 import { ManualClock } from '../../src/clock.js'
 import { ShoalError } from '../../src/errors.js'
 import type { FetchResponse } from '../../src/fetch/fetcher.js'

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type Random, seededRandom } from '../../src/clock.js'
 import { chooseExits, EXPLORE, expectedCost } from '../../src/proxy/choose.js'
-import type { Exit } from '../../src/proxy/exit.js'
-import type { ExitScore } from '../../src/proxy/exit-ledger.js'
+import type { Exit } from '../../src/proxy/proxy.js'
+import type { ExitScore } from '../../src/proxy/proxy-ledger.js'
 import type { ExitChoice, Pool } from '../../src/proxy/pool.js'
 
 function exit(id: string, more: Partial<Exit> = {}): Exit {

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ManualClock, seededRandom } from '../../src/clock.js'
 import type { Limits } from '../../src/frontier/frontier.js'
-import type { ExitAnswer, ExitAsk, ExitLedger, ExitReport, ExitVerdict } from '../../src/proxy/exit-ledger.js'
+import type { ExitAnswer, ExitAsk, ExitLedger, ExitReport, ExitVerdict } from '../../src/proxy/proxy-ledger.js'
 import { memoryLedger } from '../../src/proxy/memory/memory-ledger.js'
-import type { MakeLedger } from '../contract/exit-ledger-contract.js'
+import type { MakeLedger } from '../contract/proxy-ledger-contract.js'
 
 const HOSTS = { 'a.test': 'a.test', 'www.a.test': 'a.test', 'b.test': 'b.test' } as const
 const LIMITS: readonly Limits[] = [

@@ -1,5 +1,5 @@
 import { memoryLedger } from '../../src/proxy/memory/memory-ledger.js'
-import { exitLedgerContract, type MakeLedger } from '../contract/exit-ledger-contract.js'
+import { exitLedgerContract, type MakeLedger } from '../contract/proxy-ledger-contract.js'
 import { exitLedgerProperties } from './ledger-properties.js'
 
 const inMemory: MakeLedger = async (clock) => ({ ledger: memoryLedger({ clock }), close: async () => {} })

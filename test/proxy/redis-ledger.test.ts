@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.js'
-import { openRedis, type RedisConnection } from '../../src/frontier/redis/connection.js'
-import type { ExitLedger } from '../../src/proxy/exit-ledger.js'
+import { openRedis, type RedisConnection } from '../../src/redis/connection.js'
+import type { ExitLedger } from '../../src/proxy/proxy-ledger.js'
 import { redisLedger } from '../../src/proxy/redis/redis-ledger.js'
-import { exitLedgerContract, type MakeLedger } from '../contract/exit-ledger-contract.js'
+import { exitLedgerContract, type MakeLedger } from '../contract/proxy-ledger-contract.js'
 import { type RedisServer, redisCommand, startRedis } from '../support/redis-server.js'
 import { exitLedgerProperties } from './ledger-properties.js'
 

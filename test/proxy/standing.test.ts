@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { byExit, bySite, price, restText, standingCells } from '../../src/cli/proxies-view.js'
+import { byExit, bySite, price, restText, standingCells } from '../../src/cli/views/proxies-view.js'
 import { styleFor } from '../../src/cli/terminal/style.js'
-import { type ExitScore, LATENCY_BUCKETS } from '../../src/proxy/exit-ledger.js'
+import { type ExitScore, LATENCY_BUCKETS } from '../../src/proxy/proxy-ledger.js'
 import { percentile, standingOf } from '../../src/proxy/standing.js'
 
 const NO_STYLE = styleFor({}, {})

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { ExitAsk } from '../../src/proxy/exit-ledger.js'
-import { openPlant, type Plant, type PlantAddresses, plantFromPorts } from '../../src/wire.js'
+import type { ExitAsk } from '../../src/proxy/proxy-ledger.js'
+import { openPlant, type Plant, type PlantAddresses, plantFromPorts } from '../../src/wire/backends.js'
 import { tempDir } from '../support/cli.js'
 import { redisForTest } from '../support/redis-opened.js'
 

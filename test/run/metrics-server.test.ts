@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { afterEach, expect, it } from 'vitest'
 import type { ShoalError } from '../../src/errors.js'
-import type { Monitor } from '../../src/observe/monitor.js'
+import type { Monitor } from '../../src/observe/metrics/monitor.js'
 import { type MetricsServer, serveMetrics } from '../../src/run/metrics-server.js'
 
 const TOKEN = 'a-token-of-24-characters'

@@ -1,5 +1,5 @@
 import { afterEach } from 'vitest'
-import { openRedis, type RedisConnection } from '../../src/frontier/redis/connection.js'
+import { openRedis, type RedisConnection } from '../../src/redis/connection.js'
 import { type RedisServer, type RedisServerOptions, startRedis } from './redis-server.js'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js'
 

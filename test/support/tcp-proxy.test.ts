@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openRedis } from '../../src/frontier/redis/connection.js'
+import { openRedis } from '../../src/redis/connection.js'
 import { openForTest, proxyForTest, redisForTest } from './redis-opened.js'
 
 test('The proxy passes everything on, later when told to, and counts it', async () => {

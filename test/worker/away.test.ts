@@ -7,11 +7,11 @@ import { seedCrawl } from '../../src/coordinator/seeding.js'
 import { ShoalError } from '../../src/errors.js'
 import type { Frontier, LeaseRequest } from '../../src/frontier/frontier.js'
 import { createLog } from '../../src/log.js'
-import { type RunningWorker, startWorker } from '../../src/run/start-worker.js'
+import { type RunningWorker, startWorker } from '../../src/run/workers/start-worker.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
 import type { Spider } from '../../src/spider/spider.js'
-import { openPlant, type Plant } from '../../src/wire.js'
+import { openPlant, type Plant } from '../../src/wire/backends.js'
 
 let server: Server
 let origin: string

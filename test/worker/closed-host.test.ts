@@ -5,10 +5,10 @@ import { systemClock, systemRandom } from '../../src/clock.js'
 import { openCrawl } from '../../src/coordinator/crawls.js'
 import { seedCrawl } from '../../src/coordinator/seeding.js'
 import { silentLog } from '../../src/log.js'
-import { type RunningWorker, startWorker } from '../../src/run/start-worker.js'
+import { type RunningWorker, startWorker } from '../../src/run/workers/start-worker.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
-import { openPlant, type Plant } from '../../src/wire.js'
+import { openPlant, type Plant } from '../../src/wire/backends.js'
 import { until } from '../support/server-process.js'
 
 let server: Server

@@ -7,10 +7,10 @@ import { seedCrawl } from '../../src/coordinator/seeding.js'
 import { ShoalError } from '../../src/errors.js'
 import type { Frontier, Settlement } from '../../src/frontier/frontier.js'
 import { createLog } from '../../src/log.js'
-import { type RunningWorker, startWorker } from '../../src/run/start-worker.js'
+import { type RunningWorker, startWorker } from '../../src/run/workers/start-worker.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
-import { openPlant, type Plant } from '../../src/wire.js'
+import { openPlant, type Plant } from '../../src/wire/backends.js'
 
 let server: Server
 let plant: Plant

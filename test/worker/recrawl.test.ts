@@ -5,11 +5,11 @@ import { systemClock, systemRandom } from '../../src/clock.js'
 import { openCrawl } from '../../src/coordinator/crawls.js'
 import { seedCrawl } from '../../src/coordinator/seeding.js'
 import { silentLog } from '../../src/log.js'
-import { startWorker } from '../../src/run/start-worker.js'
+import { startWorker } from '../../src/run/workers/start-worker.js'
 import { resolveSpider } from '../../src/spider/resolve.js'
 import type { Spider } from '../../src/spider/spider.js'
 import type { StoredRecord } from '../../src/store/record-store.js'
-import { openPlant, type Plant } from '../../src/wire.js'
+import { openPlant, type Plant } from '../../src/wire/backends.js'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 

@@ -5,12 +5,12 @@ import { systemClock, systemRandom } from '../../src/clock.js'
 import { openCrawl } from '../../src/coordinator/crawls.js'
 import { seedCrawl } from '../../src/coordinator/seeding.js'
 import { silentLog } from '../../src/log.js'
-import { type RunningWorker, startWorker } from '../../src/run/start-worker.js'
+import { type RunningWorker, startWorker } from '../../src/run/workers/start-worker.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
 import type { Spider } from '../../src/spider/spider.js'
 import type { RecordStore, WriteBatch } from '../../src/store/record-store.js'
-import { openPlant, type Plant } from '../../src/wire.js'
+import { openPlant, type Plant } from '../../src/wire/backends.js'
 
 let server: Server
 let origin: string

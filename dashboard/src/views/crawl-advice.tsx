@@ -1,4 +1,4 @@
-import type { Advice, Stage } from '../../../src/observe/advice.js'
+import type { Advice, Stage } from '../../../src/observe/snapshots/advice.js'
 import { plural } from '../format.js'
 import { sentence } from '../words.js'
 

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { CrawlView, SeriesView } from '../../../src/api/api-types.js'
-import type { Sample, Span } from '../../../src/observe/series.js'
+import type { Sample, Span } from '../../../src/observe/series/series.js'
 import { path } from '../api.js'
 import { bytes, duration, rate, shortCount } from '../format.js'
 import { useLoad } from '../load.js'

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import { ShoalError } from '../../errors.js'
 import { createLog } from '../../log.js'
-import { ALERT_RULES, type Alert, type AlertBoard, type AlertRule } from '../../observe/alert.js'
-import { readAlerts } from '../../observe/alert-book.js'
-import { RULES } from '../../observe/alerts/all-rules.js'
+import { ALERT_RULES, type Alert, type AlertBoard, type AlertRule } from '../../observe/alerts/alert.js'
+import { readAlerts } from '../../observe/alerts/alert-notes.js'
+import { RULES } from '../../observe/alerts/rules/all-rules.js'
 import { guide } from '../help.js'
 import { acts, type Session, watchOptions } from '../session.js'
 import { clean } from '../terminal/clean.js'
@@ -88,7 +88,7 @@ function rulesCommand(alerts: Command): void {
     .description('every rule with its thresholds and what it means')
     .action(
       acts(async ({ output, settings, json }) => {
-        const { loadAlerts } = await import('../../run/load-alerts.js')
+        const { loadAlerts } = await import('../../run/alerts/load-alerts.js')
         const { rules: set } = loadAlerts(settings.alerts, process.env)
         for (const rule of ALERT_RULES) {
           const thresholds = set[rule]?.thresholds ?? null
@@ -128,8 +128,8 @@ function testCommand(alerts: Command): void {
     .action(
       acts(async ({ output, settings, clock, json }, { rule }: { rule: AlertRule }) => {
         const [{ loadAlerts }, { testAlerts }] = await Promise.all([
-          import('../../run/load-alerts.js'),
-          import('../../run/test-alerts.js'),
+          import('../../run/alerts/load-alerts.js'),
+          import('../../run/alerts/test-alerts.js'),
         ])
         const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
         const tested = await testAlerts(loadAlerts(settings.alerts, process.env), rule, { clock, log })

@@ -2,12 +2,12 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { systemRandom } from '../../clock.js'
 import { createLog } from '../../log.js'
-import type { BesideParts } from '../../run/beside.js'
+import type { BesideParts } from '../../run/sidecar.js'
 import { dashboardOptions, serveDashboardHere } from '../dashboard.js'
 import { guide } from '../help.js'
 import { acts, proxyOptions, type Session, watchOptions } from '../session.js'
 import { listenForSignals } from '../signals.js'
-import { rememberSource } from '../source-memory.js'
+import { rememberSource } from '../export/source-memory.js'
 
 export function dashboardCommand(program: Command): void {
   const command = program
@@ -77,8 +77,8 @@ async function serveAndWatch(session: Session, parts: BesideParts): Promise<void
   const { plant, drain, log } = parts
   const { clock, settings } = session
   const [{ tendWatch }, { loadAlerts }] = await Promise.all([
-    import('../../run/tend-watch.js'),
-    import('../../run/load-alerts.js'),
+    import('../../run/alerts/watch-duty.js'),
+    import('../../run/alerts/load-alerts.js'),
   ])
   const alerts = loadAlerts(settings.alerts, process.env)
   const close = await serveDashboardHere(session, parts)

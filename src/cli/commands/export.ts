@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { EXIT, ShoalError } from '../../errors.js'
 import type { ExportFormat } from '../../store/export/formats.js'
-import { formatFor } from '../export-file.js'
+import { formatFor } from '../export/export-file.js'
 import { guide } from '../help.js'
 import { type RecordFlags, recordFilters, recordQuery } from '../record-filters.js'
 import { acts, type Session } from '../session.js'
@@ -88,7 +88,7 @@ function exportRecords(session: Session, flags: ExportFlags, format: ExportForma
     const { output } = session
     const out = flags.out ?? null
     const query = recordQuery(flags, session.clock.now())
-    const { exportStoredRecords } = await import('../export-records.js')
+    const { exportStoredRecords } = await import('../export/export-records.js')
     const asked = { format, out, query, incremental: flags.incremental ?? null, merged: flags.merged ?? null }
     const { rows, leftOut } = await exportStoredRecords(session, results, asked, signal)
     if (leftOut > 0) output.note(`${count(leftOut)} values had no column; JSON Lines keeps them all`)
@@ -101,7 +101,7 @@ function exportPages(session: Session, flags: ExportFlags, signal: AbortSignal):
   return session.withPlant(async (plant) => {
     const { output } = session
     const { spider, since } = recordQuery(flags, session.clock.now())
-    const { exportKeptPages } = await import('../export-pages.js')
+    const { exportKeptPages } = await import('../export/export-pages.js')
     const asked = {
       out: flags.out ?? null,
       ...(spider !== undefined && { spider }),

@@ -6,7 +6,7 @@ import { makeDirs } from '../../make-dirs.js'
 import { guide } from '../help.js'
 import { GITIGNORE, SPIDER } from '../init-templates.js'
 import { acts, programName, shellWord } from '../session.js'
-import { printNextSteps } from '../summary-view.js'
+import { printNextSteps } from '../views/summary-view.js'
 
 export function initCommand(program: Command): void {
   const command = program

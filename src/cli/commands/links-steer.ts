@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import { ShoalError } from '../../errors.js'
 import type { LinkSteer, LinkSteered } from '../../frontier/frontier.js'
-import { findLink } from '../../observe/find-link.js'
+import { findLink } from '../../observe/explain/find-link.js'
 import { showUrl } from '../../url/show-url.js'
 import { controlled } from '../controlled.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
-import { rememberedSpider } from '../source-memory.js'
+import { rememberedSpider } from '../export/source-memory.js'
 import { clean } from '../terminal/clean.js'
 
 const ORDERS = {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
-import type { PendingMigration, StoreUpkeep } from '../../store/upkeep.js'
+import type { PendingMigration, StoreUpkeep } from '../../store/maintenance.js'
 import { guide } from '../help.js'
 import { acts, type Session } from '../session.js'
 import { plural } from '../terminal/format.js'
-import { withUpkeep } from '../upkeep.js'
-import { shownProgress } from '../work-progress.js'
+import { withUpkeep } from '../maintenance.js'
+import { shownProgress } from '../views/work-progress.js'
 
 export function migrateCommand(program: Command): void {
   const command = program

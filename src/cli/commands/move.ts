@@ -6,7 +6,7 @@ import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
 import { count, plural } from '../terminal/format.js'
-import { shownProgress } from '../work-progress.js'
+import { shownProgress } from '../views/work-progress.js'
 
 export function moveCommand(program: Command): void {
   const command = program
@@ -16,7 +16,7 @@ export function moveCommand(program: Command): void {
     .requiredOption('--to <address>', 'the queue it goes to: redis://…, or sqlite:<file>')
     .action(
       acts(async (session, word: string, flags: { to: string }) => {
-        const { openPlant } = await import('../../wire.js')
+        const { openPlant } = await import('../../wire/backends.js')
         await session.withPlant(async ({ frontier: from, store }) => {
           const crawl = chooseCrawl(await crawlsNewestFirst(from), word)
           const { total } = await from.stats(crawl.id)

@@ -4,7 +4,7 @@ import { ShoalError } from '../../errors.js'
 import { createLog, silentLog } from '../../log.js'
 import type { Outlet } from '../../outlets/outlet.js'
 import type { PumpEnd } from '../../outlets/pump.js'
-import type { OutletEnd } from '../../run/tend-outlets.js'
+import type { OutletEnd } from '../../run/duties/outlet-duties.js'
 import { type ChangeFeed, type ChangesLag, FROM_START, type OutletInfo } from '../../store/changes.js'
 import { controlled } from '../controlled.js'
 import { guide } from '../help.js'
@@ -128,7 +128,7 @@ function runCommand(outlets: Command): void {
           if (!json) output.note('finishing what is in hand; a second signal ends at once')
         })
         try {
-          const { runOutlets } = await import('../../run/run-outlets.js')
+          const { runOutlets } = await import('../../run/outlets.js')
           const ends = await session.withResults(async ({ store }) => {
             const over = new AbortController()
             const telling = json ? null : tellProgress(session, store, chosen, over.signal)
@@ -257,7 +257,7 @@ function testCommand(outlets: Command): void {
       acts(async (session, word: string, names: string[]) => {
         const { settings, output, json } = session
         const chosen = await chooseOutlets(session, word, names)
-        const { testOutlets } = await import('../../run/run-outlets.js')
+        const { testOutlets } = await import('../../run/outlets.js')
         const tested = await testOutlets(chosen, settings.queue)
         for (const { outlet, sent } of tested) {
           if (json) output.json({ outlet: outlet.name, ...sent })

@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import { ShoalError } from '../../errors.js'
-import { findLink } from '../../observe/find-link.js'
+import { findLink } from '../../observe/explain/find-link.js'
 import { type FetchRow, SCREENSHOT_HEADER } from '../../store/rows.js'
-import type { Plant } from '../../wire.js'
+import type { Plant } from '../../wire/backends.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import { acts, type Session } from '../session.js'
-import { rememberedSpider } from '../source-memory.js'
+import { rememberedSpider } from '../export/source-memory.js'
 import { CRAWLS_ASKED } from './explain.js'
-import { checkCommand, compactCommand } from './pages-upkeep.js'
+import { checkCommand, compactCommand } from './pages-maintenance.js'
 
 /** More often no page is fetched, retries and all, before somebody looks. */
 const FETCHES_LOOKED_AT = 1_000

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { ShoalError } from '../../errors.js'
-import { changedFields, type FieldChange } from '../../run/reparse-fields.js'
+import { changedFields, type FieldChange } from '../../run/reparse/reparse-fields.js'
 import type { RecordVersion } from '../../store/history.js'
 import type { Json } from '../../url/link.js'
 import { guide } from '../help.js'

@@ -9,7 +9,7 @@ import { listenForSignals } from '../signals.js'
 import { spiderByWord, spiderUnknown } from '../spider-choice.js'
 import { clean } from '../terminal/clean.js'
 import { plural } from '../terminal/format.js'
-import { shownProgress } from '../work-progress.js'
+import { shownProgress } from '../views/work-progress.js'
 
 interface RecoverFlags {
   readonly spider?: string
@@ -38,7 +38,7 @@ export function recoverCommand(program: Command): void {
             const note = await lostCrawl(plant, word)
             const spider = await spiderByWord(session, flags.spider ?? note.spider)
             if (spider === null) throw spiderUnknown(note.spider, '--spider <file>')
-            const { seedOptions } = await import('../../run/seed-options.js')
+            const { seedOptions } = await import('../../run/seeds/seed-options.js')
             const details = { spider: note.spider, refetch: flags.refetch }
             const control = { action: 'crawl.recover', target: note.crawl, details }
             const progress = shownProgress(session, 'known pages', null)

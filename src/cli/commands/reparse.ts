@@ -1,12 +1,12 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { asShoalError, EXIT, ShoalError } from '../../errors.js'
-import type { ReparseSummary } from '../../run/reparse.js'
+import type { ReparseSummary } from '../../run/reparse/reparse.js'
 import type { CrawlNote } from '../../store/record-store.js'
 import { guide } from '../help.js'
 import { type Since, since } from '../record-filters.js'
-import { reparseProgress } from '../reparse-progress.js'
-import { reparseJson, showReparse } from '../reparse-view.js'
+import { reparseProgress } from '../views/reparse-progress.js'
+import { reparseJson, showReparse } from '../views/reparse-view.js'
 import { acts, wholeNumber } from '../session.js'
 import { listenForSignals } from '../signals.js'
 
@@ -37,7 +37,7 @@ export function reparseCommand(program: Command): void {
           progress.say('finishing the pages in hand, press Ctrl-C again to leave at once'),
         )
         try {
-          const { reparse } = await import('../../run/reparse.js')
+          const { reparse } = await import('../../run/reparse/reparse.js')
           const summary = await session.withResults(async (results) => {
             const crawl =
               flags.crawl === undefined ? undefined : crawlNamed(await results.store.crawlNotes(), flags.crawl)

@@ -7,13 +7,13 @@ import {
   type PartitionInfo,
   type PartitionUnit,
   type RetentionRule,
-} from '../../store/upkeep.js'
+} from '../../store/maintenance.js'
 import { parseDuration } from '../../units.js'
 import { confirm } from '../confirm.js'
 import { guide } from '../help.js'
 import { acts, type Session } from '../session.js'
 import { bytes, count, duration, plural } from '../terminal/format.js'
-import { withUpkeep } from '../upkeep.js'
+import { withUpkeep } from '../maintenance.js'
 
 export function retentionCommand(program: Command): void {
   const retention = program
@@ -146,7 +146,7 @@ function age(text: string): number | null {
 /** A wrong address is told now, not when the first partition is due. */
 async function checkedArchive(address: string): Promise<string | null> {
   if (address === 'none') return null
-  const { parsePages } = await import('../../wire.js')
+  const { parsePages } = await import('../../wire/backends.js')
   return parsePages(address, null)
 }
 
@@ -165,7 +165,7 @@ function applyCommand(retention: Command): void {
           if (flags.dryRun) return showGoing(session, going)
           if (going.length > 0 && !(await confirm(questionFor(rule, going), flags.yes)))
             return output.note('nothing was changed')
-          const { openArchive } = await import('../../wire.js')
+          const { openArchive } = await import('../../wire/backends.js')
           const { applyRetention } = await import('../../store/export/apply-retention.js')
           const archive = rule.archive === null ? null : await openArchive(rule.archive, clock)
           try {

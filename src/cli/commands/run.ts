@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { besideOptions, besideWork } from '../beside.js'
+import { besideOptions, besideWork } from '../sidecars.js'
 import { runWithProgress } from '../crawl-run.js'
 import { guide } from '../help.js'
-import { reportRun } from '../run-report.js'
+import { reportRun } from '../views/run-report.js'
 import { acts, type CrawlFlags, crawlOptions, SEEDS_HELP } from '../session.js'
 
 export function runCommand(program: Command): void {

@@ -2,10 +2,10 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { TurnNote, TurnTaken } from '../../coordinator/schedule.js'
 import { EXIT } from '../../errors.js'
-import type { ScheduleRow } from '../../run/run-schedules.js'
+import type { ScheduleRow } from '../../run/schedules.js'
 import type { SpiderSource } from '../../run/spider-source.js'
 import type { Spider } from '../../spider/spider.js'
-import { besideOptions, besideWork } from '../beside.js'
+import { besideOptions, besideWork } from '../sidecars.js'
 import { guide } from '../help.js'
 import type { Output } from '../output.js'
 import { acts, programName, shellWord, watchOptions } from '../session.js'
@@ -13,7 +13,7 @@ import { listenForSignals } from '../signals.js'
 import { clean } from '../terminal/clean.js'
 import { count, moment, plural } from '../terminal/format.js'
 import { table } from '../terminal/table.js'
-import { visitLines } from '../visits-view.js'
+import { visitLines } from '../views/visits-view.js'
 
 export function scheduleCommand(program: Command): void {
   const schedule = program
@@ -37,7 +37,7 @@ export function scheduleCommand(program: Command): void {
         }
         const signals = listenForSignals(() => note('stopping; turns from now on are for others'))
         try {
-          const { runSchedules } = await import('../../run/run-schedules.js')
+          const { runSchedules } = await import('../../run/schedules.js')
           const { queue, store, pages, logLevel, proxies, pool, country, alerts } = settings
           await runSchedules({
             ...{ sources: sourcesOf(files), queue, store, pages, logLevel, proxies, pool, country, alerts },
@@ -80,7 +80,7 @@ export function scheduleCommand(program: Command): void {
     .action(
       acts(async (session, files: string[]) => {
         const { output, json, clock } = session
-        const { listSchedules } = await import('../../run/run-schedules.js')
+        const { listSchedules } = await import('../../run/schedules.js')
         const rows = await session.withPlant((plant) => listSchedules(sourcesOf(files), plant, clock.now()))
         if (json) for (const row of rows) output.json(rowJson(row))
         else printRows(output, rows)

@@ -45,7 +45,7 @@ async function watch(session: Session, everyMs: number): Promise<void> {
   // Where one of these is set ink draws nothing before the end; but this is a terminal.
   for (const name of ['CI', 'CONTINUOUS_INTEGRATION']) process.env[name] = 'false'
   const { showTop } = await import('../top/show-top.js')
-  const { createLookout } = await import('../top/top-look.js')
+  const { createLookout } = await import('../top/top-snapshot.js')
   await session.withPlant((plant) =>
     showTop(
       {

@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import { ShoalError } from '../../errors.js'
 import type { KindColumns, KindTables, KindViews, RefreshedTable } from '../../store/kind-views.js'
 import { guide } from '../help.js'
-import { columnsOfKinds } from '../kind-columns.js'
+import { columnsOfKinds } from '../export/kind-columns.js'
 import { acts, type Session } from '../session.js'
 import { spiderByWord } from '../spider-choice.js'
 import { plural } from '../terminal/format.js'
-import { shownProgress } from '../work-progress.js'
+import { shownProgress } from '../views/work-progress.js'
 
 interface ViewsFlags {
   readonly kind?: string

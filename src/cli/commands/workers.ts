@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { type WorkerState, workerRate } from '../../observe/health.js'
-import { lookAtWorkers, type WorkerLook } from '../../observe/look.js'
+import { type WorkerState, workerRate } from '../../observe/snapshots/health.js'
+import { lookAtWorkers, type WorkerLook } from '../../observe/snapshots/snapshot.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
 import { clean } from '../terminal/clean.js'

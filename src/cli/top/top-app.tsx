@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import type { Clock } from '../../clock.js'
 import { asShoalError, isAway } from '../../errors.js'
 import type { Style } from '../terminal/style.js'
-import type { Lookout } from './top-look.js'
+import type { Lookout } from './top-snapshot.js'
 import { type Seen, screenOf } from './top-screen.js'
 import { FIRST_STATE, type Key, type Order, press, type TopState } from './top-state.js'
 

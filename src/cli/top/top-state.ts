@@ -1,7 +1,7 @@
 import type { CrawlState, HostInfo } from '../../frontier/frontier.js'
-import { workerRate } from '../../observe/health.js'
-import type { WorkerLook } from '../../observe/look.js'
-import type { TopCrawl, TopLook } from './top-look.js'
+import { workerRate } from '../../observe/snapshots/health.js'
+import type { WorkerLook } from '../../observe/snapshots/snapshot.js'
+import type { TopCrawl, TopLook } from './top-snapshot.js'
 
 /** What a person has chosen so far. */
 export interface TopState {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.js'
-import type { RedisConnection } from '../../frontier/redis/connection.js'
+import type { RedisConnection } from '../../redis/connection.js'
 import type { Feed, FeedEntry } from '../feed.js'
 import type { FeedKeys } from './keys.js'
 import { HOLD_MS, PUSH_AT_ONCE, REFUSED_KEPT, readRefused, refusalText, textOf } from './parts.js'

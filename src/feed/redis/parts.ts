@@ -1,4 +1,4 @@
-import type { RedisConnection, RedisReply } from '../../frontier/redis/connection.js'
+import type { RedisConnection, RedisReply } from '../../redis/connection.js'
 import type { FeedRefusal, RefusedEntry } from '../feed.js'
 
 /** An entry whose taker has not ended it by then is taken again. Adding a batch to the queue takes milliseconds. */

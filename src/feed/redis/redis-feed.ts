@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.js'
-import type { RedisConnection } from '../../frontier/redis/connection.js'
+import type { RedisConnection } from '../../redis/connection.js'
 import type { Feed, FeedPlace } from '../feed.js'
 import { defaultFeedKey, feedKeys } from './keys.js'
 import { listFeed } from './list-feed.js'

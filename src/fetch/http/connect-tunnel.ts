@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { ShoalError } from '../../errors.js'
-import type { ProxyServer } from '../../proxy/exit.js'
+import type { ProxyServer } from '../../proxy/proxy.js'
 import { type Heard, hear } from './dialog.js'
 
 export interface Target {

@@ -1,5 +1,5 @@
 import { ShoalError } from '../../errors.js'
-import type { ProxyServer } from '../../proxy/exit.js'
+import type { ProxyServer } from '../../proxy/proxy.js'
 import { isAllowed, judgeUrl } from '../guard.js'
 import { basicLogin } from './connect-tunnel.js'
 

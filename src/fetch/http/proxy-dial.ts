@@ -1,7 +1,7 @@
 import net, { isIP, type LookupFunction, type Socket } from 'node:net'
 import tls from 'node:tls'
 import { ShoalError } from '../../errors.js'
-import type { ProxyServer } from '../../proxy/exit.js'
+import type { ProxyServer } from '../../proxy/proxy.js'
 import { openConnectTunnel, type Target } from './connect-tunnel.js'
 import { isOutOfSockets } from './failure.js'
 import { openSocks5Tunnel } from './socks5.js'

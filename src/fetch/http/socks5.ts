@@ -1,6 +1,6 @@
 import { isIP, type Socket } from 'node:net'
 import { ShoalError } from '../../errors.js'
-import type { ProxyServer } from '../../proxy/exit.js'
+import type { ProxyServer } from '../../proxy/proxy.js'
 import { groups6 } from '../guard.js'
 import type { Target } from './connect-tunnel.js'
 import { type Heard, hear } from './dialog.js'

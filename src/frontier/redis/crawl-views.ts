@@ -12,8 +12,8 @@ import type {
 } from '../frontier.js'
 import { earliestStart, FRESH_HOST, settingsShown } from '../pace.js'
 import { decodeHost, sharesOf } from './codec.js'
-import type { RedisReply } from './connection.js'
-import { bytes, fields, list, number, text, word } from './replies.js'
+import type { RedisReply } from '../../redis/connection.js'
+import { bytes, fields, list, number, text, word } from '../../redis/replies.js'
 import type { Shards } from './shards.js'
 
 export interface DeadGroup {

@@ -1,5 +1,5 @@
 import { ShoalError } from '../../errors.js'
-import { SLOTS, slotOf } from './slots.js'
+import { SLOTS, slotOf } from '../../redis/slots.js'
 
 /**
  * Every key of the queue in Redis. All keys of a shard begin with its hash tag (`{shoal}` when there is one shard), so that a script finds

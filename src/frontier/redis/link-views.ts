@@ -23,7 +23,7 @@ import {
   OUTSIDE_BYTES,
 } from './codec.js'
 import type { CrawlViews, DeadGroup } from './crawl-views.js'
-import { bytes, list, number, text } from './replies.js'
+import { bytes, list, number, text } from '../../redis/replies.js'
 import type { Shards } from './shards.js'
 
 /** Links read at once. */

@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import type { Script } from './connection.js'
+import type { Script } from '../../redis/connection.js'
+import { loadScript } from '../../redis/load-script.js'
 
 /** One file for each operation; what they share stands in front of them. */
 const SHARED = {
@@ -39,12 +38,4 @@ let loaded: ReadonlyMap<string, Script> | null = null
 export function scriptOf(operation: Operation): Script {
   loaded ??= new Map(Object.entries(SHARED).map(([name, shared]) => [name, loadScript('frontier', name, shared)]))
   return loaded.get(operation) ?? loadScript('frontier', operation, SHARED[operation])
-}
-
-/** The path is the same from src and from dist, so that there is one copy of the files. */
-export function loadScript(part: 'frontier' | 'board' | 'proxy', name: string, shared: readonly string[]): Script {
-  const read = (file: string) =>
-    readFileSync(new URL(`../../../src/${part}/redis/lua/${file}.lua`, import.meta.url), 'utf8')
-  const source = [...shared, name].map(read).join('\n')
-  return { name, source, sha: createHash('sha1').update(source).digest('hex') }
 }

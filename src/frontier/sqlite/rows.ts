@@ -2,7 +2,7 @@ import type { SqlValue } from '../../sqlite/db.js'
 import type { HostKey, Json, RequestExtras } from '../../url/link.js'
 import { type CrawlSpec, FAILURES_KEPT, type Failure, type Lease, type Limits, type WorkerId } from '../frontier.js'
 import { afterStart } from '../pace.js'
-import { type CrawlRow, type LaneRow, lanePace } from './ledger.js'
+import { type CrawlRow, type LaneRow, lanePace } from './counters.js'
 
 export interface LeaseRow {
   readonly link: number

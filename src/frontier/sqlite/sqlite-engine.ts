@@ -51,7 +51,7 @@ import {
   overBudget,
   prepareLedger,
   scoreOf,
-} from './ledger.js'
+} from './counters.js'
 import { ReadyLanes } from './ready-lanes.js'
 import {
   addFailure,

@@ -1,5 +1,5 @@
-import type { Alert, AlertRule } from '../alert.js'
-import type { Finding } from './rule.js'
+import type { Alert, AlertRule } from './alert.js'
+import type { Finding } from './rules/rule.js'
 
 /**
  * From what a rule finds at each look to episodes with a beginning and an end. Something begins when it has been over its threshold for a while, and ends when it

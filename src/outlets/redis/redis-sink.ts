@@ -1,5 +1,5 @@
 import { asShoalError, isAway, ShoalError } from '../../errors.js'
-import type { RedisConnection } from '../../frontier/redis/connection.js'
+import type { RedisConnection } from '../../redis/connection.js'
 import type { StoredRecord } from '../../store/record-store.js'
 import type { RedisOutlet } from '../outlet.js'
 import type { Sent, Sink } from '../sink.js'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Script } from '../../frontier/redis/connection.js'
+import type { Script } from '../../redis/connection.js'
 
 function script(name: string, source: string): Script {
   return { name, source, sha: createHash('sha1').update(source).digest('hex') }

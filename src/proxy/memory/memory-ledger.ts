@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.js'
 import { ByPlace } from '../by-place.js'
-import type { ExitId } from '../exit.js'
-import type { ExitLedger, ExitScore } from '../exit-ledger.js'
+import type { ExitId } from '../proxy.js'
+import type { ExitLedger, ExitScore } from '../proxy-ledger.js'
 import {
   awake,
   type ExitCounts,
@@ -14,7 +14,7 @@ import {
   isForgotten,
   NO_COUNTS,
   scoreOf,
-} from '../exit-state.js'
+} from '../proxy-state.js'
 import { grantAll, type LedgerRows, reportAll } from '../ledger-steps.js'
 import { scoreCursor } from '../score-cursor.js'
 

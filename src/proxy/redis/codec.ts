@@ -1,6 +1,6 @@
 import type { Limits } from '../../frontier/frontier.js'
-import type { ExitReport, ExitVerdict } from '../exit-ledger.js'
-import { bucketOf, type ExitCounts, type ExitHealth } from '../exit-state.js'
+import type { ExitReport, ExitVerdict } from '../proxy-ledger.js'
+import { bucketOf, type ExitCounts, type ExitHealth } from '../proxy-state.js'
 
 /** What travels between TypeScript and the scripts; the formats stand in lua/. */
 

@@ -1,7 +1,7 @@
 import type { SqlValue } from '../../sqlite/db.js'
 import type { HostKey } from '../../url/link.js'
 import { ByPlace } from '../by-place.js'
-import type { ExitId } from '../exit.js'
+import type { ExitId } from '../proxy.js'
 import {
   type ExitCounts,
   type ExitHealth,
@@ -11,7 +11,7 @@ import {
   FRESH_PACE,
   type Hold,
   NO_COUNTS,
-} from '../exit-state.js'
+} from '../proxy-state.js'
 import { type LedgerRows, type Place, WHOLE } from '../ledger-steps.js'
 import type { Column, LedgerSql } from './statements.js'
 

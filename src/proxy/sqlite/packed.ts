@@ -1,5 +1,5 @@
 import type { Limits } from '../../frontier/frontier.js'
-import type { ExitAsk, ExitReport, ExitVerdict, RestRules } from '../exit-ledger.js'
+import type { ExitAsk, ExitReport, ExitVerdict, RestRules } from '../proxy-ledger.js'
 import type { ReportOfAsk } from '../ledger-steps.js'
 
 /**

@@ -1,5 +1,5 @@
 import type { EngineCall } from '../../sqlite/engine.js'
-import type { ExitLedger } from '../exit-ledger.js'
+import type { ExitLedger } from '../proxy-ledger.js'
 import { packAsks, packReports } from './packed.js'
 import type { SqliteLedgerEngine } from './sqlite-ledger-engine.js'
 

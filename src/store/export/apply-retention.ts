@@ -1,6 +1,6 @@
 import { ShoalError } from '../../errors.js'
 import type { Archive } from '../archive.js'
-import { expired, type PartitionInfo, type StoreUpkeep } from '../upkeep.js'
+import { expired, type PartitionInfo, type StoreUpkeep } from '../maintenance.js'
 import { partitionFile } from './partition-file.js'
 
 export interface Retired extends Pick<PartitionInfo, 'table' | 'name' | 'rows' | 'bytes'> {

@@ -1,4 +1,4 @@
-import type { PartitionedTable, PartitionInfo } from '../upkeep.js'
+import type { PartitionedTable, PartitionInfo } from '../maintenance.js'
 import { type Cell, parquetTable, type TableColumn } from './parquet-table.js'
 
 const COLUMNS: Readonly<Record<PartitionedTable, readonly TableColumn[]>> = {

@@ -1,5 +1,5 @@
 import type { BlobEntry, BlobIndex } from '../blob-index.js'
-import type { PackCheck, PackProgress } from '../pack-upkeep.js'
+import type { PackCheck, PackProgress } from '../pack-maintenance.js'
 import { unpacked } from './codec.js'
 import { HEAD_BYTES, PACK_MAGIC } from './pack-format.js'
 import type { PackPlace } from './pack-place.js'

@@ -1,5 +1,5 @@
 import type { BlobIndex } from '../blob-index.js'
-import type { PackCompaction, PackProgress } from '../pack-upkeep.js'
+import type { PackCompaction, PackProgress } from '../pack-maintenance.js'
 import { unpacked } from './codec.js'
 import { HEAD_BYTES } from './pack-format.js'
 import { PACK_BYTES, type PackPlace } from './pack-place.js'

@@ -1,14 +1,14 @@
 import type { Clock } from '../../clock.js'
 import type { BlobEntry, BlobIndex } from '../blob-index.js'
 import type { BlobRef, BlobStore } from '../blob-store.js'
-import type { PackUpkeep } from '../pack-upkeep.js'
+import type { PackUpkeep } from '../pack-maintenance.js'
 import { hashIn, packed, sha256 } from './codec.js'
 import { dialled } from './dialled.js'
 import type { PackedPage } from './pack-format.js'
 import type { PackPlace } from './pack-place.js'
 import { PackReader } from './pack-reader.js'
 import { Remembered } from './remembered.js'
-import { packUpkeep } from './upkeep.js'
+import { packUpkeep } from './maintenance.js'
 import { writeRun } from './write-run.js'
 
 /** Pages known to be stored, so that the navigation of a site that answers every wrong URL alike costs nothing: 150 bytes each. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { ShoalError } from '../../errors.js'
 import { version } from '../../version.js'
-import type { MigrationBegins, PendingMigration } from '../upkeep.js'
+import type { MigrationBegins, PendingMigration } from '../maintenance.js'
 import type { Pg } from './pg.js'
 
 /** What stands in the ledger. */

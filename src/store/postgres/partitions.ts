@@ -1,4 +1,4 @@
-import { PARTITION_UNITS, type PartitionedTable, type PartitionUnit } from '../upkeep.js'
+import { PARTITION_UNITS, type PartitionedTable, type PartitionUnit } from '../maintenance.js'
 import type { Pg } from './pg.js'
 import { millis } from './read-statements.js'
 

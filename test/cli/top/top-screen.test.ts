@@ -4,8 +4,8 @@ import { widthOf } from '../../../src/cli/terminal/width.js'
 import { type Screen, type Seen, screenOf, share } from '../../../src/cli/top/top-screen.js'
 import { FIRST_STATE, type Key, press, type TopState } from '../../../src/cli/top/top-state.js'
 import { ShoalError } from '../../../src/errors.js'
-import type { Alert } from '../../../src/observe/alert.js'
-import { someCrawl, someHost, someLook, someWorker } from './some-look.js'
+import type { Alert } from '../../../src/observe/alerts/alert.js'
+import { someCrawl, someHost, someLook, someWorker } from './some-snapshot.js'
 
 const plain = styleFor({ isTTY: true }, { NO_COLOR: '1' })
 const coloured = styleFor({ isTTY: true }, {})

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/clock.js'
-import { openRedis, type RedisConnection } from '../../../src/frontier/redis/connection.js'
+import { openRedis, type RedisConnection } from '../../../src/redis/connection.js'
 import { openRedisFrontier } from '../../../src/frontier/redis/redis-frontier.js'
 import { linkTo, specOf, workerOf } from '../../contract/frontier-fixtures.js'
 import { type RedisServer, startRedis } from '../../support/redis-server.js'

@@ -8,7 +8,7 @@ import {
   nextEpisodes,
   type Verdict,
 } from '../../../src/observe/alerts/episodes.js'
-import type { Finding } from '../../../src/observe/alerts/rule.js'
+import type { Finding } from '../../../src/observe/alerts/rules/rule.js'
 
 const LOOK_MS = 5_000
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { HostInfo } from '../../../src/frontier/frontier.js'
-import type { AlertRule } from '../../../src/observe/alert.js'
-import { judgesOf, ruleSettings } from '../../../src/observe/alerts/all-rules.js'
-import type { Finding, WatchLook } from '../../../src/observe/alerts/rule.js'
-import type { CrawlLook } from '../../../src/observe/look.js'
-import type { Alert as DriftAlert } from '../../../src/quality/alert.js'
-import { crawlLook, crawlStats, hostInfo, type Step, samplesOf, times, watchLook, workerLook } from '../looks.js'
+import type { AlertRule } from '../../../src/observe/alerts/alert.js'
+import { judgesOf, ruleSettings } from '../../../src/observe/alerts/rules/all-rules.js'
+import type { Finding, WatchLook } from '../../../src/observe/alerts/rules/rule.js'
+import type { CrawlLook } from '../../../src/observe/snapshots/snapshot.js'
+import type { Alert as DriftAlert } from '../../../src/quality/drift-alert.js'
+import { crawlLook, crawlStats, hostInfo, type Step, samplesOf, times, watchLook, workerLook } from '../snapshots/some-snapshots.js'
 
 const NOW = 1_000_000_000_000
 const MINUTE = 60_000

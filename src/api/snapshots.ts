@@ -1,0 +1,222 @@
+import { isFileCrawl } from '../coordinator/file-crawl.js'
+import { ShoalError } from '../errors.js'
+import type { CrawlInfo, CrawlStats, Frontier } from '../frontier/frontier.js'
+import { readAlerts } from '../observe/alerts/alert-notes.js'
+import { spiderHolders } from '../observe/snapshots/health.js'
+import { type CrawlLook, isAlive, lookAtCrawl, lookAtWorkers, type WorkerLook } from '../observe/snapshots/snapshot.js'
+import type { Sample } from '../observe/series/series.js'
+import { readSeries } from '../observe/series/series-notes.js'
+import { readTrouble } from '../observe/trouble.js'
+import { ALL_SITES } from '../quality/field-row.js'
+import { summarise } from '../quality/summary.js'
+import type { CrawlNote } from '../store/record-store.js'
+import { version } from '../version.js'
+import type { AlertBoard, CrawlCard, CrawlView, KindView, Overview } from './api-types.js'
+import { memo } from './memo.js'
+import type { ApiParts } from './parts.js'
+
+/** Looks that all callers share, each not older than LOOK_MS: a hundred open pages cost the crawl no more than one. */
+export interface Lookout {
+  overview(): Promise<Overview>
+  crawl(id: string): Promise<CrawlView>
+  /** Newest first, without those in which sitemaps are fetched. */
+  crawls(): Promise<readonly CrawlInfo[]>
+  /** Throws `not_found`. */
+  known(id: string): Promise<CrawlInfo>
+  card(crawl: CrawlInfo): Promise<CrawlCard>
+  dead(id: string): ReturnType<Frontier['deadByError']>
+  /** Somebody changed them by hand, and wants to see it. */
+  forgetDead(id: string): void
+  workers(): Promise<readonly WorkerLook[]>
+  alerts(): Promise<AlertBoard>
+  /** As the crawl was opened last; null: the store does not have it. */
+  note(id: string): Promise<CrawlNote | null>
+}
+
+const LOOK_MS = 900
+/** Groups are made of every dead letter, and asked for every three seconds by each page that shows them. */
+const DEAD_MS = 2_900
+/** Samples come every five seconds. */
+const SERIES_MS = 5_000
+const NOTES_MS = 5_000
+const FIELDS_MS = 15_000
+const FIELD_HOURS_MS = 24 * 3_600_000
+const FIELDS_SHOWN = 20
+const CRAWLS_SHOWN = 50
+const SPARK_SAMPLES = 60
+/** Of those that have ended nothing changes but by hand. */
+const ENDED_MS = 10_000
+
+export function createLookout(parts: ApiParts): Lookout {
+  const { plant, clock, fleet } = parts
+  const { frontier, store, board } = plant
+
+  const workersNow = memo(clock, LOOK_MS, () => lookAtWorkers(plant, clock.now()))
+  const crawlsNow = memo(clock, LOOK_MS, async () =>
+    (await frontier.crawls()).filter((crawl) => !isFileCrawl(crawl)).sort((a, b) => b.createdAt - a.createdAt),
+  )
+  const alertsNow = memo(clock, LOOK_MS, async () => {
+    const { active, ended } = await readAlerts(board)
+    return { active, ended }
+  })
+  const samples = memo(clock, SERIES_MS, (crawl) => readSeries(board, crawl, '30m'))
+  const notes = memo(clock, NOTES_MS, async () => new Map((await store.crawlNotes()).map((note) => [note.crawl, note])))
+  const known = async (id: string) => {
+    const info = (await crawlsNow('')).find((crawl) => crawl.id === id)
+    if (info === undefined) throw new ShoalError('not_found', `there is no crawl '${id}'`)
+    return info
+  }
+  const looks = memo(clock, LOOK_MS, async (id) =>
+    lookAtCrawl(plant, await known(id), await workersNow(''), clock.now(), fleet),
+  )
+  const troubles = memo(clock, LOOK_MS, (id) => readTrouble(board, id))
+  const dead = memo(clock, DEAD_MS, (id) => frontier.deadByError(id))
+  const endedStats = memo(clock, ENDED_MS, (id) => frontier.stats(id))
+  const fields = memo(clock, FIELDS_MS, async (id) => fillRates(parts, await known(id)))
+
+  const card = async (crawl: CrawlInfo): Promise<CrawlCard & { readonly stalledMs: number }> => {
+    if (crawl.state === 'finished' || crawl.state === 'cancelled') return endedCard(await endedStats(crawl.id))
+    const [look, series, trouble] = await Promise.all([looks(crawl.id), samples(crawl.id), troubles(crawl.id)])
+    return { ...cardOf(look, series, trouble), stalledMs: look.stalledMs }
+  }
+
+  return {
+    crawls: () => crawlsNow(''),
+    known,
+    dead,
+    forgetDead: dead.forget,
+    workers: () => workersNow(''),
+    alerts: () => alertsNow(''),
+    async card(crawl) {
+      const { stalledMs: _, ...shown } = await card(crawl)
+      return shown
+    },
+    note: async (id) => (await notes('')).get(id) ?? null,
+    async overview() {
+      const [crawls, workers, alerts] = await Promise.all([crawlsNow(''), workersNow(''), alertsNow('')])
+      const cards = await Promise.all(crawls.slice(0, CRAWLS_SHOWN).map((crawl) => cardIfThere(card, crawl)))
+      const there = cards.filter((one) => one !== null)
+      const stalled = there.flatMap(({ stats, stalledMs }) =>
+        stalledMs > 0 ? [{ crawl: stats.id, forMs: stalledMs }] : [],
+      )
+      return {
+        now: clock.now(),
+        version,
+        queue: parts.queue,
+        store: parts.store,
+        health: { ok: stalled.length === 0, stalled },
+        crawls: there.map(({ stalledMs: _, ...shown }) => shown),
+        workers: summed(workers),
+        alerts: alerts.active,
+        spiders: [...parts.spiders].sort(),
+      }
+    },
+    async crawl(id) {
+      const info = await known(id)
+      const [look, series, trouble, counts, filled, all, alerts, workers] = await Promise.all([
+        looks(id),
+        samples(id),
+        troubles(id),
+        store.counts({ crawl: id }),
+        fields(id),
+        notes(''),
+        alertsNow(''),
+        workersNow(''),
+      ])
+      const spec = all.get(id)?.spec
+      const alive = workers.filter(isAlive)
+      return {
+        ...cardOf(look, series, trouble),
+        now: look.now,
+        latest: series.at(-1) ?? null,
+        kinds: counts.map(({ kind, records, unchanged, rejected }): KindView => {
+          return { kind, written: records, unchanged, rejected, fields: filled.get(kind) ?? [] }
+        }),
+        limits: spec === undefined ? null : { delayMs: spec.limits.delayMs, concurrency: spec.limits.concurrency },
+        budget:
+          spec === undefined
+            ? null
+            : {
+                pages: spec.budget.pages ?? null,
+                pagesPerHost: spec.budget.pagesPerHost ?? null,
+                bytes: spec.budget.bytes ?? null,
+                ms: spec.budget.ms ?? null,
+              },
+        alerts: alerts.active.filter((alert) => alert.crawl === id),
+        holders: spiderHolders(info, alive),
+        statuses: added(alive.map(({ vitals }) => vitals?.statuses ?? {})),
+        errors: added(alive.map(({ vitals }) => vitals?.errors ?? {})),
+      }
+    },
+  }
+}
+
+function cardOf(
+  { stats, estimate, advice }: CrawlLook,
+  series: readonly Sample[],
+  trouble: CrawlCard['trouble'],
+): CrawlCard {
+  const spark = series.slice(-SPARK_SAMPLES).map(({ pagesPerSecond }) => pagesPerSecond)
+  return { stats, estimate, advice: stats.state === 'running' ? advice : null, spark, trouble }
+}
+
+function endedCard(stats: CrawlStats): CrawlCard & { readonly stalledMs: number } {
+  return {
+    stats,
+    estimate: {
+      etaSeconds: stats.state === 'finished' ? 0 : null,
+      decidedBy: null,
+      plainSeconds: stats.state === 'finished' ? 0 : null,
+    },
+    advice: null,
+    spark: [],
+    trouble: null,
+    stalledMs: 0,
+  }
+}
+
+/** One that was deleted between two questions is left out. */
+async function cardIfThere<Card>(card: (crawl: CrawlInfo) => Promise<Card>, crawl: CrawlInfo): Promise<Card | null> {
+  try {
+    return await card(crawl)
+  } catch (error) {
+    if (error instanceof ShoalError && error.code === 'not_found') return null
+    throw error
+  }
+}
+
+function summed(workers: readonly WorkerLook[]): Overview['workers'] {
+  const alive = workers.filter(isAlive)
+  const sum = (part: (worker: WorkerLook) => number) => alive.reduce((total, worker) => total + part(worker), 0)
+  return {
+    alive: alive.length,
+    missing: workers.filter(({ state }) => state === 'missing').length,
+    busy: sum(({ vitals, inHand }) => vitals?.busy ?? inHand),
+    slots: sum(({ vitals, about }) => vitals?.slots ?? about?.concurrency ?? 0),
+  }
+}
+
+/** Of the newest day of the crawl, over all sites. */
+async function fillRates(
+  { plant, clock }: ApiParts,
+  { spider, finishedAt }: CrawlInfo,
+): Promise<Map<string, KindView['fields']>> {
+  const rows = []
+  const since = (finishedAt ?? clock.now()) - FIELD_HOURS_MS
+  for await (const row of plant.store.fieldStats({ spider, site: ALL_SITES, since })) rows.push(row)
+  return new Map(
+    summarise(rows, []).map(({ kind, fields }) => [
+      kind,
+      fields
+        .map(({ field, share }) => ({ field, filled: share }))
+        .sort((a, b) => a.filled - b.filled || (a.field < b.field ? -1 : 1))
+        .slice(0, FIELDS_SHOWN),
+    ]),
+  )
+}
+
+function added(counts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const sums: Record<string, number> = {}
+  for (const one of counts) for (const [key, value] of Object.entries(one)) sums[key] = (sums[key] ?? 0) + value
+  return sums
+}

@@ -1,0 +1,79 @@
+import type { WarcResult } from '../../store/export/warc.js'
+import type { KeptPage, KeptPageQuery, KeptPages } from '../../store/kept-pages.js'
+import { version } from '../../version.js'
+import type { Plant } from '../../wire/backends.js'
+import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
+import type { Session } from '../session.js'
+import { shownProgress } from '../views/work-progress.js'
+
+const PART = 100
+
+export interface PagesExport {
+  /** Null: standard output. */
+  readonly out: string | null
+  readonly spider?: string
+  /** Id, beginning of it, or name of a spider. */
+  readonly crawl?: string
+  readonly since?: number
+}
+
+/** The raw pages of spiders with savePages, as an archive. */
+export async function exportKeptPages(
+  session: Session,
+  plant: Plant,
+  asked: PagesExport,
+  signal: AbortSignal,
+): Promise<WarcResult> {
+  const { warcToFiles, warcToStream } = await import('../../store/export/warc.js')
+  const queries = await queriesFor(plant, asked)
+  const progress = shownProgress(session, 'pages', await expected(plant.store, queries))
+  const archive = {
+    pages: pagesOf(plant.store, queries),
+    bodies: plant.pages,
+    info: {
+      software: `Shoal/${version}`,
+      format: 'WARC File Format 1.1',
+      conformsTo: 'http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/',
+      description: 'Response bodies are decoded; no request records are kept.',
+    },
+    madeAt: session.clock.now(),
+  }
+  const options = { signal, progress: (pages: number) => progress.tell(pages, 'writing') }
+  try {
+    return asked.out === null
+      ? await warcToStream(archive, process.stdout, options)
+      : await warcToFiles(archive, asked.out, options)
+  } finally {
+    progress.stop()
+  }
+}
+
+/** Pages are found by their spider. */
+async function queriesFor({ frontier, store }: Plant, { spider, crawl, since }: PagesExport): Promise<KeptPageQuery[]> {
+  const more = { ...(since !== undefined && { since }), newestOnly: false }
+  if (crawl !== undefined) {
+    const chosen = chooseCrawl(await crawlsNewestFirst(frontier), crawl)
+    return [{ spider: chosen.spider, crawl: chosen.id, ...more }]
+  }
+  if (spider !== undefined) return [{ spider, ...more }]
+  const known = [...(await frontier.crawls()), ...(await store.crawlNotes()), ...(await store.counts({}))]
+  return [...new Set(known.map((one) => one.spider))].sort().map((name) => ({ spider: name, ...more }))
+}
+
+async function* pagesOf(store: KeptPages, queries: readonly KeptPageQuery[]): AsyncGenerator<KeptPage> {
+  for (const query of queries) {
+    let after: string | null = null
+    do {
+      const part = await store.keptPages(query, after, PART)
+      yield* part.pages
+      after = part.next
+    } while (after !== null)
+  }
+}
+
+async function expected(store: KeptPages, queries: readonly KeptPageQuery[]): Promise<number | null> {
+  if (!process.stderr.isTTY) return null
+  let total = 0
+  for (const query of queries) total += await store.countKeptPages(query)
+  return total
+}

@@ -1,0 +1,58 @@
+import { ShoalError } from '../../errors.js'
+import type { Spider } from '../../spider/spider.js'
+import type { FieldColumn, KindColumns } from '../../store/kind-views.js'
+import type { RecordStore } from '../../store/record-store.js'
+
+/** Records that are looked at where no schema says what they look like. */
+const LOOKED_AT = 100_000
+/** Postgres has room for 1,600 columns, our own included. */
+const MOST_COLUMNS = 1_500
+
+/** The kinds of a spider with their columns: by the schemas of the file, or by the records that are there. Null: the file is not known. */
+export async function columnsOfKinds(
+  store: RecordStore,
+  name: string,
+  spider: Spider | null,
+  wanted: string | undefined,
+): Promise<KindColumns[]> {
+  const stored = (await store.counts({ spider: name })).filter(({ records }) => records > 0).map(({ kind }) => kind)
+  const kinds = [...new Set([...(spider?.records.keys() ?? []), ...stored])].sort()
+  const chosen = wanted === undefined ? kinds : kinds.filter((kind) => kind === wanted)
+  if (chosen.length === 0) {
+    throw new ShoalError(
+      'not_found',
+      `there are no records of ${name}${wanted === undefined ? '' : ` of the kind ${wanted}`}`,
+      {
+        hint: kinds.length === 0 ? 'Name the file of the spider, or run it first.' : `There is: ${kinds.join(', ')}.`,
+      },
+    )
+  }
+  const found: KindColumns[] = []
+  for (const kind of chosen) {
+    const columns = await columnsOf(store, name, kind, spider)
+    // Without a schema and without records there is nothing to show yet.
+    if (columns.length > 0) found.push({ spider: name, kind, columns: columns.slice(0, MOST_COLUMNS) })
+  }
+  return found
+}
+
+async function columnsOf(
+  store: RecordStore,
+  name: string,
+  kind: string,
+  spider: Spider | null,
+): Promise<FieldColumn[]> {
+  const { schemaColumns, withObserved } = await import('../../store/export/schema-columns.js')
+  const schema = spider?.records.get(kind)?.schema ?? null
+  const told = schema === null ? null : schemaColumns(schema)
+  if (told === null) return observedColumns(store, name, kind)
+  const unsure = told.some(({ type }) => type === null)
+  return withObserved(told, unsure ? await observedColumns(store, name, kind) : [])
+}
+
+async function observedColumns(store: RecordStore, spider: string, kind: string): Promise<FieldColumn[]> {
+  const { FieldColumns } = await import('../../store/export/columns.js')
+  const fields = new FieldColumns(MOST_COLUMNS)
+  for await (const { data } of store.records({ spider, kind, limit: LOOKED_AT })) fields.learn(data)
+  return fields.columns()
+}

@@ -1,0 +1,49 @@
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { SpiderSource } from '../../run/spider-source.js'
+import type { Spider } from '../../spider/spider.js'
+import type { PlantAddresses } from '../../wire/backends.js'
+import { fileOf } from '../session.js'
+
+/**
+ * Where the spider of a crawl came from, kept beside the database by the commands that run crawls: `explain` takes a URL through the
+ * same door without being told the file again. A loss costs a --spider.
+ */
+export function rememberSource(plant: PlantAddresses, spider: string, source: SpiderSource): void {
+  const file = memoryOf(plant)
+  if (file === null || !existsSync(dirname(file))) return
+  const known = readSources(file)
+  if (JSON.stringify(known[spider]) === JSON.stringify(source)) return
+  try {
+    writeFileSync(`${file}.new`, `${JSON.stringify({ ...known, [spider]: source }, null, 2)}\n`)
+    renameSync(`${file}.new`, file)
+  } catch {
+    // Not worth failing a crawl: a disk that is full or read-only will be told by the database.
+  }
+}
+
+/** The spider as it is now; null when it is not remembered, or its file is gone or broken. */
+export async function rememberedSpider(plant: PlantAddresses, spider: string): Promise<Spider | null> {
+  const file = memoryOf(plant)
+  const source = file === null ? undefined : readSources(file)[spider]
+  if (source === undefined) return null
+  try {
+    const { spiderFrom } = await import('../../run/spider-source.js')
+    return await spiderFrom(source)
+  } catch {
+    return null
+  }
+}
+
+function memoryOf({ queue, store }: PlantAddresses): string | null {
+  const file = fileOf(queue) ?? fileOf(store)
+  return file === null ? null : join(dirname(file), 'spiders.json')
+}
+
+function readSources(file: string): Record<string, SpiderSource> {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Record<string, SpiderSource>
+  } catch {
+    return {}
+  }
+}

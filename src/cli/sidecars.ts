@@ -1,0 +1,56 @@
+import type { Command } from 'commander'
+import { CONFIG, isOnServer } from '../config.js'
+import type { Beside, BesideParts } from '../run/sidecar.js'
+import { besideDashboard, dashboardOptions } from './dashboard.js'
+import { plain, type Session } from './session.js'
+
+/** What a command that works can have beside it. */
+export interface BesideFlags {
+  readonly dashboard: boolean
+}
+
+/** The dashboard and the metrics, where they are asked for. `queueMetrics`: also those of the queue, not only of its own workers. */
+export function besideWork(session: Session, flags: BesideFlags, queueMetrics: boolean): Beside {
+  return async (parts) => {
+    const ends: (() => Promise<void>)[] = []
+    const end = async () => void (await Promise.all(ends.map((one) => one())))
+    try {
+      ends.push(await serveMetricsHere(session, parts, queueMetrics))
+      const dashboard = await besideDashboard(session, flags)?.(parts)
+      if (dashboard !== undefined) ends.push(dashboard)
+      return end
+    } catch (error) {
+      await end()
+      throw error
+    }
+  }
+}
+
+/** Prints where: for people on standard error, with --json as a line of its own. */
+async function serveMetricsHere(
+  { settings, json, output }: Session,
+  { plant, crew, drain }: BesideParts,
+  queue: boolean,
+): Promise<() => Promise<void>> {
+  if (settings.metrics === null) return async () => {}
+  const [{ serveMetrics }, { createMonitor }] = await Promise.all([
+    import('../run/metrics-server.js'),
+    import('../observe/metrics/monitor.js'),
+  ])
+  const monitor = createMonitor({
+    ...{ plant, clock: plant.queueClock, queue, fleet: isOnServer(settings.queue) },
+    crew: crew === null ? null : crew.list,
+    draining: () => drain.aborted,
+  })
+  const server = await serveMetrics({ address: settings.metrics, token: settings.token }, monitor)
+  if (json) output.json({ metrics: `${server.url}/metrics` })
+  else process.stderr.write(`metrics: ${server.url}/metrics\n`)
+  return () => server.close()
+}
+
+/** On the commands that work. */
+export function besideOptions(command: Command): Command {
+  const { metrics } = CONFIG
+  const flag = 'serve the dashboard as well, as long as the command runs; its address is printed at the start'
+  return dashboardOptions(command.option(metrics.flag, plain(metrics.meaning)).option('--dashboard', flag, false))
+}

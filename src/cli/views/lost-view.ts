@@ -1,0 +1,43 @@
+import { isOnServer } from '../../config.js'
+import { watchQueue } from '../../coordinator/queue-watch.js'
+import type { CrawlInfo } from '../../frontier/frontier.js'
+import type { CrawlNote } from '../../store/record-store.js'
+import type { Plant } from '../../wire/backends.js'
+import { hasEnded } from '../crawl-choice.js'
+import { programName, type Session } from '../session.js'
+import { clean } from '../terminal/clean.js'
+import { moment } from '../terminal/format.js'
+
+/** The lost crawl that a person means: the word names it, or without a word there is none that goes on. */
+export async function lostCrawlMeant(
+  { settings }: Session,
+  plant: Plant,
+  crawls: readonly CrawlInfo[],
+  word: string | undefined,
+): Promise<CrawlNote | null> {
+  // A server can lose its data while the store stands; a file is looked at as it is.
+  if (isOnServer(settings.queue)) await watchQueue(plant).look()
+  const notes = await plant.store.crawlNotes()
+  const lost = notes.filter(({ state, queue }) => state === 'lost' && queue === plant.queueAddress)
+  const isLost = (id: string) => lost.some(({ crawl }) => crawl === id)
+  const meant = lost
+    .filter(({ crawl, spider }) => word === undefined || crawl.startsWith(word) || spider === word)
+    .at(-1)
+  const goesOn = crawls.some(
+    (crawl) =>
+      !hasEnded(crawl) &&
+      !isLost(crawl.id) &&
+      (word === undefined || crawl.spider === word || crawl.id.startsWith(word)),
+  )
+  return goesOn ? null : (meant ?? null)
+}
+
+export function showLost({ output, json, sameDatabase }: Session, { crawl, spider, queue, openedAt }: CrawlNote): void {
+  if (json) {
+    output.json({ crawl, spider, state: 'lost', queue, openedAt })
+    return
+  }
+  output.print(`${clean(spider)}  crawl ${crawl}  ${output.style.red('lost')}`)
+  output.print(`opened ${moment(openedAt)}; its queue came back empty, or older than it was`)
+  output.print(`add its seeds and known pages again: ${programName(process.env)} recover ${crawl}${sameDatabase}`)
+}

@@ -1,0 +1,77 @@
+import { type DecidedBy, type Estimate, estimateEnd } from '../../coordinator/eta.js'
+import type { RunProgress } from '../../run/run-crawl.js'
+import { clean } from '../terminal/clean.js'
+import { count, duration, percent, plural, rate } from '../terminal/format.js'
+import { progressBar } from '../terminal/progress-bar.js'
+import type { Style } from '../terminal/style.js'
+
+export interface Fleet {
+  readonly workers: number
+  /** Visits at once in each of them. */
+  readonly concurrency: number
+}
+
+export function ended(stats: RunProgress['stats']): number {
+  return stats.done + stats.dead + stats.skipped
+}
+
+/** The live lines of a crawl. */
+export function progressLines(progress: RunProgress, fleet: Fleet, now: number, style: Style): string[] {
+  const { stats } = progress
+  const over = ended(stats)
+  const numbers = [
+    rate(stats.rate),
+    plural(progress.records, 'record'),
+    ...(progress.rejected > 0 ? [style.yellow(`${count(progress.rejected)} rejected`)] : []),
+    ...(stats.failed > 0
+      ? [style.yellow(`${plural(stats.failed, 'error')}, ${count(stats.retried)} tried again`)]
+      : []),
+    ...(stats.dead > 0 ? [style.red(`${count(stats.dead)} dead`)] : []),
+    `${count(stats.leased)} in hand`,
+    ...(fleet.workers > 1 ? [workersText(progress.workersAlive, fleet.workers, style)] : []),
+  ]
+  return [
+    `${style.bold(clean(stats.spider))}  ${progressBar(over, stats.total, style)}  ${count(over)} / ${count(stats.total)}  ${percent(over, stats.total)}`,
+    `  ${numbers.join(style.dim(' · '))}`,
+    `  ${style.dim(endText(estimateEnd({ stats, hosts: progress.hosts, slots: fleet.workers * fleet.concurrency, now }), stats.state))}`,
+  ]
+}
+
+function workersText(alive: number, wanted: number, style: Style): string {
+  return alive >= wanted ? `${wanted} workers` : style.yellow(`${alive} of ${wanted} workers`)
+}
+
+/** The same as one line of text, for a pipe. */
+export function progressLine(progress: RunProgress, fleet: Fleet, now: number): string {
+  const { stats } = progress
+  const parts = [
+    `${count(ended(stats))}/${count(stats.total)} pages (${percent(ended(stats), stats.total)})`,
+    rate(stats.rate),
+    plural(progress.records, 'record'),
+    ...(stats.failed > 0 ? [plural(stats.failed, 'error')] : []),
+    ...(stats.dead > 0 ? [`${count(stats.dead)} dead`] : []),
+    endText(estimateEnd({ stats, hosts: progress.hosts, slots: fleet.workers * fleet.concurrency, now }), stats.state),
+  ]
+  return parts.join(' · ')
+}
+
+export function endText(estimate: Estimate, state: RunProgress['stats']['state']): string {
+  if (state !== 'running') return state
+  if (estimate.etaSeconds === null)
+    return estimate.decidedBy === null ? 'no estimate' : `no estimate: ${decidedByText(estimate.decidedBy)}`
+  const when = estimate.etaSeconds < 1 ? 'ends any moment' : `ends in about ${duration(estimate.etaSeconds * 1000)}`
+  return estimate.decidedBy === null ? when : `${when}, decided by ${decidedByText(estimate.decidedBy)}`
+}
+
+const REASONS = {
+  delay: 'its delay',
+  rate: 'its rate',
+  latency: 'its answers take time',
+  blocked: 'it asked for time',
+  closed: 'closed by hand',
+} as const
+
+export function decidedByText(decidedBy: DecidedBy): string {
+  if (decidedBy.kind === 'host') return `${clean(decidedBy.host)} (${REASONS[decidedBy.reason]})`
+  return decidedBy.kind === 'workers' ? 'the workers (all of them are busy)' : 'links that wait for another try'
+}

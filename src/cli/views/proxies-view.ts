@@ -1,0 +1,100 @@
+import type { Exit } from '../../proxy/proxy.js'
+import type { ExitScore } from '../../proxy/proxy-ledger.js'
+import { type Standing, standingOf } from '../../proxy/standing.js'
+import { clean } from '../terminal/clean.js'
+import { bar, count, duration } from '../terminal/format.js'
+import type { Style } from '../terminal/style.js'
+import type { Column } from '../terminal/table.js'
+
+const BAR_WIDTH = 10
+
+/** The columns that every view of proxies has behind its first ones. */
+export const STANDING_COLUMNS: readonly Column[] = [
+  { title: 'requests', right: true },
+  { title: 'success' },
+  ...['bans', 'broken', 'p50', 'p90', 'p99', 'per 1,000 good'].map((title) => ({ title, right: true })),
+]
+
+export function standingCells(standing: Standing, style: Style): string[] {
+  const { requests, success, banned, broken, p50Ms, p90Ms, p99Ms, costPer1000 } = standing
+  return [
+    count(requests),
+    success === null ? '' : successText(success, style),
+    count(banned),
+    count(broken),
+    ...[p50Ms, p90Ms, p99Ms].map((ms) => (ms === null ? '' : duration(ms))),
+    costPer1000 === null ? '' : price(costPer1000),
+  ]
+}
+
+function successText(success: number, style: Style): string {
+  const paint = success >= 0.9 ? style.green : success >= 0.5 ? style.yellow : style.red
+  return `${paint(bar(success, BAR_WIDTH))} ${`${Math.floor(success * 100)} %`.padStart(5)}`
+}
+
+/** In whatever currency the file of pools is written. */
+export function price(value: number): string {
+  if (value === 0) return '0'
+  return value >= 0.01 ? value.toFixed(2) : value.toPrecision(2)
+}
+
+export interface SiteStanding extends Standing {
+  readonly site: string
+}
+
+/** By site, the busiest first. */
+export function bySite(scores: readonly ExitScore[]): SiteStanding[] {
+  const sites = new Map<string, ExitScore[]>()
+  for (const score of scores) {
+    if (score.site === '') continue
+    const known = sites.get(score.site)
+    if (known === undefined) sites.set(score.site, [score])
+    else known.push(score)
+  }
+  return [...sites]
+    .map(([site, rows]) => ({ site, ...standingOf(rows) }))
+    .sort((a, b) => b.requests - a.requests || (a.site < b.site ? -1 : 1))
+}
+
+export interface ExitStanding extends Standing {
+  readonly proxy: string
+  /** Null: the file of pools does not have it, or no longer. */
+  readonly country: string | null
+  readonly inUse: number
+  /** Where it rests and for how long still; site '': everywhere. */
+  readonly rests: readonly { readonly site: string; readonly ms: number }[]
+}
+
+/** By exit, on one site or on all; exits that were never used come last. */
+export function byExit(
+  exits: readonly Pick<Exit, 'id' | 'country'>[],
+  scores: readonly ExitScore[],
+  site: string | null,
+  now: number,
+): ExitStanding[] {
+  const rows = new Map<string, ExitScore[]>(exits.map(({ id }) => [id, []]))
+  for (const score of scores) rows.set(score.exit, [...(rows.get(score.exit) ?? []), score])
+  const countries = new Map(exits.map(({ id, country }) => [id, country]))
+  return [...rows]
+    .map(([proxy, own]) => {
+      const felt = own.filter((row) => site === null || row.site === '' || row.site === site)
+      return {
+        proxy,
+        country: countries.get(proxy) ?? null,
+        ...standingOf(own.filter((row) => row.site === (site ?? ''))),
+        inUse: own.find((row) => row.site === '')?.inFlight ?? 0,
+        rests: felt.flatMap((row) =>
+          row.restsUntil !== null && row.restsUntil > now ? [{ site: row.site, ms: row.restsUntil - now }] : [],
+        ),
+      }
+    })
+    .sort((a, b) => b.requests - a.requests || (a.proxy < b.proxy ? -1 : 1))
+}
+
+export function restText({ rests }: ExitStanding, style: Style): string {
+  if (rests.length === 0) return ''
+  const [first] = [...rests].sort((a, b) => b.ms - a.ms)
+  if (first === undefined) return ''
+  const more = rests.length > 1 ? ` and ${count(rests.length - 1)} more` : ''
+  return style.yellow(`${duration(first.ms)}${first.site === '' ? '' : ` on ${clean(first.site)}`}${more}`)
+}

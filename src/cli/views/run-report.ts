@@ -1,0 +1,51 @@
+import type { FinishedRun } from '../crawl-run.js'
+import { programName, type Session, shellWord } from '../session.js'
+import { printNextSteps, printSummary, type SummaryDetails, summaryDetails } from './summary-view.js'
+
+/** What a run ends with: one JSON line, or a summary with the next steps. */
+export async function reportRun(session: Session, { start, summary }: FinishedRun): Promise<void> {
+  const { output, sameDatabase } = session
+  if (session.json) return output.json(summaryJson(summary))
+  const details = await detailsOf(session, summary.crawl, start?.spider ?? null)
+  printSummary(output, summary, details)
+  const shoal = programName(process.env)
+  const steps: [string, string][] = []
+  if (summary.interrupted) steps.push([`${shoal} ${sameCommand(process.argv.slice(2))}`, 'go on'])
+  if (details !== null && summary.records > 0)
+    steps.push([`${shoal} export --out records.csv${sameDatabase}`, 'all records as a table'])
+  if (details !== null && summary.dead > 0)
+    steps.push([`${shoal} dead list --crawl ${summary.crawl}${sameDatabase}`, 'what failed, and why'])
+  if (details !== null && summary.rejected > 0)
+    steps.push([`${shoal} records rejected${sameDatabase}`, 'records that do not fit their schema'])
+  if (details !== null && summary.drift.length > 0)
+    steps.push([
+      `${shoal} records stats ${shellWord(start?.spider ?? '')}${sameDatabase}`,
+      'how well fields are filled',
+    ])
+  if (steps.length > 0) printNextSteps(output, 'Next:', steps)
+}
+
+/** The command line again, to resume what it began. */
+export function sameCommand(args: readonly string[]): string {
+  return args
+    .filter((arg) => arg !== '--fresh')
+    .map(shellWord)
+    .join(' ')
+}
+
+/** The keys before `seconds` are promised; others may follow. */
+export function summaryJson(summary: FinishedRun['summary']): Record<string, unknown> {
+  const { crawl, state, pages, records, failed, dead, retried, seconds, ...more } = summary
+  return { crawl, state, pages, records, failed, dead, retried, seconds, ...more }
+}
+
+/** null for a queue that lived in the memory of the run. */
+export async function detailsOf(
+  session: Session,
+  crawl: string,
+  spider: string | null,
+): Promise<SummaryDetails | null> {
+  const { queue, store } = session.settings
+  if (spider === null || queue.startsWith('memory:') || store.startsWith('memory:')) return null
+  return session.withPlant((plant) => summaryDetails(plant.frontier, plant.store, crawl, spider))
+}

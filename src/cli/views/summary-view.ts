@@ -1,0 +1,115 @@
+import type { ErrorCode } from '../../errors.js'
+import type { Frontier } from '../../frontier/frontier.js'
+import type { RunSummary } from '../../run/run-crawl.js'
+import type { KindCount, RecordStore } from '../../store/record-store.js'
+import type { Output } from '../output.js'
+import { clean } from '../terminal/clean.js'
+import { count, duration, plural, rate } from '../terminal/format.js'
+import { visitLines } from './visits-view.js'
+
+/** What is known about a crawl beside its counters. */
+export interface SummaryDetails {
+  readonly kinds: readonly KindCount[]
+  readonly rejectedFields: readonly { readonly kind: string; readonly field: string; readonly count: number }[]
+  readonly dead: readonly { readonly code: ErrorCode; readonly count: number; readonly sample: string }[]
+  readonly skipped: readonly (readonly [code: string, count: number])[]
+}
+
+/** Skipped links are counted by reason up to this many. */
+const SKIPPED_LOOKED_AT = 5_000
+
+export async function summaryDetails(
+  frontier: Pick<Frontier, 'deadByError' | 'links'>,
+  store: Pick<RecordStore, 'counts' | 'rejectedByField'>,
+  crawl: string,
+  spider: string,
+): Promise<SummaryDetails> {
+  return {
+    kinds: await store.counts({ spider, crawl }),
+    // Of a crawl that gave millions of them the answer may come too late: the run is finished all the same.
+    rejectedFields: await store.rejectedByField({ spider, crawl }).catch(() => []),
+    dead: await frontier.deadByError(crawl),
+    skipped: await skippedByReason(frontier, crawl),
+  }
+}
+
+async function skippedByReason(
+  frontier: Pick<Frontier, 'links'>,
+  crawl: string,
+): Promise<(readonly [string, number])[]> {
+  const reasons = new Map<string, number>()
+  const links = await frontier.links({ crawl, state: 'skipped', limit: SKIPPED_LOOKED_AT })
+  for (const link of links) {
+    const code = link.failures.at(-1)?.code ?? 'unknown'
+    reasons.set(code, (reasons.get(code) ?? 0) + 1)
+  }
+  return [...reasons].sort((a, b) => b[1] - a[1])
+}
+
+export function printSummary(output: Output, summary: RunSummary, details: SummaryDetails | null): void {
+  const { style, print } = output
+  const took = duration(summary.seconds * 1000)
+  const speed = summary.seconds > 0 ? `, ${rate(summary.pagesNow / summary.seconds)}` : ''
+  print()
+  const drained = summary.drained ? '; its workers were drained from outside' : ''
+  const rest = summary.interrupted ? `${drained}; what was in hand is finished, the rest waits` : ''
+  print(`${headline(output, summary)} ${style.dim(`after ${took}${speed}${rest}`)}`)
+  print(
+    `  ${figure(summary.pages)}  pages fetched${summary.retried > 0 ? style.dim(`, ${count(summary.retried)} tried again on the way`) : ''}`,
+  )
+  for (const line of visitLines(summary.visits, style)) print(line)
+  print(`  ${figure(summary.records)}  records${kindsText(details)}`)
+  if (summary.rejected > 0) print(`  ${figure(summary.rejected)}  ${style.yellow('rejected')}${fieldsText(details)}`)
+  for (const { message } of summary.drift) print(`             ${style.red('drift')} ${clean(message)}`)
+  if (summary.skipped > 0) print(`  ${figure(summary.skipped)}  skipped${listText(details?.skipped ?? [])}`)
+  if (summary.dead > 0) {
+    print(
+      `  ${figure(summary.dead)}  ${style.red('dead letters')}${listText((details?.dead ?? []).map((group) => [group.code, group.count] as const))}`,
+    )
+    for (const group of details?.dead.slice(0, 3) ?? [])
+      print(style.dim(`             ${group.code}, for example ${clean(group.sample)}`))
+  }
+}
+
+function headline({ style }: Output, summary: RunSummary): string {
+  if (summary.interrupted) return style.yellow('Stopped')
+  if (summary.state === 'cancelled') return style.yellow('Cancelled')
+  if (summary.endedBy !== null)
+    return style.yellow(`Ended by its budget of ${summary.endedBy === 'budget_time' ? 'time' : 'bytes'}`)
+  if (summary.pages === 0) return style.red('Ended without a single page')
+  return style.green('Finished')
+}
+
+function figure(value: number): string {
+  return count(value).padStart(9)
+}
+
+function kindsText(details: SummaryDetails | null): string {
+  const kinds = details?.kinds.filter((kind) => kind.records > 0) ?? []
+  return kinds.length === 0 ? '' : `: ${kinds.map((kind) => `${count(kind.records)} ${clean(kind.kind)}`).join(', ')}`
+}
+
+function fieldsText(details: SummaryDetails | null): string {
+  const fields = details?.rejectedFields ?? []
+  return listText(fields.map((row) => [`${row.kind}.${row.field}`, row.count] as const))
+}
+
+function listText(rows: readonly (readonly [string, number])[]): string {
+  const shown = rows.slice(0, 5).map(([name, times]) => `${clean(name)} × ${count(times)}`)
+  if (rows.length > 5) shown.push(`and ${plural(rows.length - 5, 'more', 'more')}`)
+  return shown.length === 0 ? '' : `: ${shown.join(', ')}`
+}
+
+/** Commands that work as printed: each on a line of its own, so that it can be copied whole. */
+export function printNextSteps(
+  output: Output,
+  title: string,
+  steps: readonly (readonly [line: string, does: string])[],
+): void {
+  output.print()
+  output.print(title)
+  for (const [line, does] of steps) {
+    output.print(`  ${output.style.dim(does)}`)
+    output.print(`    ${output.style.cyan(line)}`)
+  }
+}

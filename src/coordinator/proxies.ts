@@ -1,0 +1,83 @@
+import type { Board } from '../notes/notes.js'
+import { DIRECT, type ProxyNeed, type Spider } from '../spider/spider.js'
+import { openAs, specFor } from './crawls.js'
+import type { WatchedPlant } from './queue-watch.js'
+
+/** A fleet that was at rest for longer finds out anew. */
+const KEPT_MS = 7 * 86_400_000
+/** Put up again before it is gone. */
+const RENEWED_MS = 86_400_000
+const CLAIM_MS = 10_000
+
+/**
+ * How many exits a spider has to choose from, as the workers of the fleet have told: whoever opens a crawl need not have their proxies. One when nobody
+ * has told yet.
+ */
+export async function knownExits(board: Pick<Board, 'read'>, { proxies }: Spider): Promise<number> {
+  const counts = await Promise.all((proxies?.needs ?? []).map((need) => toldCount(board, need)))
+  return Math.max(
+    1,
+    counts.reduce((sum, count) => sum + count, 0),
+  )
+}
+
+/** How many exits of a pool the fleet has told of; 0: nobody has. */
+export async function toldExits(board: Pick<Board, 'read'>, pool: string): Promise<number> {
+  return countIn((await board.read(keyOf({ pool, country: null })))?.text)
+}
+
+async function toldCount(board: Pick<Board, 'read'>, need: ProxyNeed): Promise<number> {
+  return need === DIRECT ? 1 : countIn((await board.read(keyOf(need)))?.text)
+}
+
+/**
+ * Tells the fleet how many exits this process has. When that is more than was known, crawls that run are opened again, with room for all of
+ * them.
+ */
+export async function shareExits(
+  plant: WatchedPlant & { readonly board: Board },
+  holder: string,
+  spiders: readonly Spider[],
+  countOf: (need: ProxyNeed) => number,
+): Promise<void> {
+  const proxied = spiders.filter(({ proxies }) => proxies !== null)
+  if (proxied.length === 0 || !(await tellExits(plant.board, holder, proxied, countOf))) return
+  const { frontier, store } = plant
+  const gen = await store.generation(await frontier.identity())
+  for (const { id, spider: name, state, createdAt } of await frontier.crawls()) {
+    const spider = proxied.find((one) => one.name === name)
+    if (spider === undefined || (state !== 'running' && state !== 'paused')) continue
+    await openAs(plant, specFor(spider, id, gen, await knownExits(plant.board, spider)), createdAt)
+  }
+}
+
+/** Answers whether it is news. */
+async function tellExits(
+  board: Board,
+  holder: string,
+  spiders: readonly Spider[],
+  countOf: (need: ProxyNeed) => number,
+): Promise<boolean> {
+  let news = false
+  for (const need of spiders.flatMap(({ proxies }) => proxies?.needs ?? [])) {
+    const count = need === DIRECT ? 0 : countOf(need)
+    if (count === 0) continue
+    const note = await board.read(keyOf(need))
+    const told = countIn(note?.text)
+    if (count <= told && (note?.ageMs ?? 0) < RENEWED_MS) continue
+    const claim = await board.claim(keyOf(need), holder, 0, CLAIM_MS)
+    if (claim.kind !== 'yours') continue
+    await board.post(keyOf(need), holder, String(Math.max(count, told)), KEPT_MS)
+    news ||= count > told
+  }
+  return news
+}
+
+function keyOf({ pool, country }: ProxyNeed): string {
+  return `exits:${pool}:${country ?? ''}`
+}
+
+function countIn(text: string | undefined): number {
+  const count = Number(text ?? 0)
+  return Number.isSafeInteger(count) && count > 0 ? count : 0
+}

@@ -1,0 +1,52 @@
+import type { Clock } from '../../clock.js'
+import type { RedisConnection, RedisReply } from '../../redis/connection.js'
+import { list, number, text } from '../../redis/replies.js'
+import { loadScript } from '../../redis/load-script.js'
+import type { Board, Note } from '../notes.js'
+
+export interface RedisBoardOptions {
+  readonly namespace?: string
+  /** For tests: in place of the server's time. */
+  readonly clock?: Clock
+}
+
+/** The board of a fleet: one key for each note, `{<namespace>.board:<key>}`, a hash (lua/sheet.lua) that expires with it. In a cluster they spread over the nodes. */
+export function redisBoard(connection: RedisConnection, options: RedisBoardOptions = {}): Board {
+  const { namespace = 'shoal', clock } = options
+  const scripts = {
+    claim: loadScript('notes', 'claim', ['sheet']),
+    post: loadScript('notes', 'post', ['sheet']),
+    drop: loadScript('notes', 'drop', ['sheet']),
+    read: loadScript('notes', 'read', ['sheet']),
+  }
+  const run = (operation: keyof typeof scripts, key: string, args: readonly string[]): Promise<RedisReply> =>
+    connection.run(
+      scripts[operation],
+      [`{${namespace}.board:${key}}`],
+      [clock === undefined ? '' : String(clock.now()), ...args],
+    )
+
+  return {
+    async claim(key, holder, freshMs, forMs) {
+      const [kind, age, body, waitMs] = list(await run('claim', key, [holder, String(freshMs), String(forMs)]))
+      const note = toNote(age, body)
+      if (text(kind) === 'taken') return { kind: 'taken', waitMs: number(waitMs), old: note }
+      return text(kind) === 'note' && note !== null ? { kind: 'note', note } : { kind: 'yours', old: note }
+    },
+    async post(key, holder, body, keepMs) {
+      return number(await run('post', key, [holder, body, String(keepMs)])) === 1
+    },
+    async drop(key, holder) {
+      await run('drop', key, [holder])
+    },
+    async read(key) {
+      const [age, body] = list(await run('read', key, []))
+      return toNote(age, body)
+    },
+  }
+}
+
+function toNote(age: RedisReply | undefined, body: RedisReply | undefined): Note | null {
+  const ageMs = number(age)
+  return ageMs < 0 ? null : { text: text(body), ageMs }
+}

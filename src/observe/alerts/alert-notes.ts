@@ -1,0 +1,90 @@
+import { z } from 'zod'
+import type { Board } from '../../notes/notes.js'
+import { ALERT_RULES, type Alert, type AlertBoard } from './alert.js'
+import { ALERTS_KEY } from '../note-keys.js'
+
+/** The note of the watcher: what holds and what ended lately, for everybody; and what is not told yet, for the watcher that comes next. */
+export interface AlertNote extends AlertBoard {
+  /** Oldest first. */
+  readonly untold: readonly Untold[]
+}
+
+/** A beginning or an end on its way to the channels. */
+export interface Untold {
+  /** The same whenever it is told: a receiver that gets it twice knows. */
+  readonly id: string
+  readonly event: AlertEventName
+  readonly alert: Alert
+  readonly at: number
+  /** Channels that have it. */
+  readonly told: readonly string[]
+}
+
+export type AlertEventName = 'alert.began' | 'alert.ended'
+
+export const NO_ALERTS: AlertNote = { active: [], ended: [], untold: [] }
+
+const ENDED_KEPT_MS = 24 * 3_600_000
+const ENDED_KEPT = 100
+/** What could not be told for so long is not told any more. */
+export const UNTOLD_KEPT_MS = 3_600_000
+const UNTOLD_KEPT = 500
+const NOTE_KEPT_MS = 7 * 86_400_000
+
+export async function readAlerts(
+  board: Pick<Board, 'read'>,
+): Promise<AlertBoard & { readonly lookedMs: number | null }> {
+  const note = await board.read(ALERTS_KEY)
+  const { active, ended } = parseAlertNote(note?.text)
+  return { active, ended, lookedMs: note === null ? null : note.ageMs }
+}
+
+/** False: another process watches by now. `at` makes each note a new one: its age tells when somebody last looked. */
+export function postAlerts(board: Board, author: string, note: AlertNote, at: number): Promise<boolean> {
+  return board.post(ALERTS_KEY, author, JSON.stringify({ at, ...note }), NOTE_KEPT_MS)
+}
+
+/** Nothing grows without bound. */
+export function trimmed({ active, ended, untold }: AlertNote, now: number): AlertNote {
+  return {
+    active,
+    ended: ended.filter(({ endedAt }) => endedAt > now - ENDED_KEPT_MS).slice(0, ENDED_KEPT),
+    untold: untold.filter(({ at }) => at > now - UNTOLD_KEPT_MS).slice(-UNTOLD_KEPT),
+  }
+}
+
+const json: z.ZodType<Alert['fields'][string]> = z.json()
+const alert = z.object({
+  rule: z.enum(ALERT_RULES),
+  severity: z.enum(['warn', 'critical']),
+  episode: z.string(),
+  about: z.string(),
+  crawl: z.string().nullable(),
+  spider: z.string().nullable(),
+  message: z.string(),
+  next: z.string(),
+  fields: z.record(z.string(), json),
+  since: z.number(),
+})
+const untold = z.object({
+  id: z.string(),
+  event: z.enum(['alert.began', 'alert.ended']),
+  alert,
+  at: z.number(),
+  told: z.array(z.string()),
+})
+const alertNote = z.object({
+  active: z.array(alert),
+  ended: z.array(alert.extend({ endedAt: z.number() })),
+  untold: z.array(untold),
+}) satisfies z.ZodType<AlertNote>
+
+/** What another version wrote, or garbage, is nothing. */
+export function parseAlertNote(text: string | undefined): AlertNote {
+  if (text === undefined) return NO_ALERTS
+  try {
+    return alertNote.safeParse(JSON.parse(text)).data ?? NO_ALERTS
+  } catch {
+    return NO_ALERTS
+  }
+}

@@ -1,0 +1,88 @@
+import type { Board } from '../../notes/notes.js'
+import type { CrawlInfo, Frontier, LinkInfo } from '../../frontier/frontier.js'
+import type { Spider } from '../../spider/spider.js'
+import type { FetchRow, RecordStore, StoredRecord } from '../../store/record-store.js'
+import { type Found, findLink } from './find-link.js'
+import { missingPool } from './missing-pool.js'
+import { readVitals } from '../vitals/read-vitals.js'
+import { type AbsenceReason, whyAbsent } from './why-absent.js'
+
+export interface StoryPlant {
+  readonly frontier: Frontier
+  readonly board: Board
+  readonly store: Pick<RecordStore, 'fetches' | 'records'>
+}
+
+/** All that queue, store and workers know of a URL. */
+export interface Evidence {
+  readonly asked: string
+  readonly found: Found
+  /** Of the crawl that knows it, where that is at hand. */
+  readonly spider: Spider | null
+  /** Of that crawl, newest first. */
+  readonly fetches: readonly FetchRow[]
+  readonly records: readonly StoredRecord[]
+  /** Reasons to wait that the queue does not know. */
+  readonly waits: readonly string[]
+  /** Of a URL that no crawl knows. */
+  readonly absence: readonly AbsenceReason[]
+  /** Pool/exit that a worker goes through with it right now; null: none, or nobody tells. */
+  readonly exit: string | null
+}
+
+const FETCHES_READ = 20
+const RECORDS_READ = 10
+/** A page that led elsewhere each time it was asked is not followed any further. */
+const URLS_ASKED = 3
+
+/** Looks in the crawls, newest first. Every question is answered by an index, however much there is. */
+export async function gatherEvidence(
+  { frontier, board, store }: StoryPlant,
+  crawls: readonly CrawlInfo[],
+  asked: string,
+  spiderOf: (crawl: CrawlInfo) => Promise<Spider | null>,
+  now: number,
+): Promise<Evidence> {
+  const found = await findLink(frontier, crawls, asked, spiderOf)
+  const nothing = { asked, found, spider: null, fetches: [], records: [], waits: [], absence: [], exit: null }
+  if (found.kind === 'refused') return nothing
+  if (found.kind === 'never') {
+    if (found.judged === null) return nothing
+    const { crawl, spider, target } = found.judged
+    return { ...nothing, spider, absence: await whyAbsent({ frontier, board }, crawl, spider, target) }
+  }
+  const { crawl, where, target } = found
+  const spider = await spiderOf(crawl)
+  const fetches = await store.fetches({ fp: target.fp, crawl: crawl.id, limit: FETCHES_READ })
+  const pending = where.link !== null && (where.state === 'queued' || where.state === 'delayed')
+  return {
+    ...nothing,
+    ...{ spider, fetches },
+    records: await recordsOf(store, crawl.spider, target.url, fetches),
+    waits: pending ? await missingPool(frontier, spider, where.link.route, now) : [],
+    exit: where.state === 'leased' && where.link !== null ? await exitOf(board, where.link) : null,
+  }
+}
+
+/** Records name the page they were read from, which is where the redirects ended. */
+async function recordsOf(
+  store: StoryPlant['store'],
+  spider: string,
+  url: string,
+  fetches: readonly FetchRow[],
+): Promise<StoredRecord[]> {
+  const urls = new Set([url, ...fetches.filter(({ error }) => error === null).map((row) => row.url)])
+  const found: StoredRecord[] = []
+  for (const one of [...urls].slice(0, URLS_ASKED)) {
+    const limit = RECORDS_READ - found.length
+    if (limit > 0) for await (const record of store.records({ spider, url: one, limit })) found.push(record)
+  }
+  return found
+}
+
+async function exitOf(board: Board, { worker, fp }: LinkInfo): Promise<string | null> {
+  if (worker === null) return null
+  const told = (await readVitals(board, [worker])).get(worker)
+  const exit = told?.vitals.inHand.find((one) => one.fp === fp)?.exit ?? null
+  return exit === null ? null : `${exit.pool}/${exit.exit}`
+}

@@ -1,0 +1,142 @@
+import type { Board } from '../../notes/notes.js'
+import type { Clock } from '../../clock.js'
+import { isFileCrawl } from '../../coordinator/file-crawl.js'
+import { ShoalError } from '../../errors.js'
+import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, Frontier, HostInfo } from '../../frontier/frontier.js'
+import type { ExitLedger, ExitScore } from '../../proxy/proxy-ledger.js'
+import type { RecordStore } from '../../store/record-store.js'
+import type { Alert } from '../alerts/alert.js'
+import { readAlerts } from '../alerts/alert-notes.js'
+import type { WorkerState } from '../snapshots/health.js'
+import { lookAtCrawl, lookAtWorkers, type WorkerLook } from '../snapshots/snapshot.js'
+
+export interface MeteredPlant {
+  readonly frontier: Frontier
+  readonly board: Board
+  readonly store: Pick<RecordStore, 'visitCounts'>
+  readonly exits: Pick<ExitLedger, 'scoresOn'>
+}
+
+/** What the metrics of a queue are made of: bounded, whatever the number of crawls, hosts and links. */
+export interface QueueReading {
+  readonly crawls: Readonly<Partial<Record<CrawlState, number>>>
+  readonly crawl: readonly CrawlReading[]
+  readonly workers: Readonly<Partial<Record<WorkerState, number>>>
+  readonly pools: readonly { readonly pool: string; readonly exits: readonly ExitScore[] }[]
+  /** Null: nobody watches, or has yet. */
+  readonly alerts: readonly Pick<Alert, 'rule'>[] | null
+  readonly now: number
+}
+
+export interface CrawlReading {
+  readonly stats: CrawlStats
+  /** Those with most work left; none of a crawl that does not run. */
+  readonly hosts: readonly HostInfo[]
+  readonly etaSeconds: number | null
+  readonly stalledMs: number
+  readonly dead: readonly { readonly code: string; readonly count: number }[]
+}
+
+/** Crawls that are told one by one; those that run or are paused come first, then the newest. */
+const CRAWLS_TOLD = 50
+/** Further ones that have not ended, told as one. */
+const OTHERS_READ = 200
+export const OTHER = 'other'
+/** Of a crawl that has ended nothing changes but by hand. */
+const ENDED_MS = 30_000
+
+/** `fleet`: workers are expected at any time. */
+export function queueReader(plant: MeteredPlant, clock: Clock, fleet: boolean): () => Promise<QueueReading> {
+  const { frontier, board, exits } = plant
+  const ended = new Map<CrawlId, { readonly stats: CrawlStats; readonly at: number }>()
+  const deadOf = new Map<CrawlId, { readonly count: number; readonly groups: CrawlReading['dead'] }>()
+
+  const endedStats = async (id: CrawlId): Promise<CrawlStats> => {
+    const known = ended.get(id)
+    if (known !== undefined && clock.mono() - known.at < ENDED_MS) return known.stats
+    const stats = await frontier.stats(id)
+    ended.set(id, { stats, at: clock.mono() })
+    return stats
+  }
+  const deadLetters = async ({ id, dead }: CrawlStats): Promise<CrawlReading['dead']> => {
+    if (dead === 0) return []
+    const known = deadOf.get(id)
+    if (known?.count === dead) return known.groups
+    const groups = await frontier.deadByError(id)
+    deadOf.set(id, { count: dead, groups })
+    return groups
+  }
+  const readCrawl = async (crawl: CrawlInfo, workers: readonly WorkerLook[], now: number): Promise<CrawlReading> => {
+    if (crawl.state !== 'running') {
+      const stats = hasEnded(crawl) ? await endedStats(crawl.id) : await frontier.stats(crawl.id)
+      return { stats, hosts: [], etaSeconds: null, stalledMs: 0, dead: await deadLetters(stats) }
+    }
+    const { stats, hosts, estimate, stalledMs } = await lookAtCrawl(plant, crawl, workers, now, fleet)
+    return { stats, hosts, etaSeconds: estimate.etaSeconds, stalledMs, dead: await deadLetters(stats) }
+  }
+
+  return async () => {
+    const now = clock.now()
+    const [all, workers, alerts] = await Promise.all([frontier.crawls(), lookAtWorkers(plant, now), readAlerts(board)])
+    const crawls = all.filter((crawl) => !isFileCrawl(crawl)).sort(unendedAndNewestFirst)
+    const told = crawls.slice(0, CRAWLS_TOLD)
+    const others = crawls.slice(CRAWLS_TOLD, CRAWLS_TOLD + OTHERS_READ).filter((crawl) => !hasEnded(crawl))
+    for (const cache of [ended, deadOf])
+      for (const id of [...cache.keys()]) if (!told.some((crawl) => crawl.id === id)) cache.delete(id)
+    const pools = [...new Set(workers.flatMap(({ about }) => about?.pools ?? []))].sort()
+    const [read, rest, scores] = await Promise.all([
+      Promise.all(told.map((crawl) => ifThere(readCrawl(crawl, workers, now)))),
+      Promise.all(others.map(({ id }) => ifThere(frontier.stats(id)))),
+      Promise.all(pools.map(async (pool) => ({ pool, exits: await exits.scoresOn(pool, '') }))),
+    ])
+    const other = together(rest.filter((stats) => stats !== null))
+    return {
+      crawls: counted(crawls.map(({ state }) => state)),
+      crawl: [...read.filter((one) => one !== null), ...(other === null ? [] : [other])],
+      workers: counted(workers.map(({ state }) => state)),
+      pools: scores,
+      alerts: alerts.lookedMs === null ? null : alerts.active,
+      now,
+    }
+  }
+}
+
+function hasEnded({ state }: Pick<CrawlInfo, 'state'>): boolean {
+  return state === 'finished' || state === 'cancelled'
+}
+
+function unendedAndNewestFirst(a: CrawlInfo, b: CrawlInfo): number {
+  return Number(hasEnded(a)) - Number(hasEnded(b)) || b.createdAt - a.createdAt
+}
+
+/** One that was deleted between two questions is left out. */
+async function ifThere<Answer>(asked: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof ShoalError && error.code === 'not_found') return null
+    throw error
+  }
+}
+
+function counted<Key extends string>(keys: readonly Key[]): Partial<Record<Key, number>> {
+  const counts: Partial<Record<Key, number>> = {}
+  for (const key of keys) counts[key] = (counts[key] ?? 0) + 1
+  return counts
+}
+
+const SUMMED = [
+  ...['total', 'queued', 'delayed', 'leased', 'done', 'dead', 'skipped', 'failed', 'retried', 'throttled'],
+  ...['reclaimed', 'stale', 'refused', 'bytes', 'rate'],
+] as readonly (keyof CrawlStats)[]
+
+/** Crawls that nobody tells apart, as one. */
+function together(all: readonly CrawlStats[]): CrawlReading | null {
+  const [first, ...rest] = all
+  if (first === undefined) return null
+  const sums = Object.fromEntries(
+    SUMMED.map((key) => [key, rest.reduce((sum, one) => sum + Number(one[key]), Number(first[key]))]),
+  )
+  const stats: CrawlStats = { ...first, ...sums, id: OTHER, spider: OTHER }
+  return { stats, hosts: [], etaSeconds: null, stalledMs: 0, dead: [] }
+}

@@ -1,0 +1,38 @@
+import type { Clock } from '../../clock.js'
+import { ShoalError } from '../../errors.js'
+
+/**
+ * Many may ask at once and often: one question is under way at a time, and none is asked before the last answer is `freshMs` old. A failure is
+ * not kept.
+ */
+export function sharedAnswer<Answer>(clock: Clock, freshMs: number, ask: () => Promise<Answer>): () => Promise<Answer> {
+  let answered: { readonly answer: Answer; readonly at: number } | null = null
+  let asking: Promise<Answer> | null = null
+  return async () => {
+    if (answered !== null && clock.mono() - answered.at < freshMs) return answered.answer
+    asking ??= ask()
+      .then((answer) => {
+        answered = { answer, at: clock.mono() }
+        return answer
+      })
+      .finally(() => {
+        asking = null
+      })
+    return asking
+  }
+}
+
+/** Whoever waits for the queue longer than this is told that it is away; the question goes on. */
+export async function inTime<Answer>(clock: Clock, ms: number, work: Promise<Answer>): Promise<Answer> {
+  const over = new AbortController()
+  const late = clock.sleep(ms, over.signal).then(() => {
+    throw new ShoalError('queue_away', `no answer within ${ms / 1000} s`)
+  })
+  late.catch(() => {})
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    over.abort()
+    work.catch(() => {})
+  }
+}

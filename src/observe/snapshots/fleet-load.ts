@@ -1,0 +1,144 @@
+import type { WorkerId, WorkerInfo } from '../../frontier/frontier.js'
+import type { WorkerState } from './health.js'
+import { type Earlier, SPENT, type Spent, type Step, type Vitals } from '../vitals/vitals.js'
+
+export interface AdvisedWorker extends WorkerInfo {
+  readonly vitals: Vitals | null
+  readonly state: WorkerState
+}
+
+/** How the workers spend their time, all of them together. */
+export interface FleetLoad {
+  readonly workers: number
+  /** Visits at once over all of them; null: one does not say. */
+  readonly slots: number | null
+  /** Those that told; without any the rest of this is 0 or null. */
+  readonly told: number
+  /** Share of the slots' time with a visit in it, 0 … 1; null: nobody told. */
+  readonly busy: number | null
+  /** How the slots' time went, as shares of it that add up to 1. */
+  readonly part: Readonly<Record<Spent, number>>
+  /** Mean of each step; null: it was not taken. */
+  readonly meanMs: (step: Step) => number | null
+  /** Of a worker's time, the share in which a call of this step is under way; above 1 where several are at once. */
+  readonly share: (step: Step) => number
+  /** How long a visit keeps its slot, waiting for pace and proxies aside. */
+  readonly visitMs: number | null
+  /** Of the busier half of the workers: where links go to few of them the others say nothing. */
+  readonly loopBusy: number
+  readonly memory: MemoryUse | null
+}
+
+export interface MemoryUse {
+  readonly worker: WorkerId
+  readonly what: 'heap' | 'machine'
+  readonly used: number
+  readonly limitBytes: number
+}
+
+/** Less time than this says nothing; the totals since the worker's start are better. */
+const ENOUGH_MS = 900
+
+/** Over the last seconds, or over the whole life of a worker that has just begun. */
+export function loadOf(workers: readonly AdvisedWorker[]): FleetLoad {
+  const spans = workers.flatMap(({ vitals }) => (vitals === null ? [] : [spanOf(vitals)]))
+  const workerMs = sum(spans, ({ ms }) => ms)
+  const spent = (part: Spent) => sum(spans, (span) => span.spent(part))
+  const all = sum(SPENT, spent)
+  const visits = sum(spans, (span) => span.visits)
+  const steps = (step: Step) => ({
+    ms: sum(spans, (span) => span.took(step).ms),
+    calls: sum(spans, (span) => span.took(step).calls),
+  })
+  return {
+    workers: workers.length,
+    slots: slotsOf(workers),
+    told: spans.length,
+    busy: all === 0 ? null : 1 - spent('idle') / all,
+    part: Object.fromEntries(SPENT.map((part) => [part, all === 0 ? 0 : spent(part) / all])) as Record<Spent, number>,
+    meanMs(step) {
+      const { ms, calls } = steps(step)
+      return calls === 0 ? null : ms / calls
+    },
+    share: (step) => (workerMs === 0 ? 0 : steps(step).ms / workerMs),
+    visitMs: visits === 0 ? null : (spent('fetch') + spent('handler')) / visits,
+    loopBusy: busierHalf(spans.map(({ vitals }) => vitals.loopBusy)),
+    memory: memoryOf(spans.map(({ vitals }) => vitals)),
+  }
+}
+
+interface VitalsSpan {
+  readonly vitals: Vitals
+  readonly ms: number
+  readonly visits: number
+  readonly spent: (part: Spent) => number
+  readonly took: (step: Step) => { ms: number; calls: number }
+}
+
+function spanOf(vitals: Vitals): VitalsSpan {
+  const { earlier } = vitals
+  const from = earlier !== null && vitals.at - earlier.at >= ENOUGH_MS ? earlier : null
+  const since = (value: number, old: number | undefined) => Math.max(0, value - (old ?? 0))
+  return {
+    vitals,
+    ms: Math.max(1, vitals.at - (from?.at ?? vitals.startedAt)),
+    visits: since(vitals.pages + vitals.failed, from === null ? 0 : from.pages + from.failed),
+    spent: (part) => since(vitals.spent[part], from?.spent[part]),
+    took(step) {
+      const calls = (of: Earlier | null) => (of === null ? 0 : of.took[step].counts.reduce((all, one) => all + one, 0))
+      return { ms: since(vitals.took[step].sumMs, from?.took[step].sumMs), calls: since(calls(vitals), calls(from)) }
+    },
+  }
+}
+
+function slotsOf(workers: readonly AdvisedWorker[]): number | null {
+  let slots = 0
+  for (const { vitals, about } of workers) {
+    const own = vitals?.slots ?? about?.concurrency
+    if (own === undefined) return null
+    slots += own
+  }
+  return slots
+}
+
+function busierHalf(shares: readonly number[]): number {
+  const half = shares.toSorted((a, b) => b - a).slice(0, Math.ceil(shares.length / 2))
+  return half.length === 0 ? 0 : sum(half, (share) => share) / half.length
+}
+
+/** What our own workers take of a machine before its memory is theirs to worry about: where others fill it, fewer workers are no help. */
+const OURS = 0.25
+
+/**
+ * The limit that V8 tells counts its young generation, three semi-spaces of 16 MiB, in which nothing stays: a small heap is full, and its process ends, well below
+ * that limit.
+ */
+const YOUNG_BYTES = 48 * 1024 * 1024
+
+function lastingBytes(limit: number): number {
+  return Math.max(limit - YOUNG_BYTES, limit / 2)
+}
+
+/** The worst of them. */
+function memoryOf(all: readonly Vitals[]): MemoryUse | null {
+  let worst: MemoryUse | null = null
+  for (const { worker, machine, heapBytes, heapLimitBytes, memoryLimitBytes, memoryFreeBytes } of all) {
+    const limitBytes = lastingBytes(heapLimitBytes)
+    const heap = { worker, what: 'heap', used: shareOf(heapBytes, limitBytes), limitBytes } as const
+    // Workers in threads of one process tell the same memory.
+    const ours = new Map(all.filter((one) => one.machine === machine).map(({ pid, rssBytes }) => [pid, rssBytes]))
+    const isOurs = sum([...ours.values()], (rss) => rss) >= memoryLimitBytes * OURS
+    const used = isOurs ? shareOf(memoryLimitBytes - memoryFreeBytes, memoryLimitBytes) : 0
+    const whole = { worker, what: 'machine', used, limitBytes: memoryLimitBytes } as const
+    for (const use of [heap, whole]) if (worst === null || use.used > worst.used) worst = use
+  }
+  return worst
+}
+
+function shareOf(part: number, whole: number): number {
+  return whole <= 0 ? 0 : part / whole
+}
+
+function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
+  return items.reduce((all, item) => all + of(item), 0)
+}

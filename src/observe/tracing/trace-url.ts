@@ -1,0 +1,17 @@
+import { parseUrl } from '../../url/parse-url.js'
+
+/** Names of parameters whose values open something; as OpenTelemetry's conventions ask, and what else is usual. */
+const SECRET =
+  /(^|[-_.])(api_?key|key|token|auth|authorization|access_?token|sig|signature|secret|pass|passwd|password|pwd|session|sid|jwt|code|otp|awsaccesskeyid|credential)s?$/i
+const MOST = 2_000
+
+/** A URL as it may leave for other people's servers: no password, and no value of a parameter that looks like one. */
+export function traceUrl(text: string): string {
+  const url = parseUrl(text)
+  if (url === null) return ''
+  url.username = ''
+  url.password = ''
+  for (const name of [...url.searchParams.keys()]) if (SECRET.test(name)) url.searchParams.set(name, 'REDACTED')
+  url.hash = ''
+  return url.href.slice(0, MOST)
+}

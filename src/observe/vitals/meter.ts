@@ -1,0 +1,192 @@
+import type { Clock } from '../../clock.js'
+import type { Outcome } from '../../frontier/frontier.js'
+import { HISTOGRAM_MS, type Histogram, SPENT, type Spent, STEPS, type Step, type Vitals } from './vitals.js'
+
+/** What a visit carries for the meter: no object of its own for each page. */
+export interface Clocked {
+  /** The place of what it does now in SPENT; NOTHING when it holds no slot. */
+  doing: number
+  /** Monotonic time since which it does that. */
+  since: number
+}
+
+export const NOTHING = -1
+
+/**
+ * What a worker counts and how its slots spend their time, for its vitals. It is called on the hot path: plain arrays, nothing allocated, less than a
+ * microsecond a page. A slot is one of the visits at once that the worker may make; it is free again when the page is read and its handler has ended.
+ * The times of all slots add up to slots × time, because each moment of each slot is booked once, when it is over.
+ */
+export interface Meter {
+  /** A visit takes a slot. */
+  begin(visit: Clocked): void
+  /** What the slot does, or waits for, from now on. */
+  doing(visit: Clocked, spent: Spent): void
+  /** The slot is free. Only the first time counts. */
+  end(visit: Clocked): void
+  /** Free slots ask the queue for work; it answers with so many links, or null: it is away. */
+  asked(): void
+  answered(links: number | null, wanted: number): void
+  /** Why slots stay free though nobody asks. */
+  heldUpBy(spent: Spent): void
+
+  took(step: Step, ms: number): void
+  /** An answer of a site; status 0: there was none. */
+  received(status: number, bytes: number, ms: number): void
+  /** Bytes of what is no page. */
+  receivedAside(bytes: number): void
+  /** A settlement that the queue took. */
+  settled(outcome: Outcome, leaseMs: number): void
+  stale(): void
+  lost(): void
+  /** Up to now, with the visits that hold slots. */
+  read(visits: Iterable<Clocked>): Reading
+}
+
+/** What the meter knows of a worker's Vitals. */
+export type Reading = Pick<
+  Vitals,
+  'pages' | 'failed' | 'bytes' | 'stale' | 'lost' | 'statuses' | 'errors' | 'took' | 'slots' | 'busy' | 'spent'
+>
+
+/** Statuses have three digits. */
+const MOST_STATUSES = 1_000
+const SPENT_AT = Object.fromEntries(SPENT.map((spent, at) => [spent, at])) as Record<Spent, number>
+const STEP_AT = Object.fromEntries(STEPS.map((step, at) => [step, at])) as Record<Step, number>
+const BUCKETS = HISTOGRAM_MS.length + 1
+const { idle: IDLE, queue: QUEUE, fetch: FETCH } = SPENT_AT
+
+export function createMeter(slots: number, clock: Clock): Meter {
+  const spent = new Float64Array(SPENT.length)
+  const buckets = new Float64Array(STEPS.length * BUCKETS)
+  const sums = new Float64Array(STEPS.length)
+  const statuses = new Float64Array(MOST_STATUSES)
+  const errors = new Map<string, number>()
+  let pages = 0
+  let failed = 0
+  let bytes = 0
+  let stale = 0
+  let lost = 0
+  let busy = 0
+  /** Up to when the time of free slots is booked. */
+  let bookedAt = clock.mono()
+  let freeBecause = IDLE
+  let asking = false
+  let askedAt = 0
+  /** Time of free slots while the queue is asked. Whose it was, the answer tells. */
+  let askingMs = 0
+
+  const bookFree = (now: number) => {
+    const ms = (slots - busy) * (now - bookedAt)
+    bookedAt = now
+    if (asking) askingMs += ms
+    else add(freeBecause, ms)
+  }
+  const add = (at: number, ms: number) => {
+    spent[at] = (spent[at] ?? 0) + ms
+  }
+  const bookBusy = (visit: Clocked, now: number) => {
+    add(visit.doing, now - visit.since)
+    visit.since = now
+  }
+  const took = (at: number, ms: number) => {
+    let bucket = 0
+    while (bucket < HISTOGRAM_MS.length && ms > (HISTOGRAM_MS[bucket] ?? 0)) bucket++
+    const index = at * BUCKETS + bucket
+    buckets[index] = (buckets[index] ?? 0) + 1
+    sums[at] = (sums[at] ?? 0) + Math.max(0, ms)
+  }
+  const histogram = (at: number): Histogram => ({
+    counts: [...buckets.subarray(at * BUCKETS, (at + 1) * BUCKETS)],
+    sumMs: sums[at] ?? 0,
+  })
+
+  return {
+    begin(visit) {
+      const now = clock.mono()
+      bookFree(now)
+      busy++
+      visit.doing = FETCH
+      visit.since = now
+    },
+    doing(visit, next) {
+      const at = SPENT_AT[next]
+      if (visit.doing === NOTHING || visit.doing === at) return
+      bookBusy(visit, clock.mono())
+      visit.doing = at
+    },
+    end(visit) {
+      if (visit.doing === NOTHING) return
+      const now = clock.mono()
+      bookBusy(visit, now)
+      bookFree(now)
+      visit.doing = NOTHING
+      busy--
+    },
+    asked() {
+      const now = clock.mono()
+      bookFree(now)
+      asking = true
+      askedAt = now
+    },
+    answered(links, wanted) {
+      const now = clock.mono()
+      bookFree(now)
+      asking = false
+      // Slots that got a link waited for the queue, the others for something to do.
+      const share = links === null ? 1 : links / Math.max(1, wanted)
+      add(QUEUE, askingMs * share)
+      add(IDLE, askingMs * (1 - share))
+      askingMs = 0
+      // All got one, and there may be more: who is free next waits for the next question.
+      freeBecause = share >= 1 ? QUEUE : IDLE
+      if (links !== null) took(STEP_AT.lease, now - askedAt)
+    },
+    heldUpBy(reason) {
+      bookFree(clock.mono())
+      freeBecause = SPENT_AT[reason]
+    },
+    took: (step, ms) => took(STEP_AT[step], ms),
+    received(status, received, ms) {
+      const at = status >= 0 && status < MOST_STATUSES ? status : 0
+      statuses[at] = (statuses[at] ?? 0) + 1
+      bytes += received
+      took(STEP_AT.fetch, ms)
+    },
+    receivedAside(received) {
+      bytes += received
+    },
+    settled(outcome, leaseMs) {
+      took(STEP_AT.leaseAge, leaseMs)
+      if (outcome.kind === 'done') pages++
+      if (outcome.kind !== 'retry' && outcome.kind !== 'dead') return
+      failed++
+      errors.set(outcome.failure.code, (errors.get(outcome.failure.code) ?? 0) + 1)
+    },
+    stale() {
+      stale++
+    },
+    lost() {
+      lost++
+    },
+    read(visits) {
+      const now = clock.mono()
+      bookFree(now)
+      // A question that is still under way: whose time it is cannot wait for the answer, because what was told never gets less.
+      add(QUEUE, askingMs)
+      askingMs = 0
+      for (const visit of visits) if (visit.doing !== NOTHING) bookBusy(visit, now)
+      const seen: Record<string, number> = {}
+      statuses.forEach((count, status) => {
+        if (count > 0) seen[status] = count
+      })
+      return {
+        ...{ pages, failed, bytes, stale, lost, slots, busy },
+        statuses: seen,
+        errors: Object.fromEntries(errors),
+        took: Object.fromEntries(STEPS.map((step, at) => [step, histogram(at)])) as Vitals['took'],
+        spent: Object.fromEntries(SPENT.map((kind, at) => [kind, spent[at] ?? 0])) as Vitals['spent'],
+      }
+    },
+  }
+}

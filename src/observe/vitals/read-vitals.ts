@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import type { Board } from '../../notes/notes.js'
+import type { WorkerId } from '../../frontier/frontier.js'
+import { vitalsKey } from '../note-keys.js'
+import { HISTOGRAM_MS, IN_HAND_TOLD, SPENT, STEPS, type Vitals } from './vitals.js'
+
+export interface VitalsHeard {
+  readonly vitals: Vitals
+  /** Since they were put up, by the queue. */
+  readonly ageMs: number
+}
+
+/** Notes read at once: a fleet of hundreds of workers must not send hundreds of calls in one go. */
+export const NOTES_AT_ONCE = 32
+
+/** What the workers told of themselves last. Those that said nothing, or what this version cannot read, are left out. */
+export async function readVitals(
+  board: Pick<Board, 'read'>,
+  workers: readonly WorkerId[],
+): Promise<Map<WorkerId, VitalsHeard>> {
+  const heard = new Map<WorkerId, VitalsHeard>()
+  for (let from = 0; from < workers.length; from += NOTES_AT_ONCE) {
+    await Promise.all(
+      workers.slice(from, from + NOTES_AT_ONCE).map(async (worker) => {
+        const note = await board.read(vitalsKey(worker))
+        const vitals = note === null ? null : parseVitals(note.text)
+        if (note !== null && vitals?.worker === worker) heard.set(worker, { vitals, ageMs: note.ageMs })
+      }),
+    )
+  }
+  return heard
+}
+
+const count = z.number().nonnegative()
+const name = z.string().max(1_000)
+const histogram = z.object({ counts: z.array(count).length(HISTOGRAM_MS.length + 1), sumMs: count })
+const spent = z.record(z.enum(SPENT), count)
+const took = z.record(z.enum(STEPS), histogram)
+const vitalsSchema = z.object({
+  worker: name,
+  machine: name,
+  pid: count,
+  version: name,
+  at: z.number(),
+  startedAt: z.number(),
+  pages: count,
+  failed: count,
+  bytes: count,
+  stale: count,
+  lost: count,
+  statuses: z.record(z.string().regex(/^\d{1,3}$/), count),
+  errors: z.record(z.string().regex(/^[a-z][a-z0-9_]{0,63}$/), count),
+  took,
+  slots: count,
+  busy: count,
+  spent,
+  rssBytes: count,
+  heapBytes: count,
+  heapLimitBytes: count,
+  memoryLimitBytes: count,
+  memoryFreeBytes: count,
+  loopBusy: count,
+  loopLagMs: count,
+  earlier: z.object({ at: z.number(), pages: count, failed: count, spent, took }).nullable(),
+  inHand: z
+    .array(z.object({ crawl: name, fp: name, exit: z.object({ pool: name, exit: name }).nullable(), forMs: count }))
+    .max(IN_HAND_TOLD),
+}) satisfies z.ZodType<Vitals>
+
+/** Null: garbage, or of another version that tells other things. */
+export function parseVitals(text: string): Vitals | null {
+  try {
+    return vitalsSchema.safeParse(JSON.parse(text)).data ?? null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,237 @@
+import type { Limits } from '../frontier/frontier.js'
+import { afterEnd, afterStart, earliestStart, FRESH_HOST, type HostPace, startsAllowed } from '../frontier/pace.js'
+import type { HostKey } from '../url/link.js'
+import type { ExitId } from './proxy.js'
+import { type ExitAnswer, type ExitReport, type ExitScore, LATENCY_BUCKETS, type RestRules } from './proxy-ledger.js'
+
+/**
+ * What the ledger decides, as pure functions over the state of one exit; Redis says the same in lua/ledger.lua. Times are milliseconds of
+ * the queue's own clock.
+ */
+
+/** Of an exit on one site; on site '' of the exit as a whole. */
+export interface ExitHealth {
+  /** A good answer came since it was new or back from a rest. */
+  readonly proved: boolean
+  /** Bad answers in a row. */
+  readonly strikes: number
+  /** Rests in a row, for the doubling. */
+  readonly rests: number
+  /** When the last rest began, to count bad answers of one incident once. */
+  readonly restedAt: number
+  readonly restsUntil: number
+  readonly inFlight: number
+  readonly usedAt: number
+}
+
+export const FRESH_EXIT: ExitHealth = {
+  proved: false,
+  strikes: 0,
+  rests: 0,
+  restedAt: 0,
+  restsUntil: 0,
+  inFlight: 0,
+  usedAt: 0,
+}
+
+/** What its requests brought, apart from its health: a grant has no use for it. */
+export type ExitCounts = Pick<ExitScore, 'good' | 'neutral' | 'banned' | 'broken' | 'bytes' | 'cost' | 'latency'>
+
+export const NO_COUNTS: ExitCounts = {
+  good: 0,
+  neutral: 0,
+  banned: 0,
+  broken: 0,
+  bytes: 0,
+  cost: 0,
+  latency: [...LATENCY_BUCKETS.map(() => 0), 0],
+}
+
+/** Of an exit on one host. */
+export interface ExitPace {
+  readonly startedAt: number
+  readonly arrivalAt: number
+  readonly inFlight: number
+  readonly usedAt: number
+}
+
+export const FRESH_PACE: ExitPace = { startedAt: 0, arrivalAt: 0, inFlight: 0, usedAt: 0 }
+
+/** What an ask needs to know of one exit. */
+export interface ExitState {
+  readonly whole: ExitHealth
+  readonly onSite: ExitHealth
+  readonly pace: ExitPace
+}
+
+/** A grant that is not reported yet. */
+export interface Hold {
+  readonly ask: string
+  readonly pool: string
+  readonly exit: ExitId
+  readonly host: HostKey
+  readonly site: string
+  readonly grantedAt: number
+  readonly endsAt: number
+  readonly permitMs: number
+}
+
+/** What was not used for so long is forgotten. */
+export const FORGET_MS = 604_800_000
+/** Nobody knows when a request will end: ask again after this long. */
+export const SLOT_WAIT_MS = 100
+/** Exits looked at in one ask at most, the first of them. */
+export const MOST_EXITS = 1_000
+/** Grants that ran out, ended in one call at most. */
+export const REAP_AT_ONCE = 1_000
+
+/** Far beyond any cap, and still a number. */
+const MOST_DOUBLINGS = 30
+
+export function isForgotten({ usedAt }: { readonly usedAt: number }, now: number): boolean {
+  return usedAt <= now - FORGET_MS
+}
+
+/** As it stands now: after a step back of the clock, no rest began later than now. */
+export function healthNow(health: ExitHealth, now: number): ExitHealth {
+  if (isForgotten(health, now)) return FRESH_EXIT
+  const ahead = health.restedAt - now
+  return ahead > 0 ? { ...health, restedAt: now, restsUntil: health.restsUntil - ahead } : health
+}
+
+export function paceNow(pace: ExitPace, now: number): ExitPace {
+  if (isForgotten(pace, now)) return FRESH_PACE
+  return pace.startedAt > now ? { ...pace, startedAt: now } : pace
+}
+
+/** New, back from a rest, or after a bad answer: one request at a time until a good one. */
+function onProbation(health: ExitHealth): boolean {
+  return !health.proved || health.strikes > 0
+}
+
+/** Null: it may be used now. */
+export function obstacle(state: ExitState, limits: Limits, now: number): { waitMs: number; resting: boolean } | null {
+  const { whole, onSite, pace } = state
+  const restsUntil = Math.max(whole.restsUntil, onSite.restsUntil)
+  if (restsUntil > now) return { waitMs: Math.ceil(restsUntil - now), resting: true }
+  const host = hostPace(pace)
+  const tried = (onProbation(whole) && whole.inFlight > 0) || (onProbation(onSite) && onSite.inFlight > 0)
+  if (!tried && startsAllowed(host, limits, now) > 0) return null
+  const waitMs = Math.ceil(earliestStart(host, limits) - now)
+  const full = tried || pace.inFlight >= limits.concurrency
+  return { waitMs: Math.max(waitMs, full ? SLOT_WAIT_MS : 1), resting: false }
+}
+
+/** Of all the exits of an ask, none of which may be used. */
+export function refusal(obstacles: readonly { waitMs: number; resting: boolean }[]): ExitAnswer {
+  if (obstacles.length === 0) return { ok: false, waitMs: 0, why: 'none' }
+  const waitMs = obstacles.reduce((least, one) => Math.min(least, one.waitMs), Number.POSITIVE_INFINITY)
+  return { ok: false, waitMs, why: obstacles.every((one) => one.resting) ? 'resting' : 'paced' }
+}
+
+/** The permit counts from the first answer: what a repeat is told is what is left of it. */
+export function answerOf(hold: Hold, now: number): ExitAnswer {
+  return { ok: true, exit: hold.exit, permitMs: Math.max(0, hold.permitMs - Math.max(0, now - hold.grantedAt)) }
+}
+
+export function afterGrant({ whole, onSite, pace }: ExitState, limits: Limits, now: number): ExitState {
+  const started = afterStart(hostPace(pace), limits, now)
+  return {
+    whole: { ...whole, inFlight: whole.inFlight + 1, usedAt: now },
+    onSite: { ...onSite, inFlight: onSite.inFlight + 1, usedAt: now },
+    pace: { startedAt: started.startedAt, arrivalAt: started.arrivalAt, inFlight: started.inFlight, usedAt: now },
+  }
+}
+
+/** The grant is over: reported, or run out (`elapsedMs` null). */
+export function afterHold({ whole, onSite, pace }: ExitState, elapsedMs: number | null, now: number): ExitState {
+  const ended = afterEnd(hostPace(pace), now, elapsedMs)
+  return {
+    whole: { ...whole, inFlight: Math.max(0, whole.inFlight - 1) },
+    onSite: { ...onSite, inFlight: Math.max(0, onSite.inFlight - 1) },
+    pace: { ...pace, startedAt: ended.startedAt, inFlight: ended.inFlight },
+  }
+}
+
+export type Told = Pick<ExitReport, 'verdict' | 'rest' | 'bytes' | 'cost' | 'tookMs'> & { readonly elapsedMs: number }
+
+/** A request was made. A ban is felt on the site alone, a broken exit everywhere. */
+export function afterVerdict(state: ExitState, { verdict, rest }: Told, grantedAt: number, now: number): ExitState {
+  let whole = { ...state.whole, usedAt: now }
+  let onSite = { ...state.onSite, usedAt: now }
+  if (verdict.kind === 'good') {
+    whole = afterGood(whole, grantedAt)
+    onSite = afterGood(onSite, grantedAt)
+  } else if (verdict.kind === 'broken') whole = afterBad(whole, rest, null, grantedAt, now)
+  else if (verdict.kind === 'banned') onSite = afterBad(onSite, rest, verdict.retryAfterMs, grantedAt, now)
+  return { ...state, whole, onSite }
+}
+
+/** For the exit and for the site alike. */
+export function counted(counts: ExitCounts, { verdict, bytes, cost, elapsedMs, tookMs = elapsedMs }: Told): ExitCounts {
+  const bucket = bucketOf(tookMs)
+  const latency = [...counts.latency]
+  latency[bucket] = (latency[bucket] ?? 0) + 1
+  const { kind } = verdict
+  return {
+    good: counts.good + (kind === 'good' ? 1 : 0),
+    neutral: counts.neutral + (kind === 'neutral' ? 1 : 0),
+    banned: counts.banned + (kind === 'banned' ? 1 : 0),
+    broken: counts.broken + (kind === 'broken' ? 1 : 0),
+    bytes: counts.bytes + bytes,
+    cost: counts.cost + cost,
+    latency,
+  }
+}
+
+export function bucketOf(elapsedMs: number): number {
+  const bucket = LATENCY_BUCKETS.findIndex((end) => elapsedMs <= end)
+  return bucket < 0 ? LATENCY_BUCKETS.length : bucket
+}
+
+/** Nothing is granted during a rest, so a grant of the same millisecond came before it, and tells of the time before it. */
+function beforeRest(health: ExitHealth, grantedAt: number): boolean {
+  return grantedAt <= health.restedAt
+}
+
+function afterGood(health: ExitHealth, grantedAt: number): ExitHealth {
+  if (health.proved && health.strikes === 0 && health.rests === 0) return health
+  return beforeRest(health, grantedAt) ? health : { ...health, proved: true, strikes: 0, rests: 0 }
+}
+
+/** What the site asked for is done at once; otherwise the rest begins after so many strikes. */
+function afterBad(
+  health: ExitHealth,
+  rest: RestRules,
+  retryAfterMs: number | null,
+  grantedAt: number,
+  now: number,
+): ExitHealth {
+  const askedMs = retryAfterMs !== null && retryAfterMs > 0 ? Math.min(retryAfterMs, rest.capMs) : null
+  if (beforeRest(health, grantedAt)) {
+    return askedMs === null ? health : { ...health, restsUntil: Math.max(health.restsUntil, now + askedMs) }
+  }
+  const strikes = health.strikes + 1
+  if (askedMs === null && strikes < (health.rests > 0 ? 1 : rest.strikes)) return { ...health, strikes }
+  const restMs = askedMs ?? Math.min(rest.capMs, rest.baseMs * 2 ** Math.min(health.rests, MOST_DOUBLINGS))
+  return { ...health, proved: false, strikes, rests: health.rests + 1, restedAt: now, restsUntil: now + restMs }
+}
+
+/** Somebody knows better: as good as new, but what was under way before the rest still does not count. */
+export function awake(health: ExitHealth): ExitHealth {
+  return { ...health, proved: false, strikes: 0, rests: 0, restsUntil: 0 }
+}
+
+export function scoreOf(
+  { exit, site }: Pick<ExitScore, 'exit' | 'site'>,
+  health: ExitHealth,
+  counts: ExitCounts,
+  now: number,
+): ExitScore {
+  const { inFlight, restsUntil, strikes, usedAt } = health
+  return { exit, site, ...counts, inFlight, restsUntil: restsUntil > now ? restsUntil : null, strikes, usedAt }
+}
+
+function hostPace({ startedAt, arrivalAt, inFlight }: ExitPace): HostPace {
+  return { ...FRESH_HOST, startedAt, arrivalAt, inFlight }
+}

@@ -1,0 +1,61 @@
+import type { Clock } from '../../clock.js'
+import type { Fetcher } from '../../fetch/fetcher.js'
+import type { AlertChannel } from '../../observe/alerts/deliver-alert.js'
+import { postJson } from '../../outlets/post-json.js'
+import { signatureOf } from '../../outlets/webhook.js'
+import { commandChannel } from './alert-command.js'
+import type { AlertsSetup, AlertWebhook } from './load-alerts.js'
+
+export interface AlertChannels {
+  readonly channels: readonly AlertChannel[]
+  close(): Promise<void>
+}
+
+export async function openChannels(
+  { webhooks, commands, secretNames }: AlertsSetup,
+  clock: Clock,
+): Promise<AlertChannels> {
+  // Loaded for webhooks only: the main thread of every other run does without the fetcher.
+  const fetcher = webhooks.length === 0 ? null : await httpFetcher(clock)
+  const hidden = new Set(secretNames)
+  // Its own settings hold the token and the passwords of queue and store: a command has no use for them.
+  const isSeen = (name: string) => !hidden.has(name) && !name.startsWith('SHOAL_')
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => isSeen(name)))
+  return {
+    channels: [
+      ...(fetcher === null ? [] : webhooks.map((hook, index) => webhookChannel(hook, index + 1, { fetcher, clock }))),
+      ...commands.map((argv, index) => commandChannel(argv, { clock, number: index + 1, env })),
+    ],
+    close: async () => fetcher?.close(),
+  }
+}
+
+async function httpFetcher(clock: Clock): Promise<Fetcher> {
+  const { createHttpFetcher } = await import('../../fetch/http/http-fetcher.js')
+  return createHttpFetcher({ clock })
+}
+
+/** Many addresses of webhooks are secrets themselves: of them only the server is named. */
+function webhookChannel(
+  { url, secret, timeoutMs, allowPrivate }: AlertWebhook,
+  number: number,
+  parts: { readonly fetcher: Fetcher; readonly clock: Clock },
+): AlertChannel {
+  return {
+    name: `webhook ${number} (${new URL(url).origin})`,
+    async tell(message, signal) {
+      const body = JSON.stringify(message)
+      // Who verifies the signature can also refuse what is old.
+      const seconds = String(Math.floor(parts.clock.now() / 1000))
+      const headers = {
+        'x-shoal-event': message.event,
+        // The same when the same is told again.
+        'x-shoal-id': message.id,
+        ...(secret !== null && { 'x-shoal-signature': `t=${seconds},v1=${signatureOf(secret, seconds, body)}` }),
+      }
+      const sent = await postJson({ url, headers, body, timeoutMs, allowPrivate }, parts, signal)
+      if (sent.kind === 'taken') return { kind: 'told' }
+      return sent.kind === 'fenced' ? { kind: 'refused', message: sent.kind } : sent
+    },
+  }
+}

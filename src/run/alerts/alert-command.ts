@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { basename } from 'node:path'
+import type { Clock } from '../../clock.js'
+import type { AlertChannel, AlertTold } from '../../observe/alerts/deliver-alert.js'
+
+const TIMEOUT_MS = 30_000
+/** Of what it complains of, as much as helps. */
+const SHOWN_LENGTH = 200
+const LAST_WORDS_MS = 500
+
+/** A program that is told of alerts: no shell in between, the alert as JSON on its standard input, and an end to its patience. */
+export function commandChannel(
+  [program = '', ...args]: readonly string[],
+  {
+    clock,
+    number,
+    env,
+    timeoutMs = TIMEOUT_MS,
+  }: {
+    readonly clock: Clock
+    readonly number: number
+    readonly env: NodeJS.ProcessEnv
+    readonly timeoutMs?: number
+  },
+): AlertChannel {
+  return {
+    name: `command ${number} (${basename(program)})`,
+    tell: (message, signal) =>
+      new Promise<AlertTold>((resolve) => {
+        let child: ChildProcess
+        try {
+          // A group of its own: what it starts ends with it, and Ctrl-C in our terminal is not meant for it.
+          child = spawn(program, args, { stdio: ['pipe', 'ignore', 'pipe'], detached: true, env })
+        } catch (error) {
+          // Some ways of not starting are told by an event, others are thrown: a path through a file, arguments that are too long.
+          return resolve(notStarted(error))
+        }
+        let complaint = ''
+        const end = (told: AlertTold) => {
+          cancel()
+          signal.removeEventListener('abort', stop)
+          child.stderr?.destroy()
+          resolve(told)
+        }
+        child.on('error', (error) => end(notStarted(error)))
+        const giveUp = (why: string) => {
+          killGroup(child)
+          end({ kind: 'away', message: why })
+        }
+        const stop = () => giveUp('it was not waited for')
+        const cancel = clock.after(timeoutMs, () => giveUp(`it did not end within ${timeoutMs / 1000} s`))
+        signal.addEventListener('abort', stop, { once: true })
+        // One that has no pipes, because the process has no file left to open, says so by the error above.
+        child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+          if (complaint.length < SHOWN_LENGTH) complaint += text
+        })
+        // One that does not read what it is told may still end well.
+        child.stdin?.on('error', () => {})
+        child.on('exit', (code, killedBy) => {
+          if (code === 0) return end({ kind: 'told' })
+          const judge = () => {
+            const said = complaint.slice(0, SHOWN_LENGTH).replace(/\s+/g, ' ').trim()
+            end({ kind: 'away', message: `it ended with ${code ?? killedBy}${said === '' ? '' : `: ${said}`}` })
+          }
+          // Its last words may still be on their way; what it has started may hold the pipe open for ever.
+          child.stderr?.once('close', judge)
+          clock.after(LAST_WORDS_MS, judge)
+        })
+        child.stdin?.end(`${JSON.stringify(message)}\n`)
+        if (signal.aborted) stop()
+      }),
+  }
+}
+
+/** Files, processes or memory that this machine is short of now. */
+const SHORT: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM'])
+
+function notStarted(error: unknown): AlertTold {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  if (SHORT.has(code)) return { kind: 'away', message: `it cannot be started now (${code})` }
+  return { kind: 'refused', message: code === 'ENOENT' ? 'there is no such program' : 'it cannot be started' }
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It has just ended.
+  }
+}

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
+import { ShoalError } from '../../errors.js'
+import { type AlertsFile, DEFAULT_ALERTS, parseAlertsFile } from '../../observe/alerts/alerts-file.js'
+import { parseUrl } from '../../url/parse-url.js'
+
+/** What a command that watches is given; left out: every rule as it is, and nobody but the log. */
+export interface AlertsOrder {
+  readonly alerts?: string | null
+}
+
+/** Rules and channels of a process, with the secrets themselves: nothing of it is ever shown. */
+export interface AlertsSetup {
+  readonly rules: AlertsFile['rules']
+  readonly webhooks: readonly AlertWebhook[]
+  readonly commands: readonly (readonly string[])[]
+  /** Environment variables that hold secrets: no command gets them. */
+  readonly secretNames: readonly string[]
+}
+
+export interface AlertWebhook {
+  readonly url: string
+  readonly secret: string | null
+  readonly timeoutMs: number
+  readonly allowPrivate: readonly string[]
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+
+export const NO_CHANNELS: AlertsSetup = { rules: DEFAULT_ALERTS.rules, webhooks: [], commands: [], secretNames: [] }
+
+/** `file`: as --alerts gives it; null: the rules as they are, and nobody but the log. */
+export function loadAlerts(file: string | null, env: Env): AlertsSetup {
+  if (file === null) return NO_CHANNELS
+  const where = basename(file)
+  const { rules, webhooks, commands } = parseAlertsFile(readText(file, where), where)
+  return {
+    rules,
+    commands,
+    webhooks: webhooks.map(({ url, secret, timeout, allowPrivate }, index) => {
+      const place = `${where}: webhooks[${index}]`
+      return {
+        ...{ url: checkedUrl(url, place), timeoutMs: timeout, allowPrivate },
+        secret: secret === undefined ? null : secretOf(secret, { env, place, folder: dirname(resolve(file)) }),
+      }
+    }),
+    secretNames: webhooks.flatMap(({ secret }) => (secret !== undefined && 'env' in secret ? [secret.env] : [])),
+  }
+}
+
+function checkedUrl(url: string, place: string): string {
+  const parsed = parseUrl(url)
+  if (parsed === null) throw invalid(`${place}.url: is not an address`)
+  if (parsed.username !== '' || parsed.password !== '') throw invalid(`${place}.url: a password does not belong there`)
+  return parsed.href
+}
+
+function secretOf(
+  secret: NonNullable<AlertsFile['webhooks'][number]['secret']>,
+  { env, place, folder }: { readonly env: Env; readonly place: string; readonly folder: string },
+): string {
+  const found = 'env' in secret ? env[secret.env] : readText(resolve(folder, secret.file), place).trim()
+  if (found !== undefined && found !== '') return found
+  throw invalid(
+    'env' in secret
+      ? `${place}.secret: the environment variable ${secret.env} is not set`
+      : `${place}.secret: the file is empty`,
+  )
+}
+
+function readText(path: string, place: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw invalid(`${place}: ${code === 'ENOENT' ? 'there is no such file' : 'cannot be read'} (${path})`)
+  }
+}
+
+function invalid(message: string): ShoalError {
+  return new ShoalError('alerts_invalid', message)
+}

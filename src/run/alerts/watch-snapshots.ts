@@ -1,0 +1,200 @@
+import { toldExits } from '../../coordinator/proxies.js'
+import { isFileCrawl } from '../../coordinator/file-crawl.js'
+import { asShoalError, isAway } from '../../errors.js'
+import type { CrawlId, CrawlInfo, CrawlStats } from '../../frontier/frontier.js'
+import type { Log } from '../../log.js'
+import type { Alert } from '../../observe/alerts/alert.js'
+import type { PoolLook, WatchedCrawl, WatchLook } from '../../observe/alerts/rules/rule.js'
+import type { Capacity } from '../../observe/capacity.js'
+import { type CrawlLook, isAlive, lookAtCrawl, lookAtWorkers, type WorkerLook } from '../../observe/snapshots/snapshot.js'
+import { type FetchCounts, sampleOf, type Totals, totalsOf } from '../../observe/series/sampling.js'
+import { type Sample, SPANS, type Span } from '../../observe/series/series.js'
+import { seriesBook } from '../../observe/series/series-notes.js'
+import type { Alert as DriftAlert } from '../../quality/drift-alert.js'
+import type { Plant } from '../../wire/backends.js'
+
+/** Beyond them those with an alarm that holds are watched, and then the newest. */
+const MOST_CRAWLS = 50
+const MOST_POOLS = 20
+/** Hosts and estimates of a crawl cost the queue more than its counts, and change more slowly. */
+const LOOK_EVERY_MS = 15_000
+/** A fiftieth of the time goes into it, and no two minutes go by without one: in a queue of many links it must not be felt. */
+const LOOK_SHARE = 50
+const LONGEST_MS = 120_000
+const POOLS_EVERY_MS = 60_000
+const CAPACITY_EVERY_MS = 30_000
+const WATCHED_MS = 30 * 60_000
+
+export interface WatchLooks {
+  /** Looks at everything, and writes down a sample of each crawl. */
+  look(active: readonly Alert[], drifts: ReadonlyMap<string, readonly DriftAlert[]>): Promise<WatchLook>
+}
+
+interface Tracked {
+  samples: Sample[]
+  readonly totals: Map<Span, Totals>
+  look: CrawlLook
+  nextLookAt: number
+}
+
+type Parts = Pick<Plant, 'frontier' | 'queueClock' | 'board' | 'store' | 'exits' | 'capacity'>
+
+/** `fleet`: see lookAtCrawl. */
+export function watchLooks(
+  plant: Parts,
+  { author, fleet, log }: { readonly author: string; readonly fleet: boolean; readonly log: Log },
+): WatchLooks {
+  const { frontier, board, queueClock: clock } = plant
+  const book = seriesBook(board, author)
+  const tracked = new Map<CrawlId, Tracked>()
+  let saidTooMany = false
+  const pools = seldom(POOLS_EVERY_MS, (now: number, workers: readonly WorkerLook[]) =>
+    lookAtPools(plant, workers, now),
+  )
+  const capacity = seldom(CAPACITY_EVERY_MS, async () => knownCapacity(plant))
+
+  const track = async (crawl: CrawlInfo, workers: readonly WorkerLook[], now: number): Promise<Tracked> => {
+    const known = tracked.get(crawl.id)
+    if (known !== undefined && now < known.nextLookAt) {
+      known.look = { ...known.look, stats: await frontier.stats(crawl.id), now }
+      return known
+    }
+    const began = clock.mono()
+    const look = await lookAtCrawl(plant, crawl, workers, now, fleet)
+    const tookMs = clock.mono() - began
+    const kept = known ?? (await resumed(crawl.id, look))
+    kept.look = look
+    kept.nextLookAt = now + Math.min(LONGEST_MS, Math.max(LOOK_EVERY_MS, tookMs * LOOK_SHARE))
+    tracked.set(crawl.id, kept)
+    return kept
+  }
+
+  /** What the watcher before has seen is what was before. */
+  const resumed = async (crawl: CrawlId, look: CrawlLook): Promise<Tracked> => {
+    const totals = new Map<Span, Totals>()
+    const last = await book.resume(crawl, '30m')
+    const minutes = await book.resume(crawl, '24h')
+    if (last.totals !== null) totals.set('30m', last.totals)
+    if (minutes.totals !== null) totals.set('24h', minutes.totals)
+    return { samples: last.samples, totals, look, nextLookAt: 0 }
+  }
+
+  const sample = async (one: Tracked, stats: CrawlStats, workers: readonly WorkerLook[], now: number) => {
+    const holders = workers.filter((worker) => isAlive(worker) && hasSpider(worker, stats.spider))
+    const current = totalsOf(stats, fetchCounts(holders), now)
+    for (const span of Object.keys(SPANS) as Span[]) {
+      const last = one.totals.get(span) ?? null
+      // A queue whose clock stepped back: what was sampled in its future says nothing.
+      const before = last !== null && last.at > now ? null : last
+      // Rounds are not exact: half a round early is in time.
+      if (before !== null && now - before.at < SPANS[span] - SPANS['30m'] / 2) continue
+      const taken = sampleOf(before, current, stats, holders.length)
+      one.totals.set(span, current)
+      if (span === '30m') one.samples = [...one.samples.filter(({ at }) => at > now - WATCHED_MS), taken]
+      await book.add(stats.id, span, taken, current)
+    }
+  }
+
+  /** The last sample of one that no longer runs: how it ended. */
+  const leave = async (one: Tracked, workers: readonly WorkerLook[], now: number) => {
+    const { id } = one.look.stats
+    tracked.delete(id)
+    try {
+      await sample(one, await frontier.stats(id), workers, now)
+    } finally {
+      book.forget(id)
+    }
+  }
+
+  return {
+    async look(active, drifts) {
+      const now = clock.now()
+      const [crawls, workers] = await Promise.all([frontier.crawls(), lookAtWorkers(plant, now)])
+      const all = crawls.filter((crawl) => crawl.state === 'running' && !isFileCrawl(crawl))
+      const alarming = new Set(active.map(({ crawl }) => crawl))
+      const running = all
+        .sort((a, b) => Number(alarming.has(b.id)) - Number(alarming.has(a.id)) || b.createdAt - a.createdAt)
+        .slice(0, MOST_CRAWLS)
+      if (all.length > MOST_CRAWLS && !saidTooMany) {
+        saidTooMany = true
+        const message = `${all.length} crawls run, and ${MOST_CRAWLS} of them are watched: the others have no alerts and no history`
+        log.warn('plant.warning', { message })
+      }
+      const watched: WatchedCrawl[] = []
+      for (const crawl of running) {
+        await unlessDeleted(async () => {
+          const one = await track(crawl, workers, now)
+          await sample(one, one.look.stats, workers, now)
+          watched.push({ look: one.look, samples: one.samples })
+        })
+      }
+      for (const one of [...tracked.values()]) {
+        const { id } = one.look.stats
+        if (!running.some((crawl) => crawl.id === id)) await unlessDeleted(() => leave(one, workers, now))
+      }
+      return {
+        ...{ now, crawls: watched, workers, drifts, active },
+        pools: await pools(now, workers),
+        capacity: await capacity(now),
+      }
+    },
+  }
+}
+
+/** A server that does not say, a disk that cannot be asked: nobody knows, and all else is watched on. */
+async function knownCapacity({ capacity }: Pick<Parts, 'capacity'>): Promise<Capacity | null> {
+  try {
+    return await capacity()
+  } catch (error) {
+    if (isAway(error)) throw error
+    return null
+  }
+}
+
+/** A crawl may be deleted between two questions. */
+async function unlessDeleted(work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (asShoalError(error).code !== 'not_found') throw error
+  }
+}
+
+function hasSpider({ about }: WorkerLook, spider: string): boolean {
+  return about?.spiders === undefined || spider in about.spiders
+}
+
+function fetchCounts(workers: readonly WorkerLook[]): Map<string, FetchCounts> {
+  return new Map(
+    workers.flatMap(({ worker, startedAt, vitals }) =>
+      vitals === null ? [] : [[worker, { startedAt, counts: vitals.took.fetch.counts }] as const],
+    ),
+  )
+}
+
+async function lookAtPools(
+  { exits, board }: Pick<Parts, 'exits' | 'board'>,
+  workers: readonly WorkerLook[],
+  now: number,
+): Promise<PoolLook[]> {
+  const names = [...new Set(workers.filter(isAlive).flatMap(({ about }) => about?.pools ?? []))].slice(0, MOST_POOLS)
+  return Promise.all(
+    names.map(async (pool) => {
+      const [scores, told] = await Promise.all([exits.scoresOn(pool, ''), toldExits(board, pool)])
+      const back = scores.flatMap(({ restsUntil }) => (restsUntil !== null && restsUntil > now ? [restsUntil] : []))
+      return {
+        ...{ pool, exits: told > 0 ? told : scores.length, resting: back.length },
+        firstBackAt: back.length === 0 ? null : Math.min(...back),
+      }
+    }),
+  )
+}
+
+/** The answer of the last time, for a while. */
+function seldom<Args extends unknown[], Answer>(everyMs: number, ask: (now: number, ...args: Args) => Promise<Answer>) {
+  let last: { readonly at: number; readonly answer: Answer } | null = null
+  return async (now: number, ...args: Args): Promise<Answer> => {
+    if (last === null || now - last.at >= everyMs) last = { at: now, answer: await ask(now, ...args) }
+    return last.answer
+  }
+}

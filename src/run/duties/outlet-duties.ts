@@ -1,0 +1,119 @@
+import type { Clock, Random } from '../../clock.js'
+import { asShoalError, ShoalError } from '../../errors.js'
+import type { Fetcher } from '../../fetch/fetcher.js'
+import type { Log } from '../../log.js'
+import type { Outlet } from '../../outlets/outlet.js'
+import { type PumpEnd, type PumpTiming, pump } from '../../outlets/pump.js'
+import type { Sink } from '../../outlets/sink.js'
+import { webhookSink } from '../../outlets/webhook.js'
+import type { ChangeFeed } from '../../store/changes.js'
+import { openRedisSink } from '../../wire/sinks.js'
+import { isGone, workerIds } from '../workers/worker-ids.js'
+
+export interface OutletParts {
+  readonly store: ChangeFeed
+  /** Address of the queue: outlets on Redis without one of their own go there. */
+  readonly queue: string
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly timing?: PumpTiming
+  readonly mostFailures?: number
+}
+
+export interface OutletTending {
+  /** Delivers the rest within so long (null: however long it takes), and ends. May be said again with less time. */
+  finish(withinMs: number | null): Promise<void>
+  /** What became of each, when all have ended. */
+  readonly ended: Promise<readonly OutletEnd[]>
+}
+
+export interface OutletEnd {
+  readonly outlet: string
+  readonly end: PumpEnd
+}
+
+/** Feeds the sinks of the spiders until told to finish. A sink that is away holds up nobody but itself. */
+export async function tendOutlets(outlets: readonly Outlet[], parts: OutletParts): Promise<OutletTending> {
+  const { store, clock, random, log } = parts
+  const finish = new AbortController()
+  const stop = new AbortController()
+  const holder = workerIds(random)()
+  const { sinks, close } = await openSinks(outlets, parts)
+
+  const tend = async (outlet: Outlet, sink: Sink): Promise<OutletEnd> => {
+    const signals = { finish: finish.signal, stop: stop.signal }
+    const { timing, mostFailures } = parts
+    const end = await pump({
+      ...{ outlet, store, sink, holder, isGone, clock, random, log, ...signals },
+      ...(timing !== undefined && { timing }),
+      ...(mostFailures !== undefined && { mostFailures }),
+    })
+    return { outlet: outlet.name, end }
+  }
+  const ended = Promise.all(sinks.map(([outlet, sink]) => tend(outlet, sink))).finally(close)
+  // Whoever waits for it hears of it.
+  ended.catch(() => {})
+
+  return {
+    ended,
+    async finish(withinMs) {
+      finish.abort()
+      const cancel = withinMs === null ? () => {} : clock.after(Math.max(0, withinMs), () => stop.abort())
+      try {
+        await ended
+      } finally {
+        cancel()
+      }
+    },
+  }
+}
+
+/** What is wrong with an outlet is told before anything is begun: its address, its secret. */
+export async function openSinks(
+  outlets: readonly Outlet[],
+  { queue, clock }: Pick<OutletParts, 'queue' | 'clock'>,
+): Promise<{ sinks: readonly (readonly [Outlet, Sink])[]; close(): Promise<void> }> {
+  const secrets = new Map(outlets.map((outlet) => [outlet, secretOf(outlet)]))
+  // Loaded for webhooks only: the main thread of every other run does without the fetcher.
+  const fetcher = outlets.some(({ to }) => to === 'webhook') ? await httpFetcher(clock) : null
+  const sinks = outlets.map((outlet): readonly [Outlet, Sink] => {
+    if (outlet.to !== 'webhook') return [outlet, openRedisSink(outlet, queue, clock)]
+    if (fetcher === null) throw new Error('a webhook needs a fetcher')
+    return [outlet, webhookSink(outlet, { fetcher, clock, secret: secrets.get(outlet) ?? null })]
+  })
+  return {
+    sinks,
+    async close() {
+      for (const [, sink] of sinks) await sink.close()
+      await fetcher?.close()
+    },
+  }
+}
+
+async function httpFetcher(clock: Clock): Promise<Fetcher> {
+  const { createHttpFetcher } = await import('../../fetch/http/http-fetcher.js')
+  return createHttpFetcher({ clock })
+}
+
+function secretOf(outlet: Outlet): string | null {
+  if (outlet.to !== 'webhook' || outlet.secretEnv === null) return null
+  const secret = process.env[outlet.secretEnv]
+  if (secret !== undefined && secret !== '') return secret
+  throw new ShoalError(
+    'outlet_secret',
+    `outlet ${outlet.name}: the environment variable ${outlet.secretEnv} is not set`,
+  )
+}
+
+/** For the end of a command that ran workers: what could not be delivered waits in the store, and is no reason to fail. */
+export async function finishOutlets(tending: OutletTending | null, withinMs: number, log: Log): Promise<void> {
+  if (tending === null) return
+  try {
+    await tending.finish(withinMs)
+    for (const { outlet, end } of await tending.ended)
+      if ('message' in end) log.warn('outlet.behind', { outlet, message: end.message })
+  } catch (error) {
+    log.warn('outlet.failed', { message: asShoalError(error).message })
+  }
+}

@@ -1,0 +1,69 @@
+import { type Clock, systemClock, systemRandom } from '../clock.js'
+import type { Log } from '../log.js'
+import type { Outlet } from '../outlets/outlet.js'
+import type { Sent } from '../outlets/sink.js'
+import type { ChangeFeed } from '../store/changes.js'
+import { type OutletEnd, openSinks, tendOutlets } from './duties/outlet-duties.js'
+
+/** Tries while the rest is delivered: 15 s of pauses at most. */
+const MOST_FAILURES = 5
+
+export interface RunOutletsOptions {
+  readonly store: ChangeFeed
+  readonly queue: string
+  readonly log: Log
+  /** Go on until the drain; otherwise until everything is delivered. */
+  readonly follow: boolean
+  readonly graceMs: number
+  readonly drain: AbortSignal
+}
+
+/** Feeds the sinks from this process. An outlet that has stopped is given another chance. */
+export async function runOutlets(
+  outlets: readonly Outlet[],
+  { store, queue, log, follow, graceMs, drain }: RunOutletsOptions,
+): Promise<readonly OutletEnd[]> {
+  const clock = systemClock
+  const stopped = new Set((await store.outlets()).filter((one) => one.stopped).map(({ name }) => name))
+  for (const { name, spider } of outlets) if (stopped.has(name)) await store.resetOutlet(name, spider, null)
+  const parts = { store, queue, clock, random: systemRandom, log, mostFailures: MOST_FAILURES }
+  const tending = await tendOutlets(outlets, parts)
+  if (follow) {
+    await asked(drain)
+    await tending.finish(graceMs)
+  } else {
+    const rest = tending.finish(null)
+    void asked(drain).then(() => tending.finish(graceMs))
+    await rest
+  }
+  return tending.ended
+}
+
+function asked(drain: AbortSignal): Promise<void> {
+  if (drain.aborted) return Promise.resolve()
+  return new Promise((resolve) => drain.addEventListener('abort', () => resolve(), { once: true }))
+}
+
+export interface TestedOutlet {
+  readonly outlet: Outlet
+  readonly sent: Sent
+}
+
+/** Sends each sink a batch without records, which shows whether it is there, lets us in and takes what we would send. */
+export async function testOutlets(
+  outlets: readonly Outlet[],
+  queue: string,
+  clock: Clock = systemClock,
+): Promise<TestedOutlet[]> {
+  const { sinks, close } = await openSinks(outlets, { queue, clock })
+  try {
+    const tested: TestedOutlet[] = []
+    for (const [outlet, sink] of sinks) {
+      const hold = { id: 'test', epoch: 0 }
+      tested.push({ outlet, sent: await sink.send({ records: [], hold }, new AbortController().signal) })
+    }
+    return tested
+  } finally {
+    await close()
+  }
+}

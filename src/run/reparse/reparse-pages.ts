@@ -1,0 +1,192 @@
+import type { Clock } from '../../clock.js'
+import { asShoalError } from '../../errors.js'
+import type { Harvest, Route, Spider } from '../../spider/spider.js'
+import type { BlobStore } from '../../store/blob-store.js'
+import { compareLease } from '../../store/judge.js'
+import { type KeptPage, pageStatus } from '../../store/kept-pages.js'
+import { cleanText, type PreparedRecord, prepareBatch, storedKey } from '../../store/prepare.js'
+import type { GivenKey, PageReading, PageRecord } from '../../store/record-lookup.js'
+import type { RecordRow, RecordStore, RejectedRow, WriteStatus } from '../../store/record-store.js'
+import type { Admitter } from '../../url/admit.js'
+import { type Asked, harvestPage, rowsOf } from '../../worker/harvest-page.js'
+import { changedFields, changeOf } from './reparse-fields.js'
+import { emptyReport, list, noteChange, noteFailure, type ReparseReport, tallyOf } from './reparse-report.js'
+
+/** What a reparse works with. There is no fetcher among it, and no queue. */
+export interface ReparseParts {
+  readonly spider: Spider
+  readonly admitter: Admitter
+  readonly store: Pick<RecordStore, 'write' | 'recordsOf' | 'recordsLeft'>
+  readonly pages: Pick<BlobStore, 'get'>
+  readonly clock: Clock
+  /** Nothing is written, and the report says what would be. */
+  readonly dryRun: boolean
+  /** When the reparse began. */
+  readonly startedAt: number
+  /** One after the other: with other pages of this thread. */
+  readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
+  /** No further page is begun: those that were read so far are written. */
+  readonly isDraining: () => boolean
+  /** Told which page a handler has in hand, and null when it is out of it. */
+  readonly onHandler: (page: number | null) => void
+  /** Repeats a call to either store while it is away. */
+  readonly untilBack: <Answer>(call: () => Promise<Answer>) => Promise<Answer>
+}
+
+/**
+ * Some pages from the blob store to the record store, as a visit would, with the lease that read them: what they gave may be overwritten,
+ * what anybody gave after them may not. Can be repeated. A page that fails is counted and left.
+ */
+export async function reparsePages(pages: readonly KeptPage[], parts: ReparseParts): Promise<ReparseReport> {
+  const report = emptyReport()
+  const readings = pages.map((page) => readingOf(page, parts))
+  const bodies = await parts.untilBack(() => Promise.all(readings.map((reading) => bodyOf(reading, parts))))
+  const given: Given = { records: [], rejected: [], readings: [], keys: [] }
+  await parts.inTurn(async () => {
+    for (const [index, reading] of readings.entries()) {
+      if (parts.isDraining()) break
+      report.pages += 1
+      const { page, link, route } = reading
+      const body = bodies[index] ?? null
+      if (route === null) list(report.unrouted, link.url)
+      else if (!route.givesRecords) passOver(reading, report, given)
+      else if (body === null) list(report.missing, page.url)
+      else await readAgain({ ...reading, route }, body, index, parts, report, given)
+    }
+  })
+  for (const { kind } of given.rejected) tallyOf(report, kind).rejected += 1
+  if (parts.dryRun) await compare(given, parts, report)
+  else await write(given, parts, report)
+  return report
+}
+
+/** A page, the link that it answers, and the route that it was read for: where that is gone, the one that the URL belongs to now. */
+interface Reading {
+  readonly page: KeptPage
+  readonly link: Asked['link']
+  readonly route: Route | null
+}
+
+function readingOf(page: KeptPage, { spider, admitter }: ReparseParts): Reading {
+  const link: Asked['link'] = page.link ?? { url: page.url, depth: page.depth }
+  const recorded = spider.routes.get(page.route)
+  if (recorded !== undefined) return { page, link, route: recorded }
+  const admission = admitter.resolve(link.url, '')
+  return { page, link, route: admission.ok ? (spider.routes.get(admission.target.route) ?? null) : null }
+}
+
+/** All of a job are asked for at once: the blob store reads neighbours in one piece. */
+function bodyOf({ page, route }: Reading, { pages }: ReparseParts): Promise<Uint8Array | null> | null {
+  return route?.givesRecords === true ? pages.get(page.page) : null
+}
+
+/** What pages gave. */
+interface Given {
+  readonly records: RecordRow[]
+  readonly rejected: RejectedRow[]
+  /** Of the pages that were read to the end. */
+  readonly readings: PageReading[]
+  /** Of all that they gave, rejected or not. */
+  readonly keys: GivenKey[]
+}
+
+/** What it gave when its route gave something is gone all the same. */
+function passOver({ page, link }: Reading, report: ReparseReport, given: Given): void {
+  report.passed += 1
+  given.readings.push({ url: cleanText(link.url), gen: page.gen, epoch: page.epoch })
+}
+
+async function readAgain(
+  { page, link, route }: Reading & { readonly route: Route },
+  body: Uint8Array,
+  index: number,
+  { spider, clock, onHandler, startedAt }: ReparseParts,
+  report: ReparseReport,
+  given: Given,
+): Promise<void> {
+  const { url, status, headers, attempt, crawl, gen, epoch, at } = page
+  if (route.name !== page.route) report.rerouted += 1
+  let harvest: Harvest
+  try {
+    onHandler(index)
+    const answered = { url, status: pageStatus(status), headers: headers ?? {}, body }
+    harvest = await harvestPage(route, { link, attempt }, answered, clock, false)
+  } catch (thrown) {
+    const { code, message } = asShoalError(thrown)
+    return noteFailure(report, { code, message, url: link.url })
+  } finally {
+    onHandler(null)
+  }
+  const rows = rowsOf(harvest, spider, { crawl, gen, epoch, bypassFresh: true, link }, at)
+  for (const row of rows.records) given.records.push({ ...row, reparsedAt: startedAt })
+  given.rejected.push(...rows.rejected)
+  given.readings.push({ url: cleanText(link.url), gen, epoch })
+  for (const { site, kind, key } of rows.records) given.keys.push({ site: cleanText(site), kind, key: storedKey(key) })
+  for (const { site, kind, key } of rows.rejected) given.keys.push({ site: cleanText(site), kind, key: storedKey(key) })
+}
+
+async function write({ records, rejected, readings, keys }: Given, parts: ReparseParts, report: ReparseReport) {
+  const { spider, store, untilBack } = parts
+  // Both at once: they travel to a database thread together.
+  const [statuses, left] = await untilBack(() =>
+    Promise.all([
+      records.length + rejected.length === 0 ? [] : store.write({ records, rejected, fetches: [] }),
+      readings.length === 0 ? [] : store.recordsLeft(spider.name, readings, keys),
+    ]),
+  )
+  statuses.forEach((status, index) => {
+    const row = records[index]
+    if (row !== undefined) tallyOf(report, row.kind)[JUDGED[status]] += 1
+  })
+  for (const record of left) noteGone(report, record)
+}
+
+/** `fresh` cannot be: the window is off. */
+const JUDGED = {
+  written: 'written',
+  unchanged: 'unchanged',
+  fresh: 'unchanged',
+  fenced: 'fenced',
+  quarantined: 'rejected',
+} as const satisfies Record<WriteStatus, string>
+
+function noteGone(report: ReparseReport, { kind, key, url }: PageRecord): void {
+  tallyOf(report, kind).gone += 1
+  list(report.gone, { kind, key, url })
+}
+
+async function compare({ records, readings, keys }: Given, parts: ReparseParts, report: ReparseReport) {
+  const { spider, store, untilBack } = parts
+  const { prepared } = prepareBatch({ records, rejected: [], fetches: [] })
+  for (const { kind } of prepared.rejected) tallyOf(report, kind).rejected += 1
+  // Of several that a page gave under one key the last one stays, as in a write.
+  const last = new Map(prepared.records.map((row) => [JSON.stringify([row.site, row.kind, row.key, row.url]), row]))
+  const rows = [...last.values()]
+  const wanted = rows.map(({ site, kind, key }) => ({ spider: spider.name, site, kind, key }))
+  const [stored, left] = await untilBack(() =>
+    Promise.all([store.recordsOf(wanted), store.recordsLeft(spider.name, readings, keys)]),
+  )
+  rows.forEach((row, index) => {
+    judgeRow(row, stored[index] ?? null, report)
+  })
+  for (const record of left) noteGone(report, record)
+}
+
+function judgeRow(
+  row: PreparedRecord,
+  stored: Awaited<ReturnType<RecordStore['recordsOf']>>[number],
+  report: ReparseReport,
+): void {
+  const tally = tallyOf(report, row.kind)
+  if (stored === null) {
+    tally.written += 1
+    tally.added += 1
+  } else if (compareLease(row, stored) < 0) tally.fenced += 1
+  else {
+    const changes = changedFields(stored.data, JSON.parse(row.data))
+    // It belongs to the content: a kind that has been given one is written for its sake alone.
+    if (row.identity !== stored.identity) changes.push(changeOf('(identity)', stored.identity, row.identity))
+    tally[changes.length === 0 ? 'unchanged' : 'written'] += 1
+    for (const change of changes) noteChange(report, row, change)
+  }
+}

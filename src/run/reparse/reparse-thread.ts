@@ -1,0 +1,83 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { systemClock } from '../../clock.js'
+import { asShoalError } from '../../errors.js'
+import { createLog } from '../../log.js'
+import { createAdmitter } from '../../url/admit.js'
+import { resultsFromPort } from '../../wire/backends.js'
+import { type ReparseParts, reparsePages } from './reparse-pages.js'
+import {
+  DRAINING,
+  type FromReparseThread,
+  HANDLER_JOB,
+  HANDLER_MOVES,
+  HANDLER_PAGE,
+  NO_PAGE,
+  type ReparseJob,
+  type ReparseThreadData,
+  type ToReparseThread,
+} from './reparse-thread-messages.js'
+import { spiderFrom } from '../spider-source.js'
+import { untilBack } from '../while-away.js'
+
+async function main({ source, results, dryRun, startedAt, logLevel, beat }: ReparseThreadData): Promise<void> {
+  const clock = systemClock
+  const log = createLog(logLevel, clock, (line) => tell({ kind: 'log', line }))
+  const never = new AbortController().signal
+  const shared = new Int32Array(beat)
+  const heard: ToReparseThread[] = []
+  let hear = (message: ToReparseThread): void => void heard.push(message)
+  parentPort?.on('message', (message: ToReparseThread) => hear(message))
+  process.on('uncaughtException', (error) => tell({ kind: 'stray', message: `${error.name}: ${error.message}` }))
+
+  const spider = await spiderFrom(source)
+  const { store, pages, close } = await resultsFromPort(results)
+  let turn: Promise<unknown> = Promise.resolve()
+  const parts: Omit<ReparseParts, 'onHandler'> = {
+    spider,
+    admitter: createAdmitter(spider.admit),
+    store,
+    pages,
+    clock,
+    dryRun,
+    startedAt,
+    inTurn(work) {
+      const mine = turn.then(work)
+      turn = mine.catch(() => {})
+      return mine
+    },
+    isDraining: () => Atomics.load(shared, DRAINING) === 1,
+    untilBack: (call) => untilBack(call, clock, never, log, 'store'),
+  }
+
+  const onHandler = (job: number) => (page: number | null) => {
+    Atomics.store(shared, HANDLER_JOB, job)
+    Atomics.store(shared, HANDLER_PAGE, page ?? NO_PAGE)
+    Atomics.add(shared, HANDLER_MOVES, 1)
+  }
+  const work = async (job: ReparseJob): Promise<void> => {
+    try {
+      const report = await reparsePages(job.pages, { ...parts, onHandler: onHandler(job.id) })
+      tell({ kind: 'report', job: job.id, report })
+    } catch (thrown) {
+      fail(thrown)
+    }
+  }
+  hear = (message) => {
+    if (message.kind === 'job') void work(message.job)
+    else void close().then(() => tell({ kind: 'stopped' }), fail)
+  }
+  const handlerMs = Math.max(0, ...[...spider.routes.values()].map((route) => route.handlerTimeoutMs))
+  tell({ kind: 'ready', spider: { name: spider.name, savePages: spider.savePages, handlerMs } })
+  for (const message of heard) hear(message)
+}
+
+function tell(message: FromReparseThread): void {
+  parentPort?.postMessage(message)
+}
+
+function fail(thrown: unknown): void {
+  const { code, message, hint } = asShoalError(thrown)
+  tell({ kind: 'failed', code, message, hint })
+}
+
+await main(workerData as ReparseThreadData).catch(fail)

@@ -1,0 +1,127 @@
+import type { Clock } from '../../clock.js'
+import { ShoalError } from '../../errors.js'
+import type { KeptPage } from '../../store/kept-pages.js'
+import { addReport, noteFailure, type ReparseReport } from './reparse-report.js'
+import type { ReparseJob } from './reparse-thread-messages.js'
+import type { JobEnd, ReparseThread } from './start-reparse-thread.js'
+
+/** While one is written the other is read. */
+const JOBS_OF_A_THREAD = 2
+/** Jobs whose thread died and no page could be blamed. */
+const MOST_DEATHS = 3
+
+export interface CrewSize {
+  /** Threads. */
+  readonly most: number
+  /** Whether there is so much to do that the others are to join the first; looked at now and then. */
+  readonly isMuch: () => boolean
+}
+
+const LOOK_MS = 1_000
+
+/** Threads that share the jobs. One that dies is replaced, and what it had in hand is done again without the page it died of. */
+export class ReparseCrew {
+  readonly #jobs: AsyncGenerator<readonly KeptPage[]>
+  readonly #report: ReparseReport
+  readonly #isOver: () => boolean
+  readonly #start: () => ReparseThread
+  readonly #clock: Clock
+  readonly #again: (readonly KeptPage[])[] = []
+  #nextId = 1
+  #deaths = 0
+  #allTaken = false
+
+  constructor(
+    jobs: AsyncGenerator<readonly KeptPage[]>,
+    report: ReparseReport,
+    isOver: () => boolean,
+    start: () => ReparseThread,
+    clock: Clock,
+  ) {
+    this.#jobs = jobs
+    this.#report = report
+    this.#isOver = isOver
+    this.#start = start
+    this.#clock = clock
+  }
+
+  /**
+   * `first` has begun already; others join it. True when there was nothing left. Rejects with the first failure, of which the threads hear
+   * by `giveUp`.
+   */
+  async work(first: ReparseThread, { most, isMuch }: CrewSize, giveUp: () => void): Promise<boolean> {
+    const failures: unknown[] = []
+    const fail = (error: unknown): void => {
+      failures.push(error)
+      giveUp()
+    }
+    const members: Promise<void>[] = []
+    const oneEnded = new AbortController()
+    const join = async (thread: ReparseThread | null): Promise<void> => {
+      const pages = await this.#take()
+      if (pages === null) return oneEnded.abort()
+      const serving = this.#serve(thread ?? this.#start(), pages).catch(fail)
+      members.push(serving.finally(() => oneEnded.abort()))
+    }
+    try {
+      await join(first)
+      while (!isMuch() && !oneEnded.signal.aborted) await this.#clock.sleep(LOOK_MS, oneEnded.signal)
+      while (members.length < most && !oneEnded.signal.aborted) await join(null)
+    } catch (error) {
+      fail(error)
+    }
+    if (members.length === 0) await first.close()
+    await Promise.all(members)
+    if (failures.length > 0) throw failures[0]
+    return this.#allTaken && this.#again.length === 0
+  }
+
+  async #serve(first: ReparseThread, pages: readonly KeptPage[]): Promise<void> {
+    await this.#lead(first, pages)
+    for (let left = this.#leftOver(); left !== null; left = this.#leftOver()) await this.#lead(this.#start(), left)
+  }
+
+  /** Until there is nothing left, or the thread has died. */
+  async #lead(thread: ReparseThread, pages: readonly KeptPage[]): Promise<void> {
+    const firsts: (readonly KeptPage[] | null)[] = [pages]
+    try {
+      await Promise.all(Array.from({ length: JOBS_OF_A_THREAD }, () => this.#goOn(thread, firsts.shift() ?? null)))
+    } finally {
+      await thread.close()
+    }
+  }
+
+  async #goOn(thread: ReparseThread, first: readonly KeptPage[] | null): Promise<void> {
+    for (let pages = first ?? (await this.#take()); pages !== null; pages = await this.#take()) {
+      const job: ReparseJob = { id: this.#nextId++, pages }
+      const end = await thread.reparse(job)
+      if (end.kind === 'died') return this.#putBack(pages, end)
+      addReport(this.#report, end.report)
+      if (end.report.pages < pages.length) this.#again.push(pages.slice(end.report.pages))
+    }
+  }
+
+  #putBack(pages: readonly KeptPage[], { code, message, page, blamed }: Extract<JobEnd, { kind: 'died' }>): void {
+    const guilty = page === null ? undefined : pages[page]
+    if (guilty !== undefined) {
+      this.#report.pages += 1
+      noteFailure(this.#report, { code, message, url: guilty.link?.url ?? guilty.url })
+    } else if (!blamed && ++this.#deaths > MOST_DEATHS)
+      throw new ShoalError('poison', `threads of the reparse died again and again: ${message}`)
+    const rest = pages.filter((_, index) => index !== page)
+    if (rest.length > 0) this.#again.push(rest)
+  }
+
+  #leftOver(): readonly KeptPage[] | null {
+    return this.#isOver() ? null : (this.#again.shift() ?? null)
+  }
+
+  async #take(): Promise<readonly KeptPage[] | null> {
+    const left = this.#leftOver()
+    if (left !== null || this.#isOver()) return left
+    const { done, value } = await this.#jobs.next()
+    if (done !== true) return value
+    this.#allTaken = true
+    return null
+  }
+}

@@ -1,0 +1,196 @@
+import { availableParallelism } from 'node:os'
+import { type Clock, systemClock } from '../../clock.js'
+import { ShoalError } from '../../errors.js'
+import type { CrawlId } from '../../frontier/frontier.js'
+import { type LogLevel, silentLog } from '../../log.js'
+import type { KeptPage, KeptPageCursor, KeptPageQuery } from '../../store/kept-pages.js'
+import type { RecordStore } from '../../store/record-store.js'
+import type { StorePart } from '../../wire/backends.js'
+import { ReparseCrew } from './reparse-threads.js'
+import { emptyReport, noteStray, type ReparseReport } from './reparse-report.js'
+import type { LoadedSpider } from './reparse-thread-messages.js'
+import type { SpiderSource } from '../spider-source.js'
+import { type ReparseThread, startReparseThread } from './start-reparse-thread.js'
+import { untilBack } from '../while-away.js'
+
+export interface ReparseOptions {
+  readonly source: SpiderSource
+  readonly results: StorePart
+  readonly crawl?: CrawlId
+  /** Only pages that were read for this route. */
+  readonly route?: string
+  /** Only pages that were read since. */
+  readonly since?: number
+  readonly dryRun: boolean
+  /** Threads; null: one for each core, if there is enough to do. */
+  readonly workers: number | null
+  readonly logLevel: LogLevel
+  readonly writeLog: (line: string) => void
+  /** Aborted by the first Ctrl-C or SIGTERM: pages in hand are finished. */
+  readonly drain: AbortSignal
+  /** About four times a second. */
+  readonly onProgress?: (progress: ReparseProgress) => void
+}
+
+export interface ReparseProgress {
+  readonly spider: string
+  readonly report: ReparseReport
+  /** Pages there are; null while they are counted. */
+  readonly total: number | null
+  readonly seconds: number
+}
+
+export interface ReparseSummary {
+  readonly spider: string
+  readonly dryRun: boolean
+  readonly report: ReparseReport
+  readonly seconds: number
+  readonly interrupted: boolean
+}
+
+const PROGRESS_MS = 250
+/** Pages asked for at a time: the store looks once for all of them whether there are newer ones. */
+const PART = 1000
+/** Pages of one write. Fewer if they are large: two jobs of each thread are in memory. */
+const JOB_PAGES = 64
+const JOB_BYTES = 4 * 1024 * 1024
+/** A second of CPU goes by before a thread has loaded the spider and is warm: it pays when so much is left, by the pages so far. */
+const MUCH_SECONDS = 10
+/** Before that the first one is not warm itself. */
+const WARM_SECONDS = 3
+/** Beyond a handler's own deadline before its thread counts as stuck. */
+const STUCK_SLACK_MS = 5_000
+
+/** Runs the spider's routes over the raw pages that were kept. Nothing is fetched: there is nothing here that could. */
+export async function reparse(options: ReparseOptions): Promise<ReparseSummary> {
+  const clock = systemClock
+  const { results, dryRun, drain } = options
+  const startedAt = clock.now()
+  const began = clock.mono()
+  const seconds = () => (clock.mono() - began) / 1000
+  const report = emptyReport()
+  const start = () =>
+    startReparseThread({
+      ...{ results, clock, dryRun, startedAt, source: options.source, slackMs: STUCK_SLACK_MS },
+      ...{ logLevel: options.logLevel, writeLog: options.writeLog, drain },
+      onStray: (message) => noteStray(report, message),
+    })
+  const first = start()
+  const spider = await loaded(first, drain)
+  const loadedAt = seconds()
+  const query = queryOf(spider, options, startedAt)
+  const giveUp = new AbortController()
+  const isOver = () => drain.aborted || giveUp.signal.aborted
+  let total: number | null = null
+  // What goes wrong here, whoever reads the pages hears as well.
+  const count = (counted: KeptPageQuery) => results.store.countKeptPages(counted).then(setTotal, () => {})
+  const setTotal = (counted: number): void => {
+    total = counted
+  }
+  if (options.onProgress !== undefined) void count(query)
+  // All that were kept are counted faster than the newest, and nobody sees the number.
+  else if (options.workers === null) void count({ ...query, newestOnly: false })
+  const telling = tellProgress(clock, giveUp.signal, () =>
+    options.onProgress?.({ spider: spider.name, report, total, seconds: seconds() }),
+  )
+  const crew = new ReparseCrew(jobsOf(partsOf(results.store, query, clock, drain)), report, isOver, start, clock)
+  const isMuch = () => options.workers !== null || isMuchLeft(report.pages, total, seconds() - loadedAt)
+  const size = { most: options.workers ?? availableParallelism(), isMuch }
+  let finished: boolean
+  try {
+    finished = await crew.work(first, size, () => giveUp.abort())
+  } finally {
+    giveUp.abort()
+    await telling
+  }
+  if (report.pages === 0 && finished) throw nothingKept(spider, options)
+  return { spider: spider.name, dryRun, report, seconds: seconds(), interrupted: !finished }
+}
+
+/** Whether other threads pay: a pure guess by the pages so far. */
+export function isMuchLeft(pages: number, total: number | null, seconds: number): boolean {
+  return total !== null && seconds > WARM_SECONDS && ((total - pages) * seconds) / pages > MUCH_SECONDS
+}
+
+/** As long as nothing is read there is nothing to finish. */
+async function loaded(first: ReparseThread, drain: AbortSignal): Promise<LoadedSpider> {
+  const drained = new Promise<never>((_, reject) => {
+    const stop = () => reject(new ShoalError('interrupted', 'stopped before a page was read'))
+    if (drain.aborted) stop()
+    else drain.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    return await Promise.race([first.ready, drained])
+  } catch (error) {
+    await first.close()
+    throw error
+  }
+}
+
+function queryOf({ name }: LoadedSpider, { crawl, route, since }: ReparseOptions, startedAt: number): KeptPageQuery {
+  return {
+    spider: name,
+    newestOnly: true,
+    before: startedAt,
+    ...(crawl === undefined ? {} : { crawl }),
+    ...(route === undefined ? {} : { route }),
+    ...(since === undefined ? {} : { since }),
+  }
+}
+
+function nothingKept({ name, savePages }: LoadedSpider, { crawl, route, since }: ReparseOptions): ShoalError {
+  const filtered = crawl !== undefined || route !== undefined || since !== undefined
+  return new ShoalError('not_found', `no raw page of the spider ${name} was kept${filtered ? ' that fits' : ''}`, {
+    hint: filtered
+      ? 'Leave out --crawl, --route or --since.'
+      : savePages
+        ? 'Crawl first: `shoal run <spider>`; and name its store with --store.'
+        : 'Pages are kept as they are fetched, by a spider with `savePages: true`.',
+  })
+}
+
+async function tellProgress(clock: Clock, ended: AbortSignal, tell: () => void): Promise<void> {
+  while (!ended.aborted) {
+    await clock.sleep(PROGRESS_MS, ended)
+    tell()
+  }
+}
+
+/** The next part is on its way while one is handed out. */
+async function* partsOf(
+  store: RecordStore,
+  query: KeptPageQuery,
+  clock: Clock,
+  drain: AbortSignal,
+): AsyncGenerator<readonly KeptPage[]> {
+  const ask = (after: KeptPageCursor | null) => {
+    const asked = untilBack(() => store.keptPages(query, after, PART), clock, drain, silentLog, 'store')
+    asked.catch(() => {})
+    return asked
+  }
+  let coming = ask(null)
+  for (;;) {
+    const { pages, next } = await coming
+    if (next !== null) coming = ask(next)
+    yield pages
+    if (next === null) return
+  }
+}
+
+async function* jobsOf(parts: AsyncIterable<readonly KeptPage[]>): AsyncGenerator<readonly KeptPage[]> {
+  for await (const pages of parts) yield* cut(pages)
+}
+
+function* cut(pages: readonly KeptPage[]): Generator<readonly KeptPage[]> {
+  let job: KeptPage[] = []
+  let bytes = 0
+  for (const page of pages) {
+    job.push(page)
+    bytes += page.bytes
+    if (job.length < JOB_PAGES && bytes < JOB_BYTES) continue
+    yield job
+    job = []
+    bytes = 0
+  }
+  if (job.length > 0) yield job
+}

@@ -1,0 +1,283 @@
+import type { Clock, Random } from '../../clock.js'
+import { specFor } from '../../coordinator/crawls.js'
+import { knownExits } from '../../coordinator/proxies.js'
+import { fileCrawl, fileCrawlsOf, fileWorker, removeFileCrawl } from '../../coordinator/file-crawl.js'
+import type { FileFetcher } from '../../discovery/listings.js'
+import type { ListingFile } from '../../discovery/read-listing.js'
+import { createSpool, type Spool } from '../../discovery/spool.js'
+import { ShoalError } from '../../errors.js'
+import type { Fetcher, FetchRequest } from '../../fetch/fetcher.js'
+import type { CrawlId, CrawlState, Frontier } from '../../frontier/frontier.js'
+import type { Log } from '../../log.js'
+import type { Page } from '../../spider/page.js'
+import { DIRECT, type Harvest, type ProxyNeed, type Spider, type SpiderSession } from '../../spider/spider.js'
+import { createAdmitter } from '../../url/admit.js'
+import type { Link } from '../../url/link.js'
+import type { Plant } from '../../wire/backends.js'
+import { countAtHand, type PoolsAtHand } from '../pools-at-hand.js'
+import { isGone, workerIds } from '../workers/worker-ids.js'
+
+/** On the wire. A sitemap may have 50 MB by its protocol. */
+const MAX_FILE_BYTES = 128 * 1024 * 1024
+const FILE_MS = 600_000
+const LOOK_MS = 200
+/** Done, and it did not arrive: asked for again after so many looks. */
+const PATIENT_LOOKS = 50
+/** A process that was silent for so long does not come back for its files. */
+const SILENT_MS = 600_000
+/** Links of a file: itself and redirects that became links of their own. */
+const LINKS_LOOKED_AT = 100
+const STOP_MS = 2_000
+const NOTHING: Harvest = { records: [], rejected: [], links: [] }
+const ROUTE = 'file'
+
+type SessionLogin = NonNullable<SpiderSession['login']>
+
+export interface SeedFileParts {
+  readonly plant: Plant
+  readonly spider: Spider
+  readonly crawl: CrawlId
+  readonly pools: PoolsAtHand
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+/**
+ * Files are visited by a worker, as pages are, in a crawl of their own beside the one they are for. A permit needs a lease, and so they have
+ * one: the host's pace, robots.txt, the guard, proxies and retries hold for them as for everything else, over the whole fleet. Links of the
+ * crawl itself would not do: the worker that has such a page in hand would wait for room in the queue that it should empty.
+ */
+export async function openSeedFiles(parts: SeedFileParts): Promise<FileFetcher> {
+  const { plant, crawl, clock, signal } = parts
+  const { frontier, store } = plant
+  let wanted: { readonly url: string; take(file: ListingFile): void } | null = null
+  let spool: Spool | null = null
+
+  const harvest = (page: Page): Harvest => {
+    const file = (page.data as { file?: unknown } | undefined)?.file
+    if (wanted === null || wanted.url !== file) return NOTHING
+    const own = spool ?? createSpool()
+    if (spool === null) own.write(page.body)
+    const contentEncoding = spool === null ? '' : (page.headers['content-encoding'] ?? '')
+    spool = null
+    wanted.take({ url: page.url, contentEncoding, spool: own })
+    wanted = null
+    return NOTHING
+  }
+
+  const worker = workerIds(parts.random)()
+  const { id, spider: name } = fileCrawl(crawl, parts.spider.name, worker)
+  const login = { underWay: 0 }
+  const spider = fileSpider(parts.spider, name, harvest, login, parts.pools)
+  const admitter = createAdmitter(spider.admit)
+  const inScope = hostsOf(parts.spider)
+  await removeStale(plant, crawl, clock)
+  const gen = await store.generation(await frontier.identity())
+  await frontier.open(specFor(spider, id, gen, await knownExits(plant.board, spider)))
+  // Only now: a process that seeds from files alone does without the fetcher.
+  const { startWorker } = await import('../workers/start-worker.js')
+  const spooling = (fetcher: Fetcher): Fetcher => ({
+    fetch(request, stop) {
+      if (isRobots(request.url) || login.underWay > 0)
+        return fetcher.fetch({ ...request, limits: parts.spider.fetch }, stop)
+      spool?.close()
+      const mine = createSpool()
+      spool = mine
+      const sent = inScope(request.url) ? request : { ...request, headers: withoutOwn(request.headers, spider) }
+      return fetcher.fetch({ ...sent, onBody: (piece) => mine.write(piece) }, stop)
+    },
+    close: () => fetcher.close(),
+  })
+  const running = startWorker({ ...parts, id: worker, spiders: [spider], concurrency: 1, spooling })
+  let failed: unknown = null
+  running.ended.catch((error: unknown) => {
+    failed = error
+  })
+
+  const linkTo = (url: string): Link => {
+    const options = { route: ROUTE, data: { file: url } }
+    const admission = admitter.resolve(url, '', options)
+    if (!admission.ok) throw new ShoalError(admission.refusal.code, admission.refusal.message)
+    const link = admitter.link(admission.target, 0, options)
+    if ('code' in link) throw new ShoalError(link.code, link.message)
+    return { ...link, again: true }
+  }
+
+  const ask = async (link: Link) => {
+    await frontier.add(id, [link])
+    running.wake()
+  }
+
+  const get = async (url: string): Promise<ListingFile> => {
+    const link = linkTo(url)
+    let taken: ListingFile | null = null
+    let arrived = () => {}
+    const arrival = new Promise<void>((resolve) => {
+      arrived = resolve
+    })
+    wanted = {
+      url,
+      take(file) {
+        taken = file
+        arrived()
+      },
+    }
+    const file = () => taken as ListingFile | null
+    try {
+      await ask(link)
+      for (let idle = 0; ; idle++) {
+        await Promise.race([arrival, clock.sleep(LOOK_MS, signal)])
+        const got = file()
+        if (got !== null) return got
+        if (signal.aborted) throw new ShoalError('aborted', 'stopped')
+        if (failed !== null) throw failed
+        const { state, pending, failed: given } = await progressOf(frontier, id, url)
+        if (state === 'cancelled') throw new ShoalError('crawl_ended', `crawl ${crawl} was cancelled`)
+        if (given !== null && pending === 0) throw given
+        if (pending > 0) idle = 0
+        if (idle < PATIENT_LOOKS) continue
+        await ask(link)
+        idle = 0
+      }
+    } finally {
+      wanted = null
+    }
+  }
+
+  return {
+    get,
+    async close() {
+      await running.stop(STOP_MS)
+      spool?.close()
+      try {
+        await removeFileCrawl(frontier, id)
+        await frontier.forfeit(worker)
+      } catch {
+        // Whoever seeds the crawl next, or deletes it, removes it.
+      }
+    },
+  }
+}
+
+/** Of one file: it may have gone on as a link of its own, where the host of a redirect was busy. */
+async function progressOf(
+  frontier: Frontier,
+  id: CrawlId,
+  file: string,
+): Promise<{ state: CrawlState; pending: number; failed: ShoalError | null }> {
+  const { state, queued, delayed, leased } = await frontier.stats(id)
+  const pending = queued + delayed + leased
+  if (pending > 0) return { state, pending, failed: null }
+  for (const ended of ['dead', 'skipped'] as const) {
+    const links = await frontier.links({ crawl: id, state: ended, limit: LINKS_LOOKED_AT })
+    const last = links.findLast(({ data }) => (data as { file?: unknown } | undefined)?.file === file)?.failures.at(-1)
+    if (last !== undefined) return { state, pending, failed: new ShoalError(last.code, last.message) }
+  }
+  return { state, pending, failed: null }
+}
+
+/** Of processes that were killed. */
+async function removeStale({ frontier }: Plant, crawl: CrawlId, clock: Clock): Promise<void> {
+  const old = await fileCrawlsOf(frontier, crawl)
+  if (old.length === 0) return
+  const seen = new Map((await frontier.workers()).map(({ worker, seenAt }) => [worker, seenAt]))
+  for (const one of old) {
+    const worker = fileWorker(one)
+    const last = Math.max(one.createdAt, seen.get(worker) ?? 0)
+    if (isGone(worker) || clock.now() - last > SILENT_MS) await removeFileCrawl(frontier, one.id)
+  }
+}
+
+/** The spider's own headers are for its own hosts; cookies of a session know theirs. */
+function withoutOwn(headers: FetchRequest['headers'], { headers: own, userAgent }: Spider): Record<string, string> {
+  const names = new Set(Object.keys(own).map((name) => name.toLowerCase()))
+  const others = Object.entries(headers ?? {}).filter(([name]) => !names.has(name.toLowerCase()))
+  return { 'user-agent': userAgent, ...Object.fromEntries(others) }
+}
+
+function isRobots(url: string): boolean {
+  return url.endsWith('/robots.txt')
+}
+
+/** Those that the spider goes to: its headers are for them alone. */
+export function hostsOf(spider: Spider): (url: string) => boolean {
+  const door = createAdmitter({ ...openDoor(spider), hosts: spider.admit.hosts })
+  return (url) => door.resolve(url, '').ok
+}
+
+function openDoor({ admit }: Spider): Spider['admit'] {
+  const anything = Number.POSITIVE_INFINITY
+  return {
+    ...admit,
+    ...{ hosts: [], allow: [], deny: [] },
+    traps: { maxSegments: anything, maxRepeat: anything, maxParams: anything, sessionIds: false, calendars: false },
+    canonical: { dropParams: [], sortParams: false, trailingSlash: 'keep', rewrite: null },
+    routeOf: () => ({ name: ROUTE, priority: 0 }),
+    priorityOf: () => 0,
+  }
+}
+
+/** Through a proxy where the spider takes any: files of a site tell as much about who reads them as its pages do. */
+function needOf({ proxies }: Spider, pools: PoolsAtHand): ProxyNeed | null {
+  if (proxies === null) return null
+  const through = proxies.needs.filter((need) => need !== DIRECT)
+  const [first] = through
+  if (first === undefined) return DIRECT
+  const atHand = through.find((need) => countAtHand(pools, need) > 0)
+  if (atHand !== undefined) return atHand
+  throw new ShoalError(
+    'proxy_unknown',
+    `sitemaps and feeds go through the pool '${first.pool}', and this process has no proxies of it`,
+  )
+}
+
+function fileSpider(
+  spider: Spider,
+  name: string,
+  harvest: (page: Page) => Harvest,
+  login: { underWay: number },
+  pools: PoolsAtHand,
+): Spider {
+  const { fetch, proxies, session } = spider
+  const [route] = spider.routes.values()
+  if (route === undefined) throw new Error('a spider has a route')
+  const need = needOf(spider, pools)
+  return {
+    ...spider,
+    name,
+    ...{ start: [], seeds: null, sources: [], feed: null, outlets: [], savePages: false, recrawl: false },
+    admit: openDoor(spider),
+    session: session && { ...session, login: session.login && watched(session.login, login) },
+    proxies: proxies === null || need === null ? null : { ...proxies, needs: [need] },
+    routes: new Map([
+      [
+        ROUTE,
+        { ...route, name: ROUTE, limits: null, proxy: need, render: null, givesRecords: false, data: null, harvest },
+      ],
+    ]),
+    records: new Map(),
+    ...{ seen: null, order: 'fifo', budget: {}, overflow: 'keep' },
+    fetch: {
+      ...fetch,
+      totalMs: Math.max(fetch.totalMs, FILE_MS),
+      maxBodyBytes: Math.max(fetch.maxBodyBytes, MAX_FILE_BYTES),
+    },
+  }
+}
+
+/** Its answers are not files: nobody spools them. One visit is in hand at a time, and waits for it. */
+function watched(login: SessionLogin, told: { underWay: number }): SessionLogin {
+  return ({ fetch }) =>
+    login({
+      async fetch(url, request) {
+        told.underWay++
+        try {
+          return await fetch(url, request)
+        } finally {
+          told.underWay--
+        }
+      },
+    })
+}

@@ -1,0 +1,108 @@
+import type { SeedGroup, SeedSource } from '../../coordinator/seed-source.js'
+import type { SeedOptions } from '../../coordinator/seeding.js'
+import { csvSource } from '../../discovery/csv.js'
+import { linesSource } from '../../discovery/lines.js'
+import { listings } from '../../discovery/listings.js'
+import { rangeSource } from '../../discovery/range.js'
+import { sqlSource } from '../../discovery/sql.js'
+import { ShoalError } from '../../errors.js'
+import type { Log } from '../../log.js'
+import type { CheckedSeedSource } from '../../spider/seed-source-schema.js'
+import type { Spider } from '../../spider/spider.js'
+import type { Link } from '../../url/link.js'
+import { parseUrl } from '../../url/parse-url.js'
+import { showUrl } from '../../url/show-url.js'
+import { isTemplate } from '../../url/template.js'
+import { hostsOf, openSeedFiles, type SeedFileParts } from './seed-files.js'
+
+/** So many refused seeds are told one by one. */
+const TOLD = 20
+
+/** The sources that the spider declares, and the one of the command line. */
+export function seedOptions(
+  seeds: string | undefined,
+  parts: SeedFileParts,
+): Pick<SeedOptions, 'sources' | 'groups' | 'onRefused' | 'onAdded'> {
+  const declared = [...parts.spider.sources, ...(seeds === undefined ? [] : [sourceNamed(seeds)])]
+  const opened = declared.map((source) => openSource(source, parts))
+  return {
+    sources: opened.filter((one): one is SeedSource => 'entries' in one),
+    groups: opened.filter((one): one is SeedGroup => 'sources' in one),
+    onRefused: refusals(parts.log),
+    ...(parts.log.verbose && { onAdded: (links) => tellAdded(links, parts.log) }),
+  }
+}
+
+/** Some of them are fetched, which may need proxies. */
+export function fetchesFiles(seeds: string | undefined, spider: Spider): boolean {
+  const declared = [...spider.sources, ...(seeds === undefined ? [] : [sourceNamed(seeds)])]
+  return declared.some(({ from }) => from === 'sitemap' || from === 'feed')
+}
+
+/** What a person means by --seeds: standard input, a sitemap or feed, a template of URLs, a CSV file, a file with a URL a line. */
+export function sourceNamed(text: string): CheckedSeedSource {
+  if (/^https?:\/\//i.test(text)) {
+    if (isTemplate(text)) return { from: 'range', template: text, values: {}, max: Number.MAX_SAFE_INTEGER }
+    return { from: 'sitemap', urls: [text] }
+  }
+  const [, file, column] = /^(.*\.csv)(?:#(.+))?$/i.exec(text) ?? []
+  if (file === undefined) return { from: 'lines', file: text }
+  return { from: 'csv', file, column: column === undefined ? 'url' : /^\d+$/.test(column) ? Number(column) : column }
+}
+
+function openSource(source: CheckedSeedSource, parts: SeedFileParts): SeedSource | SeedGroup {
+  switch (source.from) {
+    case 'lines':
+      return linesSource(source.file)
+    case 'csv':
+      return csvSource(source.file, source.column)
+    case 'sql':
+      return sqlSource(source.address, source.query, parts)
+    case 'range':
+      return rangeSource(source)
+    case 'sitemap':
+    case 'feed':
+      return listings(
+        {
+          urls: source.urls,
+          sites: source.urls.length > 0 ? [] : sitesOf(parts.spider),
+          since: source.since ?? null,
+          ...(source.route !== undefined && { route: source.route }),
+        },
+        {
+          openFetcher: () => openSeedFiles(parts),
+          inScope: hostsOf(parts.spider),
+          maxUrlLength: parts.spider.admit.maxUrlLength,
+          now: () => parts.clock.now(),
+          onProblem: (url, { code, message }) => parts.log.warn('seeds.skipped', { url: showUrl(url), code, message }),
+        },
+      )
+  }
+}
+
+/** Where robots.txt is looked at: the start URLs' own origins, and the hosts of the scope. */
+function sitesOf({ start, admit }: Spider): string[] {
+  const origins = start.flatMap((url) => parseUrl(url)?.origin ?? [])
+  const known = new Set(origins.flatMap((origin) => [new URL(origin).host, new URL(origin).hostname]))
+  const hosts = admit.hosts.filter((host) => !host.includes('*') && !known.has(host))
+  const sites = [...new Set([...origins, ...hosts.map((host) => `https://${host}`)])]
+  if (sites.length > 0) return sites
+  throw new ShoalError(
+    'spider_invalid',
+    'seeds: sitemap() without a URL needs the hosts, in `scope.hosts` or by `start`',
+  )
+}
+
+function tellAdded(links: readonly Link[], log: Log): void {
+  for (const { fp, url, route } of links) log.debug('link.added', { fp, url, route })
+}
+
+function refusals(log: Log): NonNullable<SeedOptions['onRefused']> {
+  let refused = 0
+  return (entry, reason) => {
+    refused++
+    const text = typeof entry === 'string' ? entry : JSON.stringify(entry)
+    if (refused <= TOLD) log.warn('link.refused', { seed: showUrl(text), reason })
+    if (refused === TOLD) log.warn('link.refused', { reason: 'more seeds that are refused are only counted' })
+  }
+}

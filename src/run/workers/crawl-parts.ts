@@ -1,0 +1,95 @@
+import { isAway } from '../../errors.js'
+import type { CrawlId } from '../../frontier/frontier.js'
+import { productToken } from '../../politeness/product-token.js'
+import { createRobotsCache } from '../../politeness/robots-cache.js'
+import type { Spider } from '../../spider/spider.js'
+import { createAdmitter } from '../../url/admit.js'
+import type { Plant } from '../../wire/backends.js'
+import { KnownLinks } from '../../worker/known-links.js'
+import type { VisitParts } from '../../worker/visit-parts.js'
+import { visitorsOf } from '../../worker/visitors.js'
+import type { PartsOf } from '../../worker/worker.js'
+import { rendersPages } from '../browser-order.js'
+
+/** Crawls whose known links are remembered at once, 4 MB each; the one that was served longest ago makes room. */
+const MOST_CRAWLS = 8
+
+type Shared = Omit<
+  VisitParts,
+  'spider' | 'admitter' | 'pages' | 'screenshots' | 'robots' | 'known' | 'ways' | 'visitors'
+>
+
+/** What visits work with, chosen by the spider of their crawl. */
+export function partsOfCrawls(
+  spiders: readonly Spider[],
+  plant: Plant,
+  waysOut: (spider: Spider) => VisitParts['ways'],
+  shared: Shared,
+): PartsOf {
+  const bySpider = new Map(
+    spiders.map((spider) => {
+      const robots = createRobotsCache({
+        clock: shared.clock,
+        productToken: productToken(spider.userAgent),
+        board: plant.board,
+        holder: `${shared.worker} ${spider.name}`,
+        strict: spider.robots === 'strict',
+      })
+      const pages = spider.savePages ? plant.pages : null
+      const screenshots = rendersPages([spider]) ? plant.pages : null
+      return [
+        spider.name,
+        {
+          ...shared,
+          spider,
+          admitter: createAdmitter(spider.admit),
+          robots,
+          pages,
+          screenshots,
+          ways: waysOut(spider),
+          visitors: visitorsOf(spider, shared.clock, shared.random),
+        },
+      ]
+    }),
+  )
+  /** Served longest ago first. */
+  const byCrawl = new Map<CrawlId, VisitParts>()
+  let asking: Promise<Map<CrawlId, string>> | null = null
+
+  const begin = (crawl: CrawlId, spider: string): VisitParts | null => {
+    const parts = bySpider.get(spider)
+    if (parts === undefined) return null
+    return served(crawl, { ...parts, known: new KnownLinks() })
+  }
+
+  const served = (crawl: CrawlId, parts: VisitParts): VisitParts => {
+    if (byCrawl.size > 1) byCrawl.delete(crawl)
+    byCrawl.set(crawl, parts)
+    if (byCrawl.size > MOST_CRAWLS) for (const oldest of [...byCrawl.keys()].slice(0, 1)) byCrawl.delete(oldest)
+    return parts
+  }
+
+  const ask = async (crawl: CrawlId): Promise<VisitParts | null> => {
+    asking ??= plant.frontier
+      .crawls()
+      .then((crawls) => new Map(crawls.map(({ id, spider }) => [id, spider])))
+      .finally(() => {
+        asking = null
+      })
+    try {
+      const name = (await asking).get(crawl)
+      // Another visit of it may have been first.
+      return byCrawl.get(crawl) ?? (name === undefined ? null : begin(crawl, name))
+    } catch (error) {
+      if (isAway(error)) return null
+      throw error
+    }
+  }
+
+  const [only, ...others] = spiders
+  return (crawl) => {
+    const parts = byCrawl.get(crawl)
+    if (parts !== undefined) return served(crawl, parts)
+    return only !== undefined && others.length === 0 ? begin(crawl, only.name) : ask(crawl)
+  }
+}

@@ -1,0 +1,56 @@
+import type { Board } from '../../notes/notes.js'
+import type { Clock } from '../../clock.js'
+import type { WorkerId } from '../../frontier/frontier.js'
+import type { Log } from '../../log.js'
+import { isAskedToDrain } from '../../observe/drain.js'
+import type { RunningWorker } from './start-worker.js'
+
+const LOOK_MS = 2_000
+
+/** Looks now and then whether somebody asked the worker to leave, and tells once. The function that it answers ends the watch. */
+export function watchForDrain(
+  worker: WorkerId,
+  { board, clock, log }: { board: Pick<Board, 'read'>; clock: Clock; log: Log },
+  onAsked: () => void,
+): () => void {
+  const over = new AbortController()
+  const look = async () => {
+    for (;;) {
+      await clock.sleep(LOOK_MS, over.signal)
+      if (over.signal.aborted) return
+      try {
+        if (!(await isAskedToDrain(board, worker)) || over.signal.aborted) continue
+      } catch {
+        // A queue that is away is asked again; whatever else is wrong with it ends the worker, not its watch.
+        continue
+      }
+      log.info('worker.draining', { worker, why: 'asked from outside' })
+      return onAsked()
+    }
+  }
+  void look()
+  return () => over.abort()
+}
+
+/** A worker on this very event loop. */
+export function drainable(
+  worker: RunningWorker,
+  id: WorkerId,
+  { board }: { readonly board: Board },
+  clock: Clock,
+  log: Log,
+  graceMs: number,
+): RunningWorker {
+  let drained = false
+  const unwatch = watchForDrain(id, { board, clock, log }, () => {
+    drained = true
+    void worker.stop(graceMs)
+  })
+  return {
+    stop: (ms) => worker.stop(ms),
+    ended: worker.ended.finally(unwatch),
+    get drained() {
+      return drained
+    },
+  }
+}

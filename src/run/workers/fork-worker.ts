@@ -1,0 +1,108 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import type { Clock } from '../../clock.js'
+import { entryFile } from '../../entry-file.js'
+import { ShoalError } from '../../errors.js'
+import type { Frontier, WorkerId } from '../../frontier/frontier.js'
+import type { Log } from '../../log.js'
+import type { Crew } from './local-workers.js'
+import { forfeit } from './forfeit.js'
+import { restartPause } from './restart-pause.js'
+import type { RunningWorker } from './start-worker.js'
+import { type FromWorkerProcess, WORKER_ORDER, type WorkerProcessOrder } from './worker-process-messages.js'
+
+/** What a child that has said that it failed may take to close its database. */
+const LINGER_MS = 3_000
+/** Beyond its grace time: a child that was frozen does not hear of a stop. */
+const STOP_SLACK_MS = 8_000
+
+/** A command that ends at once, at the second signal, takes its processes with it; what they held goes back when it runs out. */
+const children = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
+interface ProcessEnd {
+  readonly worker: WorkerId | null
+  readonly failure: ShoalError | null
+  readonly code: number | null
+  readonly signal: string | null
+}
+
+/** A worker process, restarted with a growing pause when it ends unasked; what it held goes back to the queue at once. */
+export function forkWorker(
+  order: WorkerProcessOrder,
+  parts: { frontier: Frontier; clock: Clock; log: Log; crew?: Crew },
+): RunningWorker {
+  const { frontier, clock, log } = parts
+  let current: ChildProcess | null = null
+  let drained = false
+  const stopping = new AbortController()
+
+  const ended = (async () => {
+    for (let pauseMs = 0; ; ) {
+      const startedAt = clock.mono()
+      const { worker, failure, signal, code } = await runProcess()
+      if (worker !== null) parts.crew?.gone(worker)
+      if (failure !== null) throw failure
+      if (code === 0 && (stopping.signal.aborted || drained)) return
+      const reclaimed = worker === null ? 0 : await forfeit(frontier, worker, clock, stopping.signal)
+      log.error('worker.died', { worker, signal, code, reclaimed })
+      pauseMs = restartPause(pauseMs, clock.mono() - startedAt)
+      await clock.sleep(pauseMs, stopping.signal)
+      if (stopping.signal.aborted) return
+    }
+  })()
+  ended.catch(() => {})
+
+  function runProcess(): Promise<ProcessEnd> {
+    const child = fork(entryFile(import.meta.url, './worker-process.js'), [], {
+      execArgv: [],
+      env: { ...process.env, [WORKER_ORDER]: JSON.stringify(order) },
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
+    current = child
+    children.add(child)
+    let worker: WorkerId | null = null
+    let failure: ShoalError | null = null
+    let spareChild = () => {}
+    child.on('message', (message: FromWorkerProcess) => {
+      if (message.kind === 'worker') {
+        if (worker !== null) parts.crew?.gone(worker)
+        worker = message.id
+      } else if (message.kind === 'drained') drained = true
+      else if (message.kind === 'vitals') parts.crew?.heard(message.vitals)
+      else {
+        failure = new ShoalError(message.code, message.message, { hint: message.hint })
+        spareChild = clock.after(LINGER_MS, () => child.kill('SIGKILL'))
+      }
+    })
+    return new Promise((resolve) => {
+      const end = (code: number | null, signal: string | null) => {
+        current = null
+        children.delete(child)
+        spareChild()
+        resolve({ worker, failure, code, signal })
+      }
+      child.once('exit', end)
+      // Also when a stop could not be sent, because the child has just ended: its exit is on the way. Only one that never began has none.
+      child.on('error', () => {
+        if (child.pid === undefined) end(null, null)
+      })
+    })
+  }
+
+  return {
+    async stop(graceMs) {
+      stopping.abort()
+      const child = current
+      if (child?.connected) child.send({ kind: 'stop' })
+      const spareChild = clock.after(graceMs + STOP_SLACK_MS, () => child?.kill('SIGKILL'))
+      await ended.catch(() => {})
+      spareChild()
+    },
+    ended,
+    get drained() {
+      return drained
+    },
+  }
+}

@@ -1,0 +1,37 @@
+import { retryAfterIn } from '../../politeness/retry-after.js'
+import type { ExitDesk } from '../../proxy/proxy-allocator.js'
+import type { Pool } from '../../proxy/pool.js'
+import { verdictOfAnswer, verdictOfError } from '../../proxy/verdict.js'
+import { DIRECT, type Spider } from '../../spider/spider.js'
+import type { Ways } from '../../worker/spider-proxies.js'
+
+/**
+ * Without a proxy, for the routes of a spider that has proxies for others. It never rests: 429 blocks the host, as everywhere without proxies. Each site
+ * has its own, so that one that hangs does not stand in the way of the others.
+ */
+function directPool(site: string): Pool {
+  return {
+    name: DIRECT.pool,
+    kind: 'direct',
+    exits: [
+      {
+        ...{ id: `direct ${site}`, pool: DIRECT.pool, kind: 'direct', country: null, weight: 1 },
+        ...{ cost: { perRequest: 0, perGb: 0 }, way: { by: 'direct' } },
+      },
+    ],
+    rest: { strikes: Number.MAX_SAFE_INTEGER, baseMs: 0, capMs: 0 },
+    rotation: { requests: Number.MAX_SAFE_INTEGER, timeMs: Number.MAX_SAFE_INTEGER },
+  }
+}
+
+/** How the requests of a spider go out; null when it takes no proxies. */
+export function waysOut({ proxies }: Spider, desk: ExitDesk, pools: ReadonlyMap<string, Pool>): Ways | null {
+  if (proxies === null) return null
+  return {
+    desk,
+    poolOf: (need, site) => (need === DIRECT ? directPool(site) : (pools.get(need.pool) ?? null)),
+    verdictOf: (response) =>
+      verdictOfAnswer({ ...response, retryAfterMs: retryAfterIn(response.headers) }, proxies.banned),
+    verdictOfError,
+  }
+}

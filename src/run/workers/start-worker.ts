@@ -1,0 +1,162 @@
+import { hostname } from 'node:os'
+import type { Clock, Random } from '../../clock.js'
+import { createBrowserFetcher, withBrowser } from '../../fetch/browser/browser-fetcher.js'
+import type { Fetcher } from '../../fetch/fetcher.js'
+import { createHttpFetcher } from '../../fetch/http/http-fetcher.js'
+import type { WorkerId } from '../../frontier/frontier.js'
+import type { Log } from '../../log.js'
+import { createMeter } from '../../observe/vitals/meter.js'
+import type { Tracing } from '../../observe/tracing/tracing.js'
+import type { Vitals } from '../../observe/vitals/vitals.js'
+import { createExitDesk } from '../../proxy/proxy-allocator.js'
+import { FieldTally } from '../../quality/field-tally.js'
+import type { Spider } from '../../spider/spider.js'
+import { version } from '../../version.js'
+import type { Kept, Plant } from '../../wire/backends.js'
+import { CrawlWorker } from '../../worker/worker.js'
+import { BROWSER_PAGES, type BrowserOrder, rendersPages } from '../browser-order.js'
+import { partsOfCrawls } from './crawl-parts.js'
+import { flushFields } from './flush-fields.js'
+import { isServed, type PoolsAtHand } from '../pools-at-hand.js'
+import { waysOut } from './spider-proxies.js'
+import { tellVitals } from './worker-vitals.js'
+
+/** A worker as whoever started it sees it, wherever it runs. */
+export interface RunningWorker {
+  /** Finishes what is in hand within `graceMs`, hands back the rest. */
+  stop(graceMs: number): Promise<void>
+  /** Resolves when it has stopped; rejects when our own plant cannot be used. */
+  readonly ended: Promise<void>
+  /** It left because somebody asked it to from outside (observe/drain.ts): nobody takes its place. */
+  readonly drained?: boolean
+}
+
+/** Beyond every deadline of a visit: who holds a lease longer than this is not coming back. */
+const HOLD_SLACK_MS = 60_000
+/** Two beats may be late or lost before a lease is. */
+const BEATS_IN_A_LEASE = 3
+const SLOWEST_BEAT_MS = 10_000
+/** What the traces of the last visits may take to leave. */
+const FLUSH_MS = 3_000
+
+interface WorkerParts extends BrowserOrder {
+  readonly id: WorkerId
+  readonly plant: Plant
+  readonly spiders: readonly Spider[]
+  /** Left out: none. */
+  readonly pools?: PoolsAtHand
+  readonly concurrency: number
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  /** Null or left out: nobody traces visits. */
+  readonly tracing?: Tracing | null
+  /** Told every few seconds how it is doing. */
+  readonly onVitals?: (vitals: Vitals) => void
+  /** Something that stands before the fetcher. */
+  readonly spooling?: (fetcher: Fetcher) => Fetcher
+}
+
+/** A worker on this very event loop, for the crawls of its spiders. */
+export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void } {
+  const { id, plant, spiders, pools = new Map(), concurrency, clock, random, log, tracing = null } = parts
+  const { frontier, store } = plant
+  const http = (parts.spooling ?? ((plain) => plain))(createHttpFetcher({ clock }))
+  const { browser: executable = null, browserPages: maxPages = BROWSER_PAGES } = parts
+  const fetcher = rendersPages(spiders)
+    ? withBrowser(http, createBrowserFetcher({ clock, executable, maxPages }))
+    : http
+  const desk = createExitDesk({ ledger: plant.exits, clock, random, worker: id })
+  const fields = new FieldTally()
+  const meter = createMeter(concurrency, clock)
+  const hashes = Object.fromEntries(spiders.map(({ name, hash }) => [name, hash]))
+  const worker = new CrawlWorker({
+    id,
+    concurrency,
+    frontier,
+    store,
+    clock,
+    log,
+    meter,
+    // Those of which it cannot fetch a single page are left to others.
+    spiders: spiders.filter((spider) => isServed(spider, pools)).map(({ name }) => name),
+    about: {
+      ...{ machine: hostname(), pid: process.pid, version, spiders: hashes, concurrency },
+      ...(pools.size > 0 && { pools: [...pools.keys()] }),
+    },
+    partsFor: (outbox) =>
+      partsOfCrawls(spiders, plant, (spider) => waysOut(spider, desk, pools), {
+        worker: id,
+        frontier,
+        outbox,
+        fetcher,
+        fields,
+        meter,
+        tracing,
+        clock,
+        random,
+        log,
+      }),
+    onFlush: desk.goAlong,
+  })
+  const kept = keepLeases(plant, worker, spiders, id, clock)
+  const flushing = flushFields(fields, store, clock)
+  const telling = tellVitals(id, worker, clock, parts.onVitals ?? (() => {}))
+  const ended = kept.ready
+    .then(() => worker.run())
+    .finally(async () => {
+      telling.stop()
+      kept.stop()
+      await flushing.stop()
+      await desk.close()
+      await fetcher.close()
+      if (tracing !== null) await flushed(tracing, clock)
+    })
+  return { stop: (graceMs) => worker.stop(graceMs), wake: () => worker.wake(), ended }
+}
+
+/** The collector may be away: the end of a worker does not wait for it for long. */
+function flushed(tracing: Tracing, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const forget = clock.after(FLUSH_MS, resolve)
+    void tracing
+      .flush()
+      .catch(() => {})
+      .finally(() => {
+        forget()
+        resolve()
+      })
+  })
+}
+
+/** Renewed off the event loop where the plant can do that; in memory there is no other place than this one. */
+function keepLeases(plant: Plant, worker: CrawlWorker, spiders: readonly Spider[], id: WorkerId, clock: Clock): Kept {
+  const heartbeatMs = Math.min(SLOWEST_BEAT_MS, ...spiders.map(beatOf))
+  const onLost = (tokens: readonly string[]) => worker.lost(tokens)
+  if (plant.keep !== null) {
+    const holdMs = Math.max(...spiders.map(holdMsOf))
+    return plant.keep({ worker: id, heartbeatMs, holdMs, held: () => worker.holdings, onLost })
+  }
+  let cancel = () => {}
+  const beat = () => {
+    void plant.frontier
+      .extend(
+        id,
+        worker.held.map(({ token }) => token),
+      )
+      .then(onLost)
+    void plant.frontier.reap(100)
+    cancel = clock.after(heartbeatMs, beat)
+  }
+  cancel = clock.after(heartbeatMs, beat)
+  return { ready: Promise.resolve(), stop: () => cancel() }
+}
+
+function beatOf({ heartbeatMs, visibilityMs }: Spider): number {
+  return Math.min(heartbeatMs, visibilityMs / BEATS_IN_A_LEASE)
+}
+
+function holdMsOf(spider: Spider): number {
+  const handlers = [...spider.routes.values()].map((route) => route.handlerTimeoutMs)
+  return spider.fetch.totalMs * (spider.fetch.maxRedirects + 1) + Math.max(0, ...handlers) + HOLD_SLACK_MS
+}

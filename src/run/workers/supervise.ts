@@ -1,0 +1,158 @@
+import { Worker } from 'node:worker_threads'
+import type { Clock } from '../../clock.js'
+import { entryFile } from '../../entry-file.js'
+import { ShoalError } from '../../errors.js'
+import type { WorkerId } from '../../frontier/frontier.js'
+import type { Log, LogLevel } from '../../log.js'
+import type { Vitals } from '../../observe/vitals/vitals.js'
+import { type Plant, transferred } from '../../wire/backends.js'
+import { BROWSER_PAGES, type BrowserOrder } from '../browser-order.js'
+import { watchForDrain } from './drain-watch.js'
+import { forfeit } from './forfeit.js'
+import type { TraceOrder } from '../open-tracing.js'
+import type { ProxyOrder } from '../pools-at-hand.js'
+import { postVitals } from './post-vitals.js'
+import { restartPause } from './restart-pause.js'
+import type { SpiderSource } from '../spider-source.js'
+import type { RunningWorker } from './start-worker.js'
+import { stuckWatch } from './stuck-watch.js'
+import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
+
+export interface SuperviseOptions extends ProxyOrder, BrowserOrder, TraceOrder {
+  readonly plant: Plant
+  readonly sources: readonly SpiderSource[]
+  readonly concurrency: number
+  readonly logLevel: LogLevel
+  readonly log: Log
+  readonly clock: Clock
+  /** The event loop of a worker may stand still for this long: a handler past its deadline, and some more. */
+  readonly stuckMs: number
+  readonly writeLog: (line: string) => void
+  readonly newId: () => WorkerId
+  /** What it may take to finish what it holds when it is asked to leave from outside. */
+  readonly graceMs: number
+  /** Told of each worker that begins: whoever watches the process forfeits the leases of the last one if it dies. */
+  readonly onWorker?: (id: WorkerId) => void
+  /** Told every few seconds; silence means that its event loop stands still. */
+  readonly onVitals?: (vitals: Vitals) => void
+  readonly onGone?: (id: WorkerId) => void
+}
+
+/**
+ * A worker in a thread, watched: one that hangs in a handler is ended, one that dies is replaced, and the leases of either go
+ * back to the queue at once, where a link that does this again and again is leased alone and then given up.
+ */
+export function superviseWorker(options: SuperviseOptions): RunningWorker {
+  const { clock, log, plant } = options
+  let current: Worker | null = null
+  let drained = false
+  const stopping = new AbortController()
+  const notes = postVitals(plant.board, clock)
+
+  const ended = (async () => {
+    for (let pauseMs = 0; ; ) {
+      const id = options.newId()
+      options.onWorker?.(id)
+      const startedAt = clock.mono()
+      const unwatch = watchForDrain(id, { board: plant.board, clock, log }, () => {
+        drained = true
+        stop(options.graceMs)
+      })
+      const end = await runThread(id)
+      unwatch()
+      options.onGone?.(id)
+      await notes.clear(id)
+      if (end.kind === 'stopped') {
+        // It holds nothing, and is listed no longer.
+        await forfeit(plant.frontier, id, clock, stopping.signal)
+        return
+      }
+      if (end.kind === 'failed') throw new ShoalError(end.code, end.message, { hint: end.hint })
+      const reclaimed = await forfeit(plant.frontier, id, clock, stopping.signal)
+      log.error(end.kind === 'stuck' ? 'worker.stuck' : 'worker.died', { worker: id, message: end.message, reclaimed })
+      pauseMs = restartPause(pauseMs, clock.mono() - startedAt)
+      await clock.sleep(pauseMs, stopping.signal)
+      if (stopping.signal.aborted) return
+    }
+  })()
+  // Whoever awaits `ended` hears of it; until somebody does, it is no unhandled rejection.
+  ended.catch(() => {})
+
+  type End = Extract<FromWorkerThread, { kind: 'stopped' | 'failed' }> | { kind: 'stuck' | 'died'; message: string }
+
+  function runThread(id: WorkerId): Promise<End> {
+    const ports = plant.connect()
+    if (ports === null) throw new ShoalError('internal', 'this plant cannot be shared with a thread')
+    const beat = new SharedArrayBuffer(4)
+    const data: WorkerThreadData = {
+      id,
+      sources: options.sources,
+      concurrency: options.concurrency,
+      proxies: options.proxies ?? null,
+      pool: options.pool ?? null,
+      country: options.country ?? null,
+      browser: options.browser ?? null,
+      browserPages: options.browserPages ?? BROWSER_PAGES,
+      traces: options.traces ?? false,
+      logLevel: options.logLevel,
+      ports,
+      beat,
+    }
+    const thread = new Worker(entryFile(import.meta.url, './worker-thread.js'), {
+      workerData: data,
+      transferList: transferred(ports),
+    })
+    current = thread
+    return new Promise((resolve) => {
+      const watching = watch(new Int32Array(beat), () => {
+        finish({
+          kind: 'stuck',
+          message: `its event loop stood still for ${options.stuckMs} ms: a handler that never ends?`,
+        })
+        void thread.terminate()
+      })
+      const finish = (end: End) => {
+        clearInterval(watching)
+        // A thread that was ended inside native code exits late, when the next one is at work.
+        if (current === thread) current = null
+        resolve(end)
+      }
+      thread.on('message', (message: FromWorkerThread) => {
+        if (message.kind === 'log') options.writeLog(message.line)
+        else if (message.kind === 'vitals') {
+          notes.post(message.vitals)
+          options.onVitals?.(message.vitals)
+        } else finish(message)
+      })
+      thread.on('error', (error: Error) => finish({ kind: 'died', message: error.message }))
+      thread.on('exit', (code) => finish({ kind: 'died', message: `the thread ended with code ${code}` }))
+    })
+  }
+
+  function watch(beat: Int32Array, stuck: () => void): NodeJS.Timeout {
+    const isStuck = stuckWatch(options.stuckMs, clock.mono())
+    return setInterval(() => {
+      if (isStuck(Atomics.load(beat, 0), clock.mono())) stuck()
+    }, BEAT_MS)
+  }
+
+  function stop(graceMs: number): void {
+    stopping.abort()
+    if (current !== null) tell(current, { kind: 'stop', graceMs })
+  }
+
+  return {
+    async stop(graceMs) {
+      stop(graceMs)
+      await ended.catch(() => {})
+    },
+    ended,
+    get drained() {
+      return drained
+    },
+  }
+}
+
+function tell(thread: Worker, message: ToWorkerThread): void {
+  thread.postMessage(message)
+}

@@ -1,0 +1,49 @@
+import { ShoalError } from '../../errors.js'
+import type { RunningWorker } from './start-worker.js'
+
+export interface WorkerFailures {
+  /** Aborted by the first failure, and when the last worker was drained: whoever naps wakes up. */
+  readonly signal: AbortSignal
+  readonly alive: number
+  /** Every one of them was asked to leave from outside, and has. */
+  readonly drained: boolean
+  fail(error: unknown): void
+  /** Throws the first failure. */
+  check(): void
+}
+
+/** Workers that end unasked, and what else may fail while they work. */
+export function watchWorkers(workers: readonly RunningWorker[]): WorkerFailures {
+  const failed = new AbortController()
+  let first: { error: unknown } | null = null
+  let alive = workers.length
+  let left = 0
+  const fail = (error: unknown) => {
+    first ??= { error }
+    failed.abort()
+  }
+  for (const worker of workers) {
+    worker.ended
+      .finally(() => alive--)
+      .then(() => {
+        if (worker.drained) left++
+        if (left === workers.length) return failed.abort()
+        // Nobody is left to visit a page, and nobody comes.
+        if (alive === 0) throw new ShoalError('internal', 'every worker has ended, though nobody asked them to')
+      })
+      .catch(fail)
+  }
+  return {
+    signal: failed.signal,
+    get alive() {
+      return alive
+    },
+    get drained() {
+      return workers.length > 0 && left === workers.length
+    },
+    fail,
+    check() {
+      if (first !== null) throw first.error
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import { systemClock } from '../../clock.js'
+import { asShoalError, isAway } from '../../errors.js'
+import { createLog, type Log } from '../../log.js'
+import { openPlant, type Plant } from '../../wire/backends.js'
+import { superviseWorker } from './supervise.js'
+import { untilBack } from '../while-away.js'
+import { workerIds } from './worker-ids.js'
+import { type FromWorkerProcess, WORKER_ORDER, type WorkerProcessOrder } from './worker-process-messages.js'
+
+async function main(order: WorkerProcessOrder): Promise<void> {
+  // Before anything that takes time, so that no word is missed. Ctrl-C goes to the whole group: the parent decides what it means.
+  process.on('SIGINT', () => {})
+  const stop = new AbortController()
+  const onStop = () => stop.abort()
+  process.on('SIGTERM', onStop)
+  process.on('message', onStop)
+  process.on('disconnect', onStop)
+  // The parent may be gone since before there was anybody to hear of it.
+  if (!process.connected) onStop()
+
+  let plant: Plant | null = null
+  try {
+    const log = createLog(order.logLevel, systemClock, writeLog)
+    plant = await untilBack(() => openPlant(order), systemClock, stop.signal, log)
+    if (!stop.signal.aborted) await work(order, plant, log, stop.signal)
+  } catch (thrown) {
+    if (isAway(thrown) && stop.signal.aborted) return
+    const { code, message, hint } = asShoalError(thrown)
+    await tell({ kind: 'failed', code, message, hint })
+  } finally {
+    await plant?.close().catch(() => {})
+  }
+}
+
+function writeLog(line: string): void {
+  process.stderr.write(line)
+}
+
+async function work(order: WorkerProcessOrder, plant: Plant, log: Log, stop: AbortSignal): Promise<void> {
+  const worker = superviseWorker({
+    ...order,
+    plant,
+    clock: systemClock,
+    log,
+    writeLog,
+    newId: workerIds(),
+    onWorker: (id) => void tell({ kind: 'worker', id }),
+    onVitals: (vitals) => void tell({ kind: 'vitals', vitals }),
+  })
+  stop.addEventListener('abort', () => void worker.stop(order.graceMs))
+  await worker.ended
+  if (worker.drained) await tell({ kind: 'drained' })
+}
+
+/** Resolves when it has left this process, or cannot. */
+function tell(message: FromWorkerProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (!process.connected || process.send === undefined) resolve()
+    else process.send(message, undefined, undefined, () => resolve())
+  })
+}
+
+const { [WORKER_ORDER]: order = '{}' } = process.env
+// What the spider starts is no worker.
+delete process.env[WORKER_ORDER]
+await main(JSON.parse(order) as WorkerProcessOrder)
+// A timer that the spider left running must not keep this process, and its parent, waiting.
+process.exit()

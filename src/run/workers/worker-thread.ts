@@ -1,0 +1,60 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { systemClock, systemRandom } from '../../clock.js'
+import { asShoalError } from '../../errors.js'
+import { createLog } from '../../log.js'
+import { plantFromPorts } from '../../wire/backends.js'
+import { openTracing } from '../open-tracing.js'
+import { poolsAtHand } from '../pools-at-hand.js'
+import { spiderFrom } from '../spider-source.js'
+import { type RunningWorker, startWorker } from './start-worker.js'
+import { untilBack } from '../while-away.js'
+import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
+
+async function main(data: WorkerThreadData): Promise<void> {
+  const beat = new Int32Array(data.beat)
+  const beating = setInterval(() => Atomics.add(beat, 0, 1), BEAT_MS)
+  const log = createLog(data.logLevel, systemClock, (line) => tell({ kind: 'log', line }))
+  let running: RunningWorker | null = null
+  parentPort?.on('message', ({ graceMs }: ToWorkerThread) => {
+    if (running !== null) void running.stop(graceMs)
+    else {
+      // The spider file is still loading, and may do so for ever: nothing is in hand.
+      tell({ kind: 'stopped' })
+      process.exit()
+    }
+  })
+  try {
+    const spiders = await Promise.all(data.sources.map(spiderFrom))
+    // A queue that is away when this thread begins is waited for, like one that goes away later.
+    const plant = await untilBack(() => plantFromPorts(data.ports), systemClock, new AbortController().signal, log)
+    const tracing = await openTracing(data, log)
+    running = startWorker({
+      id: data.id,
+      plant,
+      spiders,
+      pools: poolsAtHand(data, spiders),
+      concurrency: data.concurrency,
+      ...(data.browser !== undefined && { browser: data.browser }),
+      ...(data.browserPages !== undefined && { browserPages: data.browserPages }),
+      clock: systemClock,
+      random: systemRandom,
+      log,
+      tracing,
+      onVitals: (vitals) => tell({ kind: 'vitals', vitals }),
+    })
+    await running.ended
+    await plant.close()
+    tell({ kind: 'stopped' })
+  } catch (thrown) {
+    const { code, message, hint } = asShoalError(thrown)
+    tell({ kind: 'failed', code, message, hint })
+  }
+  clearInterval(beating)
+  parentPort?.close()
+}
+
+function tell(message: FromWorkerThread): void {
+  parentPort?.postMessage(message)
+}
+
+await main(workerData as WorkerThreadData)

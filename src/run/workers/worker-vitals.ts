@@ -1,0 +1,92 @@
+import { freemem, hostname, totalmem } from 'node:os'
+import { performance } from 'node:perf_hooks'
+import { getHeapStatistics } from 'node:v8'
+import type { Clock } from '../../clock.js'
+import type { WorkerId } from '../../frontier/frontier.js'
+import { type Earlier, RECENT_MS, VITALS_MS, type Vitals } from '../../observe/vitals/vitals.js'
+import { version } from '../../version.js'
+import type { CrawlWorker } from '../../worker/worker.js'
+
+/** The second report comes sooner: the first has nothing to tell yet, and somebody waits for the worker to be ready. */
+const SECOND_MS = 1_000
+
+/** Tells how the worker of this event loop is doing, now and every VITALS_MS, until it is stopped. */
+export function tellVitals(
+  id: WorkerId,
+  worker: Pick<CrawlWorker, 'reading' | 'longestInHand'>,
+  clock: Clock,
+  tell: (vitals: Vitals) => void,
+): { stop(): void } {
+  const startedAt = clock.now()
+  const lag = watchLag(clock)
+  let utilization = performance.eventLoopUtilization()
+  let told: Earlier[] = []
+  let cancel = () => {}
+  const report = (nextMs: number) => {
+    const { idle, active } = performance.eventLoopUtilization()
+    const busyMs = active - utilization.active
+    const idleMs = idle - utilization.idle
+    utilization = { idle, active, utilization: 0 }
+    const at = clock.now()
+    const { reading } = worker
+    const { pages, failed, spent, took } = reading
+    told = told.filter((one) => one.at >= at - RECENT_MS - VITALS_MS / 2)
+    const { used_heap_size, heap_size_limit } = getHeapStatistics()
+    tell({
+      ...{ worker: id, machine: hostname(), pid: process.pid, version, at, startedAt },
+      ...reading,
+      rssBytes: process.memoryUsage.rss(),
+      heapBytes: used_heap_size,
+      heapLimitBytes: heap_size_limit,
+      ...memoryOfMachine(),
+      loopBusy: busyMs + idleMs > 0 ? Math.min(1, busyMs / (busyMs + idleMs)) : 0,
+      loopLagMs: lag.sinceLastLook(),
+      earlier: told[0] ?? null,
+      inHand: worker.longestInHand,
+    })
+    told.push({ at, pages, failed, spent, took })
+    cancel = clock.after(nextMs, () => report(VITALS_MS))
+  }
+  report(SECOND_MS)
+  return {
+    stop() {
+      cancel()
+      lag.stop()
+    },
+  }
+}
+
+const LAG_LOOK_MS = 100
+
+/** How late the latest of the timers was. */
+export function watchLag(clock: Clock): { sinceLastLook(): number; stop(): void } {
+  let worstMs = 0
+  let dueAt = 0
+  let cancel = () => {}
+  const lateMs = () => Math.max(0, clock.mono() - dueAt)
+  const wait = () => {
+    dueAt = clock.mono() + LAG_LOOK_MS
+    cancel = clock.after(LAG_LOOK_MS, () => {
+      worstMs = Math.max(worstMs, lateMs())
+      wait()
+    })
+  }
+  wait()
+  return {
+    sinceLastLook() {
+      const worst = Math.max(worstMs, lateMs())
+      worstMs = 0
+      return worst
+    },
+    stop: () => cancel(),
+  }
+}
+
+/** Of the container where there is one; without a limit it says a number that no machine has. */
+function memoryOfMachine(): Pick<Vitals, 'memoryLimitBytes' | 'memoryFreeBytes'> {
+  const total = totalmem()
+  const limit = process.constrainedMemory()
+  return limit > 0 && limit < total
+    ? { memoryLimitBytes: limit, memoryFreeBytes: Math.max(0, process.availableMemory()) }
+    : { memoryLimitBytes: total, memoryFreeBytes: freemem() }
+}

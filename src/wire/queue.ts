@@ -1,0 +1,226 @@
+import { statfs } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { dirname, resolve } from 'node:path'
+import type { MessagePort } from 'node:worker_threads'
+import type { Board } from '../notes/notes.js'
+import { memoryBoard } from '../notes/memory/memory-notes.js'
+import { sqliteBoard } from '../notes/sqlite/sqlite-notes.js'
+import type { SqliteBoardEngine } from '../notes/sqlite/sqlite-notes-engine.js'
+import type { Clock } from '../clock.js'
+import { DatabaseClient, DatabaseThread } from '../embedded/client.js'
+import { ShoalError } from '../errors.js'
+import type { Feed, FeedPlace } from '../feed/feed.js'
+import type { Frontier, WorkerId } from '../frontier/frontier.js'
+import { MemoryFrontier } from '../frontier/memory/memory-frontier.js'
+import type { SqliteFrontierEngine } from '../frontier/sqlite/sqlite-engine.js'
+import { SqliteFrontier } from '../frontier/sqlite/sqlite-frontier.js'
+import { KeeperThread, type Kept, keepThrough } from '../keeper/client.js'
+import type { Holding } from '../keeper/protocol.js'
+import type { Capacity } from '../observe/capacity.js'
+import type { ExitLedger } from '../proxy/proxy-ledger.js'
+import { memoryLedger } from '../proxy/memory/memory-ledger.js'
+import { sqliteLedger } from '../proxy/sqlite/sqlite-ledger.js'
+import type { SqliteLedgerEngine } from '../proxy/sqlite/sqlite-ledger-engine.js'
+import { showUrl } from '../url/show-url.js'
+import { sqliteFile } from './store.js'
+
+/** Where the frontier lives. */
+export interface QueuePart {
+  readonly frontier: Frontier
+  /** Notes that the fleet shares. */
+  readonly board: Board
+  /** Tells the time of the queue: what it says of hosts, links and workers is compared with that, and not with the clock of whoever looks. */
+  readonly queueClock: Clock
+  /** What the fleet knows of its proxies. */
+  readonly exits: ExitLedger
+  /**
+   * Renews the worker's leases, off the event loop, from when it is `ready` until it is stopped; `onLost` hears of those that are gone. Null:
+   * the engine has no place but the event loop.
+   */
+  readonly keep: ((keeper: Keeper) => Kept) | null
+  /** Without secrets. */
+  readonly queueAddress: string
+  /** How full its place is; null: there is no limit that is known. */
+  capacity(): Promise<Capacity | null>
+  /** URLs that other programs push for a spider; null: the queue has no place for them. */
+  feed(spider: string, place: FeedPlace): Feed | null
+  /** What is not wrong but should be known: a queue without persistence. */
+  readonly warnings: readonly string[]
+  /** The database thread of an embedded queue, which may have the records as well. */
+  readonly database: { readonly file: string; readonly thread: DatabaseThread } | null
+  /** For another thread of this process; null when it cannot be shared with one. */
+  connect(): QueuePort | null
+  close(): Promise<void>
+}
+
+export interface Keeper {
+  readonly worker: WorkerId
+  readonly heartbeatMs: number
+  /** A lease is kept for this long at most, unless it waits for our own plant. */
+  readonly holdMs: number
+  /** All that is in hand. */
+  readonly held: () => readonly Holding[]
+  readonly onLost: (tokens: readonly string[]) => void
+}
+
+/** A database file belongs to one thread of the process; a server is dialled by each thread, and the keeper thread renews the leases. */
+export type QueuePort =
+  | { readonly kind: 'database'; readonly port: MessagePort }
+  | { readonly kind: 'redis'; readonly address: string; readonly keeper: MessagePort }
+
+export type QueueAddress =
+  | { readonly engine: 'memory' }
+  | { readonly engine: 'sqlite'; readonly file: string }
+  | { readonly engine: 'redis'; readonly address: string }
+
+export function parseQueue(address: string): QueueAddress {
+  if (address === 'memory:') return { engine: 'memory' }
+  const file = sqliteFile(address)
+  if (file !== null) return { engine: 'sqlite', file }
+  // What stands behind the scheme, the driver checks.
+  if (/^rediss?(\+(cluster|sentinel))?:\/\//.test(address)) return { engine: 'redis', address }
+  throw new ShoalError('queue_unknown', `no engine is known for the address ${showUrl(address)}`)
+}
+
+export async function openQueue(address: QueueAddress, clock: Clock): Promise<QueuePart> {
+  if (address.engine === 'memory') return memoryQueue(clock)
+  if (address.engine === 'redis') return redisQueue(address.address, clock)
+  const thread = await DatabaseThread.start(address.file)
+  return {
+    ...databaseQueue(thread.client, clock, () => thread.close()),
+    queueAddress: `sqlite:${address.file}`,
+    capacity: () => diskOf(address.file),
+    database: { file: address.file, thread },
+    connect: () => ({ kind: 'database', port: thread.connect() }),
+  }
+}
+
+/** As a worker thread sees it, over the port its process gave it; `client`: its line to a database. */
+export async function queueFromPort(
+  port: QueuePort,
+  clock: Clock,
+): Promise<{ queue: QueuePart; client: DatabaseClient | null }> {
+  if (port.kind === 'database') {
+    const client = new DatabaseClient(port.port)
+    return { queue: databaseQueue(client, clock, async () => port.port.close()), client }
+  }
+  return { queue: await dialledQueue(port.address, clock, () => port.keeper), client: null }
+}
+
+/** For `try`, tests and crawls that may end with their process: leases are renewed on the event loop. */
+function memoryQueue(clock: Clock): QueuePart {
+  return {
+    frontier: new MemoryFrontier({ clock }),
+    queueClock: clock,
+    board: memoryBoard({ clock }),
+    exits: memoryLedger({ clock }),
+    keep: null,
+    queueAddress: 'memory:',
+    capacity: async () => null,
+    feed: () => null,
+    warnings: [],
+    database: null,
+    connect: () => null,
+    close: async () => {},
+  }
+}
+
+function databaseQueue(client: DatabaseClient, clock: Clock, close: () => Promise<void>): QueuePart {
+  return {
+    frontier: new SqliteFrontier(client.service<SqliteFrontierEngine>('frontier'), close),
+    queueClock: clock,
+    board: sqliteBoard(client.service<SqliteBoardEngine>('board')),
+    exits: sqliteLedger(client.service<SqliteLedgerEngine>('exits')),
+    // What is granted and settled goes through the database thread: it knows what is in hand without being told, but not what waits.
+    keep({ worker, heartbeatMs, holdMs, held, onLost }) {
+      client.onLost = onLost
+      client.keep({ worker, heartbeatMs, holdMs })
+      let cancel = () => {}
+      const tell = () => {
+        const waiting = held().filter((one) => one.waiting)
+        if (waiting.length > 0)
+          client.waiting(
+            worker,
+            waiting.map(({ token }) => token),
+          )
+        cancel = clock.after(holdMs / 4, tell)
+      }
+      cancel = clock.after(holdMs / 4, tell)
+      return { ready: Promise.resolve(), stop: () => cancel() }
+    },
+    queueAddress: '',
+    // Its process knows.
+    capacity: async () => null,
+    feed: () => null,
+    warnings: [],
+    database: null,
+    connect: () => null,
+    close,
+  }
+}
+
+async function redisQueue(address: string, clock: Clock): Promise<QueuePart> {
+  let keeper: KeeperThread | null = null
+  const keeperPort = () => {
+    keeper ??= new KeeperThread(address)
+    return keeper.connect()
+  }
+  const queue = await dialledQueue(address, clock, keeperPort)
+  return {
+    ...queue,
+    connect: () => ({ kind: 'redis', address, keeper: keeperPort() }),
+    async close() {
+      await keeper?.close()
+      await queue.close()
+    },
+  }
+}
+
+/** Loaded only here: nothing else has use for a Redis client. */
+async function dialledQueue(address: string, clock: Clock, keeperPort: () => MessagePort): Promise<QueuePart> {
+  const [
+    { openRedis },
+    { openRedisFrontier },
+    { redisCapacity },
+    { serverClock },
+    { redisFeed },
+    { redisBoard },
+    { redisLedger },
+  ] = await Promise.all([
+    import('../redis/connection.js'),
+    import('../frontier/redis/redis-frontier.js'),
+    import('../redis/capacity.js'),
+    import('../redis/server-clock.js'),
+    import('../feed/redis/redis-feed.js'),
+    import('../notes/redis/redis-notes.js'),
+    import('../proxy/redis/redis-ledger.js'),
+  ])
+  const connection = await openRedis(address, { clock })
+  try {
+    const frontier = await openRedisFrontier(connection)
+    const consumer = `${hostname()}-${process.pid}`
+    return {
+      frontier,
+      queueClock: await serverClock(connection, clock),
+      board: redisBoard(connection),
+      exits: redisLedger(connection),
+      keep: (keeper) => keepThrough(keeperPort(), keeper),
+      queueAddress: showUrl(address),
+      capacity: () => redisCapacity(connection),
+      feed: (spider, place) => redisFeed(connection, { spider, place, consumer, clock }),
+      warnings: connection.warnings,
+      database: null,
+      connect: () => null,
+      close: () => frontier.close(),
+    }
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+}
+
+/** Of the file system that the file lies on, as far as we may use it. */
+async function diskOf(file: string): Promise<Capacity | null> {
+  const { blocks, bavail, bsize } = await statfs(dirname(resolve(file)))
+  return blocks === 0 ? null : { usedBytes: (blocks - bavail) * bsize, limitBytes: blocks * bsize, what: 'disk' }
+}

@@ -1,0 +1,29 @@
+import type { Lease, Outcome } from '../frontier/frontier.js'
+import type { Log } from '../log.js'
+import { traceUrl } from '../observe/tracing/trace-url.js'
+import type { Attributes } from '../observe/tracing/tracing.js'
+import type { Link } from '../url/link.js'
+import type { Visit, VisitParts } from './visit-parts.js'
+
+/** What a visit tells of itself to the log and to traces. */
+
+export function aboutVisit({ lease }: Visit, { spider, worker }: VisitParts): Attributes {
+  const { fp, url, host, route, depth } = lease.link
+  return {
+    ...{ 'shoal.crawl': lease.crawl, 'shoal.spider': spider.name, 'shoal.fp': fp, 'shoal.route': route },
+    ...{ 'shoal.depth': depth, 'shoal.attempt': lease.attempt, 'shoal.host': host, 'shoal.worker': worker },
+    'url.full': traceUrl(url),
+  }
+}
+
+export function tellSettled({ link: { fp, url }, attempt }: Lease, outcome: Outcome, log: Log): void {
+  const { kind } = outcome
+  const why = 'failure' in outcome ? { code: outcome.failure.code } : {}
+  const when = 'afterMs' in outcome ? { afterMs: outcome.afterMs } : {}
+  log.debug('visit.settled', { fp, url, attempt, outcome: kind, ...why, ...when })
+}
+
+/** Before the settle, after which somebody may have them already. */
+export function tellFound({ link }: Lease, links: readonly Link[], log: Log): void {
+  for (const { fp, url, route, depth } of links) log.debug('link.found', { fp, url, route, depth, on: link.fp })
+}

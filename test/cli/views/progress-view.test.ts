@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { decidedByText, progressLine, progressLines } from '../../../src/cli/views/progress-view.js'
+import { logText } from '../../../src/cli/terminal/log-line.js'
+import { styleFor } from '../../../src/cli/terminal/style.js'
+import type { RunProgress } from '../../../src/run/run-crawl.js'
+
+const plain = styleFor({}, {})
+const NOW = 1_000_000
+const progress: RunProgress = {
+  stats: {
+    ...{ id: 'c1', spider: 'books', state: 'running', endedBy: null, spiderHash: 'h', spiderChanges: 0, createdAt: 0 },
+    ...{ startedAt: 0, finishedAt: null, seeding: false, total: 2_000, queued: 996, delayed: 0, leased: 4, done: 990 },
+    ...{
+      dead: 8,
+      skipped: 2,
+      failed: 20,
+      retried: 12,
+      throttled: 1,
+      reclaimed: 0,
+      stale: 0,
+      refused: 0,
+      bytes: 1,
+      rate: 50,
+    },
+  },
+  hosts: [
+    {
+      ...{
+        host: 'slow.example',
+        pending: 996,
+        inFlight: 4,
+        done: 990,
+        failed: 20,
+        dead: 8,
+        delayMs: 100,
+        concurrency: 2,
+      },
+      ...{
+        ratePerSecond: null,
+        nextAt: NOW,
+        slowedFromMs: null,
+        blockedUntil: null,
+        throttles: 0,
+        latencyMs: 20,
+        set: null,
+      },
+    },
+  ],
+  records: 900,
+  rejected: 3,
+  workersAlive: 2,
+}
+
+describe('progress', () => {
+  it('is a bar, the figures and what decides the end', () => {
+    expect(progressLines(progress, { workers: 2, concurrency: 64 }, NOW, plain)).toEqual([
+      `books  ${'━'.repeat(16)}${'─'.repeat(16)}  1,000 / 2,000  50 %`,
+      '  50.0/s · 900 records · 3 rejected · 20 errors, 12 tried again · 8 dead · 4 in hand · 2 workers',
+      '  ends in about 1 min 40 s, decided by slow.example (its delay)',
+    ])
+  })
+
+  it('tells when a worker is missing', () => {
+    expect(progressLines(progress, { workers: 3, concurrency: 1 }, NOW, plain)[1]).toContain('2 of 3 workers')
+  })
+
+  it('is one line on a pipe', () => {
+    expect(progressLine(progress, { workers: 1, concurrency: 64 }, NOW)).toBe(
+      '1,000/2,000 pages (50 %) · 50.0/s · 900 records · 20 errors · 8 dead · ends in about 1 min 40 s, decided by slow.example (its delay)',
+    )
+  })
+
+  it('names what decides', () => {
+    expect(decidedByText({ kind: 'workers' })).toContain('workers')
+    expect(decidedByText({ kind: 'retries' })).toContain('another try')
+    expect(decidedByText({ kind: 'host', host: 'a\x1b.example', reason: 'blocked' })).toBe(
+      'a .example (it asked for time)',
+    )
+  })
+})
+
+describe('a line of the log', () => {
+  it('is told in words on a terminal', () => {
+    const line =
+      '{"time":"2026-11-15T12:51:46.758Z","level":"error","event":"worker.died","worker":"w1","code":null,"reclaimed":2}\n'
+    expect(logText(line, plain)).toMatch(/^\d\d:\d\d:46 {2}worker\.died worker=w1 reclaimed=2$/)
+    expect(logText('no JSON\x1b[2J', plain)).toBe('no JSON [2J')
+  })
+})

@@ -1,0 +1,323 @@
+import { createHash } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ManualClock } from '../../../src/clock.js'
+import { ShoalError } from '../../../src/errors.js'
+import type { CrawlSpec, Frontier, HostPage } from '../../../src/frontier/frontier.js'
+import { ALERTS_KEY } from '../../../src/observe/note-keys.js'
+import { STALLED_MS } from '../../../src/observe/snapshots/health.js'
+import { createMonitor, type MonitorParts } from '../../../src/observe/metrics/monitor.js'
+import { sharedAnswer } from '../../../src/observe/metrics/shared-answer.js'
+import type { Link } from '../../../src/url/link.js'
+import { openPlant, type Plant } from '../../../src/wire/backends.js'
+import { done } from '../../contract/frontier-fixtures.js'
+import { checkMetrics } from '../../support/check-metrics.js'
+import { someVitals } from '../vitals/some-vitals.js'
+
+let clock: ManualClock
+let plant: Plant
+
+beforeEach(async () => {
+  clock = new ManualClock()
+  plant = await openPlant({ queue: 'memory:', store: 'memory:' }, { clock })
+})
+
+afterEach(() => plant.close())
+
+const spec = (id: string): CrawlSpec => ({
+  ...{ id, spider: 'books', spiderHash: 'h', order: 'priority', limits: { delayMs: 1_000, concurrency: 1 } },
+  ...{ routeLimits: {}, visibilityMs: 60_000, retryPriorityStep: 1, agingMs: 1_000, maxReclaims: 3 },
+  ...{ maxPending: 1_000_000, overflow: 'keep', budget: {}, gen: 1 },
+})
+
+const link = (host: string, n = 0): Link => ({
+  ...{
+    fp: createHash('md5').update(`${host}/${n}`).digest('hex'),
+    url: `https://${host}/${n}`,
+    host,
+    route: 'page',
+    depth: 0,
+    priority: 0,
+  },
+})
+
+async function leased(worker = 'w1') {
+  const { leases } = await plant.frontier.lease({ worker, seq: 1, want: 1, spiders: ['books'] })
+  const [lease] = leases
+  if (lease === undefined) throw new Error('nothing was leased')
+  return lease
+}
+
+function bound(frontier: Frontier, name: string | symbol): unknown {
+  const member: unknown = Reflect.get(frontier, name, frontier)
+  return typeof member === 'function' ? member.bind(frontier) : member
+}
+
+function monitor(given: Partial<MonitorParts> = {}) {
+  return createMonitor({ plant, clock, fleet: true, queue: true, crew: null, ...given })
+}
+
+async function told(given: Partial<MonitorParts> = {}) {
+  const { problems, lines } = checkMetrics(await monitor(given).metricsText())
+  expect(problems).toEqual([])
+  const value = (name: string, labels: Readonly<Record<string, string>> = {}) =>
+    lines.find((line) => line.name === name && Object.entries(labels).every(([key, text]) => line.labels[key] === text))
+      ?.value
+  return { lines, value }
+}
+
+describe('the metrics of the queue', () => {
+  it('tell of crawls, links, workers, dead letters, hosts, alerts and of what runs here', async () => {
+    await plant.frontier.open(spec('c1'))
+    await plant.frontier.add('c1', [link('a.test'), link('b.test'), link('b.test', 1)])
+    const lease = await leased()
+    await plant.frontier.settle([{ lease, outcome: { kind: 'dead', failure: { code: 'timeout', message: '' } } }])
+    await plant.board.post(ALERTS_KEY, 'watch', JSON.stringify({ active: [], ended: [], untold: [] }), 60_000)
+    const { value } = await told()
+    expect(value('shoal_build_info')).toBe(1)
+    expect(value('shoal_queue_up')).toBe(1)
+    expect(value('shoal_crawls', { state: 'running' })).toBe(1)
+    expect(value('shoal_links', { crawl: 'c1', spider: 'books', state: 'queued' })).toBe(2)
+    expect(value('shoal_links', { state: 'dead' })).toBe(1)
+    expect(value('shoal_dead_letters', { code: 'timeout' })).toBe(1)
+    expect(value('shoal_workers', { state: 'idle' })).toBe(1)
+    expect(value('shoal_crawl_hosts', { state: 'open' })).toBeGreaterThan(0)
+    expect(value('shoal_crawl_stalled_seconds')).toBe(0)
+    expect(value('shoal_alerts_active', { rule: 'no_progress' })).toBe(0)
+  })
+
+  it('tell of proxies by pool', async () => {
+    const about = { machine: 'm', pid: 1, version: '1', pools: ['dc'] }
+    await plant.frontier.lease({ worker: 'w1', seq: 1, want: 1, spiders: ['books'], about })
+    const limits = { delayMs: 0, concurrency: 9 }
+    const ask = { pool: 'dc', host: 'a.test', site: 'a.test', limits }
+    const rest = { strikes: 1, baseMs: 60_000, capMs: 60_000 }
+    for (const [exit, kind] of [
+      ['one', 'good'],
+      ['two', 'broken'],
+    ] as const) {
+      await plant.exits.grant([{ ...ask, ask: exit, exits: [exit], holdMs: 10_000 }])
+      await plant.exits.report([
+        { ...ask, ask: exit, exit, verdict: { kind }, elapsedMs: 5, bytes: 9, cost: 0.5, rest },
+      ])
+    }
+    const { value } = await told()
+    expect(value('shoal_proxy_exits', { pool: 'dc' })).toBe(2)
+    expect(value('shoal_proxy_exits_resting', { pool: 'dc' })).toBe(1)
+    expect(value('shoal_proxy_requests_total', { verdict: 'good' })).toBe(1)
+    expect(value('shoal_proxy_requests_total', { verdict: 'broken' })).toBe(1)
+    expect(value('shoal_proxy_cost_total')).toBe(1)
+  })
+
+  it('do not grow with the number of hosts, and name none', async () => {
+    await plant.frontier.open(spec('c1'))
+    await plant.frontier.add('c1', [link('host-0.test')])
+    const before = (await told()).lines.length
+    const [host] = await plant.frontier.hosts('c1', { limit: 1 })
+    const hosts = Array.from({ length: 100_000 }, (_, i) => host && { ...host, host: `host-${i}.test` })
+    let read = 0
+    // A queue that has so many: what is asked of it is what a real one would be asked.
+    const frontier = new Proxy(plant.frontier, {
+      get(target, name) {
+        if (name === 'hosts')
+          return async (_: string, { limit }: HostPage) => {
+            read += limit
+            return hosts.slice(0, limit)
+          }
+        if (name === 'stats') return async (id: string) => ({ ...(await target.stats(id)), queued: 100_000 })
+        return bound(target, name)
+      },
+    })
+    const { lines, value } = await told({ plant: { ...plant, frontier } })
+    expect(value('shoal_links', { state: 'queued' })).toBe(100_000)
+    expect(value('shoal_crawl_hosts', { state: 'open' })).toBe(100)
+    expect(read).toBe(100)
+    expect(lines.length).toBeLessThanOrEqual(before + 1)
+    expect(JSON.stringify(lines)).not.toContain('.test')
+  })
+
+  it('name fifty crawls, those that have not ended first, and count the rest together', async () => {
+    for (let i = 0; i < 60; i++) {
+      clock.advance(1)
+      await plant.frontier.open(spec(`c${i}`))
+      await plant.frontier.add(`c${i}`, [link('a.test', i)])
+      if (i >= 55) await plant.frontier.setState(`c${i}`, 'cancelled')
+    }
+    const { lines, value } = await told()
+    const crawls = new Set(lines.filter(({ name }) => name === 'shoal_links').map(({ labels }) => labels.crawl))
+    expect(crawls.size).toBe(51)
+    expect(crawls.has('c54')).toBe(true)
+    expect(crawls.has('c55')).toBe(false)
+    expect(crawls.has('c4')).toBe(false)
+    expect(value('shoal_links', { crawl: 'other', spider: 'other', state: 'queued' })).toBe(5)
+    expect(value('shoal_crawls', { state: 'running' })).toBe(55)
+    expect(value('shoal_crawls', { state: 'cancelled' })).toBe(5)
+  })
+
+  it('are left out where only workers are told of, and where the queue is away', async () => {
+    const crew = () => [{ vitals: someVitals({ worker: 'w1' }), ageMs: 0 }]
+    const own = await told({ queue: false, crew })
+    expect(own.value('shoal_slots', { worker: 'w1' })).toBe(4)
+    expect(own.value('shoal_queue_up')).toBeUndefined()
+    const frontier = new Proxy(plant.frontier, {
+      get: () => () => Promise.reject(new ShoalError('queue_away', 'gone')),
+    })
+    const away = await told({ plant: { ...plant, frontier }, crew })
+    expect(away.value('shoal_queue_up')).toBe(0)
+    expect(away.value('shoal_slots', { worker: 'w1' })).toBe(4)
+    expect(away.value('shoal_links')).toBeUndefined()
+  })
+
+  it('ask the queue once, however many ask for them', async () => {
+    let asked = 0
+    const frontier = new Proxy(plant.frontier, {
+      get(target, name) {
+        if (name === 'crawls') asked++
+        return bound(target, name)
+      },
+    })
+    const { metricsText, healthReply } = monitor({ plant: { ...plant, frontier } })
+    await Promise.all(Array.from({ length: 20 }, () => metricsText()))
+    expect(asked).toBe(1)
+    await Promise.all(Array.from({ length: 20 }, () => healthReply()))
+    expect(asked).toBe(2)
+    clock.advance(1_000)
+    await metricsText()
+    expect(asked).toBe(3)
+  })
+})
+
+describe('health', () => {
+  it('is red when work is due and nobody takes it, and says which', async () => {
+    await plant.frontier.open(spec('c1'))
+    await plant.frontier.add('c1', [link('a.test')])
+    expect(await monitor().healthReply()).toEqual({ status: 200, body: { ok: true, reasons: [] } })
+    clock.advance(STALLED_MS * 3)
+    const { status, body } = await monitor().healthReply()
+    expect(status).toBe(503)
+    expect(body.reasons).toMatchObject([{ code: 'stalled', message: expect.stringContaining('c1 of books') }])
+    // On one machine nobody is expected.
+    expect((await monitor({ fleet: false }).healthReply()).status).toBe(200)
+  })
+
+  it('of a process with workers is about their spiders, and not about what waited for them to start', async () => {
+    for (const [id, spider] of [
+      ['c1', 'books'],
+      ['c2', 'news'],
+    ] as const) {
+      await plant.frontier.open({ ...spec(id), spider })
+      await plant.frontier.add(id, [link(`${id}.test`)])
+    }
+    clock.advance(STALLED_MS * 3)
+    const crew = () => [{ vitals: someVitals({ worker: 'w1' }), ageMs: 0 }]
+    const asked = monitor({ crew })
+    const stalled = async () => (await asked.healthReply()).body.reasons.map(({ message }) => message)
+    expect(await stalled()).toEqual([])
+    clock.advance(STALLED_MS)
+    // They have not begun: whatever is due is named.
+    expect(await stalled()).toHaveLength(2)
+    const about = { machine: 'm', pid: 1, version: '1', spiders: { news: 'h' } }
+    const ask = () => plant.frontier.lease({ worker: 'w1', seq: 1, want: 0, spiders: ['news'], about })
+    await ask()
+    clock.advance(STALLED_MS)
+    expect(await stalled()).toEqual([])
+    clock.advance(STALLED_MS)
+    await ask()
+    expect(await stalled()).toEqual([expect.stringContaining('c2 of news')])
+  })
+
+  it('asks of no crawl while something ends anywhere, and else of twenty in turn', async () => {
+    for (let i = 0; i < 30; i++) {
+      await plant.frontier.open(spec(`c${i}`))
+      // The last one alone has work that is due.
+      await plant.frontier.add(`c${i}`, [link(`h${i}.test`)])
+      if (i < 29) await plant.frontier.setHost(`h${i}.test`, { blocked: true })
+    }
+    const lease = await leased()
+    const asked: string[] = []
+    const frontier = new Proxy(plant.frontier, {
+      get(target, name) {
+        if (name === 'stats' || name === 'hosts' || name === 'links')
+          return (about: { crawl: string } & string, page: never) => {
+            asked.push(`${String(name)} ${about.crawl ?? about}`)
+            return (target[name] as (...args: unknown[]) => unknown).call(target, about, page)
+          }
+        return bound(target, name)
+      },
+    })
+    const { healthReply } = monitor({ plant: { ...plant, frontier } })
+    clock.advance(STALLED_MS * 2)
+    await plant.frontier.settle([{ lease, outcome: done([]) }])
+    await plant.frontier.add('c29', [link('h29.test', 1)])
+    clock.advance(5_000)
+    expect((await healthReply()).status).toBe(200)
+    expect(asked).toEqual([])
+    clock.advance(STALLED_MS)
+    expect((await healthReply()).status).toBe(200)
+    // The first twenty had their turn; what stands still is looked at each time from then on.
+    for (let turn = 0; turn < 3; turn++) {
+      clock.advance(5_000)
+      asked.length = 0
+      expect((await healthReply()).status).toBe(503)
+      expect(asked.filter((call) => call.startsWith('stats'))).toHaveLength(20)
+      expect(asked.filter((call) => call.startsWith('links')).length).toBeLessThanOrEqual(20)
+    }
+  })
+
+  it('is red when the event loop of a worker stands still', async () => {
+    const crew = () => [{ vitals: someVitals({ worker: 'w1' }), ageMs: 12_000 }]
+    const { status, body } = await monitor({ crew }).healthReply()
+    expect(status).toBe(503)
+    expect(body.reasons).toEqual([{ code: 'worker_stuck', message: 'the event loop of w1 has stood still for 12 s' }])
+  })
+
+  it('is red while the queue is away, also when it says nothing at all', async () => {
+    const silent = {
+      ...plant,
+      frontier: { crawls: () => new Promise(() => {}), identity: async () => 'known', workers: async () => [] },
+      board: { read: () => new Promise(() => {}) },
+    }
+    const asked = monitor({ plant: silent as unknown as { frontier: Frontier } & Plant })
+    const replies = Promise.all([asked.healthReply(), asked.readyReply()])
+    await new Promise(setImmediate)
+    clock.advance(5_000)
+    for (const { status, body } of await replies) {
+      expect(status).toBe(503)
+      expect(body.reasons).toMatchObject([{ code: 'queue_away' }])
+    }
+  })
+})
+
+describe('readiness', () => {
+  it('begins with the first question to the queue and ends with the drain', async () => {
+    const vitals = someVitals({})
+    const leasing = { ...vitals.took, lease: { counts: [1, ...Array<number>(15).fill(0)], sumMs: 1 } }
+    let crew: { vitals: typeof vitals; ageMs: number }[] = []
+    let draining = false
+    const asked = monitor({ crew: () => crew, draining: () => draining })
+    const codes = async () => (await asked.readyReply()).body.reasons.map(({ code }) => code)
+    expect(await codes()).toEqual(['not_leasing'])
+    crew = [{ vitals, ageMs: 0 }]
+    expect(await codes()).toEqual(['not_leasing'])
+    crew = [{ vitals: { ...vitals, took: leasing }, ageMs: 0 }]
+    expect(await codes()).toEqual([])
+    draining = true
+    expect(await codes()).toEqual(['draining'])
+    expect((await monitor().readyReply()).status).toBe(200)
+  })
+})
+
+it('a failed answer is asked for again, and one that takes long is shared', async () => {
+  let asked = 0
+  let answer: (value: number) => void = () => {}
+  const shared = sharedAnswer(clock, 1_000, () => {
+    asked++
+    return asked === 1 ? Promise.reject(new Error('no')) : new Promise<number>((resolve) => (answer = resolve))
+  })
+  await expect(shared()).rejects.toThrow('no')
+  const first = shared()
+  clock.advance(60_000)
+  const second = shared()
+  answer(7)
+  expect(await Promise.all([first, second, shared()])).toEqual([7, 7, 7])
+  expect(asked).toBe(2)
+})

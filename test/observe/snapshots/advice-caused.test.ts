@@ -1,0 +1,186 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, describe, expect, it } from 'vitest'
+import { systemClock, systemRandom } from '../../../src/clock.js'
+import { openCrawl } from '../../../src/coordinator/crawls.js'
+import { seedCrawl } from '../../../src/coordinator/seeding.js'
+import { silentLog } from '../../../src/log.js'
+import { type Advice, adviceOf } from '../../../src/observe/snapshots/advice.js'
+import { lookAtCrawl } from '../../../src/observe/snapshots/snapshot.js'
+import { VITALS_MS, type Vitals } from '../../../src/observe/vitals/vitals.js'
+import { loadPools } from '../../../src/proxy/pools.js'
+import { startWorker } from '../../../src/run/workers/start-worker.js'
+import { defineSpider } from '../../../src/spider/definition.js'
+import { spiderFromDefinition } from '../../../src/spider/resolve.js'
+import { openPlant, type Plant } from '../../../src/wire/backends.js'
+import { startProxy } from '../../support/proxy-server.js'
+
+/** Each bottleneck is made for real, in a crawl of a second or two, and the advice must name it. Few links: a queue in memory looks at all of them. */
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterAll(async () => {
+  for (const clean of cleanups.splice(0)) await clean()
+})
+
+async function startSite(answerMs: number): Promise<string> {
+  const server = createServer((_request, response) => {
+    const answer = () => response.setHeader('content-type', 'text/html').end('<h1>page</h1>')
+    if (answerMs === 0) answer()
+    else setTimeout(answer, answerMs)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  cleanups.push(() => {
+    server.closeAllConnections()
+    return new Promise((resolve) => server.close(resolve))
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+interface Crawl {
+  readonly slots: number
+  readonly answerMs?: number
+  readonly delayMs?: number
+  readonly atOnce: number
+  readonly handler?: () => void | Promise<void>
+  readonly through?: string
+  /** What of the plant is slow. */
+  readonly slow?: (plant: Plant) => Partial<Plant>
+  readonly ms?: number
+  readonly links?: number
+}
+
+const REPORTS_MS = 250
+
+async function adviceAfter(crawl: Crawl): Promise<Advice> {
+  const origin = await startSite(crawl.answerMs ?? 0)
+  const plant = await openPlant({ queue: 'memory:', store: 'memory:' })
+  cleanups.push(() => plant.close())
+  const spider = spiderFromDefinition(
+    defineSpider({
+      name: 'caused',
+      start: Array.from({ length: crawl.links ?? 90 }, (_, nth) => `${origin}/${nth}`),
+      robots: false,
+      allowPrivate: ['127.0.0.1:*'],
+      ...(crawl.through !== undefined && { proxy: 'default' }),
+      pace: { delay: `${crawl.delayMs ?? 0}ms`, concurrency: crawl.atOnce },
+      routes: { page: { match: '**', handler: crawl.handler ?? (() => {}) } },
+    }),
+  )
+  const { crawl: id } = await openCrawl(plant, spider, { fresh: false, clock: systemClock, random: systemRandom })
+  await seedCrawl(plant, spider, id, { clock: systemClock, signal: new AbortController().signal }).all
+  const told: Vitals[] = []
+  const clock = {
+    ...systemClock,
+    after: (ms: number, fire: () => void) => systemClock.after(ms === VITALS_MS ? REPORTS_MS : ms, fire),
+  }
+  const pools = crawl.through === undefined ? [] : loadPools(crawl.through, {})
+  const worker = startWorker({
+    ...{
+      id: 'w1',
+      plant: { ...plant, ...crawl.slow?.(plant) },
+      spiders: [spider],
+      concurrency: crawl.slots,
+      clock,
+      random: systemRandom,
+    },
+    ...{ log: silentLog, pools: new Map(pools.map((pool) => [pool.name, pool])) },
+    onVitals: (vitals) => void told.push(vitals),
+  })
+  await clock.sleep(crawl.ms ?? 1_300)
+  const now = clock.now()
+  const last = told.at(-1)
+  // The first reports are of a worker that begins.
+  const vitals = last === undefined ? null : { ...last, earlier: told[1] ?? null }
+  const workers = (await plant.frontier.workers()).map((one) => ({
+    ...{ ...one, vitals, heardMs: 0, draining: false, state: 'working' as const },
+  }))
+  const [info] = await plant.frontier.crawls()
+  if (info === undefined) throw new Error('the crawl is gone')
+  const look = await lookAtCrawl(plant, info, workers, now, false)
+  await worker.stop(0)
+  await worker.ended.catch(() => {})
+  return adviceOf({ ...look, workers })
+}
+
+/** A part of the plant of which one call takes its time. */
+function slow<Part extends object>(part: Part, call: keyof Part, ms: number): Part {
+  return new Proxy(part, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target)
+      if (typeof member !== 'function') return member
+      if (name !== call) return member.bind(target)
+      return async (...args: unknown[]) => {
+        await systemClock.sleep(ms)
+        return member.apply(target, args)
+      }
+    },
+  })
+}
+
+function burn(ms: number): void {
+  const until = performance.now() + ms
+  while (performance.now() < until);
+}
+
+// On a machine that is busy with something else the processor is what decides, and the advice says so: then once more.
+const AGAIN = { retry: 2 }
+
+describe.concurrent('the advice names what is waited for', AGAIN, () => {
+  it('the pace of a host', async () => {
+    const advice = await adviceAfter({ slots: 8, atOnce: 4, delayMs: 100 })
+    expect(advice).toMatchObject({ stage: 'host_pace', moreWorkers: 0, host: expect.stringContaining('127.0.0.1') })
+    expect(advice.sentence).toContain('one request every 100 ms')
+  })
+
+  it('answers that take their time', async () => {
+    const advice = await adviceAfter({ slots: 16, atOnce: 2, answerMs: 150 })
+    expect(advice).toMatchObject({ stage: 'hosts', moreWorkers: 0 })
+  })
+
+  it('too few slots', async () => {
+    const advice = await adviceAfter({ slots: 2, atOnce: 32, answerMs: 100 })
+    expect(advice).toMatchObject({ stage: 'workers' })
+    expect(advice.moreWorkers).toBeGreaterThan(5)
+  })
+
+  it('a handler that waits', async () => {
+    const advice = await adviceAfter({ slots: 4, atOnce: 32, handler: () => systemClock.sleep(150) })
+    expect(advice).toMatchObject({ stage: 'handler' })
+    expect(advice.sentence).toContain('waits')
+  })
+
+  it('a pool with one exit', async () => {
+    const proxy = await startProxy()
+    cleanups.push(() => proxy.stop())
+    const advice = await adviceAfter({ slots: 8, atOnce: 1, delayMs: 300, through: proxy.url })
+    expect(advice).toMatchObject({ stage: 'proxies', moreWorkers: 0 })
+  })
+
+  it('a queue that is slow', async () => {
+    const slowQueue = ({ frontier }: Plant) => ({ frontier: slow(frontier, 'lease', 300) })
+    expect(await adviceAfter({ slots: 8, atOnce: 32, slow: slowQueue })).toMatchObject({ stage: 'queue' })
+  })
+})
+
+describe('the advice names what is worked at', AGAIN, () => {
+  it('a handler that computes', async () => {
+    const advice = await adviceAfter({ slots: 8, atOnce: 32, handler: () => burn(20) })
+    expect(advice).toMatchObject({ stage: 'handler' })
+    expect(advice.sentence).toContain('of a core')
+  })
+
+  it('a processor that is busy with something else', async () => {
+    const busy = setInterval(() => burn(95), 100)
+    try {
+      expect(await adviceAfter({ slots: 8, atOnce: 32, links: 600 })).toMatchObject({ stage: 'cpu' })
+    } finally {
+      clearInterval(busy)
+    }
+  })
+
+  it('a store that is slow', async () => {
+    const slowStore = ({ store }: Plant) => ({ store: slow(store, 'write', 1_500) })
+    const advice = await adviceAfter({ slots: 64, atOnce: 64, slow: slowStore, ms: 1_800, links: 900 })
+    expect(advice).toMatchObject({ stage: 'store', moreWorkers: 0 })
+  })
+})
