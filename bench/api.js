@@ -6,7 +6,7 @@ import { serveDashboard } from '../dist/api/server.js'
 import { systemClock } from '../dist/clock.js'
 import { silentLog } from '../dist/log.js'
 import { createMonitor } from '../dist/observe/metrics/monitor.js'
-import { openPlant } from '../dist/wire/backends.js'
+import { openBackends } from '../dist/wire/backends.js'
 import { makeLink, overLanes } from './frontier/links.js'
 import { startRedis } from './frontier/redis-server.js'
 import { printBars, round, table, versions } from './report.js'
@@ -30,15 +30,15 @@ export async function run({ urls = 10_000_000, queue = 'sqlite', rounds = 100, j
   const ends = [async () => rmSync(dir, { recursive: true, force: true })]
   try {
     const addresses = await placesOf(queue, dir, ends)
-    const plant = await openPlant(addresses)
-    ends.unshift(() => plant.close())
-    await fill(plant, urls)
+    const backends = await openBackends(addresses)
+    ends.unshift(() => backends.close())
+    await fill(backends, urls)
     // Time runs a thousand times as fast for whoever asks how old an answer is: each is asked anew.
     const clock = { ...systemClock, mono: () => systemClock.mono() * 1_000 }
-    const monitor = createMonitor({ plant, clock, fleet: false, queue: true, crew: null })
+    const monitor = createMonitor({ backends, clock, fleet: false, queue: true, localWorkers: null })
     const dashboard = await serveDashboard(
       {
-        ...{ plant, clock, log: silentLog, pools: [], fleet: false, queue, store: queue, monitor },
+        ...{ backends, clock, log: silentLog, pools: [], fleet: false, queue, store: queue, monitor },
         ...{ spiders: new Set(), spiderNamed: async () => null, start: async () => ({ crawl: CRAWL, resumed: true }) },
       },
       { host: '127.0.0.1', port: 0, token: null, publicUrl: null },

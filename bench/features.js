@@ -29,9 +29,9 @@ const ADAPTIVE = { target: 1_000, maxDelay: '10s' }
 const CRAWLS = {
   none: { ...ONE_HOST, base: null, what: 'robots, proxies and adaptive pace off' },
   robots: { ...ONE_HOST, robots: true, base: 'none', what: 'robots check' },
-  ledger: { ...ONE_HOST, out: 'ledger', base: 'none', what: 'ledger of exits, one way out' },
-  pool: { ...ONE_HOST, out: 'pool', base: 'none', what: `choice of ${EXITS} exits, judged answers` },
-  all: { ...ONE_HOST, robots: true, out: 'pool', base: 'none', what: 'robots check and choice of exits' },
+  ledger: { ...ONE_HOST, out: 'ledger', base: 'none', what: 'ledger of proxies, one way out' },
+  pool: { ...ONE_HOST, out: 'pool', base: 'none', what: `choice of ${EXITS} proxies, judged answers` },
+  all: { ...ONE_HOST, robots: true, out: 'pool', base: 'none', what: 'robots check and choice of proxies' },
   paced: { ...PACED, base: null, what: `none, ${MANY_HOSTS} hosts with a delay` },
   adaptive: { ...PACED, pace: { ...PACED.pace, adaptive: ADAPTIVE }, base: 'paced', what: 'adaptive pace' },
 }
@@ -95,7 +95,7 @@ export async function run({ pages = 10_000, rounds = 5, only, json }) {
   if (all && adaptive) {
     const together = median(all.map((share, nth) => share + adaptive[nth])) + guardPer1k / middle('none', 'cpuPer1k')
     bars.push({
-      text: `guard, robots check, choice of exits and adaptive pace add at most ${percent(MOST)} CPU a page`,
+      text: `guard, robots check, choice of proxies and adaptive pace add at most ${percent(MOST)} CPU a page`,
       value: percent(together),
       holds: together <= MOST,
     })
@@ -167,7 +167,7 @@ function guardSeconds() {
   })
 }
 
-/** Whether a page that came through an exit is a wall: a part of what `pool` adds. */
+/** Whether a page that came through an proxy is a wall: a part of what `pool` adds. */
 function verdictSeconds() {
   const bodies = Array.from({ length: 500 }, (_, index) => Buffer.from(pageHtml(index, 1_000)))
   const answer = { status: 200, headers: { 'content-type': 'text/html' }, retryAfterMs: null }

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { specFor } from '../dist/coordinator/crawls.js'
 import { spiderFromDefinition } from '../dist/spider/resolve.js'
 import { createAdmitter } from '../dist/url/admit.js'
-import { openPlant } from '../dist/wire/backends.js'
+import { openBackends } from '../dist/wire/backends.js'
 
 /** The frontier alone: links that are ready, added a thousand at a time. Prints seconds in `add`. */
 const count = Number(process.argv[2])
 const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-'))
 const address = `sqlite:${join(folder, 'q.db')}`
-const plant = await openPlant({ queue: address, store: address })
+const backends = await openBackends({ queue: address, store: address })
 const definition = {
   name: 'add',
   scope: { hosts: ['*'] },
@@ -21,7 +21,7 @@ const definition = {
   pace: { delay: 0 },
 }
 const spider = spiderFromDefinition({ '~shoal': 'spider', definition })
-await plant.frontier.open(specFor(spider, 'add', 1))
+await backends.frontier.open(specFor(spider, 'add', 1))
 const door = createAdmitter(spider.admit)
 let ms = 0
 let added = 0
@@ -32,10 +32,10 @@ for (let at = 0; at < count; ) {
     links.push(door.link(target, 0))
   }
   const begun = performance.now()
-  added += (await plant.frontier.add('add', links)).added
+  added += (await backends.frontier.add('add', links)).added
   ms += performance.now() - begun
 }
-await plant.close()
+await backends.close()
 rmSync(folder, { recursive: true, force: true })
 if (added !== count) throw new Error(`${added} of ${count} were added`)
 console.log(JSON.stringify({ seconds: ms / 1000 }))

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openPlant } from '../dist/wire/backends.js'
+import { openBackends } from '../dist/wire/backends.js'
 import { median } from './measure.js'
 import { printBars, round, table, versions } from './report.js'
 
@@ -142,12 +142,12 @@ export default defineSpider({
     },
     async queued() {
       const address = `sqlite:${database}`
-      const plant = await openPlant({ queue: address, store: address })
+      const backends = await openBackends({ queue: address, store: address })
       try {
-        const [crawl] = (await plant.frontier.crawls()).filter((one) => one.spider === 'sitemap')
-        return crawl === undefined ? 0 : (await plant.frontier.stats(crawl.id)).queued
+        const [crawl] = (await backends.frontier.crawls()).filter((one) => one.spider === 'sitemap')
+        return crawl === undefined ? 0 : (await backends.frontier.stats(crawl.id)).queued
       } finally {
-        await plant.close()
+        await backends.close()
       }
     },
   }

@@ -6,7 +6,7 @@ const hosts = origins.map((origin) => new URL(origin).host)
 const plain = bench.definition
 const proxied = { match: '/through-a-proxy/*', proxy: 'bench' }
 
-/** The spider of the crawl bench on one host or many, with each feature on or off. `out`: null, the ledger of exits alone, or a choice of ten. */
+/** The spider of the crawl bench on one host or many, with each feature on or off. `out`: null, the ledger of proxies alone, or a choice of ten. */
 export default defineSpider({
   ...plain,
   start: origins.map((origin) => `${origin}/`),

@@ -12,7 +12,7 @@ const NEXT = {
   dead: 'straight to the dead letters',
   skipped: 'not fetched; no failure',
   throttle: 'the host gets time; costs no attempt',
-  plant: 'work waits; costs nothing',
+  backends: 'work waits; costs nothing',
   stop: 'the command ends',
 }
 

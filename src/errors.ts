@@ -4,11 +4,11 @@
  *   dead      the page will not work: straight to the dead letters
  *   skipped   the page must not be fetched (robots, scope): ends without a fetch, is no failure
  *   throttle  the host asks for time: costs no attempt, slows the host for everybody
- *   plant     our own servers or machine: costs nothing, work waits
+ *   backend    our own servers or machine: costs nothing, work waits
  *   stop      the user must change something: the command ends
  * docs/errors.md is generated from this table (npm run docs).
  */
-export type Next = 'retry' | 'dead' | 'skipped' | 'throttle' | 'plant' | 'stop'
+export type Next = 'retry' | 'dead' | 'skipped' | 'throttle' | 'backend' | 'stop'
 
 /** Exit codes of the command line; docs/exit-codes.md is generated from this table. */
 export const EXIT = {
@@ -19,7 +19,7 @@ export const EXIT = {
   bug: { code: 1, meaning: 'A defect in Shoal itself (code `internal`).' },
   usage: { code: 2, meaning: 'The command line is wrong: unknown command or option, missing argument, bad value.' },
   spider: { code: 3, meaning: 'The spider file or the configuration is wrong.' },
-  plant: { code: 4, meaning: 'The database, the disk or another server of ours cannot be used.' },
+  backend: { code: 4, meaning: 'The database, the disk or another server of ours cannot be used.' },
   notFound: { code: 5, meaning: 'What was asked for does not exist: crawl, record, dead letter, URL.' },
   nothingFetched: {
     code: 6,
@@ -100,7 +100,7 @@ export const ERRORS = {
   },
   seeds_unreadable: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'A source of seeds that was named cannot be read: a sitemap, a feed, a file, a query.',
     hint: 'Correct the source named in the message; the same command goes on where the seeds were.',
   },
@@ -145,15 +145,15 @@ export const ERRORS = {
     meaning: 'The environment variable with the secret of a webhook is not set.',
     hint: 'Set it for every process that runs workers of the spider.',
   },
-  outlet_away: {
+  outlet_down: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The sink of an outlet is away or busy, or another process feeds it; what it lacks waits in the store.',
     hint: 'See `shoal outlets list`; running workers try again by themselves.',
   },
   outlet_refused: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The sink of an outlet refuses what it is given, so the outlet has stopped.',
     hint: 'Mend what the message says, then let it go on: `shoal outlets reset <spider> <outlet> --to here`.',
   },
@@ -163,15 +163,15 @@ export const ERRORS = {
     meaning: 'The file of alerts (`--alerts`) cannot be read, or has a missing, wrong or unknown option.',
     hint: 'Correct the option named in the message; docs/alerts.md has the format.',
   },
-  alert_untold: {
+  alert_undelivered: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'A webhook or a command did not take the alert that `shoal alerts test` sent.',
     hint: 'Mend what the message says, and test again.',
   },
   out_unwritable: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The output file cannot be written.',
     hint: 'Check the path and its permissions.',
   },
@@ -332,8 +332,8 @@ export const ERRORS = {
     hint: 'The proxy rests and another is taken. Look at `shoal proxies list`, and test it with `shoal proxies test`.',
   },
   proxies_resting: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'Every proxy of the pool rests after bans or failures; the link waits, at no cost.',
     hint: 'See when the first is back with `shoal proxies list`, or add proxies to the pool.',
   },
@@ -343,7 +343,7 @@ export const ERRORS = {
     meaning: 'The spider or the command names a pool of proxies that this process does not have.',
     hint: 'Name the file with --proxies, or correct the name; docs/proxies.md has the format.',
   },
-  exit_banned: {
+  proxy_banned: {
     next: 'throttle',
     meaning: 'The site refuses this proxy (403, 429, a captcha); another one is tried, at no cost.',
     hint: 'Slow down the pace for each proxy, or use a pool of another kind.',
@@ -355,31 +355,31 @@ export const ERRORS = {
   },
   traces_missing: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'Traces are switched on, and the package of OpenTelemetry is not there.',
     hint: 'Install it with an SDK: `npm install @opentelemetry/api @opentelemetry/sdk-node`; docs/logs.md has an example.',
   },
   browser_missing: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'A route renders its pages, and there is no browser or no package to drive one.',
     hint: 'Install both: `npm install playwright-core`, and Chromium (Debian: `apt-get install chromium`); or name one with SHOAL_BROWSER.',
   },
   browser_unusable: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'There is a browser, but it does not start: a library is missing, or its sandbox does not work.',
     hint: 'Start it by hand, without a window, to see what it lacks, or name another with SHOAL_BROWSER.',
   },
   browser_busy: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'All tabs of the browser were in use for too long; the link waits, at no cost.',
     hint: 'Lower --concurrency, raise --browser-pages, or render fewer routes.',
   },
   browser_crashed: {
     next: 'retry',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The browser, or the page in it, crashed.',
     hint: 'It is tried again in a new browser; if all pages do so, run Chromium by hand to see what it lacks.',
   },
@@ -433,40 +433,40 @@ export const ERRORS = {
     hint: 'Raise scope.maxLinksPerPage.',
   },
 
-  // The plant: our own servers
+  // The backends: our own servers
   db_unwritable: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'The database file cannot be opened or written.',
     hint: 'Check the path and its permissions.',
   },
   db_corrupt: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'The database file is not a database, or is damaged.',
     hint: 'Move it away and run again, or restore a copy.',
   },
   db_newer: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'The database was written by a newer version of Shoal.',
     hint: 'Upgrade Shoal, or use another file with --queue and --store.',
   },
   db_busy: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'The database is locked by another process.',
     hint: 'It is tried again by itself; stop other users of the file if it stays.',
   },
   disk_full: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'The disk is full.',
     hint: 'Free some space and run again; nothing that was acknowledged is lost.',
   },
   no_sockets: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'This machine has no sockets or file descriptors left.',
     hint: 'Raise `ulimit -n`, or lower --concurrency.',
   },
@@ -476,38 +476,38 @@ export const ERRORS = {
     hint: 'Nothing to do. To visit it after all, begin a new crawl.',
   },
   aborted: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'The fetch was given up by its own worker: it is stopping, or the lease was lost.',
     hint: 'Nothing to do: the URL is handed out again.',
   },
   blobs_unwritable: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'The directory of raw pages cannot be read or written.',
     hint: 'Check the path and its permissions.',
   },
-  pages_away: {
-    next: 'plant',
-    exit: 'plant',
+  pages_down: {
+    next: 'backend',
+    exit: 'backend',
     meaning: 'The S3 service of the raw pages is away or busy.',
     hint: 'Nothing to do: the same call is repeated until it is back, and no attempt is counted.',
   },
   pages_unreachable: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'No connection to the S3 service of the raw pages when the command began.',
     hint: 'Check the endpoint of --pages, and that the service runs.',
   },
   pages_missing: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'The bucket of the raw pages does not exist, or not in this region.',
     hint: 'Make it, or correct the bucket or the endpoint of --pages.',
   },
   pages_forbidden: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'There are no credentials for the bucket of the raw pages, or they do not allow what Shoal needs.',
     hint: 'Give them s3:ListBucket, s3:GetObject, s3:PutObject and s3:DeleteObject on the bucket (docs/pages.md).',
   },
@@ -518,8 +518,8 @@ export const ERRORS = {
     hint: 'Write --pages files:<folder>, or --pages s3://bucket/prefix?endpoint=https://…&region=….',
   },
   pages_driver: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'Raw pages in S3 need a package that is not installed.',
     hint: 'Install it: npm install @aws-sdk/client-s3',
   },
@@ -529,51 +529,51 @@ export const ERRORS = {
     meaning: 'The queue cannot remember seen URLs in the way the spider asks for.',
     hint: 'Leave dedupe out of the spider, or use a Redis queue.',
   },
-  queue_away: {
-    next: 'plant',
-    exit: 'plant',
+  queue_down: {
+    next: 'backend',
+    exit: 'backend',
     meaning: 'The Redis of the queue is away, busy or full.',
     hint: 'Nothing to do: the same call is repeated until it is back, and no attempt is counted.',
   },
-  store_away: {
-    next: 'plant',
-    exit: 'plant',
+  store_down: {
+    next: 'backend',
+    exit: 'backend',
     meaning: 'The Postgres of the records is away or busy.',
     hint: 'Nothing to do: the same call is repeated until it is back, and no attempt is counted.',
   },
   store_full: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'The disk of the Postgres server is full.',
     hint: 'Free some space, or drop old fetches with `shoal retention`; work goes on by itself.',
   },
   store_unreachable: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'No connection to the Postgres of the records when the command began.',
     hint: 'Check host and port of --store, and that the server runs and has connections left.',
   },
   store_auth: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'Postgres refuses the user name or the password.',
     hint: 'Write them into the address: postgres://user:password@host/database (percent-encode @ : / in a password).',
   },
   store_missing: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The Postgres server has no database of this name.',
     hint: 'Make it with `createdb <name>`; the tables are made by themselves.',
   },
   store_forbidden: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The user of the Postgres store may not do what Shoal needs.',
     hint: 'Let the owner of the database run `shoal migrate`, and grant the user the schema as docs/results.md shows.',
   },
   store_tls: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The TLS handshake with Postgres failed, or one side insists on TLS and the other has none.',
     hint: 'Say how in the address: ?sslmode=verify-full&sslrootcert=<file.pem>, or ?sslmode=disable.',
   },
@@ -585,79 +585,79 @@ export const ERRORS = {
   },
   store_newer: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The tables in Postgres were changed by a newer version of Shoal.',
     hint: 'Upgrade Shoal, or use another schema: ?schema=<name>.',
   },
   store_outdated: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The tables in Postgres are missing, or older than this version of Shoal needs.',
     hint: 'Run `shoal migrate`; --dry-run shows what it would do.',
   },
   store_old: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The Postgres server is older than Shoal needs.',
     hint: 'Use Postgres 14 or newer.',
   },
   store_encoding: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The database does not keep its text as UTF-8.',
     hint: 'Make one that does: CREATE DATABASE <name> ENCODING UTF8 TEMPLATE template0.',
   },
   queue_layout: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The queue holds data in a layout that this version of Shoal does not know.',
     hint: 'Use the version of Shoal that the other workers use, or another database: redis://host:port/1.',
   },
   queue_unreachable: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'No connection to the Redis of the queue when the command began.',
     hint: 'Check host and port of --queue, and that the server runs.',
   },
   queue_auth: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The Redis of the queue refuses the user name or the password.',
     hint: 'Write them into the address: redis://user:password@host:port (percent-encode @ : / in a password).',
   },
   queue_forbidden: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The user of the Redis queue may not run a command that Shoal needs.',
     hint: 'Give the user the commands and keys listed in docs/operating.md.',
   },
   queue_tls: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The TLS handshake with the Redis of the queue failed.',
     hint: 'Name the right CA: rediss://host:port?ca=<file.pem>, or NODE_EXTRA_CA_CERTS.',
   },
   queue_eviction: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The Redis of the queue would throw keys away when its memory is full: URLs would be lost.',
     hint: 'Run `CONFIG SET maxmemory-policy noeviction`, and put it into the configuration of the server.',
   },
   queue_full: {
-    next: 'plant',
-    exit: 'plant',
+    next: 'backend',
+    exit: 'backend',
     meaning: 'The Redis of the queue has reached its maxmemory.',
     hint: 'Raise maxmemory, or end crawls that are not needed.',
   },
   queue_replica: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The Redis of the queue is a read-only replica.',
     hint: 'Use the address of the master, or redis+sentinel://… to find it.',
   },
   queue_too_old: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The Redis of the queue is older than 6.2.',
     hint: 'Upgrade the server: Redis 6.2 or newer, or any Valkey.',
   },
@@ -675,7 +675,7 @@ export const ERRORS = {
   },
   demo_port: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: "The port of the demo's site is in use.",
     hint: 'Stop the other demo, or remove the demo folder to begin anew.',
   },
@@ -683,7 +683,7 @@ export const ERRORS = {
   // Metrics and health
   metrics_port: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The process cannot listen where its metrics are to be read.',
     hint: 'Name another port with --metrics, or --metrics 0 for any that is free.',
   },
@@ -697,7 +697,7 @@ export const ERRORS = {
   // The dashboard and its API
   dashboard_port: {
     next: 'stop',
-    exit: 'plant',
+    exit: 'backend',
     meaning: 'The dashboard cannot listen on its port.',
     hint: 'Name another with --port, or --port 0 for any that is free.',
   },
@@ -778,13 +778,13 @@ export function asShoalError(thrown: unknown): ShoalError {
 /** Ours and only away, busy or full: the same call is repeated until it is back, and no attempt is burned. */
 const AWAY: ReadonlySet<ErrorCode> = new Set([
   'db_busy',
-  'queue_away',
+  'queue_down',
   'queue_full',
   'queue_unreachable',
-  'store_away',
+  'store_down',
   'store_full',
   'store_unreachable',
-  'pages_away',
+  'pages_down',
   'pages_unreachable',
 ])
 

@@ -2,7 +2,7 @@ import type { Clock } from './clock.js'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** One event name for each step of a URL's life, and one for each thing that befalls the plant. */
+/** One event name for each step of a URL's life, and one for each thing that befalls the backends. */
 export type LogEvent =
   | 'crawl.opened'
   | 'crawl.seeded'
@@ -45,15 +45,15 @@ export type LogEvent =
   | 'worker.died'
   | 'alert.began'
   | 'alert.ended'
-  | 'alert.untold'
+  | 'alert.undelivered'
   | 'outlet.waiting'
   | 'outlet.back'
   | 'outlet.stopped'
   | 'outlet.failed'
   | 'outlet.behind'
-  | 'plant.waiting'
-  | 'plant.back'
-  | 'plant.warning'
+  | 'backend.waiting'
+  | 'backend.back'
+  | 'backend.warning'
   | 'audit.failed'
   | 'retention.retired'
   | 'retention.failed'

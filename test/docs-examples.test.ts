@@ -265,18 +265,6 @@ describe('paths in the docs', () => {
     expect(shown.filter((path) => ![...folders, ...files].includes(path))).toEqual([])
   })
 
-  it('docs/architecture.md shows the import table that test/imports.test.ts keeps', () => {
-    const kept = textOf('test/imports.test.ts').split('MAY_IMPORT')[1]?.split('\n}\n')[0] ?? ''
-    const rows = [...kept.matchAll(/^ {2}'?([\w/-]+)'?:\s*'([^']*)'/gm)].map(([, place, allowed]) => [place, allowed])
-    const section = textOf('docs/architecture.md').split('## Who may import whom')[1]?.split('\n## ')[0] ?? ''
-    const shown = [...section.matchAll(/^\| `(\S+)` +\| (.*?) +\|$/gm)].map(([, place, allowed]) => [
-      place,
-      allowed === 'nothing of ours' ? '' : allowed,
-    ])
-    expect(rows.length).toBeGreaterThan(20)
-    expect(shown).toEqual(rows)
-  })
-
   it('what docs/architecture.md says is decided in a file has its name there', () => {
     const rows = textOf('docs/architecture.md')
       .split('\n')

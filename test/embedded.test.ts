@@ -4,19 +4,19 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../src/clock.js'
 import type { Lease } from '../src/frontier/frontier.js'
-import { openPlant, type Plant } from '../src/wire/backends.js'
+import { type Backends, openBackends } from '../src/wire/backends.js'
 import { linkTo, specOf } from './contract/frontier-fixtures.js'
 import { tempDir } from './support/cli.js'
 
-/** The product's own plant: SQLite in a thread, several processes on one file. Processes are played by several plants. */
+/** The product's own backends: SQLite in a thread, several processes on one file. Processes are played by several backends. */
 let dir: ReturnType<typeof tempDir>
-const plants: Plant[] = []
+const opened: Backends[] = []
 
-async function plant(): Promise<Plant> {
+async function backends(): Promise<Backends> {
   const queue = `sqlite:${join(dir.path, 'shoal.db')}`
-  const opened = await openPlant({ queue, store: queue })
-  plants.push(opened)
-  return opened
+  const one = await openBackends({ queue, store: queue })
+  opened.push(one)
+  return one
 }
 
 beforeEach(() => {
@@ -24,13 +24,13 @@ beforeEach(() => {
 })
 
 afterEach(async () => {
-  for (const opened of plants.splice(0)) await opened.close()
+  for (const one of opened.splice(0)) await one.close()
   dir.remove()
 })
 
 describe('the database thread', () => {
   it('answers calls of one turn together, each with its own error', async () => {
-    const { frontier } = await plant()
+    const { frontier } = await backends()
     await frontier.open(specOf())
     const [added, missing, stats] = await Promise.allSettled([
       frontier.add('c1', [linkTo('a.test/1')]),
@@ -43,7 +43,7 @@ describe('the database thread', () => {
   })
 
   it('fails a call that cannot be sent, and no other of its turn', async () => {
-    const { frontier } = await plant()
+    const { frontier } = await backends()
     await frontier.open(specOf())
     const [added, unsendable, stats] = await Promise.allSettled([
       frontier.add('c1', [linkTo('a.test/1')]),
@@ -61,8 +61,8 @@ describe('the database thread', () => {
     const script = join(dir.path, 'busy.mjs')
     writeFileSync(
       script,
-      `import { openPlant } from ${JSON.stringify(wire)}
-       const { store } = await openPlant({ queue: ${JSON.stringify(address)}, store: ${JSON.stringify(address)} })
+      `import { openBackends } from ${JSON.stringify(wire)}
+       const { store } = await openBackends({ queue: ${JSON.stringify(address)}, store: ${JSON.stringify(address)} })
        for (let n = 0; n < 5000; n++) store.counts({})
        setTimeout(() => process.exit(3), Number(process.argv[2]))`,
     )
@@ -73,8 +73,8 @@ describe('the database thread', () => {
   })
 
   it('leases no link twice to two processes that ask at the same time', async () => {
-    const all = await Promise.all([plant(), plant(), plant()])
-    const first = all[0] as Plant
+    const all = await Promise.all([backends(), backends(), backends()])
+    const first = all[0] as Backends
     await first.frontier.open(specOf())
     await first.frontier.add(
       'c1',
@@ -98,10 +98,10 @@ describe('the database thread', () => {
   })
 
   it('sees what another process has changed', async () => {
-    const [one, two] = await Promise.all([plant(), plant()])
+    const [one, two] = await Promise.all([backends(), backends()])
     await one.frontier.open(specOf({ limits: { delayMs: 60_000, concurrency: 1 } }))
     await one.frontier.add('c1', [linkTo('a.test/1'), linkTo('a.test/2'), linkTo('b.test/1')])
-    const lease = (of: Plant, worker: string, seq: number) =>
+    const lease = (of: Backends, worker: string, seq: number) =>
       of.frontier.lease({ worker, seq, want: 1, spiders: ['books'] }).then(({ leases }) => leases[0]?.link.host)
     expect(await lease(one, 'w1', 1)).toBe('a.test')
     expect(await lease(two, 'w2', 1)).toBe('b.test')
@@ -111,7 +111,7 @@ describe('the database thread', () => {
   })
 
   it('keeps leases alive off the event loop, and tells of those that are lost', async () => {
-    const { frontier, keep } = await plant()
+    const { frontier, keep } = await backends()
     await frontier.open(specOf({ visibilityMs: 1_200 }))
     await frontier.add('c1', [linkTo('a.test/1'), linkTo('b.test/1')])
     const lost: string[] = []
@@ -123,13 +123,13 @@ describe('the database thread', () => {
     while (performance.now() < until);
     expect(await frontier.settle([{ lease: kept, outcome: { kind: 'done', links: [], bytes: 0 } }])).toEqual([true])
     // Another process takes this worker for dead.
-    const other = await plant()
+    const other = await backends()
     await other.frontier.forfeit('w1')
     await expect.poll(() => lost, { timeout: 10_000 }).toEqual([taken.token])
   })
 
   it('does not keep a lease for ever', async () => {
-    const { frontier, keep } = await plant()
+    const { frontier, keep } = await backends()
     await frontier.open(specOf({ visibilityMs: 600 }))
     await frontier.add('c1', [linkTo('a.test/1')])
     keep?.({ worker: 'w1', heartbeatMs: 200, holdMs: 500, held: () => [], onLost: () => {} })
@@ -139,7 +139,7 @@ describe('the database thread', () => {
   })
 
   it('keeps a lease that waits for a store that is away, however long', async () => {
-    const { frontier, keep } = await plant()
+    const { frontier, keep } = await backends()
     await frontier.open(specOf({ visibilityMs: 600 }))
     await frontier.add('c1', [linkTo('a.test/1')])
     let waiting: Lease[] = []

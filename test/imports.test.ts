@@ -4,88 +4,16 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
 /**
- * Who may import whom; docs/architecture.md shows the same table. A file of src itself is a place of its own, and so is each folder of
- * drivers (frontier/sqlite). `type x` allows types alone, which bind to nothing at run time.
+ * Who may import whom: the table of docs/architecture.md. A file directly in src is a place of its own, and so is each folder of drivers
+ * (frontier/sqlite). `type x` allows types only, which bind to nothing at run time.
  */
-const MAY_IMPORT: Readonly<Record<string, string>> = {
-  // What stands on nothing
-  clock: '',
-  errors: '',
-  version: '',
-  'entry-file': '',
-  'make-dirs': '',
-  log: 'type clock',
-  units: 'errors',
-  options: 'errors, units',
-  config: 'errors, options',
-  url: 'errors',
-  quality: 'type url',
-
-  // The interfaces, and behind each of them its drivers
-  frontier: 'errors, type url',
-  'frontier/memory': 'frontier, errors, type clock, url',
-  'frontier/sqlite': 'frontier, errors, type clock, url, type sqlite',
-  'frontier/redis': 'frontier, errors, clock, url',
-  board: '',
-  'board/memory': 'board, type clock',
-  'board/sqlite': 'board, type clock, type sqlite',
-  'board/redis': 'type board, type clock, frontier/redis',
-  feed: 'type url',
-  'feed/redis': 'type feed, type clock, type frontier/redis',
-  store: 'errors, type frontier, type url, type quality',
-  'store/memory': 'store, clock, quality',
-  'store/sqlite': 'store, errors, type frontier, type url, type sqlite, quality',
-  'store/postgres': 'store, errors, type clock, version, type frontier, url, quality',
-  'store/packs': 'type store, errors, type clock',
-  'store/files': 'store, store/packs, errors, type clock, make-dirs',
-  'store/s3': 'store/packs, errors, type clock, url, type store',
-  'store/export': 'store, errors, type url',
-  proxy: 'errors, options, type clock, frontier, url',
-  'proxy/memory': 'proxy, type clock',
-  'proxy/sqlite': 'type frontier, proxy, type clock, type sqlite, type url',
-  'proxy/redis': 'proxy, type clock, type frontier, frontier/redis',
-  fetch: 'errors, type url, type proxy',
-  'fetch/http': 'fetch, errors, type clock, type proxy',
-  'fetch/browser': 'fetch, fetch/http, errors, type clock, url',
-  sqlite: 'errors, make-dirs',
-
-  // The domain: interfaces only, never a driver
-  politeness: 'errors, type clock, type board',
-  spider:
-    'errors, units, options, version, url, type frontier, type feed, type outlets, type store, fetch, spider/html, merge',
-  'spider/html': 'errors',
-  worker: 'errors, type clock, type log, url, frontier, store, fetch, proxy, politeness, spider, type quality, observe',
-  outlets: 'errors, version, type clock, type log, type store, type fetch, politeness',
-  'outlets/redis': 'type outlets, errors, type store, type frontier/redis',
-  coordinator: 'errors, type board, type clock, type log, url, frontier, type store, feed, spider',
-  discovery: 'type clock, errors, url, politeness, spider, type coordinator',
-  merge: 'quality, type store, type url',
-  observe:
-    'type board, coordinator, frontier, store, url, type proxy, type clock, errors, type log, politeness, spider, version, options, observe/alerts',
-  'observe/alerts': 'observe, options, type frontier, type quality',
-  api: 'type board, type clock, coordinator, errors, type frontier, type log, observe, proxy, quality, type spider, type store, type url, version',
-
-  // Where the parts are put together
-  embedded:
-    'clock, errors, entry-file, type frontier, sqlite, board/sqlite, frontier/sqlite, proxy/sqlite, store/sqlite',
-  keeper: 'clock, entry-file, type frontier, frontier/redis',
-  'wire-pages': 'type clock, errors, url, type store, store/files, store/memory, store/packs, store/s3',
-  'wire-store': 'type clock, errors, url, embedded, type store, store/memory, store/postgres, store/sqlite, wire-pages',
-  'wire-queue':
-    'type clock, errors, url, embedded, keeper, type feed, feed/redis, type frontier, frontier/memory, frontier/redis, frontier/sqlite, type board, board/memory, board/redis, board/sqlite, type observe, type proxy, proxy/memory, proxy/redis, proxy/sqlite, wire-store',
-  'wire-sinks': 'type clock, errors, type outlets, outlets/redis, frontier/redis',
-  wire: 'clock, errors, type keeper, wire-queue, wire-store, wire-pages',
-  run: 'type board, clock, errors, log, entry-file, version, wire, wire-sinks, outlets, url, feed, type frontier, store, quality, fetch, fetch/http, fetch/browser, proxy, politeness, spider, worker, coordinator, discovery, demo, store/export, observe, observe/alerts, api',
-  library: 'clock, errors, log, units, config, wire, url, type frontier, type store, spider, coordinator, run',
-  demo: 'clock, errors, entry-file, make-dirs, spider',
-
-  // The two ways in
-  connect: 'library',
-  index:
-    'connect, errors, version, type units, type log, type url, type frontier, type store, type fetch, spider, type library',
-  cli: 'clock, errors, log, units, options, config, version, make-dirs, wire, run, coordinator, discovery, url, proxy, demo, spider, store/export, feed, type frontier, store, type outlets, sqlite, cli/terminal, quality, merge, observe, observe/alerts, api',
-  'cli/terminal': '',
-}
+const MAY_IMPORT: Readonly<Record<string, string>> = Object.fromEntries(
+  [
+    ...readFileSync(new URL('../docs/architecture.md', import.meta.url), 'utf8').matchAll(
+      /^\| `([\w/-]+)` +\| ([\w/, -]+?) +\|$/gm,
+    ),
+  ].map(([, place = '', allowed = '']) => [place, allowed === 'nothing of ours' ? '' : allowed]),
+)
 
 /** Single imports that the table forbids, each with its reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {

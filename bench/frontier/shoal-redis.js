@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openRedis } from '../../dist/redis/connection.js'
 import { openRedisFrontier } from '../../dist/frontier/redis/redis-frontier.js'
+import { openRedis } from '../../dist/redis/connection.js'
 import { BATCH } from './links.js'
 
 const CRAWL = 'bench'

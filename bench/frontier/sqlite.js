@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'libsql'
-import { openPlant } from '../../dist/wire/backends.js'
+import { openBackends } from '../../dist/wire/backends.js'
 import { median } from '../measure.js'
 import { round } from '../report.js'
 
@@ -99,8 +99,8 @@ async function measure(open, batches, pages) {
 }
 
 async function openShoal(file) {
-  const plant = await openPlant({ queue: `sqlite:${file}`, store: `sqlite:${file}` })
-  const { frontier } = plant
+  const backends = await openBackends({ queue: `sqlite:${file}`, store: `sqlite:${file}` })
+  const { frontier } = backends
   await frontier.open({
     id: CRAWL,
     spider: CRAWL,
@@ -126,7 +126,7 @@ async function openShoal(file) {
       )
       return settled.filter(Boolean).length
     },
-    close: () => plant.close(),
+    close: () => backends.close(),
   }
 }
 

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../../dist/clock.js'
 import { applyRetention } from '../../dist/store/export/apply-retention.js'
+import { openPostgresMaintenance } from '../../dist/store/postgres/maintenance.js'
 import { openPostgresStore } from '../../dist/store/postgres/open-postgres.js'
-import { openPostgresUpkeep } from '../../dist/store/postgres/maintenance.js'
 import { median } from '../measure.js'
 import { round } from '../report.js'
 import { fetchOf, recordOf } from './rows.js'
@@ -64,19 +64,19 @@ async function measureOne(server, rows) {
   await fillOldMonth(address, rows)
   const workers = await Promise.all(Array.from({ length: WORKERS }, (_, number) => startWriting(address, number)))
   await sleep(ALONE_MS)
-  const upkeep = await openPostgresUpkeep(address)
+  const maintenance = await openPostgresMaintenance(address)
   const took = {}
   const timed = (name) => async (partition) => {
     const from = performance.now()
-    await upkeep[name](partition)
+    await maintenance[name](partition)
     took[name] = performance.now() - from
   }
-  await upkeep.setRetention({ unit: 'month', fetchesMs: 40 * DAY_MS, versionsMs: null, archive: null })
+  await maintenance.setRetention({ unit: 'month', fetchesMs: 40 * DAY_MS, versionsMs: null, archive: null })
   const from = Date.now()
   let gone = 0
-  await applyRetention({ ...upkeep, detach: timed('detach'), drop: timed('drop') }, null, Date.now(), () => gone++)
+  await applyRetention({ ...maintenance, detach: timed('detach'), drop: timed('drop') }, null, Date.now(), () => gone++)
   const to = Date.now()
-  await upkeep.close()
+  await maintenance.close()
   await sleep(ALONE_MS / 4)
   const writes = (await Promise.all(workers.map((worker) => worker.stop()))).flat()
   if (gone !== 1) throw new Error(`${gone} partitions went instead of one`)

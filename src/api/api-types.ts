@@ -1,10 +1,10 @@
 import type { Estimate } from '../coordinator/eta.js'
 import type { CrawlInfo, CrawlStats, HostInfo, LinkInfo, LinkState, WorkerInfo } from '../frontier/frontier.js'
-import type { Advice } from '../observe/snapshots/advice.js'
-import type { Alert, AlertBoard } from '../observe/alerts/alert.js'
-import type { WorkerState } from '../observe/snapshots/health.js'
+import type { Alert, AlertNotes } from '../observe/alerts/alert.js'
+import type { UrlHistory } from '../observe/explain/url-history.js'
 import type { Sample, Span } from '../observe/series/series.js'
-import type { Story } from '../observe/explain/url-history.js'
+import type { Advice } from '../observe/snapshots/advice.js'
+import type { WorkerState } from '../observe/snapshots/health.js'
 import type { Trouble } from '../observe/trouble.js'
 import type { AuditEntry } from '../store/audit.js'
 import type { Json } from '../url/link.js'
@@ -28,14 +28,14 @@ import type { Json } from '../url/link.js'
  *   POST /api/crawls/:crawl/links/:fp/{promote|retry|remove}    LinkOrder → Done
  *   GET  /api/crawls/:crawl/dead                        DeadView
  *   POST /api/crawls/:crawl/dead/{replay|purge}         DeadOrder → Counted
- *   GET  /api/crawls/:crawl/explain?url=                Story
+ *   GET  /api/crawls/:crawl/explain?url=                UrlHistory
  *   GET  /api/workers                                   WorkersView
  *   POST /api/workers/:worker/drain                     {} → Done
  *   GET  /api/proxies                                   ProxiesView
- *   GET  /api/proxies/:pool?limit&after                 Page<ExitView>
- *   POST /api/proxies/:pool/:exit/wake                  {} → Done
+ *   GET  /api/proxies/:pool?limit&after                 Page<ProxyView>
+ *   POST /api/proxies/:pool/:proxy/wake                  {} → Done
  *   GET  /api/records?spider&kind&text&limit&after      RecordsPage
- *   GET  /api/alerts                                    AlertBoard
+ *   GET  /api/alerts                                    AlertNotes
  *   GET  /api/audit?limit&after                         Page<AuditEntry>, newest first
  *   GET  /api/openapi.json                              this, as OpenAPI 3.1
  *
@@ -130,7 +130,7 @@ export interface HostOrder {
 export interface LinkView extends LinkInfo {
   /** How long it has been in hand; null unless leased. */
   readonly ageMs: number | null
-  /** Pool/exit of a leased one, where its worker tells; null: none, or not known. */
+  /** Pool/proxy of a leased one, where its worker tells; null: none, or not known. */
   readonly proxy: string | null
 }
 export type { LinkState }
@@ -175,7 +175,7 @@ export interface WorkerView extends WorkerInfo {
 export interface ProxiesView {
   readonly pools: readonly {
     readonly pool: string
-    readonly exits: number
+    readonly proxies: number
     readonly resting: number
     readonly good: number
     readonly bad: number
@@ -184,8 +184,8 @@ export interface ProxiesView {
   }[]
 }
 
-export interface ExitView {
-  readonly exit: string
+export interface ProxyView {
+  readonly proxy: string
   readonly good: number
   readonly neutral: number
   readonly banned: number
@@ -245,4 +245,4 @@ export interface Counted {
   readonly count: number
 }
 
-export type { AlertBoard, AuditEntry, CrawlInfo, Story }
+export type { AlertNotes, AuditEntry, CrawlInfo, UrlHistory }

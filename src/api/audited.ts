@@ -3,10 +3,10 @@ import type { ApiParts } from './parts.js'
 
 /** Does what somebody asked for on the page, and notes it. */
 export function audited<Answer>(
-  { plant, clock, log }: ApiParts,
+  { backends, clock, log }: ApiParts,
   { action, target, details = {} }: { readonly action: string; readonly target: string; readonly details?: Details },
   work: () => Promise<Answer>,
   outcome?: (answer: Answer) => Details,
 ): Promise<Answer> {
-  return withNote({ store: plant.store, clock, log, by: 'dashboard' }, { action, target, details }, work, outcome)
+  return withNote({ store: backends.store, clock, log, by: 'dashboard' }, { action, target, details }, work, outcome)
 }

@@ -83,7 +83,7 @@ export const crawlRoutes: readonly Route[] = [
       answer: done,
       async handle(api, { params: { crawl } }) {
         await audited(api, { action: `crawl.${verb}`, target: crawl }, () =>
-          setCrawlState(api.plant.frontier, crawl, STATES[verb]),
+          setCrawlState(api.backends.frontier, crawl, STATES[verb]),
         )
         return OK
       },
@@ -96,9 +96,9 @@ export const crawlRoutes: readonly Route[] = [
     params: aCrawl,
     query: z.strictObject({ span: span.default('30m') }),
     answer: seriesView,
-    async handle({ plant, look }, { params: { crawl }, query: { span } }) {
+    async handle({ backends, look }, { params: { crawl }, query: { span } }) {
       await look.known(crawl)
-      return { span, everyMs: SPANS[span], samples: await readSeries(plant.board, crawl, span) }
+      return { span, everyMs: SPANS[span], samples: await readSeries(backends.notes, crawl, span) }
     },
   }),
 ]

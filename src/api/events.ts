@@ -3,7 +3,7 @@ import type { Clock } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import type { Log } from '../log.js'
 import { failureOf } from './failure.js'
-import type { Lookout } from './snapshots.js'
+import type { Snapshots } from './snapshots.js'
 
 /**
  * Server-sent events: one look a second for everybody, while anybody listens, made into bytes once. Who does not read gets nothing put aside: as
@@ -14,7 +14,7 @@ export interface EventHub {
   join(response: ServerResponse, crawl: string | null): void
   readonly listeners: number
   /** How things are at the end, by a look of its own, and that this is the end. Waits for readers, though not for long. */
-  sayBye(look: Lookout): Promise<void>
+  sayBye(look: Snapshots): Promise<void>
   close(): void
 }
 
@@ -39,7 +39,7 @@ export function createEventHub({
   clock,
   log,
 }: {
-  readonly look: Lookout
+  readonly look: Snapshots
   readonly clock: Clock
   readonly log: Log
 }): EventHub {
@@ -72,7 +72,7 @@ export function createEventHub({
     }
   }
   /** What each client is to hear now. */
-  const news = async (look: Lookout, patienceMs: number): Promise<(client: Client) => Buffer> => {
+  const news = async (look: Snapshots, patienceMs: number): Promise<(client: Client) => Buffer> => {
     const crawls = [...new Set([...clients].map(({ crawl }) => crawl))].filter((crawl) => crawl !== null)
     const [overview, ...ofCrawls] = await Promise.all([
       event('overview', () => look.overview(), patienceMs),

@@ -20,7 +20,7 @@ const AWAY_HINTS = {
   look: 'Ask again in a while; the page does so by itself.',
   order: 'The order may or may not have been carried out: look how things are before you repeat it.',
 } as const
-const REPEATED: ReadonlySet<ErrorCode> = new Set(['db_busy', 'queue_away', 'store_away', 'pages_away'])
+const REPEATED: ReadonlySet<ErrorCode> = new Set(['db_busy', 'queue_down', 'store_down', 'pages_down'])
 
 /** What went wrong as a status and an answer. A defect of ours is told to the log, not to the caller. */
 export function failureOf(

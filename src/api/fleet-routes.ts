@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { ShoalError } from '../errors.js'
 import { askToDrain } from '../observe/drain.js'
 import { workerRate } from '../observe/snapshots/health.js'
-import type { WorkerLook } from '../observe/snapshots/snapshot.js'
+import type { WorkerSnapshot } from '../observe/snapshots/snapshot.js'
 import type { WorkerView } from './api-types.js'
 import { audited } from './audited.js'
 import { workerId } from './inputs.js'
 import { OK, type Route, route } from './route.js'
-import { alertBoard, done, workersView } from './schemas.js'
+import { alertNotes, done, workersView } from './schemas.js'
 
 export const fleetRoutes: readonly Route[] = [
   route({
@@ -31,7 +31,7 @@ export const fleetRoutes: readonly Route[] = [
       const known = (await api.look.workers()).some((one) => one.worker === worker)
       if (!known)
         throw new ShoalError('not_found', `there is no worker '${worker}'`, { hint: 'GET /api/workers lists them.' })
-      await audited(api, { action: 'worker.drain', target: worker }, () => askToDrain(api.plant.board, worker))
+      await audited(api, { action: 'worker.drain', target: worker }, () => askToDrain(api.backends.notes, worker))
       return OK
     },
   }),
@@ -39,12 +39,12 @@ export const fleetRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/alerts',
     summary: 'Alerts that hold now, and those that ended lately',
-    answer: alertBoard,
+    answer: alertNotes,
     handle: ({ look }) => look.alerts(),
   }),
 ]
 
-function workerAsView({ vitals, heardMs: _, ...worker }: WorkerLook, now: number): WorkerView {
+function workerAsView({ vitals, heardMs: _, ...worker }: WorkerSnapshot, now: number): WorkerView {
   return {
     ...worker,
     rate: workerRate(worker, now),

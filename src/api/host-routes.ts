@@ -34,13 +34,13 @@ export const hostRoutes: readonly Route[] = [
       begins: hostKey.optional(),
     }),
     answer: pageOf(hostView),
-    async handle({ plant, look, cursors, clock }, { params: { crawl }, query: { limit, after, order, begins } }) {
+    async handle({ backends, look, cursors, clock }, { params: { crawl }, query: { limit, after, order, begins } }) {
       const byName = order === 'name' || begins !== undefined
       if (!byName && after !== undefined)
         throw new ShoalError('bad_request', 'after: the busiest come on one page; order=name has more')
       const list = `hosts ${crawl} ${begins ?? ''}`
       const place = after === undefined ? {} : { after: cursors.unwrap(list, after) }
-      const found = await plant.frontier.hosts(crawl, {
+      const found = await backends.frontier.hosts(crawl, {
         limit,
         ...place,
         ...(byName ? {} : { busiest: true }),
@@ -76,7 +76,7 @@ export const hostRoutes: readonly Route[] = [
       // First: an order that was carried out is not answered with an error.
       const known = await isKnown(api, host)
       await audited(api, { action: 'host.set', target: host, details: { ...settings } }, () =>
-        api.plant.frontier.setHost(host, settings),
+        api.backends.frontier.setHost(host, settings),
       )
       return { ...OK, known }
     },
@@ -84,9 +84,9 @@ export const hostRoutes: readonly Route[] = [
 ]
 
 /** A pace may be set before the first link of a host is there; a name with a slip of the pen looks the same, and is told by this. */
-async function isKnown({ plant, look }: Api, host: string): Promise<boolean> {
+async function isKnown({ backends, look }: Api, host: string): Promise<boolean> {
   for (const { id } of (await look.crawls()).slice(0, CRAWLS_SEARCHED)) {
-    const [first] = await plant.frontier.hosts(id, { limit: 1, begins: host })
+    const [first] = await backends.frontier.hosts(id, { limit: 1, begins: host })
     if (first?.host === host) return true
   }
   return false

@@ -7,7 +7,7 @@ export const PAGE_LIMIT = 500
 
 /** Ids of crawls and names of spiders: a file crawl of a process has its worker in it. */
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}$/
-/** `shop.example`, `[::1]:8080`, `@group`, each through one exit too: no space, slash, quote, brace, star or control character. */
+/** `shop.example`, `[::1]:8080`, `@group`, each through one proxy too: no space, slash, quote, brace, star or control character. */
 const HOST = /^@?[\p{L}\p{N}._:[\]-]{1,253}(?:\|[A-Za-z0-9._:@[\]-]{1,253})?$/u
 
 export const crawlId = z.string().regex(NAME, 'not the id of a crawl')
@@ -15,7 +15,7 @@ export const spiderName = z.string().regex(NAME, 'not the name of a spider')
 export const kindName = z.string().regex(/^[\p{L}\p{N}._ -]{1,200}$/u, 'not the name of a kind')
 export const workerId = z.string().regex(NAME, 'not the name of a worker')
 export const poolName = z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/, 'not the name of a pool')
-/** A pool without names calls its exits by their addresses. */
+/** A pool without names calls its proxies by their addresses. */
 export const exitName = z.string().regex(/^[A-Za-z0-9._:@[\]#~+-]{1,253}$/, 'not the name of a proxy')
 export const hostKey = z.string().regex(HOST, 'not a host')
 export const fingerprint = z.string().regex(/^[0-9a-f]{16}$/, 'not a fingerprint: 16 hex digits')

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { explainedDead, ShoalError } from '../errors.js'
 import type { LinkInfo, LinkSteered } from '../frontier/frontier.js'
-import type { WorkerLook } from '../observe/snapshots/snapshot.js'
-import { tellStory } from '../observe/explain/url-history.js'
+import { readUrlHistory } from '../observe/explain/url-history.js'
+import type { WorkerSnapshot } from '../observe/snapshots/snapshot.js'
 import type { LinkView } from './api-types.js'
 import { audited } from './audited.js'
 import { findLinks } from './find-links.js'
 import { hostShown } from './host-shown.js'
 import { crawlId, errorCode, fingerprint, hostKey, paging } from './inputs.js'
 import { OK, type Route, route } from './route.js'
-import { counted, deadView, done, linkState, linkView, pageOf, story } from './schemas.js'
+import { counted, deadView, done, history, linkState, linkView, pageOf } from './schemas.js'
 
 const aCrawl = z.strictObject({ crawl: crawlId })
 const URL_MOST = 8_192
@@ -28,10 +28,13 @@ export const linkRoutes: readonly Route[] = [
       code: errorCode.optional(),
     }),
     answer: pageOf(linkView),
-    async handle({ plant, look, cursors, clock }, { params: { crawl }, query: { limit, after, state, host, code } }) {
+    async handle(
+      { backends, look, cursors, clock },
+      { params: { crawl }, query: { limit, after, state, host, code } },
+    ) {
       const list = `links ${crawl} ${state ?? ''} ${host ?? ''} ${code ?? ''}`
       const [{ links, next }, workers] = await Promise.all([
-        findLinks(plant.frontier, {
+        findLinks(backends.frontier, {
           ...{ crawl, limit },
           ...(state === undefined ? {} : { state }),
           ...(host === undefined ? {} : { host }),
@@ -62,7 +65,7 @@ export const linkRoutes: readonly Route[] = [
       answer: done,
       async handle(api, { params: { crawl, fp }, body: { host } }) {
         await audited(api, { action: `link.${verb}`, target: fp, details: { crawl, host } }, async () => {
-          const steered = await api.plant.frontier.steer(crawl, fp, host, verb)
+          const steered = await api.backends.frontier.steer(crawl, fp, host, verb)
           if (steered !== 'ok') throw notSteered(steered)
         })
         return OK
@@ -101,7 +104,7 @@ export const linkRoutes: readonly Route[] = [
         const count = await audited(
           api,
           { action: `dead.${verb}`, target: crawl, details: filter },
-          () => api.plant.frontier[verb](crawl, filter),
+          () => api.backends.frontier[verb](crawl, filter),
           (count) => ({ count }),
         )
         api.look.forgetDead(crawl)
@@ -112,14 +115,14 @@ export const linkRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/api/crawls/:crawl/explain',
-    summary: 'The whole story of a URL',
+    summary: 'The whole history of a URL',
     params: aCrawl,
     query: z.strictObject({ url: z.string().min(1).max(URL_MOST) }),
-    answer: story,
-    async handle({ plant, look, clock, spiderNamed }, { params, query: { url } }) {
+    answer: history,
+    async handle({ backends, look, clock, spiderNamed }, { params, query: { url } }) {
       const crawl = await look.known(params.crawl)
       const spider = await spiderNamed(crawl.spider)
-      const told = await tellStory(plant, { crawl: crawl.id, url, spider, now: clock.now() })
+      const told = await readUrlHistory(backends, { crawl: crawl.id, url, spider, now: clock.now() })
       return {
         ...told,
         link: told.link === null ? null : linkShown(told.link),
@@ -142,11 +145,11 @@ function linkAsView(link: LinkInfo, proxies: ReadonlyMap<string, string>, now: n
   }
 }
 
-function proxiesInHand(workers: readonly WorkerLook[]): ReadonlyMap<string, string> {
+function proxiesInHand(workers: readonly WorkerSnapshot[]): ReadonlyMap<string, string> {
   return new Map(
     workers.flatMap(({ vitals }) =>
-      (vitals?.inHand ?? []).flatMap(({ fp, exit }) =>
-        exit === null ? [] : [[fp, `${exit.pool}/${exit.exit}`] as const],
+      (vitals?.inHand ?? []).flatMap(({ fp, proxy }) =>
+        proxy === null ? [] : [[fp, `${proxy.pool}/${proxy.proxy}`] as const],
       ),
     ),
   )
@@ -155,7 +158,7 @@ function proxiesInHand(workers: readonly WorkerLook[]): ReadonlyMap<string, stri
 function notSteered(why: Exclude<LinkSteered, 'ok'>): ShoalError {
   const [code, message, hint] = {
     in_hand: ['link_busy', 'a worker has it in hand', 'Wait until it has ended, and look again.'],
-    ended: ['link_busy', 'it has ended already', 'See its story; a dead letter can be replayed.'],
+    ended: ['link_busy', 'it has ended already', 'See its history; a dead letter can be replayed.'],
     beyond: [
       'link_busy',
       'it is too far back in the queue of its host',

@@ -1,9 +1,9 @@
-import type { Board } from '../notes/notes.js'
 import type { Clock } from '../clock.js'
 import type { CrawlId, CrawlInfo, Frontier } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
+import type { Notes } from '../notes/notes.js'
 import type { Monitor } from '../observe/metrics/monitor.js'
-import type { ExitLedger } from '../proxy/proxy-ledger.js'
+import type { ProxyLedger } from '../proxy/proxy-ledger.js'
 import type { Spider } from '../spider/spider.js'
 import type { RecordStore } from '../store/record-store.js'
 
@@ -16,11 +16,11 @@ export interface Begun {
 
 /** What the API works on: the same interfaces, whatever stands behind them. */
 export interface ApiParts {
-  readonly plant: {
+  readonly backends: {
     readonly frontier: Frontier
-    readonly board: Board
+    readonly notes: Notes
     readonly store: RecordStore
-    readonly exits: ExitLedger
+    readonly proxies: ProxyLedger
   }
   /** Addresses without secrets. */
   readonly queue: string
@@ -31,7 +31,7 @@ export interface ApiParts {
   readonly log: Log
   /** Spiders that can be started from here, by name. */
   readonly spiders: ReadonlySet<string>
-  /** A spider as it is now, where its file is known: for the story of a URL. */
+  /** A spider as it is now, where its file is known: for the history of a URL. */
   readonly spiderNamed: (name: string) => Promise<Spider | null>
   /** Opens a crawl of one of them and adds its start URLs in the background. */
   readonly start: (spider: string, fresh: boolean) => Promise<Begun>

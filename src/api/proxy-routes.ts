@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { ShoalError } from '../errors.js'
-import type { ExitLedger, ExitScore } from '../proxy/proxy-ledger.js'
+import type { ProxyLedger, ProxyScore } from '../proxy/proxy-ledger.js'
 import { scoreCursor } from '../proxy/score-cursor.js'
 import { standingOf } from '../proxy/standing.js'
-import type { ExitView, ProxiesView } from './api-types.js'
+import type { ProxiesView, ProxyView } from './api-types.js'
 import { audited } from './audited.js'
 import { exitName, paging, poolName } from './inputs.js'
 import { type Api, OK, type Route, route } from './route.js'
-import { done, exitView, pageOf, proxiesView } from './schemas.js'
+import { done, pageOf, proxiesView, proxyView } from './schemas.js'
 
 /** Rows that one call reads at most: a pool of a thousand proxies on twenty sites has as many, and reads them in parts. */
 const ROWS_READ = 5_000
@@ -33,30 +33,32 @@ export const proxyRoutes: readonly Route[] = [
     summary: 'Proxies of a pool, by name: health, rests, success on each site',
     params: aPool,
     query: z.strictObject(paging),
-    answer: pageOf(exitView),
+    answer: pageOf(proxyView),
     async handle(api, { params: { pool }, query: { limit, after } }) {
-      const list = `exits ${pool}`
+      const list = `proxies ${pool}`
       const place = after === undefined ? undefined : api.cursors.unwrap(list, after)
-      const { scores, next } = await readScores(api.plant.exits, pool, place, limit)
-      const exits = new Map<string, ExitScore[]>()
-      for (const score of scores) exits.set(score.exit, [...(exits.get(score.exit) ?? []), score])
+      const { scores, next } = await readScores(api.backends.proxies, pool, place, limit)
+      const proxies = new Map<string, ProxyScore[]>()
+      for (const score of scores) proxies.set(score.proxy, [...(proxies.get(score.proxy) ?? []), score])
       return {
-        items: [...exits.values()].map(exitAsView),
+        items: [...proxies.values()].map(proxyAsView),
         next: next === null ? null : api.cursors.wrap(list, next),
       }
     },
   }),
   route({
     method: 'POST',
-    path: '/api/proxies/:pool/:exit/wake',
+    path: '/api/proxies/:pool/:proxy/wake',
     summary: 'End the rest of a proxy, everywhere',
-    params: z.strictObject({ pool: poolName, exit: exitName }),
+    params: z.strictObject({ pool: poolName, proxy: exitName }),
     body: z.strictObject({}),
     answer: done,
-    async handle(api, { params: { pool, exit } }) {
+    async handle(api, { params: { pool, proxy } }) {
       if (!(await poolsKnown(api)).includes(pool))
         throw new ShoalError('not_found', `there is no pool '${pool}'`, { hint: 'GET /api/proxies lists them.' })
-      await audited(api, { action: 'proxy.wake', target: `${pool}/${exit}` }, () => api.plant.exits.wake(pool, exit))
+      await audited(api, { action: 'proxy.wake', target: `${pool}/${proxy}` }, () =>
+        api.backends.proxies.wake(pool, proxy),
+      )
       return OK
     },
   }),
@@ -68,38 +70,38 @@ async function poolsKnown({ look, pools }: Api): Promise<string[]> {
   return [...new Set([...pools, ...told])].sort()
 }
 
-async function poolView({ plant, clock }: Api, pool: string): Promise<ProxiesView['pools'][number]> {
-  const { scores, next } = await readScores(plant.exits, pool, undefined, ROWS_READ)
+async function poolView({ backends, clock }: Api, pool: string): Promise<ProxiesView['pools'][number]> {
+  const { scores, next } = await readScores(backends.proxies, pool, undefined, ROWS_READ)
   const whole = scores.filter(({ site }) => site === '')
   const now = clock.now()
   const { good, banned, broken } = standingOf(whole)
   const resting = scores.filter(({ restsUntil }) => restsUntil !== null && restsUntil > now)
   return {
     pool,
-    exits: whole.length,
-    resting: new Set(resting.map(({ exit }) => exit)).size,
+    proxies: whole.length,
+    resting: new Set(resting.map(({ proxy }) => proxy)).size,
     good,
     bad: banned + broken,
     more: next !== null,
   }
 }
 
-/** Whole exits, `limit` of them at most; `next`: behind the last row that was used. */
+/** Whole proxies, `limit` of them at most; `next`: behind the last row that was used. */
 async function readScores(
-  ledger: ExitLedger,
+  ledger: ProxyLedger,
   pool: string,
   from: string | undefined,
   limit: number,
-): Promise<{ scores: ExitScore[]; next: string | null }> {
-  const scores: ExitScore[] = []
-  const exits = new Set<string>()
+): Promise<{ scores: ProxyScore[]; next: string | null }> {
+  const scores: ProxyScore[] = []
+  const proxies = new Set<string>()
   for (let after = from; scores.length < ROWS_READ; ) {
     const page = await ledger.scores(pool, { limit: ROWS_AT_ONCE, ...(after === undefined ? {} : { after }) })
     for (const score of page) {
       const last = scores.at(-1)
-      if (!exits.has(score.exit) && exits.size === limit && last !== undefined)
+      if (!proxies.has(score.proxy) && proxies.size === limit && last !== undefined)
         return { scores, next: scoreCursor(last) }
-      exits.add(score.exit)
+      proxies.add(score.proxy)
       scores.push(score)
     }
     const last = page.at(-1)
@@ -110,8 +112,8 @@ async function readScores(
   return { scores, next: last === undefined ? null : scoreCursor(last) }
 }
 
-function exitAsView(rows: readonly ExitScore[]): ExitView {
-  const exit = rows[0]?.exit ?? ''
+function proxyAsView(rows: readonly ProxyScore[]): ProxyView {
+  const proxy = rows[0]?.proxy ?? ''
   const whole = rows.find(({ site }) => site === '')
   const { good, neutral, banned, broken, p50Ms, p90Ms, cost } = standingOf(whole === undefined ? [] : [whole])
   const sites = rows
@@ -119,7 +121,7 @@ function exitAsView(rows: readonly ExitScore[]): ExitView {
     .map((row) => ({ site: row.site, good: row.good, bad: row.banned + row.broken, restsUntil: row.restsUntil }))
     .sort((a, b) => share(b) - share(a) || b.bad - a.bad || (a.site < b.site ? -1 : 1))
   return {
-    ...{ exit, good, neutral, banned, broken, p50Ms, p90Ms, cost },
+    ...{ proxy, good, neutral, banned, broken, p50Ms, p90Ms, cost },
     inFlight: whole?.inFlight ?? 0,
     restsUntil: whole?.restsUntil ?? null,
     sites: sites.slice(0, SITES_SHOWN),

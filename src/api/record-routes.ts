@@ -17,17 +17,17 @@ export const recordRoutes: readonly Route[] = [
       text: z.string().max(TEXT_MOST).optional(),
     }),
     answer: recordsPage,
-    async handle({ plant, cursors }, { query: { limit, after, spider, kind, text } }) {
+    async handle({ backends, cursors }, { query: { limit, after, spider, kind, text } }) {
       const list = `records ${spider ?? ''} ${kind ?? ''} ${text ?? ''}`
       const [found, counts] = await Promise.all([
-        plant.store.searchRecords({
+        backends.store.searchRecords({
           limit,
           ...(spider === undefined ? {} : { spider }),
           ...(kind === undefined ? {} : { kind }),
           ...(text === undefined ? {} : { text }),
           ...(after === undefined ? {} : { after: cursors.unwrap(list, after) }),
         }),
-        plant.store.counts(spider === undefined ? {} : { spider }),
+        backends.store.counts(spider === undefined ? {} : { spider }),
       ])
       return {
         items: found.records.map((record) => ({
@@ -51,8 +51,8 @@ export const recordRoutes: readonly Route[] = [
     summary: 'What people did by hand, newest first',
     query: z.strictObject(paging),
     answer: pageOf(auditEntry),
-    async handle({ plant, cursors }, { query: { limit, after } }) {
-      const { entries, next } = await plant.store.audit({
+    async handle({ backends, cursors }, { query: { limit, after } }) {
+      const { entries, next } = await backends.store.audit({
         limit,
         ...(after === undefined ? {} : { after: cursors.unwrap('audit', after) }),
       })

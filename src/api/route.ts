@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { ShoalError } from '../errors.js'
 import type { Done } from './api-types.js'
 import type { Cursors } from './cursor.js'
-import type { Lookout } from './snapshots.js'
 import type { ApiParts } from './parts.js'
+import type { Snapshots } from './snapshots.js'
 
 /** What every handler has at hand. */
 export interface Api extends ApiParts {
-  readonly look: Lookout
+  readonly look: Snapshots
   readonly cursors: Cursors
 }
 

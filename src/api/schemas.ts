@@ -88,7 +88,7 @@ const alertShape = {
 }
 const alert = z.strictObject(alertShape)
 
-export const alertBoard: z.ZodType<Api.AlertBoard> = z.strictObject({
+export const alertNotes: z.ZodType<Api.AlertNotes> = z.strictObject({
   active: z.array(alert),
   ended: z.array(z.strictObject({ ...alertShape, endedAt: moment })),
 })
@@ -230,7 +230,7 @@ export const deadView: z.ZodType<Api.DeadView> = z.strictObject({
   groups: z.array(z.strictObject({ code: text, count, sample: text, hint: text })),
 })
 
-export const story: z.ZodType<Api.Story> = z.strictObject({
+export const history: z.ZodType<Api.UrlHistory> = z.strictObject({
   asked: text,
   url: text,
   fp: text,
@@ -296,12 +296,12 @@ export const workersView: z.ZodType<Api.WorkersView> = z.strictObject({
 
 export const proxiesView: z.ZodType<Api.ProxiesView> = z.strictObject({
   pools: z.array(
-    z.strictObject({ pool: text, exits: count, resting: count, good: count, bad: count, more: z.boolean() }),
+    z.strictObject({ pool: text, proxies: count, resting: count, good: count, bad: count, more: z.boolean() }),
   ),
 })
 
-export const exitView: z.ZodType<Api.ExitView> = z.strictObject({
-  exit: text,
+export const proxyView: z.ZodType<Api.ProxyView> = z.strictObject({
+  proxy: text,
   good: count,
   neutral: count,
   banned: count,

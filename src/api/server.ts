@@ -12,10 +12,10 @@ import { failureOf } from './failure.js'
 import { createGuard } from './guard.js'
 import { setHeaders } from './headers.js'
 import { isLoopback, listen } from './listen.js'
-import { createLookout } from './snapshots.js'
 import type { ApiParts } from './parts.js'
 import type { Api } from './route.js'
 import { EVENTS_PATH, ROUTES } from './routes.js'
+import { createSnapshots } from './snapshots.js'
 import { loadPage, type StaticFile } from './static-files.js'
 import { newToken } from './token.js'
 
@@ -52,7 +52,7 @@ const BODY: Patience = {
 }
 const ANSWER: Patience = {
   ms: 15_000,
-  late: () => new ShoalError('queue_away', 'no answer from the queue or the store within 15 s'),
+  late: () => new ShoalError('queue_down', 'no answer from the queue or the store within 15 s'),
 }
 
 type Env = { Bindings: HttpBindings }
@@ -60,7 +60,7 @@ type Env = { Bindings: HttpBindings }
 export async function serveDashboard(parts: ApiParts, options: ServeOptions): Promise<Dashboard> {
   refuseOpenDoor(options)
   const token = options.token ?? newToken()
-  const look = createLookout(parts)
+  const look = createSnapshots(parts)
   const api: Api = { ...parts, look, cursors: createCursors(token) }
   const hub = createEventHub({ look, clock: parts.clock, log: parts.log })
   const page = loadPage(PAGE_FOLDER)
@@ -101,7 +101,7 @@ export async function serveDashboard(parts: ApiParts, options: ServeOptions): Pr
   })
   const close = async () => {
     // Its own look: what the others share is as old as a second, and misses that the crawl has ended.
-    await hub.sayBye(createLookout(parts))
+    await hub.sayBye(createSnapshots(parts))
     hub.close()
     await new Promise<void>((resolve) => {
       server.close(() => resolve())

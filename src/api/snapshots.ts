@@ -2,21 +2,27 @@ import { isFileCrawl } from '../coordinator/file-crawl.js'
 import { ShoalError } from '../errors.js'
 import type { CrawlInfo, CrawlStats, Frontier } from '../frontier/frontier.js'
 import { readAlerts } from '../observe/alerts/alert-notes.js'
-import { spiderHolders } from '../observe/snapshots/health.js'
-import { type CrawlLook, isAlive, lookAtCrawl, lookAtWorkers, type WorkerLook } from '../observe/snapshots/snapshot.js'
 import type { Sample } from '../observe/series/series.js'
 import { readSeries } from '../observe/series/series-notes.js'
+import { spiderHolders } from '../observe/snapshots/health.js'
+import {
+  type CrawlSnapshot,
+  crawlSnapshotOf,
+  isAlive,
+  type WorkerSnapshot,
+  workerSnapshots,
+} from '../observe/snapshots/snapshot.js'
 import { readTrouble } from '../observe/trouble.js'
 import { ALL_SITES } from '../quality/field-row.js'
 import { summarise } from '../quality/summary.js'
 import type { CrawlNote } from '../store/record-store.js'
 import { version } from '../version.js'
-import type { AlertBoard, CrawlCard, CrawlView, KindView, Overview } from './api-types.js'
+import type { AlertNotes, CrawlCard, CrawlView, KindView, Overview } from './api-types.js'
 import { memo } from './memo.js'
 import type { ApiParts } from './parts.js'
 
 /** Looks that all callers share, each not older than LOOK_MS: a hundred open pages cost the crawl no more than one. */
-export interface Lookout {
+export interface Snapshots {
   overview(): Promise<Overview>
   crawl(id: string): Promise<CrawlView>
   /** Newest first, without those in which sitemaps are fetched. */
@@ -27,8 +33,8 @@ export interface Lookout {
   dead(id: string): ReturnType<Frontier['deadByError']>
   /** Somebody changed them by hand, and wants to see it. */
   forgetDead(id: string): void
-  workers(): Promise<readonly WorkerLook[]>
-  alerts(): Promise<AlertBoard>
+  workers(): Promise<readonly WorkerSnapshot[]>
+  alerts(): Promise<AlertNotes>
   /** As the crawl was opened last; null: the store does not have it. */
   note(id: string): Promise<CrawlNote | null>
 }
@@ -47,29 +53,33 @@ const SPARK_SAMPLES = 60
 /** Of those that have ended nothing changes but by hand. */
 const ENDED_MS = 10_000
 
-export function createLookout(parts: ApiParts): Lookout {
-  const { plant, clock, fleet } = parts
-  const { frontier, store, board } = plant
+export function createSnapshots(parts: ApiParts): Snapshots {
+  const { backends, clock, fleet } = parts
+  const { frontier, store, notes } = backends
 
-  const workersNow = memo(clock, LOOK_MS, () => lookAtWorkers(plant, clock.now()))
+  const workersNow = memo(clock, LOOK_MS, () => workerSnapshots(backends, clock.now()))
   const crawlsNow = memo(clock, LOOK_MS, async () =>
     (await frontier.crawls()).filter((crawl) => !isFileCrawl(crawl)).sort((a, b) => b.createdAt - a.createdAt),
   )
   const alertsNow = memo(clock, LOOK_MS, async () => {
-    const { active, ended } = await readAlerts(board)
+    const { active, ended } = await readAlerts(notes)
     return { active, ended }
   })
-  const samples = memo(clock, SERIES_MS, (crawl) => readSeries(board, crawl, '30m'))
-  const notes = memo(clock, NOTES_MS, async () => new Map((await store.crawlNotes()).map((note) => [note.crawl, note])))
+  const samples = memo(clock, SERIES_MS, (crawl) => readSeries(notes, crawl, '30m'))
+  const crawlNotes = memo(
+    clock,
+    NOTES_MS,
+    async () => new Map((await store.crawlNotes()).map((note) => [note.crawl, note])),
+  )
   const known = async (id: string) => {
     const info = (await crawlsNow('')).find((crawl) => crawl.id === id)
     if (info === undefined) throw new ShoalError('not_found', `there is no crawl '${id}'`)
     return info
   }
   const looks = memo(clock, LOOK_MS, async (id) =>
-    lookAtCrawl(plant, await known(id), await workersNow(''), clock.now(), fleet),
+    crawlSnapshotOf(backends, await known(id), await workersNow(''), clock.now(), fleet),
   )
-  const troubles = memo(clock, LOOK_MS, (id) => readTrouble(board, id))
+  const troubles = memo(clock, LOOK_MS, (id) => readTrouble(notes, id))
   const dead = memo(clock, DEAD_MS, (id) => frontier.deadByError(id))
   const endedStats = memo(clock, ENDED_MS, (id) => frontier.stats(id))
   const fields = memo(clock, FIELDS_MS, async (id) => fillRates(parts, await known(id)))
@@ -91,7 +101,7 @@ export function createLookout(parts: ApiParts): Lookout {
       const { stalledMs: _, ...shown } = await card(crawl)
       return shown
     },
-    note: async (id) => (await notes('')).get(id) ?? null,
+    note: async (id) => (await crawlNotes('')).get(id) ?? null,
     async overview() {
       const [crawls, workers, alerts] = await Promise.all([crawlsNow(''), workersNow(''), alertsNow('')])
       const cards = await Promise.all(crawls.slice(0, CRAWLS_SHOWN).map((crawl) => cardIfThere(card, crawl)))
@@ -119,7 +129,7 @@ export function createLookout(parts: ApiParts): Lookout {
         troubles(id),
         store.counts({ crawl: id }),
         fields(id),
-        notes(''),
+        crawlNotes(''),
         alertsNow(''),
         workersNow(''),
       ])
@@ -152,7 +162,7 @@ export function createLookout(parts: ApiParts): Lookout {
 }
 
 function cardOf(
-  { stats, estimate, advice }: CrawlLook,
+  { stats, estimate, advice }: CrawlSnapshot,
   series: readonly Sample[],
   trouble: CrawlCard['trouble'],
 ): CrawlCard {
@@ -185,9 +195,9 @@ async function cardIfThere<Card>(card: (crawl: CrawlInfo) => Promise<Card>, craw
   }
 }
 
-function summed(workers: readonly WorkerLook[]): Overview['workers'] {
+function summed(workers: readonly WorkerSnapshot[]): Overview['workers'] {
   const alive = workers.filter(isAlive)
-  const sum = (part: (worker: WorkerLook) => number) => alive.reduce((total, worker) => total + part(worker), 0)
+  const sum = (part: (worker: WorkerSnapshot) => number) => alive.reduce((total, worker) => total + part(worker), 0)
   return {
     alive: alive.length,
     missing: workers.filter(({ state }) => state === 'missing').length,
@@ -198,12 +208,12 @@ function summed(workers: readonly WorkerLook[]): Overview['workers'] {
 
 /** Of the newest day of the crawl, over all sites. */
 async function fillRates(
-  { plant, clock }: ApiParts,
+  { backends, clock }: ApiParts,
   { spider, finishedAt }: CrawlInfo,
 ): Promise<Map<string, KindView['fields']>> {
   const rows = []
   const since = (finishedAt ?? clock.now()) - FIELD_HOURS_MS
-  for await (const row of plant.store.fieldStats({ spider, site: ALL_SITES, since })) rows.push(row)
+  for await (const row of backends.store.fieldStats({ spider, site: ALL_SITES, since })) rows.push(row)
   return new Map(
     summarise(rows, []).map(({ kind, fields }) => [
       kind,

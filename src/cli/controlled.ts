@@ -4,7 +4,7 @@ import { audited, type Control, type Details } from '../observe/audit-control.js
 import type { RecordStore } from '../store/record-store.js'
 import type { Session } from './session.js'
 
-/** What a command changes in a plant that others use too is done here: the audit log knows of it. */
+/** What a command changes in a backends that others use too is done here: the audit log knows of it. */
 export function controlled<Result>(
   { clock, settings }: Session,
   store: RecordStore,

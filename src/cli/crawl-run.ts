@@ -1,14 +1,14 @@
 import { asShoalError, EXIT } from '../errors.js'
 import type { RunOptions, RunProgress, RunStart, RunSummary } from '../run/run-crawl.js'
-import { type Fleet, progressLine, progressLines } from './views/progress-view.js'
+import { rememberSource } from './export/source-memory.js'
 import type { CrawlFlags, Session } from './session.js'
 import { listenForSignals } from './signals.js'
-import { rememberSource } from './export/source-memory.js'
 import { clean } from './terminal/clean.js'
 import { count, plural, timeOfDay } from './terminal/format.js'
 import { type Live, liveLines } from './terminal/live.js'
 import { logText } from './terminal/log-line.js'
 import { type Style, styleFor } from './terminal/style.js'
+import { type Fleet, progressLine, progressLines } from './views/progress-view.js'
 
 /** Plain lines on a pipe come this often. */
 const PLAIN_EVERY_MS = 5_000

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
 import { CONFIG, isOnServer, maskUrl } from '../config.js'
-import type { Beside, BesideParts } from '../run/sidecar.js'
-import { plain, type Session } from './session.js'
+import type { Sidecar, SidecarParts } from '../run/sidecar.js'
 import { rememberedSpider } from './export/source-memory.js'
+import { plain, type Session } from './session.js'
 
 /** On the commands that serve the dashboard. */
 export function dashboardOptions(command: Command): Command {
@@ -19,7 +19,7 @@ export function dashboardOptions(command: Command): Command {
 /** Serves the page and its API, and prints where: for people on standard error, with --json as a line of its own. */
 export async function serveDashboardHere(
   { settings, json, output }: Session,
-  { plant, spiders, begin, log, crew, drain }: BesideParts,
+  { backends, spiders, begin, log, localWorkers, drain }: SidecarParts,
 ): Promise<() => Promise<void>> {
   const [{ serveDashboard }, { createMonitor }] = await Promise.all([
     import('../api/server.js'),
@@ -27,12 +27,12 @@ export async function serveDashboardHere(
   ])
   const { queue, store, dashboardHost, dashboardPort, publicUrl, token } = settings
   const fleet = isOnServer(queue)
-  const clock = plant.queueClock
+  const clock = backends.queueClock
   const dashboard = await serveDashboard(
     {
-      ...{ plant, clock, log, pools: [], fleet },
+      ...{ backends, clock, log, pools: [], fleet },
       monitor: createMonitor({
-        ...{ plant, clock, fleet, queue: true, crew: crew === null ? null : crew.list },
+        ...{ backends, clock, fleet, queue: true, localWorkers: localWorkers === null ? null : localWorkers.list },
         draining: () => drain.aborted,
       }),
       queue: maskUrl(queue),
@@ -50,6 +50,9 @@ export async function serveDashboardHere(
 }
 
 /** For a command that works: the dashboard beside it, where it is asked for. */
-export function besideDashboard(session: Session, { dashboard }: { readonly dashboard: boolean }): Beside | undefined {
+export function sidecarDashboard(
+  session: Session,
+  { dashboard }: { readonly dashboard: boolean },
+): Sidecar | undefined {
   return dashboard ? (parts) => serveDashboardHere(session, parts) : undefined
 }

@@ -9,7 +9,7 @@ export interface Guide {
   readonly exits?: readonly ExitName[]
 }
 
-const EVERYWHERE: readonly ExitName[] = ['ok', 'bug', 'usage', 'spider', 'plant']
+const EVERYWHERE: readonly ExitName[] = ['ok', 'bug', 'usage', 'spider', 'backend']
 
 const WIDTH = 100
 

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { type Clock, systemClock } from '../clock.js'
 import { CONFIG, type Config, isOnServer, loadConfig, maskUrl } from '../config.js'
 import { ShoalError } from '../errors.js'
-import type { Plant, StorePart } from '../wire/backends.js'
+import type { Backends, StorePart } from '../wire/backends.js'
 import { type Output, standardOutput } from './output.js'
 
 /** What every command has at hand. */
@@ -16,7 +16,10 @@ export interface Session {
    * Opens the database, works, closes it. A command that only looks does not make a database; one that writes down what it was asked for makes the
    * file of records beside a queue on a server (`notes`).
    */
-  withPlant<Result>(work: (plant: Plant) => Promise<Result>, options?: { readonly notes?: boolean }): Promise<Result>
+  withBackends<Result>(
+    work: (backends: Backends) => Promise<Result>,
+    options?: { readonly notes?: boolean },
+  ): Promise<Result>
   /** The same with the records and raw pages alone. */
   withResults<Result>(work: (results: StorePart) => Promise<Result>): Promise<Result>
   /** The flags to repeat in a command that is printed, so that it works as it stands; a password is the reader's to fill in. */
@@ -97,20 +100,20 @@ export function openSession(flags: Flags): Session {
     output: standardOutput(),
     sameDatabase: sameDatabase(flags),
     at: (queue) => openSession({ ...flags, queue: flags.queue ?? queue }),
-    async withPlant(work, { notes = false } = {}) {
+    async withBackends(work, { notes = false } = {}) {
       const { queue, store, pages } = settings
       const onServer = isOnServer(queue)
       if (!onServer) for (const address of [queue, store]) mustExist(address)
-      const { openPlant } = await import('../wire/backends.js')
+      const { openBackends } = await import('../wire/backends.js')
       // A fleet can be looked at from a machine that keeps no records, and keeps none then.
-      const plant = await openPlant(
+      const backends = await openBackends(
         { queue, store: onServer && !notes && isMissing(store) ? 'memory:' : store, pages },
         { create: false },
       )
       try {
-        return await work(plant)
+        return await work(backends)
       } finally {
-        await plant.close()
+        await backends.close()
       }
     },
     async withResults(work) {

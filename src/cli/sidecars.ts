@@ -1,22 +1,22 @@
 import type { Command } from 'commander'
 import { CONFIG, isOnServer } from '../config.js'
-import type { Beside, BesideParts } from '../run/sidecar.js'
-import { besideDashboard, dashboardOptions } from './dashboard.js'
+import type { Sidecar, SidecarParts } from '../run/sidecar.js'
+import { dashboardOptions, sidecarDashboard } from './dashboard.js'
 import { plain, type Session } from './session.js'
 
 /** What a command that works can have beside it. */
-export interface BesideFlags {
+export interface SidecarFlags {
   readonly dashboard: boolean
 }
 
 /** The dashboard and the metrics, where they are asked for. `queueMetrics`: also those of the queue, not only of its own workers. */
-export function besideWork(session: Session, flags: BesideFlags, queueMetrics: boolean): Beside {
+export function sidecarFor(session: Session, flags: SidecarFlags, queueMetrics: boolean): Sidecar {
   return async (parts) => {
     const ends: (() => Promise<void>)[] = []
     const end = async () => void (await Promise.all(ends.map((one) => one())))
     try {
       ends.push(await serveMetricsHere(session, parts, queueMetrics))
-      const dashboard = await besideDashboard(session, flags)?.(parts)
+      const dashboard = await sidecarDashboard(session, flags)?.(parts)
       if (dashboard !== undefined) ends.push(dashboard)
       return end
     } catch (error) {
@@ -29,7 +29,7 @@ export function besideWork(session: Session, flags: BesideFlags, queueMetrics: b
 /** Prints where: for people on standard error, with --json as a line of its own. */
 async function serveMetricsHere(
   { settings, json, output }: Session,
-  { plant, crew, drain }: BesideParts,
+  { backends, localWorkers, drain }: SidecarParts,
   queue: boolean,
 ): Promise<() => Promise<void>> {
   if (settings.metrics === null) return async () => {}
@@ -38,8 +38,8 @@ async function serveMetricsHere(
     import('../observe/metrics/monitor.js'),
   ])
   const monitor = createMonitor({
-    ...{ plant, clock: plant.queueClock, queue, fleet: isOnServer(settings.queue) },
-    crew: crew === null ? null : crew.list,
+    ...{ backends, clock: backends.queueClock, queue, fleet: isOnServer(settings.queue) },
+    localWorkers: localWorkers === null ? null : localWorkers.list,
     draining: () => drain.aborted,
   })
   const server = await serveMetrics({ address: settings.metrics, token: settings.token }, monitor)
@@ -49,7 +49,7 @@ async function serveMetricsHere(
 }
 
 /** On the commands that work. */
-export function besideOptions(command: Command): Command {
+export function sidecarOptions(command: Command): Command {
   const { metrics } = CONFIG
   const flag = 'serve the dashboard as well, as long as the command runs; its address is printed at the start'
   return dashboardOptions(command.option(metrics.flag, plain(metrics.meaning)).option('--dashboard', flag, false))

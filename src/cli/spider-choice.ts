@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { ShoalError } from '../errors.js'
 import type { Spider } from '../spider/spider.js'
-import type { Session } from './session.js'
 import { rememberedSpider } from './export/source-memory.js'
+import type { Session } from './session.js'
 
 /** The spider a person means: its file, or the name of one that was run with this database. Null when the name is not remembered. */
 export async function spiderByWord(session: Session, word: string): Promise<Spider | null> {

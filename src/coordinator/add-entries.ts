@@ -2,9 +2,9 @@ import type { Clock } from '../clock.js'
 import type { CrawlId, Frontier } from '../frontier/frontier.js'
 import type { Seed, Spider } from '../spider/spider.js'
 import type { Link } from '../url/link.js'
+import { pendingOf, roomFor, untilLowMark } from './backpressure.js'
 import { entryReader } from './entries.js'
 import type { SeedSource } from './seed-source.js'
-import { pendingOf, roomFor, untilLowWater } from './backpressure.js'
 
 const ADDED_AT_ONCE = 1_000
 
@@ -35,7 +35,7 @@ export async function addToCrawl(
       const room = roomFor(pending, spider.maxPending)
       if (room === 0) {
         options.onFull?.()
-        pending = await untilLowWater(frontier, crawl, spider.maxPending, options.clock, signal)
+        pending = await untilLowMark(frontier, crawl, spider.maxPending, options.clock, signal)
         continue
       }
       const result = await frontier.add(crawl, links.slice(0, room))

@@ -13,7 +13,7 @@ export function roomFor(pending: number, maxPending: number): number {
 }
 
 /** How much is pending then. */
-export async function untilLowWater(
+export async function untilLowMark(
   frontier: Frontier,
   crawl: CrawlId,
   maxPending: number,

@@ -1,10 +1,10 @@
-import type { Board, Claim } from '../notes/notes.js'
 import type { Clock, Random } from '../clock.js'
 import type { CrawlId, CrawlInfo, CrawlSpec, Limits } from '../frontier/frontier.js'
-import { overExits } from '../frontier/over-proxies.js'
+import { overProxies } from '../frontier/over-proxies.js'
+import type { Claim, Notes } from '../notes/notes.js'
 import type { Spider } from '../spider/spider.js'
 import { setCrawlState } from './file-crawl.js'
-import { lostError, type WatchedPlant, watchQueue } from './queue-watch.js'
+import { lostError, type WatchedBackends, watchQueue } from './queue-watch.js'
 
 /** One point of priority is worth ten seconds of waiting. */
 const AGING_MS = 10_000
@@ -24,7 +24,7 @@ export interface OpenOptions {
   readonly fresh: boolean
   readonly clock: Clock
   readonly random: Random
-  readonly exits?: number
+  readonly proxies?: number
 }
 
 /** Whoever opens a crawl and dies is waited for no longer than this. */
@@ -33,33 +33,33 @@ const OPENING_LOOK_MS = 100
 
 /**
  * Resumes the unfinished crawl of this spider, or opens a new one. Refuses with `crawl_lost` while one waits to be recovered. One at a time over the
- * fleet, where it has a board: two that start at once get the same crawl, also when both want a fresh one.
+ * fleet, where it has a notes: two that start at once get the same crawl, also when both want a fresh one.
  */
 export async function openCrawl(
-  plant: WatchedPlant & { readonly board?: Board },
+  backends: WatchedBackends & { readonly notes?: Notes },
   spider: Spider,
   options: OpenOptions,
 ): Promise<OpenedCrawl> {
-  const { board } = plant
-  if (board === undefined) return openAlone(plant, spider, options)
+  const { notes } = backends
+  if (notes === undefined) return openAlone(backends, spider, options)
   const { clock, random } = options
   const key = `open:${spider.name}`
   const holder = `${random()} ${random()}`
-  let claim = await board.claim(key, holder, 0, OPENING_MS)
+  let claim = await notes.claim(key, holder, 0, OPENING_MS)
   const before = noteIn(claim)
   while (claim.kind === 'taken') {
     await clock.sleep(Math.min(claim.waitMs, OPENING_LOOK_MS))
-    claim = await board.claim(key, holder, 0, OPENING_MS)
+    claim = await notes.claim(key, holder, 0, OPENING_MS)
   }
   const last = noteIn(claim)
   const openedMeanwhile = last !== null && last !== before
   try {
-    const opened = await openAlone(plant, spider, { ...options, fresh: options.fresh && !openedMeanwhile })
+    const opened = await openAlone(backends, spider, { ...options, fresh: options.fresh && !openedMeanwhile })
     // It is open, whether or not others hear of it at once.
-    await board.post(key, holder, opened.crawl, OPENING_MS).catch(() => {})
+    await notes.post(key, holder, opened.crawl, OPENING_MS).catch(() => {})
     return opened
   } catch (error) {
-    await board.drop(key, holder).catch(() => {})
+    await notes.drop(key, holder).catch(() => {})
     throw error
   }
 }
@@ -69,41 +69,41 @@ function noteIn(claim: Claim): string | null {
   return (claim.kind === 'note' ? claim.note : claim.old)?.text ?? null
 }
 
-async function openAlone(plant: WatchedPlant, spider: Spider, options: OpenOptions): Promise<OpenedCrawl> {
-  const { frontier, store } = plant
-  await watchQueue(plant).look()
-  await settleLost(plant, spider, options.fresh)
+async function openAlone(backends: WatchedBackends, spider: Spider, options: OpenOptions): Promise<OpenedCrawl> {
+  const { frontier, store } = backends
+  await watchQueue(backends).look()
+  await settleLost(backends, spider, options.fresh)
   const unfinished = (await frontier.crawls())
     .filter((crawl) => crawl.spider === spider.name && (crawl.state === 'running' || crawl.state === 'paused'))
     .at(-1)
   const gen = await store.generation(await frontier.identity())
   if (unfinished !== undefined && !options.fresh) {
-    await openAs(plant, specFor(spider, unfinished.id, gen, options.exits), unfinished.createdAt)
+    await openAs(backends, specFor(spider, unfinished.id, gen, options.proxies), unfinished.createdAt)
     if (unfinished.state === 'paused') await setCrawlState(frontier, unfinished.id, 'running')
     return { crawl: unfinished.id, resumed: true, setAside: null, spiderChanged: unfinished.spiderHash !== spider.hash }
   }
   if (unfinished !== undefined) await setCrawlState(frontier, unfinished.id, 'cancelled')
   const crawl = crawlId(spider.name, options.clock, options.random)
-  await openAs(plant, specFor(spider, crawl, gen, options.exits), options.clock.now())
+  await openAs(backends, specFor(spider, crawl, gen, options.proxies), options.clock.now())
   return { crawl, resumed: false, setAside: unfinished ?? null, spiderChanged: false }
 }
 
 /** A crawl beside whatever else there is of this spider. What went lost before it is given up: each turn of a schedule begins anew. */
 export async function openTurn(
-  plant: WatchedPlant,
+  backends: WatchedBackends,
   spider: Spider,
   crawl: CrawlId,
-  { clock, exits }: { readonly clock: Clock; readonly exits: number },
+  { clock, proxies }: { readonly clock: Clock; readonly proxies: number },
 ): Promise<void> {
-  await watchQueue(plant).look()
-  await settleLost(plant, spider, true)
-  const gen = await plant.store.generation(await plant.frontier.identity())
-  await openAs(plant, specFor(spider, crawl, gen, exits), clock.now())
+  await watchQueue(backends).look()
+  await settleLost(backends, spider, true)
+  const gen = await backends.store.generation(await backends.frontier.identity())
+  await openAs(backends, specFor(spider, crawl, gen, proxies), clock.now())
 }
 
 /** Opens it in the queue, and notes in the store what must outlive the queue. */
-export async function openAs(plant: WatchedPlant, spec: CrawlSpec, openedAt: number): Promise<CrawlInfo> {
-  const { frontier, store, queueAddress = '' } = plant
+export async function openAs(backends: WatchedBackends, spec: CrawlSpec, openedAt: number): Promise<CrawlInfo> {
+  const { frontier, store, queueAddress = '' } = backends
   const queueIdentity = await frontier.identity()
   const info = await frontier.open(spec)
   const { id: crawl, spider } = spec
@@ -112,7 +112,11 @@ export async function openAs(plant: WatchedPlant, spec: CrawlSpec, openedAt: num
 }
 
 /** What went lost is not resumed by accident; who starts anew has given it up. */
-async function settleLost({ store, queueAddress = '' }: WatchedPlant, spider: Spider, fresh: boolean): Promise<void> {
+async function settleLost(
+  { store, queueAddress = '' }: WatchedBackends,
+  spider: Spider,
+  fresh: boolean,
+): Promise<void> {
   const lost = (await store.crawlNotes()).filter(
     (note) => note.state === 'lost' && note.spider === spider.name && note.queue === queueAddress,
   )
@@ -130,10 +134,10 @@ function crawlId(spider: string, clock: Clock, random: Random): CrawlId {
   return `${spider}-${stamp}-${suffix}`
 }
 
-/** `exits`: that a spider with proxies can choose from (exits.ts). */
-export function specFor(spider: Spider, id: CrawlId, gen: number, exits = 1): CrawlSpec {
+/** `count`: proxies that a spider with proxies can choose from (proxies.ts). */
+export function specFor(spider: Spider, id: CrawlId, gen: number, count = 1): CrawlSpec {
   const { proxies } = spider
-  const whole = (limits: Limits) => (proxies === null ? limits : overExits(limits, exits, proxies.ceiling))
+  const whole = (limits: Limits) => (proxies === null ? limits : overProxies(limits, count, proxies.ceiling))
   const routes = [...spider.routes.values()].flatMap(({ name, limits }) =>
     limits === null ? [] : [[name, whole(limits)]],
   )

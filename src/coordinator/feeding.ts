@@ -5,10 +5,10 @@ import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { Spider } from '../spider/spider.js'
 import type { Link } from '../url/link.js'
+import { roomFor, untilLowMark } from './backpressure.js'
 import { openAs, specFor } from './crawls.js'
 import { entryReader } from './entries.js'
-import type { WatchedPlant } from './queue-watch.js'
-import { roomFor, untilLowWater } from './backpressure.js'
+import type { WatchedBackends } from './queue-watch.js'
 
 /** A pushed URL is seen within this long: fetched in under two seconds, an idle worker's second included. */
 const LOOK_MS = 300
@@ -17,7 +17,7 @@ const FAILED_MS = 5_000
 const TAKE_AT_ONCE = 100
 
 export interface FeedingParts {
-  readonly plant: WatchedPlant
+  readonly backends: WatchedBackends
   readonly spider: Spider
   /** Null: the queue has no place for feeds; URLs come by `shoal feed` or the library, straight into the queue. */
   readonly feed: Feed | null
@@ -53,8 +53,8 @@ export async function feedSpider(parts: FeedingParts, signal: AbortSignal): Prom
 }
 
 /** Takes one batch; answers how many entries it was. */
-function feedTaker({ plant, spider, feed, clock, log }: FeedingParts, signal: AbortSignal): () => Promise<number> {
-  const { frontier } = plant
+function feedTaker({ backends, spider, feed, clock, log }: FeedingParts, signal: AbortSignal): () => Promise<number> {
+  const { frontier } = backends
   const read = entryReader(spider)
   let pending = 0
 
@@ -71,7 +71,7 @@ function feedTaker({ plant, spider, feed, clock, log }: FeedingParts, signal: Ab
     for (const { entry, link } of wanted) {
       let one = await frontier.add(crawl, [link])
       while (one.refused > 0 && one.pending >= spider.maxPending && !signal.aborted) {
-        pending = await untilLowWater(frontier, crawl, spider.maxPending, clock, signal)
+        pending = await untilLowMark(frontier, crawl, spider.maxPending, clock, signal)
         one = await frontier.add(crawl, [link])
       }
       if (one.refused > 0) refusals.push({ entry, reason: 'A budget of the crawl or of the host is used up' })
@@ -86,7 +86,7 @@ function feedTaker({ plant, spider, feed, clock, log }: FeedingParts, signal: Ab
     if (crawl?.state === 'cancelled') return 0
     let room = roomFor(pending, spider.maxPending)
     if (room === 0 && crawl !== null) {
-      pending = await untilLowWater(frontier, crawl.id, spider.maxPending, clock, signal)
+      pending = await untilLowMark(frontier, crawl.id, spider.maxPending, clock, signal)
       room = roomFor(pending, spider.maxPending)
     }
     if (room === 0 || signal.aborted) return 0
@@ -99,7 +99,8 @@ function feedTaker({ plant, spider, feed, clock, log }: FeedingParts, signal: Ab
       if (result.ok) wanted.push({ entry, link: result.link })
       else refusals.push({ entry, reason: result.reason })
     }
-    if (wanted.length > 0) refusals.push(...(await addAll(crawl?.id ?? (await openFed(plant, spider, clock)), wanted)))
+    if (wanted.length > 0)
+      refusals.push(...(await addAll(crawl?.id ?? (await openFed(backends, spider, clock)), wanted)))
     for (const { entry, reason } of refusals) {
       log.warn('feed.refused', { spider: spider.name, entry: entry.text.slice(0, 200), reason })
     }
@@ -111,23 +112,23 @@ function feedTaker({ plant, spider, feed, clock, log }: FeedingParts, signal: Ab
 }
 
 /** Says that there are no more seeds when queue and feed have been empty, and nothing has moved, for the spider's idle time. */
-function idleWatch({ plant, spider, feed, clock }: FeedingParts): () => Promise<void> {
+function idleWatch({ backends, spider, feed, clock }: FeedingParts): () => Promise<void> {
   const idleMs = spider.feed?.idleMs ?? null
   let since = clock.mono()
   let before = ''
   return async () => {
     if (idleMs === null) return
-    const crawl = await newestCrawl(plant.frontier, spider)
+    const crawl = await newestCrawl(backends.frontier, spider)
     if (crawl === null || crawl.state !== 'running' || !crawl.seeding) {
       since = clock.mono()
       return
     }
-    const { total, queued, delayed, leased, done } = await plant.frontier.stats(crawl.id)
+    const { total, queued, delayed, leased, done } = await backends.frontier.stats(crawl.id)
     const now = `${crawl.id} ${total} ${done}`
     const idle = queued + delayed + leased === 0 && now === before && (feed === null || (await feed.empty()))
     before = now
     if (!idle) since = clock.mono()
-    else if (clock.mono() - since >= idleMs) await plant.frontier.seeded(crawl.id)
+    else if (clock.mono() - since >= idleMs) await backends.frontier.seeded(crawl.id)
   }
 }
 
@@ -141,7 +142,7 @@ async function newestCrawl(frontier: Frontier, spider: Spider): Promise<CrawlInf
 }
 
 /** Workers that are fed before anybody started a crawl. One name, so that several that come at once open one crawl. */
-async function openFed(plant: WatchedPlant, spider: Spider, clock: Clock): Promise<string> {
-  const gen = await plant.store.generation(await plant.frontier.identity())
-  return (await openAs(plant, specFor(spider, `${spider.name}-feed`, gen), clock.now())).id
+async function openFed(backends: WatchedBackends, spider: Spider, clock: Clock): Promise<string> {
+  const gen = await backends.store.generation(await backends.frontier.identity())
+  return (await openAs(backends, specFor(spider, `${spider.name}-feed`, gen), clock.now())).id
 }

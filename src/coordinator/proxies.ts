@@ -1,7 +1,7 @@
-import type { Board } from '../notes/notes.js'
+import type { Notes } from '../notes/notes.js'
 import { DIRECT, type ProxyNeed, type Spider } from '../spider/spider.js'
 import { openAs, specFor } from './crawls.js'
-import type { WatchedPlant } from './queue-watch.js'
+import type { WatchedBackends } from './queue-watch.js'
 
 /** A fleet that was at rest for longer finds out anew. */
 const KEPT_MS = 7 * 86_400_000
@@ -10,50 +10,50 @@ const RENEWED_MS = 86_400_000
 const CLAIM_MS = 10_000
 
 /**
- * How many exits a spider has to choose from, as the workers of the fleet have told: whoever opens a crawl need not have their proxies. One when nobody
+ * How many proxies a spider has to choose from, as the workers of the fleet have told: whoever opens a crawl need not have their proxies. One when nobody
  * has told yet.
  */
-export async function knownExits(board: Pick<Board, 'read'>, { proxies }: Spider): Promise<number> {
-  const counts = await Promise.all((proxies?.needs ?? []).map((need) => toldCount(board, need)))
+export async function knownProxies(notes: Pick<Notes, 'read'>, { proxies }: Spider): Promise<number> {
+  const counts = await Promise.all((proxies?.needs ?? []).map((need) => toldCount(notes, need)))
   return Math.max(
     1,
     counts.reduce((sum, count) => sum + count, 0),
   )
 }
 
-/** How many exits of a pool the fleet has told of; 0: nobody has. */
-export async function toldExits(board: Pick<Board, 'read'>, pool: string): Promise<number> {
-  return countIn((await board.read(keyOf({ pool, country: null })))?.text)
+/** How many proxies of a pool the fleet has told of; 0: nobody has. */
+export async function reportedProxies(notes: Pick<Notes, 'read'>, pool: string): Promise<number> {
+  return countIn((await notes.read(keyOf({ pool, country: null })))?.text)
 }
 
-async function toldCount(board: Pick<Board, 'read'>, need: ProxyNeed): Promise<number> {
-  return need === DIRECT ? 1 : countIn((await board.read(keyOf(need)))?.text)
+async function toldCount(notes: Pick<Notes, 'read'>, need: ProxyNeed): Promise<number> {
+  return need === DIRECT ? 1 : countIn((await notes.read(keyOf(need)))?.text)
 }
 
 /**
- * Tells the fleet how many exits this process has. When that is more than was known, crawls that run are opened again, with room for all of
+ * Tells the fleet how many proxies this process has. When that is more than was known, crawls that run are opened again, with room for all of
  * them.
  */
-export async function shareExits(
-  plant: WatchedPlant & { readonly board: Board },
+export async function shareProxies(
+  backends: WatchedBackends & { readonly notes: Notes },
   holder: string,
   spiders: readonly Spider[],
   countOf: (need: ProxyNeed) => number,
 ): Promise<void> {
   const proxied = spiders.filter(({ proxies }) => proxies !== null)
-  if (proxied.length === 0 || !(await tellExits(plant.board, holder, proxied, countOf))) return
-  const { frontier, store } = plant
+  if (proxied.length === 0 || !(await reportProxies(backends.notes, holder, proxied, countOf))) return
+  const { frontier, store } = backends
   const gen = await store.generation(await frontier.identity())
   for (const { id, spider: name, state, createdAt } of await frontier.crawls()) {
     const spider = proxied.find((one) => one.name === name)
     if (spider === undefined || (state !== 'running' && state !== 'paused')) continue
-    await openAs(plant, specFor(spider, id, gen, await knownExits(plant.board, spider)), createdAt)
+    await openAs(backends, specFor(spider, id, gen, await knownProxies(backends.notes, spider)), createdAt)
   }
 }
 
 /** Answers whether it is news. */
-async function tellExits(
-  board: Board,
+async function reportProxies(
+  notes: Notes,
   holder: string,
   spiders: readonly Spider[],
   countOf: (need: ProxyNeed) => number,
@@ -62,19 +62,19 @@ async function tellExits(
   for (const need of spiders.flatMap(({ proxies }) => proxies?.needs ?? [])) {
     const count = need === DIRECT ? 0 : countOf(need)
     if (count === 0) continue
-    const note = await board.read(keyOf(need))
+    const note = await notes.read(keyOf(need))
     const told = countIn(note?.text)
     if (count <= told && (note?.ageMs ?? 0) < RENEWED_MS) continue
-    const claim = await board.claim(keyOf(need), holder, 0, CLAIM_MS)
+    const claim = await notes.claim(keyOf(need), holder, 0, CLAIM_MS)
     if (claim.kind !== 'yours') continue
-    await board.post(keyOf(need), holder, String(Math.max(count, told)), KEPT_MS)
+    await notes.post(keyOf(need), holder, String(Math.max(count, told)), KEPT_MS)
     news ||= count > told
   }
   return news
 }
 
 function keyOf({ pool, country }: ProxyNeed): string {
-  return `exits:${pool}:${country ?? ''}`
+  return `proxies:${pool}:${country ?? ''}`
 }
 
 function countIn(text: string | undefined): number {

@@ -2,7 +2,7 @@ import { ShoalError } from '../errors.js'
 import type { CrawlId, CrawlInfo, Frontier } from '../frontier/frontier.js'
 import type { CrawlNote, RecordStore } from '../store/record-store.js'
 
-export interface WatchedPlant {
+export interface WatchedBackends {
   readonly frontier: Frontier
   readonly store: RecordStore
   /** Address of the queue, without secrets. */
@@ -25,7 +25,7 @@ export interface QueueWatch {
  * Notices a queue that came back empty, or older than it was: its epochs and its links are not to be trusted. Every crawl that was not
  * finished there is noted as lost and gives no more links until `recover`; leases of other crawls get a larger generation.
  */
-export function watchQueue({ frontier, store, queueAddress = '' }: WatchedPlant): QueueWatch {
+export function watchQueue({ frontier, store, queueAddress = '' }: WatchedBackends): QueueWatch {
   let began: string | null = null
 
   const lose = async (notes: readonly CrawlNote[], why: LostCrawl['why']): Promise<LostCrawl[]> => {

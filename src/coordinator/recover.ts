@@ -6,7 +6,7 @@ import type { CrawlNote, KnownPage, RecordStore } from '../store/record-store.js
 import { createAdmitter } from '../url/admit.js'
 import type { Link } from '../url/link.js'
 import { openAs, specFor } from './crawls.js'
-import { type WatchedPlant, watchQueue } from './queue-watch.js'
+import { type WatchedBackends, watchQueue } from './queue-watch.js'
 import type { SeedGroup, SeedSource } from './seed-source.js'
 import { type Seeds, seedCrawl } from './seeding.js'
 
@@ -41,21 +41,21 @@ export interface RecoverOptions {
 }
 
 /** The crawl that a person means among those that the store knows: its id, or the newest lost one of a spider. */
-export async function lostCrawl(plant: WatchedPlant, word: string): Promise<CrawlNote> {
-  await watchQueue(plant).look()
-  const notes = await plant.store.crawlNotes()
+export async function lostCrawl(backends: WatchedBackends, word: string): Promise<CrawlNote> {
+  await watchQueue(backends).look()
+  const notes = await backends.store.crawlNotes()
   const found =
     notes.find(({ crawl }) => crawl === word) ??
     notes.filter(({ spider, state }) => spider === word && state === 'lost').at(-1) ??
     notes.filter(({ spider }) => spider === word).at(-1)
   if (found === undefined) throw new ShoalError('not_found', `the store knows no crawl '${word}'`)
-  if (found.state === 'lost' || !(await isInQueue(plant, found.crawl))) return found
+  if (found.state === 'lost' || !(await isInQueue(backends, found.crawl))) return found
   throw new ShoalError('usage', `crawl ${found.crawl} of ${found.spider} is not lost`, {
     hint: `Its queue has it: \`shoal status ${found.crawl}\`.`,
   })
 }
 
-async function isInQueue({ frontier }: WatchedPlant, crawl: CrawlId): Promise<boolean> {
+async function isInQueue({ frontier }: WatchedBackends, crawl: CrawlId): Promise<boolean> {
   return (await frontier.crawls()).some(({ id }) => id === crawl)
 }
 
@@ -64,12 +64,12 @@ async function isInQueue({ frontier }: WatchedPlant, crawl: CrawlId): Promise<bo
  * seeds at hand are added again and visited. Can be repeated.
  */
 export async function recoverCrawl(
-  plant: WatchedPlant,
+  backends: WatchedBackends,
   spider: Spider,
   note: CrawlNote,
   options: RecoverOptions,
 ): Promise<Recovered> {
-  const { frontier, store } = plant
+  const { frontier, store } = backends
   const { clock, signal, groups = [] } = options
   const gen = await store.generation(await frontier.identity())
   const spec = specFor(spider, note.crawl, gen)
@@ -89,7 +89,7 @@ export async function recoverCrawl(
   const done = options.refetch
     ? { restored: 0, unwanted: 0 }
     : await restoreAll(
-        plant,
+        backends,
         note.crawl,
         store.knownPages(note.crawl, true),
         (page) => ({ state: 'done', link: asLink(page) ?? bareLink(page) }),
@@ -99,15 +99,15 @@ export async function recoverCrawl(
     const link = asLink(page)
     return link === null ? null : { state: 'pending', link, ...NOTHING_USED }
   }
-  const failed = await restoreAll(plant, note.crawl, store.knownPages(note.crawl, false), pending, onPages)
+  const failed = await restoreAll(backends, note.crawl, store.knownPages(note.crawl, false), pending, onPages)
   const again = options.refetch
-    ? await restoreAll(plant, note.crawl, store.knownPages(note.crawl, true), pending, onPages)
+    ? await restoreAll(backends, note.crawl, store.knownPages(note.crawl, true), pending, onPages)
     : { restored: 0, unwanted: 0 }
   await frontier.setState(note.crawl, 'running')
-  await openAs(plant, spec, note.openedAt)
+  await openAs(backends, spec, note.openedAt)
 
   const stop = new AbortController()
-  const seeding = seedCrawl(plant, spider, note.crawl, {
+  const seeding = seedCrawl(backends, spider, note.crawl, {
     clock,
     signal: AbortSignal.any([signal, stop.signal]),
     again: true,
@@ -140,7 +140,7 @@ function bareLink({ fp, url, host, route, depth }: KnownPage): Link {
 }
 
 async function restoreAll(
-  { frontier }: WatchedPlant,
+  { frontier }: WatchedBackends,
   crawl: CrawlId,
   pages: ReturnType<RecordStore['knownPages']>,
   restored: (page: KnownPage) => RestoredLink | null,

@@ -1,17 +1,17 @@
 import { z } from 'zod'
-import type { Board, Note } from '../notes/notes.js'
 import type { Clock } from '../clock.js'
 import { asShoalError, isAway } from '../errors.js'
 import type { CrawlId, CrawlInfo } from '../frontier/frontier.js'
+import type { Note, Notes } from '../notes/notes.js'
 import type { Schedule } from '../spider/schedule.js'
 import type { Spider } from '../spider/spider.js'
 import { openTurn } from './crawls.js'
-import { knownExits } from './proxies.js'
 import { setCrawlState } from './file-crawl.js'
-import type { WatchedPlant } from './queue-watch.js'
+import { knownProxies } from './proxies.js'
+import type { WatchedBackends } from './queue-watch.js'
 
 /**
- * Turns of schedules, each taken by one process however many there are. One note on the board for each spider tells which turn was decided
+ * Turns of schedules, each taken by one process however many there are. One note on the notes for each spider tells which turn was decided
  * last; whoever decides the next one has claimed it. The crawl of a turn is named by its time: a process that takes over from one that died in
  * the middle goes on with the same crawl.
  */
@@ -39,7 +39,7 @@ const noteForm = z.object({
 export type TurnNote = z.infer<typeof noteForm>
 
 export interface TurnParts {
-  readonly plant: WatchedPlant & { readonly board: Board }
+  readonly backends: WatchedBackends & { readonly notes: Notes }
   readonly clock: Clock
   /** What this process is called. */
   readonly holder: string
@@ -56,14 +56,14 @@ export type TurnTaken =
 /** Takes the turn that is due, if there is one and nobody else has it. Can be repeated. */
 export async function takeTurn(spider: Spider, schedule: Schedule, parts: TurnParts): Promise<TurnTaken | null> {
   const { clock, holder, claimMs } = parts
-  const { board } = parts.plant
+  const { notes } = parts.backends
   const key = keyOf(spider.name)
-  const seen = noteIn(await board.read(key))
+  const seen = noteIn(await notes.read(key))
   if (seen !== null && turnDue(schedule, seen, clock.now()) === null) return null
-  const claim = await board.claim(key, holder, 0, claimMs)
+  const claim = await notes.claim(key, holder, 0, claimMs)
   if (claim.kind !== 'yours') return null
   const post = (note: Pick<TurnNote, 'turn' | 'outcome'> & Partial<TurnNote>) =>
-    board.post(key, holder, JSON.stringify(whole(note, holder, clock.now())), KEPT_MS)
+    notes.post(key, holder, JSON.stringify(whole(note, holder, clock.now())), KEPT_MS)
 
   const before = noteIn(claim.old)
   if (before === null) {
@@ -72,7 +72,7 @@ export async function takeTurn(spider: Spider, schedule: Schedule, parts: TurnPa
   }
   const turn = turnDue(schedule, before, clock.now())
   if (turn === null) {
-    await board.drop(key, holder)
+    await notes.drop(key, holder)
     return null
   }
   let missed = before.missed
@@ -80,7 +80,7 @@ export async function takeTurn(spider: Spider, schedule: Schedule, parts: TurnPa
     missed = missedTurns(schedule, before.turn, turn)
     const inTheWay = await unfinished(spider, parts)
     if (inTheWay !== null && schedule.overlap === 'queue') {
-      await board.drop(key, holder)
+      await notes.drop(key, holder)
       return { kind: 'waiting', turn, crawl: inTheWay.id }
     }
     if (inTheWay !== null) {
@@ -95,7 +95,7 @@ export async function takeTurn(spider: Spider, schedule: Schedule, parts: TurnPa
     }
     // From here on whoever has the claim goes on with this very crawl.
     if (!(await post({ turn, outcome: 'starting', crawl: turnCrawl(spider.name, turn), missed }))) return null
-    if ((await board.claim(key, holder, 0, claimMs)).kind !== 'yours') return null
+    if ((await notes.claim(key, holder, 0, claimMs)).kind !== 'yours') return null
   }
   return start(spider, turn, missed, parts, post)
 }
@@ -107,32 +107,32 @@ async function start(
   parts: TurnParts,
   post: (note: Pick<TurnNote, 'turn' | 'outcome'> & Partial<TurnNote>) => Promise<boolean>,
 ): Promise<TurnTaken | null> {
-  const { plant, clock, holder, claimMs, seed } = parts
+  const { backends, clock, holder, claimMs, seed } = parts
   const crawl = turnCrawl(spider.name, turn)
   const key = keyOf(spider.name)
   let cancel = () => {}
   const renew = () => {
-    plant.board.claim(key, holder, 0, claimMs).catch(() => {})
+    backends.notes.claim(key, holder, 0, claimMs).catch(() => {})
     cancel = clock.after(claimMs / 3, renew)
   }
   cancel = clock.after(claimMs / 3, renew)
   let note: Pick<TurnNote, 'turn' | 'outcome'> & Partial<TurnNote> = { turn, outcome: 'started', crawl, missed }
   try {
-    const known = (await plant.frontier.crawls()).find(({ id }) => id === crawl)
+    const known = (await backends.frontier.crawls()).find(({ id }) => id === crawl)
     const ended = known?.state === 'finished' || known?.state === 'cancelled'
-    if (!ended) await openTurn(plant, spider, crawl, { clock, exits: await knownExits(plant.board, spider) })
+    if (!ended) await openTurn(backends, spider, crawl, { clock, proxies: await knownProxies(backends.notes, spider) })
     if (!ended && !(await seed(spider, crawl))) {
-      await plant.board.drop(key, holder)
+      await backends.notes.drop(key, holder)
       return null
     }
   } catch (error) {
     if (isAway(error)) {
-      await plant.board.drop(key, holder).catch(() => {})
+      await backends.notes.drop(key, holder).catch(() => {})
       throw error
     }
     const { code, message } = asShoalError(error)
     note = { ...note, outcome: 'failed', why: `${code}: ${message}` }
-    await giveUp(plant, crawl)
+    await giveUp(backends, crawl)
   } finally {
     cancel()
   }
@@ -140,7 +140,7 @@ async function start(
 }
 
 /** A crawl that was never seeded to its end never finishes: left running, it would be in the way of every later turn. */
-async function giveUp({ frontier }: WatchedPlant, crawl: CrawlId): Promise<void> {
+async function giveUp({ frontier }: WatchedBackends, crawl: CrawlId): Promise<void> {
   const left = (await frontier.crawls()).find(({ id }) => id === crawl)
   if (left?.state === 'running' || left?.state === 'paused') await setCrawlState(frontier, crawl, 'cancelled')
 }
@@ -163,16 +163,16 @@ function missedTurns(schedule: Schedule, after: number, before: number): number 
   return missed
 }
 
-async function unfinished(spider: Spider, { plant }: TurnParts): Promise<CrawlInfo | null> {
-  const crawls = await plant.frontier.crawls()
+async function unfinished(spider: Spider, { backends }: TurnParts): Promise<CrawlInfo | null> {
+  const crawls = await backends.frontier.crawls()
   return (
     crawls.find(({ spider: of, state }) => of === spider.name && (state === 'running' || state === 'paused')) ?? null
   )
 }
 
 /** What is known of the schedule of a spider; null: nobody has looked after it. */
-export async function lastTurn(board: Pick<Board, 'read'>, spider: string): Promise<TurnNote | null> {
-  return noteIn(await board.read(keyOf(spider)))
+export async function lastTurn(notes: Pick<Notes, 'read'>, spider: string): Promise<TurnNote | null> {
+  return noteIn(await notes.read(keyOf(spider)))
 }
 
 function noteIn(note: Note | null): TurnNote | null {

@@ -4,9 +4,9 @@ import type { CrawlId, Frontier } from '../frontier/frontier.js'
 import type { Seed, Spider } from '../spider/spider.js'
 import type { RecordStore } from '../store/record-store.js'
 import type { Link } from '../url/link.js'
+import { pendingOf, roomFor, untilLowMark } from './backpressure.js'
 import { entryReader } from './entries.js'
 import type { SeedGroup, SeedNotes, SeedSource } from './seed-source.js'
-import { pendingOf, roomFor, untilLowWater } from './backpressure.js'
 
 const SEEDS_AT_ONCE = 1_000
 
@@ -27,9 +27,9 @@ export interface Seeding {
 export interface SeedOptions {
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** Beside those of the spider. */
+  /** Sidecar those of the spider. */
   readonly sources?: readonly SeedSource[]
-  /** Beside those, and after them: what must be fetched or asked for first, so that `first` does not wait for it. */
+  /** Sidecar those, and after them: what must be fetched or asked for first, so that `first` does not wait for it. */
   readonly groups?: readonly SeedGroup[]
   readonly onRefused?: (entry: Seed, reason: string) => void
   /** Told of what the queue has now, known or new. */
@@ -66,7 +66,7 @@ export function seedCrawl(
       const room = roomFor(pending, spider.maxPending)
       if (room === 0) {
         full()
-        pending = await untilLowWater(frontier, crawl, spider.maxPending, clock, signal)
+        pending = await untilLowMark(frontier, crawl, spider.maxPending, clock, signal)
         continue
       }
       const chunk = links.slice(next, next + Math.min(SEEDS_AT_ONCE, room))

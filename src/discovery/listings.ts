@@ -170,7 +170,7 @@ async function* walk(
 
 /** Nothing that the file can do about: the next one would fare no better. */
 function isOurs({ code, next }: ShoalError): boolean {
-  return next === 'plant' || ['aborted', 'internal', 'crawl_ended', 'not_found'].includes(code)
+  return next === 'backend' || ['aborted', 'internal', 'crawl_ended', 'not_found'].includes(code)
 }
 
 function hashOf(text: string): string {

@@ -105,7 +105,7 @@ export class DatabaseClient {
 const EXIT_PATIENCE_MS = 500
 const gates = new Set<NativeGate>()
 
-/** However this process comes to exit: with databases in the middle of a call it would be an abort. */
+/** However this process comes to proxy: with databases in the middle of a call it would be an abort. */
 function shutAtExit(thread: Worker, gate: NativeGate): void {
   if (gates.size === 0) process.on('exit', shutGates)
   gates.add(gate)

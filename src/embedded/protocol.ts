@@ -7,7 +7,7 @@ export interface DatabaseThreadData {
 }
 
 /** What travels between a client and the database thread. Plain data only. */
-export type Service = 'frontier' | 'board' | 'exits' | 'store'
+export type Service = 'frontier' | 'notes' | 'proxies' | 'store'
 
 export interface CallMessage {
   readonly kind: 'calls'

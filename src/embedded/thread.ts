@@ -1,9 +1,9 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { SqliteBoardEngine } from '../notes/sqlite/sqlite-notes-engine.js'
 import { systemClock } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import type { LeaseReply, LeaseRequest, Settlement } from '../frontier/frontier.js'
 import { SqliteFrontierEngine } from '../frontier/sqlite/sqlite-engine.js'
+import { SqliteNotesEngine } from '../notes/sqlite/sqlite-notes-engine.js'
 import { SqliteLedgerEngine } from '../proxy/sqlite/sqlite-ledger-engine.js'
 import { SqliteDb } from '../sqlite/db.js'
 import { migrateStore } from '../store/sqlite/schema.js'
@@ -42,21 +42,21 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
   let db: SqliteDb
   let engines: {
     frontier: SqliteFrontierEngine
-    board: SqliteBoardEngine
-    exits: SqliteLedgerEngine
+    notes: SqliteNotesEngine
+    proxies: SqliteLedgerEngine
     store: SqliteStoreEngine
   }
   try {
     throughGate(gate, () => {
       db = new SqliteDb(file)
       SqliteFrontierEngine.migrate(db)
-      SqliteBoardEngine.migrate(db)
+      SqliteNotesEngine.migrate(db)
       SqliteLedgerEngine.migrate(db)
       migrateStore(db)
       engines = {
         frontier: new SqliteFrontierEngine(db, clock),
-        board: new SqliteBoardEngine(db, clock),
-        exits: new SqliteLedgerEngine(db, clock),
+        notes: new SqliteNotesEngine(db, clock),
+        proxies: new SqliteLedgerEngine(db, clock),
         store: new SqliteStoreEngine(db),
       }
     })
@@ -76,7 +76,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
     db.transaction(() => {
       const result = work()
       engines.frontier.beforeCommit()
-      engines.exits.beforeCommit()
+      engines.proxies.beforeCommit()
       return result
     })
 
@@ -110,7 +110,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
 
   const rolledBack = (): void => {
     engines.frontier.rolledBack()
-    engines.exits.rolledBack()
+    engines.proxies.rolledBack()
   }
 
   const runAll = (calls: readonly Call[]): Answer[] => {

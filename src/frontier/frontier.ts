@@ -174,7 +174,7 @@ export interface Capabilities {
    * fingerprint and a number, no more; the others are listed in an order of the engine's own that stays the same from page to page.
    */
   readonly ended: 'kept' | 'counted'
-  /** Ways of remembering what was seen, beside the exact one of each crawl. */
+  /** SpiderProxies of remembering what was seen, beside the exact one of each crawl. */
   readonly seen: readonly SeenMode[]
 }
 

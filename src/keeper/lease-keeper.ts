@@ -20,7 +20,7 @@ export interface KeepingQueue {
 export interface Ward {
   readonly worker: WorkerId
   readonly heartbeatMs: number
-  /** A lease is kept for this long at most, unless it waits for our own plant. */
+  /** A lease is kept for this long at most, unless it waits for our own backends. */
   readonly holdMs: number
   /** What the worker said last that it has in hand. */
   believed: readonly Holding[]

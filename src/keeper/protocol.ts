@@ -11,7 +11,7 @@ export type ToKeeper =
 export interface Holding extends Pick<Lease, 'token' | 'epoch'> {
   /** Its end is on the way to the queue, which knows best what it has. */
   readonly settling: boolean
-  /** Its page is read and its handler has ended: what it waits for now is our own plant, which may be away for any time. */
+  /** Its page is read and its handler has ended: what it waits for now is our own backends, which may be away for any time. */
   readonly waiting: boolean
 }
 

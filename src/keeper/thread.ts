@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { systemClock, systemRandom } from '../clock.js'
-import { openRedis } from '../redis/connection.js'
 import { openRedisFrontier } from '../frontier/redis/redis-frontier.js'
+import { openRedis } from '../redis/connection.js'
 import { type KeepingQueue, keepAlive, reapAlways, type Ward } from './lease-keeper.js'
 import type { FromKeeper, KeeperThreadData, ToKeeper } from './protocol.js'
 

@@ -21,8 +21,8 @@ export function crawlHandle<Kinds extends RecordDefinitions, Data>(
   /** The spider's own seeds, as long as some are not in the queue. */
   seeding: Promise<void> | null,
 ): Crawl<Kinds, Data> {
-  const { id, spider, plant, closing, running } = parts
-  const { frontier } = plant
+  const { id, spider, backends, closing, running } = parts
+  const { frontier } = backends
   const admitter = createAdmitter(spider.admit)
   const feeding: Feeding = { sealed: false, workers: 0, seeding: seeding !== null, failed: new AbortController() }
 

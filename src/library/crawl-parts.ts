@@ -4,13 +4,13 @@ import type { Log } from '../log.js'
 import type { BrowserOrder } from '../run/browser-order.js'
 import type { ProxyOrder } from '../run/pools-at-hand.js'
 import type { Spider } from '../spider/spider.js'
-import type { Plant } from '../wire/backends.js'
+import type { Backends } from '../wire/backends.js'
 
 /** What the parts of a crawl in a program have in common. */
 export interface CrawlParts {
   readonly id: CrawlId
   readonly spider: Spider
-  readonly plant: Plant
+  readonly backends: Backends
   /** Its address. */
   readonly queue: string
   readonly proxies: ProxyOrder

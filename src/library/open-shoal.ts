@@ -2,13 +2,13 @@ import { resolve } from 'node:path'
 import { systemClock, systemRandom } from '../clock.js'
 import { loadConfig } from '../config.js'
 import { openCrawl } from '../coordinator/crawls.js'
-import { knownExits } from '../coordinator/proxies.js'
+import { knownProxies } from '../coordinator/proxies.js'
 import { ShoalError } from '../errors.js'
 import { createLog } from '../log.js'
 import type { RecordDefinitions, TaggedDefinition } from '../spider/definition.js'
 import { loadSpider } from '../spider/load.js'
 import { spiderFromDefinition } from '../spider/resolve.js'
-import { openPlant } from '../wire/backends.js'
+import { openBackends } from '../wire/backends.js'
 import { crawlHandle } from './crawl-handle.js'
 import { seedCrawl } from './seed-crawl.js'
 import type { ConnectOptions, CrawlOptions, Shoal } from './shoal.js'
@@ -18,10 +18,10 @@ export async function openShoal(options: ConnectOptions): Promise<Shoal> {
   const clock = systemClock
   const random = systemRandom
   const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
-  const plant = await openPlant(settings, { clock })
+  const backends = await openBackends(settings, { clock })
   const closing = new AbortController()
   const running = new Set<Promise<unknown>>()
-  const { frontier, store } = plant
+  const { frontier, store } = backends
   let closed: Promise<void> | null = null
 
   return {
@@ -35,15 +35,15 @@ export async function openShoal(options: ConnectOptions): Promise<Shoal> {
       if (closing.signal.aborted) throw new ShoalError('closed', 'this connection was closed')
       const spider =
         typeof given === 'string' ? await loadSpider(resolve(given)) : spiderFromDefinition(given as TaggedDefinition)
-      const { crawl: id } = await openCrawl(plant, spider, {
+      const { crawl: id } = await openCrawl(backends, spider, {
         ...{ fresh, clock, random },
-        exits: await knownExits(plant.board, spider),
+        proxies: await knownProxies(backends.notes, spider),
       })
       const { queue, concurrency, graceMs } = settings
       const parts = {
         id,
         spider,
-        plant,
+        backends,
         queue,
         proxies: settings,
         browser: settings,
@@ -63,7 +63,7 @@ export async function openShoal(options: ConnectOptions): Promise<Shoal> {
 
     close() {
       closing.abort()
-      closed ??= Promise.allSettled(running).then(() => plant.close())
+      closed ??= Promise.allSettled(running).then(() => backends.close())
       return closed
     },
   }

@@ -12,12 +12,12 @@ const SLOWEST_LOOK_MS = 1_000
 
 /** See `Crawl.result`. */
 export async function waitForResult(
-  { id, spider, plant, clock, closing }: CrawlParts,
+  { id, spider, backends, clock, closing }: CrawlParts,
   admitter: Admitter,
   url: string,
   timeoutMs: number | null,
 ): Promise<StoredRecord[]> {
-  const { frontier, store } = plant
+  const { frontier, store } = backends
   // Any route will do: a link is the same link whichever route it was added to.
   const [route = ''] = spider.routes.keys()
   const admission = admitter.resolve(url, '', { route })

@@ -9,10 +9,10 @@ const PAGE = 100
 
 /** See `Crawl.subscribe`. */
 export async function* subscription(
-  { id, spider, plant, clock, closing }: CrawlParts,
+  { id, spider, backends, clock, closing }: CrawlParts,
   feeding: Feeding,
 ): AsyncGenerator<StoredRecord> {
-  const { frontier, store } = plant
+  const { frontier, store } = backends
   let cursor = await store.changesOfCrawl(id)
 
   const next = async (after: Cursor): Promise<ChangePage> => {

@@ -1,7 +1,7 @@
 import type { Claim, Note } from './notes.js'
 
-/** What stands under one key of the board, and what each call makes of it: pure; Redis says the same in lua/. Times of the queue. */
-export interface Sheet {
+/** What stands under one key of the notes, and what each call makes of it: pure; Redis says the same in lua/. Times of the queue. */
+export interface NoteState {
   /** Null: no note. */
   readonly text: string | null
   readonly postedAt: number
@@ -13,28 +13,28 @@ export interface Sheet {
   readonly heldUntil: number
 }
 
-export const BLANK: Sheet = { text: null, postedAt: 0, postedBy: '', until: 0, holder: '', heldUntil: 0 }
+export const BLANK: NoteState = { text: null, postedAt: 0, postedBy: '', until: 0, holder: '', heldUntil: 0 }
 
 /** When nothing of it matters any more. */
-export function goneAt({ text, until, holder, heldUntil }: Sheet): number {
+export function goneAt({ text, until, holder, heldUntil }: NoteState): number {
   return Math.max(text === null ? 0 : until, holder === '' ? 0 : heldUntil)
 }
 
-export function noteOf({ text, postedAt, until }: Sheet, now: number): Note | null {
+export function noteOf({ text, postedAt, until }: NoteState, now: number): Note | null {
   return text === null || until <= now ? null : { text, ageMs: Math.max(0, now - postedAt) }
 }
 
 export function afterClaim(
-  sheet: Sheet,
+  state: NoteState,
   { holder, freshMs, forMs }: { readonly holder: string; readonly freshMs: number; readonly forMs: number },
   now: number,
-): { claim: Claim; sheet: Sheet } {
-  const note = noteOf(sheet, now)
-  if (note !== null && note.ageMs < freshMs) return { claim: { kind: 'note', note }, sheet }
-  if (sheet.holder !== '' && sheet.holder !== holder && sheet.heldUntil > now) {
-    return { claim: { kind: 'taken', waitMs: Math.ceil(sheet.heldUntil - now), old: note }, sheet }
+): { claim: Claim; state: NoteState } {
+  const note = noteOf(state, now)
+  if (note !== null && note.ageMs < freshMs) return { claim: { kind: 'note', note }, state }
+  if (state.holder !== '' && state.holder !== holder && state.heldUntil > now) {
+    return { claim: { kind: 'taken', waitMs: Math.ceil(state.heldUntil - now), old: note }, state }
   }
-  return { claim: { kind: 'yours', old: note }, sheet: { ...sheet, holder, heldUntil: now + forMs } }
+  return { claim: { kind: 'yours', old: note }, state: { ...state, holder, heldUntil: now + forMs } }
 }
 
 /**
@@ -42,18 +42,18 @@ export function afterClaim(
  * call whose reply was lost.
  */
 export function afterPost(
-  sheet: Sheet,
+  state: NoteState,
   { holder, text, keepMs }: { readonly holder: string; readonly text: string; readonly keepMs: number },
   now: number,
-): Sheet | null {
-  const claimed = sheet.holder === holder
-  const taken = sheet.holder !== '' && sheet.heldUntil > now
-  const note = noteOf(sheet, now)
-  if (!claimed && (taken || (note !== null && sheet.postedBy !== holder))) return null
-  if (!claimed && note?.text === text) return sheet
+): NoteState | null {
+  const claimed = state.holder === holder
+  const taken = state.holder !== '' && state.heldUntil > now
+  const note = noteOf(state, now)
+  if (!claimed && (taken || (note !== null && state.postedBy !== holder))) return null
+  if (!claimed && note?.text === text) return state
   return { text, postedAt: now, postedBy: holder, until: now + keepMs, holder: '', heldUntil: 0 }
 }
 
-export function afterDrop(sheet: Sheet, holder: string): Sheet {
-  return sheet.holder === holder ? { ...sheet, holder: '', heldUntil: 0 } : sheet
+export function afterDrop(state: NoteState, holder: string): NoteState {
+  return state.holder === holder ? { ...state, holder: '', heldUntil: 0 } : state
 }

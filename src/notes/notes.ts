@@ -5,7 +5,7 @@
  *  - Every call can be repeated: a holder that claims again what it holds has it still.
  *  - Nothing grows without bound: a note is gone when its time has passed, read or not.
  */
-export interface Board {
+export interface Notes {
   /**
    * The note, when it is younger than `freshMs`; otherwise leave to make it, for `forMs`, told to one caller at a time. The note that is too old
    * comes along: an old copy may be better than none.

@@ -1,5 +1,5 @@
-import type { Board } from '../notes/notes.js'
 import type { WorkerId } from '../frontier/frontier.js'
+import type { Notes } from '../notes/notes.js'
 import { drainKey } from './note-keys.js'
 
 const AUTHOR = 'drain'
@@ -7,10 +7,10 @@ const AUTHOR = 'drain'
 export const DRAIN_KEPT_MS = 3_600_000
 
 /** The worker finishes what it holds and leaves, within seconds if it lives; nobody takes its place. Asked again, it is asked once. */
-export async function askToDrain(board: Pick<Board, 'post'>, worker: WorkerId): Promise<void> {
-  await board.post(drainKey(worker), AUTHOR, 'drain', DRAIN_KEPT_MS)
+export async function askToDrain(notes: Pick<Notes, 'post'>, worker: WorkerId): Promise<void> {
+  await notes.post(drainKey(worker), AUTHOR, 'drain', DRAIN_KEPT_MS)
 }
 
-export async function isAskedToDrain(board: Pick<Board, 'read'>, worker: WorkerId): Promise<boolean> {
-  return (await board.read(drainKey(worker))) !== null
+export async function isAskedToDrain(notes: Pick<Notes, 'read'>, worker: WorkerId): Promise<boolean> {
+  return (await notes.read(drainKey(worker))) !== null
 }

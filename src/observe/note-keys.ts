@@ -1,6 +1,6 @@
 import type { CrawlId, WorkerId } from '../frontier/frontier.js'
 
-/** What the processes of a fleet tell each other of how they are doing, as notes on the board. Each has one author at a time, whose name stands before the colon. */
+/** What the processes of a fleet tell each other of how they are doing, as notes on the notes. Each has one author at a time, whose name stands before the colon. */
 
 /** Vitals as JSON, by the worker's process. */
 export function vitalsKey(worker: WorkerId): string {

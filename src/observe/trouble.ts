@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { Board } from '../notes/notes.js'
 import type { ShoalError } from '../errors.js'
 import type { CrawlId } from '../frontier/frontier.js'
+import type { Notes } from '../notes/notes.js'
 import { troubleKey } from './note-keys.js'
 
 /** Why the start URLs of a crawl are not all in the queue, when nobody was there to be told. */
@@ -18,20 +18,20 @@ const LONGEST = 1_000
 
 const schema = z.object({ code: z.string(), message: z.string(), hint: z.string() })
 
-export async function noteTrouble(board: Board, crawl: CrawlId, { code, message, hint }: ShoalError): Promise<void> {
+export async function noteTrouble(notes: Notes, crawl: CrawlId, { code, message, hint }: ShoalError): Promise<void> {
   const text = JSON.stringify({ code, message: message.slice(0, LONGEST), hint: hint.slice(0, LONGEST) })
-  await board.post(troubleKey(crawl), AUTHOR, text, KEPT_MS)
+  await notes.post(troubleKey(crawl), AUTHOR, text, KEPT_MS)
 }
 
 /** It is tried again. A note that stays because the queue is away is gone tomorrow. */
-export async function clearTrouble(board: Board, crawl: CrawlId): Promise<void> {
+export async function clearTrouble(notes: Notes, crawl: CrawlId): Promise<void> {
   try {
-    if ((await board.read(troubleKey(crawl))) !== null) await board.post(troubleKey(crawl), AUTHOR, '', 1)
+    if ((await notes.read(troubleKey(crawl))) !== null) await notes.post(troubleKey(crawl), AUTHOR, '', 1)
   } catch {}
 }
 
-export async function readTrouble(board: Pick<Board, 'read'>, crawl: CrawlId): Promise<Trouble | null> {
-  const note = await board.read(troubleKey(crawl))
+export async function readTrouble(notes: Pick<Notes, 'read'>, crawl: CrawlId): Promise<Trouble | null> {
+  const note = await notes.read(troubleKey(crawl))
   try {
     return note === null || note.text === '' ? null : schema.parse(JSON.parse(note.text))
   } catch {

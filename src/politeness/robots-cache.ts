@@ -1,6 +1,6 @@
-import type { Board } from '../notes/notes.js'
 import type { Clock } from '../clock.js'
 import { asShoalError, type ErrorCode, isAway } from '../errors.js'
+import type { Notes } from '../notes/notes.js'
 import { type Robots, type RobotsOutcome, type RobotsResponse, robotsFor } from './robots.js'
 import { decodeNote, encodeNote, freshMs, noteKey, type RobotsNote, robotsIn } from './robots-note.js'
 
@@ -8,7 +8,7 @@ import { decodeNote, encodeNote, freshMs, noteKey, type RobotsNote, robotsIn } f
 const KEEP_MS = 3 * 24 * 3_600_000
 /** Longer than a robots.txt takes with its redirects, as a rule; whoever takes longer may find that another was faster. */
 const CLAIM_MS = 60_000
-/** While another worker fetches it, the board is asked again after 50 ms, 100 ms … 1 s. */
+/** While another worker fetches it, the notes is asked again after 50 ms, 100 ms … 1 s. */
 const FIRST_NAP_MS = 50
 const LONGEST_NAP_MS = 1_000
 const MAX_ENTRIES = 10_000
@@ -23,8 +23,8 @@ export type Nap = (ms: number) => Promise<void>
 
 export interface RobotsCache {
   /**
-   * What holds for the URL's authority: a value when it is known here, a promise when the fleet's board or the site must be asked. Many callers at
-   * once, of all workers, share one fetch, made with the `get` of the first. Rejects when the fetch itself could not be made (the plant, a stop), and
+   * What holds for the URL's authority: a value when it is known here, a promise when the fleet's notes or the site must be asked. Many callers at
+   * once, of all workers, share one fetch, made with the `get` of the first. Rejects when the fetch itself could not be made (the backends, a stop), and
    * with the host's own error when no page of it could be fetched either.
    */
   check(url: string, get: GetRobots, nap?: Nap): Robots | Promise<Robots>
@@ -34,7 +34,7 @@ export interface RobotsCacheOptions {
   readonly clock: Clock
   readonly productToken: string
   /** Null: nobody else is there. */
-  readonly board: Board | null
+  readonly notes: Notes | null
   /** Who claims; of each cache of the fleet another one. */
   readonly holder: string
   /** A robots.txt that answers 401 or 403 forbids everything. */
@@ -58,7 +58,7 @@ type Claimed =
   | { readonly kind: 'taken'; readonly waitMs: number; readonly old: RobotsNote | null }
 
 export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
-  const { clock, productToken, board, holder, strict = false, maxEntries = MAX_ENTRIES } = options
+  const { clock, productToken, notes, holder, strict = false, maxEntries = MAX_ENTRIES } = options
   const entries = new Map<string, Entry>()
   const sleep: Nap = (ms) => clock.sleep(ms)
 
@@ -111,9 +111,9 @@ export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
 
   /** A note says itself for how long it is good: one of a failure, not for long. */
   async function claim(key: string): Promise<Claimed> {
-    if (board === null) return { kind: 'yours', old: null }
+    if (notes === null) return { kind: 'yours', old: null }
     for (let youngerThan = freshMs({ found: null, failures: 0 }); ; ) {
-      const answer = await board.claim(key, holder, youngerThan, CLAIM_MS)
+      const answer = await notes.claim(key, holder, youngerThan, CLAIM_MS)
       if (answer.kind !== 'note') return { ...answer, old: answer.old === null ? null : decodeNote(answer.old.text) }
       const note = decodeNote(answer.note.text)
       const lasts = note === null ? 0 : freshMs(note)
@@ -127,14 +127,14 @@ export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
     try {
       outcome = await fetchOutcome(`${authority}/robots.txt`, get)
     } catch (error) {
-      await unlessAway(board?.drop(key, holder))
+      await unlessAway(notes?.drop(key, holder))
       throw error
     }
     const decision = robotsFor(outcome, productToken)
     const failed: RobotsNote = { found: old?.found ?? null, failures: (old?.failures ?? 0) + 1 }
     if (decision.kind === 'hopeless') {
       // Whether a host may be asked at all is for each worker to say; it costs the site nothing.
-      await unlessAway(board?.drop(key, holder))
+      await unlessAway(notes?.drop(key, holder))
       if (failed.found === null) {
         entry.robots = null
         entry.error = decision.error
@@ -145,7 +145,7 @@ export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
       return adopt(entry, failed, freshMs(failed))
     }
     const note: RobotsNote = decision.kind === 'unreachable' ? failed : { found: decision, failures: 0 }
-    await unlessAway(board?.post(key, holder, encodeNote(note), KEEP_MS))
+    await unlessAway(notes?.post(key, holder, encodeNote(note), KEEP_MS))
     return adopt(entry, note, freshMs(note))
   }
 
@@ -161,7 +161,7 @@ export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
   return { check }
 }
 
-/** What we know we know: a board that is away just now will be told by somebody else. */
+/** What we know we know: a notes that is away just now will be told by somebody else. */
 async function unlessAway(told: Promise<unknown> | undefined): Promise<void> {
   try {
     await told
@@ -170,15 +170,15 @@ async function unlessAway(told: Promise<unknown> | undefined): Promise<void> {
   }
 }
 
-const NOT_THE_SITES: ReadonlySet<ErrorCode> = new Set(['internal', 'exit_banned', 'proxy_error', 'handler_error'])
+const NOT_THE_SITES: ReadonlySet<ErrorCode> = new Set(['internal', 'proxy_banned', 'proxy_error', 'handler_error'])
 
-/** What our own plant or the user's code did (no sockets, a stop, no permit, a proxy that was refused) says nothing about the site and is passed on. */
+/** What our own backends or the user's code did (no sockets, a stop, no permit, a proxy that was refused) says nothing about the site and is passed on. */
 async function fetchOutcome(robotsUrl: string, get: GetRobots): Promise<RobotsOutcome> {
   try {
     return { kind: 'response', response: await get(robotsUrl) }
   } catch (thrown) {
     const error = asShoalError(thrown)
-    if (error.next === 'plant' || NOT_THE_SITES.has(error.code)) throw thrown
+    if (error.next === 'backend' || NOT_THE_SITES.has(error.code)) throw thrown
     return { kind: 'error', error }
   }
 }

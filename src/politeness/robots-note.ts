@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Board } from '../notes/notes.js'
+import type { Notes } from '../notes/notes.js'
 import {
   ALLOW_ALL,
   FORBID_ALL,
@@ -76,11 +76,11 @@ export function noteKey(url: string, productToken: string): string {
 
 /** What the fleet knows, without asking the site. */
 export async function knownRobots(
-  board: Pick<Board, 'read'>,
+  notes: Pick<Notes, 'read'>,
   url: string,
   productToken: string,
 ): Promise<{ readonly note: RobotsNote; readonly ageMs: number } | null> {
-  const held = await board.read(noteKey(url, productToken))
+  const held = await notes.read(noteKey(url, productToken))
   const note = held === null ? null : decodeNote(held.text)
   return held === null || note === null ? null : { note, ageMs: held.ageMs }
 }

@@ -1,58 +1,58 @@
 import type { Random } from '../clock.js'
-import type { Exit, ExitId } from './proxy.js'
-import type { ExitScore } from './proxy-ledger.js'
-import type { ExitChoice, Pool } from './pool.js'
+import type { Pool, ProxyChoice } from './pool.js'
+import type { PoolProxy, ProxyId } from './proxy.js'
+import type { ProxyScore } from './proxy-ledger.js'
 
 /** Of the asks of a pool that goes by cost, this share tries first what is least known: prices and bans change. */
 export const EXPLORE = 0.05
-/** Makes exits that cost nothing differ by how often they work. */
+/** Makes proxies that cost nothing differ by how often they work. */
 const TINY_COST = 1e-9
 const GB = 1e9
 
 export interface Choosing {
-  readonly choose: ExitChoice
+  readonly choose: ProxyChoice
   readonly country: string | null
-  readonly prefer?: readonly ExitId[]
-  readonly stay?: ExitId
+  readonly prefer?: readonly ProxyId[]
+  readonly stay?: ProxyId
   /** Counts the asks of this pool: a rotating pool begins one further each time. */
   readonly turn: number
-  /** On the site in question, by exit. */
-  readonly scores: ReadonlyMap<ExitId, ExitScore>
+  /** On the site in question, by proxy. */
+  readonly scores: ReadonlyMap<ProxyId, ProxyScore>
 }
 
-/** The exits of a pool for one ask, best first. */
-export function chooseExits(pool: Pool, choosing: Choosing, random: Random): Exit[] {
+/** The proxies of a pool for one ask, best first. */
+export function chooseProxies(pool: Pool, choosing: Choosing, random: Random): PoolProxy[] {
   const { choose, country, prefer = [], stay, turn, scores } = choosing
-  const fits = (exit: Exit) =>
-    (country === null || exit.country === country) && (stay === undefined || exit.id === stay)
-  const fitting = country === null && stay === undefined ? pool.exits : pool.exits.filter(fits)
+  const fits = (proxy: PoolProxy) =>
+    (country === null || proxy.country === country) && (stay === undefined || proxy.id === stay)
+  const fitting = country === null && stay === undefined ? pool.proxies : pool.proxies.filter(fits)
   const ordered = inOrder(choose, rotated(fitting, turn), scores, random)
   if (prefer.length === 0) return ordered
   const preferred = new Set(prefer)
-  return [...ordered.filter((exit) => preferred.has(exit.id)), ...ordered.filter((exit) => !preferred.has(exit.id))]
+  return [...ordered.filter((proxy) => preferred.has(proxy.id)), ...ordered.filter((proxy) => !preferred.has(proxy.id))]
 }
 
-function inOrder(choose: ExitChoice, exits: Exit[], scores: Choosing['scores'], random: Random): Exit[] {
-  if (exits.length < 2 || choose === 'rotate') return exits
+function inOrder(choose: ProxyChoice, proxies: PoolProxy[], scores: Choosing['scores'], random: Random): PoolProxy[] {
+  if (proxies.length < 2 || choose === 'rotate') return proxies
   // The sort is stable: what is equal stays in turn.
-  if (choose === 'weighted') return sortedBy(exits, (exit) => -(random() ** (1 / exit.weight)))
-  if (random() < EXPLORE) return sortedBy(exits, (exit) => triesOf(scores.get(exit.id)))
-  return sortedBy(exits, (exit) => costStep(expectedCost(exit, scores.get(exit.id))))
+  if (choose === 'weighted') return sortedBy(proxies, (proxy) => -(random() ** (1 / proxy.weight)))
+  if (random() < EXPLORE) return sortedBy(proxies, (proxy) => triesOf(scores.get(proxy.id)))
+  return sortedBy(proxies, (proxy) => costStep(expectedCost(proxy, scores.get(proxy.id))))
 }
 
-function rotated(exits: readonly Exit[], turn: number): Exit[] {
-  const start = exits.length === 0 ? 0 : turn % exits.length
-  return [...exits.slice(start), ...exits.slice(0, start)]
+function rotated(proxies: readonly PoolProxy[], turn: number): PoolProxy[] {
+  const start = proxies.length === 0 ? 0 : turn % proxies.length
+  return [...proxies.slice(start), ...proxies.slice(0, start)]
 }
 
-function sortedBy(exits: readonly Exit[], rank: (exit: Exit) => number): Exit[] {
-  return exits
-    .map((exit) => ({ exit, value: rank(exit) }))
+function sortedBy(proxies: readonly PoolProxy[], rank: (proxy: PoolProxy) => number): PoolProxy[] {
+  return proxies
+    .map((proxy) => ({ proxy, value: rank(proxy) }))
     .sort((a, b) => a.value - b.value)
-    .map(({ exit }) => exit)
+    .map(({ proxy }) => proxy)
 }
 
-function triesOf(score: ExitScore | undefined): number {
+function triesOf(score: ProxyScore | undefined): number {
   return score === undefined ? 0 : score.good + score.neutral + score.banned + score.broken
 }
 
@@ -60,10 +60,10 @@ function triesOf(score: ExitScore | undefined): number {
  * Of one good page of the site. One good answer is assumed beforehand, so that what is unknown looks as good as it can be and is tried, and a
  * single failure does not condemn.
  */
-export function expectedCost(exit: Exit, score: ExitScore | undefined): number {
+export function expectedCost(proxy: PoolProxy, score: ProxyScore | undefined): number {
   const tries = triesOf(score)
   const bytes = tries === 0 ? 0 : (score?.bytes ?? 0) / tries
-  const ofRequest = exit.cost.perRequest + (exit.cost.perGb * bytes) / GB
+  const ofRequest = proxy.cost.perRequest + (proxy.cost.perGb * bytes) / GB
   return ((ofRequest + TINY_COST) * (tries + 1)) / ((score?.good ?? 0) + 1)
 }
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { parseUrl } from '../url/parse-url.js'
-import type { Exit, ExitCost, ProxyServer } from './proxy.js'
 import type { Pool } from './pool.js'
 import { type GatewayPool, KINDS, type ListPool, type WrapPool, type WrittenPool } from './pool-schema.js'
 import { linesOf, readText } from './pool-text.js'
+import type { PoolProxy, ProxyCost, ProxyServer } from './proxy.js'
 import { parseProxyUrl, placeOf, poolError, userTag } from './proxy-url.js'
 
 /** Where secrets that a pool names are looked for. */
@@ -14,25 +14,25 @@ export interface SecretPlaces {
   readonly baseDir: string
 }
 
-const MOST_EXITS = 10_000
+const MOST_PROXIES = 10_000
 
 export function buildPool(name: string, written: WrittenPool, places: SecretPlaces): Pool {
   const kind = written.kind ?? name
   const defaults = KINDS[kind] ?? KINDS.datacenter
   if (defaults === undefined) throw new Error('the kind datacenter has defaults')
-  const exits =
+  const proxies =
     'entries' in written
-      ? listExits(name, kind, written, places)
+      ? listProxies(name, kind, written, places)
       : written.service === 'gateway'
-        ? gatewayExits(name, kind, written, places)
-        : wrapExits(name, kind, written, places)
-  if (exits.length > MOST_EXITS) throw poolError(`${name}: more than ${MOST_EXITS} exits`)
+        ? gatewayProxies(name, kind, written, places)
+        : wrapProxies(name, kind, written, places)
+  if (proxies.length > MOST_PROXIES) throw poolError(`${name}: more than ${MOST_PROXIES} proxies`)
   const { rest, rotation } = written
   const baseMs = rest.first ?? defaults.rest.baseMs
   return {
     name,
     kind,
-    exits,
+    proxies,
     rest: {
       strikes: rest.strikes ?? defaults.rest.strikes,
       baseMs,
@@ -50,10 +50,10 @@ interface NamedProxy {
   readonly name: string | undefined
   readonly weight: number
   readonly country: string | null
-  readonly cost: ExitCost
+  readonly cost: ProxyCost
 }
 
-function listExits(pool: string, kind: string, written: ListPool, places: SecretPlaces): Exit[] {
+function listProxies(pool: string, kind: string, written: ListPool, places: SecretPlaces): PoolProxy[] {
   const password = secretOf(pool, 'password', written.passwordEnv, written.passwordFile, places)
   const { entries } = written
   const plain = typeof entries === 'string' ? listAt(pool, entries, places) : entries
@@ -112,8 +112,8 @@ function withPassword(proxy: ProxyServer, password: string | null): ProxyServer 
   return password !== null && proxy.username !== '' && proxy.password === '' ? { ...proxy, password } : proxy
 }
 
-/** Each session of a back-connect gateway is an exit: the provider keeps its address while the user name stays the same. */
-function gatewayExits(pool: string, kind: string, written: GatewayPool, places: SecretPlaces): Exit[] {
+/** Each session of a back-connect gateway is an proxy: the provider keeps its address while the user name stays the same. */
+function gatewayProxies(pool: string, kind: string, written: GatewayPool, places: SecretPlaces): PoolProxy[] {
   const { url, sessions } = written
   const password = secretOf(pool, 'password', written.passwordEnv, written.passwordFile, places)
   const has = placeholders(pool, url, ['session', 'country', 'password'])
@@ -130,7 +130,7 @@ function gatewayExits(pool: string, kind: string, written: GatewayPool, places: 
 }
 
 /** A service that fetches for us. Its `sessions` say how many requests it may be asked for as if by so many proxies. */
-function wrapExits(pool: string, kind: string, written: WrapPool, places: SecretPlaces): Exit[] {
+function wrapProxies(pool: string, kind: string, written: WrapPool, places: SecretPlaces): PoolProxy[] {
   const { url: template } = written
   const key = secretOf(pool, 'key', written.keyEnv, written.keyFile, places)
   const has = placeholders(pool, template, ['url', 'key', 'session', 'country'])
@@ -163,7 +163,7 @@ function sessionsOf(pool: string, written: GatewayPool | WrapPool, has: Readonly
       const tail = [...(has.has('country') && country !== null ? [country] : []), ...(sessions > 1 ? [index + 1] : [])]
       return {
         country,
-        // The same on every machine, so that it is the same exit.
+        // The same on every machine, so that it is the same proxy.
         session: createHash('sha256')
           .update(`${pool} ${country ?? ''} ${index}`)
           .digest('hex')

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { atLeastOne, country, duration, options, poolName } from '../options.js'
-import type { RestRules } from './proxy-ledger.js'
 import type { Rotation } from './pool.js'
+import type { RestRules } from './proxy-ledger.js'
 
 /** What stands in a file of pools. Secrets are named, not written: `passwordEnv`, `passwordFile`, `keyEnv`, `keyFile`. */
 
@@ -10,7 +10,7 @@ export const DEFAULT_POOL = 'default'
 const MINUTE = 60_000
 const HOUR = 3_600_000
 
-/** How exits of a kind rest and how long a session lasts, unless the pool says otherwise. Kinds of the user's own are like datacenter. */
+/** How proxies of a kind rest and how long a session lasts, unless the pool says otherwise. Kinds of the user's own are like datacenter. */
 export const KINDS: Readonly<Record<string, { readonly rest: RestRules; readonly rotation: Rotation }>> = {
   datacenter: {
     rest: { strikes: 2, baseMs: 10 * MINUTE, capMs: 2 * HOUR },
@@ -55,7 +55,7 @@ const common = {
 
 const password = { passwordEnv: envName.optional(), passwordFile: file.optional() }
 
-/** Many countries and sessions of one address: each of them is an exit. */
+/** Many countries and sessions of one address: each of them is an proxy. */
 const service = {
   url: z.string(),
   countries: z.array(country).min(1).optional(),

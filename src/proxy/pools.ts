@@ -36,13 +36,13 @@ export function loadPools(source: string | null, env: Env): Pool[] {
   return written.map(([name, value]) => pool(name, value, places))
 }
 
-/** What a worker may use: the pools of these names (null: all), and of them the exits in that country. */
+/** What a worker may use: the pools of these names (null: all), and of them the proxies in that country. */
 export function chosenPools(pools: readonly Pool[], names: readonly string[] | null, country: string | null): Pool[] {
   for (const name of names ?? []) poolNamed(pools, name)
   const chosen = pools.filter(({ name }) => names === null || names.includes(name))
   if (country === null) return chosen
-  const there = chosen.map((one) => ({ ...one, exits: one.exits.filter((exit) => exit.country === country) }))
-  const serving = there.filter(({ exits }) => exits.length > 0)
+  const there = chosen.map((one) => ({ ...one, proxies: one.proxies.filter((proxy) => proxy.country === country) }))
+  const serving = there.filter(({ proxies }) => proxies.length > 0)
   if (serving.length === 0 && chosen.length > 0)
     throw new ShoalError('proxy_unknown', `no pool has a proxy in the country '${country}'`, {
       hint: 'Give pools or entries their country; docs/proxies.md has the format.',

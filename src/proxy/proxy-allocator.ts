@@ -1,75 +1,75 @@
 import type { Clock, Random } from '../clock.js'
 import type { Limits } from '../frontier/frontier.js'
 import type { HostKey } from '../url/link.js'
-import { chooseExits } from './choose.js'
-import type { Exit, ExitId } from './proxy.js'
-import type { ExitAnswer, ExitAsk, ExitLedger, ExitReport, ExitScore, ExitVerdict } from './proxy-ledger.js'
-import type { ExitChoice, Pool } from './pool.js'
+import { chooseProxies } from './choose.js'
+import type { Pool, ProxyChoice } from './pool.js'
+import type { PoolProxy, ProxyId } from './proxy.js'
+import type { ProxyAnswer, ProxyAsk, ProxyLedger, ProxyReport, ProxyScore, ProxyVerdict } from './proxy-ledger.js'
 
 /**
- * Where the visits of a worker get their exits: what is asked for in the same turn of the event loop goes to the ledger in one call, and so do
+ * Where the visits of a worker get their proxies: what is asked for in the same turn of the event loop goes to the ledger in one call, and so do
  * reports. It waits for nothing but the ledger: who is told to wait, waits by itself.
  */
-export interface ExitDesk {
-  acquire(need: ExitNeed): Promise<Acquired>
+export interface ProxyAllocator {
+  acquire(need: ProxyNeed): Promise<Acquired>
   /** Once for every grant. Does not wait; a report that the ledger could not take is sent again with the next ones. */
-  report(grant: ExitGrant, outcome: ExitOutcome): void
+  report(grant: ProxyGrant, outcome: ProxyOutcome): void
   /** A message to the queue is about to leave: reports that wait travel with it. */
   goAlong(): void
   /** Sends what is left. */
   close(): Promise<void>
 }
 
-export interface ExitNeed {
+export interface ProxyNeed {
   readonly pool: Pool
-  readonly choose: ExitChoice
+  readonly choose: ProxyChoice
   /** Two letters, lower case; null: any. */
   readonly country: string | null
   /** The pace key. */
   readonly host: HostKey
   /** Its registrable domain. */
   readonly site: string
-  /** Of one exit on the host. */
+  /** Of one proxy on the host. */
   readonly limits: Limits
   /** A grant that is never reported ends after this. */
   readonly holdMs: number
-  /** Exits with a session that should be gone on with: asked for first. */
-  readonly prefer?: readonly ExitId[]
-  /** This exit and no other: the next request of a visit that began with it. */
-  readonly stay?: ExitId
+  /** Proxies with a session that should be gone on with: asked for first. */
+  readonly prefer?: readonly ProxyId[]
+  /** This proxy and no other: the next request of a visit that began with it. */
+  readonly stay?: ProxyId
 }
 
 export type Acquired =
-  | { readonly ok: true; readonly grant: ExitGrant }
-  /** `none`: the pool has no exit in that country. */
+  | { readonly ok: true; readonly grant: ProxyGrant }
+  /** `none`: the pool has no proxy in that country. */
   | { readonly ok: false; readonly waitMs: number; readonly why: 'paced' | 'resting' | 'none' }
 
-/** A request may leave through `exit`. */
-export interface ExitGrant {
+/** A request may leave through `proxy`. */
+export interface ProxyGrant {
   readonly ask: string
-  readonly exit: Exit
+  readonly proxy: PoolProxy
   /** Good for this long, from when it was answered. */
   readonly permitMs: number
-  readonly need: ExitNeed
+  readonly need: ProxyNeed
 }
 
-export interface ExitOutcome {
-  readonly verdict: ExitVerdict
+export interface ProxyOutcome {
+  readonly verdict: ProxyVerdict
   /** From dispatch to now; null: nothing was sent. */
   readonly elapsedMs: number | null
   /** On the wire, for the cost. */
   readonly bytes: number
 }
 
-export interface DeskParts {
-  readonly ledger: ExitLedger
+export interface AllocatorParts {
+  readonly ledger: ProxyLedger
   readonly clock: Clock
   readonly random: Random
   /** Makes the names of asks differ from those of every other worker. */
   readonly worker: string
 }
 
-/** Exits named in one ask at most; a larger pool is asked for in several. */
+/** Proxies named in one ask at most; a larger pool is asked for in several. */
 const MOST_NAMED = 128
 const SCORES_FRESH_MS = 5_000
 /** Sites whose scores are kept at hand. */
@@ -83,11 +83,11 @@ const RESEND_MS = 1_000
  */
 const GATHER_MS = 20
 
-export function createExitDesk({ ledger, clock, random, worker }: DeskParts): ExitDesk {
+export function createProxyAllocator({ ledger, clock, random, worker }: AllocatorParts): ProxyAllocator {
   const turns = new Map<string, number>()
   const scores = createScoreBook(ledger, clock)
   const reports = reportPost(ledger, clock)
-  const asks = gathered<ExitAsk, ExitAnswer>((batch) => {
+  const asks = gathered<ProxyAsk, ProxyAnswer>((batch) => {
     // First: the slots that they free are asked for.
     reports.goAlong()
     return ledger.grant(batch)
@@ -97,7 +97,7 @@ export function createExitDesk({ ledger, clock, random, worker }: DeskParts): Ex
   return {
     async acquire(need) {
       const { pool, choose, country, host, site, limits, holdMs, prefer, stay } = need
-      const turn = turns.get(pool.name) ?? Math.floor(random() * pool.exits.length)
+      const turn = turns.get(pool.name) ?? Math.floor(random() * pool.proxies.length)
       turns.set(pool.name, turn + 1)
       const known = choose === 'cheapest' ? scores.of(pool.name, site) : NO_SCORES
       const choosing = {
@@ -108,30 +108,30 @@ export function createExitDesk({ ledger, clock, random, worker }: DeskParts): Ex
         ...(prefer && { prefer }),
         ...(stay !== undefined && { stay }),
       }
-      const exits = chooseExits(pool, choosing, random)
-      let refused: Extract<ExitAnswer, { ok: false }> = { ok: false, waitMs: 0, why: 'none' }
-      for (let at = 0; at < exits.length; at += MOST_NAMED) {
-        const named = exits.slice(at, at + MOST_NAMED)
+      const proxies = chooseProxies(pool, choosing, random)
+      let refused: Extract<ProxyAnswer, { ok: false }> = { ok: false, waitMs: 0, why: 'none' }
+      for (let at = 0; at < proxies.length; at += MOST_NAMED) {
+        const named = proxies.slice(at, at + MOST_NAMED)
         const ask = `${worker}.${(asked++).toString(36)}`
         const ids = named.map(({ id }) => id)
-        const answer = await asks({ ask, pool: pool.name, exits: ids, host, site, limits, holdMs })
+        const answer = await asks({ ask, pool: pool.name, proxies: ids, host, site, limits, holdMs })
         if (!answer.ok) {
           refused = sooner(refused, answer)
           continue
         }
-        const exit = named.find(({ id }) => id === answer.exit)
-        if (exit === undefined) continue
-        return { ok: true, grant: { ask, exit, permitMs: answer.permitMs, need } }
+        const proxy = named.find(({ id }) => id === answer.proxy)
+        if (proxy === undefined) continue
+        return { ok: true, grant: { ask, proxy, permitMs: answer.permitMs, need } }
       }
       return refused
     },
-    report({ ask, exit, need }, { verdict, elapsedMs, bytes }) {
+    report({ ask, proxy, need }, { verdict, elapsedMs, bytes }) {
       const { pool, host, site, limits } = need
-      const cost = elapsedMs === null ? 0 : exit.cost.perRequest + (exit.cost.perGb * bytes) / 1e9
+      const cost = elapsedMs === null ? 0 : proxy.cost.perRequest + (proxy.cost.perGb * bytes) / 1e9
       reports.add({
-        ...{ ask, pool: pool.name, exit: exit.id, host, site, limits },
+        ...{ ask, pool: pool.name, proxy: proxy.id, host, site, limits },
         ...{ verdict, bytes, cost, rest: pool.rest },
-        ...(elapsedMs === null ? { elapsedMs } : arrivals.of(`${pool.name} ${host}`, exit.id, elapsedMs)),
+        ...(elapsedMs === null ? { elapsedMs } : arrivals.of(`${pool.name} ${host}`, proxy.id, elapsedMs)),
       })
       if (verdict.kind === 'banned' || verdict.kind === 'broken') queueMicrotask(reports.goAlong)
     },
@@ -140,7 +140,7 @@ export function createExitDesk({ ledger, clock, random, worker }: DeskParts): Ex
   }
 }
 
-/** Exits on hosts whose fastest request is remembered. */
+/** Proxies on hosts whose fastest request is remembered. */
 const MOST_ARRIVALS = 20_000
 /** A way that has become slower is known for it after some fifty requests. */
 const FASTEST_DRIFT = 0.02
@@ -153,8 +153,8 @@ const FASTEST_DRIFT = 0.02
 function arrivalBook() {
   const fastest = new Map<string, number>()
   return {
-    of(host: string, exit: ExitId, tookMs: number): { elapsedMs: number; tookMs: number } {
-      const way = `${host} ${exit}`
+    of(host: string, proxy: ProxyId, tookMs: number): { elapsedMs: number; tookMs: number } {
+      const way = `${host} ${proxy}`
       // A way that is new to this worker is as long as the fastest of the others; of the very first nothing is known. Those are held up most.
       const known = Math.min(tookMs, fastest.get(way) ?? fastest.get(host) ?? 0)
       if (fastest.size >= MOST_ARRIVALS) fastest.clear()
@@ -167,7 +167,7 @@ function arrivalBook() {
   }
 }
 
-type Refused = Extract<ExitAnswer, { ok: false }>
+type Refused = Extract<ProxyAnswer, { ok: false }>
 
 /** Of two parts of a pool: one that is only paced is better than one that rests. */
 function sooner(a: Refused, b: Refused): Refused {
@@ -202,12 +202,12 @@ function gathered<Ask, Answer>(call: (asks: readonly Ask[]) => Promise<readonly 
 }
 
 /** A report can be repeated, so those that failed are sent again, after a while and with what came meanwhile. */
-function reportPost(ledger: Pick<ExitLedger, 'report'>, clock: Clock) {
-  let unsent: ExitReport[] = []
+function reportPost(ledger: Pick<ProxyLedger, 'report'>, clock: Clock) {
+  let unsent: ProxyReport[] = []
   const sending = new Set<Promise<void>>()
   let cancel: (() => void) | null = null
   let away = false
-  const send = async (batch: readonly ExitReport[]): Promise<void> => {
+  const send = async (batch: readonly ProxyReport[]): Promise<void> => {
     try {
       await ledger.report(batch)
     } catch {
@@ -231,7 +231,7 @@ function reportPost(ledger: Pick<ExitLedger, 'report'>, clock: Clock) {
     goAlong() {
       if (!away) flush()
     },
-    add(report: ExitReport) {
+    add(report: ProxyReport) {
       unsent.push(report)
       cancel ??= clock.after(GATHER_MS, flush)
     },
@@ -244,21 +244,21 @@ function reportPost(ledger: Pick<ExitLedger, 'report'>, clock: Clock) {
   }
 }
 
-const NO_SCORES: ReadonlyMap<ExitId, ExitScore> = new Map()
+const NO_SCORES: ReadonlyMap<ProxyId, ProxyScore> = new Map()
 
 /** The scores of the sites that are being visited, read again in the background when they have grown old: no ask waits for them. */
-function createScoreBook(ledger: Pick<ExitLedger, 'scoresOn'>, clock: Clock) {
+function createScoreBook(ledger: Pick<ProxyLedger, 'scoresOn'>, clock: Clock) {
   interface Leaf {
     readAt: number
     reading: boolean
-    scores: ReadonlyMap<ExitId, ExitScore>
+    scores: ReadonlyMap<ProxyId, ProxyScore>
   }
   const leaves = new Map<string, Leaf>()
   const read = async (leaf: Leaf, pool: string, site: string) => {
     leaf.reading = true
     try {
       const rows = await ledger.scoresOn(pool, site)
-      leaf.scores = new Map(rows.map((row) => [row.exit, row]))
+      leaf.scores = new Map(rows.map((row) => [row.proxy, row]))
     } catch {
       // The ledger is away: the old ones will do.
     }
@@ -266,7 +266,7 @@ function createScoreBook(ledger: Pick<ExitLedger, 'scoresOn'>, clock: Clock) {
     leaf.reading = false
   }
   return {
-    of(pool: string, site: string): ReadonlyMap<ExitId, ExitScore> {
+    of(pool: string, site: string): ReadonlyMap<ProxyId, ProxyScore> {
       const key = `${pool} ${site}`
       let leaf = leaves.get(key)
       if (leaf === undefined) {

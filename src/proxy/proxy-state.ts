@@ -1,16 +1,16 @@
 import type { Limits } from '../frontier/frontier.js'
 import { afterEnd, afterStart, earliestStart, FRESH_HOST, type HostPace, startsAllowed } from '../frontier/pace.js'
 import type { HostKey } from '../url/link.js'
-import type { ExitId } from './proxy.js'
-import { type ExitAnswer, type ExitReport, type ExitScore, LATENCY_BUCKETS, type RestRules } from './proxy-ledger.js'
+import type { ProxyId } from './proxy.js'
+import { LATENCY_BUCKETS, type ProxyAnswer, type ProxyReport, type ProxyScore, type RestRules } from './proxy-ledger.js'
 
 /**
- * What the ledger decides, as pure functions over the state of one exit; Redis says the same in lua/ledger.lua. Times are milliseconds of
+ * What the ledger decides, as pure functions over the state of one proxy; Redis says the same in lua/ledger.lua. Times are milliseconds of
  * the queue's own clock.
  */
 
-/** Of an exit on one site; on site '' of the exit as a whole. */
-export interface ExitHealth {
+/** Of an proxy on one site; on site '' of the proxy as a whole. */
+export interface ProxyHealth {
   /** A good answer came since it was new or back from a rest. */
   readonly proved: boolean
   /** Bad answers in a row. */
@@ -24,7 +24,7 @@ export interface ExitHealth {
   readonly usedAt: number
 }
 
-export const FRESH_EXIT: ExitHealth = {
+export const FRESH_EXIT: ProxyHealth = {
   proved: false,
   strikes: 0,
   rests: 0,
@@ -35,9 +35,9 @@ export const FRESH_EXIT: ExitHealth = {
 }
 
 /** What its requests brought, apart from its health: a grant has no use for it. */
-export type ExitCounts = Pick<ExitScore, 'good' | 'neutral' | 'banned' | 'broken' | 'bytes' | 'cost' | 'latency'>
+export type ProxyCounts = Pick<ProxyScore, 'good' | 'neutral' | 'banned' | 'broken' | 'bytes' | 'cost' | 'latency'>
 
-export const NO_COUNTS: ExitCounts = {
+export const NO_COUNTS: ProxyCounts = {
   good: 0,
   neutral: 0,
   banned: 0,
@@ -47,28 +47,28 @@ export const NO_COUNTS: ExitCounts = {
   latency: [...LATENCY_BUCKETS.map(() => 0), 0],
 }
 
-/** Of an exit on one host. */
-export interface ExitPace {
+/** Of an proxy on one host. */
+export interface ProxyPace {
   readonly startedAt: number
   readonly arrivalAt: number
   readonly inFlight: number
   readonly usedAt: number
 }
 
-export const FRESH_PACE: ExitPace = { startedAt: 0, arrivalAt: 0, inFlight: 0, usedAt: 0 }
+export const FRESH_PACE: ProxyPace = { startedAt: 0, arrivalAt: 0, inFlight: 0, usedAt: 0 }
 
-/** What an ask needs to know of one exit. */
-export interface ExitState {
-  readonly whole: ExitHealth
-  readonly onSite: ExitHealth
-  readonly pace: ExitPace
+/** What an ask needs to know of one proxy. */
+export interface ProxyState {
+  readonly whole: ProxyHealth
+  readonly onSite: ProxyHealth
+  readonly pace: ProxyPace
 }
 
 /** A grant that is not reported yet. */
 export interface Hold {
   readonly ask: string
   readonly pool: string
-  readonly exit: ExitId
+  readonly proxy: ProxyId
   readonly host: HostKey
   readonly site: string
   readonly grantedAt: number
@@ -80,8 +80,8 @@ export interface Hold {
 export const FORGET_MS = 604_800_000
 /** Nobody knows when a request will end: ask again after this long. */
 export const SLOT_WAIT_MS = 100
-/** Exits looked at in one ask at most, the first of them. */
-export const MOST_EXITS = 1_000
+/** Proxies looked at in one ask at most, the first of them. */
+export const MOST_PROXIES = 1_000
 /** Grants that ran out, ended in one call at most. */
 export const REAP_AT_ONCE = 1_000
 
@@ -93,24 +93,24 @@ export function isForgotten({ usedAt }: { readonly usedAt: number }, now: number
 }
 
 /** As it stands now: after a step back of the clock, no rest began later than now. */
-export function healthNow(health: ExitHealth, now: number): ExitHealth {
+export function healthNow(health: ProxyHealth, now: number): ProxyHealth {
   if (isForgotten(health, now)) return FRESH_EXIT
   const ahead = health.restedAt - now
   return ahead > 0 ? { ...health, restedAt: now, restsUntil: health.restsUntil - ahead } : health
 }
 
-export function paceNow(pace: ExitPace, now: number): ExitPace {
+export function paceNow(pace: ProxyPace, now: number): ProxyPace {
   if (isForgotten(pace, now)) return FRESH_PACE
   return pace.startedAt > now ? { ...pace, startedAt: now } : pace
 }
 
 /** New, back from a rest, or after a bad answer: one request at a time until a good one. */
-function onProbation(health: ExitHealth): boolean {
+function onProbation(health: ProxyHealth): boolean {
   return !health.proved || health.strikes > 0
 }
 
 /** Null: it may be used now. */
-export function obstacle(state: ExitState, limits: Limits, now: number): { waitMs: number; resting: boolean } | null {
+export function obstacle(state: ProxyState, limits: Limits, now: number): { waitMs: number; resting: boolean } | null {
   const { whole, onSite, pace } = state
   const restsUntil = Math.max(whole.restsUntil, onSite.restsUntil)
   if (restsUntil > now) return { waitMs: Math.ceil(restsUntil - now), resting: true }
@@ -122,19 +122,19 @@ export function obstacle(state: ExitState, limits: Limits, now: number): { waitM
   return { waitMs: Math.max(waitMs, full ? SLOT_WAIT_MS : 1), resting: false }
 }
 
-/** Of all the exits of an ask, none of which may be used. */
-export function refusal(obstacles: readonly { waitMs: number; resting: boolean }[]): ExitAnswer {
+/** Of all the proxies of an ask, none of which may be used. */
+export function refusal(obstacles: readonly { waitMs: number; resting: boolean }[]): ProxyAnswer {
   if (obstacles.length === 0) return { ok: false, waitMs: 0, why: 'none' }
   const waitMs = obstacles.reduce((least, one) => Math.min(least, one.waitMs), Number.POSITIVE_INFINITY)
   return { ok: false, waitMs, why: obstacles.every((one) => one.resting) ? 'resting' : 'paced' }
 }
 
 /** The permit counts from the first answer: what a repeat is told is what is left of it. */
-export function answerOf(hold: Hold, now: number): ExitAnswer {
-  return { ok: true, exit: hold.exit, permitMs: Math.max(0, hold.permitMs - Math.max(0, now - hold.grantedAt)) }
+export function answerOf(hold: Hold, now: number): ProxyAnswer {
+  return { ok: true, proxy: hold.proxy, permitMs: Math.max(0, hold.permitMs - Math.max(0, now - hold.grantedAt)) }
 }
 
-export function afterGrant({ whole, onSite, pace }: ExitState, limits: Limits, now: number): ExitState {
+export function afterGrant({ whole, onSite, pace }: ProxyState, limits: Limits, now: number): ProxyState {
   const started = afterStart(hostPace(pace), limits, now)
   return {
     whole: { ...whole, inFlight: whole.inFlight + 1, usedAt: now },
@@ -144,7 +144,7 @@ export function afterGrant({ whole, onSite, pace }: ExitState, limits: Limits, n
 }
 
 /** The grant is over: reported, or run out (`elapsedMs` null). */
-export function afterHold({ whole, onSite, pace }: ExitState, elapsedMs: number | null, now: number): ExitState {
+export function afterHold({ whole, onSite, pace }: ProxyState, elapsedMs: number | null, now: number): ProxyState {
   const ended = afterEnd(hostPace(pace), now, elapsedMs)
   return {
     whole: { ...whole, inFlight: Math.max(0, whole.inFlight - 1) },
@@ -153,10 +153,10 @@ export function afterHold({ whole, onSite, pace }: ExitState, elapsedMs: number 
   }
 }
 
-export type Told = Pick<ExitReport, 'verdict' | 'rest' | 'bytes' | 'cost' | 'tookMs'> & { readonly elapsedMs: number }
+export type Told = Pick<ProxyReport, 'verdict' | 'rest' | 'bytes' | 'cost' | 'tookMs'> & { readonly elapsedMs: number }
 
-/** A request was made. A ban is felt on the site alone, a broken exit everywhere. */
-export function afterVerdict(state: ExitState, { verdict, rest }: Told, grantedAt: number, now: number): ExitState {
+/** A request was made. A ban is felt on the site alone, a broken proxy everywhere. */
+export function afterVerdict(state: ProxyState, { verdict, rest }: Told, grantedAt: number, now: number): ProxyState {
   let whole = { ...state.whole, usedAt: now }
   let onSite = { ...state.onSite, usedAt: now }
   if (verdict.kind === 'good') {
@@ -167,8 +167,11 @@ export function afterVerdict(state: ExitState, { verdict, rest }: Told, grantedA
   return { ...state, whole, onSite }
 }
 
-/** For the exit and for the site alike. */
-export function counted(counts: ExitCounts, { verdict, bytes, cost, elapsedMs, tookMs = elapsedMs }: Told): ExitCounts {
+/** For the proxy and for the site alike. */
+export function counted(
+  counts: ProxyCounts,
+  { verdict, bytes, cost, elapsedMs, tookMs = elapsedMs }: Told,
+): ProxyCounts {
   const bucket = bucketOf(tookMs)
   const latency = [...counts.latency]
   latency[bucket] = (latency[bucket] ?? 0) + 1
@@ -190,23 +193,23 @@ export function bucketOf(elapsedMs: number): number {
 }
 
 /** Nothing is granted during a rest, so a grant of the same millisecond came before it, and tells of the time before it. */
-function beforeRest(health: ExitHealth, grantedAt: number): boolean {
+function beforeRest(health: ProxyHealth, grantedAt: number): boolean {
   return grantedAt <= health.restedAt
 }
 
-function afterGood(health: ExitHealth, grantedAt: number): ExitHealth {
+function afterGood(health: ProxyHealth, grantedAt: number): ProxyHealth {
   if (health.proved && health.strikes === 0 && health.rests === 0) return health
   return beforeRest(health, grantedAt) ? health : { ...health, proved: true, strikes: 0, rests: 0 }
 }
 
 /** What the site asked for is done at once; otherwise the rest begins after so many strikes. */
 function afterBad(
-  health: ExitHealth,
+  health: ProxyHealth,
   rest: RestRules,
   retryAfterMs: number | null,
   grantedAt: number,
   now: number,
-): ExitHealth {
+): ProxyHealth {
   const askedMs = retryAfterMs !== null && retryAfterMs > 0 ? Math.min(retryAfterMs, rest.capMs) : null
   if (beforeRest(health, grantedAt)) {
     return askedMs === null ? health : { ...health, restsUntil: Math.max(health.restsUntil, now + askedMs) }
@@ -218,20 +221,20 @@ function afterBad(
 }
 
 /** Somebody knows better: as good as new, but what was under way before the rest still does not count. */
-export function awake(health: ExitHealth): ExitHealth {
+export function awake(health: ProxyHealth): ProxyHealth {
   return { ...health, proved: false, strikes: 0, rests: 0, restsUntil: 0 }
 }
 
 export function scoreOf(
-  { exit, site }: Pick<ExitScore, 'exit' | 'site'>,
-  health: ExitHealth,
-  counts: ExitCounts,
+  { proxy, site }: Pick<ProxyScore, 'proxy' | 'site'>,
+  health: ProxyHealth,
+  counts: ProxyCounts,
   now: number,
-): ExitScore {
+): ProxyScore {
   const { inFlight, restsUntil, strikes, usedAt } = health
-  return { exit, site, ...counts, inFlight, restsUntil: restsUntil > now ? restsUntil : null, strikes, usedAt }
+  return { proxy, site, ...counts, inFlight, restsUntil: restsUntil > now ? restsUntil : null, strikes, usedAt }
 }
 
-function hostPace({ startedAt, arrivalAt, inFlight }: ExitPace): HostPace {
+function hostPace({ startedAt, arrivalAt, inFlight }: ProxyPace): HostPace {
   return { ...FRESH_HOST, startedAt, arrivalAt, inFlight }
 }

@@ -1,7 +1,7 @@
 /** A way out: one proxy, or one session of a gateway. It has a pace of its own on every host, and a health that the fleet shares. */
-export interface Exit {
+export interface PoolProxy {
   /** Without secrets, and the same on every machine that has it: under this name the fleet keeps its health. */
-  readonly id: ExitId
+  readonly id: ProxyId
   readonly pool: string
   /** 'datacenter', 'residential', 'mobile', or a name of the user's own. */
   readonly kind: string
@@ -9,14 +9,14 @@ export interface Exit {
   readonly country: string | null
   /** Of its pool's requests, where the pool is weighted. */
   readonly weight: number
-  readonly cost: ExitCost
+  readonly cost: ProxyCost
   readonly way: ProxyWay | WrapWay | DirectWay
 }
 
-export type ExitId = string
+export type ProxyId = string
 
 /** In any currency, one for all pools. */
-export interface ExitCost {
+export interface ProxyCost {
   readonly perRequest: number
   readonly perGb: number
 }

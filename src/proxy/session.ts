@@ -1,11 +1,11 @@
 import type { Clock, Random } from '../clock.js'
 import { type Cookies, createCookies } from './cookies.js'
-import type { ExitId } from './proxy.js'
 import type { Rotation } from './pool.js'
+import type { ProxyId } from './proxy.js'
 
-/** A visitor as a site sees it: an exit with its cookies and its user agent, which come and go together. */
+/** A visitor as a site sees it: an proxy with its cookies and its user agent, which come and go together. */
 export interface Session {
-  readonly exit: ExitId
+  readonly proxy: ProxyId
   /** Null: the spider's own. */
   readonly userAgent: string | null
   /** Null: the spider keeps none. */
@@ -13,7 +13,7 @@ export interface Session {
   readonly loggedIn: boolean
   /**
    * Once for the session: whoever comes meanwhile waits for the same attempt. One that fails ends the session and is thrown to all who waited.
-   * Must be called without a grant in hand: the login asks for grants of the same exit.
+   * Must be called without a grant in hand: the login asks for grants of the same proxy.
    */
   logIn(login: () => Promise<void>): Promise<void>
 }
@@ -34,12 +34,12 @@ export interface SessionRules {
 
 /** The sessions of a worker thread. */
 export interface Sessions {
-  /** Exits with a session that is not over yet: to be preferred, so that a site meets the same visitors for a while. */
-  live(place: SessionPlace): ExitId[]
-  /** The session of this exit for one more request; a new one when there is none or the old one is over. */
-  use(place: SessionPlace, exit: ExitId, rules: SessionRules): Session
-  /** The site refuses the exit, or it does not work: the next visitor is another one. */
-  end(place: SessionPlace, exit: ExitId): void
+  /** Proxies with a session that is not over yet: to be preferred, so that a site meets the same visitors for a while. */
+  live(place: SessionPlace): ProxyId[]
+  /** The session of this proxy for one more request; a new one when there is none or the old one is over. */
+  use(place: SessionPlace, proxy: ProxyId, rules: SessionRules): Session
+  /** The site refuses the proxy, or it does not work: the next visitor is another one. */
+  end(place: SessionPlace, proxy: ProxyId): void
 }
 
 /** At most; the one that was used least lately goes first. */
@@ -55,55 +55,55 @@ interface Held {
 export function createSessions(clock: Clock, random: Random, most = MOST_SESSIONS): Sessions {
   // In the order of their last use.
   const all = new Map<string, Held>()
-  const byPlace = new Map<string, Set<ExitId>>()
+  const byPlace = new Map<string, Set<ProxyId>>()
 
   const remove = (key: string) => {
     const held = all.get(key)
     if (held === undefined) return
     all.delete(key)
-    const exits = byPlace.get(held.place)
-    exits?.delete(held.session.exit)
-    if (exits?.size === 0) byPlace.delete(held.place)
+    const proxies = byPlace.get(held.place)
+    proxies?.delete(held.session.proxy)
+    if (proxies?.size === 0) byPlace.delete(held.place)
   }
   const isOver = ({ left, endsAt }: Held) => left <= 0 || clock.mono() >= endsAt
 
   return {
     live(place) {
       const name = nameOf(place)
-      const exits = [...(byPlace.get(name) ?? [])]
-      return exits.filter((exit) => {
-        const held = all.get(keyOf(name, exit))
+      const proxies = [...(byPlace.get(name) ?? [])]
+      return proxies.filter((proxy) => {
+        const held = all.get(keyOf(name, proxy))
         return held !== undefined && !isOver(held)
       })
     },
-    use(place, exit, rules) {
+    use(place, proxy, rules) {
       const name = nameOf(place)
-      const key = keyOf(name, exit)
+      const key = keyOf(name, proxy)
       const old = all.get(key)
       const isNew = old === undefined || isOver(old)
       if (isNew) remove(key)
-      const held = isNew ? begin(name, exit, rules) : old
+      const held = isNew ? begin(name, proxy, rules) : old
       held.left--
       // Last in the order, as the one used most lately.
       all.delete(key)
       all.set(key, held)
       if (isNew) {
-        byPlace.set(name, (byPlace.get(name) ?? new Set()).add(exit))
+        byPlace.set(name, (byPlace.get(name) ?? new Set()).add(proxy))
         const [oldest] = all.keys()
         if (all.size > most && oldest !== undefined) remove(oldest)
       }
       return held.session
     },
-    end: (place, exit) => remove(keyOf(nameOf(place), exit)),
+    end: (place, proxy) => remove(keyOf(nameOf(place), proxy)),
   }
 
-  function begin(place: string, exit: ExitId, rules: SessionRules): Held {
+  function begin(place: string, proxy: ProxyId, rules: SessionRules): Held {
     const { rotation, userAgents, cookies } = rules
     const agent = userAgents[Math.floor(random() * userAgents.length)] ?? null
     let login: Promise<void> | null = null
     let loggedIn = false
     const session: Session = {
-      exit,
+      proxy,
       userAgent: agent,
       cookies: cookies ? createCookies(clock) : null,
       get loggedIn() {
@@ -116,7 +116,7 @@ export function createSessions(clock: Clock, random: Random, most = MOST_SESSION
           },
           (error: unknown) => {
             // Another one may have followed it already.
-            const key = keyOf(place, exit)
+            const key = keyOf(place, proxy)
             if (all.get(key)?.session === session) remove(key)
             throw error
           },
@@ -132,6 +132,6 @@ function nameOf({ spider, pool, site }: SessionPlace): string {
   return `${spider} ${pool} ${site}`
 }
 
-function keyOf(place: string, exit: ExitId): string {
-  return `${place} ${exit}`
+function keyOf(place: string, proxy: ProxyId): string {
+  return `${place} ${proxy}`
 }

@@ -1,14 +1,14 @@
-import { type ExitScore, LATENCY_BUCKETS } from './proxy-ledger.js'
+import { LATENCY_BUCKETS, type ProxyScore } from './proxy-ledger.js'
 
-/** How exits did, taken together: of a pool, of a site, of one exit. */
+/** How proxies did, taken together: of a pool, of a site, of one proxy. */
 export interface Standing {
   readonly requests: number
   readonly good: number
   readonly banned: number
   readonly broken: number
-  /** The site failed in a way that says nothing about the exit. */
+  /** The site failed in a way that says nothing about the proxy. */
   readonly neutral: number
-  /** Of the requests that say something about the exit, 0 to 1; null: there are none. */
+  /** Of the requests that say something about the proxy, 0 to 1; null: there are none. */
   readonly success: number | null
   readonly p50Ms: number | null
   readonly p90Ms: number | null
@@ -19,7 +19,7 @@ export interface Standing {
   readonly costPer1000: number | null
 }
 
-export type Counted = Pick<ExitScore, 'good' | 'neutral' | 'banned' | 'broken' | 'bytes' | 'cost' | 'latency'>
+export type Counted = Pick<ProxyScore, 'good' | 'neutral' | 'banned' | 'broken' | 'bytes' | 'cost' | 'latency'>
 
 export function standingOf(scores: readonly Counted[]): Standing {
   const sum = (part: (score: Counted) => number) => scores.reduce((total, score) => total + part(score), 0)

@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../errors.js'
-import type { ExitVerdict } from './proxy-ledger.js'
+import type { ProxyVerdict } from './proxy-ledger.js'
 import { wordSearch } from './word-search.js'
 
-/** What an answer, or its absence, says about the exit it came through. */
+/** What an answer, or its absence, says about the proxy it came through. */
 
 export interface JudgedAnswer {
   /** As it was asked for. */
@@ -16,7 +16,7 @@ export interface JudgedAnswer {
   readonly retryAfterMs: number | null
 }
 
-/** The user's own: true for an answer by which the site refuses the exit. */
+/** The user's own: true for an answer by which the site refuses the proxy. */
 export type BanPredicate = (answer: {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -31,7 +31,7 @@ const WALL_BYTES = 65_536
 const SMALL_BYTES = 16_384
 
 /**
- * 407 comes from the site itself: one of the proxy never gets this far. 502, 503 and 504 are what proxies say of themselves as well: the exit is to
+ * 407 comes from the site itself: one of the proxy never gets this far. 502, 503 and 504 are what proxies say of themselves as well: the proxy is to
  * be avoided there, unless a Retry-After shows that the site has spoken.
  */
 const BANNED_STATUS: ReadonlySet<number> = new Set([403, 407, 429, 502, 504])
@@ -87,7 +87,7 @@ function plainStart(expression: string): string {
 const WALL_PLACE =
   /\/(?:captcha|recaptcha|challenge|blocked|validatecaptcha|sorry\/index|px-?captcha|_sec\/cp_challenge)(?:[/?.#]|$)/i
 
-export function verdictOfAnswer(answer: JudgedAnswer, predicate: BanPredicate | null): ExitVerdict {
+export function verdictOfAnswer(answer: JudgedAnswer, predicate: BanPredicate | null): ProxyVerdict {
   const { status, headers, body, retryAfterMs } = answer
   if (predicate?.({ status, headers, text: beginningOf(body) }) === true) return { kind: 'banned', retryAfterMs }
   const unsaid = status === 503 && retryAfterMs === null
@@ -128,9 +128,9 @@ function beginningOf(body: Uint8Array): string {
 
 /**
  * A request that failed. What the proxy itself did is told by its code. Silence and broken connections may come from either side, and a site that
- * does not want an exit often just lets it wait: the exit rests on that site alone, so that a site that hangs does not empty the pool.
+ * does not want an proxy often just lets it wait: the proxy rests on that site alone, so that a site that hangs does not empty the pool.
  */
-export function verdictOfError({ code }: { readonly code: ErrorCode }): ExitVerdict {
+export function verdictOfError({ code }: { readonly code: ErrorCode }): ProxyVerdict {
   if (code === 'proxy_error') return { kind: 'broken' }
   return SILENCE.has(code) ? { kind: 'banned', retryAfterMs: null } : { kind: 'neutral' }
 }

@@ -1,8 +1,8 @@
 import { ShoalError } from '../errors.js'
 import { type HostPort, nameOf, type Server } from './address.js'
-import { type Link, type LinkOptions, openLink, type RedisReply } from './socket.js'
 import { away, isAway, isReply } from './redis-errors.js'
 import { readRedirect, readSlots, type SlotRange, slotOf } from './slots.js'
+import { type Link, type LinkOptions, openLink, type RedisReply } from './socket.js'
 
 /** Slots on the move answer with one redirection, at most two; more is a cluster that does not know itself. */
 const MOST_REDIRECTS = 5

@@ -2,9 +2,9 @@ import { type Clock, systemClock, systemRandom } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import { type HostPort, nameOf, parseAddress } from './address.js'
 import { openCluster } from './cluster.js'
-import { type LinkOptions, openLink, type RedisReply } from './socket.js'
 import { atRunTime, isReply, isUnknownScript } from './redis-errors.js'
 import { findMaster } from './sentinel.js'
+import { type LinkOptions, openLink, type RedisReply } from './socket.js'
 import { durabilityGap, type Info, readInfo, refuseUnfit } from './start-up-checks.js'
 
 export type { RedisReply } from './socket.js'
@@ -17,7 +17,7 @@ export interface Script {
 }
 
 /**
- * Errors: `queue_away` when the server is away, busy or full, or its reply was lost: whether the call ran is then unknown, and it is
+ * Errors: `queue_down` when the server is away, busy or full, or its reply was lost: whether the call ran is then unknown, and it is
  * repeated by the caller. `queue_forbidden` when the ACL user may not run it. What a script itself answers as an error stays as it is.
  */
 export interface RedisConnection {
@@ -44,7 +44,7 @@ export interface RedisOptions {
 
 type Call = (args: readonly (string | Buffer)[]) => Promise<RedisReply>
 
-interface Plant {
+interface Backends {
   call(key: string | null, args: readonly (string | Buffer)[]): Promise<RedisReply>
   masters(): number
   readonly warnings: readonly string[]
@@ -58,33 +58,33 @@ export async function openRedis(address: string, options: RedisOptions = {}): Pr
   const onLost = () => {
     losses++
   }
-  const plant = await openPlant(
+  const backends = await openBackends(
     address,
     { clock, deadlineMs, random: systemRandom, onLost },
     checked ? check : unchecked,
   )
-  const call: Plant['call'] = (key, args) =>
-    plant.call(key, args).catch((error: unknown) => {
+  const call: Backends['call'] = (key, args) =>
+    backends.call(key, args).catch((error: unknown) => {
       throw atRunTime(error)
     })
   return {
     command: call,
     run: (script, keys, args) => evaluate((line) => call(keys[0] ?? null, line), script, keys, args),
     get masters() {
-      return plant.masters()
+      return backends.masters()
     },
     get losses() {
       return losses
     },
-    warnings: plant.warnings,
-    close: async () => plant.close(),
+    warnings: backends.warnings,
+    close: async () => backends.close(),
   }
 }
 
-async function openPlant(address: string, options: Omit<LinkOptions, 'target'>, check: Check): Promise<Plant> {
+async function openBackends(address: string, options: Omit<LinkOptions, 'target'>, check: Check): Promise<Backends> {
   const parsed = parseAddress(address)
   const { kind, servers, login } = parsed
-  if (kind === 'cluster') return await openClusterPlant(servers, login, options, check)
+  if (kind === 'cluster') return await openClusterBackends(servers, login, options, check)
   const [first] = servers
   const target = kind === 'sentinel' ? () => findMaster(parsed, options) : async () => ({ ...first, ...login })
   const link = openLink({ ...options, target })
@@ -92,7 +92,7 @@ async function openPlant(address: string, options: Omit<LinkOptions, 'target'>, 
     const info = await askInfo(link.call)
     if (info.get('redis_mode') === 'cluster' && kind === 'server') {
       link.close()
-      return await openClusterPlant(servers, login, options, check)
+      return await openClusterBackends(servers, login, options, check)
     }
     const name = kind === 'sentinel' ? `${parsed.master} (Sentinel)` : nameOf(first)
     const warnings = warningsOf([{ name, gap: await check(link.call, info, name) }])
@@ -103,12 +103,12 @@ async function openPlant(address: string, options: Omit<LinkOptions, 'target'>, 
   }
 }
 
-async function openClusterPlant(
+async function openClusterBackends(
   seeds: readonly HostPort[],
   login: Parameters<typeof openCluster>[1],
   options: Omit<LinkOptions, 'target'>,
   check: Check,
-): Promise<Plant> {
+): Promise<Backends> {
   const cluster = await openCluster(seeds, login, options)
   try {
     const checks = cluster.masters().map(async (node) => {

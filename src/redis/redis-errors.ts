@@ -54,7 +54,7 @@ export function leadsToWrongServer(error: unknown): boolean {
 }
 
 export function away(why: string, cause?: unknown): ShoalError {
-  return new ShoalError('queue_away', `Redis is away: ${why}.`, { cause })
+  return new ShoalError('queue_down', `Redis is away: ${why}.`, { cause })
 }
 
 /** An error reply as ours; MOVED, ASK, NOSCRIPT and the errors of scripts themselves stay what they are. */
@@ -67,7 +67,7 @@ export function replyError(error: unknown, server: HostPort): unknown {
   if (code === 'NOAUTH') return greetingError(error, nameOf(server))
   if (!BUSY.has(code)) return error
   return new ShoalError(
-    'queue_away',
+    'queue_down',
     `Redis at ${nameOf(server)} cannot take the call now: ${oneLine(error.message)}.`,
     {
       cause: error,
@@ -181,13 +181,13 @@ function tlsReason(code: string): string {
 
 /** The server cannot be reached, or cannot take the call now. */
 export function isAway(error: unknown): boolean {
-  return error instanceof ShoalError && (error.code === 'queue_away' || DIAL_CODES.has(error.code))
+  return error instanceof ShoalError && (error.code === 'queue_down' || DIAL_CODES.has(error.code))
 }
 
 /** At run time a failed dial is no mistake of the user any more: the same call is repeated until it works. */
 export function atRunTime(error: unknown): unknown {
   if (!(error instanceof ShoalError) || !DIAL_CODES.has(error.code)) return error
-  return new ShoalError('queue_away', error.message, { cause: error })
+  return new ShoalError('queue_down', error.message, { cause: error })
 }
 
 function oneLine(text: string): string {

@@ -10,7 +10,7 @@ export type RedisReply = Buffer | number | null | readonly RedisReply[]
 
 /**
  * One connection to one server. It dials when it is needed, and again after it was lost. A command whose reply did not come is rejected
- * once with `queue_away` and never sent again: whether it ran is unknown, and only the caller knows how to repeat it.
+ * once with `queue_down` and never sent again: whether it ran is unknown, and only the caller knows how to repeat it.
  */
 export interface Link {
   call(args: readonly (string | Buffer)[], before?: readonly string[]): Promise<RedisReply>

@@ -1,6 +1,6 @@
 import { type Clock, systemRandom } from '../clock.js'
 import { openCrawl } from '../coordinator/crawls.js'
-import { knownExits } from '../coordinator/proxies.js'
+import { knownProxies } from '../coordinator/proxies.js'
 import { seedCrawl } from '../coordinator/seeding.js'
 import { asShoalError, ShoalError } from '../errors.js'
 import type { CrawlId, CrawlInfo } from '../frontier/frontier.js'
@@ -27,7 +27,7 @@ export interface Beginner {
 }
 
 export function beginCrawls(
-  { plant, direct, spiders }: OpenedForWork,
+  { backends, direct, spiders }: OpenedForWork,
   parts: ProxyOrder & { readonly clock: Clock; readonly log: Log },
 ): Beginner {
   const { clock, log } = parts
@@ -37,10 +37,10 @@ export function beginCrawls(
 
   const seed = async (spider: Spider, crawl: CrawlId) => {
     try {
-      await clearTrouble(plant.board, crawl)
+      await clearTrouble(backends.notes, crawl)
       const pools = fetchesFiles(undefined, spider) ? poolsAtHand(parts, spiders) : new Map()
-      const options = seedOptions(undefined, { ...common, plant, spider, crawl, pools })
-      log.info('crawl.seeded', { crawl, ...(await seedCrawl(plant, spider, crawl, { ...common, ...options }).all) })
+      const options = seedOptions(undefined, { ...common, backends, spider, crawl, pools })
+      log.info('crawl.seeded', { crawl, ...(await seedCrawl(backends, spider, crawl, { ...common, ...options }).all) })
     } catch (error) {
       const failure = asShoalError(error)
       // Cancelled by somebody: its state says so.
@@ -62,8 +62,8 @@ export function beginCrawls(
       result: code,
     }
     try {
-      await untilBack(() => noteTrouble(plant.board, crawl, failure), clock, stopped.signal)
-      await plant.store.noteAudit({ at: clock.now(), ...entry })
+      await untilBack(() => noteTrouble(backends.notes, crawl, failure), clock, stopped.signal)
+      await backends.store.noteAudit({ at: clock.now(), ...entry })
     } catch (error) {
       log.warn('audit.failed', { action: entry.action, target: crawl, why: asShoalError(error).code })
     }
@@ -73,12 +73,12 @@ export function beginCrawls(
     async begin(name, fresh) {
       const spider = spiders.find((one) => one.name === name)
       if (spider === undefined) throw new ShoalError('not_found', `there is no spider '${name}' here`)
-      const exits = await knownExits(direct.board, spider)
+      const proxies = await knownProxies(direct.notes, spider)
       const { crawl, resumed, setAside } = await openCrawl(direct, spider, {
         fresh,
         clock,
         random: systemRandom,
-        exits,
+        proxies,
       })
       if (!seedings.has(crawl)) seedings.set(crawl, seed(spider, crawl))
       return { crawl, resumed, setAside }

@@ -3,24 +3,24 @@ import { ShoalError } from '../errors.js'
 import { checkBrowser } from '../fetch/browser/chromium.js'
 import type { Log } from '../log.js'
 import type { Spider } from '../spider/spider.js'
-import { openPlant, type Plant, type PlantAddresses } from '../wire/backends.js'
+import { type BackendAddresses, type Backends, openBackends } from '../wire/backends.js'
 import { type BrowserOrder, rendersPages } from './browser-order.js'
-import { forfeitDeadWorkers } from './workers/dead-workers.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
 import { patient } from './while-away.js'
+import { forfeitDeadWorkers } from './workers/dead-workers.js'
 
 export interface OpenedForWork {
   readonly spiders: Spider[]
   /** For work that goes on: its queue may be away later on, until the drain. */
-  readonly plant: Plant
+  readonly backends: Backends
   /** The same for orders that somebody waits for: one that was answered with a failure must not be carried out when the queue is back. */
-  readonly direct: Plant
+  readonly direct: Backends
 }
 
-/** Spiders and plant of a command that works on crawls. */
+/** Spiders and backends of a command that works on crawls. */
 export async function openForWork(
   sources: readonly SpiderSource[],
-  addresses: PlantAddresses,
+  addresses: BackendAddresses,
   drain: AbortSignal,
   clock: Clock,
   log: Log,
@@ -28,30 +28,30 @@ export async function openForWork(
   const spiders = await unlessDrained(Promise.all(sources.map(spiderFrom)), drain)
   refuseTwins(spiders)
   refuseMemory(addresses)
-  const opening = openPlant(addresses)
+  const opening = openBackends(addresses)
   const opened = await unlessDrained(opening, drain).catch((error: unknown) => {
     opening.then((late) => late.close()).catch(() => {})
     throw error
   })
-  for (const message of opened.warnings) log.warn('plant.warning', { message })
-  const plant = {
+  for (const message of opened.warnings) log.warn('backend.warning', { message })
+  const backends = {
     ...opened,
     frontier: patient(opened.frontier, clock, drain),
     store: patient(opened.store, clock, drain),
   }
   try {
-    await forfeitDeadWorkers(plant.frontier, clock)
+    await forfeitDeadWorkers(backends.frontier, clock)
   } catch (error) {
-    await plant.close()
+    await backends.close()
     throw error
   }
-  return { spiders, plant, direct: opened }
+  return { spiders, backends, direct: opened }
 }
 
 /** Before the first page is fetched: a bucket or a browser that is not there is told now. */
 export async function readyForPages(
   spiders: readonly Spider[],
-  { pages }: Plant,
+  { pages }: Backends,
   { browser = null }: BrowserOrder,
 ): Promise<void> {
   if (spiders.some(({ savePages }) => savePages)) await pages.ready()
@@ -79,14 +79,14 @@ function refuseTwins(spiders: readonly Spider[]): void {
 }
 
 /** For commands whose work is done by another process. */
-export function refuseMemoryQueue({ queue }: PlantAddresses): void {
+export function refuseMemoryQueue({ queue }: BackendAddresses): void {
   if (queue === 'memory:')
     throw new ShoalError('queue_unknown', 'a queue in memory is gone with this command, and nobody else can reach it', {
       hint: 'Give --queue a file (sqlite:<file>) or a server (redis://host:port).',
     })
 }
 
-function refuseMemory({ queue, store }: PlantAddresses): void {
+function refuseMemory({ queue, store }: BackendAddresses): void {
   if (store === 'memory:' && queue !== 'memory:')
     throw new ShoalError('queue_unknown', 'records in memory would be gone with the process that read their pages', {
       hint: 'Give --store a file: sqlite:<file>.',

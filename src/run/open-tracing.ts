@@ -16,7 +16,7 @@ export async function openTracing({ traces = false }: TraceOrder, log: Log): Pro
     throw new ShoalError('traces_missing', 'traces are switched on, and @opentelemetry/api is not installed', { cause })
   })
   if (!isRegistered(api))
-    log.warn('plant.warning', {
+    log.warn('backend.warning', {
       message: 'traces are switched on, and no OpenTelemetry SDK is registered: docs/logs.md',
     })
   return otelTracing(api, version)

@@ -3,7 +3,7 @@ import type { Log } from '../log.js'
 import type { Outlet } from '../outlets/outlet.js'
 import type { Sent } from '../outlets/sink.js'
 import type { ChangeFeed } from '../store/changes.js'
-import { type OutletEnd, openSinks, tendOutlets } from './duties/outlet-duties.js'
+import { type OutletEnd, openSinks, startOutletDuties } from './duties/outlet-duties.js'
 
 /** Tries while the rest is delivered: 15 s of pauses at most. */
 const MOST_FAILURES = 5
@@ -27,16 +27,16 @@ export async function runOutlets(
   const stopped = new Set((await store.outlets()).filter((one) => one.stopped).map(({ name }) => name))
   for (const { name, spider } of outlets) if (stopped.has(name)) await store.resetOutlet(name, spider, null)
   const parts = { store, queue, clock, random: systemRandom, log, mostFailures: MOST_FAILURES }
-  const tending = await tendOutlets(outlets, parts)
+  const duties = await startOutletDuties(outlets, parts)
   if (follow) {
     await asked(drain)
-    await tending.finish(graceMs)
+    await duties.finish(graceMs)
   } else {
-    const rest = tending.finish(null)
-    void asked(drain).then(() => tending.finish(graceMs))
+    const rest = duties.finish(null)
+    void asked(drain).then(() => duties.finish(graceMs))
     await rest
   }
-  return tending.ended
+  return duties.ended
 }
 
 function asked(drain: AbortSignal): Promise<void> {

@@ -32,8 +32,8 @@ export function poolsAtHand(order: ProxyOrder, spiders: readonly Spider[]): Pool
 }
 
 export function countAtHand(pools: PoolsAtHand, { pool, country }: ProxyNeed): number {
-  const exits = pools.get(pool)?.exits ?? []
-  return exits.filter((exit) => country === null || exit.country === country).length
+  const proxies = pools.get(pool)?.proxies ?? []
+  return proxies.filter((proxy) => country === null || proxy.country === country).length
 }
 
 /** It can fetch at least some of its pages. */

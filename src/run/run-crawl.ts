@@ -1,6 +1,6 @@
 import { systemClock, systemRandom } from '../clock.js'
 import { openCrawl } from '../coordinator/crawls.js'
-import { knownExits } from '../coordinator/proxies.js'
+import { knownProxies } from '../coordinator/proxies.js'
 import { lostError } from '../coordinator/queue-watch.js'
 import { seedCrawl } from '../coordinator/seeding.js'
 import { asShoalError, isAway, type ShoalError } from '../errors.js'
@@ -9,21 +9,21 @@ import { createLog, type LogLevel } from '../log.js'
 import { clearTrouble } from '../observe/trouble.js'
 import type { Alert } from '../quality/drift-alert.js'
 import type { VisitCounts } from '../store/visits.js'
-import type { Plant } from '../wire/backends.js'
-import { noBeginner } from './begin-crawls.js'
-import { type Beside, endedBeside } from './sidecar.js'
-import type { BrowserOrder } from './browser-order.js'
-import { createCrew } from './workers/local-workers.js'
+import type { Backends } from '../wire/backends.js'
 import { type AlertsOrder, loadAlerts } from './alerts/load-alerts.js'
+import { noBeginner } from './begin-crawls.js'
+import type { BrowserOrder } from './browser-order.js'
+import { finishOutlets, type OutletDuties, startOutletDuties } from './duties/outlet-duties.js'
+import { shareProxiesNow } from './duties/proxy-duties.js'
+import { type Duties, startQueueDuties } from './duties/queue-duties.js'
 import { openForWork, readyForPages } from './open-for-work.js'
 import type { TraceOrder } from './open-tracing.js'
 import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
 import { seedOptions } from './seeds/seed-options.js'
+import { closeSidecar, type Sidecar } from './sidecar.js'
 import type { SpiderSource } from './spider-source.js'
+import { createLocalWorkers } from './workers/local-workers.js'
 import { startWorkers } from './workers/start-workers.js'
-import { shareExitsNow } from './duties/proxy-duties.js'
-import { finishOutlets, type OutletTending, tendOutlets } from './duties/outlet-duties.js'
-import { type Tending, tendQueue } from './duties/queue-duties.js'
 import { type WorkerFailures, watchWorkers } from './workers/worker-failures.js'
 
 export type { SpiderSource } from './spider-source.js'
@@ -48,7 +48,7 @@ export interface RunOptions extends ProxyOrder, BrowserOrder, AlertsOrder, Trace
   /** Aborted by the first Ctrl-C or SIGTERM: drain. */
   readonly drain: AbortSignal
   /** Goes on as long as the run. */
-  readonly beside?: Beside | undefined
+  readonly beside?: Sidecar | undefined
   /** Log lines go here; stderr unless given. */
   readonly writeLog?: (line: string) => void
   readonly onStart?: (start: RunStart) => void
@@ -109,37 +109,44 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
   const log = createLog(options.logLevel, clock, writeLog)
   const sources = [options.source]
   const alerts = loadAlerts(options.alerts ?? null, process.env)
-  const { spiders, plant, direct } = await openForWork(sources, options, options.drain, clock, log)
-  let outlets: OutletTending | null = null
+  const { spiders, backends, direct } = await openForWork(sources, options, options.drain, clock, log)
+  let outlets: OutletDuties | null = null
   let endBy = 0
-  let endBeside: (() => Promise<void>) | undefined
-  const crew = createCrew(clock)
+  let endSidecar: (() => Promise<void>) | undefined
+  const localWorkers = createLocalWorkers(clock)
   try {
     const [spider] = spiders
     const { drain } = options
-    endBeside = await options.beside?.({ plant: direct, spiders: [], begin: noBeginner.begin, log, crew, drain })
+    endSidecar = await options.beside?.({
+      backends: direct,
+      spiders: [],
+      begin: noBeginner.begin,
+      log,
+      localWorkers,
+      drain,
+    })
     if (spider === undefined) throw new Error('one source gives one spider')
     const pools = poolsAtHand(options, spiders)
-    await readyForPages(spiders, plant, options)
-    outlets = await tendOutlets(spider.outlets, {
-      ...{ store: plant.store, queue: options.queue, clock, random: systemRandom, log },
+    await readyForPages(spiders, backends, options)
+    outlets = await startOutletDuties(spider.outlets, {
+      ...{ store: backends.store, queue: options.queue, clock, random: systemRandom, log },
     })
-    await shareExitsNow(plant, spiders, pools)
-    const begun = await openCrawl(plant, spider, {
+    await shareProxiesNow(backends, spiders, pools)
+    const begun = await openCrawl(backends, spider, {
       ...{ fresh: options.fresh, clock, random: systemRandom },
-      exits: await knownExits(plant.board, spider),
+      proxies: await knownProxies(backends.notes, spider),
     })
     const { crawl } = begun
-    await clearTrouble(plant.board, crawl)
+    await clearTrouble(backends.notes, crawl)
     const startedAt = clock.mono()
-    const before = await plant.frontier.stats(crawl)
+    const before = await backends.frontier.stats(crawl)
     const stopSeeding = new AbortController()
     const seedUntil = AbortSignal.any([options.drain, stopSeeding.signal])
-    const seeding = seedCrawl(plant, spider, crawl, {
+    const seeding = seedCrawl(backends, spider, crawl, {
       clock,
       signal: seedUntil,
       ...seedOptions(options.seeds, {
-        plant,
+        backends,
         spider,
         crawl,
         pools,
@@ -155,43 +162,43 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     log.info(begun.resumed ? 'crawl.resumed' : 'crawl.opened', { crawl, spider: spider.name })
     if (begun.spiderChanged) log.warn('spider.changed', { crawl, spider: spider.name })
 
-    const order = { ...options, sources, crew }
-    const workers = options.drain.aborted ? [] : await startWorkers(order, plant, spiders, pools, log, writeLog)
+    const order = { ...options, sources, localWorkers }
+    const workers = options.drain.aborted ? [] : await startWorkers(order, backends, spiders, pools, log, writeLog)
     const failures = watchWorkers(workers)
-    const tending = tendQueue(plant, spiders, { pools, clock, log, drain: options.drain, alerts }, (lost) => {
+    const duties = startQueueDuties(backends, spiders, { pools, clock, log, drain: options.drain, alerts }, (lost) => {
       if (lost.crawl === crawl) failures.fail(lostError(lost))
     })
     let interrupted = false
     try {
-      interrupted = await watch(options, plant, crawl, failures, seeding.all)
+      interrupted = await watch(options, backends, crawl, failures, seeding.all)
     } catch (error) {
       // A queue that came back empty shows in many ways: a crawl that is not there, workers that fail.
-      throw (await lostInstead(plant, tending, crawl)) ?? error
+      throw (await lostInstead(backends, duties, crawl)) ?? error
     } finally {
       endBy = clock.mono() + options.graceMs
       stopSeeding.abort()
       await Promise.all([
         seeding.all.catch(() => {}),
-        tending.stop(),
+        duties.stop(),
         ...workers.map((worker) => worker.stop(options.graceMs)),
       ])
     }
-    const stats = await plant.frontier.stats(crawl)
-    options.onProgress?.(await progress(plant, crawl, stats, 0))
+    const stats = await backends.frontier.stats(crawl)
+    options.onProgress?.(await progress(backends, crawl, stats, 0))
     log.info('crawl.finished', { crawl, state: stats.state, done: stats.done })
     const seconds = (clock.mono() - startedAt) / 1000
-    return await summary(plant, stats, seconds, interrupted, failures.drained, before, await tending.drift())
+    return await summary(backends, stats, seconds, interrupted, failures.drained, before, await duties.drift())
   } finally {
-    await endedBeside(endBeside, log)
+    await closeSidecar(endSidecar, log)
     await finishOutlets(outlets, endBy - clock.mono(), log)
-    await plant.close()
+    await backends.close()
   }
 }
 
-async function lostInstead(plant: Plant, tending: Tending, crawl: CrawlId): Promise<ShoalError | null> {
+async function lostInstead(backends: Backends, duties: Duties, crawl: CrawlId): Promise<ShoalError | null> {
   try {
-    await tending.look()
-    const note = (await plant.store.crawlNotes()).find((one) => one.crawl === crawl && one.state === 'lost')
+    await duties.look()
+    const note = (await backends.store.crawlNotes()).find((one) => one.crawl === crawl && one.state === 'lost')
     return note === undefined ? null : lostError({ crawl, spider: note.spider, why: 'gone' })
   } catch {
     return null
@@ -201,7 +208,7 @@ async function lostInstead(plant: Plant, tending: Tending, crawl: CrawlId): Prom
 /** Until the crawl has ended, the drain is asked for or every worker was drained from outside (true). Rejects with the first failure of a worker or of the seeding. */
 async function watch(
   options: RunOptions,
-  plant: Plant,
+  backends: Backends,
   crawl: CrawlId,
   failures: WorkerFailures,
   seeding: Promise<unknown>,
@@ -216,8 +223,8 @@ async function watch(
     failures.check()
     if (failures.drained) return true
     try {
-      const stats = await plant.frontier.stats(crawl)
-      options.onProgress?.(await progress(plant, crawl, stats, failures.alive))
+      const stats = await backends.frontier.stats(crawl)
+      options.onProgress?.(await progress(backends, crawl, stats, failures.alive))
       if (stats.state === 'finished' || stats.state === 'cancelled') return false
     } catch (error) {
       // Away when the drain was asked for: the workers are stopped all the same.
@@ -227,14 +234,19 @@ async function watch(
   }
 }
 
-async function progress(plant: Plant, crawl: CrawlId, stats: CrawlStats, workersAlive: number): Promise<RunProgress> {
-  const hosts = await plant.frontier.hosts(crawl, { limit: HOSTS_SHOWN, busiest: true })
-  const { records, rejected } = await recordTotals(plant, crawl)
+async function progress(
+  backends: Backends,
+  crawl: CrawlId,
+  stats: CrawlStats,
+  workersAlive: number,
+): Promise<RunProgress> {
+  const hosts = await backends.frontier.hosts(crawl, { limit: HOSTS_SHOWN, busiest: true })
+  const { records, rejected } = await recordTotals(backends, crawl)
   return { stats, hosts, records, rejected, workersAlive }
 }
 
-async function recordTotals(plant: Plant, crawl: CrawlId): Promise<{ records: number; rejected: number }> {
-  const kinds = await plant.store.counts({ crawl })
+async function recordTotals(backends: Backends, crawl: CrawlId): Promise<{ records: number; rejected: number }> {
+  const kinds = await backends.store.counts({ crawl })
   return {
     records: kinds.reduce((sum, kind) => sum + kind.records, 0),
     rejected: kinds.reduce((sum, kind) => sum + kind.rejected, 0),
@@ -242,7 +254,7 @@ async function recordTotals(plant: Plant, crawl: CrawlId): Promise<{ records: nu
 }
 
 async function summary(
-  plant: Plant,
+  backends: Backends,
   stats: CrawlStats,
   seconds: number,
   interrupted: boolean,
@@ -250,7 +262,7 @@ async function summary(
   before: CrawlStats,
   drift: readonly Alert[],
 ): Promise<RunSummary> {
-  const { records, rejected } = await recordTotals(plant, stats.id)
+  const { records, rejected } = await recordTotals(backends, stats.id)
   return {
     crawl: stats.id,
     state: stats.state,
@@ -266,7 +278,7 @@ async function summary(
     seconds: Math.round(seconds * 1000) / 1000,
     interrupted: interrupted && stats.state !== 'finished',
     drained: drained && stats.state !== 'finished',
-    visits: await plant.store.visitCounts(stats.id),
+    visits: await backends.store.visitCounts(stats.id),
     drift,
   }
 }

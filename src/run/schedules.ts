@@ -6,24 +6,24 @@ import { createLog, type LogLevel } from '../log.js'
 import type { Schedule } from '../spider/schedule.js'
 import type { Spider } from '../spider/spider.js'
 import type { VisitCounts } from '../store/visits.js'
-import type { Plant, PlantAddresses } from '../wire/backends.js'
-import { beginCrawls } from './begin-crawls.js'
-import { type Beside, endedBeside } from './sidecar.js'
+import type { BackendAddresses, Backends } from '../wire/backends.js'
 import { type AlertsOrder, loadAlerts } from './alerts/load-alerts.js'
+import { startWatchDuty } from './alerts/watch-duty.js'
+import { beginCrawls } from './begin-crawls.js'
+import { startScheduleDuties } from './duties/schedule-duties.js'
 import { openForWork, refuseMemoryQueue } from './open-for-work.js'
 import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
 import { fetchesFiles } from './seeds/seed-options.js'
+import { closeSidecar, type Sidecar } from './sidecar.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
-import { tendSchedules } from './duties/schedule-duties.js'
-import { tendWatch } from './alerts/watch-duty.js'
 
-export interface SchedulesOptions extends PlantAddresses, ProxyOrder, AlertsOrder {
+export interface SchedulesOptions extends BackendAddresses, ProxyOrder, AlertsOrder {
   readonly sources: readonly SpiderSource[]
   readonly logLevel: LogLevel
   readonly drain: AbortSignal
   readonly writeLog: (line: string) => void
   /** Goes on as long as it runs. */
-  readonly beside?: Beside | undefined
+  readonly beside?: Sidecar | undefined
   readonly onStart?: (spiders: readonly Spider[]) => void
   readonly onTurn?: (spider: string, taken: TurnTaken) => void
 }
@@ -36,20 +36,27 @@ export async function runSchedules(options: SchedulesOptions): Promise<void> {
   const log = createLog(options.logLevel, clock, options.writeLog)
   const alerts = loadAlerts(options.alerts ?? null, process.env)
   const opened = await openForWork(options.sources, options, drain, clock, log)
-  const { spiders, plant, direct } = opened
+  const { spiders, backends, direct } = opened
   const beginner = beginCrawls(opened, { ...options, clock, log })
-  let endBeside: (() => Promise<void>) | undefined
+  let endSidecar: (() => Promise<void>) | undefined
   try {
     refuseUnscheduled(spiders)
-    endBeside = await options.beside?.({ plant: direct, spiders, begin: beginner.begin, log, crew: null, drain })
+    endSidecar = await options.beside?.({
+      backends: direct,
+      spiders,
+      begin: beginner.begin,
+      log,
+      localWorkers: null,
+      drain,
+    })
     const pools = spiders.some((spider) => fetchesFiles(undefined, spider)) ? poolsAtHand(options, spiders) : new Map()
     options.onStart?.(spiders)
     const parts = { clock, random: systemRandom, log, signal: drain, pools, ...(onTurn && { onTurn }) }
-    await Promise.all([tendSchedules(plant, spiders, parts), tendWatch(plant, { ...parts, alerts })])
+    await Promise.all([startScheduleDuties(backends, spiders, parts), startWatchDuty(backends, { ...parts, alerts })])
   } finally {
-    await endedBeside(endBeside, log)
+    await closeSidecar(endSidecar, log)
     await beginner.stop()
-    await plant.close()
+    await backends.close()
   }
 }
 
@@ -78,16 +85,16 @@ const NEXT_SHOWN = 3
 
 export async function listSchedules(
   sources: readonly SpiderSource[],
-  plant: Plant,
+  backends: Backends,
   now: number,
 ): Promise<ScheduleRow[]> {
   const spiders = await Promise.all(sources.map(spiderFrom))
   refuseUnscheduled(spiders)
-  const crawls = await plant.frontier.crawls()
+  const crawls = await backends.frontier.crawls()
   const rows: ScheduleRow[] = []
   for (const { name, schedule } of spiders) {
     if (schedule === null) continue
-    const last = await lastTurn(plant.board, name)
+    const last = await lastTurn(backends.notes, name)
     const crawl = crawls.find(({ id }) => id === last?.crawl) ?? null
     const next: number[] = []
     for (let turn = schedule.next(now); turn !== null && next.length < NEXT_SHOWN; turn = schedule.next(turn))
@@ -95,7 +102,7 @@ export async function listSchedules(
     rows.push({
       ...{ spider: name, cron: schedule.cron, timezone: schedule.timezone, overlap: schedule.overlap, next, last },
       crawl: crawl && { id: crawl.id, state: crawl.state },
-      visits: crawl === null ? null : await plant.store.visitCounts(crawl.id),
+      visits: crawl === null ? null : await backends.store.visitCounts(crawl.id),
       due: last === null ? null : turnDue(schedule, last, now),
     })
   }

@@ -3,19 +3,19 @@ import type { TurnTaken } from '../coordinator/schedule.js'
 import { asShoalError, isAway } from '../errors.js'
 import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
 import { createLog, type Log } from '../log.js'
-import { beginCrawls } from './begin-crawls.js'
-import { type Beside, endedBeside } from './sidecar.js'
-import { createCrew } from './workers/local-workers.js'
 import { type AlertsOrder, loadAlerts } from './alerts/load-alerts.js'
+import { beginCrawls } from './begin-crawls.js'
+import { finishOutlets, type OutletDuties, startOutletDuties } from './duties/outlet-duties.js'
+import { type Duties, startQueueDuties } from './duties/queue-duties.js'
+import { startScheduleDuties } from './duties/schedule-duties.js'
 import { openForWork, readyForPages, refuseMemoryQueue } from './open-for-work.js'
 import { poolsAtHand } from './pools-at-hand.js'
 import { refuseUnscheduled } from './schedules.js'
+import { closeSidecar, type Sidecar } from './sidecar.js'
 import { spiderNotices } from './spider-notices.js'
+import { createLocalWorkers } from './workers/local-workers.js'
 import type { RunningWorker } from './workers/start-worker.js'
 import { startWorkers, type WorkersOrder } from './workers/start-workers.js'
-import { finishOutlets, type OutletTending, tendOutlets } from './duties/outlet-duties.js'
-import { type Tending, tendQueue } from './duties/queue-duties.js'
-import { tendSchedules } from './duties/schedule-duties.js'
 import { type WorkerFailures, watchWorkers } from './workers/worker-failures.js'
 
 export interface ServeOptions extends WorkersOrder, AlertsOrder {
@@ -27,7 +27,7 @@ export interface ServeOptions extends WorkersOrder, AlertsOrder {
   readonly drain: AbortSignal
   readonly writeLog: (line: string) => void
   /** Goes on as long as it serves. */
-  readonly beside?: Beside | undefined
+  readonly beside?: Sidecar | undefined
   readonly onStart?: (spiders: readonly string[]) => void
   readonly onTurn?: (spider: string, taken: TurnTaken) => void
 }
@@ -54,27 +54,27 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
   const startedAt = clock.mono()
   const alerts = loadAlerts(options.alerts ?? null, process.env)
   const opened = await openForWork(options.sources, options, drain, clock, log)
-  const { spiders, plant, direct } = opened
+  const { spiders, backends, direct } = opened
   let workers: RunningWorker[] = []
-  let tending: Tending | null = null
-  let outlets: OutletTending | null = null
+  let duties: Duties | null = null
+  let outlets: OutletDuties | null = null
   let schedules: Promise<void> | null = null
-  let endBeside: (() => Promise<void>) | undefined
+  let endSidecar: (() => Promise<void>) | undefined
   const beginner = beginCrawls(opened, { ...options, clock, log })
-  const crew = createCrew(clock)
+  const localWorkers = createLocalWorkers(clock)
   const stopSchedules = new AbortController()
   try {
-    endBeside = await options.beside?.({ plant: direct, spiders, begin: beginner.begin, log, crew, drain })
+    endSidecar = await options.beside?.({ backends: direct, spiders, begin: beginner.begin, log, localWorkers, drain })
     if (options.schedule) refuseUnscheduled(spiders)
-    await readyForPages(spiders, plant, options)
-    outlets = await tendOutlets(
+    await readyForPages(spiders, backends, options)
+    outlets = await startOutletDuties(
       spiders.flatMap((spider) => spider.outlets),
-      { store: plant.store, queue: options.queue, clock, random: systemRandom, log },
+      { store: backends.store, queue: options.queue, clock, random: systemRandom, log },
     )
     const names = spiders.map(({ name }) => name)
     const pools = poolsAtHand(options, spiders)
-    workers = await startWorkers({ ...options, crew }, plant, spiders, pools, log, writeLog)
-    tending = tendQueue(plant, spiders, { pools, clock, log, drain, alerts }, () => {})
+    workers = await startWorkers({ ...options, localWorkers }, backends, spiders, pools, log, writeLog)
+    duties = startQueueDuties(backends, spiders, { pools, clock, log, drain, alerts }, () => {})
     const { onTurn } = options
     const parts = {
       ...(onTurn && { onTurn }),
@@ -84,18 +84,18 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
       pools,
       signal: AbortSignal.any([drain, stopSchedules.signal]),
     }
-    if (options.schedule) schedules = tendSchedules(plant, spiders, parts)
+    if (options.schedule) schedules = startScheduleDuties(backends, spiders, parts)
     options.onStart?.(names)
-    const look = crawlWatch(spiders, options.exitWhenIdle, plant.frontier, log)
+    const look = crawlWatch(spiders, options.exitWhenIdle, backends.frontier, log)
     const endedBy = await untilOver(watchWorkers(workers), drain, look, options.exitWhenIdle ? IDLE_LOOK_MS : NOTICE_MS)
     return { spiders: names, seconds: Math.round(clock.mono() - startedAt) / 1000, endedBy }
   } finally {
     const endBy = clock.mono() + graceMs
     stopSchedules.abort()
-    await endedBeside(endBeside, log)
-    await Promise.all([beginner.stop(), schedules, tending?.stop(), ...workers.map((worker) => worker.stop(graceMs))])
+    await closeSidecar(endSidecar, log)
+    await Promise.all([beginner.stop(), schedules, duties?.stop(), ...workers.map((worker) => worker.stop(graceMs))])
     await finishOutlets(outlets, endBy - clock.mono(), log)
-    await plant.close()
+    await backends.close()
   }
 }
 

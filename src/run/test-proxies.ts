@@ -4,32 +4,37 @@ import type { Fetcher, FetchLimits, StopSignal } from '../fetch/fetcher.js'
 import { judgeUrl } from '../fetch/guard.js'
 import { createHttpFetcher } from '../fetch/http/http-fetcher.js'
 import { retryAfterIn } from '../politeness/retry-after.js'
-import type { Exit } from '../proxy/proxy.js'
-import { createExitDesk, type ExitDesk, type ExitGrant, type ExitOutcome } from '../proxy/proxy-allocator.js'
-import type { ExitLedger } from '../proxy/proxy-ledger.js'
 import type { Pool } from '../proxy/pool.js'
+import type { PoolProxy } from '../proxy/proxy.js'
+import {
+  createProxyAllocator,
+  type ProxyAllocator,
+  type ProxyGrant,
+  type ProxyOutcome,
+} from '../proxy/proxy-allocator.js'
+import type { ProxyLedger } from '../proxy/proxy-ledger.js'
 import { verdictOfAnswer, verdictOfError } from '../proxy/verdict.js'
 import { hostKey, siteOf } from '../url/host.js'
 import { parseUrl } from '../url/parse-url.js'
 import { version } from '../version.js'
 
-/** One request through one exit. `resting`: it was not asked. */
+/** One request through one proxy. `resting`: it was not asked. */
 export interface TestedRequest {
-  readonly exit: Exit
+  readonly proxy: PoolProxy
   readonly outcome: 'good' | 'neutral' | 'banned' | 'broken' | 'resting'
   readonly status: number | null
   readonly error: ErrorCode | null
   readonly ms: number | null
   readonly bytes: number
   readonly cost: number
-  /** Of an exit that rests. */
+  /** Of an proxy that rests. */
   readonly restsMs: number | null
 }
 
 export interface ProxyTest {
   readonly pool: Pool
   readonly url: string
-  /** Requests through each exit, one after the other. */
+  /** Requests through each proxy, one after the other. */
   readonly count: number
   readonly concurrency: number
   readonly allowPrivate: readonly string[]
@@ -38,7 +43,7 @@ export interface ProxyTest {
 }
 
 export interface ProxyTestParts {
-  readonly ledger: ExitLedger
+  readonly ledger: ProxyLedger
   readonly clock: Clock
   readonly random: Random
   /** Makes the names of asks unlike those of others. */
@@ -54,11 +59,11 @@ const LIMITS: FetchLimits = {
   maxBodyBytes: 10 * 1024 * 1024,
 }
 const HOLD_MS = 60_000
-/** Others use the exit at this moment: so often it is waited for. */
+/** Others use the proxy at this moment: so often it is waited for. */
 const MOST_WAITS = 20
 const LONGEST_WAIT_MS = 1_000
 
-/** Fetches a page through every exit of a pool; what comes of it counts for the whole fleet, as if a crawl had done it. */
+/** Fetches a page through every proxy of a pool; what comes of it counts for the whole fleet, as if a crawl had done it. */
 export async function testProxies(
   test: ProxyTest,
   { ledger, clock, random, name }: ProxyTestParts,
@@ -70,14 +75,14 @@ export async function testProxies(
     throw new ShoalError(refused.code, refused.message, {
       hint: 'Give --allow-private host:port if the site is yours.',
     })
-  const desk = createExitDesk({ ledger, clock, random, worker: name })
+  const allocator = createProxyAllocator({ ledger, clock, random, worker: name })
   const fetcher = createHttpFetcher({ clock, userAgent: `Shoal/${version} (proxy test)` })
   const done: TestedRequest[] = []
-  const waiting = [...test.pool.exits]
+  const waiting = [...test.pool.proxies]
   const work = async () => {
-    for (let exit = waiting.shift(); exit !== undefined; exit = waiting.shift()) {
+    for (let proxy = waiting.shift(); proxy !== undefined; proxy = waiting.shift()) {
       for (let times = 0; times < test.count && !test.stop.aborted; times++) {
-        const tested = await testOnce(test, target, exit, { desk, fetcher, clock })
+        const tested = await testOnce(test, target, proxy, { allocator, fetcher, clock })
         done.push(tested)
         test.onDone(tested)
         if (tested.outcome === 'resting') break
@@ -87,30 +92,30 @@ export async function testProxies(
   try {
     await Promise.all(Array.from({ length: Math.min(test.concurrency, waiting.length) }, work))
   } finally {
-    await desk.close()
+    await allocator.close()
     await fetcher.close()
   }
   return done
 }
 
 interface TestParts {
-  readonly desk: ExitDesk
+  readonly allocator: ProxyAllocator
   readonly fetcher: Fetcher
   readonly clock: Clock
 }
 
-async function testOnce(test: ProxyTest, target: URL, exit: Exit, parts: TestParts): Promise<TestedRequest> {
-  const { desk, clock } = parts
+async function testOnce(test: ProxyTest, target: URL, proxy: PoolProxy, parts: TestParts): Promise<TestedRequest> {
+  const { allocator, clock } = parts
   const host = hostKey(target)
   const need = {
     ...{ pool: test.pool, choose: 'rotate' as const, country: null, host, site: siteOf(host) },
-    ...{ limits: { delayMs: 0, concurrency: 1 }, holdMs: HOLD_MS, stay: exit.id },
+    ...{ limits: { delayMs: 0, concurrency: 1 }, holdMs: HOLD_MS, stay: proxy.id },
   }
   for (let waits = 0; ; waits++) {
-    const got = await desk.acquire(need)
+    const got = await allocator.acquire(need)
     if (got.ok) return fetchThrough(test, target, got.grant, parts)
     if (got.why === 'resting' || waits >= MOST_WAITS || test.stop.aborted)
-      return { exit, outcome: 'resting', status: null, error: null, ms: null, bytes: 0, cost: 0, restsMs: got.waitMs }
+      return { proxy, outcome: 'resting', status: null, error: null, ms: null, bytes: 0, cost: 0, restsMs: got.waitMs }
     await clock.sleep(Math.min(got.waitMs, LONGEST_WAIT_MS))
   }
 }
@@ -118,18 +123,18 @@ async function testOnce(test: ProxyTest, target: URL, exit: Exit, parts: TestPar
 async function fetchThrough(
   test: ProxyTest,
   target: URL,
-  grant: ExitGrant,
-  { desk, fetcher, clock }: TestParts,
+  grant: ProxyGrant,
+  { allocator, fetcher, clock }: TestParts,
 ): Promise<TestedRequest> {
-  const { exit } = grant
-  const { way } = exit
+  const { proxy } = grant
+  const { way } = proxy
   const begunAt = clock.mono()
-  const end = (outcome: Omit<ExitOutcome, 'elapsedMs'>, status: number | null, error: ErrorCode | null) => {
+  const end = (outcome: Omit<ProxyOutcome, 'elapsedMs'>, status: number | null, error: ErrorCode | null) => {
     const ms = clock.mono() - begunAt
     const { verdict, bytes } = outcome
-    desk.report(grant, { verdict, bytes, elapsedMs: ms })
-    const cost = exit.cost.perRequest + (exit.cost.perGb * bytes) / 1e9
-    return { exit, outcome: verdict.kind, status, error, ms, bytes, cost, restsMs: null }
+    allocator.report(grant, { verdict, bytes, elapsedMs: ms })
+    const cost = proxy.cost.perRequest + (proxy.cost.perGb * bytes) / 1e9
+    return { proxy, outcome: verdict.kind, status, error, ms, bytes, cost, restsMs: null }
   }
   try {
     const response = await fetcher.fetch(

@@ -12,7 +12,7 @@ import { createRobotsCache } from '../politeness/robots-cache.js'
 import type { Harvest, HarvestedRecord, Spider } from '../spider/spider.js'
 import { createAdmitter } from '../url/admit.js'
 import type { Link } from '../url/link.js'
-import { openPlant } from '../wire/backends.js'
+import { openBackends } from '../wire/backends.js'
 import { fetchWanted } from '../worker/fetch-wanted.js'
 import { harvestPage } from '../worker/harvest-page.js'
 import { KnownLinks } from '../worker/known-links.js'
@@ -47,7 +47,7 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
   const admission = admitter.resolve(url, '')
   const link = admission.ok ? admitter.link(admission.target, 0) : admission.refusal
   if ('code' in link) throw new ShoalError(link.code, link.message)
-  const plant = await openPlant({ queue: 'memory:', store: 'memory:' })
+  const backends = await openBackends({ queue: 'memory:', store: 'memory:' })
   const fetcher = withBrowser(
     createHttpFetcher({ clock, userAgent: spider.userAgent }),
     createBrowserFetcher({ clock, executable: browser, maxPages: 1 }),
@@ -56,9 +56,9 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
   const ended = new AbortController()
   void clock.sleep(MOST_MS, ended.signal)
   try {
-    await plant.frontier.open(specFor(spider, 'try', 1))
-    await plant.frontier.add('try', [link])
-    const [lease] = (await plant.frontier.lease({ worker: 'try', seq: 1, want: 1, spiders: [spider.name] })).leases
+    await backends.frontier.open(specFor(spider, 'try', 1))
+    await backends.frontier.add('try', [link])
+    const [lease] = (await backends.frontier.lease({ worker: 'try', seq: 1, want: 1, spiders: [spider.name] })).leases
     if (lease === undefined) throw new ShoalError('internal', 'the page could not be leased')
     const current: Visit = {
       lease,
@@ -66,7 +66,7 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
       stop: { aborted: false },
       lost: false,
       permitUsed: false,
-      exit: null,
+      proxy: null,
       started: false,
       produced: false,
       settling: false,
@@ -77,13 +77,13 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
       worker: 'try',
       spider,
       admitter,
-      frontier: plant.frontier,
+      frontier: backends.frontier,
       outbox: {
         write: async () => [],
         lastVisit: async () => null,
         settle: async () => true,
         released: async () => {},
-        release: (release: Release) => void plant.frontier.release([release]),
+        release: (release: Release) => void backends.frontier.release([release]),
         keep: async () => '',
         crowded: false,
       },
@@ -95,7 +95,7 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
       robots: createRobotsCache({
         clock,
         productToken: productToken(spider.userAgent),
-        board: null,
+        notes: null,
         holder: '',
         strict: spider.robots === 'strict',
       }),
@@ -142,7 +142,7 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
   } finally {
     ended.abort()
     await fetcher.close()
-    await plant.close()
+    await backends.close()
   }
 }
 

@@ -3,19 +3,19 @@ import { isAway } from '../errors.js'
 import type { Frontier } from '../frontier/frontier.js'
 import { type Log, silentLog } from '../log.js'
 import type { RecordStore } from '../store/record-store.js'
-import { type PlantPart, PlantWatch } from '../worker/backend-watch.js'
+import { type BackendPart, BackendWatch } from '../worker/backend-watch.js'
 
 const NAP_MS = 500
 
-/** Repeats a call while our own plant is away; the log, if given, tells of it. After the signal it is not waited for any longer. */
+/** Repeats a call while our own backends is away; the log, if given, tells of it. After the signal it is not waited for any longer. */
 export async function untilBack<Answer>(
   call: () => Promise<Answer>,
   clock: Clock,
   signal: AbortSignal,
   log: Log = silentLog,
-  part: PlantPart = 'queue',
+  part: BackendPart = 'queue',
 ): Promise<Answer> {
-  const watch = new PlantWatch(log, clock)
+  const watch = new BackendWatch(log, clock)
   for (;;) {
     try {
       const answer = await call()

@@ -227,7 +227,7 @@ export interface PaceGroupDefinition extends PaceDefinition {
   readonly match?: Patterns
 }
 
-/** Ways of remembering that only some queues have: one that has not says so when the crawl is opened. */
+/** SpiderProxies of remembering that only some queues have: one that has not says so when the crawl is opened. */
 export interface DedupeDefinition {
   /**
    * `exact` (default). `bloom`: a few bits a URL, and a small share of new URLs wrongly taken for known. `set`: exact, as a plain set that

@@ -70,10 +70,10 @@ export interface SpiderFeed extends FeedPlace {
   readonly idleMs: number | null
 }
 
-/** How a spider goes out, when some of its routes take proxies. `limits` of the spider are then those of one exit on a host. */
+/** How a spider goes out, when some of its routes take proxies. `limits` of the spider are then those of one proxy on a host. */
 export interface SpiderProxies {
   readonly choose: 'cheapest' | 'rotate' | 'weighted'
-  /** Of a host over all exits; null: as much as the exits can do. */
+  /** Of a host over all proxies; null: as much as the proxies can do. */
   readonly ceiling: Limits | null
   readonly banned: ((answer: BanCheck) => boolean) | null
   /** Those of its routes, each once; DIRECT among them when a route takes none. */
@@ -82,7 +82,7 @@ export interface SpiderProxies {
 
 export interface SpiderSession {
   readonly cookies: boolean
-  /** Null: as the pool of the exit says. */
+  /** Null: as the pool of the proxy says. */
   readonly requests: number | null
   readonly timeMs: number | null
   /** Empty: the spider's own. */

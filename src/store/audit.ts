@@ -34,7 +34,7 @@ export interface AuditEntries {
   readonly next: string | null
 }
 
-/** A number, not a time: what somebody did two years ago on a quiet plant is still worth knowing. About 30 MB at the most usual size. */
+/** A number, not a time: what somebody did two years ago on a quiet backends is still worth knowing. About 30 MB at the most usual size. */
 export const AUDIT_KEPT = 100_000
 /** Characters of a name, and of the details as JSON. */
 export const AUDIT_MAX = { name: 200, target: 2_000, details: 4_000 } as const

@@ -1,4 +1,4 @@
-import type { PackUpkeep } from './pack-maintenance.js'
+import type { PackMaintenance } from './pack-maintenance.js'
 
 /** Raw pages, content-addressed: the same bytes have the same reference and are stored once. */
 export interface BlobStore {
@@ -14,7 +14,7 @@ export interface BlobStore {
   /** Where a person finds the stored bytes, packed as they are; null when they are not there, or in no place with a name. */
   locate(ref: BlobRef): Promise<string | null>
   /** Null: nothing here needs it. */
-  readonly upkeep: PackUpkeep | null
+  readonly maintenance: PackMaintenance | null
   close(): Promise<void>
 }
 

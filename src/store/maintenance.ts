@@ -1,5 +1,5 @@
 /** The tables of a store on a server, seen by who looks after them. */
-export interface StoreUpkeep {
+export interface StoreMaintenance {
   /** What this version of Shoal would change, in order; refuses tables that a newer one has changed. */
   pending(): Promise<readonly PendingMigration[]>
   /** Changes it, all or nothing; answers what was done. `onBegin` before each, with how many were done before it. */

@@ -1,7 +1,7 @@
 import type { BlobEntry } from './blob-index.js'
 
 /** What is done with packs of raw pages from time to time, while pages are read and written. */
-export interface PackUpkeep {
+export interface PackMaintenance {
   /** Reads every pack, and every page in it. */
   check(onProgress: (progress: PackProgress) => void): Promise<PackCheck>
   /** Deletes packs that nobody points to, and forgets pages that cannot be read, so that they are stored again when they come again. */

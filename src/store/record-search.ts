@@ -58,7 +58,7 @@ export function foundRow<Place>(place: Place, record: StoredRecord): FoundRow<Pl
 }
 
 /** The look through records that every driver shares. */
-export async function lookThrough<Place extends Parts>(
+export async function searchThrough<Place extends Parts>(
   { text = '', limit, after }: SearchQuery,
   place: z.ZodType<Place>,
   readOn: ReadOn<Place>,

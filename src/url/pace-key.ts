@@ -20,6 +20,6 @@ export function groupKey(name: string): HostKey {
 }
 
 /** The same host through one way out of several, each with a pace of its own. */
-export function exitKey(key: HostKey, exit: string): HostKey {
-  return `${key}|${exit}`
+export function proxyKey(key: HostKey, proxy: string): HostKey {
+  return `${key}|${proxy}`
 }

@@ -6,23 +6,25 @@ import { openStore, pagesFor, parseStore, type StorePart, type StorePort, storeF
 
 export type { Kept } from '../keeper/client.js'
 export { openArchive, parsePages } from './pages.js'
-export { openUpkeep, type StorePart, type StorePort } from './store.js'
+export { openMaintenance, type StorePart, type StorePort } from './store.js'
 
-/** Addresses become the plant that every command works on: a queue (wire/queue.ts), a store (wire/store.ts) and raw pages (wire/pages.ts), the only importers of drivers. */
-export interface Plant extends Omit<QueuePart, 'connect' | 'close' | 'database'>, Omit<StorePart, 'connect' | 'close'> {
-  /** For a worker in another thread of this process; null when the plant cannot be shared with one. */
-  connect(): PlantPorts | null
+/** Addresses become the backends that every command works on: a queue (wire/queue.ts), a store (wire/store.ts) and raw pages (wire/pages.ts), the only importers of drivers. */
+export interface Backends
+  extends Omit<QueuePart, 'connect' | 'close' | 'database'>,
+    Omit<StorePart, 'connect' | 'close'> {
+  /** For a worker in another thread of this process; null when the backends cannot be shared with one. */
+  connect(): BackendPorts | null
   close(): Promise<void>
 }
 
-export interface PlantAddresses {
+export interface BackendAddresses {
   readonly queue: string
   readonly store: string
   /** Null or left out: beside the records, or in .shoal/pages when those are on a server. */
   readonly pages?: string | null
 }
 
-export interface PlantPorts {
+export interface BackendPorts {
   readonly queue: QueuePort
   readonly store: StorePort
 }
@@ -34,10 +36,10 @@ export interface OpenOptions {
 }
 
 /** The queue first: a wrong address of it makes no file of records. */
-export async function openPlant(
-  addresses: PlantAddresses,
+export async function openBackends(
+  addresses: BackendAddresses,
   { clock = systemClock, create = true }: OpenOptions = {},
-): Promise<Plant> {
+): Promise<Backends> {
   const queueAt = parseQueue(addresses.queue)
   const storeAt = parseStore(addresses.store)
   const pages = pagesFor(storeAt, addresses.pages ?? null)
@@ -50,7 +52,7 @@ export async function openPlant(
   try {
     const { database } = queue
     const shared = database !== null && storeAt.engine === 'sqlite' && storeAt.file === database.file
-    return plantOf(queue, await openStore(storeAt, shared ? database.thread : null, { pages, clock, create }))
+    return backendsOf(queue, await openStore(storeAt, shared ? database.thread : null, { pages, clock, create }))
   } catch (error) {
     await queue.close()
     throw error
@@ -58,7 +60,7 @@ export async function openPlant(
 }
 
 /** Records and raw pages alone, for a command that has no use for a queue; it makes no tables on a server. */
-export async function openResults({ store, pages = null }: Omit<PlantAddresses, 'queue'>): Promise<StorePart> {
+export async function openResults({ store, pages = null }: Omit<BackendAddresses, 'queue'>): Promise<StorePart> {
   const storeAt = parseStore(store)
   return openStore(storeAt, null, { pages: pagesFor(storeAt, pages), clock: systemClock, create: false })
 }
@@ -68,8 +70,8 @@ export function resultsFromPort(port: StorePort): Promise<StorePart> {
   return storeFromPort(port, null, systemClock)
 }
 
-/** What goes over to a worker thread together with its PlantPorts. */
-export function transferred({ queue, store }: PlantPorts): MessagePort[] {
+/** What goes over to a worker thread together with its BackendPorts. */
+export function transferred({ queue, store }: BackendPorts): MessagePort[] {
   return [queue.kind === 'database' ? queue.port : queue.keeper, ...transferredResults(store)]
 }
 
@@ -77,11 +79,11 @@ export function transferredResults({ records }: StorePort): MessagePort[] {
   return records.kind === 'database' && records.port !== null ? [records.port] : []
 }
 
-/** The plant as a worker thread sees it, over the ports its process gave it. */
-export async function plantFromPorts(ports: PlantPorts): Promise<Plant> {
+/** The backends as a worker thread sees it, over the ports its process gave it. */
+export async function backendsFromPorts(ports: BackendPorts): Promise<Backends> {
   const { queue, client } = await queueFromPort(ports.queue, systemClock)
   try {
-    return plantOf(queue, await storeFromPort(ports.store, client, systemClock))
+    return backendsOf(queue, await storeFromPort(ports.store, client, systemClock))
   } catch (error) {
     // A store that is away is tried again, with the same ports: one that was closed would be no use then.
     if (ports.queue.kind === 'redis') await queue.close()
@@ -89,7 +91,7 @@ export async function plantFromPorts(ports: PlantPorts): Promise<Plant> {
   }
 }
 
-function plantOf(queue: QueuePart, store: StorePart): Plant {
+function backendsOf(queue: QueuePart, store: StorePart): Backends {
   return {
     ...queue,
     ...store,

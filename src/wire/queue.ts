@@ -2,10 +2,6 @@ import { statfs } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
-import type { Board } from '../notes/notes.js'
-import { memoryBoard } from '../notes/memory/memory-notes.js'
-import { sqliteBoard } from '../notes/sqlite/sqlite-notes.js'
-import type { SqliteBoardEngine } from '../notes/sqlite/sqlite-notes-engine.js'
 import type { Clock } from '../clock.js'
 import { DatabaseClient, DatabaseThread } from '../embedded/client.js'
 import { ShoalError } from '../errors.js'
@@ -16,9 +12,13 @@ import type { SqliteFrontierEngine } from '../frontier/sqlite/sqlite-engine.js'
 import { SqliteFrontier } from '../frontier/sqlite/sqlite-frontier.js'
 import { KeeperThread, type Kept, keepThrough } from '../keeper/client.js'
 import type { Holding } from '../keeper/protocol.js'
+import { memoryNotes } from '../notes/memory/memory-notes.js'
+import type { Notes } from '../notes/notes.js'
+import { sqliteNotes } from '../notes/sqlite/sqlite-notes.js'
+import type { SqliteNotesEngine } from '../notes/sqlite/sqlite-notes-engine.js'
 import type { Capacity } from '../observe/capacity.js'
-import type { ExitLedger } from '../proxy/proxy-ledger.js'
 import { memoryLedger } from '../proxy/memory/memory-ledger.js'
+import type { ProxyLedger } from '../proxy/proxy-ledger.js'
 import { sqliteLedger } from '../proxy/sqlite/sqlite-ledger.js'
 import type { SqliteLedgerEngine } from '../proxy/sqlite/sqlite-ledger-engine.js'
 import { showUrl } from '../url/show-url.js'
@@ -28,11 +28,11 @@ import { sqliteFile } from './store.js'
 export interface QueuePart {
   readonly frontier: Frontier
   /** Notes that the fleet shares. */
-  readonly board: Board
+  readonly notes: Notes
   /** Tells the time of the queue: what it says of hosts, links and workers is compared with that, and not with the clock of whoever looks. */
   readonly queueClock: Clock
   /** What the fleet knows of its proxies. */
-  readonly exits: ExitLedger
+  readonly proxies: ProxyLedger
   /**
    * Renews the worker's leases, off the event loop, from when it is `ready` until it is stopped; `onLost` hears of those that are gone. Null:
    * the engine has no place but the event loop.
@@ -56,7 +56,7 @@ export interface QueuePart {
 export interface Keeper {
   readonly worker: WorkerId
   readonly heartbeatMs: number
-  /** A lease is kept for this long at most, unless it waits for our own plant. */
+  /** A lease is kept for this long at most, unless it waits for our own backends. */
   readonly holdMs: number
   /** All that is in hand. */
   readonly held: () => readonly Holding[]
@@ -112,8 +112,8 @@ function memoryQueue(clock: Clock): QueuePart {
   return {
     frontier: new MemoryFrontier({ clock }),
     queueClock: clock,
-    board: memoryBoard({ clock }),
-    exits: memoryLedger({ clock }),
+    notes: memoryNotes({ clock }),
+    proxies: memoryLedger({ clock }),
     keep: null,
     queueAddress: 'memory:',
     capacity: async () => null,
@@ -129,8 +129,8 @@ function databaseQueue(client: DatabaseClient, clock: Clock, close: () => Promis
   return {
     frontier: new SqliteFrontier(client.service<SqliteFrontierEngine>('frontier'), close),
     queueClock: clock,
-    board: sqliteBoard(client.service<SqliteBoardEngine>('board')),
-    exits: sqliteLedger(client.service<SqliteLedgerEngine>('exits')),
+    notes: sqliteNotes(client.service<SqliteNotesEngine>('notes')),
+    proxies: sqliteLedger(client.service<SqliteLedgerEngine>('proxies')),
     // What is granted and settled goes through the database thread: it knows what is in hand without being told, but not what waits.
     keep({ worker, heartbeatMs, holdMs, held, onLost }) {
       client.onLost = onLost
@@ -184,7 +184,7 @@ async function dialledQueue(address: string, clock: Clock, keeperPort: () => Mes
     { redisCapacity },
     { serverClock },
     { redisFeed },
-    { redisBoard },
+    { redisNotes },
     { redisLedger },
   ] = await Promise.all([
     import('../redis/connection.js'),
@@ -202,8 +202,8 @@ async function dialledQueue(address: string, clock: Clock, keeperPort: () => Mes
     return {
       frontier,
       queueClock: await serverClock(connection, clock),
-      board: redisBoard(connection),
-      exits: redisLedger(connection),
+      notes: redisNotes(connection),
+      proxies: redisLedger(connection),
       keep: (keeper) => keepThrough(keeperPort(), keeper),
       queueAddress: showUrl(address),
       capacity: () => redisCapacity(connection),

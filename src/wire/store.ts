@@ -4,11 +4,11 @@ import type { Clock } from '../clock.js'
 import { DatabaseClient, DatabaseThread } from '../embedded/client.js'
 import { ShoalError } from '../errors.js'
 import type { BlobStore } from '../store/blob-store.js'
+import type { StoreMaintenance } from '../store/maintenance.js'
 import { MemoryRecordStore } from '../store/memory/memory-record-store.js'
 import type { RecordStore } from '../store/record-store.js'
 import { SqliteRecordStore } from '../store/sqlite/sqlite-record-store.js'
 import type { SqliteStoreEngine } from '../store/sqlite/sqlite-store-engine.js'
-import type { StoreUpkeep } from '../store/maintenance.js'
 import { showUrl } from '../url/show-url.js'
 import { MEMORY_PAGES, openPages, type PagesAddress, parsePages } from './pages.js'
 
@@ -17,7 +17,7 @@ export interface StorePart {
   readonly store: RecordStore
   readonly pages: BlobStore
   /** For who looks after the tables of a server; null: a file or memory needs nobody. */
-  upkeep(): Promise<StoreUpkeep | null>
+  maintenance(): Promise<StoreMaintenance | null>
   /** For another thread of this process; null when it cannot be shared with one. */
   connect(): StorePort | null
   close(): Promise<void>
@@ -101,7 +101,7 @@ export async function storeFromPort(
 async function memoryStore({ pages, clock }: StoreOptions): Promise<StorePart> {
   const store = new MemoryRecordStore()
   return withPages(store, pages, clock, {
-    upkeep: async () => null,
+    maintenance: async () => null,
     connect: () => null,
     close: async () => {},
   })
@@ -113,7 +113,7 @@ async function databaseStore(
   close: () => Promise<void>,
 ): Promise<StorePart> {
   const store = new SqliteRecordStore(client.service<SqliteStoreEngine>('store'), close)
-  return withPages(store, pages, clock, { upkeep: async () => null, connect: () => null, close })
+  return withPages(store, pages, clock, { maintenance: async () => null, connect: () => null, close })
 }
 
 /** Loaded only here: nothing else has use for a Postgres client. */
@@ -121,7 +121,7 @@ async function postgresStore(address: string, { pages, clock, create }: StoreOpt
   const { openPostgresStore } = await import('../store/postgres/open-postgres.js')
   const store = await openPostgresStore(address, { clock, create })
   return withPages(store, pages, clock, {
-    upkeep: () => openUpkeep(address),
+    maintenance: () => openMaintenance(address),
     connect: () => ({ records: { kind: 'postgres', address }, pages }),
     close: () => store.close(),
   })
@@ -147,9 +147,9 @@ async function withPages(
 }
 
 /** For who looks after the tables of a server; a file of records needs nobody. */
-export async function openUpkeep(address: string): Promise<StoreUpkeep | null> {
+export async function openMaintenance(address: string): Promise<StoreMaintenance | null> {
   const parsed = parseStore(address)
   if (parsed.engine !== 'postgres') return null
-  const { openPostgresUpkeep } = await import('../store/postgres/maintenance.js')
-  return openPostgresUpkeep(parsed.address)
+  const { openPostgresMaintenance } = await import('../store/postgres/maintenance.js')
+  return openPostgresMaintenance(parsed.address)
 }

@@ -1,28 +1,28 @@
 import { ShoalError } from '../errors.js'
 import type { Limits } from '../frontier/frontier.js'
 import { strictest } from '../frontier/pace.js'
-import type { ExitId } from '../proxy/proxy.js'
-import type { ExitGrant } from '../proxy/proxy-allocator.js'
-import type { ExitVerdict } from '../proxy/proxy-ledger.js'
+import type { ProxyId } from '../proxy/proxy.js'
+import type { ProxyGrant } from '../proxy/proxy-allocator.js'
+import type { ProxyVerdict } from '../proxy/proxy-ledger.js'
 import { DIRECT, type ProxyNeed, type Spider } from '../spider/spider.js'
 import type { HostKey } from '../url/link.js'
 import { type Granted, grantTime, HostBusy, patienceOf, sleepUnlessStopped, untilBack } from './permits.js'
+import type { SpiderProxies } from './spider-proxies.js'
 import type { Visit, VisitParts } from './visit-parts.js'
-import type { Ways } from './spider-proxies.js'
 
-/** A host to which no way leads is looked at again after this long at the latest: somebody may have woken an exit, or added some. */
+/** A host to which no way leads is looked at again after this long at the latest: somebody may have woken an proxy, or added some. */
 const LONGEST_CLOSED_MS = 30_000
-/** The next exit is tried after this long. */
+/** The next proxy is tried after this long. */
 const NEXT_EXIT_MS = 200
 /** Beyond every deadline of a request. */
 const HOLD_SLACK_MS = 10_000
 
-/** An exit lent to one request. */
+/** An proxy lent to one request. */
 export interface Lent {
-  readonly grant: ExitGrant
+  readonly grant: ProxyGrant
   readonly granted: Granted
   /** Only the first end counts. Null: nothing was sent. */
-  end(how: { readonly verdict: ExitVerdict; readonly elapsedMs: number; readonly bytes: number } | null): void
+  end(how: { readonly verdict: ProxyVerdict; readonly elapsedMs: number; readonly bytes: number } | null): void
 }
 
 /** Where a request goes. */
@@ -30,20 +30,20 @@ export interface Going {
   /** The pace key. */
   readonly host: HostKey
   readonly site: string
-  /** Through this exit and no other. */
-  readonly stay?: ExitId | undefined
+  /** Through this proxy and no other. */
+  readonly stay?: ProxyId | undefined
 }
 
-/** An exit that may be used now. When none is free soon enough the host is closed for everybody until one is, and the link goes back. */
-export async function borrowExit(
+/** An proxy that may be used now. When none is free soon enough the host is closed for everybody until one is, and the link goes back. */
+export async function borrowProxy(
   current: Visit,
   parts: VisitParts,
-  ways: Ways,
+  ways: SpiderProxies,
   need: ProxyNeed,
   { host, site, ...going }: Going,
 ): Promise<Lent> {
   const { clock, spider, log, outbox, visitors } = parts
-  // Without a proxy each site has an exit of its own, and all of them are the same way.
+  // Without a proxy each site has an proxy of its own, and all of them are the same way.
   const stay = need === DIRECT ? undefined : going.stay
   const pool = ways.poolOf(need, site)
   if (pool === null) {
@@ -70,7 +70,7 @@ export async function borrowExit(
     const acquired = await untilBack(
       () => {
         askedAt = clock.mono()
-        return ways.desk.acquire(asked)
+        return ways.allocator.acquire(asked)
       },
       current,
       clock,
@@ -86,7 +86,7 @@ export async function borrowExit(
       await sleepUnlessStopped(waitMs, current, clock)
       continue
     }
-    // Another visitor may come at any time: only this one has to wait. Where its exit rests the link goes on with another.
+    // Another visitor may come at any time: only this one has to wait. Where its proxy rests the link goes on with another.
     if (stay !== undefined) throw new HostBusy(`${host} through ${stay}`, why === 'paced' ? waitMs : NEXT_EXIT_MS)
     const closedMs = Math.min(LONGEST_CLOSED_MS, why === 'none' ? LONGEST_CLOSED_MS : waitMs)
     // Where some links go out by other ways, only this one waits.
@@ -109,14 +109,14 @@ export async function borrowExit(
   }
 }
 
-/** Of one exit on the host. */
+/** Of one proxy on the host. */
 function limitsOf(spider: Spider, route: string, host: HostKey): Limits {
   const own = spider.keyLimits[host] ?? spider.limits
   const ofRoute = spider.routes.get(route)?.limits ?? null
   return ofRoute === null ? own : strictest([own, ofRoute])
 }
 
-function lentUntilEnd({ desk }: Ways, grant: ExitGrant, granted: Granted): Lent {
+function lentUntilEnd({ allocator }: SpiderProxies, grant: ProxyGrant, granted: Granted): Lent {
   let ended = false
   return {
     grant,
@@ -124,7 +124,7 @@ function lentUntilEnd({ desk }: Ways, grant: ExitGrant, granted: Granted): Lent 
     end(how) {
       if (ended) return
       ended = true
-      desk.report(grant, how ?? { verdict: { kind: 'neutral' }, elapsedMs: null, bytes: 0 })
+      allocator.report(grant, how ?? { verdict: { kind: 'neutral' }, elapsedMs: null, bytes: 0 })
     },
   }
 }

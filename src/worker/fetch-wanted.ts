@@ -52,14 +52,14 @@ export async function harvestTimed(
       () => harvestPage(route, current.lease, response, clock),
       () => ({ name: 'handler', about: { 'shoal.route': route.name } }),
     )
-    if (log.verbose) tellHarvest(harvest, current, log)
+    if (log.verbose) logHarvest(harvest, current, log)
     return harvest
   } finally {
     meter.took('handler', clock.mono() - began)
   }
 }
 
-function tellHarvest({ records, rejected, links }: Harvest, { lease }: Visit, log: Log): void {
+function logHarvest({ records, rejected, links }: Harvest, { lease }: Visit, log: Log): void {
   const { fp, route } = lease.link
   const found = { records: records.length, rejected: rejected.length, links: links.length }
   log.debug('handler.done', { fp, route, ...found })

@@ -53,10 +53,10 @@ export async function logIn(
   }
 }
 
-/** Of the login: the host has no slot, the exit is refused or broken, our plant is away. */
+/** Of the login: the host has no slot, the proxy is refused or broken, our backends is away. */
 function isNoFault(error: unknown): boolean {
   if (error instanceof HostBusy) return true
-  return error instanceof ShoalError && (error.next === 'plant' || error.next === 'throttle')
+  return error instanceof ShoalError && (error.next === 'backend' || error.next === 'throttle')
 }
 
 /** A login is waited for by many visits, and each gives up by itself when it is stopped or its lease is lost. */

@@ -16,7 +16,7 @@ export function aboutVisit({ lease }: Visit, { spider, worker }: VisitParts): At
   }
 }
 
-export function tellSettled({ link: { fp, url }, attempt }: Lease, outcome: Outcome, log: Log): void {
+export function logSettled({ link: { fp, url }, attempt }: Lease, outcome: Outcome, log: Log): void {
   const { kind } = outcome
   const why = 'failure' in outcome ? { code: outcome.failure.code } : {}
   const when = 'afterMs' in outcome ? { afterMs: outcome.afterMs } : {}
@@ -24,6 +24,6 @@ export function tellSettled({ link: { fp, url }, attempt }: Lease, outcome: Outc
 }
 
 /** Before the settle, after which somebody may have them already. */
-export function tellFound({ link }: Lease, links: readonly Link[], log: Log): void {
+export function logFound({ link }: Lease, links: readonly Link[], log: Log): void {
   for (const { fp, url, route, depth } of links) log.debug('link.found', { fp, url, route, depth, on: link.fp })
 }

@@ -6,7 +6,7 @@ import type { BlobRef, BlobStore } from '../store/blob-store.js'
 import type { RecordStore, WriteBatch, WriteStatus } from '../store/record-store.js'
 import type { LastVisit } from '../store/visits.js'
 import type { Fingerprint } from '../url/link.js'
-import type { PlantPart, PlantWatch } from './backend-watch.js'
+import type { BackendPart, BackendWatch } from './backend-watch.js'
 
 /**
  * Under load a flush waits for company this long, or until there is enough of it. A message to the database thread and back costs about
@@ -23,7 +23,7 @@ const MOST_WRITING = 2
 const FEW = 8
 /** Of raw pages that wait to be kept, before visits wait for theirs. */
 const KEEPING_BYTES = 32 * 1024 * 1024
-/** A plant that is away is asked again after this long, then half as long again each time, so that its return is noticed within the last. */
+/** A backends that is away is asked again after this long, then half as long again each time, so that its return is noticed within the last. */
 const AWAY_WAIT_MS = 200
 const AWAY_WAIT_CAP_MS = 2_000
 
@@ -46,7 +46,7 @@ export class Outbox {
   readonly #inHand: () => number
   /** Called in the same turn as the calls of a flush, so that a lease for the freed slots travels with them. */
   readonly #onFlush: () => void
-  readonly #plant: PlantWatch
+  readonly #backends: BackendWatch
   readonly #onFailure: (error: unknown) => void
   readonly #meter: Meter
   #writes: Waiting<WriteBatch, WriteStatus[]>[] = []
@@ -71,7 +71,7 @@ export class Outbox {
     clock: Clock
     inHand: () => number
     onFlush: () => void
-    plant: PlantWatch
+    backends: BackendWatch
     onFailure: (error: unknown) => void
     meter: Meter
   }) {
@@ -80,7 +80,7 @@ export class Outbox {
     this.#clock = parts.clock
     this.#inHand = parts.inHand
     this.#onFlush = parts.onFlush
-    this.#plant = parts.plant
+    this.#backends = parts.backends
     this.#onFailure = parts.onFailure
     this.#meter = parts.meter
   }
@@ -173,7 +173,7 @@ export class Outbox {
     return this.#keepingBytes > KEEPING_BYTES
   }
 
-  /** From now on a plant that is away is not waited for: what could not be said is handed out again when its lease has run out. */
+  /** From now on a backends that is away is not waited for: what could not be said is handed out again when its lease has run out. */
   giveUp(): void {
     this.#givenUp = true
     // A place that hangs would take its time to say so.
@@ -265,16 +265,16 @@ export class Outbox {
     }
   }
 
-  /** A plant that is away is waited for: leases are kept alive meanwhile, no attempt is burned. Every call here can be repeated. */
-  async #untilDone<T>(part: PlantPart, call: () => Promise<T>): Promise<T> {
+  /** A backends that is away is waited for: leases are kept alive meanwhile, no attempt is burned. Every call here can be repeated. */
+  async #untilDone<T>(part: BackendPart, call: () => Promise<T>): Promise<T> {
     for (let waitMs = AWAY_WAIT_MS; ; waitMs = Math.min(AWAY_WAIT_CAP_MS, waitMs * 1.5)) {
       try {
         const result = await call()
-        this.#plant.answered(part)
+        this.#backends.answered(part)
         return result
       } catch (error) {
         if (!isAway(error)) this.#onFailure(error)
-        else this.#plant.away(part, error)
+        else this.#backends.away(part, error)
         if (!isAway(error) || this.#givenUp) throw error
         await this.#clock.sleep(waitMs)
       }

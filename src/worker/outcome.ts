@@ -5,7 +5,7 @@ import type { HostReport, Lease, Outcome } from '../frontier/frontier.js'
 import { parseRetryAfter } from '../politeness/retry-after.js'
 import type { Backoff, RetryPolicy } from '../spider/spider.js'
 
-/** Handed back because of our own plant: not at once, or the same trouble would be met in a loop. */
+/** Handed back because of our own backends: not at once, or the same trouble would be met in a loop. */
 const PLANT_WAIT_MS = 1_000
 
 export interface OutcomeRules {
@@ -29,7 +29,7 @@ export function outcomeOf(
     case 'stop':
       // `stop` is for commands; met in a visit it is a defect, and a page must always end.
       return error.code === 'internal' ? retryOrDead(failure, lease, rules, random) : { kind: 'dead', failure }
-    case 'plant':
+    case 'backend':
       return { kind: 'back', afterMs: error.code === 'aborted' ? 0 : Math.max(waitMs, PLANT_WAIT_MS) }
     case 'throttle':
       if (lease.throttles >= rules.maxThrottles) return { kind: 'dead', failure }
@@ -86,7 +86,7 @@ const ANSWERED: ReadonlySet<ErrorCode> = new Set([
 /** How the host did when nothing came of the request. What failed on our side of the wire, or before anybody was asked, says nothing. */
 export function failureReport({ code, next }: ShoalError): HostReport {
   if (ANSWERED.has(code)) return { kind: 'ok' }
-  const unheard = next === 'plant' || next === 'dead' || next === 'skipped' || OURS.has(code)
+  const unheard = next === 'backend' || next === 'dead' || next === 'skipped' || OURS.has(code)
   return unheard ? NO_NEWS : { kind: 'failed' }
 }
 

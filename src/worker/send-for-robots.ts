@@ -6,11 +6,11 @@ import { HostBusy } from './permits.js'
 import { isDoubtfulRobots, type Sending, send } from './send.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
-/** Through so many exits robots.txt is asked for before a refusal or a failure is taken for the site's own. */
+/** Through so many proxies robots.txt is asked for before a refusal or a failure is taken for the site's own. */
 const EXITS_ASKED = 3
 
 /**
- * What the site says, for the whole fleet and for a day: one exit that is refused or does not work must not decide it. A ban read as "there is no
+ * What the site says, for the whole fleet and for a day: one proxy that is refused or does not work must not decide it. A ban read as "there is no
  * robots.txt" would let everything in, and a proxy's own 502 would close the site.
  */
 export async function sendForRobots(
@@ -28,8 +28,8 @@ export async function sendForRobots(
       if (asked === most || !isDoubtfulRobots(response.status)) return response
     } catch (thrown) {
       const { next } = asShoalError(thrown)
-      // An exit that is refused or broken: the link comes back, to another one, as often as it may be throttled.
-      if (thrown instanceof HostBusy || next === 'plant' || next === 'throttle' || asked === most) throw thrown
+      // An proxy that is refused or broken: the link comes back, to another one, as often as it may be throttled.
+      if (thrown instanceof HostBusy || next === 'backend' || next === 'throttle' || asked === most) throw thrown
     }
   }
 }

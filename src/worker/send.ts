@@ -5,12 +5,12 @@ import { isStaleSocket } from '../fetch/stale-socket.js'
 import type { HostReport } from '../frontier/frontier.js'
 import { traceUrl } from '../observe/tracing/trace-url.js'
 import type { TracedStep } from '../observe/tracing/tracing.js'
-import type { ExitVerdict } from '../proxy/proxy-ledger.js'
+import type { ProxyVerdict } from '../proxy/proxy-ledger.js'
 import type { Session } from '../proxy/session.js'
 import { hostIn, siteOf } from '../url/host.js'
 import type { HostKey, RequestExtras } from '../url/link.js'
 import { parseUrl } from '../url/parse-url.js'
-import { borrowExit, type Lent } from './borrow-proxy.js'
+import { borrowProxy, type Lent } from './borrow-proxy.js'
 import { type LoginSend, logIn, unlessStopped } from './log-in.js'
 import { failureReport, hostReport, NO_NEWS } from './outcome.js'
 import { type Granted, HostBusy, isFresh, permitFor } from './permits.js'
@@ -21,9 +21,9 @@ import { asVisitor } from './visitors.js'
 /** Permits in a row that were too old when the connection stood: this process is too busy for the pace of this host. */
 const MOST_STALE = 5
 const STALE_WAIT_MS = 1_000
-/** Broken exits that one request is tried through; beyond that the link goes back, at no cost. */
+/** Broken proxies that one request is tried through; beyond that the link goes back, at no cost. */
 const MOST_BROKEN = 3
-const NEUTRAL: ExitVerdict = { kind: 'neutral' }
+const NEUTRAL: ProxyVerdict = { kind: 'neutral' }
 
 /** Of which the first 500 KiB are read. */
 const ROBOTS_BODY_BYTES = 10 * 1024 * 1024
@@ -33,17 +33,17 @@ class PermitStale extends Error {}
 
 export interface Sending extends RequestExtras {
   readonly url: string
-  /** What a refusal or a failure means for robots.txt is decided by more than one exit (send-for-robots.ts). */
+  /** What a refusal or a failure means for robots.txt is decided by more than one proxy (send-for-robots.ts). */
   readonly isRobots?: true
   /** It will be asked for once more when the answer is doubtful: the slot is kept, or a link that waits for robots.txt would take it. */
   readonly keepsSlot?: true
   readonly render?: RenderWish
-  /** Made as this visitor and through its exit: a login. */
+  /** Made as this visitor and through its proxy: a login. */
   readonly visitor?: Session
 }
 
 /**
- * One request: an exit where the spider takes proxies, a permit of each pace it falls under, dispatch, and the slots free again as soon as the body is
+ * One request: an proxy where the spider takes proxies, a permit of each pace it falls under, dispatch, and the slots free again as soon as the body is
  * read.
  */
 export async function send(
@@ -61,7 +61,7 @@ export async function send(
   let lent: Lent | null = null
   let visitor: Session | null = null
   const site = siteOf(hostIn(request.url))
-  let stay = request.visitor?.exit ?? current.stay
+  let stay = request.visitor?.proxy ?? current.stay
   for (;;) {
     try {
       for (const key of keys)
@@ -69,16 +69,16 @@ export async function send(
       // Last, because it is good for a shorter time.
       if (ways !== null && need !== null && !isFresh(lent?.granted, clock)) {
         lent?.end(null)
-        meter.doing(current, 'exit')
+        meter.doing(current, 'proxy')
         const asked = { host: keys[0], site, stay }
         lent = await step(
           current,
-          () => borrowExit(current, parts, ways, need, asked),
-          () => ({ name: 'exit', about: { 'shoal.host': asked.host } }),
+          () => borrowProxy(current, parts, ways, need, asked),
+          () => ({ name: 'proxy', about: { 'shoal.host': asked.host } }),
         )
       }
       // Once for the request: its session may have been over since, with the time that a login took.
-      if (visitor === null || (lent !== null && visitor.exit !== lent.grant.exit.id))
+      if (visitor === null || (lent !== null && visitor.proxy !== lent.grant.proxy.id))
         visitor = request.visitor ?? visitorOf(parts, lent, site, request)
       const login = visitor === null || visitor.loggedIn || request.visitor !== undefined ? null : spider.session?.login
       if (visitor !== null && login) {
@@ -95,7 +95,7 @@ export async function send(
           current,
           clock,
         )
-        stay = guest.exit
+        stay = guest.proxy
         continue
       }
       meter.doing(current, 'fetch')
@@ -108,14 +108,14 @@ export async function send(
     } catch (error) {
       // The slot is still held and the connection stands: only the permit is asked for again, but not for ever.
       if (error instanceof PermitStale && ++stale < MOST_STALE) {
-        // The connection goes through this exit: through another one it would have to be made again, and the permit would grow old again.
-        stay = lent?.grant.exit.id ?? stay
+        // The connection goes through this proxy: through another one it would have to be made again, and the permit would grow old again.
+        stay = lent?.grant.proxy.id ?? stay
         continue
       }
       lent?.end(null)
       lent = null
       visitor = null
-      // A visitor has but one exit: its login ends with it.
+      // A visitor has but one proxy: its login ends with it.
       const isBroken = error instanceof ShoalError && error.code === 'proxy_error' && request.visitor === undefined
       // Nothing reached the host: its slot is still held, and what was not used of the permit is good.
       if (isBroken && ++broken < MOST_BROKEN) {
@@ -124,7 +124,7 @@ export async function send(
       }
       permits.clear()
       if (error instanceof PermitStale) throw new HostBusy(keys.join(' and '), STALE_WAIT_MS)
-      stay = request.visitor?.exit ?? current.stay
+      stay = request.visitor?.proxy ?? current.stay
       // The server closed a kept connection under our feet: once more, with a permit of its own.
       if (!isStaleSocket(error) || repeated) throw error
       repeated = true
@@ -142,7 +142,7 @@ function fetchStep({ lease }: Visit, { url, method = 'GET' }: Sending, lent: Len
       ...{ 'http.request.method': method, 'url.full': traceUrl(url), 'server.address': hostname },
       'server.port': port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
       ...(lease.attempt > 1 && { 'http.request.resend_count': lease.attempt - 1 }),
-      ...(lent !== null && { 'shoal.exit': `${lent.grant.need.pool.name}/${lent.grant.exit.id}` }),
+      ...(lent !== null && { 'shoal.proxy': `${lent.grant.need.pool.name}/${lent.grant.proxy.id}` }),
     },
     learnt: ({ status, wireBytes }) => ({
       ...{ 'http.response.status_code': status, 'http.response.body.size': wireBytes },
@@ -210,7 +210,7 @@ async function dispatch(
           for (const permit of permits.values()) if (!isFresh(permit, clock)) throw new PermitStale()
           if (lent !== null && !isFresh(lent.granted, clock)) throw new PermitStale()
           current.started = true
-          if (lent !== null) current.exit = `${lent.grant.need.pool.name}/${lent.grant.exit.id}`
+          if (lent !== null) current.proxy = `${lent.grant.need.pool.name}/${lent.grant.proxy.id}`
           // The request is written before this runs. On a busy machine the process may have stood still in between, by 50 ms and more:
           // the delay counts from the write.
           queueMicrotask(() => {
@@ -229,7 +229,7 @@ async function dispatch(
         status: response.status,
         bytes: response.wireBytes,
         ms,
-        exit: current.exit,
+        proxy: current.proxy,
       })
     }
     if (request.isRobots === true) meter.receivedAside(response.wireBytes)
@@ -238,25 +238,25 @@ async function dispatch(
     if (lent !== null && redirectsToItself(response, lent, request.url))
       throw new ShoalError('bad_redirect', `the service of the pool ${lent.grant.need.pool.name} redirects to itself`)
     // Without a proxy there is none to judge: called neutral, the way would stay on probation, and one request at a time.
-    const verdict: ExitVerdict = isDirect(lent) || ways === null ? { kind: 'good' } : ways.verdictOf(response)
+    const verdict: ProxyVerdict = isDirect(lent) || ways === null ? { kind: 'good' } : ways.verdictOf(response)
     lent?.end({ verdict, elapsedMs: clock.mono() - dispatchedAt, bytes: response.wireBytes })
-    // A site that refuses one exit has nothing against the others: only the exit rests.
+    // A site that refuses one proxy has nothing against the others: only the proxy rests.
     const isOpen = request.isRobots === true && isDoubtfulRobots(response.status)
     if (!isOpen || request.keepsSlot !== true)
       releaseAll(verdict.kind === 'banned' ? NO_NEWS : hostReport(response, clock))
     visitor?.cookies?.take(request.url, response.cookies)
     if (request.isRobots !== true)
-      current.stay = visitor !== null && response.status >= 300 && response.status < 400 ? visitor.exit : undefined
+      current.stay = visitor !== null && response.status >= 300 && response.status < 400 ? visitor.proxy : undefined
     if (verdict.kind === 'banned' && !isOpen) {
       endVisitor()
-      throw new ShoalError('exit_banned', `the site refuses ${current.exit} (${response.status})`)
+      throw new ShoalError('proxy_banned', `the site refuses ${current.proxy} (${response.status})`)
     }
     return lent === null ? response : { ...response, url: request.url }
   } catch (error) {
     if (error instanceof PermitStale) throw error
     const failure = asShoalError(error)
-    if (failure.code === 'exit_banned') throw error
-    if (!counted && failure.next !== 'plant' && !current.stop.aborted) meter.received(0, 0, clock.mono() - began)
+    if (failure.code === 'proxy_banned') throw error
+    if (!counted && failure.next !== 'backend' && !current.stop.aborted) meter.received(0, 0, clock.mono() - began)
     if (ways !== null) {
       const verdict = isDirect(lent) ? NEUTRAL : ways.verdictOfError(failure)
       lent?.end({ verdict, elapsedMs: clock.mono() - dispatchedAt, bytes: 0 })
@@ -264,12 +264,12 @@ async function dispatch(
     if (failure.code === 'proxy_error') endVisitor()
     if (failure.code !== 'proxy_error') releaseAll(failureReport(failure))
     if (failure.code === 'tls_error' && !isDirect(lent))
-      throw new ShoalError('exit_banned', `${current.exit}: ${failure.message}`, { cause: failure })
+      throw new ShoalError('proxy_banned', `${current.proxy}: ${failure.message}`, { cause: failure })
     throw error
   }
 }
 
-/** Of the site or of the exit: one answer does not tell. */
+/** Of the site or of the proxy: one answer does not tell. */
 export function isDoubtfulRobots(status: number): boolean {
   return status === 401 || status === 403 || status >= 500
 }
@@ -280,7 +280,7 @@ function forRobots(limits: FetchLimits): FetchLimits {
 }
 
 function isDirect(lent: Lent | null): boolean {
-  return lent === null || lent.grant.exit.way.by === 'direct'
+  return lent === null || lent.grant.proxy.way.by === 'direct'
 }
 
 /** The request as it leaves: through the proxy, or to the service that is given its URL. */
@@ -290,7 +290,7 @@ function outgoing(
   allowPrivate: readonly string[],
 ): Pick<FetchRequest, 'proxy'> & Sending {
   if (lent === null) return request
-  const { way } = lent.grant.exit
+  const { way } = lent.grant.proxy
   if (way.by === 'wrap') {
     const refused = judgeUrl(new URL(request.url), allowPrivate)
     if (refused !== null) throw refused
@@ -303,7 +303,7 @@ function outgoing(
 
 /** Its key stands in such an address: that is not followed, shown or stored. */
 function redirectsToItself({ status, headers }: FetchResponse, { grant }: Lent, url: string): boolean {
-  const { way } = grant.exit
+  const { way } = grant.proxy
   if (way.by !== 'wrap' || status < 300 || status >= 400) return false
   const location = headers.location ?? ''
   const isWhole = /^([a-z][a-z0-9+.-]*:)?\/\//i.test(location)

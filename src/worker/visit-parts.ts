@@ -2,18 +2,18 @@ import type { Clock, Random } from '../clock.js'
 import type { Fetcher } from '../fetch/fetcher.js'
 import type { Frontier, Lease } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
-import type { Clocked, Meter } from '../observe/vitals/meter.js'
 import type { Tracing, VisitTrace } from '../observe/tracing/tracing.js'
+import type { Clocked, Meter } from '../observe/vitals/meter.js'
 import type { RobotsCache } from '../politeness/robots-cache.js'
-import type { ExitId } from '../proxy/proxy.js'
+import type { ProxyId } from '../proxy/proxy.js'
 import type { FieldTally } from '../quality/field-tally.js'
 import type { Spider } from '../spider/spider.js'
 import type { BlobStore } from '../store/blob-store.js'
 import type { Admitter } from '../url/admit.js'
 import type { KnownLinks } from './known-links.js'
 import type { Outbox } from './outbox.js'
+import type { SpiderProxies } from './spider-proxies.js'
 import type { Visitors } from './visitors.js'
-import type { Ways } from './spider-proxies.js'
 
 /** What a visit works with. */
 export interface VisitParts {
@@ -28,7 +28,7 @@ export interface VisitParts {
   readonly screenshots: BlobStore | null
   readonly fetcher: Fetcher
   /** Null: the spider takes no proxies. */
-  readonly ways: Ways | null
+  readonly ways: SpiderProxies | null
   /** Null or left out: the spider keeps no sessions. */
   readonly visitors?: Visitors | null
   readonly robots: RobotsCache
@@ -55,15 +55,15 @@ export interface Visit extends Clocked {
   lost: boolean
   /** The permit that came with the lease is spent. */
   permitUsed: boolean
-  /** The exit that the last request went through, as pool/exit; null: none. */
-  exit: string | null
-  /** The exit of the visitor that was redirected: it goes on there. */
-  stay?: ExitId | undefined
+  /** The proxy that the last request went through, as pool/proxy; null: none. */
+  proxy: string | null
+  /** The proxy of the visitor that was redirected: it goes on there. */
+  stay?: ProxyId | undefined
   /** What it has done already would be done again, and again in vain: it waits out the pace of its hosts instead of going back to the queue. */
   patient?: true
   /** A request of this visit was sent: it can no longer be handed back as if nothing had happened. */
   started: boolean
-  /** The page is read and its handler has ended: what it waits for now is our own plant. */
+  /** The page is read and its handler has ended: what it waits for now is our own backends. */
   produced: boolean
   /** Its settle is under way. */
   settling: boolean

@@ -9,11 +9,11 @@ import type { Link } from '../url/link.js'
 import { fetchWanted, harvestTimed } from './fetch-wanted.js'
 import { rowsOf } from './harvest-page.js'
 import { HrefHasher, type Learnt, type LinkHash } from './known-links.js'
+import { aboutVisit, logFound, logSettled } from './log-visit.js'
 import { outcomeOf, statusError } from './outcome.js'
 import { HostBusy } from './permits.js'
 import { bodyHash, type Known, knownPage, unchangedBatch, visitRows } from './revisit.js'
 import { step } from './step.js'
-import { aboutVisit, tellFound, tellSettled } from './log-visit.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
 /** READ THIS FIRST: the life of one leased URL, from the permit to the acknowledgement. */
@@ -54,7 +54,7 @@ async function visitLink(current: Visit, parts: VisitParts, onProduced: () => vo
       log.debug('visit.written', { fp: lease.link.fp, records: statuses, rejected: batch.rejected.length })
   }
   if (current.lost) return stale(current, parts)
-  if (log.verbose && rest.outcome.kind === 'done') tellFound(lease, rest.outcome.links, log)
+  if (log.verbose && rest.outcome.kind === 'done') logFound(lease, rest.outcome.links, log)
   current.settling = true
   let { outcome, admitted } = rest
   const settle = () =>
@@ -75,7 +75,7 @@ async function visitLink(current: Visit, parts: VisitParts, onProduced: () => vo
   // Only now: a link remembered before a refused settle would be lost for ever.
   if (outcome.kind === 'done') parts.known.add(admitted)
   current.trace?.ended({ outcome: outcome.kind, ...('failure' in outcome && { error: outcome.failure }) })
-  if (log.verbose) tellSettled(lease, outcome, log)
+  if (log.verbose) logSettled(lease, outcome, log)
 }
 
 function stale({ lease, trace }: Visit, { log }: VisitParts): void {
@@ -302,7 +302,7 @@ function admitLinks(harvest: Pick<Harvest, 'links'>, base: string, lease: Lease,
 }
 
 function fetchRow(
-  { lease, exit }: Visit,
+  { lease, proxy }: Visit,
   { worker, clock, spider }: VisitParts,
   response: FetchResponse | null,
 ): FetchRow {
@@ -328,7 +328,7 @@ function fetchRow(
     error: null,
     page: null,
     headers: null,
-    pool: exit,
+    pool: proxy,
     at: clock.now(),
   }
 }

@@ -1,19 +1,19 @@
 import type { Clock, Random } from '../clock.js'
 import type { FetchRequest } from '../fetch/fetcher.js'
-import type { ExitId } from '../proxy/proxy.js'
-import type { ExitGrant } from '../proxy/proxy-allocator.js'
 import type { Rotation } from '../proxy/pool.js'
+import type { ProxyId } from '../proxy/proxy.js'
+import type { ProxyGrant } from '../proxy/proxy-allocator.js'
 import { createSessions, type Session } from '../proxy/session.js'
 import { DIRECT, type Spider } from '../spider/spider.js'
 
 /** The sessions of a spider in this thread. A grant of null is the way out without a proxy. */
 export interface Visitors {
-  /** Exits whose sessions are not over yet: asked for first. */
-  live(pool: string, site: string): ExitId[]
+  /** Proxies whose sessions are not over yet: asked for first. */
+  live(pool: string, site: string): ProxyId[]
   /** Who makes the next request. Null: a service fetches by itself, with cookies of its own. */
-  next(grant: ExitGrant | null, site: string): Session | null
-  /** The site refuses it, or its exit does not work. */
-  end(grant: ExitGrant | null, site: string): void
+  next(grant: ProxyGrant | null, site: string): Session | null
+  /** The site refuses it, or its proxy does not work. */
+  end(grant: ProxyGrant | null, site: string): void
 }
 
 const DIRECT_EXIT = 'direct'
@@ -23,19 +23,19 @@ export function visitorsOf({ name, session }: Spider, clock: Clock, random: Rand
   if (session === null) return null
   const { cookies, requests, timeMs, userAgents } = session
   const sessions = createSessions(clock, random)
-  const placeOf = (grant: ExitGrant | null, site: string) => ({
+  const placeOf = (grant: ProxyGrant | null, site: string) => ({
     ...{ spider: name, pool: grant?.need.pool.name ?? DIRECT.pool, site },
   })
-  const exitOf = (grant: ExitGrant | null) => grant?.exit.id ?? DIRECT_EXIT
+  const proxyOf = (grant: ProxyGrant | null) => grant?.proxy.id ?? DIRECT_EXIT
   return {
     live: (pool, site) => sessions.live({ spider: name, pool, site }),
     next(grant, site) {
-      if (grant?.exit.way.by === 'wrap') return null
+      if (grant?.proxy.way.by === 'wrap') return null
       const own = grant?.need.pool.rotation ?? FOR_EVER
       const rotation = { requests: requests ?? own.requests, timeMs: timeMs ?? own.timeMs }
-      return sessions.use(placeOf(grant, site), exitOf(grant), { rotation, cookies, userAgents })
+      return sessions.use(placeOf(grant, site), proxyOf(grant), { rotation, cookies, userAgents })
     },
-    end: (grant, site) => sessions.end(placeOf(grant, site), exitOf(grant)),
+    end: (grant, site) => sessions.end(placeOf(grant, site), proxyOf(grant)),
   }
 }
 

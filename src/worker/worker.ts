@@ -5,13 +5,13 @@ import type { Log } from '../log.js'
 import { type Meter, NOTHING, type Reading } from '../observe/vitals/meter.js'
 import { IN_HAND_TOLD, type InHand } from '../observe/vitals/vitals.js'
 import type { RecordStore } from '../store/record-store.js'
+import { BackendWatch } from './backend-watch.js'
 import { Outbox } from './outbox.js'
 import { grantTime } from './permits.js'
-import { PlantWatch } from './backend-watch.js'
 import { visit } from './visit.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
-/** Visits whose page is read and whose commit is on its way do not count as visits at once; but a slow plant must slow the leasing. */
+/** Visits whose page is read and whose commit is on its way do not count as visits at once; but a slow backends must slow the leasing. */
 const MOST_COMMITTING = 256
 /** A queue that is away is asked again after this long. */
 const AWAY_NAP_MS = 1_000
@@ -45,7 +45,7 @@ export class CrawlWorker {
   readonly #options: WorkerOptions
   readonly #outbox: Outbox
   readonly #partsOf: PartsOf
-  readonly #plant: PlantWatch
+  readonly #backends: BackendWatch
   readonly #inHand = new Map<string, Visit>()
   #fetching = 0
   #seq = 0
@@ -62,7 +62,7 @@ export class CrawlWorker {
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    this.#plant = new PlantWatch(options.log, options.clock)
+    this.#backends = new BackendWatch(options.log, options.clock)
     this.#ended = new Promise((resolve) => {
       this.#end = resolve
     })
@@ -75,14 +75,14 @@ export class CrawlWorker {
         options.onFlush?.()
         this.#leaseMore()
       },
-      plant: this.#plant,
+      backends: this.#backends,
       onFailure: (error) => this.#failed(error),
       meter: options.meter,
     })
     this.#partsOf = options.partsFor(this.#outbox)
   }
 
-  /** Runs until stopped. Rejects when our own plant cannot be used. */
+  /** Runs until stopped. Rejects when our own backends cannot be used. */
   async run(): Promise<void> {
     this.#options.log.info('worker.started', { worker: this.#options.id, concurrency: this.#options.concurrency })
     this.#leaseMore()
@@ -139,9 +139,14 @@ export class CrawlWorker {
   get longestInHand(): InHand[] {
     const now = this.#options.clock.mono()
     const told: InHand[] = []
-    for (const { lease, exit, grantedAt } of this.#inHand.values()) {
+    for (const { lease, proxy, grantedAt } of this.#inHand.values()) {
       if (told.length === IN_HAND_TOLD) break
-      told.push({ crawl: lease.crawl, fp: lease.link.fp, exit: exitTold(exit), forMs: Math.max(0, now - grantedAt) })
+      told.push({
+        crawl: lease.crawl,
+        fp: lease.link.fp,
+        proxy: proxyShown(proxy),
+        forMs: Math.max(0, now - grantedAt),
+      })
     }
     return told
   }
@@ -162,7 +167,7 @@ export class CrawlWorker {
     )
     const { frontier, id, spiders, clock, about, meter } = this.#options
     if (room <= 0 || (this.#draining && this.#inHand.size > 0)) {
-      if (this.#fetching < this.#options.concurrency) meter.heldUpBy(room <= 0 ? this.#slowPlant() : 'idle')
+      if (this.#fetching < this.#options.concurrency) meter.heldUpBy(room <= 0 ? this.#slowBackends() : 'idle')
       return
     }
     this.#leasing = true
@@ -179,7 +184,7 @@ export class CrawlWorker {
   }
 
   /** Too many commits are under way for another visit: what most of them wait for. */
-  #slowPlant(): 'store' | 'queue' {
+  #slowBackends(): 'store' | 'queue' {
     let settling = 0
     for (const visit of this.#inHand.values()) if (visit.settling) settling++
     return settling > this.#inHand.size / 2 ? 'queue' : 'store'
@@ -188,7 +193,7 @@ export class CrawlWorker {
   #take({ leases, idleMs, drain }: LeaseReply, grantedAt: number): void {
     this.#leasing = false
     // A queue that was away may have come back without its memory of workers.
-    this.#aboutDue = this.#plant.answered('queue')
+    this.#aboutDue = this.#backends.answered('queue')
     this.#draining = drain
     if (this.#stopping) {
       // Asked for before the stop was: not begun, so they go back as they were. The end waits for them as for an answer.
@@ -208,7 +213,7 @@ export class CrawlWorker {
         stop: { aborted: false },
         lost: false,
         permitUsed: false,
-        exit: null,
+        proxy: null,
         started: false,
         produced: false,
         settling: false,
@@ -216,7 +221,7 @@ export class CrawlWorker {
         since: 0,
       }
       this.#inHand.set(lease.token, current)
-      if (this.#options.log.verbose) this.#tellLease(lease)
+      if (this.#options.log.verbose) this.#logLease(lease)
       this.#fetching++
       this.#options.meter.begin(current)
       void this.#visit(current)
@@ -225,7 +230,7 @@ export class CrawlWorker {
     this.#nap(idleMs)
   }
 
-  #tellLease({ crawl, link: { fp, url, route }, attempt }: Lease): void {
+  #logLease({ crawl, link: { fp, url, route }, attempt }: Lease): void {
     this.#options.log.debug('lease.granted', { fp, url, crawl, route, attempt, worker: this.#options.id })
   }
 
@@ -261,7 +266,7 @@ export class CrawlWorker {
     this.#leasing = false
     this.#options.meter.answered(null, 1)
     if (isAway(error)) {
-      this.#plant.away('queue', error)
+      this.#backends.away('queue', error)
       // The reply may have been lost, not the call: the same number again returns the same batch.
       this.#seq--
       if (!this.#stopping) this.#nap(AWAY_NAP_MS)
@@ -269,11 +274,11 @@ export class CrawlWorker {
     this.#endIfEmpty()
   }
 
-  /** A plant that cannot be used ends the worker, and loses nothing. */
+  /** A backends that cannot be used ends the worker, and loses nothing. */
   #failed(thrown: unknown): void {
     const error = asShoalError(thrown)
     // Each visit in hand meets it; it is told by whoever runs the worker.
-    if (this.#failure === null) this.#options.log.info('plant.waiting', { code: error.code, message: error.message })
+    if (this.#failure === null) this.#options.log.info('backend.waiting', { code: error.code, message: error.message })
     this.#failure ??= error
     this.#stopping = true
     for (const { stop } of this.#inHand.values()) stop.aborted = true
@@ -288,9 +293,9 @@ export class CrawlWorker {
   }
 }
 
-/** From pool/exit. */
-function exitTold(exit: string | null): InHand['exit'] {
-  if (exit === null) return null
-  const slash = exit.indexOf('/')
-  return { pool: exit.slice(0, slash), exit: exit.slice(slash + 1) }
+/** From pool/proxy. */
+function proxyShown(proxy: string | null): InHand['proxy'] {
+  if (proxy === null) return null
+  const slash = proxy.indexOf('/')
+  return { pool: proxy.slice(0, slash), proxy: proxy.slice(slash + 1) }
 }

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { createEventHub } from '../../src/api/events.js'
-import type { Lookout } from '../../src/api/snapshots.js'
 import { memo } from '../../src/api/memo.js'
+import type { Snapshots } from '../../src/api/snapshots.js'
 import { ManualClock } from '../../src/clock.js'
 import { ShoalError } from '../../src/errors.js'
 import { silentLog } from '../../src/log.js'
@@ -32,7 +32,7 @@ function response({ reads = true } = {}) {
 function hubWith(look: Partial<Record<'overview' | 'crawl', () => Promise<unknown>>>) {
   const clock = new ManualClock()
   const asked = { overview: 0, crawl: 0 }
-  const lookout = {
+  const snapshots = {
     overview: () => {
       asked.overview += 1
       return (look.overview ?? (async () => ({ n: asked.overview })))()
@@ -41,8 +41,8 @@ function hubWith(look: Partial<Record<'overview' | 'crawl', () => Promise<unknow
       asked.crawl += 1
       return (look.crawl ?? (async () => ({ id })))()
     },
-  } as unknown as Lookout
-  const hub = createEventHub({ look: lookout, clock, log: silentLog })
+  } as unknown as Snapshots
+  const hub = createEventHub({ look: snapshots, clock, log: silentLog })
   /** Enough turns of the event loop for what is under way, then the time that passes. */
   const pass = async (ms: number) => {
     for (let i = 0; i < 20; i += 1) await new Promise(setImmediate)
@@ -108,14 +108,14 @@ describe('server-sent events', () => {
   it('tells of a queue that is away, and goes on', async () => {
     let away = true
     const overview = async () => {
-      if (away) throw new ShoalError('queue_away', 'Redis is away')
+      if (away) throw new ShoalError('queue_down', 'Redis is away')
       return { back: true }
     }
     const { hub, pass } = hubWith({ overview })
     const client = response()
     hub.join(client.response, null)
     await pass(1_000)
-    expect(client.text()).toContain('event: problem\ndata: {"error":{"code":"queue_away"')
+    expect(client.text()).toContain('event: problem\ndata: {"error":{"code":"queue_down"')
     away = false
     await pass(1_000)
     expect(client.text()).toContain('{"back":true}')
@@ -149,7 +149,7 @@ describe('server-sent events', () => {
     hub.join(clients[1]?.response as ServerResponse, 'shop-1')
     await pass(0)
     const last = { overview: async () => ({ last: true }), crawl: async () => ({ state: 'finished' }) }
-    await hub.sayBye(last as unknown as Lookout)
+    await hub.sayBye(last as unknown as Snapshots)
     expect(clients[0]?.text()).toMatch(/event: overview\ndata: \{"last":true\}\n\nevent: bye\ndata: \{\}\n\n$/)
     expect(clients[1]?.text()).toMatch(/event: crawl\ndata: \{"state":"finished"\}\n\nevent: bye\ndata: \{\}\n\n$/)
     expect(clients.every(({ stream }) => stream.writableEnded)).toBe(true)
@@ -160,7 +160,7 @@ describe('server-sent events', () => {
     hub.join(response({ reads: false }).response, null)
     await pass(0)
     let said = false
-    void hub.sayBye({ overview: () => new Promise(() => {}) } as unknown as Lookout).then(() => {
+    void hub.sayBye({ overview: () => new Promise(() => {}) } as unknown as Snapshots).then(() => {
       said = true
     })
     await pass(1_000)

@@ -299,7 +299,7 @@ describe('the door', () => {
   it('a body that does not come is told as that, not as a queue that is away', async () => {
     const clock = new ManualClock()
     const dashboard = await serveDashboard(
-      { ...partsOf(api.plant, { queue: 'sqlite:x', store: 'sqlite:x' }), clock },
+      { ...partsOf(api.backends, { queue: 'sqlite:x', store: 'sqlite:x' }), clock },
       { host: '127.0.0.1', port: 0, token: null, publicUrl: null },
     )
     try {
@@ -334,7 +334,7 @@ describe('the door', () => {
   })
 
   it.each(['0.0.0.0', '::', '192.0.2.1', 'shoal.example'])('does not open on %s without a token', async (host) => {
-    const parts = partsOf(api.plant, { queue: 'sqlite:x', store: 'sqlite:x' })
+    const parts = partsOf(api.backends, { queue: 'sqlite:x', store: 'sqlite:x' })
     const serving = serveDashboard(parts, { host, port: 0, token: null, publicUrl: null })
     await expect(serving).rejects.toMatchObject({
       code: 'dashboard_open',
@@ -343,7 +343,7 @@ describe('the door', () => {
   })
 
   it('behind a proxy it answers to its public name, on all addresses to bare addresses, and to no other name', async () => {
-    const parts = partsOf(api.plant, { queue: 'sqlite:x', store: 'sqlite:x' })
+    const parts = partsOf(api.backends, { queue: 'sqlite:x', store: 'sqlite:x' })
     const options = { host: '0.0.0.0', port: 0, token: 'a-token-&of-16-%', publicUrl: 'https://shoal.example/' }
     const dashboard = await serveDashboard(parts, options)
     try {
@@ -361,7 +361,7 @@ describe('the door', () => {
   })
 
   it('a port in use is told with what to do', async () => {
-    const parts = partsOf(api.plant, { queue: 'sqlite:x', store: 'sqlite:x' })
+    const parts = partsOf(api.backends, { queue: 'sqlite:x', store: 'sqlite:x' })
     const { port } = api.dashboard
     const serving = serveDashboard(parts, { host: '127.0.0.1', port, token: null, publicUrl: null })
     await expect(serving).rejects.toMatchObject({ code: 'dashboard_port', hint: expect.stringContaining('--port') })

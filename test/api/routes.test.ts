@@ -43,7 +43,7 @@ const CALLS: readonly (readonly [route: string, path: string, body?: string])[] 
   ['POST /api/workers/:worker/drain', '/api/workers/w1/drain', '{}'],
   ['GET /api/proxies', '/api/proxies'],
   ['GET /api/proxies/:pool', '/api/proxies/dc'],
-  ['POST /api/proxies/:pool/:exit/wake', '/api/proxies/dc/exit-1/wake', '{}'],
+  ['POST /api/proxies/:pool/:proxy/wake', '/api/proxies/dc/proxy-1/wake', '{}'],
   ['GET /api/records', '/api/records?spider=shop&kind=product&text=LAMP'],
   ['GET /api/alerts', '/api/alerts'],
   ['POST /api/crawls/:crawl/cancel', `${crawl}/cancel`, '{}'],
@@ -103,7 +103,7 @@ describe.each(PLANTS)('on %s', (kind) => {
   })
 
   it('dead letters are looked at once for all who ask, and anew after an order', async () => {
-    const { frontier } = api.plant
+    const { frontier } = api.backends
     const looked = vi.spyOn(frontier, 'deadByError')
     try {
       await api.call(`${crawl}/dead/purge`, { method: 'POST', body: '{}' })

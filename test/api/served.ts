@@ -8,8 +8,8 @@ import { maskUrl } from '../../src/config.js'
 import { silentLog } from '../../src/log.js'
 import { createMonitor } from '../../src/observe/metrics/monitor.js'
 import { fingerprint } from '../../src/url/fingerprint.js'
-import { openPlant, type Plant } from '../../src/wire/backends.js'
-import { CRAWL, SPEC, seedPlant } from '../cli/seeded-database.js'
+import { type Backends, openBackends } from '../../src/wire/backends.js'
+import { CRAWL, SPEC, seedBackends } from '../cli/seeded-database.js'
 import { tempDir } from '../support/cli.js'
 import { startPostgres } from '../support/postgres-server.js'
 import { startRedis } from '../support/redis-server.js'
@@ -39,25 +39,25 @@ export interface CallOptions {
 
 export interface Served {
   readonly dashboard: Dashboard
-  readonly plant: Plant
+  readonly backends: Backends
   /** As it stands: nothing of the path is tidied up. */
   call(path: string, options?: CallOptions): Promise<Answer>
 }
 
 export const PLANTS = ['sqlite', 'redis and postgres'] as const
 
-/** A plant with one crawl that has links in every state, and the API on it. */
+/** A backends with one crawl that has links in every state, and the API on it. */
 export function served(kind: (typeof PLANTS)[number], { spiders = [] }: { spiders?: readonly string[] } = {}): Served {
   const dir = tempDir('api')
   const ends: (() => Promise<unknown>)[] = [async () => dir.remove()]
-  let plant: Plant
+  let backends: Backends
   let dashboard: Dashboard
   beforeAll(async () => {
     const addresses = kind === 'sqlite' ? sqlite(dir.path) : await servers(ends)
-    plant = await openPlant(addresses)
-    ends.unshift(() => plant.close())
-    await fill(plant)
-    dashboard = await serveDashboard(partsOf(plant, addresses, spiders), {
+    backends = await openBackends(addresses)
+    ends.unshift(() => backends.close())
+    await fill(backends)
+    dashboard = await serveDashboard(partsOf(backends, addresses, spiders), {
       ...{ host: '127.0.0.1', port: 0, token: null, publicUrl: null },
     })
     ends.unshift(() => dashboard.close())
@@ -69,8 +69,8 @@ export function served(kind: (typeof PLANTS)[number], { spiders = [] }: { spider
     get dashboard() {
       return dashboard
     },
-    get plant() {
-      return plant
+    get backends() {
+      return backends
     },
     call: (path, options) => callDashboard(dashboard, path, options),
   }
@@ -94,23 +94,23 @@ async function servers(ends: (() => Promise<unknown>)[]) {
 }
 
 export function partsOf(
-  plant: Plant,
+  backends: Backends,
   { queue, store }: { queue: string; store: string },
   spiders: readonly string[] = [],
 ): ApiParts {
   return {
-    ...{ plant, clock: systemClock, log: silentLog, pools: ['dc'], fleet: false },
+    ...{ backends, clock: systemClock, log: silentLog, pools: ['dc'], fleet: false },
     queue: maskUrl(queue),
     store: maskUrl(store),
     spiders: new Set(spiders),
     spiderNamed: async () => null,
-    monitor: createMonitor({ plant, clock: systemClock, fleet: false, queue: true, crew: null }),
+    monitor: createMonitor({ backends, clock: systemClock, fleet: false, queue: true, localWorkers: null }),
     start: async (_spider, fresh) => ({ crawl: CRAWL, resumed: !fresh, setAside: fresh ? { id: 'shop-old' } : null }),
   }
 }
 
-async function fill({ frontier, store, exits }: Plant): Promise<void> {
-  await seedPlant(frontier, store)
+async function fill({ frontier, store, proxies }: Backends): Promise<void> {
+  await seedBackends(frontier, store)
   await frontier.add(CRAWL, [
     {
       ...{ url: LADEN, fp: fingerprint(LADEN), host: 'shop.example', route: 'product', depth: 1, priority: -5 },
@@ -123,12 +123,19 @@ async function fill({ frontier, store, exits }: Plant): Promise<void> {
     ...{ spec: SPEC, openedAt: systemClock.now() },
   })
   await frontier.lease({ worker: XSS, seq: 1, want: 0, spiders: ['nobody'] })
-  const ask = { ask: 'a1', pool: 'dc', exits: ['exit-1'], host: 'shop.example', site: 'shop.example', holdMs: 60_000 }
+  const ask = {
+    ask: 'a1',
+    pool: 'dc',
+    proxies: ['proxy-1'],
+    host: 'shop.example',
+    site: 'shop.example',
+    holdMs: 60_000,
+  }
   const limits = { delayMs: 0, concurrency: 1 }
-  await exits.grant([{ ...ask, limits }])
-  await exits.report([
+  await proxies.grant([{ ...ask, limits }])
+  await proxies.report([
     {
-      ...{ ask: 'a1', pool: 'dc', exit: 'exit-1', host: ask.host, site: ask.site, limits, elapsedMs: 20, bytes: 10 },
+      ...{ ask: 'a1', pool: 'dc', proxy: 'proxy-1', host: ask.host, site: ask.site, limits, elapsedMs: 20, bytes: 10 },
       ...{ verdict: { kind: 'banned', retryAfterMs: 60_000 }, cost: 0.1 },
       rest: { strikes: 1, baseMs: 1_000, capMs: 10_000 },
     },

@@ -119,8 +119,8 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
     const store = postgres === null ? file : await (scenario.createDatabase?.(postgres) ?? postgres.createDatabase())
     const queue = redis === null ? file : redis.server.url
     const spiderFile = writeSpider(dir, site.site, pace, scenario.more)
-    const plant = await openQueue(queue, store)
-    const { spider, crawl } = await openWorldCrawl(plant, spiderFile)
+    const backends = await openQueue(queue, store)
+    const { spider, crawl } = await openWorldCrawl(backends, spiderFile)
     const injector = openRecorder(dir, 'injector')
     const share = () => site.served / pages
     fleet = new Fleet({
@@ -146,7 +146,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
       fleet,
       redis,
       postgres,
-      plant,
+      backends,
       store,
       spider,
       spiderFile,
@@ -169,7 +169,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
           if (looks % 50 === 0 && (await made.stats())?.state === 'finished') return
         }
       },
-      stats: () => plant.frontier.stats(crawl).catch(() => null),
+      stats: () => backends.frontier.stats(crawl).catch(() => null),
     }
     fleet.start()
     const progress = setInterval(() => {
@@ -208,7 +208,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
       },
     })
     const more = [...extra, ...((await scenario.judge?.(made, { accesses, history })) ?? [])]
-    await plant.close()
+    await backends.close()
     const violations = [...verdict.violations, ...more]
     return {
       ...verdict,
@@ -241,7 +241,7 @@ async function drained(world: World, giveUpAt: number): Promise<void> {
   }
 }
 
-/** Workers do not end by themselves, whatever is done to their plant. */
+/** Workers do not end by themselves, whatever is done to their backends. */
 async function fleetEnd({ fleet, dir }: World): Promise<Violation[]> {
   return fleet.crashes
     .filter((crash) => !crash.includes('SIGABRT'))

@@ -44,12 +44,12 @@ it(
     toEnd.push(() => site.stop())
     const addresses = { queue: redis.url, store: await postgres.createDatabase() }
     const file = writeSpider(dir.path, site.site, PACE)
-    const plant = await openQueue(addresses.queue, addresses.store)
-    toEnd.push(() => plant.close())
-    const { spider, crawl } = await openWorldCrawl(plant, file)
+    const backends = await openQueue(addresses.queue, addresses.store)
+    toEnd.push(() => backends.close())
+    const { spider, crawl } = await openWorldCrawl(backends, file)
     const records = async () => {
       const found: StoredRecord[] = []
-      for await (const record of plant.store.records({})) found.push(record)
+      for await (const record of backends.store.records({})) found.push(record)
       return found
     }
 
@@ -66,7 +66,7 @@ it(
     const log = createLog('silent', systemClock, () => {})
     const parts = {
       id: 'second',
-      plant,
+      backends,
       spiders: [spider],
       concurrency: 1,
       clock: systemClock,
@@ -76,7 +76,7 @@ it(
     const second = startWorker(parts)
     await until(
       'another worker has done the page',
-      async () => (await plant.frontier.stats(crawl)).state === 'finished',
+      async () => (await backends.frontier.stats(crawl)).state === 'finished',
       PATIENCE_MS,
     )
     await second.stop(1_000)

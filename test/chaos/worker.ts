@@ -1,14 +1,14 @@
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '../../src/clock.js'
-import type { Plant, PlantAddresses } from '../../src/wire/backends.js'
+import type { BackendAddresses, Backends } from '../../src/wire/backends.js'
 import { monotonic, openRecorder } from './history.js'
 import { recordingFrontier, recordingStore } from './recording-frontier.js'
 
 /**
- * A worker process of the chaos runs: the product's own worker, built from src/run with a plant that is recorded. The product
+ * A worker process of the chaos runs: the product's own worker, built from src/run with a backends that is recorded. The product
  * itself has no hooks for tests. It loads the build, as users do.
  */
-export interface ChaosWorkerOrder extends PlantAddresses {
+export interface ChaosWorkerOrder extends BackendAddresses {
   readonly id: string
   readonly spider: string
   readonly concurrency: number
@@ -30,7 +30,7 @@ const GRACE_MS = 5_000
 
 const built = (file: string) => import(fileURLToPath(new URL(`../../dist/${file}`, import.meta.url)))
 const { systemClock, systemRandom } = (await built('clock.js')) as typeof import('../../src/clock.js')
-const { openPlant } = (await built('wire.js')) as typeof import('../../src/wire/backends.js')
+const { openBackends } = (await built('wire.js')) as typeof import('../../src/wire/backends.js')
 const { loadSpider } = (await built('spider/load.js')) as typeof import('../../src/spider/load.js')
 const { startWorker } = (await built('run/start-worker.js')) as typeof import('../../src/run/workers/start-worker.js')
 const { createLog } = (await built('log.js')) as typeof import('../../src/log.js')
@@ -59,12 +59,10 @@ function skewed(offsets: readonly number[]): Clock {
 
 /** All processes jump together: they read the same monotonic clock. Leases are renewed here, where the jumps are known. */
 async function withJumps(
-  around: Plant,
+  around: Backends,
   { everyMs, jumpsMs }: NonNullable<ChaosWorkerOrder['serverJumps']>,
-): Promise<Plant> {
-  const { openRedis } = (await built(
-    'frontier/redis/connection.js',
-  )) as typeof import('../../src/redis/connection.js')
+): Promise<Backends> {
+  const { openRedis } = (await built('frontier/redis/connection.js')) as typeof import('../../src/redis/connection.js')
   const { openRedisFrontier } = (await built(
     'frontier/redis/redis-frontier.js',
   )) as typeof import('../../src/frontier/redis/redis-frontier.js')
@@ -83,7 +81,7 @@ setInterval(() => {
 }, STALL_LOOK_MS).unref()
 
 /** Leases that the keeper finds lost are part of the history. */
-function recordedKeep(keep: NonNullable<Plant['keep']>): NonNullable<Plant['keep']> {
+function recordedKeep(keep: NonNullable<Backends['keep']>): NonNullable<Backends['keep']> {
   return ({ onLost, ...keeper }) =>
     keep({
       ...keeper,
@@ -96,22 +94,22 @@ function recordedKeep(keep: NonNullable<Plant['keep']>): NonNullable<Plant['keep
 
 const clock = order.clockOffsetsMs === undefined ? systemClock : skewed(order.clockOffsetsMs)
 const spider = await loadSpider(order.spider)
-const opened = await openPlant(order, { clock })
-const plant = order.serverJumps === undefined ? opened : await withJumps(opened, order.serverJumps)
-let { store } = plant
+const opened = await openBackends(order, { clock })
+const backends = order.serverJumps === undefined ? opened : await withJumps(opened, order.serverJumps)
+let { store } = backends
 if (order.storeOfSources === true) {
   const { openPostgresStore } = await import('../../src/store/postgres/open-postgres.js')
   store = await openPostgresStore(order.store, { clock, create: false })
 }
 const recorded = {
-  ...plant,
-  frontier: recordingFrontier(plant.frontier, recorder, failpoint),
+  ...backends,
+  frontier: recordingFrontier(backends.frontier, recorder, failpoint),
   store: recordingStore(store, recorder, failpoint),
 }
 const log = createLog('info', clock, (line) => process.stderr.write(line))
 const worker = startWorker({
   id: order.id,
-  plant: { ...recorded, keep: plant.keep === null ? null : recordedKeep(plant.keep) },
+  backends: { ...recorded, keep: backends.keep === null ? null : recordedKeep(backends.keep) },
   spiders: [spider],
   concurrency: order.concurrency,
   clock,
@@ -127,5 +125,5 @@ await worker.ended.catch((error: unknown) => {
   console.error(`worker ${order.id} ended: ${error instanceof Error ? error.stack : String(error)}`)
 })
 recorder.record([{ op: 'exit', phase: failed ? 'fail' : 'ok', id: '', epoch: '', host: '' }])
-await plant.close().catch(() => {})
+await backends.close().catch(() => {})
 process.exit(failed ? 3 : 0)

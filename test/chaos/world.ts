@@ -8,7 +8,7 @@ import type { CrawlId, CrawlStats, LinkState } from '../../src/frontier/frontier
 import { loadSpider } from '../../src/spider/load.js'
 import type { Spider } from '../../src/spider/spider.js'
 import { createAdmitter } from '../../src/url/admit.js'
-import { openPlant, type Plant } from '../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../src/wire/backends.js'
 import type { PostgresServer } from '../support/postgres-server.js'
 import type { QueueScan } from './checker.js'
 import type { Fleet } from './fleet.js'
@@ -35,7 +35,7 @@ export interface World {
   readonly redis: Redis | null
   /** Null when the records are in SQLite. */
   readonly postgres: PostgresServer | null
-  readonly plant: Plant
+  readonly backends: Backends
   /** Address of the record store. */
   readonly store: string
   readonly spider: Spider
@@ -44,7 +44,7 @@ export interface World {
   readonly injector: Recorder
   /** Of the workers. */
   readonly memory: MemoryWatch
-  /** How long a part of the plant is away, where the run was told. */
+  /** How long a part of the backends is away, where the run was told. */
   readonly awayMs: number | null
   /** Counts what was injected. */
   count(name: string, times?: number): void
@@ -113,15 +113,15 @@ const HANDLER = `(page) => {
         while (page.text.includes('class="bloats"')) hoard.push(new Array(1_000_000).fill(0))
       }`
 
-export async function openWorldCrawl(plant: Plant, file: string): Promise<{ spider: Spider; crawl: CrawlId }> {
+export async function openWorldCrawl(backends: Backends, file: string): Promise<{ spider: Spider; crawl: CrawlId }> {
   const spider = await loadSpider(file)
-  const { crawl } = await openCrawl(plant, spider, { fresh: false, clock: systemClock, random: systemRandom })
-  await seedCrawl(plant, spider, crawl, { clock: systemClock, signal: new AbortController().signal }).all
+  const { crawl } = await openCrawl(backends, spider, { fresh: false, clock: systemClock, random: systemRandom })
+  await seedCrawl(backends, spider, crawl, { clock: systemClock, signal: new AbortController().signal }).all
   return { spider, crawl }
 }
 
-export async function openQueue(queue: string, store: string): Promise<Plant> {
-  return openPlant({ queue, store })
+export async function openQueue(queue: string, store: string): Promise<Backends> {
+  return openBackends({ queue, store })
 }
 
 const PAGE = 1_000
@@ -130,8 +130,8 @@ const EXPLAINED = 3_000
 const EXPLAINED_AT_ONCE = 50
 
 /** Every link of the crawl that the queue lists, and a word on those it only counts. */
-export async function scanQueue({ plant, crawl, spider, site, random }: World): Promise<QueueScan> {
-  const { frontier } = plant
+export async function scanQueue({ backends, crawl, spider, site, random }: World): Promise<QueueScan> {
+  const { frontier } = backends
   const stats = await frontier.stats(crawl)
   const kept = frontier.can.ended === 'kept'
   const states: LinkState[] = ['queued', 'delayed', 'leased', 'dead', 'skipped', ...(kept ? (['done'] as const) : [])]

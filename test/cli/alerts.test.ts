@@ -8,7 +8,7 @@ import { asUserError } from '../../src/cli/failure.js'
 import { buildProgram } from '../../src/cli/program.js'
 import type { Alert } from '../../src/observe/alerts/alert.js'
 import { NO_ALERTS, postAlerts } from '../../src/observe/alerts/alert-notes.js'
-import { openPlant } from '../../src/wire/backends.js'
+import { openBackends } from '../../src/wire/backends.js'
 
 /** The commands in this very process: a process of its own for each would take a second. */
 const dir = mkdtempSync(join(tmpdir(), 'shoal-alerts-cli-'))
@@ -64,15 +64,15 @@ async function shoal(...args: string[]): Promise<{ out: string; notes: string; e
 
 describe('shoal alerts', () => {
   it('lists what holds and what ended, and says when nobody watches', async () => {
-    const plant = await openPlant({ queue: address, store: address })
+    const backends = await openBackends({ queue: address, store: address })
     const alert: Alert = {
       ...{ rule: 'no_progress', severity: 'critical', episode: 'e', about: 'c1', crawl: 'c1', spider: 'books' },
       ...{ message: 'nothing moves \u001b[31m', next: 'Look at it.', fields: {}, since: Date.now() - 60_000 },
     }
     expect(await shoal('alerts')).toMatchObject({ out: 'nothing is wrong\n', notes: expect.stringContaining('nobody') })
     const ended = [{ ...alert, rule: 'dead_rising' as const, endedAt: Date.now() }]
-    await postAlerts(plant.board, 'w', { ...NO_ALERTS, active: [alert], ended }, 1)
-    await plant.close()
+    await postAlerts(backends.notes, 'w', { ...NO_ALERTS, active: [alert], ended }, 1)
+    await backends.close()
     const { out, notes } = await shoal('alerts')
     expect(out).toMatch(/^no_progress {2}books c1 {2}since .*\n {2}nothing moves/)
     expect(out).not.toContain('\u001b[31m')
@@ -102,7 +102,10 @@ describe('shoal alerts', () => {
     expect(JSON.parse(posted[0] ?? '')).toMatchObject({ test: true, alert: { rule: 'worker_lost' } })
     status = 500
     const bad = await shoal('alerts', 'test', '--alerts', file, '--json')
-    expect(bad).toMatchObject({ exit: 4, error: expect.stringMatching(/^alert_untold: webhook 1 .*: it answers 500$/) })
+    expect(bad).toMatchObject({
+      exit: 4,
+      error: expect.stringMatching(/^alert_undelivered: webhook 1 .*: it answers 500$/),
+    })
     expect(bad.out).toContain('"ok":false,"error":"it answers 500"')
   })
 

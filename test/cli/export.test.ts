@@ -14,7 +14,7 @@ import { SqliteDb } from '../../src/sqlite/db.js'
 import { prepareBatch } from '../../src/store/prepare.js'
 import { migrateStore } from '../../src/store/sqlite/schema.js'
 import { SqliteStoreEngine } from '../../src/store/sqlite/sqlite-store-engine.js'
-import { openPlant } from '../../src/wire/backends.js'
+import { openBackends } from '../../src/wire/backends.js'
 import { batch, fetchRow, record } from '../contract/record-store-contract.js'
 import { readParquet } from '../store/read-exports.js'
 import { BIN, lastJson, tempDir } from '../support/cli.js'
@@ -63,8 +63,8 @@ const bodyOf = (n: number) => `<h1>Book ${n}</h1>`
 
 /** A finished crawl with its records, and its pages kept. */
 async function fill(addresses: { queue: string; store: string }): Promise<void> {
-  const plant = await openPlant(addresses)
-  await plant.frontier.open({ ...SPEC, id: 'books-1', spider: 'books' })
+  const backends = await openBackends(addresses)
+  await backends.frontier.open({ ...SPEC, id: 'books-1', spider: 'books' })
   const numbers = Array.from({ length: BOOKS }, (_, n) => n)
   const records = numbers.map((n) => {
     const data = { title: `Book ${n}`, price: n * 10.5, sku: `B-${n}` }
@@ -73,13 +73,13 @@ async function fill(addresses: { queue: string; store: string }): Promise<void> 
   const headers = { 'content-type': 'text/html' }
   const fetches = await Promise.all(
     numbers.map(async (n) => {
-      const page = await plant.pages.put(Buffer.from(bodyOf(n)), 'text/html')
+      const page = await backends.pages.put(Buffer.from(bodyOf(n)), 'text/html')
       const fp = n.toString(16).padStart(16, '0')
       return fetchRow({ fp, url: urlOf(n), crawl: 'books-1', page, headers, at: Date.now() })
     }),
   )
-  await plant.store.write(batch({ records, fetches }))
-  await plant.close()
+  await backends.store.write(batch({ records, fetches }))
+  await backends.close()
 }
 
 /** A command in this process: starting another takes longer than most of them do. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { openPlant } from '../../src/wire/backends.js'
+import { openBackends } from '../../src/wire/backends.js'
 import { BIN, lastJson, runCli, tempDir } from '../support/cli.js'
 import { CRAWL, SPEC, seedDatabase } from './seeded-database.js'
 
@@ -27,13 +27,13 @@ export default defineSpider({ name: 'shop', start: ['https://shop.example/'], ro
 )
 
 async function onQueue<Answer>(
-  look: (plant: Awaited<ReturnType<typeof openPlant>>) => Promise<Answer>,
+  look: (backends: Awaited<ReturnType<typeof openBackends>>) => Promise<Answer>,
 ): Promise<Answer> {
-  const plant = await openPlant({ queue: address, store: address })
+  const backends = await openBackends({ queue: address, store: address })
   try {
-    return await look(plant)
+    return await look(backends)
   } finally {
-    await plant.close()
+    await backends.close()
   }
 }
 

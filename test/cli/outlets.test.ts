@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { asUserError } from '../../src/cli/failure.js'
 import { buildProgram } from '../../src/cli/program.js'
-import { openPlant } from '../../src/wire/backends.js'
+import { openBackends } from '../../src/wire/backends.js'
 import { batch, record } from '../contract/record-store-contract.js'
 
 /** The commands in this very process: a process of its own for each would take a second. */
@@ -71,9 +71,9 @@ async function shoal(...args: string[]): Promise<{ out: string; error: string | 
 }
 
 async function store(...keys: string[]): Promise<void> {
-  const plant = await openPlant({ queue: address, store: address })
-  await plant.store.write(batch({ records: keys.map((key) => record({ key })) }))
-  await plant.close()
+  const backends = await openBackends({ queue: address, store: address })
+  await backends.store.write(batch({ records: keys.map((key) => record({ key })) }))
+  await backends.close()
 }
 
 describe('shoal outlets', () => {
@@ -127,7 +127,7 @@ describe('shoal outlets', () => {
     expect(posted).toBe(0)
     const away = await shoal('outlets', 'test', file, 'list', '--json')
     expect(away).toMatchObject({
-      error: expect.stringMatching(/^outlet_away: outlet books\/list: .*127.0.0.1:1/),
+      error: expect.stringMatching(/^outlet_down: outlet books\/list: .*127.0.0.1:1/),
       exit: 4,
     })
     expect(JSON.parse(away.out)).toMatchObject({ outlet: 'books/list', kind: 'away' })

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../src/clock.js'
-import { openPlant } from '../../src/wire/backends.js'
+import { openBackends } from '../../src/wire/backends.js'
 import { tempDir } from '../support/cli.js'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
 import { shoal } from './cli.js'
-import { CRAWL, seedPlant, url } from './seeded-database.js'
+import { CRAWL, seedBackends, url } from './seeded-database.js'
 
 vi.setConfig({ testTimeout: 60_000 })
 const CANARY = 'canary-pa55'
@@ -49,9 +49,9 @@ describe('tables in Postgres', () => {
   })
 
   it('hold what a crawl writes, and every command finds it', async () => {
-    const plant = await openPlant({ queue, store })
-    await seedPlant(plant.frontier, plant.store)
-    await plant.close()
+    const backends = await openBackends({ queue, store })
+    await seedBackends(backends.frontier, backends.store)
+    await backends.close()
     expect(await json('records', 'list')).toMatchObject({ kind: 'product', key: 'p1', data: { title: '=Lamp' } })
     expect(await json('records', 'rejected')).toMatchObject({ key: 'p2', reason: 'invalid' })
     expect(await json('explain', url('done'))).toMatchObject({ state: 'done', crawl: CRAWL, records: [{ key: 'p1' }] })
@@ -78,15 +78,15 @@ describe('retention', () => {
     })
     expect((await call('retention', 'apply', '--dry-run')).out).toBe('nothing is due\n')
 
-    const plant = await openPlant({ queue, store })
+    const backends = await openBackends({ queue, store })
     const at = systemClock.now() - 90 * 86_400_000
-    const [row] = await plant.store.fetches({
-      fp: (await plant.frontier.links({ crawl: CRAWL, state: 'dead', limit: 1 }))[0]?.fp ?? '',
+    const [row] = await backends.store.fetches({
+      fp: (await backends.frontier.links({ crawl: CRAWL, state: 'dead', limit: 1 }))[0]?.fp ?? '',
       limit: 1,
     })
     if (row === undefined) throw new Error('the seeded crawl has a dead link with a fetch')
-    await plant.store.write({ records: [], rejected: [], fetches: [{ ...row, at }] })
-    await plant.close()
+    await backends.store.write({ records: [], rejected: [], fetches: [{ ...row, at }] })
+    await backends.close()
 
     const [due] = (await call('retention', 'apply', '--dry-run')).out.split(':')
     expect(due).toMatch(/^fetches_\d{8}$/)

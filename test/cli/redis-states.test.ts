@@ -1,24 +1,24 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { openPlant } from '../../src/wire/backends.js'
+import { openBackends } from '../../src/wire/backends.js'
 import { tempDir } from '../support/cli.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 import { shoal } from './cli.js'
-import { CRAWL, seedPlant, url } from './seeded-database.js'
+import { CRAWL, seedBackends, url } from './seeded-database.js'
 
 /** The commands on a queue that only counts what is done: the rest comes from the store. */
 vi.setConfig({ testTimeout: 60_000 })
 const dir = tempDir('redis-states')
 let server: RedisServer
-let plantAt: string[]
+let backendsAt: string[]
 
 beforeAll(async () => {
   server = await startRedis()
   const store = `sqlite:${join(dir.path, 'shoal.db')}`
-  plantAt = ['--queue', server.url, '--store', store]
-  const plant = await openPlant({ queue: server.url, store })
-  await seedPlant(plant.frontier, plant.store)
-  await plant.close()
+  backendsAt = ['--queue', server.url, '--store', store]
+  const backends = await openBackends({ queue: server.url, store })
+  await seedBackends(backends.frontier, backends.store)
+  await backends.close()
 })
 
 afterAll(async () => {
@@ -26,7 +26,7 @@ afterAll(async () => {
   dir.remove()
 })
 
-const call = (...args: string[]) => shoal([...args, ...plantAt], { cwd: dir.path })
+const call = (...args: string[]) => shoal([...args, ...backendsAt], { cwd: dir.path })
 const json = async (...args: string[]) => {
   const { out } = await call(...args, '--json')
   return out

@@ -7,7 +7,7 @@ import { createShop } from '../../src/demo/shop.js'
 import { askToDrain } from '../../src/observe/drain.js'
 import { loadSpider } from '../../src/spider/load.js'
 import { createAdmitter } from '../../src/url/admit.js'
-import { openPlant } from '../../src/wire/backends.js'
+import { openBackends } from '../../src/wire/backends.js'
 import { shoal, startShoal } from './cli.js'
 
 const OPTIONS = { seed: 7, pages: 30, bytes: 1_000, faults: 1 }
@@ -99,16 +99,16 @@ describe('run', () => {
     const queue = `sqlite:${join(dir, 'long.db')}`
     const run = startShoal(['run', 'long.ts', '--json', '--queue', queue], { cwd: dir })
     const worker = startShoal(['worker', 'long.ts', '--queue', queue], { cwd: dir })
-    const plant = await openPlant({ queue, store: queue })
+    const backends = await openBackends({ queue, store: queue })
     try {
-      await expect.poll(() => plant.frontier.workers(), { timeout: 15_000 }).toHaveLength(2)
-      for (const one of await plant.frontier.workers()) await askToDrain(plant.board, one.worker)
+      await expect.poll(() => backends.frontier.workers(), { timeout: 15_000 }).toHaveLength(2)
+      for (const one of await backends.frontier.workers()) await askToDrain(backends.notes, one.worker)
       const { code, out } = await run.ended
       expect(code).toBe(130)
       expect(lastJson(out)).toMatchObject({ state: 'running', interrupted: true, drained: true })
       expect(await worker.ended).toMatchObject({ code: 0, err: expect.stringContaining('drained from outside') })
     } finally {
-      await plant.close()
+      await backends.close()
     }
   })
 

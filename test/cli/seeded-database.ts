@@ -20,12 +20,12 @@ export async function seedDatabase(file: string): Promise<void> {
   migrateStore(db)
   const frontier = new SqliteFrontier(callDirectly(db, new SqliteFrontierEngine(db, systemClock)), async () => {})
   const store = new SqliteRecordStore(callDirectly(db, new SqliteStoreEngine(db)), async () => {})
-  await seedPlant(frontier, store)
+  await seedBackends(frontier, store)
   db.close()
 }
 
 /** One running crawl of the spider `shop` that has links in every state, and one record. */
-export async function seedPlant(frontier: Frontier, store: RecordStore): Promise<void> {
+export async function seedBackends(frontier: Frontier, store: RecordStore): Promise<void> {
   await frontier.open(SPEC)
   const active = ['done', 'dead', 'delayed', 'skipped', 'leased']
   await frontier.add(CRAWL, [...active.map((name) => link(name, 10)), link('queued', 5), link('queued-later', 0)])

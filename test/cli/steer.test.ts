@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isAskedToDrain } from '../../src/observe/drain.js'
 import { SqliteDb } from '../../src/sqlite/db.js'
 import { fingerprint } from '../../src/url/fingerprint.js'
-import { openPlant, type Plant } from '../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../src/wire/backends.js'
 import { shoal } from './cli.js'
 import { CRAWL, seedDatabase, url } from './seeded-database.js'
 
@@ -30,9 +30,9 @@ function database() {
   const address = `sqlite:${file}`
   const call = (...args: string[]) => shoal([...args, '--queue', address], { cwd: dir })
   const json = async (...args: string[]) => JSON.parse((await call(...args, '--json')).out) as unknown
-  const look = async <Answer>(at: (plant: Plant) => Promise<Answer>): Promise<Answer> => {
-    const plant = await openPlant({ queue: address, store: address })
-    return at(plant).finally(() => plant.close())
+  const look = async <Answer>(at: (backends: Backends) => Promise<Answer>): Promise<Answer> => {
+    const backends = await openBackends({ queue: address, store: address })
+    return at(backends).finally(() => backends.close())
   }
   return { call, json, look, file }
 }
@@ -115,7 +115,7 @@ describe('workers drain', () => {
     expect(named).toEqual({ worker: 'w1', inHand: 1, draining: true })
     expect(begun.out).toContain('w1 finishes what it holds (1 page) and leaves')
     expect(nobody).toMatchObject({ code: 5, err: expect.stringContaining('there is no worker x9') })
-    expect(await look(({ board }) => isAskedToDrain(board, 'w1'))).toBe(true)
+    expect(await look(({ notes }) => isAskedToDrain(notes, 'w1'))).toBe(true)
   })
 
   it('promises nothing of a worker that nobody hears of', async () => {

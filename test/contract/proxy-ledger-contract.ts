@@ -1,24 +1,24 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.js'
 import type { Limits } from '../../src/frontier/frontier.js'
-import type { ExitAnswer, ExitAsk, ExitLedger, ExitReport, ExitVerdict } from '../../src/proxy/proxy-ledger.js'
+import type { ProxyAnswer, ProxyAsk, ProxyLedger, ProxyReport, ProxyVerdict } from '../../src/proxy/proxy-ledger.js'
 import { scoreCursor } from '../../src/proxy/score-cursor.js'
 
-export type MakeLedger = (clock: ManualClock) => Promise<{ readonly ledger: ExitLedger; close(): Promise<void> }>
+export type MakeLedger = (clock: ManualClock) => Promise<{ readonly ledger: ProxyLedger; close(): Promise<void> }>
 
 const DAY = 86_400_000
 const OPEN: Limits = { delayMs: 0, concurrency: 1000 }
 const REST = { strikes: 3, baseMs: 10_000, capMs: 60_000 }
-const GOOD: ExitVerdict = { kind: 'good' }
-const BROKEN: ExitVerdict = { kind: 'broken' }
-const BANNED: ExitVerdict = { kind: 'banned', retryAfterMs: null }
+const GOOD: ProxyVerdict = { kind: 'good' }
+const BROKEN: ProxyVerdict = { kind: 'broken' }
+const BANNED: ProxyVerdict = { kind: 'banned', retryAfterMs: null }
 
-export function exitLedgerContract(driver: string, make: MakeLedger): void {
-  describe(`exit ledger contract: ${driver}`, () => {
+export function proxyLedgerContract(driver: string, make: MakeLedger): void {
+  describe(`proxy ledger contract: ${driver}`, () => {
     let clock: ManualClock
     let made: Awaited<ReturnType<MakeLedger>>
-    let ledger: ExitLedger
-    let asks: Map<string, ExitAsk>
+    let ledger: ProxyLedger
+    let asks: Map<string, ProxyAsk>
 
     beforeEach(async () => {
       clock = new ManualClock()
@@ -29,65 +29,70 @@ export function exitLedgerContract(driver: string, make: MakeLedger): void {
     afterEach(() => made.close())
 
     /** `site` is the host, unless told. */
-    function askOf(ask: string, exits: readonly string[], changes: Partial<ExitAsk> = {}): ExitAsk {
+    function askOf(ask: string, proxies: readonly string[], changes: Partial<ProxyAsk> = {}): ProxyAsk {
       const host = changes.host ?? 'a.test'
-      const made = { ask, pool: 'p', exits, host, site: host, limits: OPEN, holdMs: 30_000, ...changes }
+      const made = { ask, pool: 'p', proxies, host, site: host, limits: OPEN, holdMs: 30_000, ...changes }
       asks.set(ask, made)
       return made
     }
 
-    async function grant(ask: string, exits: readonly string[], changes?: Partial<ExitAsk>): Promise<ExitAnswer> {
-      const [answer] = await ledger.grant([askOf(ask, exits, changes)])
+    async function grant(ask: string, proxies: readonly string[], changes?: Partial<ProxyAsk>): Promise<ProxyAnswer> {
+      const [answer] = await ledger.grant([askOf(ask, proxies, changes)])
       if (answer === undefined) throw new Error('no answer')
       return answer
     }
 
-    function reportOf(ask: string, exit: string, verdict: ExitVerdict, changes: Partial<ExitReport> = {}): ExitReport {
+    function reportOf(
+      ask: string,
+      proxy: string,
+      verdict: ProxyVerdict,
+      changes: Partial<ProxyReport> = {},
+    ): ProxyReport {
       const { pool, host, site, limits } = asks.get(ask) ?? askOf(ask, [])
       const counted = { elapsedMs: 0, bytes: 0, cost: 0, rest: REST }
-      return { ask, pool, exit, host, site, limits, verdict, ...counted, ...changes }
+      return { ask, pool, proxy, host, site, limits, verdict, ...counted, ...changes }
     }
 
-    async function report(ask: string, exit: string, verdict: ExitVerdict, changes?: Partial<ExitReport>) {
-      await ledger.report([reportOf(ask, exit, verdict, changes)])
+    async function report(ask: string, proxy: string, verdict: ProxyVerdict, changes?: Partial<ProxyReport>) {
+      await ledger.report([reportOf(ask, proxy, verdict, changes)])
     }
 
-    /** One request through one exit, answered at once. */
-    async function once(ask: string, exit: string, verdict: ExitVerdict, changes: Partial<ExitAsk> = {}) {
-      expect(await grant(ask, [exit], changes)).toMatchObject({ ok: true, exit })
-      await report(ask, exit, verdict)
+    /** One request through one proxy, answered at once. */
+    async function once(ask: string, proxy: string, verdict: ProxyVerdict, changes: Partial<ProxyAsk> = {}) {
+      expect(await grant(ask, [proxy], changes)).toMatchObject({ ok: true, proxy })
+      await report(ask, proxy, verdict)
     }
 
-    it('grants the first exit that may be used', async () => {
-      expect(await grant('1', ['x', 'y'])).toEqual({ ok: true, exit: 'x', permitMs: 2000 })
-      expect(await grant('2', ['x', 'y'])).toMatchObject({ ok: true, exit: 'y' })
+    it('grants the first proxy that may be used', async () => {
+      expect(await grant('1', ['x', 'y'])).toEqual({ ok: true, proxy: 'x', permitMs: 2000 })
+      expect(await grant('2', ['x', 'y'])).toMatchObject({ ok: true, proxy: 'y' })
       expect(await grant('3', [])).toEqual({ ok: false, waitMs: 0, why: 'none' })
-      expect(await grant('4', ['x'], { pool: 'another pool' })).toMatchObject({ ok: true, exit: 'x' })
+      expect(await grant('4', ['x'], { pool: 'another pool' })).toMatchObject({ ok: true, proxy: 'x' })
     })
 
     it('answers several asks in order, each in sight of those before', async () => {
       const answers = await ledger.grant([askOf('1', ['x', 'y']), askOf('2', ['x', 'y']), askOf('3', ['x', 'y'])])
-      expect(answers).toMatchObject([{ exit: 'x' }, { exit: 'y' }, { ok: false, waitMs: 100, why: 'paced' }])
+      expect(answers).toMatchObject([{ proxy: 'x' }, { proxy: 'y' }, { ok: false, waitMs: 100, why: 'paced' }])
       const many = Array.from({ length: 600 }, (_, i) => askOf(`m${i}`, [`e${i}`]))
-      expect(await ledger.grant(many)).toMatchObject(many.map(({ exits }) => ({ ok: true, exit: exits[0] })))
-      await ledger.report(many.map(({ ask, exits }) => reportOf(ask, String(exits[0]), GOOD)))
+      expect(await ledger.grant(many)).toMatchObject(many.map(({ proxies }) => ({ ok: true, proxy: proxies[0] })))
+      await ledger.report(many.map(({ ask, proxies }) => reportOf(ask, String(proxies[0]), GOOD)))
       expect(await ledger.scores('p', { limit: 10_000 })).toHaveLength(1204)
     })
 
-    it('looks through a thousand exits', async () => {
+    it('looks through a thousand proxies', async () => {
       const all = Array.from({ length: 1000 }, (_, i) => `e${i}`)
       for (let from = 0; from < 999; from += 333) {
-        await ledger.grant(all.slice(from, from + 333).map((exit) => askOf(`hold ${exit}`, [exit])))
+        await ledger.grant(all.slice(from, from + 333).map((proxy) => askOf(`hold ${proxy}`, [proxy])))
       }
-      expect(await grant('1', all)).toMatchObject({ ok: true, exit: 'e999' })
+      expect(await grant('1', all)).toMatchObject({ ok: true, proxy: 'e999' })
       expect(await grant('2', all)).toEqual({ ok: false, waitMs: 100, why: 'paced' })
     })
 
-    it('keeps the pace of one exit on a host', async () => {
+    it('keeps the pace of one proxy on a host', async () => {
       const limits = { delayMs: 1000, concurrency: 2 }
       await once('0', 'x', GOOD, { limits })
       clock.advance(1000)
-      expect(await grant('1', ['x'], { limits })).toEqual({ ok: true, exit: 'x', permitMs: 100 })
+      expect(await grant('1', ['x'], { limits })).toEqual({ ok: true, proxy: 'x', permitMs: 100 })
       clock.advance(400)
       expect(await grant('2', ['x'], { limits })).toEqual({ ok: false, waitMs: 600, why: 'paced' })
       expect(await grant('3', ['x'], { limits, host: 'b.a.test', site: 'a.test' })).toMatchObject({ ok: true })
@@ -113,14 +118,14 @@ export function exitLedgerContract(driver: string, make: MakeLedger): void {
 
     it('answers a repeated ask with what is left of its grant', async () => {
       const first = askOf('1', ['x', 'y'])
-      expect(await ledger.grant([first, first])).toMatchObject([{ exit: 'x' }, { exit: 'x' }])
+      expect(await ledger.grant([first, first])).toMatchObject([{ proxy: 'x' }, { proxy: 'x' }])
       clock.advance(500)
-      expect(await ledger.grant([{ ...first, exits: ['y'] }])).toEqual([{ ok: true, exit: 'x', permitMs: 1500 }])
+      expect(await ledger.grant([{ ...first, proxies: ['y'] }])).toEqual([{ ok: true, proxy: 'x', permitMs: 1500 }])
       clock.advance(5000)
-      expect(await ledger.grant([first])).toEqual([{ ok: true, exit: 'x', permitMs: 0 }])
-      expect(await ledger.scoresOn('p', 'a.test')).toMatchObject([{ exit: 'x', inFlight: 1 }])
+      expect(await ledger.grant([first])).toEqual([{ ok: true, proxy: 'x', permitMs: 0 }])
+      expect(await ledger.scoresOn('p', 'a.test')).toMatchObject([{ proxy: 'x', inFlight: 1 }])
       await report('1', 'x', GOOD)
-      expect(await ledger.grant([first])).toEqual([{ ok: true, exit: 'x', permitMs: 2000 }])
+      expect(await ledger.grant([first])).toEqual([{ ok: true, proxy: 'x', permitMs: 2000 }])
     })
 
     it('counts a report once, and none for what is not held', async () => {
@@ -133,7 +138,7 @@ export function exitLedgerContract(driver: string, make: MakeLedger): void {
       await report('never asked', 'x', BROKEN)
       const counts = { good: 1, neutral: 0, banned: 0, broken: 0, bytes: 1000, cost: 0.5, inFlight: 0, strikes: 0 }
       const latency = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]
-      const row = { exit: 'x', ...counts, latency, restsUntil: null, usedAt: clock.now() }
+      const row = { proxy: 'x', ...counts, latency, restsUntil: null, usedAt: clock.now() }
       expect(await ledger.scores('p', { limit: 10 })).toEqual([
         { ...row, site: '' },
         { ...row, site: 'a.test' },
@@ -159,7 +164,7 @@ export function exitLedgerContract(driver: string, make: MakeLedger): void {
       expect(await ledger.scores('p', { limit: 1 })).toMatchObject([{ inFlight: 0, broken: 0, strikes: 0 }])
     })
 
-    it('lets a new exit prove itself with one request at a time, over all sites, and then on each site', async () => {
+    it('lets a new proxy prove itself with one request at a time, over all sites, and then on each site', async () => {
       await grant('1', ['x'])
       expect(await grant('2', ['x'], { host: 'b.test' })).toEqual({ ok: false, waitMs: 100, why: 'paced' })
       await report('1', 'x', GOOD)
@@ -172,7 +177,7 @@ export function exitLedgerContract(driver: string, make: MakeLedger): void {
       expect(await grant('8', ['x'], { host: 'b.test' })).toMatchObject({ ok: false })
     })
 
-    it('puts an exit back on probation after a bad answer', async () => {
+    it('puts an proxy back on probation after a bad answer', async () => {
       await once('0', 'x', GOOD)
       await grant('1', ['x'])
       await once('2', 'x', BROKEN)
@@ -182,12 +187,12 @@ export function exitLedgerContract(driver: string, make: MakeLedger): void {
       expect(await grant('5', ['x'])).toMatchObject({ ok: true })
     })
 
-    it('lets an exit rest everywhere after strikes in a row, longer each time', async () => {
+    it('lets an proxy rest everywhere after strikes in a row, longer each time', async () => {
       await once('1', 'x', BROKEN)
       await once('2', 'x', GOOD)
       for (const ask of ['3', '4', '5']) await once(ask, 'x', BROKEN, { host: `${ask}.test` })
       expect(await grant('6', ['x'])).toEqual({ ok: false, waitMs: 10_000, why: 'resting' })
-      expect(await grant('7', ['x', 'y'])).toMatchObject({ ok: true, exit: 'y' })
+      expect(await grant('7', ['x', 'y'])).toMatchObject({ ok: true, proxy: 'y' })
       expect(await grant('8', ['x', 'y'])).toEqual({ ok: false, waitMs: 100, why: 'paced' })
       let nth = 0
       for (const restMs of [10_000, 20_000, 40_000, 60_000, 60_000]) {
@@ -205,7 +210,7 @@ export function exitLedgerContract(driver: string, make: MakeLedger): void {
       expect(await grant('12', ['x'])).toEqual({ ok: false, waitMs: 10_000, why: 'resting' })
     })
 
-    it('lets a banned exit rest on that site alone', async () => {
+    it('lets a banned proxy rest on that site alone', async () => {
       await once('0', 'x', GOOD, { host: 'b.test' })
       for (const ask of ['1', '2', '3']) await once(ask, 'x', BANNED)
       expect(await grant('4', ['x'])).toEqual({ ok: false, waitMs: 10_000, why: 'resting' })
@@ -266,7 +271,7 @@ export function exitLedgerContract(driver: string, make: MakeLedger): void {
       expect(await grant('9', ['z', 'x'])).toEqual({ ok: false, waitMs: 9000, why: 'resting' })
     })
 
-    it('wakes an exit, everywhere', async () => {
+    it('wakes an proxy, everywhere', async () => {
       for (const ask of ['1', '2', '3']) await once(ask, 'x', BANNED)
       for (const ask of ['4', '5', '6']) await once(ask, 'x', BROKEN, { host: 'b.test' })
       for (const ask of ['7', '8', '9']) await once(ask, 'xx', BANNED)
@@ -278,28 +283,28 @@ export function exitLedgerContract(driver: string, make: MakeLedger): void {
       expect(await grant('12', ['xx'])).toMatchObject({ ok: false, why: 'resting' })
       await report('10', 'x', BANNED)
       expect(await ledger.scoresOn('p', 'a.test')).toMatchObject([
-        { exit: 'x', banned: 4, strikes: 1, restsUntil: null },
-        { exit: 'xx', banned: 3 },
+        { proxy: 'x', banned: 4, strikes: 1, restsUntil: null },
+        { proxy: 'xx', banned: 3 },
       ])
     })
 
-    it('lists scores in pages, by exit and site', async () => {
-      for (const exit of ['b', 'a', 'a-1']) {
-        for (const host of ['z.test', 'm.test']) await once(`${exit} ${host}`, exit, GOOD, { host })
+    it('lists scores in pages, by proxy and site', async () => {
+      for (const proxy of ['b', 'a', 'a-1']) {
+        for (const host of ['z.test', 'm.test']) await once(`${proxy} ${host}`, proxy, GOOD, { host })
       }
       await once('other', 'a', GOOD, { pool: 'q' })
       const names: string[] = []
       for (let after: string | undefined; ; ) {
         const page = await ledger.scores('p', { limit: 2, ...(after !== undefined && { after }) })
-        names.push(...page.map(({ exit, site }) => `${exit} ${site}`))
+        names.push(...page.map(({ proxy, site }) => `${proxy} ${site}`))
         const last = page.at(-1)
         if (last === undefined) break
         after = scoreCursor(last)
       }
-      const sites = (exit: string) => [`${exit} `, `${exit} m.test`, `${exit} z.test`]
+      const sites = (proxy: string) => [`${proxy} `, `${proxy} m.test`, `${proxy} z.test`]
       expect(names).toEqual([...sites('a'), ...sites('a-1'), ...sites('b')])
-      expect((await ledger.scoresOn('p', 'm.test')).map(({ exit }) => exit)).toEqual(['a', 'a-1', 'b'])
-      expect((await ledger.scoresOn('p', '')).map(({ exit }) => exit)).toEqual(['a', 'a-1', 'b'])
+      expect((await ledger.scoresOn('p', 'm.test')).map(({ proxy }) => proxy)).toEqual(['a', 'a-1', 'b'])
+      expect((await ledger.scoresOn('p', '')).map(({ proxy }) => proxy)).toEqual(['a', 'a-1', 'b'])
       expect(await ledger.scoresOn('p', 'unknown.test')).toEqual([])
     })
 
@@ -310,8 +315,8 @@ export function exitLedgerContract(driver: string, make: MakeLedger): void {
       await once('3', 'x', GOOD)
       clock.advance(2 * DAY)
       expect(await ledger.scores('p', { limit: 10 })).toMatchObject([
-        { exit: 'x', site: '', good: 2 },
-        { exit: 'x', site: 'a.test', good: 2 },
+        { proxy: 'x', site: '', good: 2 },
+        { proxy: 'x', site: 'a.test', good: 2 },
       ])
       expect(await ledger.scoresOn('p', 'a.test')).toHaveLength(1)
       // As new.

@@ -70,7 +70,7 @@ function world(
   const log = createLog('silent', clock, () => {})
   const controller = new AbortController()
   const begin = (given: Feed | null = feed) => {
-    const ended = feedSpider({ plant: { frontier, store }, spider, feed: given, clock, log }, controller.signal)
+    const ended = feedSpider({ backends: { frontier, store }, spider, feed: given, clock, log }, controller.signal)
     stops.push(async () => {
       controller.abort()
       await ended

@@ -7,8 +7,8 @@ import { lostCrawl, recoverCrawl } from '../../src/coordinator/recover.js'
 import { seedCrawl } from '../../src/coordinator/seeding.js'
 import type { Frontier } from '../../src/frontier/frontier.js'
 import { MemoryFrontier } from '../../src/frontier/memory/memory-frontier.js'
-import { openRedis, type RedisConnection } from '../../src/redis/connection.js'
 import { openRedisFrontier } from '../../src/frontier/redis/redis-frontier.js'
+import { openRedis, type RedisConnection } from '../../src/redis/connection.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
 import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
@@ -54,11 +54,11 @@ async function visit(frontier: Frontier, seq: number, want: number): Promise<str
 describe('a Redis that comes back', () => {
   it.each(['older', 'empty'])('%s is noticed, its crawl lost and recovered in a larger generation', async (how) => {
     const store = new MemoryRecordStore()
-    const plantOn = (on: Frontier) => ({ frontier: on, store, queueAddress: server.url })
-    const plant = plantOn(frontier)
-    const { crawl } = await openCrawl(plant, spider, { fresh: false, clock, random })
-    await seedCrawl(plant, spider, crawl, { clock, signal }).all
-    const watch = watchQueue(plant)
+    const backendsOn = (on: Frontier) => ({ frontier: on, store, queueAddress: server.url })
+    const backends = backendsOn(frontier)
+    const { crawl } = await openCrawl(backends, spider, { fresh: false, clock, random })
+    await seedCrawl(backends, spider, crawl, { clock, signal }).all
+    const watch = watchQueue(backends)
     expect(await watch.look()).toEqual([])
     if (how === 'older') await redis.command(null, ['SAVE'])
     expect(await visit(frontier, 1, 5)).toHaveLength(5)
@@ -70,7 +70,7 @@ describe('a Redis that comes back', () => {
     await redis.close()
     redis = await openRedis(server.url)
     frontier = await openRedisFrontier(redis)
-    const again = plantOn(frontier)
+    const again = backendsOn(frontier)
     const why = how === 'older' ? 'back' : 'gone'
     expect(await watchQueue(again).look()).toEqual([{ crawl, spider: 's', why }])
     if (how === 'older') expect(await frontier.stats(crawl)).toMatchObject({ state: 'paused', queued: 20 })
@@ -89,9 +89,9 @@ describe('a Redis that comes back', () => {
 it('a crawl is moved into Redis as it is', async () => {
   const store = new MemoryRecordStore()
   const from = new MemoryFrontier({ clock })
-  const plant = { frontier: from, store, queueAddress: 'sqlite:x' }
-  const { crawl } = await openCrawl(plant, spider, { fresh: false, clock, random })
-  await seedCrawl(plant, spider, crawl, { clock, signal }).all
+  const backends = { frontier: from, store, queueAddress: 'sqlite:x' }
+  const { crawl } = await openCrawl(backends, spider, { fresh: false, clock, random })
+  await seedCrawl(backends, spider, crawl, { clock, signal }).all
   const { leases } = await from.lease({ worker: 'w', seq: 1, want: 8, spiders: ['s'] })
   const outcomes = [DONE, DONE, dead(), { kind: 'skipped', failure: FAILURE } as const, retry(3_600_000), retry(0)]
   await from.settle(leases.map((lease, n) => ({ lease, outcome: outcomes[n] ?? { kind: 'back', afterMs: 0 } })))

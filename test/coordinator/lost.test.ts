@@ -26,12 +26,12 @@ const ADDRESS = 'redis://queue.example:6379'
 async function world() {
   const clock = new ManualClock()
   const store = new MemoryRecordStore()
-  const plantOn = (frontier: MemoryFrontier) => ({ frontier, store, queueAddress: ADDRESS })
+  const backendsOn = (frontier: MemoryFrontier) => ({ frontier, store, queueAddress: ADDRESS })
   const first = new MemoryFrontier({ clock })
-  const plant = plantOn(first)
+  const backends = backendsOn(first)
   const signal = new AbortController().signal
-  const { crawl } = await openCrawl(plant, spider, { fresh: false, clock, random })
-  await seedCrawl(plant, spider, crawl, { clock, signal }).all
+  const { crawl } = await openCrawl(backends, spider, { fresh: false, clock, random })
+  await seedCrawl(backends, spider, crawl, { clock, signal }).all
   const fetched = async (path: string, error: string | null, more: Partial<FetchRow> = {}) => {
     const url = `https://a.example${path}`
     const row: FetchRow = {
@@ -59,7 +59,16 @@ async function world() {
     }
     await store.write({ records: [], rejected: [], fetches: [row] })
   }
-  return { clock, store, crawl, plant, plantOn, signal, fetched, empty: () => plantOn(new MemoryFrontier({ clock })) }
+  return {
+    clock,
+    store,
+    crawl,
+    backends,
+    backendsOn,
+    signal,
+    fetched,
+    empty: () => backendsOn(new MemoryFrontier({ clock })),
+  }
 }
 
 /** As a snapshot that was made before the mark moved on. */
@@ -70,8 +79,8 @@ function setBack(frontier: MemoryFrontier, mark: number): void {
 
 describe('a queue', () => {
   it('is sound while its marks grow, in whatever order processes note them', async () => {
-    const { plant, store, crawl } = await world()
-    const watches = [watchQueue(plant), watchQueue(plant)]
+    const { backends, store, crawl } = await world()
+    const watches = [watchQueue(backends), watchQueue(backends)]
     for (let i = 0; i < 5; i++) {
       expect(await Promise.all(watches.map((watch) => watch.look()))).toEqual([[], []])
     }
@@ -87,15 +96,15 @@ describe('a queue', () => {
   })
 
   it('that is replaced under the feet of a worker is noticed by it, whatever its address', async () => {
-    const { plant, empty, crawl } = await world()
-    const live: { frontier: MemoryFrontier } = { frontier: plant.frontier }
-    const frontier = new Proxy(plant.frontier, {
+    const { backends, empty, crawl } = await world()
+    const live: { frontier: MemoryFrontier } = { frontier: backends.frontier }
+    const frontier = new Proxy(backends.frontier, {
       get: (_target, name) => {
         const member: unknown = Reflect.get(live.frontier, name, live.frontier)
         return typeof member === 'function' ? member.bind(live.frontier) : member
       },
     })
-    const watch = watchQueue({ ...plant, frontier, queueAddress: 'elsewhere' })
+    const watch = watchQueue({ ...backends, frontier, queueAddress: 'elsewhere' })
     expect(await watch.look()).toEqual([])
     live.frontier = empty().frontier
     expect(await watch.look()).toEqual([{ crawl, spider: 's', why: 'gone' }])
@@ -109,21 +118,21 @@ describe('a queue', () => {
   })
 
   it('that went back gives no more links, and a larger generation', async () => {
-    const { plant, store, crawl } = await world()
-    const watch = watchQueue(plant)
+    const { backends, store, crawl } = await world()
+    const watch = watchQueue(backends)
     for (let i = 0; i < 5; i++) await watch.look()
-    const gen = await store.generation(await plant.frontier.identity())
-    setBack(plant.frontier, 1)
+    const gen = await store.generation(await backends.frontier.identity())
+    setBack(backends.frontier, 1)
     expect(await watch.look()).toEqual([{ crawl, spider: 's', why: 'back' }])
-    expect(await plant.frontier.stats(crawl)).toMatchObject({ state: 'paused' })
-    expect(await store.generation(await plant.frontier.identity())).toBeGreaterThan(gen)
+    expect(await backends.frontier.stats(crawl)).toMatchObject({ state: 'paused' })
+    expect(await store.generation(await backends.frontier.identity())).toBeGreaterThan(gen)
     expect(await watch.look()).toEqual([])
   })
 
   it('does not lose what had ended', async () => {
-    const { plant, empty, crawl, store } = await world()
-    await plant.frontier.setState(crawl, 'cancelled')
-    await watchQueue(plant).look()
+    const { backends, empty, crawl, store } = await world()
+    await backends.frontier.setState(crawl, 'cancelled')
+    await watchQueue(backends).look()
     expect(await store.crawlNotes()).toMatchObject([{ state: 'ended' }])
     expect(await watchQueue(empty()).look()).toEqual([])
   })
@@ -132,13 +141,13 @@ describe('a queue', () => {
 describe('a lost crawl', () => {
   it('is not resumed by accident, and given up by starting anew', async () => {
     const { empty, clock, crawl, store } = await world()
-    const plant = empty()
-    await expect(openCrawl(plant, spider, { fresh: false, clock, random })).rejects.toMatchObject({
+    const backends = empty()
+    await expect(openCrawl(backends, spider, { fresh: false, clock, random })).rejects.toMatchObject({
       code: 'crawl_lost',
       hint: expect.stringContaining(`shoal recover ${crawl}`),
     })
     clock.advance(1_000)
-    const opened = await openCrawl(plant, spider, { fresh: true, clock, random })
+    const opened = await openCrawl(backends, spider, { fresh: true, clock, random })
     expect(opened.crawl).not.toBe(crawl)
     expect(await store.crawlNotes()).toMatchObject([{ state: 'ended' }, { state: 'open' }])
   })
@@ -149,10 +158,10 @@ describe('a lost crawl', () => {
     await fetched('/1', 'timeout')
     await fetched('/1', null)
     await fetched('/2', 'server_error')
-    const plant = empty()
-    const note = await lostCrawl(plant, 's')
+    const backends = empty()
+    const note = await lostCrawl(backends, 's')
     expect(note).toMatchObject({ crawl, state: 'lost' })
-    const recovered = await recoverCrawl(plant, spider, note, { refetch: false, clock, signal })
+    const recovered = await recoverCrawl(backends, spider, note, { refetch: false, clock, signal })
     expect(recovered).toMatchObject({
       crawl,
       gen: 2,
@@ -162,24 +171,28 @@ describe('a lost crawl', () => {
       seeded: true,
       seeds: { added: 1 },
     })
-    const { leases } = await plant.frontier.lease({ worker: 'w', seq: 1, want: 9, spiders: ['s'] })
+    const { leases } = await backends.frontier.lease({ worker: 'w', seq: 1, want: 9, spiders: ['s'] })
     expect(leases.map(({ link, gen }) => [link.url, link.route, gen])).toEqual([
       ['https://a.example/2', 'page', 2],
       ['https://a.example/', 'page', 2],
     ])
-    expect(await plant.frontier.stats(crawl)).toMatchObject({ total: 3, done: 1, seeding: false, state: 'running' })
+    expect(await backends.frontier.stats(crawl)).toMatchObject({ total: 3, done: 1, seeding: false, state: 'running' })
     expect(await store.crawlNotes()).toMatchObject([{ state: 'open' }])
-    await expect(lostCrawl(plant, crawl)).rejects.toMatchObject({ code: 'usage' })
-    expect(await openCrawl(plant, spider, { fresh: false, clock, random })).toMatchObject({ crawl, resumed: true })
+    await expect(lostCrawl(backends, crawl)).rejects.toMatchObject({ code: 'usage' })
+    expect(await openCrawl(backends, spider, { fresh: false, clock, random })).toMatchObject({ crawl, resumed: true })
   })
 
   it('visits every known page again when asked to', async () => {
     const { empty, clock, crawl, signal, fetched } = await world()
     for (const path of ['/', '/1', '/2']) await fetched(path, null)
-    const plant = empty()
-    const recovered = await recoverCrawl(plant, spider, await lostCrawl(plant, crawl), { refetch: true, clock, signal })
+    const backends = empty()
+    const recovered = await recoverCrawl(backends, spider, await lostCrawl(backends, crawl), {
+      refetch: true,
+      clock,
+      signal,
+    })
     expect(recovered).toMatchObject({ known: 0, queued: 3 })
-    expect(await plant.frontier.stats(crawl)).toMatchObject({ queued: 3, done: 0 })
+    expect(await backends.frontier.stats(crawl)).toMatchObject({ queued: 3, done: 0 })
   })
 
   it('asks for a page as it was asked for, whatever it was redirected to', async () => {
@@ -196,9 +209,9 @@ describe('a lost crawl', () => {
     const posted = { ...link, request, data: { q: 1 } }
     await fetched('/answer', 'server_error', { fp: link.fp, link: posted })
     await fetched('/moved', null, { status: 301 })
-    const plant = empty()
-    await recoverCrawl(plant, spider, await lostCrawl(plant, crawl), { refetch: false, clock, signal })
-    const links = await plant.frontier.links({ crawl, limit: 9 })
+    const backends = empty()
+    await recoverCrawl(backends, spider, await lostCrawl(backends, crawl), { refetch: false, clock, signal })
+    const links = await backends.frontier.links({ crawl, limit: 9 })
     expect(links.map(({ url, depth, state }) => [url, depth, state])).toEqual([
       ['https://a.example/search', 2, 'queued'],
       ['https://a.example/moved', 2, 'queued'],
@@ -209,34 +222,38 @@ describe('a lost crawl', () => {
 
   it('leaves seeds that must be fetched to whoever runs the crawl, and stays open for them', async () => {
     const { empty, clock, crawl, signal } = await world()
-    const plant = empty()
+    const backends = empty()
     const hanging = {
       sources: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => {}) }) }),
     }
     const options = { refetch: false, clock, signal, groups: [hanging] }
-    const recovered = await recoverCrawl(plant, spider, await lostCrawl(plant, crawl), options)
+    const recovered = await recoverCrawl(backends, spider, await lostCrawl(backends, crawl), options)
     expect(recovered).toMatchObject({ seeded: false, seeds: { added: 1 } })
-    expect(await plant.frontier.stats(crawl)).toMatchObject({ state: 'running', seeding: true })
+    expect(await backends.frontier.stats(crawl)).toMatchObject({ state: 'running', seeding: true })
   })
 
   it('goes on from an older state of its queue', async () => {
-    const { plant, clock, crawl, signal, fetched } = await world()
-    await watchQueue(plant).look()
-    await watchQueue(plant).look()
-    setBack(plant.frontier, 0)
+    const { backends, clock, crawl, signal, fetched } = await world()
+    await watchQueue(backends).look()
+    await watchQueue(backends).look()
+    setBack(backends.frontier, 0)
     await fetched('/1', null)
     await fetched('/2', 'timeout')
-    const recovered = await recoverCrawl(plant, spider, await lostCrawl(plant, 's'), { refetch: false, clock, signal })
+    const recovered = await recoverCrawl(backends, spider, await lostCrawl(backends, 's'), {
+      refetch: false,
+      clock,
+      signal,
+    })
     expect(recovered).toMatchObject({ crawl, known: 1, queued: 1 })
-    expect(await plant.frontier.stats(crawl)).toMatchObject({ state: 'running', queued: 2, done: 1 })
+    expect(await backends.frontier.stats(crawl)).toMatchObject({ state: 'running', queued: 2, done: 1 })
   })
 
   it('leaves out pages that the spider does not want any more', async () => {
     const { empty, clock, crawl, signal, fetched } = await world()
     await fetched('/old/1', 'timeout')
-    const plant = empty()
+    const backends = empty()
     const strict = { ...spider, admit: { ...spider.admit, deny: ['/old/*'] } }
-    const recovered = await recoverCrawl(plant, strict, await lostCrawl(plant, crawl), {
+    const recovered = await recoverCrawl(backends, strict, await lostCrawl(backends, crawl), {
       refetch: false,
       clock,
       signal,
@@ -245,6 +262,6 @@ describe('a lost crawl', () => {
   })
 
   it('must be known to the store', async () => {
-    await expect(lostCrawl((await world()).plant, 'nothing')).rejects.toMatchObject({ code: 'not_found' })
+    await expect(lostCrawl((await world()).backends, 'nothing')).rejects.toMatchObject({ code: 'not_found' })
   })
 })

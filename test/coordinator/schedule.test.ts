@@ -4,19 +4,19 @@ import { lastTurn, type TurnParts, type TurnTaken, takeTurn } from '../../src/co
 import { ShoalError } from '../../src/errors.js'
 import { resolveSpider } from '../../src/spider/resolve.js'
 import type { Spider } from '../../src/spider/spider.js'
-import { openPlant, type Plant } from '../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../src/wire/backends.js'
 
 const HOUR = 3_600_000
-let plant: Plant
+let backends: Backends
 let clock: ManualClock
 let seeded: string[]
 
 beforeEach(async () => {
-  plant = await openPlant({ queue: 'memory:', store: 'memory:' })
+  backends = await openBackends({ queue: 'memory:', store: 'memory:' })
   clock = new ManualClock(Date.parse('2026-06-01T00:30:00Z'))
   seeded = []
 })
-afterEach(() => plant.close())
+afterEach(() => backends.close())
 
 function spider(overlap: 'skip' | 'queue' = 'skip'): Spider {
   const schedule = { cron: '0 * * * *', overlap }
@@ -29,18 +29,18 @@ function spider(overlap: 'skip' | 'queue' = 'skip'): Spider {
 const asking = (parts: Partial<TurnParts> = {}, of = spider()): Promise<TurnTaken | null> => {
   if (of.schedule === null) throw new Error('it has a schedule')
   const seed = async (_: Spider, crawl: string) => seeded.push(crawl) > 0
-  return takeTurn(of, of.schedule, { plant, clock, holder: 'one', claimMs: 60_000, seed, ...parts })
+  return takeTurn(of, of.schedule, { backends, clock, holder: 'one', claimMs: 60_000, seed, ...parts })
 }
 const finish = async () => {
-  for (const { id } of await plant.frontier.crawls()) await plant.frontier.setState(id, 'cancelled')
+  for (const { id } of await backends.frontier.crawls()) await backends.frontier.setState(id, 'cancelled')
 }
-const crawls = async () => (await plant.frontier.crawls()).map(({ id }) => id)
+const crawls = async () => (await backends.frontier.crawls()).map(({ id }) => id)
 
 describe('the turns of a schedule', () => {
   it('begin with the first one after somebody looks after it', async () => {
     expect(await asking()).toBeNull()
     expect(await asking()).toBeNull()
-    expect(await lastTurn(plant.board, 'news')).toMatchObject({ outcome: 'begun' })
+    expect(await lastTurn(backends.notes, 'news')).toMatchObject({ outcome: 'begun' })
     clock.advance(HOUR / 2)
     expect(await asking()).toMatchObject({ kind: 'decided', note: { outcome: 'started', by: 'one', missed: 0 } })
     expect(await crawls()).toEqual(['news-20260601-010000-turn'])
@@ -88,22 +88,22 @@ describe('the turns of a schedule', () => {
     await asking()
     clock.advance(HOUR)
     void asking({ holder: 'dead', clock: new ManualClock(clock.now()), claimMs: 1, seed: () => new Promise(() => {}) })
-    await expect.poll(async () => (await lastTurn(plant.board, 'news'))?.outcome).toBe('starting')
+    await expect.poll(async () => (await lastTurn(backends.notes, 'news'))?.outcome).toBe('starting')
     await expect.poll(crawls).toHaveLength(1)
     // The turn after it is due already: first things first.
     clock.advance(HOUR)
     await expect.poll(async () => (await asking({ holder: 'heir' }))?.kind).toBe('decided')
-    expect(await lastTurn(plant.board, 'news')).toMatchObject({ outcome: 'started', by: 'heir' })
+    expect(await lastTurn(backends.notes, 'news')).toMatchObject({ outcome: 'started', by: 'heir' })
     expect(await crawls()).toEqual(['news-20260601-010000-turn'])
     expect(seeded).toEqual(await crawls())
   })
 
-  it('are given back by one that stops, and by one whose plant is away', async () => {
+  it('are given back by one that stops, and by one whose backends is away', async () => {
     await asking()
     clock.advance(HOUR)
     expect(await asking({ seed: async () => false })).toBeNull()
     const away = async () => {
-      throw new ShoalError('queue_away', 'away')
+      throw new ShoalError('queue_down', 'away')
     }
     await expect(asking({ holder: 'two', seed: away })).rejects.toThrow('away')
     expect(await asking({ holder: 'three' })).toMatchObject({ note: { outcome: 'started' } })
@@ -121,17 +121,17 @@ describe('the turns of a schedule', () => {
     })
     expect(await asking()).toBeNull()
     // The crawl of the failed one is not in its way.
-    expect((await plant.frontier.crawls()).map(({ state }) => state)).toEqual(['cancelled'])
+    expect((await backends.frontier.crawls()).map(({ state }) => state)).toEqual(['cancelled'])
     clock.advance(HOUR)
     expect(await asking()).toMatchObject({ note: { outcome: 'started' } })
   })
 
-  it('begin anew when what is on the board is no note of theirs', async () => {
-    await plant.board.claim('schedule:news', 'other', 0, 60_000)
-    await plant.board.post('schedule:news', 'other', 'not JSON', HOUR)
-    expect(await lastTurn(plant.board, 'news')).toBeNull()
+  it('begin anew when what is on the notes is no note of theirs', async () => {
+    await backends.notes.claim('schedule:news', 'other', 0, 60_000)
+    await backends.notes.post('schedule:news', 'other', 'not JSON', HOUR)
+    expect(await lastTurn(backends.notes, 'news')).toBeNull()
     await asking()
-    expect(await lastTurn(plant.board, 'news')).toMatchObject({ outcome: 'begun' })
+    expect(await lastTurn(backends.notes, 'news')).toMatchObject({ outcome: 'begun' })
   })
 
   it('are not taken twice when a clock goes back', async () => {

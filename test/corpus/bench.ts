@@ -11,7 +11,7 @@ import { type RunningWorker, startWorker } from '../../src/run/workers/start-wor
 import { defineSpider, type SpiderDefinition } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
 import type { StoredRecord } from '../../src/store/record-store.js'
-import { openPlant } from '../../src/wire/backends.js'
+import { openBackends } from '../../src/wire/backends.js'
 import { type BadServer, startBadServer } from '../support/bad-server.js'
 import { misbehave } from './site.js'
 
@@ -76,30 +76,30 @@ export async function crawlOn(
       ...definition,
     }),
   )
-  const plant = await openPlant({ queue: 'memory:', store: 'memory:' })
+  const backends = await openBackends({ queue: 'memory:', store: 'memory:' })
   const clock = systemClock
   const random = systemRandom
   const pools = new Map()
   const stop = new AbortController()
   let worker: RunningWorker | null = null
   try {
-    const { crawl } = await openCrawl(plant, spider, { fresh: false, clock, random })
-    const parts = { plant, spider, crawl, pools, clock, random, log: silentLog, signal: stop.signal }
-    await seedCrawl(plant, spider, crawl, { clock, signal: stop.signal, ...seedOptions(undefined, parts) }).all
+    const { crawl } = await openCrawl(backends, spider, { fresh: false, clock, random })
+    const parts = { backends, spider, crawl, pools, clock, random, log: silentLog, signal: stop.signal }
+    await seedCrawl(backends, spider, crawl, { clock, signal: stop.signal, ...seedOptions(undefined, parts) }).all
     // Only now: a worker that finds nothing rests for a second.
     worker = startWorker({
-      ...{ id: 'corpus', plant, spiders: [spider], pools, concurrency: 4, clock, random, log: silentLog },
+      ...{ id: 'corpus', backends, spiders: [spider], pools, concurrency: 4, clock, random, log: silentLog },
       // HTTP/2 also where Node is too old for it by default.
       spooling: () => createHttpFetcher({ clock, http2: true, ...(lookup && { lookup }) }),
     })
     const giveUpAt = clock.mono() + PATIENCE_MS
-    while ((await plant.frontier.stats(crawl)).state !== 'finished') {
+    while ((await backends.frontier.stats(crawl)).state !== 'finished') {
       if (clock.mono() > giveUpAt) throw new Error('the crawl did not end')
       await clock.sleep(5)
     }
-    const links = await plant.frontier.links({ crawl, limit: 1_000 })
+    const links = await backends.frontier.links({ crawl, limit: 1_000 })
     const records: StoredRecord[] = []
-    for await (const record of plant.store.records({})) records.push(record)
+    for await (const record of backends.store.records({})) records.push(record)
     const first = links.find(({ depth }) => depth === 0)
     return { outcome: first === undefined ? 'nothing' : outcomeOf(first), links, records }
   } catch (error) {
@@ -110,7 +110,7 @@ export async function crawlOn(
     stop.abort()
     await worker?.stop(100)
     await worker?.ended
-    await plant.close()
+    await backends.close()
   }
 }
 

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { memoryBoard } from '../../src/notes/memory/memory-notes.js'
 import { ManualClock } from '../../src/clock.js'
 import { afterReport, FRESH_HOST } from '../../src/frontier/pace.js'
+import { memoryNotes } from '../../src/notes/memory/memory-notes.js'
 import { parseRetryAfter } from '../../src/politeness/retry-after.js'
 import { parseRobots } from '../../src/politeness/robots.js'
 import { createRobotsCache } from '../../src/politeness/robots-cache.js'
@@ -131,7 +131,7 @@ const answer = (code: number, body = '') => ({ status: code, body: Buffer.from(b
 
 async function oldCopy(): Promise<string> {
   const clock = new ManualClock()
-  const cache = createRobotsCache({ clock, productToken: 'Shoal', board: memoryBoard({ clock }), holder: 'w1' })
+  const cache = createRobotsCache({ clock, productToken: 'Shoal', notes: memoryNotes({ clock }), holder: 'w1' })
   const fetched: number[] = []
   const check = async (code: number) => {
     const get = async () => {
@@ -154,9 +154,9 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 /** Two workers, ten thousand hosts, two visits of each at once. */
 async function oneFlight(): Promise<string> {
   const clock = new ManualClock()
-  const board = memoryBoard({ clock })
+  const notes = memoryNotes({ clock })
   const caches = ['w1', 'w2'].map((holder) =>
-    createRobotsCache({ clock, productToken: 'Shoal', board, holder, maxEntries: 20_000 }),
+    createRobotsCache({ clock, productToken: 'Shoal', notes, holder, maxEntries: 20_000 }),
   )
   let fetched = 0
   const get = async () => {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { extname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import * as plant from './fake-backends.js'
+import * as backends from './fake-backends.js'
 
 /** Serves the built page as the real server does, rules included, over answers that never change. The real one is tested in test/api and test/e2e. */
 
@@ -57,7 +57,7 @@ export async function startFakeApi(port = 0, page = PAGE): Promise<FakeApi> {
   })
   const beat = setInterval(() => {
     for (const stream of streams) {
-      if (problem === null) tell(stream, plant.NOW + Date.now() - BEGUN)
+      if (problem === null) tell(stream, backends.NOW + Date.now() - BEGUN)
       else stream.write(`event: problem\ndata: ${JSON.stringify({ error: { ...problem, message: '', hint: '' } })}\n\n`)
     }
   }, 1_000)
@@ -88,8 +88,8 @@ const crawlOf = new WeakMap<ServerResponse, string | null>()
 
 function tell(stream: ServerResponse, at: number): void {
   const crawl = crawlOf.get(stream) ?? null
-  stream.write(`event: overview\ndata: ${JSON.stringify(plant.overview(at))}\n\n`)
-  const view = crawl === null ? null : plant.crawlView(crawl, at)
+  stream.write(`event: overview\ndata: ${JSON.stringify(backends.overview(at))}\n\n`)
+  const view = crawl === null ? null : backends.crawlView(crawl, at)
   if (view !== null) stream.write(`event: crawl\ndata: ${JSON.stringify(view)}\n\n`)
 }
 
@@ -135,7 +135,7 @@ async function answer(
   }
   if (parts[0] === 'events') {
     const crawl = searchParams.get('crawl')
-    if (crawl !== null && plant.crawlView(crawl, plant.NOW) === null) {
+    if (crawl !== null && backends.crawlView(crawl, backends.NOW) === null) {
       fail(response, 404, 'no_such_crawl', `There is no crawl ${crawl}.`, 'Look at the overview for those there are.')
       return
     }
@@ -143,7 +143,7 @@ async function answer(
     crawlOf.set(response, crawl)
     streams.add(response)
     response.on('close', () => streams.delete(response))
-    tell(response, plant.NOW)
+    tell(response, backends.NOW)
     return
   }
   const found = look(parts, searchParams)
@@ -154,23 +154,23 @@ async function answer(
 function look(parts: readonly string[], query: URLSearchParams): object | null {
   const [first, second = '', third] = parts
   if (first === 'crawls' && third !== undefined) return lookInCrawl(third, query)
-  if (first === 'crawls' && second !== '') return plant.crawlView(second, plant.NOW)
-  if (first === 'proxies' && second !== '') return paged(plant.exits(), query)
+  if (first === 'crawls' && second !== '') return backends.crawlView(second, backends.NOW)
+  if (first === 'proxies' && second !== '') return paged(backends.proxies(), query)
   switch (first) {
     case 'overview':
-      return plant.overview(plant.NOW)
+      return backends.overview(backends.NOW)
     case 'crawls':
-      return paged(plant.CARDS, query)
+      return paged(backends.CARDS, query)
     case 'workers':
-      return plant.workers(plant.NOW)
+      return backends.workers(backends.NOW)
     case 'proxies':
-      return plant.PROXIES
+      return backends.PROXIES
     case 'records':
-      return plant.RECORDS
+      return backends.RECORDS
     case 'alerts':
-      return plant.ALERT_BOARD
+      return backends.ALERT_BOARD
     case 'audit':
-      return paged(plant.AUDIT, query)
+      return paged(backends.AUDIT, query)
     default:
       return null
   }
@@ -179,20 +179,20 @@ function look(parts: readonly string[], query: URLSearchParams): object | null {
 function lookInCrawl(part: string, query: URLSearchParams): object | null {
   switch (part) {
     case 'series':
-      return plant.series(query.get('span') === '24h' ? '24h' : '30m', plant.NOW + Date.now() - BEGUN)
+      return backends.series(query.get('span') === '24h' ? '24h' : '30m', backends.NOW + Date.now() - BEGUN)
     case 'hosts': {
       const begins = query.get('begins') ?? ''
       return paged(
-        plant.hosts().filter(({ host }) => host.startsWith(begins)),
+        backends.hosts().filter(({ host }) => host.startsWith(begins)),
         query,
       )
     }
     case 'links':
-      return paged(plant.links(), query)
+      return paged(backends.links(), query)
     case 'dead':
-      return plant.DEAD
+      return backends.DEAD
     case 'explain':
-      return plant.story(query.get('url') ?? '')
+      return backends.history(query.get('url') ?? '')
     default:
       return null
   }

@@ -1,17 +1,17 @@
 import type {
-  AlertBoard,
+  AlertNotes,
   AuditEntry,
   CrawlCard,
   CrawlView,
   DeadView,
-  ExitView,
   HostView,
   LinkView,
   Overview,
   ProxiesView,
+  ProxyView,
   RecordsPage,
   SeriesView,
-  Story,
+  UrlHistory,
   WorkersView,
 } from '../../src/api/api-types.js'
 import type { CrawlStats } from '../../src/frontier/frontier.js'
@@ -291,7 +291,7 @@ export function links(): LinkView[] {
     endedAt: null,
     failures: at % 3 === 0 ? [] : [{ code: 'timeout', message: HOSTILE, at: NOW - 60_000 }],
     ageMs: 2_000 + at * 100,
-    proxy: at % 2 === 0 ? 'dc/exit-1' : null,
+    proxy: at % 2 === 0 ? 'dc/proxy-1' : null,
   }))
 }
 
@@ -335,14 +335,14 @@ export function workers(at: number): WorkersView {
 
 export const PROXIES: ProxiesView = {
   pools: [
-    { pool: 'dc', exits: 40, resting: 3, good: 81_000, bad: 420, more: false },
-    { pool: HOSTILE, exits: 2, resting: 2, good: 10, bad: 900, more: false },
+    { pool: 'dc', proxies: 40, resting: 3, good: 81_000, bad: 420, more: false },
+    { pool: HOSTILE, proxies: 2, resting: 2, good: 10, bad: 900, more: false },
   ],
 }
 
-export function exits(): ExitView[] {
+export function proxies(): ProxyView[] {
   return Array.from({ length: 40 }, (_, at) => ({
-    exit: `exit-${at + 1}`,
+    proxy: `proxy-${at + 1}`,
     good: 2_000 - at,
     neutral: 12,
     banned: at % 4,
@@ -374,7 +374,7 @@ export const RECORDS: RecordsPage = {
   kinds: [{ spider: 'bookshops', kind: 'book', count: 91_200 }],
 }
 
-export const ALERT_BOARD: AlertBoard = {
+export const ALERT_BOARD: AlertNotes = {
   active: ALERTS,
   ended: [{ ...(ALERTS[0] as Alert), episode: 'e0', rule: 'error_spike', endedAt: NOW - HOUR, since: NOW - 2 * HOUR }],
 }
@@ -389,10 +389,10 @@ export const AUDIT: readonly AuditEntry[] = [
     details: { delayMs: 500 },
     result: 'ok',
   },
-  { at: NOW - HOUR, by: 'cli ada@desk', action: 'cancel', target: 'old-1', details: {}, result: 'crawl_ended' },
+  { at: NOW - HOUR, by: 'cli ada@allocator', action: 'cancel', target: 'old-1', details: {}, result: 'crawl_ended' },
 ]
 
-export function story(url: string): Story {
+export function history(url: string): UrlHistory {
   const [link] = links()
   const [host] = hosts()
   return {
@@ -417,7 +417,7 @@ export function story(url: string): Story {
         status: 500,
         ms: 420,
         bytes: 12_000,
-        proxy: 'dc/exit-1',
+        proxy: 'dc/proxy-1',
         error: { code: 'http_500', message: HOSTILE },
         page: true,
       },

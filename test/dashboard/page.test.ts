@@ -142,8 +142,8 @@ it('says which crawl there is not', async () => {
 it('says once that the queue is away, and leads back from a crawl that was deleted', async () => {
   const page = await open('/crawls/bookshops/hosts')
   await page.getByText('shop-00003.example').waitFor()
-  api.answerWith({ status: 503, code: 'queue_away' })
-  const told = page.getByText('queue_away')
+  api.answerWith({ status: 503, code: 'queue_down' })
+  const told = page.getByText('queue_down')
   await told.first().waitFor()
   // Time for the list to ask, too.
   await page.waitForResponse((response) => response.status() === 503)

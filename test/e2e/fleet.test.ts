@@ -8,7 +8,7 @@ import { systemClock } from '../../src/clock.js'
 import { type DemoShop, launchShop } from '../../src/demo/launch.js'
 import { createShop, SHOP_DEFAULTS } from '../../src/demo/shop.js'
 import { untilBack } from '../../src/run/while-away.js'
-import { openPlant, type Plant } from '../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../src/wire/backends.js'
 import { type CliResult, lastJson, runCli, startCli, tempDir } from '../support/cli.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 
@@ -23,13 +23,13 @@ const dir = tempDir('fleet')
 let redis: RedisServer
 let shop: DemoShop
 /** To look at the queue without starting a command each time. */
-let plant: Plant
+let backends: Backends
 const children: ChildProcess[] = []
 
 beforeAll(async () => {
   redis = await startRedis({ aof: 'always', password: PASSWORD })
   shop = await launchShop({ dir: dir.path, options: SHOP })
-  plant = await openPlant({ queue: redis.url, store: 'memory:' })
+  backends = await openBackends({ queue: redis.url, store: 'memory:' })
 })
 
 afterEach(() => {
@@ -37,7 +37,7 @@ afterEach(() => {
 })
 
 afterAll(async () => {
-  await plant.close()
+  await backends.close()
   await shop.close()
   await redis.stop()
   dir.remove()
@@ -74,7 +74,7 @@ async function status(): Promise<Record<string, unknown>> {
 }
 
 async function done(crawl: string): Promise<number> {
-  const look = () => plant.frontier.stats(crawl)
+  const look = () => backends.frontier.stats(crawl)
   return (await untilBack(look, systemClock, new AbortController().signal)).done
 }
 
@@ -93,7 +93,7 @@ describe('a fleet on Redis', () => {
     const crawl = String(lastJson(started.stdout).crawl)
     const first = worker(spider, '--concurrency', '4')
     const second = worker(spider, '--concurrency', '4', '--grace', '5s')
-    const atWork = async () => (await plant.frontier.workers()).filter((one) => one.done > 5).length
+    const atWork = async () => (await backends.frontier.workers()).filter((one) => one.done > 5).length
     await expect.poll(atWork, SOON).toBe(2)
     first.child.kill('SIGKILL')
 
@@ -109,8 +109,8 @@ describe('a fleet on Redis', () => {
     const drained = await second.result
     expect(drained.code, drained.stderr).toBe(0)
     expect(drained.stderr).not.toContain(PASSWORD)
-    expect(drained.stderr.match(/plant\.waiting/g)).toHaveLength(1)
-    expect(drained.stderr.match(/plant\.back/g)).toHaveLength(1)
+    expect(drained.stderr.match(/backends\.waiting/g)).toHaveLength(1)
+    expect(drained.stderr.match(/backends\.back/g)).toHaveLength(1)
 
     const third = worker(spiderFile('edited.mjs', '// edited\n'), '--exit-when-idle')
     await expect.poll(async () => (await status()).otherVersion, SOON).toHaveLength(1)
@@ -145,7 +145,7 @@ describe('a fleet on Redis', () => {
     expect(started.code, started.stderr).toBe(0)
     const crawl = started.stdout.trim()
     const running = worker(spiderFile('demo.mjs'))
-    await expect.poll(async () => (await plant.frontier.workers()).length, SOON).toBe(1)
+    await expect.poll(async () => (await backends.frontier.workers()).length, SOON).toBe(1)
     expect(await status()).toMatchObject({ crawl, holders: 0 })
     running.child.kill('SIGTERM')
     const { code, stderr } = await running.result
@@ -156,7 +156,7 @@ describe('a fleet on Redis', () => {
 
   it('replaces a process that dies, and ends its processes with the command', async () => {
     const running = worker(spiderFile('demo.mjs'), '--procs', '2', '--grace', '1s')
-    const { frontier } = plant
+    const { frontier } = backends
     await expect.poll(async () => (await frontier.workers()).length, SOON).toBe(2)
     const [victim] = await frontier.workers()
     process.kill(victim?.about?.pid ?? 0, 'SIGKILL')

@@ -9,7 +9,7 @@ import { type RunningShop, startShop } from '../../src/demo/server.js'
 import { createShop } from '../../src/demo/shop.js'
 import type { OutletInfo } from '../../src/store/changes.js'
 import type { StoredRecord } from '../../src/store/record-store.js'
-import { openPlant } from '../../src/wire/backends.js'
+import { openBackends } from '../../src/wire/backends.js'
 import { batch, record } from '../contract/record-store-contract.js'
 import { lastJson, runCli, startCli } from '../support/cli.js'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
@@ -78,20 +78,20 @@ const json = async (...args: string[]) => lastJson((await cli(...args, '--json')
 /** Records in the database of this directory. */
 async function store(keys: readonly string[], at?: string): Promise<void> {
   const file = `sqlite:${join(dir, '.shoal', 'shoal.db')}`
-  const plant = await openPlant({ queue: file, store: at ?? file })
+  const backends = await openBackends({ queue: file, store: at ?? file })
   const rows = keys.map((key) => record({ key, kind: 'product', data: { sku: key } }))
   for (let next = 0; next < rows.length; next += 10)
-    await plant.store.write(batch({ records: rows.slice(next, next + 10) }))
-  await plant.close()
+    await backends.store.write(batch({ records: rows.slice(next, next + 10) }))
+  await backends.close()
 }
 
 async function listed(): Promise<OutletInfo[]> {
   const file = `sqlite:${join(dir, '.shoal', 'shoal.db')}`
-  const plant = await openPlant({ queue: file, store: file })
+  const backends = await openBackends({ queue: file, store: file })
   try {
-    return await plant.store.outlets()
+    return await backends.store.outlets()
   } finally {
-    await plant.close()
+    await backends.close()
   }
 }
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
-import { runExits } from './proxies.js'
+import { runProxies } from './proxies.js'
 
-/** `npm run exits`: the pace by host and exit at three sizes of a fleet, then a pool in which half of the proxies are bad. */
+/** `npm run proxies`: the pace by host and proxy at three sizes of a fleet, then a pool in which half of the proxies are bad. */
 const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '30' }, only: { type: 'string', default: '' } },
 })
@@ -19,7 +19,13 @@ const PACES = [
 if (values.only !== 'bad') {
   console.log('workers  proxies  pages/min    at most  bar     too soon')
   for (const { workers, proxies, bar } of PACES) {
-    const { pagesPerMinute, violations } = await runExits({ workers, proxies, delayMs: DELAY_MS, seconds, redis: true })
+    const { pagesPerMinute, violations } = await runProxies({
+      workers,
+      proxies,
+      delayMs: DELAY_MS,
+      seconds,
+      redis: true,
+    })
     const most = (proxies * 60_000) / DELAY_MS
     const passed = violations === 0 && (bar === null ? pagesPerMinute <= most * 1.02 : pagesPerMinute >= bar)
     if (!passed) missed++
@@ -28,7 +34,7 @@ if (values.only !== 'bad') {
   }
 }
 if (values.only !== 'pace') {
-  const report = await runExits({
+  const report = await runProxies({
     ...{ workers: 4, proxies: 20, dead: 6, banned: 4, delayMs: 100, seconds, redis: true },
   })
   const later = report.requests.slice(500)

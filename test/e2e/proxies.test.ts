@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { runExits } from './proxies.js'
+import { runProxies } from './proxies.js'
 
-/** The short form of `npm run exits`. */
+/** The short form of `npm run proxies`. */
 describe('a fleet behind proxies', () => {
   it('keeps the pace of each address; more proxies make it faster', async () => {
-    const few = await runExits({ workers: 2, proxies: 2, delayMs: 1_000, seconds: 6, redis: false })
-    const many = await runExits({ workers: 2, proxies: 6, delayMs: 1_000, seconds: 6, redis: false })
+    const few = await runProxies({ workers: 2, proxies: 2, delayMs: 1_000, seconds: 6, redis: false })
+    const many = await runProxies({ workers: 2, proxies: 6, delayMs: 1_000, seconds: 6, redis: false })
     expect(few.violations + many.violations).toBe(0)
     expect([few.addresses, many.addresses]).toEqual([2, 6])
     // Never more than the addresses allow, whatever the number of workers.
@@ -15,7 +15,7 @@ describe('a fleet behind proxies', () => {
   }, 120_000)
 
   it('tries a bad proxy a few times, all workers together, and burns no attempt', async () => {
-    const report = await runExits({
+    const report = await runProxies({
       ...{ workers: 2, proxies: 8, dead: 3, banned: 2, delayMs: 1_000, seconds: 6, redis: true },
     })
     expect(report.violations).toBe(0)

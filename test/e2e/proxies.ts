@@ -9,7 +9,7 @@ import { startProxies } from '../support/proxy-server.js'
 import { startRedis } from '../support/redis-server.js'
 
 /** A fleet that goes out through proxies with an address each, and a site that keeps a log of who asked when. */
-export interface ExitRun {
+export interface ProxyRun {
   readonly workers: number
   readonly proxies: number
   /** Of one address. */
@@ -22,7 +22,7 @@ export interface ExitRun {
   readonly redis: boolean
 }
 
-export interface ExitReport {
+export interface ProxyReport {
   readonly pagesPerMinute: number
   /** Requests of one address that came sooner after the one before than 0.9 × the delay. */
   readonly violations: number
@@ -42,12 +42,12 @@ interface Asked {
   readonly ok: boolean
 }
 
-export async function runExits(run: ExitRun): Promise<ExitReport> {
-  const dir = tempDir('exits')
+export async function runProxies(run: ProxyRun): Promise<ProxyReport> {
+  const dir = tempDir('proxies')
   const log: Asked[] = []
   const dead = await Promise.all(Array.from({ length: run.dead ?? 0 }, (_, nth) => startDeadProxy(`dead ${nth}`, log)))
   const proxies = await startProxies(run.proxies - dead.length, 60)
-  const refused = new Set(proxies.slice(0, run.banned ?? 0).map(({ exitAddress }) => exitAddress))
+  const refused = new Set(proxies.slice(0, run.banned ?? 0).map(({ proxyAddress }) => proxyAddress))
   const site = createServer((request, answer) => {
     const from = request.socket.remoteAddress ?? ''
     const ok = !refused.has(from)
@@ -142,7 +142,7 @@ function violationsIn(inOrder: readonly Asked[], delayMs: number): number {
 function spiderFile(port: number, delayMs: number, pages: number): string {
   return `import { defineSpider } from 'shoal'
 export default defineSpider({
-  name: 'exits',
+  name: 'proxies',
   seeds: function* () { for (let n = 0; n < ${pages}; n++) yield 'http://127.0.0.1:${port}/page/' + n },
   scope: { hosts: ['127.0.0.1:${port}'] },
   proxy: { pool: 'dc', choose: 'rotate' },

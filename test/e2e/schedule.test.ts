@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { openPlant } from '../../src/wire/backends.js'
+import { openBackends } from '../../src/wire/backends.js'
 import { lastJson, runCli, startCli, tempDir } from '../support/cli.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 
@@ -47,8 +47,8 @@ it('begins each turn once, and goes on when one of its processes is killed', asy
   const to = ['--queue', redis.url, '--store', `sqlite:${join(dir.path, 'shoal.db')}`]
   const start = () => startCli(['worker', 'often.ts', '--schedule', ...to], { cwd: dir.path })
   const [one, two] = [start(), start()]
-  const plant = await openPlant({ queue: redis.url, store: 'memory:' })
-  const finished = async () => (await plant.frontier.crawls()).filter(({ state }) => state === 'finished').length
+  const backends = await openBackends({ queue: redis.url, store: 'memory:' })
+  const finished = async () => (await backends.frontier.crawls()).filter(({ state }) => state === 'finished').length
   await expect.poll(finished, { timeout: 20_000, interval: 200 }).toBeGreaterThanOrEqual(2)
   one.child.kill('SIGKILL')
   const before = await finished()
@@ -59,10 +59,10 @@ it('begins each turn once, and goes on when one of its processes is killed', asy
   two.child.kill('SIGTERM')
   expect((await two.result).stderr).toMatch(/crawl often-\d{8}-\d{6}-turn begun/)
 
-  const crawls = await plant.frontier.crawls()
+  const crawls = await backends.frontier.crawls()
   expect(crawls.every(({ id }) => /^often-\d{8}-\d{6}-turn$/.test(id))).toBe(true)
   expect(new Set(crawls.map(({ id }) => id)).size).toBe(crawls.length)
-  await plant.close()
+  await backends.close()
   // Three pages, read once by all crawls together unless a worker was killed with one in hand.
   expect(answers.filter((status) => status === 200).length).toBeLessThanOrEqual(6)
   expect(answers.filter((status) => status === 304).length).toBeGreaterThanOrEqual(6)

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, it, vi } from 'vitest'
-import { openPlant } from '../../src/wire/backends.js'
+import { openBackends } from '../../src/wire/backends.js'
 import { lastJson, runCli, startCli, tempDir } from '../support/cli.js'
 
 const SEEDS = 60_000
@@ -46,11 +46,11 @@ export default defineSpider({ name: 'many', start: ['https://a.example/'], scope
 })
 
 async function queued(address: string): Promise<number> {
-  const plant = await openPlant({ queue: address, store: address })
+  const backends = await openBackends({ queue: address, store: address })
   try {
-    const crawl = (await plant.frontier.crawls())[0]
-    return crawl === undefined ? 0 : (await plant.frontier.stats(crawl.id)).queued
+    const crawl = (await backends.frontier.crawls())[0]
+    return crawl === undefined ? 0 : (await backends.frontier.stats(crawl.id)).queued
   } finally {
-    await plant.close()
+    await backends.close()
   }
 }

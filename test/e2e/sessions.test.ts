@@ -86,7 +86,7 @@ function folder() {
   return dir.path
 }
 
-it('a session is one exit with its cookies and its user agent, logs in once, and makes room for another', async () => {
+it('a session is one proxy with its cookies and its user agent, logs in once, and makes room for another', async () => {
   const club = await startClub()
   const proxies = await startProxies(3, 40)
   cleanups.push(...proxies.map((proxy) => proxy.stop))

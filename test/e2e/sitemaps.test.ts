@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it, vi } from 'vitest'
-import { openPlant } from '../../src/wire/backends.js'
+import { openBackends } from '../../src/wire/backends.js'
 import { lastJson, runCli, startCli, tempDir } from '../support/cli.js'
 
 vi.setConfig({ testTimeout: 120_000 })
@@ -157,13 +157,13 @@ describe('a crawl of a sitemap', () => {
 
 async function withFrontier<Result>(
   address: string,
-  work: (plant: Awaited<ReturnType<typeof openPlant>>) => Promise<Result>,
+  work: (backends: Awaited<ReturnType<typeof openBackends>>) => Promise<Result>,
 ) {
-  const plant = await openPlant({ queue: address, store: address })
+  const backends = await openBackends({ queue: address, store: address })
   try {
-    return await work(plant)
+    return await work(backends)
   } finally {
-    await plant.close()
+    await backends.close()
   }
 }
 

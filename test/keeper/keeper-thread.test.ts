@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCrawl } from '../../src/run/run-crawl.js'
-import { openPlant } from '../../src/wire/backends.js'
+import { openBackends } from '../../src/wire/backends.js'
 import { tempDir } from '../support/cli.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 
@@ -58,8 +58,8 @@ describe('a lease on Redis', () => {
     })
     expect(summary).toMatchObject({ state: 'finished', pages: 1, dead: 0 })
     expect(requests.filter((url) => url === '/')).toHaveLength(1)
-    const plant = await openPlant({ queue, store: 'memory:' })
-    expect(await plant.frontier.stats(summary.crawl)).toMatchObject({ done: 1, reclaimed: 0, stale: 0 })
-    await plant.close()
+    const backends = await openBackends({ queue, store: 'memory:' })
+    expect(await backends.frontier.stats(summary.crawl)).toMatchObject({ done: 1, reclaimed: 0, stale: 0 })
+    await backends.close()
   })
 })

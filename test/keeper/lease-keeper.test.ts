@@ -11,11 +11,11 @@ function queue() {
     async keep(_worker: string, _holdMs: number, disowned: readonly string[]) {
       calls.keep++
       calls.disowned = [...disowned]
-      if (told.away) throw new ShoalError('queue_away', 'away')
+      if (told.away) throw new ShoalError('queue_down', 'away')
       return told.held
     },
     async reap(limit: number) {
-      if (told.away) throw new ShoalError('queue_away', 'away')
+      if (told.away) throw new ShoalError('queue_down', 'away')
       const reaped = Math.min(limit, told.expired)
       told.expired -= reaped
       calls.reap.push(reaped)

@@ -1,6 +1,6 @@
-import { memoryBoard } from '../../src/notes/memory/memory-notes.js'
-import { boardContract } from '../contract/notes-contract.js'
-import { boardProperties } from './properties.js'
+import { memoryNotes } from '../../src/notes/memory/memory-notes.js'
+import { notesContract } from '../contract/notes-contract.js'
+import { notesProperties } from './properties.js'
 
-boardContract('memory', async (clock) => ({ board: memoryBoard({ clock }), close: async () => {} }))
-boardProperties('memory', async (clock) => ({ board: memoryBoard({ clock }), close: async () => {} }), 20)
+notesContract('memory', async (clock) => ({ notes: memoryNotes({ clock }), close: async () => {} }))
+notesProperties('memory', async (clock) => ({ notes: memoryNotes({ clock }), close: async () => {} }), 20)

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Board } from '../../src/notes/notes.js'
-import { memoryBoard } from '../../src/notes/memory/memory-notes.js'
 import { ManualClock } from '../../src/clock.js'
-import type { MakeBoard } from '../contract/notes-contract.js'
+import { memoryNotes } from '../../src/notes/memory/memory-notes.js'
+import type { Notes } from '../../src/notes/notes.js'
+import type { MakeNotes } from '../contract/notes-contract.js'
 
 type Command =
   | { readonly do: 'claim'; readonly key: string; readonly holder: string; readonly freshMs: number }
@@ -28,16 +28,16 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('advance' as const), ms: fc.constantFrom(1, 400, 1000, 3000) }) },
 )
 
-function run(board: Board, clock: ManualClock, command: Command): Promise<unknown> {
+function run(notes: Notes, clock: ManualClock, command: Command): Promise<unknown> {
   switch (command.do) {
     case 'claim':
-      return board.claim(command.key, command.holder, command.freshMs, 1000)
+      return notes.claim(command.key, command.holder, command.freshMs, 1000)
     case 'post':
-      return board.post(command.key, command.holder, command.text, 2500)
+      return notes.post(command.key, command.holder, command.text, 2500)
     case 'drop':
-      return board.drop(command.key, command.holder)
+      return notes.drop(command.key, command.holder)
     case 'read':
-      return board.read(command.key)
+      return notes.read(command.key)
     case 'advance':
       clock.advance(command.ms)
       return Promise.resolve()
@@ -45,19 +45,19 @@ function run(board: Board, clock: ManualClock, command: Command): Promise<unknow
 }
 
 /** The same commands give the same answers as the model's. */
-export function boardProperties(driver: string, make: MakeBoard, runs: number): void {
-  describe(`board properties: ${driver}`, () => {
+export function notesProperties(driver: string, make: MakeNotes, runs: number): void {
+  describe(`notes properties: ${driver}`, () => {
     it('answers as the model does, and has a claim in one hand at a time', async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(command, { maxLength: 40 }), async (commands) => {
           const clock = new ManualClock()
           const modelClock = new ManualClock()
-          const model = memoryBoard({ clock: modelClock })
-          const { board, close } = await make(clock)
+          const model = memoryNotes({ clock: modelClock })
+          const { notes, close } = await make(clock)
           const held = new Map<string, { holder: string; until: number }>()
           try {
             for (const step of commands) {
-              const answer = await run(board, clock, step)
+              const answer = await run(notes, clock, step)
               expect(answer).toEqual(await run(model, modelClock, step))
               if (step.do === 'claim' && (answer as { kind: string }).kind === 'yours') {
                 const other = held.get(step.key)

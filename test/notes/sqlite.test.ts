@@ -1,31 +1,31 @@
 import { expect, it } from 'vitest'
-import { sqliteBoard } from '../../src/notes/sqlite/sqlite-notes.js'
-import { SqliteBoardEngine } from '../../src/notes/sqlite/sqlite-notes-engine.js'
 import { ManualClock } from '../../src/clock.js'
+import { sqliteNotes } from '../../src/notes/sqlite/sqlite-notes.js'
+import { SqliteNotesEngine } from '../../src/notes/sqlite/sqlite-notes-engine.js'
 import { SqliteDb } from '../../src/sqlite/db.js'
 import { callDirectly } from '../../src/sqlite/direct.js'
-import { boardContract, type MakeBoard } from '../contract/notes-contract.js'
-import { boardProperties } from './properties.js'
+import { type MakeNotes, notesContract } from '../contract/notes-contract.js'
+import { notesProperties } from './properties.js'
 
 const onSqlite =
-  (db: SqliteDb): MakeBoard =>
+  (db: SqliteDb): MakeNotes =>
   async (clock) => {
-    SqliteBoardEngine.migrate(db)
-    return { board: sqliteBoard(callDirectly(db, new SqliteBoardEngine(db, clock))), close: async () => db.close() }
+    SqliteNotesEngine.migrate(db)
+    return { notes: sqliteNotes(callDirectly(db, new SqliteNotesEngine(db, clock))), close: async () => db.close() }
   }
 
-boardContract('sqlite', (clock) => onSqlite(new SqliteDb(':memory:'))(clock))
-boardProperties('sqlite', (clock) => onSqlite(new SqliteDb(':memory:'))(clock), 20)
+notesContract('sqlite', (clock) => onSqlite(new SqliteDb(':memory:'))(clock))
+notesProperties('sqlite', (clock) => onSqlite(new SqliteDb(':memory:'))(clock), 20)
 
 it('keeps no row of a note that is gone', async () => {
   const clock = new ManualClock()
   const db = new SqliteDb(':memory:')
-  const { board, close } = await onSqlite(db)(clock)
-  for (let i = 0; i < 150; i++) await board.claim(`k${i}`, 'a', 1000, 1000)
-  for (let i = 0; i < 150; i++) await board.post(`k${i}`, 'a', 'text', 1000)
+  const { notes, close } = await onSqlite(db)(clock)
+  for (let i = 0; i < 150; i++) await notes.claim(`k${i}`, 'a', 1000, 1000)
+  for (let i = 0; i < 150; i++) await notes.post(`k${i}`, 'a', 'text', 1000)
   clock.advance(2000)
-  await board.claim('one', 'a', 1000, 1000)
-  await board.claim('two', 'a', 1000, 1000)
-  expect(db.prepare('SELECT count(*) FROM board').get()).toEqual([2])
+  await notes.claim('one', 'a', 1000, 1000)
+  await notes.claim('two', 'a', 1000, 1000)
+  expect(db.prepare('SELECT count(*) FROM notes').get()).toEqual([2])
   await close()
 })

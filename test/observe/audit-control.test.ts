@@ -38,11 +38,11 @@ describe('a control', () => {
   })
 
   it.each([
-    ['rejects', () => Promise.reject(new ShoalError('store_away', 'gone'))],
+    ['rejects', () => Promise.reject(new ShoalError('store_down', 'gone'))],
     [
       'throws',
       () => {
-        throw new ShoalError('store_away', 'gone')
+        throw new ShoalError('store_down', 'gone')
       },
     ],
   ])('stands when the audit log %s', async (_, noteAudit) => {
@@ -51,7 +51,7 @@ describe('a control', () => {
     const ended = new ShoalError('crawl_ended', 'it has ended')
     await expect(audited(at, CONTROL, () => Promise.reject(ended))).rejects.toBe(ended)
     expect(warned).toEqual(
-      Array(2).fill(['audit.failed', { action: 'crawl.pause', target: 'crawl-1', why: 'store_away' }]),
+      Array(2).fill(['audit.failed', { action: 'crawl.pause', target: 'crawl-1', why: 'store_down' }]),
     )
   })
 

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
-import { memoryBoard } from '../../src/notes/memory/memory-notes.js'
 import { ManualClock } from '../../src/clock.js'
 import { ShoalError } from '../../src/errors.js'
 import type { FetchResponse } from '../../src/fetch/fetcher.js'
+import { memoryNotes } from '../../src/notes/memory/memory-notes.js'
 import { createRobotsCache, type GetRobots } from '../../src/politeness/robots-cache.js'
 
 const HOUR = 3_600_000
@@ -14,7 +14,7 @@ const rules = answer(200, 'User-agent: *\nDisallow: /x')
 
 function setUp(maxEntries = 100) {
   const clock = new ManualClock()
-  return { clock, cache: createRobotsCache({ clock, productToken: 'Shoal', board: null, holder: '', maxEntries }) }
+  return { clock, cache: createRobotsCache({ clock, productToken: 'Shoal', notes: null, holder: '', maxEntries }) }
 }
 
 describe('robots cache', () => {
@@ -129,14 +129,14 @@ describe('robots cache', () => {
   })
 })
 
-describe('robots cache over a board', () => {
+describe('robots cache over a notes', () => {
   /** So many workers, each with a cache of its own. */
   function fleet(count: number, options: { strict?: boolean; productToken?: string } = {}) {
     const clock = new ManualClock()
-    const board = memoryBoard({ clock })
+    const notes = memoryNotes({ clock })
     const worker = (holder: string, more = options) =>
-      createRobotsCache({ clock, productToken: 'Shoal', board, holder, ...more })
-    return { clock, board, worker, caches: Array.from({ length: count }, (_, nth) => worker(`w${nth}`)) }
+      createRobotsCache({ clock, productToken: 'Shoal', notes, holder, ...more })
+    return { clock, notes, worker, caches: Array.from({ length: count }, (_, nth) => worker(`w${nth}`)) }
   }
   const ask = (
     caches: readonly ReturnType<typeof createRobotsCache>[],
@@ -145,10 +145,10 @@ describe('robots cache over a board', () => {
   ) => Promise.all(caches.map((cache) => cache.check('http://a.test/x', get, nap)))
 
   it('twenty workers fetch a file once, and then none of them asks anybody', async () => {
-    const { caches, clock, board } = fleet(20)
+    const { caches, clock, notes } = fleet(20)
     let release = (_: FetchResponse) => {}
     const get = vi.fn(() => new Promise<FetchResponse>((resolve) => (release = resolve)))
-    const claims = vi.spyOn(board, 'claim')
+    const claims = vi.spyOn(notes, 'claim')
     const nap = vi.fn(async (ms: number) => {
       clock.advance(ms)
       if (clock.now() % 1000 > 500) release(rules)
@@ -264,12 +264,12 @@ describe('robots cache over a board', () => {
     expect(get).toHaveBeenCalledTimes(1)
   })
 
-  it('says what it knows when the board is away, and reads no note that it cannot understand', async () => {
-    const { worker, board } = fleet(0)
-    vi.spyOn(board, 'post').mockRejectedValueOnce(new ShoalError('queue_away', ''))
+  it('says what it knows when the notes is away, and reads no note that it cannot understand', async () => {
+    const { worker, notes } = fleet(0)
+    vi.spyOn(notes, 'post').mockRejectedValueOnce(new ShoalError('queue_down', ''))
     expect((await worker('w1').check('http://a.test/', async () => rules)).allows('/x')).toBe(false)
-    await board.claim('robots Shoal http://b.test', 'later version', 0, 1000)
-    await board.post('robots Shoal http://b.test', 'later version', '{"found":"poem"}', HOUR)
+    await notes.claim('robots Shoal http://b.test', 'later version', 0, 1000)
+    await notes.post('robots Shoal http://b.test', 'later version', '{"found":"poem"}', HOUR)
     expect((await worker('w2').check('http://b.test/', async () => rules)).allows('/x')).toBe(false)
   })
 })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { type Random, seededRandom } from '../../src/clock.js'
-import { chooseExits, EXPLORE, expectedCost } from '../../src/proxy/choose.js'
-import type { Exit } from '../../src/proxy/proxy.js'
-import type { ExitScore } from '../../src/proxy/proxy-ledger.js'
-import type { ExitChoice, Pool } from '../../src/proxy/pool.js'
+import { chooseProxies, EXPLORE, expectedCost } from '../../src/proxy/choose.js'
+import type { Pool, ProxyChoice } from '../../src/proxy/pool.js'
+import type { PoolProxy } from '../../src/proxy/proxy.js'
+import type { ProxyScore } from '../../src/proxy/proxy-ledger.js'
 
-function exit(id: string, more: Partial<Exit> = {}): Exit {
+function proxy(id: string, more: Partial<PoolProxy> = {}): PoolProxy {
   return {
     ...{ id, pool: 'p', kind: 'datacenter', country: null, weight: 1, cost: { perRequest: 0, perGb: 0 } },
     way: { by: 'proxy', proxy: { protocol: 'http', host: id, port: 1, username: '', password: '' } },
@@ -13,39 +13,39 @@ function exit(id: string, more: Partial<Exit> = {}): Exit {
   }
 }
 
-function poolOf(...exits: Exit[]): Pool {
+function poolOf(...proxies: PoolProxy[]): Pool {
   return {
-    ...{ name: 'p', kind: 'datacenter', exits },
+    ...{ name: 'p', kind: 'datacenter', proxies },
     rest: { strikes: 2, baseMs: 1, capMs: 2 },
     rotation: { requests: 1, timeMs: 1 },
   }
 }
 
-function score(id: string, more: Partial<ExitScore>): ExitScore {
+function score(id: string, more: Partial<ProxyScore>): ProxyScore {
   return {
-    ...{ exit: id, site: 's', good: 0, neutral: 0, banned: 0, broken: 0, bytes: 0, cost: 0, latency: [], inFlight: 0 },
+    ...{ proxy: id, site: 's', good: 0, neutral: 0, banned: 0, broken: 0, bytes: 0, cost: 0, latency: [], inFlight: 0 },
     ...{ restsUntil: null, strikes: 0, usedAt: 0 },
     ...more,
   }
 }
 
-const ABC = poolOf(exit('a'), exit('b', { country: 'de' }), exit('c', { country: 'de' }))
+const ABC = poolOf(proxy('a'), proxy('b', { country: 'de' }), proxy('c', { country: 'de' }))
 const NEVER: Random = () => 0.999
 
 function order(
   pool: Pool,
-  choose: ExitChoice,
-  more: { turn?: number; country?: string; prefer?: string[]; stay?: string; scores?: ExitScore[] } = {},
+  choose: ProxyChoice,
+  more: { turn?: number; country?: string; prefer?: string[]; stay?: string; scores?: ProxyScore[] } = {},
   random = NEVER,
 ): string {
   const { turn = 0, country = null, scores = [], ...rest } = more
-  const byExit = new Map(scores.map((one) => [one.exit, one]))
-  return chooseExits(pool, { choose, country, turn, scores: byExit, ...rest }, random)
+  const byProxy = new Map(scores.map((one) => [one.proxy, one]))
+  return chooseProxies(pool, { choose, country, turn, scores: byProxy, ...rest }, random)
     .map(({ id }) => id)
     .join('')
 }
 
-describe('the order of exits', () => {
+describe('the order of proxies', () => {
   it('rotates', () => {
     expect([0, 1, 2, 3].map((turn) => order(ABC, 'rotate', { turn }))).toEqual(['abc', 'bca', 'cab', 'abc'])
   })
@@ -61,7 +61,7 @@ describe('the order of exits', () => {
   })
 
   it('goes by weights', () => {
-    const pool = poolOf(exit('a', { weight: 1 }), exit('b', { weight: 3 }))
+    const pool = poolOf(proxy('a', { weight: 1 }), proxy('b', { weight: 3 }))
     const random = seededRandom(7)
     const first = Array.from({ length: 4_000 }, (_, turn) => order(pool, 'weighted', { turn }, random)[0])
     const share = first.filter((id) => id === 'b').length / first.length
@@ -71,7 +71,7 @@ describe('the order of exits', () => {
 })
 
 describe('the cheapest', () => {
-  const free = poolOf(exit('a'), exit('b'), exit('c'))
+  const free = poolOf(proxy('a'), proxy('b'), proxy('c'))
 
   it('is the one that works, where none costs anything', () => {
     const scores = [
@@ -84,15 +84,15 @@ describe('the cheapest', () => {
 
   it('costs least for a good page, not for a request', () => {
     const pool = poolOf(
-      exit('a', { cost: { perRequest: 1, perGb: 0 } }),
-      exit('b', { cost: { perRequest: 2, perGb: 0 } }),
+      proxy('a', { cost: { perRequest: 1, perGb: 0 } }),
+      proxy('b', { cost: { perRequest: 2, perGb: 0 } }),
     )
     const scores = [score('a', { good: 20, banned: 80 }), score('b', { good: 90, banned: 10 })]
     expect(order(pool, 'cheapest', { scores })).toBe('ba')
   })
 
   it('counts what bytes cost', () => {
-    const byGb = exit('a', { cost: { perRequest: 0, perGb: 10 } })
+    const byGb = proxy('a', { cost: { perRequest: 0, perGb: 10 } })
     const measured = score('a', { good: 10, bytes: 1e9 })
     expect(expectedCost(byGb, measured)).toBeCloseTo(1)
   })
@@ -120,14 +120,14 @@ describe('the cheapest', () => {
   })
 
   it('finds the good ones: nearly all requests go there after a while', () => {
-    const exits = Array.from({ length: 20 }, (_, index) => exit(String.fromCharCode(97 + index)))
-    const pool = poolOf(...exits)
+    const proxies = Array.from({ length: 20 }, (_, index) => proxy(String.fromCharCode(97 + index)))
+    const pool = poolOf(...proxies)
     const isGood = (id: string) => id > 'j'
     const random = seededRandom(11)
-    const scores = new Map<string, ExitScore>()
+    const scores = new Map<string, ProxyScore>()
     let good = 0
     for (let turn = 0; turn < 2_000; turn++) {
-      const [first] = chooseExits(pool, { choose: 'cheapest', country: null, turn, scores }, random)
+      const [first] = chooseProxies(pool, { choose: 'cheapest', country: null, turn, scores }, random)
       if (first === undefined) throw new Error('there is none')
       const ok = isGood(first.id)
       const old = scores.get(first.id) ?? score(first.id, {})

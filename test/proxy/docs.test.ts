@@ -25,7 +25,7 @@ it('the file of pools is one', () => {
   const path = join(dir.path, 'pools.json')
   writeFileSync(path, block('pools'))
   const pools = loadPools(path, { DC_PASSWORD: 'a', HOME_PASSWORD: 'b', API_KEY: 'c' })
-  expect(pools.map(({ name, exits }) => `${name} ${exits.length}`)).toEqual(['dc 3', 'home 200', 'api 20'])
+  expect(pools.map(({ name, proxies }) => `${name} ${proxies.length}`)).toEqual(['dc 3', 'home 200', 'api 20'])
 })
 
 it('the table of kinds is the one in the code', () => {

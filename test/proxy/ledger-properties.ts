@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ManualClock, seededRandom } from '../../src/clock.js'
 import type { Limits } from '../../src/frontier/frontier.js'
-import type { ExitAnswer, ExitAsk, ExitLedger, ExitReport, ExitVerdict } from '../../src/proxy/proxy-ledger.js'
 import { memoryLedger } from '../../src/proxy/memory/memory-ledger.js'
+import type { ProxyAnswer, ProxyAsk, ProxyLedger, ProxyReport, ProxyVerdict } from '../../src/proxy/proxy-ledger.js'
 import type { MakeLedger } from '../contract/proxy-ledger-contract.js'
 
 const HOSTS = { 'a.test': 'a.test', 'www.a.test': 'a.test', 'b.test': 'b.test' } as const
@@ -13,7 +13,7 @@ const LIMITS: readonly Limits[] = [
   { delayMs: 0, concurrency: 5, rate: { count: 3, perMs: 1000, burst: 2 } },
   { delayMs: 0, concurrency: Number.POSITIVE_INFINITY },
 ]
-const VERDICTS: readonly ExitVerdict[] = [
+const VERDICTS: readonly ProxyVerdict[] = [
   { kind: 'good' },
   { kind: 'neutral' },
   { kind: 'broken' },
@@ -24,7 +24,7 @@ const REST = { strikes: 3, baseMs: 2000, capMs: 7000 }
 const HOLD_MS = 4000
 
 interface Wanted {
-  readonly exits: readonly string[]
+  readonly proxies: readonly string[]
   readonly host: keyof typeof HOSTS
   readonly limits: Limits
 }
@@ -33,13 +33,13 @@ type Command =
   | { readonly do: 'grant'; readonly asks: readonly Wanted[] }
   /** Of what was asked so far, counted from the last: held or not. */
   | { readonly do: 'repeat'; readonly nth: number }
-  | { readonly do: 'report'; readonly nth: number; readonly verdict: ExitVerdict; readonly elapsedMs: number | null }
-  | { readonly do: 'wake'; readonly exit: string }
+  | { readonly do: 'report'; readonly nth: number; readonly verdict: ProxyVerdict; readonly elapsedMs: number | null }
+  | { readonly do: 'wake'; readonly proxy: string }
   | { readonly do: 'advance'; readonly ms: number }
 
-const exit = fc.constantFrom('x', 'y', 'z')
+const proxy = fc.constantFrom('x', 'y', 'z')
 const wanted: fc.Arbitrary<Wanted> = fc.record({
-  exits: fc.shuffledSubarray(['x', 'y', 'z'], { minLength: 0 }),
+  proxies: fc.shuffledSubarray(['x', 'y', 'z'], { minLength: 0 }),
   host: fc.constantFrom(...(Object.keys(HOSTS) as (keyof typeof HOSTS)[])),
   limits: fc.constantFrom(...LIMITS),
 })
@@ -62,7 +62,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       elapsedMs: fc.constantFrom(null, 0, 30, 900.5),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('wake' as const), exit }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('wake' as const), proxy }) },
   {
     weight: 4,
     arbitrary: fc.record({ do: fc.constant('advance' as const), ms: fc.constantFrom(1, 100, 700, 2000, 5000) }),
@@ -70,8 +70,8 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 )
 
 interface Granted {
-  readonly ask: ExitAsk
-  readonly exit: string
+  readonly ask: ProxyAsk
+  readonly proxy: string
   readonly at: number
 }
 
@@ -81,32 +81,32 @@ class Witness {
   readonly #lastStart = new Map<string, number>()
   readonly #everGood = new Set<string>()
 
-  reported(ask: string, verdict: ExitVerdict, sent: boolean, now: number): void {
+  reported(ask: string, verdict: ProxyVerdict, sent: boolean, now: number): void {
     const grant = this.#held(now).find((one) => one.ask.ask === ask)
     if (grant === undefined) return
     this.#underWay.delete(ask)
-    if (sent && verdict.kind === 'good') this.#everGood.add(grant.exit)
+    if (sent && verdict.kind === 'good') this.#everGood.add(grant.proxy)
   }
 
-  /** `resting`: exit and site of every rest before the call. */
-  answered(ask: ExitAsk, answer: ExitAnswer, resting: ReadonlySet<string>, now: number): void {
+  /** `resting`: proxy and site of every rest before the call. */
+  answered(ask: ProxyAsk, answer: ProxyAnswer, resting: ReadonlySet<string>, now: number): void {
     if (!answer.ok) return
-    const { exit } = answer
+    const { proxy } = answer
     const already = this.#held(now).find((one) => one.ask.ask === ask.ask)
     if (already !== undefined) {
-      expect(exit).toBe(already.exit)
+      expect(proxy).toBe(already.proxy)
       return
     }
-    expect(resting.has(`${exit} `) || resting.has(`${exit} ${ask.site}`), 'a grant of a resting exit').toBe(false)
-    const place = `${exit} ${ask.host}`
+    expect(resting.has(`${proxy} `) || resting.has(`${proxy} ${ask.site}`), 'a grant of a resting proxy').toBe(false)
+    const place = `${proxy} ${ask.host}`
     const last = this.#lastStart.get(place)
     if (last !== undefined) expect(now - last, 'the gap').toBeGreaterThanOrEqual(ask.limits.delayMs)
     this.#lastStart.set(place, now)
-    this.#underWay.set(ask.ask, { ask, exit, at: now })
-    const through = this.#held(now).filter((one) => one.exit === exit)
+    this.#underWay.set(ask.ask, { ask, proxy, at: now })
+    const through = this.#held(now).filter((one) => one.proxy === proxy)
     const here = through.filter((one) => one.ask.host === ask.host)
-    expect(here.length, 'requests of an exit on a host').toBeLessThanOrEqual(ask.limits.concurrency)
-    if (!this.#everGood.has(exit)) expect(through.length, 'requests of an unproved exit').toBe(1)
+    expect(here.length, 'requests of an proxy on a host').toBeLessThanOrEqual(ask.limits.concurrency)
+    if (!this.#everGood.has(proxy)) expect(through.length, 'requests of an unproved proxy').toBe(1)
   }
 
   #held(now: number): Granted[] {
@@ -114,19 +114,19 @@ class Witness {
   }
 }
 
-async function restingOf(ledger: ExitLedger): Promise<ReadonlySet<string>> {
+async function restingOf(ledger: ProxyLedger): Promise<ReadonlySet<string>> {
   const scores = await ledger.scores('p', { limit: 100 })
-  return new Set(scores.filter(({ restsUntil }) => restsUntil !== null).map(({ exit, site }) => `${exit} ${site}`))
+  return new Set(scores.filter(({ restsUntil }) => restsUntil !== null).map(({ proxy, site }) => `${proxy} ${site}`))
 }
 
-function reportOf(ask: ExitAsk, exit: string, verdict: ExitVerdict, elapsedMs: number | null): ExitReport {
+function reportOf(ask: ProxyAsk, proxy: string, verdict: ProxyVerdict, elapsedMs: number | null): ProxyReport {
   const { pool, host, site, limits } = ask
-  return { ask: ask.ask, pool, exit, host, site, limits, verdict, elapsedMs, bytes: 10, cost: 0.25, rest: REST }
+  return { ask: ask.ask, pool, proxy, host, site, limits, verdict, elapsedMs, bytes: 10, cost: 0.25, rest: REST }
 }
 
 /** The same commands give the same answers and the same scores as the model's, and nothing is ever granted that must not be. */
-export function exitLedgerProperties(driver: string, make: MakeLedger, runs: number): void {
-  describe(`exit ledger properties: ${driver}`, () => {
+export function proxyLedgerProperties(driver: string, make: MakeLedger, runs: number): void {
+  describe(`proxy ledger properties: ${driver}`, () => {
     it('answers as the model does, within pace, rest and probation', async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(command, { maxLength: 60 }), async (commands) => {
@@ -134,13 +134,13 @@ export function exitLedgerProperties(driver: string, make: MakeLedger, runs: num
           const model = memoryLedger({ clock })
           const { ledger, close } = await make(clock)
           const witness = new Witness()
-          const asked: { ask: ExitAsk; answer: ExitAnswer }[] = []
-          const grant = async (asks: readonly ExitAsk[]) => {
+          const asked: { ask: ProxyAsk; answer: ProxyAnswer }[] = []
+          const grant = async (asks: readonly ProxyAsk[]) => {
             const resting = await restingOf(ledger)
             const answers = await ledger.grant(asks)
             expect(answers).toEqual(await model.grant(asks))
             answers.forEach((answer, i) => {
-              const ask = asks[i] as ExitAsk
+              const ask = asks[i] as ProxyAsk
               witness.answered(ask, answer, resting, clock.now())
               asked.push({ ask, answer })
             })
@@ -149,11 +149,11 @@ export function exitLedgerProperties(driver: string, make: MakeLedger, runs: num
             for (const step of commands) {
               if (step.do === 'advance') clock.advance(step.ms)
               else if (step.do === 'grant') {
-                const asks = step.asks.map(({ exits, host, limits }, i) => {
+                const asks = step.asks.map(({ proxies, host, limits }, i) => {
                   return {
                     ask: `${asked.length + i}`,
                     pool: 'p',
-                    exits,
+                    proxies,
                     host,
                     site: HOSTS[host],
                     limits,
@@ -162,16 +162,16 @@ export function exitLedgerProperties(driver: string, make: MakeLedger, runs: num
                 })
                 await grant(asks)
               } else if (step.do === 'wake') {
-                await ledger.wake('p', step.exit)
-                await model.wake('p', step.exit)
+                await ledger.wake('p', step.proxy)
+                await model.wake('p', step.proxy)
               } else {
                 const { ask, answer } = asked.at(-1 - step.nth) ?? {}
                 if (ask === undefined || answer === undefined) continue
                 if (step.do === 'repeat') await grant([ask])
                 else {
-                  const exit = answer.ok ? answer.exit : 'x'
+                  const proxy = answer.ok ? answer.proxy : 'x'
                   witness.reported(ask.ask, step.verdict, step.elapsedMs !== null, clock.now())
-                  const told = reportOf(ask, exit, step.verdict, step.elapsedMs)
+                  const told = reportOf(ask, proxy, step.verdict, step.elapsedMs)
                   await ledger.report([told])
                   await model.report([told])
                 }
@@ -187,22 +187,22 @@ export function exitLedgerProperties(driver: string, make: MakeLedger, runs: num
       )
     })
 
-    it.each(['broken', 'banned'] as const)('tries a %s exit a few times for each rest, whoever asks', async (kind) => {
+    it.each(['broken', 'banned'] as const)('tries a %s proxy a few times for each rest, whoever asks', async (kind) => {
       const clock = new ManualClock()
       const { ledger, close } = await make(clock)
       const random = seededRandom(7)
-      const verdict: ExitVerdict = kind === 'banned' ? { kind, retryAfterMs: null } : { kind }
+      const verdict: ProxyVerdict = kind === 'banned' ? { kind, retryAfterMs: null } : { kind }
       const workers = 30
       const grantsByRest: number[] = [0]
       let restsUntil: number | null = null
-      const flying: { ask: ExitAsk; endsAt: number }[] = []
+      const flying: { ask: ProxyAsk; endsAt: number }[] = []
       for (let step = 0; step < 300; step++) {
-        const asks = Array.from({ length: Math.ceil(random() * workers) }, (_, worker): ExitAsk => {
+        const asks = Array.from({ length: Math.ceil(random() * workers) }, (_, worker): ProxyAsk => {
           const limits = { delayMs: 0, concurrency: 10 }
           return {
             ask: `${step}.${worker}`,
             pool: 'p',
-            exits: ['x'],
+            proxies: ['x'],
             host: 'a.test',
             site: 'a.test',
             limits,
@@ -213,7 +213,7 @@ export function exitLedgerProperties(driver: string, make: MakeLedger, runs: num
         answers.forEach((answer, i) => {
           if (!answer.ok) return
           grantsByRest[grantsByRest.length - 1] = (grantsByRest.at(-1) ?? 0) + 1
-          flying.push({ ask: asks[i] as ExitAsk, endsAt: clock.now() + Math.floor(random() * 400) })
+          flying.push({ ask: asks[i] as ProxyAsk, endsAt: clock.now() + Math.floor(random() * 400) })
         })
         clock.advance(Math.ceil(random() * 300))
         const landed = flying.filter(({ endsAt }) => endsAt <= clock.now())

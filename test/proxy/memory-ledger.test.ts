@@ -1,8 +1,8 @@
 import { memoryLedger } from '../../src/proxy/memory/memory-ledger.js'
-import { exitLedgerContract, type MakeLedger } from '../contract/proxy-ledger-contract.js'
-import { exitLedgerProperties } from './ledger-properties.js'
+import { type MakeLedger, proxyLedgerContract } from '../contract/proxy-ledger-contract.js'
+import { proxyLedgerProperties } from './ledger-properties.js'
 
 const inMemory: MakeLedger = async (clock) => ({ ledger: memoryLedger({ clock }), close: async () => {} })
 
-exitLedgerContract('memory', inMemory)
-exitLedgerProperties('memory', inMemory, 200)
+proxyLedgerContract('memory', inMemory)
+proxyLedgerProperties('memory', inMemory, 200)

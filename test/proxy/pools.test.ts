@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ShoalError } from '../../src/errors.js'
-import type { Exit } from '../../src/proxy/proxy.js'
 import type { Pool } from '../../src/proxy/pool.js'
 import { chosenPools, loadPools, poolNamed } from '../../src/proxy/pools.js'
+import type { PoolProxy } from '../../src/proxy/proxy.js'
 import { tempDir } from '../support/cli.js'
 
 const dir = tempDir('pools')
@@ -30,9 +30,9 @@ function refusal(content: unknown, env: Record<string, string> = {}): string {
   throw new Error('it was accepted')
 }
 
-const ids = (pool: Pool | undefined) => pool?.exits.map(({ id }) => id)
-function proxyOf(exit: Exit | undefined) {
-  return exit?.way.by === 'proxy' ? exit.way.proxy : null
+const ids = (pool: Pool | undefined) => pool?.proxies.map(({ id }) => id)
+function proxyOf(proxy: PoolProxy | undefined) {
+  return proxy?.way.by === 'proxy' ? proxy.way.proxy : null
 }
 
 describe('where pools come from', () => {
@@ -42,7 +42,7 @@ describe('where pools come from', () => {
     const [pool, ...others] = loadPools('http://anna:p%40ss@10.0.0.1:8000, socks5://10.0.0.2\nhttps://px.example', {})
     expect(others).toEqual([])
     expect(pool).toMatchObject({ name: 'default', kind: 'datacenter' })
-    expect(pool?.exits.map(proxyOf)).toEqual([
+    expect(pool?.proxies.map(proxyOf)).toEqual([
       { protocol: 'http', host: '10.0.0.1', port: 8000, username: 'anna', password: 'p@ss' },
       { protocol: 'socks5', host: '10.0.0.2', port: 1080, username: '', password: '' },
       { protocol: 'https', host: 'px.example', port: 443, username: '', password: '' },
@@ -62,9 +62,9 @@ describe('where pools come from', () => {
       own: { entries: ['http://d:4'], rest: { first: '1min', strikes: 5 }, rotation: { requests: 7, time: '2min' } },
     })
     expect(dc).toMatchObject({ kind: 'datacenter', rest: { strikes: 2, baseMs: 600_000, capMs: 7_200_000 } })
-    expect(dc?.exits[1]).toMatchObject({ weight: 3, country: 'us', cost: { perRequest: 1, perGb: 0 } })
+    expect(dc?.proxies[1]).toMatchObject({ weight: 3, country: 'us', cost: { perRequest: 1, perGb: 0 } })
     expect(home).toMatchObject({ kind: 'residential', rest: { baseMs: 1_800_000, capMs: 21_600_000 } })
-    expect(home?.exits[0]).toMatchObject({ country: 'de', cost: { perRequest: 0, perGb: 4 } })
+    expect(home?.proxies[0]).toMatchObject({ country: 'de', cost: { perRequest: 0, perGb: 4 } })
     expect(own).toMatchObject({ kind: 'own', rest: { strikes: 5, baseMs: 60_000, capMs: 7_200_000 } })
     expect(own?.rotation).toEqual({ requests: 7, timeMs: 120_000 })
     expect((home?.rotation.timeMs ?? 0) > (dc?.rotation.timeMs ?? 0)).toBe(true)
@@ -84,7 +84,7 @@ describe('secrets', () => {
       },
       { DC_PASSWORD: 'from env', LIST: 'http://z:9' },
     )
-    const passwords = pools.map(({ exits }) => exits.map((exit) => proxyOf(exit)?.password))
+    const passwords = pools.map(({ proxies }) => proxies.map((proxy) => proxyOf(proxy)?.password))
     expect(passwords).toEqual([['from env', 'own', ''], ['', 'from file'], ['']])
     expect(ids(pools[2])).toEqual(['z:9'])
   })
@@ -119,7 +119,7 @@ describe('secrets', () => {
   })
 })
 
-describe('what an exit is called', () => {
+describe('what an proxy is called', () => {
   it('by host and port; by a tag of the user where several share them; by its name', () => {
     const [pool] = load({
       a: {
@@ -149,17 +149,17 @@ describe('what an exit is called', () => {
 })
 
 describe('services', () => {
-  it('a gateway: every session and country is an exit', () => {
+  it('a gateway: every session and country is an proxy', () => {
     const url = 'http://user-session-{session}-country-{country}:{password}@gw.example:8000'
     const gateway = { service: 'gateway', url, sessions: 2, countries: ['de', 'fr'], passwordEnv: 'GW' }
     const [pool] = load({ gw: { ...gateway, kind: 'residential' } }, { GW: 'p@:ss' })
     expect(ids(pool)).toEqual(['de-1', 'de-2', 'fr-1', 'fr-2'].map((tail) => `gw.example:8000#${tail}`))
-    expect(pool?.exits.map(({ country }) => country)).toEqual(['de', 'de', 'fr', 'fr'])
-    const users = pool?.exits.map((exit) => proxyOf(exit)?.username ?? '') ?? []
+    expect(pool?.proxies.map(({ country }) => country)).toEqual(['de', 'de', 'fr', 'fr'])
+    const users = pool?.proxies.map((proxy) => proxyOf(proxy)?.username ?? '') ?? []
     expect(users[0]).toMatch(/^user-session-[0-9a-f]{10}-country-de$/)
     expect(new Set(users).size).toBe(4)
-    expect(proxyOf(pool?.exits[0])?.password).toBe('p@:ss')
-    expect(load({ gw: { ...gateway, kind: 'residential' } }, { GW: 'x' })[0]?.exits.map(proxyOf)).toMatchObject(
+    expect(proxyOf(pool?.proxies[0])?.password).toBe('p@:ss')
+    expect(load({ gw: { ...gateway, kind: 'residential' } }, { GW: 'x' })[0]?.proxies.map(proxyOf)).toMatchObject(
       users.map((username) => ({ username })),
     )
   })
@@ -171,7 +171,7 @@ describe('services', () => {
       { K: 'a&b' },
     )
     expect(ids(pool)).toEqual(['api.example#de'])
-    const way = pool?.exits[0]?.way
+    const way = pool?.proxies[0]?.way
     expect(way?.by === 'wrap' ? way.wrap('https://shop.example/?q=a&b=ü') : null).toBe(
       'https://api.example/v1?key=a%26b&url=https%3A%2F%2Fshop.example%2F%3Fq%3Da%26b%3D%C3%BC&country=de',
     )

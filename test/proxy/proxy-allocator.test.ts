@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock, seededRandom } from '../../src/clock.js'
-import { createExitDesk, type ExitNeed } from '../../src/proxy/proxy-allocator.js'
-import type { ExitAnswer, ExitAsk, ExitLedger, ExitReport } from '../../src/proxy/proxy-ledger.js'
 import { loadPools } from '../../src/proxy/pools.js'
+import { createProxyAllocator, type ProxyNeed } from '../../src/proxy/proxy-allocator.js'
+import type { ProxyAnswer, ProxyAsk, ProxyLedger, ProxyReport } from '../../src/proxy/proxy-ledger.js'
 
 /** Answers as it is told and remembers the calls. */
-function ledger(answer: (ask: ExitAsk) => ExitAnswer) {
-  const calls = { grant: [] as ExitAsk[][], report: [] as ExitReport[][], scoresOn: [] as string[] }
+function ledger(answer: (ask: ProxyAsk) => ProxyAnswer) {
+  const calls = { grant: [] as ProxyAsk[][], report: [] as ProxyReport[][], scoresOn: [] as string[] }
   const away = { now: false }
-  const fake: ExitLedger = {
+  const fake: ProxyLedger = {
     async grant(asks) {
       calls.grant.push([...asks])
       return asks.map(answer)
@@ -27,54 +27,54 @@ function ledger(answer: (ask: ExitAsk) => ExitAnswer) {
   return { fake, calls, away }
 }
 
-const first = (ask: ExitAsk): ExitAnswer => ({ ok: true, exit: ask.exits[0] ?? '', permitMs: 100 })
+const first = (ask: ProxyAsk): ProxyAnswer => ({ ok: true, proxy: ask.proxies[0] ?? '', permitMs: 100 })
 
-function desk(answer: (ask: ExitAsk) => ExitAnswer, exits = 3) {
+function allocator(answer: (ask: ProxyAsk) => ProxyAnswer, proxies = 3) {
   const { fake, calls, away } = ledger(answer)
   const clock = new ManualClock()
-  const [pool] = loadPools(Array.from({ length: exits }, (_, index) => `http://h${index}:1`).join(' '), {})
+  const [pool] = loadPools(Array.from({ length: proxies }, (_, index) => `http://h${index}:1`).join(' '), {})
   if (pool === undefined) throw new Error('there is no pool')
-  const need: ExitNeed = {
+  const need: ProxyNeed = {
     ...{ pool, choose: 'rotate', country: null, host: 'shop.example', site: 'shop.example' },
     ...{ limits: { delayMs: 0, concurrency: 1 }, holdMs: 1_000 },
   }
-  const made = createExitDesk({ ledger: fake, clock, random: seededRandom(1), worker: 'w1' })
+  const made = createProxyAllocator({ ledger: fake, clock, random: seededRandom(1), worker: 'w1' })
   return { made, calls, away, clock, need }
 }
 
-describe('the desk', () => {
-  it('asks once for all that want an exit in the same turn, each with a name of its own', async () => {
-    const { made, calls, need } = desk(first)
+describe('the allocator', () => {
+  it('asks once for all that want an proxy in the same turn, each with a name of its own', async () => {
+    const { made, calls, need } = allocator(first)
     const got = await Promise.all([made.acquire(need), made.acquire(need), made.acquire(need)])
     expect(calls.grant).toHaveLength(1)
     expect(new Set(calls.grant[0]?.map(({ ask }) => ask)).size).toBe(3)
-    const used = got.map((one) => (one.ok ? one.grant.exit.id : null))
+    const used = got.map((one) => (one.ok ? one.grant.proxy.id : null))
     expect(new Set(used)).toEqual(new Set(['h0:1', 'h1:1', 'h2:1']))
   })
 
   it('asks for a large pool in parts, and prefers waiting for the pace to waiting for a rest', async () => {
-    const answers: ExitAnswer[] = [
+    const answers: ProxyAnswer[] = [
       { ok: false, waitMs: 5, why: 'resting' },
       { ok: false, waitMs: 90, why: 'paced' },
       { ok: false, waitMs: 70, why: 'paced' },
     ]
-    const { made, calls, need } = desk(() => answers.shift() ?? { ok: false, waitMs: 0, why: 'none' }, 300)
+    const { made, calls, need } = allocator(() => answers.shift() ?? { ok: false, waitMs: 0, why: 'none' }, 300)
     expect(await made.acquire(need)).toEqual({ ok: false, waitMs: 70, why: 'paced' })
-    expect(calls.grant.map(([ask]) => ask?.exits.length)).toEqual([128, 128, 44])
+    expect(calls.grant.map(([ask]) => ask?.proxies.length)).toEqual([128, 128, 44])
   })
 
   it('has none in a country where the pool is not', async () => {
-    const { made, calls, need } = desk(first)
+    const { made, calls, need } = allocator(first)
     expect(await made.acquire({ ...need, country: 'de' })).toEqual({ ok: false, waitMs: 0, why: 'none' })
     expect(calls.grant).toEqual([])
   })
 
   it('reports with the cost and the rules of the pool; what could not be sent is sent again', async () => {
-    const { made, calls, need, away, clock } = desk(first)
+    const { made, calls, need, away, clock } = allocator(first)
     const got = await made.acquire(need)
     if (!got.ok) throw new Error('nothing was granted')
-    const priced = { ...got.grant.exit, cost: { perRequest: 1, perGb: 2 } }
-    const grant = { ...got.grant, exit: priced }
+    const priced = { ...got.grant.proxy, cost: { perRequest: 1, perGb: 2 } }
+    const grant = { ...got.grant, proxy: priced }
     away.now = true
     made.report(grant, { verdict: { kind: 'good' }, elapsedMs: 10, bytes: 5e8 })
     await new Promise(setImmediate)
@@ -91,7 +91,7 @@ describe('the desk', () => {
   })
 
   it('counts what a request took beyond the fastest of its way as a delay before the site', async () => {
-    const { made, calls, need } = desk(first)
+    const { made, calls, need } = allocator(first)
     const got = await made.acquire(need)
     if (!got.ok) throw new Error('nothing was granted')
     for (const elapsedMs of [50, 40, 90, 41]) made.report(got.grant, { verdict: { kind: 'good' }, elapsedMs, bytes: 0 })
@@ -105,7 +105,7 @@ describe('the desk', () => {
   })
 
   it('reports wait for the next asks or for another message to the queue, but not for long; bad news does not wait', async () => {
-    const { made, calls, need, clock } = desk(first, 20)
+    const { made, calls, need, clock } = allocator(first, 20)
     const got = await Promise.all(Array.from({ length: 20 }, () => made.acquire(need)))
     const grants = got.flatMap((one) => (one.ok ? [one.grant] : []))
     const report = (count: number, kind: 'good' | 'broken') => {
@@ -132,7 +132,7 @@ describe('the desk', () => {
   })
 
   it('reads scores in the background, every few seconds, and only where they decide', async () => {
-    const { made, calls, need, clock } = desk(first)
+    const { made, calls, need, clock } = allocator(first)
     await made.acquire(need)
     expect(calls.scoresOn).toEqual([])
     const cheapest = { ...need, choose: 'cheapest' as const }
@@ -144,7 +144,7 @@ describe('the desk', () => {
   })
 
   it('hands a failing ledger on to who asked', async () => {
-    const { made, need } = desk(() => {
+    const { made, need } = allocator(() => {
       throw new Error('away')
     })
     await expect(made.acquire(need)).rejects.toThrow('away')

@@ -12,7 +12,7 @@ function sessions(most?: number) {
 }
 
 describe('a session', () => {
-  it('keeps exit, cookies and user agent together, and ends after its requests', () => {
+  it('keeps proxy, cookies and user agent together, and ends after its requests', () => {
     const { all } = sessions()
     const first = all.use(PLACE, 'a', RULES)
     first.cookies?.take('https://shop.example/', ['sid=1'])

@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.js'
-import type { ExitLedger } from '../../src/proxy/proxy-ledger.js'
+import type { ProxyLedger } from '../../src/proxy/proxy-ledger.js'
 import { packAsks, packReports } from '../../src/proxy/sqlite/packed.js'
 import { LEDGER_MIGRATIONS } from '../../src/proxy/sqlite/schema.js'
 import { sqliteLedger } from '../../src/proxy/sqlite/sqlite-ledger.js'
 import { SqliteLedgerEngine } from '../../src/proxy/sqlite/sqlite-ledger-engine.js'
 import { SqliteDb } from '../../src/sqlite/db.js'
 import { callDirectly } from '../../src/sqlite/direct.js'
-import { exitLedgerContract, type MakeLedger } from '../contract/proxy-ledger-contract.js'
-import { exitLedgerProperties } from './ledger-properties.js'
+import { type MakeLedger, proxyLedgerContract } from '../contract/proxy-ledger-contract.js'
+import { proxyLedgerProperties } from './ledger-properties.js'
 
-function ledgerOn(db: SqliteDb, clock: ManualClock): ExitLedger {
+function ledgerOn(db: SqliteDb, clock: ManualClock): ProxyLedger {
   SqliteLedgerEngine.migrate(db)
   return sqliteLedger(callDirectly(db, new SqliteLedgerEngine(db, clock)))
 }
@@ -29,14 +29,14 @@ const inTurns: MakeLedger = async (clock) => {
   const dbs = [1, 2].map(() => new SqliteDb(join(directory, 'shoal.db')))
   const ledgers = dbs.map((db) => ledgerOn(db, clock))
   let turn = 0
-  const next = (): ExitLedger => ledgers[turn++ % 2] as ExitLedger
+  const next = (): ProxyLedger => ledgers[turn++ % 2] as ProxyLedger
   return {
     ledger: {
       grant: (asks) => next().grant(asks),
       report: (reports) => next().report(reports),
       scores: (pool, page) => next().scores(pool, page),
       scoresOn: (pool, site) => next().scoresOn(pool, site),
-      wake: (pool, exit) => next().wake(pool, exit),
+      wake: (pool, proxy) => next().wake(pool, proxy),
     },
     close: async () => {
       for (const db of dbs) db.close()
@@ -45,22 +45,22 @@ const inTurns: MakeLedger = async (clock) => {
   }
 }
 
-exitLedgerContract('sqlite', onSqlite)
-exitLedgerProperties('sqlite', onSqlite, 60)
-exitLedgerProperties('sqlite, two processes', inTurns, 15)
+proxyLedgerContract('sqlite', onSqlite)
+proxyLedgerProperties('sqlite', onSqlite, 60)
+proxyLedgerProperties('sqlite, two processes', inTurns, 15)
 
 it('keeps no row of what was not used for a week', async () => {
   const clock = new ManualClock()
   const db = new SqliteDb(':memory:')
   const ledger = ledgerOn(db, clock)
   const place = { pool: 'p', host: 'a.test', site: 'a.test', limits: { delayMs: 0, concurrency: 1 }, holdMs: 1000 }
-  for (let i = 0; i < 10; i++) await ledger.grant([{ ask: `${i}`, exits: [`x${i}`], ...place }])
+  for (let i = 0; i < 10; i++) await ledger.grant([{ ask: `${i}`, proxies: [`x${i}`], ...place }])
   clock.advance(9 * 86_400_000)
-  await ledger.grant([{ ask: 'new', exits: ['y'], ...place }])
+  await ledger.grant([{ ask: 'new', proxies: ['y'], ...place }])
   clock.advance(60_000)
-  await ledger.grant([{ ask: 'newer', exits: ['y'], ...place }])
+  await ledger.grant([{ ask: 'newer', proxies: ['y'], ...place }])
   const rowsOf = (table: string) => db.prepare(`SELECT count(*) FROM ${table}`).get()?.[0]
-  expect([rowsOf('exit_health'), rowsOf('exit_pace'), rowsOf('exit_holds')]).toEqual([2, 1, 1])
+  expect([rowsOf('proxy_health'), rowsOf('proxy_pace'), rowsOf('proxy_holds')]).toEqual([2, 1, 1])
   db.close()
 })
 
@@ -69,7 +69,7 @@ it('sees in one transaction what its earlier calls have done', () => {
   const db = new SqliteDb(':memory:')
   SqliteLedgerEngine.migrate(db)
   const place = { pool: 'p', host: 'a.test', site: 'a.test', limits: { delayMs: 0, concurrency: 1 } }
-  const ask = (name: string) => ({ ask: name, exits: ['x'], ...place, holdMs: 1000 })
+  const ask = (name: string) => ({ ask: name, proxies: ['x'], ...place, holdMs: 1000 })
   const told = {
     verdict: { kind: 'good' },
     elapsedMs: 1,
@@ -77,7 +77,7 @@ it('sees in one transaction what its earlier calls have done', () => {
     cost: 1,
     rest: { strikes: 1, baseMs: 1, capMs: 1 },
   } as const
-  const report = (name: string) => ({ ask: name, exit: 'x', ...place, ...told })
+  const report = (name: string) => ({ ask: name, proxy: 'x', ...place, ...told })
   const together = (engine: SqliteLedgerEngine, work: () => void) =>
     db.transaction(() => {
       work()
@@ -102,20 +102,22 @@ it('sees in one transaction what its earlier calls have done', () => {
     other.report(packReports([report('3')]))
     expect(other.scoresOn('p', 'a.test')).toMatchObject([{ good: 3, inFlight: 0 }])
   })
-  expect(db.prepare('SELECT count(*) FROM exit_holds').get()).toEqual([0])
+  expect(db.prepare('SELECT count(*) FROM proxy_holds').get()).toEqual([0])
   db.close()
 })
 
 it('takes over the holds of an older file', async () => {
   const clock = new ManualClock()
   const db = new SqliteDb(':memory:')
-  db.migrate('exits', LEDGER_MIGRATIONS.slice(0, 1))
+  db.migrate('proxies', LEDGER_MIGRATIONS.slice(0, 1))
   const now = clock.now()
   const hold = [now, now + 1_000, 500]
-  db.prepare('INSERT INTO exit_holds VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run('1', 'p', 'x', 'a.test', 'a.test', ...hold)
+  db.prepare('INSERT INTO proxy_holds VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run('1', 'p', 'x', 'a.test', 'a.test', ...hold)
   const ledger = ledgerOn(db, clock)
   const place = { pool: 'p', host: 'a.test', site: 'a.test', limits: { delayMs: 0, concurrency: 1 }, holdMs: 1000 }
   clock.advance(100)
-  expect(await ledger.grant([{ ask: '1', exits: ['y'], ...place }])).toEqual([{ ok: true, exit: 'x', permitMs: 400 }])
+  expect(await ledger.grant([{ ask: '1', proxies: ['y'], ...place }])).toEqual([
+    { ok: true, proxy: 'x', permitMs: 400 },
+  ])
   db.close()
 })

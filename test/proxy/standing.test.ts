@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { byExit, bySite, price, restText, standingCells } from '../../src/cli/views/proxies-view.js'
 import { styleFor } from '../../src/cli/terminal/style.js'
-import { type ExitScore, LATENCY_BUCKETS } from '../../src/proxy/proxy-ledger.js'
+import { byProxy, bySite, price, restText, standingCells } from '../../src/cli/views/proxies-view.js'
+import { LATENCY_BUCKETS, type ProxyScore } from '../../src/proxy/proxy-ledger.js'
 import { percentile, standingOf } from '../../src/proxy/standing.js'
 
 const NO_STYLE = styleFor({}, {})
 const buckets = (counts: Record<number, number>) =>
   Array.from({ length: LATENCY_BUCKETS.length + 1 }, (_, index) => counts[index] ?? 0)
 
-function score(exit: string, site: string, more: Partial<ExitScore> = {}): ExitScore {
+function score(proxy: string, site: string, more: Partial<ProxyScore> = {}): ProxyScore {
   return {
-    ...{ exit, site, good: 0, neutral: 0, banned: 0, broken: 0, bytes: 0, cost: 0, latency: buckets({}), inFlight: 0 },
+    ...{ proxy, site, good: 0, neutral: 0, banned: 0, broken: 0, bytes: 0, cost: 0, latency: buckets({}), inFlight: 0 },
     ...{ restsUntil: null, strikes: 0, usedAt: 0 },
     ...more,
   }
 }
 
-describe('how exits did together', () => {
+describe('how proxies did together', () => {
   it('adds up; what the site did wrong does not count against them', () => {
     const rows = [
       score('a', '', { good: 6, neutral: 2, cost: 0.3, bytes: 10, latency: buckets({ 0: 8 }) }),
@@ -58,21 +58,21 @@ describe('the views', () => {
   })
 
   it('by proxy, with the rests that are felt there', () => {
-    const exits = [{ id: 'a', country: 'de' }, ...['b', 'c'].map((id) => ({ id, country: null }))]
-    const all = byExit(exits, rows, null, 1_000)
+    const proxies = [{ id: 'a', country: 'de' }, ...['b', 'c'].map((id) => ({ id, country: null }))]
+    const all = byProxy(proxies, rows, null, 1_000)
     expect(all.map(({ proxy, country, requests, inUse }) => [proxy, country, requests, inUse])).toEqual([
       ['a', 'de', 10, 2],
       ['b', null, 2, 0],
       ['c', null, 0, 0],
     ])
     expect(all.map((one) => restText(one, NO_STYLE))).toEqual(['1 min 00 s on b.example', '30 s', ''])
-    const onShop = byExit(exits, rows, 'shop.example', 1_000)
+    const onShop = byProxy(proxies, rows, 'shop.example', 1_000)
     expect(onShop.map((one) => [one.proxy, one.requests, restText(one, NO_STYLE)])).toEqual([
       ['a', 9, ''],
       ['b', 2, '30 s'],
       ['c', 0, ''],
     ])
-    expect(byExit(exits, rows, null, 40_000).map(({ rests }) => rests.length)).toEqual([1, 0, 0])
+    expect(byProxy(proxies, rows, null, 40_000).map(({ rests }) => rests.length)).toEqual([1, 0, 0])
   })
 
   it('as cells of a table', () => {

@@ -14,7 +14,7 @@ const ADMIN = 'user default on nopass ~* &* +@all'
 
 /** Every quoted word in capitals of the code that talks to Redis. */
 function capitals(): string[] {
-  const words = ['src/frontier/redis', 'src/feed/redis', 'src/board/redis', 'src/proxy/redis'].flatMap((folder) =>
+  const words = ['src/frontier/redis', 'src/feed/redis', 'src/notes/redis', 'src/proxy/redis'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .filter((file) => /\.(ts|lua)$/.test(file))
       .flatMap((file) => [...readFileSync(join(ROOT, folder, file), 'utf8').matchAll(/'([A-Z]{3,})'/g)])

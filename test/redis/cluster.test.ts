@@ -85,7 +85,7 @@ describe('A cluster of three masters', () => {
     const refused = results.filter((result) => result.status === 'rejected')
     expect(refused.length).toBeGreaterThan(0)
     expect(refused.length).toBeLessThan(keys.length)
-    for (const { reason } of refused) expect(reason).toMatchObject({ code: 'queue_away' })
+    for (const { reason } of refused) expect(reason).toMatchObject({ code: 'queue_down' })
     lost.resume()
     await until('all are served', async () => {
       const again = await Promise.allSettled(keys.map((key) => redis.command(key, ['SET', key, '1'])))
@@ -101,7 +101,7 @@ describe('A cluster of three masters', () => {
       redis.command(key, ['SET', key, '2']).then(
         () => true,
         (error: unknown) => {
-          expect(error).toMatchObject({ code: 'queue_away' })
+          expect(error).toMatchObject({ code: 'queue_down' })
           return false
         },
       ),

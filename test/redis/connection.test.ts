@@ -12,7 +12,7 @@ function script(source: string): Script {
 
 const COUNT = script("return { redis.call('INCRBY', KEYS[1], ARGV[1]), ARGV[1], false }")
 
-const AWAY = expect.objectContaining({ code: 'queue_away', next: 'plant' })
+const AWAY = expect.objectContaining({ code: 'queue_down', next: 'backend' })
 
 /** Repeats the call as workers do. */
 async function untilBack(redis: RedisConnection, withinMs = 5000): Promise<void> {
@@ -174,7 +174,7 @@ describe('A reply that is lost', () => {
     proxy.reset()
     const outcomes = await settled
     expect(
-      outcomes.filter((outcome) => outcome.status === 'rejected' && outcome.reason.code === 'queue_away'),
+      outcomes.filter((outcome) => outcome.status === 'rejected' && outcome.reason.code === 'queue_down'),
     ).toHaveLength(100)
     proxy.release()
     expect(await redis.command('n', ['GET', 'n'])).toEqual(Buffer.from('100'))

@@ -23,7 +23,7 @@ describe('An error reply', () => {
     "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
     'NOREPLICAS Not enough good replicas to write.',
   ])('is back-pressure: %s', (message) => {
-    expect(codeOf(replyError(new ErrorReply(message), SERVER))).toBe('queue_away')
+    expect(codeOf(replyError(new ErrorReply(message), SERVER))).toBe('queue_down')
   })
 
   test.each([
@@ -63,7 +63,7 @@ describe('A dial that failed', () => {
       expect(error.message).toMatch(message)
       expect(error.message).not.toContain('canary')
       expect(error.cause).toBeUndefined()
-      expect(codeOf(atRunTime(error))).toBe('queue_away')
+      expect(codeOf(atRunTime(error))).toBe('queue_down')
     },
   )
 })

@@ -115,9 +115,9 @@ describe('At the start a clear line refuses', () => {
     const redis = await openForTest(server.url)
     await redisCommand(server.port, 'CONFIG', 'SET', 'maxmemory', '100kb')
     expect(await refusal(server.url)).toMatchObject({ code: 'queue_full', message: expect.stringContaining('is full') })
-    await expect(redis.command('k', ['SET', 'k', '1'])).rejects.toMatchObject({ code: 'queue_away', next: 'plant' })
+    await expect(redis.command('k', ['SET', 'k', '1'])).rejects.toMatchObject({ code: 'queue_down', next: 'backend' })
     const write = { name: 'write', source: "return redis.call('SET', KEYS[1], '1')", sha: '0'.repeat(40) }
-    await expect(redis.run(write, ['k'], [])).rejects.toMatchObject({ code: 'queue_away' })
+    await expect(redis.run(write, ['k'], [])).rejects.toMatchObject({ code: 'queue_down' })
     await redisCommand(server.port, 'CONFIG', 'SET', 'maxmemory', '0')
     expect(String(await redis.command('k', ['SET', 'k', '1']))).toBe('OK')
   })
@@ -131,7 +131,7 @@ describe('At the start a clear line refuses', () => {
       code: 'queue_replica',
       message: `Redis at 127.0.0.1:${replica.port} is a read-only replica of 127.0.0.1:${master.port}.`,
     })
-    await expect(redis.command('k', ['SET', 'k', '1'])).rejects.toMatchObject({ code: 'queue_away' })
+    await expect(redis.command('k', ['SET', 'k', '1'])).rejects.toMatchObject({ code: 'queue_down' })
   })
 
   test('a host that does not answer, does not exist, or is no Redis', async () => {

@@ -40,27 +40,27 @@ afterAll(async () => {
 
 describe('orders to a fleet', () => {
   it('that were refused because the queue was away are not carried out when it is back; work goes on', async () => {
-    const { plant, direct } = opened
+    const { backends, direct } = opened
     const { crawl } = await beginner.begin('shop', false)
     await server.kill()
-    const waiting = plant.frontier.stats(crawl)
-    await expect(direct.frontier.setState(crawl, 'cancelled')).rejects.toMatchObject({ code: 'queue_away' })
-    await expect(beginner.begin('shop', true)).rejects.toMatchObject({ code: 'queue_away' })
+    const waiting = backends.frontier.stats(crawl)
+    await expect(direct.frontier.setState(crawl, 'cancelled')).rejects.toMatchObject({ code: 'queue_down' })
+    await expect(beginner.begin('shop', true)).rejects.toMatchObject({ code: 'queue_down' })
     await server.restart()
     expect(await waiting).toMatchObject({ id: crawl, state: 'running' })
-    expect((await plant.frontier.crawls()).map(({ id, state }) => [id, state])).toEqual([[crawl, 'running']])
+    expect((await backends.frontier.crawls()).map(({ id, state }) => [id, state])).toEqual([[crawl, 'running']])
   })
 
   it('whose start URLs fail later are told of where the crawl is looked at, and in the audit log', async () => {
-    const { board, store } = opened.plant
+    const { notes, store } = opened.backends
     const { crawl } = await beginner.begin('broken', false)
     await until('it is noted', async () => (await store.audit({ limit: 1 })).entries.length > 0)
-    const trouble = await readTrouble(board, crawl)
+    const trouble = await readTrouble(notes, crawl)
     expect(trouble?.message).toContain('no list today')
     expect((await store.audit({ limit: 1 })).entries).toMatchObject([
       { action: 'crawl.seed', target: crawl, result: trouble?.code, details: { spider: 'broken' } },
     ])
-    await clearTrouble(board, crawl)
-    await until('it is forgotten', async () => (await readTrouble(board, crawl)) === null)
+    await clearTrouble(notes, crawl)
+    await until('it is forgotten', async () => (await readTrouble(notes, crawl)) === null)
   })
 })

@@ -3,9 +3,9 @@ import { expect, it } from 'vitest'
 import { ManualClock, systemClock, systemRandom } from '../../src/clock.js'
 import { lastTurn } from '../../src/coordinator/schedule.js'
 import { silentLog } from '../../src/log.js'
-import { tendSchedules } from '../../src/run/duties/schedule-duties.js'
+import { startScheduleDuties } from '../../src/run/duties/schedule-duties.js'
 import { resolveSpider } from '../../src/spider/resolve.js'
-import { openPlant, type Plant } from '../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../src/wire/backends.js'
 import { redisForTest } from '../support/redis-opened.js'
 import { temporaryDirectory } from '../support/redis-server.js'
 
@@ -15,8 +15,8 @@ const HOUR = 3_600_000
 it('three processes on one Redis begin each turn once, also when one dies in the middle', async () => {
   const { url } = await redisForTest()
   const store = `sqlite:${join(temporaryDirectory('schedules'), 'shoal.db')}`
-  const plants = await Promise.all([0, 1, 2].map(() => openPlant({ queue: url, store })))
-  const [first] = plants as [Plant, Plant, Plant]
+  const backends = await Promise.all([0, 1, 2].map(() => openBackends({ queue: url, store })))
+  const [first] = backends as [Backends, Backends, Backends]
   // Clocks of machines differ.
   const clocks = [new ManualClock(START), new ManualClock(START - 700), new ManualClock(START + 400)]
   const started: string[] = []
@@ -24,7 +24,7 @@ it('three processes on one Redis begin each turn once, also when one dies in the
   let dying = -1
   let dead = -1
   const stop = new AbortController()
-  const loops = plants.map((plant, index) => {
+  const loops = backends.map((backends, index) => {
     const spider = resolveSpider(
       {
         name: 'news',
@@ -42,7 +42,7 @@ it('three processes on one Redis begin each turn once, also when one dies in the
       },
       'h',
     )
-    return tendSchedules(plant, [spider], {
+    return startScheduleDuties(backends, [spider], {
       ...{ clock: clocks[index] ?? systemClock, random: systemRandom, log: silentLog, pools: new Map() },
       ...{ signal: stop.signal, holder: `process ${index}`, claimMs: 300 },
       onTurn: (_, taken) => {
@@ -64,14 +64,14 @@ it('three processes on one Redis begin each turn once, also when one dies in the
       .toBe(true)
   }
   const decided = (turn: number) => async () => {
-    const last = await lastTurn(first.board, 'news')
+    const last = await lastTurn(first.notes, 'news')
     return last?.turn === turn && last.outcome === 'started'
   }
   const finishAll = async () => {
     for (const { id } of await first.frontier.crawls()) await first.frontier.setState(id, 'cancelled')
   }
 
-  await pass(0, async () => (await lastTurn(first.board, 'news'))?.outcome === 'begun')
+  await pass(0, async () => (await lastTurn(first.notes, 'news'))?.outcome === 'begun')
   for (let hour = 1; hour <= 5; hour++) {
     await pass(HOUR, decided(START + HOUR * (hour - 1) + HOUR / 2))
     await finishAll()
@@ -81,7 +81,7 @@ it('three processes on one Redis begin each turn once, also when one dies in the
   clocks[1]?.advance(HOUR)
   await expect.poll(() => dead, { timeout: 5_000 }).toBe(1)
   await pass(HOUR, decided(START + HOUR * 5 + HOUR / 2))
-  expect((await lastTurn(first.board, 'news'))?.by).not.toBe('process 1')
+  expect((await lastTurn(first.notes, 'news'))?.by).not.toBe('process 1')
 
   const hours = [1, 2, 3, 4, 5, 6].map((hour) => `news-20260601-0${hour}0000-turn`)
   expect((await first.frontier.crawls()).map(({ id }) => id).sort()).toEqual(hours)
@@ -90,5 +90,5 @@ it('three processes on one Redis begin each turn once, also when one dies in the
   expect((await first.frontier.stats('news-20260601-060000-turn')).queued).toBe(3)
   stop.abort()
   await Promise.all(loops.filter((_, index) => index !== 1))
-  await Promise.all(plants.map((plant) => plant.close()))
+  await Promise.all(backends.map((backends) => backends.close()))
 })

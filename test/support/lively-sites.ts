@@ -31,15 +31,15 @@ const ASKS_FOR_PEACE = 'tea.example'
 const EXITS = ['berlin', 'lisbon', 'oslo', 'prague', 'riga', 'turin']
 const BROKEN = 'turin'
 
-/** Each exit is a server that answers for all shops by itself, so that they need neither names nor ports of this machine. */
+/** Each proxy is a server that answers for all shops by itself, so that they need neither names nor ports of this machine. */
 export async function startLivelySites(dir: string): Promise<LivelySites> {
-  const exits = await Promise.all(EXITS.map(startExit))
+  const proxies = await Promise.all(EXITS.map(startExit))
   const pools = join(dir, 'pools.json')
-  const entries = exits.map(({ port, name }) => ({ url: `http://127.0.0.1:${port}`, name }))
+  const entries = proxies.map(({ port, name }) => ({ url: `http://127.0.0.1:${port}`, name }))
   writeFileSync(pools, JSON.stringify({ datacenter: { kind: 'datacenter', entries } }))
   const spider = join(dir, 'shops.ts')
   writeFileSync(spider, spiderText())
-  return { spider, pools, close: async () => void (await Promise.all(exits.map(({ close }) => close()))) }
+  return { spider, pools, close: async () => void (await Promise.all(proxies.map(({ close }) => close()))) }
 }
 
 async function startExit(name: string): Promise<{ name: string; port: number; close: () => Promise<void> }> {

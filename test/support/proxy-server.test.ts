@@ -51,7 +51,7 @@ it('asks for a login, and refuses a wrong one', async () => {
 
 it('speaks SOCKS5 with a login', async () => {
   const url = await mirror()
-  const proxy = await startProxy({ kind: 'socks5', exitAddress: '127.0.8.1', login: { username: 'a', password: 'b' } })
+  const proxy = await startProxy({ kind: 'socks5', proxyAddress: '127.0.8.1', login: { username: 'a', password: 'b' } })
   cleanups.push(proxy.stop)
   const dispatcher = new Socks5ProxyAgent(proxy.url)
   expect(await (await request(url, { dispatcher })).body.text()).toBe('127.0.8.1')

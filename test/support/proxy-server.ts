@@ -8,7 +8,7 @@ export type ProxyMode = 'fine' | 'dead' | 'resets' | 'silent' | 'refuses-login'
 export interface ProxyOptions {
   readonly kind?: 'http' | 'socks5'
   /** The address it dials from: sites see this one. Any of 127.0.0.0/8. Default 127.0.0.1. */
-  readonly exitAddress?: string
+  readonly proxyAddress?: string
   readonly login?: { readonly username: string; readonly password: string }
   /** Takes any password of these users: gateways put sessions into the name. */
   readonly acceptsUser?: (username: string, password: string) => boolean
@@ -20,7 +20,7 @@ export interface TestProxy {
   readonly port: number
   /** With the login, as it stands in a list of proxies. */
   readonly url: string
-  readonly exitAddress: string
+  readonly proxyAddress: string
   mode: ProxyMode
   /** What it saw. */
   readonly seen: {
@@ -38,7 +38,7 @@ export interface TestProxy {
 
 /** A real proxy on loopback: absolute-form requests and CONNECT, or SOCKS5. */
 export async function startProxy(options: ProxyOptions = {}): Promise<TestProxy> {
-  const { kind = 'http', exitAddress = '127.0.0.1', login } = options
+  const { kind = 'http', proxyAddress = '127.0.0.1', login } = options
   const sockets = new Set<Socket>()
   const seen: TestProxy['seen'] = { connections: 0, targets: [], users: [], refusedLogins: 0, headers: [] }
   const state = { mode: 'fine' as ProxyMode }
@@ -58,7 +58,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<TestProxy>
     dial: (host, port) => {
       seen.targets.push(`${host}:${port}`)
       const address = /^[\d.]+$/.test(host) ? host : (options.resolve?.(host) ?? '127.0.0.1')
-      const socket = connect({ host: address, port, localAddress: exitAddress, noDelay: true })
+      const socket = connect({ host: address, port, localAddress: proxyAddress, noDelay: true })
       sockets.add(socket)
       socket.once('close', () => sockets.delete(socket))
       return socket
@@ -86,7 +86,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<TestProxy>
   return {
     port,
     url: `${kind}://${user}127.0.0.1:${port}`,
-    exitAddress,
+    proxyAddress,
     get mode() {
       return state.mode
     },
@@ -107,7 +107,7 @@ export async function startProxy(options: ProxyOptions = {}): Promise<TestProxy>
 export function startProxies(count: number, net: number, options: ProxyOptions = {}): Promise<TestProxy[]> {
   return Promise.all(
     Array.from({ length: count }, (_, index) =>
-      startProxy({ ...options, exitAddress: `127.0.${net + Math.floor(index / 250)}.${(index % 250) + 1}` }),
+      startProxy({ ...options, proxyAddress: `127.0.${net + Math.floor(index / 250)}.${(index % 250) + 1}` }),
     ),
   )
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { hostIn, hostKey, siteOf } from '../../src/url/host.js'
-import { compilePaceKey, exitKey, groupKey } from '../../src/url/pace-key.js'
+import { compilePaceKey, groupKey, proxyKey } from '../../src/url/pace-key.js'
 import type { PaceRules } from '../../src/url/rules.js'
 
 const PER_HOST: PaceRules = { per: 'host', groups: [] }
@@ -47,10 +47,10 @@ describe('the pace key of a URL', () => {
   })
 
   it('parts a host by the way out, and belongs to its site all the same', () => {
-    expect(exitKey('shop.example.co.uk:8443', '203.0.113.7')).toBe('shop.example.co.uk:8443|203.0.113.7')
-    expect(siteOf(exitKey('shop.example.co.uk:8443', '203.0.113.7'))).toBe('example.co.uk')
-    expect(siteOf(exitKey('shop.example.co.uk', '[2001:db8::1]:3128'))).toBe('example.co.uk')
-    expect(siteOf(exitKey(groupKey('api'), '203.0.113.7'))).toBe('@api')
+    expect(proxyKey('shop.example.co.uk:8443', '203.0.113.7')).toBe('shop.example.co.uk:8443|203.0.113.7')
+    expect(siteOf(proxyKey('shop.example.co.uk:8443', '203.0.113.7'))).toBe('example.co.uk')
+    expect(siteOf(proxyKey('shop.example.co.uk', '[2001:db8::1]:3128'))).toBe('example.co.uk')
+    expect(siteOf(proxyKey(groupKey('api'), '203.0.113.7'))).toBe('@api')
     expect(siteOf(groupKey('api.v1'))).toBe(siteOf(groupKey('api.v1')))
   })
 })

@@ -10,7 +10,7 @@ import { type RunningWorker, startWorker } from '../../src/run/workers/start-wor
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
 import type { BlobStore } from '../../src/store/blob-store.js'
-import { openPlant, type Plant } from '../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../src/wire/backends.js'
 import { CREDENTIALS, type S3Server, startS3 } from '../support/s3-server.js'
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js'
 
@@ -22,7 +22,7 @@ let served: string[]
 let filling: string
 let s3: S3Server
 let proxy: TcpProxy
-let plant: Plant
+let backends: Backends
 let worker: RunningWorker | null
 let events: Record<string, unknown>[]
 
@@ -49,18 +49,22 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
   origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
   proxy = await startTcpProxy(s3.port)
-  plant = await openPlant({ queue: 'memory:', store: 'memory:', pages: s3.address(`crawl-${++crawls}`, proxy.port) })
+  backends = await openBackends({
+    queue: 'memory:',
+    store: 'memory:',
+    pages: s3.address(`crawl-${++crawls}`, proxy.port),
+  })
 })
 afterEach(async () => {
   proxy.refuse(false)
   await worker?.stop(0)
-  await plant.close()
+  await backends.close()
   await proxy.stop()
   site.closeAllConnections()
   await new Promise((resolve) => site.close(resolve))
 })
 
-async function start(pages: BlobStore = plant.pages): Promise<string> {
+async function start(pages: BlobStore = backends.pages): Promise<string> {
   const spider = spiderFromDefinition(
     defineSpider({
       ...{ name: 'keeps', start: [`${origin}/`], savePages: true, allowPrivate: ['127.0.0.1:*'] },
@@ -68,16 +72,16 @@ async function start(pages: BlobStore = plant.pages): Promise<string> {
       routes: { page: { match: '**', follow: [{ links: 'a' }] } },
     }),
   )
-  const { crawl } = await openCrawl(plant, spider, { fresh: false, clock: systemClock, random: systemRandom })
-  await seedCrawl(plant, spider, crawl, { clock: systemClock, signal: new AbortController().signal }).all
+  const { crawl } = await openCrawl(backends, spider, { fresh: false, clock: systemClock, random: systemRandom })
+  await seedCrawl(backends, spider, crawl, { clock: systemClock, signal: new AbortController().signal }).all
   const log = createLog('info', systemClock, (line) => events.push(JSON.parse(line)))
   const parts = { id: 'w1', spiders: [spider], concurrency: 8, clock: systemClock, random: systemRandom, log }
-  worker = startWorker({ ...parts, plant: { ...plant, pages } })
+  worker = startWorker({ ...parts, backends: { ...backends, pages } })
   worker.ended.catch(() => {})
   return crawl
 }
 
-const stats = (crawl: string) => plant.frontier.stats(crawl)
+const stats = (crawl: string) => backends.frontier.stats(crawl)
 const told = (event: string) => events.filter((one) => one.event === event && one.part === 'pages')
 const SOON = { timeout: 25_000, interval: 50 }
 
@@ -87,20 +91,20 @@ describe('a worker whose raw pages are away', () => {
     await vi.waitUntil(async () => (await stats(crawl)).done >= 20, SOON)
     proxy.refuse(true)
     proxy.reset()
-    await vi.waitUntil(() => told('plant.waiting').length > 0, SOON)
+    await vi.waitUntil(() => told('backend.waiting').length > 0, SOON)
     await systemClock.sleep(1_000)
     expect((await stats(crawl)).state).toBe('running')
     proxy.refuse(false)
     await vi.waitUntil(async () => (await stats(crawl)).state === 'finished', SOON)
     expect(await stats(crawl)).toMatchObject({ done: PAGES + 1, dead: 0 })
     expect(new Set(served).size).toBe(served.length)
-    expect([told('plant.waiting').length, told('plant.back').length]).toEqual([1, 1])
-    for await (const { fp } of plant.store.knownPages(crawl, true)) {
-      const [fetch] = await plant.store.fetches({ fp, crawl, limit: 2 })
+    expect([told('backend.waiting').length, told('backend.back').length]).toEqual([1, 1])
+    for await (const { fp } of backends.store.knownPages(crawl, true)) {
+      const [fetch] = await backends.store.fetches({ fp, crawl, limit: 2 })
       expect(fetch).toMatchObject({ attempt: 1, error: null })
-      expect(await plant.pages.get(fetch.page ?? '')).not.toBeNull()
+      expect(await backends.pages.get(fetch.page ?? '')).not.toBeNull()
     }
-    expect(await plant.pages.upkeep?.check(() => {})).toMatchObject({ pages: PAGES + 1, damaged: [] })
+    expect(await backends.pages.maintenance?.check(() => {})).toMatchObject({ pages: PAGES + 1, damaged: [] })
   }, 60_000)
 
   it('fetches no more than it may hold in memory', async () => {
@@ -113,7 +117,7 @@ describe('a worker whose raw pages are away', () => {
       if (page.length > 1_000_000) await isBack
       return `sha256:${'0'.repeat(64)}`
     }
-    await start({ ...plant.pages, hurry() {}, put })
+    await start({ ...backends.pages, hurry() {}, put })
     // 32 MB that wait, and then the eight slots.
     await vi.waitUntil(() => served.length >= 8, SOON)
     await systemClock.sleep(1_500)
@@ -126,7 +130,7 @@ describe('a worker whose raw pages are away', () => {
     await vi.waitUntil(async () => (await stats(crawl)).done >= 5, SOON)
     proxy.refuse(true)
     proxy.reset()
-    await vi.waitUntil(() => told('plant.waiting').length > 0, SOON)
+    await vi.waitUntil(() => told('backend.waiting').length > 0, SOON)
     await worker?.stop(100)
     expect(await stats(crawl)).toMatchObject({ leased: 0, dead: 0, state: 'running' })
   }, 60_000)
@@ -147,7 +151,7 @@ describe('a worker whose raw pages are away', () => {
 
   it('ends when they are refused, and the link goes back as it was', async () => {
     const refused = new ShoalError('pages_forbidden', 's3://bucket/: no access (AccessDenied)')
-    const crawl = await start({ ...plant.pages, hurry() {}, put: () => Promise.reject(refused) })
+    const crawl = await start({ ...backends.pages, hurry() {}, put: () => Promise.reject(refused) })
     await expect(worker?.ended).rejects.toMatchObject({ code: 'pages_forbidden', exitCode: 4 })
     expect(await stats(crawl)).toMatchObject({ done: 0, dead: 0, leased: 0, total: 1 })
   })

@@ -11,12 +11,12 @@ import { type RunningWorker, startWorker } from '../../src/run/workers/start-wor
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
 import type { Spider } from '../../src/spider/spider.js'
-import { openPlant, type Plant } from '../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../src/wire/backends.js'
 
 let server: Server
 let origin: string
 let requests: string[]
-let plant: Plant
+let backends: Backends
 let away: boolean
 /** Calls that were carried out although their answer got lost. */
 let loseAnswers: boolean
@@ -39,13 +39,13 @@ beforeEach(async () => {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  plant = await openPlant({ queue: 'memory:', store: 'memory:' })
+  backends = await openBackends({ queue: 'memory:', store: 'memory:' })
 })
 
 afterEach(async () => {
   away = false
   for (const worker of workers) await worker.stop(0)
-  await plant.close()
+  await backends.close()
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
 })
@@ -76,7 +76,7 @@ function cuttable(frontier: Frontier): Frontier {
       const member: unknown = Reflect.get(target, name, target)
       if (typeof member !== 'function') return member
       return async (...args: unknown[]) => {
-        const gone = () => new ShoalError('queue_away', 'the queue is away')
+        const gone = () => new ShoalError('queue_down', 'the queue is away')
         if (away) throw gone()
         if (name === 'lease') leased.push(args[0] as LeaseRequest)
         const answer: unknown = await Reflect.apply(member, target, args)
@@ -90,18 +90,18 @@ function cuttable(frontier: Frontier): Frontier {
 async function start(spiders: readonly Spider[]): Promise<string[]> {
   const crawls: string[] = []
   for (const one of spiders) {
-    const { crawl } = await openCrawl(plant, one, { fresh: false, clock: systemClock, random: systemRandom })
-    await seedCrawl(plant, one, crawl, { clock: systemClock, signal: new AbortController().signal }).all
+    const { crawl } = await openCrawl(backends, one, { fresh: false, clock: systemClock, random: systemRandom })
+    await seedCrawl(backends, one, crawl, { clock: systemClock, signal: new AbortController().signal }).all
     crawls.push(crawl)
   }
   const log = createLog('info', systemClock, (line) => events.push(JSON.parse(line)))
-  const cut = { ...plant, frontier: cuttable(plant.frontier) }
-  const parts = { id: 'w1', plant: cut, spiders, concurrency: 2, clock: systemClock, random: systemRandom, log }
+  const cut = { ...backends, frontier: cuttable(backends.frontier) }
+  const parts = { id: 'w1', backends: cut, spiders, concurrency: 2, clock: systemClock, random: systemRandom, log }
   workers.push(startWorker(parts))
   return crawls
 }
 
-const state = async (crawl: string) => (await plant.frontier.stats(crawl)).state
+const state = async (crawl: string) => (await backends.frontier.stats(crawl)).state
 const told = (event: string) => events.filter((one) => one.event === event)
 const SOON = { timeout: 15_000 }
 
@@ -109,13 +109,13 @@ describe('a worker whose queue is away', () => {
   it('pauses, says so once, and goes on by itself with no attempt burned', async () => {
     away = true
     const [crawl = ''] = await start([spider('one')])
-    await expect.poll(() => told('plant.waiting').length, SOON).toBe(1)
+    await expect.poll(() => told('backend.waiting').length, SOON).toBe(1)
     await systemClock.sleep(1_500)
     away = false
     await expect.poll(() => state(crawl), SOON).toBe('finished')
-    expect(await plant.frontier.stats(crawl)).toMatchObject({ done: 4, dead: 0, failed: 0, retried: 0 })
-    expect(told('plant.waiting')).toHaveLength(1)
-    expect(told('plant.back')).toHaveLength(1)
+    expect(await backends.frontier.stats(crawl)).toMatchObject({ done: 4, dead: 0, failed: 0, retried: 0 })
+    expect(told('backend.waiting')).toHaveLength(1)
+    expect(told('backend.back')).toHaveLength(1)
   })
 
   it('repeats calls whose answer was lost, with the same number, and fetches nothing twice', async () => {
@@ -129,7 +129,7 @@ describe('a worker whose queue is away', () => {
     await systemClock.sleep(1_000)
     loseAnswers = false
     await expect.poll(() => state(crawl), SOON).toBe('finished')
-    expect(await plant.frontier.stats(crawl)).toMatchObject({ done: 4, dead: 0, failed: 0, stale: 0, reclaimed: 0 })
+    expect(await backends.frontier.stats(crawl)).toMatchObject({ done: 4, dead: 0, failed: 0, stale: 0, reclaimed: 0 })
     expect(requests.filter((path) => path !== '/robots.txt').sort()).toEqual(['/1', '/2', '/3', '/?one'])
   })
 
@@ -139,7 +139,7 @@ describe('a worker whose queue is away', () => {
     away = true
     await workers[0]?.stop(300)
     away = false
-    const { dead, failed } = await plant.frontier.stats(crawl)
+    const { dead, failed } = await backends.frontier.stats(crawl)
     expect({ dead, failed }).toEqual({ dead: 0, failed: 0 })
   })
 })
@@ -149,9 +149,9 @@ describe('a worker with several spiders', () => {
     const spiders = [spider('one'), spider('two')]
     const crawls = await start(spiders)
     for (const crawl of crawls) await expect.poll(() => state(crawl), SOON).toBe('finished')
-    for await (const record of plant.store.records({})) expect(['one', 'two']).toContain(record.spider)
+    for await (const record of backends.store.records({})) expect(['one', 'two']).toContain(record.spider)
     for (const name of ['one', 'two']) expect(requests).toContain(`/?${name}`)
-    const [about] = await plant.frontier.workers()
+    const [about] = await backends.frontier.workers()
     expect(about?.about).toMatchObject({
       pid: process.pid,
       spiders: { one: spiders[0]?.hash, two: spiders[1]?.hash },

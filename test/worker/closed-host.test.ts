@@ -8,11 +8,11 @@ import { silentLog } from '../../src/log.js'
 import { type RunningWorker, startWorker } from '../../src/run/workers/start-worker.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
-import { openPlant, type Plant } from '../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../src/wire/backends.js'
 import { until } from '../support/server-process.js'
 
 let server: Server
-let plant: Plant
+let backends: Backends
 let worker: RunningWorker
 let host: string
 let pages: string[]
@@ -20,11 +20,11 @@ let pages: string[]
 /** The host is closed by hand while its robots.txt is on the way. */
 beforeEach(async () => {
   pages = []
-  plant = await openPlant({ queue: 'memory:', store: 'memory:' })
+  backends = await openBackends({ queue: 'memory:', store: 'memory:' })
   server = createServer(async (request, response) => {
     response.setHeader('content-type', 'text/html')
     if (request.url === '/robots.txt') {
-      await plant.frontier.setHost(host, { blocked: true })
+      await backends.frontier.setHost(host, { blocked: true })
       response.writeHead(404).end()
       return
     }
@@ -37,7 +37,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await worker.stop(0)
-  await plant.close()
+  await backends.close()
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
 })
@@ -50,15 +50,15 @@ it('a link in hand whose host is closed goes back unfetched with no attempt used
     }),
   )
   const clock = systemClock
-  const { crawl } = await openCrawl(plant, spider, { fresh: false, clock, random: systemRandom })
-  await seedCrawl(plant, spider, crawl, { clock, signal: new AbortController().signal }).all
+  const { crawl } = await openCrawl(backends, spider, { fresh: false, clock, random: systemRandom })
+  await seedCrawl(backends, spider, crawl, { clock, signal: new AbortController().signal }).all
   const parts = { clock, random: systemRandom, log: silentLog }
-  worker = startWorker({ id: 'w1', plant, spiders: [spider], concurrency: 1, ...parts })
-  await until('its host is closed', async () => (await plant.frontier.hosts(crawl, { limit: 1 }))[0]?.set !== null)
-  await until('it is handed back', async () => (await plant.frontier.stats(crawl)).leased === 0)
-  expect(await plant.frontier.stats(crawl)).toMatchObject({ queued: 1, delayed: 0, failed: 0, retried: 0 })
+  worker = startWorker({ id: 'w1', backends, spiders: [spider], concurrency: 1, ...parts })
+  await until('its host is closed', async () => (await backends.frontier.hosts(crawl, { limit: 1 }))[0]?.set !== null)
+  await until('it is handed back', async () => (await backends.frontier.stats(crawl)).leased === 0)
+  expect(await backends.frontier.stats(crawl)).toMatchObject({ queued: 1, delayed: 0, failed: 0, retried: 0 })
   expect(pages).toEqual([])
-  await plant.frontier.setHost(host, { blocked: false })
-  await until('it is visited', async () => (await plant.frontier.stats(crawl)).state === 'finished', 10_000)
+  await backends.frontier.setHost(host, { blocked: false })
+  await until('it is visited', async () => (await backends.frontier.stats(crawl)).state === 'finished', 10_000)
   expect(pages).toEqual(['/'])
 })

@@ -5,10 +5,10 @@ import { ShoalError } from '../../src/errors.js'
 import type { FetchRequest } from '../../src/fetch/fetcher.js'
 import type { Permit } from '../../src/frontier/frontier.js'
 import { createMeter } from '../../src/observe/vitals/meter.js'
-import { createExitDesk } from '../../src/proxy/proxy-allocator.js'
 import { memoryLedger } from '../../src/proxy/memory/memory-ledger.js'
 import { loadPools } from '../../src/proxy/pools.js'
-import { waysOut } from '../../src/run/workers/spider-proxies.js'
+import { createProxyAllocator } from '../../src/proxy/proxy-allocator.js'
+import { spiderProxies } from '../../src/run/workers/spider-proxies.js'
 import { defineSpider, type SpiderDefinition } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
 import { createAdmitter } from '../../src/url/admit.js'
@@ -52,11 +52,11 @@ function club({ session, paceMs = 0, proxied = false, answer = () => ({ status: 
   )
   const [dc] = loadPools('http://proxy.test:8001 http://proxy.test:8002', {})
   const pools = dc === undefined ? new Map() : new Map([['dc', { ...dc, name: 'dc' }]])
-  const desk = createExitDesk({ ledger: memoryLedger({ clock }), clock, random: () => 0.5, worker: 'w' })
+  const allocator = createProxyAllocator({ ledger: memoryLedger({ clock }), clock, random: () => 0.5, worker: 'w' })
   let free = clock.mono() + paceMs
   const parts = {
     ...{ spider, clock, admitter: createAdmitter(spider.admit), log: { info() {} } },
-    ways: waysOut(spider, desk, pools),
+    ways: spiderProxies(spider, allocator, pools),
     visitors: visitorsOf(spider, clock, () => 0.5),
     frontier: {
       async permit(): Promise<Permit> {
@@ -88,7 +88,7 @@ function club({ session, paceMs = 0, proxied = false, answer = () => ({ status: 
         grantedAt: clock.mono(),
         stop: { aborted: false },
       },
-      ...{ lost: false, permitUsed: false, exit: null, started: false, produced: false, settling: false },
+      ...{ lost: false, permitUsed: false, proxy: null, started: false, produced: false, settling: false },
     } as unknown as Visit
     return { current, ended: inTime(fetchPage(current, parts, null), clock) }
   }
@@ -142,7 +142,7 @@ it('is not to blame for a host without a slot, whatever its own code makes of th
   expect(sent).toEqual([])
 })
 
-it('goes on with another exit when that of its session is broken', async () => {
+it('goes on with another proxy when that of its session is broken', async () => {
   let first: number | null = null
   const { visit, sent } = club({
     proxied: true,
@@ -224,7 +224,7 @@ it('on another site goes out without a proxy where the page does', async () => {
   ])
 })
 
-it('leaves an exit that rests to itself: the page goes on with another one, soon', async () => {
+it('leaves an proxy that rests to itself: the page goes on with another one, soon', async () => {
   let refused: number | null = null
   const { visit, sent } = club({
     proxied: true,

@@ -43,7 +43,7 @@ function redirected(status: number, location: string, request: RequestExtras) {
   const link = { url: API, host: 'one.test', fp: '0', route: 'page', depth: 0, priority: 0, request }
   const current = {
     ...{ lease: { crawl: 'c', token: 't', permitMs: 10, link }, grantedAt: clock.mono(), stop: { aborted: false } },
-    ...{ lost: false, permitUsed: false, exit: null, started: false, produced: false, settling: false },
+    ...{ lost: false, permitUsed: false, proxy: null, started: false, produced: false, settling: false },
   } as unknown as Visit
   return fetchPage(current, parts, null)
 }

@@ -10,10 +10,10 @@ import { createLog } from '../../src/log.js'
 import { type RunningWorker, startWorker } from '../../src/run/workers/start-worker.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
-import { openPlant, type Plant } from '../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../src/wire/backends.js'
 
 let server: Server
-let plant: Plant
+let backends: Backends
 let worker: RunningWorker
 /** Of each page, the links that came with each settle of it that was sent. */
 let sent: Map<string, number[]>
@@ -26,12 +26,12 @@ beforeEach(async () => {
     else response.end('<a href="/1">1</a> <a href="/2">2</a> <a href="/3">3</a>')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  plant = await openPlant({ queue: 'memory:', store: 'memory:' })
+  backends = await openBackends({ queue: 'memory:', store: 'memory:' })
 })
 
 afterEach(async () => {
   await worker.stop(0)
-  await plant.close()
+  await backends.close()
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
 })
@@ -56,7 +56,7 @@ function losesTheServer(frontier: Frontier): Frontier {
       }
       if (!cut) return frontier.settle(settlements)
       doubts++
-      throw new ShoalError('queue_away', 'the queue is away')
+      throw new ShoalError('queue_down', 'the queue is away')
     },
   }
   return new Proxy(frontier, {
@@ -80,18 +80,18 @@ it('tells a queue that may have gone back all links of a page, known before or n
       routes: { page: { match: '**', follow: [{ links: 'a' }] } },
     }),
   )
-  const { crawl } = await openCrawl(plant, spider, { fresh: false, clock: systemClock, random: systemRandom })
-  await seedCrawl(plant, spider, crawl, { clock: systemClock, signal: new AbortController().signal }).all
+  const { crawl } = await openCrawl(backends, spider, { fresh: false, clock: systemClock, random: systemRandom })
+  await seedCrawl(backends, spider, crawl, { clock: systemClock, signal: new AbortController().signal }).all
   worker = startWorker({
     id: 'w1',
-    plant: { ...plant, frontier: losesTheServer(plant.frontier) },
+    backends: { ...backends, frontier: losesTheServer(backends.frontier) },
     spiders: [spider],
     concurrency: 1,
     clock: systemClock,
     random: systemRandom,
     log: createLog('error', systemClock, () => {}),
   })
-  await expect.poll(async () => (await plant.frontier.stats(crawl)).state, { timeout: 15_000 }).toBe('finished')
+  await expect.poll(async () => (await backends.frontier.stats(crawl)).state, { timeout: 15_000 }).toBe('finished')
   // The others kept to themselves what the queue was known to have; /3 did so once, and told everything when there was a doubt.
   expect(Object.fromEntries(sent)).toEqual({ '/': [3], '/1': [0], '/2': [0], '/3': [0, 3] })
 })

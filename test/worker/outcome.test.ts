@@ -38,7 +38,7 @@ describe('what becomes of a visit that failed', () => {
     expect(outcome('throttled', { throttles: 2 }).kind).toBe('dead')
   })
 
-  it('burns nothing when our own plant fails', () => {
+  it('burns nothing when our own backends fails', () => {
     expect(outcome('no_sockets', { attempt: 9 })).toEqual({ kind: 'back', afterMs: 1_000 })
     expect(outcome('aborted')).toEqual({ kind: 'back', afterMs: 0 })
   })

@@ -8,7 +8,7 @@ import { silentLog } from '../../src/log.js'
 import { startWorker } from '../../src/run/workers/start-worker.js'
 import { defineSpider, type SpiderPaceDefinition } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
-import { openPlant, type Plant } from '../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../src/wire/backends.js'
 
 interface Site {
   readonly server: Server
@@ -21,16 +21,16 @@ interface Site {
 
 let one: Site
 let two: Site
-let plant: Plant
+let backends: Backends
 
 beforeEach(async () => {
   one = await startSite()
   two = await startSite()
-  plant = await openPlant({ queue: 'memory:', store: 'memory:' })
+  backends = await openBackends({ queue: 'memory:', store: 'memory:' })
 })
 
 afterEach(async () => {
-  await plant.close()
+  await backends.close()
   for (const { server } of [one, two]) {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
@@ -73,18 +73,18 @@ async function crawl(pace: SpiderPaceDefinition, pages: number, group?: string) 
       },
     }),
   )
-  const opened = await openCrawl(plant, spider, { fresh: false, clock: systemClock, random: systemRandom })
-  await seedCrawl(plant, spider, opened.crawl, { clock: systemClock, signal: new AbortController().signal })
+  const opened = await openCrawl(backends, spider, { fresh: false, clock: systemClock, random: systemRandom })
+  await seedCrawl(backends, spider, opened.crawl, { clock: systemClock, signal: new AbortController().signal })
   const worker = startWorker({
     id: 'w1',
-    plant,
+    backends,
     spiders: [spider],
     concurrency: 8,
     clock: systemClock,
     random: systemRandom,
     log: silentLog,
   })
-  const stats = () => plant.frontier.stats(opened.crawl)
+  const stats = () => backends.frontier.stats(opened.crawl)
   await expect.poll(async () => (await stats()).state, { timeout: 30_000 }).toBe('finished')
   await worker.stop(1_000)
   expect(await stats()).toMatchObject({ done: 2 + 2 * pages, dead: 0 })
@@ -102,7 +102,7 @@ describe('a pace', () => {
     const id = await crawl({ per: 'domain', delay: '100ms' }, 2)
     expect(one.times.length + two.times.length).toBe(8)
     expect(smallestGap(one, two)).toBeGreaterThanOrEqual(50)
-    expect((await plant.frontier.hosts(id, { limit: 9 })).map(({ host, done }) => [host, done])).toEqual([
+    expect((await backends.frontier.hosts(id, { limit: 9 })).map(({ host, done }) => [host, done])).toEqual([
       ['127.0.0.1', 6],
     ])
   })
@@ -113,19 +113,19 @@ describe('a pace', () => {
     const id = await crawl({ delay: '1ms', adaptive: false, groups: [...groups] }, 3, 'key')
     const pages = [one, two].map((site) => ({ ...site, times: site.times.slice(2) }))
     expect(smallestGap(...pages)).toBeGreaterThanOrEqual(50)
-    const hosts = await plant.frontier.hosts(id, { limit: 9 })
+    const hosts = await backends.frontier.hosts(id, { limit: 9 })
     expect(hosts.map(({ host, delayMs, concurrency, done }) => [host, delayMs, concurrency, done])).toEqual([
       ...[one.host, two.host].sort().map((host) => [host, 1, 4, 1]),
       ['@key', 100, 1, 6],
     ])
-    for await (const record of plant.store.records({})) expect(record.site).toBe('127.0.0.1')
+    for await (const record of backends.store.records({})) expect(record.site).toBe('127.0.0.1')
   })
 
   it('of a group is that of the URLs that match', async () => {
     const match = [`${one.origin}/**`, `${two.origin}/**`]
     const id = await crawl({ delay: '1ms', groups: [{ name: 'both', match, delay: '50ms' }] }, 2)
     expect(smallestGap(one, two)).toBeGreaterThanOrEqual(25)
-    expect((await plant.frontier.hosts(id, { limit: 9 })).map(({ host }) => host)).toEqual(['@both'])
+    expect((await backends.frontier.hosts(id, { limit: 9 })).map(({ host }) => host)).toEqual(['@both'])
   })
 
   it('of a domain leaves each host its own Crawl-delay', async () => {

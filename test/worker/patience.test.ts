@@ -42,7 +42,7 @@ it('a page that needs the browser waits for its second request, whatever the pac
   const link = { url: 'https://slow.test/', host: 'slow.test', fp: '0', route: 'page', depth: 0, priority: 0 }
   const current = {
     ...{ lease: { crawl: 'c', token: 't', permitMs: 10, link }, grantedAt: clock.mono(), stop: { aborted: false } },
-    ...{ lost: false, permitUsed: false, exit: null, started: false, produced: false, settling: false },
+    ...{ lost: false, permitUsed: false, proxy: null, started: false, produced: false, settling: false },
   } as unknown as Visit
   const route = spider.routes.get('page')
   if (route === undefined) throw new Error('the route is there')

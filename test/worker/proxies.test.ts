@@ -6,10 +6,10 @@ import type { FetchRequest, FetchResponse } from '../../src/fetch/fetcher.js'
 import type { HostReport, Lease, Permit, Release } from '../../src/frontier/frontier.js'
 import { createMeter } from '../../src/observe/vitals/meter.js'
 import { createRobotsCache } from '../../src/politeness/robots-cache.js'
-import { createExitDesk } from '../../src/proxy/proxy-allocator.js'
 import { memoryLedger } from '../../src/proxy/memory/memory-ledger.js'
 import { loadPools } from '../../src/proxy/pools.js'
-import { waysOut } from '../../src/run/workers/spider-proxies.js'
+import { createProxyAllocator } from '../../src/proxy/proxy-allocator.js'
+import { spiderProxies } from '../../src/run/workers/spider-proxies.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
 import { createAdmitter } from '../../src/url/admit.js'
@@ -32,7 +32,7 @@ function site(
   const reports: HostReport[] = []
   const spider = spiderFromDefinition(
     defineSpider({
-      name: 'exits',
+      name: 'proxies',
       start: [PAGE],
       robots: rules !== '',
       ...(proxied === true && { proxy: { pool: 'dc', banned } }),
@@ -44,15 +44,15 @@ function site(
     }),
   )
   const [dc] = loadPools('http://proxy.test:8001 http://proxy.test:8002', {})
-  const desk = createExitDesk({ ledger: memoryLedger({ clock }), clock, random: () => 0.5, worker: 'w' })
+  const allocator = createProxyAllocator({ ledger: memoryLedger({ clock }), clock, random: () => 0.5, worker: 'w' })
   const pools = dc === undefined ? new Map() : new Map([['dc', { ...dc, name: 'dc' }]])
   const parts = {
     spider,
     admitter: createAdmitter(spider.admit),
     clock,
-    ways: waysOut(spider, desk, pools),
+    ways: spiderProxies(spider, allocator, pools),
     visitors: null,
-    robots: createRobotsCache({ clock, productToken: 'Shoal', board: null, holder: 'w' }),
+    robots: createRobotsCache({ clock, productToken: 'Shoal', notes: null, holder: 'w' }),
     log: { info() {}, debug() {} },
     frontier: {
       async setHost() {},
@@ -83,7 +83,7 @@ function site(
     const link = { url, host: 'site.test', fp: url, route: 'page', depth: 0, priority: 0 }
     const lease = { crawl: 'c', token: url, permitMs: 2_000, link } as unknown as Lease
     const flags = { lost: false, permitUsed: false, started: false, produced: false, settling: false }
-    const current = { lease, grantedAt: clock.mono(), stop: { aborted: false }, exit: null, ...flags } as Visit
+    const current = { lease, grantedAt: clock.mono(), stop: { aborted: false }, proxy: null, ...flags } as Visit
     return fetchPage(current, parts, null)
   }
   return { visit, dialled, through, reports, clock, statuses: () => parts.meter.read([]).statuses }
@@ -104,7 +104,7 @@ async function ended(visit: Promise<unknown>, clock: ManualClock): Promise<unkno
   return error
 }
 
-it('asks again for an exit whose grant grew old while the connection was made', async () => {
+it('asks again for an proxy whose grant grew old while the connection was made', async () => {
   let dialMs = 500
   const { visit, dialled, through, clock } = site((_port, _url, clock) => {
     clock.advance(dialMs)
@@ -117,19 +117,19 @@ it('asks again for an exit whose grant grew old while the connection was made', 
   expect(through).toHaveLength(1)
 })
 
-it('leaves the host open when one exit is refused, and takes another for the next page', async () => {
+it('leaves the host open when one proxy is refused, and takes another for the next page', async () => {
   const refused = new Set<number>()
   const { visit, through, reports } = site((port) => {
     if (refused.size === 0) refused.add(port)
     return refused.has(port) ? 429 : 200
   })
-  await expect(visit(PAGE)).rejects.toMatchObject({ code: 'exit_banned' })
+  await expect(visit(PAGE)).rejects.toMatchObject({ code: 'proxy_banned' })
   await visit(OTHER)
   expect(new Set(through).size).toBe(2)
   expect(reports.map(({ kind }) => kind)).toEqual(['wait', 'ok'])
 })
 
-it('takes another exit for one that is broken, within the same visit', async () => {
+it('takes another proxy for one that is broken, within the same visit', async () => {
   let first: number | null = null
   const { visit, through, reports } = site((port) => {
     first ??= port
@@ -140,10 +140,10 @@ it('takes another exit for one that is broken, within the same visit', async () 
   expect(reports.at(-1)).toEqual({ kind: 'ok' })
 })
 
-it('closes the host until an exit is back when all of them rest, at no cost', async () => {
+it('closes the host until an proxy is back when all of them rest, at no cost', async () => {
   const { visit, reports, clock } = site(() => 0)
   expect(await ended(visit(PAGE), clock)).toMatchObject({ code: 'proxy_error', next: 'throttle' })
-  expect(await ended(visit(PAGE), clock)).toMatchObject({ code: 'proxies_resting', next: 'plant' })
+  expect(await ended(visit(PAGE), clock)).toMatchObject({ code: 'proxies_resting', next: 'backend' })
   expect(reports.at(-1)).toMatchObject({ kind: 'wait' })
   expect(reports.at(-1)).not.toMatchObject({ ms: 0 })
 })
@@ -168,7 +168,7 @@ it('tells by name what the check for bans throws, and holds it against nobody', 
   expect(statuses()).toEqual({ 200: 1 })
 })
 
-it('goes by the robots.txt that a second exit is given, when the first is refused it', async () => {
+it('goes by the robots.txt that a second proxy is given, when the first is refused it', async () => {
   let first: number | null = null
   const { visit, through, clock } = site(
     (port) => {
@@ -183,7 +183,7 @@ it('goes by the robots.txt that a second exit is given, when the first is refuse
   expect(new Set(through).size).toBe(2)
 })
 
-it('takes a refusal by three exits for the answer of the site', async () => {
+it('takes a refusal by three proxies for the answer of the site', async () => {
   const { visit, through, clock } = site(
     (_port, url) => (url.endsWith('/robots.txt') ? 403 : 200),
     true,

@@ -9,7 +9,7 @@ import { startWorker } from '../../src/run/workers/start-worker.js'
 import { resolveSpider } from '../../src/spider/resolve.js'
 import type { Spider } from '../../src/spider/spider.js'
 import type { StoredRecord } from '../../src/store/record-store.js'
-import { openPlant, type Plant } from '../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../src/wire/backends.js'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -17,7 +17,7 @@ let servers: Server[]
 let requests: { url: string; etag: string | undefined; since: string | undefined }[]
 let pages: Map<string, Answer>
 let origin: string
-let plant: Plant
+let backends: Backends
 let handled: string[]
 
 async function listen(): Promise<string> {
@@ -40,11 +40,11 @@ beforeEach(async () => {
   handled = []
   pages = new Map()
   origin = await listen()
-  plant = await openPlant({ queue: 'memory:', store: 'memory:' })
+  backends = await openBackends({ queue: 'memory:', store: 'memory:' })
 })
 
 afterEach(async () => {
-  await plant.close()
+  await backends.close()
   for (const server of servers) {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
@@ -95,13 +95,13 @@ function spider(fields: { hash?: string; savePages?: boolean; headers?: Record<s
   )
 }
 
-async function crawl(made: Spider, frontier = plant.frontier): Promise<string> {
+async function crawl(made: Spider, frontier = backends.frontier): Promise<string> {
   requests = []
   handled = []
-  const { crawl: id } = await openCrawl(plant, made, { fresh: false, clock: systemClock, random: systemRandom })
-  await seedCrawl(plant, made, id, { clock: systemClock, signal: new AbortController().signal }).all
+  const { crawl: id } = await openCrawl(backends, made, { fresh: false, clock: systemClock, random: systemRandom })
+  await seedCrawl(backends, made, id, { clock: systemClock, signal: new AbortController().signal }).all
   const parts = {
-    plant: { ...plant, frontier },
+    backends: { ...backends, frontier },
     spiders: [made],
     pools: new Map(),
     concurrency: 4,
@@ -110,18 +110,18 @@ async function crawl(made: Spider, frontier = plant.frontier): Promise<string> {
     log: silentLog,
   }
   const worker = startWorker({ id: 'w1', ...parts })
-  await expect.poll(async () => (await plant.frontier.stats(id)).state, { timeout: 10_000 }).toBe('finished')
+  await expect.poll(async () => (await backends.frontier.stats(id)).state, { timeout: 10_000 }).toBe('finished')
   await worker.stop(1_000)
   return id
 }
 
 async function records(): Promise<Map<string, StoredRecord>> {
   const found = new Map<string, StoredRecord>()
-  for await (const record of plant.store.records({})) found.set(new URL(record.url).pathname, record)
+  for await (const record of backends.store.records({})) found.set(new URL(record.url).pathname, record)
   return found
 }
 
-const counts = async (id: string) => plant.store.visitCounts(id)
+const counts = async (id: string) => backends.store.visitCounts(id)
 
 describe('a spider that recrawls', () => {
   it('asks on condition, handles what changed, confirms the rest, and reaches what lies behind it', async () => {
@@ -148,7 +148,7 @@ describe('a spider that recrawls', () => {
     )
     expect(handled.sort()).toEqual(['/b', '/new'])
     expect(await counts(second)).toEqual({ new: 1, changed: 1, notModified: 2, sameBody: 1 })
-    expect((await plant.frontier.stats(second)).done).toBe(5)
+    expect((await backends.frontier.stats(second)).done).toBe(5)
     const after = await records()
     for (const path of ['/', '/a', '/deep']) {
       const { crawl: by, scrapedAt, updatedAt } = after.get(path) ?? {}
@@ -156,7 +156,7 @@ describe('a spider that recrawls', () => {
       expect(scrapedAt).toBeGreaterThan(before.get(path)?.scrapedAt ?? Number.POSITIVE_INFINITY)
     }
     expect(after.get('/b')?.data).toEqual({ title: 'b2' })
-    expect(await plant.store.counts({ crawl: second })).toMatchObject([{ records: 5, unchanged: 3 }])
+    expect(await backends.store.counts({ crawl: second })).toMatchObject([{ records: 5, unchanged: 3 }])
   })
 
   it('follows the links of an unchanged page though another page had given them first', async () => {
@@ -239,7 +239,7 @@ describe('a spider that recrawls', () => {
   it('keeps no header by which a server would name a picture', async () => {
     pages.set('/', (_, response) => response.setHeader('x-shoal-screenshot', 'sha256:00').end('<h1>x</h1>'))
     await crawl(spider({ savePages: true }))
-    const { pages: kept } = await plant.store.keptPages({ spider: 'shop', newestOnly: true }, null, 10)
+    const { pages: kept } = await backends.store.keptPages({ spider: 'shop', newestOnly: true }, null, 10)
     expect(kept).toMatchObject([{ headers: { 'content-type': 'text/html' } }])
     expect(kept[0]?.headers).not.toHaveProperty('x-shoal-screenshot')
   })
@@ -247,13 +247,13 @@ describe('a spider that recrawls', () => {
   it('takes a 304 that nobody asked for as an error', async () => {
     pages.set('/', (_, response) => response.writeHead(304).end())
     const id = await crawl(spider())
-    expect(await plant.frontier.deadByError(id)).toMatchObject([{ code: 'http_error', count: 1 }])
+    expect(await backends.frontier.deadByError(id)).toMatchObject([{ code: 'http_error', count: 1 }])
     expect(await counts(id)).toBeNull()
     // Nor one for which the user asked himself.
     pages.set('/', tagged('<h1>home</h1>', '"1"'))
     await crawl(spider())
     const own = await crawl(spider({ headers: { 'If-None-Match': '"1"' } }))
-    expect((await plant.frontier.stats(own)).dead).toBe(1)
+    expect((await backends.frontier.stats(own)).dead).toBe(1)
   })
 
   it('keeps the old visit when a handler fails, so that the page is handled again', async () => {
@@ -272,7 +272,7 @@ describe('a spider that recrawls', () => {
     pages.set('/', tagged('<h1>home</h1><a href="/a">a</a>', '"1"'))
     pages.set('/a', plain('<h1>a</h1>'))
     let refused = 0
-    const frontier = new Proxy(plant.frontier, {
+    const frontier = new Proxy(backends.frontier, {
       get(target, name) {
         if (name === 'settle' && refused === 0)
           return async (settlements: unknown[]) => {
@@ -299,19 +299,19 @@ describe('a spider that recrawls', () => {
     await crawl(spider({ savePages: true }))
     const second = await crawl(spider({ savePages: true }))
     expect(await counts(second)).toMatchObject({ notModified: 1 })
-    const { pages: kept } = await plant.store.keptPages({ spider: 'shop', newestOnly: true }, null, 10)
+    const { pages: kept } = await backends.store.keptPages({ spider: 'shop', newestOnly: true }, null, 10)
     expect(kept).toMatchObject([{ crawl: second, status: 304, headers: { etag: '"1"' } }])
     const [page] = kept
     const readings = [{ url: `${origin}/`, gen: page?.gen ?? 0, epoch: page?.epoch ?? '' }]
-    expect(await plant.store.recordsLeft('shop', readings, [])).toHaveLength(1)
+    expect(await backends.store.recordsLeft('shop', readings, [])).toHaveLength(1)
   })
 
   it('asks for the whole page when the one that was kept is gone', async () => {
     pages.set('/', tagged('<h1>home</h1>', '"1"'))
     await crawl(spider({ savePages: true }))
     let gone = true
-    const has = plant.pages.has.bind(plant.pages)
-    plant.pages.has = async (ref) => !gone && has(ref)
+    const has = backends.pages.has.bind(backends.pages)
+    backends.pages.has = async (ref) => !gone && has(ref)
     const second = await crawl(spider({ savePages: true }))
     expect(requests).toMatchObject([{ url: '/', etag: undefined }])
     expect(await counts(second)).toMatchObject({ sameBody: 1 })

@@ -4,13 +4,13 @@ import { systemClock, systemRandom } from '../../src/clock.js'
 import { openCrawl } from '../../src/coordinator/crawls.js'
 import { seedCrawl } from '../../src/coordinator/seeding.js'
 import { silentLog } from '../../src/log.js'
-import { startWorker } from '../../src/run/workers/start-worker.js'
 import { tryPage } from '../../src/run/try-page.js'
+import { startWorker } from '../../src/run/workers/start-worker.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
 import type { Spider } from '../../src/spider/spider.js'
 import { SCREENSHOT_HEADER } from '../../src/store/rows.js'
-import { openPlant, type Plant } from '../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../src/wire/backends.js'
 import { browsersUnder, type Site, startSite } from '../fetch/browser/support.js'
 
 /** A shop whose products are drawn by scripts, but for one that is not. */
@@ -18,7 +18,7 @@ const product = (name: string) => `<!doctype html><body><div id="root"></div><sc
   setTimeout(() => { root.innerHTML = '<h1>${name}</h1><a href="/product/three">next</a>' }, 50)
 </script>`
 let site: Site
-let plant: Plant
+let backends: Backends
 
 beforeAll(async () => {
   const plain = '<h1>Plain</h1><p>drawn by the server</p>'
@@ -30,11 +30,11 @@ beforeAll(async () => {
     '/product/three': `<h2>Three</h2><script>setTimeout(() => { document.querySelector('h2').outerHTML = '<h1>Three</h1>' }, 50)</script>`,
     '/broken': '<h1>Broken</h1><script>1</script>',
   })
-  plant = await openPlant({ queue: 'memory:', store: 'memory:' })
+  backends = await openBackends({ queue: 'memory:', store: 'memory:' })
 })
 
 afterAll(async () => {
-  await plant.close()
+  await backends.close()
   await site.close()
 })
 
@@ -62,13 +62,13 @@ function shop(name: string, start: string, product: object = {}): Spider {
 }
 
 async function crawl(spider: Spider): Promise<string> {
-  const { crawl: id } = await openCrawl(plant, spider, { fresh: false, clock: systemClock, random: systemRandom })
-  await seedCrawl(plant, spider, id, { clock: systemClock, signal: new AbortController().signal })
+  const { crawl: id } = await openCrawl(backends, spider, { fresh: false, clock: systemClock, random: systemRandom })
+  await seedCrawl(backends, spider, id, { clock: systemClock, signal: new AbortController().signal })
   const worker = startWorker({
-    ...{ id: `w-${spider.name}`, plant, spiders: [spider], pools: new Map(), concurrency: 4 },
+    ...{ id: `w-${spider.name}`, backends, spiders: [spider], pools: new Map(), concurrency: 4 },
     ...{ clock: systemClock, random: systemRandom, log: silentLog },
   })
-  await expect.poll(async () => (await plant.frontier.stats(id)).state, { timeout: 20_000 }).toBe('finished')
+  await expect.poll(async () => (await backends.frontier.stats(id)).state, { timeout: 20_000 }).toBe('finished')
   await worker.stop(1_000)
   await worker.ended
   return id
@@ -77,7 +77,7 @@ async function crawl(spider: Spider): Promise<string> {
 it('takes pages by HTTP, and renders those whose fields are missing', async () => {
   await crawl(shop('shop', '/'))
   const keys: string[] = []
-  for await (const { key } of plant.store.records({ spider: 'shop' })) keys.push(key)
+  for await (const { key } of backends.store.records({ spider: 'shop' })) keys.push(key)
   expect(keys.sort()).toEqual(['One', 'Plain', 'Three'])
   const asked = (path: string) => site.requests.filter((one) => one === path).length
   // Each page that is rendered is asked for a second time, with a permit of its own.
@@ -97,9 +97,9 @@ it('starts no browser for pages that do without', async () => {
 
 it('keeps a picture of the page that failed', async () => {
   const id = await crawl(shop('broken', '/broken'))
-  const [dead] = await plant.frontier.links({ crawl: id, state: 'dead', limit: 2 })
+  const [dead] = await backends.frontier.links({ crawl: id, state: 'dead', limit: 2 })
   expect(dead?.failures.at(-1)?.code).toBe('not_rendered')
-  const [fetch] = await plant.store.fetches({ fp: dead?.fp ?? '', crawl: id, limit: 5 })
-  const picture = await plant.pages.get(fetch?.headers?.[SCREENSHOT_HEADER] ?? '')
+  const [fetch] = await backends.store.fetches({ fp: dead?.fp ?? '', crawl: id, limit: 5 })
+  const picture = await backends.pages.get(fetch?.headers?.[SCREENSHOT_HEADER] ?? '')
   expect(Buffer.from(picture ?? []).subarray(0, 2)).toEqual(Buffer.from([0xff, 0xd8]))
 })

@@ -10,14 +10,14 @@ import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
 import type { Spider } from '../../src/spider/spider.js'
 import type { RecordStore, WriteBatch } from '../../src/store/record-store.js'
-import { openPlant, type Plant } from '../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../src/wire/backends.js'
 
 let server: Server
 let origin: string
 let requests: string[]
 /** Set by a test to hold answers back. */
 let gate: Promise<void>
-let plant: Plant
+let backends: Backends
 
 beforeEach(async () => {
   requests = []
@@ -31,11 +31,11 @@ beforeEach(async () => {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  plant = await openPlant({ queue: 'memory:', store: 'memory:' })
+  backends = await openBackends({ queue: 'memory:', store: 'memory:' })
 })
 
 afterEach(async () => {
-  await plant.close()
+  await backends.close()
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
 })
@@ -61,11 +61,11 @@ function spider(): Spider {
 
 async function crawlWith(store: RecordStore): Promise<{ crawl: string; worker: RunningWorker }> {
   const made = spider()
-  const { crawl } = await openCrawl(plant, made, { fresh: false, clock: systemClock, random: systemRandom })
-  await seedCrawl(plant, made, crawl, { clock: systemClock, signal: new AbortController().signal })
+  const { crawl } = await openCrawl(backends, made, { fresh: false, clock: systemClock, random: systemRandom })
+  await seedCrawl(backends, made, crawl, { clock: systemClock, signal: new AbortController().signal })
   const worker = startWorker({
     id: 'w1',
-    plant: { ...plant, store },
+    backends: { ...backends, store },
     spiders: [made],
     concurrency: 4,
     clock: systemClock,
@@ -75,17 +75,17 @@ async function crawlWith(store: RecordStore): Promise<{ crawl: string; worker: R
   return { crawl, worker }
 }
 
-const state = async (crawl: string) => (await plant.frontier.stats(crawl)).state
+const state = async (crawl: string) => (await backends.frontier.stats(crawl)).state
 
 async function keys(): Promise<string[]> {
   const found: string[] = []
-  for await (const record of plant.store.records({})) found.push(record.key)
+  for await (const record of backends.store.records({})) found.push(record.key)
   return found.sort()
 }
 
-/** The plant's store, with a look at each batch before it is written. */
+/** The backends's store, with a look at each batch before it is written. */
 function watched(before: (batch: WriteBatch) => Promise<void>): RecordStore {
-  return new Proxy(plant.store, {
+  return new Proxy(backends.store, {
     get(store, name) {
       if (name === 'write')
         return async (batch: WriteBatch) => {
@@ -100,7 +100,7 @@ function watched(before: (batch: WriteBatch) => Promise<void>): RecordStore {
 
 describe('a worker', () => {
   it('crawls to the end, each page once, robots.txt once', async () => {
-    const { crawl, worker } = await crawlWith(plant.store)
+    const { crawl, worker } = await crawlWith(backends.store)
     await expect.poll(() => state(crawl), { timeout: 10_000 }).toBe('finished')
     await worker.stop(1_000)
     expect([...requests].sort()).toEqual(['/', '/1', '/2', '/robots.txt'])
@@ -112,8 +112,8 @@ describe('a worker', () => {
     const store = watched(async () => {
       // Long enough for a settle that does not wait for it.
       await systemClock.sleep(50)
-      const [crawl] = await plant.frontier.crawls()
-      doneAtWrite.push((await plant.frontier.stats(crawl?.id ?? '')).done)
+      const [crawl] = await backends.frontier.crawls()
+      doneAtWrite.push((await backends.frontier.stats(crawl?.id ?? '')).done)
     })
     const { crawl, worker } = await crawlWith(store)
     await expect.poll(() => state(crawl), { timeout: 10_000 }).toBe('finished')
@@ -127,12 +127,12 @@ describe('a worker', () => {
     const store = watched(async () => {
       if (robbed) return
       robbed = true
-      await plant.frontier.forfeit('w1')
+      await backends.frontier.forfeit('w1')
     })
     const { crawl, worker } = await crawlWith(store)
     await expect.poll(() => state(crawl), { timeout: 10_000 }).toBe('finished')
     await worker.stop(1_000)
-    expect(await plant.frontier.stats(crawl)).toMatchObject({ done: 3, dead: 0, reclaimed: 1, stale: 1 })
+    expect(await backends.frontier.stats(crawl)).toMatchObject({ done: 3, dead: 0, reclaimed: 1, stale: 1 })
     expect(requests.filter((path) => path === '/')).toHaveLength(2)
     expect(await keys()).toEqual(['/', '/1', '/2'])
   })
@@ -142,31 +142,31 @@ describe('a worker', () => {
     gate = new Promise((resolve) => {
       open = resolve
     })
-    const { crawl, worker } = await crawlWith(plant.store)
+    const { crawl, worker } = await crawlWith(backends.store)
     await expect.poll(() => requests.length, { timeout: 10_000 }).toBe(1)
     const stopped = worker.stop(30_000)
     open()
     await stopped
-    expect(await plant.frontier.stats(crawl)).toMatchObject({ done: 1, leased: 0, queued: 2, failed: 0 })
+    expect(await backends.frontier.stats(crawl)).toMatchObject({ done: 1, leased: 0, queued: 2, failed: 0 })
   })
 
   it('hands back what does not end within the grace period, with no attempt used', async () => {
     gate = new Promise(() => {})
-    const { crawl, worker } = await crawlWith(plant.store)
+    const { crawl, worker } = await crawlWith(backends.store)
     await expect.poll(() => requests.length, { timeout: 10_000 }).toBe(1)
     await worker.stop(100)
-    expect(await plant.frontier.stats(crawl)).toMatchObject({ done: 0, leased: 0, queued: 1, failed: 0 })
-    const [link] = await plant.frontier.links({ crawl, limit: 1 })
+    expect(await backends.frontier.stats(crawl)).toMatchObject({ done: 0, leased: 0, queued: 1, failed: 0 })
+    const [link] = await backends.frontier.links({ crawl, limit: 1 })
     expect(link).toMatchObject({ attempts: 0, state: 'queued' })
   })
 
-  it('stops without losing anything when the plant cannot be used', async () => {
+  it('stops without losing anything when the backends cannot be used', async () => {
     const { ShoalError } = await import('../../src/errors.js')
     const store = watched(async () => {
       throw new ShoalError('disk_full', 'the disk is full')
     })
     const { crawl, worker } = await crawlWith(store)
     await expect(worker.ended).rejects.toMatchObject({ code: 'disk_full' })
-    expect(await plant.frontier.stats(crawl)).toMatchObject({ done: 0, dead: 0, failed: 0, total: 1 })
+    expect(await backends.frontier.stats(crawl)).toMatchObject({ done: 0, dead: 0, failed: 0, total: 1 })
   })
 })

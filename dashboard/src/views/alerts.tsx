@@ -1,4 +1,4 @@
-import type { AlertBoard } from '../../../src/api/api-types.js'
+import type { AlertNotes } from '../../../src/api/api-types.js'
 import { path } from '../api.js'
 import { ago, clockTime, duration } from '../format.js'
 import { useLive } from '../live.js'
@@ -14,7 +14,7 @@ const EVERY_MS = 5_000
 
 /** What holds now, and what ended lately. */
 export function Alerts() {
-  const { value, failure, reload } = useLoad<AlertBoard>(path('alerts'), {}, EVERY_MS)
+  const { value, failure, reload } = useLoad<AlertNotes>(path('alerts'), {}, EVERY_MS)
   const now = useLive().overview?.now ?? Date.now()
   return (
     <>
@@ -63,7 +63,7 @@ export function Alerts() {
 }
 
 interface AlertLineProps {
-  readonly alert: AlertBoard['active'][number]
+  readonly alert: AlertNotes['active'][number]
   readonly when: string
   readonly open?: boolean
 }

@@ -126,7 +126,7 @@ function GroupCard({ crawl, group, most, host, open, onChanged }: GroupCardProps
       <p>{hint}</p>
       <p class="clip-line muted">
         <span>For example</span>
-        <a href={crawlHref(crawl, 'explain', { url: sample })} title="The whole story of this link">
+        <a href={crawlHref(crawl, 'explain', { url: sample })} title="The whole history of this link">
           <Foreign text={sample} />
         </a>
       </p>
@@ -220,7 +220,7 @@ function columns(crawl: string, now: number, onChanged: () => void): readonly Co
       head: 'Link',
       width: 'minmax(0, 2fr)',
       cell: ({ url }) => (
-        <a class="explained" href={crawlHref(crawl, 'explain', { url })} title="The whole story of this link">
+        <a class="explained" href={crawlHref(crawl, 'explain', { url })} title="The whole history of this link">
           <Foreign text={url} />
         </a>
       ),

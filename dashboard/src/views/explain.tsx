@@ -1,6 +1,6 @@
 import type { ComponentChildren, TargetedSubmitEvent } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
-import type { LinkState, Story } from '../../../src/api/api-types.js'
+import type { LinkState, UrlHistory } from '../../../src/api/api-types.js'
 import type { LinkInfo } from '../../../src/frontier/frontier.js'
 import { path } from '../api.js'
 import { ago, bytes, clockTime, count, duration } from '../format.js'
@@ -20,11 +20,11 @@ import type { CrawlPartProps } from './view.js'
 
 const EVERY_MS = 3_000
 
-/** The whole story of a URL: how it came in, what was tried, what it gave, and what comes next. */
+/** The whole history of a URL: how it came in, what was tried, what it gave, and what comes next. */
 export function Explain({ view, query }: CrawlPartProps) {
   const crawl = view.stats.id
   const url = query.url ?? ''
-  const { value, failure, loading, reload } = useLoad<Story>(
+  const { value, failure, loading, reload } = useLoad<UrlHistory>(
     url === '' ? null : path('crawls', crawl, 'explain'),
     { url },
     EVERY_MS,
@@ -35,14 +35,14 @@ export function Explain({ view, query }: CrawlPartProps) {
       {failure === null ? null : <Failure failure={failure} again={reload} />}
       {url === '' ? (
         <Empty title="Where is it, and why?">
-          Paste any URL: the story of it is told, from the door to its records.
+          Paste any URL: the history of it is told, from the door to its records.
         </Empty>
       ) : value === null ? (
         loading ? (
           <Loading />
         ) : null
       ) : (
-        <StoryTold story={value} onChanged={reload} />
+        <UrlHistoryRead history={value} onChanged={reload} />
       )}
     </>
   )
@@ -79,25 +79,25 @@ function Asked({ url }: { readonly url: string }) {
   )
 }
 
-function StoryTold({ story, onChanged }: { readonly story: Story; readonly onChanged: () => void }) {
+function UrlHistoryRead({ history, onChanged }: { readonly history: UrlHistory; readonly onChanged: () => void }) {
   const now = useQueueTime()
-  const { crawl, fp, url, link } = story
+  const { crawl, fp, url, link } = history
   return (
-    <article class="story">
+    <article class="history">
       <header>
-        <StateBadge state={story.state} text={story.state === 'unknown' ? 'not in this crawl' : undefined} />
+        <StateBadge state={history.state} text={history.state === 'unknown' ? 'not in this crawl' : undefined} />
         <h2 class="long-text">
           <Outside url={url} />
         </h2>
       </header>
-      {(link === null ? story.why : story.why.slice(0, 1)).map((why, nth) => (
+      {(link === null ? history.why : history.why.slice(0, 1)).map((why, nth) => (
         <p key={why} class={nth === 0 ? 'lead' : undefined}>
           <Foreign text={sentence(why)} clip={false} />
         </p>
       ))}
-      {link === null || story.can.length === 0 ? null : (
+      {link === null || history.can.length === 0 ? null : (
         <div class="row-actions">
-          {story.can.map((action) => (
+          {history.can.map((action) => (
             <Button
               key={action}
               kind={action === 'remove' ? 'plain' : 'primary'}
@@ -109,10 +109,10 @@ function StoryTold({ story, onChanged }: { readonly story: Story; readonly onCha
         </div>
       )}
       <ol class="timeline">
-        <Admitted story={story} now={now} />
-        <Attempts story={story} now={now} />
-        <Now story={story} now={now} />
-        <Records story={story} now={now} />
+        <Admitted history={history} now={now} />
+        <Attempts history={history} now={now} />
+        <Now history={history} now={now} />
+        <Records history={history} now={now} />
       </ol>
     </article>
   )
@@ -144,11 +144,11 @@ function Step({ shape, tone, title, at, children }: StepProps) {
 }
 
 interface PartProps {
-  readonly story: Story
+  readonly history: UrlHistory
   readonly now: number
 }
 
-function Admitted({ story: { admitted, link, fp }, now }: PartProps) {
+function Admitted({ history: { admitted, link, fp }, now }: PartProps) {
   if (admitted === null) return null
   return (
     <Step shape="arrow" title="Admitted" at={link === null ? undefined : ago(link.addedAt, now)}>
@@ -163,7 +163,7 @@ function Admitted({ story: { admitted, link, fp }, now }: PartProps) {
   )
 }
 
-function Attempts({ story: { attempts, link }, now }: PartProps) {
+function Attempts({ history: { attempts, link }, now }: PartProps) {
   const told = attempts.length > 0
   return (
     <>
@@ -211,7 +211,7 @@ const NOW: Readonly<Record<LinkState, readonly [Shape, StepProps['tone'], string
 }
 
 /** Where it stands now, and what it waits for; the first reason stands above all. */
-function Now({ story: { state, link, why, crawl, nextSlot }, now }: PartProps) {
+function Now({ history: { state, link, why, crawl, nextSlot }, now }: PartProps) {
   if (link === null || state === 'unknown') return null
   const [shape, tone, title] = NOW[state]
   return (
@@ -248,7 +248,7 @@ function whenOf({ state, leasedAt, endedAt, dueAt }: LinkInfo, now: number): str
   return state === 'queued' || endedAt === null ? undefined : clockTime(endedAt, now)
 }
 
-function Records({ story: { records }, now }: PartProps) {
+function Records({ history: { records }, now }: PartProps) {
   return (
     <>
       {records.map(({ kind, key, changedAt, data }) => (

@@ -94,7 +94,7 @@ function columnsOf(state: ShownState, crawl: string, now: number, onChanged: () 
       head: 'Link',
       width: 'minmax(0, 3fr)',
       cell: ({ url }) => (
-        <a class="explained" href={crawlHref(crawl, 'explain', { url })} title="The whole story of this link">
+        <a class="explained" href={crawlHref(crawl, 'explain', { url })} title="The whole history of this link">
           <Foreign text={url} />
         </a>
       ),

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Done, ExitView, ProxiesView } from '../../../src/api/api-types.js'
+import type { Done, ProxiesView, ProxyView } from '../../../src/api/api-types.js'
 import { path, post } from '../api.js'
 import { count, duration, percent, plural } from '../format.js'
 import { useLoad } from '../load.js'
@@ -22,7 +22,7 @@ const EVERY_MS = 3_000
 const PAGE_EXITS = 100
 type Pool = ProxiesView['pools'][number]
 
-/** Pools with their health, and the exits of one of them. */
+/** Pools with their health, and the proxies of one of them. */
 export function Proxies({ query }: ViewProps) {
   const { value, failure, reload } = useLoad<ProxiesView>(path('proxies'), {}, EVERY_MS)
   const pools = value?.pools ?? []
@@ -47,7 +47,7 @@ export function Proxies({ query }: ViewProps) {
               <PoolCard key={pool.pool} pool={pool} here={pool.pool === chosen.pool} />
             ))}
           </ul>
-          <Exits key={chosen.pool} pool={chosen.pool} />
+          <PoolProxies key={chosen.pool} pool={chosen.pool} />
         </>
       )}
     </>
@@ -55,13 +55,13 @@ export function Proxies({ query }: ViewProps) {
 }
 
 function PoolCard({
-  pool: { pool, exits, resting, good, bad, more },
+  pool: { pool, proxies, resting, good, bad, more },
   here,
 }: {
   readonly pool: Pool
   readonly here: boolean
 }) {
-  const allRest = exits > 0 && resting >= exits
+  const allRest = proxies > 0 && resting >= proxies
   return (
     <li class={here ? 'pool here' : 'pool'}>
       <button type="button" aria-pressed={here} onClick={() => replaceQuery({ pool })}>
@@ -77,23 +77,23 @@ function PoolCard({
         </span>
         <span class="muted">
           {more ? 'the first ' : ''}
-          {plural(exits, 'exit')}, {plural(good + bad, 'request')}
+          {plural(proxies, 'proxy')}, {plural(good + bad, 'request')}
         </span>
       </button>
       <ul class="shares">
-        <ShareBar {...awake(exits, resting)} />
+        <ShareBar {...awake(proxies, resting)} />
         <ShareBar {...success('Worked', good, bad)} />
       </ul>
     </li>
   )
 }
 
-function awake(exits: number, resting: number): ShareBarProps {
-  const share = exits === 0 ? 0 : (exits - resting) / exits
+function awake(proxies: number, resting: number): ShareBarProps {
+  const share = proxies === 0 ? 0 : (proxies - resting) / proxies
   return {
     name: 'Ready',
     share,
-    text: `${count(exits - resting)} of ${count(exits)}`,
+    text: `${count(proxies - resting)} of ${count(proxies)}`,
     tone: share > 0.5 ? 'ok' : share > 0 ? 'warn' : 'bad',
   }
 }
@@ -109,56 +109,56 @@ function success(name: string, good: number, bad: number): ShareBarProps {
   }
 }
 
-function Exits({ pool }: { readonly pool: string }) {
-  const exits = useLivePages<ExitView>(path('proxies', pool), { limit: PAGE_EXITS }, ({ exit }) => exit, EVERY_MS)
+function PoolProxies({ pool }: { readonly pool: string }) {
+  const proxies = useLivePages<ProxyView>(path('proxies', pool), { limit: PAGE_EXITS }, ({ proxy }) => proxy, EVERY_MS)
   const now = useQueueTime()
   const [open, setOpen] = useState<string | null>(null)
-  const opened = exits.items.find(({ exit }) => exit === open)
+  const opened = proxies.items.find(({ proxy }) => proxy === open)
   return (
     <>
       <h2>
-        Exits of <Foreign text={pool} clip={false} />
+        Proxies of <Foreign text={pool} clip={false} />
       </h2>
-      {exits.failure === null ? null : <Failure failure={exits.failure} again={exits.reload} />}
+      {proxies.failure === null ? null : <Failure failure={proxies.failure} again={proxies.reload} />}
       <Table
-        label="Exits"
-        columns={columns(pool, now, setOpen, exits.reload)}
-        rows={exits.items}
-        rowKey={({ exit }) => exit}
-        more={exits.more}
-        loading={exits.loading}
-        onSight={exits.onSight}
-        rowClass={(exit) => (rests(exit, now) ? 'resting' : '')}
+        label="Proxies"
+        columns={columns(pool, now, setOpen, proxies.reload)}
+        rows={proxies.items}
+        rowKey={({ proxy }) => proxy}
+        more={proxies.more}
+        loading={proxies.loading}
+        onSight={proxies.onSight}
+        rowClass={(proxy) => (rests(proxy, now) ? 'resting' : '')}
       />
       {opened === undefined ? null : (
-        <ExitDialog pool={pool} exit={opened} now={now} onChanged={exits.reload} onClose={() => setOpen(null)} />
+        <ProxyDialog pool={pool} proxy={opened} now={now} onChanged={proxies.reload} onClose={() => setOpen(null)} />
       )}
     </>
   )
 }
 
-function rests({ restsUntil }: Pick<ExitView, 'restsUntil'>, now: number): boolean {
+function rests({ restsUntil }: Pick<ProxyView, 'restsUntil'>, now: number): boolean {
   return restsUntil !== null && restsUntil > now
 }
 
-function badOf({ banned, broken }: ExitView): number {
+function badOf({ banned, broken }: ProxyView): number {
   return banned + broken
 }
 
 function columns(
   pool: string,
   now: number,
-  open: (exit: string) => void,
+  open: (proxy: string) => void,
   onChanged: () => void,
-): readonly Column<ExitView>[] {
+): readonly Column<ProxyView>[] {
   return [
     {
-      key: 'exit',
-      head: 'Exit',
+      key: 'proxy',
+      head: 'PoolProxy',
       width: 'minmax(0, 1.6fr)',
-      cell: ({ exit }) => (
-        <button type="button" class="as-link" aria-haspopup="dialog" onClick={() => open(exit)}>
-          <Foreign text={exit} />
+      cell: ({ proxy }) => (
+        <button type="button" class="as-link" aria-haspopup="dialog" onClick={() => open(proxy)}>
+          <Foreign text={proxy} />
         </button>
       ),
     },
@@ -166,9 +166,9 @@ function columns(
       key: 'success',
       head: 'Worked',
       width: 'minmax(0, 1.2fr)',
-      cell: (exit) => (
+      cell: (proxy) => (
         <ul class="shares one">
-          <ShareBar {...success('', exit.good, badOf(exit))} />
+          <ShareBar {...success('', proxy.good, badOf(proxy))} />
         </ul>
       ),
     },
@@ -196,14 +196,14 @@ function columns(
       cell: ({ inFlight }) => count(inFlight),
       from: 'medium',
     },
-    { key: 'rest', head: 'Rests', width: 'minmax(0, 1fr)', cell: (exit) => <Rest exit={exit} now={now} /> },
+    { key: 'rest', head: 'Rests', width: 'minmax(0, 1fr)', cell: (proxy) => <Rest proxy={proxy} now={now} /> },
     {
       key: 'wake',
       head: '',
       width: '4.6rem',
-      cell: (exit) =>
-        restsAnywhere(exit, now) ? (
-          <Button small kind="quiet" label={`Wake ${exit.exit}`} onClick={() => askWake(pool, exit, onChanged)}>
+      cell: (proxy) =>
+        restsAnywhere(proxy, now) ? (
+          <Button small kind="quiet" label={`Wake ${proxy.proxy}`} onClick={() => askWake(pool, proxy, onChanged)}>
             Wake
           </Button>
         ) : null,
@@ -211,49 +211,49 @@ function columns(
   ]
 }
 
-function restsAnywhere(exit: ExitView, now: number): boolean {
-  return rests(exit, now) || exit.sites.some((site) => rests(site, now))
+function restsAnywhere(proxy: ProxyView, now: number): boolean {
+  return rests(proxy, now) || proxy.sites.some((site) => rests(site, now))
 }
 
-function Rest({ exit, now }: { readonly exit: ExitView; readonly now: number }) {
-  if (exit.restsUntil !== null && exit.restsUntil > now) {
-    return <StateBadge state="resting" text={duration(exit.restsUntil - now)} />
+function Rest({ proxy, now }: { readonly proxy: ProxyView; readonly now: number }) {
+  if (proxy.restsUntil !== null && proxy.restsUntil > now) {
+    return <StateBadge state="resting" text={duration(proxy.restsUntil - now)} />
   }
-  const sites = exit.sites.filter((site) => rests(site, now))
+  const sites = proxy.sites.filter((site) => rests(site, now))
   return sites.length === 0 ? <span class="muted">–</span> : <span>{`on ${plural(sites.length, 'site')}`}</span>
 }
 
-interface ExitDialogProps {
+interface ProxyDialogProps {
   readonly pool: string
-  readonly exit: ExitView
+  readonly proxy: ProxyView
   readonly now: number
   readonly onChanged: () => void
   readonly onClose: () => void
 }
 
-function ExitDialog({ pool, exit, now, onChanged, onClose }: ExitDialogProps) {
+function ProxyDialog({ pool, proxy, now, onChanged, onClose }: ProxyDialogProps) {
   return (
-    <Dialog title={exit.exit} onClose={onClose} wide>
+    <Dialog title={proxy.proxy} onClose={onClose} wide>
       <Facts
         facts={[
           [
             'Requests',
-            `${count(exit.good)} good, ${count(exit.neutral)} said nothing, ${count(exit.banned)} banned, ${count(exit.broken)} broken`,
+            `${count(proxy.good)} good, ${count(proxy.neutral)} said nothing, ${count(proxy.banned)} banned, ${count(proxy.broken)} broken`,
           ],
           [
             'Answers in',
-            exit.p50Ms === null
+            proxy.p50Ms === null
               ? 'not known'
-              : `${duration(exit.p50Ms)} (median), ${duration(exit.p90Ms ?? exit.p50Ms)} (nine of ten)`,
+              : `${duration(proxy.p50Ms)} (median), ${duration(proxy.p90Ms ?? proxy.p50Ms)} (nine of ten)`,
           ],
-          ['Rests', rests(exit, now) ? `for ${duration((exit.restsUntil ?? now) - now)}` : 'no'],
-          ['Cost', exit.cost === 0 ? 'none' : exit.cost.toFixed(4)],
+          ['Rests', rests(proxy, now) ? `for ${duration((proxy.restsUntil ?? now) - now)}` : 'no'],
+          ['Cost', proxy.cost === 0 ? 'none' : proxy.cost.toFixed(4)],
         ]}
       />
       <h3>By site, worst first</h3>
-      {exit.sites.length === 0 ? <p class="muted">Not used on any site lately.</p> : null}
+      {proxy.sites.length === 0 ? <p class="muted">Not used on any site lately.</p> : null}
       <ul class="shares">
-        {exit.sites.map(({ site, good, bad, restsUntil }) => (
+        {proxy.sites.map(({ site, good, bad, restsUntil }) => (
           <ShareBar
             key={site}
             {...success(site, good, bad)}
@@ -262,24 +262,24 @@ function ExitDialog({ pool, exit, now, onChanged, onClose }: ExitDialogProps) {
         ))}
       </ul>
       <div class="actions">
-        {restsAnywhere(exit, now) ? <Button onClick={() => askWake(pool, exit, onChanged)}>Wake it</Button> : null}
+        {restsAnywhere(proxy, now) ? <Button onClick={() => askWake(pool, proxy, onChanged)}>Wake it</Button> : null}
         <Button onClick={onClose}>Close</Button>
       </div>
     </Dialog>
   )
 }
 
-function askWake(pool: string, { exit }: ExitView, onChanged: () => void): void {
+function askWake(pool: string, { proxy }: ProxyView, onChanged: () => void): void {
   confirm({
-    title: `Wake ${exit}?`,
+    title: `Wake ${proxy}?`,
     says: (
       <p>Its rests end now, on every site and for all workers. If it is still refused, it rests again, for longer.</p>
     ),
     action: 'Wake it',
     async run() {
-      await post<Done>(path('proxies', pool, exit, 'wake'))
+      await post<Done>(path('proxies', pool, proxy, 'wake'))
       onChanged()
-      return `${exit} is awake`
+      return `${proxy} is awake`
     },
   })
 }

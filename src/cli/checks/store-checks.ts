@@ -1,33 +1,33 @@
 import { asShoalError } from '../../errors.js'
-import type { PartitionInfo, StoreUpkeep } from '../../store/maintenance.js'
-import type { Check } from './check.js'
+import type { PartitionInfo, StoreMaintenance } from '../../store/maintenance.js'
 import type { Session } from '../session.js'
 import { bytes, count } from '../terminal/format.js'
+import type { Check } from './check.js'
 
 /** Beyond this the next workers may find no connection. */
 const CONNECTIONS_WARN = 0.8
 
 /** What `doctor` says of a store on a server; nothing when records are in a file. */
 export async function serverStoreChecks({ settings, clock }: Session): Promise<Check[]> {
-  const { openUpkeep } = await import('../../wire/backends.js')
-  let upkeep: StoreUpkeep | null = null
+  const { openMaintenance } = await import('../../wire/backends.js')
+  let maintenance: StoreMaintenance | null = null
   try {
-    upkeep = await openUpkeep(settings.store)
-    return upkeep === null ? [] : await checksOf(upkeep, clock.now())
+    maintenance = await openMaintenance(settings.store)
+    return maintenance === null ? [] : await checksOf(maintenance, clock.now())
   } catch (thrown) {
     const error = asShoalError(thrown)
     return [{ name: 'store', status: 'fail', detail: `${error.code}: ${error.message}`, next: error.hint }]
   } finally {
-    await upkeep?.close()
+    await maintenance?.close()
   }
 }
 
-async function checksOf(upkeep: StoreUpkeep, now: number): Promise<Check[]> {
-  const { version, undurable, connections, bytes: size } = await upkeep.about()
+async function checksOf(maintenance: StoreMaintenance, now: number): Promise<Check[]> {
+  const { version, undurable, connections, bytes: size } = await maintenance.about()
   const { used, most } = connections
   const crowded = used > most * CONNECTIONS_WARN
   const lossy = undurable.length > 0
-  const pending = await upkeep.pending()
+  const pending = await maintenance.pending()
   return [
     {
       name: 'store',
@@ -48,7 +48,7 @@ async function checksOf(upkeep: StoreUpkeep, now: number): Promise<Check[]> {
         pending.length > 0 ? `${count(pending.length)} to be made or changed` : 'as this version of Shoal needs them',
       next: pending.length > 0 ? 'Run `shoal migrate`; --dry-run shows what it would do.' : '',
     },
-    ...(pending.length > 0 ? [] : [partitionCheck(await upkeep.partitions(), now)]),
+    ...(pending.length > 0 ? [] : [partitionCheck(await maintenance.partitions(), now)]),
   ]
 }
 

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { ShoalError } from '../../errors.js'
 import { createLog } from '../../log.js'
-import { ALERT_RULES, type Alert, type AlertBoard, type AlertRule } from '../../observe/alerts/alert.js'
+import { ALERT_RULES, type Alert, type AlertNotes, type AlertRule } from '../../observe/alerts/alert.js'
 import { readAlerts } from '../../observe/alerts/alert-notes.js'
 import { RULES } from '../../observe/alerts/rules/all-rules.js'
 import { guide } from '../help.js'
@@ -36,13 +36,13 @@ function listCommand(alerts: Command): void {
     .action(
       acts(async (session) => {
         const { output, clock, json } = session
-        const { lookedMs, ...board } = await session.withPlant(({ board: notes }) => readAlerts(notes))
+        const { lookedMs, ...notes } = await session.withBackends(({ notes }) => readAlerts(notes))
         if (json) {
           output.jsonLines([
-            ...board.active.map((alert) => ({ state: 'active', ...alert })),
-            ...board.ended.map((alert) => ({ state: 'ended', ...alert })),
+            ...notes.active.map((alert) => ({ state: 'active', ...alert })),
+            ...notes.ended.map((alert) => ({ state: 'ended', ...alert })),
           ])
-        } else showBoard(session, board, clock.now())
+        } else showNotes(session, notes, clock.now())
         if (lookedMs === null) output.note('nobody has watched yet: run, worker, schedule run and dashboard do')
         else if (lookedMs > NOBODY_LOOKS_MS) output.note(`nobody watches: this is how it was ${duration(lookedMs)} ago`)
         return undefined
@@ -57,7 +57,7 @@ function listCommand(alerts: Command): void {
   })
 }
 
-function showBoard({ output }: Session, { active, ended }: AlertBoard, now: number): void {
+function showNotes({ output }: Session, { active, ended }: AlertNotes, now: number): void {
   const { style } = output
   if (active.length === 0) output.print('nothing is wrong')
   for (const alert of active) {
@@ -146,7 +146,7 @@ function testCommand(alerts: Command): void {
         if (first === undefined) return undefined
         const message = 'message' in first.told ? first.told.message : first.told.kind
         const more = failed.length === 1 ? '' : `, and ${count(failed.length - 1)} more`
-        throw new ShoalError('alert_untold', `${first.channel}: ${message}${more}`)
+        throw new ShoalError('alert_undelivered', `${first.channel}: ${message}${more}`)
       }),
     )
   guide(test, {

@@ -53,7 +53,7 @@ export function auditCommand(program: Command): void {
     )
   guide(command, {
     examples: [
-      ['audit', 'the last 50 controls of this plant, from any terminal and from the dashboard'],
+      ['audit', 'the last 50 controls of this backends, from any terminal and from the dashboard'],
       ['audit --limit 1000 --json', '{"at":…,"by":…,"action":…,"target":…,"details":{…},"result":…} a line'],
     ],
     exits: ['notFound'],

@@ -28,7 +28,7 @@ export function controlCommand(program: Command, verb: keyof typeof VERBS): void
     )
     .action(
       acts(async (session, word: string | undefined) => {
-        await session.withPlant(async ({ frontier, store }) => {
+        await session.withBackends(async ({ frontier, store }) => {
           const newestFirst = await crawlsNewestFirst(frontier)
           const unfinished = newestFirst.filter((crawl) => !hasEnded(crawl))
           const crawl = chooseCrawl(word === undefined && unfinished.length > 0 ? unfinished : newestFirst, word)

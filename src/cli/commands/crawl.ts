@@ -8,9 +8,9 @@ import { parseUrl } from '../../url/parse-url.js'
 import { runWithProgress } from '../crawl-run.js'
 import { formatFor } from '../export/export-file.js'
 import { guide } from '../help.js'
-import { reportRun } from '../views/run-report.js'
 import { acts, type CrawlFlags, crawlOptions, type Session, wholeNumber } from '../session.js'
 import { plural } from '../terminal/format.js'
+import { reportRun } from '../views/run-report.js'
 
 const ANY_LINK = 'a[href]'
 
@@ -89,7 +89,7 @@ async function writeRecords(
   out: string,
 ): Promise<number> {
   const { exportToFile } = await import('../../store/export/export.js')
-  return session.withPlant(async ({ store }) => {
+  return session.withBackends(async ({ store }) => {
     const source: RecordSource = {
       async *records(query) {
         for await (const record of store.records(query)) if (record.crawl === crawl) yield record

@@ -18,7 +18,7 @@ export function crawlsCommand(program: Command): void {
     .description('all crawls, newest first')
     .action(
       acts(async (session) => {
-        await session.withPlant(async ({ frontier, queueClock }) => {
+        await session.withBackends(async ({ frontier, queueClock }) => {
           const all = await crawlsNewestFirst(frontier)
           const stats = await Promise.all(all.map((crawl) => frontier.stats(crawl.id)))
           if (session.json) return session.output.jsonLines(stats)
@@ -57,7 +57,7 @@ export function crawlsCommand(program: Command): void {
     .option('--yes', 'do not ask', false)
     .action(
       acts(async (session, word: string, flags: { yes: boolean }) => {
-        await session.withPlant(async ({ frontier, store }) => {
+        await session.withBackends(async ({ frontier, store }) => {
           const crawl = chooseCrawl(await crawlsNewestFirst(frontier), word)
           if (!hasEnded(crawl)) {
             throw new ShoalError('usage', `crawl ${crawl.id} is ${crawl.state}`, {

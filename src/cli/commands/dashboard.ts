@@ -2,12 +2,12 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { systemRandom } from '../../clock.js'
 import { createLog } from '../../log.js'
-import type { BesideParts } from '../../run/sidecar.js'
+import type { SidecarParts } from '../../run/sidecar.js'
 import { dashboardOptions, serveDashboardHere } from '../dashboard.js'
+import { rememberSource } from '../export/source-memory.js'
 import { guide } from '../help.js'
 import { acts, proxyOptions, type Session, watchOptions } from '../session.js'
 import { listenForSignals } from '../signals.js'
-import { rememberSource } from '../export/source-memory.js'
 
 export function dashboardCommand(program: Command): void {
   const command = program
@@ -47,10 +47,10 @@ async function serve(session: Session, files: readonly string[], drain: AbortSig
     import('../../run/open-for-work.js'),
   ])
   refuseMemoryQueue(settings)
-  const parts = { log, crew: null, drain }
+  const parts = { log, localWorkers: null, drain }
   if (files.length === 0) {
-    await session.withPlant(
-      (plant) => serveAndWatch(session, { ...parts, plant, spiders: [], begin: noBeginner.begin }),
+    await session.withBackends(
+      (backends) => serveAndWatch(session, { ...parts, backends, spiders: [], begin: noBeginner.begin }),
       // The audit log is in the store.
       { notes: true },
     )
@@ -65,7 +65,7 @@ async function serve(session: Session, files: readonly string[], drain: AbortSig
       const source = sources[i]
       if (source !== undefined) rememberSource(settings, name, source)
     }
-    await serveAndWatch(session, { ...parts, plant: direct, spiders, begin: beginner.begin })
+    await serveAndWatch(session, { ...parts, backends: direct, spiders, begin: beginner.begin })
   } finally {
     await beginner.stop()
     await direct.close()
@@ -73,10 +73,10 @@ async function serve(session: Session, files: readonly string[], drain: AbortSig
 }
 
 /** Until the drain. Whoever looks is also a candidate for the watch over the fleet: its samples are what the page shows. */
-async function serveAndWatch(session: Session, parts: BesideParts): Promise<void> {
-  const { plant, drain, log } = parts
+async function serveAndWatch(session: Session, parts: SidecarParts): Promise<void> {
+  const { backends, drain, log } = parts
   const { clock, settings } = session
-  const [{ tendWatch }, { loadAlerts }] = await Promise.all([
+  const [{ startWatchDuty }, { loadAlerts }] = await Promise.all([
     import('../../run/alerts/watch-duty.js'),
     import('../../run/alerts/load-alerts.js'),
   ])
@@ -85,7 +85,7 @@ async function serveAndWatch(session: Session, parts: BesideParts): Promise<void
   // The watch has a few seconds for its last words; the page is gone at once.
   drain.addEventListener('abort', () => void close(), { once: true })
   try {
-    await tendWatch(plant, { alerts, clock, random: systemRandom, log, signal: drain })
+    await startWatchDuty(backends, { alerts, clock, random: systemRandom, log, signal: drain })
   } finally {
     await close()
   }

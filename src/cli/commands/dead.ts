@@ -8,12 +8,12 @@ import { showUrl } from '../../url/show-url.js'
 import { confirm } from '../confirm.js'
 import { controlled } from '../controlled.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
-import { guide } from '../help.js'
-import { fetchTable, historyTable } from '../views/link-view.js'
-import { acts, type Session, wholeNumber } from '../session.js'
 import { rememberedSpider } from '../export/source-memory.js'
+import { guide } from '../help.js'
+import { acts, type Session, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, count, plural } from '../terminal/format.js'
+import { fetchTable, historyTable } from '../views/link-view.js'
 
 interface Filters {
   readonly crawl?: string
@@ -54,7 +54,7 @@ function listCommand(dead: Command): void {
     .option('--limit <n>', 'at most so many links', wholeNumber, 50)
     .action(
       acts(async (session, flags: Filters & { limit: number }) => {
-        await session.withPlant(async ({ frontier, queueClock }) => {
+        await session.withBackends(async ({ frontier, queueClock }) => {
           const { output } = session
           const crawl = chooseCrawl(await crawlsNewestFirst(frontier), flags.crawl)
           const links = await frontier.links({ crawl: crawl.id, state: 'dead', limit: flags.limit, ...asFilter(flags) })
@@ -107,7 +107,7 @@ function showCommand(dead: Command): void {
     .option('--crawl <crawl>', 'id, beginning of it, or name of a spider')
     .action(
       acts(async (session, url: string, flags: Filters) => {
-        await session.withPlant(async ({ frontier, store }) => {
+        await session.withBackends(async ({ frontier, store }) => {
           const { output } = session
           const { crawl, link } = await findDead(session, frontier, await candidates(frontier, flags.crawl), url)
           const fetches = await store.fetches({ fp: link.fp, crawl: crawl.id, limit: 20 })
@@ -150,7 +150,7 @@ function changeCommand(dead: Command, verb: 'replay' | 'purge', does: string): v
             },
           )
         }
-        await session.withPlant(async ({ frontier, store }) => {
+        await session.withBackends(async ({ frontier, store }) => {
           const crawls = await candidates(frontier, flags.crawl)
           const found = url === undefined ? null : await findDead(session, frontier, crawls, url)
           const crawl = found?.crawl ?? chooseCrawl(crawls, flags.crawl)

@@ -5,10 +5,10 @@ import type { ShopOptions } from '../../demo/shop.js'
 import { type AccessCheck, checkAccess } from '../checks/access-check.js'
 import { type FinishedRun, runWithProgress } from '../crawl-run.js'
 import { guide } from '../help.js'
-import { detailsOf, sameCommand, summaryJson } from '../views/run-report.js'
 import { acts, type CrawlFlags, crawlOptions, programName, type Session, shellWord, wholeNumber } from '../session.js'
-import { printNextSteps, printSummary, type SummaryDetails } from '../views/summary-view.js'
 import { count } from '../terminal/format.js'
+import { detailsOf, sameCommand, summaryJson } from '../views/run-report.js'
+import { printNextSteps, printSummary, type SummaryDetails } from '../views/summary-view.js'
 
 interface DemoFlags extends CrawlFlags, Partial<Omit<ShopOptions, 'pages'>> {
   readonly dir: string

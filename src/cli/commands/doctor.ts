@@ -6,12 +6,12 @@ import { isOnServer } from '../../config.js'
 import { asShoalError, EXIT } from '../../errors.js'
 import type { CrawlInfo, Frontier, WorkerInfo } from '../../frontier/frontier.js'
 import { healthOf, STALLED_MS, spiderHolders, workerState } from '../../observe/snapshots/health.js'
-import type { Plant } from '../../wire/backends.js'
+import type { Backends } from '../../wire/backends.js'
 import type { Check } from '../checks/check.js'
+import { serverStoreChecks } from '../checks/store-checks.js'
 import { crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import { acts, fileOf, type Session } from '../session.js'
-import { serverStoreChecks } from '../checks/store-checks.js'
 import { clean } from '../terminal/clean.js'
 import { bytes, count, duration, plural } from '../terminal/format.js'
 
@@ -39,7 +39,7 @@ export function doctorCommand(program: Command): void {
         if (session.json) session.output.json({ ok: failed.length === 0, checks })
         else print(session, checks)
         if (failed.length === 0) return EXIT.ok.code
-        return EXIT[failed.every((check) => check.name === PROGRESS) ? 'stalled' : 'plant'].code
+        return EXIT[failed.every((check) => check.name === PROGRESS) ? 'stalled' : 'backend'].code
       }),
     )
   guide(command, {
@@ -93,7 +93,7 @@ async function databaseChecks(session: Session): Promise<Check[]> {
   const nothingYet = !isOnServer(queue) && !files.every(existsSync)
   if (checks.some((check) => check.status === 'fail') || nothingYet) return [...checks, clockCheck(session, null)]
   try {
-    return [...checks, ...(await session.withPlant((plant) => crawlChecks(session, plant)))]
+    return [...checks, ...(await session.withBackends((backends) => crawlChecks(session, backends)))]
   } catch (thrown) {
     const error = asShoalError(thrown)
     const name = isOnServer(queue) ? 'queue' : 'crawls'
@@ -163,7 +163,7 @@ function canWrite(path: string): boolean {
   }
 }
 
-async function crawlChecks(session: Session, { frontier, queueClock, warnings }: Plant): Promise<Check[]> {
+async function crawlChecks(session: Session, { frontier, queueClock, warnings }: Backends): Promise<Check[]> {
   const now = queueClock.now()
   const [crawls, workers] = [await crawlsNewestFirst(frontier), await frontier.workers()]
   const alive = new Set(

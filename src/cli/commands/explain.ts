@@ -3,15 +3,15 @@ import { EXIT } from '../../errors.js'
 import type { CrawlInfo } from '../../frontier/frontier.js'
 import { type Evidence, gatherEvidence } from '../../observe/explain/evidence.js'
 import type { Found } from '../../observe/explain/find-link.js'
-import { type Story, storyOf } from '../../observe/explain/url-history.js'
+import { type UrlHistory, urlHistoryOf } from '../../observe/explain/url-history.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
+import { rememberedSpider } from '../export/source-memory.js'
 import { guide } from '../help.js'
 import { rawPagePath } from '../raw-page.js'
 import { acts, type Session } from '../session.js'
-import { rememberedSpider } from '../export/source-memory.js'
-import { showStory } from '../views/url-history-view.js'
 import { clean } from '../terminal/clean.js'
 import { count } from '../terminal/format.js'
+import { showUrlHistory } from '../views/url-history-view.js'
 
 /** Older crawls are not asked unless named. */
 export const CRAWLS_ASKED = 50
@@ -19,25 +19,25 @@ export const CRAWLS_ASKED = 50
 export function explainCommand(program: Command): void {
   const command = program
     .command('explain')
-    .description('tell the story of a URL: where it is and why, how it came in, every attempt, and what it gave')
+    .description('tell the history of a URL: where it is and why, how it came in, every attempt, and what it gave')
     .argument('<url>')
     .option('--crawl <crawl>', 'only this crawl: id, beginning of it, or name of a spider')
     .option('--spider <file>', 'judge the URL by this spider (default: the one the crawl was run with)')
     .action(
       acts(async (session, url: string, flags: { crawl?: string; spider?: string }) =>
-        session.withPlant(async (plant) => {
-          const all = await crawlsNewestFirst(plant.frontier)
+        session.withBackends(async (backends) => {
+          const all = await crawlsNewestFirst(backends.frontier)
           const asked = flags.crawl === undefined ? all.slice(0, CRAWLS_ASKED) : [chooseCrawl(all, flags.crawl)]
-          const now = plant.queueClock.now()
-          const evidence = await gatherEvidence(plant, asked, url, await spiderFinder(session, flags.spider), now)
+          const now = backends.queueClock.now()
+          const evidence = await gatherEvidence(backends, asked, url, await spiderFinder(session, flags.spider), now)
           const { found } = evidence
           if (found.kind === 'never') showNever(session, found, evidence.absence)
           else if (found.kind === 'refused') showRefused(session, found)
           else {
-            const rawPage = await rawPagePath(plant.pages, evidence.fetches)
-            const story = storyOf(evidence, found.crawl, now)
-            if (session.json) session.output.json(asJson(evidence, story, rawPage))
-            else showStory(session, story, evidence, rawPage)
+            const rawPage = await rawPagePath(backends.pages, evidence.fetches)
+            const history = urlHistoryOf(evidence, found.crawl, now)
+            if (session.json) session.output.json(asJson(evidence, history, rawPage))
+            else showUrlHistory(session, history, evidence, rawPage)
           }
           return found.kind === 'never' ? EXIT.notFound.code : EXIT.ok.code
         }),
@@ -63,8 +63,8 @@ async function spiderFinder(session: Session, file: string | undefined) {
 }
 
 /** `attempts` is the queue's own count; `history` has each of them. */
-function asJson({ fetches, records }: Evidence, story: Story, rawPage: string | null): Record<string, unknown> {
-  const { asked, url, fp, crawl, spider, state, why, position, host, nextSlot, admitted, attempts, can, link } = story
+function asJson({ fetches, records }: Evidence, history: UrlHistory, rawPage: string | null): Record<string, unknown> {
+  const { asked, url, fp, crawl, spider, state, why, position, host, nextSlot, admitted, attempts, can, link } = history
   const about = { admitted, nextSlot, history: attempts, can, fetches, records, rawPage }
   if (link === null) return { state, url, fp, crawl, spider, asked, why, ...about }
   return { ...link, state, url, crawl, spider, asked, why, position, hostInfo: host, ...about }

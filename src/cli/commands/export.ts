@@ -98,7 +98,7 @@ function exportRecords(session: Session, flags: ExportFlags, format: ExportForma
 }
 
 function exportPages(session: Session, flags: ExportFlags, signal: AbortSignal): Promise<void> {
-  return session.withPlant(async (plant) => {
+  return session.withBackends(async (backends) => {
     const { output } = session
     const { spider, since } = recordQuery(flags, session.clock.now())
     const { exportKeptPages } = await import('../export/export-pages.js')
@@ -108,7 +108,7 @@ function exportPages(session: Session, flags: ExportFlags, signal: AbortSignal):
       ...(flags.crawl !== undefined && { crawl: flags.crawl }),
       ...(since !== undefined && { since }),
     }
-    const { files, pages, revisits, missing } = await exportKeptPages(session, plant, asked, signal)
+    const { files, pages, revisits, missing } = await exportKeptPages(session, backends, asked, signal)
     if (pages === 0) output.note('no raw pages were kept: a spider keeps them with `savePages: true`')
     if (missing > 0) output.note(`${plural(missing, 'page')} left out: gone from the page store, or damaged`)
     if (flags.out !== undefined && session.json) output.json({ files, format: 'warc', pages, revisits, missing })

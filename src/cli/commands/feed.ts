@@ -4,7 +4,7 @@ import { linesSource } from '../../discovery/lines.js'
 import { ShoalError } from '../../errors.js'
 import { DEFAULT_FEED, type Feed } from '../../feed/feed.js'
 import type { Spider } from '../../spider/spider.js'
-import type { Plant } from '../../wire/backends.js'
+import type { Backends } from '../../wire/backends.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import { acts, type Session, wholeNumber } from '../session.js'
@@ -33,12 +33,12 @@ export function feedCommand(program: Command): void {
       acts(async (session, word: string, file: string, flags: FeedFlags) => {
         const spider = await spiderByWord(session, word)
         const name = spider?.name ?? word
-        await session.withPlant(async (plant) => {
-          const feed = plant.feed(name, spider?.feed ?? DEFAULT_FEED)
+        await session.withBackends(async (backends) => {
+          const feed = backends.feed(name, spider?.feed ?? DEFAULT_FEED)
           if (flags.refused) return listRefused(session, feed, name, flags.limit)
           if (feed !== null) return pushAll(session, feed, name, file, flags.again)
           if (spider === null) throw spiderUnknown(name, 'shoal feed <file of the spider>')
-          await addAll(session, plant, spider, file, flags.again)
+          await addAll(session, backends, spider, file, flags.again)
         })
         return undefined
       }),
@@ -80,12 +80,18 @@ function withAgain(line: string): string {
   }
 }
 
-async function addAll(session: Session, plant: Plant, spider: Spider, file: string, again: boolean): Promise<void> {
+async function addAll(
+  session: Session,
+  backends: Backends,
+  spider: Spider,
+  file: string,
+  again: boolean,
+): Promise<void> {
   const { output, clock, json } = session
-  const crawls = (await crawlsNewestFirst(plant.frontier)).filter((crawl) => crawl.spider === spider.name)
+  const crawls = (await crawlsNewestFirst(backends.frontier)).filter((crawl) => crawl.spider === spider.name)
   const { id: crawl } = chooseCrawl(crawls, undefined)
   const refused: { entry: unknown; reason: string }[] = []
-  const sum = await addToCrawl(plant.frontier, spider, crawl, linesSource(file), {
+  const sum = await addToCrawl(backends.frontier, spider, crawl, linesSource(file), {
     again,
     clock,
     onRefused: (entry, reason) => refused.push({ entry, reason }),

@@ -23,7 +23,7 @@ export function hostsCommand(program: Command): void {
     .option('--limit <n>', 'at most so many', wholeNumber, 50)
     .action(
       acts(async (session, word: string | undefined, flags: { limit: number }) => {
-        await session.withPlant(async ({ frontier, store, queueClock }) => {
+        await session.withBackends(async ({ frontier, store, queueClock }) => {
           const crawl = chooseCrawl(await crawlsNewestFirst(frontier), word)
           const found = await frontier.hosts(crawl.id, { limit: flags.limit, busiest: true })
           const note = (await store.crawlNotes()).find((one) => one.crawl === crawl.id)
@@ -103,7 +103,7 @@ function setCommand(hosts: Command): void {
       acts(async (session, given: string, flags: SetFlags) => {
         const host = hostNamed(given)
         const settings = settingsOf(flags)
-        await session.withPlant(({ frontier, store }) =>
+        await session.withBackends(({ frontier, store }) =>
           controlled(session, store, { action: 'host.set', target: host, details: { ...settings } }, () =>
             frontier.setHost(host, settings),
           ),

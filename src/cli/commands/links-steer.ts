@@ -5,9 +5,9 @@ import { findLink } from '../../observe/explain/find-link.js'
 import { showUrl } from '../../url/show-url.js'
 import { controlled } from '../controlled.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
+import { rememberedSpider } from '../export/source-memory.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
-import { rememberedSpider } from '../export/source-memory.js'
 import { clean } from '../terminal/clean.js'
 
 const ORDERS = {
@@ -41,7 +41,7 @@ function steerCommand(links: Command, order: LinkSteer): void {
     .option('--crawl <crawl>', 'id, beginning of it, or name of a spider (default: the newest that knows the URL)')
     .action(
       acts(async (session, url: string, flags: { crawl?: string }) => {
-        await session.withPlant(async ({ frontier, store }) => {
+        await session.withBackends(async ({ frontier, store }) => {
           const all = await crawlsNewestFirst(frontier)
           const crawls = flags.crawl === undefined ? all : [chooseCrawl(all, flags.crawl)]
           const found = await findLink(frontier, crawls, url, (crawl) =>

@@ -29,7 +29,7 @@ export function linksCommand(program: Command): void {
     .option('--limit <n>', 'at most so many', wholeNumber, 50)
     .action(
       acts(async (session, flags: Omit<ListFlags, 'state'> & { state?: LinkState | 'active' }) => {
-        await session.withPlant(async ({ frontier, queueClock }) => {
+        await session.withBackends(async ({ frontier, queueClock }) => {
           const crawl = chooseCrawl(await crawlsNewestFirst(frontier), flags.crawl)
           const state = flags.state === 'active' ? 'leased' : flags.state
           const found = await frontier.links({

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import type { PendingMigration, StoreUpkeep } from '../../store/maintenance.js'
+import type { PendingMigration, StoreMaintenance } from '../../store/maintenance.js'
 import { guide } from '../help.js'
+import { withMaintenance } from '../maintenance.js'
 import { acts, type Session } from '../session.js'
 import { plural } from '../terminal/format.js'
-import { withUpkeep } from '../maintenance.js'
 import { shownProgress } from '../views/work-progress.js'
 
 export function migrateCommand(program: Command): void {
@@ -14,10 +14,10 @@ export function migrateCommand(program: Command): void {
     .action(
       acts(async (session, { dryRun }: { dryRun: boolean }) => {
         const { output, json } = session
-        await withUpkeep(session, async (upkeep) => {
-          const migrations = dryRun ? await upkeep.pending() : await applied(session, upkeep)
+        await withMaintenance(session, async (maintenance) => {
+          const migrations = dryRun ? await maintenance.pending() : await applied(session, maintenance)
           // Who may write but not make tables finds a place for the rows of today.
-          if (!dryRun) await upkeep.makeAhead(session.clock.now())
+          if (!dryRun) await maintenance.makeAhead(session.clock.now())
           if (json) {
             const rows = migrations.map(({ number, name, breaking, sql }) =>
               dryRun ? { number, name, breaking, sql } : { number, name, breaking },
@@ -47,10 +47,10 @@ export function migrateCommand(program: Command): void {
 }
 
 /** One may take long on large tables: it is named while it runs. */
-async function applied(session: Session, upkeep: StoreUpkeep): Promise<readonly PendingMigration[]> {
+async function applied(session: Session, maintenance: StoreMaintenance): Promise<readonly PendingMigration[]> {
   const progress = shownProgress(session, 'migrations', null)
   try {
-    return await upkeep.migrate(({ name }, done, of) => progress.tell(done, `applying ${name}`, of))
+    return await maintenance.migrate(({ name }, done, of) => progress.tell(done, `applying ${name}`, of))
   } finally {
     progress.stop()
   }

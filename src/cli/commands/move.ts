@@ -16,11 +16,11 @@ export function moveCommand(program: Command): void {
     .requiredOption('--to <address>', 'the queue it goes to: redis://…, or sqlite:<file>')
     .action(
       acts(async (session, word: string, flags: { to: string }) => {
-        const { openPlant } = await import('../../wire/backends.js')
-        await session.withPlant(async ({ frontier: from, store }) => {
+        const { openBackends } = await import('../../wire/backends.js')
+        await session.withBackends(async ({ frontier: from, store }) => {
           const crawl = chooseCrawl(await crawlsNewestFirst(from), word)
           const { total } = await from.stats(crawl.id)
-          const target = await openPlant({ queue: flags.to, store: session.settings.store })
+          const target = await openBackends({ queue: flags.to, store: session.settings.store })
           const progress = shownProgress(session, 'links', total)
           const onProgress = (links: number) => progress.tell(links, 'moving')
           try {

@@ -131,7 +131,7 @@ function runCommand(outlets: Command): void {
           const { runOutlets } = await import('../../run/outlets.js')
           const ends = await session.withResults(async ({ store }) => {
             const over = new AbortController()
-            const telling = json ? null : tellProgress(session, store, chosen, over.signal)
+            const telling = json ? null : reportProgress(session, store, chosen, over.signal)
             try {
               return await runOutlets(chosen, {
                 ...{ store, queue: settings.queue, log, follow: flags.follow },
@@ -149,7 +149,7 @@ function runCommand(outlets: Command): void {
           const stopped = ends.find(({ end }) => end.kind === 'stopped')
           const behind = flags.follow ? undefined : ends.find(({ end }) => end.kind === 'behind')
           if (stopped !== undefined) throw outletError('outlet_refused', stopped)
-          if (behind !== undefined) throw outletError('outlet_away', behind)
+          if (behind !== undefined) throw outletError('outlet_down', behind)
           return undefined
         } finally {
           signals.restore()
@@ -170,7 +170,7 @@ function restOf(end: PumpEnd): string {
   return 'message' in end ? `, ${end.kind}: ${clean(end.message)}` : ''
 }
 
-async function tellProgress(
+async function reportProgress(
   { clock, output }: Session,
   store: ChangeFeed,
   outlets: readonly Outlet[],
@@ -191,7 +191,7 @@ async function tellProgress(
   }
 }
 
-function outletError(code: 'outlet_refused' | 'outlet_away', { outlet, end }: OutletEnd): ShoalError {
+function outletError(code: 'outlet_refused' | 'outlet_down', { outlet, end }: OutletEnd): ShoalError {
   return new ShoalError(code, `outlet ${outlet}: ${'message' in end ? end.message : end.kind}`)
 }
 
@@ -268,7 +268,7 @@ function testCommand(outlets: Command): void {
         if (failed === undefined) return undefined
         const message = 'message' in failed.sent ? failed.sent.message : failed.sent.kind
         throw new ShoalError(
-          failed.sent.kind === 'refused' ? 'outlet_refused' : 'outlet_away',
+          failed.sent.kind === 'refused' ? 'outlet_refused' : 'outlet_down',
           `outlet ${failed.outlet.name}: ${message}`,
         )
       }),

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { EXIT, ShoalError } from '../../errors.js'
-import type { PackCheck, PackProgress, PackUpkeep } from '../../store/pack-maintenance.js'
+import type { PackCheck, PackMaintenance, PackProgress } from '../../store/pack-maintenance.js'
 import { confirm } from '../confirm.js'
 import { guide } from '../help.js'
 import { acts, programName, type Session } from '../session.js'
@@ -22,13 +22,13 @@ export function checkCommand(pages: Command): void {
     .option('--yes', 'do not ask', false)
     .action(
       acts(async (session, flags: { delete: boolean; yes: boolean }) =>
-        withUpkeep(session, async (upkeep) => {
-          const found = await withProgress(session, 'checking', (onProgress) => upkeep.check(onProgress))
+        withMaintenance(session, async (maintenance) => {
+          const found = await withProgress(session, 'checking', (onProgress) => maintenance.check(onProgress))
           const idle = found.unreferenced.length + found.damaged.length === 0
           const question = `Delete ${plural(found.unreferenced.length, 'pack')} and forget ${plural(found.damaged.length, 'page')}?`
           if (!session.json) show(session, found)
           const deleted = flags.delete && !idle && (await confirm(question, flags.yes))
-          if (deleted) await upkeep.clean(found)
+          if (deleted) await maintenance.clean(found)
           if (session.json) session.output.json(asJson(found, deleted))
           else if (deleted) session.output.note('deleted')
           else if (!idle && !flags.delete) {
@@ -36,7 +36,7 @@ export function checkCommand(pages: Command): void {
               `delete and forget: ${programName(process.env)} pages check --delete${session.sameDatabase}`,
             )
           }
-          return found.damaged.length > 0 && !deleted ? EXIT.plant.code : EXIT.ok.code
+          return found.damaged.length > 0 && !deleted ? EXIT.backend.code : EXIT.ok.code
         }),
       ),
     )
@@ -54,8 +54,8 @@ export function compactCommand(pages: Command): void {
     .description('write the pages of small packs into large ones; pages stay readable throughout')
     .action(
       acts(async (session) =>
-        withUpkeep(session, async (upkeep) => {
-          const done = await withProgress(session, 'reading', (onProgress) => upkeep.compact(onProgress))
+        withMaintenance(session, async (maintenance) => {
+          const done = await withProgress(session, 'reading', (onProgress) => maintenance.compact(onProgress))
           if (session.json) session.output.json(done)
           else if (done.pages === 0) session.output.print(`nothing to do: ${plural(done.packsAfter, 'pack')}`)
           else {
@@ -73,10 +73,13 @@ export function compactCommand(pages: Command): void {
   })
 }
 
-async function withUpkeep(session: Session, work: (upkeep: PackUpkeep) => Promise<number>): Promise<number> {
+async function withMaintenance(
+  session: Session,
+  work: (maintenance: PackMaintenance) => Promise<number>,
+): Promise<number> {
   return session.withResults(({ pages }) => {
-    if (pages.upkeep === null) throw new ShoalError('not_found', 'raw pages in memory are gone with their process')
-    return work(pages.upkeep)
+    if (pages.maintenance === null) throw new ShoalError('not_found', 'raw pages in memory are gone with their process')
+    return work(pages.maintenance)
   })
 }
 

@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import { ShoalError } from '../../errors.js'
 import { findLink } from '../../observe/explain/find-link.js'
 import { type FetchRow, SCREENSHOT_HEADER } from '../../store/rows.js'
-import type { Plant } from '../../wire/backends.js'
+import type { Backends } from '../../wire/backends.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
+import { rememberedSpider } from '../export/source-memory.js'
 import { guide } from '../help.js'
 import { acts, type Session } from '../session.js'
-import { rememberedSpider } from '../export/source-memory.js'
 import { CRAWLS_ASKED } from './explain.js'
 import { checkCommand, compactCommand } from './pages-maintenance.js'
 
@@ -37,11 +37,11 @@ function getCommand(pages: Command): void {
     .option('--crawl <crawl>', 'as this crawl fetched it: id, beginning of it, or name of a spider')
     .action(
       acts(async (session, url: string, flags: { crawl?: string }) => {
-        await session.withPlant(async (plant) => {
-          const { fetch, body } = await newestPage(session, plant, url, flags.crawl)
+        await session.withBackends(async (backends) => {
+          const { fetch, body } = await newestPage(session, backends, url, flags.crawl)
           if (!session.json) return session.output.bytes(body)
           const { crawl, at, status, page } = fetch
-          const path = page === null ? null : await plant.pages.locate(page)
+          const path = page === null ? null : await backends.pages.locate(page)
           session.output.json({ url: fetch.url, crawl, fetchedAt: at, status, bytes: body.length, page, path })
         })
         return undefined
@@ -64,11 +64,11 @@ function screenshotCommand(pages: Command): void {
     .option('--crawl <crawl>', 'as this crawl saw it: id, beginning of it, or name of a spider')
     .action(
       acts(async (session, url: string, flags: { crawl?: string }) => {
-        await session.withPlant(async (plant) => {
-          const { fetch, ref, picture } = await newestScreenshot(session, plant, url, flags.crawl)
+        await session.withBackends(async (backends) => {
+          const { fetch, ref, picture } = await newestScreenshot(session, backends, url, flags.crawl)
           if (!session.json) return session.output.bytes(picture)
           const { crawl, at, error } = fetch
-          const path = await plant.pages.locate(ref)
+          const path = await backends.pages.locate(ref)
           session.output.json({ url: fetch.url, crawl, fetchedAt: at, error, bytes: picture.length, page: ref, path })
         })
         return undefined
@@ -82,10 +82,10 @@ function screenshotCommand(pages: Command): void {
   })
 }
 
-async function newestScreenshot(session: Session, plant: Plant, url: string, word: string | undefined) {
-  for (const fetch of await fetchesOf(session, plant, url, word)) {
+async function newestScreenshot(session: Session, backends: Backends, url: string, word: string | undefined) {
+  for (const fetch of await fetchesOf(session, backends, url, word)) {
     const ref = fetch.headers?.[SCREENSHOT_HEADER]
-    const picture = ref === undefined ? null : await plant.pages.get(ref)
+    const picture = ref === undefined ? null : await backends.pages.get(ref)
     if (ref !== undefined && picture !== null) return { fetch, ref, picture }
   }
   throw new ShoalError('not_found', `no screenshot of ${url} was kept`, {
@@ -95,12 +95,12 @@ async function newestScreenshot(session: Session, plant: Plant, url: string, wor
 
 async function newestPage(
   session: Session,
-  plant: Plant,
+  backends: Backends,
   url: string,
   word: string | undefined,
 ): Promise<{ fetch: FetchRow; body: Uint8Array }> {
-  const { pages } = plant
-  const fetches = await fetchesOf(session, plant, url, word)
+  const { pages } = backends
+  const fetches = await fetchesOf(session, backends, url, word)
   const kept = fetches.filter(({ page }) => page !== null)
   for (const fetch of kept) {
     const body = fetch.page === null ? null : await pages.get(fetch.page)
@@ -118,7 +118,7 @@ async function newestPage(
 /** Newest first. */
 async function fetchesOf(
   session: Session,
-  { frontier, store }: Plant,
+  { frontier, store }: Backends,
   url: string,
   word: string | undefined,
 ): Promise<FetchRow[]> {

@@ -1,21 +1,21 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { systemRandom } from '../../clock.js'
 import { EXIT, ShoalError } from '../../errors.js'
-import { type ExitLedger, type ExitScore, LATENCY_BUCKETS } from '../../proxy/proxy-ledger.js'
-import { bucketOf } from '../../proxy/proxy-state.js'
 import type { Pool } from '../../proxy/pool.js'
 import { chosenPools, loadPools, poolNamed } from '../../proxy/pools.js'
+import { LATENCY_BUCKETS, type ProxyLedger, type ProxyScore } from '../../proxy/proxy-ledger.js'
+import { bucketOf } from '../../proxy/proxy-state.js'
 import { scoreCursor } from '../../proxy/score-cursor.js'
 import { standingOf } from '../../proxy/standing.js'
 import type { TestedRequest } from '../../run/test-proxies.js'
 import { siteOf } from '../../url/host.js'
 import { guide } from '../help.js'
 import { withLedger } from '../proxy-ledger.js'
-import { byExit, bySite, restText, STANDING_COLUMNS, standingCells } from '../views/proxies-view.js'
 import { acts, proxyOptions, type Session, wholeNumber } from '../session.js'
 import { listenForSignals } from '../signals.js'
 import { clean } from '../terminal/clean.js'
 import { count, duration, plural } from '../terminal/format.js'
+import { byProxy, bySite, restText, STANDING_COLUMNS, standingCells } from '../views/proxies-view.js'
 import { shownProgress } from '../views/work-progress.js'
 
 const PAGE = 1_000
@@ -70,8 +70,8 @@ function poolsOf({ settings }: Session): Pool[] {
   throw new ShoalError('proxy_unknown', 'no proxies were given')
 }
 
-async function allScores(ledger: ExitLedger, pool: string): Promise<ExitScore[]> {
-  const all: ExitScore[] = []
+async function allScores(ledger: ProxyLedger, pool: string): Promise<ProxyScore[]> {
+  const all: ProxyScore[] = []
   for (let after: string | undefined; ; ) {
     const page = await ledger.scores(pool, { limit: PAGE, ...(after === undefined ? {} : { after }) })
     all.push(...page)
@@ -84,25 +84,29 @@ async function allScores(ledger: ExitLedger, pool: string): Promise<ExitScore[]>
 function showPool(
   { output, json, clock }: Session,
   pool: Pool,
-  found: readonly ExitScore[],
+  found: readonly ProxyScore[],
   site: string | null,
   limit: number,
 ): void {
   const { style } = output
-  const known = new Set(pool.exits.map(({ id }) => id))
-  const scores = found.filter(({ exit }) => known.has(exit))
-  const exits = byExit(pool.exits, scores, site, clock.now())
+  const known = new Set(pool.proxies.map(({ id }) => id))
+  const scores = found.filter(({ proxy }) => known.has(proxy))
+  const proxies = byProxy(pool.proxies, scores, site, clock.now())
   const sites = bySite(scores).filter((one) => site === null || one.site === site)
-  const resting = exits.filter(({ rests }) => rests.length > 0).length
+  const resting = proxies.filter(({ rests }) => rests.length > 0).length
   const whole = standingOf(scores.filter((score) => score.site === (site ?? '')))
   const { name, kind } = pool
   if (json) {
-    output.json({ of: 'pool', pool: name, kind, proxies: pool.exits.length, resting, site, ...whole })
+    output.json({ of: 'pool', pool: name, kind, proxies: pool.proxies.length, resting, site, ...whole })
     output.jsonLines(sites.map((one) => ({ of: 'site', pool: name, ...one })))
-    output.jsonLines(exits.map((one) => ({ of: 'proxy', pool: name, site, ...one })))
+    output.jsonLines(proxies.map((one) => ({ of: 'proxy', pool: name, site, ...one })))
     return
   }
-  const head = [kind, plural(pool.exits.length, 'proxy', 'proxies'), ...(resting > 0 ? [`${count(resting)} rest`] : [])]
+  const head = [
+    kind,
+    plural(pool.proxies.length, 'proxy', 'proxies'),
+    ...(resting > 0 ? [`${count(resting)} rest`] : []),
+  ]
   output.print(`${style.bold(name)}  ${head.join(style.dim(' · '))}`)
   if (whole.requests === 0) {
     output.note(`nothing has gone through ${name} yet${site === null ? '' : ` to ${clean(site)}`}`)
@@ -118,11 +122,11 @@ function showPool(
   output.print()
   output.table(
     [{ title: 'proxy', shrinks: true }, { title: 'country' }, ...STANDING_COLUMNS, { title: 'rests for' }],
-    exits
+    proxies
       .slice(0, limit)
       .map((one) => [clean(one.proxy), one.country ?? '', ...standingCells(one, style), restText(one, style)]),
   )
-  if (exits.length > limit) output.note(`the first ${count(limit)}; more with --limit`)
+  if (proxies.length > limit) output.note(`the first ${count(limit)}; more with --limit`)
 }
 
 interface TestFlags {
@@ -148,7 +152,7 @@ function testCommand(proxies: Command): void {
         const all = loadPools(settings.proxies, process.env)
         const [pool] = chosenPools([poolNamed(all, name)], null, settings.country)
         if (pool === undefined) throw new ShoalError('proxy_unknown', `there is no pool '${name}'`)
-        const work = (ledger: ExitLedger) => runTest(session, ledger, pool, flags)
+        const work = (ledger: ProxyLedger) => runTest(session, ledger, pool, flags)
         const { tested, signal } = await withLedger(session, { create: true }, work)
         showTest(session, pool, tested)
         if (signal !== null) return EXIT[signal === 'SIGINT' ? 'interrupted' : 'terminated'].code
@@ -170,15 +174,15 @@ function atOnce(text: string): number {
   return value
 }
 
-async function runTest(session: Session, ledger: ExitLedger, pool: Pool, flags: TestFlags) {
+async function runTest(session: Session, ledger: ProxyLedger, pool: Pool, flags: TestFlags) {
   const { clock } = session
   const { testProxies } = await import('../../run/test-proxies.js')
-  if (flags.wake) for (const { id } of pool.exits) await ledger.wake(pool.name, id)
+  if (flags.wake) for (const { id } of pool.proxies) await ledger.wake(pool.name, id)
   const stop = { aborted: false }
   const signals = listenForSignals(() => {
     stop.aborted = true
   })
-  const progress = shownProgress(session, 'requests', pool.exits.length * flags.count)
+  const progress = shownProgress(session, 'requests', pool.proxies.length * flags.count)
   let done = 0
   try {
     const tested = await testProxies(
@@ -198,8 +202,8 @@ async function runTest(session: Session, ledger: ExitLedger, pool: Pool, flags: 
 
 function showTest({ output, json }: Session, pool: Pool, tested: readonly TestedRequest[]): void {
   const { style } = output
-  const of = (id: string) => tested.filter(({ exit }) => exit.id === id)
-  const rows = pool.exits.map(({ id, country }) => ({
+  const of = (id: string) => tested.filter(({ proxy }) => proxy.id === id)
+  const rows = pool.proxies.map(({ id, country }) => ({
     proxy: id,
     country,
     ...standingOfTest(of(id)),
@@ -214,7 +218,7 @@ function showTest({ output, json }: Session, pool: Pool, tested: readonly Tested
         restsMs: last?.restsMs ?? null,
       })),
     )
-    output.json({ of: 'pool', pool: pool.name, kind: pool.kind, proxies: pool.exits.length, ...whole })
+    output.json({ of: 'pool', pool: pool.name, kind: pool.kind, proxies: pool.proxies.length, ...whole })
     return
   }
   output.table(

@@ -34,22 +34,22 @@ export function recoverCommand(program: Command): void {
         const { output, clock, json } = session
         const signals = listenForSignals(() => output.note('stopping; the same command goes on'))
         try {
-          await session.withPlant(async (plant) => {
-            const note = await lostCrawl(plant, word)
+          await session.withBackends(async (backends) => {
+            const note = await lostCrawl(backends, word)
             const spider = await spiderByWord(session, flags.spider ?? note.spider)
             if (spider === null) throw spiderUnknown(note.spider, '--spider <file>')
             const { seedOptions } = await import('../../run/seeds/seed-options.js')
             const details = { spider: note.spider, refetch: flags.refetch }
             const control = { action: 'crawl.recover', target: note.crawl, details }
             const progress = shownProgress(session, 'known pages', null)
-            const recovered = await controlled(session, plant.store, control, () =>
-              recoverCrawl(plant, spider, note, {
+            const recovered = await controlled(session, backends.store, control, () =>
+              recoverCrawl(backends, spider, note, {
                 onProgress: (pages) => progress.tell(pages, 'recovering'),
                 refetch: flags.refetch,
                 clock,
                 signal: signals.drain,
                 ...seedOptions(flags.seeds, {
-                  ...{ plant, spider, crawl: note.crawl, pools: new Map(), clock, random: systemRandom },
+                  ...{ backends, spider, crawl: note.crawl, pools: new Map(), clock, random: systemRandom },
                   ...{ log: createLog(session.settings.logLevel, clock, output.note), signal: signals.drain },
                 }),
               }),

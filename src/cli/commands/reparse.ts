@@ -5,10 +5,10 @@ import type { ReparseSummary } from '../../run/reparse/reparse.js'
 import type { CrawlNote } from '../../store/record-store.js'
 import { guide } from '../help.js'
 import { type Since, since } from '../record-filters.js'
-import { reparseProgress } from '../views/reparse-progress.js'
-import { reparseJson, showReparse } from '../views/reparse-view.js'
 import { acts, wholeNumber } from '../session.js'
 import { listenForSignals } from '../signals.js'
+import { reparseProgress } from '../views/reparse-progress.js'
+import { reparseJson, showReparse } from '../views/reparse-view.js'
 
 interface ReparseFlags {
   readonly dryRun: boolean

@@ -11,9 +11,9 @@ import {
 import { parseDuration } from '../../units.js'
 import { confirm } from '../confirm.js'
 import { guide } from '../help.js'
+import { withMaintenance } from '../maintenance.js'
 import { acts, type Session } from '../session.js'
 import { bytes, count, duration, plural } from '../terminal/format.js'
-import { withUpkeep } from '../maintenance.js'
 
 export function retentionCommand(program: Command): void {
   const retention = program
@@ -37,9 +37,9 @@ function showCommand(retention: Command): void {
     .action(
       acts(async (session) => {
         const { output, clock } = session
-        await withUpkeep(session, async (upkeep) => {
-          const rule = await upkeep.retention()
-          const partitions = await upkeep.partitions()
+        await withMaintenance(session, async (maintenance) => {
+          const rule = await maintenance.retention()
+          const partitions = await maintenance.partitions()
           const going = new Set(expired(partitions, rule, clock.now()))
           if (session.json) {
             const rows = partitions.map((one) => ({ ...one, expired: going.has(one) }))
@@ -109,8 +109,8 @@ function setCommand(retention: Command): void {
       acts(async (session, flags: RuleFlags) => {
         if (Object.keys(flags).length === 0)
           throw new ShoalError('usage', 'say what to change: --fetches, --history, --partition or --archive')
-        await withUpkeep(session, async (upkeep) => {
-          const before = await upkeep.retention()
+        await withMaintenance(session, async (maintenance) => {
+          const before = await maintenance.retention()
           const archive = flags.archive === undefined ? before.archive : await checkedArchive(flags.archive)
           const rule: RetentionRule = {
             unit: flags.partition ?? before.unit,
@@ -118,7 +118,7 @@ function setCommand(retention: Command): void {
             versionsMs: flags.history === undefined ? before.versionsMs : flags.history,
             archive,
           }
-          await upkeep.setRetention(rule)
+          await maintenance.setRetention(rule)
           if (session.json) session.output.json({ rule })
           else session.output.print(ruleInWords(rule))
         })
@@ -158,10 +158,10 @@ function applyCommand(retention: Command): void {
     .option('--yes', 'do not ask', false)
     .action(
       acts(async (session, flags: { dryRun: boolean; yes: boolean }) => {
-        await withUpkeep(session, async (upkeep) => {
+        await withMaintenance(session, async (maintenance) => {
           const { output, clock, json } = session
-          const rule = await upkeep.retention()
-          const going = expired(await upkeep.partitions(), rule, clock.now())
+          const rule = await maintenance.retention()
+          const going = expired(await maintenance.partitions(), rule, clock.now())
           if (flags.dryRun) return showGoing(session, going)
           if (going.length > 0 && !(await confirm(questionFor(rule, going), flags.yes)))
             return output.note('nothing was changed')
@@ -170,7 +170,7 @@ function applyCommand(retention: Command): void {
           const archive = rule.archive === null ? null : await openArchive(rule.archive, clock)
           try {
             const retired: Retired[] = []
-            const done = await applyRetention(upkeep, archive, clock.now(), (one) => {
+            const done = await applyRetention(maintenance, archive, clock.now(), (one) => {
               retired.push(one)
               if (!json) output.print(`${one.name}: ${one.archived === null ? 'dropped' : `in ${one.archived}`}`)
             })

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { besideOptions, besideWork } from '../sidecars.js'
 import { runWithProgress } from '../crawl-run.js'
 import { guide } from '../help.js'
-import { reportRun } from '../views/run-report.js'
 import { acts, type CrawlFlags, crawlOptions, SEEDS_HELP } from '../session.js'
+import { sidecarFor, sidecarOptions } from '../sidecars.js'
+import { reportRun } from '../views/run-report.js'
 
 export function runCommand(program: Command): void {
   const command = program
@@ -14,13 +14,13 @@ export function runCommand(program: Command): void {
     .option('--seeds <source>', SEEDS_HELP)
     .action(
       acts(async (session, file: string, flags: CrawlFlags & { dashboard: boolean }) => {
-        const beside = besideWork(session, flags, true)
+        const beside = sidecarFor(session, flags, true)
         const finished = await runWithProgress(session, flags, { kind: 'file', path: resolve(file) }, beside)
         await reportRun(session, finished)
         return finished.exitCode
       }),
     )
-  besideOptions(crawlOptions(command))
+  sidecarOptions(crawlOptions(command))
   guide(command, {
     examples: [
       ['run books.ts', 'crawl, or go on where the last run stopped'],

@@ -5,10 +5,10 @@ import { EXIT } from '../../errors.js'
 import type { ScheduleRow } from '../../run/schedules.js'
 import type { SpiderSource } from '../../run/spider-source.js'
 import type { Spider } from '../../spider/spider.js'
-import { besideOptions, besideWork } from '../sidecars.js'
 import { guide } from '../help.js'
 import type { Output } from '../output.js'
 import { acts, programName, shellWord, watchOptions } from '../session.js'
+import { sidecarFor, sidecarOptions } from '../sidecars.js'
 import { listenForSignals } from '../signals.js'
 import { clean } from '../terminal/clean.js'
 import { count, moment, plural } from '../terminal/format.js'
@@ -42,7 +42,7 @@ export function scheduleCommand(program: Command): void {
           await runSchedules({
             ...{ sources: sourcesOf(files), queue, store, pages, logLevel, proxies, pool, country, alerts },
             drain: signals.drain,
-            beside: besideWork(session, flags, true),
+            beside: sidecarFor(session, flags, true),
             writeLog: (line) => process.stderr.write(line),
             onStart: (spiders) => {
               for (const spider of spiders) note(nextLine(spider, session.clock.now()))
@@ -59,7 +59,7 @@ export function scheduleCommand(program: Command): void {
         }
       }),
     )
-  besideOptions(watchOptions(run))
+  sidecarOptions(watchOptions(run))
   guide(run, {
     examples: [
       [
@@ -81,7 +81,7 @@ export function scheduleCommand(program: Command): void {
       acts(async (session, files: string[]) => {
         const { output, json, clock } = session
         const { listSchedules } = await import('../../run/schedules.js')
-        const rows = await session.withPlant((plant) => listSchedules(sourcesOf(files), plant, clock.now()))
+        const rows = await session.withBackends((backends) => listSchedules(sourcesOf(files), backends, clock.now()))
         if (json) for (const row of rows) output.json(rowJson(row))
         else printRows(output, rows)
         return EXIT.ok.code

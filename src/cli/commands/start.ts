@@ -4,10 +4,10 @@ import { EXIT } from '../../errors.js'
 import type { SpiderSource } from '../../run/spider-source.js'
 import { cliUser } from '../controlled.js'
 import { startLines } from '../crawl-run.js'
+import { rememberSource } from '../export/source-memory.js'
 import { guide } from '../help.js'
 import { acts, type CrawlFlags, programName, SEEDS_HELP, shellWord } from '../session.js'
 import { listenForSignals } from '../signals.js'
-import { rememberSource } from '../export/source-memory.js'
 
 /** Only worth a word when it takes that long. */
 const WAITING_MS = 3_000

@@ -3,21 +3,26 @@ import { isOnServer } from '../../config.js'
 import { asShoalError, EXIT, isAway, ShoalError } from '../../errors.js'
 import type { CrawlInfo, CrawlStats, HostInfo } from '../../frontier/frontier.js'
 import { spiderHolders } from '../../observe/snapshots/health.js'
-import { type CrawlLook, lookAtCrawl, lookAtWorkers, type WorkerLook } from '../../observe/snapshots/snapshot.js'
+import {
+  type CrawlSnapshot,
+  crawlSnapshotOf,
+  type WorkerSnapshot,
+  workerSnapshots,
+} from '../../observe/snapshots/snapshot.js'
 import { readTrouble, type Trouble } from '../../observe/trouble.js'
-import type { Plant } from '../../wire/backends.js'
-import { adviceLines } from '../views/advice-view.js'
+import type { Backends } from '../../wire/backends.js'
 import { chooseCrawl, crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { guide } from '../help.js'
-import { lostCrawlMeant, showLost } from '../views/lost-view.js'
 import type { Output } from '../output.js'
-import { ended, endText } from '../views/progress-view.js'
 import { acts, type Session } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { bytes, count, duration, moment, percent, rate } from '../terminal/format.js'
 import { type Live, liveLines } from '../terminal/live.js'
 import type { Style } from '../terminal/style.js'
 import { table } from '../terminal/table.js'
+import { adviceLines } from '../views/advice-view.js'
+import { lostCrawlMeant, showLost } from '../views/lost-view.js'
+import { ended, endText } from '../views/progress-view.js'
 import { visitLines } from '../views/visits-view.js'
 import { workerJson, workerTable } from './workers.js'
 
@@ -35,20 +40,20 @@ export function statusCommand(program: Command): void {
     .option('--watch', 'again every second until it ends')
     .action(
       acts(async (session, word: string | undefined, flags: { watch?: boolean }) => {
-        return session.withPlant(async (plant) => {
-          const { frontier } = plant
+        return session.withBackends(async (backends) => {
+          const { frontier } = backends
           const newestFirst = await crawlsNewestFirst(frontier)
-          const lost = await lostCrawlMeant(session, plant, newestFirst, word)
+          const lost = await lostCrawlMeant(session, backends, newestFirst, word)
           if (lost !== null) {
             showLost(session, lost)
             return EXIT.lost.code
           }
           const crawl = chooseCrawl(newestFirst, word)
           if (flags.watch) {
-            await watch(session, plant, crawl)
+            await watch(session, backends, crawl)
             return undefined
           }
-          const snapshot = await look(session, plant, crawl)
+          const snapshot = await look(session, backends, crawl)
           if (session.json) session.output.json(asJson(snapshot))
           else for (const line of screen(session.output, snapshot)) session.output.print(line)
           return snapshot.stalledMs === 0 ? EXIT.ok.code : EXIT.stalled.code
@@ -68,18 +73,18 @@ export function statusCommand(program: Command): void {
   })
 }
 
-interface Snapshot extends CrawlLook {
+interface Snapshot extends CrawlSnapshot {
   /** Those alive, and those that are missed. */
-  readonly seen: readonly WorkerLook[]
+  readonly seen: readonly WorkerSnapshot[]
   readonly trouble: Trouble | null
 }
 
-async function look({ settings }: Session, plant: Plant, crawl: CrawlInfo): Promise<Snapshot> {
-  const now = plant.queueClock.now()
-  const workers = await lookAtWorkers(plant, now)
+async function look({ settings }: Session, backends: Backends, crawl: CrawlInfo): Promise<Snapshot> {
+  const now = backends.queueClock.now()
+  const workers = await workerSnapshots(backends, now)
   const seen = workers.filter(({ state }) => state !== 'silent')
-  const looked = await lookAtCrawl(plant, crawl, workers, now, isOnServer(settings.queue))
-  return { ...looked, seen, trouble: await readTrouble(plant.board, crawl.id) }
+  const looked = await crawlSnapshotOf(backends, crawl, workers, now, isOnServer(settings.queue))
+  return { ...looked, seen, trouble: await readTrouble(backends.notes, crawl.id) }
 }
 
 function asJson({
@@ -120,7 +125,7 @@ function asJson({
   }
 }
 
-async function watch(session: Session, plant: Plant, crawl: CrawlInfo): Promise<void> {
+async function watch(session: Session, backends: Backends, crawl: CrawlInfo): Promise<void> {
   const { output, clock, json } = session
   const live: Live | null = !json && process.stdout.isTTY ? liveLines(process.stdout) : null
   const stopped = new AbortController()
@@ -129,7 +134,7 @@ async function watch(session: Session, plant: Plant, crawl: CrawlInfo): Promise<
   process.once('SIGTERM', stop)
   try {
     for (;;) {
-      const snapshot = await lookIfThere(session, plant, crawl)
+      const snapshot = await lookIfThere(session, backends, crawl)
       if (snapshot instanceof ShoalError) {
         const { code, message, hint } = snapshot
         const line = `${output.style.red('health is red:')} ${clean(message)}`
@@ -157,9 +162,9 @@ async function watch(session: Session, plant: Plant, crawl: CrawlInfo): Promise<
 }
 
 /** Who watches goes on watching while the queue is away. */
-async function lookIfThere(session: Session, plant: Plant, crawl: CrawlInfo): Promise<Snapshot | ShoalError> {
+async function lookIfThere(session: Session, backends: Backends, crawl: CrawlInfo): Promise<Snapshot | ShoalError> {
   try {
-    return await look(session, plant, crawl)
+    return await look(session, backends, crawl)
   } catch (thrown) {
     if (isAway(thrown)) return asShoalError(thrown)
     throw thrown
@@ -217,7 +222,7 @@ function screen(
 /** Workers shown by name when they have another version of the spider. */
 const NAMES_SHOWN = 3
 
-function workerRemarks(stats: CrawlStats, workers: readonly WorkerLook[], style: Style): string[] {
+function workerRemarks(stats: CrawlStats, workers: readonly WorkerSnapshot[], style: Style): string[] {
   const spider = clean(stats.spider)
   if (workers.length === 0) return ['', `  ${style.yellow('no worker is alive:')} run the spider again to go on`]
   const { holders, otherVersion } = spiderHolders(stats, workers)

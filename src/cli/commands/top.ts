@@ -45,16 +45,16 @@ async function watch(session: Session, everyMs: number): Promise<void> {
   // Where one of these is set ink draws nothing before the end; but this is a terminal.
   for (const name of ['CI', 'CONTINUOUS_INTEGRATION']) process.env[name] = 'false'
   const { showTop } = await import('../top/show-top.js')
-  const { createLookout } = await import('../top/top-snapshot.js')
-  await session.withPlant((plant) =>
+  const { createSnapshots } = await import('../top/top-snapshot.js')
+  await session.withBackends((backends) =>
     showTop(
       {
-        lookout: createLookout(plant, { clock: plant.queueClock, fleet: isOnServer(settings.queue) }),
+        snapshots: createSnapshots(backends, { clock: backends.queueClock, fleet: isOnServer(settings.queue) }),
         ...{ clock, everyMs, where: maskUrl(settings.queue), style: styleFor(process.stdout, process.env) },
         async carryOut({ crawl, spider, state }) {
           const action = state === 'paused' ? 'crawl.pause' : 'crawl.resume'
-          await controlled(session, plant.store, { action, target: crawl, details: { spider } }, () =>
-            setCrawlState(plant.frontier, crawl, state),
+          await controlled(session, backends.store, { action, target: crawl, details: { spider } }, () =>
+            setCrawlState(backends.frontier, crawl, state),
           )
           return `crawl ${crawl} of ${spider} is ${state === 'paused' ? 'paused' : 'running again'}`
         },

@@ -42,7 +42,7 @@ export function tryCommand(program: Command): void {
 /** A page that cannot be fetched ends `try` with a code of its own; what the user can mend keeps its own. */
 function failedTry(thrown: unknown): ShoalError {
   const error = asShoalError(thrown)
-  if (error.next === 'stop' || error.next === 'plant') return error
+  if (error.next === 'stop' || error.next === 'backend') return error
   process.exitCode = EXIT.nothingFetched.code
   return error
 }

@@ -2,9 +2,9 @@ import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { maskUrl } from '../../config.js'
 import { asShoalError, EXIT } from '../../errors.js'
-import { besideOptions, besideWork } from '../sidecars.js'
 import { guide } from '../help.js'
 import { acts, wholeNumber, workerOptions } from '../session.js'
+import { sidecarFor, sidecarOptions } from '../sidecars.js'
 import { listenForSignals } from '../signals.js'
 import { clean } from '../terminal/clean.js'
 import { duration, plural } from '../terminal/format.js'
@@ -77,7 +77,7 @@ export function workerCommand(program: Command): void {
             graceMs,
             exitWhenIdle: flags.exitWhenIdle,
             schedule: flags.schedule,
-            beside: besideWork(session, flags, false),
+            beside: sidecarFor(session, flags, false),
             drain: signals.drain,
             writeLog: (line) => process.stderr.write(line),
             onTurn: (spider, taken) => note(turnLine(spider, taken)),
@@ -98,7 +98,7 @@ export function workerCommand(program: Command): void {
         }
       }),
     )
-  besideOptions(workerOptions(command))
+  sidecarOptions(workerOptions(command))
   guide(command, {
     examples: [
       ['worker books.ts --queue redis://queue.example', 'on as many machines as you like'],

@@ -18,12 +18,12 @@ export function drainCommand(workers: Command): void {
     .argument('<worker>', 'its name as `shoal workers` lists it, or the beginning of it')
     .action(
       acts(async (session, word: string) => {
-        await session.withPlant(async ({ frontier, board, store, queueClock }) => {
+        await session.withBackends(async ({ frontier, notes, store, queueClock }) => {
           const chosen = chooseWorker(await frontier.workers(), word)
           const { worker, inHand } = chosen
           const silent = workerState(chosen, queueClock.now()) === 'silent'
           await controlled(session, store, { action: 'worker.drain', target: worker, details: {} }, () =>
-            askToDrain(board, worker),
+            askToDrain(notes, worker),
           )
           if (session.json) return session.output.json({ worker, inHand, draining: true })
           session.output.print(

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type WorkerState, workerRate } from '../../observe/snapshots/health.js'
-import { lookAtWorkers, type WorkerLook } from '../../observe/snapshots/snapshot.js'
+import { type WorkerSnapshot, workerSnapshots } from '../../observe/snapshots/snapshot.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
 import { clean } from '../terminal/clean.js'
@@ -17,10 +17,10 @@ export function workersCommand(program: Command): void {
     )
     .action(
       acts(async (session) => {
-        await session.withPlant(async (plant) => {
+        await session.withBackends(async (backends) => {
           const { output, json } = session
-          const now = plant.queueClock.now()
-          const workers = await lookAtWorkers(plant, now)
+          const now = backends.queueClock.now()
+          const workers = await workerSnapshots(backends, now)
           if (json) return output.jsonLines(workers.map((worker) => workerJson(worker, now)))
           if (workers.length === 0) return output.note('no workers')
           for (const line of workerTable(workers, now, output.width, output.style)) output.print(line)
@@ -40,14 +40,14 @@ export function workersCommand(program: Command): void {
   drainCommand(command)
 }
 
-export function workerJson({ vitals, ...worker }: WorkerLook, now: number): Record<string, unknown> {
+export function workerJson({ vitals, ...worker }: WorkerSnapshot, now: number): Record<string, unknown> {
   const { slots, busy, rssBytes, heapBytes, loopBusy, loopLagMs } = vitals ?? NOT_TOLD
   return { ...worker, rate: workerRate(worker, now), ...{ slots, busy, rssBytes, heapBytes, loopBusy, loopLagMs } }
 }
 
 const NOT_TOLD = { slots: null, busy: null, rssBytes: null, heapBytes: null, loopBusy: null, loopLagMs: null }
 
-export function workerTable(workers: readonly WorkerLook[], now: number, width: number, style: Style): string[] {
+export function workerTable(workers: readonly WorkerSnapshot[], now: number, width: number, style: Style): string[] {
   const rows = workers.map((worker) => {
     const { vitals } = worker
     return [

@@ -1,7 +1,7 @@
 import type { WarcResult } from '../../store/export/warc.js'
 import type { KeptPage, KeptPageQuery, KeptPages } from '../../store/kept-pages.js'
 import { version } from '../../version.js'
-import type { Plant } from '../../wire/backends.js'
+import type { Backends } from '../../wire/backends.js'
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import type { Session } from '../session.js'
 import { shownProgress } from '../views/work-progress.js'
@@ -20,16 +20,16 @@ export interface PagesExport {
 /** The raw pages of spiders with savePages, as an archive. */
 export async function exportKeptPages(
   session: Session,
-  plant: Plant,
+  backends: Backends,
   asked: PagesExport,
   signal: AbortSignal,
 ): Promise<WarcResult> {
   const { warcToFiles, warcToStream } = await import('../../store/export/warc.js')
-  const queries = await queriesFor(plant, asked)
-  const progress = shownProgress(session, 'pages', await expected(plant.store, queries))
+  const queries = await queriesFor(backends, asked)
+  const progress = shownProgress(session, 'pages', await expected(backends.store, queries))
   const archive = {
-    pages: pagesOf(plant.store, queries),
-    bodies: plant.pages,
+    pages: pagesOf(backends.store, queries),
+    bodies: backends.pages,
     info: {
       software: `Shoal/${version}`,
       format: 'WARC File Format 1.1',
@@ -49,7 +49,10 @@ export async function exportKeptPages(
 }
 
 /** Pages are found by their spider. */
-async function queriesFor({ frontier, store }: Plant, { spider, crawl, since }: PagesExport): Promise<KeptPageQuery[]> {
+async function queriesFor(
+  { frontier, store }: Backends,
+  { spider, crawl, since }: PagesExport,
+): Promise<KeptPageQuery[]> {
   const more = { ...(since !== undefined && { since }), newestOnly: false }
   if (crawl !== undefined) {
     const chosen = chooseCrawl(await crawlsNewestFirst(frontier), crawl)

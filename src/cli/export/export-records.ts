@@ -3,9 +3,9 @@ import type { RecordSource } from '../../store/export/export.js'
 import type { ExportFormat, ExportResult } from '../../store/export/formats.js'
 import type { RecordQuery } from '../../store/record-store.js'
 import type { StorePart } from '../../wire/backends.js'
-import { mergedSource } from './merged-kinds.js'
 import type { Session } from '../session.js'
 import { shownProgress } from '../views/work-progress.js'
+import { mergedSource } from './merged-kinds.js'
 
 export interface RecordsExport {
   readonly format: ExportFormat

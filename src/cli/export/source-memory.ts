@@ -2,15 +2,15 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { SpiderSource } from '../../run/spider-source.js'
 import type { Spider } from '../../spider/spider.js'
-import type { PlantAddresses } from '../../wire/backends.js'
+import type { BackendAddresses } from '../../wire/backends.js'
 import { fileOf } from '../session.js'
 
 /**
  * Where the spider of a crawl came from, kept beside the database by the commands that run crawls: `explain` takes a URL through the
  * same door without being told the file again. A loss costs a --spider.
  */
-export function rememberSource(plant: PlantAddresses, spider: string, source: SpiderSource): void {
-  const file = memoryOf(plant)
+export function rememberSource(backends: BackendAddresses, spider: string, source: SpiderSource): void {
+  const file = memoryOf(backends)
   if (file === null || !existsSync(dirname(file))) return
   const known = readSources(file)
   if (JSON.stringify(known[spider]) === JSON.stringify(source)) return
@@ -23,8 +23,8 @@ export function rememberSource(plant: PlantAddresses, spider: string, source: Sp
 }
 
 /** The spider as it is now; null when it is not remembered, or its file is gone or broken. */
-export async function rememberedSpider(plant: PlantAddresses, spider: string): Promise<Spider | null> {
-  const file = memoryOf(plant)
+export async function rememberedSpider(backends: BackendAddresses, spider: string): Promise<Spider | null> {
+  const file = memoryOf(backends)
   const source = file === null ? undefined : readSources(file)[spider]
   if (source === undefined) return null
   try {
@@ -35,7 +35,7 @@ export async function rememberedSpider(plant: PlantAddresses, spider: string): P
   }
 }
 
-function memoryOf({ queue, store }: PlantAddresses): string | null {
+function memoryOf({ queue, store }: BackendAddresses): string | null {
   const file = fileOf(queue) ?? fileOf(store)
   return file === null ? null : join(dirname(file), 'spiders.json')
 }

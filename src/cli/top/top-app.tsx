@@ -3,12 +3,12 @@ import { useEffect, useRef, useState } from 'react'
 import type { Clock } from '../../clock.js'
 import { asShoalError, isAway } from '../../errors.js'
 import type { Style } from '../terminal/style.js'
-import type { Lookout } from './top-snapshot.js'
 import { type Seen, screenOf } from './top-screen.js'
+import type { Snapshots } from './top-snapshot.js'
 import { FIRST_STATE, type Key, type Order, press, type TopState } from './top-state.js'
 
 export interface TopParts {
-  readonly lookout: Lookout
+  readonly snapshots: Snapshots
   readonly clock: Clock
   readonly everyMs: number
   readonly where: string
@@ -17,7 +17,7 @@ export interface TopParts {
   readonly carryOut: (order: Extract<Order, { kind: 'set' }>) => Promise<string>
 }
 
-export function Top({ lookout, clock, everyMs, where, style, carryOut }: TopParts) {
+export function Top({ snapshots, clock, everyMs, where, style, carryOut }: TopParts) {
   const { exit } = useApp()
   const size = useSize()
   const [seen, setSeen] = useState<Seen>({ look: null, failure: null })
@@ -34,7 +34,7 @@ export function Top({ lookout, clock, everyMs, where, style, carryOut }: TopPart
     const stopped = new AbortController()
     const watch = async () => {
       while (!stopped.signal.aborted) {
-        const next = await lookIfThere(lookout, latest.current.seen)
+        const next = await lookIfThere(snapshots, latest.current.seen)
         if (stopped.signal.aborted) return
         latest.current.seen = next
         setSeen(next)
@@ -45,7 +45,7 @@ export function Top({ lookout, clock, everyMs, where, style, carryOut }: TopPart
     }
     watch().catch((error: unknown) => exit(asShoalError(error)))
     return () => stopped.abort()
-  }, [lookout, clock, everyMs, exit])
+  }, [snapshots, clock, everyMs, exit])
 
   const obey = async (order: Order) => {
     if (order.kind === 'quit') return exit()
@@ -74,9 +74,9 @@ export function Top({ lookout, clock, everyMs, where, style, carryOut }: TopPart
 }
 
 /** Who watches goes on watching while the queue is away. */
-async function lookIfThere(lookout: Lookout, { look }: Seen): Promise<Seen> {
+async function lookIfThere(snapshots: Snapshots, { look }: Seen): Promise<Seen> {
   try {
-    return { look: await lookout.look(), failure: null }
+    return { look: await snapshots.look(), failure: null }
   } catch (thrown) {
     if (!isAway(thrown)) throw thrown
     return { look, failure: asShoalError(thrown) }

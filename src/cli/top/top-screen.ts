@@ -1,11 +1,9 @@
 import type { ShoalError } from '../../errors.js'
 import type { HostInfo } from '../../frontier/frontier.js'
 import { workerRate } from '../../observe/snapshots/health.js'
-import type { WorkerLook } from '../../observe/snapshots/snapshot.js'
-import { adviceLines } from '../views/advice-view.js'
+import type { WorkerSnapshot } from '../../observe/snapshots/snapshot.js'
 import { paceText, slotText } from '../commands/status.js'
 import { stateText } from '../commands/workers.js'
-import { ended, endText } from '../views/progress-view.js'
 import { clean } from '../terminal/clean.js'
 import { bytes, count, duration, percent, plural, rate, sparkline, timeOfDay } from '../terminal/format.js'
 import { cutColoured } from '../terminal/live.js'
@@ -13,7 +11,9 @@ import { progressBar } from '../terminal/progress-bar.js'
 import type { Style } from '../terminal/style.js'
 import { type Column, table } from '../terminal/table.js'
 import { padEnd, widthOf, wrapColoured } from '../terminal/width.js'
-import type { TopCrawl, TopLook } from './top-snapshot.js'
+import { adviceLines } from '../views/advice-view.js'
+import { ended, endText } from '../views/progress-view.js'
+import type { TopCrawl, TopSnapshot } from './top-snapshot.js'
 import { chosenCrawl, chosenIndex, PANES, type Pane, type Rows, rowsOf, SORTS, type TopState } from './top-state.js'
 
 export interface Screen {
@@ -26,7 +26,7 @@ export interface Screen {
 
 /** The newest look, and why it is not newer. */
 export interface Seen {
-  readonly look: TopLook | null
+  readonly look: TopSnapshot | null
   readonly failure: ShoalError | null
 }
 
@@ -47,7 +47,7 @@ export function screenOf(state: TopState, { look, failure }: Seen, screen: Scree
   return [...lines, bottom].slice(-height).map((line) => cutColoured(line, columns))
 }
 
-function headLine(look: TopLook | null, { where, columns, style }: Screen): string {
+function headLine(look: TopSnapshot | null, { where, columns, style }: Screen): string {
   const left = `${style.bold('shoal top')}  ${style.dim(clean(where))}`
   if (look === null) return left
   const alive = look.workers.filter(({ state }) => state !== 'silent' && state !== 'missing')
@@ -94,7 +94,7 @@ function helpLines(style: Style): string[] {
   ]
 }
 
-function bodyLines(state: TopState, look: TopLook, room: number, screen: Screen): string[] {
+function bodyLines(state: TopState, look: TopSnapshot, room: number, screen: Screen): string[] {
   const { style, columns } = screen
   const rows = rowsOf(state, look)
   const crawl = chosenCrawl(state, look)
@@ -111,7 +111,7 @@ function bodyLines(state: TopState, look: TopLook, room: number, screen: Screen)
   return [...alerts, ...crawls, ...about, ...(state.alone ? drawn : drawn.slice(1)).flat()]
 }
 
-function alertLines({ alerts }: TopLook, style: Style): string[] {
+function alertLines({ alerts }: TopSnapshot, style: Style): string[] {
   const [first] = alerts.toSorted((a, b) => Number(b.severity === 'critical') - Number(a.severity === 'critical'))
   if (first === undefined) return []
   const paint = first.severity === 'critical' ? style.red : style.yellow
@@ -187,7 +187,7 @@ function aboutLines({ stats, look, advice, rates }: TopCrawl, alone: boolean, { 
 interface PaneParts {
   readonly state: TopState
   readonly rows: Rows
-  readonly look: TopLook
+  readonly look: TopSnapshot
   readonly crawl: TopCrawl | null
   readonly columns: number
   readonly style: Style
@@ -322,7 +322,7 @@ function hostCells(host: HostInfo, now: number): string[] {
   ]
 }
 
-function workerCells(worker: WorkerLook, now: number, style: Style): string[] {
+function workerCells(worker: WorkerSnapshot, now: number, style: Style): string[] {
   const { vitals, about, state, heardMs } = worker
   return [
     clean(worker.worker),

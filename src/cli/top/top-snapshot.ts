@@ -1,26 +1,32 @@
 import type { Clock } from '../../clock.js'
 import type { CrawlId, CrawlInfo, CrawlStats } from '../../frontier/frontier.js'
-import type { Advice } from '../../observe/snapshots/advice.js'
 import type { Alert } from '../../observe/alerts/alert.js'
 import { readAlerts } from '../../observe/alerts/alert-notes.js'
-import { type CrawlLook, type LookedPlant, lookAtCrawl, lookAtWorkers, type WorkerLook } from '../../observe/snapshots/snapshot.js'
 import { readSeries } from '../../observe/series/series-notes.js'
+import type { Advice } from '../../observe/snapshots/advice.js'
+import {
+  type CrawlSnapshot,
+  crawlSnapshotOf,
+  type SnapshotBackends,
+  type WorkerSnapshot,
+  workerSnapshots,
+} from '../../observe/snapshots/snapshot.js'
 import { crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { ended } from '../views/progress-view.js'
 
 /** What is on the screen at one moment. */
-export interface TopLook {
+export interface TopSnapshot {
   readonly now: number
   /** Those that have not ended first, then the newest. */
   readonly crawls: readonly TopCrawl[]
-  readonly workers: readonly WorkerLook[]
+  readonly workers: readonly WorkerSnapshot[]
   readonly alerts: readonly Alert[]
 }
 
 export interface TopCrawl {
   readonly stats: CrawlStats
   /** Null: it has ended, or too many run. */
-  readonly look: CrawlLook | null
+  readonly look: CrawlSnapshot | null
   readonly advice: Advice | null
   /** Links ended a second, oldest first. */
   readonly rates: readonly number[]
@@ -31,19 +37,22 @@ const CRAWLS_SHOWN = 50
 const LOOKED_AT = 8
 const RATES_KEPT = 240
 
-export interface Lookout {
-  look(): Promise<TopLook>
+export interface Snapshots {
+  look(): Promise<TopSnapshot>
 }
 
 /** Looks again and again, and remembers what one look alone cannot tell: rates. */
-export function createLookout(plant: LookedPlant, { clock, fleet }: { clock: Clock; fleet: boolean }): Lookout {
+export function createSnapshots(
+  backends: SnapshotBackends,
+  { clock, fleet }: { clock: Clock; fleet: boolean },
+): Snapshots {
   const rates = new Map<CrawlId, { readonly values: number[]; at: number; over: number }>()
   const endedStats = new Map<CrawlId, CrawlStats>()
 
   const statsOf = async (crawl: CrawlInfo): Promise<CrawlStats> => {
     const known = endedStats.get(crawl.id)
     if (known !== undefined && hasEnded(crawl)) return known
-    const stats = await plant.frontier.stats(crawl.id)
+    const stats = await backends.frontier.stats(crawl.id)
     if (hasEnded(stats)) endedStats.set(crawl.id, stats)
     else endedStats.delete(crawl.id)
     return stats
@@ -53,7 +62,7 @@ export function createLookout(plant: LookedPlant, { clock, fleet }: { clock: Clo
     const over = ended(stats)
     const known = rates.get(stats.id)
     if (known === undefined) {
-      const values = (await readSeries(plant.board, stats.id, '30m')).map((sample) => sample.pagesPerSecond)
+      const values = (await readSeries(backends.notes, stats.id, '30m')).map((sample) => sample.pagesPerSecond)
       rates.set(stats.id, { values, at: now, over })
       return values
     }
@@ -68,9 +77,9 @@ export function createLookout(plant: LookedPlant, { clock, fleet }: { clock: Clo
     async look() {
       const now = clock.now()
       const [all, workers, alerts] = await Promise.all([
-        crawlsNewestFirst(plant.frontier),
-        lookAtWorkers(plant, now),
-        readAlerts(plant.board),
+        crawlsNewestFirst(backends.frontier),
+        workerSnapshots(backends, now),
+        readAlerts(backends.notes),
       ])
       const shown = [...all.filter((crawl) => !hasEnded(crawl)), ...all.filter(hasEnded)].slice(0, CRAWLS_SHOWN)
       const crawls = await Promise.all(
@@ -79,7 +88,7 @@ export function createLookout(plant: LookedPlant, { clock, fleet }: { clock: Clo
             const stats = await statsOf(crawl)
             return { stats, look: null, advice: null, rates: await ratesOf(stats, now) }
           }
-          const look = await lookAtCrawl(plant, crawl, workers, now, fleet)
+          const look = await crawlSnapshotOf(backends, crawl, workers, now, fleet)
           return { stats: look.stats, look, advice: look.advice, rates: await ratesOf(look.stats, now) }
         }),
       )

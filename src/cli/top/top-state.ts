@@ -1,7 +1,7 @@
 import type { CrawlState, HostInfo } from '../../frontier/frontier.js'
 import { workerRate } from '../../observe/snapshots/health.js'
-import type { WorkerLook } from '../../observe/snapshots/snapshot.js'
-import type { TopCrawl, TopLook } from './top-snapshot.js'
+import type { WorkerSnapshot } from '../../observe/snapshots/snapshot.js'
+import type { TopCrawl, TopSnapshot } from './top-snapshot.js'
 
 /** What a person has chosen so far. */
 export interface TopState {
@@ -63,26 +63,26 @@ export const SORTS = (now: number) =>
       { name: 'name', by: (a: HostInfo, b: HostInfo) => (a.host < b.host ? -1 : 1) },
     ],
     workers: [
-      { name: 'name', by: (a: WorkerLook, b: WorkerLook) => (a.worker < b.worker ? -1 : 1) },
-      { name: 'rate', by: most<WorkerLook>((worker) => workerRate(worker, now)) },
-      { name: 'memory', by: most<WorkerLook>(({ vitals }) => vitals?.rssBytes ?? -1) },
-      { name: 'core', by: most<WorkerLook>(({ vitals }) => vitals?.loopBusy ?? -1) },
-      { name: 'errors', by: most<WorkerLook>((worker) => worker.failed) },
+      { name: 'name', by: (a: WorkerSnapshot, b: WorkerSnapshot) => (a.worker < b.worker ? -1 : 1) },
+      { name: 'rate', by: most<WorkerSnapshot>((worker) => workerRate(worker, now)) },
+      { name: 'memory', by: most<WorkerSnapshot>(({ vitals }) => vitals?.rssBytes ?? -1) },
+      { name: 'core', by: most<WorkerSnapshot>(({ vitals }) => vitals?.loopBusy ?? -1) },
+      { name: 'errors', by: most<WorkerSnapshot>((worker) => worker.failed) },
     ],
   }) satisfies {
     readonly crawls: readonly Sort<TopCrawl>[]
     readonly hosts: readonly Sort<HostInfo>[]
-    readonly workers: readonly Sort<WorkerLook>[]
+    readonly workers: readonly Sort<WorkerSnapshot>[]
   }
 
 /** The rows of each pane as they are shown: filtered, sorted. */
 export interface Rows {
   readonly crawls: readonly TopCrawl[]
   readonly hosts: readonly HostInfo[]
-  readonly workers: readonly WorkerLook[]
+  readonly workers: readonly WorkerSnapshot[]
 }
 
-export function rowsOf(state: TopState, look: TopLook): Rows {
+export function rowsOf(state: TopState, look: TopSnapshot): Rows {
   const { filter, sort } = state
   const sorts = SORTS(look.now)
   const crawls = look.crawls.filter(({ stats }) => fits(filter.crawls, stats.spider, stats.id))
@@ -107,7 +107,7 @@ function fits(filter: string, ...texts: readonly string[]): boolean {
 }
 
 /** The crawl that hosts and advice are shown of. */
-export function chosenCrawl({ chosen, filter, sort }: TopState, look: TopLook): TopCrawl | null {
+export function chosenCrawl({ chosen, filter, sort }: TopState, look: TopSnapshot): TopCrawl | null {
   const named = look.crawls.find(({ stats }) => stats.id === chosen.crawls)
   if (named !== undefined) return named
   const crawls = look.crawls.filter(({ stats }) => fits(filter.crawls, stats.spider, stats.id))
@@ -144,7 +144,7 @@ export interface Key {
 
 const PAGE = 10
 
-export function press(state: TopState, key: Key, look: TopLook | null): { state: TopState; order: Order | null } {
+export function press(state: TopState, key: Key, look: TopSnapshot | null): { state: TopState; order: Order | null } {
   const only = (next: Partial<TopState>) => ({ state: { ...state, notice: '', ...next }, order: null })
   if (state.asking !== null) {
     const yes = key.letter === 'y' || key.letter === 'Y'
@@ -175,7 +175,7 @@ export function press(state: TopState, key: Key, look: TopLook | null): { state:
 const BACK = { alone: false, pane: 'crawls' } as const
 
 /** The crawl under the mark, which may move on while new ones come in. */
-function alone(state: TopState, look: TopLook): Partial<TopState> {
+function alone(state: TopState, look: TopSnapshot): Partial<TopState> {
   if (state.alone) return BACK
   const crawl = chosenCrawl(state, look)?.stats.id ?? null
   return crawl === null ? {} : { alone: true, pane: 'hosts', chosen: { ...state.chosen, crawls: crawl, hosts: null } }

@@ -2,7 +2,7 @@ import { isOnServer } from '../../config.js'
 import { watchQueue } from '../../coordinator/queue-watch.js'
 import type { CrawlInfo } from '../../frontier/frontier.js'
 import type { CrawlNote } from '../../store/record-store.js'
-import type { Plant } from '../../wire/backends.js'
+import type { Backends } from '../../wire/backends.js'
 import { hasEnded } from '../crawl-choice.js'
 import { programName, type Session } from '../session.js'
 import { clean } from '../terminal/clean.js'
@@ -11,14 +11,14 @@ import { moment } from '../terminal/format.js'
 /** The lost crawl that a person means: the word names it, or without a word there is none that goes on. */
 export async function lostCrawlMeant(
   { settings }: Session,
-  plant: Plant,
+  backends: Backends,
   crawls: readonly CrawlInfo[],
   word: string | undefined,
 ): Promise<CrawlNote | null> {
   // A server can lose its data while the store stands; a file is looked at as it is.
-  if (isOnServer(settings.queue)) await watchQueue(plant).look()
-  const notes = await plant.store.crawlNotes()
-  const lost = notes.filter(({ state, queue }) => state === 'lost' && queue === plant.queueAddress)
+  if (isOnServer(settings.queue)) await watchQueue(backends).look()
+  const notes = await backends.store.crawlNotes()
+  const lost = notes.filter(({ state, queue }) => state === 'lost' && queue === backends.queueAddress)
   const isLost = (id: string) => lost.some(({ crawl }) => crawl === id)
   const meant = lost
     .filter(({ crawl, spider }) => word === undefined || crawl.startsWith(word) || spider === word)

@@ -1,5 +1,5 @@
-import type { Exit } from '../../proxy/proxy.js'
-import type { ExitScore } from '../../proxy/proxy-ledger.js'
+import type { PoolProxy } from '../../proxy/proxy.js'
+import type { ProxyScore } from '../../proxy/proxy-ledger.js'
 import { type Standing, standingOf } from '../../proxy/standing.js'
 import { clean } from '../terminal/clean.js'
 import { bar, count, duration } from '../terminal/format.js'
@@ -43,8 +43,8 @@ export interface SiteStanding extends Standing {
 }
 
 /** By site, the busiest first. */
-export function bySite(scores: readonly ExitScore[]): SiteStanding[] {
-  const sites = new Map<string, ExitScore[]>()
+export function bySite(scores: readonly ProxyScore[]): SiteStanding[] {
+  const sites = new Map<string, ProxyScore[]>()
   for (const score of scores) {
     if (score.site === '') continue
     const known = sites.get(score.site)
@@ -56,7 +56,7 @@ export function bySite(scores: readonly ExitScore[]): SiteStanding[] {
     .sort((a, b) => b.requests - a.requests || (a.site < b.site ? -1 : 1))
 }
 
-export interface ExitStanding extends Standing {
+export interface ProxyStanding extends Standing {
   readonly proxy: string
   /** Null: the file of pools does not have it, or no longer. */
   readonly country: string | null
@@ -65,16 +65,16 @@ export interface ExitStanding extends Standing {
   readonly rests: readonly { readonly site: string; readonly ms: number }[]
 }
 
-/** By exit, on one site or on all; exits that were never used come last. */
-export function byExit(
-  exits: readonly Pick<Exit, 'id' | 'country'>[],
-  scores: readonly ExitScore[],
+/** By proxy, on one site or on all; proxies that were never used come last. */
+export function byProxy(
+  proxies: readonly Pick<PoolProxy, 'id' | 'country'>[],
+  scores: readonly ProxyScore[],
   site: string | null,
   now: number,
-): ExitStanding[] {
-  const rows = new Map<string, ExitScore[]>(exits.map(({ id }) => [id, []]))
-  for (const score of scores) rows.set(score.exit, [...(rows.get(score.exit) ?? []), score])
-  const countries = new Map(exits.map(({ id, country }) => [id, country]))
+): ProxyStanding[] {
+  const rows = new Map<string, ProxyScore[]>(proxies.map(({ id }) => [id, []]))
+  for (const score of scores) rows.set(score.proxy, [...(rows.get(score.proxy) ?? []), score])
+  const countries = new Map(proxies.map(({ id, country }) => [id, country]))
   return [...rows]
     .map(([proxy, own]) => {
       const felt = own.filter((row) => site === null || row.site === '' || row.site === site)
@@ -91,7 +91,7 @@ export function byExit(
     .sort((a, b) => b.requests - a.requests || (a.proxy < b.proxy ? -1 : 1))
 }
 
-export function restText({ rests }: ExitStanding, style: Style): string {
+export function restText({ rests }: ProxyStanding, style: Style): string {
   if (rests.length === 0) return ''
   const [first] = [...rests].sort((a, b) => b.ms - a.ms)
   if (first === undefined) return ''

@@ -1,5 +1,5 @@
 import type { Evidence } from '../../observe/explain/evidence.js'
-import type { Story, StoryAttempt } from '../../observe/explain/url-history.js'
+import type { UrlAttempt, UrlHistory } from '../../observe/explain/url-history.js'
 import { programName, type Session, shellWord } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, bytes, duration, moment, plural } from '../terminal/format.js'
@@ -8,15 +8,15 @@ import { ago, bytes, duration, moment, plural } from '../terminal/format.js'
 const DATA_SHOWN = 120
 
 /** A URL that a crawl knows, for a person: where it is and why, then all that happened to it, oldest first. */
-export function showStory(
+export function showUrlHistory(
   session: Session,
-  story: Story,
+  history: UrlHistory,
   { fetches, records }: Evidence,
   rawPage: string | null,
 ): void {
   const { output, clock } = session
   const { style, print } = output
-  const { state, link, crawl, spider, crawlState } = story
+  const { state, link, crawl, spider, crawlState } = history
   const now = clock.now()
   const paint = {
     queued: style.cyan,
@@ -27,8 +27,8 @@ export function showStory(
     skipped: style.yellow,
     unknown: style.yellow,
   }[state]
-  print(`${paint(state === 'leased' ? 'in hand' : state)}  ${clean(story.url)}`)
-  for (const line of story.why) print(`  ${clean(line)}`)
+  print(`${paint(state === 'leased' ? 'in hand' : state)}  ${clean(history.url)}`)
+  for (const line of history.why) print(`  ${clean(line)}`)
   const [fetch] = fetches
   if (state === 'done' && fetch !== undefined) {
     print(
@@ -49,28 +49,28 @@ export function showStory(
       : `, route ${clean(link.route)}, depth ${link.depth}, priority ${link.priority}, added ${ago(link.addedAt, now)}`
   print(style.dim(`  crawl ${crawl} of ${clean(spider)} (${crawlState})${more}`))
   if (rawPage !== null) print(style.dim(`  raw page ${clean(rawPage)}`))
-  timeline(session, story, now)
-  const commands = commandsFor(session, story)
+  timeline(session, history, now)
+  const commands = commandsFor(session, history)
   if (commands.length > 0) print()
   for (const [does, command] of commands) print(`${does}: ${style.cyan(command)}`)
 }
 
 type Moment = readonly [at: number, what: string, text: string]
 
-function timeline({ output }: Session, story: Story, now: number): void {
-  const { link, admitted } = story
+function timeline({ output }: Session, history: UrlHistory, now: number): void {
+  const { link, admitted } = history
   const moments: Moment[] = [
     ...(link === null || admitted === null ? [] : [[link.addedAt, 'admitted', admitted.by] as const]),
-    ...story.attempts.map((attempt) => [attempt.at, attemptName(attempt), attemptText(attempt)] as const),
-    ...story.records.map(({ kind, key, changedAt, data }) => {
+    ...history.attempts.map((attempt) => [attempt.at, attemptName(attempt), attemptText(attempt)] as const),
+    ...history.records.map(({ kind, key, changedAt, data }) => {
       const text = JSON.stringify(data)
       const shown = text.length <= DATA_SHOWN ? text : `${text.slice(0, DATA_SHOWN)}…`
       return [changedAt, 'record', `${kind} ${key}  ${shown}`] as const
     }),
-    ...(story.state === 'leased' && link !== null && link.leasedAt !== null
+    ...(history.state === 'leased' && link !== null && link.leasedAt !== null
       ? [[link.leasedAt, `attempt ${link.attempts + 1}`, `under way at ${link.worker ?? 'a worker'}`] as const]
       : []),
-    ...(story.state === 'delayed' && link !== null && link.dueAt !== null && link.dueAt > now
+    ...(history.state === 'delayed' && link !== null && link.dueAt !== null && link.dueAt > now
       ? [[link.dueAt, 'next', `attempt ${link.attempts + 1}, in ${duration(link.dueAt - now)}`] as const]
       : []),
   ]
@@ -82,11 +82,11 @@ function timeline({ output }: Session, story: Story, now: number): void {
   )
 }
 
-function attemptName({ attempt }: StoryAttempt): string {
+function attemptName({ attempt }: UrlAttempt): string {
   return attempt === 0 ? 'ended' : `attempt ${attempt}`
 }
 
-function attemptText({ status, bytes: size, ms, error, worker, proxy, page }: StoryAttempt): string {
+function attemptText({ status, bytes: size, ms, error, worker, proxy, page }: UrlAttempt): string {
   const answer = status === 0 ? [] : [String(status)]
   const failure = error === null ? [] : [error.message === '' ? error.code : `${error.code}: ${error.message}`]
   const parts = [
@@ -104,9 +104,9 @@ const COMMANDS = {
   promote: ['make it the next of its host', 'links promote'],
   retry: ['try it now', 'links retry'],
   remove: ['give it up', 'links remove'],
-} as const satisfies Record<Story['can'][number], readonly [does: string, command: string]>
+} as const satisfies Record<UrlHistory['can'][number], readonly [does: string, command: string]>
 
-function commandsFor(session: Session, { can, url, crawl }: Story): (readonly [does: string, command: string])[] {
+function commandsFor(session: Session, { can, url, crawl }: UrlHistory): (readonly [does: string, command: string])[] {
   return can.map((what) => {
     const [does, command] = COMMANDS[what]
     const line = `${programName(process.env)} ${command} ${shellWord(url)} --crawl ${crawl}${session.sameDatabase}`

@@ -187,7 +187,7 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
       reserved.delete(signal)
       kept.cancel()
       const { url, room, cookie } = kept.tab
-      // The visit may come back with another exit or session: what the tab was opened with stays in it.
+      // The visit may come back with another proxy or session: what the tab was opened with stays in it.
       if (url === request.url && room.key === keyOf(request) && cookie === cookieOf(request)) return kept.tab
       await leave(kept.tab, false)
     }

@@ -7,7 +7,7 @@ import { ShoalError } from '../../errors.js'
 /** In the order in which they are looked for in PATH. */
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** Beside what Playwright switches off already (background traffic, updates, sync). */
+/** Sidecar what Playwright switches off already (background traffic, updates, sync). */
 const SWITCHES = [
   // No name is ever resolved by the browser itself: not for prefetches, not for WebRTC.
   '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',

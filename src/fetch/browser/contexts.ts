@@ -90,7 +90,7 @@ const NO_SIDE_DOORS = `
   }).observe(document, { childList: true, subtree: true })
 `
 
-/** The exit, the user agent and the visitor, or the cookies by which a site knows one. */
+/** The proxy, the user agent and the visitor, or the cookies by which a site knows one. */
 export function keyOf({ headers, proxy, allowPrivate, render }: FetchRequest): string {
   const who = render?.visitor === undefined ? (headers?.cookie ?? '') : numberOf(render.visitor)
   return JSON.stringify([headers?.['user-agent'] ?? '', proxy ?? null, allowPrivate, who])

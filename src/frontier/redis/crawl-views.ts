@@ -1,5 +1,7 @@
 import type { ErrorCode } from '../../errors.js'
 import { ShoalError } from '../../errors.js'
+import type { RedisReply } from '../../redis/connection.js'
+import { bytes, fields, list, number, text, word } from '../../redis/replies.js'
 import type {
   CrawlId,
   CrawlInfo,
@@ -12,8 +14,6 @@ import type {
 } from '../frontier.js'
 import { earliestStart, FRESH_HOST, settingsShown } from '../pace.js'
 import { decodeHost, sharesOf } from './codec.js'
-import type { RedisReply } from '../../redis/connection.js'
-import { bytes, fields, list, number, text, word } from '../../redis/replies.js'
 import type { Shards } from './shards.js'
 
 export interface DeadGroup {

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../errors.js'
+import { bytes, list, number, text } from '../../redis/replies.js'
 import type { Fingerprint, HostKey } from '../../url/link.js'
 import {
   type CrawlId,
@@ -23,7 +24,6 @@ import {
   OUTSIDE_BYTES,
 } from './codec.js'
 import type { CrawlViews, DeadGroup } from './crawl-views.js'
-import { bytes, list, number, text } from '../../redis/replies.js'
 import type { Shards } from './shards.js'
 
 /** Links read at once. */

@@ -1,4 +1,6 @@
 import { ShoalError } from '../../errors.js'
+import type { RedisConnection } from '../../redis/connection.js'
+import { bytes, list, number, text, word } from '../../redis/replies.js'
 import type { Fingerprint, HostKey, Link } from '../../url/link.js'
 import {
   type AddResult,
@@ -46,10 +48,8 @@ import {
   encodeSettlement,
   encodeSpec,
 } from './codec.js'
-import type { RedisConnection } from '../../redis/connection.js'
 import { CrawlViews, type DeadGroup } from './crawl-views.js'
 import { LinkViews } from './link-views.js'
-import { bytes, list, number, text, word } from '../../redis/replies.js'
 import { seekLink } from './seek-link.js'
 import { type RedisFrontierOptions, Shards } from './shards.js'
 import { parseToken, type Token, tokenOf } from './token.js'

@@ -1,7 +1,7 @@
+import { bytes, list } from '../../redis/replies.js'
 import type { Fingerprint, HostKey } from '../../url/link.js'
 import { POSITION_CAP } from '../frontier.js'
 import { decodeHost, decodeItem, decodeLease, hostOfLane, type LaneRecord, OUTSIDE_BYTES } from './codec.js'
-import { bytes, list } from '../../redis/replies.js'
 import type { Shards } from './shards.js'
 
 /** Links read at once. */

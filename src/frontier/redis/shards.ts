@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../clock.js'
 import { ShoalError } from '../../errors.js'
+import type { RedisConnection, RedisReply } from '../../redis/connection.js'
+import { list, number, text } from '../../redis/replies.js'
 import { siteOf } from '../../url/host.js'
 import type { HostKey } from '../../url/link.js'
-import type { RedisConnection, RedisReply } from '../../redis/connection.js'
 import { checkNamespace, LAYOUT, shardTags } from './keys.js'
-import { list, number, text } from '../../redis/replies.js'
 import { type Operation, scriptOf } from './scripts.js'
 
 export interface RedisFrontierOptions {

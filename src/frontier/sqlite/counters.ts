@@ -87,7 +87,7 @@ const NAMES_KEPT = 200_000
  * The rows that the calls of a transaction touch: loaded once, changed in place, written back by `flush`, which also decides anew what
  * each lane of a touched host is doing.
  */
-export class Ledger {
+export class Counters {
   /** The time of the transaction. */
   now = 0
   readonly #sql: LedgerSql
@@ -119,7 +119,7 @@ export class Ledger {
     return this.#crawls.size + this.#hosts.size + this.#lanes.size
   }
 
-  /** The crawl's row was changed by other means than this ledger. */
+  /** The crawl's row was changed by other means than this counters. */
   forgetCrawl(num: number): void {
     this.#crawls.delete(num)
   }

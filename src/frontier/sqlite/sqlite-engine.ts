@@ -42,10 +42,10 @@ import {
   waitUntil,
 } from '../pace.js'
 import {
+  Counters,
   type CrawlRow,
   type HostRow,
   type LaneRow,
-  Ledger,
   type LedgerSql,
   lanePace,
   overBudget,
@@ -103,7 +103,7 @@ export interface DeadMoved {
 }
 
 /**
- * The frontier on SQLite. Synchronous, inside the caller's transaction. Each method loads the rows it needs into a Ledger, changes them,
+ * The frontier on SQLite. Synchronous, inside the caller's transaction. Each method loads the rows it needs into a Counters, changes them,
  * and flushes; links and leases themselves are changed by set statements over JSON arrays, because a call per row costs three times as much.
  */
 export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
@@ -112,8 +112,8 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   readonly #ledgerSql: LedgerSql
   readonly #sql: ReturnType<typeof prepareEngine>
   /** Of the transaction under way. */
-  #open: Ledger | null = null
-  #kept: Ledger | null = null
+  #open: Counters | null = null
+  #kept: Counters | null = null
   #keptVersion = 0
   #lastNow = 0
   readonly #names = {
@@ -136,7 +136,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     )
   }
 
-  /** All calls of a transaction share one ledger; what they changed is written here, once. */
+  /** All calls of a transaction share one counters; what they changed is written here, once. */
   beforeCommit(): void {
     this.#open?.flush()
     this.#open = null
@@ -154,11 +154,11 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
    * Rows loaded by earlier transactions are as good as new while no other connection has written: SQLite's data_version says so. With one
    * process, which is the rule, hosts and lanes are read once.
    */
-  #ledger(): Ledger {
+  #counters(): Counters {
     if (this.#open !== null) return this.#open
     const version = Number(this.#sql.dataVersion.get()?.[0])
     if (this.#kept === null || version !== this.#keptVersion || this.#kept.size > ROWS_KEPT) {
-      this.#kept = new Ledger(this.#ledgerSql, this.#names)
+      this.#kept = new Counters(this.#ledgerSql, this.#names)
       this.#keptVersion = version
     }
     this.#open = this.#kept
@@ -180,10 +180,10 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       const num = Number(existing[2])
       this.beforeCommit()
       this.#sql.changeCrawl.run(spec.spiderHash, changed, JSON.stringify(spec), spec.id)
-      const ledger = this.#ledger()
-      ledger.forgetCrawl(num)
+      const counters = this.#counters()
+      counters.forgetCrawl(num)
       // Other limits: what each lane is doing must be decided anew.
-      for (const [lane] of this.#sql.lanesOfCrawl.all(num)) ledger.lane(Number(lane))
+      for (const [lane] of this.#sql.lanesOfCrawl.all(num)) counters.lane(Number(lane))
     }
     this.beforeCommit()
     return this.crawlInfo(spec.id)
@@ -194,15 +194,15 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   }
 
   seeded(id: CrawlId): void {
-    const ledger = this.#ledger()
-    ledger.crawlById(id).seeding = false
+    const counters = this.#counters()
+    counters.crawlById(id).seeding = false
   }
 
   add(id: CrawlId, links: readonly Link[]): AddResult {
-    const ledger = this.#ledger()
-    const crawl = ledger.crawlById(id)
+    const counters = this.#counters()
+    const crawl = counters.crawlById(id)
     if (crawl.state === 'cancelled') throw new ShoalError('crawl_ended', `crawl ${id} is cancelled`)
-    const { added, refused } = this.#addLinks(ledger, crawl, links, reserve(crawl, links.length))
+    const { added, refused } = this.#addLinks(counters, crawl, links, reserve(crawl, links.length))
     if (added > 0 && crawl.state === 'finished') reopen(crawl)
     return { added, known: links.length - added - refused, refused, pending: crawl.queued + crawl.delayed }
   }
@@ -212,7 +212,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
    * json_each, and only links that are new may be refused.
    */
   #addLinks(
-    ledger: Ledger,
+    counters: Counters,
     crawl: CrawlRow,
     links: readonly Link[],
     firstSeq: number,
@@ -223,12 +223,12 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     links.forEach((link, index) => {
       const fp = toSigned(link.fp)
       const ended = link.again ? this.#sql.endedLink.get(crawl.num, fp) : undefined
-      if (roomFor(crawl) < 1 || this.#hostIsFull(ledger, crawl, link.host, budget.pagesPerHost)) {
+      if (roomFor(crawl) < 1 || this.#hostIsFull(counters, crawl, link.host, budget.pagesPerHost)) {
         if (ended !== undefined || this.#sql.known.get(crawl.num, fp) === undefined) refused++
         return
       }
-      if (ended !== undefined) this.#visitAgain(ledger, crawl, ended, link, firstSeq + index)
-      else if (!this.#insert(ledger, crawl, fp, link, firstSeq + index)) return
+      if (ended !== undefined) this.#visitAgain(counters, crawl, ended, link, firstSeq + index)
+      else if (!this.#insert(counters, crawl, fp, link, firstSeq + index)) return
       added++
     })
     crawl.refused += refused
@@ -236,14 +236,14 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   }
 
   /** False when it is known. */
-  #insert(ledger: Ledger, crawl: CrawlRow, fp: string, link: Link, seq: number): boolean {
-    const { now } = ledger
+  #insert(counters: Counters, crawl: CrawlRow, fp: string, link: Link, seq: number): boolean {
+    const { now } = counters
     const delayMs = Math.max(0, link.delayMs ?? 0)
-    let laneNum = ledger.findLane(crawl, link.host, link.route)
+    let laneNum = counters.findLane(crawl, link.host, link.route)
     if (laneNum === undefined) {
       // Lanes stand in the order of their first link: one that is known already makes none.
       if (this.#sql.known.get(crawl.num, fp) !== undefined) return false
-      laneNum = ledger.addLane(crawl, link.host, link.route)
+      laneNum = counters.addLane(crawl, link.host, link.route)
     }
     const inserted = this.#sql.addLink.run(
       crawl.num,
@@ -262,7 +262,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       link.data === undefined ? null : JSON.stringify(link.data),
     )
     if (inserted === 0) return false
-    const lane = ledger.lane(laneNum)
+    const lane = counters.lane(laneNum)
     const state = delayMs > 0 ? 'delayed' : 'queued'
     lane.total++
     lane[state]++
@@ -271,11 +271,11 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     return true
   }
 
-  #visitAgain(ledger: Ledger, crawl: CrawlRow, ended: SqlValue[], link: Link, seq: number): void {
+  #visitAgain(counters: Counters, crawl: CrawlRow, ended: SqlValue[], link: Link, seq: number): void {
     const [num, oldLane, oldState] = ended.map(Number) as [number, number, number]
     const delayMs = Math.max(0, link.delayMs ?? 0)
     const state = delayMs > 0 ? 'delayed' : 'queued'
-    const laneNum = ledger.findLane(crawl, link.host, link.route) ?? ledger.addLane(crawl, link.host, link.route)
+    const laneNum = counters.findLane(crawl, link.host, link.route) ?? counters.addLane(crawl, link.host, link.route)
     this.#sql.visitAgain.run(
       laneNum,
       STATE[state],
@@ -284,17 +284,17 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       link.route,
       link.depth,
       link.priority,
-      ledger.now + delayMs,
+      counters.now + delayMs,
       link.url,
       link.request === undefined ? null : JSON.stringify(link.request),
       link.data === undefined ? null : JSON.stringify(link.data),
       num,
     )
-    const before = ledger.lane(oldLane)
+    const before = counters.lane(oldLane)
     before.total--
     if (oldState === STATE.done) before.done--
     else if (oldState === STATE.dead) before.dead--
-    const lane = ledger.lane(laneNum)
+    const lane = counters.lane(laneNum)
     lane.total++
     lane[state]++
     crawl[oldState === STATE.done ? 'done' : oldState === STATE.dead ? 'dead' : 'skipped']--
@@ -302,19 +302,19 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   }
 
   restore(id: CrawlId, links: readonly RestoredLink[]): number {
-    const ledger = this.#ledger()
-    const crawl = ledger.crawlById(id)
+    const counters = this.#counters()
+    const crawl = counters.crawlById(id)
     if (crawl.state !== 'paused') {
       throw new ShoalError('usage', `crawl ${id} is ${crawl.state}`, { hint: `Pause it first: shoal pause ${id}` })
     }
     const firstSeq = reserve(crawl, links.length)
-    return links.filter((restored, index) => this.#restoreOne(ledger, crawl, restored, firstSeq + index)).length
+    return links.filter((restored, index) => this.#restoreOne(counters, crawl, restored, firstSeq + index)).length
   }
 
-  #restoreOne(ledger: Ledger, crawl: CrawlRow, restored: RestoredLink, seq: number): boolean {
+  #restoreOne(counters: Counters, crawl: CrawlRow, restored: RestoredLink, seq: number): boolean {
     const { state, link } = restored
     const fp = toSigned(link.fp)
-    if (!this.#insert(ledger, crawl, fp, link, seq)) return false
+    if (!this.#insert(counters, crawl, fp, link, seq)) return false
     const [attempts, throttles, reclaims, failures] =
       restored.state === 'done'
         ? [1, 0, 0, []]
@@ -335,7 +335,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       fp,
     )
     if (state === 'pending') return true
-    const lane = ledger.lane(ledger.findLane(crawl, link.host, link.route) ?? -1)
+    const lane = counters.lane(counters.findLane(crawl, link.host, link.route) ?? -1)
     lane[placed]--
     crawl[placed]--
     crawl[state]++
@@ -343,8 +343,8 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     return true
   }
 
-  #hostIsFull(ledger: Ledger, crawl: CrawlRow, host: HostKey, pagesPerHost: number | undefined): boolean {
-    return pagesPerHost !== undefined && ledger.linksOnHost(crawl, host) >= pagesPerHost
+  #hostIsFull(counters: Counters, crawl: CrawlRow, host: HostKey, pagesPerHost: number | undefined): boolean {
+    return pagesPerHost !== undefined && counters.linksOnHost(crawl, host) >= pagesPerHost
   }
 
   lease(request: LeaseRequest): LeaseReply {
@@ -353,40 +353,40 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     const about = request.about === undefined ? null : JSON.stringify(request.about)
     this.#sql.seenWorker.run(request.worker, request.seq, now, about)
 
-    const ledger = this.#ledger()
-    const crawls = this.#servableCrawls(ledger, request.spiders)
+    const counters = this.#counters()
+    const crawls = this.#servableCrawls(counters, request.spiders)
     for (const crawl of crawls) {
-      this.#promoteDue(ledger, crawl)
-      for (const [lane] of this.#sql.wokenLanes.all(crawl.num, now, PROMOTE_LIMIT)) ledger.lane(Number(lane))
+      this.#promoteDue(counters, crawl)
+      for (const [lane] of this.#sql.wokenLanes.all(crawl.num, now, PROMOTE_LIMIT)) counters.lane(Number(lane))
     }
     // Writes the phases that the time has changed, so that the search below sees them.
-    ledger.flush()
+    counters.flush()
 
     if (lastSeq === request.seq) return { leases: this.#heldBatch(request), idleMs: this.#idleMs(crawls), drain: false }
     const { leases, drain } = request.want > 0 ? this.#takeBest(crawls, request) : NOTHING
     // All that was asked for: there may be more at once. Else what the lanes are doing now decides.
     if (leases.length > 0 && leases.length === request.want) return { leases, idleMs: 1, drain }
-    ledger.flush()
+    counters.flush()
     return { leases, idleMs: this.#idleMs(crawls), drain }
   }
 
-  #servableCrawls(ledger: Ledger, spiders: readonly string[]): CrawlRow[] {
+  #servableCrawls(counters: Counters, spiders: readonly string[]): CrawlRow[] {
     const servable: CrawlRow[] = []
     for (const [num, spider] of this.#sql.runningCrawls.all()) {
       if (!spiders.includes(String(spider))) continue
-      const crawl = ledger.crawl(Number(num))
-      if (overBudget(crawl, ledger.now) === null) servable.push(crawl)
+      const crawl = counters.crawl(Number(num))
+      if (overBudget(crawl, counters.now) === null) servable.push(crawl)
     }
     return servable
   }
 
   /** Links whose time has come join their lanes. */
-  #promoteDue(ledger: Ledger, crawl: CrawlRow): void {
-    const due = this.#sql.dueLinks.all(crawl.num, ledger.now, PROMOTE_LIMIT)
+  #promoteDue(counters: Counters, crawl: CrawlRow): void {
+    const due = this.#sql.dueLinks.all(crawl.num, counters.now, PROMOTE_LIMIT)
     if (due.length === 0) return
     this.#sql.setQueued.run(JSON.stringify(due.map(([num]) => num)))
     for (const [, laneNum] of due) {
-      const lane = ledger.lane(Number(laneNum))
+      const lane = counters.lane(Number(laneNum))
       lane.delayed--
       lane.queued++
       crawl.delayed--
@@ -399,8 +399,8 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     // A link that killed workers is alone in its worker until it is settled.
     const held = this.#sql.heldByWorker.get(request.worker)
     if (held !== undefined && Number(held[0]) === 1) return { leases: [], drain: true }
-    const ledger = this.#ledger()
-    const now = ledger.now
+    const counters = this.#counters()
+    const now = counters.now
     let drain = false
     const ready = new ReadyLanes(
       this.#sql.readyLanes,
@@ -418,12 +418,12 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     while (taken.length < request.want) {
       const best = ready.next()
       if (best === undefined) break
-      const crawl = ledger.crawl(best.crawl)
-      const lane = ledger.lane(best.lane)
-      const host = ledger.host(lane.host)
+      const crawl = counters.crawl(best.crawl)
+      const lane = counters.lane(best.lane)
+      const host = counters.host(lane.host)
       let queue = loaded.get(lane.num)
-      const hostLimits = queue?.hostLimits ?? ledger.hostLimits(host, crawl.spec)
-      const laneLimits = ledger.laneLimits(lane)
+      const hostLimits = queue?.hostLimits ?? counters.hostLimits(host, crawl.spec)
+      const laneLimits = counters.laneLimits(lane)
       let allowed = startsAllowed(host, hostLimits, now)
       if (laneLimits !== null) allowed = Math.min(allowed, startsAllowed(lanePace(lane), laneLimits, now))
       if (allowed <= 0) continue
@@ -531,13 +531,13 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   permit(ref: LeaseRef, hostKey: HostKey): Permit {
     const lease = this.#liveLease(ref)
     if (lease === null) return { ok: false, waitMs: 0, lost: true }
-    const ledger = this.#ledger()
-    const { now } = ledger
-    const host = ledger.host(ledger.hostNum(hostKey))
+    const counters = this.#counters()
+    const { now } = counters
+    const host = counters.host(counters.hostNum(hostKey))
     const own = host.num === lease.host
-    const limits = ledger.hostLimits(host, ledger.crawl(lease.crawl).spec)
-    const lane = own ? ledger.lane(lease.lane) : null
-    const laneLimits = lane === null ? null : ledger.laneLimits(lane)
+    const limits = counters.hostLimits(host, counters.crawl(lease.crawl).spec)
+    const lane = own ? counters.lane(lease.lane) : null
+    const laneLimits = lane === null ? null : counters.laneLimits(lane)
     const holds = own ? lease.held : this.#sql.slot.get(lease.link, host.num) !== undefined
     let openAt = earliestStart(host, limits)
     if (lane !== null && laneLimits !== null) openAt = Math.max(openAt, earliestStart(lanePace(lane), laneLimits))
@@ -559,14 +559,14 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   }
 
   release(releases: readonly Release[]): void {
-    const ledger = this.#ledger()
-    const { now } = ledger
+    const counters = this.#counters()
+    const { now } = counters
     const leases = this.#leasesOf(releases.map(({ lease }) => lease.token))
     const freed: number[] = []
     for (const { lease: ref, host: hostKey, elapsedMs, report } of releases) {
       const lease = leases.get(ref.token)
-      if (lease === undefined || ledger.crawl(lease.crawl).id !== ref.crawl) continue
-      const host = ledger.host(ledger.hostNum(hostKey))
+      if (lease === undefined || counters.crawl(lease.crawl).id !== ref.crawl) continue
+      const host = counters.host(counters.hostNum(hostKey))
       const own = host.num === lease.host
       const slotAt = own ? (lease.held ? lease.slotAt : undefined) : this.#sql.slot.get(lease.link, host.num)?.[0]
       if (slotAt === undefined) continue
@@ -576,7 +576,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       if (own) {
         lease.held = false
         freed.push(lease.link)
-        const lane = ledger.lane(lease.lane)
+        const lane = counters.lane(lease.lane)
         const { startedAt, inFlight } = afterEnd(lanePace(lane), now, sentMs)
         lane.startedAt = startedAt
         lane.inFlight = inFlight
@@ -624,20 +624,20 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   }
 
   settle(settlements: readonly Settlement[]): boolean[] {
-    const ledger = this.#ledger()
-    const { now } = ledger
+    const counters = this.#counters()
+    const { now } = counters
     const live = this.#leasesOf(settlements.map(({ lease }) => lease.token))
     const settled = new Set<LeaseRow>()
     const done: number[] = []
     const answers = settlements.map(({ lease: ref, outcome }) => {
       const lease = live.get(ref.token)
-      if (lease === undefined || lease.deadline <= now || ledger.crawl(lease.crawl).id !== ref.crawl) {
-        return this.#settledBefore(ledger, ref)
+      if (lease === undefined || lease.deadline <= now || counters.crawl(lease.crawl).id !== ref.crawl) {
+        return this.#settledBefore(counters, ref)
       }
       if (settled.has(lease)) return true
       settled.add(lease)
-      const crawl = ledger.crawl(lease.crawl)
-      const lane = ledger.lane(lease.lane)
+      const crawl = counters.crawl(lease.crawl)
+      const lane = counters.lane(lease.lane)
       lane.leased--
       crawl.leased--
       if (outcome.kind === 'done') {
@@ -646,33 +646,33 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
         crawl.done++
         crawl.bytes += outcome.bytes
         if (crawl.state !== 'cancelled') {
-          this.#addLinks(ledger, crawl, outcome.links, reserve(crawl, outcome.links.length))
+          this.#addLinks(counters, crawl, outcome.links, reserve(crawl, outcome.links.length))
         }
-      } else this.#settleOther(ledger, lease, crawl, lane, outcome)
+      } else this.#settleOther(counters, lease, crawl, lane, outcome)
       return true
     })
     if (done.length > 0) this.#sql.setDone.run(now, JSON.stringify(done))
-    this.#dropLeases(ledger, [...settled])
-    this.#tally(ledger, settlements, live, settled)
+    this.#dropLeases(counters, [...settled])
+    this.#tally(counters, settlements, live, settled)
     return answers
   }
 
   /** No such lease: settled by an earlier try of this very call, or lost. */
-  #settledBefore(ledger: Ledger, ref: LeaseRef): boolean {
+  #settledBefore(counters: Counters, ref: LeaseRef): boolean {
     const [num, epoch] = parseToken(ref.token)
     if (this.#sql.settledAs.get(num, epoch, ref.crawl) !== undefined) return true
-    if (this.#ledgerSql.crawlNum.get(ref.crawl) !== undefined) ledger.crawlById(ref.crawl).stale++
+    if (this.#ledgerSql.crawlNum.get(ref.crawl) !== undefined) counters.crawlById(ref.crawl).stale++
     return false
   }
 
   #settleOther(
-    ledger: Ledger,
+    counters: Counters,
     lease: LeaseRow,
     crawl: CrawlRow,
     lane: LaneRow,
     outcome: Exclude<Outcome, { kind: 'done' }>,
   ): void {
-    const { now } = ledger
+    const { now } = counters
     const [priority, rank, seq, failures] = this.#sql.linkForSettle.get(lease.link) ?? []
     const link = { priority: Number(priority), rank: Number(rank), seq: Number(seq) }
     const kept = outcome.kind === 'back' ? (failures ?? null) : addFailure(failures, outcome.failure, now)
@@ -717,7 +717,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
 
   /** Counters per worker, and the endings that make the rate. */
   #tally(
-    ledger: Ledger,
+    counters: Counters,
     settlements: readonly Settlement[],
     live: ReadonlyMap<string, LeaseRow>,
     settled: ReadonlySet<LeaseRow>,
@@ -736,23 +736,23 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
       endings.set(lease.crawl, (endings.get(lease.crawl) ?? 0) + 1)
     }
     for (const [worker, { done, failed, ended }] of workers)
-      this.#sql.tallyWorker.run(done, failed, ledger.now, ended, worker)
-    for (const [crawl, count] of endings) this.#countEndings(crawl, count, ledger.now)
+      this.#sql.tallyWorker.run(done, failed, counters.now, ended, worker)
+    for (const [crawl, count] of endings) this.#countEndings(crawl, count, counters.now)
   }
 
   /** Takes leases away with every slot they hold. */
-  #dropLeases(ledger: Ledger, leases: readonly LeaseRow[]): void {
+  #dropLeases(counters: Counters, leases: readonly LeaseRow[]): void {
     if (leases.length === 0) return
     const ids = JSON.stringify(leases.map(({ link }) => link))
     for (const [host] of this.#sql.slotsOf.all(ids)) {
-      const row = ledger.host(Number(host))
+      const row = counters.host(Number(host))
       row.inFlight = Math.max(0, row.inFlight - 1)
     }
     for (const lease of leases) {
       if (!lease.held) continue
-      const host = ledger.host(lease.host)
+      const host = counters.host(lease.host)
       host.inFlight = Math.max(0, host.inFlight - 1)
-      const lane = ledger.lane(lease.lane)
+      const lane = counters.lane(lease.lane)
       lane.inFlight = Math.max(0, lane.inFlight - 1)
     }
     this.#sql.removeLeases.run(ids)
@@ -778,11 +778,11 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   /** Leases that ran out: their links go back, or die when they have taken too many workers with them. */
   #reclaim(leases: readonly LeaseRow[]): number {
     if (leases.length === 0) return 0
-    const ledger = this.#ledger()
-    const { now } = ledger
+    const counters = this.#counters()
+    const { now } = counters
     for (const lease of leases) {
-      const crawl = ledger.crawl(lease.crawl)
-      const lane = ledger.lane(lease.lane)
+      const crawl = counters.crawl(lease.crawl)
+      const lane = counters.lane(lease.lane)
       lane.leased--
       crawl.leased--
       crawl.reclaimed++
@@ -798,32 +798,32 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
         crawl.queued++
       }
     }
-    this.#dropLeases(ledger, leases)
+    this.#dropLeases(counters, leases)
     return leases.length
   }
 
   setState(id: CrawlId, state: 'running' | 'paused' | 'cancelled'): void {
-    const ledger = this.#ledger()
-    const crawl = ledger.crawlById(id)
+    const counters = this.#counters()
+    const crawl = counters.crawlById(id)
     if (crawl.state === state) return
     if (crawl.state === 'finished' || crawl.state === 'cancelled') {
       throw new ShoalError('crawl_ended', `crawl ${id} is ${crawl.state}`)
     }
     crawl.state = state
-    if (state === 'cancelled') crawl.finishedAt = ledger.now
+    if (state === 'cancelled') crawl.finishedAt = counters.now
     // Its limits begin or cease to hold for the other crawls of its hosts.
-    for (const [host] of this.#sql.sharedHosts.all(crawl.num)) ledger.host(Number(host))
+    for (const [host] of this.#sql.sharedHosts.all(crawl.num)) counters.host(Number(host))
     // While it was paused nobody looked after its lanes.
-    if (state === 'running') for (const [lane] of this.#sql.lanesOfCrawl.all(crawl.num)) ledger.lane(Number(lane))
+    if (state === 'running') for (const [lane] of this.#sql.lanesOfCrawl.all(crawl.num)) counters.lane(Number(lane))
   }
 
   remove(id: CrawlId): void {
-    const ledger = this.#ledger()
-    const crawl = ledger.crawlById(id)
+    const counters = this.#counters()
+    const crawl = counters.crawlById(id)
     if (crawl.state !== 'finished' && crawl.state !== 'cancelled') {
       throw new ShoalError('usage', `crawl ${id} is ${crawl.state}`, { hint: `Cancel it first: shoal cancel ${id}` })
     }
-    this.#dropLeases(ledger, this.#sql.leasesOfCrawl.all(crawl.num).map(toLeaseRow))
+    this.#dropLeases(counters, this.#sql.leasesOfCrawl.all(crawl.num).map(toLeaseRow))
     this.beforeCommit()
     for (const table of ['links', 'lanes', 'endings'])
       this.db.prepare(`DELETE FROM ${table} WHERE crawl = ?`).run(crawl.num)
@@ -833,28 +833,28 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
 
   /** Dead letters behind `after`, as many as one call takes. */
   replay(id: CrawlId, filter: DeadFilter, after: number): DeadMoved {
-    const ledger = this.#ledger()
-    const crawl = ledger.crawlById(id)
+    const counters = this.#counters()
+    const crawl = counters.crawlById(id)
     if (crawl.state === 'cancelled') throw new ShoalError('crawl_ended', `crawl ${id} is cancelled`)
     const dead = this.#deadLinks(crawl, filter, after)
     for (const [num, laneNum] of dead) {
-      const lane = ledger.lane(Number(laneNum))
+      const lane = counters.lane(Number(laneNum))
       lane.dead--
       lane.queued++
       crawl.dead--
       crawl.queued++
-      this.#sql.revive.run(ledger.now, Number(num))
+      this.#sql.revive.run(counters.now, Number(num))
     }
     if (dead.length > 0 && crawl.state === 'finished') reopen(crawl)
     return movedOf(dead)
   }
 
   purge(id: CrawlId, filter: DeadFilter, after: number): DeadMoved {
-    const ledger = this.#ledger()
-    const crawl = ledger.crawlById(id)
+    const counters = this.#counters()
+    const crawl = counters.crawlById(id)
     const dead = this.#deadLinks(crawl, filter, after)
     for (const [num, laneNum] of dead) {
-      ledger.lane(Number(laneNum)).dead--
+      counters.lane(Number(laneNum)).dead--
       crawl.dead--
       crawl.skipped++
       this.#sql.giveUp.run(Number(num))
@@ -870,8 +870,8 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
   }
 
   steer(id: CrawlId, fp: Fingerprint, hostKey: HostKey, order: LinkSteer): LinkSteered {
-    const ledger = this.#ledger()
-    const crawl = ledger.crawlById(id)
+    const counters = this.#counters()
+    const crawl = counters.crawlById(id)
     if (crawl.state === 'cancelled' && order !== 'remove')
       throw new ShoalError('crawl_ended', `crawl ${id} is cancelled`)
     const row = this.#sql.linkToSteer.get(crawl.num, toSigned(fp), hostKey)
@@ -880,14 +880,14 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     if (state === STATE.leased) return 'in_hand'
     if (state === STATE.dead && order === 'retry') return this.replay(id, { fp }, 0).moved > 0 ? 'ok' : 'ended'
     if (order === 'remove' && (state === STATE.dead || state === STATE.queued || state === STATE.delayed)) {
-      this.#removeLink(ledger, crawl, num, laneNum, state, addFailure(row[5], REMOVED, ledger.now))
+      this.#removeLink(counters, crawl, num, laneNum, state, addFailure(row[5], REMOVED, counters.now))
       return 'ok'
     }
     if (state !== STATE.queued && state !== STATE.delayed) return 'ended'
-    if (order === 'promote') this.#promote(crawl, num, priority, ledger.now)
-    else if (state === STATE.delayed && dueAt > ledger.now) this.#sql.dueNow.run(ledger.now, num)
+    if (order === 'promote') this.#promote(crawl, num, priority, counters.now)
+    else if (state === STATE.delayed && dueAt > counters.now) this.#sql.dueNow.run(counters.now, num)
     else return 'ok'
-    const lane = ledger.lane(laneNum)
+    const lane = counters.lane(laneNum)
     if (state === STATE.delayed) {
       lane.delayed--
       lane.queued++
@@ -906,8 +906,15 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     this.#sql.promote.run(now, raised, rankOf(order, raised, seq), seq, num)
   }
 
-  #removeLink(ledger: Ledger, crawl: CrawlRow, num: number, laneNum: number, state: number, failures: string): void {
-    const lane = ledger.lane(laneNum)
+  #removeLink(
+    counters: Counters,
+    crawl: CrawlRow,
+    num: number,
+    laneNum: number,
+    state: number,
+    failures: string,
+  ): void {
+    const lane = counters.lane(laneNum)
     crawl.skipped++
     if (state === STATE.dead) {
       lane.dead--
@@ -917,15 +924,15 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     }
     const from = state === STATE.delayed ? 'delayed' : 'queued'
     lane[from]--
-    lane.servedAt = ledger.now
+    lane.servedAt = counters.now
     crawl[from]--
-    this.#sql.setEnded.run(STATE.skipped, ledger.now, 0, REMOVED.code, failures, num)
-    this.#countEndings(crawl.num, 1, ledger.now)
+    this.#sql.setEnded.run(STATE.skipped, counters.now, 0, REMOVED.code, failures, num)
+    this.#countEndings(crawl.num, 1, counters.now)
   }
 
   setHost(hostKey: HostKey, settings: HostSettings): void {
-    const ledger = this.#ledger()
-    const host = ledger.host(ledger.hostNum(hostKey))
+    const counters = this.#counters()
+    const host = counters.host(counters.hostNum(hostKey))
     if (settings.delayMs !== undefined) host.setDelay = settings.delayMs
     if (settings.concurrency !== undefined) host.setConcurrency = settings.concurrency
     if (settings.floorMs !== undefined) host.floor = settings.floorMs

@@ -1,39 +1,39 @@
 import type { Clock } from '../../clock.js'
-import type { Board } from '../notes.js'
-import { afterClaim, afterDrop, afterPost, BLANK, goneAt, noteOf, type Sheet } from '../note.js'
+import { afterClaim, afterDrop, afterPost, BLANK, goneAt, type NoteState, noteOf } from '../note.js'
+import type { Notes } from '../notes.js'
 
 /** The reference model: tests, `shoal try`, `memory:`. */
-export function memoryBoard({ clock }: { readonly clock: Clock }): Board {
-  const sheets = new Map<string, Sheet>()
+export function memoryNotes({ clock }: { readonly clock: Clock }): Notes {
+  const states = new Map<string, NoteState>()
   let sweepAt = FEWEST_SWEPT
 
-  const write = (key: string, sheet: Sheet, now: number): void => {
-    if (goneAt(sheet) <= now) sheets.delete(key)
-    else sheets.set(key, sheet)
-    if (sheets.size < sweepAt) return
-    for (const [old, kept] of sheets) if (goneAt(kept) <= now) sheets.delete(old)
-    sweepAt = Math.max(FEWEST_SWEPT, sheets.size * 2)
+  const write = (key: string, state: NoteState, now: number): void => {
+    if (goneAt(state) <= now) states.delete(key)
+    else states.set(key, state)
+    if (states.size < sweepAt) return
+    for (const [old, kept] of states) if (goneAt(kept) <= now) states.delete(old)
+    sweepAt = Math.max(FEWEST_SWEPT, states.size * 2)
   }
 
   return {
     async claim(key, holder, freshMs, forMs) {
       const now = clock.now()
-      const { claim, sheet } = afterClaim(sheets.get(key) ?? BLANK, { holder, freshMs, forMs }, now)
-      write(key, sheet, now)
+      const { claim, state } = afterClaim(states.get(key) ?? BLANK, { holder, freshMs, forMs }, now)
+      write(key, state, now)
       return claim
     },
     async post(key, holder, text, keepMs) {
       const now = clock.now()
-      const sheet = afterPost(sheets.get(key) ?? BLANK, { holder, text, keepMs }, now)
-      if (sheet !== null) write(key, sheet, now)
-      return sheet !== null
+      const state = afterPost(states.get(key) ?? BLANK, { holder, text, keepMs }, now)
+      if (state !== null) write(key, state, now)
+      return state !== null
     },
     async drop(key, holder) {
-      const sheet = sheets.get(key)
-      if (sheet !== undefined) write(key, afterDrop(sheet, holder), clock.now())
+      const state = states.get(key)
+      if (state !== undefined) write(key, afterDrop(state, holder), clock.now())
     },
     async read(key) {
-      return noteOf(sheets.get(key) ?? BLANK, clock.now())
+      return noteOf(states.get(key) ?? BLANK, clock.now())
     },
   }
 }

@@ -1,28 +1,28 @@
 import type { Clock } from '../../clock.js'
 import type { RedisConnection, RedisReply } from '../../redis/connection.js'
-import { list, number, text } from '../../redis/replies.js'
 import { loadScript } from '../../redis/load-script.js'
-import type { Board, Note } from '../notes.js'
+import { list, number, text } from '../../redis/replies.js'
+import type { Note, Notes } from '../notes.js'
 
-export interface RedisBoardOptions {
+export interface RedisNotesOptions {
   readonly namespace?: string
   /** For tests: in place of the server's time. */
   readonly clock?: Clock
 }
 
-/** The board of a fleet: one key for each note, `{<namespace>.board:<key>}`, a hash (lua/sheet.lua) that expires with it. In a cluster they spread over the nodes. */
-export function redisBoard(connection: RedisConnection, options: RedisBoardOptions = {}): Board {
+/** The notes of a fleet: one key for each note, `{<namespace>.notes:<key>}`, a hash (lua/note.lua) that expires with it. In a cluster they spread over the nodes. */
+export function redisNotes(connection: RedisConnection, options: RedisNotesOptions = {}): Notes {
   const { namespace = 'shoal', clock } = options
   const scripts = {
-    claim: loadScript('notes', 'claim', ['sheet']),
-    post: loadScript('notes', 'post', ['sheet']),
-    drop: loadScript('notes', 'drop', ['sheet']),
-    read: loadScript('notes', 'read', ['sheet']),
+    claim: loadScript('notes', 'claim', ['note']),
+    post: loadScript('notes', 'post', ['note']),
+    drop: loadScript('notes', 'drop', ['note']),
+    read: loadScript('notes', 'read', ['note']),
   }
   const run = (operation: keyof typeof scripts, key: string, args: readonly string[]): Promise<RedisReply> =>
     connection.run(
       scripts[operation],
-      [`{${namespace}.board:${key}}`],
+      [`{${namespace}.notes:${key}}`],
       [clock === undefined ? '' : String(clock.now()), ...args],
     )
 

@@ -1,15 +1,15 @@
 import type { Clock } from '../../clock.js'
 import type { SqliteDb, Statement } from '../../sqlite/db.js'
 import type { SqliteEngine } from '../../sqlite/engine.js'
+import { afterClaim, afterDrop, afterPost, BLANK, goneAt, type NoteState, noteOf } from '../note.js'
 import type { Claim, Note } from '../notes.js'
-import { afterClaim, afterDrop, afterPost, BLANK, goneAt, noteOf, type Sheet } from '../note.js'
 import { BOARD_MIGRATIONS } from './schema.js'
 
 /** Sheets whose time has passed, removed with each change at most. */
 const REMOVED_AT_ONCE = 100
 
-/** The board on SQLite: synchronous, inside the caller's transaction. */
-export class SqliteBoardEngine implements SqliteEngine {
+/** The notes on SQLite: synchronous, inside the caller's transaction. */
+export class SqliteNotesEngine implements SqliteEngine {
   readonly reads = new Set(['read'])
   readonly #clock: Clock
   readonly #get: Statement
@@ -18,44 +18,44 @@ export class SqliteBoardEngine implements SqliteEngine {
 
   constructor(db: SqliteDb, clock: Clock) {
     this.#clock = clock
-    this.#get = db.prepare('SELECT text, posted_at, posted_by, until, holder, held_until FROM board WHERE key = ?')
+    this.#get = db.prepare('SELECT text, posted_at, posted_by, until, holder, held_until FROM notes WHERE key = ?')
     this.#put = db.prepare(
-      `INSERT INTO board (key, text, posted_at, posted_by, until, holder, held_until, gone_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO notes (key, text, posted_at, posted_by, until, holder, held_until, gone_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET text = excluded.text, posted_at = excluded.posted_at, posted_by = excluded.posted_by,
          until = excluded.until, holder = excluded.holder, held_until = excluded.held_until, gone_at = excluded.gone_at`,
     )
     this.#remove = db.prepare(
-      `DELETE FROM board WHERE key IN (SELECT key FROM board WHERE gone_at <= ? LIMIT ${REMOVED_AT_ONCE})`,
+      `DELETE FROM notes WHERE key IN (SELECT key FROM notes WHERE gone_at <= ? LIMIT ${REMOVED_AT_ONCE})`,
     )
   }
 
   static migrate(db: SqliteDb): void {
-    db.migrate('board', BOARD_MIGRATIONS)
+    db.migrate('notes', BOARD_MIGRATIONS)
   }
 
   claim(key: string, holder: string, freshMs: number, forMs: number): Claim {
     const now = this.#clock.now()
-    const { claim, sheet } = afterClaim(this.#sheet(key), { holder, freshMs, forMs }, now)
-    if (claim.kind === 'yours') this.#write(key, sheet, now)
+    const { claim, state } = afterClaim(this.#state(key), { holder, freshMs, forMs }, now)
+    if (claim.kind === 'yours') this.#write(key, state, now)
     return claim
   }
 
   post(key: string, holder: string, text: string, keepMs: number): boolean {
     const now = this.#clock.now()
-    const sheet = afterPost(this.#sheet(key), { holder, text, keepMs }, now)
-    if (sheet !== null) this.#write(key, sheet, now)
-    return sheet !== null
+    const state = afterPost(this.#state(key), { holder, text, keepMs }, now)
+    if (state !== null) this.#write(key, state, now)
+    return state !== null
   }
 
   drop(key: string, holder: string): void {
-    this.#write(key, afterDrop(this.#sheet(key), holder), this.#clock.now())
+    this.#write(key, afterDrop(this.#state(key), holder), this.#clock.now())
   }
 
   read(key: string): Note | null {
-    return noteOf(this.#sheet(key), this.#clock.now())
+    return noteOf(this.#state(key), this.#clock.now())
   }
 
-  #sheet(key: string): Sheet {
+  #state(key: string): NoteState {
     const row = this.#get.get(key)
     if (row === undefined) return BLANK
     const [text, postedAt, postedBy, until, holder, heldUntil] = row
@@ -69,8 +69,8 @@ export class SqliteBoardEngine implements SqliteEngine {
     }
   }
 
-  #write(key: string, sheet: Sheet, now: number): void {
-    const { text, postedAt, postedBy, until, holder, heldUntil } = sheet
+  #write(key: string, state: NoteState, now: number): void {
+    const { text, postedAt, postedBy, until, holder, heldUntil } = state
     this.#put.run(
       key,
       text === null ? null : Buffer.from(text),
@@ -79,7 +79,7 @@ export class SqliteBoardEngine implements SqliteEngine {
       until,
       holder,
       heldUntil,
-      goneAt(sheet),
+      goneAt(state),
     )
     this.#remove.run(now)
   }

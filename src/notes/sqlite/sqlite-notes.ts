@@ -1,9 +1,9 @@
 import type { EngineCall } from '../../sqlite/engine.js'
-import type { Board } from '../notes.js'
-import type { SqliteBoardEngine } from './sqlite-notes-engine.js'
+import type { Notes } from '../notes.js'
+import type { SqliteNotesEngine } from './sqlite-notes-engine.js'
 
-/** The embedded board: each method is a call of the engine, which runs elsewhere. */
-export function sqliteBoard(call: EngineCall<SqliteBoardEngine>): Board {
+/** The embedded notes: each method is a call of the engine, which runs elsewhere. */
+export function sqliteNotes(call: EngineCall<SqliteNotesEngine>): Notes {
   return {
     claim: (key, holder, freshMs, forMs) => call('claim', key, holder, freshMs, forMs),
     post: (key, holder, text, keepMs) => call('post', key, holder, text, keepMs),

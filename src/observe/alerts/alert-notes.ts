@@ -1,16 +1,16 @@
 import { z } from 'zod'
-import type { Board } from '../../notes/notes.js'
-import { ALERT_RULES, type Alert, type AlertBoard } from './alert.js'
+import type { Notes } from '../../notes/notes.js'
 import { ALERTS_KEY } from '../note-keys.js'
+import { ALERT_RULES, type Alert, type AlertNotes } from './alert.js'
 
 /** The note of the watcher: what holds and what ended lately, for everybody; and what is not told yet, for the watcher that comes next. */
-export interface AlertNote extends AlertBoard {
+export interface AlertNote extends AlertNotes {
   /** Oldest first. */
-  readonly untold: readonly Untold[]
+  readonly undelivered: readonly Undelivered[]
 }
 
 /** A beginning or an end on its way to the channels. */
-export interface Untold {
+export interface Undelivered {
   /** The same whenever it is told: a receiver that gets it twice knows. */
   readonly id: string
   readonly event: AlertEventName
@@ -22,7 +22,7 @@ export interface Untold {
 
 export type AlertEventName = 'alert.began' | 'alert.ended'
 
-export const NO_ALERTS: AlertNote = { active: [], ended: [], untold: [] }
+export const NO_ALERTS: AlertNote = { active: [], ended: [], undelivered: [] }
 
 const ENDED_KEPT_MS = 24 * 3_600_000
 const ENDED_KEPT = 100
@@ -32,24 +32,24 @@ const UNTOLD_KEPT = 500
 const NOTE_KEPT_MS = 7 * 86_400_000
 
 export async function readAlerts(
-  board: Pick<Board, 'read'>,
-): Promise<AlertBoard & { readonly lookedMs: number | null }> {
-  const note = await board.read(ALERTS_KEY)
+  notes: Pick<Notes, 'read'>,
+): Promise<AlertNotes & { readonly lookedMs: number | null }> {
+  const note = await notes.read(ALERTS_KEY)
   const { active, ended } = parseAlertNote(note?.text)
   return { active, ended, lookedMs: note === null ? null : note.ageMs }
 }
 
 /** False: another process watches by now. `at` makes each note a new one: its age tells when somebody last looked. */
-export function postAlerts(board: Board, author: string, note: AlertNote, at: number): Promise<boolean> {
-  return board.post(ALERTS_KEY, author, JSON.stringify({ at, ...note }), NOTE_KEPT_MS)
+export function postAlerts(notes: Notes, author: string, note: AlertNote, at: number): Promise<boolean> {
+  return notes.post(ALERTS_KEY, author, JSON.stringify({ at, ...note }), NOTE_KEPT_MS)
 }
 
 /** Nothing grows without bound. */
-export function trimmed({ active, ended, untold }: AlertNote, now: number): AlertNote {
+export function trimmed({ active, ended, undelivered }: AlertNote, now: number): AlertNote {
   return {
     active,
     ended: ended.filter(({ endedAt }) => endedAt > now - ENDED_KEPT_MS).slice(0, ENDED_KEPT),
-    untold: untold.filter(({ at }) => at > now - UNTOLD_KEPT_MS).slice(-UNTOLD_KEPT),
+    undelivered: undelivered.filter(({ at }) => at > now - UNTOLD_KEPT_MS).slice(-UNTOLD_KEPT),
   }
 }
 
@@ -66,7 +66,7 @@ const alert = z.object({
   fields: z.record(z.string(), json),
   since: z.number(),
 })
-const untold = z.object({
+const undelivered = z.object({
   id: z.string(),
   event: z.enum(['alert.began', 'alert.ended']),
   alert,
@@ -76,7 +76,7 @@ const untold = z.object({
 const alertNote = z.object({
   active: z.array(alert),
   ended: z.array(alert.extend({ endedAt: z.number() })),
-  untold: z.array(untold),
+  undelivered: z.array(undelivered),
 }) satisfies z.ZodType<AlertNote>
 
 /** What another version wrote, or garbage, is nothing. */

@@ -33,8 +33,8 @@ export const ALERT_RULES = [
 ] as const
 export type AlertRule = (typeof ALERT_RULES)[number]
 
-/** As it stands on the board under ALERTS_KEY. */
-export interface AlertBoard {
+/** As it stands on the notes under ALERTS_KEY. */
+export interface AlertNotes {
   readonly active: readonly Alert[]
   /** Ended lately, newest first. */
   readonly ended: readonly (Alert & { readonly endedAt: number })[]

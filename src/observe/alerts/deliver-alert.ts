@@ -16,9 +16,9 @@ export interface AlertMessage {
 export interface AlertChannel {
   /** Without secrets: for people, for the log, and for remembering who was told. */
   readonly name: string
-  tell(message: AlertMessage, signal: AbortSignal): Promise<AlertTold>
+  tell(message: AlertMessage, signal: AbortSignal): Promise<AlertDelivered>
 }
 
-export type AlertTold =
+export type AlertDelivered =
   | { readonly kind: 'told' }
   | { readonly kind: 'away' | 'refused'; readonly message: string; readonly retryAfterMs?: number }

@@ -1,15 +1,15 @@
-import type { Board } from '../../notes/notes.js'
 import type { CrawlInfo, Frontier, LinkInfo } from '../../frontier/frontier.js'
+import type { Notes } from '../../notes/notes.js'
 import type { Spider } from '../../spider/spider.js'
 import type { FetchRow, RecordStore, StoredRecord } from '../../store/record-store.js'
+import { readVitals } from '../vitals/read-vitals.js'
 import { type Found, findLink } from './find-link.js'
 import { missingPool } from './missing-pool.js'
-import { readVitals } from '../vitals/read-vitals.js'
 import { type AbsenceReason, whyAbsent } from './why-absent.js'
 
-export interface StoryPlant {
+export interface HistoryBackends {
   readonly frontier: Frontier
-  readonly board: Board
+  readonly notes: Notes
   readonly store: Pick<RecordStore, 'fetches' | 'records'>
 }
 
@@ -26,8 +26,8 @@ export interface Evidence {
   readonly waits: readonly string[]
   /** Of a URL that no crawl knows. */
   readonly absence: readonly AbsenceReason[]
-  /** Pool/exit that a worker goes through with it right now; null: none, or nobody tells. */
-  readonly exit: string | null
+  /** Pool/proxy that a worker goes through with it right now; null: none, or nobody tells. */
+  readonly proxy: string | null
 }
 
 const FETCHES_READ = 20
@@ -37,19 +37,19 @@ const URLS_ASKED = 3
 
 /** Looks in the crawls, newest first. Every question is answered by an index, however much there is. */
 export async function gatherEvidence(
-  { frontier, board, store }: StoryPlant,
+  { frontier, notes, store }: HistoryBackends,
   crawls: readonly CrawlInfo[],
   asked: string,
   spiderOf: (crawl: CrawlInfo) => Promise<Spider | null>,
   now: number,
 ): Promise<Evidence> {
   const found = await findLink(frontier, crawls, asked, spiderOf)
-  const nothing = { asked, found, spider: null, fetches: [], records: [], waits: [], absence: [], exit: null }
+  const nothing = { asked, found, spider: null, fetches: [], records: [], waits: [], absence: [], proxy: null }
   if (found.kind === 'refused') return nothing
   if (found.kind === 'never') {
     if (found.judged === null) return nothing
     const { crawl, spider, target } = found.judged
-    return { ...nothing, spider, absence: await whyAbsent({ frontier, board }, crawl, spider, target) }
+    return { ...nothing, spider, absence: await whyAbsent({ frontier, notes }, crawl, spider, target) }
   }
   const { crawl, where, target } = found
   const spider = await spiderOf(crawl)
@@ -60,13 +60,13 @@ export async function gatherEvidence(
     ...{ spider, fetches },
     records: await recordsOf(store, crawl.spider, target.url, fetches),
     waits: pending ? await missingPool(frontier, spider, where.link.route, now) : [],
-    exit: where.state === 'leased' && where.link !== null ? await exitOf(board, where.link) : null,
+    proxy: where.state === 'leased' && where.link !== null ? await proxyOf(notes, where.link) : null,
   }
 }
 
 /** Records name the page they were read from, which is where the redirects ended. */
 async function recordsOf(
-  store: StoryPlant['store'],
+  store: HistoryBackends['store'],
   spider: string,
   url: string,
   fetches: readonly FetchRow[],
@@ -80,9 +80,9 @@ async function recordsOf(
   return found
 }
 
-async function exitOf(board: Board, { worker, fp }: LinkInfo): Promise<string | null> {
+async function proxyOf(notes: Notes, { worker, fp }: LinkInfo): Promise<string | null> {
   if (worker === null) return null
-  const told = (await readVitals(board, [worker])).get(worker)
-  const exit = told?.vitals.inHand.find((one) => one.fp === fp)?.exit ?? null
-  return exit === null ? null : `${exit.pool}/${exit.exit}`
+  const told = (await readVitals(notes, [worker])).get(worker)
+  const proxy = told?.vitals.inHand.find((one) => one.fp === fp)?.proxy ?? null
+  return proxy === null ? null : `${proxy.pool}/${proxy.proxy}`
 }

@@ -1,6 +1,6 @@
 import type { HostInfo } from '../../frontier/frontier.js'
-import { holdOf } from '../snapshots/host-room.js'
 import { span } from '../in-words.js'
+import { holdOf } from '../snapshots/host-room.js'
 
 /** When the next request to a host may start, and why not before: the end of a sentence that begins with its name. */
 export function nextSlot(host: HostInfo, now: number): string {

@@ -3,13 +3,13 @@ import type { Spider } from '../../spider/spider.js'
 import type { FetchRow } from '../../store/record-store.js'
 import { SCREENSHOT_HEADER } from '../../store/rows.js'
 import type { Json } from '../../url/link.js'
-import { type Evidence, gatherEvidence, type StoryPlant } from './evidence.js'
+import { type Evidence, gatherEvidence, type HistoryBackends } from './evidence.js'
 import { nextSlot } from './next-slot.js'
 import { preview } from './preview.js'
 import { admittedBy, whyThere } from './why-there.js'
 
-/** The whole story of a URL, for the terminal, for programs and for the page. */
-export interface Story {
+/** The whole history of a URL, for the terminal, for programs and for the page. */
+export interface UrlHistory {
   /** As it was asked for, and as it is crawled. */
   readonly asked: string
   readonly url: string
@@ -34,7 +34,7 @@ export interface Story {
   readonly nextSlot: string | null
   readonly link: LinkInfo | null
   /** Oldest first. */
-  readonly attempts: readonly StoryAttempt[]
+  readonly attempts: readonly UrlAttempt[]
   readonly records: readonly {
     readonly kind: string
     readonly key: string
@@ -45,7 +45,7 @@ export interface Story {
   readonly can: readonly ('replay' | 'promote' | 'retry' | 'remove')[]
 }
 
-export interface StoryAttempt {
+export interface UrlAttempt {
   readonly at: number
   /** 0: it ended without a request. */
   readonly attempt: number
@@ -55,7 +55,7 @@ export interface StoryAttempt {
   readonly status: number
   readonly ms: number
   readonly bytes: number
-  /** Pool/exit; null: none. */
+  /** Pool/proxy; null: none. */
   readonly proxy: string | null
   /** Code and message; null: it went well. */
   readonly error: { readonly code: string; readonly message: string } | null
@@ -63,7 +63,7 @@ export interface StoryAttempt {
   readonly page: boolean
 }
 
-export interface StoryQuery {
+export interface UrlHistoryQuery {
   readonly crawl: CrawlId
   readonly url: string
   /** Left out or null: not at hand; then its route's pattern is not told, nor why an unknown URL is refused. */
@@ -72,13 +72,16 @@ export interface StoryQuery {
 }
 
 /** Of one crawl. Fails with `not_found` when there is none, and with `bad_url` or `bad_scheme`. */
-export async function tellStory(plant: StoryPlant, { crawl, url, spider = null, now }: StoryQuery): Promise<Story> {
-  const stats = await plant.frontier.stats(crawl)
-  return storyOf(await gatherEvidence(plant, [stats], url, async () => spider, now), stats, now)
+export async function readUrlHistory(
+  backends: HistoryBackends,
+  { crawl, url, spider = null, now }: UrlHistoryQuery,
+): Promise<UrlHistory> {
+  const stats = await backends.frontier.stats(crawl)
+  return urlHistoryOf(await gatherEvidence(backends, [stats], url, async () => spider, now), stats, now)
 }
 
 /** Pure. `crawl`: the one that was asked, where none knows the URL. */
-export function storyOf(evidence: Evidence, crawl: CrawlInfo, now: number): Story {
+export function urlHistoryOf(evidence: Evidence, crawl: CrawlInfo, now: number): UrlHistory {
   const { asked, found, records } = evidence
   const known = found.kind === 'known' ? found.where : null
   const link = known?.link ?? null
@@ -110,7 +113,7 @@ function pick({ route, depth, priority }: LinkInfo) {
 }
 
 /** What a person may do with a link in this state. */
-function canBeDone(state: LinkState, crawlState: CrawlState): Story['can'] {
+function canBeDone(state: LinkState, crawlState: CrawlState): UrlHistory['can'] {
   if (crawlState === 'cancelled') return []
   if (state === 'queued') return ['promote', 'remove']
   if (state === 'delayed') return ['promote', 'retry', 'remove']
@@ -121,16 +124,16 @@ function canBeDone(state: LinkState, crawlState: CrawlState): Story['can'] {
  * Requests with the errors that the queue kept, oldest first. Their clocks may differ, so that they are matched by code, newest first; an error
  * without a request is an attempt of its own.
  */
-export function attemptsOf(failures: LinkInfo['failures'], fetches: readonly FetchRow[]): StoryAttempt[] {
+export function attemptsOf(failures: LinkInfo['failures'], fetches: readonly FetchRow[]): UrlAttempt[] {
   const newestFirst = [...fetches].sort((a, b) => b.at - a.at)
   const messages = new Map<FetchRow, string>()
-  const alone: StoryAttempt[] = []
+  const alone: UrlAttempt[] = []
   for (const { code, message, at } of [...failures].reverse()) {
     const row = newestFirst.find((one) => one.error === code && !messages.has(one))
     if (row !== undefined) messages.set(row, message)
     else alone.push({ ...NO_REQUEST, at, error: { code, message } })
   }
-  const asked = newestFirst.map((row): StoryAttempt => {
+  const asked = newestFirst.map((row): UrlAttempt => {
     const { at, attempt, worker, status, ms, bytes, error, headers } = row
     return {
       ...{ at, attempt, worker, status, ms, bytes, proxy: row.pool },

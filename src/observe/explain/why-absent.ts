@@ -1,6 +1,6 @@
-import type { Board } from '../../notes/notes.js'
 import type { ErrorCode } from '../../errors.js'
 import type { CrawlInfo, CrawlStats, Frontier } from '../../frontier/frontier.js'
+import type { Notes } from '../../notes/notes.js'
 import { productToken } from '../../politeness/product-token.js'
 import { knownRobots, robotsIn } from '../../politeness/robots-note.js'
 import type { Spider } from '../../spider/spider.js'
@@ -17,21 +17,21 @@ const HOSTS_LOOKED_AT = 200
 
 /** The limits of the crawl that a link is refused by, and what robots.txt says of it, as far as the fleet has read it. */
 export async function whyAbsent(
-  plant: { readonly frontier: Frontier; readonly board: Board },
+  backends: { readonly frontier: Frontier; readonly notes: Notes },
   crawl: CrawlInfo,
   spider: Spider,
   target: { readonly url: string; readonly host: HostKey },
 ): Promise<AbsenceReason[]> {
-  const stats = await plant.frontier.stats(crawl.id)
+  const stats = await backends.frontier.stats(crawl.id)
   return [
-    ...(await byRobots(plant.board, spider, target.url)),
+    ...(await byRobots(backends.notes, spider, target.url)),
     ...crawlLimits(stats, spider),
-    ...(await hostLimit(plant.frontier, crawl, spider, target.host)),
+    ...(await hostLimit(backends.frontier, crawl, spider, target.host)),
   ]
 }
 
-async function byRobots(board: Board, spider: Spider, url: string): Promise<AbsenceReason[]> {
-  const known = spider.robots ? await knownRobots(board, url, productToken(spider.userAgent)) : null
+async function byRobots(notes: Notes, spider: Spider, url: string): Promise<AbsenceReason[]> {
+  const known = spider.robots ? await knownRobots(notes, url, productToken(spider.userAgent)) : null
   if (known === null) return []
   const robots = robotsIn(known.note, spider.robots === 'strict', 0)
   if (robots.retryAt !== null)

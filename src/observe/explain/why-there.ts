@@ -2,9 +2,9 @@ import { ERRORS } from '../../errors.js'
 import { type HostInfo, type LinkInfo, POSITION_CAP, SOLO_AFTER } from '../../frontier/frontier.js'
 import type { Spider } from '../../spider/spider.js'
 import { compilePattern } from '../../url/patterns.js'
+import { some, span } from '../in-words.js'
 import type { Evidence } from './evidence.js'
 import type { Known } from './find-link.js'
-import { some, span } from '../in-words.js'
 import { nextSlot } from './next-slot.js'
 
 /** Why a URL is where it is: a sentence or two, most important first. */
@@ -41,7 +41,7 @@ function patternOf({ route, url }: Pick<LinkInfo, 'route' | 'url'>, spider: Spid
   return pattern === undefined ? `route ${route} by name` : `route ${route} by its pattern ${pattern}`
 }
 
-function whyKnown(where: Known, { fetches, exit }: Evidence, now: number): string[] {
+function whyKnown(where: Known, { fetches, proxy }: Evidence, now: number): string[] {
   if (where.link === null) return fetches.length > 0 ? [] : ['the queue has seen it, and the store knows of no fetch']
   const { state, link, host, position, crawlState } = where
   const last = link.failures.at(-1)
@@ -61,7 +61,7 @@ function whyKnown(where: Known, { fetches, exit }: Evidence, now: number): strin
   }
   if (state === 'leased') {
     const since = link.leasedAt === null ? '' : ` for ${span(now - link.leasedAt)}`
-    const through = exit === null ? '' : `, through ${exit}`
+    const through = proxy === null ? '' : `, through ${proxy}`
     return [`worker ${link.worker ?? 'unknown'} has it${since}, attempt ${link.attempts + 1}${through}`]
   }
   if (state === 'dead') {
@@ -73,12 +73,12 @@ function whyKnown(where: Known, { fetches, exit }: Evidence, now: number): strin
   return []
 }
 
-/** What the host or our own plant brought about costs no attempt. */
+/** What the host or our own backends brought about costs no attempt. */
 function cause({ failures, attempts }: LinkInfo): string {
   const last = failures.at(-1)
   if (last === undefined) return 'it was added with a delay'
   const { next } = ERRORS[last.code]
-  const visit = next === 'throttle' || next === 'plant' ? 'the last visit' : `attempt ${attempts}`
+  const visit = next === 'throttle' || next === 'backend' ? 'the last visit' : `attempt ${attempts}`
   return `${visit} ended with ${last.code}: ${last.message}${visit === 'the last visit' ? ', which costs no attempt' : ''}`
 }
 

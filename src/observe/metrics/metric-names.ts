@@ -79,7 +79,7 @@ export const WORKER_METRICS = {
   shoal_slot_seconds_total: {
     type: 'counter',
     labels: ['worker', 'doing'],
-    help: 'Time of all slots by what they did or waited for: idle (nothing was due), pace, exit (a proxy), fetch, handler, store, queue. They add up to slots x time.',
+    help: 'Time of all slots by what they did or waited for: idle (nothing was due), pace, proxy (a proxy), fetch, handler, store, queue. They add up to slots x time.',
   },
   shoal_event_loop_busy_ratio: {
     type: 'gauge',
@@ -147,12 +147,12 @@ export const QUEUE_METRICS = {
   shoal_crawl_bytes_total: { type: 'counter', labels: ['crawl', 'spider'], help: 'Bytes of its pages as received.' },
   shoal_dead_letters: { type: 'gauge', labels: ['crawl', 'spider', 'code'], help: 'Dead letters by error code.' },
   shoal_workers: { type: 'gauge', labels: ['state'], help: 'Workers that the queue knows, by state.' },
-  shoal_proxy_exits: {
+  shoal_proxies: {
     type: 'gauge',
     labels: ['pool'],
     help: 'Proxies of the pool that were used within the last week.',
   },
-  shoal_proxy_exits_resting: {
+  shoal_proxies_resting: {
     type: 'gauge',
     labels: ['pool'],
     help: 'Those that rest everywhere, because they do not work.',

@@ -5,24 +5,24 @@ import type { CrawlId, CrawlInfo, WorkerInfo } from '../../frontier/frontier.js'
 import { version } from '../../version.js'
 import { WATCH_KEY } from '../note-keys.js'
 import { endedLately, type Health, healthAmong, STALLED_MS } from '../snapshots/health.js'
+import type { VitalsHeard } from '../vitals/read-vitals.js'
+import { MISSED_MS } from '../vitals/vitals.js'
 import { BUILD_METRICS, familiesOf } from './metric-names.js'
 import { exposition } from './prometheus.js'
 import { queueMetrics } from './queue-metrics.js'
-import { type MeteredPlant, queueReader } from './read-queue.js'
-import type { VitalsHeard } from '../vitals/read-vitals.js'
+import { type MeteredBackends, queueReader } from './read-queue.js'
 import { inTime, sharedAnswer } from './shared-answer.js'
-import { MISSED_MS } from '../vitals/vitals.js'
 import { workerMetrics } from './worker-metrics.js'
 
 export interface MonitorParts {
-  readonly plant: MeteredPlant
+  readonly backends: MeteredBackends
   readonly clock: Clock
   /** Workers are expected at any time; on one machine a crawl without workers was stopped, which is no fault. */
   readonly fleet: boolean
   /** Tell the metrics of the queue as well. */
   readonly queue: boolean
   /** Workers of this process and of those that it started; null: it has none. */
-  readonly crew: (() => readonly VitalsHeard[]) | null
+  readonly localWorkers: (() => readonly VitalsHeard[]) | null
   /** It was asked to end, and takes no new work. */
   readonly draining?: () => boolean
 }
@@ -32,7 +32,7 @@ export interface Monitor {
   metricsText(): Promise<string>
   /** Progress, not a connection. */
   healthReply(): Promise<Reply>
-  /** The plant can be reached and the workers ask for work. */
+  /** The backends can be reached and the workers ask for work. */
   readyReply(): Promise<Reply>
 }
 
@@ -42,7 +42,7 @@ export interface Reply {
 }
 
 export interface Reason {
-  readonly code: 'queue_away' | 'stalled' | 'worker_stuck' | 'not_leasing' | 'draining'
+  readonly code: 'queue_down' | 'stalled' | 'worker_stuck' | 'not_leasing' | 'draining'
   /** For a person, without secrets. */
   readonly message: string
 }
@@ -56,28 +56,35 @@ const CRAWLS_AT_ONCE = 20
 /** Sooner than the deadlines of those who usually ask. */
 const ANSWER_MS = 4_000
 
-export function createMonitor({ plant, clock, fleet, queue, crew, draining = () => false }: MonitorParts): Monitor {
-  const { frontier, board, store } = plant
-  const readQueue = sharedAnswer(clock, FRESH_MS, queueReader(plant, clock, fleet))
+export function createMonitor({
+  backends,
+  clock,
+  fleet,
+  queue,
+  localWorkers,
+  draining = () => false,
+}: MonitorParts): Monitor {
+  const { frontier, notes, store } = backends
+  const readQueue = sharedAnswer(clock, FRESH_MS, queueReader(backends, clock, fleet))
   const began = clock.mono()
   const inTurn = takesTurns()
   const health = sharedAnswer(clock, HEALTH_MS, async (): Promise<Health> => {
     // Its own workers are about to begin.
-    if (crew !== null && clock.mono() - began < STALLED_MS) return { ok: true, stalled: [] }
+    if (localWorkers !== null && clock.mono() - began < STALLED_MS) return { ok: true, stalled: [] }
     const workers = await frontier.workers()
     if (endedLately(workers, clock.now())) return { ok: true, stalled: [] }
     const crawls = (await frontier.crawls()).filter((crawl) => crawl.state === 'running' && !isFileCrawl(crawl))
-    const spiders = spidersOf(workers, new Set((crew?.() ?? []).map(({ vitals }) => vitals.worker)))
+    const spiders = spidersOf(workers, new Set((localWorkers?.() ?? []).map(({ vitals }) => vitals.worker)))
     const own = spiders.size === 0 ? crawls : crawls.filter(({ spider }) => spiders.has(spider))
     const answer = await healthAmong(frontier, workers, inTurn.next(own), clock.now(), fleet)
     inTurn.first(answer.stalled.map(({ crawl }) => crawl))
     return answer
   })
   // The cheapest question to each that is not answered from memory: a fleet of hundreds is probed all the time.
-  const reach = sharedAnswer(clock, FRESH_MS, () => Promise.all([board.read(WATCH_KEY), store.visitCounts('')]))
+  const reach = sharedAnswer(clock, FRESH_MS, () => Promise.all([notes.read(WATCH_KEY), store.visitCounts('')]))
 
   const stuck = (): Reason[] =>
-    (crew?.() ?? [])
+    (localWorkers?.() ?? [])
       .filter(({ ageMs }) => ageMs > MISSED_MS)
       .map(({ vitals, ageMs }) => ({
         code: 'worker_stuck',
@@ -91,7 +98,7 @@ export function createMonitor({ plant, clock, fleet, queue, crew, draining = () 
         ...familiesOf(BUILD_METRICS, {
           shoal_build_info: [{ labels: { version, node: process.versions.node }, value: 1 }],
         }),
-        ...workerMetrics(crew?.() ?? []),
+        ...workerMetrics(localWorkers?.() ?? []),
         ...(queue ? queueMetrics(reading) : []),
       ])
     },
@@ -116,7 +123,7 @@ export function createMonitor({ plant, clock, fleet, queue, crew, draining = () 
       } catch (error) {
         reasons.push(away(error))
       }
-      const leasing = crew?.().some(({ vitals }) => vitals.took.lease.counts.some((count) => count > 0)) ?? true
+      const leasing = localWorkers?.().some(({ vitals }) => vitals.took.lease.counts.some((count) => count > 0)) ?? true
       if (!leasing) reasons.push({ code: 'not_leasing', message: 'no worker has asked the queue for work yet' })
       return replyOf(reasons)
     },
@@ -163,7 +170,7 @@ function replyOf(reasons: readonly Reason[]): Reply {
 
 function away(error: unknown): Reason {
   const { code, message } = asShoalError(error)
-  return { code: 'queue_away', message: `${code}: ${message}` }
+  return { code: 'queue_down', message: `${code}: ${message}` }
 }
 
 function seconds(ms: number): string {

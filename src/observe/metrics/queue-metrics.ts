@@ -43,17 +43,17 @@ export function queueMetrics(reading: QueueReading | null): Family[] {
     shoal_crawl_bytes_total: each(({ stats }) => stats.bytes),
     shoal_dead_letters: several(({ dead }) => dead.map(({ code, count }) => [{ code }, count])),
     shoal_workers: byState(WORKER_STATES, reading.workers),
-    shoal_proxy_exits: pools.map(({ pool, exits }) => ({ labels: { pool }, value: exits.length })),
-    shoal_proxy_exits_resting: pools.map(({ pool, exits }) => ({
+    shoal_proxies: pools.map(({ pool, proxies }) => ({ labels: { pool }, value: proxies.length })),
+    shoal_proxies_resting: pools.map(({ pool, proxies }) => ({
       labels: { pool },
-      value: exits.filter(({ restsUntil }) => restsUntil !== null && restsUntil > now).length,
+      value: proxies.filter(({ restsUntil }) => restsUntil !== null && restsUntil > now).length,
     })),
-    shoal_proxy_requests_total: pools.flatMap(({ pool, exits }) =>
-      VERDICTS.map((verdict) => ({ labels: { pool, verdict }, value: sum(exits.map((exit) => exit[verdict])) })),
+    shoal_proxy_requests_total: pools.flatMap(({ pool, proxies }) =>
+      VERDICTS.map((verdict) => ({ labels: { pool, verdict }, value: sum(proxies.map((proxy) => proxy[verdict])) })),
     ),
-    shoal_proxy_cost_total: pools.map(({ pool, exits }) => ({
+    shoal_proxy_cost_total: pools.map(({ pool, proxies }) => ({
       labels: { pool },
-      value: sum(exits.map(({ cost }) => cost)),
+      value: sum(proxies.map(({ cost }) => cost)),
     })),
     shoal_alerts_active: (alerts === null ? [] : ALERT_RULES).map((rule) => ({
       labels: { rule },

@@ -1,20 +1,20 @@
-import type { Board } from '../../notes/notes.js'
 import type { Clock } from '../../clock.js'
 import { isFileCrawl } from '../../coordinator/file-crawl.js'
 import { ShoalError } from '../../errors.js'
 import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, Frontier, HostInfo } from '../../frontier/frontier.js'
-import type { ExitLedger, ExitScore } from '../../proxy/proxy-ledger.js'
+import type { Notes } from '../../notes/notes.js'
+import type { ProxyLedger, ProxyScore } from '../../proxy/proxy-ledger.js'
 import type { RecordStore } from '../../store/record-store.js'
 import type { Alert } from '../alerts/alert.js'
 import { readAlerts } from '../alerts/alert-notes.js'
 import type { WorkerState } from '../snapshots/health.js'
-import { lookAtCrawl, lookAtWorkers, type WorkerLook } from '../snapshots/snapshot.js'
+import { crawlSnapshotOf, type WorkerSnapshot, workerSnapshots } from '../snapshots/snapshot.js'
 
-export interface MeteredPlant {
+export interface MeteredBackends {
   readonly frontier: Frontier
-  readonly board: Board
+  readonly notes: Notes
   readonly store: Pick<RecordStore, 'visitCounts'>
-  readonly exits: Pick<ExitLedger, 'scoresOn'>
+  readonly proxies: Pick<ProxyLedger, 'scoresOn'>
 }
 
 /** What the metrics of a queue are made of: bounded, whatever the number of crawls, hosts and links. */
@@ -22,7 +22,7 @@ export interface QueueReading {
   readonly crawls: Readonly<Partial<Record<CrawlState, number>>>
   readonly crawl: readonly CrawlReading[]
   readonly workers: Readonly<Partial<Record<WorkerState, number>>>
-  readonly pools: readonly { readonly pool: string; readonly exits: readonly ExitScore[] }[]
+  readonly pools: readonly { readonly pool: string; readonly proxies: readonly ProxyScore[] }[]
   /** Null: nobody watches, or has yet. */
   readonly alerts: readonly Pick<Alert, 'rule'>[] | null
   readonly now: number
@@ -46,8 +46,8 @@ export const OTHER = 'other'
 const ENDED_MS = 30_000
 
 /** `fleet`: workers are expected at any time. */
-export function queueReader(plant: MeteredPlant, clock: Clock, fleet: boolean): () => Promise<QueueReading> {
-  const { frontier, board, exits } = plant
+export function queueReader(backends: MeteredBackends, clock: Clock, fleet: boolean): () => Promise<QueueReading> {
+  const { frontier, notes, proxies } = backends
   const ended = new Map<CrawlId, { readonly stats: CrawlStats; readonly at: number }>()
   const deadOf = new Map<CrawlId, { readonly count: number; readonly groups: CrawlReading['dead'] }>()
 
@@ -66,18 +66,26 @@ export function queueReader(plant: MeteredPlant, clock: Clock, fleet: boolean): 
     deadOf.set(id, { count: dead, groups })
     return groups
   }
-  const readCrawl = async (crawl: CrawlInfo, workers: readonly WorkerLook[], now: number): Promise<CrawlReading> => {
+  const readCrawl = async (
+    crawl: CrawlInfo,
+    workers: readonly WorkerSnapshot[],
+    now: number,
+  ): Promise<CrawlReading> => {
     if (crawl.state !== 'running') {
       const stats = hasEnded(crawl) ? await endedStats(crawl.id) : await frontier.stats(crawl.id)
       return { stats, hosts: [], etaSeconds: null, stalledMs: 0, dead: await deadLetters(stats) }
     }
-    const { stats, hosts, estimate, stalledMs } = await lookAtCrawl(plant, crawl, workers, now, fleet)
+    const { stats, hosts, estimate, stalledMs } = await crawlSnapshotOf(backends, crawl, workers, now, fleet)
     return { stats, hosts, etaSeconds: estimate.etaSeconds, stalledMs, dead: await deadLetters(stats) }
   }
 
   return async () => {
     const now = clock.now()
-    const [all, workers, alerts] = await Promise.all([frontier.crawls(), lookAtWorkers(plant, now), readAlerts(board)])
+    const [all, workers, alerts] = await Promise.all([
+      frontier.crawls(),
+      workerSnapshots(backends, now),
+      readAlerts(notes),
+    ])
     const crawls = all.filter((crawl) => !isFileCrawl(crawl)).sort(unendedAndNewestFirst)
     const told = crawls.slice(0, CRAWLS_TOLD)
     const others = crawls.slice(CRAWLS_TOLD, CRAWLS_TOLD + OTHERS_READ).filter((crawl) => !hasEnded(crawl))
@@ -87,7 +95,7 @@ export function queueReader(plant: MeteredPlant, clock: Clock, fleet: boolean): 
     const [read, rest, scores] = await Promise.all([
       Promise.all(told.map((crawl) => ifThere(readCrawl(crawl, workers, now)))),
       Promise.all(others.map(({ id }) => ifThere(frontier.stats(id)))),
-      Promise.all(pools.map(async (pool) => ({ pool, exits: await exits.scoresOn(pool, '') }))),
+      Promise.all(pools.map(async (pool) => ({ pool, proxies: await proxies.scoresOn(pool, '') }))),
     ])
     const other = together(rest.filter((stats) => stats !== null))
     return {

@@ -26,7 +26,7 @@ export function sharedAnswer<Answer>(clock: Clock, freshMs: number, ask: () => P
 export async function inTime<Answer>(clock: Clock, ms: number, work: Promise<Answer>): Promise<Answer> {
   const over = new AbortController()
   const late = clock.sleep(ms, over.signal).then(() => {
-    throw new ShoalError('queue_away', `no answer within ${ms / 1000} s`)
+    throw new ShoalError('queue_down', `no answer within ${ms / 1000} s`)
   })
   late.catch(() => {})
   try {

@@ -1,9 +1,9 @@
 import { STATUS_CODES } from 'node:http'
 import { ERRORS } from '../../errors.js'
-import { familiesOf, WORKER_METRICS, type WorkerMetric } from './metric-names.js'
-import type { Distribution, Family, Labels, Point } from './prometheus.js'
 import type { VitalsHeard } from '../vitals/read-vitals.js'
 import { HISTOGRAM_MS, type Histogram, SPENT } from '../vitals/vitals.js'
+import { familiesOf, WORKER_METRICS, type WorkerMetric } from './metric-names.js'
+import type { Distribution, Family, Labels, Point } from './prometheus.js'
 
 /** Of workers as they told last. */
 export function workerMetrics(workers: readonly VitalsHeard[]): Family[] {

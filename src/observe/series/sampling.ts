@@ -1,6 +1,6 @@
 import type { CrawlStats, WorkerId } from '../../frontier/frontier.js'
-import type { Sample } from './series.js'
 import { HISTOGRAM_MS } from '../vitals/vitals.js'
+import type { Sample } from './series.js'
 
 /** What a sample is made from: counts that only grow, as they were at one moment. */
 export interface Totals {

@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { Board } from '../../notes/notes.js'
 import type { CrawlId } from '../../frontier/frontier.js'
+import type { Notes } from '../../notes/notes.js'
 import { seriesKey } from '../note-keys.js'
 import type { Totals } from './sampling.js'
 import { type Sample, SPANS, type Span } from './series.js'
 
 /**
- * Samples of a crawl on the board. A note holds the samples of a stretch of time, and the notes of a span are a ring: with the newest sample one note of a
+ * Samples of a crawl on the notes. A note holds the samples of a stretch of time, and the notes of a span are a ring: with the newest sample one note of a
  * few kilobytes is written, never the whole span, and the reader need not know what time it is for the queue.
  */
 const SAMPLES_A_NOTE = 60
@@ -33,8 +33,8 @@ type Row = z.infer<typeof row>
 type StoredTotals = z.infer<typeof noteSchema>['totals']
 
 /** What was sampled before, oldest first; empty when nobody did. */
-export async function readSeries(board: Board, crawl: CrawlId, span: Span): Promise<Sample[]> {
-  return (await readRing(board, crawl, span)).samples
+export async function readSeries(notes: Notes, crawl: CrawlId, span: Span): Promise<Sample[]> {
+  return (await readRing(notes, crawl, span)).samples
 }
 
 export interface Resumed {
@@ -52,12 +52,12 @@ export interface SeriesBook {
 }
 
 /** `author`: this watcher. Another one's notes are taken over note by note; one that was taken over writes nothing more. */
-export function seriesBook(board: Board, author: string): SeriesBook {
+export function seriesBook(notes: Notes, author: string): SeriesBook {
   const open = new Map<string, { readonly stretch: number; readonly rows: Row[] }>()
   const keyOf = (crawl: CrawlId, span: Span) => `${crawl} ${span}`
 
   const begin = async (crawl: CrawlId, span: Span, stretch: number) => {
-    const claim = await board.claim(noteKey(crawl, span, stretch), author, 0, CLAIM_MS)
+    const claim = await notes.claim(noteKey(crawl, span, stretch), author, 0, CLAIM_MS)
     if (claim.kind !== 'yours') return null
     const rows = (parseNote(claim.old?.text)?.rows ?? []).filter(([at]) => stretchOf(span, at) === stretch)
     const begun = { stretch, rows }
@@ -67,7 +67,7 @@ export function seriesBook(board: Board, author: string): SeriesBook {
 
   return {
     async resume(crawl, span) {
-      const { samples, totals } = await readRing(board, crawl, span)
+      const { samples, totals } = await readRing(notes, crawl, span)
       return { samples, totals: totals === null ? null : { ...totals, fetch: new Map() } }
     },
     async add(crawl, span, sample, { at, done, failed, bytes }) {
@@ -77,7 +77,7 @@ export function seriesBook(board: Board, author: string): SeriesBook {
       if (note === null) return
       note.rows.push(toRow(sample))
       const text = JSON.stringify({ totals: { at, done, failed, bytes }, rows: note.rows.slice(-SAMPLES_A_NOTE) })
-      const posted = await board.post(noteKey(crawl, span, stretch), author, text, KEPT_MS)
+      const posted = await notes.post(noteKey(crawl, span, stretch), author, text, KEPT_MS)
       if (!posted) open.delete(keyOf(crawl, span))
     },
     forget(crawl) {
@@ -87,13 +87,13 @@ export function seriesBook(board: Board, author: string): SeriesBook {
 }
 
 async function readRing(
-  board: Board,
+  notes: Notes,
   crawl: CrawlId,
   span: Span,
 ): Promise<{ samples: Sample[]; totals: StoredTotals | null }> {
   const keys = Array.from({ length: ringOf(span) }, (_, place) => seriesKey(crawl, `${span}:${place}`))
-  const notes = await Promise.all(keys.map(async (key) => parseNote((await board.read(key))?.text)))
-  const there = notes.filter((note) => note !== null)
+  const parsed = await Promise.all(keys.map(async (key) => parseNote((await notes.read(key))?.text)))
+  const there = parsed.filter((note) => note !== null)
   const rows = there.flatMap((note) => note.rows).sort(([a], [b]) => a - b)
   const newest = rows.at(-1)?.[0] ?? 0
   const totals = there.reduce<StoredTotals | null>(

@@ -1,8 +1,8 @@
 import type { Estimate } from '../../coordinator/eta.js'
 import type { CrawlStats, HostInfo } from '../../frontier/frontier.js'
+import { percent, span } from '../in-words.js'
 import { type AdvisedWorker, type FleetLoad, loadOf } from './fleet-load.js'
 import { type HostRoom, roomOf } from './host-room.js'
-import { percent, span } from '../in-words.js'
 
 /** The slowest stage now, and what would help. */
 export interface Advice {
@@ -51,7 +51,7 @@ const LOOP_FULL = 0.85
 const SLOTS_FULL = 0.75
 /** A queue that answers faster than this holds nobody up, however often it is asked. */
 const SLOW_CALL_MS = 50
-/** Slots that wait for our own plant, or for a proxy, for this much of their time. */
+/** Slots that wait for our own backends, or for a proxy, for this much of their time. */
 const HELD_UP = 0.4
 /** A share that is what most of the time goes into. */
 const MOST = 0.5
@@ -142,14 +142,14 @@ function ofCpu(facts: Facts): Advice | null {
 
 /** Slots that could work and must wait: for pages to be written, for links, for a way out. */
 function ofWaits({ load }: Facts): Advice | null {
-  const { store, queue, exit, pace, fetch, handler } = load.part
-  const worst = Math.max(store, queue, exit)
+  const { store, queue, proxy, pace, fetch, handler } = load.part
+  const worst = Math.max(store, queue, proxy)
   // Where few links are to be had most slots are idle: what the others wait for counts, and pace holds them up first.
-  if (exit === worst && exit > 0 && (exit >= HELD_UP || exit >= (exit + pace + fetch + handler) * MOST))
+  if (proxy === worst && proxy > 0 && (proxy >= HELD_UP || proxy >= (proxy + pace + fetch + handler) * MOST))
     return say(
       'proxies',
-      `the proxies: slots wait for a free one ${percent(exit)} of the time`,
-      'add exits to the pool, or let each do more; see which rest with: shoal proxies',
+      `the proxies: slots wait for a free one ${percent(proxy)} of the time`,
+      'add proxies to the pool, or let each do more; see which rest with: shoal proxies',
     )
   if (worst < HELD_UP) return null
   if (store === worst)
@@ -219,7 +219,7 @@ function ofHosts({ load, room, stats, estimate, workers, now }: Facts): Advice |
         one
           ? `the proxies: every way to ${host.host} rests, for ${until} more`
           : `the proxies: every way rests to hosts with ${percent(room.share)} of the links that wait`,
-        'add exits to the pool; see why they rest with: shoal proxies',
+        'add proxies to the pool; see why they rest with: shoal proxies',
         { host: name },
       )
     case 'closed':
@@ -238,12 +238,12 @@ function ofHosts({ load, room, stats, estimate, workers, now }: Facts): Advice |
       )
     case 'delay':
     case 'rate':
-      // What an exit may ask of a host, times the exits there are: the queue knows only the product.
-      if (hold === 'rate' && goesThroughExits(load, workers))
+      // What an proxy may ask of a host, times the proxies there are: the queue knows only the product.
+      if (hold === 'rate' && goesThroughProxies(load, workers))
         return say(
           'proxies',
-          `the proxies: all exits together may ask ${one ? host.host : `${room.hosts} hosts`} ${perSecond(room.startsPerSecond)}, ${perSecond(stats.rate)} are done`,
-          'each keeps the pace of the spider: more exits in the pool would help, more workers do not',
+          `the proxies: all proxies together may ask ${one ? host.host : `${room.hosts} hosts`} ${perSecond(room.startsPerSecond)}, ${perSecond(stats.rate)} are done`,
+          'each keeps the pace of the spider: more proxies in the pool would help, more workers do not',
           { host: name },
         )
       return say(
@@ -270,9 +270,9 @@ function ofHosts({ load, room, stats, estimate, workers, now }: Facts): Advice |
   }
 }
 
-/** Only who asks for an exit spends time on it, be it little. */
-function goesThroughExits({ part }: FleetLoad, workers: readonly AdvisedWorker[]): boolean {
-  return part.exit > 0 && workers.some(({ about }) => (about?.pools?.length ?? 0) > 0)
+/** Only who asks for an proxy spends time on it, be it little. */
+function goesThroughProxies({ part }: FleetLoad, workers: readonly AdvisedWorker[]): boolean {
+  return part.proxy > 0 && workers.some(({ about }) => (about?.pools?.length ?? 0) > 0)
 }
 
 function paceOf({ delayMs, ratePerSecond }: HostInfo): string {

@@ -1,6 +1,6 @@
 import type { WorkerId, WorkerInfo } from '../../frontier/frontier.js'
-import type { WorkerState } from './health.js'
 import { type Earlier, SPENT, type Spent, type Step, type Vitals } from '../vitals/vitals.js'
+import type { WorkerState } from './health.js'
 
 export interface AdvisedWorker extends WorkerInfo {
   readonly vitals: Vitals | null

@@ -16,7 +16,7 @@ export interface Health {
   readonly stalled: readonly { readonly crawl: string; readonly spider: string; readonly forMs: number }[]
 }
 
-export interface CrawlLook {
+export interface CrawlSnapshot {
   readonly stats: CrawlStats
   readonly hosts: readonly HostInfo[]
   readonly leased: readonly LinkInfo[]
@@ -25,7 +25,7 @@ export interface CrawlLook {
 }
 
 /** For how long work of the crawl has been due without anything being leased or settled anywhere; 0: all is well. */
-export function stalledMs(look: CrawlLook, { progressAt, watched }: Progress, now: number): number {
+export function stalledMs(look: CrawlSnapshot, { progressAt, watched }: Progress, now: number): number {
   const { stats } = look
   if (stats.state !== 'running' || stats.queued === 0) return 0
   const open = look.hosts.filter(
@@ -52,7 +52,7 @@ export interface Progress {
   readonly watched: boolean
 }
 
-export function progressOf(workers: readonly WorkerInfo[], looks: readonly CrawlLook[], now: number): Progress {
+export function progressOf(workers: readonly WorkerInfo[], looks: readonly CrawlSnapshot[], now: number): Progress {
   const settled = workers.map((worker) => worker.progressAt ?? 0)
   const leased = looks.flatMap((look) => look.leased.map((link) => link.leasedAt ?? 0))
   return {
@@ -111,7 +111,7 @@ export function endedLately(workers: readonly WorkerInfo[], now: number): boolea
 
 const FINE: Health = { ok: true, stalled: [] }
 
-function stalledIn(looks: readonly CrawlLook[], workers: readonly WorkerInfo[], now: number): Health['stalled'] {
+function stalledIn(looks: readonly CrawlSnapshot[], workers: readonly WorkerInfo[], now: number): Health['stalled'] {
   const progress = progressOf(workers, looks, now)
   return looks.flatMap((look) => {
     const forMs = stalledMs(look, progress, now)
@@ -119,7 +119,7 @@ function stalledIn(looks: readonly CrawlLook[], workers: readonly WorkerInfo[], 
   })
 }
 
-async function lookAt(frontier: Frontier, crawl: string): Promise<CrawlLook> {
+async function lookAt(frontier: Frontier, crawl: string): Promise<CrawlSnapshot> {
   const stats = await frontier.stats(crawl)
   if (stats.queued === 0) return { stats, hosts: [], leased: [], queued: [] }
   const [hosts, queued] = await Promise.all([
@@ -129,7 +129,7 @@ async function lookAt(frontier: Frontier, crawl: string): Promise<CrawlLook> {
   return { stats, hosts, leased: [], queued }
 }
 
-async function withLeases(frontier: Frontier, look: CrawlLook): Promise<CrawlLook> {
+async function withLeases(frontier: Frontier, look: CrawlSnapshot): Promise<CrawlSnapshot> {
   const { id, leased } = look.stats
   return leased === 0
     ? look

@@ -1,22 +1,22 @@
-import type { Board } from '../../notes/notes.js'
 import { type Estimate, estimateEnd } from '../../coordinator/eta.js'
 import type { CrawlInfo, CrawlStats, Frontier, HostInfo, WorkerId, WorkerInfo } from '../../frontier/frontier.js'
+import type { Notes } from '../../notes/notes.js'
 import type { RecordStore } from '../../store/record-store.js'
 import type { VisitCounts } from '../../store/visits.js'
-import { type Advice, adviceOf } from './advice.js'
 import { drainKey } from '../note-keys.js'
-import { fleetSlots, progressOf, STALLED_MS, stalledMs, type WorkerState, workerState } from './health.js'
 import { NOTES_AT_ONCE, readVitals } from '../vitals/read-vitals.js'
 import { MISSED_MS, type Vitals } from '../vitals/vitals.js'
+import { type Advice, adviceOf } from './advice.js'
+import { fleetSlots, progressOf, STALLED_MS, stalledMs, type WorkerState, workerState } from './health.js'
 
 /** What people, alerts and the page see of a queue at one moment: read here, once, and nowhere else. */
-export interface LookedPlant {
+export interface SnapshotBackends {
   readonly frontier: Frontier
-  readonly board: Board
+  readonly notes: Notes
   readonly store: Pick<RecordStore, 'visitCounts'>
 }
 
-export interface WorkerLook extends WorkerInfo {
+export interface WorkerSnapshot extends WorkerInfo {
   /** Null: it tells nothing, or has not for a minute. */
   readonly vitals: Vitals | null
   /** Since it last told. */
@@ -26,12 +26,12 @@ export interface WorkerLook extends WorkerInfo {
   readonly state: WorkerState
 }
 
-export interface CrawlLook {
+export interface CrawlSnapshot {
   readonly stats: CrawlStats
   /** Those with most work left. */
   readonly hosts: readonly HostInfo[]
   /** Those alive. */
-  readonly workers: readonly WorkerLook[]
+  readonly workers: readonly WorkerSnapshot[]
   readonly estimate: Estimate
   /** For how long work has been due without anything being done; 0: all is well. */
   readonly stalledMs: number
@@ -47,14 +47,14 @@ const DELAYED_READ = 1_000
 const QUEUED_READ = 20
 
 /** All that the queue remembers; a worker that left in order is forgotten. */
-export async function lookAtWorkers(
-  { frontier, board }: Pick<LookedPlant, 'frontier' | 'board'>,
+export async function workerSnapshots(
+  { frontier, notes }: Pick<SnapshotBackends, 'frontier' | 'notes'>,
   now: number,
-): Promise<WorkerLook[]> {
+): Promise<WorkerSnapshot[]> {
   const workers = await frontier.workers()
   // What was not heard of for long tells nothing any more: it is not asked after.
   const recent = workers.filter((worker) => workerState(worker, now) !== 'silent').map(({ worker }) => worker)
-  const [vitals, drained] = await Promise.all([readVitals(board, recent), drainedOf(board, recent)])
+  const [vitals, drained] = await Promise.all([readVitals(notes, recent), drainedOf(notes, recent)])
   return workers.map((worker) => {
     const told = vitals.get(worker.worker)
     const draining = drained.has(worker.worker)
@@ -69,13 +69,13 @@ export async function lookAtWorkers(
   })
 }
 
-async function drainedOf(board: Board, workers: readonly WorkerId[]): Promise<Set<WorkerId>> {
+async function drainedOf(notes: Notes, workers: readonly WorkerId[]): Promise<Set<WorkerId>> {
   const asked = new Set<WorkerId>()
   for (let from = 0; from < workers.length; from += NOTES_AT_ONCE) {
     const some = workers.slice(from, from + NOTES_AT_ONCE)
-    const notes = await Promise.all(some.map((worker) => board.read(drainKey(worker))))
+    const requests = await Promise.all(some.map((worker) => notes.read(drainKey(worker))))
     some.forEach((worker, i) => {
-      if (notes[i] !== null) asked.add(worker)
+      if (requests[i] !== null) asked.add(worker)
     })
   }
   return asked
@@ -89,18 +89,18 @@ function stateOf(worker: WorkerInfo, heardMs: number | null, draining: boolean, 
   return draining ? 'draining' : state
 }
 
-export function isAlive({ state }: Pick<WorkerLook, 'state'>): boolean {
+export function isAlive({ state }: Pick<WorkerSnapshot, 'state'>): boolean {
   return state !== 'silent' && state !== 'missing'
 }
 
 /** `fleet`: workers are expected at any time; on one machine a crawl without workers was stopped, which is no fault. */
-export async function lookAtCrawl(
-  { frontier, store }: Omit<LookedPlant, 'board'>,
+export async function crawlSnapshotOf(
+  { frontier, store }: Omit<SnapshotBackends, 'notes'>,
   crawl: CrawlInfo,
-  workers: readonly WorkerLook[],
+  workers: readonly WorkerSnapshot[],
   now: number,
   fleet: boolean,
-): Promise<CrawlLook> {
+): Promise<CrawlSnapshot> {
   const [stats, hosts, delayed, leased, queued, visits] = await Promise.all([
     frontier.stats(crawl.id),
     frontier.hosts(crawl.id, { limit: HOSTS_READ, busiest: true }),

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Board } from '../../notes/notes.js'
 import type { WorkerId } from '../../frontier/frontier.js'
+import type { Notes } from '../../notes/notes.js'
 import { vitalsKey } from '../note-keys.js'
 import { HISTOGRAM_MS, IN_HAND_TOLD, SPENT, STEPS, type Vitals } from './vitals.js'
 
@@ -15,14 +15,14 @@ export const NOTES_AT_ONCE = 32
 
 /** What the workers told of themselves last. Those that said nothing, or what this version cannot read, are left out. */
 export async function readVitals(
-  board: Pick<Board, 'read'>,
+  notes: Pick<Notes, 'read'>,
   workers: readonly WorkerId[],
 ): Promise<Map<WorkerId, VitalsHeard>> {
   const heard = new Map<WorkerId, VitalsHeard>()
   for (let from = 0; from < workers.length; from += NOTES_AT_ONCE) {
     await Promise.all(
       workers.slice(from, from + NOTES_AT_ONCE).map(async (worker) => {
-        const note = await board.read(vitalsKey(worker))
+        const note = await notes.read(vitalsKey(worker))
         const vitals = note === null ? null : parseVitals(note.text)
         if (note !== null && vitals?.worker === worker) heard.set(worker, { vitals, ageMs: note.ageMs })
       }),
@@ -63,7 +63,7 @@ const vitalsSchema = z.object({
   loopLagMs: count,
   earlier: z.object({ at: z.number(), pages: count, failed: count, spent, took }).nullable(),
   inHand: z
-    .array(z.object({ crawl: name, fp: name, exit: z.object({ pool: name, exit: name }).nullable(), forMs: count }))
+    .array(z.object({ crawl: name, fp: name, proxy: z.object({ pool: name, proxy: name }).nullable(), forMs: count }))
     .max(IN_HAND_TOLD),
 }) satisfies z.ZodType<Vitals>
 

@@ -1,9 +1,9 @@
 import type { CrawlId, WorkerId } from '../../frontier/frontier.js'
-import type { ExitId } from '../../proxy/proxy.js'
+import type { ProxyId } from '../../proxy/proxy.js'
 import type { Fingerprint } from '../../url/link.js'
 
 /**
- * How a worker is doing, told by its process every VITALS_MS: on the board for the whole fleet, and to the metrics endpoint of its own process.
+ * How a worker is doing, told by its process every VITALS_MS: on the notes for the whole fleet, and to the metrics endpoint of its own process.
  * Counts grow from the start of the worker. Never an address, a password or a line of a page.
  */
 export interface Vitals {
@@ -11,7 +11,7 @@ export interface Vitals {
   readonly machine: string
   readonly pid: number
   readonly version: string
-  /** By the worker's own clock; who reads it from the board trusts the note's age instead. */
+  /** By the worker's own clock; who reads it from the notes trusts the note's age instead. */
   readonly at: number
   readonly startedAt: number
   /** Links that ended well, visits that failed, bytes of bodies as received, settlements that came too late, leases that were lost. */
@@ -54,8 +54,8 @@ export type Earlier = Pick<Vitals, 'at' | 'pages' | 'failed' | 'spent' | 'took'>
 export const STEPS = ['fetch', 'handler', 'store', 'settle', 'lease', 'leaseAge'] as const
 export type Step = (typeof STEPS)[number]
 
-/** `idle`: nothing was due. `pace`: for a permit of a host. `exit`: for a proxy. The rest: at work on it. */
-export const SPENT = ['idle', 'pace', 'exit', 'fetch', 'handler', 'store', 'queue'] as const
+/** `idle`: nothing was due. `pace`: for a permit of a host. `proxy`: for a proxy. The rest: at work on it. */
+export const SPENT = ['idle', 'pace', 'proxy', 'fetch', 'handler', 'store', 'queue'] as const
 export type Spent = (typeof SPENT)[number]
 
 export interface Histogram {
@@ -70,8 +70,8 @@ export const HISTOGRAM_MS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5
 export interface InHand {
   readonly crawl: CrawlId
   readonly fp: Fingerprint
-  /** Pool and exit; null: no proxy. */
-  readonly exit: { readonly pool: string; readonly exit: ExitId } | null
+  /** Pool and proxy; null: no proxy. */
+  readonly proxy: { readonly pool: string; readonly proxy: ProxyId } | null
   readonly forMs: number
 }
 

@@ -1,33 +1,33 @@
 import type { Clock } from '../../clock.js'
 import { ByPlace } from '../by-place.js'
-import type { ExitId } from '../proxy.js'
-import type { ExitLedger, ExitScore } from '../proxy-ledger.js'
+import { grantAll, type LedgerRows, reportAll } from '../ledger-steps.js'
+import type { ProxyId } from '../proxy.js'
+import type { ProxyLedger, ProxyScore } from '../proxy-ledger.js'
 import {
   awake,
-  type ExitCounts,
-  type ExitHealth,
-  type ExitPace,
   FRESH_EXIT,
   FRESH_PACE,
   type Hold,
   healthNow,
   isForgotten,
   NO_COUNTS,
+  type ProxyCounts,
+  type ProxyHealth,
+  type ProxyPace,
   scoreOf,
 } from '../proxy-state.js'
-import { grantAll, type LedgerRows, reportAll } from '../ledger-steps.js'
 import { scoreCursor } from '../score-cursor.js'
 
 interface HealthRow {
-  health: ExitHealth
-  counts: ExitCounts
+  health: ProxyHealth
+  counts: ProxyCounts
 }
 
 /** The reference model: tests, `shoal try`, `memory:`. */
-export function memoryLedger({ clock }: { readonly clock: Clock }): ExitLedger {
+export function memoryLedger({ clock }: { readonly clock: Clock }): ProxyLedger {
   const holds = new Map<string, Hold>()
   const healths = new ByPlace<HealthRow>()
-  const paces = new ByPlace<ExitPace>()
+  const paces = new ByPlace<ProxyPace>()
   const sweepPaces = sweeper(paces, (pace) => pace)
   const sweepHealths = sweeper(healths, ({ health }) => health)
 
@@ -41,28 +41,28 @@ export function memoryLedger({ clock }: { readonly clock: Clock }): ExitLedger {
         .filter((hold) => hold.endsAt <= now)
         .sort((a, b) => a.endsAt - b.endsAt)
         .slice(0, limit),
-    health: (pool, exit, site) => healths.get(pool, site, exit)?.health ?? FRESH_EXIT,
-    setHealth(pool, exit, site, health) {
-      const row = healths.get(pool, site, exit)
-      if (row === undefined) healths.set(pool, site, exit, { health, counts: NO_COUNTS })
+    health: (pool, proxy, site) => healths.get(pool, site, proxy)?.health ?? FRESH_EXIT,
+    setHealth(pool, proxy, site, health) {
+      const row = healths.get(pool, site, proxy)
+      if (row === undefined) healths.set(pool, site, proxy, { health, counts: NO_COUNTS })
       else row.health = health
     },
-    counts: (pool, exit, site) => healths.get(pool, site, exit)?.counts ?? NO_COUNTS,
-    setCounts(pool, exit, site, counts) {
-      const row = healths.get(pool, site, exit)
+    counts: (pool, proxy, site) => healths.get(pool, site, proxy)?.counts ?? NO_COUNTS,
+    setCounts(pool, proxy, site, counts) {
+      const row = healths.get(pool, site, proxy)
       if (row !== undefined) row.counts = counts
     },
-    pace: (pool, exit, host) => paces.get(pool, host, exit) ?? FRESH_PACE,
-    setPace: (pool, exit, host, pace) => paces.set(pool, host, exit, pace),
+    pace: (pool, proxy, host) => paces.get(pool, host, proxy) ?? FRESH_PACE,
+    setPace: (pool, proxy, host, pace) => paces.set(pool, host, proxy, pace),
     look: () => {},
   }
 
-  const scoresOf = (pool: string): ExitScore[] => {
+  const scoresOf = (pool: string): ProxyScore[] => {
     const now = clock.now()
     reportAll(rows, [], now)
     return [...healths.of(pool)]
       .filter(([, , { health }]) => !isForgotten(health, now))
-      .map(([site, exit, { health, counts }]) => scoreOf({ exit, site }, healthNow(health, now), counts, now))
+      .map(([site, proxy, { health, counts }]) => scoreOf({ proxy, site }, healthNow(health, now), counts, now))
       .sort((a, b) => (scoreCursor(a) < scoreCursor(b) ? -1 : 1))
   }
 
@@ -84,9 +84,9 @@ export function memoryLedger({ clock }: { readonly clock: Clock }): ExitLedger {
     async scoresOn(pool, site) {
       return scoresOf(pool).filter((score) => score.site === site)
     },
-    async wake(pool, exit: ExitId) {
+    async wake(pool, proxy: ProxyId) {
       for (const [, name, row] of healths.of(pool)) {
-        if (name === exit) row.health = awake(healthNow(row.health, clock.now()))
+        if (name === proxy) row.health = awake(healthNow(row.health, clock.now()))
       }
     },
   }

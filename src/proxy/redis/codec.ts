@@ -1,6 +1,6 @@
 import type { Limits } from '../../frontier/frontier.js'
-import type { ExitReport, ExitVerdict } from '../proxy-ledger.js'
-import { bucketOf, type ExitCounts, type ExitHealth } from '../proxy-state.js'
+import type { ProxyReport, ProxyVerdict } from '../proxy-ledger.js'
+import { bucketOf, type ProxyCounts, type ProxyHealth } from '../proxy-state.js'
 
 /** What travels between TypeScript and the scripts; the formats stand in lua/. */
 
@@ -8,20 +8,20 @@ import { bucketOf, type ExitCounts, type ExitHealth } from '../proxy-state.js'
 const NO_LIMIT = 1e9
 
 /** grant.lua, ASK. */
-export function encodeAsk({ delayMs, concurrency, rate }: Limits, holdMs: number, exits: number): Buffer {
+export function encodeAsk({ delayMs, concurrency, rate }: Limits, holdMs: number, proxies: number): Buffer {
   const interval = rate === undefined ? 0 : rate.perMs / rate.count
   const bytes = Buffer.alloc(44)
   for (const [at, number] of [delayMs, Math.min(concurrency, NO_LIMIT), interval, rate?.burst ?? 1, holdMs].entries()) {
     bytes.writeDoubleBE(number, at * 8)
   }
-  bytes.writeUInt32BE(exits, 40)
+  bytes.writeUInt32BE(proxies, 40)
   return bytes
 }
 
-const VERDICTS: readonly ExitVerdict['kind'][] = ['good', 'neutral', 'broken', 'banned']
+const VERDICTS: readonly ProxyVerdict['kind'][] = ['good', 'neutral', 'broken', 'banned']
 
 /** report.lua, TOLD. */
-export function encodeReport({ verdict, elapsedMs, tookMs, bytes, cost, rest }: ExitReport): Buffer {
+export function encodeReport({ verdict, elapsedMs, tookMs, bytes, cost, rest }: ProxyReport): Buffer {
   const told = Buffer.alloc(58)
   const sentMs = elapsedMs === null ? -1 : Math.max(0, elapsedMs)
   told[0] = VERDICTS.indexOf(verdict.kind) + 1
@@ -35,7 +35,7 @@ export function encodeReport({ verdict, elapsedMs, tookMs, bytes, cost, rest }: 
 }
 
 /** ledger.lua, HEALTH. */
-export function decodeHealth(bytes: Buffer): ExitHealth {
+export function decodeHealth(bytes: Buffer): ProxyHealth {
   return {
     proved: bytes[0] === 1,
     strikes: bytes.readUInt32BE(1),
@@ -48,7 +48,7 @@ export function decodeHealth(bytes: Buffer): ExitHealth {
 }
 
 /** ledger.lua, COUNTS and BUCKETS, behind the health. */
-export function decodeCounts(bytes: Buffer): ExitCounts {
+export function decodeCounts(bytes: Buffer): ProxyCounts {
   const count = (at: number) => bytes.readDoubleBE(37 + at * 8)
   return {
     good: count(0),

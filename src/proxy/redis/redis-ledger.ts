@@ -1,10 +1,10 @@
 import type { Clock } from '../../clock.js'
 import type { RedisConnection, RedisReply } from '../../redis/connection.js'
-import { bytes, list, number, text } from '../../redis/replies.js'
 import { loadScript } from '../../redis/load-script.js'
-import type { ExitId } from '../proxy.js'
-import type { ExitAnswer, ExitAsk, ExitLedger, ExitReport, ExitScore } from '../proxy-ledger.js'
-import { healthNow, isForgotten, MOST_EXITS, scoreOf } from '../proxy-state.js'
+import { bytes, list, number, text } from '../../redis/replies.js'
+import type { ProxyId } from '../proxy.js'
+import type { ProxyAnswer, ProxyAsk, ProxyLedger, ProxyReport, ProxyScore } from '../proxy-ledger.js'
+import { healthNow, isForgotten, MOST_PROXIES, scoreOf } from '../proxy-state.js'
 import { decodeCounts, decodeHealth, encodeAsk, encodeReport } from './codec.js'
 import { ledgerTag } from './keys.js'
 
@@ -23,7 +23,7 @@ const NAMES_AT_ONCE = 500
 type Operation = 'grant' | 'report' | 'scores' | 'scores-on' | 'wake'
 
 /** The ledger of a fleet: decided inside Redis, by one script for each call. */
-export function redisLedger(connection: RedisConnection, options: RedisLedgerOptions = {}): ExitLedger {
+export function redisLedger(connection: RedisConnection, options: RedisLedgerOptions = {}): ProxyLedger {
   const { namespace = 'shoal', clock } = options
   const tag = ledgerTag(namespace)
   const scripts = {
@@ -38,7 +38,7 @@ export function redisLedger(connection: RedisConnection, options: RedisLedgerOpt
 
   return {
     async grant(asks) {
-      const answers: ExitAnswer[] = []
+      const answers: ProxyAnswer[] = []
       for (const batch of batchesOf(asks))
         answers.push(...list(await run('grant', batch.flatMap(askArgs))).map(toAnswer))
       return answers
@@ -49,7 +49,7 @@ export function redisLedger(connection: RedisConnection, options: RedisLedgerOpt
       }
     },
     async scores(pool, { limit, after = '' }) {
-      const found: ExitScore[] = []
+      const found: ProxyScore[] = []
       for (let from = after; ; ) {
         const wanted = Math.min(NAMES_AT_ONCE, limit - found.length)
         if (wanted <= 0) return found
@@ -63,15 +63,15 @@ export function redisLedger(connection: RedisConnection, options: RedisLedgerOpt
     },
     async scoresOn(pool, site) {
       const [time, ...rows] = list(await run('scores-on', [pool, site]))
-      const found: ExitScore[] = []
+      const found: ProxyScore[] = []
       for (let i = 0; i + 1 < rows.length; i += 2) {
         found.push(...toScore(text(rows[i]), site, bytes(rows[i + 1]), number(time)))
       }
-      return found.sort((a, b) => (a.exit < b.exit ? -1 : 1))
+      return found.sort((a, b) => (a.proxy < b.proxy ? -1 : 1))
     },
-    async wake(pool, exit) {
+    async wake(pool, proxy) {
       for (let from = ''; ; ) {
-        from = text(await run('wake', [pool, exit, from, String(NAMES_AT_ONCE)]))
+        from = text(await run('wake', [pool, proxy, from, String(NAMES_AT_ONCE)]))
         if (from === '') return
       }
     },
@@ -79,39 +79,39 @@ export function redisLedger(connection: RedisConnection, options: RedisLedgerOpt
 }
 
 /** Each small enough for one run of the script. */
-function batchesOf(asks: readonly ExitAsk[]): ExitAsk[][] {
-  const batches: ExitAsk[][] = []
+function batchesOf(asks: readonly ProxyAsk[]): ProxyAsk[][] {
+  const batches: ProxyAsk[][] = []
   let named = 0
   for (const ask of asks) {
     const last = batches.at(-1)
-    named += ask.exits.length
+    named += ask.proxies.length
     if (last === undefined || last.length === MOST_ASKS || named > MOST_NAMED) {
       batches.push([ask])
-      named = ask.exits.length
+      named = ask.proxies.length
     } else last.push(ask)
   }
   return batches
 }
 
-function askArgs({ ask, pool, exits, host, site, limits, holdMs }: ExitAsk): (string | Buffer)[] {
-  const named = exits.slice(0, MOST_EXITS)
+function askArgs({ ask, pool, proxies, host, site, limits, holdMs }: ProxyAsk): (string | Buffer)[] {
+  const named = proxies.slice(0, MOST_PROXIES)
   return [encodeAsk(limits, holdMs, named.length), ask, pool, host, site, ...named]
 }
 
-function reportArgs(report: ExitReport): (string | Buffer)[] {
-  return [encodeReport(report), report.ask, report.pool, report.exit]
+function reportArgs(report: ProxyReport): (string | Buffer)[] {
+  return [encodeReport(report), report.ask, report.pool, report.proxy]
 }
 
 const REASONS = { paced: 'paced', resting: 'resting', none: 'none' } as const
 
-function toAnswer(reply: RedisReply): ExitAnswer {
+function toAnswer(reply: RedisReply): ProxyAnswer {
   const [first, second, why] = list(reply)
-  if (first !== 0) return { ok: true, exit: text(first), permitMs: number(second) }
+  if (first !== 0) return { ok: true, proxy: text(first), permitMs: number(second) }
   return { ok: false, waitMs: number(second), why: REASONS[text(why) as keyof typeof REASONS] }
 }
 
 /** None for a record that nobody used for a week. */
-function toScore(exit: ExitId, site: string, record: Buffer, now: number): ExitScore[] {
+function toScore(proxy: ProxyId, site: string, record: Buffer, now: number): ProxyScore[] {
   const health = decodeHealth(record)
-  return isForgotten(health, now) ? [] : [scoreOf({ exit, site }, healthNow(health, now), decodeCounts(record), now)]
+  return isForgotten(health, now) ? [] : [scoreOf({ proxy, site }, healthNow(health, now), decodeCounts(record), now)]
 }

@@ -1,32 +1,32 @@
 import type { SqlValue } from '../../sqlite/db.js'
 import type { HostKey } from '../../url/link.js'
 import { ByPlace } from '../by-place.js'
-import type { ExitId } from '../proxy.js'
+import { type LedgerRows, type Place, WHOLE } from '../ledger-steps.js'
+import type { ProxyId } from '../proxy.js'
 import {
-  type ExitCounts,
-  type ExitHealth,
-  type ExitPace,
   FORGET_MS,
   FRESH_EXIT,
   FRESH_PACE,
   type Hold,
   NO_COUNTS,
+  type ProxyCounts,
+  type ProxyHealth,
+  type ProxyPace,
 } from '../proxy-state.js'
-import { type LedgerRows, type Place, WHOLE } from '../ledger-steps.js'
 import type { Column, LedgerSql } from './statements.js'
 
 const DAY_MS = 86_400_000
 
 interface Row<State> {
   readonly pool: string
-  readonly exit: ExitId
+  readonly proxy: ProxyId
   readonly place: string
   state: State
 }
 
-interface HealthRow extends Row<ExitHealth> {
+interface HealthRow extends Row<ProxyHealth> {
   /** Null: not read. */
-  counts: ExitCounts | null
+  counts: ProxyCounts | null
   countsChanged: boolean
 }
 
@@ -34,9 +34,9 @@ interface HealthRow extends Row<ExitHealth> {
 export class SqliteLedgerRows implements LedgerRows {
   readonly #sql: LedgerSql
   readonly #healths = new ByPlace<HealthRow>()
-  readonly #paces = new ByPlace<Row<ExitPace>>()
+  readonly #paces = new ByPlace<Row<ProxyPace>>()
   readonly #changedHealths = new Set<HealthRow>()
-  readonly #changedPaces = new Set<Row<ExitPace>>()
+  readonly #changedPaces = new Set<Row<ProxyPace>>()
   /** Null: there is none. */
   readonly #holds = new Map<string, Hold | null>()
   #allHoldsRead = false
@@ -98,52 +98,52 @@ export class SqliteLedgerRows implements LedgerRows {
     this.#allHoldsRead = true
   }
 
-  health(pool: string, exit: ExitId, site: string): ExitHealth {
-    return this.#health(pool, exit, site).state
+  health(pool: string, proxy: ProxyId, site: string): ProxyHealth {
+    return this.#health(pool, proxy, site).state
   }
 
-  setHealth(pool: string, exit: ExitId, site: string, state: ExitHealth): void {
-    const row = this.#health(pool, exit, site)
+  setHealth(pool: string, proxy: ProxyId, site: string, state: ProxyHealth): void {
+    const row = this.#health(pool, proxy, site)
     row.state = state
     this.#changedHealths.add(row)
   }
 
-  counts(pool: string, exit: ExitId, site: string): ExitCounts {
-    const row = this.#health(pool, exit, site)
-    row.counts ??= toCounts(this.#sql.counts.get(pool, exit, site)?.[0])
+  counts(pool: string, proxy: ProxyId, site: string): ProxyCounts {
+    const row = this.#health(pool, proxy, site)
+    row.counts ??= toCounts(this.#sql.counts.get(pool, proxy, site)?.[0])
     return row.counts
   }
 
-  setCounts(pool: string, exit: ExitId, site: string, counts: ExitCounts): void {
-    const row = this.#health(pool, exit, site)
+  setCounts(pool: string, proxy: ProxyId, site: string, counts: ProxyCounts): void {
+    const row = this.#health(pool, proxy, site)
     row.counts = counts
     row.countsChanged = true
     this.#changedHealths.add(row)
   }
 
-  pace(pool: string, exit: ExitId, host: HostKey): ExitPace {
-    return this.#pace(pool, exit, host).state
+  pace(pool: string, proxy: ProxyId, host: HostKey): ProxyPace {
+    return this.#pace(pool, proxy, host).state
   }
 
-  setPace(pool: string, exit: ExitId, host: HostKey, state: ExitPace): void {
-    const row = this.#pace(pool, exit, host)
+  setPace(pool: string, proxy: ProxyId, host: HostKey, state: ProxyPace): void {
+    const row = this.#pace(pool, proxy, host)
     row.state = state
     this.#changedPaces.add(row)
   }
 
-  look({ pool, host, site }: Place, exits: readonly ExitId[]): void {
-    const unread = exits.filter(
-      (exit) =>
-        this.#paces.get(pool, host, exit) === undefined ||
-        this.#healths.get(pool, site, exit) === undefined ||
-        this.#healths.get(pool, WHOLE, exit) === undefined,
+  look({ pool, host, site }: Place, proxies: readonly ProxyId[]): void {
+    const unread = proxies.filter(
+      (proxy) =>
+        this.#paces.get(pool, host, proxy) === undefined ||
+        this.#healths.get(pool, site, proxy) === undefined ||
+        this.#healths.get(pool, WHOLE, proxy) === undefined,
     )
     if (unread.length === 0) return
     for (const [name, whole, onSite, pace] of this.#sql.look.all(JSON.stringify(unread), pool, site, host)) {
-      const exit = String(name)
-      this.#health(pool, exit, WHOLE, whole)
-      this.#health(pool, exit, site, onSite)
-      this.#pace(pool, exit, host, pace)
+      const proxy = String(name)
+      this.#health(pool, proxy, WHOLE, whole)
+      this.#health(pool, proxy, site, onSite)
+      this.#pace(pool, proxy, host, pace)
     }
   }
 
@@ -169,22 +169,22 @@ export class SqliteLedgerRows implements LedgerRows {
   }
 
   /** `stored`: what was just read of it; a row that is here already is newer. */
-  #health(pool: string, exit: ExitId, site: string, stored?: SqlValue): HealthRow {
-    let row = this.#healths.get(pool, site, exit)
+  #health(pool: string, proxy: ProxyId, site: string, stored?: SqlValue): HealthRow {
+    let row = this.#healths.get(pool, site, proxy)
     if (row === undefined) {
-      const state = toHealth(stored === undefined ? this.#sql.health.get(pool, exit, site)?.[0] : stored)
-      row = { pool, exit, place: site, state, counts: null, countsChanged: false }
-      this.#healths.set(pool, site, exit, row)
+      const state = toHealth(stored === undefined ? this.#sql.health.get(pool, proxy, site)?.[0] : stored)
+      row = { pool, proxy, place: site, state, counts: null, countsChanged: false }
+      this.#healths.set(pool, site, proxy, row)
     }
     return row
   }
 
-  #pace(pool: string, exit: ExitId, host: HostKey, stored?: SqlValue): Row<ExitPace> {
-    let row = this.#paces.get(pool, host, exit)
+  #pace(pool: string, proxy: ProxyId, host: HostKey, stored?: SqlValue): Row<ProxyPace> {
+    let row = this.#paces.get(pool, host, proxy)
     if (row === undefined) {
-      const state = toPace(stored === undefined ? this.#sql.pace.get(pool, exit, host)?.[0] : stored)
-      row = { pool, exit, place: host, state }
-      this.#paces.set(pool, host, exit, row)
+      const state = toPace(stored === undefined ? this.#sql.pace.get(pool, proxy, host)?.[0] : stored)
+      row = { pool, proxy, place: host, state }
+      this.#paces.set(pool, host, proxy, row)
     }
     return row
   }
@@ -203,55 +203,55 @@ function numbers(text: SqlValue | undefined): number[] | null {
   return typeof text === 'string' ? (JSON.parse(text) as number[]) : null
 }
 
-export function toHealth(text: SqlValue | undefined): ExitHealth {
+export function toHealth(text: SqlValue | undefined): ProxyHealth {
   const all = numbers(text)
   if (all === null) return FRESH_EXIT
   const [proved = 0, strikes = 0, rests = 0, restedAt = 0, restsUntil = 0, inFlight = 0, usedAt = 0] = all
   return { proved: proved === 1, strikes, rests, restedAt, restsUntil, inFlight, usedAt }
 }
 
-function fromHealth({ proved, strikes, rests, restedAt, restsUntil, inFlight, usedAt }: ExitHealth): number[] {
+function fromHealth({ proved, strikes, rests, restedAt, restsUntil, inFlight, usedAt }: ProxyHealth): number[] {
   return [proved ? 1 : 0, strikes, rests, restedAt, restsUntil, inFlight, usedAt]
 }
 
-export function toCounts(text: SqlValue | undefined): ExitCounts {
+export function toCounts(text: SqlValue | undefined): ProxyCounts {
   const all = numbers(text)
   if (all === null) return NO_COUNTS
   const [good = 0, neutral = 0, banned = 0, broken = 0, bytes = 0, cost = 0, ...latency] = all
   return { good, neutral, banned, broken, bytes, cost, latency }
 }
 
-function fromCounts({ good, neutral, banned, broken, bytes, cost, latency }: ExitCounts): number[] {
+function fromCounts({ good, neutral, banned, broken, bytes, cost, latency }: ProxyCounts): number[] {
   return [good, neutral, banned, broken, bytes, cost, ...latency]
 }
 
-function toPace(text: SqlValue | undefined): ExitPace {
+function toPace(text: SqlValue | undefined): ProxyPace {
   const all = numbers(text)
   if (all === null) return FRESH_PACE
   const [startedAt = 0, arrivalAt = 0, inFlight = 0, usedAt = 0] = all
   return { startedAt, arrivalAt, inFlight, usedAt }
 }
 
-function fromPace({ startedAt, arrivalAt, inFlight, usedAt }: ExitPace): number[] {
+function fromPace({ startedAt, arrivalAt, inFlight, usedAt }: ProxyPace): number[] {
   return [startedAt, arrivalAt, inFlight, usedAt]
 }
 
-function healthColumns({ pool, exit, place, state, counts, countsChanged }: HealthRow): Column[] {
+function healthColumns({ pool, proxy, place, state, counts, countsChanged }: HealthRow): Column[] {
   const written = counts !== null && countsChanged ? fromCounts(counts) : null
-  return [pool, exit, place, fromHealth(state), written, state.usedAt, dayOf(state.usedAt)]
+  return [pool, proxy, place, fromHealth(state), written, state.usedAt, dayOf(state.usedAt)]
 }
 
-function paceColumns({ pool, exit, place, state }: Row<ExitPace>): Column[] {
-  return [pool, exit, place, fromPace(state), dayOf(state.usedAt)]
+function paceColumns({ pool, proxy, place, state }: Row<ProxyPace>): Column[] {
+  return [pool, proxy, place, fromPace(state), dayOf(state.usedAt)]
 }
 
-function holdColumns({ ask, pool, exit, host, site, grantedAt, endsAt, permitMs }: Hold): Column[] {
-  return [ask, endsAt, [pool, exit, host, site, grantedAt, permitMs]]
+function holdColumns({ ask, pool, proxy, host, site, grantedAt, endsAt, permitMs }: Hold): Column[] {
+  return [ask, endsAt, [pool, proxy, host, site, grantedAt, permitMs]]
 }
 
 function toHold([ask, endsAt, text]: readonly SqlValue[]): Hold {
-  const [pool, exit, host, site, grantedAt, permitMs] = JSON.parse(String(text)) as HoldText
-  return { ask: String(ask), pool, exit, host, site, grantedAt, endsAt: Number(endsAt), permitMs }
+  const [pool, proxy, host, site, grantedAt, permitMs] = JSON.parse(String(text)) as HoldText
+  return { ask: String(ask), pool, proxy, host, site, grantedAt, endsAt: Number(endsAt), permitMs }
 }
 
-type HoldText = [pool: string, exit: ExitId, host: HostKey, site: string, grantedAt: number, permitMs: number]
+type HoldText = [pool: string, proxy: ProxyId, host: HostKey, site: string, grantedAt: number, permitMs: number]

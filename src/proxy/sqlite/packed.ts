@@ -1,6 +1,6 @@
 import type { Limits } from '../../frontier/frontier.js'
-import type { ExitAsk, ExitReport, ExitVerdict, RestRules } from '../proxy-ledger.js'
 import type { ReportOfAsk } from '../ledger-steps.js'
+import type { ProxyAsk, ProxyReport, ProxyVerdict, RestRules } from '../proxy-ledger.js'
 
 /**
  * Asks and reports as they travel to the database thread. What many of them share is said once: to copy its texts for each of them, and to hash them
@@ -15,7 +15,7 @@ export interface PackedAsks {
 /** Numbers are places in the lists, all but `holdMs`. */
 type PackedAsk = readonly [
   ...[ask: string, pool: number, host: number, site: number, limits: number, holdMs: number],
-  ...exits: number[],
+  ...proxies: number[],
 ]
 
 export interface PackedReports {
@@ -25,25 +25,32 @@ export interface PackedReports {
 }
 
 type PackedReport = readonly [
-  ...[ask: string, pool: number, exit: number, rest: number, verdict: ExitVerdict['kind'], retryAfterMs: number | null],
+  ...[
+    ask: string,
+    pool: number,
+    proxy: number,
+    rest: number,
+    verdict: ProxyVerdict['kind'],
+    retryAfterMs: number | null,
+  ],
   ...[elapsedMs: number | null, tookMs: number | undefined, bytes: number, cost: number],
 ]
 
-export function packAsks(asks: readonly ExitAsk[]): PackedAsks {
+export function packAsks(asks: readonly ProxyAsk[]): PackedAsks {
   const texts = places<string>()
   const limits = places<Limits>()
   const packed = asks.map((ask): PackedAsk => {
     const where = [texts.of(ask.pool), texts.of(ask.host), texts.of(ask.site), limits.of(ask.limits)] as const
-    return [ask.ask, ...where, ask.holdMs, ...ask.exits.map(texts.of)]
+    return [ask.ask, ...where, ask.holdMs, ...ask.proxies.map(texts.of)]
   })
   return { texts: texts.all, limits: limits.all, asks: packed }
 }
 
-export function unpackAsks({ texts, limits, asks }: PackedAsks): ExitAsk[] {
-  return asks.map(([ask, pool, host, site, limit, holdMs, ...exits]) => ({
+export function unpackAsks({ texts, limits, asks }: PackedAsks): ProxyAsk[] {
+  return asks.map(([ask, pool, host, site, limit, holdMs, ...proxies]) => ({
     ask,
     pool: at(texts, pool),
-    exits: exits.map((exit) => at(texts, exit)),
+    proxies: proxies.map((proxy) => at(texts, proxy)),
     host: at(texts, host),
     site: at(texts, site),
     limits: at(limits, limit),
@@ -51,22 +58,22 @@ export function unpackAsks({ texts, limits, asks }: PackedAsks): ExitAsk[] {
   }))
 }
 
-export function packReports(reports: readonly ExitReport[]): PackedReports {
+export function packReports(reports: readonly ProxyReport[]): PackedReports {
   const texts = places<string>()
   const rests = places<RestRules>()
-  const packed = reports.map(({ ask, pool, exit, rest, verdict, elapsedMs, tookMs, bytes, cost }): PackedReport => {
+  const packed = reports.map(({ ask, pool, proxy, rest, verdict, elapsedMs, tookMs, bytes, cost }): PackedReport => {
     const retryAfterMs = verdict.kind === 'banned' ? verdict.retryAfterMs : null
-    const who = [ask, texts.of(pool), texts.of(exit), rests.of(rest)] as const
+    const who = [ask, texts.of(pool), texts.of(proxy), rests.of(rest)] as const
     return [...who, verdict.kind, retryAfterMs, elapsedMs, tookMs, bytes, cost]
   })
   return { texts: texts.all, rests: rests.all, reports: packed }
 }
 
 export function unpackReports({ texts, rests, reports }: PackedReports): ReportOfAsk[] {
-  return reports.map(([ask, pool, exit, rest, kind, retryAfterMs, elapsedMs, tookMs, bytes, cost]) => ({
+  return reports.map(([ask, pool, proxy, rest, kind, retryAfterMs, elapsedMs, tookMs, bytes, cost]) => ({
     ask,
     pool: at(texts, pool),
-    exit: at(texts, exit),
+    proxy: at(texts, proxy),
     verdict: kind === 'banned' ? { kind, retryAfterMs } : { kind },
     elapsedMs,
     ...(tookMs !== undefined && { tookMs }),

@@ -1,10 +1,10 @@
 import type { Clock } from '../../clock.js'
 import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
 import type { SqliteEngine } from '../../sqlite/engine.js'
-import type { ExitId } from '../proxy.js'
-import type { ExitAnswer, ExitScore } from '../proxy-ledger.js'
-import { awake, FORGET_MS, healthNow, scoreOf } from '../proxy-state.js'
 import { grantAll, reportAll } from '../ledger-steps.js'
+import type { ProxyId } from '../proxy.js'
+import type { ProxyAnswer, ProxyScore } from '../proxy-ledger.js'
+import { awake, FORGET_MS, healthNow, scoreOf } from '../proxy-state.js'
 import { firstKeptDay, SqliteLedgerRows, toCounts, toHealth } from './ledger-rows.js'
 import { type PackedAsks, type PackedReports, unpackAsks, unpackReports } from './packed.js'
 import { LEDGER_MIGRATIONS } from './schema.js'
@@ -14,7 +14,7 @@ const FORGET_EVERY_MS = 60_000
 /** Kept from one transaction to the next; about 300 bytes each. */
 const ROWS_KEPT = 50_000
 
-/** The ledger on SQLite: synchronous, inside the caller's transaction. The decisions are those of exit-state.ts. */
+/** The ledger on SQLite: synchronous, inside the caller's transaction. The decisions are those of proxy-state.ts. */
 export class SqliteLedgerEngine implements SqliteEngine {
   readonly reads = new Set<string>()
   readonly #clock: Clock
@@ -31,7 +31,7 @@ export class SqliteLedgerEngine implements SqliteEngine {
   }
 
   static migrate(db: SqliteDb): void {
-    db.migrate('exits', LEDGER_MIGRATIONS)
+    db.migrate('proxies', LEDGER_MIGRATIONS)
   }
 
   beforeCommit(): void {
@@ -44,7 +44,7 @@ export class SqliteLedgerEngine implements SqliteEngine {
     this.#kept = null
   }
 
-  grant(asks: PackedAsks): ExitAnswer[] {
+  grant(asks: PackedAsks): ProxyAnswer[] {
     this.#forget()
     return grantAll(this.#rows(), unpackAsks(asks), this.#clock.now())
   }
@@ -53,24 +53,24 @@ export class SqliteLedgerEngine implements SqliteEngine {
     reportAll(this.#rows(), unpackReports(reports), this.#clock.now())
   }
 
-  scores(pool: string, limit: number, after: string | null): ExitScore[] {
+  scores(pool: string, limit: number, after: string | null): ProxyScore[] {
     const now = this.#settled()
     const cut = after === null ? -1 : after.indexOf('\n')
-    const [exit, site] = after === null ? ['', ''] : [after.slice(0, cut), after.slice(cut + 1)]
-    return this.#sql.scores.all(pool, exit, site, now - FORGET_MS, limit).map((row) => toScore(row, now))
+    const [proxy, site] = after === null ? ['', ''] : [after.slice(0, cut), after.slice(cut + 1)]
+    return this.#sql.scores.all(pool, proxy, site, now - FORGET_MS, limit).map((row) => toScore(row, now))
   }
 
-  scoresOn(pool: string, site: string): ExitScore[] {
+  scoresOn(pool: string, site: string): ProxyScore[] {
     const now = this.#settled()
     return this.#sql.scoresOn.all(pool, site, now - FORGET_MS).map((row) => toScore(row, now))
   }
 
-  wake(pool: string, exit: ExitId): void {
+  wake(pool: string, proxy: ProxyId): void {
     const now = this.#settled()
     const rows = this.#rows()
-    for (const [name] of this.#sql.sites.all(pool, exit)) {
+    for (const [name] of this.#sql.sites.all(pool, proxy)) {
       const site = String(name)
-      rows.setHealth(pool, exit, site, awake(healthNow(rows.health(pool, exit, site), now)))
+      rows.setHealth(pool, proxy, site, awake(healthNow(rows.health(pool, proxy, site), now)))
     }
   }
 
@@ -104,7 +104,7 @@ export class SqliteLedgerEngine implements SqliteEngine {
   }
 }
 
-function toScore([exit, site, state, counts]: readonly SqlValue[], now: number): ExitScore {
-  const place = { exit: String(exit), site: String(site) }
+function toScore([proxy, site, state, counts]: readonly SqlValue[], now: number): ProxyScore {
+  const place = { proxy: String(proxy), site: String(site) }
   return scoreOf(place, healthNow(toHealth(state), now), toCounts(counts), now)
 }

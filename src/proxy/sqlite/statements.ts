@@ -34,40 +34,40 @@ export function prepareLedger(db: SqliteDb) {
     dataVersion: db.prepare('PRAGMA data_version'),
     look: db.prepare(
       `SELECT e.value, w.state, s.state, p.state FROM json_each(?1) e
-       LEFT JOIN exit_health w ON w.pool = ?2 AND w.exit = e.value AND w.site = ''
-       LEFT JOIN exit_health s ON s.pool = ?2 AND s.exit = e.value AND s.site = ?3
-       LEFT JOIN exit_pace p ON p.pool = ?2 AND p.exit = e.value AND p.host = ?4`,
+       LEFT JOIN proxy_health w ON w.pool = ?2 AND w.exit = e.value AND w.site = ''
+       LEFT JOIN proxy_health s ON s.pool = ?2 AND s.exit = e.value AND s.site = ?3
+       LEFT JOIN proxy_pace p ON p.pool = ?2 AND p.exit = e.value AND p.host = ?4`,
     ),
-    health: db.prepare('SELECT state FROM exit_health WHERE pool = ? AND exit = ? AND site = ?'),
-    counts: db.prepare('SELECT counts FROM exit_health WHERE pool = ? AND exit = ? AND site = ?'),
+    health: db.prepare('SELECT state FROM proxy_health WHERE pool = ? AND proxy = ? AND site = ?'),
+    counts: db.prepare('SELECT counts FROM proxy_health WHERE pool = ? AND proxy = ? AND site = ?'),
     putHealths: writer(7, (rows) =>
       db.prepare(
-        `INSERT INTO exit_health (pool, exit, site, state, counts, used_at, used_day) ${rows}
+        `INSERT INTO proxy_health (pool, proxy, site, state, counts, used_at, used_day) ${rows}
          ON CONFLICT DO UPDATE SET state = excluded.state, counts = coalesce(excluded.counts, counts),
            used_at = excluded.used_at, used_day = excluded.used_day`,
       ),
     ),
-    pace: db.prepare('SELECT state FROM exit_pace WHERE pool = ? AND exit = ? AND host = ?'),
+    pace: db.prepare('SELECT state FROM proxy_pace WHERE pool = ? AND proxy = ? AND host = ?'),
     putPaces: writer(5, (rows) =>
       db.prepare(
-        `INSERT INTO exit_pace (pool, exit, host, state, used_day) ${rows}
+        `INSERT INTO proxy_pace (pool, proxy, host, state, used_day) ${rows}
          ON CONFLICT DO UPDATE SET state = excluded.state, used_day = excluded.used_day`,
       ),
     ),
-    holds: db.prepare(`SELECT ${HOLD} FROM exit_holds WHERE ask IN (SELECT value FROM json_each(?))`),
-    allHolds: db.prepare(`SELECT ${HOLD} FROM exit_holds`),
-    endedHolds: db.prepare(`SELECT ${HOLD} FROM exit_holds WHERE ends_at <= ? ORDER BY ends_at LIMIT ?`),
-    addHolds: writer(3, (rows) => db.prepare(`INSERT INTO exit_holds (${HOLD}) ${rows}`)),
-    removeHolds: db.prepare('DELETE FROM exit_holds WHERE ask IN (SELECT value FROM json_each(?))'),
+    holds: db.prepare(`SELECT ${HOLD} FROM proxy_holds WHERE ask IN (SELECT value FROM json_each(?))`),
+    allHolds: db.prepare(`SELECT ${HOLD} FROM proxy_holds`),
+    endedHolds: db.prepare(`SELECT ${HOLD} FROM proxy_holds WHERE ends_at <= ? ORDER BY ends_at LIMIT ?`),
+    addHolds: writer(3, (rows) => db.prepare(`INSERT INTO proxy_holds (${HOLD}) ${rows}`)),
+    removeHolds: db.prepare('DELETE FROM proxy_holds WHERE ask IN (SELECT value FROM json_each(?))'),
     scores: db.prepare(
-      `SELECT exit, site, state, counts FROM exit_health
-       WHERE pool = ? AND (exit, site) > (?, ?) AND used_at > ? ORDER BY exit, site LIMIT ?`,
+      `SELECT proxy, site, state, counts FROM proxy_health
+       WHERE pool = ? AND (proxy, site) > (?, ?) AND used_at > ? ORDER BY proxy, site LIMIT ?`,
     ),
     scoresOn: db.prepare(
-      'SELECT exit, site, state, counts FROM exit_health WHERE pool = ? AND site = ? AND used_at > ? ORDER BY exit',
+      'SELECT proxy, site, state, counts FROM proxy_health WHERE pool = ? AND site = ? AND used_at > ? ORDER BY proxy',
     ),
-    sites: db.prepare('SELECT site FROM exit_health WHERE pool = ? AND exit = ?'),
-    forgetHealth: forget('exit_health', 'pool, exit, site'),
-    forgetPace: forget('exit_pace', 'pool, exit, host'),
+    sites: db.prepare('SELECT site FROM proxy_health WHERE pool = ? AND proxy = ?'),
+    forgetHealth: forget('proxy_health', 'pool, proxy, site'),
+    forgetPace: forget('proxy_pace', 'pool, proxy, host'),
   }
 }

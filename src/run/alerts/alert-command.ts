@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { basename } from 'node:path'
 import type { Clock } from '../../clock.js'
-import type { AlertChannel, AlertTold } from '../../observe/alerts/deliver-alert.js'
+import type { AlertChannel, AlertDelivered } from '../../observe/alerts/deliver-alert.js'
 
 const TIMEOUT_MS = 30_000
 /** Of what it complains of, as much as helps. */
@@ -26,7 +26,7 @@ export function commandChannel(
   return {
     name: `command ${number} (${basename(program)})`,
     tell: (message, signal) =>
-      new Promise<AlertTold>((resolve) => {
+      new Promise<AlertDelivered>((resolve) => {
         let child: ChildProcess
         try {
           // A group of its own: what it starts ends with it, and Ctrl-C in our terminal is not meant for it.
@@ -36,7 +36,7 @@ export function commandChannel(
           return resolve(notStarted(error))
         }
         let complaint = ''
-        const end = (told: AlertTold) => {
+        const end = (told: AlertDelivered) => {
           cancel()
           signal.removeEventListener('abort', stop)
           child.stderr?.destroy()
@@ -75,7 +75,7 @@ export function commandChannel(
 /** Files, processes or memory that this machine is short of now. */
 const SHORT: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM'])
 
-function notStarted(error: unknown): AlertTold {
+function notStarted(error: unknown): AlertDelivered {
   const code = error instanceof Error && 'code' in error ? error.code : null
   if (SHORT.has(code)) return { kind: 'away', message: `it cannot be started now (${code})` }
   return { kind: 'refused', message: code === 'ENOENT' ? 'there is no such program' : 'it cannot be started' }

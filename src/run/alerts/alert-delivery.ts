@@ -1,13 +1,13 @@
 import type { Clock, Random } from '../../clock.js'
 import { asShoalError } from '../../errors.js'
 import type { Log } from '../../log.js'
-import { UNTOLD_KEPT_MS, type Untold } from '../../observe/alerts/alert-notes.js'
-import type { AlertChannel, AlertMessage, AlertTold } from '../../observe/alerts/deliver-alert.js'
+import { UNTOLD_KEPT_MS, type Undelivered } from '../../observe/alerts/alert-notes.js'
+import type { AlertChannel, AlertDelivered, AlertMessage } from '../../observe/alerts/deliver-alert.js'
 import { pauseAfter } from '../../outlets/backoff.js'
 
 export interface AlertDelivery {
   /** Tells it to every channel that does not have it yet; what is on its way already is left alone. */
-  send(untold: readonly Untold[]): void
+  send(undelivered: readonly Undelivered[]): void
   /** Waits for what is on its way, so long; the rest is the next watcher's. */
   finish(withinMs: number): Promise<void>
 }
@@ -18,24 +18,30 @@ export interface DeliveryParts {
   readonly random: Random
   readonly log: Log
   /** The channel has it, or will never take it. */
-  readonly onTold: (id: string, channel: string) => void
+  readonly onDelivered: (id: string, channel: string) => void
 }
 
 /** Each channel by itself, in the order in which things happened: one that is away holds up nobody else. */
-export function alertDelivery({ channels, clock, random, log, onTold }: DeliveryParts): AlertDelivery {
+export function alertDelivery({ channels, clock, random, log, onDelivered }: DeliveryParts): AlertDelivery {
   const stop = new AbortController()
-  const lines = channels.map((channel) => ({ channel, waiting: [] as Untold[], known: new Set<string>(), busy: false }))
+  const lines = channels.map((channel) => ({
+    channel,
+    waiting: [] as Undelivered[],
+    known: new Set<string>(),
+    busy: false,
+  }))
   let idle = () => {}
 
-  const tell = async (channel: AlertChannel, { id, event, alert, at }: Untold): Promise<void> => {
-    const lose = (message: string) => log.warn('alert.untold', { channel: channel.name, id, rule: alert.rule, message })
+  const tell = async (channel: AlertChannel, { id, event, alert, at }: Undelivered): Promise<void> => {
+    const lose = (message: string) =>
+      log.warn('alert.undelivered', { channel: channel.name, id, rule: alert.rule, message })
     for (let failures = 1; ; failures++) {
       const told = await toldBy(channel, { id, event, test: false, at, alert }, stop.signal)
       if (stop.signal.aborted && told.kind !== 'told') return
-      if (told.kind === 'told') return onTold(id, channel.name)
+      if (told.kind === 'told') return onDelivered(id, channel.name)
       if (told.kind === 'refused' || clock.now() - at > UNTOLD_KEPT_MS) {
         lose(told.message)
-        return onTold(id, channel.name)
+        return onDelivered(id, channel.name)
       }
       if (failures === 1) lose(`${told.message}; it is tried again`)
       await clock.sleep(pauseAfter(failures, told.retryAfterMs, random), stop.signal)
@@ -57,15 +63,15 @@ export function alertDelivery({ channels, clock, random, log, onTold }: Delivery
   }
 
   return {
-    send(untold) {
+    send(undelivered) {
       for (const line of lines) {
-        for (const one of untold) {
+        for (const one of undelivered) {
           if (line.known.has(one.id) || one.told.includes(line.channel.name)) continue
           line.known.add(one.id)
           line.waiting.push(one)
         }
         // What the note has forgotten need not be remembered here.
-        const current = new Set(untold.map(({ id }) => id))
+        const current = new Set(undelivered.map(({ id }) => id))
         for (const id of line.known) if (!current.has(id)) line.known.delete(id)
         if (!line.busy && line.waiting.length > 0) void work(line)
       }
@@ -83,7 +89,7 @@ export function alertDelivery({ channels, clock, random, log, onTold }: Delivery
 }
 
 /** A channel must not throw; one that does all the same ends neither the process nor the line of what it is to be told. */
-async function toldBy(channel: AlertChannel, message: AlertMessage, signal: AbortSignal): Promise<AlertTold> {
+async function toldBy(channel: AlertChannel, message: AlertMessage, signal: AbortSignal): Promise<AlertDelivered> {
   try {
     return await channel.tell(message, signal)
   } catch (error) {

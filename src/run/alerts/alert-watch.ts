@@ -1,28 +1,34 @@
 import type { Log } from '../../log.js'
 import type { Alert } from '../../observe/alerts/alert.js'
-import { type AlertNote, parseAlertNote, postAlerts, trimmed, type Untold } from '../../observe/alerts/alert-notes.js'
-import { judgesOf } from '../../observe/alerts/rules/all-rules.js'
+import {
+  type AlertNote,
+  parseAlertNote,
+  postAlerts,
+  trimmed,
+  type Undelivered,
+} from '../../observe/alerts/alert-notes.js'
 import { activeIn, type Episodes, episodesFrom, nextEpisodes } from '../../observe/alerts/episodes.js'
-import type { WatchLook } from '../../observe/alerts/rules/rule.js'
+import { judgesOf } from '../../observe/alerts/rules/all-rules.js'
+import type { WatchSnapshot } from '../../observe/alerts/rules/rule.js'
 import { ALERTS_KEY } from '../../observe/note-keys.js'
 import type { Alert as DriftAlert } from '../../quality/drift-alert.js'
-import type { Plant } from '../../wire/backends.js'
+import type { Backends } from '../../wire/backends.js'
 import type { AlertsSetup } from './load-alerts.js'
-import { watchLooks } from './watch-snapshots.js'
+import { watchSnapshots } from './watch-snapshots.js'
 
 /** Between the claim of the note and the first post. */
 const CLAIM_MS = 10_000
 /** Beyond them nobody reads on. No further one begins: one that began and was not in the note would be told again by the next watcher. */
 const MOST_ACTIVE = 200
 
-/** What the process that watches knows; all that must outlive it is in its note on the board. */
+/** What the process that watches knows; all that must outlive it is in its note on the notes. */
 export interface Watch {
   /** Looks and judges. False: another process watches by now. */
   round(): Promise<boolean>
   post(): Promise<boolean>
   told(id: string, channel: string): void
-  readonly untold: readonly Untold[]
-  /** Keeps of the untold what somebody still has to hear. */
+  readonly undelivered: readonly Undelivered[]
+  /** Keeps of the undelivered what somebody still has to hear. */
   settle(channels: readonly string[]): void
   readonly drifts: Map<string, readonly DriftAlert[]>
   /** Spiders whose crawls run. */
@@ -31,22 +37,22 @@ export interface Watch {
 
 /** Goes on from the note of the watcher before: what holds, and what it had not told yet. `author`: names this watcher. */
 export async function takeOver(
-  plant: Plant,
+  backends: Backends,
   { alerts, author, log }: { readonly alerts: AlertsSetup; readonly author: string; readonly log: Log },
 ): Promise<Watch> {
-  const { board, queueClock: clock } = plant
-  const claim = await board.claim(ALERTS_KEY, author, 0, CLAIM_MS)
+  const { notes, queueClock: clock } = backends
+  const claim = await notes.claim(ALERTS_KEY, author, 0, CLAIM_MS)
   let note = parseAlertNote(claim.kind === 'note' ? claim.note.text : claim.old?.text)
   const since = clock.now()
   const judges = judgesOf(alerts.rules)
-  const looks = watchLooks(plant, { author, log, fleet: /^rediss?[:+]/.test(plant.queueAddress) })
+  const looks = watchSnapshots(backends, { author, log, fleet: /^rediss?[:+]/.test(backends.queueAddress) })
   const drifts = new Map<string, readonly DriftAlert[]>()
   let spiders: ReadonlySet<string> = new Set()
   let episodes: ReadonlyMap<string, Episodes> = new Map(
     judges.map(({ rule }) => [rule, episodesFrom(note.active.filter((alert) => alert.rule === rule))]),
   )
 
-  const judge = (look: WatchLook) => {
+  const judge = (look: WatchSnapshot) => {
     const running = new Set(look.crawls.map((crawl) => crawl.look.stats.id))
     const isWatched = ({ crawl }: Alert) => crawl === null || running.has(crawl)
     const next = new Map<string, Episodes>()
@@ -76,8 +82,8 @@ export async function takeOver(
     get spiders() {
       return spiders
     },
-    get untold() {
-      return note.untold
+    get undelivered() {
+      return note.undelivered
     },
     async round() {
       const look = await looks.look(note.active, drifts)
@@ -85,13 +91,18 @@ export async function takeOver(
       note = afterTurn(note, judge(look), [...episodes.values()].flatMap(activeIn), look.now)
       return watch.post()
     },
-    post: () => postAlerts(board, author, note, clock.now()),
+    post: () => postAlerts(notes, author, note, clock.now()),
     told(id, channel) {
-      const untold = note.untold.map((one) => (one.id === id ? { ...one, told: [...one.told, channel] } : one))
-      note = { ...note, untold }
+      const undelivered = note.undelivered.map((one) =>
+        one.id === id ? { ...one, told: [...one.told, channel] } : one,
+      )
+      note = { ...note, undelivered }
     },
     settle(channels) {
-      note = { ...note, untold: note.untold.filter(({ told }) => !channels.every((name) => told.includes(name))) }
+      note = {
+        ...note,
+        undelivered: note.undelivered.filter(({ told }) => !channels.every((name) => told.includes(name))),
+      }
     },
   }
   return watch
@@ -103,7 +114,7 @@ function afterTurn(
   active: readonly Alert[],
   now: number,
 ): AlertNote {
-  const untold = [
+  const undelivered = [
     ...ended.map((alert) => ({ event: 'alert.ended' as const, alert })),
     ...began.map((alert) => ({ event: 'alert.began' as const, alert })),
   ].map(({ event, alert }) => ({ id: `${event}:${alert.episode}`, event, alert, at: now, told: [] }))
@@ -111,7 +122,7 @@ function afterTurn(
     {
       active: [...active].sort((a, b) => b.since - a.since),
       ended: [...ended.map((alert) => ({ ...alert, endedAt: now })), ...note.ended],
-      untold: [...note.untold, ...untold],
+      undelivered: [...note.undelivered, ...undelivered],
     },
     now,
   )

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../clock.js'
 import type { Log } from '../../log.js'
 import type { Alert, AlertRule } from '../../observe/alerts/alert.js'
-import type { AlertTold } from '../../observe/alerts/deliver-alert.js'
+import type { AlertDelivered } from '../../observe/alerts/deliver-alert.js'
 import { openChannels } from './alert-channels.js'
 import type { AlertsSetup } from './load-alerts.js'
 
 export interface TestedChannel {
   readonly channel: string
-  readonly told: AlertTold
+  readonly told: AlertDelivered
 }
 
 /** Tells every channel once of an alert that says of itself that it is a test. */

@@ -4,11 +4,11 @@ import { asShoalError, isAway } from '../../errors.js'
 import type { Log } from '../../log.js'
 import { WATCH_KEY, WATCH_READY_KEY } from '../../observe/note-keys.js'
 import { SPANS } from '../../observe/series/series.js'
-import type { Plant } from '../../wire/backends.js'
+import type { Backends } from '../../wire/backends.js'
+import { type DriftChecks, driftChecks, pauseAfterCheck } from '../duties/drift-watch.js'
 import { openChannels } from './alert-channels.js'
 import { alertDelivery } from './alert-delivery.js'
 import { takeOver, type Watch } from './alert-watch.js'
-import { type DriftLooks, driftLooks, pauseAfterLook } from '../duties/drift-watch.js'
 import type { AlertsSetup } from './load-alerts.js'
 
 export interface WatchParts {
@@ -18,7 +18,7 @@ export interface WatchParts {
   readonly log: Log
   readonly signal: AbortSignal
   /** Where the process looks after drift as well: so that nothing is told twice. */
-  readonly drifts?: DriftLooks
+  readonly drifts?: DriftChecks
 }
 
 const ROUND_MS: number = SPANS['30m']
@@ -38,28 +38,28 @@ const LOG = 'log'
  * One process of the fleet at a time looks at every crawl, writes down samples of it and judges the rules; each process is a candidate. A process without
  * channels leaves it to one that has some. Ends soon after the signal, with a last look.
  */
-export async function tendWatch(plant: Plant, parts: WatchParts): Promise<void> {
+export async function startWatchDuty(backends: Backends, parts: WatchParts): Promise<void> {
   const { clock, random, log, signal } = parts
-  const { board } = plant
+  const { notes } = backends
   const author = randomUUID()
   const hasChannels = parts.alerts.webhooks.length + parts.alerts.commands.length > 0
 
   /** How long to wait before the next try; null: it is ours. */
   const candidate = async (): Promise<number | null> => {
-    if (!hasChannels && (await board.read(WATCH_READY_KEY)) !== null) return ROUND_MS
-    const claim = await board.claim(WATCH_KEY, author, 0, HELD_MS)
+    if (!hasChannels && (await notes.read(WATCH_READY_KEY)) !== null) return ROUND_MS
+    const claim = await notes.claim(WATCH_KEY, author, 0, HELD_MS)
     if (claim.kind === 'yours') return null
     // By one name for all of them: each replaces the note of the one before.
-    if (hasChannels) await board.post(WATCH_READY_KEY, 'candidates', String(clock.now()), READY_MS)
+    if (hasChannels) await notes.post(WATCH_READY_KEY, 'candidates', String(clock.now()), READY_MS)
     return claim.kind === 'taken' ? claim.waitMs + random() * SPREAD_MS : ROUND_MS
   }
 
   while (!signal.aborted) {
     let waitMs = ROUND_MS
     try {
-      waitMs = (await candidate()) ?? (await watchOn(plant, { ...parts, author, hasChannels }))
+      waitMs = (await candidate()) ?? (await watchOn(backends, { ...parts, author, hasChannels }))
     } catch (error) {
-      if (!isAway(error)) log.warn('plant.waiting', { message: asShoalError(error).message })
+      if (!isAway(error)) log.warn('backend.waiting', { message: asShoalError(error).message })
     }
     await clock.sleep(waitMs, signal)
   }
@@ -68,25 +68,25 @@ export async function tendWatch(plant: Plant, parts: WatchParts): Promise<void> 
 type OwnParts = WatchParts & { readonly author: string; readonly hasChannels: boolean }
 
 /** For as long as the watch is ours. Answers how long to wait before the next try. */
-async function watchOn(plant: Plant, parts: OwnParts): Promise<number> {
+async function watchOn(backends: Backends, parts: OwnParts): Promise<number> {
   const { clock, log, signal, author, hasChannels } = parts
-  const { board } = plant
+  const { notes } = backends
   const { channels, close } = await openChannels(parts.alerts, clock)
-  const watch = await takeOver(plant, parts).catch(async (error: unknown) => {
+  const watch = await takeOver(backends, parts).catch(async (error: unknown) => {
     await close()
-    await atMost(LAST_LOOK_MS, clock, () => board.drop(WATCH_KEY, author))
+    await atMost(LAST_LOOK_MS, clock, () => notes.drop(WATCH_KEY, author))
     throw error
   })
-  const delivery = alertDelivery({ ...parts, clock: plant.queueClock, channels, onTold: watch.told })
+  const delivery = alertDelivery({ ...parts, clock: backends.queueClock, channels, onDelivered: watch.told })
   const names = [LOG, ...channels.map(({ name }) => name)]
   const over = new AbortController()
-  const drifts = lookForDrift(watch, parts.drifts ?? driftLooks(plant.store, log), parts, over.signal)
+  const drifts = checkForDrift(watch, parts.drifts ?? driftChecks(backends.store, log), parts, over.signal)
 
-  /** False: another process watches by now. What begins and ends is on the board before anybody is told: told twice rather than never. */
+  /** False: another process watches by now. What begins and ends is on the notes before anybody is told: told twice rather than never. */
   const round = async (): Promise<boolean> => {
     if (!(await watch.round())) return false
-    const anew = tellLog(watch, log)
-    delivery.send(watch.untold)
+    const anew = writeLogLine(watch, log)
+    delivery.send(watch.undelivered)
     watch.settle(names)
     return !anew || (await watch.post())
   }
@@ -94,8 +94,8 @@ async function watchOn(plant: Plant, parts: OwnParts): Promise<number> {
   try {
     while (!signal.aborted) {
       const began = clock.mono()
-      if ((await board.claim(WATCH_KEY, author, 0, HELD_MS)).kind !== 'yours' || !(await round())) return ROUND_MS
-      if (!hasChannels && (await board.read(WATCH_READY_KEY)) !== null) return READY_MS
+      if ((await notes.claim(WATCH_KEY, author, 0, HELD_MS)).kind !== 'yours' || !(await round())) return ROUND_MS
+      if (!hasChannels && (await notes.read(WATCH_READY_KEY)) !== null) return READY_MS
       await clock.sleep(Math.max(0, ROUND_MS - (clock.mono() - began)), signal)
     }
     await atMost(LAST_LOOK_MS, clock, round)
@@ -105,15 +105,15 @@ async function watchOn(plant: Plant, parts: OwnParts): Promise<number> {
     await delivery.finish(signal.aborted ? LAST_WORDS_MS : 0)
     watch.settle(names)
     await atMost(LAST_LOOK_MS, clock, async () => {
-      if (await watch.post()) await board.drop(WATCH_KEY, author)
+      if (await watch.post()) await notes.drop(WATCH_KEY, author)
     })
     await drifts
     await close()
   }
 }
 
-function tellLog(watch: Watch, log: Log): boolean {
-  const anew = watch.untold.filter(({ told }) => !told.includes(LOG))
+function writeLogLine(watch: Watch, log: Log): boolean {
+  const anew = watch.undelivered.filter(({ told }) => !told.includes(LOG))
   for (const { id, event, alert } of anew) {
     const { rule, severity, about, crawl, spider, message, next, fields } = alert
     const level = event === 'alert.began' && severity === 'critical' ? 'error' : 'warn'
@@ -124,21 +124,21 @@ function tellLog(watch: Watch, log: Log): boolean {
 }
 
 /** Hours are compared, and all rows of a spider are read for it: beside the rounds, and seldom. */
-async function lookForDrift(
+async function checkForDrift(
   watch: Watch,
-  look: DriftLooks,
+  look: DriftChecks,
   { clock, log }: Pick<WatchParts, 'clock' | 'log'>,
   signal: AbortSignal,
 ): Promise<void> {
   for (let tookMs = 0; ; ) {
-    await clock.sleep(pauseAfterLook(tookMs), signal)
+    await clock.sleep(pauseAfterCheck(tookMs), signal)
     if (signal.aborted) return
     const began = clock.mono()
     try {
       for (const spider of watch.spiders) watch.drifts.set(spider, await look(spider, signal))
       tookMs = clock.mono() - began
     } catch (error) {
-      if (!isAway(error) && !signal.aborted) log.warn('plant.waiting', { message: asShoalError(error).message })
+      if (!isAway(error) && !signal.aborted) log.warn('backend.waiting', { message: asShoalError(error).message })
     }
   }
 }

@@ -1,17 +1,23 @@
-import { toldExits } from '../../coordinator/proxies.js'
 import { isFileCrawl } from '../../coordinator/file-crawl.js'
+import { reportedProxies } from '../../coordinator/proxies.js'
 import { asShoalError, isAway } from '../../errors.js'
 import type { CrawlId, CrawlInfo, CrawlStats } from '../../frontier/frontier.js'
 import type { Log } from '../../log.js'
 import type { Alert } from '../../observe/alerts/alert.js'
-import type { PoolLook, WatchedCrawl, WatchLook } from '../../observe/alerts/rules/rule.js'
+import type { PoolSnapshot, WatchedCrawl, WatchSnapshot } from '../../observe/alerts/rules/rule.js'
 import type { Capacity } from '../../observe/capacity.js'
-import { type CrawlLook, isAlive, lookAtCrawl, lookAtWorkers, type WorkerLook } from '../../observe/snapshots/snapshot.js'
 import { type FetchCounts, sampleOf, type Totals, totalsOf } from '../../observe/series/sampling.js'
 import { type Sample, SPANS, type Span } from '../../observe/series/series.js'
 import { seriesBook } from '../../observe/series/series-notes.js'
+import {
+  type CrawlSnapshot,
+  crawlSnapshotOf,
+  isAlive,
+  type WorkerSnapshot,
+  workerSnapshots,
+} from '../../observe/snapshots/snapshot.js'
 import type { Alert as DriftAlert } from '../../quality/drift-alert.js'
-import type { Plant } from '../../wire/backends.js'
+import type { Backends } from '../../wire/backends.js'
 
 /** Beyond them those with an alarm that holds are watched, and then the newest. */
 const MOST_CRAWLS = 50
@@ -25,42 +31,42 @@ const POOLS_EVERY_MS = 60_000
 const CAPACITY_EVERY_MS = 30_000
 const WATCHED_MS = 30 * 60_000
 
-export interface WatchLooks {
+export interface WatchSnapshots {
   /** Looks at everything, and writes down a sample of each crawl. */
-  look(active: readonly Alert[], drifts: ReadonlyMap<string, readonly DriftAlert[]>): Promise<WatchLook>
+  look(active: readonly Alert[], drifts: ReadonlyMap<string, readonly DriftAlert[]>): Promise<WatchSnapshot>
 }
 
 interface Tracked {
   samples: Sample[]
   readonly totals: Map<Span, Totals>
-  look: CrawlLook
+  look: CrawlSnapshot
   nextLookAt: number
 }
 
-type Parts = Pick<Plant, 'frontier' | 'queueClock' | 'board' | 'store' | 'exits' | 'capacity'>
+type Parts = Pick<Backends, 'frontier' | 'queueClock' | 'notes' | 'store' | 'proxies' | 'capacity'>
 
-/** `fleet`: see lookAtCrawl. */
-export function watchLooks(
-  plant: Parts,
+/** `fleet`: see crawlSnapshotOf. */
+export function watchSnapshots(
+  backends: Parts,
   { author, fleet, log }: { readonly author: string; readonly fleet: boolean; readonly log: Log },
-): WatchLooks {
-  const { frontier, board, queueClock: clock } = plant
-  const book = seriesBook(board, author)
+): WatchSnapshots {
+  const { frontier, notes, queueClock: clock } = backends
+  const book = seriesBook(notes, author)
   const tracked = new Map<CrawlId, Tracked>()
   let saidTooMany = false
-  const pools = seldom(POOLS_EVERY_MS, (now: number, workers: readonly WorkerLook[]) =>
-    lookAtPools(plant, workers, now),
+  const pools = seldom(POOLS_EVERY_MS, (now: number, workers: readonly WorkerSnapshot[]) =>
+    poolSnapshots(backends, workers, now),
   )
-  const capacity = seldom(CAPACITY_EVERY_MS, async () => knownCapacity(plant))
+  const capacity = seldom(CAPACITY_EVERY_MS, async () => knownCapacity(backends))
 
-  const track = async (crawl: CrawlInfo, workers: readonly WorkerLook[], now: number): Promise<Tracked> => {
+  const track = async (crawl: CrawlInfo, workers: readonly WorkerSnapshot[], now: number): Promise<Tracked> => {
     const known = tracked.get(crawl.id)
     if (known !== undefined && now < known.nextLookAt) {
       known.look = { ...known.look, stats: await frontier.stats(crawl.id), now }
       return known
     }
     const began = clock.mono()
-    const look = await lookAtCrawl(plant, crawl, workers, now, fleet)
+    const look = await crawlSnapshotOf(backends, crawl, workers, now, fleet)
     const tookMs = clock.mono() - began
     const kept = known ?? (await resumed(crawl.id, look))
     kept.look = look
@@ -70,7 +76,7 @@ export function watchLooks(
   }
 
   /** What the watcher before has seen is what was before. */
-  const resumed = async (crawl: CrawlId, look: CrawlLook): Promise<Tracked> => {
+  const resumed = async (crawl: CrawlId, look: CrawlSnapshot): Promise<Tracked> => {
     const totals = new Map<Span, Totals>()
     const last = await book.resume(crawl, '30m')
     const minutes = await book.resume(crawl, '24h')
@@ -79,7 +85,7 @@ export function watchLooks(
     return { samples: last.samples, totals, look, nextLookAt: 0 }
   }
 
-  const sample = async (one: Tracked, stats: CrawlStats, workers: readonly WorkerLook[], now: number) => {
+  const sample = async (one: Tracked, stats: CrawlStats, workers: readonly WorkerSnapshot[], now: number) => {
     const holders = workers.filter((worker) => isAlive(worker) && hasSpider(worker, stats.spider))
     const current = totalsOf(stats, fetchCounts(holders), now)
     for (const span of Object.keys(SPANS) as Span[]) {
@@ -96,7 +102,7 @@ export function watchLooks(
   }
 
   /** The last sample of one that no longer runs: how it ended. */
-  const leave = async (one: Tracked, workers: readonly WorkerLook[], now: number) => {
+  const leave = async (one: Tracked, workers: readonly WorkerSnapshot[], now: number) => {
     const { id } = one.look.stats
     tracked.delete(id)
     try {
@@ -109,7 +115,7 @@ export function watchLooks(
   return {
     async look(active, drifts) {
       const now = clock.now()
-      const [crawls, workers] = await Promise.all([frontier.crawls(), lookAtWorkers(plant, now)])
+      const [crawls, workers] = await Promise.all([frontier.crawls(), workerSnapshots(backends, now)])
       const all = crawls.filter((crawl) => crawl.state === 'running' && !isFileCrawl(crawl))
       const alarming = new Set(active.map(({ crawl }) => crawl))
       const running = all
@@ -118,7 +124,7 @@ export function watchLooks(
       if (all.length > MOST_CRAWLS && !saidTooMany) {
         saidTooMany = true
         const message = `${all.length} crawls run, and ${MOST_CRAWLS} of them are watched: the others have no alerts and no history`
-        log.warn('plant.warning', { message })
+        log.warn('backend.warning', { message })
       }
       const watched: WatchedCrawl[] = []
       for (const crawl of running) {
@@ -160,11 +166,11 @@ async function unlessDeleted(work: () => Promise<void>): Promise<void> {
   }
 }
 
-function hasSpider({ about }: WorkerLook, spider: string): boolean {
+function hasSpider({ about }: WorkerSnapshot, spider: string): boolean {
   return about?.spiders === undefined || spider in about.spiders
 }
 
-function fetchCounts(workers: readonly WorkerLook[]): Map<string, FetchCounts> {
+function fetchCounts(workers: readonly WorkerSnapshot[]): Map<string, FetchCounts> {
   return new Map(
     workers.flatMap(({ worker, startedAt, vitals }) =>
       vitals === null ? [] : [[worker, { startedAt, counts: vitals.took.fetch.counts }] as const],
@@ -172,18 +178,18 @@ function fetchCounts(workers: readonly WorkerLook[]): Map<string, FetchCounts> {
   )
 }
 
-async function lookAtPools(
-  { exits, board }: Pick<Parts, 'exits' | 'board'>,
-  workers: readonly WorkerLook[],
+async function poolSnapshots(
+  { proxies, notes }: Pick<Parts, 'proxies' | 'notes'>,
+  workers: readonly WorkerSnapshot[],
   now: number,
-): Promise<PoolLook[]> {
+): Promise<PoolSnapshot[]> {
   const names = [...new Set(workers.filter(isAlive).flatMap(({ about }) => about?.pools ?? []))].slice(0, MOST_POOLS)
   return Promise.all(
     names.map(async (pool) => {
-      const [scores, told] = await Promise.all([exits.scoresOn(pool, ''), toldExits(board, pool)])
+      const [scores, told] = await Promise.all([proxies.scoresOn(pool, ''), reportedProxies(notes, pool)])
       const back = scores.flatMap(({ restsUntil }) => (restsUntil !== null && restsUntil > now ? [restsUntil] : []))
       return {
-        ...{ pool, exits: told > 0 ? told : scores.length, resting: back.length },
+        ...{ pool, proxies: told > 0 ? told : scores.length, resting: back.length },
         firstBackAt: back.length === 0 ? null : Math.min(...back),
       }
     }),

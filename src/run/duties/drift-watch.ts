@@ -1,7 +1,7 @@
 import { isAway } from '../../errors.js'
 import type { Log } from '../../log.js'
-import type { Alert } from '../../quality/drift-alert.js'
 import { driftAlert, driftsIn } from '../../quality/drift.js'
+import type { Alert } from '../../quality/drift-alert.js'
 import { HOUR_MS } from '../../quality/field-row.js'
 import type { FieldStats } from '../../store/field-stats.js'
 
@@ -30,9 +30,9 @@ export function driftWatch(
 }
 
 /** The same for spiders that come and go, each as if it had a watch of its own. */
-export type DriftLooks = (spider: string, signal?: AbortSignal) => Promise<Alert[]>
+export type DriftChecks = (spider: string, signal?: AbortSignal) => Promise<Alert[]>
 
-export function driftLooks(store: FieldStats, log: Log): DriftLooks {
+export function driftChecks(store: FieldStats, log: Log): DriftChecks {
   const watches = new Map<string, ReturnType<typeof driftWatch>>()
   return (spider, signal) => {
     const watch = watches.get(spider) ?? driftWatch(store, [spider], log)
@@ -49,7 +49,7 @@ async function* until<Row>(rows: AsyncIterable<Row>, signal?: AbortSignal): Asyn
 }
 
 /** Until the next look, after one that took `tookMs`: a hundredth of the time goes into it, and no hour goes by without one. */
-export function pauseAfterLook(tookMs: number): number {
+export function pauseAfterCheck(tookMs: number): number {
   return Math.min(HOUR_MS, Math.max(LOOK_MS, tookMs * 100))
 }
 

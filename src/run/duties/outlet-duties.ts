@@ -21,7 +21,7 @@ export interface OutletParts {
   readonly mostFailures?: number
 }
 
-export interface OutletTending {
+export interface OutletDuties {
   /** Delivers the rest within so long (null: however long it takes), and ends. May be said again with less time. */
   finish(withinMs: number | null): Promise<void>
   /** What became of each, when all have ended. */
@@ -34,7 +34,7 @@ export interface OutletEnd {
 }
 
 /** Feeds the sinks of the spiders until told to finish. A sink that is away holds up nobody but itself. */
-export async function tendOutlets(outlets: readonly Outlet[], parts: OutletParts): Promise<OutletTending> {
+export async function startOutletDuties(outlets: readonly Outlet[], parts: OutletParts): Promise<OutletDuties> {
   const { store, clock, random, log } = parts
   const finish = new AbortController()
   const stop = new AbortController()
@@ -107,11 +107,11 @@ function secretOf(outlet: Outlet): string | null {
 }
 
 /** For the end of a command that ran workers: what could not be delivered waits in the store, and is no reason to fail. */
-export async function finishOutlets(tending: OutletTending | null, withinMs: number, log: Log): Promise<void> {
-  if (tending === null) return
+export async function finishOutlets(duties: OutletDuties | null, withinMs: number, log: Log): Promise<void> {
+  if (duties === null) return
   try {
-    await tending.finish(withinMs)
-    for (const { outlet, end } of await tending.ended)
+    await duties.finish(withinMs)
+    for (const { outlet, end } of await duties.ended)
       if ('message' in end) log.warn('outlet.behind', { outlet, message: end.message })
   } catch (error) {
     log.warn('outlet.failed', { message: asShoalError(error).message })

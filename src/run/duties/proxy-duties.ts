@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../clock.js'
-import { shareExits } from '../../coordinator/proxies.js'
+import { shareProxies } from '../../coordinator/proxies.js'
 import { asShoalError, isAway } from '../../errors.js'
 import type { Log } from '../../log.js'
 import type { Spider } from '../../spider/spider.js'
-import type { Plant } from '../../wire/backends.js'
+import type { Backends } from '../../wire/backends.js'
 import { countAtHand, type PoolsAtHand } from '../pools-at-hand.js'
 
 const SHARED_EVERY_MS = 60_000
@@ -12,22 +12,22 @@ const SHARED_EVERY_MS = 60_000
 /** What this process is called where claims are made. */
 const HOLDER = randomUUID()
 
-export function shareExitsNow(plant: Plant, spiders: readonly Spider[], pools: PoolsAtHand): Promise<void> {
-  return shareExits(plant, HOLDER, spiders, (need) => countAtHand(pools, need))
+export function shareProxiesNow(backends: Backends, spiders: readonly Spider[], pools: PoolsAtHand): Promise<void> {
+  return shareProxies(backends, HOLDER, spiders, (need) => countAtHand(pools, need))
 }
 
-/** Keeps telling the fleet how many exits this process has: a queue may lose its notes. */
-export async function tendExits(
-  plant: Plant,
+/** Keeps telling the fleet how many proxies this process has: a queue may lose its notes. */
+export async function startProxyDuties(
+  backends: Backends,
   spiders: readonly Spider[],
   pools: PoolsAtHand,
   { clock, log, signal }: { readonly clock: Clock; readonly log: Log; readonly signal: AbortSignal },
 ): Promise<void> {
   while (pools.size > 0 && !signal.aborted) {
     try {
-      await shareExitsNow(plant, spiders, pools)
+      await shareProxiesNow(backends, spiders, pools)
     } catch (error) {
-      if (!isAway(error)) log.warn('plant.waiting', { message: asShoalError(error).message })
+      if (!isAway(error)) log.warn('backend.waiting', { message: asShoalError(error).message })
     }
     await clock.sleep(SHARED_EVERY_MS, signal)
   }

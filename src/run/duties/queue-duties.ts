@@ -6,17 +6,17 @@ import { DEFAULT_FEED } from '../../feed/feed.js'
 import type { Log } from '../../log.js'
 import type { Alert } from '../../quality/drift-alert.js'
 import type { Spider } from '../../spider/spider.js'
-import type { Plant } from '../../wire/backends.js'
-import { driftLooks, unlessAway } from './drift-watch.js'
+import type { Backends } from '../../wire/backends.js'
 import { type AlertsSetup, NO_CHANNELS } from '../alerts/load-alerts.js'
+import { startWatchDuty } from '../alerts/watch-duty.js'
 import type { PoolsAtHand } from '../pools-at-hand.js'
-import { tendExits } from './proxy-duties.js'
-import { tendTables } from './table-maintenance.js'
-import { tendWatch } from '../alerts/watch-duty.js'
+import { driftChecks, unlessAway } from './drift-watch.js'
+import { startProxyDuties } from './proxy-duties.js'
+import { maintainTables } from './table-maintenance.js'
 
 const LOOK_MS = 5_000
 
-export interface Tending {
+export interface Duties {
   /** Looks after lost crawls now rather than in a few seconds. */
   look(): Promise<LostCrawl[]>
   /** Looks after fields that are no longer filled, and answers all that are not; nothing while the store is away. */
@@ -28,8 +28,8 @@ export interface Tending {
  * What a process does beside its workers: takes in what is fed, notices when the queue has lost its data, watches over the crawls of the fleet when it is its
  * turn, and looks after the tables of a store on a server.
  */
-export function tendQueue(
-  plant: Plant,
+export function startQueueDuties(
+  backends: Backends,
   spiders: readonly Spider[],
   parts: {
     readonly pools: PoolsAtHand
@@ -39,11 +39,11 @@ export function tendQueue(
     readonly alerts?: AlertsSetup
   },
   onLost: (lost: LostCrawl) => void,
-): Tending {
+): Duties {
   const { clock, log } = parts
   const over = new AbortController()
   const signal = AbortSignal.any([parts.drain, over.signal])
-  const watch = watchQueue(plant)
+  const watch = watchQueue(backends)
 
   const look = async () => {
     const lost = await watch.look()
@@ -56,21 +56,21 @@ export function tendQueue(
   const keepLooking = async () => {
     while (!signal.aborted) {
       await look().catch((error: unknown) => {
-        if (!isAway(error)) log.warn('plant.waiting', { message: asShoalError(error).message })
+        if (!isAway(error)) log.warn('backend.waiting', { message: asShoalError(error).message })
       })
       await clock.sleep(LOOK_MS, signal)
     }
   }
-  const drifts = driftLooks(plant.store, log)
+  const drifts = driftChecks(backends.store, log)
   const { alerts = NO_CHANNELS } = parts
   const tasks = [
     keepLooking(),
-    tendWatch(plant, { alerts, clock, random: systemRandom, log, signal, drifts }),
-    tendTables(plant, clock, log, signal),
-    tendExits(plant, spiders, parts.pools, { clock, log, signal }),
+    startWatchDuty(backends, { alerts, clock, random: systemRandom, log, signal, drifts }),
+    maintainTables(backends, clock, log, signal),
+    startProxyDuties(backends, spiders, parts.pools, { clock, log, signal }),
     ...spiders.map((spider) => {
-      const feed = plant.feed(spider.name, spider.feed ?? DEFAULT_FEED)
-      return feedSpider({ plant, spider, feed, clock, log }, signal)
+      const feed = backends.feed(spider.name, spider.feed ?? DEFAULT_FEED)
+      return feedSpider({ backends, spider, feed, clock, log }, signal)
     }),
   ]
   return {

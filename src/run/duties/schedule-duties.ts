@@ -8,7 +8,7 @@ import type { CrawlId } from '../../frontier/frontier.js'
 import type { Log } from '../../log.js'
 import type { Schedule } from '../../spider/schedule.js'
 import type { Spider } from '../../spider/spider.js'
-import type { Plant } from '../../wire/backends.js'
+import type { Backends } from '../../wire/backends.js'
 import type { PoolsAtHand } from '../pools-at-hand.js'
 import { fetchesFiles, seedOptions } from '../seeds/seed-options.js'
 
@@ -28,23 +28,27 @@ export interface SchedulesParts {
 }
 
 /** Begins the crawls of these spiders at their times, until the signal. Any number of processes may do so: each turn is taken by one. */
-export async function tendSchedules(plant: Plant, spiders: readonly Spider[], parts: SchedulesParts): Promise<void> {
+export async function startScheduleDuties(
+  backends: Backends,
+  spiders: readonly Spider[],
+  parts: SchedulesParts,
+): Promise<void> {
   const holder = parts.holder ?? `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`
   // Side by side: the seeds of one may take hours.
   await Promise.all(
     spiders.map(async (spider) => {
-      if (spider.schedule !== null) await tend(plant, spider, spider.schedule, holder, parts)
+      if (spider.schedule !== null) await tend(backends, spider, spider.schedule, holder, parts)
     }),
   )
 }
 
-async function tend(plant: Plant, spider: Spider, schedule: Schedule, holder: string, parts: SchedulesParts) {
+async function tend(backends: Backends, spider: Spider, schedule: Schedule, holder: string, parts: SchedulesParts) {
   const { clock, log, signal, claimMs = CLAIM_MS } = parts
-  const seed = (one: Spider, crawl: CrawlId) => seedAll(plant, one, crawl, parts)
+  const seed = (one: Spider, crawl: CrawlId) => seedAll(backends, one, crawl, parts)
   let waitedFor = 0
   while (!signal.aborted) {
     try {
-      const taken = await takeTurn(spider, schedule, { plant, clock, holder, claimMs, seed })
+      const taken = await takeTurn(spider, schedule, { backends, clock, holder, claimMs, seed })
       const news = taken !== null && !(taken.kind === 'waiting' && taken.turn === waitedFor)
       if (taken?.kind === 'waiting') waitedFor = taken.turn
       if (news) {
@@ -71,11 +75,11 @@ function tell(spider: string, taken: TurnTaken, log: Log): void {
   log[outcome === 'started' ? 'info' : 'warn'](event, about)
 }
 
-async function seedAll(plant: Plant, spider: Spider, crawl: CrawlId, parts: SchedulesParts): Promise<boolean> {
+async function seedAll(backends: Backends, spider: Spider, crawl: CrawlId, parts: SchedulesParts): Promise<boolean> {
   const { clock, random, log, signal, pools } = parts
   const fetched = fetchesFiles(undefined, spider) ? pools : new Map()
-  const options = seedOptions(undefined, { plant, spider, crawl, clock, random, log, signal, pools: fetched })
-  const seeds = await seedCrawl(plant, spider, crawl, { clock, signal, ...options }).all
+  const options = seedOptions(undefined, { backends, spider, crawl, clock, random, log, signal, pools: fetched })
+  const seeds = await seedCrawl(backends, spider, crawl, { clock, signal, ...options }).all
   log.info('crawl.seeded', { crawl, ...seeds })
   return !signal.aborted
 }

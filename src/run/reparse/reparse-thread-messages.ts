@@ -2,8 +2,8 @@ import type { ErrorCode } from '../../errors.js'
 import type { LogLevel } from '../../log.js'
 import type { KeptPage } from '../../store/kept-pages.js'
 import type { StorePort } from '../../wire/backends.js'
-import type { ReparseReport } from './reparse-report.js'
 import type { SpiderSource } from '../spider-source.js'
+import type { ReparseReport } from './reparse-report.js'
 
 /** Handlers run in threads of their own: one on each core, and one that never ends can be ended from outside. */
 export interface ReparseThreadData {

@@ -4,6 +4,8 @@ import { asShoalError } from '../../errors.js'
 import { createLog } from '../../log.js'
 import { createAdmitter } from '../../url/admit.js'
 import { resultsFromPort } from '../../wire/backends.js'
+import { spiderFrom } from '../spider-source.js'
+import { untilBack } from '../while-away.js'
 import { type ReparseParts, reparsePages } from './reparse-pages.js'
 import {
   DRAINING,
@@ -16,8 +18,6 @@ import {
   type ReparseThreadData,
   type ToReparseThread,
 } from './reparse-thread-messages.js'
-import { spiderFrom } from '../spider-source.js'
-import { untilBack } from '../while-away.js'
 
 async function main({ source, results, dryRun, startedAt, logLevel, beat }: ReparseThreadData): Promise<void> {
   const clock = systemClock

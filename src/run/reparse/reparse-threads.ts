@@ -10,7 +10,7 @@ const JOBS_OF_A_THREAD = 2
 /** Jobs whose thread died and no page could be blamed. */
 const MOST_DEATHS = 3
 
-export interface CrewSize {
+export interface ThreadCount {
   /** Threads. */
   readonly most: number
   /** Whether there is so much to do that the others are to join the first; looked at now and then. */
@@ -20,7 +20,7 @@ export interface CrewSize {
 const LOOK_MS = 1_000
 
 /** Threads that share the jobs. One that dies is replaced, and what it had in hand is done again without the page it died of. */
-export class ReparseCrew {
+export class ReparseThreads {
   readonly #jobs: AsyncGenerator<readonly KeptPage[]>
   readonly #report: ReparseReport
   readonly #isOver: () => boolean
@@ -49,7 +49,7 @@ export class ReparseCrew {
    * `first` has begun already; others join it. True when there was nothing left. Rejects with the first failure, of which the threads hear
    * by `giveUp`.
    */
-  async work(first: ReparseThread, { most, isMuch }: CrewSize, giveUp: () => void): Promise<boolean> {
+  async work(first: ReparseThread, { most, isMuch }: ThreadCount, giveUp: () => void): Promise<boolean> {
     const failures: unknown[] = []
     const fail = (error: unknown): void => {
       failures.push(error)

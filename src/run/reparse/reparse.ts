@@ -6,12 +6,12 @@ import { type LogLevel, silentLog } from '../../log.js'
 import type { KeptPage, KeptPageCursor, KeptPageQuery } from '../../store/kept-pages.js'
 import type { RecordStore } from '../../store/record-store.js'
 import type { StorePart } from '../../wire/backends.js'
-import { ReparseCrew } from './reparse-threads.js'
+import type { SpiderSource } from '../spider-source.js'
+import { untilBack } from '../while-away.js'
 import { emptyReport, noteStray, type ReparseReport } from './reparse-report.js'
 import type { LoadedSpider } from './reparse-thread-messages.js'
-import type { SpiderSource } from '../spider-source.js'
+import { ReparseThreads } from './reparse-threads.js'
 import { type ReparseThread, startReparseThread } from './start-reparse-thread.js'
-import { untilBack } from '../while-away.js'
 
 export interface ReparseOptions {
   readonly source: SpiderSource
@@ -90,15 +90,21 @@ export async function reparse(options: ReparseOptions): Promise<ReparseSummary> 
   if (options.onProgress !== undefined) void count(query)
   // All that were kept are counted faster than the newest, and nobody sees the number.
   else if (options.workers === null) void count({ ...query, newestOnly: false })
-  const telling = tellProgress(clock, giveUp.signal, () =>
+  const telling = reportProgress(clock, giveUp.signal, () =>
     options.onProgress?.({ spider: spider.name, report, total, seconds: seconds() }),
   )
-  const crew = new ReparseCrew(jobsOf(partsOf(results.store, query, clock, drain)), report, isOver, start, clock)
+  const localWorkers = new ReparseThreads(
+    jobsOf(partsOf(results.store, query, clock, drain)),
+    report,
+    isOver,
+    start,
+    clock,
+  )
   const isMuch = () => options.workers !== null || isMuchLeft(report.pages, total, seconds() - loadedAt)
   const size = { most: options.workers ?? availableParallelism(), isMuch }
   let finished: boolean
   try {
-    finished = await crew.work(first, size, () => giveUp.abort())
+    finished = await localWorkers.work(first, size, () => giveUp.abort())
   } finally {
     giveUp.abort()
     await telling
@@ -149,7 +155,7 @@ function nothingKept({ name, savePages }: LoadedSpider, { crawl, route, since }:
   })
 }
 
-async function tellProgress(clock: Clock, ended: AbortSignal, tell: () => void): Promise<void> {
+async function reportProgress(clock: Clock, ended: AbortSignal, tell: () => void): Promise<void> {
   while (!ended.aborted) {
     await clock.sleep(PROGRESS_MS, ended)
     tell()

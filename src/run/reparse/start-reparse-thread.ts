@@ -3,6 +3,8 @@ import type { Clock } from '../../clock.js'
 import { entryFile } from '../../entry-file.js'
 import { ShoalError } from '../../errors.js'
 import { type StorePart, transferredResults } from '../../wire/backends.js'
+import { stuckWatch } from '../workers/stuck-watch.js'
+import { BEAT_MS } from '../workers/worker-thread-messages.js'
 import type { ReparseReport } from './reparse-report.js'
 import {
   BEAT_SLOTS,
@@ -17,8 +19,6 @@ import {
   type ReparseThreadData,
   type ToReparseThread,
 } from './reparse-thread-messages.js'
-import { stuckWatch } from '../workers/stuck-watch.js'
-import { BEAT_MS } from '../workers/worker-thread-messages.js'
 
 /** How a thread answers a job. `died`: it is gone, and the job is to be done again. */
 export type JobEnd =

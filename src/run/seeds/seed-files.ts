@@ -1,7 +1,7 @@
 import type { Clock, Random } from '../../clock.js'
 import { specFor } from '../../coordinator/crawls.js'
-import { knownExits } from '../../coordinator/proxies.js'
 import { fileCrawl, fileCrawlsOf, fileWorker, removeFileCrawl } from '../../coordinator/file-crawl.js'
+import { knownProxies } from '../../coordinator/proxies.js'
 import type { FileFetcher } from '../../discovery/listings.js'
 import type { ListingFile } from '../../discovery/read-listing.js'
 import { createSpool, type Spool } from '../../discovery/spool.js'
@@ -13,7 +13,7 @@ import type { Page } from '../../spider/page.js'
 import { DIRECT, type Harvest, type ProxyNeed, type Spider, type SpiderSession } from '../../spider/spider.js'
 import { createAdmitter } from '../../url/admit.js'
 import type { Link } from '../../url/link.js'
-import type { Plant } from '../../wire/backends.js'
+import type { Backends } from '../../wire/backends.js'
 import { countAtHand, type PoolsAtHand } from '../pools-at-hand.js'
 import { isGone, workerIds } from '../workers/worker-ids.js'
 
@@ -34,7 +34,7 @@ const ROUTE = 'file'
 type SessionLogin = NonNullable<SpiderSession['login']>
 
 export interface SeedFileParts {
-  readonly plant: Plant
+  readonly backends: Backends
   readonly spider: Spider
   readonly crawl: CrawlId
   readonly pools: PoolsAtHand
@@ -50,8 +50,8 @@ export interface SeedFileParts {
  * crawl itself would not do: the worker that has such a page in hand would wait for room in the queue that it should empty.
  */
 export async function openSeedFiles(parts: SeedFileParts): Promise<FileFetcher> {
-  const { plant, crawl, clock, signal } = parts
-  const { frontier, store } = plant
+  const { backends, crawl, clock, signal } = parts
+  const { frontier, store } = backends
   let wanted: { readonly url: string; take(file: ListingFile): void } | null = null
   let spool: Spool | null = null
 
@@ -73,9 +73,9 @@ export async function openSeedFiles(parts: SeedFileParts): Promise<FileFetcher> 
   const spider = fileSpider(parts.spider, name, harvest, login, parts.pools)
   const admitter = createAdmitter(spider.admit)
   const inScope = hostsOf(parts.spider)
-  await removeStale(plant, crawl, clock)
+  await removeStale(backends, crawl, clock)
   const gen = await store.generation(await frontier.identity())
-  await frontier.open(specFor(spider, id, gen, await knownExits(plant.board, spider)))
+  await frontier.open(specFor(spider, id, gen, await knownProxies(backends.notes, spider)))
   // Only now: a process that seeds from files alone does without the fetcher.
   const { startWorker } = await import('../workers/start-worker.js')
   const spooling = (fetcher: Fetcher): Fetcher => ({
@@ -179,7 +179,7 @@ async function progressOf(
 }
 
 /** Of processes that were killed. */
-async function removeStale({ frontier }: Plant, crawl: CrawlId, clock: Clock): Promise<void> {
+async function removeStale({ frontier }: Backends, crawl: CrawlId, clock: Clock): Promise<void> {
   const old = await fileCrawlsOf(frontier, crawl)
   if (old.length === 0) return
   const seen = new Map((await frontier.workers()).map(({ worker, seenAt }) => [worker, seenAt]))

@@ -29,7 +29,7 @@ export function seedOptions(
     sources: opened.filter((one): one is SeedSource => 'entries' in one),
     groups: opened.filter((one): one is SeedGroup => 'sources' in one),
     onRefused: refusals(parts.log),
-    ...(parts.log.verbose && { onAdded: (links) => tellAdded(links, parts.log) }),
+    ...(parts.log.verbose && { onAdded: (links) => reportAdded(links, parts.log) }),
   }
 }
 
@@ -93,7 +93,7 @@ function sitesOf({ start, admit }: Spider): string[] {
   )
 }
 
-function tellAdded(links: readonly Link[], log: Log): void {
+function reportAdded(links: readonly Link[], log: Log): void {
   for (const { fp, url, route } of links) log.debug('link.added', { fp, url, route })
 }
 

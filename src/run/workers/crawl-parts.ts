@@ -4,7 +4,7 @@ import { productToken } from '../../politeness/product-token.js'
 import { createRobotsCache } from '../../politeness/robots-cache.js'
 import type { Spider } from '../../spider/spider.js'
 import { createAdmitter } from '../../url/admit.js'
-import type { Plant } from '../../wire/backends.js'
+import type { Backends } from '../../wire/backends.js'
 import { KnownLinks } from '../../worker/known-links.js'
 import type { VisitParts } from '../../worker/visit-parts.js'
 import { visitorsOf } from '../../worker/visitors.js'
@@ -22,8 +22,8 @@ type Shared = Omit<
 /** What visits work with, chosen by the spider of their crawl. */
 export function partsOfCrawls(
   spiders: readonly Spider[],
-  plant: Plant,
-  waysOut: (spider: Spider) => VisitParts['ways'],
+  backends: Backends,
+  spiderProxies: (spider: Spider) => VisitParts['ways'],
   shared: Shared,
 ): PartsOf {
   const bySpider = new Map(
@@ -31,12 +31,12 @@ export function partsOfCrawls(
       const robots = createRobotsCache({
         clock: shared.clock,
         productToken: productToken(spider.userAgent),
-        board: plant.board,
+        notes: backends.notes,
         holder: `${shared.worker} ${spider.name}`,
         strict: spider.robots === 'strict',
       })
-      const pages = spider.savePages ? plant.pages : null
-      const screenshots = rendersPages([spider]) ? plant.pages : null
+      const pages = spider.savePages ? backends.pages : null
+      const screenshots = rendersPages([spider]) ? backends.pages : null
       return [
         spider.name,
         {
@@ -46,7 +46,7 @@ export function partsOfCrawls(
           robots,
           pages,
           screenshots,
-          ways: waysOut(spider),
+          ways: spiderProxies(spider),
           visitors: visitorsOf(spider, shared.clock, shared.random),
         },
       ]
@@ -70,7 +70,7 @@ export function partsOfCrawls(
   }
 
   const ask = async (crawl: CrawlId): Promise<VisitParts | null> => {
-    asking ??= plant.frontier
+    asking ??= backends.frontier
       .crawls()
       .then((crawls) => new Map(crawls.map(({ id, spider }) => [id, spider])))
       .finally(() => {

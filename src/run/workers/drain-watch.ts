@@ -1,7 +1,7 @@
-import type { Board } from '../../notes/notes.js'
 import type { Clock } from '../../clock.js'
 import type { WorkerId } from '../../frontier/frontier.js'
 import type { Log } from '../../log.js'
+import type { Notes } from '../../notes/notes.js'
 import { isAskedToDrain } from '../../observe/drain.js'
 import type { RunningWorker } from './start-worker.js'
 
@@ -10,7 +10,7 @@ const LOOK_MS = 2_000
 /** Looks now and then whether somebody asked the worker to leave, and tells once. The function that it answers ends the watch. */
 export function watchForDrain(
   worker: WorkerId,
-  { board, clock, log }: { board: Pick<Board, 'read'>; clock: Clock; log: Log },
+  { notes, clock, log }: { notes: Pick<Notes, 'read'>; clock: Clock; log: Log },
   onAsked: () => void,
 ): () => void {
   const over = new AbortController()
@@ -19,7 +19,7 @@ export function watchForDrain(
       await clock.sleep(LOOK_MS, over.signal)
       if (over.signal.aborted) return
       try {
-        if (!(await isAskedToDrain(board, worker)) || over.signal.aborted) continue
+        if (!(await isAskedToDrain(notes, worker)) || over.signal.aborted) continue
       } catch {
         // A queue that is away is asked again; whatever else is wrong with it ends the worker, not its watch.
         continue
@@ -36,13 +36,13 @@ export function watchForDrain(
 export function drainable(
   worker: RunningWorker,
   id: WorkerId,
-  { board }: { readonly board: Board },
+  { notes }: { readonly notes: Notes },
   clock: Clock,
   log: Log,
   graceMs: number,
 ): RunningWorker {
   let drained = false
-  const unwatch = watchForDrain(id, { board, clock, log }, () => {
+  const unwatch = watchForDrain(id, { notes, clock, log }, () => {
     drained = true
     void worker.stop(graceMs)
   })

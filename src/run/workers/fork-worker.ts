@@ -4,8 +4,8 @@ import { entryFile } from '../../entry-file.js'
 import { ShoalError } from '../../errors.js'
 import type { Frontier, WorkerId } from '../../frontier/frontier.js'
 import type { Log } from '../../log.js'
-import type { Crew } from './local-workers.js'
 import { forfeit } from './forfeit.js'
+import type { LocalWorkers } from './local-workers.js'
 import { restartPause } from './restart-pause.js'
 import type { RunningWorker } from './start-worker.js'
 import { type FromWorkerProcess, WORKER_ORDER, type WorkerProcessOrder } from './worker-process-messages.js'
@@ -31,7 +31,7 @@ interface ProcessEnd {
 /** A worker process, restarted with a growing pause when it ends unasked; what it held goes back to the queue at once. */
 export function forkWorker(
   order: WorkerProcessOrder,
-  parts: { frontier: Frontier; clock: Clock; log: Log; crew?: Crew },
+  parts: { frontier: Frontier; clock: Clock; log: Log; localWorkers?: LocalWorkers },
 ): RunningWorker {
   const { frontier, clock, log } = parts
   let current: ChildProcess | null = null
@@ -42,7 +42,7 @@ export function forkWorker(
     for (let pauseMs = 0; ; ) {
       const startedAt = clock.mono()
       const { worker, failure, signal, code } = await runProcess()
-      if (worker !== null) parts.crew?.gone(worker)
+      if (worker !== null) parts.localWorkers?.gone(worker)
       if (failure !== null) throw failure
       if (code === 0 && (stopping.signal.aborted || drained)) return
       const reclaimed = worker === null ? 0 : await forfeit(frontier, worker, clock, stopping.signal)
@@ -67,10 +67,10 @@ export function forkWorker(
     let spareChild = () => {}
     child.on('message', (message: FromWorkerProcess) => {
       if (message.kind === 'worker') {
-        if (worker !== null) parts.crew?.gone(worker)
+        if (worker !== null) parts.localWorkers?.gone(worker)
         worker = message.id
       } else if (message.kind === 'drained') drained = true
-      else if (message.kind === 'vitals') parts.crew?.heard(message.vitals)
+      else if (message.kind === 'vitals') parts.localWorkers?.heard(message.vitals)
       else {
         failure = new ShoalError(message.code, message.message, { hint: message.hint })
         spareChild = clock.after(LINGER_MS, () => child.kill('SIGKILL'))

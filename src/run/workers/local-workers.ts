@@ -4,14 +4,14 @@ import type { VitalsHeard } from '../../observe/vitals/read-vitals.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
 
 /** The workers of this process and of those that it started, as they told last: for its /metrics. */
-export interface Crew {
+export interface LocalWorkers {
   heard(vitals: Vitals): void
   gone(worker: WorkerId): void
   /** By name. */
   list(): VitalsHeard[]
 }
 
-export function createCrew(clock: Clock): Crew {
+export function createLocalWorkers(clock: Clock): LocalWorkers {
   const told = new Map<WorkerId, { readonly vitals: Vitals; readonly heardAt: number }>()
   return {
     heard: (vitals) => void told.set(vitals.worker, { vitals, heardAt: clock.mono() }),

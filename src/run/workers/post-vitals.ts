@@ -1,6 +1,6 @@
-import type { Board } from '../../notes/notes.js'
 import type { Clock } from '../../clock.js'
 import type { WorkerId } from '../../frontier/frontier.js'
+import type { Notes } from '../../notes/notes.js'
 import { vitalsKey } from '../../observe/note-keys.js'
 import { VITALS_KEPT_MS, type Vitals } from '../../observe/vitals/vitals.js'
 
@@ -11,20 +11,20 @@ const GONE_MS = 1_000
 const CLEAR_MS = 1_000
 
 export interface VitalsNotes {
-  /** On the board for the whole fleet. While a note is on its way the next is left out: a queue that is away finds no pile when it is back. */
+  /** On the notes for the whole fleet. While a note is on its way the next is left out: a queue that is away finds no pile when it is back. */
   post(vitals: Vitals): void
   /** The worker has left. */
   clear(worker: WorkerId): Promise<void>
 }
 
-export function postVitals(board: Pick<Board, 'post'>, clock: Clock): VitalsNotes {
+export function postVitals(notes: Pick<Notes, 'post'>, clock: Clock): VitalsNotes {
   const posting = new Map<WorkerId, Promise<unknown>>()
   return {
     post(vitals) {
       const { worker } = vitals
       if (posting.has(worker)) return
       // Nobody's crawl ends because a note could not be put up.
-      const posted = board
+      const posted = notes
         .post(vitalsKey(worker), AUTHOR, JSON.stringify(vitals), VITALS_KEPT_MS)
         .catch(() => {})
         .finally(() => posting.delete(worker))
@@ -33,7 +33,7 @@ export function postVitals(board: Pick<Board, 'post'>, clock: Clock): VitalsNote
     async clear(worker) {
       const cleared = new AbortController()
       const clearing = Promise.resolve(posting.get(worker))
-        .then(() => board.post(vitalsKey(worker), AUTHOR, '', GONE_MS))
+        .then(() => notes.post(vitalsKey(worker), AUTHOR, '', GONE_MS))
         .catch(() => {})
         .finally(() => cleared.abort())
       await Promise.race([clearing, clock.sleep(CLEAR_MS, cleared.signal)])

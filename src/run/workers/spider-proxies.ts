@@ -1,9 +1,9 @@
 import { retryAfterIn } from '../../politeness/retry-after.js'
-import type { ExitDesk } from '../../proxy/proxy-allocator.js'
 import type { Pool } from '../../proxy/pool.js'
+import type { ProxyAllocator } from '../../proxy/proxy-allocator.js'
 import { verdictOfAnswer, verdictOfError } from '../../proxy/verdict.js'
 import { DIRECT, type Spider } from '../../spider/spider.js'
-import type { Ways } from '../../worker/spider-proxies.js'
+import type { SpiderProxies } from '../../worker/spider-proxies.js'
 
 /**
  * Without a proxy, for the routes of a spider that has proxies for others. It never rests: 429 blocks the host, as everywhere without proxies. Each site
@@ -13,7 +13,7 @@ function directPool(site: string): Pool {
   return {
     name: DIRECT.pool,
     kind: 'direct',
-    exits: [
+    proxies: [
       {
         ...{ id: `direct ${site}`, pool: DIRECT.pool, kind: 'direct', country: null, weight: 1 },
         ...{ cost: { perRequest: 0, perGb: 0 }, way: { by: 'direct' } },
@@ -25,10 +25,14 @@ function directPool(site: string): Pool {
 }
 
 /** How the requests of a spider go out; null when it takes no proxies. */
-export function waysOut({ proxies }: Spider, desk: ExitDesk, pools: ReadonlyMap<string, Pool>): Ways | null {
+export function spiderProxies(
+  { proxies }: Spider,
+  allocator: ProxyAllocator,
+  pools: ReadonlyMap<string, Pool>,
+): SpiderProxies | null {
   if (proxies === null) return null
   return {
-    desk,
+    allocator,
     poolOf: (need, site) => (need === DIRECT ? directPool(site) : (pools.get(need.pool) ?? null)),
     verdictOf: (response) =>
       verdictOfAnswer({ ...response, retryAfterMs: retryAfterIn(response.headers) }, proxies.banned),

@@ -5,27 +5,27 @@ import type { Fetcher } from '../../fetch/fetcher.js'
 import { createHttpFetcher } from '../../fetch/http/http-fetcher.js'
 import type { WorkerId } from '../../frontier/frontier.js'
 import type { Log } from '../../log.js'
-import { createMeter } from '../../observe/vitals/meter.js'
 import type { Tracing } from '../../observe/tracing/tracing.js'
+import { createMeter } from '../../observe/vitals/meter.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
-import { createExitDesk } from '../../proxy/proxy-allocator.js'
+import { createProxyAllocator } from '../../proxy/proxy-allocator.js'
 import { FieldTally } from '../../quality/field-tally.js'
 import type { Spider } from '../../spider/spider.js'
 import { version } from '../../version.js'
-import type { Kept, Plant } from '../../wire/backends.js'
+import type { Backends, Kept } from '../../wire/backends.js'
 import { CrawlWorker } from '../../worker/worker.js'
 import { BROWSER_PAGES, type BrowserOrder, rendersPages } from '../browser-order.js'
+import { isServed, type PoolsAtHand } from '../pools-at-hand.js'
 import { partsOfCrawls } from './crawl-parts.js'
 import { flushFields } from './flush-fields.js'
-import { isServed, type PoolsAtHand } from '../pools-at-hand.js'
-import { waysOut } from './spider-proxies.js'
-import { tellVitals } from './worker-vitals.js'
+import { spiderProxies } from './spider-proxies.js'
+import { reportVitals } from './worker-vitals.js'
 
 /** A worker as whoever started it sees it, wherever it runs. */
 export interface RunningWorker {
   /** Finishes what is in hand within `graceMs`, hands back the rest. */
   stop(graceMs: number): Promise<void>
-  /** Resolves when it has stopped; rejects when our own plant cannot be used. */
+  /** Resolves when it has stopped; rejects when our own backends cannot be used. */
   readonly ended: Promise<void>
   /** It left because somebody asked it to from outside (observe/drain.ts): nobody takes its place. */
   readonly drained?: boolean
@@ -41,7 +41,7 @@ const FLUSH_MS = 3_000
 
 interface WorkerParts extends BrowserOrder {
   readonly id: WorkerId
-  readonly plant: Plant
+  readonly backends: Backends
   readonly spiders: readonly Spider[]
   /** Left out: none. */
   readonly pools?: PoolsAtHand
@@ -59,14 +59,14 @@ interface WorkerParts extends BrowserOrder {
 
 /** A worker on this very event loop, for the crawls of its spiders. */
 export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void } {
-  const { id, plant, spiders, pools = new Map(), concurrency, clock, random, log, tracing = null } = parts
-  const { frontier, store } = plant
+  const { id, backends, spiders, pools = new Map(), concurrency, clock, random, log, tracing = null } = parts
+  const { frontier, store } = backends
   const http = (parts.spooling ?? ((plain) => plain))(createHttpFetcher({ clock }))
   const { browser: executable = null, browserPages: maxPages = BROWSER_PAGES } = parts
   const fetcher = rendersPages(spiders)
     ? withBrowser(http, createBrowserFetcher({ clock, executable, maxPages }))
     : http
-  const desk = createExitDesk({ ledger: plant.exits, clock, random, worker: id })
+  const allocator = createProxyAllocator({ ledger: backends.proxies, clock, random, worker: id })
   const fields = new FieldTally()
   const meter = createMeter(concurrency, clock)
   const hashes = Object.fromEntries(spiders.map(({ name, hash }) => [name, hash]))
@@ -85,7 +85,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
       ...(pools.size > 0 && { pools: [...pools.keys()] }),
     },
     partsFor: (outbox) =>
-      partsOfCrawls(spiders, plant, (spider) => waysOut(spider, desk, pools), {
+      partsOfCrawls(spiders, backends, (spider) => spiderProxies(spider, allocator, pools), {
         worker: id,
         frontier,
         outbox,
@@ -97,18 +97,18 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
         random,
         log,
       }),
-    onFlush: desk.goAlong,
+    onFlush: allocator.goAlong,
   })
-  const kept = keepLeases(plant, worker, spiders, id, clock)
+  const kept = keepLeases(backends, worker, spiders, id, clock)
   const flushing = flushFields(fields, store, clock)
-  const telling = tellVitals(id, worker, clock, parts.onVitals ?? (() => {}))
+  const telling = reportVitals(id, worker, clock, parts.onVitals ?? (() => {}))
   const ended = kept.ready
     .then(() => worker.run())
     .finally(async () => {
       telling.stop()
       kept.stop()
       await flushing.stop()
-      await desk.close()
+      await allocator.close()
       await fetcher.close()
       if (tracing !== null) await flushed(tracing, clock)
     })
@@ -129,23 +129,29 @@ function flushed(tracing: Tracing, clock: Clock): Promise<void> {
   })
 }
 
-/** Renewed off the event loop where the plant can do that; in memory there is no other place than this one. */
-function keepLeases(plant: Plant, worker: CrawlWorker, spiders: readonly Spider[], id: WorkerId, clock: Clock): Kept {
+/** Renewed off the event loop where the backends can do that; in memory there is no other place than this one. */
+function keepLeases(
+  backends: Backends,
+  worker: CrawlWorker,
+  spiders: readonly Spider[],
+  id: WorkerId,
+  clock: Clock,
+): Kept {
   const heartbeatMs = Math.min(SLOWEST_BEAT_MS, ...spiders.map(beatOf))
   const onLost = (tokens: readonly string[]) => worker.lost(tokens)
-  if (plant.keep !== null) {
+  if (backends.keep !== null) {
     const holdMs = Math.max(...spiders.map(holdMsOf))
-    return plant.keep({ worker: id, heartbeatMs, holdMs, held: () => worker.holdings, onLost })
+    return backends.keep({ worker: id, heartbeatMs, holdMs, held: () => worker.holdings, onLost })
   }
   let cancel = () => {}
   const beat = () => {
-    void plant.frontier
+    void backends.frontier
       .extend(
         id,
         worker.held.map(({ token }) => token),
       )
       .then(onLost)
-    void plant.frontier.reap(100)
+    void backends.frontier.reap(100)
     cancel = clock.after(heartbeatMs, beat)
   }
   cancel = clock.after(heartbeatMs, beat)

@@ -5,21 +5,21 @@ import { ShoalError } from '../../errors.js'
 import type { WorkerId } from '../../frontier/frontier.js'
 import type { Log, LogLevel } from '../../log.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
-import { type Plant, transferred } from '../../wire/backends.js'
+import { type Backends, transferred } from '../../wire/backends.js'
 import { BROWSER_PAGES, type BrowserOrder } from '../browser-order.js'
-import { watchForDrain } from './drain-watch.js'
-import { forfeit } from './forfeit.js'
 import type { TraceOrder } from '../open-tracing.js'
 import type { ProxyOrder } from '../pools-at-hand.js'
+import type { SpiderSource } from '../spider-source.js'
+import { watchForDrain } from './drain-watch.js'
+import { forfeit } from './forfeit.js'
 import { postVitals } from './post-vitals.js'
 import { restartPause } from './restart-pause.js'
-import type { SpiderSource } from '../spider-source.js'
 import type { RunningWorker } from './start-worker.js'
 import { stuckWatch } from './stuck-watch.js'
 import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
 
 export interface SuperviseOptions extends ProxyOrder, BrowserOrder, TraceOrder {
-  readonly plant: Plant
+  readonly backends: Backends
   readonly sources: readonly SpiderSource[]
   readonly concurrency: number
   readonly logLevel: LogLevel
@@ -43,18 +43,18 @@ export interface SuperviseOptions extends ProxyOrder, BrowserOrder, TraceOrder {
  * back to the queue at once, where a link that does this again and again is leased alone and then given up.
  */
 export function superviseWorker(options: SuperviseOptions): RunningWorker {
-  const { clock, log, plant } = options
+  const { clock, log, backends } = options
   let current: Worker | null = null
   let drained = false
   const stopping = new AbortController()
-  const notes = postVitals(plant.board, clock)
+  const notes = postVitals(backends.notes, clock)
 
   const ended = (async () => {
     for (let pauseMs = 0; ; ) {
       const id = options.newId()
       options.onWorker?.(id)
       const startedAt = clock.mono()
-      const unwatch = watchForDrain(id, { board: plant.board, clock, log }, () => {
+      const unwatch = watchForDrain(id, { notes: backends.notes, clock, log }, () => {
         drained = true
         stop(options.graceMs)
       })
@@ -64,11 +64,11 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       await notes.clear(id)
       if (end.kind === 'stopped') {
         // It holds nothing, and is listed no longer.
-        await forfeit(plant.frontier, id, clock, stopping.signal)
+        await forfeit(backends.frontier, id, clock, stopping.signal)
         return
       }
       if (end.kind === 'failed') throw new ShoalError(end.code, end.message, { hint: end.hint })
-      const reclaimed = await forfeit(plant.frontier, id, clock, stopping.signal)
+      const reclaimed = await forfeit(backends.frontier, id, clock, stopping.signal)
       log.error(end.kind === 'stuck' ? 'worker.stuck' : 'worker.died', { worker: id, message: end.message, reclaimed })
       pauseMs = restartPause(pauseMs, clock.mono() - startedAt)
       await clock.sleep(pauseMs, stopping.signal)
@@ -81,8 +81,8 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
   type End = Extract<FromWorkerThread, { kind: 'stopped' | 'failed' }> | { kind: 'stuck' | 'died'; message: string }
 
   function runThread(id: WorkerId): Promise<End> {
-    const ports = plant.connect()
-    if (ports === null) throw new ShoalError('internal', 'this plant cannot be shared with a thread')
+    const ports = backends.connect()
+    if (ports === null) throw new ShoalError('internal', 'this backends cannot be shared with a thread')
     const beat = new SharedArrayBuffer(4)
     const data: WorkerThreadData = {
       id,

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../errors.js'
 import type { LogLevel } from '../../log.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
-import type { PlantAddresses } from '../../wire/backends.js'
+import type { BackendAddresses } from '../../wire/backends.js'
 import type { BrowserOrder } from '../browser-order.js'
 import type { TraceOrder } from '../open-tracing.js'
 import type { ProxyOrder } from '../pools-at-hand.js'
@@ -11,7 +11,7 @@ import type { SpiderSource } from '../spider-source.js'
 export const WORKER_ORDER = 'SHOAL_WORKER_ORDER'
 
 /** A worker process of `--workers N`. It ends with its parent, however that ends. */
-export interface WorkerProcessOrder extends PlantAddresses, ProxyOrder, BrowserOrder, TraceOrder {
+export interface WorkerProcessOrder extends BackendAddresses, ProxyOrder, BrowserOrder, TraceOrder {
   readonly sources: readonly SpiderSource[]
   readonly concurrency: number
   readonly logLevel: LogLevel

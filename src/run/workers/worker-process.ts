@@ -1,9 +1,9 @@
 import { systemClock } from '../../clock.js'
 import { asShoalError, isAway } from '../../errors.js'
 import { createLog, type Log } from '../../log.js'
-import { openPlant, type Plant } from '../../wire/backends.js'
-import { superviseWorker } from './supervise.js'
+import { type Backends, openBackends } from '../../wire/backends.js'
 import { untilBack } from '../while-away.js'
+import { superviseWorker } from './supervise.js'
 import { workerIds } from './worker-ids.js'
 import { type FromWorkerProcess, WORKER_ORDER, type WorkerProcessOrder } from './worker-process-messages.js'
 
@@ -18,17 +18,17 @@ async function main(order: WorkerProcessOrder): Promise<void> {
   // The parent may be gone since before there was anybody to hear of it.
   if (!process.connected) onStop()
 
-  let plant: Plant | null = null
+  let backends: Backends | null = null
   try {
     const log = createLog(order.logLevel, systemClock, writeLog)
-    plant = await untilBack(() => openPlant(order), systemClock, stop.signal, log)
-    if (!stop.signal.aborted) await work(order, plant, log, stop.signal)
+    backends = await untilBack(() => openBackends(order), systemClock, stop.signal, log)
+    if (!stop.signal.aborted) await work(order, backends, log, stop.signal)
   } catch (thrown) {
     if (isAway(thrown) && stop.signal.aborted) return
     const { code, message, hint } = asShoalError(thrown)
     await tell({ kind: 'failed', code, message, hint })
   } finally {
-    await plant?.close().catch(() => {})
+    await backends?.close().catch(() => {})
   }
 }
 
@@ -36,10 +36,10 @@ function writeLog(line: string): void {
   process.stderr.write(line)
 }
 
-async function work(order: WorkerProcessOrder, plant: Plant, log: Log, stop: AbortSignal): Promise<void> {
+async function work(order: WorkerProcessOrder, backends: Backends, log: Log, stop: AbortSignal): Promise<void> {
   const worker = superviseWorker({
     ...order,
-    plant,
+    backends,
     clock: systemClock,
     log,
     writeLog,

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../errors.js'
 import type { LogLevel } from '../../log.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
-import type { PlantPorts } from '../../wire/backends.js'
+import type { BackendPorts } from '../../wire/backends.js'
 import type { BrowserOrder } from '../browser-order.js'
 import type { TraceOrder } from '../open-tracing.js'
 import type { ProxyOrder } from '../pools-at-hand.js'
@@ -13,7 +13,7 @@ export interface WorkerThreadData extends ProxyOrder, BrowserOrder, TraceOrder {
   readonly sources: readonly SpiderSource[]
   readonly concurrency: number
   readonly logLevel: LogLevel
-  readonly ports: PlantPorts
+  readonly ports: BackendPorts
   /** Counted up while the event loop turns. */
   readonly beat: SharedArrayBuffer
 }

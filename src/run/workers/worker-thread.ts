@@ -2,12 +2,12 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock, systemRandom } from '../../clock.js'
 import { asShoalError } from '../../errors.js'
 import { createLog } from '../../log.js'
-import { plantFromPorts } from '../../wire/backends.js'
+import { backendsFromPorts } from '../../wire/backends.js'
 import { openTracing } from '../open-tracing.js'
 import { poolsAtHand } from '../pools-at-hand.js'
 import { spiderFrom } from '../spider-source.js'
-import { type RunningWorker, startWorker } from './start-worker.js'
 import { untilBack } from '../while-away.js'
+import { type RunningWorker, startWorker } from './start-worker.js'
 import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
 
 async function main(data: WorkerThreadData): Promise<void> {
@@ -26,11 +26,16 @@ async function main(data: WorkerThreadData): Promise<void> {
   try {
     const spiders = await Promise.all(data.sources.map(spiderFrom))
     // A queue that is away when this thread begins is waited for, like one that goes away later.
-    const plant = await untilBack(() => plantFromPorts(data.ports), systemClock, new AbortController().signal, log)
+    const backends = await untilBack(
+      () => backendsFromPorts(data.ports),
+      systemClock,
+      new AbortController().signal,
+      log,
+    )
     const tracing = await openTracing(data, log)
     running = startWorker({
       id: data.id,
-      plant,
+      backends,
       spiders,
       pools: poolsAtHand(data, spiders),
       concurrency: data.concurrency,
@@ -43,7 +48,7 @@ async function main(data: WorkerThreadData): Promise<void> {
       onVitals: (vitals) => tell({ kind: 'vitals', vitals }),
     })
     await running.ended
-    await plant.close()
+    await backends.close()
     tell({ kind: 'stopped' })
   } catch (thrown) {
     const { code, message, hint } = asShoalError(thrown)

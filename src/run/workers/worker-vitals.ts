@@ -11,7 +11,7 @@ import type { CrawlWorker } from '../../worker/worker.js'
 const SECOND_MS = 1_000
 
 /** Tells how the worker of this event loop is doing, now and every VITALS_MS, until it is stopped. */
-export function tellVitals(
+export function reportVitals(
   id: WorkerId,
   worker: Pick<CrawlWorker, 'reading' | 'longestInHand'>,
   clock: Clock,

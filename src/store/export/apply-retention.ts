@@ -1,6 +1,6 @@
 import { ShoalError } from '../../errors.js'
 import type { Archive } from '../archive.js'
-import { expired, type PartitionInfo, type StoreUpkeep } from '../maintenance.js'
+import { expired, type PartitionInfo, type StoreMaintenance } from '../maintenance.js'
 import { partitionFile } from './partition-file.js'
 
 export interface Retired extends Pick<PartitionInfo, 'table' | 'name' | 'rows' | 'bytes'> {
@@ -14,20 +14,20 @@ export interface Retired extends Pick<PartitionInfo, 'table' | 'name' | 'rows' |
  * none. False: another process is at it.
  */
 export async function applyRetention(
-  upkeep: StoreUpkeep,
+  maintenance: StoreMaintenance,
   archive: Archive | null,
   now: number,
   onRetired: (retired: Retired) => void,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<boolean> {
-  const rule = await upkeep.retention()
-  return upkeep.alone(async () => {
-    await upkeep.makeAhead(now)
-    for (const partition of expired(await upkeep.partitions(), rule, now)) {
+  const rule = await maintenance.retention()
+  return maintenance.alone(async () => {
+    await maintenance.makeAhead(now)
+    for (const partition of expired(await maintenance.partitions(), rule, now)) {
       if (signal.aborted) return
-      await upkeep.detach(partition)
-      const archived = archive === null ? null : await archivePartition(upkeep, archive, partition, signal)
-      await upkeep.drop(partition)
+      await maintenance.detach(partition)
+      const archived = archive === null ? null : await archivePartition(maintenance, archive, partition, signal)
+      await maintenance.drop(partition)
       const { table, name, rows, bytes } = partition
       onRetired({ table, name, rows, bytes, archived })
     }
@@ -35,12 +35,12 @@ export async function applyRetention(
 }
 
 function archivePartition(
-  upkeep: StoreUpkeep,
+  maintenance: StoreMaintenance,
   archive: Archive,
   partition: PartitionInfo,
   signal: AbortSignal,
 ): Promise<string> {
-  const { name, bytes } = partitionFile(partition, upkeep.rows(partition))
+  const { name, bytes } = partitionFile(partition, maintenance.rows(partition))
   return archive.write(name, unlessAborted(bytes, signal))
 }
 

@@ -18,7 +18,7 @@ export function alsoPageFiles(packs: BlobStore, root: string): BlobStore {
     get: async (ref) => (await packs.get(ref)) ?? (await readPageFile(root, ref)),
     has: async (ref) => (await packs.has(ref)) || (await findPageFile(root, ref)) !== null,
     locate: async (ref) => (await packs.locate(ref)) ?? (await findPageFile(root, ref)),
-    upkeep: packs.upkeep,
+    maintenance: packs.maintenance,
     close: () => packs.close(),
   }
 }

@@ -3,7 +3,7 @@ import type { BlobRef, BlobStore } from '../blob-store.js'
 
 /** Raw pages for as long as the process lives. */
 export class MemoryBlobStore implements BlobStore {
-  readonly upkeep = null
+  readonly maintenance = null
   readonly #blobs = new Map<BlobRef, Uint8Array>()
 
   async ready(): Promise<void> {}

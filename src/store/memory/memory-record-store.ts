@@ -26,7 +26,7 @@ import { compareLease, judge, type Version } from '../judge.js'
 import type { KeptPage, KeptPagePart, KeptPageQuery } from '../kept-pages.js'
 import { type PreparedRecord, type PreparedRejected, prepareBatch, storedKey } from '../prepare.js'
 import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
-import { foundRow, lookThrough, type SearchPage, type SearchQuery } from '../record-search.js'
+import { foundRow, type SearchPage, type SearchQuery, searchThrough } from '../record-search.js'
 import type {
   ConfirmedRecord,
   CrawlNote,
@@ -190,7 +190,7 @@ export class MemoryRecordStore implements RecordStore {
       .map(([id, row]) => foundRow([newest ? -row.change : id] as const, storedRecord(row)))
       .sort((a, b) => (a.place[0] < b.place[0] ? -1 : 1))
     const place = z.tuple([newest ? z.number() : z.string()]).readonly()
-    return lookThrough(query, place, async (after, want) =>
+    return searchThrough(query, place, async (after, want) =>
       rows.filter((row) => after === null || row.place[0] > after[0]).slice(0, want),
     )
   }

@@ -5,7 +5,7 @@ export async function dialled<Result>(work: () => Promise<Result>): Promise<Resu
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof ShoalError) || error.code !== 'pages_away') throw error
+    if (!(error instanceof ShoalError) || error.code !== 'pages_down') throw error
     throw new ShoalError('pages_unreachable', error.message)
   }
 }

@@ -3,7 +3,7 @@ import type { BlobEntry, Codec } from '../blob-index.js'
 /**
  * A pack is `SHOALPK1` and then entries, each with a head that says what follows: `PG`, one byte for the codec, one of zero, the page's
  * SHA-256, the length as packed and the length of the page (big-endian). Reading a page needs only the index; the heads are for
- * upkeep, which sees what a pack holds without asking for it page by page.
+ * maintenance, which sees what a pack holds without asking for it page by page.
  */
 export const PACK_MAGIC = Buffer.from('SHOALPK1')
 export const HEAD_BYTES = 44

@@ -32,9 +32,9 @@ export interface PackInfo {
 
 /** What ends a pack's growth. */
 export const PACK_BYTES = 64 * 1024 * 1024
-/** A pack that was written within this time may still be written, or be waiting for its index entries: upkeep leaves it alone. */
+/** A pack that was written within this time may still be written, or be waiting for its index entries: maintenance leaves it alone. */
 export const SETTLED_MS = 3_600_000
-/** A writer that has been idle for so long begins a new pack: far less than what upkeep waits. */
+/** A writer that has been idle for so long begins a new pack: far less than what maintenance waits. */
 export const IDLE_MS = 600_000
 
 const NAME = /^[0-9]{8}-[0-9a-f]{16}$/

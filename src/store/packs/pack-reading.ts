@@ -6,7 +6,7 @@ import { type PackInfo, type PackPlace, SETTLED_MS } from './pack-place.js'
 /** Index entries asked for at once. */
 const PART = 1_000
 
-/** A pack as upkeep reads it: whole. */
+/** A pack as maintenance reads it: whole. */
 export interface ReadPack {
   readonly info: PackInfo
   readonly entries: readonly BlobEntry[]

@@ -1,14 +1,14 @@
 import type { Clock } from '../../clock.js'
 import type { BlobEntry, BlobIndex } from '../blob-index.js'
 import type { BlobRef, BlobStore } from '../blob-store.js'
-import type { PackUpkeep } from '../pack-maintenance.js'
+import type { PackMaintenance } from '../pack-maintenance.js'
 import { hashIn, packed, sha256 } from './codec.js'
 import { dialled } from './dialled.js'
+import { packMaintenance } from './maintenance.js'
 import type { PackedPage } from './pack-format.js'
 import type { PackPlace } from './pack-place.js'
 import { PackReader } from './pack-reader.js'
 import { Remembered } from './remembered.js'
-import { packUpkeep } from './maintenance.js'
 import { writeRun } from './write-run.js'
 
 /** Pages known to be stored, so that the navigation of a site that answers every wrong URL alike costs nothing: 150 bytes each. */
@@ -31,7 +31,7 @@ interface Waiting {
  * entries. A death in between leaves bytes that nobody points to, and loses nothing that was answered for.
  */
 export class PackedBlobStore implements BlobStore {
-  readonly upkeep: PackUpkeep
+  readonly maintenance: PackMaintenance
   readonly #index: BlobIndex
   readonly #place: PackPlace
   readonly #clock: Clock
@@ -52,7 +52,7 @@ export class PackedBlobStore implements BlobStore {
     this.#place = place
     this.#clock = clock
     this.#reader = new PackReader(index, place)
-    this.upkeep = packUpkeep(index, place, clock)
+    this.maintenance = packMaintenance(index, place, clock)
   }
 
   async ready(): Promise<void> {

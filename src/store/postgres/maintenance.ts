@@ -5,14 +5,14 @@ import {
   type PartitionInfo,
   type RetentionRule,
   type ServerAbout,
-  type StoreUpkeep,
+  type StoreMaintenance,
 } from '../maintenance.js'
 import { parsePostgres } from './address.js'
 import { migrate, pendingMigrations } from './migrate.js'
 import { boundsOf, FROM_AND_TO, makeAhead } from './partitions.js'
 import { openPg, type Pg } from './pg.js'
 
-export async function openPostgresUpkeep(address: string): Promise<StoreUpkeep> {
+export async function openPostgresMaintenance(address: string): Promise<StoreMaintenance> {
   const { schema, ...parsed } = parsePostgres(address)
   const pg = await openPg({ ...parsed, schema })
   return {
@@ -153,8 +153,8 @@ async function* rows(pg: Pg, { table, name }: PartitionInfo): AsyncGenerator<Rea
 /** The lock ends with the transaction that holds it, and so with the process. */
 function alone(pg: Pg, work: () => Promise<void>): Promise<boolean> {
   return pg.transaction(async (tx) => {
-    const text = `SELECT pg_try_advisory_xact_lock(hashtext('shoal.upkeep'))`
-    const [[free] = [false]] = await tx.query<[boolean]>({ name: 'upkeep-lock', text }, [])
+    const text = `SELECT pg_try_advisory_xact_lock(hashtext('shoal.maintenance'))`
+    const [[free] = [false]] = await tx.query<[boolean]>({ name: 'maintenance-lock', text }, [])
     if (free) await work()
     return free
   })

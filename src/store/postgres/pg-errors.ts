@@ -43,9 +43,9 @@ export function runError(error: unknown): unknown {
   if (error instanceof ShoalError) return error
   const state = sqlState(error)
   if (state === DISK_FULL) return shoalError('store_full', error)
-  if (state === null) return isConnectionError(error) ? shoalError('store_away', error) : error
-  if (AWAY_CLASSES.test(state) || AWAY_CODES.has(state) || COLLISIONS.has(state)) return shoalError('store_away', error)
-  if (state.startsWith('28') || state === '3D000') return shoalError('store_away', error)
+  if (state === null) return isConnectionError(error) ? shoalError('store_down', error) : error
+  if (AWAY_CLASSES.test(state) || AWAY_CODES.has(state) || COLLISIONS.has(state)) return shoalError('store_down', error)
+  if (state.startsWith('28') || state === '3D000') return shoalError('store_down', error)
   if (state === '42501') return shoalError('store_forbidden', error)
   if (state === '42P01' || state === '3F000' || state === '42703') return shoalError('store_outdated', error)
   return error
@@ -59,7 +59,7 @@ export function openError(error: unknown): unknown {
   if (state?.startsWith('28')) return shoalError('store_auth', error)
   if (state === '3D000') return shoalError('store_missing', error)
   const known = runError(error)
-  return known instanceof ShoalError && known.code === 'store_away' ? shoalError('store_unreachable', error) : known
+  return known instanceof ShoalError && known.code === 'store_down' ? shoalError('store_unreachable', error) : known
 }
 
 function shoalError(code: ErrorCode, cause: unknown): ShoalError {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { cleanText } from '../prepare.js'
-import { foundRow, lookThrough, type SearchPage, type SearchQuery } from '../record-search.js'
+import { foundRow, type SearchPage, type SearchQuery, searchThrough } from '../record-search.js'
 import type { Pg, SqlStatement } from './pg.js'
 import { RECORD_COLUMNS, recordsPage, SPIDERS } from './read-statements.js'
 import { type RecordColumns, toRecord } from './record-rows.js'
@@ -25,7 +25,7 @@ export function searchRecords(pg: Pg, asked: SearchQuery): Promise<SearchPage> {
     ...(kind === undefined ? {} : { kind: cleanText(kind) }),
   }
   return spider === undefined && kind === undefined
-    ? lookThrough(query, changePlace, async (after, want) => {
+    ? searchThrough(query, changePlace, async (after, want) => {
         const from = after ?? [Number.MAX_SAFE_INTEGER, '', '', '', '']
         const rows = await pg.query<[number, ...RecordColumns]>(NEWEST, [...from, want])
         return rows.map(([change, ...columns]) => {
@@ -33,7 +33,7 @@ export function searchRecords(pg: Pg, asked: SearchQuery): Promise<SearchPage> {
           return foundRow([change, record.spider, record.kind, record.key, record.site] as const, record)
         })
       })
-    : lookThrough(query, keyPlace, (after, want) => byKey(pg, query, after, want))
+    : searchThrough(query, keyPlace, (after, want) => byKey(pg, query, after, want))
 }
 
 /** Along the primary key, one spider after the other. */

@@ -53,7 +53,7 @@ export class S3Calls {
     const ended = new Promise<never>((_, reject) => {
       end = (why) => {
         controller.abort()
-        reject(new ShoalError('pages_away', `${showS3(this.#address)}: ${why}`))
+        reject(new ShoalError('pages_down', `${showS3(this.#address)}: ${why}`))
       }
     })
     this.#ends.add(end)

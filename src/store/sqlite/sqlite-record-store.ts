@@ -22,7 +22,7 @@ import type { KeptPageCursor, KeptPagePart, KeptPageQuery } from '../kept-pages.
 import type { KindViews } from '../kind-views.js'
 import { prepareBatch } from '../prepare.js'
 import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
-import { type FoundRow, lookThrough, type SearchPage, type SearchQuery } from '../record-search.js'
+import { type FoundRow, type SearchPage, type SearchQuery, searchThrough } from '../record-search.js'
 import type {
   CrawlNote,
   FetchRow,
@@ -151,10 +151,10 @@ export class SqliteRecordStore implements RecordStore {
       return { place, key, url, json: () => data, record: () => storedRecord(row) }
     }
     return spider === undefined && kind === undefined
-      ? lookThrough(query, changePlace, async (after, want) =>
+      ? searchThrough(query, changePlace, async (after, want) =>
           (await this.#call('newestRecords', after, want)).map(found),
         )
-      : lookThrough(query, keyPlace, async (after, want) =>
+      : searchThrough(query, keyPlace, async (after, want) =>
           (await this.#call('recordsByKey', { spider, kind }, after, want)).map(found),
         )
   }

@@ -33,7 +33,7 @@ async function recover(world: World, since: number): Promise<void> {
 }
 
 async function lostCrawls(world: World): Promise<number> {
-  return (await world.plant.store.crawlNotes()).filter(({ state }) => state === 'lost').length
+  return (await world.backends.store.crawlNotes()).filter(({ state }) => state === 'lost').length
 }
 
 const POWER_CUT: Scenario = {
@@ -140,13 +140,13 @@ const MANY_EXPIRED: Scenario = {
     await cli('SLOWLOG', 'RESET')
     await cli('CONFIG', 'RESETSTAT')
     const before = performance.now()
-    const left = async () => (await world.plant.frontier.stats('expired').catch(() => null))?.leased ?? 1
+    const left = async () => (await world.backends.frontier.stats('expired').catch(() => null))?.leased ?? 1
     await waitFor(async () => (await left()) === 0, 300_000, 200)
     world.figure('all reaped after, ms', Math.round(performance.now() - before))
     world.figure('slowest script, ms', slowest(await cli('SLOWLOG', 'GET', '1000')))
     const micros = Number(/cmdstat_evalsha:.*?usec_per_call=([\d.]+)/.exec(await cli('INFO', 'commandstats'))?.[1] ?? 0)
     world.figure('mean script, ms', Math.round(micros / 100) / 10)
-    await world.plant.frontier.setState('expired', 'cancelled')
+    await world.backends.frontier.setState('expired', 'cancelled')
   },
   judge(world): Violation[] {
     // On a busy machine this is also how long Redis waited for a core; the mean beside it tells the two apart.
@@ -156,7 +156,7 @@ const MANY_EXPIRED: Scenario = {
 }
 
 /** Leased by one worker that is never heard of again; the crawl's spider has no other worker. */
-async function expireAtOnce({ plant: { frontier } }: World): Promise<number> {
+async function expireAtOnce({ backends: { frontier } }: World): Promise<number> {
   const limits = { delayMs: 0, concurrency: 1_000 }
   await frontier.open({
     id: 'expired',

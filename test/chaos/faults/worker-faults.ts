@@ -219,7 +219,7 @@ const CHURN: Scenario = {
     }
   },
   async judge(world) {
-    const workers = await world.plant.frontier.workers()
+    const workers = await world.backends.frontier.workers()
     world.figure('workers started', world.fleet.started)
     world.figure('workers in the registry', workers.length)
     return []

@@ -1,7 +1,7 @@
-import type { TopCrawl, TopLook } from '../../../src/cli/top/top-snapshot.js'
+import type { TopCrawl, TopSnapshot } from '../../../src/cli/top/top-snapshot.js'
 import type { CrawlStats, HostInfo } from '../../../src/frontier/frontier.js'
 import type { Advice } from '../../../src/observe/snapshots/advice.js'
-import type { CrawlLook, WorkerLook } from '../../../src/observe/snapshots/snapshot.js'
+import type { CrawlSnapshot, WorkerSnapshot } from '../../../src/observe/snapshots/snapshot.js'
 import { someVitals } from '../../observe/vitals/some-vitals.js'
 
 export const NOW = Date.UTC(2026, 10, 16, 12, 0, 0)
@@ -33,11 +33,11 @@ export function someCrawl(change: Partial<CrawlStats> = {}, hosts: readonly Host
     sentence: 'the pace of shop.example: one request every 1.0 s, 8.0/s are done',
     ...{ next: 'more workers do not help', moreWorkers: 0, host: 'shop.example' },
   }
-  const look: CrawlLook = { stats, hosts, workers: [], estimate, stalledMs: 0, visits: null, advice, now: NOW }
+  const look: CrawlSnapshot = { stats, hosts, workers: [], estimate, stalledMs: 0, visits: null, advice, now: NOW }
   return { stats, look, advice, rates: [1, 2, 3, 8] }
 }
 
-export function someWorker(change: Partial<WorkerLook> = {}): WorkerLook {
+export function someWorker(change: Partial<WorkerSnapshot> = {}): WorkerSnapshot {
   return {
     ...{ worker: 'w1', inHand: 1, done: 490, failed: 12, startedAt: NOW - 60_000, seenAt: NOW, progressAt: NOW },
     about: { machine: 'm1', pid: 7, version: '1.0.0' },
@@ -46,6 +46,6 @@ export function someWorker(change: Partial<WorkerLook> = {}): WorkerLook {
   }
 }
 
-export function someLook(change: Partial<TopLook> = {}): TopLook {
+export function someSnapshot(change: Partial<TopSnapshot> = {}): TopSnapshot {
   return { now: NOW, crawls: [someCrawl()], workers: [someWorker()], alerts: [], ...change }
 }

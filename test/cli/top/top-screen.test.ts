@@ -5,7 +5,7 @@ import { type Screen, type Seen, screenOf, share } from '../../../src/cli/top/to
 import { FIRST_STATE, type Key, press, type TopState } from '../../../src/cli/top/top-state.js'
 import { ShoalError } from '../../../src/errors.js'
 import type { Alert } from '../../../src/observe/alerts/alert.js'
-import { someCrawl, someHost, someLook, someWorker } from './some-snapshot.js'
+import { someCrawl, someHost, someSnapshot, someWorker } from './some-snapshot.js'
 
 const plain = styleFor({ isTTY: true }, { NO_COLOR: '1' })
 const coloured = styleFor({ isTTY: true }, {})
@@ -13,16 +13,16 @@ const screen = (change: Partial<Screen> = {}): Screen => ({
   ...{ columns: 80, rows: 24, where: 'redis://queue.example', style: plain },
   ...change,
 })
-const seen = (look: Seen['look'] = someLook()): Seen => ({ look, failure: null })
+const seen = (look: Seen['look'] = someSnapshot()): Seen => ({ look, failure: null })
 
 const key = (letter: string): Key => ({ letter, named: null })
 const named = (name: NonNullable<Key['named']>): Key => ({ letter: '', named: name })
-const pressed = (keys: readonly (string | Key)[], look = someLook()): TopState =>
+const pressed = (keys: readonly (string | Key)[], look = someSnapshot()): TopState =>
   keys
     .flatMap((one) => (typeof one === 'string' ? [...one].map(key) : [one]))
     .reduce((state, one) => press(state, one, look).state, FIRST_STATE)
 
-const many = someLook({
+const many = someSnapshot({
   crawls: Array.from({ length: 30 }, (_, i) => someCrawl({ id: `c${i}`, spider: `spider${i}`, rate: i })),
   workers: Array.from({ length: 40 }, (_, i) => someWorker({ worker: `worker-${i}` })),
 })
@@ -42,7 +42,7 @@ describe('the screen', () => {
   ])('fits into %i × %i, and never fills the last row', (columns, rows) => {
     for (const style of [plain, coloured])
       for (const state of [FIRST_STATE, pressed([named('enter')], many), pressed(['?']), pressed(['p'])])
-        for (const look of [null, someLook(), many, someLook({ crawls: [], workers: [] })]) {
+        for (const look of [null, someSnapshot(), many, someSnapshot({ crawls: [], workers: [] })]) {
           const lines = screenOf(state, seen(look), screen({ columns, rows, style }))
           expect(lines.length).toBeLessThanOrEqual(Math.max(1, rows - 1))
           for (const line of lines) expect(widthOf(line), line).toBeLessThanOrEqual(columns)
@@ -103,12 +103,12 @@ describe('the screen', () => {
     const alert = { message: evil, severity: 'warn' } as Alert
     const crawl = someCrawl({ spider: evil, id: evil }, [someHost({ host: evil })])
     const advice = { ...(crawl.advice ?? ({} as never)), sentence: evil, next: evil }
-    const look = someLook({
+    const look = someSnapshot({
       crawls: [{ ...crawl, advice }],
       workers: [someWorker({ worker: evil, about: { machine: evil, pid: 1, version: evil } })],
       alerts: [alert],
     })
-    const failure = new ShoalError('queue_away', evil)
+    const failure = new ShoalError('queue_down', evil)
     for (const state of [
       FIRST_STATE,
       pressed([named('enter')], look),
@@ -123,8 +123,8 @@ describe('the screen', () => {
   })
 
   it('tells that the queue is away, in red, and keeps what it saw', () => {
-    const failure = new ShoalError('queue_away', 'the queue is away')
-    const lines = screenOf(FIRST_STATE, { look: someLook(), failure }, screen({ style: coloured }))
+    const failure = new ShoalError('queue_down', 'the queue is away')
+    const lines = screenOf(FIRST_STATE, { look: someSnapshot(), failure }, screen({ style: coloured }))
     expect(lines[1]).toContain('\x1b[31mqueue_away: the queue is away')
     expect(lines.join('')).toContain('books')
   })
@@ -134,7 +134,7 @@ describe('the screen', () => {
       { message: 'slow', severity: 'warn' },
       { message: 'nothing moves', severity: 'critical' },
     ] as Alert[]
-    const look = someLook({ alerts, workers: [someWorker(), someWorker({ worker: 'w2', state: 'missing' })] })
+    const look = someSnapshot({ alerts, workers: [someWorker(), someWorker({ worker: 'w2', state: 'missing' })] })
     const lines = screenOf(FIRST_STATE, seen(look), screen())
     expect(lines[0]).toContain('1 worker · 1 missing')
     expect(lines[1]).toBe('▲ nothing moves  and 1 more: shoal alerts')
@@ -174,17 +174,17 @@ describe('keys', () => {
   it('ask before they pause, and do it only for y', () => {
     const asked = pressed(['p'])
     expect(screenOf(asked, seen(), screen()).at(-1)).toBe('Pause crawl books-1 of books? y / n')
-    expect(press(asked, key('n'), someLook())).toMatchObject({ state: { asking: null }, order: null })
-    expect(press(asked, named('enter'), someLook()).order).toBe(null)
-    expect(press(asked, key('y'), someLook()).order).toEqual({
+    expect(press(asked, key('n'), someSnapshot())).toMatchObject({ state: { asking: null }, order: null })
+    expect(press(asked, named('enter'), someSnapshot()).order).toBe(null)
+    expect(press(asked, key('y'), someSnapshot()).order).toEqual({
       ...{ kind: 'set', crawl: 'books-1', spider: 'books', state: 'paused' },
     })
-    const paused = someLook({ crawls: [someCrawl({ state: 'paused' })] })
+    const paused = someSnapshot({ crawls: [someCrawl({ state: 'paused' })] })
     expect(press(pressed(['p'], paused), key('y'), paused).order).toMatchObject({ state: 'running' })
-    expect(pressed(['p'], someLook({ crawls: [someCrawl({ state: 'finished' })] }))).toMatchObject({
+    expect(pressed(['p'], someSnapshot({ crawls: [someCrawl({ state: 'finished' })] }))).toMatchObject({
       ...{ asking: null, notice: 'the crawl is finished' },
     })
-    expect(pressed(['p'], someLook({ crawls: [] })).asking).toBe(null)
+    expect(pressed(['p'], someSnapshot({ crawls: [] })).asking).toBe(null)
   })
 
   it('show one crawl and go back, show help, leave', () => {

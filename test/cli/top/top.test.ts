@@ -5,18 +5,18 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { styleFor } from '../../../src/cli/terminal/style.js'
 import { showTop } from '../../../src/cli/top/show-top.js'
-import { createLookout, type Lookout } from '../../../src/cli/top/top-snapshot.js'
+import { createSnapshots, type Snapshots } from '../../../src/cli/top/top-snapshot.js'
 import { systemClock } from '../../../src/clock.js'
 import { ShoalError } from '../../../src/errors.js'
 import type { Alert } from '../../../src/observe/alerts/alert.js'
 import { postAlerts } from '../../../src/observe/alerts/alert-notes.js'
 import { vitalsKey } from '../../../src/observe/note-keys.js'
-import { openPlant, type Plant } from '../../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../../src/wire/backends.js'
 import { someVitals } from '../../observe/vitals/some-vitals.js'
 import { BIN, lastJson, runCli, tempDir } from '../../support/cli.js'
-import { CRAWL, seedDatabase, seedPlant } from '../seeded-database.js'
+import { CRAWL, seedBackends, seedDatabase } from '../seeded-database.js'
 import { fakeTerminal } from './fake-terminal.js'
-import { someLook } from './some-snapshot.js'
+import { someSnapshot } from './some-snapshot.js'
 
 // Before ink is loaded: where CI is set it draws nothing.
 vi.hoisted(() => {
@@ -27,17 +27,17 @@ vi.hoisted(() => {
 const ENTER = '\x1b[?1049h'
 const LEAVE = '\x1b[?1049l'
 
-function show(lookout: Lookout, carryOut: () => Promise<string> = async () => 'done') {
+function show(snapshots: Snapshots, carryOut: () => Promise<string> = async () => 'done') {
   const terminal = fakeTerminal()
   const style = styleFor({ isTTY: true }, { NO_COLOR: '1' })
-  const ended = showTop({ lookout, clock: systemClock, everyMs: 50, where: 'memory:', style, carryOut }, terminal)
+  const ended = showTop({ snapshots, clock: systemClock, everyMs: 50, where: 'memory:', style, carryOut }, terminal)
   return { terminal, ended, shows: (text: string) => expect.poll(() => terminal.screen().join('\n')).toContain(text) }
 }
 
 describe('on a terminal', () => {
   it('follows keys and sizes, pauses after y, and leaves the terminal as it was', async () => {
     const carryOut = vi.fn(async () => 'crawl books-1 of books is paused')
-    const { terminal, ended, shows } = show({ look: async () => someLook() }, carryOut)
+    const { terminal, ended, shows } = show({ look: async () => someSnapshot() }, carryOut)
     await shows('slowest now: the pace of shop.example')
     expect(terminal.written()).toContain(ENTER)
     terminal.press('p')
@@ -60,7 +60,7 @@ describe('on a terminal', () => {
   })
 
   it('tells what went wrong with an order, and goes on', async () => {
-    const { terminal, ended, shows } = show({ look: async () => someLook() }, async () => {
+    const { terminal, ended, shows } = show({ look: async () => someSnapshot() }, async () => {
       throw new ShoalError('crawl_ended', 'crawl books-1 is finished')
     })
     await shows('books')
@@ -75,16 +75,16 @@ describe('on a terminal', () => {
     let away = false
     const { terminal, ended, shows } = show({
       async look() {
-        if (away) throw new ShoalError('queue_away', 'the queue is away')
-        return someLook()
+        if (away) throw new ShoalError('queue_down', 'the queue is away')
+        return someSnapshot()
       },
     })
     await shows('books')
     away = true
-    await shows('queue_away: the queue is away. Asking again')
+    await shows('queue_down: the queue is away. Asking again')
     expect(terminal.screen().join('\n')).toContain('books')
     away = false
-    await expect.poll(() => terminal.screen().join('\n')).not.toContain('queue_away')
+    await expect.poll(() => terminal.screen().join('\n')).not.toContain('queue_down')
     terminal.press('q')
     await ended
   })
@@ -101,26 +101,26 @@ describe('on a terminal', () => {
 })
 
 describe('what is looked at', () => {
-  let plant: Plant
+  let backends: Backends
   beforeEach(async () => {
-    plant = await openPlant({ queue: 'memory:', store: 'memory:' })
-    await seedPlant(plant.frontier, plant.store)
+    backends = await openBackends({ queue: 'memory:', store: 'memory:' })
+    await seedBackends(backends.frontier, backends.store)
   })
-  afterEach(() => plant.close())
+  afterEach(() => backends.close())
 
   it('is every crawl, workers with their vitals, alerts; rates are measured from look to look', async () => {
-    const { frontier, board } = plant
-    await board.post(vitalsKey('w1'), 'vitals', JSON.stringify(someVitals({ worker: 'w1' })), 60_000)
+    const { frontier, notes } = backends
+    await notes.post(vitalsKey('w1'), 'vitals', JSON.stringify(someVitals({ worker: 'w1' })), 60_000)
     const alert: Alert = {
       rule: 'no_progress',
       severity: 'warn',
       ...{ episode: 'e', about: CRAWL, crawl: CRAWL, spider: 'shop' },
       ...{ message: 'nothing moves', next: '', fields: {}, since: 0 },
     }
-    await postAlerts(board, 'watch', { active: [alert], ended: [], untold: [] }, 1)
+    await postAlerts(notes, 'watch', { active: [alert], ended: [], undelivered: [] }, 1)
     let now = systemClock.now()
-    const lookout = createLookout(plant, { clock: { ...systemClock, now: () => now }, fleet: false })
-    const first = await lookout.look()
+    const snapshots = createSnapshots(backends, { clock: { ...systemClock, now: () => now }, fleet: false })
+    const first = await snapshots.look()
     expect(first.crawls.map(({ stats, look }) => [stats.id, look?.hosts.length])).toEqual([[CRAWL, 1]])
     expect(first.workers.map(({ worker, vitals }) => [worker, vitals?.slots])).toEqual([['w1', 4]])
     expect(first.alerts.map(({ message }) => message)).toEqual(['nothing moves'])
@@ -129,9 +129,9 @@ describe('what is looked at', () => {
     if (lease === undefined) throw new Error('nothing was leased')
     await frontier.settle([{ lease, outcome: { kind: 'done', links: [], bytes: 1 } }])
     now += 500
-    expect((await lookout.look()).crawls[0]?.rates).toEqual([2])
+    expect((await snapshots.look()).crawls[0]?.rates).toEqual([2])
     await frontier.setState(CRAWL, 'cancelled')
-    expect((await lookout.look()).crawls[0]).toMatchObject({ look: null, advice: null })
+    expect((await snapshots.look()).crawls[0]).toMatchObject({ look: null, advice: null })
   })
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { decidedByText, progressLine, progressLines } from '../../../src/cli/views/progress-view.js'
 import { logText } from '../../../src/cli/terminal/log-line.js'
 import { styleFor } from '../../../src/cli/terminal/style.js'
+import { decidedByText, progressLine, progressLines } from '../../../src/cli/views/progress-view.js'
 import type { RunProgress } from '../../../src/run/run-crawl.js'
 
 const plain = styleFor({}, {})

@@ -1,10 +1,17 @@
 import { expect, it } from 'vitest'
 import type { Output } from '../../../src/cli/output.js'
-import { progressText } from '../../../src/cli/views/reparse-progress.js'
-import { reparseJson, showReparse } from '../../../src/cli/views/reparse-view.js'
 import { styleFor } from '../../../src/cli/terminal/style.js'
 import { table } from '../../../src/cli/terminal/table.js'
-import { emptyReport, list, noteChange, noteFailure, noteStray, tallyOf } from '../../../src/run/reparse/reparse-report.js'
+import { progressText } from '../../../src/cli/views/reparse-progress.js'
+import { reparseJson, showReparse } from '../../../src/cli/views/reparse-view.js'
+import {
+  emptyReport,
+  list,
+  noteChange,
+  noteFailure,
+  noteStray,
+  tallyOf,
+} from '../../../src/run/reparse/reparse-report.js'
 
 const style = styleFor({ isTTY: false }, {})
 

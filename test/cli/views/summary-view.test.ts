@@ -15,7 +15,7 @@ it('names the fields that the schemas refused in this crawl, not in those before
 
 it('leaves them out when they take too long to count', async () => {
   const counts = async () => []
-  const rejectedByField = () => Promise.reject(new ShoalError('store_away', 'no answer within 60 s'))
+  const rejectedByField = () => Promise.reject(new ShoalError('store_down', 'no answer within 60 s'))
   const details = await summaryDetails(frontier, { counts, rejectedByField }, 'crawl-1', 'books')
   expect(details.rejectedFields).toEqual([])
 })

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { memoryBoard } from '../../../src/notes/memory/memory-notes.js'
 import type { Output } from '../../../src/cli/output.js'
 import type { Session } from '../../../src/cli/session.js'
-import { showStory } from '../../../src/cli/views/url-history-view.js'
 import { styleFor } from '../../../src/cli/terminal/style.js'
 import { table } from '../../../src/cli/terminal/table.js'
+import { showUrlHistory } from '../../../src/cli/views/url-history-view.js'
 import { ManualClock } from '../../../src/clock.js'
 import { MemoryFrontier } from '../../../src/frontier/memory/memory-frontier.js'
+import { memoryNotes } from '../../../src/notes/memory/memory-notes.js'
 import { gatherEvidence } from '../../../src/observe/explain/evidence.js'
-import { storyOf } from '../../../src/observe/explain/url-history.js'
+import { urlHistoryOf } from '../../../src/observe/explain/url-history.js'
 import type { SpiderDefinition } from '../../../src/spider/definition.js'
 import { resolveSpider } from '../../../src/spider/resolve.js'
 import { MemoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
@@ -87,16 +87,16 @@ async function stories(): Promise<[waiting: string, done: string]> {
       },
     }
     const session: Partial<Session> = { output: output as Output, clock, sameDatabase: '' }
-    const plant = { frontier, board: memoryBoard({ clock }), store }
+    const backends = { frontier, notes: memoryNotes({ clock }), store }
     const crawls = await frontier.crawls()
-    const evidence = await gatherEvidence(plant, crawls, URL_TOLD, async () => spider, clock.now())
+    const evidence = await gatherEvidence(backends, crawls, URL_TOLD, async () => spider, clock.now())
     if (crawls[0] === undefined) throw new Error('there is no crawl')
-    showStory(session as Session, storyOf(evidence, crawls[0], clock.now()), evidence, null)
+    showUrlHistory(session as Session, urlHistoryOf(evidence, crawls[0], clock.now()), evidence, null)
     return lines.map((line) => line.trimEnd()).join('\n')
   }
 }
 
 it('docs/explain.md shows what the terminal shows', async () => {
-  const shown = [...PAGE.matchAll(/^```text story\n([\s\S]*?)\n```$/gm)].map(([, block]) => block)
+  const shown = [...PAGE.matchAll(/^```text history\n([\s\S]*?)\n```$/gm)].map(([, block]) => block)
   expect(shown).toEqual(await stories())
 })

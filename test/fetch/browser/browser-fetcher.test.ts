@@ -195,7 +195,7 @@ describe('a page in the browser', () => {
     expect((await fetcher.fetch(request, signal)).status).toBe(200)
   })
 
-  it('does not wait in a tab of another exit or session', async () => {
+  it('does not wait in a tab of another proxy or session', async () => {
     const signal = { aborted: false }
     const stale = () => {
       throw new Error('too old')
@@ -273,7 +273,7 @@ describe('a browser that crashes', () => {
     const broken = newBrowser({ executable: '/bin/false' })
     await expect(rendered(broken, `${site.origin}/app`)).rejects.toMatchObject({
       code: 'browser_unusable',
-      next: 'plant',
+      next: 'backend',
     })
     await broken.close()
     expect(await codeOf(checkBrowser('/bin/false'))).toBe('browser_unusable')

@@ -48,10 +48,10 @@ describe('a rendered page through a proxy', () => {
   it.each([
     ['http', '127.0.0.7'],
     ['socks5', '127.0.0.8'],
-  ] as const)('comes from the exit with all that it loads: %s', async (kind, exitAddress) => {
-    const page = await through({ kind, exitAddress })
+  ] as const)('comes from the proxy with all that it loads: %s', async (kind, proxyAddress) => {
+    const page = await through({ kind, proxyAddress })
     expect(Buffer.from(page.body).toString()).toContain('<b>ran</b>')
-    expect(visitors).toEqual([`page ${exitAddress}`, `script ${exitAddress}`])
+    expect(visitors).toEqual([`page ${proxyAddress}`, `script ${proxyAddress}`])
   })
 
   it('fails as the proxy does', async () => {

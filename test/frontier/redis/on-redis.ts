@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest'
-import { openRedis, type RedisConnection } from '../../../src/redis/connection.js'
 import { openRedisFrontier } from '../../../src/frontier/redis/redis-frontier.js'
+import { openRedis, type RedisConnection } from '../../../src/redis/connection.js'
 import type { MakeFrontier } from '../../contract/frontier-fixtures.js'
 import { redisCommand } from '../../support/redis-server.js'
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../src/clock.js'
 import { ShoalError } from '../../../src/errors.js'
 import { type Frontier, POSITION_CAP } from '../../../src/frontier/frontier.js'
-import { openRedis, type RedisConnection } from '../../../src/redis/connection.js'
 import { openRedisFrontier } from '../../../src/frontier/redis/redis-frontier.js'
+import { openRedis, type RedisConnection } from '../../../src/redis/connection.js'
 import type { Link } from '../../../src/url/link.js'
 import { addressOf, DONE, done, linkTo, specOf, workerOf } from '../../contract/frontier-fixtures.js'
 import { type RedisServer, redisCommand, startRedis } from '../../support/redis-server.js'
@@ -44,7 +44,7 @@ async function open(shards: number, scissors: Scissors = { cut: null }) {
       if (!meant) return connection.run(script, keys, args)
       scissors.cut = null
       if (cut.when === 'reply') await connection.run(script, keys, args)
-      throw new ShoalError('queue_away', 'cut by the test')
+      throw new ShoalError('queue_down', 'cut by the test')
     },
   }
   let asked = 0

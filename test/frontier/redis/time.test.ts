@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/clock.js'
-import { openRedis, type RedisConnection } from '../../../src/redis/connection.js'
 import { openRedisFrontier } from '../../../src/frontier/redis/redis-frontier.js'
+import { openRedis, type RedisConnection } from '../../../src/redis/connection.js'
 import { linkTo, specOf, workerOf } from '../../contract/frontier-fixtures.js'
 import { type RedisServer, startRedis } from '../../support/redis-server.js'
 
@@ -58,7 +58,7 @@ describe('the keeper', () => {
     expect(await frontier.reap(100)).toBe(LINKS.length - 1)
   })
 
-  it('keeps what waits for our own plant, however long', async () => {
+  it('keeps what waits for our own backends, however long', async () => {
     const clock = new ManualClock()
     const { frontier, leases } = await held({ clock })
     const [waiting = '', disowned = ''] = leases.map(({ epoch }) => epoch)

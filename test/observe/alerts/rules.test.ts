@@ -2,16 +2,25 @@ import { describe, expect, it } from 'vitest'
 import type { HostInfo } from '../../../src/frontier/frontier.js'
 import type { AlertRule } from '../../../src/observe/alerts/alert.js'
 import { judgesOf, ruleSettings } from '../../../src/observe/alerts/rules/all-rules.js'
-import type { Finding, WatchLook } from '../../../src/observe/alerts/rules/rule.js'
-import type { CrawlLook } from '../../../src/observe/snapshots/snapshot.js'
+import type { Finding, WatchSnapshot } from '../../../src/observe/alerts/rules/rule.js'
+import type { CrawlSnapshot } from '../../../src/observe/snapshots/snapshot.js'
 import type { Alert as DriftAlert } from '../../../src/quality/drift-alert.js'
-import { crawlLook, crawlStats, hostInfo, type Step, samplesOf, times, watchLook, workerLook } from '../snapshots/some-snapshots.js'
+import {
+  crawlSnapshot,
+  crawlStats,
+  hostInfo,
+  type Step,
+  samplesOf,
+  times,
+  watchSnapshot,
+  workerSnapshot,
+} from '../snapshots/some-snapshots.js'
 
 const NOW = 1_000_000_000_000
 const MINUTE = 60_000
 
 /** The rule with its defaults, or with the thresholds given. */
-function judge(rule: AlertRule, given: unknown = {}): (look: WatchLook) => readonly Finding[] | null {
+function judge(rule: AlertRule, given: unknown = {}): (look: WatchSnapshot) => readonly Finding[] | null {
   const found = judgesOf(ruleSettings.parse({ [rule]: given })).find((one) => one.rule === rule)
   if (found === undefined) throw new Error(`${rule} is off`)
   return found.judge
@@ -21,8 +30,8 @@ function levels(found: readonly Finding[] | null): string[] | null {
   return found?.map(({ level }) => level) ?? null
 }
 
-function withSamples(steps: readonly Step[], { pending, ...look }: Partial<CrawlLook> & { pending?: number } = {}) {
-  return watchLook({ now: NOW, crawls: [{ look: crawlLook(look), samples: samplesOf(steps, NOW, pending) }] })
+function withSamples(steps: readonly Step[], { pending, ...look }: Partial<CrawlSnapshot> & { pending?: number } = {}) {
+  return watchSnapshot({ now: NOW, crawls: [{ look: crawlSnapshot(look), samples: samplesOf(steps, NOW, pending) }] })
 }
 
 describe('error_spike', () => {
@@ -95,8 +104,8 @@ describe('dead_rising', () => {
 
 describe('no_progress', () => {
   const stands = judge('no_progress')
-  const look = (stalledMs: number, workers = [workerLook({})]) =>
-    watchLook({ now: NOW, crawls: [{ look: crawlLook({ stalledMs, workers }), samples: [] }] })
+  const look = (stalledMs: number, workers = [workerSnapshot({})]) =>
+    watchSnapshot({ now: NOW, crawls: [{ look: crawlSnapshot({ stalledMs, workers }), samples: [] }] })
 
   it('fires when nothing moves for a minute, and not for a hiccup', () => {
     expect(stands(look(0))).toEqual([])
@@ -109,13 +118,17 @@ describe('no_progress', () => {
 
 describe('host_stalled', () => {
   /** The same host seen every fifteen seconds for so many minutes. */
-  const watched = (minutes: number, hostAt: (index: number) => Partial<HostInfo>, look: Partial<CrawlLook> = {}) => {
+  const watched = (
+    minutes: number,
+    hostAt: (index: number) => Partial<HostInfo>,
+    look: Partial<CrawlSnapshot> = {},
+  ) => {
     const stalled = judge('host_stalled')
     let found: readonly Finding[] | null = []
     for (let i = 0; i <= minutes * 4; i++) {
       const now = NOW + i * 15_000
       const hosts = [hostInfo({ pending: 100, nextAt: now - 1, ...hostAt(i) })]
-      found = stalled(watchLook({ now, crawls: [{ look: crawlLook({ hosts, now, ...look }), samples: [] }] }))
+      found = stalled(watchSnapshot({ now, crawls: [{ look: crawlSnapshot({ hosts, now, ...look }), samples: [] }] }))
     }
     return found
   }
@@ -147,7 +160,7 @@ describe('host_stalled', () => {
     const stalled = judge('host_stalled')
     const at = (now: number) => {
       const hosts = Array.from({ length: 40 }, (_, i) => hostInfo({ host: `h${i}.example`, pending: 50 }))
-      return stalled(watchLook({ now, crawls: [{ look: crawlLook({ hosts }), samples: [] }] }))
+      return stalled(watchSnapshot({ now, crawls: [{ look: crawlSnapshot({ hosts }), samples: [] }] }))
     }
     expect(at(NOW)).toEqual([])
     const found = at(NOW + 11 * MINUTE)
@@ -159,10 +172,10 @@ describe('host_stalled', () => {
 describe('proxies_resting', () => {
   const resting = judge('proxies_resting')
   const pool = (rests: number) =>
-    watchLook({ now: NOW, pools: [{ pool: 'dc', exits: 3, resting: rests, firstBackAt: NOW + 5 * MINUTE }] })
+    watchSnapshot({ now: NOW, pools: [{ pool: 'dc', proxies: 3, resting: rests, firstBackAt: NOW + 5 * MINUTE }] })
   const host = (given: Partial<HostInfo>) => {
     const hosts = [hostInfo({ pending: 5, ...given })]
-    return watchLook({ now: NOW, crawls: [{ look: crawlLook({ hosts }), samples: [] }] })
+    return watchSnapshot({ now: NOW, crawls: [{ look: crawlSnapshot({ hosts }), samples: [] }] })
   }
 
   it('fires when all proxies of a pool rest', () => {
@@ -186,11 +199,11 @@ describe('eta_slipping', () => {
     let found: readonly Finding[] | null = []
     for (let i = 0; i <= minutes * 4; i++) {
       const etaSeconds = etaAt(i / 4)
-      const look = crawlLook({
+      const look = crawlSnapshot({
         stats: crawlStats({ queued: queuedAt(i / 4) }),
         estimate: { etaSeconds, decidedBy: { kind: 'host', host: 'slow.example', reason: 'latency' }, plainSeconds: 1 },
       })
-      found = slipping(watchLook({ now: NOW + i * 15_000, crawls: [{ look, samples: [] }] }))
+      found = slipping(watchSnapshot({ now: NOW + i * 15_000, crawls: [{ look, samples: [] }] }))
     }
     return found
   }
@@ -222,14 +235,14 @@ describe('queue_memory', () => {
   const full = judge('queue_memory')
   const GB = 1024 ** 3
   const at = (usedBytes: number, limitBytes: number, what: 'memory' | 'disk') =>
-    full(watchLook({ capacity: { usedBytes, limitBytes, what } }))
+    full(watchSnapshot({ capacity: { usedBytes, limitBytes, what } }))
 
   it('fires when Redis nears its limit, ends well below, and cannot tell without one', () => {
     expect(at(0.7 * GB, GB, 'memory')).toEqual([])
     expect(levels(at(0.82 * GB, GB, 'memory'))).toEqual(['near'])
     expect(at(0.86 * GB, GB, 'memory')).toMatchObject([{ level: 'over', severity: 'warn', about: '' }])
     expect(at(0.97 * GB, GB, 'memory')).toMatchObject([{ level: 'over', severity: 'critical' }])
-    expect(full(watchLook({}))).toBeNull()
+    expect(full(watchSnapshot({}))).toBeNull()
   })
 
   it('fires when the disk is nearly full, not when a large one is well used', () => {
@@ -242,8 +255,8 @@ describe('queue_memory', () => {
 
 describe('worker_lost', () => {
   const lost = judge('worker_lost')
-  const worker = (given: Parameters<typeof workerLook>[0]) =>
-    lost(watchLook({ now: NOW, workers: [workerLook({ seenAt: NOW - 12_000, ...given })] }))
+  const worker = (given: Parameters<typeof workerSnapshot>[0]) =>
+    lost(watchSnapshot({ now: NOW, workers: [workerSnapshot({ seenAt: NOW - 12_000, ...given })] }))
 
   it('fires for one that holds pages and is missing, and holds on when they were taken from it', () => {
     expect(worker({ state: 'missing', inHand: 3, heardMs: 12_000 })).toMatchObject([{ level: 'over', about: 'w1' }])
@@ -267,12 +280,12 @@ describe('field_drift', () => {
   }
 
   it('fires for what drifts, and keeps what nobody can look at now', () => {
-    const [found] = drifting(watchLook({ now: NOW, drifts: new Map([['books', [drift]]]) })) ?? []
+    const [found] = drifting(watchSnapshot({ now: NOW, drifts: new Map([['books', [drift]]]) })) ?? []
     expect(found).toMatchObject({ level: 'over', spider: 'books', about: 'e', fields: { field: 'price' } })
     if (found === undefined) return
     const { level: _, ...held } = found
     const active = [{ ...held, rule: 'field_drift', episode: 'x', since: NOW - MINUTE } as const]
-    expect(levels(drifting(watchLook({ now: NOW, active })))).toEqual(['near'])
-    expect(drifting(watchLook({ now: NOW, active, drifts: new Map([['books', []]]) }))).toEqual([])
+    expect(levels(drifting(watchSnapshot({ now: NOW, active })))).toEqual(['near'])
+    expect(drifting(watchSnapshot({ now: NOW, active, drifts: new Map([['books', []]]) }))).toEqual([])
   })
 })

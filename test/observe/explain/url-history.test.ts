@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { memoryBoard } from '../../../src/notes/memory/memory-notes.js'
 import { ManualClock } from '../../../src/clock.js'
 import type { HostInfo, LinkInfo, Outcome } from '../../../src/frontier/frontier.js'
 import { MemoryFrontier } from '../../../src/frontier/memory/memory-frontier.js'
-import { vitalsKey } from '../../../src/observe/note-keys.js'
+import { memoryNotes } from '../../../src/notes/memory/memory-notes.js'
 import { nextSlot } from '../../../src/observe/explain/next-slot.js'
-import { attemptsOf, tellStory } from '../../../src/observe/explain/url-history.js'
+import { attemptsOf, readUrlHistory } from '../../../src/observe/explain/url-history.js'
+import { vitalsKey } from '../../../src/observe/note-keys.js'
 import type { SpiderDefinition } from '../../../src/spider/definition.js'
 import { resolveSpider } from '../../../src/spider/resolve.js'
 import { MemoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
@@ -29,10 +29,10 @@ function link(path: string, changes: Partial<Link> = {}): Link {
   return { url, fp: fingerprint(url), host: 'a.test', route: 'book', depth: 2, priority: 7, ...changes }
 }
 
-async function plantOf(links: readonly Link[], limits = { delayMs: 5_000, concurrency: 1 }) {
+async function backendsOf(links: readonly Link[], limits = { delayMs: 5_000, concurrency: 1 }) {
   const clock = new ManualClock()
   const frontier = new MemoryFrontier({ clock })
-  const board = memoryBoard({ clock })
+  const notes = memoryNotes({ clock })
   const store = new MemoryRecordStore(clock)
   await frontier.open(specOf({ limits }))
   await frontier.add('c1', links)
@@ -51,20 +51,20 @@ async function plantOf(links: readonly Link[], limits = { delayMs: 5_000, concur
     return held
   }
   const tell = (url: string, spider: typeof SPIDER | null = SPIDER) =>
-    tellStory({ frontier, board, store }, { crawl: 'c1', url, spider, now: clock.now() })
-  return { clock, frontier, board, store, lease, visit, tell }
+    readUrlHistory({ frontier, notes, store }, { crawl: 'c1', url, spider, now: clock.now() })
+  return { clock, frontier, notes, store, lease, visit, tell }
 }
 
-describe('the story of a URL', () => {
+describe('the history of a URL', () => {
   it('of one that waits: its door, its route and pattern, its place, the next slot and why', async () => {
-    const { visit, tell } = await plantOf([
+    const { visit, tell } = await backendsOf([
       link('/b/1', { priority: 9 }),
       link('/b/2', { priority: 8 }),
       link('/books/x/3'),
     ])
     await visit({ kind: 'done', links: [], bytes: 1 })
-    const story = await tell('https://a.test/books/x/3?utm_source=mail#top')
-    expect(story).toMatchObject({
+    const history = await tell('https://a.test/books/x/3?utm_source=mail#top')
+    expect(history).toMatchObject({
       ...{ asked: 'https://a.test/books/x/3?utm_source=mail#top', url: 'https://a.test/books/x/3' },
       ...{ crawl: 'c1', spider: 'books', crawlState: 'running', state: 'queued', position: 1 },
       admitted: {
@@ -74,11 +74,11 @@ describe('the story of a URL', () => {
       nextSlot: 'in 5.0 s: the delay of 5.0 s between two requests',
       ...{ attempts: [], records: [], can: ['promote', 'remove'] },
     })
-    expect(story.why).toEqual([
+    expect(history.why).toEqual([
       '1 link of its host comes first',
       'next slot of a.test: in 5.0 s: the delay of 5.0 s between two requests',
     ])
-    const other = await plantOf([link('/b/1', { route: 'other', depth: 0 })])
+    const other = await backendsOf([link('/b/1', { route: 'other', depth: 0 })])
     expect((await other.tell('https://a.test/b/1')).admitted?.by).toBe(
       'a start URL, or where one leads; route other by name',
     )
@@ -86,7 +86,7 @@ describe('the story of a URL', () => {
   })
 
   it('of one that is tried again: each attempt with its error, and who is to blame', async () => {
-    const { visit, tell, store, clock } = await plantOf([link('/b/1')])
+    const { visit, tell, store, clock } = await backendsOf([link('/b/1')])
     const failure = { code: 'throttled', message: 'status 429' } as const
     const { link: held } = await visit({ kind: 'retry', afterMs: 60_000, failure, countsAsAttempt: true })
     const row = fetchRow({
@@ -95,42 +95,42 @@ describe('the story of a URL', () => {
       url: held.url,
       status: 429,
       error: 'throttled',
-      pool: 'home/exit-3',
+      pool: 'home/proxy-3',
     })
     await store.write(batch({ fetches: [{ ...row, worker: 'w1', at: clock.now() }] }))
-    const story = await tell(held.url)
-    expect(story).toMatchObject({ state: 'delayed', can: ['promote', 'retry', 'remove'] })
-    expect(story.why).toEqual([
+    const history = await tell(held.url)
+    expect(history).toMatchObject({ state: 'delayed', can: ['promote', 'retry', 'remove'] })
+    expect(history.why).toEqual([
       'due in 1 min 00 s',
       'the last visit ended with throttled: status 429, which costs no attempt',
       expect.stringMatching(/^next slot of a.test: in .*: the host asked for time/),
     ])
-    expect(story.attempts).toMatchObject([
+    expect(history.attempts).toMatchObject([
       {
         attempt: 1,
         status: 429,
         worker: 'w1',
-        proxy: 'home/exit-3',
+        proxy: 'home/proxy-3',
         error: { code: 'throttled', message: 'status 429' },
       },
     ])
-    expect(story.nextSlot).toMatch(/^in .*: the host asked for time \(429 or 503\)$/)
+    expect(history.nextSlot).toMatch(/^in .*: the host asked for time \(429 or 503\)$/)
   })
 
   it('of one in hand: who has it, since when and through which proxy', async () => {
-    const { lease, tell, board, clock } = await plantOf([link('/b/1')])
+    const { lease, tell, notes, clock } = await backendsOf([link('/b/1')])
     const { link: held } = await lease()
-    const exit = { pool: 'home', exit: 'exit-3' }
-    const vitals = someVitals({ worker: 'w1', inHand: [{ crawl: 'c1', fp: held.fp, exit, forMs: 10 }] })
-    await board.post(vitalsKey('w1'), 'w1', JSON.stringify(vitals), 60_000)
+    const proxy = { pool: 'home', proxy: 'proxy-3' }
+    const vitals = someVitals({ worker: 'w1', inHand: [{ crawl: 'c1', fp: held.fp, proxy, forMs: 10 }] })
+    await notes.post(vitalsKey('w1'), 'w1', JSON.stringify(vitals), 60_000)
     clock.advance(3_000)
-    const story = await tell(held.url)
-    expect(story).toMatchObject({ state: 'leased', can: [] })
-    expect(story.why).toEqual(['worker w1 has it for 3.0 s, attempt 1, through home/exit-3'])
+    const history = await tell(held.url)
+    expect(history).toMatchObject({ state: 'leased', can: [] })
+    expect(history.why).toEqual(['worker w1 has it for 3.0 s, attempt 1, through home/proxy-3'])
   })
 
   it('of one that is done: what it gave, also where it led elsewhere', async () => {
-    const { visit, tell, store } = await plantOf([link('/b/1')])
+    const { visit, tell, store } = await backendsOf([link('/b/1')])
     const { link: held } = await visit({ kind: 'done', links: [], bytes: 1 })
     const moved = 'https://a.test/books/1'
     const row = { spider: 'books', crawl: 'c1', fp: held.fp, url: moved, page: 'sha256-1' }
@@ -145,15 +145,15 @@ describe('the story of a URL', () => {
         fetches: [fetchRow(row)],
       }),
     )
-    const story = await tell(held.url)
-    expect(story.state).toBe('done')
-    expect(story.attempts).toMatchObject([{ status: 200, error: null, page: true }])
-    expect(story.records.map(({ key }) => key).sort()).toEqual(['k1', 'k2'])
-    expect(JSON.stringify(story.records).length).toBeLessThan(2_000)
+    const history = await tell(held.url)
+    expect(history.state).toBe('done')
+    expect(history.attempts).toMatchObject([{ status: 200, error: null, page: true }])
+    expect(history.records.map(({ key }) => key).sort()).toEqual(['k1', 'k2'])
+    expect(JSON.stringify(history.records).length).toBeLessThan(2_000)
   })
 
   it('of a dead letter, of one that may not be fetched, and of a crawl that stands still', async () => {
-    const { visit, tell, frontier } = await plantOf([link('/b/1', { priority: 9 }), link('/b/2')], {
+    const { visit, tell, frontier } = await backendsOf([link('/b/1', { priority: 9 }), link('/b/2')], {
       delayMs: 0,
       concurrency: 5,
     })
@@ -174,7 +174,7 @@ describe('the story of a URL', () => {
   })
 
   it('of one that nobody knows: refused, in scope, or not to be judged', async () => {
-    const { tell } = await plantOf([])
+    const { tell } = await backendsOf([])
     const outside = await tell('https://elsewhere.test/')
     expect(outside).toMatchObject({ state: 'unknown', link: null, host: null, admitted: null, can: [] })
     expect(outside.why[0]).toMatch(/^out_of_scope: /)

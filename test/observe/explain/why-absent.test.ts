@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { memoryBoard } from '../../../src/notes/memory/memory-notes.js'
 import { ManualClock } from '../../../src/clock.js'
 import { MemoryFrontier } from '../../../src/frontier/memory/memory-frontier.js'
+import { memoryNotes } from '../../../src/notes/memory/memory-notes.js'
 import { whyAbsent } from '../../../src/observe/explain/why-absent.js'
 import { ownPart } from '../../../src/politeness/robots.js'
 import { encodeNote, type Found, noteKey } from '../../../src/politeness/robots-note.js'
@@ -12,7 +12,7 @@ import { linkTo, specOf } from '../../contract/frontier-fixtures.js'
 async function setUp(definition: Partial<SpiderDefinition>, links: readonly string[] = []) {
   const clock = new ManualClock()
   const frontier = new MemoryFrontier({ clock })
-  const board = memoryBoard({ clock })
+  const notes = memoryNotes({ clock })
   const spider = resolveSpider(
     { name: 'books', start: ['https://a.test/'], routes: { all: { match: '/**' } }, ...definition } as SpiderDefinition,
     'hash',
@@ -25,12 +25,12 @@ async function setUp(definition: Partial<SpiderDefinition>, links: readonly stri
   )
   const codes = async (path = '/new') => {
     const target = { url: `https://a.test${path}`, host: 'a.test' }
-    return (await whyAbsent({ frontier, board }, crawl, spider, target)).map(({ code }) => code)
+    return (await whyAbsent({ frontier, notes }, crawl, spider, target)).map(({ code }) => code)
   }
   const robots = async (found: Found | null) => {
     const key = noteKey('https://a.test/', 'Shoal')
-    await board.claim(key, 'w1', 0, 1000)
-    await board.post(key, 'w1', encodeNote({ found, failures: found === null ? 1 : 0 }), 1000)
+    await notes.claim(key, 'w1', 0, 1000)
+    await notes.post(key, 'w1', encodeNote({ found, failures: found === null ? 1 : 0 }), 1000)
   }
   return { frontier, codes, robots }
 }

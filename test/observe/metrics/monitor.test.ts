@@ -3,25 +3,25 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../src/clock.js'
 import { ShoalError } from '../../../src/errors.js'
 import type { CrawlSpec, Frontier, HostPage } from '../../../src/frontier/frontier.js'
-import { ALERTS_KEY } from '../../../src/observe/note-keys.js'
-import { STALLED_MS } from '../../../src/observe/snapshots/health.js'
 import { createMonitor, type MonitorParts } from '../../../src/observe/metrics/monitor.js'
 import { sharedAnswer } from '../../../src/observe/metrics/shared-answer.js'
+import { ALERTS_KEY } from '../../../src/observe/note-keys.js'
+import { STALLED_MS } from '../../../src/observe/snapshots/health.js'
 import type { Link } from '../../../src/url/link.js'
-import { openPlant, type Plant } from '../../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../../src/wire/backends.js'
 import { done } from '../../contract/frontier-fixtures.js'
 import { checkMetrics } from '../../support/check-metrics.js'
 import { someVitals } from '../vitals/some-vitals.js'
 
 let clock: ManualClock
-let plant: Plant
+let backends: Backends
 
 beforeEach(async () => {
   clock = new ManualClock()
-  plant = await openPlant({ queue: 'memory:', store: 'memory:' }, { clock })
+  backends = await openBackends({ queue: 'memory:', store: 'memory:' }, { clock })
 })
 
-afterEach(() => plant.close())
+afterEach(() => backends.close())
 
 const spec = (id: string): CrawlSpec => ({
   ...{ id, spider: 'books', spiderHash: 'h', order: 'priority', limits: { delayMs: 1_000, concurrency: 1 } },
@@ -41,7 +41,7 @@ const link = (host: string, n = 0): Link => ({
 })
 
 async function leased(worker = 'w1') {
-  const { leases } = await plant.frontier.lease({ worker, seq: 1, want: 1, spiders: ['books'] })
+  const { leases } = await backends.frontier.lease({ worker, seq: 1, want: 1, spiders: ['books'] })
   const [lease] = leases
   if (lease === undefined) throw new Error('nothing was leased')
   return lease
@@ -53,7 +53,7 @@ function bound(frontier: Frontier, name: string | symbol): unknown {
 }
 
 function monitor(given: Partial<MonitorParts> = {}) {
-  return createMonitor({ plant, clock, fleet: true, queue: true, crew: null, ...given })
+  return createMonitor({ backends, clock, fleet: true, queue: true, localWorkers: null, ...given })
 }
 
 async function told(given: Partial<MonitorParts> = {}) {
@@ -67,11 +67,11 @@ async function told(given: Partial<MonitorParts> = {}) {
 
 describe('the metrics of the queue', () => {
   it('tell of crawls, links, workers, dead letters, hosts, alerts and of what runs here', async () => {
-    await plant.frontier.open(spec('c1'))
-    await plant.frontier.add('c1', [link('a.test'), link('b.test'), link('b.test', 1)])
+    await backends.frontier.open(spec('c1'))
+    await backends.frontier.add('c1', [link('a.test'), link('b.test'), link('b.test', 1)])
     const lease = await leased()
-    await plant.frontier.settle([{ lease, outcome: { kind: 'dead', failure: { code: 'timeout', message: '' } } }])
-    await plant.board.post(ALERTS_KEY, 'watch', JSON.stringify({ active: [], ended: [], untold: [] }), 60_000)
+    await backends.frontier.settle([{ lease, outcome: { kind: 'dead', failure: { code: 'timeout', message: '' } } }])
+    await backends.notes.post(ALERTS_KEY, 'watch', JSON.stringify({ active: [], ended: [], undelivered: [] }), 60_000)
     const { value } = await told()
     expect(value('shoal_build_info')).toBe(1)
     expect(value('shoal_queue_up')).toBe(1)
@@ -87,36 +87,36 @@ describe('the metrics of the queue', () => {
 
   it('tell of proxies by pool', async () => {
     const about = { machine: 'm', pid: 1, version: '1', pools: ['dc'] }
-    await plant.frontier.lease({ worker: 'w1', seq: 1, want: 1, spiders: ['books'], about })
+    await backends.frontier.lease({ worker: 'w1', seq: 1, want: 1, spiders: ['books'], about })
     const limits = { delayMs: 0, concurrency: 9 }
     const ask = { pool: 'dc', host: 'a.test', site: 'a.test', limits }
     const rest = { strikes: 1, baseMs: 60_000, capMs: 60_000 }
-    for (const [exit, kind] of [
+    for (const [proxy, kind] of [
       ['one', 'good'],
       ['two', 'broken'],
     ] as const) {
-      await plant.exits.grant([{ ...ask, ask: exit, exits: [exit], holdMs: 10_000 }])
-      await plant.exits.report([
-        { ...ask, ask: exit, exit, verdict: { kind }, elapsedMs: 5, bytes: 9, cost: 0.5, rest },
+      await backends.proxies.grant([{ ...ask, ask: proxy, proxies: [proxy], holdMs: 10_000 }])
+      await backends.proxies.report([
+        { ...ask, ask: proxy, proxy, verdict: { kind }, elapsedMs: 5, bytes: 9, cost: 0.5, rest },
       ])
     }
     const { value } = await told()
-    expect(value('shoal_proxy_exits', { pool: 'dc' })).toBe(2)
-    expect(value('shoal_proxy_exits_resting', { pool: 'dc' })).toBe(1)
+    expect(value('shoal_proxies', { pool: 'dc' })).toBe(2)
+    expect(value('shoal_proxies_resting', { pool: 'dc' })).toBe(1)
     expect(value('shoal_proxy_requests_total', { verdict: 'good' })).toBe(1)
     expect(value('shoal_proxy_requests_total', { verdict: 'broken' })).toBe(1)
     expect(value('shoal_proxy_cost_total')).toBe(1)
   })
 
   it('do not grow with the number of hosts, and name none', async () => {
-    await plant.frontier.open(spec('c1'))
-    await plant.frontier.add('c1', [link('host-0.test')])
+    await backends.frontier.open(spec('c1'))
+    await backends.frontier.add('c1', [link('host-0.test')])
     const before = (await told()).lines.length
-    const [host] = await plant.frontier.hosts('c1', { limit: 1 })
+    const [host] = await backends.frontier.hosts('c1', { limit: 1 })
     const hosts = Array.from({ length: 100_000 }, (_, i) => host && { ...host, host: `host-${i}.test` })
     let read = 0
     // A queue that has so many: what is asked of it is what a real one would be asked.
-    const frontier = new Proxy(plant.frontier, {
+    const frontier = new Proxy(backends.frontier, {
       get(target, name) {
         if (name === 'hosts')
           return async (_: string, { limit }: HostPage) => {
@@ -127,7 +127,7 @@ describe('the metrics of the queue', () => {
         return bound(target, name)
       },
     })
-    const { lines, value } = await told({ plant: { ...plant, frontier } })
+    const { lines, value } = await told({ backends: { ...backends, frontier } })
     expect(value('shoal_links', { state: 'queued' })).toBe(100_000)
     expect(value('shoal_crawl_hosts', { state: 'open' })).toBe(100)
     expect(read).toBe(100)
@@ -138,9 +138,9 @@ describe('the metrics of the queue', () => {
   it('name fifty crawls, those that have not ended first, and count the rest together', async () => {
     for (let i = 0; i < 60; i++) {
       clock.advance(1)
-      await plant.frontier.open(spec(`c${i}`))
-      await plant.frontier.add(`c${i}`, [link('a.test', i)])
-      if (i >= 55) await plant.frontier.setState(`c${i}`, 'cancelled')
+      await backends.frontier.open(spec(`c${i}`))
+      await backends.frontier.add(`c${i}`, [link('a.test', i)])
+      if (i >= 55) await backends.frontier.setState(`c${i}`, 'cancelled')
     }
     const { lines, value } = await told()
     const crawls = new Set(lines.filter(({ name }) => name === 'shoal_links').map(({ labels }) => labels.crawl))
@@ -154,14 +154,14 @@ describe('the metrics of the queue', () => {
   })
 
   it('are left out where only workers are told of, and where the queue is away', async () => {
-    const crew = () => [{ vitals: someVitals({ worker: 'w1' }), ageMs: 0 }]
-    const own = await told({ queue: false, crew })
+    const localWorkers = () => [{ vitals: someVitals({ worker: 'w1' }), ageMs: 0 }]
+    const own = await told({ queue: false, localWorkers })
     expect(own.value('shoal_slots', { worker: 'w1' })).toBe(4)
     expect(own.value('shoal_queue_up')).toBeUndefined()
-    const frontier = new Proxy(plant.frontier, {
-      get: () => () => Promise.reject(new ShoalError('queue_away', 'gone')),
+    const frontier = new Proxy(backends.frontier, {
+      get: () => () => Promise.reject(new ShoalError('queue_down', 'gone')),
     })
-    const away = await told({ plant: { ...plant, frontier }, crew })
+    const away = await told({ backends: { ...backends, frontier }, localWorkers })
     expect(away.value('shoal_queue_up')).toBe(0)
     expect(away.value('shoal_slots', { worker: 'w1' })).toBe(4)
     expect(away.value('shoal_links')).toBeUndefined()
@@ -169,13 +169,13 @@ describe('the metrics of the queue', () => {
 
   it('ask the queue once, however many ask for them', async () => {
     let asked = 0
-    const frontier = new Proxy(plant.frontier, {
+    const frontier = new Proxy(backends.frontier, {
       get(target, name) {
         if (name === 'crawls') asked++
         return bound(target, name)
       },
     })
-    const { metricsText, healthReply } = monitor({ plant: { ...plant, frontier } })
+    const { metricsText, healthReply } = monitor({ backends: { ...backends, frontier } })
     await Promise.all(Array.from({ length: 20 }, () => metricsText()))
     expect(asked).toBe(1)
     await Promise.all(Array.from({ length: 20 }, () => healthReply()))
@@ -188,8 +188,8 @@ describe('the metrics of the queue', () => {
 
 describe('health', () => {
   it('is red when work is due and nobody takes it, and says which', async () => {
-    await plant.frontier.open(spec('c1'))
-    await plant.frontier.add('c1', [link('a.test')])
+    await backends.frontier.open(spec('c1'))
+    await backends.frontier.add('c1', [link('a.test')])
     expect(await monitor().healthReply()).toEqual({ status: 200, body: { ok: true, reasons: [] } })
     clock.advance(STALLED_MS * 3)
     const { status, body } = await monitor().healthReply()
@@ -204,19 +204,19 @@ describe('health', () => {
       ['c1', 'books'],
       ['c2', 'news'],
     ] as const) {
-      await plant.frontier.open({ ...spec(id), spider })
-      await plant.frontier.add(id, [link(`${id}.test`)])
+      await backends.frontier.open({ ...spec(id), spider })
+      await backends.frontier.add(id, [link(`${id}.test`)])
     }
     clock.advance(STALLED_MS * 3)
-    const crew = () => [{ vitals: someVitals({ worker: 'w1' }), ageMs: 0 }]
-    const asked = monitor({ crew })
+    const localWorkers = () => [{ vitals: someVitals({ worker: 'w1' }), ageMs: 0 }]
+    const asked = monitor({ localWorkers })
     const stalled = async () => (await asked.healthReply()).body.reasons.map(({ message }) => message)
     expect(await stalled()).toEqual([])
     clock.advance(STALLED_MS)
     // They have not begun: whatever is due is named.
     expect(await stalled()).toHaveLength(2)
     const about = { machine: 'm', pid: 1, version: '1', spiders: { news: 'h' } }
-    const ask = () => plant.frontier.lease({ worker: 'w1', seq: 1, want: 0, spiders: ['news'], about })
+    const ask = () => backends.frontier.lease({ worker: 'w1', seq: 1, want: 0, spiders: ['news'], about })
     await ask()
     clock.advance(STALLED_MS)
     expect(await stalled()).toEqual([])
@@ -227,14 +227,14 @@ describe('health', () => {
 
   it('asks of no crawl while something ends anywhere, and else of twenty in turn', async () => {
     for (let i = 0; i < 30; i++) {
-      await plant.frontier.open(spec(`c${i}`))
+      await backends.frontier.open(spec(`c${i}`))
       // The last one alone has work that is due.
-      await plant.frontier.add(`c${i}`, [link(`h${i}.test`)])
-      if (i < 29) await plant.frontier.setHost(`h${i}.test`, { blocked: true })
+      await backends.frontier.add(`c${i}`, [link(`h${i}.test`)])
+      if (i < 29) await backends.frontier.setHost(`h${i}.test`, { blocked: true })
     }
     const lease = await leased()
     const asked: string[] = []
-    const frontier = new Proxy(plant.frontier, {
+    const frontier = new Proxy(backends.frontier, {
       get(target, name) {
         if (name === 'stats' || name === 'hosts' || name === 'links')
           return (about: { crawl: string } & string, page: never) => {
@@ -244,10 +244,10 @@ describe('health', () => {
         return bound(target, name)
       },
     })
-    const { healthReply } = monitor({ plant: { ...plant, frontier } })
+    const { healthReply } = monitor({ backends: { ...backends, frontier } })
     clock.advance(STALLED_MS * 2)
-    await plant.frontier.settle([{ lease, outcome: done([]) }])
-    await plant.frontier.add('c29', [link('h29.test', 1)])
+    await backends.frontier.settle([{ lease, outcome: done([]) }])
+    await backends.frontier.add('c29', [link('h29.test', 1)])
     clock.advance(5_000)
     expect((await healthReply()).status).toBe(200)
     expect(asked).toEqual([])
@@ -264,25 +264,25 @@ describe('health', () => {
   })
 
   it('is red when the event loop of a worker stands still', async () => {
-    const crew = () => [{ vitals: someVitals({ worker: 'w1' }), ageMs: 12_000 }]
-    const { status, body } = await monitor({ crew }).healthReply()
+    const localWorkers = () => [{ vitals: someVitals({ worker: 'w1' }), ageMs: 12_000 }]
+    const { status, body } = await monitor({ localWorkers }).healthReply()
     expect(status).toBe(503)
     expect(body.reasons).toEqual([{ code: 'worker_stuck', message: 'the event loop of w1 has stood still for 12 s' }])
   })
 
   it('is red while the queue is away, also when it says nothing at all', async () => {
     const silent = {
-      ...plant,
+      ...backends,
       frontier: { crawls: () => new Promise(() => {}), identity: async () => 'known', workers: async () => [] },
-      board: { read: () => new Promise(() => {}) },
+      notes: { read: () => new Promise(() => {}) },
     }
-    const asked = monitor({ plant: silent as unknown as { frontier: Frontier } & Plant })
+    const asked = monitor({ backends: silent as unknown as { frontier: Frontier } & Backends })
     const replies = Promise.all([asked.healthReply(), asked.readyReply()])
     await new Promise(setImmediate)
     clock.advance(5_000)
     for (const { status, body } of await replies) {
       expect(status).toBe(503)
-      expect(body.reasons).toMatchObject([{ code: 'queue_away' }])
+      expect(body.reasons).toMatchObject([{ code: 'queue_down' }])
     }
   })
 })
@@ -291,14 +291,14 @@ describe('readiness', () => {
   it('begins with the first question to the queue and ends with the drain', async () => {
     const vitals = someVitals({})
     const leasing = { ...vitals.took, lease: { counts: [1, ...Array<number>(15).fill(0)], sumMs: 1 } }
-    let crew: { vitals: typeof vitals; ageMs: number }[] = []
+    let localWorkers: { vitals: typeof vitals; ageMs: number }[] = []
     let draining = false
-    const asked = monitor({ crew: () => crew, draining: () => draining })
+    const asked = monitor({ localWorkers: () => localWorkers, draining: () => draining })
     const codes = async () => (await asked.readyReply()).body.reasons.map(({ code }) => code)
     expect(await codes()).toEqual(['not_leasing'])
-    crew = [{ vitals, ageMs: 0 }]
+    localWorkers = [{ vitals, ageMs: 0 }]
     expect(await codes()).toEqual(['not_leasing'])
-    crew = [{ vitals: { ...vitals, took: leasing }, ageMs: 0 }]
+    localWorkers = [{ vitals: { ...vitals, took: leasing }, ageMs: 0 }]
     expect(await codes()).toEqual([])
     draining = true
     expect(await codes()).toEqual(['draining'])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { memoryBoard } from '../../../src/notes/memory/memory-notes.js'
 import { ManualClock } from '../../../src/clock.js'
+import { memoryNotes } from '../../../src/notes/memory/memory-notes.js'
 import { type FetchCounts, sampleOf, type Totals, totalsOf } from '../../../src/observe/series/sampling.js'
 import { SPANS } from '../../../src/observe/series/series.js'
 import { readSeries, seriesBook } from '../../../src/observe/series/series-notes.js'
@@ -64,12 +64,12 @@ describe('a sample', () => {
 })
 
 describe('the series book', () => {
-  const board = () => {
+  const makeNotes = () => {
     const clock = new ManualClock()
-    return { clock, board: memoryBoard({ clock }) }
+    return { clock, notes: memoryNotes({ clock }) }
   }
-  const fill = async (parts: ReturnType<typeof board>, author: string, count: number, from = 0) => {
-    const book = seriesBook(parts.board, author)
+  const fill = async (parts: ReturnType<typeof makeNotes>, author: string, count: number, from = 0) => {
+    const book = seriesBook(parts.notes, author)
     for (let i = from; i < from + count; i++) {
       parts.clock.advance(SPANS['30m'])
       const now = totals(parts.clock.now(), i)
@@ -79,32 +79,32 @@ describe('the series book', () => {
   }
 
   it('keeps half an hour at five seconds, oldest first, and no more', async () => {
-    const parts = board()
+    const parts = makeNotes()
     await fill(parts, 'a', 800)
-    const samples = await readSeries(parts.board, 'crawl', '30m')
+    const samples = await readSeries(parts.notes, 'crawl', '30m')
     expect(samples.map(({ done }) => done)).toEqual(Array.from({ length: 360 }, (_, i) => i + 440))
-    expect(await readSeries(parts.board, 'crawl', '24h')).toEqual([])
-    expect(await readSeries(parts.board, 'other', '30m')).toEqual([])
+    expect(await readSeries(parts.notes, 'crawl', '24h')).toEqual([])
+    expect(await readSeries(parts.notes, 'other', '30m')).toEqual([])
   })
 
   it('is continued by another watcher, and the one before writes nothing more', async () => {
-    const parts = board()
+    const parts = makeNotes()
     const first = await fill(parts, 'a', 70)
-    const { samples, totals: last } = await seriesBook(parts.board, 'b').resume('crawl', '30m')
+    const { samples, totals: last } = await seriesBook(parts.notes, 'b').resume('crawl', '30m')
     expect(samples).toHaveLength(70)
     expect(last).toMatchObject({ done: 69, bytes: 69_000 })
     await fill(parts, 'b', 10, 70)
     const late = totals(parts.clock.now(), 999)
     await first.add('crawl', '30m', sampleOf(null, late, crawlStats({ done: 999 }), 1), late)
-    const done = (await readSeries(parts.board, 'crawl', '30m')).map((sample) => sample.done)
+    const done = (await readSeries(parts.notes, 'crawl', '30m')).map((sample) => sample.done)
     expect(done).toEqual(Array.from({ length: 80 }, (_, i) => i))
   })
 
   it('writes one small note with each sample', async () => {
-    const parts = board()
+    const parts = makeNotes()
     const sizes: number[] = []
-    const { post } = parts.board
-    parts.board.post = (key, holder, text, keepMs) => {
+    const { post } = parts.notes
+    parts.notes.post = (key, holder, text, keepMs) => {
       sizes.push(text.length)
       return post(key, holder, text, keepMs)
     }
@@ -114,16 +114,16 @@ describe('the series book', () => {
   })
 
   it('stays for a day after the end', async () => {
-    const parts = board()
+    const parts = makeNotes()
     await fill(parts, 'a', 70)
     parts.clock.advance(23 * 3_600_000)
-    expect(await readSeries(parts.board, 'crawl', '30m')).toHaveLength(70)
+    expect(await readSeries(parts.notes, 'crawl', '30m')).toHaveLength(70)
     parts.clock.advance(2 * 3_600_000)
-    expect(await readSeries(parts.board, 'crawl', '30m')).toEqual([])
+    expect(await readSeries(parts.notes, 'crawl', '30m')).toEqual([])
   })
 
   it('reads nothing out of a note that is garbage', async () => {
-    const { board: notes } = board()
+    const { notes } = makeNotes()
     await notes.post('series:crawl:30m:0', 'x', '{"rows":[["a"]]}', 60_000)
     await notes.post('series:crawl:30m:1', 'x', 'no json', 60_000)
     expect(await readSeries(notes, 'crawl', '30m')).toEqual([])

@@ -6,13 +6,13 @@ import { openCrawl } from '../../../src/coordinator/crawls.js'
 import { seedCrawl } from '../../../src/coordinator/seeding.js'
 import { silentLog } from '../../../src/log.js'
 import { type Advice, adviceOf } from '../../../src/observe/snapshots/advice.js'
-import { lookAtCrawl } from '../../../src/observe/snapshots/snapshot.js'
+import { crawlSnapshotOf } from '../../../src/observe/snapshots/snapshot.js'
 import { VITALS_MS, type Vitals } from '../../../src/observe/vitals/vitals.js'
 import { loadPools } from '../../../src/proxy/pools.js'
 import { startWorker } from '../../../src/run/workers/start-worker.js'
 import { defineSpider } from '../../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../../src/spider/resolve.js'
-import { openPlant, type Plant } from '../../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../../src/wire/backends.js'
 import { startProxy } from '../../support/proxy-server.js'
 
 /** Each bottleneck is made for real, in a crawl of a second or two, and the advice must name it. Few links: a queue in memory looks at all of them. */
@@ -43,8 +43,8 @@ interface Crawl {
   readonly atOnce: number
   readonly handler?: () => void | Promise<void>
   readonly through?: string
-  /** What of the plant is slow. */
-  readonly slow?: (plant: Plant) => Partial<Plant>
+  /** What of the backends is slow. */
+  readonly slow?: (backends: Backends) => Partial<Backends>
   readonly ms?: number
   readonly links?: number
 }
@@ -53,8 +53,8 @@ const REPORTS_MS = 250
 
 async function adviceAfter(crawl: Crawl): Promise<Advice> {
   const origin = await startSite(crawl.answerMs ?? 0)
-  const plant = await openPlant({ queue: 'memory:', store: 'memory:' })
-  cleanups.push(() => plant.close())
+  const backends = await openBackends({ queue: 'memory:', store: 'memory:' })
+  cleanups.push(() => backends.close())
   const spider = spiderFromDefinition(
     defineSpider({
       name: 'caused',
@@ -66,8 +66,8 @@ async function adviceAfter(crawl: Crawl): Promise<Advice> {
       routes: { page: { match: '**', handler: crawl.handler ?? (() => {}) } },
     }),
   )
-  const { crawl: id } = await openCrawl(plant, spider, { fresh: false, clock: systemClock, random: systemRandom })
-  await seedCrawl(plant, spider, id, { clock: systemClock, signal: new AbortController().signal }).all
+  const { crawl: id } = await openCrawl(backends, spider, { fresh: false, clock: systemClock, random: systemRandom })
+  await seedCrawl(backends, spider, id, { clock: systemClock, signal: new AbortController().signal }).all
   const told: Vitals[] = []
   const clock = {
     ...systemClock,
@@ -77,7 +77,7 @@ async function adviceAfter(crawl: Crawl): Promise<Advice> {
   const worker = startWorker({
     ...{
       id: 'w1',
-      plant: { ...plant, ...crawl.slow?.(plant) },
+      backends: { ...backends, ...crawl.slow?.(backends) },
       spiders: [spider],
       concurrency: crawl.slots,
       clock,
@@ -91,18 +91,18 @@ async function adviceAfter(crawl: Crawl): Promise<Advice> {
   const last = told.at(-1)
   // The first reports are of a worker that begins.
   const vitals = last === undefined ? null : { ...last, earlier: told[1] ?? null }
-  const workers = (await plant.frontier.workers()).map((one) => ({
+  const workers = (await backends.frontier.workers()).map((one) => ({
     ...{ ...one, vitals, heardMs: 0, draining: false, state: 'working' as const },
   }))
-  const [info] = await plant.frontier.crawls()
+  const [info] = await backends.frontier.crawls()
   if (info === undefined) throw new Error('the crawl is gone')
-  const look = await lookAtCrawl(plant, info, workers, now, false)
+  const look = await crawlSnapshotOf(backends, info, workers, now, false)
   await worker.stop(0)
   await worker.ended.catch(() => {})
   return adviceOf({ ...look, workers })
 }
 
-/** A part of the plant of which one call takes its time. */
+/** A part of the backends of which one call takes its time. */
 function slow<Part extends object>(part: Part, call: keyof Part, ms: number): Part {
   return new Proxy(part, {
     get(target, name) {
@@ -149,7 +149,7 @@ describe.concurrent('the advice names what is waited for', AGAIN, () => {
     expect(advice.sentence).toContain('waits')
   })
 
-  it('a pool with one exit', async () => {
+  it('a pool with one proxy', async () => {
     const proxy = await startProxy()
     cleanups.push(() => proxy.stop())
     const advice = await adviceAfter({ slots: 8, atOnce: 1, delayMs: 300, through: proxy.url })
@@ -157,7 +157,7 @@ describe.concurrent('the advice names what is waited for', AGAIN, () => {
   })
 
   it('a queue that is slow', async () => {
-    const slowQueue = ({ frontier }: Plant) => ({ frontier: slow(frontier, 'lease', 300) })
+    const slowQueue = ({ frontier }: Backends) => ({ frontier: slow(frontier, 'lease', 300) })
     expect(await adviceAfter({ slots: 8, atOnce: 32, slow: slowQueue })).toMatchObject({ stage: 'queue' })
   })
 })
@@ -179,7 +179,7 @@ describe('the advice names what is worked at', AGAIN, () => {
   })
 
   it('a store that is slow', async () => {
-    const slowStore = ({ store }: Plant) => ({ store: slow(store, 'write', 1_500) })
+    const slowStore = ({ store }: Backends) => ({ store: slow(store, 'write', 1_500) })
     const advice = await adviceAfter({ slots: 64, atOnce: 64, slow: slowStore, ms: 1_800, links: 900 })
     expect(advice).toMatchObject({ stage: 'store', moreWorkers: 0 })
   })

@@ -95,8 +95,8 @@ describe('the slowest stage', () => {
         workers: [worker(vitals({}), { about: { machine: 'm', pid: 7, version: '1', pools: ['dc'] } })],
       },
     ],
-    ['proxies', 'wait for a free one 60 %', { workers: [worker(vitals({ exit: 0.6, fetch: 0.3 }))] }],
-    ['proxies', 'wait for a free one 9 %', { workers: [worker(vitals({ exit: 0.09, fetch: 0.02 }))] }],
+    ['proxies', 'wait for a free one 60 %', { workers: [worker(vitals({ proxy: 0.6, fetch: 0.3 }))] }],
+    ['proxies', 'wait for a free one 9 %', { workers: [worker(vitals({ proxy: 0.09, fetch: 0.02 }))] }],
     [
       'store',
       'slots wait for it 70 % of the time, a batch takes 800 ms',

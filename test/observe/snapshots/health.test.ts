@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CrawlStats, HostInfo, LinkInfo, WorkerInfo } from '../../../src/frontier/frontier.js'
 import {
-  type CrawlLook,
+  type CrawlSnapshot,
   fleetSlots,
   progressOf,
   spiderHolders,
@@ -32,7 +32,7 @@ const worker = (change: Partial<WorkerInfo> = {}): WorkerInfo => ({
   ...change,
 })
 
-const look = (change: Partial<CrawlLook> = {}): CrawlLook => ({
+const look = (change: Partial<CrawlSnapshot> = {}): CrawlSnapshot => ({
   stats: stats(),
   hosts: [host()],
   leased: [],
@@ -67,7 +67,7 @@ describe('health', () => {
     ['every host is blocked', { hosts: [host({ blockedUntil: NOW + 1 })] }],
     ['every host is at its limit', { hosts: [host({ inFlight: 1 })] }],
     ['every host waits for its delay', { hosts: [host({ nextAt: NOW + 1 })] }],
-  ] satisfies [string, Partial<CrawlLook>][])('is good when %s', (_, change) => {
+  ] satisfies [string, Partial<CrawlSnapshot>][])('is good when %s', (_, change) => {
     expect(stalledMs(look(change), since(0), NOW)).toBe(0)
   })
 

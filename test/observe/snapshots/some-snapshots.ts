@@ -1,7 +1,7 @@
 import type { CrawlStats, HostInfo } from '../../../src/frontier/frontier.js'
-import type { WatchLook } from '../../../src/observe/alerts/rules/rule.js'
-import type { CrawlLook, WorkerLook } from '../../../src/observe/snapshots/snapshot.js'
+import type { WatchSnapshot } from '../../../src/observe/alerts/rules/rule.js'
 import type { Sample } from '../../../src/observe/series/series.js'
+import type { CrawlSnapshot, WorkerSnapshot } from '../../../src/observe/snapshots/snapshot.js'
 
 /** Figures of a crawl that runs well, with what the test says of them. */
 export function crawlStats(given: Partial<CrawlStats>): CrawlStats {
@@ -23,16 +23,16 @@ export function hostInfo(given: Partial<HostInfo>): HostInfo {
   }
 }
 
-export function crawlLook(given: Partial<CrawlLook>): CrawlLook {
+export function crawlSnapshot(given: Partial<CrawlSnapshot>): CrawlSnapshot {
   return {
-    ...{ stats: crawlStats({}), hosts: [], workers: [workerLook({})], stalledMs: 0, visits: null, now: 0 },
+    ...{ stats: crawlStats({}), hosts: [], workers: [workerSnapshot({})], stalledMs: 0, visits: null, now: 0 },
     estimate: { etaSeconds: null, decidedBy: null, plainSeconds: null },
     advice: { stage: 'none', sentence: '', next: '', moreWorkers: 0, host: null },
     ...given,
   }
 }
 
-export function workerLook(given: Partial<WorkerLook>): WorkerLook {
+export function workerSnapshot(given: Partial<WorkerSnapshot>): WorkerSnapshot {
   const about = { machine: 'm', pid: 1, version: '1', spiders: { books: 'hash' }, concurrency: 10, pools: [] }
   return {
     ...{ worker: 'w1', inHand: 0, done: 0, failed: 0, startedAt: 0, seenAt: 0, progressAt: null, about },
@@ -41,7 +41,7 @@ export function workerLook(given: Partial<WorkerLook>): WorkerLook {
   }
 }
 
-export function watchLook(given: Partial<WatchLook>): WatchLook {
+export function watchSnapshot(given: Partial<WatchSnapshot>): WatchSnapshot {
   return { now: 0, crawls: [], workers: [], pools: [], drifts: new Map(), capacity: null, active: [], ...given }
 }
 

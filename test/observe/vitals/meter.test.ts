@@ -31,7 +31,7 @@ describe('the time of slots', () => {
     expect(spent).toEqual({
       idle: 10 * 2 + 25 + 1,
       pace: 20,
-      exit: 0,
+      proxy: 0,
       fetch: 5 + 30 + 38,
       handler: 7,
       store: 0,

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type Clock, seededRandom, systemClock } from '../../../src/clock.js'
 import type { Alert } from '../../../src/observe/alerts/alert.js'
-import type { Untold } from '../../../src/observe/alerts/alert-notes.js'
+import type { Undelivered } from '../../../src/observe/alerts/alert-notes.js'
 import { nextEpisodes } from '../../../src/observe/alerts/episodes.js'
 import { type AlertChannels, openChannels } from '../../../src/run/alerts/alert-channels.js'
 import { commandChannel } from '../../../src/run/alerts/alert-command.js'
@@ -60,7 +60,7 @@ const ALERT: Alert = {
   ...{ message: 'half of the visits failed', next: 'See which errors.', fields: { share: 0.5 } },
 }
 
-function untold(event: Untold['event'] = 'alert.began'): Untold {
+function undelivered(event: Undelivered['event'] = 'alert.began'): Undelivered {
   return { id: `${event}:e1`, event, alert: ALERT, at: systemClock.now(), told: [] }
 }
 
@@ -77,11 +77,11 @@ function hook(given: object = {}) {
   return { url, secret: { env: 'HOOK' }, allowPrivate: ['127.0.0.1:*'], timeout: '200ms', ...given }
 }
 
-async function deliver(file: object, events: readonly Untold[], work: () => Promise<void>): Promise<string[]> {
+async function deliver(file: object, events: readonly Undelivered[], work: () => Promise<void>): Promise<string[]> {
   const heard: string[] = []
   const opened: AlertChannels = await openChannels(setup(file), hasty)
-  const onTold = (id: string, channel: string) => void heard.push(`${id} ${channel.split(' (')[0]}`)
-  const parts = { channels: opened.channels, clock: hasty, random: seededRandom(1), log: logInto(told), onTold }
+  const onDelivered = (id: string, channel: string) => void heard.push(`${id} ${channel.split(' (')[0]}`)
+  const parts = { channels: opened.channels, clock: hasty, random: seededRandom(1), log: logInto(told), onDelivered }
   const delivery = alertDelivery(parts)
   delivery.send(events)
   await work()
@@ -92,7 +92,7 @@ async function deliver(file: object, events: readonly Untold[], work: () => Prom
 
 describe('a webhook of alerts', () => {
   it('gets the alert as JSON, with a signature over time and body', async () => {
-    const heard = await deliver({ webhooks: [hook()] }, [untold()], async () => {})
+    const heard = await deliver({ webhooks: [hook()] }, [undelivered()], async () => {})
     expect(heard).toEqual(['alert.began:e1 webhook 1'])
     const [{ headers, body } = { headers: {}, body: '' }] = posts
     expect(JSON.parse(body)).toMatchObject({ id: 'alert.began:e1', event: 'alert.began', test: false, alert: ALERT })
@@ -106,7 +106,11 @@ describe('a webhook of alerts', () => {
     const { rule, episode: _, since: _since, ...finding } = { ...ALERT, about: '価格 💰' }
     const verdict = { found: [{ ...finding, level: 'over' as const }], lastingMs: 0, keepsUntil: 0, room: 1 }
     const [alert = ALERT] = nextEpisodes(new Map(), rule, { ...verdict, isWatched: () => true }, 1_000).began
-    const heard = await deliver({ webhooks: [hook()] }, [{ ...untold(), id: alert.episode, alert }], async () => {})
+    const heard = await deliver(
+      { webhooks: [hook()] },
+      [{ ...undelivered(), id: alert.episode, alert }],
+      async () => {},
+    )
     expect(heard).toHaveLength(1)
     expect(told).toEqual([])
     expect(posts[0]?.headers['x-shoal-id']).toBe(alert.episode)
@@ -115,7 +119,7 @@ describe('a webhook of alerts', () => {
 
   it('is asked again after an error and after silence, with the same id, and hears everything in order', async () => {
     answers = [500, 'hang', 503]
-    const heard = await deliver({ webhooks: [hook()] }, [untold(), untold('alert.ended')], () =>
+    const heard = await deliver({ webhooks: [hook()] }, [undelivered(), undelivered('alert.ended')], () =>
       until('five posts', async () => posts.length >= 5, 10_000),
     )
     expect(heard).toEqual(['alert.began:e1 webhook 1', 'alert.ended:e1 webhook 1'])
@@ -123,12 +127,12 @@ describe('a webhook of alerts', () => {
       ...['alert.began:e1', 'alert.began:e1', 'alert.began:e1', 'alert.began:e1'],
       'alert.ended:e1',
     ])
-    expect(told).toEqual([expect.stringMatching(/^alert\.untold /)])
+    expect(told).toEqual([expect.stringMatching(/^alert\.undelivered /)])
   })
 
   it('that refuses is not asked again, and holds up no other', async () => {
     answers = [404]
-    const heard = await deliver({ webhooks: [hook(), hook()] }, [untold()], () =>
+    const heard = await deliver({ webhooks: [hook(), hook()] }, [undelivered()], () =>
       until('two posts', async () => posts.length >= 2, 10_000),
     )
     expect(heard.sort()).toEqual(['alert.began:e1 webhook 1', 'alert.began:e1 webhook 2'])
@@ -140,7 +144,7 @@ describe('a webhook of alerts', () => {
     const lines: string[] = []
     const opened = await openChannels(setup({ webhooks: [hook({ allowPrivate: [] })] }), systemClock)
     const [channel] = opened.channels
-    const message = { ...untold(), test: false }
+    const message = { ...undelivered(), test: false }
     const answer = await channel?.tell(message, new AbortController().signal)
     await opened.close()
     expect(answer).toMatchObject({ kind: 'refused', message: expect.stringContaining('private_address') })
@@ -153,10 +157,16 @@ describe('a webhook of alerts', () => {
     answers = ['hang', 'hang', 'hang', 'hang', 'hang', 'hang']
     const opened = await openChannels(setup({ webhooks: [hook({ timeout: '30s' })] }), systemClock)
     const heard: string[] = []
-    const onTold = (id: string) => void heard.push(id)
-    const parts = { channels: opened.channels, clock: systemClock, random: seededRandom(1), log: logInto(told), onTold }
+    const onDelivered = (id: string) => void heard.push(id)
+    const parts = {
+      channels: opened.channels,
+      clock: systemClock,
+      random: seededRandom(1),
+      log: logInto(told),
+      onDelivered,
+    }
     const delivery = alertDelivery(parts)
-    delivery.send([untold()])
+    delivery.send([undelivered()])
     await until('a post', async () => posts.length === 1, 10_000)
     await delivery.finish(50)
     await opened.close()
@@ -171,15 +181,15 @@ it('a channel that throws is asked again, and neither ends the process nor holds
     tell: () => (++asked === 1 ? Promise.reject(new Error('no')) : Promise.resolve({ kind: 'told' as const })),
   }
   const heard: string[] = []
-  const onTold = (id: string) => void heard.push(id)
+  const onDelivered = (id: string) => void heard.push(id)
   const delivery = alertDelivery({
     channels: [channel],
-    ...{ clock: hasty, random: seededRandom(1), log: logInto(told), onTold },
+    ...{ clock: hasty, random: seededRandom(1), log: logInto(told), onDelivered },
   })
-  delivery.send([untold()])
+  delivery.send([undelivered()])
   await delivery.finish(10_000)
   expect(heard).toEqual(['alert.began:e1'])
-  expect(told).toEqual(['alert.untold error_spike'])
+  expect(told).toEqual(['alert.undelivered error_spike'])
 })
 
 describe('docs/alerts.md', () => {
@@ -203,7 +213,7 @@ describe('docs/alerts.md', () => {
     receiver.stdout.on('data', (chunk: Buffer) => {
       said += String(chunk)
     })
-    const message = { ...untold(), test: false }
+    const message = { ...undelivered(), test: false }
     const at = (secret: object) => hook({ url: `http://127.0.0.1:${port}/`, timeout: '5s', ...secret })
     const opened = await openChannels(setup({ webhooks: [at({}), at({ secret: undefined })] }), systemClock)
     try {

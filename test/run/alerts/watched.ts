@@ -1,13 +1,13 @@
-import type { Board } from '../../../src/notes/notes.js'
 import { ManualClock, seededRandom } from '../../../src/clock.js'
 import type { CrawlSpec, Lease, Outcome } from '../../../src/frontier/frontier.js'
 import type { Log } from '../../../src/log.js'
+import type { Notes } from '../../../src/notes/notes.js'
 import type { AlertRule } from '../../../src/observe/alerts/alert.js'
 import { readAlerts } from '../../../src/observe/alerts/alert-notes.js'
 import { parseAlertsFile } from '../../../src/observe/alerts/alerts-file.js'
 import { type AlertsSetup, NO_CHANNELS } from '../../../src/run/alerts/load-alerts.js'
-import { tendWatch } from '../../../src/run/alerts/watch-duty.js'
-import { openPlant, type Plant } from '../../../src/wire/backends.js'
+import { startWatchDuty } from '../../../src/run/alerts/watch-duty.js'
+import { type Backends, openBackends } from '../../../src/wire/backends.js'
 import { linkTo, specOf } from '../../contract/frontier-fixtures.js'
 
 /** One rule alone, as a file of alerts sets it: what else happens in the test is not its matter. */
@@ -27,7 +27,7 @@ export interface Watcher {
 }
 
 export interface Watched {
-  readonly plant: Plant
+  readonly backends: Backends
   readonly clock: ManualClock
   /** `alert.began rule` and `alert.ended rule`, in order. */
   readonly told: string[]
@@ -43,11 +43,11 @@ export interface Watched {
 /** As often as the watcher looks. */
 const STEP_SECONDS = 5
 
-/** A plant in memory with a clock that is moved by hand. */
+/** A backends in memory with a clock that is moved by hand. */
 export async function watched(alerts: AlertsSetup = NO_CHANNELS, spec: Partial<CrawlSpec> = {}): Promise<Watched> {
   const clock = new ManualClock()
-  const plant = await openPlant({ queue: 'memory:', store: 'memory:' }, { clock })
-  await plant.frontier.open(specOf({ id: 'crawl', ...spec }))
+  const backends = await openBackends({ queue: 'memory:', store: 'memory:' }, { clock })
+  await backends.frontier.open(specOf({ id: 'crawl', ...spec }))
   const told: string[] = []
   const ends: (() => Promise<void>)[] = []
   const pass: Watched['pass'] = async (seconds, each) => {
@@ -61,11 +61,11 @@ export async function watched(alerts: AlertsSetup = NO_CHANNELS, spec: Partial<C
     const end = new AbortController()
     const random = seededRandom(ends.length + 1)
     const life = { over: false, until: null as string | null }
-    const own: Plant = { ...plant, board: mortal(plant.board, life), capacity: () => plant.capacity() }
-    const tending = tendWatch(own, { alerts: given, clock, random, log: logInto(into), signal: end.signal })
+    const own: Backends = { ...backends, notes: mortal(backends.notes, life), capacity: () => backends.capacity() }
+    const duties = startWatchDuty(own, { alerts: given, clock, random, log: logInto(into), signal: end.signal })
     const stop = async () => {
       end.abort()
-      if (!life.over) await tending
+      if (!life.over) await duties
     }
     ends.push(stop)
     return {
@@ -81,16 +81,16 @@ export async function watched(alerts: AlertsSetup = NO_CHANNELS, spec: Partial<C
   const first = watch(alerts, told)
   await settled()
   return {
-    ...{ plant, clock, told, pass, watch, first },
-    active: async () => (await readAlerts(plant.board)).active.map(({ rule, about }) => `${rule} ${about}`),
+    ...{ backends, clock, told, pass, watch, first },
+    active: async () => (await readAlerts(backends.notes)).active.map(({ rule, about }) => `${rule} ${about}`),
     async close() {
       for (const end of ends) await end()
-      await plant.close()
+      await backends.close()
     },
   }
 }
 
-function mortal(board: Board, life: { over: boolean; until: string | null }): Board {
+function mortal(notes: Notes, life: { over: boolean; until: string | null }): Notes {
   const never = new Promise<never>(() => {})
   const alive = async <Answer>(call: () => Promise<Answer>): Promise<Answer> => {
     if (life.over) return never
@@ -98,13 +98,13 @@ function mortal(board: Board, life: { over: boolean; until: string | null }): Bo
     return life.over ? never : answer
   }
   return {
-    claim: (...args) => alive(() => board.claim(...args)),
-    drop: (...args) => alive(() => board.drop(...args)),
-    read: (...args) => alive(() => board.read(...args)),
+    claim: (...args) => alive(() => notes.claim(...args)),
+    drop: (...args) => alive(() => notes.drop(...args)),
+    read: (...args) => alive(() => notes.read(...args)),
     post: (...args) =>
       alive(() => {
         if (life.until !== null && args[2].includes(life.until)) life.over = true
-        return board.post(...args)
+        return notes.post(...args)
       }),
   }
 }
@@ -121,7 +121,7 @@ async function settled(): Promise<void> {
 }
 
 /** Asks and settles as a worker does. */
-export function workerOn({ frontier }: Plant, worker = 'w1') {
+export function workerOn({ frontier }: Backends, worker = 'w1') {
   let seq = 0
   const lease = async (want: number): Promise<Lease[]> => {
     const about = { machine: 'm', pid: 1, version: '1', spiders: { books: 'h1' }, concurrency: 1_000 }

@@ -8,7 +8,7 @@ import { openResults, type StorePart } from '../../../src/wire/backends.js'
 import { batch, fetchRow, record } from '../../contract/record-store-contract.js'
 import { tempDir } from '../../support/cli.js'
 
-const dir = tempDir('reparse-crew')
+const dir = tempDir('reparse-localWorkers')
 let results: StorePart
 beforeAll(async () => {
   results = await openResults({ store: `sqlite:${join(dir.path, 'shoal.db')}` })

@@ -17,18 +17,18 @@ import { workerIds } from '../../../src/run/workers/worker-ids.js'
 import type { SpiderDefinition } from '../../../src/spider/definition.js'
 import { resolveSpider } from '../../../src/spider/resolve.js'
 import type { Spider } from '../../../src/spider/spider.js'
-import { openPlant, type Plant } from '../../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../../src/wire/backends.js'
 import { runCli, tempDir } from '../../support/cli.js'
 
 const clock = systemClock
 const dir = tempDir('seed-files')
 afterAll(() => dir.remove())
-let plant: Plant
+let backends: Backends
 let closing: (() => unknown)[]
 
 beforeEach(async () => {
-  plant = await openPlant({ queue: 'memory:', store: 'memory:' })
-  closing = [() => plant.close()]
+  backends = await openBackends({ queue: 'memory:', store: 'memory:' })
+  closing = [() => backends.close()]
 })
 afterEach(async () => {
   for (const close of closing.reverse()) await close()
@@ -72,7 +72,7 @@ async function open(spider: Spider, pools: readonly Pool[] = [], by: Clock = clo
   const log = createLog('error', clock, () => {})
   const signal = new AbortController().signal
   const atHand = new Map(pools.map((pool) => [pool.name, pool]))
-  return openSeedFiles({ plant, spider, crawl: 'c', pools: atHand, clock: by, random: systemRandom, log, signal })
+  return openSeedFiles({ backends, spider, crawl: 'c', pools: atHand, clock: by, random: systemRandom, log, signal })
 }
 const textOf = async (files: FileFetcher, url: string) => {
   const { spool } = await files.get(url)
@@ -81,7 +81,7 @@ const textOf = async (files: FileFetcher, url: string) => {
   spool.close()
   return Buffer.concat(pieces).toString()
 }
-const states = async () => (await plant.frontier.crawls()).map(({ state }) => state)
+const states = async () => (await backends.frontier.crawls()).map(({ state }) => state)
 
 describe('files of seeds', () => {
   it('are fetched by two processes for one crawl, neither in the way of the other', async () => {
@@ -102,7 +102,7 @@ describe('files of seeds', () => {
   it('that moved to a busy host are waited for there, and are not asked for again', async () => {
     const there = await site('127.0.0.2', () => ({ status: 404 }))
     const here = await site('127.0.0.1', () => ({ status: 301, headers: { location: `${there.origin}/sitemap.xml` } }))
-    await plant.frontier.setHost(new URL(there.origin).host, { delayMs: 6_000 })
+    await backends.frontier.setHost(new URL(there.origin).host, { delayMs: 6_000 })
     // Files that are done and do not come are asked for again sooner than that.
     const hasty = { ...clock, sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms / 10, signal) }
     const files = await open(spiderOf(here.origin), [], hasty)
@@ -144,7 +144,7 @@ describe('files of seeds', () => {
     writeFileSync(file, JSON.stringify({ b: entries }))
     const files = await open(spider, loadPools(file, {}))
     const asking = expect(files.get('http://127.0.0.1:1/a')).rejects.toThrow()
-    await expect.poll(async () => (await plant.exits.scores('b', { limit: 9 })).length).toBeGreaterThan(0)
+    await expect.poll(async () => (await backends.proxies.scores('b', { limit: 9 })).length).toBeGreaterThan(0)
     await files.close()
     await asking
   })
@@ -152,14 +152,14 @@ describe('files of seeds', () => {
   it('are cancelled with their crawl, and nobody is told of them as of an unknown spider', async () => {
     const { origin } = await site('127.0.0.1', () => ({ afterMs: 60_000 }))
     const spider = spiderOf(origin)
-    await plant.frontier.open(specFor(spider, 'c', 1))
+    await backends.frontier.open(specFor(spider, 'c', 1))
     const files = await open(spider)
     const failed = expect(files.get(`${origin}/a`)).rejects.toMatchObject({ code: 'crawl_ended' })
     await sleep(300)
-    expect(spiderNotices([spider])(await plant.frontier.crawls())).toEqual([])
-    await setCrawlState(plant.frontier, 'c', 'paused')
+    expect(spiderNotices([spider])(await backends.frontier.crawls())).toEqual([])
+    await setCrawlState(backends.frontier, 'c', 'paused')
     expect(await states()).toEqual(['paused', 'paused'])
-    await setCrawlState(plant.frontier, 'c', 'cancelled')
+    await setCrawlState(backends.frontier, 'c', 'cancelled')
     expect(await states()).toEqual(['cancelled', 'cancelled'])
     await failed
   })
@@ -171,15 +171,15 @@ describe('files of seeds', () => {
       return specFor({ ...spider, name }, id, 1)
     }
     const gone = 99_999_999
-    await plant.frontier.open(left(gone))
-    await plant.frontier.open(left(process.pid))
+    await backends.frontier.open(left(gone))
+    await backends.frontier.open(left(process.pid))
     const files = await open(spider)
-    expect((await plant.frontier.crawls()).filter(({ id }) => id.includes(`-${gone}-`))).toEqual([])
+    expect((await backends.frontier.crawls()).filter(({ id }) => id.includes(`-${gone}-`))).toEqual([])
     expect(await states()).toHaveLength(2)
     await files.close()
 
     const address = `sqlite:${join(dir.path, 'left.db')}`
-    const inFile = await openPlant({ queue: address, store: address })
+    const inFile = await openBackends({ queue: address, store: address })
     try {
       await inFile.frontier.open(specFor(spider, 'c', 1))
       await inFile.frontier.open(left(gone))

@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { memoryBoard } from '../../../src/notes/memory/memory-notes.js'
 import { ManualClock, systemClock } from '../../../src/clock.js'
 import { ShoalError } from '../../../src/errors.js'
 import { silentLog } from '../../../src/log.js'
-import { drainKey } from '../../../src/observe/note-keys.js'
+import { memoryNotes } from '../../../src/notes/memory/memory-notes.js'
 import { askToDrain, isAskedToDrain } from '../../../src/observe/drain.js'
+import { drainKey } from '../../../src/observe/note-keys.js'
 import { watchForDrain } from '../../../src/run/workers/drain-watch.js'
 import { forkWorker } from '../../../src/run/workers/fork-worker.js'
 import type { RunningWorker } from '../../../src/run/workers/start-worker.js'
 import { superviseWorker } from '../../../src/run/workers/supervise.js'
 import { watchWorkers } from '../../../src/run/workers/worker-failures.js'
 import { workerIds } from '../../../src/run/workers/worker-ids.js'
-import { openPlant, type Plant } from '../../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../../src/wire/backends.js'
 import { tempDir } from '../../support/cli.js'
 import { isAlive, notedSpider, orderOf } from './processes.js'
 
@@ -25,28 +25,28 @@ async function advance(clock: ManualClock, ms: number): Promise<void> {
 
 describe('word for a worker to leave', () => {
   it('is for one worker, and may be left twice', async () => {
-    const board = memoryBoard({ clock: new ManualClock() })
-    await askToDrain(board, 'w1')
-    await askToDrain(board, 'w1')
-    expect(await isAskedToDrain(board, 'w1')).toBe(true)
-    expect(await isAskedToDrain(board, 'w2')).toBe(false)
+    const notes = memoryNotes({ clock: new ManualClock() })
+    await askToDrain(notes, 'w1')
+    await askToDrain(notes, 'w1')
+    expect(await isAskedToDrain(notes, 'w1')).toBe(true)
+    expect(await isAskedToDrain(notes, 'w2')).toBe(false)
   })
 
-  it('is found within seconds, told once, and a board that is away is asked again', async () => {
+  it('is found within seconds, told once, and a notes that is away is asked again', async () => {
     const clock = new ManualClock()
-    const board = memoryBoard({ clock })
+    const notes = memoryNotes({ clock })
     let away = true
     let reads = 0
     let asked = 0
     const flaky = {
       read: async (key: string) => {
         reads++
-        if (away) throw new ShoalError('queue_away', 'gone')
-        return board.read(key)
+        if (away) throw new ShoalError('queue_down', 'gone')
+        return notes.read(key)
       },
     }
-    watchForDrain('w1', { board: flaky, clock, log: silentLog }, () => asked++)
-    await askToDrain(board, 'w1')
+    watchForDrain('w1', { notes: flaky, clock, log: silentLog }, () => asked++)
+    await askToDrain(notes, 'w1')
     for (let looks = 0; looks < 3; looks++) await advance(clock, 2_000)
     expect({ asked, reads }).toEqual({ asked: 0, reads: 3 })
     away = false
@@ -56,11 +56,11 @@ describe('word for a worker to leave', () => {
 
   it('is not looked for any more when the worker is gone', async () => {
     const clock = new ManualClock()
-    const board = memoryBoard({ clock })
+    const notes = memoryNotes({ clock })
     let asked = 0
-    const unwatch = watchForDrain('w1', { board, clock, log: silentLog }, () => asked++)
+    const unwatch = watchForDrain('w1', { notes, clock, log: silentLog }, () => asked++)
     unwatch()
-    await board.post(drainKey('w1'), 'dashboard', 'now', 60_000)
+    await notes.post(drainKey('w1'), 'dashboard', 'now', 60_000)
     await advance(clock, 10_000)
     expect(asked).toBe(0)
   })
@@ -95,32 +95,32 @@ describe('a fleet of one process', () => {
 
 describe('a worker that is asked to leave', () => {
   let dir: ReturnType<typeof tempDir>
-  let plant: Plant
+  let backends: Backends
 
   beforeEach(async () => {
     dir = tempDir('drain')
     const { queue, store } = orderOf(dir.path, '')
-    plant = await openPlant({ queue, store })
+    backends = await openBackends({ queue, store })
   })
 
   afterEach(async () => {
-    await plant.close()
+    await backends.close()
     dir.remove()
   })
 
-  const listed = async () => (await plant.frontier.workers()).map(({ worker }) => worker)
+  const listed = async () => (await backends.frontier.workers()).map(({ worker }) => worker)
 
   it('leaves its thread, and its process, and is replaced in neither', async () => {
     const spider = notedSpider(dir.path)
-    const parts = { plant, clock: systemClock, log: silentLog, writeLog: () => {}, newId: workerIds() }
+    const parts = { backends, clock: systemClock, log: silentLog, writeLog: () => {}, newId: workerIds() }
     const thread = superviseWorker({ ...orderOf(dir.path, spider.path), ...parts })
     const child = forkWorker(orderOf(dir.path, spider.path), {
-      frontier: plant.frontier,
+      frontier: backends.frontier,
       clock: systemClock,
       log: silentLog,
     })
     await expect.poll(listed, SOON).toHaveLength(2)
-    for (const worker of await listed()) await askToDrain(plant.board, worker)
+    for (const worker of await listed()) await askToDrain(backends.notes, worker)
     await thread.ended
     await child.ended
     expect(thread.drained).toBe(true)

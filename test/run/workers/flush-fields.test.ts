@@ -5,7 +5,7 @@ import type { Log } from '../../../src/log.js'
 import { silentLog } from '../../../src/log.js'
 import { type FieldRow, HOUR_MS } from '../../../src/quality/field-row.js'
 import { FieldTally } from '../../../src/quality/field-tally.js'
-import { driftWatch, pauseAfterLook, unlessAway } from '../../../src/run/duties/drift-watch.js'
+import { driftWatch, pauseAfterCheck, unlessAway } from '../../../src/run/duties/drift-watch.js'
 import { flushFields } from '../../../src/run/workers/flush-fields.js'
 import { MemoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
 
@@ -91,7 +91,7 @@ describe('the watch over drift', () => {
   })
 
   it('looks less often where looking takes long, but once an hour', () => {
-    expect([0, 600, 2_000, 3_600_000].map(pauseAfterLook)).toEqual([60_000, 60_000, 200_000, HOUR_MS])
+    expect([0, 600, 2_000, 3_600_000].map(pauseAfterCheck)).toEqual([60_000, 60_000, 200_000, HOUR_MS])
   })
 
   it('stops in the middle when the process ends', async () => {

@@ -5,26 +5,26 @@ import { systemClock } from '../../../src/clock.js'
 import { silentLog } from '../../../src/log.js'
 import { superviseWorker } from '../../../src/run/workers/supervise.js'
 import { workerIds } from '../../../src/run/workers/worker-ids.js'
-import { openPlant, type Plant } from '../../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../../src/wire/backends.js'
 import { tempDir } from '../../support/cli.js'
 import { notedSpider, orderOf } from './processes.js'
 
 let dir: ReturnType<typeof tempDir>
-let plant: Plant
+let backends: Backends
 
 beforeEach(async () => {
   dir = tempDir('supervise')
   const { queue, store } = orderOf(dir.path, '')
-  plant = await openPlant({ queue, store })
+  backends = await openBackends({ queue, store })
 })
 
 afterEach(async () => {
-  await plant.close()
+  await backends.close()
   dir.remove()
 })
 
 function supervise(spider: string, stuckMs: number) {
-  const parts = { plant, clock: systemClock, log: silentLog, writeLog: () => {}, newId: workerIds() }
+  const parts = { backends, clock: systemClock, log: silentLog, writeLog: () => {}, newId: workerIds() }
   return superviseWorker({ ...orderOf(dir.path, spider), ...parts, stuckMs })
 }
 

@@ -8,30 +8,30 @@ import { type Log, silentLog } from '../../../src/log.js'
 import { forkWorker } from '../../../src/run/workers/fork-worker.js'
 import type { RunningWorker } from '../../../src/run/workers/start-worker.js'
 import { WORKER_ORDER } from '../../../src/run/workers/worker-process-messages.js'
-import { openPlant, type Plant } from '../../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../../src/wire/backends.js'
 import { tempDir } from '../../support/cli.js'
 import { isAlive, notedSpider, orderOf } from './processes.js'
 
 let dir: ReturnType<typeof tempDir>
-let plant: Plant
+let backends: Backends
 const children: ChildProcess[] = []
 const workers: RunningWorker[] = []
 
 beforeEach(async () => {
   dir = tempDir('worker-process')
   const { queue, store } = orderOf(dir.path, '')
-  plant = await openPlant({ queue, store })
+  backends = await openBackends({ queue, store })
 })
 
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
   for (const worker of workers.splice(0)) await worker.stop(0)
-  await plant.close()
+  await backends.close()
   dir.remove()
 })
 
 function start(spider: string, clock = systemClock, log: Log = silentLog): RunningWorker {
-  const worker = forkWorker(orderOf(dir.path, spider), { frontier: plant.frontier, clock, log })
+  const worker = forkWorker(orderOf(dir.path, spider), { frontier: backends.frontier, clock, log })
   workers.push(worker)
   return worker
 }

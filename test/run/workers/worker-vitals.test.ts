@@ -1,28 +1,28 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { Board } from '../../../src/notes/notes.js'
 import { ManualClock, systemClock, systemRandom } from '../../../src/clock.js'
 import { openCrawl } from '../../../src/coordinator/crawls.js'
 import { seedCrawl } from '../../../src/coordinator/seeding.js'
 import { ShoalError } from '../../../src/errors.js'
 import { silentLog } from '../../../src/log.js'
+import type { Notes } from '../../../src/notes/notes.js'
 import { vitalsKey } from '../../../src/observe/note-keys.js'
 import { createMeter } from '../../../src/observe/vitals/meter.js'
 import { parseVitals, readVitals } from '../../../src/observe/vitals/read-vitals.js'
 import { RECENT_MS, SPENT, VITALS_MS, type Vitals } from '../../../src/observe/vitals/vitals.js'
-import { createCrew } from '../../../src/run/workers/local-workers.js'
+import { createLocalWorkers } from '../../../src/run/workers/local-workers.js'
 import { postVitals } from '../../../src/run/workers/post-vitals.js'
 import { startWorker } from '../../../src/run/workers/start-worker.js'
-import { tellVitals, watchLag } from '../../../src/run/workers/worker-vitals.js'
+import { reportVitals, watchLag } from '../../../src/run/workers/worker-vitals.js'
 import { defineSpider } from '../../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../../src/spider/resolve.js'
-import { openPlant, type Plant } from '../../../src/wire/backends.js'
+import { type Backends, openBackends } from '../../../src/wire/backends.js'
 import { someVitals } from '../../observe/vitals/some-vitals.js'
 
 let server: Server
 let origin: string
-let plant: Plant
+let backends: Backends
 
 beforeEach(async () => {
   server = createServer((request, response) => {
@@ -33,11 +33,11 @@ beforeEach(async () => {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  plant = await openPlant({ queue: 'memory:', store: 'memory:' })
+  backends = await openBackends({ queue: 'memory:', store: 'memory:' })
 })
 
 afterEach(async () => {
-  await plant.close()
+  await backends.close()
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
 })
@@ -54,8 +54,8 @@ it('are true of a crawl, and its slots account for all of their time', async () 
       },
     }),
   )
-  const { crawl } = await openCrawl(plant, spider, { fresh: false, clock: systemClock, random: systemRandom })
-  await seedCrawl(plant, spider, crawl, { clock: systemClock, signal: new AbortController().signal })
+  const { crawl } = await openCrawl(backends, spider, { fresh: false, clock: systemClock, random: systemRandom })
+  await seedCrawl(backends, spider, crawl, { clock: systemClock, signal: new AbortController().signal })
   const told: Vitals[] = []
   // Reports come more often, so that the test need not wait for them.
   const clock = {
@@ -64,10 +64,10 @@ it('are true of a crawl, and its slots account for all of their time', async () 
   }
   const startedAt = clock.mono()
   const worker = startWorker({
-    ...{ id: 'w1', plant, spiders: [spider], concurrency: 4, clock, random: systemRandom, log: silentLog },
+    ...{ id: 'w1', backends, spiders: [spider], concurrency: 4, clock, random: systemRandom, log: silentLog },
     onVitals: (vitals) => void told.push(vitals),
   })
-  while ((await plant.frontier.stats(crawl)).state !== 'finished') await clock.sleep(20)
+  while ((await backends.frontier.stats(crawl)).state !== 'finished') await clock.sleep(20)
   await clock.sleep(120)
   const elapsed = clock.mono() - startedAt
   await worker.stop(1_000)
@@ -76,7 +76,7 @@ it('are true of a crawl, and its slots account for all of their time', async () 
   const last = told.at(-1)
   if (last === undefined) throw new Error('it told nothing')
   expect(parseVitals(JSON.stringify(last))).toEqual(last)
-  const stats = await plant.frontier.stats(crawl)
+  const stats = await backends.frontier.stats(crawl)
   expect(last).toMatchObject({ worker: 'w1', pages: stats.done, failed: 1, slots: 4, busy: 0, inHand: [] })
   expect(last.errors).toEqual({ http_error: 1 })
   expect(last.statuses).toEqual({ 200: stats.done, 404: 1 })
@@ -101,12 +101,12 @@ it('are true of a crawl, and its slots account for all of their time', async () 
     expect(last[key], key).toBeGreaterThan(0)
 })
 
-it('are on the board for as long as the worker is there', async () => {
-  const notes = postVitals(plant.board, systemClock)
+it('are on the notes for as long as the worker is there', async () => {
+  const notes = postVitals(backends.notes, systemClock)
   notes.post(someVitals({ worker: 'w1' }))
-  await expect.poll(async () => (await readVitals(plant.board, ['w1', 'w2'])).get('w1')?.vitals.worker).toBe('w1')
+  await expect.poll(async () => (await readVitals(backends.notes, ['w1', 'w2'])).get('w1')?.vitals.worker).toBe('w1')
   await notes.clear('w1')
-  expect((await readVitals(plant.board, ['w1'])).size).toBe(0)
+  expect((await readVitals(backends.notes, ['w1'])).size).toBe(0)
 })
 
 it('of garbage, of another worker and of another version are left out', async () => {
@@ -118,8 +118,8 @@ it('of garbage, of another worker and of another version are left out', async ()
     ['w6', JSON.stringify({ ...someVitals({ worker: 'w6' }), errors: { 'shop.example/secret': 1 } })],
     ['w7', JSON.stringify({ ...someVitals({ worker: 'w7' }), news: 'of a later version' })],
   ] as const)
-    await plant.board.post(vitalsKey(worker), 'vitals', text, 60_000)
-  const heard = await readVitals(plant.board, ['w1', 'w2', 'w3', 'w4', 'w5', 'w6', 'w7'])
+    await backends.notes.post(vitalsKey(worker), 'vitals', text, 60_000)
+  const heard = await readVitals(backends.notes, ['w1', 'w2', 'w3', 'w4', 'w5', 'w6', 'w7'])
   expect([...heard.keys()]).toEqual(['w7'])
 })
 
@@ -127,7 +127,7 @@ it('do not pile up while the queue is away, and hold nobody up who leaves', asyn
   const clock = new ManualClock()
   let posts = 0
   let answer: (error: Error) => void = () => {}
-  const board: Pick<Board, 'post'> = {
+  const notes: Pick<Notes, 'post'> = {
     post: () => {
       posts++
       return new Promise((_, reject) => {
@@ -135,32 +135,32 @@ it('do not pile up while the queue is away, and hold nobody up who leaves', asyn
       })
     },
   }
-  const notes = postVitals(board, clock)
-  for (let i = 0; i < 20; i++) notes.post(someVitals({}))
+  const vitals = postVitals(notes, clock)
+  for (let i = 0; i < 20; i++) vitals.post(someVitals({}))
   expect(posts).toBe(1)
-  answer(new ShoalError('queue_away', 'it is away'))
+  answer(new ShoalError('queue_down', 'it is away'))
   const postsAgain = () => {
-    notes.post(someVitals({}))
+    vitals.post(someVitals({}))
     return posts
   }
   await expect.poll(postsAgain).toBe(2)
-  const clearing = notes.clear('w')
+  const clearing = vitals.clear('w')
   clock.advance(1_000)
   await clearing
 })
 
 it('of a worker that fell silent grow old in the eyes of its process', () => {
   const clock = new ManualClock()
-  const crew = createCrew(clock)
-  crew.heard(someVitals({ worker: 'b' }))
+  const localWorkers = createLocalWorkers(clock)
+  localWorkers.heard(someVitals({ worker: 'b' }))
   clock.advance(4_000)
-  crew.heard(someVitals({ worker: 'a' }))
-  expect(crew.list().map(({ vitals, ageMs }) => [vitals.worker, ageMs])).toEqual([
+  localWorkers.heard(someVitals({ worker: 'a' }))
+  expect(localWorkers.list().map(({ vitals, ageMs }) => [vitals.worker, ageMs])).toEqual([
     ['a', 0],
     ['b', 4_000],
   ])
-  crew.gone('b')
-  expect(crew.list()).toHaveLength(1)
+  localWorkers.gone('b')
+  expect(localWorkers.list()).toHaveLength(1)
 })
 
 it('tell how late the timers of the loop were', () => {
@@ -185,7 +185,7 @@ it('tell what it was fifteen seconds ago', () => {
     },
     longestInHand: [],
   }
-  const telling = tellVitals('w', worker, clock, (vitals) => void told.push(vitals))
+  const telling = reportVitals('w', worker, clock, (vitals) => void told.push(vitals))
   expect(told.at(-1)?.earlier).toBeNull()
   for (let i = 0; i < 20; i++) clock.advance(VITALS_MS)
   telling.stop()

@@ -49,9 +49,9 @@ const putAll = (store: BlobStore, pages: readonly Buffer[]) =>
   Promise.all(pages.map((one) => store.put(one, 'text/html')))
 const readAll = (store: BlobStore, refs: readonly string[]) =>
   Promise.all(refs.map(async (ref) => Buffer.from((await store.get(ref)) ?? []).toString()))
-const upkeepOf = (store: BlobStore) => {
-  if (store.upkeep === null) throw new Error('a store of packs has upkeep')
-  return store.upkeep
+const maintenanceOf = (store: BlobStore) => {
+  if (store.maintenance === null) throw new Error('a store of packs has maintenance')
+  return store.maintenance
 }
 const silent = () => {}
 
@@ -92,7 +92,7 @@ describe('packs in files', () => {
     const root = join(await newRoot(), 'never')
     const store = openStore(root, new MemoryBlobIndex())
     expect(await store.get(`sha256:${'0'.repeat(64)}`)).toBeNull()
-    expect(await upkeepOf(store).check(silent)).toMatchObject({ packs: 0, pages: 0 })
+    expect(await maintenanceOf(store).check(silent)).toMatchObject({ packs: 0, pages: 0 })
     await store.close()
     await expect(stat(root)).rejects.toThrow('ENOENT')
   })
@@ -135,7 +135,7 @@ describe('packs in files', () => {
     const root = join(dir, 'a-file')
     await writeFile(root, '')
     const store = openStore(root, new MemoryBlobIndex())
-    await expect(store.put(page, 'text/html')).rejects.toMatchObject({ code: 'blobs_unwritable', next: 'plant' })
+    await expect(store.put(page, 'text/html')).rejects.toMatchObject({ code: 'blobs_unwritable', next: 'backend' })
     await rm(root)
     expect(await store.get(await store.put(page, 'text/html'))).toEqual(page)
   })
@@ -211,13 +211,13 @@ describe('damage', () => {
     await file.write(Buffer.alloc(60, 7), 0, 60, start - 44)
     await file.close()
     const next = openStore(root, index)
-    const found = await upkeepOf(next).check(silent)
+    const found = await maintenanceOf(next).check(silent)
     expect(found).toMatchObject({ packs: 1, pages: 19, damaged: [{ hash: refs[10].slice(7) }], unreferenced: [] })
-    await upkeepOf(next).clean(found)
+    await maintenanceOf(next).clean(found)
     const again = await next.put(many(20)[10], 'text/html')
     expect(again).toBe(refs[10])
     expect(await readAll(next, refs)).toEqual(many(20).map(String))
-    expect(await upkeepOf(next).check(silent)).toMatchObject({ pages: 20, damaged: [] })
+    expect(await maintenanceOf(next).check(silent)).toMatchObject({ pages: 20, damaged: [] })
   })
 
   it('of a pack that is gone is found as well', async () => {
@@ -225,7 +225,7 @@ describe('damage', () => {
     const store = openStore(root, new MemoryBlobIndex())
     await putAll(store, many(4))
     await rm((await packsIn(root))[0])
-    expect((await upkeepOf(store).check(silent)).damaged).toHaveLength(4)
+    expect((await maintenanceOf(store).check(silent)).damaged).toHaveLength(4)
   })
 })
 
@@ -234,7 +234,7 @@ function diesBeforeIndex(index: BlobIndex): BlobIndex {
   return {
     findBlobs: (place, hashes) => index.findBlobs(place, hashes),
     addBlobs: async () => {
-      throw new ShoalError('queue_away', 'the index is away')
+      throw new ShoalError('queue_down', 'the index is away')
     },
     moveBlobs: (place, moves) => index.moveBlobs(place, moves),
     removeBlobs: (place, entries) => index.removeBlobs(place, entries),
@@ -242,20 +242,20 @@ function diesBeforeIndex(index: BlobIndex): BlobIndex {
   }
 }
 
-describe('upkeep', () => {
+describe('maintenance', () => {
   it('finds a pack that nobody points to, when it is old enough, and deletes it on demand', async () => {
     const root = await newRoot()
     const index = new MemoryBlobIndex()
     await expect(openStore(root, diesBeforeIndex(index)).put(page, 'text/html')).rejects.toThrow('away')
     const store = openStore(root, index)
     const ref = await store.put(page, 'text/html')
-    const young = await upkeepOf(store).check(silent)
+    const young = await maintenanceOf(store).check(silent)
     expect(young).toMatchObject({ packs: 2, pages: 1, unreferenced: [] })
     expect(young.idleBytes).toBeGreaterThan(0)
     await age(root)
-    const found = await upkeepOf(store).check(silent)
+    const found = await maintenanceOf(store).check(silent)
     expect(found.unreferenced).toHaveLength(1)
-    await upkeepOf(store).clean(found)
+    await maintenanceOf(store).clean(found)
     expect(await packsIn(root)).toHaveLength(1)
     expect(await store.get(ref)).toEqual(page)
   })
@@ -266,7 +266,7 @@ describe('upkeep', () => {
     const ref = await store.put(page, 'text/html')
     const [path] = await packsIn(root)
     const pack = { pack: path.replace(/.*\/|\.pack$/g, ''), bytes: (await stat(path)).size, where: path }
-    await upkeepOf(store).clean({ unreferenced: [pack], damaged: [] })
+    await maintenanceOf(store).clean({ unreferenced: [pack], damaged: [] })
     expect(await store.get(ref)).toEqual(page)
   })
 
@@ -293,22 +293,22 @@ describe('upkeep', () => {
         expect(Buffer.from((await reader.get(refs[at])) ?? []).toString()).toBe(String(many(1, at)[0]))
       }
     })()
-    const done = await upkeepOf(store).compact(silent)
+    const done = await maintenanceOf(store).compact(silent)
     reading = false
     await readers
     expect(reads).toBeGreaterThan(0)
     // A torn pack is left alone.
     expect(done).toMatchObject({ packsBefore: 20, packsAfter: 2, pages: 190 })
     expect(await readAll(store, refs)).toEqual(many(200).map(String))
-    expect(await upkeepOf(store).check(silent)).toMatchObject({ packs: 2, pages: 200, damaged: [] })
-    expect(await upkeepOf(store).compact(silent)).toMatchObject({ pages: 0 })
+    expect(await maintenanceOf(store).check(silent)).toMatchObject({ packs: 2, pages: 200, damaged: [] })
+    expect(await maintenanceOf(store).compact(silent)).toMatchObject({ pages: 0 })
   })
 
   it('leaves alone what may still be written', async () => {
     const root = await newRoot()
     const index = new MemoryBlobIndex()
     for (let n = 0; n < 3; n++) await putAll(openStore(root, index), many(2, n * 2))
-    expect(await upkeepOf(openStore(root, index)).compact(silent)).toMatchObject({ packsAfter: 3, pages: 0 })
+    expect(await maintenanceOf(openStore(root, index)).compact(silent)).toMatchObject({ packsAfter: 3, pages: 0 })
   })
 })
 
@@ -336,13 +336,13 @@ describe('packs under fire', () => {
           await Promise.all([
             ...puts.flatMap((some, at) => some.map((n) => put(stores[at], n))),
             ...dies.map((n) => dying.put(content(n), 'text/html').catch(() => {})),
-            ...(compact ? [upkeepOf(openStore(root, index)).compact(silent)] : []),
+            ...(compact ? [maintenanceOf(openStore(root, index)).compact(silent)] : []),
           ])
           await Promise.all([...stores, dying].map((store) => store.close()))
         }
         const last = openStore(root, index)
         for (const [n, ref] of answered) expect(Buffer.from((await last.get(ref)) ?? 'nothing')).toEqual(content(n))
-        expect(await upkeepOf(last).check(silent)).toMatchObject({ pages: answered.size, damaged: [] })
+        expect(await maintenanceOf(last).check(silent)).toMatchObject({ pages: answered.size, damaged: [] })
       }),
       { numRuns: 5 },
     )

@@ -7,17 +7,17 @@ import { systemClock } from '../../../src/clock.js'
 import { applyRetention, type Retired } from '../../../src/store/export/apply-retention.js'
 import { fileArchive } from '../../../src/store/files/file-archive.js'
 import { parsePostgres } from '../../../src/store/postgres/address.js'
+import { openPostgresMaintenance } from '../../../src/store/postgres/maintenance.js'
 import { knownMigrations, migrate, pendingMigrations } from '../../../src/store/postgres/migrate.js'
 import { openPostgresStore } from '../../../src/store/postgres/open-postgres.js'
 import { openPg } from '../../../src/store/postgres/pg.js'
-import { openPostgresUpkeep } from '../../../src/store/postgres/maintenance.js'
 import { batch, fetchRow, record } from '../../contract/record-store-contract.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 
 let server: PostgresServer
 let schemas = 0
 const clock = systemClock
-const emptySchema = () => `${server.address()}?schema=upkeep_${++schemas}`
+const emptySchema = () => `${server.address()}?schema=maintenance_${++schemas}`
 beforeAll(async () => {
   server = await startPostgres()
 })
@@ -29,18 +29,20 @@ describe('migrations', () => {
     const stores = await Promise.all(
       Array.from({ length: 4 }, () => openPostgresStore(address, { clock, create: true })),
     )
-    const upkeep = await openPostgresUpkeep(address)
-    expect(await upkeep.pending()).toEqual([])
-    expect(await upkeep.migrate()).toEqual([])
-    await Promise.all([...stores.map((store) => store.close()), upkeep.close()])
+    const maintenance = await openPostgresMaintenance(address)
+    expect(await maintenance.pending()).toEqual([])
+    expect(await maintenance.migrate()).toEqual([])
+    await Promise.all([...stores.map((store) => store.close()), maintenance.close()])
   })
 
   it('are not made by a command that only looks', async () => {
     const address = emptySchema()
     await expect(openPostgresStore(address, { clock, create: false })).rejects.toMatchObject({ code: 'not_found' })
-    const upkeep = await openPostgresUpkeep(address)
-    expect((await upkeep.pending()).map(({ number }) => number)).toEqual(knownMigrations().map(({ number }) => number))
-    await upkeep.close()
+    const maintenance = await openPostgresMaintenance(address)
+    expect((await maintenance.pending()).map(({ number }) => number)).toEqual(
+      knownMigrations().map(({ number }) => number),
+    )
+    await maintenance.close()
   })
 
   it('happen whole or not at all, and wait for a word where older workers could not live with them', async () => {
@@ -77,7 +79,7 @@ describe('retention', () => {
   it('archives and drops what is old while rows are written', async () => {
     const address = emptySchema()
     const store = await openPostgresStore(address, { clock, create: true })
-    const upkeep = await openPostgresUpkeep(address)
+    const maintenance = await openPostgresMaintenance(address)
     const dir = await mkdtemp(join(tmpdir(), 'shoal-archive-'))
     const now = clock.now()
     const old = Date.parse('2026-01-15T00:00:00Z')
@@ -91,7 +93,7 @@ describe('retention', () => {
     )
     await store.write(batch({ fetches, records: [record({ history: true, scrapedAt: old })] }))
     await store.write(batch({ records: [record({ history: true, scrapedAt: old + 1, epoch: '1001', data: 'new' })] }))
-    await upkeep.setRetention({ unit: 'week', fetchesMs: 86_400_000, versionsMs: null, archive: `files:${dir}` })
+    await maintenance.setRetention({ unit: 'week', fetchesMs: 86_400_000, versionsMs: null, archive: `files:${dir}` })
 
     let writing = true
     let written = 0
@@ -102,7 +104,7 @@ describe('retention', () => {
       }
     })()
     const retired: Retired[] = []
-    expect(await applyRetention(upkeep, fileArchive(dir), now, (one) => retired.push(one))).toBe(true)
+    expect(await applyRetention(maintenance, fileArchive(dir), now, (one) => retired.push(one))).toBe(true)
     writing = false
     await writer
     expect(written).toBeGreaterThan(0)
@@ -126,37 +128,37 @@ describe('retention', () => {
     })
     expect(rows[7].at).toEqual(new Date(old + 7))
 
-    const names = (await upkeep.partitions()).map((one) => one.name)
+    const names = (await maintenance.partitions()).map((one) => one.name)
     expect(names).not.toContain('fetches_20260101')
     expect(names).toContain('record_versions_20260101')
-    await Promise.all([store.close(), upkeep.close(), rm(dir, { recursive: true })])
+    await Promise.all([store.close(), maintenance.close(), rm(dir, { recursive: true })])
   })
 
   it('goes on where it was interrupted', async () => {
     const address = emptySchema()
     const store = await openPostgresStore(address, { clock, create: true })
-    const upkeep = await openPostgresUpkeep(address)
+    const maintenance = await openPostgresMaintenance(address)
     await store.write(batch({ fetches: [fetchRow({ at: Date.parse('2026-01-15T00:00:00Z') })] }))
-    await upkeep.setRetention({ unit: 'month', fetchesMs: 86_400_000, versionsMs: null, archive: null })
+    await maintenance.setRetention({ unit: 'month', fetchesMs: 86_400_000, versionsMs: null, archive: null })
     const failing = { write: () => Promise.reject(new Error('the disk is gone')), close: async () => {} }
-    await expect(applyRetention(upkeep, failing, clock.now(), () => {})).rejects.toThrow('the disk is gone')
-    const left = (await upkeep.partitions()).filter(({ name }) => name === 'fetches_20260101')
+    await expect(applyRetention(maintenance, failing, clock.now(), () => {})).rejects.toThrow('the disk is gone')
+    const left = (await maintenance.partitions()).filter(({ name }) => name === 'fetches_20260101')
     expect(left).toMatchObject([{ range: null }])
     const again: Retired[] = []
-    await applyRetention(upkeep, null, clock.now(), (one) => again.push(one))
+    await applyRetention(maintenance, null, clock.now(), (one) => again.push(one))
     expect(again).toMatchObject([{ name: 'fetches_20260101', archived: null }])
     // What somebody takes out by hand stays his.
     await store.write(batch({ fetches: [fetchRow({ at: Date.parse('2026-02-15T00:00:00Z') })] }))
     const schema = new URL(address).searchParams.get('schema')
     await server.query(`ALTER TABLE ${schema}.fetches DETACH PARTITION ${schema}.fetches_20260201`)
-    await applyRetention(upkeep, null, clock.now(), (one) => again.push(one))
+    await applyRetention(maintenance, null, clock.now(), (one) => again.push(one))
     expect(again).toHaveLength(1)
-    expect((await upkeep.partitions()).map(({ name }) => name)).toContain('fetches_20260201')
+    expect((await maintenance.partitions()).map(({ name }) => name)).toContain('fetches_20260201')
     // Late rows of those days find another place.
     const late = fetchRow({ at: Date.parse('2026-02-16T00:00:00Z'), fp: '00000000000000bb' })
     await store.write(batch({ fetches: [late] }))
     expect(await store.fetches({ fp: late.fp, limit: 1 })).toHaveLength(1)
-    expect((await upkeep.partitions()).map(({ name }) => name)).toContain('fetches_20260201_2')
-    await Promise.all([store.close(), upkeep.close()])
+    expect((await maintenance.partitions()).map(({ name }) => name)).toContain('fetches_20260201_2')
+    await Promise.all([store.close(), maintenance.close()])
   })
 })

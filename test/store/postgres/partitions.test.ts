@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { aheadOf, missingRange, partitionName, type Range, rangeOf } from '../../../src/store/postgres/partitions.js'
 import { expired, PARTITION_UNITS, type PartitionInfo } from '../../../src/store/maintenance.js'
+import { aheadOf, missingRange, partitionName, type Range, rangeOf } from '../../../src/store/postgres/partitions.js'
 
 const at = (text: string) => Date.parse(`${text}T12:00:00Z`)
 const days = ({ from, to }: Range) => [from, to].map((ms) => new Date(ms).toISOString().slice(0, 10))

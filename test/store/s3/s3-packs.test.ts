@@ -41,9 +41,9 @@ const putAll = (store: BlobStore, pages: readonly Buffer[]) =>
   Promise.all(pages.map((one) => store.put(one, 'text/html')))
 const readAll = (store: BlobStore, refs: readonly string[]) =>
   Promise.all(refs.map(async (ref) => Buffer.from((await store.get(ref)) ?? []).toString()))
-const upkeepOf = (store: BlobStore) => {
-  if (store.upkeep === null) throw new Error('a store of packs has upkeep')
-  return store.upkeep
+const maintenanceOf = (store: BlobStore) => {
+  if (store.maintenance === null) throw new Error('a store of packs has maintenance')
+  return store.maintenance
 }
 const silent = () => {}
 const hoursLater: Clock = { ...systemClock, now: () => systemClock.now() + 2 * SETTLED_MS }
@@ -52,7 +52,7 @@ describe('packs in S3', () => {
   it('are one object for all pages of a moment', async () => {
     const store = openStore(newPrefix(), new MemoryBlobIndex())
     const refs = await putAll(store, pagesOf(300))
-    expect(await upkeepOf(store).check(silent)).toMatchObject({ packs: 1, pages: 300, idleBytes: 0 })
+    expect(await maintenanceOf(store).check(silent)).toMatchObject({ packs: 1, pages: 300, idleBytes: 0 })
     expect(await store.locate(refs[0])).toMatch(
       /^s3:\/\/shoal-test\/pages-\d+\/packs\/\d{8}-[0-9a-f]{16}\.pack bytes 52-/,
     )
@@ -85,11 +85,16 @@ describe('packs in S3', () => {
       for (let n = 0; compacting; n = (n + 1) % refs.length)
         expect(Buffer.from((await reader.get(refs[n])) ?? []).toString()).toBe(pageOf(n).toString())
     })()
-    expect(await upkeepOf(store).compact(silent)).toMatchObject({ packsBefore: 15, packsAfter: 1, pages: 150 })
+    expect(await maintenanceOf(store).compact(silent)).toMatchObject({ packsBefore: 15, packsAfter: 1, pages: 150 })
     compacting = false
     await reading
     expect(await readAll(reader, refs)).toEqual(pagesOf(150).map(String))
-    expect(await upkeepOf(store).check(silent)).toMatchObject({ packs: 1, pages: 150, damaged: [], unreferenced: [] })
+    expect(await maintenanceOf(store).check(silent)).toMatchObject({
+      packs: 1,
+      pages: 150,
+      damaged: [],
+      unreferenced: [],
+    })
   })
 
   it('are read ahead by who reads one page after the other, and in one piece by who wants many', async () => {
@@ -165,14 +170,14 @@ describe('S3 that goes away', () => {
         answers.map(({ ref }) => ref),
       ),
     ).toEqual(pagesOf(60).map(String))
-    expect(await upkeepOf(reader).check(silent)).toMatchObject({ pages: 60, damaged: [] })
+    expect(await maintenanceOf(reader).check(silent)).toMatchObject({ pages: 60, damaged: [] })
   })
 
   it('is told as out of reach when it is not there to begin with', async () => {
     proxy = await startTcpProxy(server.port)
     proxy.refuse(true)
     const store = openStore(newPrefix(), new MemoryBlobIndex(), proxy.port)
-    await expect(store.ready()).rejects.toMatchObject({ code: 'pages_unreachable', next: 'plant', exitCode: 4 })
+    await expect(store.ready()).rejects.toMatchObject({ code: 'pages_unreachable', next: 'backend', exitCode: 4 })
     proxy.refuse(false)
     await store.ready()
   })
@@ -187,6 +192,6 @@ describe('S3 that goes away', () => {
     await swallowed
     const { ref } = await put
     expect(Buffer.from((await store.get(ref)) ?? []).toString()).toBe(pageOf(1).toString())
-    expect(await upkeepOf(store).check(silent)).toMatchObject({ pages: 1, damaged: [] })
+    expect(await maintenanceOf(store).check(silent)).toMatchObject({ pages: 1, damaged: [] })
   })
 })

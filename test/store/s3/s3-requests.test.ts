@@ -131,8 +131,8 @@ describe('answers of S3', () => {
   it.each(cases)('%s: %i %s', async (_what, status, code, ours) => {
     answer = () => refusal(status, code)
     const error = await newPlace().open().catch(asShoalError)
-    // Of the plant: the links in hand go back as they were.
-    expect(error).toMatchObject({ code: ours, next: 'plant' })
+    // Of the backends: the links in hand go back as they were.
+    expect(error).toMatchObject({ code: ours, next: 'backend' })
     expect(inspect(error, { depth: 10 })).not.toMatch(/canary/)
   })
 
@@ -143,7 +143,7 @@ describe('answers of S3', () => {
   ])('%s is tried again, then told as away', async (code, status) => {
     answer = () => refusal(status, code)
     const error = await newPlace().write(Buffer.from('x')).catch(asShoalError)
-    expect(error).toMatchObject({ code: 'pages_away', next: 'plant' })
+    expect(error).toMatchObject({ code: 'pages_down', next: 'backend' })
     expect(asked).toHaveLength(3)
     expect(inspect(error, { depth: 10 })).not.toMatch(/canary/)
   })
@@ -180,7 +180,7 @@ describe('a call without an answer', () => {
     expect(ended).toBeNull()
     clock.advance(1)
     await asking
-    expect(ended).toMatchObject({ code: 'pages_away' })
+    expect(ended).toMatchObject({ code: 'pages_down' })
     await place.close()
   })
 })
@@ -240,7 +240,7 @@ describe('the package for S3', () => {
     const place = new S3PackPlace(parseS3('s3://bucket'), systemClock, () => loading)
     const opening = place.open()
     const closing = place.close()
-    await expect(opening).rejects.toMatchObject({ code: 'pages_away' })
+    await expect(opening).rejects.toMatchObject({ code: 'pages_down' })
     loaded(await loadSdk())
     await closing
   })

@@ -10,7 +10,7 @@ import { noProgress } from './no-progress.js'
 import { proxiesResting } from './proxies-resting.js'
 import { queueGrowing } from './queue-growing.js'
 import { queueMemory } from './queue-memory.js'
-import type { Finding, Rule, WatchLook } from './rule.js'
+import type { Finding, Rule, WatchSnapshot } from './rule.js'
 import { workerLost } from './worker-lost.js'
 
 /** A rule with its settings, and with what it remembers from look to look. */
@@ -19,7 +19,7 @@ export interface Judge {
   readonly lastingMs: number
   readonly needsMs: number
   /** See Rule. */
-  judge(look: WatchLook): readonly Finding[] | null
+  judge(look: WatchSnapshot): readonly Finding[] | null
 }
 
 /** A rule whose settings are checked. */

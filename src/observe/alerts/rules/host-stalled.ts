@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { HostInfo } from '../../../frontier/frontier.js'
 import { atLeastOne, duration, options } from '../../../options.js'
 import { fleetSlots } from '../../snapshots/health.js'
-import { count, type Finding, minutes, type Rule, type WatchedCrawl, type WatchLook } from './rule.js'
+import { count, type Finding, minutes, type Rule, type WatchedCrawl, type WatchSnapshot } from './rule.js'
 
 const settings = options({
   after: duration({ min: 60_000 }).default(10 * 60_000),
@@ -98,7 +98,7 @@ function findingOf(
   crawl: WatchedCrawl,
   { host, forMs, why, over }: { host: HostInfo; forMs: number; why: Reason; over: boolean },
   stalled: number,
-  { now }: WatchLook,
+  { now }: WatchSnapshot,
 ): Finding {
   const { id, spider } = crawl.look.stats
   return {

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { atLeastOne, options } from '../../../options.js'
-import { count, type Finding, FORGETFUL, minutes, type PoolLook, type Rule, type WatchedCrawl } from './rule.js'
+import { count, type Finding, FORGETFUL, minutes, type PoolSnapshot, type Rule, type WatchedCrawl } from './rule.js'
 
 const settings = options({ pending: atLeastOne.default(1) })
 type Settings = z.output<typeof settings>
@@ -19,7 +19,7 @@ export const proxiesResting: Rule<Settings, null> = {
   judge: ({ crawls, pools, now }, { pending }) => ({
     memory: null,
     found: [
-      ...pools.filter(({ exits, resting }) => exits > 0 && resting >= exits).map((pool) => ofPool(pool, now)),
+      ...pools.filter(({ proxies, resting }) => proxies > 0 && resting >= proxies).map((pool) => ofPool(pool, now)),
       ...crawls.flatMap((crawl) => ofHosts(crawl, pending, now)),
     ],
   }),
@@ -28,13 +28,13 @@ export const proxiesResting: Rule<Settings, null> = {
 const NEXT =
   'See which and why with `shoal proxies list`; `shoal proxies test` tries them, further ones or a slower pace help.'
 
-function ofPool({ pool, exits, firstBackAt }: PoolLook, now: number): Finding {
+function ofPool({ pool, proxies, firstBackAt }: PoolSnapshot, now: number): Finding {
   const backMs = Math.max(0, (firstBackAt ?? now) - now)
   return {
     ...{ about: pool, crawl: null, spider: null, level: 'over', severity: 'critical' },
-    message: `all ${count(exits)} proxies of the pool ${pool} rest, the first for another ${minutes(backMs)}`,
+    message: `all ${count(proxies)} proxies of the pool ${pool} rest, the first for another ${minutes(backMs)}`,
     next: NEXT,
-    fields: { pool, exits, backMs },
+    fields: { pool, proxies, backMs },
   }
 }
 

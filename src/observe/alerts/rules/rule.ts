@@ -1,17 +1,17 @@
 import type { z } from 'zod'
 import type { Alert as DriftAlert } from '../../../quality/drift-alert.js'
-import type { Alert, AlertRule } from '../alert.js'
 import type { Capacity } from '../../capacity.js'
-import type { CrawlLook, WorkerLook } from '../../snapshots/snapshot.js'
 import type { Sample } from '../../series/series.js'
+import type { CrawlSnapshot, WorkerSnapshot } from '../../snapshots/snapshot.js'
+import type { Alert, AlertRule } from '../alert.js'
 
 /** What the rules judge: everything that the watcher sees at one moment. */
-export interface WatchLook {
+export interface WatchSnapshot {
   readonly now: number
   /** Those that run; a paused one alarms nobody. */
   readonly crawls: readonly WatchedCrawl[]
-  readonly workers: readonly WorkerLook[]
-  readonly pools: readonly PoolLook[]
+  readonly workers: readonly WorkerSnapshot[]
+  readonly pools: readonly PoolSnapshot[]
   /** By spider; of one that does not run now, or was not looked at yet, nothing is known. */
   readonly drifts: ReadonlyMap<string, readonly DriftAlert[]>
   /** Null: the queue's place has no limit that is known. */
@@ -21,15 +21,15 @@ export interface WatchLook {
 }
 
 export interface WatchedCrawl {
-  readonly look: CrawlLook
+  readonly look: CrawlSnapshot
   /** Of the last half hour, oldest first, as far as somebody watched. */
   readonly samples: readonly Sample[]
 }
 
-export interface PoolLook {
+export interface PoolSnapshot {
   readonly pool: string
   /** That were used, or that the fleet told of where those are more. */
-  readonly exits: number
+  readonly proxies: number
   /** Everywhere, after failures of their own. */
   readonly resting: number
   readonly firstBackAt: number | null
@@ -50,7 +50,7 @@ export interface Rule<Settings, Memory> {
   readonly noMemory: Memory
   /** A watcher that has just taken over must have watched for so long before it can say that an alarm of the one before is over. */
   needsMs(settings: Settings): number
-  judge(look: WatchLook, settings: Settings, before: Memory): Judgement<Memory>
+  judge(look: WatchSnapshot, settings: Settings, before: Memory): Judgement<Memory>
 }
 
 export interface Judgement<Memory> {
@@ -69,7 +69,7 @@ export function ofCrawl({ look }: WatchedCrawl): Pick<Finding, 'about' | 'crawl'
   return { about: id, crawl: id, spider }
 }
 
-/** For rules that remember nothing: the samples are on the board for whoever comes next. */
+/** For rules that remember nothing: the samples are on the notes for whoever comes next. */
 export const FORGETFUL = { noMemory: null, needsMs: () => 0 } as const
 
 export function minutes(ms: number): string {

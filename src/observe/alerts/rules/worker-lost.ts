@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { duration, options } from '../../../options.js'
-import type { WorkerLook } from '../../snapshots/snapshot.js'
-import { count, type Finding, FORGETFUL, minutes, type Rule, type WatchLook } from './rule.js'
+import type { WorkerSnapshot } from '../../snapshots/snapshot.js'
+import { count, type Finding, FORGETFUL, minutes, type Rule, type WatchSnapshot } from './rule.js'
 
 const settings = options({ forget: duration({ min: 60_000 }).default(10 * 60_000) })
 type Settings = z.output<typeof settings>
@@ -21,11 +21,14 @@ export const workerLost: Rule<Settings, null> = {
   }),
 }
 
-function isLost({ state }: WorkerLook): boolean {
+function isLost({ state }: WorkerSnapshot): boolean {
   return state === 'missing' || state === 'silent'
 }
 
-function findingOf({ worker, inHand, seenAt, heardMs, about, state }: WorkerLook, now: WatchLook['now']): Finding {
+function findingOf(
+  { worker, inHand, seenAt, heardMs, about, state }: WorkerSnapshot,
+  now: WatchSnapshot['now'],
+): Finding {
   const silentMs = heardMs ?? now - seenAt
   return {
     ...{ about: worker, crawl: null, spider: null, severity: 'warn' },

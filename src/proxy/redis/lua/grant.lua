@@ -1,6 +1,6 @@
--- grant(asks): for each the first of its exits that may be used.
--- ARGV: time, then for each ask: ASK (delay, concurrency, interval of the rate or 0, burst, hold ms, number of exits), ask, pool, host, site, exits.
--- Replies for each: {exit, ms of the permit as text}, or {0, ms to wait, 'paced' | 'resting' | 'none'}.
+-- grant(asks): for each the first of its proxies that may be used.
+-- ARGV: time, then for each ask: ASK (delay, concurrency, interval of the rate or 0, burst, hold ms, number of proxies), ask, pool, host, site, proxies.
+-- Replies for each: {proxy, ms of the permit as text}, or {0, ms to wait, 'paced' | 'resting' | 'none'}.
 local ASK = '>dddddI4'
 local FIRST_LOOK, NEXT_LOOK = 4, 128
 
@@ -18,7 +18,7 @@ end
 
 local function on_probation(health) return health[PROVED] == 0 or health[STRIKES] > 0 end
 
--- exit-state.ts, obstacle: nil when the exit may be used now, otherwise ms to wait, and whether it rests.
+-- proxy-state.ts, obstacle: nil when the proxy may be used now, otherwise ms to wait, and whether it rests.
 local function obstacle(whole, site, pace, delay, conc, interval, burst)
   local rests = max(whole[RESTSUNTIL], site[RESTSUNTIL])
   if rests > now then return ceil(rests - now), true end
@@ -48,13 +48,13 @@ local function held(ask)
   if ended[ask] then return nil end
   local record = holds[ask]
   if not record then return nil end
-  local at, _, permit, _, exit = unpackstruct(HOLD, record)
-  return exit, permit, at
+  local at, _, permit, _, proxy = unpackstruct(HOLD, record)
+  return proxy, permit, at
 end
 
 local function grant(head, ask, pool, host, site, first)
-  local exit, permit, at = held(ask)
-  if exit then return { exit, string.format('%.17g', max(0, permit - max(0, now - at))) } end
+  local proxy, permit, at = held(ask)
+  if proxy then return { proxy, string.format('%.17g', max(0, permit - max(0, now - at))) } end
   local delay, conc, interval, burst, holdms, count = unpackstruct(ASK, head)
   local last = first + count - 1
   local w, s, p = healths(pool, ''), healths(pool, site), paces(pool, host)
@@ -67,24 +67,24 @@ local function grant(head, ask, pool, host, site, first)
       look(s, i, upto)
       look(p, i, upto)
     end
-    exit = ARGV[i]
-    local whole, onsite, pace = w.records[exit], s.records[exit], p.records[exit]
+    proxy = ARGV[i]
+    local whole, onsite, pace = w.records[proxy], s.records[proxy], p.records[proxy]
     local ms, resting = obstacle(whole, onsite, pace, delay, conc, interval, burst)
     if not ms then
       whole[INFLIGHT], whole[USED] = whole[INFLIGHT] + 1, now
       onsite[INFLIGHT], onsite[USED] = onsite[INFLIGHT] + 1, now
       pace[UNDERWAY], pace[PACEUSED], pace[STARTED] = pace[UNDERWAY] + 1, now, max(pace[STARTED], now)
       if interval > 0 then pace[ARRIVAL] = max(pace[ARRIVAL], now) + interval end
-      change(w, exit)
-      change(s, exit)
-      change(p, exit)
+      change(w, proxy)
+      change(s, proxy)
+      change(p, proxy)
       permit = permit_ms(delay, interval, burst)
-      granted[ask] = { exit, permit, now }
+      granted[ask] = { proxy, permit, now }
       fields[#fields + 1] = ask
-      fields[#fields + 1] = pack(HOLD, now, now + holdms, permit, #pool, pool, #exit, exit, #host, host, #site, site)
+      fields[#fields + 1] = pack(HOLD, now, now + holdms, permit, #pool, pool, #proxy, proxy, #host, host, #site, site)
       ends[#ends + 1] = now + holdms
       ends[#ends + 1] = ask
-      return { exit, string.format('%.17g', permit) }
+      return { proxy, string.format('%.17g', permit) }
     end
     wait = wait and min(wait, ms) or ms
     paced = paced or not resting

@@ -1,4 +1,4 @@
--- Goes in front of every script of the ledger (keys.ts lists the keys; exit-state.ts says the same in TypeScript). KEYS[1] is the hash tag, ARGV[1] the
+-- Goes in front of every script of the ledger (keys.ts lists the keys; proxy-state.ts says the same in TypeScript). KEYS[1] is the hash tag, ARGV[1] the
 -- time (tests give it; otherwise the server's). Not the frontier's own time, which stands still while nobody asks: a rest must pass meanwhile.
 -- Records are read on demand, changed in tables and written by flush() at the end. Names are opaque.
 local B, call, pack, unpackstruct = KEYS[1], redis.call, struct.pack, struct.unpack
@@ -30,7 +30,7 @@ local NO_COUNTS = string.rep('\0', COUNTS_BYTES)
 -- A pace: started at, arrival at, in flight, used at.
 local PACE = '>ddI4d'
 local STARTED, ARRIVAL, UNDERWAY, PACEUSED, PACEBEFORE = 1, 2, 3, 4, 5
--- A hold: granted at, ends at, permit; pool, exit, host, site.
+-- A hold: granted at, ends at, permit; pool, proxy, host, site.
 local HOLD = '>dddI2c0I2c0I2c0I2c0'
 
 local HOLDS, ENDS = B .. ':holds', B .. ':ends'
@@ -60,7 +60,7 @@ local function pace_from(bytes)
   return { 0, 0, 0, 0, 0 }
 end
 
--- Hashes of records by exit, each read as far as it is needed and written once.
+-- Hashes of records by proxy, each read as far as it is needed and written once.
 local books = {}
 local function book(key, decode, pool, site)
   local b = books[key]
@@ -79,10 +79,10 @@ local function paces(pool, host) return book(B .. ':p:' .. pool .. '\n' .. host,
 local function look(b, first, last)
   local records, decode, wanted, n = b.records, b.decode, {}, 0
   for i = first, last do
-    local exit = ARGV[i]
-    if not records[exit] then
+    local proxy = ARGV[i]
+    if not records[proxy] then
       n = n + 1
-      wanted[n] = exit
+      wanted[n] = proxy
     end
   end
   if n == 0 then return end
@@ -90,31 +90,31 @@ local function look(b, first, last)
   for i = 1, n do records[wanted[i]] = decode(found[i]) end
 end
 
-local function of(b, exit)
-  local record = b.records[exit]
+local function of(b, proxy)
+  local record = b.records[proxy]
   if not record then
-    record = b.decode(call('HGET', b.key, exit))
-    b.records[exit] = record
+    record = b.decode(call('HGET', b.key, proxy))
+    b.records[proxy] = record
   end
   return record
 end
 
-local function change(b, exit) b.changed[exit] = true end
+local function change(b, proxy) b.changed[proxy] = true end
 
-local function state_of(pool, exit, host, site)
+local function state_of(pool, proxy, host, site)
   local w, s, p = healths(pool, ''), healths(pool, site), paces(pool, host)
-  change(w, exit)
-  change(s, exit)
-  change(p, exit)
-  return of(w, exit), of(s, exit), of(p, exit)
+  change(w, proxy)
+  change(s, proxy)
+  change(p, proxy)
+  return of(w, proxy), of(s, proxy), of(p, proxy)
 end
 
 local dropped = {}
 
 -- The grant is over: reported, or run out (elapsed nil).
-local function end_hold(ask, pool, exit, host, site, elapsed)
+local function end_hold(ask, pool, proxy, host, site, elapsed)
   dropped[#dropped + 1] = ask
-  local whole, site_, pace = state_of(pool, exit, host, site)
+  local whole, site_, pace = state_of(pool, proxy, host, site)
   whole[INFLIGHT] = max(0, whole[INFLIGHT] - 1)
   site_[INFLIGHT] = max(0, site_[INFLIGHT] - 1)
   pace[UNDERWAY] = max(0, pace[UNDERWAY] - 1)
@@ -122,7 +122,7 @@ local function end_hold(ask, pool, exit, host, site, elapsed)
   return whole, site_
 end
 
--- Their workers died: nothing is known of the exits.
+-- Their workers died: nothing is known of the proxies.
 local ended = {}
 local function end_holds()
   local asks = call('ZRANGEBYSCORE', ENDS, '-inf', now, 'LIMIT', 0, REAP_AT_ONCE)
@@ -131,8 +131,8 @@ local function end_holds()
   for i, record in ipairs(found) do
     ended[asks[i]] = true
     if record then
-      local _, _, _, pool, exit, host, site = unpackstruct(HOLD, record)
-      end_hold(asks[i], pool, exit, host, site, nil)
+      local _, _, _, pool, proxy, host, site = unpackstruct(HOLD, record)
+      end_hold(asks[i], pool, proxy, host, site, nil)
     else
       dropped[#dropped + 1] = asks[i]
     end
@@ -159,8 +159,8 @@ local function split_name(name) return string.match(name, '^([^\n]*)\n(.*)$') en
 -- A few of the list of names, when there is a new one: those without a record go.
 local function sweep_names(key, pool)
   for _, name in ipairs(call('ZRANDMEMBER', key, SWEPT)) do
-    local exit, site = split_name(name)
-    if call('HEXISTS', health_key(pool, site), exit) == 0 then call('ZREM', key, name) end
+    local proxy, site = split_name(name)
+    if call('HEXISTS', health_key(pool, site), proxy) == 0 then call('ZREM', key, name) end
   end
 end
 
@@ -169,10 +169,10 @@ local function flush()
   local hour, names = floor(now / HOUR_MS), {}
   for _, b in pairs(books) do
     local args, first_use = {}, false
-    for exit in pairs(b.changed) do
-      local r = b.records[exit]
+    for proxy in pairs(b.changed) do
+      local r = b.records[proxy]
       local used, before
-      args[#args + 1] = exit
+      args[#args + 1] = proxy
       if b.site then
         args[#args + 1] = pack(HEALTH, r[PROVED], r[STRIKES], r[RESTS], r[RESTEDAT], r[RESTSUNTIL], r[INFLIGHT], r[USED]) .. counts_of(r)
         used, before = r[USED], r[BEFORE]
@@ -185,7 +185,7 @@ local function flush()
         if b.site then
           local list = names[b.pool] or {}
           names[b.pool] = list
-          list[#list + 1], list[#list + 2] = 0, exit .. '\n' .. b.site
+          list[#list + 1], list[#list + 2] = 0, proxy .. '\n' .. b.site
         end
       end
     end

@@ -1,6 +1,6 @@
--- report(reports): ends grants, counts what they brought, and lets exits rest.
+-- report(reports): ends grants, counts what they brought, and lets proxies rest.
 -- ARGV: time, then for each: TOLD (verdict, retry-after ms or −1, elapsed ms or −1, bucket of latency from 1, bytes, cost; strikes, base ms, cap ms), ask, pool,
--- exit. A report for an ask that is not held changes nothing.
+-- proxy. A report for an ask that is not held changes nothing.
 local TOLD = '>BddBddddd'
 local GOOD, NEUTRAL, BROKEN, BANNED = 1, 2, 3, 4
 
@@ -23,7 +23,7 @@ local function good(health, granted)
   health[PROVED], health[STRIKES], health[RESTS] = 1, 0, 0
 end
 
--- exit-state.ts, afterBad.
+-- proxy-state.ts, afterBad.
 local function bad(health, strikes, base, cap, retryafter, granted)
   local asked = retryafter > 0 and min(retryafter, cap) or nil
   if granted <= health[RESTEDAT] then
@@ -43,13 +43,13 @@ local holds = #asks > 0 and call('HMGET', HOLDS, unpack(asks)) or {}
 local done = {}
 for n, record in ipairs(holds) do
   local i = 2 + (n - 1) * 4
-  local told, ask, pool, exit = unpack(ARGV, i, i + 3)
+  local told, ask, pool, proxy = unpack(ARGV, i, i + 3)
   if record and not ended[ask] and not done[ask] then
-    local granted, _, _, heldpool, heldexit, host, site = unpackstruct(HOLD, record)
-    if heldpool == pool and heldexit == exit then
+    local granted, _, _, heldpool, heldproxy, host, site = unpackstruct(HOLD, record)
+    if heldpool == pool and heldproxy == proxy then
       done[ask] = true
       local verdict, retryafter, elapsed, bucket, bytes, cost, strikes, base, cap = unpackstruct(TOLD, told)
-      local whole, onsite = end_hold(ask, pool, exit, host, site, elapsed >= 0 and elapsed or nil)
+      local whole, onsite = end_hold(ask, pool, proxy, host, site, elapsed >= 0 and elapsed or nil)
       if elapsed >= 0 then
         count(whole, verdict, bucket, bytes, cost)
         count(onsite, verdict, bucket, bytes, cost)

@@ -1,4 +1,4 @@
--- scoresOn(pool, site). Replies {time, exit, record, exit …}.
+-- scoresOn(pool, site). Replies {time, proxy, record, proxy …}.
 end_holds()
 flush()
 local reply = call('HGETALL', health_key(ARGV[2], ARGV[3]))

@@ -1,4 +1,4 @@
--- Goes in front of every script of the board (sheet.ts says the same in TypeScript). KEYS[1] is the key of one sheet, ARGV[1] the time (tests give it;
+-- Goes in front of every script of the notes (note.ts says the same in TypeScript). KEYS[1] is the key of one note, ARGV[1] the time (tests give it;
 -- otherwise the server's). Not the frontier's own time, which stands still while nobody asks.
 -- A hash: text, posted (at), by, until; holder, held (until). It expires with what it holds.
 local K, call = KEYS[1], redis.call
