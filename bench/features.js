@@ -167,7 +167,7 @@ function guardSeconds() {
   })
 }
 
-/** Whether a page that came through an proxy is a wall: a part of what `pool` adds. */
+/** Whether a page that came through a proxy is a wall: a part of what `pool` adds. */
 function verdictSeconds() {
   const bodies = Array.from({ length: 500 }, (_, index) => Buffer.from(pageHtml(index, 1_000)))
   const answer = { status: 200, headers: { 'content-type': 'text/html' }, retryAfterMs: null }

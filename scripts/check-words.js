@@ -37,9 +37,13 @@ const RETIRED = [
 ]
 
 const given = process.argv.slice(2)
-const tracked = execFileSync('git', ['ls-files', ...(given.length > 0 ? given : ['src', 'docs', 'dashboard', 'README.md'])], {
-  encoding: 'utf8',
-})
+const tracked = execFileSync(
+  'git',
+  ['ls-files', ...(given.length > 0 ? given : ['src', 'docs', 'dashboard', 'README.md'])],
+  {
+    encoding: 'utf8',
+  },
+)
 const found = tracked
   .split('\n')
   .filter((file) => /\.(?:ts|tsx|js|lua|sql|md|css|html|json)$/.test(file) && existsSync(file))
@@ -49,7 +53,9 @@ const found = tracked
       .flatMap((line, index) =>
         RETIRED.flatMap(([pattern, instead]) => {
           const word = pattern.exec(line)?.[0]
-          return word === undefined ? [] : [`${file}:${index + 1}: '${word}' (write: ${instead})  ${line.trim().slice(0, 120)}`]
+          return word === undefined
+            ? []
+            : [`${file}:${index + 1}: '${word}' (write: ${instead})  ${line.trim().slice(0, 120)}`]
         }),
       ),
   )

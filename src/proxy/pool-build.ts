@@ -112,7 +112,7 @@ function withPassword(proxy: ProxyServer, password: string | null): ProxyServer 
   return password !== null && proxy.username !== '' && proxy.password === '' ? { ...proxy, password } : proxy
 }
 
-/** Each session of a back-connect gateway is an proxy: the provider keeps its address while the user name stays the same. */
+/** Each session of a back-connect gateway is a proxy: the provider keeps its address while the user name stays the same. */
 function gatewayProxies(pool: string, kind: string, written: GatewayPool, places: SecretPlaces): PoolProxy[] {
   const { url, sessions } = written
   const password = secretOf(pool, 'password', written.passwordEnv, written.passwordFile, places)

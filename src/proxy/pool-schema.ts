@@ -55,7 +55,7 @@ const common = {
 
 const password = { passwordEnv: envName.optional(), passwordFile: file.optional() }
 
-/** Many countries and sessions of one address: each of them is an proxy. */
+/** Many countries and sessions of one address: each of them is a proxy. */
 const service = {
   url: z.string(),
   countries: z.array(country).min(1).optional(),

@@ -7,7 +7,7 @@ import type { ProxyId } from './proxy.js'
  * failure, and how each of them does on each site. It knows names alone, never an address or a password. Times are those of the queue.
  * Duties of every driver:
  *  - A grant is decided in one step for the whole fleet: no proxy is asked faster on a host than its limits, whoever asks.
- *  - An proxy that rests is granted to nobody. One that has not proved itself (new, back from a rest, or after a bad answer) has one request under way at a
+ *  - A proxy that rests is granted to nobody. One that has not proved itself (new, back from a rest, or after a bad answer) has one request under way at a
  *    time, over all workers, until a good answer: a dead proxy costs the fleet a few tries and not a few for each worker.
  *  - Every call can be repeated: a grant by its ask, a report by its ask; a report for an ask that is not held changes nothing.
  *  - A grant that is never reported (its worker died) ends by itself after `holdMs`, and says nothing about the proxy.
@@ -20,7 +20,7 @@ export interface ProxyLedger {
   scores(pool: string, page: { readonly limit: number; readonly after?: string }): Promise<ProxyScore[]>
   /** Those of one site, for choosing: at most one row for each proxy. */
   scoresOn(pool: string, site: string): Promise<ProxyScore[]>
-  /** Ends the rest of an proxy, everywhere. */
+  /** Ends the rest of a proxy, everywhere. */
   wake(pool: string, proxy: ProxyId): Promise<void>
 }
 
@@ -72,7 +72,7 @@ export type ProxyVerdict =
       readonly retryAfterMs: number | null
     }
 
-/** How an proxy rests, by the kind of its pool. */
+/** How a proxy rests, by the kind of its pool. */
 export interface RestRules {
   /** Bad answers in a row before it rests. One that came back from a rest has only one chance. */
   readonly strikes: number

@@ -9,7 +9,7 @@ import { LATENCY_BUCKETS, type ProxyAnswer, type ProxyReport, type ProxyScore, t
  * the queue's own clock.
  */
 
-/** Of an proxy on one site; on site '' of the proxy as a whole. */
+/** Of a proxy on one site; on site '' of the proxy as a whole. */
 export interface ProxyHealth {
   /** A good answer came since it was new or back from a rest. */
   readonly proved: boolean
@@ -47,7 +47,7 @@ export const NO_COUNTS: ProxyCounts = {
   latency: [...LATENCY_BUCKETS.map(() => 0), 0],
 }
 
-/** Of an proxy on one host. */
+/** Of a proxy on one host. */
 export interface ProxyPace {
   readonly startedAt: number
   readonly arrivalAt: number

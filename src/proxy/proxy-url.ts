@@ -34,7 +34,7 @@ export function parseProxyUrl(text: string): { proxy: ProxyServer } | { wrong: s
   }
 }
 
-/** Without secrets: what an proxy is called when it has no name. */
+/** Without secrets: what a proxy is called when it has no name. */
 export function placeOf({ host, port }: ProxyServer): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }

@@ -3,7 +3,7 @@ import { type Cookies, createCookies } from './cookies.js'
 import type { Rotation } from './pool.js'
 import type { ProxyId } from './proxy.js'
 
-/** A visitor as a site sees it: an proxy with its cookies and its user agent, which come and go together. */
+/** A visitor as a site sees it: a proxy with its cookies and its user agent, which come and go together. */
 export interface Session {
   readonly proxy: ProxyId
   /** Null: the spider's own. */

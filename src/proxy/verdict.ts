@@ -128,7 +128,7 @@ function beginningOf(body: Uint8Array): string {
 
 /**
  * A request that failed. What the proxy itself did is told by its code. Silence and broken connections may come from either side, and a site that
- * does not want an proxy often just lets it wait: the proxy rests on that site alone, so that a site that hangs does not empty the pool.
+ * does not want a proxy often just lets it wait: the proxy rests on that site alone, so that a site that hangs does not empty the pool.
  */
 export function verdictOfError({ code }: { readonly code: ErrorCode }): ProxyVerdict {
   if (code === 'proxy_error') return { kind: 'broken' }

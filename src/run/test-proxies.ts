@@ -27,7 +27,7 @@ export interface TestedRequest {
   readonly ms: number | null
   readonly bytes: number
   readonly cost: number
-  /** Of an proxy that rests. */
+  /** Of a proxy that rests. */
   readonly restsMs: number | null
 }
 

@@ -10,14 +10,14 @@ import { type Granted, grantTime, HostBusy, patienceOf, sleepUnlessStopped, unti
 import type { SpiderProxies } from './spider-proxies.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
-/** A host to which no way leads is looked at again after this long at the latest: somebody may have woken an proxy, or added some. */
+/** A host to which no way leads is looked at again after this long at the latest: somebody may have woken a proxy, or added some. */
 const LONGEST_CLOSED_MS = 30_000
 /** The next proxy is tried after this long. */
 const NEXT_EXIT_MS = 200
 /** Beyond every deadline of a request. */
 const HOLD_SLACK_MS = 10_000
 
-/** An proxy lent to one request. */
+/** A proxy lent to one request. */
 export interface Lent {
   readonly grant: ProxyGrant
   readonly granted: Granted
@@ -34,7 +34,7 @@ export interface Going {
   readonly stay?: ProxyId | undefined
 }
 
-/** An proxy that may be used now. When none is free soon enough the host is closed for everybody until one is, and the link goes back. */
+/** A proxy that may be used now. When none is free soon enough the host is closed for everybody until one is, and the link goes back. */
 export async function borrowProxy(
   current: Visit,
   parts: VisitParts,
@@ -43,7 +43,7 @@ export async function borrowProxy(
   { host, site, ...going }: Going,
 ): Promise<Lent> {
   const { clock, spider, log, outbox, visitors } = parts
-  // Without a proxy each site has an proxy of its own, and all of them are the same way.
+  // Without a proxy each site has a proxy of its own, and all of them are the same way.
   const stay = need === DIRECT ? undefined : going.stay
   const pool = ways.poolOf(need, site)
   if (pool === null) {

@@ -28,7 +28,7 @@ export async function sendForRobots(
       if (asked === most || !isDoubtfulRobots(response.status)) return response
     } catch (thrown) {
       const { next } = asShoalError(thrown)
-      // An proxy that is refused or broken: the link comes back, to another one, as often as it may be throttled.
+      // A proxy that is refused or broken: the link comes back, to another one, as often as it may be throttled.
       if (thrown instanceof HostBusy || next === 'backend' || next === 'throttle' || asked === most) throw thrown
     }
   }

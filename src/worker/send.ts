@@ -43,7 +43,7 @@ export interface Sending extends RequestExtras {
 }
 
 /**
- * One request: an proxy where the spider takes proxies, a permit of each pace it falls under, dispatch, and the slots free again as soon as the body is
+ * One request: a proxy where the spider takes proxies, a permit of each pace it falls under, dispatch, and the slots free again as soon as the body is
  * read.
  */
 export async function send(

@@ -30,9 +30,11 @@ const GRACE_MS = 5_000
 
 const built = (file: string) => import(fileURLToPath(new URL(`../../dist/${file}`, import.meta.url)))
 const { systemClock, systemRandom } = (await built('clock.js')) as typeof import('../../src/clock.js')
-const { openBackends } = (await built('wire.js')) as typeof import('../../src/wire/backends.js')
+const { openBackends } = (await built('wire/backends.js')) as typeof import('../../src/wire/backends.js')
 const { loadSpider } = (await built('spider/load.js')) as typeof import('../../src/spider/load.js')
-const { startWorker } = (await built('run/start-worker.js')) as typeof import('../../src/run/workers/start-worker.js')
+const { startWorker } = (await built(
+  'run/workers/start-worker.js',
+)) as typeof import('../../src/run/workers/start-worker.js')
 const { createLog } = (await built('log.js')) as typeof import('../../src/log.js')
 
 const stop = new AbortController()
@@ -62,7 +64,7 @@ async function withJumps(
   around: Backends,
   { everyMs, jumpsMs }: NonNullable<ChaosWorkerOrder['serverJumps']>,
 ): Promise<Backends> {
-  const { openRedis } = (await built('frontier/redis/connection.js')) as typeof import('../../src/redis/connection.js')
+  const { openRedis } = (await built('redis/connection.js')) as typeof import('../../src/redis/connection.js')
   const { openRedisFrontier } = (await built(
     'frontier/redis/redis-frontier.js',
   )) as typeof import('../../src/frontier/redis/redis-frontier.js')

@@ -177,7 +177,7 @@ export function proxyLedgerContract(driver: string, make: MakeLedger): void {
       expect(await grant('8', ['x'], { host: 'b.test' })).toMatchObject({ ok: false })
     })
 
-    it('puts an proxy back on probation after a bad answer', async () => {
+    it('puts a proxy back on probation after a bad answer', async () => {
       await once('0', 'x', GOOD)
       await grant('1', ['x'])
       await once('2', 'x', BROKEN)
@@ -187,7 +187,7 @@ export function proxyLedgerContract(driver: string, make: MakeLedger): void {
       expect(await grant('5', ['x'])).toMatchObject({ ok: true })
     })
 
-    it('lets an proxy rest everywhere after strikes in a row, longer each time', async () => {
+    it('lets a proxy rest everywhere after strikes in a row, longer each time', async () => {
       await once('1', 'x', BROKEN)
       await once('2', 'x', GOOD)
       for (const ask of ['3', '4', '5']) await once(ask, 'x', BROKEN, { host: `${ask}.test` })
@@ -271,7 +271,7 @@ export function proxyLedgerContract(driver: string, make: MakeLedger): void {
       expect(await grant('9', ['z', 'x'])).toEqual({ ok: false, waitMs: 9000, why: 'resting' })
     })
 
-    it('wakes an proxy, everywhere', async () => {
+    it('wakes a proxy, everywhere', async () => {
       for (const ask of ['1', '2', '3']) await once(ask, 'x', BANNED)
       for (const ask of ['4', '5', '6']) await once(ask, 'x', BROKEN, { host: 'b.test' })
       for (const ask of ['7', '8', '9']) await once(ask, 'xx', BANNED)

@@ -104,7 +104,7 @@ const ORDERS: readonly [
     'POST /api/crawls/bookshops/dead/replay {"code":"timeout","host":"shop.example"}',
   ],
   ['drains a worker', '/workers', ['Drain w-1'], 'Drain the worker', 'POST /api/workers/w-1/drain {}'],
-  ['wakes an proxy', '/proxies?pool=dc', ['Wake proxy-2'], 'Wake it', 'POST /api/proxies/dc/proxy-2/wake {}'],
+  ['wakes a proxy', '/proxies?pool=dc', ['Wake proxy-2'], 'Wake it', 'POST /api/proxies/dc/proxy-2/wake {}'],
 ]
 
 describe('an order from a view', () => {

@@ -286,15 +286,15 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'keeps a block that the host asked for meanwhile',
   },
   {
-    name: 'an proxy is used beyond its grant',
+    name: 'a proxy is used beyond its grant',
     file: 'src/worker/send.ts',
     find: 'if (lent !== null && !isFresh(lent.granted, clock)) throw new PermitStale()',
     replace: '',
     tests: ['test/worker/proxies.test.ts'],
-    only: 'asks again for an proxy whose grant grew old',
+    only: 'asks again for a proxy whose grant grew old',
   },
   {
-    name: 'a site that refuses an proxy is taken for one that throttles',
+    name: 'a site that refuses a proxy is taken for one that throttles',
     file: 'src/worker/send.ts',
     find: "releaseAll(verdict.kind === 'banned' ? NO_NEWS : hostReport(response, clock))",
     replace: 'releaseAll(hostReport(response, clock))',

@@ -105,7 +105,7 @@ class Witness {
     this.#underWay.set(ask.ask, { ask, proxy, at: now })
     const through = this.#held(now).filter((one) => one.proxy === proxy)
     const here = through.filter((one) => one.ask.host === ask.host)
-    expect(here.length, 'requests of an proxy on a host').toBeLessThanOrEqual(ask.limits.concurrency)
+    expect(here.length, 'requests of a proxy on a host').toBeLessThanOrEqual(ask.limits.concurrency)
     if (!this.#everGood.has(proxy)) expect(through.length, 'requests of an unproved proxy').toBe(1)
   }
 

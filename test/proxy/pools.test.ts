@@ -119,7 +119,7 @@ describe('secrets', () => {
   })
 })
 
-describe('what an proxy is called', () => {
+describe('what a proxy is called', () => {
   it('by host and port; by a tag of the user where several share them; by its name', () => {
     const [pool] = load({
       a: {
@@ -149,7 +149,7 @@ describe('what an proxy is called', () => {
 })
 
 describe('services', () => {
-  it('a gateway: every session and country is an proxy', () => {
+  it('a gateway: every session and country is a proxy', () => {
     const url = 'http://user-session-{session}-country-{country}:{password}@gw.example:8000'
     const gateway = { service: 'gateway', url, sessions: 2, countries: ['de', 'fr'], passwordEnv: 'GW' }
     const [pool] = load({ gw: { ...gateway, kind: 'residential' } }, { GW: 'p@:ss' })

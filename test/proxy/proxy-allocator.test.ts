@@ -43,7 +43,7 @@ function allocator(answer: (ask: ProxyAsk) => ProxyAnswer, proxies = 3) {
 }
 
 describe('the allocator', () => {
-  it('asks once for all that want an proxy in the same turn, each with a name of its own', async () => {
+  it('asks once for all that want a proxy in the same turn, each with a name of its own', async () => {
     const { made, calls, need } = allocator(first)
     const got = await Promise.all([made.acquire(need), made.acquire(need), made.acquire(need)])
     expect(calls.grant).toHaveLength(1)

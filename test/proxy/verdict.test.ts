@@ -15,7 +15,7 @@ function kindOf(
 
 const MENU = '<a href="/1">a</a><a href="/2">b</a><a href="/3">c</a><a href="/4">d</a>'
 
-describe('an answer through an proxy', () => {
+describe('an answer through a proxy', () => {
   it.each([
     [{ status: 200, body: '<h1>Chairs</h1>' }, 'good'],
     [{ status: 404, body: 'not here' }, 'good'],
@@ -76,7 +76,7 @@ describe('an answer through an proxy', () => {
   })
 })
 
-describe('a failure through an proxy', () => {
+describe('a failure through a proxy', () => {
   it.each([
     ['proxy_error', 'broken'],
     ['timeout', 'banned'],

@@ -6,5 +6,5 @@ it('what fails to end beside the work is told, and stands in the way of nothing 
   const told: string[] = []
   await closeSidecar(() => Promise.reject(new Error('no')), logInto(told))
   await closeSidecar(undefined, logInto(told))
-  expect(told).toEqual([expect.stringMatching(/^backends\.warning .*no/)])
+  expect(told).toEqual([expect.stringMatching(/^backend\.warning .*no/)])
 })

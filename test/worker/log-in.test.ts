@@ -224,7 +224,7 @@ it('on another site goes out without a proxy where the page does', async () => {
   ])
 })
 
-it('leaves an proxy that rests to itself: the page goes on with another one, soon', async () => {
+it('leaves a proxy that rests to itself: the page goes on with another one, soon', async () => {
   let refused: number | null = null
   const { visit, sent } = club({
     proxied: true,

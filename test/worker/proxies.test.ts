@@ -104,7 +104,7 @@ async function ended(visit: Promise<unknown>, clock: ManualClock): Promise<unkno
   return error
 }
 
-it('asks again for an proxy whose grant grew old while the connection was made', async () => {
+it('asks again for a proxy whose grant grew old while the connection was made', async () => {
   let dialMs = 500
   const { visit, dialled, through, clock } = site((_port, _url, clock) => {
     clock.advance(dialMs)
@@ -140,7 +140,7 @@ it('takes another proxy for one that is broken, within the same visit', async ()
   expect(reports.at(-1)).toEqual({ kind: 'ok' })
 })
 
-it('closes the host until an proxy is back when all of them rest, at no cost', async () => {
+it('closes the host until a proxy is back when all of them rest, at no cost', async () => {
   const { visit, reports, clock } = site(() => 0)
   expect(await ended(visit(PAGE), clock)).toMatchObject({ code: 'proxy_error', next: 'throttle' })
   expect(await ended(visit(PAGE), clock)).toMatchObject({ code: 'proxies_resting', next: 'backend' })

@@ -238,7 +238,7 @@ function ofHosts({ load, room, stats, estimate, workers, now }: Facts): Advice |
       )
     case 'delay':
     case 'rate':
-      // What an proxy may ask of a host, times the proxies there are: the queue knows only the product.
+      // What a proxy may ask of a host, times the proxies there are: the queue knows only the product.
       if (hold === 'rate' && goesThroughProxies(load, workers))
         return say(
           'proxies',
@@ -270,7 +270,7 @@ function ofHosts({ load, room, stats, estimate, workers, now }: Facts): Advice |
   }
 }
 
-/** Only who asks for an proxy spends time on it, be it little. */
+/** Only who asks for a proxy spends time on it, be it little. */
 function goesThroughProxies({ part }: FleetLoad, workers: readonly AdvisedWorker[]): boolean {
   return part.proxy > 0 && workers.some(({ about }) => (about?.pools?.length ?? 0) > 0)
 }

@@ -34,9 +34,9 @@ export function prepareLedger(db: SqliteDb) {
     dataVersion: db.prepare('PRAGMA data_version'),
     look: db.prepare(
       `SELECT e.value, w.state, s.state, p.state FROM json_each(?1) e
-       LEFT JOIN proxy_health w ON w.pool = ?2 AND w.exit = e.value AND w.site = ''
-       LEFT JOIN proxy_health s ON s.pool = ?2 AND s.exit = e.value AND s.site = ?3
-       LEFT JOIN proxy_pace p ON p.pool = ?2 AND p.exit = e.value AND p.host = ?4`,
+       LEFT JOIN proxy_health w ON w.pool = ?2 AND w.proxy = e.value AND w.site = ''
+       LEFT JOIN proxy_health s ON s.pool = ?2 AND s.proxy = e.value AND s.site = ?3
+       LEFT JOIN proxy_pace p ON p.pool = ?2 AND p.proxy = e.value AND p.host = ?4`,
     ),
     health: db.prepare('SELECT state FROM proxy_health WHERE pool = ? AND proxy = ? AND site = ?'),
     counts: db.prepare('SELECT counts FROM proxy_health WHERE pool = ? AND proxy = ? AND site = ?'),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { BUILD_METRICS, QUEUE_METRICS, WORKER_METRICS } from '../../../src/observe/metrics/metric-names.js'
 
-const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
 type Table = Readonly<Record<string, { type: string; labels: readonly string[]; help: string }>>
 const TABLES: readonly Table[] = [WORKER_METRICS, QUEUE_METRICS, BUILD_METRICS]
 const METRICS = Object.assign({}, ...TABLES) as Table
