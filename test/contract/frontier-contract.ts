@@ -1180,6 +1180,26 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(await frontier.permit(last, 'far.test')).toMatchObject({ ok: true })
       })
 
+      it('learns nothing about a host from a slot that was never released', async () => {
+        const far = ['far0.test', 'far1.test', 'far2.test', 'far3.test']
+        await crawlOf({ limits: { delayMs: 100, concurrency: 1 } }, [
+          ...numbers(2),
+          ...far.map((host) => linkTo(`${host}/`, { delayMs: 60_000 })),
+        ])
+        const endings = [(lease: Lease) => settle(lease, DONE), () => frontier.forfeit('w1')]
+        const w1 = workerOf(frontier, 'w1')
+        for (const end of endings) {
+          const lease = await take(w1)
+          for (const host of far) expect(await frontier.permit(lease, host)).toMatchObject({ ok: true })
+          const nextAt = clock.now() + 100
+          clock.advance(40)
+          await end(lease)
+          for (const host of await frontier.hosts('c1', { limit: 9 }))
+            expect(host).toMatchObject({ inFlight: 0, latencyMs: null, nextAt })
+          clock.advance(60)
+        }
+      })
+
       it('goes by the limits of a pace key instead of those of the crawl', async () => {
         const keyLimits = { '@api': { delayMs: 0, concurrency: 2 }, 'slow.test': { delayMs: 5000, concurrency: 1 } }
         await crawlOf({ limits: { delayMs: 1000, concurrency: 1 }, keyLimits }, [

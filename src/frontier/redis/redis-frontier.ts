@@ -553,17 +553,23 @@ class ShardedFrontier implements RedisFrontier {
     for (const link of links) args.push(link)
   }
 
+  /** Slots on other shards that a worker did not release before the end: nothing is known about those requests, so nothing is reported. */
   async #freeGuests(leases: readonly LeaseRef[]): Promise<void> {
-    const releases = leases.flatMap((lease) =>
-      [...(this.#guests.get(lease.token) ?? [])].map(
-        (host): Release => ({ lease, host, elapsedMs: 0, report: { kind: 'failed' } }),
+    const slots = leases.flatMap(({ token }) => [...(this.#guests.get(token) ?? [])].map((host) => ({ token, host })))
+    for (const { token } of leases) {
+      this.#guests.delete(token)
+      this.#holders.delete(token)
+    }
+    const parts = this.#byShard(slots, ({ host }) => this.#shards.of(host))
+    await Promise.all(
+      [...parts].map(([shard, part]) =>
+        this.#shards.run(
+          'free-guests',
+          shard,
+          part.map(({ token, host }) => `${token}\n${host}`),
+        ),
       ),
     )
-    for (const lease of leases) {
-      this.#guests.delete(lease.token)
-      this.#holders.delete(lease.token)
-    }
-    if (releases.length > 0) await this.release(releases)
   }
 
   async reap(limit: number): Promise<number> {

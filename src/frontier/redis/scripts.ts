@@ -16,6 +16,7 @@ const SHARED = {
   settle: ['prelude', 'dead', 'links'],
   reap: ['prelude', 'reclaims'],
   forfeit: ['prelude', 'reclaims'],
+  'free-guests': ['prelude', 'reclaims'],
   'set-state': ['prelude'],
   'set-host': ['prelude'],
   replay: ['prelude', 'dead'],
