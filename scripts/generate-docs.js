@@ -62,7 +62,7 @@ ${table(
     code(row.next),
     row.meaning,
     row.hint,
-    row.exit === undefined ? '–' : EXIT[row.exit].code,
+    row.exitCode === undefined ? '–' : EXIT[row.exitCode].code,
   ]),
 )}
 

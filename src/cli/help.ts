@@ -6,20 +6,20 @@ export interface Guide {
   /** Command lines without `shoal`, each with what it does. */
   readonly examples: readonly (readonly [line: string, does: string])[]
   /** Exit codes beyond those that every command can give. */
-  readonly exits?: readonly ExitName[]
+  readonly exitCodes?: readonly ExitName[]
 }
 
 const EVERYWHERE: readonly ExitName[] = ['ok', 'bug', 'usage', 'spider', 'backend']
 
 const WIDTH = 100
 
-export function guide(command: Command, { examples, exits = [] }: Guide): Command {
+export function guide(command: Command, { examples, exitCodes = [] }: Guide): Command {
   const longest = Math.max(...examples.map(([line]) => line.length))
   const beside = examples.every(([, does]) => longest + does.length + 10 <= WIDTH)
   const shown = examples.map(([line, does]) =>
     beside ? `  shoal ${line.padEnd(longest)}  ${does}` : `  shoal ${line}\n      ${does}`,
   )
-  const codes = [...EVERYWHERE, ...exits].map(
+  const codes = [...EVERYWHERE, ...exitCodes].map(
     (name) => `  ${String(EXIT[name].code).padStart(3)}  ${firstSentence(EXIT[name].meaning)}`,
   )
   const title = examples.length === 1 ? 'Example:' : 'Examples:'

@@ -96,7 +96,7 @@ export function buildProgram(): Command {
       ['run my-spiders/books.ts', 'run it'],
       ['run --help', 'every command has help with examples'],
     ],
-    exits: ['notFound', 'nothingFetched', 'interrupted', 'terminated'],
+    exitCodes: ['notFound', 'nothingFetched', 'interrupted', 'terminated'],
   })
   return program
 }

@@ -25,7 +25,7 @@ export function alertsCommand(program: Command): void {
       ['alerts rules --alerts alerts.json', 'every rule with its thresholds'],
       ['alerts test --alerts alerts.json', 'is everybody told?'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 
@@ -53,7 +53,7 @@ function listCommand(alerts: Command): void {
       ['alerts list --queue redis://queue.example', 'of a fleet'],
       ['alerts list --json', '{"state":"active","rule":…,"severity":…,"message":…,"next":…,"since":…} a line'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 

@@ -56,7 +56,7 @@ export function auditCommand(program: Command): void {
       ['audit', 'the last 50 controls of this backends, from any terminal and from the dashboard'],
       ['audit --limit 1000 --json', '{"at":…,"by":…,"action":…,"target":…,"details":{…},"result":…} a line'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 

@@ -49,6 +49,6 @@ export function controlCommand(program: Command, verb: keyof typeof VERBS): void
       [verb, 'the newest crawl that has not ended'],
       [`${verb} books`, 'the newest crawl of the spider books'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }

@@ -69,7 +69,7 @@ export function crawlCommand(program: Command): void {
         'a table of fields',
       ],
     ],
-    exits: ['nothingFetched', 'interrupted', 'terminated'],
+    exitCodes: ['nothingFetched', 'interrupted', 'terminated'],
   })
 }
 

@@ -48,7 +48,7 @@ export function crawlsCommand(program: Command): void {
         return undefined
       }),
     )
-  guide(list, { examples: [['crawls list --json', 'one crawl a line']], exits: ['notFound'] })
+  guide(list, { examples: [['crawls list --json', 'one crawl a line']], exitCodes: ['notFound'] })
 
   const remove = crawls
     .command('delete')
@@ -90,6 +90,6 @@ export function crawlsCommand(program: Command): void {
     )
   guide(remove, {
     examples: [['crawls delete 3f2a --yes', 'the crawl whose id begins with 3f2a, without asking']],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }

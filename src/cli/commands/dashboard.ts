@@ -35,7 +35,7 @@ export function dashboardCommand(program: Command): void {
       ],
       ['dashboard --port 0 --json', '{"url":"http://127.0.0.1:…/#token=…","port":…}'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 

@@ -95,7 +95,7 @@ function listCommand(dead: Command): void {
       ['dead list', 'all of the newest crawl, grouped by error'],
       ['dead list --code timeout --json', 'one a line, for a program'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 
@@ -128,7 +128,7 @@ function showCommand(dead: Command): void {
     )
   guide(show, {
     examples: [['dead show https://books.example/catalogue/broken', 'what was tried, when, and how it ended']],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 
@@ -186,7 +186,7 @@ function changeCommand(dead: Command, verb: 'replay' | 'purge', does: string): v
       [`dead ${verb} --code timeout --host books.example`, 'those of one error and one host'],
       [`dead ${verb} --all --yes`, 'all of them, without asking'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 

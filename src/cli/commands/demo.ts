@@ -57,7 +57,7 @@ export function demoCommand(program: Command): void {
       ['demo', 'the whole journey in under a minute'],
       ['demo --products 3000 --workers 2', 'a larger shop, two processes; kill them, run it again, and it goes on'],
     ],
-    exits: ['nothingFetched', 'interrupted', 'terminated'],
+    exitCodes: ['nothingFetched', 'interrupted', 'terminated'],
   })
 }
 

@@ -44,7 +44,7 @@ export function doctorCommand(program: Command): void {
     )
   guide(command, {
     examples: [['doctor', 'a table of what is well and what is not, with the next step']],
-    exits: ['stalled'],
+    exitCodes: ['stalled'],
   })
 }
 

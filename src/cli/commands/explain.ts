@@ -51,7 +51,7 @@ export function explainCommand(program: Command): void {
       ],
       ['explain https://books.example/x --spider books.ts --json', 'judged by that spider, for a program'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 

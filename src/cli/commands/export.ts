@@ -50,7 +50,7 @@ export function exportCommand(program: Command): void {
       ['export --out products.csv --merged shops.ts', 'each product once, merged as the spider says'],
       ['export --out pages.warc.gz --spider books', 'the raw pages, for archives and their tools'],
     ],
-    exits: ['notFound', 'interrupted', 'terminated'],
+    exitCodes: ['notFound', 'interrupted', 'terminated'],
   })
 }
 

@@ -49,7 +49,7 @@ export function feedCommand(program: Command): void {
       ['feed books.ts - < urls.txt', 'an embedded queue takes them straight into the open crawl'],
       ['feed books --refused --json', 'entries that were no URLs, or out of scope, with the reason'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 

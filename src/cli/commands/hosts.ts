@@ -69,7 +69,7 @@ export function hostsCommand(program: Command): void {
       ['hosts books --limit 5 --json', 'the five busiest hosts of the spider books, one a line'],
       ['hosts set shop.example --delay 5s', 'slow a host down, at once and for all workers'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
   setCommand(hosts)
 }

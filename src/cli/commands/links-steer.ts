@@ -70,7 +70,7 @@ function steerCommand(links: Command, order: LinkSteer): void {
     )
   guide(command, {
     examples: [[`links ${order} https://books.example/catalogue/1`, ORDERS[order].example]],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 

@@ -69,7 +69,7 @@ export function linksCommand(program: Command): void {
       ['links list --state active', 'what the workers have in hand: worker, age, attempt'],
       ['links list --state delayed --limit 10', 'the first that wait for another try'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
   steerCommands(links)
 }

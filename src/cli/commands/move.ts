@@ -58,6 +58,6 @@ export function moveCommand(program: Command): void {
       ['pause books', 'first: nothing may be under way'],
       ['move books --to redis://queue.example:6379', 'an interrupted move can be repeated'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }

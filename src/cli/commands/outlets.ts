@@ -31,7 +31,7 @@ export function outletsCommand(program: Command): void {
       ['outlets list', 'state, what waits and for how long, the last error, what was trimmed'],
       ['outlets test books.ts', 'is every sink there, and does it take what would be sent?'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 
@@ -161,7 +161,7 @@ function runCommand(outlets: Command): void {
       ['outlets run books.ts', 'deliver what the last run could not'],
       ['outlets run books webhook --follow', 'one outlet, from a process of its own'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 
@@ -235,7 +235,7 @@ function resetCommand(outlets: Command): void {
       ['outlets reset books webhook --to here', 'its receiver was mended: go on'],
       ['outlets reset books list --to start', 'the list was lost: fill it again with every record'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 
@@ -275,7 +275,7 @@ function testCommand(outlets: Command): void {
     )
   guide(test, {
     examples: [['outlets test books.ts', 'before the crawl: do the addresses, the secrets and the keys fit?']],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 

@@ -52,7 +52,7 @@ function getCommand(pages: Command): void {
       ['pages get https://books.example/catalogue/tome_1/index.html > tome.html', 'the page as it was fetched last'],
       ['pages get https://books.example/ --json', 'where it is, and when it was fetched'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 
@@ -78,7 +78,7 @@ function screenshotCommand(pages: Command): void {
     examples: [
       ['pages screenshot https://books.example/catalogue/tome_1 > tome.jpg', 'what the browser showed when it failed'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 

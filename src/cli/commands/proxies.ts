@@ -31,7 +31,7 @@ export function proxiesCommand(program: Command): void {
       ['proxies list --proxies pools.json', 'success, latency, bans and cost, by pool, site and proxy'],
       ['proxies test dc --proxies pools.json --url https://shop.example/', 'a page through every proxy of the pool dc'],
     ],
-    exits: ['notFound', 'nothingFetched'],
+    exitCodes: ['notFound', 'nothingFetched'],
   })
 }
 
@@ -60,7 +60,7 @@ function listCommand(proxies: Command): void {
       ['proxies list --proxies pools.json --pool dc --site shop.example', 'how each proxy of dc does on one site'],
       ['proxies list --proxies pools.json --json', 'one object a line: of a pool, of a site, of a proxy'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 
@@ -164,7 +164,7 @@ function testCommand(proxies: Command): void {
       ['proxies test default --proxies proxies.txt', 'which of the list work at all?'],
       ['proxies test home --proxies pools.json --url https://shop.example/ --count 5', 'how they do on one site'],
     ],
-    exits: ['nothingFetched', 'interrupted', 'terminated'],
+    exitCodes: ['nothingFetched', 'interrupted', 'terminated'],
   })
 }
 

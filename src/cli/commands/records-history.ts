@@ -57,7 +57,7 @@ export function recordsHistoryCommand(records: Command): void {
       ['records history B-0042', 'each change of the record, newest first'],
       ['records history B-0042 --kind book --json', 'every version with its data, one a line'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 

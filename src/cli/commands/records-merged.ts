@@ -60,7 +60,7 @@ export function recordsMergedCommand(records: Command): void {
       ['records merged shops.ts --kind product', 'the first products, each once'],
       ['records merged shops.ts --identity 4006381333931 --json', 'one of them, with the origin of each field'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 

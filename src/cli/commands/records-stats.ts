@@ -52,7 +52,7 @@ export function recordsStatsCommand(records: Command): void {
       ['records stats books --kind book --window 7d', 'a week of books'],
       ['records stats --json | jq .fields[].share', 'for a program'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 

@@ -66,7 +66,7 @@ function listCommand(records: Command): void {
       ['records list --kind book --limit 5', 'the first five books'],
       ['records list --since 1h --json', 'what the last hour brought, one record a line'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 
@@ -117,7 +117,7 @@ function getCommand(records: Command): void {
       ['records get --url https://books.example/catalogue/tome_1/index.html', 'what that page gave'],
       ['records get --key B-0042 --kind book --json', 'one book, for a program'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 
@@ -179,6 +179,6 @@ function rejectedCommand(records: Command): void {
     )
   guide(rejected, {
     examples: [['records rejected --kind book --json', 'with their raw data, one a line']],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }

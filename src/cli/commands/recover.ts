@@ -82,6 +82,6 @@ export function recoverCommand(program: Command): void {
       ['recover books', 'the lost crawl of the spider books: its seeds, and pages that were not fetched'],
       ['recover books --refetch', 'all of its pages once more'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }

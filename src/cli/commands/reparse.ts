@@ -75,7 +75,7 @@ export function reparseCommand(program: Command): void {
       ['reparse books.ts', 'write it'],
       ['reparse books.ts --route book --since 7d --json', 'a part of the pages, for a program'],
     ],
-    exits: ['notFound', 'nothingFetched', 'interrupted', 'terminated'],
+    exitCodes: ['notFound', 'nothingFetched', 'interrupted', 'terminated'],
   })
 }
 

@@ -30,6 +30,6 @@ export function runCommand(program: Command): void {
       ['run books.ts --dashboard', 'with a page to watch it; it ends with the crawl'],
       ['run books.ts --json', 'ends with one line: {"crawl":…,"state":"finished","pages":…,…}'],
     ],
-    exits: ['nothingFetched', 'lost', 'interrupted', 'terminated'],
+    exitCodes: ['nothingFetched', 'lost', 'interrupted', 'terminated'],
   })
 }

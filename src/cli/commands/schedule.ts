@@ -71,7 +71,7 @@ export function scheduleCommand(program: Command): void {
         'a line for each turn: {"spider":…,"turn":…,"outcome":"started","crawl":…}',
       ],
     ],
-    exits: ['interrupted', 'terminated'],
+    exitCodes: ['interrupted', 'terminated'],
   })
   const list = schedule
     .command('list')

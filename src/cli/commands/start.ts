@@ -72,6 +72,6 @@ export function startCommand(program: Command): void {
       ['start books.ts --seeds urls.txt', 'a million of them: killed half-way, the same command goes on where it was'],
       ['start books.ts --json', '{"crawl":…,"spider":…,"resumed":…,"added":…,"known":…,"seeded":…}'],
     ],
-    exits: ['interrupted', 'terminated'],
+    exitCodes: ['interrupted', 'terminated'],
   })
 }

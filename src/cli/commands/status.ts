@@ -69,7 +69,7 @@ export function statusCommand(program: Command): void {
         'state,startedAt,total,queued,delayed,leased,done,failed,retried,dead,rate,etaSeconds,decidedBy,advice,…',
       ],
     ],
-    exits: ['notFound', 'lost', 'stalled'],
+    exitCodes: ['notFound', 'lost', 'stalled'],
   })
 }
 

@@ -28,7 +28,7 @@ export function topCommand(program: Command): void {
       ['top', 'the crawls of this folder; ? shows the keys, q leaves'],
       ['top --queue redis://queue.example --every 5s', 'a fleet, every five seconds'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 

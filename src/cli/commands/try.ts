@@ -35,7 +35,7 @@ export function tryCommand(program: Command): void {
     examples: [
       ['try books.ts https://books.example/catalogue/tome_1/index.html', 'what the spider makes of that page'],
     ],
-    exits: ['nothingFetched'],
+    exitCodes: ['nothingFetched'],
   })
 }
 

@@ -44,7 +44,7 @@ export function viewsCommand(program: Command): void {
       ['views books.ts --tables', 'tables instead; again every hour, from cron, keeps them in step'],
       ['views books.ts --kind book --print', 'only show the SQL'],
     ],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 

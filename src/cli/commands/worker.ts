@@ -108,6 +108,6 @@ export function workerCommand(program: Command): void {
       ['worker books.ts --dashboard', 'with a page on which crawls of books can be started, watched and steered'],
       ['worker books.ts --exit-when-idle', 'for a job that ends: leaves when nothing is left'],
     ],
-    exits: ['interrupted', 'terminated'],
+    exitCodes: ['interrupted', 'terminated'],
   })
 }

@@ -37,7 +37,7 @@ export function drainCommand(workers: Command): void {
     )
   guide(command, {
     examples: [['workers drain mill-4711', 'the worker whose name begins like this']],
-    exits: ['notFound'],
+    exitCodes: ['notFound'],
   })
 }
 
