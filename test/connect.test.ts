@@ -202,7 +202,7 @@ describe.each(['memory:', 'sqlite:', 'redis:'])('a program on %s', (engine) => {
   it('finishes what is in hand when it is closed, and refuses everything afterwards', async () => {
     let letGo = () => {}
     let asked = () => {}
-    const inHand = new Promise<void>((resolve) => {
+    const inFlight = new Promise<void>((resolve) => {
       asked = resolve
     })
     const held = new Promise<void>((resolve) => {
@@ -215,7 +215,7 @@ describe.each(['memory:', 'sqlite:', 'redis:'])('a program on %s', (engine) => {
     const waiting = crawl.result(`${origin}/`)
     const refusal = expect(waiting).rejects.toMatchObject({ code: 'closed' })
     // Leased is not enough: a lease whose answer is still on its way when the worker stops is handed back.
-    await inHand
+    await inFlight
     const closing = shoal.close()
     letGo()
     await closing

@@ -44,7 +44,7 @@ export const linkRoutes: readonly Route[] = [
         look.workers(),
       ])
       const now = clock.now()
-      const proxies = proxiesInHand(workers)
+      const proxies = proxiesInFlight(workers)
       return {
         items: links.map((link) => linkAsView(link, proxies, now)),
         next: next === null ? null : cursors.wrap(list, next),
@@ -145,10 +145,10 @@ function linkAsView(link: LinkInfo, proxies: ReadonlyMap<string, string>, now: n
   }
 }
 
-function proxiesInHand(workers: readonly WorkerSnapshot[]): ReadonlyMap<string, string> {
+function proxiesInFlight(workers: readonly WorkerSnapshot[]): ReadonlyMap<string, string> {
   return new Map(
     workers.flatMap(({ vitals }) =>
-      (vitals?.inHand ?? []).flatMap(({ fp, proxy }) =>
+      (vitals?.inFlight ?? []).flatMap(({ fp, proxy }) =>
         proxy === null ? [] : [[fp, `${proxy.pool}/${proxy.proxy}`] as const],
       ),
     ),
@@ -157,9 +157,9 @@ function proxiesInHand(workers: readonly WorkerSnapshot[]): ReadonlyMap<string, 
 
 function notSteered(why: Exclude<LinkSteered, 'ok'>): ShoalError {
   const [code, message, hint] = {
-    in_hand: ['link_busy', 'a worker has it in hand', 'Wait until it has ended, and look again.'],
+    in_flight: ['link_busy', 'a worker has it in hand', 'Wait until it has ended, and look again.'],
     ended: ['link_busy', 'it has ended already', 'See its history; a dead letter can be replayed.'],
-    beyond: [
+    too_far: [
       'link_busy',
       'it is too far back in the queue of its host',
       'Slow others down, or wait until it is nearer.',

@@ -266,7 +266,7 @@ export const workersView: z.ZodType<Api.WorkersView> = z.strictObject({
   workers: z.array(
     z.strictObject({
       worker: text,
-      inHand: count,
+      inFlight: count,
       done: count,
       failed: count,
       startedAt: moment,

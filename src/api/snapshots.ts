@@ -201,7 +201,7 @@ function summed(workers: readonly WorkerSnapshot[]): Overview['workers'] {
   return {
     alive: alive.length,
     missing: workers.filter(({ state }) => state === 'missing').length,
-    busy: sum(({ vitals, inHand }) => vitals?.busy ?? inHand),
+    busy: sum(({ vitals, inFlight }) => vitals?.busy ?? inFlight),
     slots: sum(({ vitals, about }) => vitals?.slots ?? about?.concurrency ?? 0),
   }
 }

@@ -439,7 +439,7 @@ export interface HostPage {
 
 export interface WorkerInfo {
   readonly worker: WorkerId
-  readonly inHand: number
+  readonly inFlight: number
   readonly done: number
   readonly failed: number
   readonly startedAt: number
@@ -517,7 +517,7 @@ export interface HostSettings {
 
 export type LinkSteer = 'promote' | 'retry' | 'remove'
 /** `ended`: it is done, skipped, or dead where that makes no sense. */
-export type LinkSteered = 'ok' | 'in_hand' | 'ended' | 'beyond' | 'unknown'
+export type LinkSteered = 'ok' | 'in_flight' | 'ended' | 'too_far' | 'unknown'
 
 export const REMOVED: Failure = { code: 'removed', message: 'removed from the queue by hand' }
 

@@ -43,7 +43,7 @@ export class Outbox {
   readonly #frontier: Frontier
   readonly #store: RecordStore
   readonly #clock: Clock
-  readonly #inHand: () => number
+  readonly #inFlight: () => number
   /** Called in the same turn as the calls of a flush, so that a lease for the freed slots travels with them. */
   readonly #onFlush: () => void
   readonly #backends: BackendWatch
@@ -69,7 +69,7 @@ export class Outbox {
     frontier: Frontier
     store: RecordStore
     clock: Clock
-    inHand: () => number
+    inFlight: () => number
     onFlush: () => void
     backends: BackendWatch
     onFailure: (error: unknown) => void
@@ -78,7 +78,7 @@ export class Outbox {
     this.#frontier = parts.frontier
     this.#store = parts.store
     this.#clock = parts.clock
-    this.#inHand = parts.inHand
+    this.#inFlight = parts.inFlight
     this.#onFlush = parts.onFlush
     this.#backends = parts.backends
     this.#onFailure = parts.onFailure
@@ -151,7 +151,7 @@ export class Outbox {
     const kept = this.#untilDone('pages', () => {
       const put = pages.put(page, type)
       // All that are in hand wait for theirs: nobody else is coming.
-      if (this.#keeping >= this.#inHand()) pages.hurry()
+      if (this.#keeping >= this.#inFlight()) pages.hurry()
       return put
     })
     let stop: (error: unknown) => void = () => {}
@@ -190,7 +190,7 @@ export class Outbox {
     if (this.#immediate) return
     const writes = this.#writing < MOST_WRITING ? this.#writes.length : 0
     const waiting = writes + this.#releases.length + this.#settlements.length
-    if (this.#inHand() < FEW || waiting >= ENOUGH) {
+    if (this.#inFlight() < FEW || waiting >= ENOUGH) {
       // In a microtask: what the other visits of this turn of the event loop have to say comes along.
       this.#immediate = true
       queueMicrotask(() => this.#flush())

@@ -3,7 +3,7 @@ import { asShoalError, isAway, type ShoalError } from '../errors.js'
 import type { CrawlId, Frontier, Lease, LeaseReply, WorkerAbout, WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import { type Meter, NOTHING, type Reading } from '../observe/vitals/meter.js'
-import { IN_HAND_TOLD, type InHand } from '../observe/vitals/vitals.js'
+import { IN_FLIGHT_REPORTED, type InFlight } from '../observe/vitals/vitals.js'
 import type { RecordStore } from '../store/record-store.js'
 import { BackendWatch } from './backend-watch.js'
 import { Outbox } from './outbox.js'
@@ -46,7 +46,7 @@ export class CrawlWorker {
   readonly #outbox: Outbox
   readonly #partsOf: PartsOf
   readonly #backends: BackendWatch
-  readonly #inHand = new Map<string, Visit>()
+  readonly #inFlight = new Map<string, Visit>()
   #fetching = 0
   #seq = 0
   #leasing = false
@@ -70,7 +70,7 @@ export class CrawlWorker {
       frontier: options.frontier,
       store: options.store,
       clock: options.clock,
-      inHand: () => this.#inHand.size,
+      inFlight: () => this.#inFlight.size,
       onFlush: () => {
         options.onFlush?.()
         this.#leaseMore()
@@ -93,13 +93,13 @@ export class CrawlWorker {
   /** Finishes what is in hand within `graceMs`, hands back the rest. */
   async stop(graceMs: number): Promise<void> {
     const { log, clock, id } = this.#options
-    if (!this.#stopping) log.info('worker.draining', { worker: id, inHand: this.#inHand.size })
+    if (!this.#stopping) log.info('worker.draining', { worker: id, inFlight: this.#inFlight.size })
     this.#stopping = true
     this.#options.meter.heldUpBy('idle')
     this.#cancelNap()
     const cancel = clock.after(graceMs, () => {
       this.#outbox.giveUp()
-      for (const { stop } of this.#inHand.values()) stop.aborted = true
+      for (const { stop } of this.#inFlight.values()) stop.aborted = true
     })
     this.#endIfEmpty()
     await this.#ended
@@ -114,7 +114,7 @@ export class CrawlWorker {
   /** Leases that the keeper found lost: their fetch is given up and nothing of them is written. */
   lost(tokens: readonly string[]): void {
     for (const token of tokens) {
-      const current = this.#inHand.get(token)
+      const current = this.#inFlight.get(token)
       // Its settle is on the way, and knows better.
       if (current === undefined || current.settling) continue
       if (!current.lost) this.#options.meter.lost()
@@ -127,20 +127,20 @@ export class CrawlWorker {
 
   /** What is in hand and not being settled. */
   get held(): Lease[] {
-    return [...this.#inHand.values()].filter(({ settling }) => !settling).map(({ lease }) => lease)
+    return [...this.#inFlight.values()].filter(({ settling }) => !settling).map(({ lease }) => lease)
   }
 
   /** How it is doing, for its vitals. */
   get reading(): Reading {
-    return this.#options.meter.read(this.#inHand.values())
+    return this.#options.meter.read(this.#inFlight.values())
   }
 
   /** What is in hand, longest first. */
-  get longestInHand(): InHand[] {
+  get longestInFlight(): InFlight[] {
     const now = this.#options.clock.mono()
-    const told: InHand[] = []
-    for (const { lease, proxy, grantedAt } of this.#inHand.values()) {
-      if (told.length === IN_HAND_TOLD) break
+    const told: InFlight[] = []
+    for (const { lease, proxy, grantedAt } of this.#inFlight.values()) {
+      if (told.length === IN_FLIGHT_REPORTED) break
       told.push({
         crawl: lease.crawl,
         fp: lease.link.fp,
@@ -153,7 +153,7 @@ export class CrawlWorker {
 
   /** All that is in hand, with whether its end is on its way. */
   get holdings(): { token: string; epoch: string; settling: boolean; waiting: boolean }[] {
-    return [...this.#inHand.values()].map(({ lease: { token, epoch }, settling, produced: waiting }) => ({
+    return [...this.#inFlight.values()].map(({ lease: { token, epoch }, settling, produced: waiting }) => ({
       ...{ token, epoch, settling, waiting },
     }))
   }
@@ -163,10 +163,10 @@ export class CrawlWorker {
     if (this.#stopping || this.#leasing || this.#failure !== null) return
     const room = Math.min(
       this.#options.concurrency - this.#fetching,
-      MOST_COMMITTING + this.#options.concurrency - this.#inHand.size,
+      MOST_COMMITTING + this.#options.concurrency - this.#inFlight.size,
     )
     const { frontier, id, spiders, clock, about, meter } = this.#options
-    if (room <= 0 || (this.#draining && this.#inHand.size > 0)) {
+    if (room <= 0 || (this.#draining && this.#inFlight.size > 0)) {
       if (this.#fetching < this.#options.concurrency) meter.heldUpBy(room <= 0 ? this.#slowBackends() : 'idle')
       return
     }
@@ -186,8 +186,8 @@ export class CrawlWorker {
   /** Too many commits are under way for another visit: what most of them wait for. */
   #slowBackends(): 'store' | 'queue' {
     let settling = 0
-    for (const visit of this.#inHand.values()) if (visit.settling) settling++
-    return settling > this.#inHand.size / 2 ? 'queue' : 'store'
+    for (const visit of this.#inFlight.values()) if (visit.settling) settling++
+    return settling > this.#inFlight.size / 2 ? 'queue' : 'store'
   }
 
   #take({ leases, idleMs, drain }: LeaseReply, grantedAt: number): void {
@@ -220,7 +220,7 @@ export class CrawlWorker {
         doing: NOTHING,
         since: 0,
       }
-      this.#inHand.set(lease.token, current)
+      this.#inFlight.set(lease.token, current)
       if (this.#options.log.verbose) this.#logLease(lease)
       this.#fetching++
       this.#options.meter.begin(current)
@@ -256,7 +256,7 @@ export class CrawlWorker {
       if (!isAway(error)) this.#failed(error)
     } finally {
       read()
-      this.#inHand.delete(current.lease.token)
+      this.#inFlight.delete(current.lease.token)
       this.#endIfEmpty()
       if (!this.#stopping) this.#outbox.poke()
     }
@@ -281,12 +281,12 @@ export class CrawlWorker {
     if (this.#failure === null) this.#options.log.info('backend.waiting', { code: error.code, message: error.message })
     this.#failure ??= error
     this.#stopping = true
-    for (const { stop } of this.#inHand.values()) stop.aborted = true
+    for (const { stop } of this.#inFlight.values()) stop.aborted = true
     this.#endIfEmpty()
   }
 
   #endIfEmpty(): void {
-    if (!this.#stopping || this.#leasing || this.#inHand.size > 0) return
+    if (!this.#stopping || this.#leasing || this.#inFlight.size > 0) return
     this.#cancelNap()
     this.#options.log.info('worker.stopped', { worker: this.#options.id })
     this.#end()
@@ -294,7 +294,7 @@ export class CrawlWorker {
 }
 
 /** From pool/proxy. */
-function proxyShown(proxy: string | null): InHand['proxy'] {
+function proxyShown(proxy: string | null): InFlight['proxy'] {
   if (proxy === null) return null
   const slash = proxy.indexOf('/')
   return { pool: proxy.slice(0, slash), proxy: proxy.slice(slash + 1) }

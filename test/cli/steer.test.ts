@@ -112,7 +112,7 @@ describe('workers drain', () => {
       call('workers', 'drain', 'w'),
       call('workers', 'drain', 'x9'),
     ])
-    expect(named).toEqual({ worker: 'w1', inHand: 1, draining: true })
+    expect(named).toEqual({ worker: 'w1', inFlight: 1, draining: true })
     expect(begun.out).toContain('w1 finishes what it holds (1 page) and leaves')
     expect(nobody).toMatchObject({ code: 5, err: expect.stringContaining('there is no worker x9') })
     expect(await look(({ notes }) => isAskedToDrain(notes, 'w1'))).toBe(true)

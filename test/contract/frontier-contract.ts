@@ -1703,8 +1703,8 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         const now = clock.now()
         const nowhere = { progressAt: null, about: null }
         expect(await frontier.workers()).toEqual([
-          { worker: 'w1', inHand: 1, done: 0, failed: 0, startedAt: now, seenAt: now, ...nowhere },
-          { worker: 'w2', inHand: 1, done: 1, failed: 2, startedAt, seenAt: now, progressAt: now, about: null },
+          { worker: 'w1', inFlight: 1, done: 0, failed: 0, startedAt: now, seenAt: now, ...nowhere },
+          { worker: 'w2', inFlight: 1, done: 1, failed: 2, startedAt, seenAt: now, progressAt: now, about: null },
         ])
         await frontier.forfeit('w2')
         expect((await frontier.workers()).map((worker) => worker.worker)).toEqual(['w1'])

@@ -169,7 +169,7 @@ export function frontierSteerContract(name: string, makeDriver: MakeFrontier): v
       const { leases } = await w().lease(2)
       await settle(leases[1], DONE)
       for (const order of ['promote', 'retry', 'remove'] as const) {
-        expect(await steer('a.test/0', order)).toBe('in_hand')
+        expect(await steer('a.test/0', order)).toBe('in_flight')
         expect(await steer('a.test/1', order)).toBe('ended')
         expect(await steer('a.test/never', order)).toBe('unknown')
         await expect(frontier.steer('nothing', linkTo('a.test/0').fp, 'a.test', order)).rejects.toMatchObject({

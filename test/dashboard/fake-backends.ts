@@ -308,7 +308,7 @@ export function workers(at: number): WorkersView {
     now: at,
     workers: (['working', 'working', 'idle', 'missing'] as const).map((state, index) => ({
       worker: index === 2 ? HOSTILE : `w-${index + 1}`,
-      inHand: state === 'working' ? 28 : 0,
+      inFlight: state === 'working' ? 28 : 0,
       done: 24_000 + index,
       failed: 120,
       startedAt: NOW - 2 * HOUR,

@@ -125,8 +125,8 @@ export class Book {
     for (const lease of reply.leases) {
       const where = await frontier.explain(lease.crawl, lease.link.fp)
       if (where.state === 'unknown' || where.link === null || where.link.reclaims < SOLO_AFTER) continue
-      const inHand = this.leases.filter((held) => held.worker === worker && this.isLive(held))
-      expect(inHand, 'a solo link with company').toHaveLength(1)
+      const inFlight = this.leases.filter((held) => held.worker === worker && this.isLive(held))
+      expect(inFlight, 'a solo link with company').toHaveLength(1)
     }
   }
 
@@ -217,7 +217,7 @@ export class Book {
     const held = this.leases.some(
       (one) => this.isLive(one) && one.lease.crawl === crawl && one.lease.link.fp === link.fp,
     )
-    if (held) expect(answer, 'a link in hand').toBe('in_hand')
+    if (held) expect(answer, 'a link in hand').toBe('in_flight')
     if (answer === 'ok') {
       expect(order === 'promote' ? [null] : [null, 'dead'], `${link.url} was steered`).toContain(known.ended)
       if (order === 'remove') known.ended = 'skipped'

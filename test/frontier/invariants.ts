@@ -150,7 +150,7 @@ async function drain(world: World): Promise<void> {
     }
     await book.check(frontier)
   }
-  for (const { inHand } of await frontier.workers()) expect(inHand).toBe(0)
+  for (const { inFlight } of await frontier.workers()) expect(inFlight).toBe(0)
 }
 
 type Command = fc.AsyncCommand<object, World>

@@ -63,12 +63,12 @@ function Missing({ workers, now }: { readonly workers: readonly WorkerView[]; re
       <div>
         <p class="loud-title">{plural(missing.length, 'worker is missing', 'workers are missing')}</p>
         <ul>
-          {missing.map(({ worker, about, seenAt, inHand }) => (
+          {missing.map(({ worker, about, seenAt, inFlight }) => (
             <li key={worker}>
               <Foreign text={worker} clip={false} />: not heard of since {clockTime(seenAt, now)}
               {about === null ? '' : `, process ${about.pid} on `}
               {about === null ? null : <Foreign text={about.machine} clip={false} />}
-              {inHand === 0 ? '' : `, with ${plural(inHand, 'link')} in hand`}
+              {inFlight === 0 ? '' : `, with ${plural(inFlight, 'link')} in hand`}
             </li>
           ))}
         </ul>
@@ -83,7 +83,7 @@ function Missing({ workers, now }: { readonly workers: readonly WorkerView[]; re
 function summaryOf(workers: readonly WorkerView[]): string {
   const alive = workers.filter(({ state }) => !isGone(state))
   const slots = alive.reduce((sum, { slots }) => sum + (slots ?? 0), 0)
-  const busy = alive.reduce((sum, { busy, inHand }) => sum + (busy ?? inHand), 0)
+  const busy = alive.reduce((sum, { busy, inFlight }) => sum + (busy ?? inFlight), 0)
   const together = alive.reduce((sum, { rate }) => sum + rate, 0)
   return `${plural(alive.length, 'worker')} alive · ${count(busy)} of ${count(slots)} slots busy · ${rate(together)} pages a second`
 }
@@ -93,7 +93,7 @@ function columns(now: number, onChanged: () => void): readonly Column<WorkerView
     { key: 'worker', head: 'Worker', width: 'minmax(0, 2fr)', cell: (worker) => <Name worker={worker} /> },
     { key: 'state', head: 'State', width: '7rem', cell: ({ state }) => <StateBadge state={state} /> },
     { key: 'rate', head: 'Pages/s', width: '5rem', align: 'end', cell: ({ rate: pages }) => rate(pages) },
-    { key: 'hand', head: 'In hand', width: '5rem', align: 'end', cell: ({ inHand }) => count(inHand) },
+    { key: 'hand', head: 'In hand', width: '5rem', align: 'end', cell: ({ inFlight }) => count(inFlight) },
     { key: 'slots', head: 'Slots busy', width: '6rem', align: 'end', cell: slotsText },
     {
       key: 'memory',
@@ -146,8 +146,8 @@ function Name({ worker: { worker, about } }: { readonly worker: WorkerView }) {
   )
 }
 
-function slotsText({ busy, slots, inHand }: WorkerView): string {
-  return slots === null ? '–' : `${count(busy ?? inHand)} of ${count(slots)}`
+function slotsText({ busy, slots, inFlight }: WorkerView): string {
+  return slots === null ? '–' : `${count(busy ?? inFlight)} of ${count(slots)}`
 }
 
 function loopText({ loopBusy, loopLagMs }: WorkerView): string {
@@ -155,7 +155,7 @@ function loopText({ loopBusy, loopLagMs }: WorkerView): string {
   return `${percent(loopBusy)} · ${duration(loopLagMs)}`
 }
 
-function askDrain({ worker, inHand }: WorkerView, onChanged: () => void): void {
+function askDrain({ worker, inFlight }: WorkerView, onChanged: () => void): void {
   confirm({
     title: 'Drain this worker?',
     says: (
@@ -164,7 +164,7 @@ function askDrain({ worker, inHand }: WorkerView, onChanged: () => void): void {
           <Foreign text={worker} clip={false} />
         </p>
         <p>
-          It takes nothing new, finishes what it has ({plural(inHand, 'link')} in hand now) and its process ends. It
+          It takes nothing new, finishes what it has ({plural(inFlight, 'link')} in hand now) and its process ends. It
           does not come back by itself; a supervisor that starts processes again may start another.
         </p>
       </>

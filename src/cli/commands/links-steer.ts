@@ -77,7 +77,7 @@ function steerCommand(links: Command, order: LinkSteer): void {
 /** Why nothing was changed, with the next step. */
 function refusal(steered: Exclude<LinkSteered, 'ok'>, order: LinkSteer, url: string): ShoalError {
   switch (steered) {
-    case 'in_hand':
+    case 'in_flight':
       return new ShoalError('link_busy', `a worker has ${url} in hand`, {
         hint: 'Wait until the visit has ended, then ask where it is: `shoal explain <url>`.',
       })
@@ -88,7 +88,7 @@ function refusal(steered: Exclude<LinkSteered, 'ok'>, order: LinkSteer, url: str
             ? 'See how it ended with `shoal explain <url>`; a dead letter is put back with `shoal links retry <url>`.'
             : 'See how it ended with `shoal explain <url>`; a new crawl visits it again.',
       })
-    case 'beyond':
+    case 'too_far':
       return new ShoalError('link_busy', `${url} is too far back in the queue of its host`, {
         hint: 'Try again when the queue of its host is shorter.',
       })

@@ -20,16 +20,16 @@ export function drainCommand(workers: Command): void {
       acts(async (session, word: string) => {
         await session.withBackends(async ({ frontier, notes, store, queueClock }) => {
           const chosen = chooseWorker(await frontier.workers(), word)
-          const { worker, inHand } = chosen
+          const { worker, inFlight } = chosen
           const silent = workerState(chosen, queueClock.now()) === 'silent'
           await controlled(session, store, { action: 'worker.drain', target: worker, details: {} }, () =>
             askToDrain(notes, worker),
           )
-          if (session.json) return session.output.json({ worker, inHand, draining: true })
+          if (session.json) return session.output.json({ worker, inFlight, draining: true })
           session.output.print(
             silent
               ? `${clean(worker)} was last heard of ${ago(chosen.seenAt, queueClock.now())}: it leaves if it is heard of again; what it held goes to others`
-              : `${clean(worker)} finishes what it holds (${plural(inHand, 'page')}) and leaves within seconds`,
+              : `${clean(worker)} finishes what it holds (${plural(inFlight, 'page')}) and leaves within seconds`,
           )
         })
         return undefined

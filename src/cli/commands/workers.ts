@@ -33,7 +33,7 @@ export function workersCommand(program: Command): void {
       ['workers --queue redis://queue.example', 'a silent worker is forgotten after a day'],
       [
         'workers --json',
-        'worker,state,inHand,done,failed,rate,slots,busy,rssBytes,loopBusy,loopLagMs,seenAt,progressAt,about,… a line',
+        'worker,state,inFlight,done,failed,rate,slots,busy,rssBytes,loopBusy,loopLagMs,seenAt,progressAt,about,… a line',
       ],
     ],
   })
@@ -57,7 +57,7 @@ export function workerTable(workers: readonly WorkerSnapshot[], now: number, wid
       clean(worker.about?.version ?? ''),
       stateText(worker.state, style),
       vitals === null ? '' : `${count(vitals.busy)}/${count(vitals.slots)}`,
-      count(worker.inHand),
+      count(worker.inFlight),
       count(worker.done),
       count(worker.failed),
       rate(workerRate(worker, now)),

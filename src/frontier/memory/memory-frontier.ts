@@ -177,7 +177,7 @@ export class MemoryFrontier implements Frontier {
     for (const crawl of crawls) this.#endIfDone(crawl)
 
     if (worker.lastSeq === request.seq) {
-      const batch = this.#inHand(request.worker).filter((hold) => hold.seq === request.seq && hold.expiresAt > now)
+      const batch = this.#inFlight(request.worker).filter((hold) => hold.seq === request.seq && hold.expiresAt > now)
       return { leases: batch.map((hold) => this.#leaseOf(hold)), idleMs: this.#idleMs(crawls), drain: false }
     }
     worker.lastSeq = request.seq
@@ -186,8 +186,8 @@ export class MemoryFrontier implements Frontier {
     const skipped = new Set<Lane>()
     let drain = false
     while (leases.length < request.want) {
-      const inHand = this.#inHand(request.worker)
-      if (inHand.some((hold) => hold.solo)) {
+      const inFlight = this.#inFlight(request.worker)
+      if (inFlight.some((hold) => hold.solo)) {
         drain = leases.length === 0
         break
       }
@@ -195,7 +195,7 @@ export class MemoryFrontier implements Frontier {
       if (lane === undefined) break
       const head = queueOf(lane, now)[0]
       if (head === undefined) break
-      if (isSolo(head) && inHand.length > 0) {
+      if (isSolo(head) && inFlight.length > 0) {
         drain = true
         skipped.add(lane)
         continue
@@ -273,7 +273,7 @@ export class MemoryFrontier implements Frontier {
   }
 
   async forfeit(worker: WorkerId): Promise<number> {
-    const batch = this.#inHand(worker)
+    const batch = this.#inFlight(worker)
     for (const hold of batch) this.#reclaim(hold)
     this.#workers.delete(worker)
     return batch.length
@@ -323,7 +323,7 @@ export class MemoryFrontier implements Frontier {
     return [...this.#workers]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([worker, { startedAt, seenAt, progressAt, about, done, failed }]) => {
-        return { worker, inHand: this.#inHand(worker).length, done, failed, startedAt, seenAt, progressAt, about }
+        return { worker, inFlight: this.#inFlight(worker).length, done, failed, startedAt, seenAt, progressAt, about }
       })
   }
 
@@ -381,7 +381,7 @@ export class MemoryFrontier implements Frontier {
   #steer(entry: Entry, order: LinkSteer): LinkSteered {
     const { crawl } = entry.lane
     const now = this.#clock.now()
-    if (entry.state === 'leased') return 'in_hand'
+    if (entry.state === 'leased') return 'in_flight'
     if (entry.state === 'dead' && order === 'retry') {
       this.#revive(entry, 0)
       this.#wake(crawl)
@@ -600,7 +600,7 @@ export class MemoryFrontier implements Frontier {
     }
   }
 
-  #inHand(worker: WorkerId): Hold[] {
+  #inFlight(worker: WorkerId): Hold[] {
     return [...this.#holds.values()].filter((hold) => hold.worker === worker && hold.state === 'held')
   }
 

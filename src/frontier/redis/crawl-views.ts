@@ -182,14 +182,14 @@ export class CrawlViews {
       names.map(async (worker): Promise<WorkerInfo[]> => {
         const record = fields(await this.#shards.command(shard, 'HGETALL', `worker:${worker}`))
         if (record.size === 0) return []
-        const inHand = number(await this.#shards.command(shard, 'SCARD', `held:${worker}`))
+        const inFlight = number(await this.#shards.command(shard, 'SCARD', `held:${worker}`))
         const count = (field: string) => Number(record.get(field) ?? 0)
         const progress = record.get('progress')?.toString() ?? ''
         const about = record.get('about')?.toString() ?? ''
         return [
           {
             worker,
-            inHand,
+            inFlight,
             done: count('done'),
             failed: count('failed'),
             startedAt: count('started'),
@@ -347,7 +347,7 @@ function infoOf(parts: readonly Part[]): CrawlInfo {
 function joined(a: WorkerInfo, b: WorkerInfo): WorkerInfo {
   return {
     worker: a.worker,
-    inHand: a.inHand + b.inHand,
+    inFlight: a.inFlight + b.inFlight,
     done: a.done + b.done,
     failed: a.failed + b.failed,
     startedAt: Math.min(a.startedAt, b.startedAt),

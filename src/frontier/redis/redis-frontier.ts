@@ -704,7 +704,7 @@ class ShardedFrontier implements RedisFrontier {
       return 'ok'
     }
     // It moves from hand to hand faster than it can be found.
-    return 'in_hand'
+    return 'in_flight'
   }
 
   async setHost(host: HostKey, settings: HostSettings): Promise<void> {

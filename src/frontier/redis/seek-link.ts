@@ -19,7 +19,7 @@ export interface Spot {
 }
 
 /** `ended`: done or skipped. `beyond`: it may be further back in the queue than is looked. */
-export type Sought = Spot | 'in_hand' | 'ended' | 'beyond' | 'unknown'
+export type Sought = Spot | 'in_flight' | 'ended' | 'too_far' | 'unknown'
 
 export interface Seek {
   readonly shards: Shards
@@ -45,17 +45,17 @@ async function seekOnce(seek: Seek): Promise<Sought | null> {
   const places = [
     () => inQueue(seek, lanes),
     async () => (lanes.some((lane) => lane.delayed > 0) ? inDelayed(seek) : null),
-    async () => (lanes.some((lane) => lane.leased > 0) ? inHands(seek) : null),
+    async () => (lanes.some((lane) => lane.leased > 0) ? inFlightOf(seek) : null),
   ]
   for (const look of places) {
     const found = await look()
-    if (found === 'beyond') beyond = true
+    if (found === 'too_far') beyond = true
     else if (found !== null) return found
   }
-  return (await atItsEnd(seek)) ?? (beyond ? 'beyond' : null)
+  return (await atItsEnd(seek)) ?? (beyond ? 'too_far' : null)
 }
 
-async function inQueue(seek: Seek, lanes: readonly LaneRecord[]): Promise<Spot | 'beyond' | null> {
+async function inQueue(seek: Seek, lanes: readonly LaneRecord[]): Promise<Spot | 'too_far' | null> {
   const { shards, shard, num, host } = seek
   const spec = await shards.command(shard, 'HGET', `c:${num}`, 's')
   const newestFirst = spec !== null && bytes(spec)[0] === 2
@@ -65,20 +65,20 @@ async function inQueue(seek: Seek, lanes: readonly LaneRecord[]): Promise<Spot |
     const returned = `b:${num}:${record.num}`
     for await (const member of elements(shards, shard, 'ZRANGE', returned, false)) {
       if (isIt(seek, member.subarray(OUTSIDE_BYTES))) return { where: 'returned', lane, level: 0, held: member }
-      if (--left <= 0) return 'beyond'
+      if (--left <= 0) return 'too_far'
     }
     for (const { level } of record.levels) {
       for await (const item of elements(shards, shard, 'LRANGE', `q:${num}:${level}:${lane}`, newestFirst)) {
         // prelude.lua, list_rank: newest first, an item has its place in front.
         if (isIt(seek, newestFirst ? item.subarray(4) : item)) return { where: 'queued', lane, level, held: item }
-        if (--left <= 0) return 'beyond'
+        if (--left <= 0) return 'too_far'
       }
     }
   }
   return null
 }
 
-async function inDelayed(seek: Seek): Promise<Spot | 'beyond' | null> {
+async function inDelayed(seek: Seek): Promise<Spot | 'too_far' | null> {
   const { shards, shard, num, host } = seek
   let left = SHARD_CAP
   for await (const member of elements(shards, shard, 'ZRANGE', `d:${num}`, false)) {
@@ -86,12 +86,12 @@ async function inDelayed(seek: Seek): Promise<Spot | 'beyond' | null> {
     const lane = member.toString('utf8', 2, nameEnd)
     if (hostOfLane(lane) === host && isIt(seek, member.subarray(nameEnd + OUTSIDE_BYTES)))
       return { where: 'delayed', lane, level: 0, held: member }
-    if (--left <= 0) return 'beyond'
+    if (--left <= 0) return 'too_far'
   }
   return null
 }
 
-async function inHands(seek: Seek): Promise<'in_hand' | 'beyond' | null> {
+async function inFlightOf(seek: Seek): Promise<'in_flight' | 'too_far' | null> {
   const { shards, shard, num, host } = seek
   for (let index = 0; index < SHARD_CAP; index += CHUNK) {
     const range = [String(index), String(index + CHUNK - 1)]
@@ -100,11 +100,11 @@ async function inHands(seek: Seek): Promise<'in_hand' | 'beyond' | null> {
     for (const record of list(await shards.command(shard, 'HMGET', 'leases', ...epochs))) {
       if (record === null || bytes(record).readUInt32BE(0) !== num) continue
       const lease = decodeLease(bytes(record))
-      if (lease.host === host && isIt(seek, lease.item)) return 'in_hand'
+      if (lease.host === host && isIt(seek, lease.item)) return 'in_flight'
     }
     if (epochs.length < CHUNK) return null
   }
-  return 'beyond'
+  return 'too_far'
 }
 
 async function atItsEnd({ shards, shard, num, fp, host }: Seek): Promise<Sought | null> {

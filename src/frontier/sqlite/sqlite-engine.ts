@@ -877,7 +877,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     const row = this.#sql.linkToSteer.get(crawl.num, toSigned(fp), hostKey)
     if (row === undefined) return 'unknown'
     const [num, laneNum, state, dueAt, priority] = row.map(Number) as [number, number, number, number, number]
-    if (state === STATE.leased) return 'in_hand'
+    if (state === STATE.leased) return 'in_flight'
     if (state === STATE.dead && order === 'retry') return this.replay(id, { fp }, 0).moved > 0 ? 'ok' : 'ended'
     if (order === 'remove' && (state === STATE.dead || state === STATE.queued || state === STATE.delayed)) {
       this.#removeLink(counters, crawl, num, laneNum, state, addFailure(row[5], REMOVED, counters.now))

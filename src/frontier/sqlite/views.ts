@@ -147,7 +147,7 @@ export abstract class SqliteViews {
   workers(): WorkerInfo[] {
     return this.#sql.workers.all().map((v) => ({
       worker: String(v[0]),
-      inHand: Number(v[1]),
+      inFlight: Number(v[1]),
       done: Number(v[2]),
       failed: Number(v[3]),
       startedAt: Number(v[4]),

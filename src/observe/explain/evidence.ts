@@ -83,6 +83,6 @@ async function recordsOf(
 async function proxyOf(notes: Notes, { worker, fp }: LinkInfo): Promise<string | null> {
   if (worker === null) return null
   const told = (await readVitals(notes, [worker])).get(worker)
-  const proxy = told?.vitals.inHand.find((one) => one.fp === fp)?.proxy ?? null
+  const proxy = told?.vitals.inFlight.find((one) => one.fp === fp)?.proxy ?? null
   return proxy === null ? null : `${proxy.pool}/${proxy.proxy}`
 }

@@ -141,7 +141,7 @@ export type WorkerState = 'working' | 'idle' | 'draining' | 'missing' | 'silent'
 
 export function workerState(worker: WorkerInfo, now: number): WorkerState {
   if (now - worker.seenAt >= WORKER_SILENT_MS) return 'silent'
-  return worker.inHand > 0 ? 'working' : 'idle'
+  return worker.inFlight > 0 ? 'working' : 'idle'
 }
 
 /** Links ended per second since it started. */

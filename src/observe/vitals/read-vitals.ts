@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { WorkerId } from '../../frontier/frontier.js'
 import type { Notes } from '../../notes/notes.js'
 import { vitalsKey } from '../note-keys.js'
-import { HISTOGRAM_MS, IN_HAND_TOLD, SPENT, STEPS, type Vitals } from './vitals.js'
+import { HISTOGRAM_MS, IN_FLIGHT_REPORTED, SPENT, STEPS, type Vitals } from './vitals.js'
 
 export interface VitalsHeard {
   readonly vitals: Vitals
@@ -62,9 +62,9 @@ const vitalsSchema = z.object({
   loopBusy: count,
   loopLagMs: count,
   earlier: z.object({ at: z.number(), pages: count, failed: count, spent, took }).nullable(),
-  inHand: z
+  inFlight: z
     .array(z.object({ crawl: name, fp: name, proxy: z.object({ pool: name, proxy: name }).nullable(), forMs: count }))
-    .max(IN_HAND_TOLD),
+    .max(IN_FLIGHT_REPORTED),
 }) satisfies z.ZodType<Vitals>
 
 /** Null: garbage, or of another version that tells other things. */

@@ -44,8 +44,8 @@ export interface Vitals {
   readonly loopLagMs: number
   /** The same some RECENT_MS ago, for whoever wants to know how it does now and not how it did all its life; null: it has just begun. */
   readonly earlier: Earlier | null
-  /** What is in hand, longest first, at most IN_HAND_TOLD of them. */
-  readonly inHand: readonly InHand[]
+  /** What is in hand, longest first, at most IN_FLIGHT_REPORTED of them. */
+  readonly inFlight: readonly InFlight[]
 }
 
 export type Earlier = Pick<Vitals, 'at' | 'pages' | 'failed' | 'spent' | 'took'>
@@ -67,7 +67,7 @@ export interface Histogram {
 /** Upper ends. */
 export const HISTOGRAM_MS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_000] as const
 
-export interface InHand {
+export interface InFlight {
   readonly crawl: CrawlId
   readonly fp: Fingerprint
   /** Pool and proxy; null: no proxy. */
@@ -81,4 +81,4 @@ export const RECENT_MS = 15_000
 /** A worker that was heard of is missed after this. */
 export const MISSED_MS = 10_000
 export const VITALS_KEPT_MS = 60_000
-export const IN_HAND_TOLD = 64
+export const IN_FLIGHT_REPORTED = 64

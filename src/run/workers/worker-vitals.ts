@@ -13,7 +13,7 @@ const SECOND_MS = 1_000
 /** Tells how the worker of this event loop is doing, now and every VITALS_MS, until it is stopped. */
 export function reportVitals(
   id: WorkerId,
-  worker: Pick<CrawlWorker, 'reading' | 'longestInHand'>,
+  worker: Pick<CrawlWorker, 'reading' | 'longestInFlight'>,
   clock: Clock,
   tell: (vitals: Vitals) => void,
 ): { stop(): void } {
@@ -42,7 +42,7 @@ export function reportVitals(
       loopBusy: busyMs + idleMs > 0 ? Math.min(1, busyMs / (busyMs + idleMs)) : 0,
       loopLagMs: lag.sinceLastLook(),
       earlier: told[0] ?? null,
-      inHand: worker.longestInHand,
+      inFlight: worker.longestInFlight,
     })
     told.push({ at, pages, failed, spent, took })
     cancel = clock.after(nextMs, () => report(VITALS_MS))

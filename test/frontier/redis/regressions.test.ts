@@ -244,11 +244,11 @@ describe('a link far back in the queue of its host', () => {
     expect(await at(nearby)).toBe(5)
     expect(await questions(() => at(nearby))).toBeLessThan(15)
     expect(await at(order === 'lifo' ? 0 : PATHS.length - 1)).toBe(POSITION_CAP)
-    expect(await steer(frontier, far ?? '')).toBe('beyond')
+    expect(await steer(frontier, far ?? '')).toBe('too_far')
     expect(await steer(frontier, near ?? '')).toBe('ok')
     const { leases } = await workerOf(frontier, 'w1').lease(1)
     expect(leases.map(addressOf)).toEqual([near])
-    expect(await steer(frontier, near ?? '')).toBe('in_hand')
+    expect(await steer(frontier, near ?? '')).toBe('in_flight')
     expect(await frontier.stats('c1')).toMatchObject({ total: PATHS.length, queued: PATHS.length - 1, leased: 1 })
   })
 })
@@ -298,6 +298,6 @@ test('a link that moves between being found and being steered is found again', a
   ])
   const { leased, skipped } = await frontier.stats('c1')
   expect({ steered, leased, skipped }).toEqual(
-    steered === 'ok' ? { steered, leased: 1, skipped: 1 } : { steered: 'in_hand', leased: 1, skipped: 0 },
+    steered === 'ok' ? { steered, leased: 1, skipped: 1 } : { steered: 'in_flight', leased: 1, skipped: 0 },
   )
 })

@@ -259,16 +259,16 @@ describe('worker_lost', () => {
     lost(watchSnapshot({ now: NOW, workers: [workerSnapshot({ seenAt: NOW - 12_000, ...given })] }))
 
   it('fires for one that holds pages and is missing, and holds on when they were taken from it', () => {
-    expect(worker({ state: 'missing', inHand: 3, heardMs: 12_000 })).toMatchObject([{ level: 'over', about: 'w1' }])
-    expect(levels(worker({ state: 'silent', inHand: 3 }))).toEqual(['over'])
-    expect(levels(worker({ state: 'missing', inHand: 0 }))).toEqual(['near'])
+    expect(worker({ state: 'missing', inFlight: 3, heardMs: 12_000 })).toMatchObject([{ level: 'over', about: 'w1' }])
+    expect(levels(worker({ state: 'silent', inFlight: 3 }))).toEqual(['over'])
+    expect(levels(worker({ state: 'missing', inFlight: 0 }))).toEqual(['near'])
   })
 
   it('is silent for those that work, leave, or were lost long ago', () => {
-    expect(worker({ state: 'working', inHand: 3 })).toEqual([])
+    expect(worker({ state: 'working', inFlight: 3 })).toEqual([])
     expect(worker({ state: 'idle' })).toEqual([])
-    expect(worker({ state: 'draining', inHand: 3 })).toEqual([])
-    expect(worker({ state: 'silent', inHand: 3, seenAt: NOW - 11 * MINUTE })).toEqual([])
+    expect(worker({ state: 'draining', inFlight: 3 })).toEqual([])
+    expect(worker({ state: 'silent', inFlight: 3, seenAt: NOW - 11 * MINUTE })).toEqual([])
   })
 })
 

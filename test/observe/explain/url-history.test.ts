@@ -121,7 +121,7 @@ describe('the history of a URL', () => {
     const { lease, tell, notes, clock } = await backendsOf([link('/b/1')])
     const { link: held } = await lease()
     const proxy = { pool: 'home', proxy: 'proxy-3' }
-    const vitals = someVitals({ worker: 'w1', inHand: [{ crawl: 'c1', fp: held.fp, proxy, forMs: 10 }] })
+    const vitals = someVitals({ worker: 'w1', inFlight: [{ crawl: 'c1', fp: held.fp, proxy, forMs: 10 }] })
     await notes.post(vitalsKey('w1'), 'w1', JSON.stringify(vitals), 60_000)
     clock.advance(3_000)
     const history = await tell(held.url)

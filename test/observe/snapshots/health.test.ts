@@ -22,7 +22,7 @@ const link = (change: Partial<LinkInfo>) => change as LinkInfo
 
 const worker = (change: Partial<WorkerInfo> = {}): WorkerInfo => ({
   worker: 'w',
-  inHand: 0,
+  inFlight: 0,
   done: 0,
   failed: 0,
   startedAt: 0,
@@ -99,8 +99,8 @@ describe('health', () => {
 
 describe('workers', () => {
   it('are silent after a minute, whatever they hold', () => {
-    expect(workerState(worker({ inHand: 3, seenAt: NOW - 60_000 }), NOW)).toBe('silent')
-    expect(workerState(worker({ inHand: 3 }), NOW)).toBe('working')
+    expect(workerState(worker({ inFlight: 3, seenAt: NOW - 60_000 }), NOW)).toBe('silent')
+    expect(workerState(worker({ inFlight: 3 }), NOW)).toBe('working')
     expect(workerState(worker(), NOW)).toBe('idle')
   })
 

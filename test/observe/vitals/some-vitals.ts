@@ -8,7 +8,7 @@ export function someVitals(given: Partial<Vitals>): Vitals {
     ...{ worker: 'w', machine: 'm', pid: 7, version: '1.0.0', at: 1_000, startedAt: 0 },
     ...createMeter(4, new ManualClock()).read([]),
     ...{ rssBytes: 1, heapBytes: 2, heapLimitBytes: 3, memoryLimitBytes: 4, memoryFreeBytes: 5 },
-    ...{ loopBusy: 0.5, loopLagMs: 6, earlier: null, inHand: [] },
+    ...{ loopBusy: 0.5, loopLagMs: 6, earlier: null, inFlight: [] },
     ...given,
   }
 }

@@ -77,7 +77,7 @@ it('are true of a crawl, and its slots account for all of their time', async () 
   if (last === undefined) throw new Error('it told nothing')
   expect(parseVitals(JSON.stringify(last))).toEqual(last)
   const stats = await backends.frontier.stats(crawl)
-  expect(last).toMatchObject({ worker: 'w1', pages: stats.done, failed: 1, slots: 4, busy: 0, inHand: [] })
+  expect(last).toMatchObject({ worker: 'w1', pages: stats.done, failed: 1, slots: 4, busy: 0, inFlight: [] })
   expect(last.errors).toEqual({ http_error: 1 })
   expect(last.statuses).toEqual({ 200: stats.done, 404: 1 })
   expect(last.bytes).toBeGreaterThan(stats.done * 100)
@@ -95,7 +95,7 @@ it('are true of a crawl, and its slots account for all of their time', async () 
   expect(last.spent.fetch).toBeGreaterThan(stats.done * 15)
   expect(last.spent.handler).toBeGreaterThan(stats.done * 8)
   expect(last.spent.idle).toBeGreaterThan(0)
-  expect(told.some(({ inHand, busy }) => busy > 0 && inHand.length > 0 && inHand[0]?.crawl === crawl)).toBe(true)
+  expect(told.some(({ inFlight, busy }) => busy > 0 && inFlight.length > 0 && inFlight[0]?.crawl === crawl)).toBe(true)
   expect(last.loopBusy).toBeLessThanOrEqual(1)
   for (const key of ['rssBytes', 'heapBytes', 'heapLimitBytes', 'memoryLimitBytes', 'memoryFreeBytes'] as const)
     expect(last[key], key).toBeGreaterThan(0)
@@ -183,7 +183,7 @@ it('tell what it was fifteen seconds ago', () => {
     get reading() {
       return { ...meter.read([]), pages: clock.now() }
     },
-    longestInHand: [],
+    longestInFlight: [],
   }
   const telling = reportVitals('w', worker, clock, (vitals) => void told.push(vitals))
   expect(told.at(-1)?.earlier).toBeNull()

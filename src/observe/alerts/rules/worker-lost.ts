@@ -26,19 +26,19 @@ function isLost({ state }: WorkerSnapshot): boolean {
 }
 
 function findingOf(
-  { worker, inHand, seenAt, heardMs, about, state }: WorkerSnapshot,
+  { worker, inFlight, seenAt, heardMs, about, state }: WorkerSnapshot,
   now: WatchSnapshot['now'],
 ): Finding {
   const silentMs = heardMs ?? now - seenAt
   return {
     ...{ about: worker, crawl: null, spider: null, severity: 'warn' },
     // Once its links were taken from it, nobody can tell that it held any.
-    level: inHand > 0 ? 'over' : 'near',
-    message: `worker ${worker} is ${state}: nothing was heard of it for ${minutes(silentMs)}${inHand > 0 ? `, and it holds ${count(inHand)} links` : ''}`,
+    level: inFlight > 0 ? 'over' : 'near',
+    message: `worker ${worker} is ${state}: nothing was heard of it for ${minutes(silentMs)}${inFlight > 0 ? `, and it holds ${count(inFlight)} links` : ''}`,
     next: `Its links go back to the queue by themselves. Look at its machine${about === null ? '' : ` (${about.machine}, process ${about.pid})`}: was it killed for its memory?`,
     fields: {
       worker,
-      inHand,
+      inFlight,
       silentMs: Math.round(silentMs),
       machine: about?.machine ?? null,
       pid: about?.pid ?? null,
