@@ -142,7 +142,7 @@ export const ERRORS = {
   outlet_secret: {
     next: 'stop',
     exitCode: 'spider',
-    meaning: 'The environment variable with the secret of a webhook is not set.',
+    meaning: 'The environment variable with the secret of a webhook is not set, or its value is not a valid secret.',
     hint: 'Set it for every process that runs workers of the spider.',
   },
   outlet_down: {

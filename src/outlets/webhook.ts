@@ -1,10 +1,9 @@
-import { createHash, createHmac } from 'node:crypto'
 import type { Clock } from '../clock.js'
 import type { Fetcher } from '../fetch/fetcher.js'
 import type { StoredRecord } from '../store/record-store.js'
 import type { WebhookOutlet } from './outlet.js'
-import { postJson } from './post-json.js'
-import type { Sent, Sink } from './sink.js'
+import { postWebhook } from './post-webhook.js'
+import type { Sink } from './sink.js'
 
 /** Larger batches go in parts: many servers take no more. One record may be larger, and goes alone. */
 const PART_BYTES = 1024 * 1024
@@ -14,33 +13,18 @@ export function webhookSink(
   outlet: WebhookOutlet,
   { fetcher, clock, secret }: { fetcher: Fetcher; clock: Clock; secret: string | null },
 ): Sink {
-  const post = (body: string, signal: AbortSignal): Promise<Sent> => {
-    const timestamp = String(Math.floor(clock.now() / 1000))
-    const headers = {
-      'shoal-outlet': outlet.name,
-      'shoal-timestamp': timestamp,
-      // The same when the same batch is sent again.
-      'idempotency-key': createHash('sha256').update(body).digest('hex').slice(0, 32),
-      ...(secret !== null && { 'shoal-signature': `v1=${signatureOf(secret, timestamp, body)}` }),
-    }
-    return postJson({ ...outlet, headers, body }, { fetcher, clock }, signal)
-  }
-
+  const headers = { 'shoal-outlet': outlet.name }
   return {
     async send({ records }, signal) {
       for (const body of bodiesOf(outlet.name, records)) {
-        const sent = await post(body, signal)
+        // The same batch has the same body, and so the same id.
+        const sent = await postWebhook({ ...outlet, headers, id: body, body, secret }, { fetcher, clock }, signal)
         if (sent.kind !== 'taken') return sent
       }
       return { kind: 'taken', trimmed: 0 }
     },
     close: async () => {},
   }
-}
-
-/** HMAC-SHA256 in hex over timestamp, dot and body. */
-export function signatureOf(secret: string, timestamp: string, body: string): string {
-  return createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')
 }
 
 function* bodiesOf(name: string, records: readonly StoredRecord[]): Generator<string> {

@@ -7,7 +7,8 @@ import { type Clock, ManualClock, systemClock } from '../../src/clock.js'
 import { createHttpFetcher } from '../../src/fetch/http/http-fetcher.js'
 import type { WebhookOutlet } from '../../src/outlets/outlet.js'
 import type { Sent } from '../../src/outlets/sink.js'
-import { signatureOf, webhookSink } from '../../src/outlets/webhook.js'
+import { webhookSink } from '../../src/outlets/webhook.js'
+import { signatureOf } from '../../src/outlets/webhook-signature.js'
 import type { StoredRecord } from '../../src/store/record-store.js'
 import { freePort, until } from '../support/redis-server.js'
 
@@ -65,27 +66,29 @@ function send(
 }
 
 describe('a webhook', () => {
-  it('posts records as JSON with a signature over time and body, and a key that stays with the batch', async () => {
+  it('posts records as JSON with a signature over id, time and body, and an id that stays with the batch', async () => {
     expect(await send([record('a'), record('b')])).toEqual({ kind: 'taken', trimmed: 0 })
     await send([record('a'), record('b')])
     await send([record('a'), record('c')])
     const [first, second, third] = posts
     expect(JSON.parse(first?.body ?? '')).toEqual({ outlet: 'books/webhook', records: [record('a'), record('b')] })
+    const id = first?.headers['webhook-id']
     expect(first?.headers).toMatchObject({
       'content-type': 'application/json',
       'shoal-outlet': 'books/webhook',
-      'shoal-timestamp': '1700000000',
-      'shoal-signature': `v1=${signatureOf('s3cret', '1700000000', first?.body ?? '')}`,
+      'webhook-id': expect.stringMatching(/^[0-9a-f]{32}$/),
+      'webhook-timestamp': '1700000000',
+      'webhook-signature': signatureOf('s3cret', `${id}.1700000000.${first?.body}`),
       'user-agent': expect.stringMatching(/^Shoal\//),
-      'idempotency-key': expect.stringMatching(/^[0-9a-f]{32}$/),
     })
-    expect(second?.headers['idempotency-key']).toBe(first?.headers['idempotency-key'])
-    expect(third?.headers['idempotency-key']).not.toBe(first?.headers['idempotency-key'])
+    expect(second?.headers['webhook-id']).toBe(id)
+    expect(third?.headers['webhook-id']).not.toBe(id)
   })
 
   it('is not signed without a secret', async () => {
     await send([record('a')], { secretEnv: null }, null)
-    expect(posts[0]?.headers['shoal-signature']).toBeUndefined()
+    expect(posts[0]?.headers['webhook-signature']).toBeUndefined()
+    expect(posts[0]?.headers).toMatchObject({ 'webhook-timestamp': '1700000000' })
   })
 
   it('posts large batches in parts of about a megabyte', async () => {
@@ -145,7 +148,8 @@ describe('a webhook', () => {
     const text = readFileSync(new URL('../../docs/outlets.md', import.meta.url), 'utf8')
     const [, program = ''] = /^```js verify\.mjs\n([\s\S]*?)^```$/m.exec(text) ?? []
     const port = await freePort()
-    const env = { ...process.env, BOOKS_HOOK_SECRET: 's3cret', PORT: String(port) }
+    const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+    const env = { ...process.env, WEBHOOK_SECRET: secret, PORT: String(port) }
     const receiver = spawn(process.execPath, ['--input-type=module', '-e', program], { env })
     let said = ''
     receiver.stdout.on('data', (chunk: Buffer) => {
@@ -154,14 +158,14 @@ describe('a webhook', () => {
     try {
       const url = `http://127.0.0.1:${port}/`
       const now = systemClock
-      await until('the receiver', async () => (await send([], { url }, 's3cret', now)).kind === 'taken')
-      expect(await send([record('a')], { url }, 's3cret', now)).toEqual({ kind: 'taken', trimmed: 0 })
+      await until('the receiver', async () => (await send([], { url }, secret, now)).kind === 'taken')
+      expect(await send([record('a')], { url }, secret, now)).toEqual({ kind: 'taken', trimmed: 0 })
       expect(said).toContain("book a { title: 'Title a ü' }")
       const genuine = { kind: 'refused', message: 'it answers 401' }
       expect(await send([record('b')], { url }, 'guessed', now)).toEqual(genuine)
       expect(await send([record('b')], { url }, null, now)).toEqual(genuine)
       // Sent in 2023.
-      expect(await send([record('b')], { url })).toEqual(genuine)
+      expect(await send([record('b')], { url }, secret)).toEqual(genuine)
     } finally {
       receiver.kill('SIGKILL')
     }

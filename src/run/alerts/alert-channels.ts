@@ -1,8 +1,7 @@
 import type { Clock } from '../../clock.js'
 import type { Fetcher } from '../../fetch/fetcher.js'
 import type { AlertChannel } from '../../observe/alerts/deliver-alert.js'
-import { postJson } from '../../outlets/post-json.js'
-import { signatureOf } from '../../outlets/webhook.js'
+import { postWebhook } from '../../outlets/post-webhook.js'
 import { commandChannel } from './alert-command.js'
 import type { AlertsSetup, AlertWebhook } from './load-alerts.js'
 
@@ -44,16 +43,8 @@ function webhookChannel(
   return {
     name: `webhook ${number} (${new URL(url).origin})`,
     async tell(message, signal) {
-      const body = JSON.stringify(message)
-      // Who verifies the signature can also refuse what is old.
-      const seconds = String(Math.floor(parts.clock.now() / 1000))
-      const headers = {
-        'x-shoal-event': message.event,
-        // The same when the same is told again.
-        'x-shoal-id': message.id,
-        ...(secret !== null && { 'x-shoal-signature': `t=${seconds},v1=${signatureOf(secret, seconds, body)}` }),
-      }
-      const sent = await postJson({ url, headers, body, timeoutMs, allowPrivate }, parts, signal)
+      const post = { id: message.id, body: JSON.stringify(message), headers: { 'shoal-event': message.event } }
+      const sent = await postWebhook({ ...post, url, secret, timeoutMs, allowPrivate }, parts, signal)
       if (sent.kind === 'taken') return { kind: 'told' }
       return sent.kind === 'fenced' ? { kind: 'refused', message: sent.kind } : sent
     },

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { ShoalError } from '../../errors.js'
 import { type AlertsFile, DEFAULT_ALERTS, parseAlertsFile } from '../../observe/alerts/alerts-file.js'
+import { checkedSecret } from '../../outlets/webhook-signature.js'
 import { parseUrl } from '../../url/parse-url.js'
 
 /** What a command that watches is given; left out: every rule as it is, and nobody but the log. */
@@ -60,12 +61,8 @@ function secretOf(
   { env, place, folder }: { readonly env: Env; readonly place: string; readonly folder: string },
 ): string {
   const found = 'env' in secret ? env[secret.env] : readText(resolve(folder, secret.file), place).trim()
-  if (found !== undefined && found !== '') return found
-  throw invalid(
-    'env' in secret
-      ? `${place}.secret: the environment variable ${secret.env} is not set`
-      : `${place}.secret: the file is empty`,
-  )
+  const source = 'env' in secret ? `the environment variable ${secret.env}` : 'the file'
+  return checkedSecret(found, (fault) => invalid(`${place}.secret: ${source} ${fault}`))
 }
 
 function readText(path: string, place: string): string {

@@ -6,6 +6,7 @@ import type { Outlet } from '../../outlets/outlet.js'
 import { type PumpEnd, type PumpTiming, pump } from '../../outlets/pump.js'
 import type { Sink } from '../../outlets/sink.js'
 import { webhookSink } from '../../outlets/webhook.js'
+import { checkedSecret } from '../../outlets/webhook-signature.js'
 import type { ChangeFeed } from '../../store/changes.js'
 import { openRedisSink } from '../../wire/sinks.js'
 import { isGone, workerIds } from '../workers/worker-ids.js'
@@ -98,12 +99,8 @@ async function httpFetcher(clock: Clock): Promise<Fetcher> {
 
 function secretOf(outlet: Outlet): string | null {
   if (outlet.to !== 'webhook' || outlet.secretEnv === null) return null
-  const secret = process.env[outlet.secretEnv]
-  if (secret !== undefined && secret !== '') return secret
-  throw new ShoalError(
-    'outlet_secret',
-    `outlet ${outlet.name}: the environment variable ${outlet.secretEnv} is not set`,
-  )
+  const source = `outlet ${outlet.name}: the environment variable ${outlet.secretEnv}`
+  return checkedSecret(process.env[outlet.secretEnv], (fault) => new ShoalError('outlet_secret', `${source} ${fault}`))
 }
 
 /** For the end of a command that ran workers: what could not be delivered waits in the store, and is no reason to fail. */

@@ -64,13 +64,19 @@ function undelivered(event: Undelivered['event'] = 'alert.began'): Undelivered {
   return { id: `${event}:e1`, event, alert: ALERT, at: systemClock.now(), told: [] }
 }
 
+/** As `printf 'alert.began:e1' | sha256sum | cut -c1-32` prints it. */
+const BEGAN_ID = '795c5aa015025ddd5965c8a2826202ac'
+const ENDED_ID = '28f343dddcfc55fb03a0ccfd22d7708d'
+
 /** Pauses between two tries are a twentieth of what they are. */
 const hasty: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(ms / 20, signal) }
+
+const ENCODED_SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 
 function setup(file: object) {
   const path = join(folder, 'alerts.json')
   writeFileSync(path, JSON.stringify(file))
-  return loadAlerts(path, { HOOK: 's3cret' })
+  return loadAlerts(path, { HOOK: 's3cret', ENCODED: ENCODED_SECRET })
 }
 
 function hook(given: object = {}) {
@@ -91,15 +97,16 @@ async function deliver(file: object, events: readonly Undelivered[], work: () =>
 }
 
 describe('a webhook of alerts', () => {
-  it('gets the alert as JSON, with a signature over time and body', async () => {
+  it('gets the alert as JSON, with a signature over id, time and body', async () => {
     const heard = await deliver({ webhooks: [hook()] }, [undelivered()], async () => {})
     expect(heard).toEqual(['alert.began:e1 webhook 1'])
     const [{ headers, body } = { headers: {}, body: '' }] = posts
     expect(JSON.parse(body)).toMatchObject({ id: 'alert.began:e1', event: 'alert.began', test: false, alert: ALERT })
-    const [, seconds, signature] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['x-shoal-signature'])) ?? []
-    expect(signature).toBe(createHmac('sha256', 's3cret').update(`${seconds}.${body}`).digest('hex'))
+    const seconds = headers['webhook-timestamp']
+    const signature = createHmac('sha256', 's3cret').update(`${BEGAN_ID}.${seconds}.${body}`).digest('base64')
+    expect(headers).toMatchObject({ 'webhook-id': BEGAN_ID, 'webhook-signature': `v1,${signature}` })
+    expect(headers).toMatchObject({ 'shoal-event': 'alert.began', 'content-type': 'application/json' })
     expect(Math.abs(Number(seconds) * 1000 - systemClock.now())).toBeLessThan(60_000)
-    expect(headers).toMatchObject({ 'x-shoal-id': 'alert.began:e1', 'content-type': 'application/json' })
   })
 
   it('hears of things with names in any script', async () => {
@@ -113,7 +120,7 @@ describe('a webhook of alerts', () => {
     )
     expect(heard).toHaveLength(1)
     expect(told).toEqual([])
-    expect(posts[0]?.headers['x-shoal-id']).toBe(alert.episode)
+    expect(posts[0]?.headers['webhook-id']).toMatch(/^[0-9a-f]{32}$/)
     expect(JSON.parse(alert.episode)).toEqual([rule, 'c1', '価格 💰', 1_000])
   })
 
@@ -123,10 +130,8 @@ describe('a webhook of alerts', () => {
       until('five posts', async () => posts.length >= 5, 10_000),
     )
     expect(heard).toEqual(['alert.began:e1 webhook 1', 'alert.ended:e1 webhook 1'])
-    expect(posts.map(({ headers }) => headers['x-shoal-id'])).toEqual([
-      ...['alert.began:e1', 'alert.began:e1', 'alert.began:e1', 'alert.began:e1'],
-      'alert.ended:e1',
-    ])
+    const ids = posts.map(({ headers }) => headers['webhook-id'])
+    expect(ids).toEqual([BEGAN_ID, BEGAN_ID, BEGAN_ID, BEGAN_ID, ENDED_ID])
     expect(told).toEqual([expect.stringMatching(/^alert\.undelivered /)])
   })
 
@@ -204,10 +209,11 @@ describe('docs/alerts.md', () => {
     }
   })
 
-  it('shows a receiver that takes what is signed, and nothing else', async () => {
-    const [, program = ''] = /^```js receive-alerts\.mjs\n([\s\S]*?)^```$/m.exec(text) ?? []
+  it('signs so that the receiver of docs/outlets.md accepts it, and nothing else', async () => {
+    const page = readFileSync(new URL('../../../docs/outlets.md', import.meta.url), 'utf8')
+    const [, program = ''] = /^```js verify\.mjs\n([\s\S]*?)^```$/m.exec(page) ?? []
     const port = await freePort()
-    const env = { ...process.env, ALERTS_SECRET: 's3cret', PORT: String(port) }
+    const env = { ...process.env, WEBHOOK_SECRET: ENCODED_SECRET, PORT: String(port) }
     const receiver = spawn(process.execPath, ['--input-type=module', '-e', program], { env })
     let said = ''
     receiver.stdout.on('data', (chunk: Buffer) => {
@@ -215,7 +221,10 @@ describe('docs/alerts.md', () => {
     })
     const message = { ...undelivered(), test: false }
     const at = (secret: object) => hook({ url: `http://127.0.0.1:${port}/`, timeout: '5s', ...secret })
-    const opened = await openChannels(setup({ webhooks: [at({}), at({ secret: undefined })] }), systemClock)
+    const opened = await openChannels(
+      setup({ webhooks: [at({ secret: { env: 'ENCODED' } }), at({ secret: undefined })] }),
+      systemClock,
+    )
     try {
       const [signed, plain] = opened.channels.map(
         (channel) => () => channel.tell(message, new AbortController().signal),

@@ -4,6 +4,7 @@ import type { Fetcher, FetchResponse } from '../fetch/fetcher.js'
 import { parseRetryAfter } from '../politeness/retry-after.js'
 import { version } from '../version.js'
 import type { Sent } from './sink.js'
+import { type SignedWebhook, webhookHeaders } from './webhook-signature.js'
 
 const CONNECT_MS = 10_000
 const ANSWER_BYTES = 1024 * 1024
@@ -16,18 +17,17 @@ const NEVER: ReadonlySet<ErrorCode> = new Set(['private_address', 'blocked_port'
 /** Client errors that pass: timeout, too early, too many requests. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
 
-export interface JsonPost {
+export interface WebhookPost extends SignedWebhook {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
   readonly timeoutMs: number
   /** 'host:port' entries that the guard lets through. */
   readonly allowPrivate: readonly string[]
 }
 
-/** One POST to somebody else's server, past the guard against private addresses, and what its answer means. */
-export async function postJson(
-  { url, headers, body, timeoutMs, allowPrivate }: JsonPost,
+/** One signed POST of JSON to somebody else's server, through the guard against private addresses, and what its answer means. */
+export async function postWebhook(
+  { url, headers, timeoutMs, allowPrivate, ...signed }: WebhookPost,
   { fetcher, clock }: { readonly fetcher: Fetcher; readonly clock: Clock },
   signal: AbortSignal,
 ): Promise<Sent> {
@@ -35,7 +35,9 @@ export async function postJson(
     ...{ totalMs: timeoutMs, connectMs: CONNECT_MS, headersMs: timeoutMs, idleMs: timeoutMs },
     ...{ maxHeaderBytes: ANSWER_HEADER_BYTES, maxBodyBytes: ANSWER_BYTES },
   }
-  const all = { 'content-type': 'application/json', 'user-agent': `Shoal/${version}`, ...headers }
+  const own = { 'content-type': 'application/json', 'user-agent': `Shoal/${version}` }
+  const all = { ...own, ...headers, ...webhookHeaders(signed, clock.now()) }
+  const { body } = signed
   try {
     const response = await fetcher.fetch({ url, method: 'POST', headers: all, body, limits, allowPrivate }, signal)
     return readAnswer(response, clock.now())
