@@ -55,7 +55,12 @@ interface ErrorRow {
 
 export const ERRORS = {
   // The user's own files and flags
-  usage: { next: 'stop', exitCode: 'usage', meaning: 'The command line is wrong.', hint: 'Run the command with --help.' },
+  usage: {
+    next: 'stop',
+    exitCode: 'usage',
+    meaning: 'The command line is wrong.',
+    hint: 'Run the command with --help.',
+  },
   spider_missing: {
     next: 'stop',
     exitCode: 'spider',
