@@ -1,10 +1,10 @@
 /**
- * Every error a user or the worker can meet, in one table. The code says what happens next:
- *   retry     the page may work later: costs an attempt
- *   dead      the page will not work: straight to the dead letters
- *   skipped   the page must not be fetched (robots, scope): ends without a fetch, is no failure
- *   throttle  the host asks for time: costs no attempt, slows the host for everybody
- *   backend    our own servers or machine: costs nothing, work waits
+ * Every error a user or the worker can meet, in one table. The code decides what happens next:
+ *   retry     the page may work later: uses an attempt
+ *   dead      the page will not work: goes straight to the dead letters
+ *   skipped   the page must not be fetched (robots, scope): ends without a request, and is not a failure
+ *   throttle  the host needs time: uses no attempt, slows the host down for the whole fleet
+ *   backend   our own servers or machine: uses no attempt, the work waits
  *   stop      the user must change something: the command ends
  * docs/errors.md is generated from this table (npm run docs).
  */
@@ -14,32 +14,35 @@ export type Next = 'retry' | 'dead' | 'skipped' | 'throttle' | 'backend' | 'stop
 export const EXIT = {
   ok: {
     code: 0,
-    meaning: 'The command did what was asked. A crawl that finished with some dead letters is still a finished crawl.',
+    meaning: 'Success. A crawl that finished with some dead letters counts as finished.',
   },
-  bug: { code: 1, meaning: 'A defect in Shoal itself (code `internal`).' },
+  bug: { code: 1, meaning: 'A bug in Shoal itself (code `internal`).' },
   usage: { code: 2, meaning: 'The command line is wrong: unknown command or option, missing argument, bad value.' },
   spider: { code: 3, meaning: 'The spider file or the configuration is wrong.' },
-  backend: { code: 4, meaning: 'The database, the disk or another server of ours cannot be used.' },
-  notFound: { code: 5, meaning: 'What was asked for does not exist: crawl, record, dead letter, URL.' },
+  backend: { code: 4, meaning: 'The queue, the store, the disk or another backend cannot be used.' },
+  notFound: { code: 5, meaning: 'The crawl, record, dead letter or URL does not exist.' },
   nothingFetched: {
     code: 6,
     meaning:
-      'The crawl ended and not one page was fetched, `try` could not fetch its page, `reparse` could read none of its pages, or `proxies test` found no proxy that works.',
+      'The crawl ended without fetching a single page, `try` could not fetch its page, `reparse` could not read any of its pages, or `proxies test` found no working proxy.',
   },
   stalled: {
     code: 7,
     meaning:
-      'Health is red: work is due, and nothing was leased or settled for 15 s (`status`, `doctor`). A queue that is away ends them with 4.',
+      'Health is red: work is due, but nothing was leased or settled for 15 s (`status`, `doctor`). If the queue is unreachable, they end with 4.',
   },
   lost: {
     code: 8,
-    meaning: 'The queue lost the state of the crawl; `shoal recover` adds its seeds and known pages again.',
+    meaning: 'The queue lost the state of the crawl; `shoal recover` adds its start URLs and known pages again.',
   },
   interrupted: {
     code: 130,
-    meaning: 'Ctrl-C (SIGINT): what was in hand was finished, the rest handed back; run again to resume.',
+    meaning: 'Ctrl-C (SIGINT): pages in flight were finished and the rest returned to the queue; run again to resume.',
   },
-  terminated: { code: 143, meaning: 'SIGTERM: as for Ctrl-C. A `worker` that could drain ends with 0 after either.' },
+  terminated: {
+    code: 143,
+    meaning: 'SIGTERM: same as Ctrl-C. A `worker` that had time to drain ends with 0 after either signal.',
+  },
 } as const
 
 export type ExitName = keyof typeof EXIT
@@ -47,10 +50,24 @@ export type ExitName = keyof typeof EXIT
 interface ErrorRow {
   readonly next: Next
   readonly meaning: string
-  /** What the reader can do about it; one sentence. */
+  /** What the reader can do about it, as one sentence. */
   readonly hint: string
-  /** Exit code of a command that ends with this error; `usage` unless said otherwise. */
+  /** Exit code of a command that ends with this error; `usage` when left out. */
   readonly exitCode?: ExitName
+  /** HTTP status of an API call that ends with this error; 503 for what `waits`, otherwise 400. */
+  readonly status?: number
+  /**
+   * A backend is down, busy or full: the same call is repeated until it works, and no attempt is used. An `outage` ends without anyone's help;
+   * a `fix` needs space, memory or a corrected address first.
+   */
+  readonly waits?: 'outage' | 'fix'
+  /** A connection to Redis could not be opened. At startup the user reads this code; while a crawl runs they all mean `queue_down`. */
+  readonly dial?: true
+  /**
+   * Where a request failed, for whoever judges the host, the proxy or a webhook by it: refused by our own guard, on a connection that broke or
+   * stayed silent (the site's doing or the proxy's), on a response that cannot be used, at the proxy, in the browser, in the user's handler, in Shoal.
+   */
+  readonly failedAt?: 'guard' | 'connection' | 'response' | 'proxy' | 'browser' | 'handler' | 'shoal'
 }
 
 export const ERRORS = {
@@ -65,114 +82,118 @@ export const ERRORS = {
     next: 'stop',
     exitCode: 'spider',
     meaning: 'The spider file does not exist.',
-    hint: 'Check the path, or make one with `shoal init`.',
+    hint: 'Check the path, or create a spider with `shoal init`.',
   },
   spider_syntax: {
     next: 'stop',
     exitCode: 'spider',
     meaning: 'The spider file cannot be loaded.',
-    hint: 'Correct the line named in the message.',
+    hint: 'Fix the line named in the message.',
   },
   spider_invalid: {
     next: 'stop',
     exitCode: 'spider',
-    meaning: 'The spider has a missing, wrong or unknown option.',
-    hint: 'Correct the option named in the message.',
+    meaning: 'An option of the spider is missing, wrong or unknown.',
+    hint: 'Fix the option named in the message.',
   },
   config_invalid: {
     next: 'stop',
     exitCode: 'spider',
-    meaning: 'A configuration value is wrong or unknown.',
-    hint: 'See docs/configuration.md.',
+    meaning: 'A setting is wrong or unknown.',
+    hint: 'Fix the setting named in the message; docs/configuration.md lists them all.',
   },
   bad_duration: {
     next: 'stop',
     exitCode: 'spider',
-    meaning: 'A duration cannot be read.',
+    meaning: 'A duration is not valid.',
     hint: "Write a number with a unit: '500ms', '2s', '5min', '1h', '7d'.",
   },
   bad_rate: {
     next: 'stop',
     exitCode: 'spider',
-    meaning: 'A rate cannot be read.',
+    meaning: 'A rate is not valid.',
     hint: "Write a count per unit: '5/s', '60/min', '1000/h'.",
   },
   bad_template: {
     next: 'stop',
     exitCode: 'spider',
-    meaning: 'A template of URLs cannot be read, or stands for too many.',
+    meaning: 'A URL template is not valid, or expands to too many URLs.',
     hint: "Write ranges like '{1..100}' and lists like '{a,b}'.",
   },
   seeds_unreadable: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: 'A source of seeds that was named cannot be read: a sitemap, a feed, a file, a query.',
-    hint: 'Correct the source named in the message; the same command goes on where the seeds were.',
+    meaning: 'A source of start URLs cannot be read: a sitemap, an RSS or Atom feed, a file or a query.',
+    hint: 'Fix the source named in the message, then run the same command again: it resumes where it left off.',
   },
   bad_listing: {
     next: 'dead',
-    meaning: 'A file that should be a sitemap or a feed is neither.',
-    hint: 'Open it in a browser: it may be a page.',
+    meaning: 'A file that should be a sitemap or an RSS or Atom feed is neither.',
+    hint: 'Open it in a browser: it may be an ordinary page.',
   },
   bad_selector: {
     next: 'stop',
     exitCode: 'spider',
-    meaning: 'A CSS selector cannot be read.',
-    hint: 'Correct the selector named in the message.',
+    meaning: 'A CSS selector is not valid.',
+    hint: 'Fix the selector named in the message.',
   },
   not_found: {
     next: 'stop',
     exitCode: 'notFound',
+    status: 404,
     meaning: 'What was asked for does not exist.',
-    hint: 'List what there is: `shoal crawls list`.',
+    hint: 'List what exists: `shoal crawls list`.',
   },
   crawl_ended: {
     next: 'stop',
     exitCode: 'notFound',
-    meaning: 'The crawl has ended and cannot be changed in this way.',
-    hint: 'Start a new one with `shoal run`.',
+    status: 409,
+    meaning: 'The crawl has ended and can no longer be changed this way.',
+    hint: 'Start a new one with `shoal run <spider>`.',
   },
   crawl_lost: {
     next: 'stop',
     exitCode: 'lost',
-    meaning: 'The queue came back empty, or older than it was, and the crawl with it.',
-    hint: 'Add its seeds and known pages again: `shoal recover <crawl>`.',
+    status: 409,
+    meaning: 'The queue came back empty or from an older backup, and the state of the crawl is gone.',
+    hint: 'Add its start URLs and known pages again: `shoal recover <crawl>`.',
   },
   cursor_foreign: {
     next: 'stop',
     exitCode: 'notFound',
-    meaning: 'A cursor of the change feed belongs to another database, or to a past that a restore took away.',
-    hint: 'Read again from the start, or from a cursor of this database.',
+    meaning: 'A cursor of the change stream belongs to another database, or to data that a restore has removed.',
+    hint: 'Read from the start again, or from a cursor of this database.',
   },
   outlet_secret: {
     next: 'stop',
     exitCode: 'spider',
     meaning: 'The environment variable with the secret of a webhook is not set, or its value is not a valid secret.',
-    hint: 'Set it for every process that runs workers of the spider.',
+    hint: 'Set it for every process that runs workers for the spider.',
   },
   outlet_down: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: 'The sink of an outlet is away or busy, or another process feeds it; what it lacks waits in the store.',
-    hint: 'See `shoal outlets list`; running workers try again by themselves.',
+    meaning:
+      'The sink of an outlet is unreachable or busy, or another process is feeding it. Undelivered records wait in the store.',
+    hint: 'Check `shoal outlets list`; running workers retry automatically.',
   },
   outlet_refused: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: 'The sink of an outlet refuses what it is given, so the outlet has stopped.',
-    hint: 'Mend what the message says, then let it go on: `shoal outlets reset <spider> <outlet> --to here`.',
+    meaning: 'The sink of an outlet rejects what it is sent, so the outlet has stopped.',
+    hint: 'Fix the problem named in the message, then resume: `shoal outlets reset <spider> <outlet> --to here`.',
   },
   alerts_invalid: {
     next: 'stop',
     exitCode: 'spider',
-    meaning: 'The file of alerts (`--alerts`) cannot be read, or has a missing, wrong or unknown option.',
-    hint: 'Correct the option named in the message; docs/alerts.md has the format.',
+    meaning: 'The alerts file (`--alerts`) cannot be read, or one of its options is missing, wrong or unknown.',
+    hint: 'Fix the option named in the message; docs/alerts.md describes the format.',
   },
   alert_undelivered: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: 'A webhook or a command did not take the alert that `shoal alerts test` sent.',
-    hint: 'Mend what the message says, and test again.',
+    meaning: 'A webhook or a command did not accept the alert that `shoal alerts test` sent.',
+    hint: 'Fix the problem named in the message, then run `shoal alerts test` again.',
   },
   out_unwritable: {
     next: 'stop',
@@ -183,37 +204,41 @@ export const ERRORS = {
   interrupted: {
     next: 'stop',
     exitCode: 'interrupted',
-    meaning: 'The command was interrupted before the crawl was opened.',
-    hint: 'Nothing was begun; run it again.',
+    meaning: 'The command was interrupted before it opened a crawl.',
+    hint: 'Nothing was started; run the command again.',
   },
   closed: {
     next: 'stop',
-    meaning: 'The connection of the library was closed.',
-    hint: 'Open another one with connect().',
+    meaning: 'The connection was already closed.',
+    hint: 'Open a new one with connect().',
   },
   wait_timeout: {
     next: 'stop',
-    meaning: 'What was waited for did not come in time.',
-    hint: 'Wait longer, or ask where the URL is: `shoal explain <url>`.',
+    meaning: 'The result did not arrive within the timeout.',
+    hint: 'Raise the timeout, or check where the URL is: `shoal explain <url>`.',
   },
   internal: {
     next: 'stop',
+    failedAt: 'shoal',
     exitCode: 'bug',
-    meaning: 'A defect in Shoal.',
-    hint: 'Please report it with the command and the log (`--log-level debug`).',
+    status: 500,
+    meaning: 'A bug in Shoal.',
+    hint: 'Please report it, with the command and its log (`--log-level debug`).',
   },
 
-  // Doors: why a URL is not admitted
+  // Filters: why a URL is not accepted
   bad_url: {
     next: 'skipped',
+    failedAt: 'guard',
     exitCode: 'usage',
-    meaning: 'It is not a URL.',
+    meaning: 'It is not a valid URL.',
     hint: 'Write an absolute http or https URL.',
   },
   bad_scheme: {
     next: 'skipped',
+    failedAt: 'guard',
     exitCode: 'usage',
-    meaning: 'Only http and https can be fetched.',
+    meaning: 'Only http and https URLs can be fetched.',
     hint: 'Remove the link, or rewrite it to http or https.',
   },
   out_of_scope: {
@@ -231,13 +256,13 @@ export const ERRORS = {
   no_group: {
     next: 'skipped',
     exitCode: 'usage',
-    meaning: "No group of the spider's pace has this name.",
-    hint: 'Add it to pace.groups, or correct the name.',
+    meaning: "The spider's pace has no group with this name.",
+    hint: 'Add it to pace.groups, or fix the name.',
   },
   url_too_long: {
     next: 'skipped',
     exitCode: 'usage',
-    meaning: 'The URL is longer than the limit.',
+    meaning: 'The URL is longer than scope.maxUrlLength.',
     hint: 'Raise scope.maxUrlLength if the site really needs it.',
   },
   too_deep: {
@@ -250,7 +275,7 @@ export const ERRORS = {
     next: 'skipped',
     exitCode: 'usage',
     meaning: 'The URL looks like a crawler trap.',
-    hint: 'Switch the guard named in the message off in scope.traps.',
+    hint: 'If it is not one, switch off the check named in the message in scope.traps.',
   },
   budget: {
     next: 'skipped',
@@ -260,181 +285,213 @@ export const ERRORS = {
   },
   robots_disallowed: {
     next: 'skipped',
-    meaning: 'robots.txt forbids the URL.',
-    hint: 'Respect it, or set robots: false for a site that is yours.',
+    meaning: 'robots.txt disallows the URL.',
+    hint: 'Respect it, or set robots: false for a site you own.',
   },
   private_address: {
     next: 'dead',
+    failedAt: 'guard',
     exitCode: 'usage',
     meaning: 'The address is private, loopback or reserved, and not on the allow list.',
-    hint: "Add 'host:port' to the spider's allowPrivate if you mean it.",
+    hint: "If you mean it, add 'host:port' to the spider's allowPrivate.",
   },
   blocked_port: {
     next: 'dead',
+    failedAt: 'guard',
     exitCode: 'usage',
     meaning: 'The port belongs to a service that is never a web site.',
-    hint: "Add 'host:port' to the spider's allowPrivate if you mean it.",
+    hint: "If you mean it, add 'host:port' to the spider's allowPrivate.",
   },
 
   // The page and its server
-  dns_not_found: { next: 'dead', meaning: 'The host name does not exist.', hint: 'Check the host name.' },
+  dns_not_found: {
+    next: 'dead',
+    meaning: 'The host name does not exist.',
+    hint: 'Check the spelling of the host name.',
+  },
   dns_error: {
     next: 'retry',
     meaning: 'The host name could not be resolved.',
-    hint: 'Try again later; check the resolver of this machine.',
+    hint: 'It is retried automatically; if every host fails, check the DNS resolver of this machine.',
   },
   connect_error: {
     next: 'retry',
-    meaning: 'No connection to the host.',
-    hint: 'Is the site up? Check with a browser.',
+    failedAt: 'connection',
+    meaning: 'The host did not accept a connection.',
+    hint: 'It is retried automatically; check in a browser whether the site is up.',
   },
   tls_error: {
     next: 'dead',
-    meaning: 'The TLS handshake or the certificate failed.',
-    hint: 'The site must mend its certificate; Shoal never ignores it.',
+    failedAt: 'connection',
+    meaning: 'The TLS handshake failed, or the certificate is not valid.',
+    hint: 'Only the site can fix its certificate; Shoal never ignores an invalid one.',
   },
   timeout: {
     next: 'retry',
-    meaning: 'The page took longer than its deadline.',
-    hint: 'Raise fetch.timeout, or lower the pace.',
+    failedAt: 'connection',
+    meaning: 'The page took longer than its timeout.',
+    hint: 'It is retried automatically; raise fetch.timeout, or crawl the host more slowly.',
   },
-  truncated: { next: 'retry', meaning: 'The body ended early.', hint: 'It is fetched again by itself.' },
-  protocol_error: { next: 'retry', meaning: "The server's answer is not HTTP.", hint: 'Check the URL and its port.' },
+  truncated: {
+    next: 'retry',
+    failedAt: 'connection',
+    meaning: 'The response body ended early.',
+    hint: 'It is retried automatically.',
+  },
+  protocol_error: {
+    next: 'retry',
+    failedAt: 'connection',
+    meaning: "The server's response is not valid HTTP.",
+    hint: 'Check the URL and its port.',
+  },
   headers_too_large: {
     next: 'dead',
-    meaning: 'The response headers are larger than the limit.',
+    failedAt: 'response',
+    meaning: 'The response headers are larger than fetch.maxHeaderBytes.',
     hint: 'Raise fetch.maxHeaderBytes.',
   },
   too_large: {
     next: 'dead',
-    meaning: 'The body is larger than the limit after decoding.',
-    hint: 'Raise fetch.maxBodyBytes if the page is wanted.',
+    failedAt: 'response',
+    meaning: 'The decoded response body is larger than fetch.maxBodyBytes.',
+    hint: 'Raise fetch.maxBodyBytes if you need the page.',
   },
   decode_error: {
     next: 'dead',
+    failedAt: 'response',
     meaning: 'The content encoding is broken or not supported.',
-    hint: 'Look at the page with curl --raw.',
+    hint: 'Check the response with curl --raw.',
   },
   too_many_redirects: {
     next: 'dead',
-    meaning: 'More redirects than the limit, or a loop.',
-    hint: 'Open the URL in a browser; raise fetch.maxRedirects if it is a long chain.',
+    meaning: 'There are more redirects than fetch.maxRedirects, or they form a loop.',
+    hint: 'Open the URL in a browser; raise fetch.maxRedirects if the chain really is that long.',
   },
   bad_redirect: {
     next: 'dead',
-    meaning: 'The redirect leads to something that must not be fetched.',
+    failedAt: 'response',
+    meaning: 'The redirect leads to a URL that must not be fetched.',
     hint: 'The message names the target and the reason.',
   },
-  http_error: { next: 'dead', meaning: 'The server answered with a client error (4xx).', hint: 'Check the URL.' },
+  http_error: {
+    next: 'dead',
+    meaning: 'The server responded with a client error (4xx).',
+    hint: 'Check the URL.',
+  },
   server_error: {
     next: 'retry',
-    meaning: 'The server answered with an error (5xx).',
-    hint: 'It is tried again by itself.',
+    meaning: 'The server responded with an error (5xx).',
+    hint: 'It is retried automatically.',
   },
   proxy_error: {
     next: 'throttle',
-    meaning: 'The proxy itself does not work: no connection to it, or it refuses our login.',
-    hint: 'The proxy rests and another is taken. Look at `shoal proxies list`, and test it with `shoal proxies test`.',
+    failedAt: 'proxy',
+    meaning: 'The proxy itself does not work: it cannot be reached, or it rejects the login.',
+    hint: 'The proxy rests and another one is used. Check `shoal proxies list`, and test it with `shoal proxies test`.',
   },
   proxies_resting: {
     next: 'backend',
     exitCode: 'backend',
-    meaning: 'Every proxy of the pool rests after bans or failures; the link waits, at no cost.',
-    hint: 'See when the first is back with `shoal proxies list`, or add proxies to the pool.',
+    meaning: 'Every proxy of the pool is resting after bans or failures; the link waits and uses no attempt.',
+    hint: '`shoal proxies list` shows when the first one is back; or add proxies to the pool.',
   },
   proxy_unknown: {
     next: 'stop',
     exitCode: 'spider',
-    meaning: 'The spider or the command names a pool of proxies that this process does not have.',
-    hint: 'Name the file with --proxies, or correct the name; docs/proxies.md has the format.',
+    meaning: 'The spider or the command names a proxy pool that this process does not have.',
+    hint: 'Pass the file with --proxies, or fix the name; docs/proxies.md describes the format.',
   },
   proxy_banned: {
     next: 'throttle',
-    meaning: 'The site refuses this proxy (403, 429, a captcha); another one is tried, at no cost.',
-    hint: 'Slow down the pace for each proxy, or use a pool of another kind.',
+    failedAt: 'proxy',
+    meaning: 'The site blocks this proxy (403, 429 or a captcha); another one is tried, and no attempt is used.',
+    hint: 'Lower the pace per proxy, or use another kind of pool.',
   },
   not_rendered: {
     next: 'retry',
-    meaning: 'The page was rendered, and what its route waits for did not appear.',
-    hint: 'Look at the screenshot (`shoal pages screenshot <url>`); correct render.wait, or raise render.settle.',
+    meaning: 'The page was rendered, but what its route waits for did not appear.',
+    hint: 'Check the screenshot (`shoal pages screenshot <url>`), then fix render.wait or raise render.settle.',
   },
   traces_missing: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: 'Traces are switched on, and the package of OpenTelemetry is not there.',
+    meaning: 'Tracing is on, but the OpenTelemetry package is not installed.',
     hint: 'Install it with an SDK: `npm install @opentelemetry/api @opentelemetry/sdk-node`; docs/logs.md has an example.',
   },
   browser_missing: {
     next: 'backend',
     exitCode: 'backend',
-    meaning: 'A route renders its pages, and there is no browser or no package to drive one.',
-    hint: 'Install both: `npm install playwright-core`, and Chromium (Debian: `apt-get install chromium`); or name one with SHOAL_BROWSER.',
+    meaning: 'A route renders its pages, but there is no browser, or no package to drive one.',
+    hint: 'Install both: `npm install playwright-core`, and Chromium (Debian: `apt-get install chromium`); or name a browser with SHOAL_BROWSER.',
   },
   browser_unusable: {
     next: 'backend',
     exitCode: 'backend',
-    meaning: 'There is a browser, but it does not start: a library is missing, or its sandbox does not work.',
-    hint: 'Start it by hand, without a window, to see what it lacks, or name another with SHOAL_BROWSER.',
+    meaning: 'The browser does not start: a library is missing, or its sandbox does not work.',
+    hint: 'Start it by hand with --headless to see why, or name another one with SHOAL_BROWSER.',
   },
   browser_busy: {
     next: 'backend',
     exitCode: 'backend',
-    meaning: 'All tabs of the browser were in use for too long; the link waits, at no cost.',
+    meaning: 'Every browser tab was in use for too long; the link waits and uses no attempt.',
     hint: 'Lower --concurrency, raise --browser-pages, or render fewer routes.',
   },
   browser_crashed: {
     next: 'retry',
+    failedAt: 'browser',
     exitCode: 'backend',
-    meaning: 'The browser, or the page in it, crashed.',
-    hint: 'It is tried again in a new browser; if all pages do so, run Chromium by hand to see what it lacks.',
+    meaning: 'The browser crashed, or the page in it did.',
+    hint: 'It is retried in a new browser. If every page crashes, start Chromium by hand to see why.',
   },
   throttled: {
     next: 'throttle',
     meaning: 'The server asked for a slower pace (429 or 503).',
-    hint: 'Lower the pace of the host.',
+    hint: 'The host is slowed down automatically; lower its pace if this keeps happening.',
   },
   robots_unreachable: {
     next: 'throttle',
     meaning: 'robots.txt could not be read, so nothing may be fetched yet (RFC 9309).',
-    hint: 'It is tried again by itself.',
+    hint: 'It is retried automatically.',
   },
   html_too_complex: {
     next: 'dead',
-    meaning: 'The HTML is nested deeper, or holds more, than can be read in reasonable time.',
-    hint: 'It is a broken or hostile page; read page.text in a handler if it is wanted.',
+    meaning: 'The HTML is nested too deeply, or too large, to parse in reasonable time.',
+    hint: 'The page is broken or hostile; if you need it, read page.text in a handler.',
   },
 
   // The spider's code
   login_failed: {
     next: 'retry',
     exitCode: 'spider',
-    meaning: "The login of the spider's session failed; the session is over, and the page is tried with another.",
-    hint: 'Run `shoal try <spider> <url>` to see it; replay the dead letters after mending it.',
+    meaning:
+      "The login of the spider's session failed; the session has ended, and the page is retried with another one.",
+    hint: 'Run `shoal try <spider> <url>` to see the error; after fixing it, replay the dead letters with `shoal dead replay`.',
   },
   handler_error: {
     next: 'retry',
+    failedAt: 'handler',
     exitCode: 'spider',
-    meaning: "The route's handler threw.",
-    hint: 'Run `shoal try <spider> <url>` to see it; replay the dead letters after mending it.',
+    meaning: "The route's handler threw an error.",
+    hint: 'Run `shoal try <spider> <url>` to see the error; after fixing it, replay the dead letters with `shoal dead replay`.',
   },
   handler_timeout: {
     next: 'retry',
-    meaning: "The route's handler did not end before its deadline.",
-    hint: 'Raise handlerTimeout, or make the handler shorter.',
+    meaning: "The route's handler ran longer than handlerTimeout.",
+    hint: 'Raise handlerTimeout, or make the handler faster.',
   },
   poison: {
     next: 'dead',
-    meaning: 'The worker died each time it visited the URL.',
+    meaning: 'The worker died every time it visited the URL.',
     hint: 'Run `shoal try <spider> <url>` and watch its memory.',
   },
   record_rejected: {
     next: 'dead',
-    meaning: 'A record does not fit its schema; it is kept with its raw data.',
-    hint: 'See `shoal records rejected`.',
+    meaning: 'A record does not match its schema; it is kept with its raw data.',
+    hint: 'List them with `shoal records rejected`.',
   },
   too_many_links: {
     next: 'dead',
-    meaning: 'The page has more links than the limit; the rest was counted and left.',
+    meaning: 'The page has more links than scope.maxLinksPerPage; the rest were counted and dropped.',
     hint: 'Raise scope.maxLinksPerPage.',
   },
 
@@ -448,8 +505,8 @@ export const ERRORS = {
   db_corrupt: {
     next: 'backend',
     exitCode: 'backend',
-    meaning: 'The database file is not a database, or is damaged.',
-    hint: 'Move it away and run again, or restore a copy.',
+    meaning: 'The database file is damaged, or not a database.',
+    hint: 'Move the file and run again, or restore a backup.',
   },
   db_newer: {
     next: 'backend',
@@ -459,9 +516,10 @@ export const ERRORS = {
   },
   db_busy: {
     next: 'backend',
+    waits: 'outage',
     exitCode: 'backend',
-    meaning: 'The database is locked by another process.',
-    hint: 'It is tried again by itself; stop other users of the file if it stays.',
+    meaning: 'Another process has locked the database.',
+    hint: 'It is retried automatically; if this continues, stop the other process.',
   },
   disk_full: {
     next: 'backend',
@@ -471,127 +529,134 @@ export const ERRORS = {
   },
   no_sockets: {
     next: 'backend',
+    dial: true,
     exitCode: 'backend',
     meaning: 'This machine has no sockets or file descriptors left.',
     hint: 'Raise `ulimit -n`, or lower --concurrency.',
   },
   removed: {
     next: 'skipped',
-    meaning: 'The URL was removed from the queue by hand.',
-    hint: 'Nothing to do. To visit it after all, begin a new crawl.',
+    meaning: 'Someone removed the URL from the queue.',
+    hint: 'Nothing to do. To visit it after all, start a new crawl.',
   },
   aborted: {
     next: 'backend',
     exitCode: 'backend',
-    meaning: 'The fetch was given up by its own worker: it is stopping, or the lease was lost.',
-    hint: 'Nothing to do: the URL is handed out again.',
+    meaning: 'The worker cancelled the request: it is stopping, or it lost the lease.',
+    hint: 'Nothing to do: the URL will be leased again.',
   },
   blobs_unwritable: {
     next: 'backend',
     exitCode: 'backend',
-    meaning: 'The directory of raw pages cannot be read or written.',
+    meaning: 'The folder of raw pages cannot be read or written.',
     hint: 'Check the path and its permissions.',
   },
   pages_down: {
     next: 'backend',
+    waits: 'outage',
     exitCode: 'backend',
-    meaning: 'The S3 service of the raw pages is away or busy.',
-    hint: 'Nothing to do: the same call is repeated until it is back, and no attempt is counted.',
+    meaning: 'The S3 service that holds the raw pages is unreachable or busy.',
+    hint: 'Nothing to do: the call is retried until the service is back, and no attempt is used.',
   },
   pages_unreachable: {
     next: 'backend',
+    waits: 'fix',
     exitCode: 'backend',
-    meaning: 'No connection to the S3 service of the raw pages when the command began.',
-    hint: 'Check the endpoint of --pages, and that the service runs.',
+    meaning: 'The S3 service that holds the raw pages could not be reached at startup.',
+    hint: 'Check the endpoint in --pages, and that the service is running.',
   },
   pages_missing: {
     next: 'backend',
     exitCode: 'backend',
-    meaning: 'The bucket of the raw pages does not exist, or not in this region.',
-    hint: 'Make it, or correct the bucket or the endpoint of --pages.',
+    meaning: 'The bucket for raw pages does not exist, at least not in this region.',
+    hint: 'Create it, or fix the bucket or the endpoint in --pages.',
   },
   pages_forbidden: {
     next: 'backend',
     exitCode: 'backend',
-    meaning: 'There are no credentials for the bucket of the raw pages, or they do not allow what Shoal needs.',
-    hint: 'Give them s3:ListBucket, s3:GetObject, s3:PutObject and s3:DeleteObject on the bucket (docs/pages.md).',
+    meaning: 'There are no credentials for the bucket of raw pages, or they lack a permission that Shoal needs.',
+    hint: 'Grant s3:ListBucket, s3:GetObject, s3:PutObject and s3:DeleteObject on the bucket (docs/pages.md).',
   },
   pages_address: {
     next: 'stop',
     exitCode: 'usage',
-    meaning: 'The address of the raw pages cannot be read.',
+    meaning: 'The address of the raw pages is not valid.',
     hint: 'Write --pages files:<folder>, or --pages s3://bucket/prefix?endpoint=https://…&region=….',
   },
   pages_driver: {
     next: 'backend',
     exitCode: 'backend',
     meaning: 'Raw pages in S3 need a package that is not installed.',
-    hint: 'Install it: npm install @aws-sdk/client-s3',
+    hint: 'Install it: `npm install @aws-sdk/client-s3`.',
   },
   dedupe_unsupported: {
     next: 'stop',
     exitCode: 'usage',
-    meaning: 'The queue cannot remember seen URLs in the way the spider asks for.',
-    hint: 'Leave dedupe out of the spider, or use a Redis queue.',
+    meaning: 'The queue does not support the kind of deduplication that the spider asks for.',
+    hint: 'Remove dedupe from the spider, or use a Redis queue.',
   },
   queue_down: {
     next: 'backend',
+    waits: 'outage',
     exitCode: 'backend',
-    meaning: 'The Redis of the queue is away, busy or full.',
-    hint: 'Nothing to do: the same call is repeated until it is back, and no attempt is counted.',
+    meaning: 'The Redis server of the queue is unreachable, busy or full.',
+    hint: 'Nothing to do: the call is retried until the server is back, and no attempt is used.',
   },
   store_down: {
     next: 'backend',
+    waits: 'outage',
     exitCode: 'backend',
-    meaning: 'The Postgres of the records is away or busy.',
-    hint: 'Nothing to do: the same call is repeated until it is back, and no attempt is counted.',
+    meaning: 'The Postgres server of the store is unreachable or busy.',
+    hint: 'Nothing to do: the call is retried until the server is back, and no attempt is used.',
   },
   store_full: {
     next: 'backend',
+    waits: 'fix',
     exitCode: 'backend',
     meaning: 'The disk of the Postgres server is full.',
-    hint: 'Free some space, or drop old fetches with `shoal retention`; work goes on by itself.',
+    hint: 'Free some space, or drop old fetches with `shoal retention`; work resumes automatically.',
   },
   store_unreachable: {
     next: 'backend',
+    waits: 'fix',
     exitCode: 'backend',
-    meaning: 'No connection to the Postgres of the records when the command began.',
-    hint: 'Check host and port of --store, and that the server runs and has connections left.',
+    meaning: 'The Postgres server of the store could not be reached at startup.',
+    hint: 'Check the host and port in --store, and that the server is running and has free connections.',
   },
   store_auth: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: 'Postgres refuses the user name or the password.',
+    meaning: 'Postgres rejects the user name or the password.',
     hint: 'Write them into the address: postgres://user:password@host/database (percent-encode @ : / in a password).',
   },
   store_missing: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: 'The Postgres server has no database of this name.',
-    hint: 'Make it with `createdb <name>`; the tables are made by themselves.',
+    meaning: 'The Postgres server has no database with this name.',
+    hint: 'Create it with `createdb <name>`; tables are created automatically.',
   },
   store_forbidden: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: 'The user of the Postgres store may not do what Shoal needs.',
-    hint: 'Let the owner of the database run `shoal migrate`, and grant the user the schema as docs/results.md shows.',
+    meaning: 'The Postgres user lacks a permission that Shoal needs.',
+    hint: 'Have the owner of the database run `shoal migrate`, and grant the user access to the schema as docs/results.md shows.',
   },
   store_tls: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: 'The TLS handshake with Postgres failed, or one side insists on TLS and the other has none.',
-    hint: 'Say how in the address: ?sslmode=verify-full&sslrootcert=<file.pem>, or ?sslmode=disable.',
+    meaning: 'The TLS handshake with Postgres failed, or only one side uses TLS.',
+    hint: 'Set the mode in the address: ?sslmode=verify-full&sslrootcert=<file.pem>, or ?sslmode=disable.',
   },
   store_address: {
     next: 'stop',
     exitCode: 'usage',
-    meaning: 'The address of the store cannot be read.',
+    meaning: 'The address of the store is not valid.',
     hint: 'Write --store postgres://user:password@host:port/database or --store sqlite:<file>.',
   },
   store_newer: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: 'The tables in Postgres were changed by a newer version of Shoal.',
+    meaning: 'A newer version of Shoal has changed the tables in Postgres.',
     hint: 'Upgrade Shoal, or use another schema: ?schema=<name>.',
   },
   store_outdated: {
@@ -603,100 +668,106 @@ export const ERRORS = {
   store_old: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: 'The Postgres server is older than Shoal needs.',
+    meaning: 'The Postgres server is too old for Shoal.',
     hint: 'Use Postgres 14 or newer.',
   },
   store_encoding: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: 'The database does not keep its text as UTF-8.',
-    hint: 'Make one that does: CREATE DATABASE <name> ENCODING UTF8 TEMPLATE template0.',
+    meaning: 'The database does not use the encoding UTF-8.',
+    hint: 'Create one that does: CREATE DATABASE <name> ENCODING UTF8 TEMPLATE template0.',
   },
   queue_layout: {
     next: 'stop',
     exitCode: 'backend',
     meaning: 'The queue holds data in a layout that this version of Shoal does not know.',
-    hint: 'Use the version of Shoal that the other workers use, or another database: redis://host:port/1.',
+    hint: 'Use the same version of Shoal as the other workers, or another database: redis://host:port/1.',
   },
   queue_unreachable: {
     next: 'backend',
+    waits: 'fix',
+    dial: true,
     exitCode: 'backend',
-    meaning: 'No connection to the Redis of the queue when the command began.',
-    hint: 'Check host and port of --queue, and that the server runs.',
+    meaning: 'The Redis server of the queue could not be reached at startup.',
+    hint: 'Check the host and port in --queue, and that the server is running.',
   },
   queue_auth: {
     next: 'stop',
+    dial: true,
     exitCode: 'backend',
-    meaning: 'The Redis of the queue refuses the user name or the password.',
+    meaning: 'Redis rejects the user name or the password.',
     hint: 'Write them into the address: redis://user:password@host:port (percent-encode @ : / in a password).',
   },
   queue_forbidden: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: 'The user of the Redis queue may not run a command that Shoal needs.',
-    hint: 'Give the user the commands and keys listed in docs/operating.md.',
+    meaning: 'The Redis user lacks a permission that Shoal needs.',
+    hint: 'Grant the user the commands and keys listed in docs/operating.md.',
   },
   queue_tls: {
     next: 'stop',
+    dial: true,
     exitCode: 'backend',
-    meaning: 'The TLS handshake with the Redis of the queue failed.',
+    meaning: 'The TLS handshake with Redis failed.',
     hint: 'Name the right CA: rediss://host:port?ca=<file.pem>, or NODE_EXTRA_CA_CERTS.',
   },
   queue_eviction: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: 'The Redis of the queue would throw keys away when its memory is full: URLs would be lost.',
-    hint: 'Run `CONFIG SET maxmemory-policy noeviction`, and put it into the configuration of the server.',
+    meaning: 'The Redis server is configured to evict keys when its memory is full, which would lose URLs.',
+    hint: 'Run `CONFIG SET maxmemory-policy noeviction`, and add it to the configuration of the server.',
   },
   queue_full: {
     next: 'backend',
+    waits: 'fix',
     exitCode: 'backend',
-    meaning: 'The Redis of the queue has reached its maxmemory.',
-    hint: 'Raise maxmemory, or end crawls that are not needed.',
+    meaning: 'The Redis server of the queue has reached its maxmemory.',
+    hint: 'Raise maxmemory, or cancel crawls you no longer need.',
   },
   queue_replica: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: 'The Redis of the queue is a read-only replica.',
+    meaning: 'The Redis server of the queue is a read-only replica.',
     hint: 'Use the address of the master, or redis+sentinel://… to find it.',
   },
   queue_too_old: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: 'The Redis of the queue is older than 6.2.',
+    meaning: 'The Redis server of the queue is older than 6.2.',
     hint: 'Upgrade the server: Redis 6.2 or newer, or any Valkey.',
   },
   queue_address: {
     next: 'stop',
+    dial: true,
     exitCode: 'usage',
-    meaning: 'The address of the Redis queue cannot be read.',
+    meaning: 'The address of the Redis queue is not valid.',
     hint: 'Write redis://user:password@host:port/db, rediss://…, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/master.',
   },
   queue_unknown: {
     next: 'stop',
     exitCode: 'usage',
-    meaning: 'No engine is known for the --queue or --store address.',
+    meaning: 'The --queue or --store address has an unknown kind, or the two do not go together.',
     hint: 'Use sqlite:<file>, memory:, or for the queue redis://host:port (rediss://, redis+cluster://, redis+sentinel://).',
   },
   demo_port: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: "The port of the demo's site is in use.",
-    hint: 'Stop the other demo, or remove the demo folder to begin anew.',
+    meaning: 'The port of the demo shop is in use.',
+    hint: 'Stop the other demo, or delete the demo folder to start over.',
   },
 
   // Metrics and health
   metrics_port: {
     next: 'stop',
     exitCode: 'backend',
-    meaning: 'The process cannot listen where its metrics are to be read.',
-    hint: 'Name another port with --metrics, or --metrics 0 for any that is free.',
+    meaning: 'The process cannot listen on the --metrics address.',
+    hint: 'Pass another port with --metrics, or --metrics 0 for any free port.',
   },
   metrics_open: {
     next: 'stop',
     exitCode: 'usage',
     meaning: 'The metrics would be open to other machines without a token.',
-    hint: 'Set SHOAL_TOKEN (16 characters at least), or leave the host out: --metrics 9464 is for this machine alone.',
+    hint: 'Set SHOAL_TOKEN (at least 16 characters), or leave out the host: --metrics 9464 listens on this machine only.',
   },
 
   // The dashboard and its API
@@ -704,44 +775,50 @@ export const ERRORS = {
     next: 'stop',
     exitCode: 'backend',
     meaning: 'The dashboard cannot listen on its port.',
-    hint: 'Name another with --port, or --port 0 for any that is free.',
+    hint: 'Pass another port with --port, or --port 0 for any free port.',
   },
   dashboard_open: {
     next: 'stop',
     exitCode: 'usage',
-    meaning: 'The dashboard would be reachable from other machines without a token of your own.',
-    hint: 'Set SHOAL_TOKEN (16 characters at least) and put a proxy with TLS in front, named with --public-url; or leave --host out.',
+    meaning: 'The dashboard would be reachable from other machines without a token that you chose.',
+    hint: 'Set SHOAL_TOKEN (at least 16 characters) and put a TLS proxy in front, named with --public-url; or leave out --host.',
   },
   bad_request: {
     next: 'stop',
-    meaning: 'A call of the API has a missing, wrong or unknown part.',
+    status: 400,
+    meaning: 'A parameter of the API call is missing, wrong or unknown.',
     hint: 'See docs/api.md, or GET /api/openapi.json.',
   },
   token_refused: {
     next: 'stop',
-    meaning: 'The token of a call of the API is missing or wrong.',
-    hint: 'Open the address that the command printed, with its token, or send it as `Authorization: Bearer …`.',
+    status: 401,
+    meaning: 'The token of the API call is missing or wrong.',
+    hint: 'Open the address that the command printed, including its token, or send it as `Authorization: Bearer …`.',
   },
   request_refused: {
     next: 'stop',
+    status: 403,
     meaning:
-      'A call of the API came in a way that only a foreign page would take: another Host, Origin or kind of body.',
-    hint: 'Call it by the address that the command printed; behind a proxy, name that with --public-url.',
+      'The API call looks like one from another web site: a foreign Host or Origin header, or a body that is not JSON.',
+    hint: 'Use the address that the command printed; behind a proxy, name its address with --public-url.',
   },
   request_slow: {
     next: 'stop',
-    meaning: 'The body of a call of the API did not come in time.',
-    hint: 'Nothing was done. Send it again, whole; its length must be what Content-Length says.',
+    status: 408,
+    meaning: 'The body of the API call did not arrive in time.',
+    hint: 'Nothing was changed. Send it again; its length must match Content-Length.',
   },
   too_many_requests: {
     next: 'stop',
-    meaning: 'Too many calls of the API, too many with a wrong token, or too many listeners.',
+    status: 429,
+    meaning: 'Too many API calls, wrong tokens or open event streams.',
     hint: 'Wait a minute, and check the token.',
   },
   link_busy: {
     next: 'stop',
-    meaning: 'The link cannot be steered as it stands.',
-    hint: 'Look where it is: shoal explain <url>.',
+    status: 409,
+    meaning: 'The link cannot be changed in its current state.',
+    hint: 'Check where it is: `shoal explain <url>`.',
   },
 } as const satisfies Record<string, ErrorRow>
 
@@ -751,10 +828,10 @@ export function describeError(code: ErrorCode): ErrorRow {
   return ERRORS[code]
 }
 
-/** The only error Shoal throws on purpose. `message` is for a person; `code` is for programs; neither ever holds a secret. */
+/** The only error Shoal throws on purpose. `message` is for people, `code` for programs; neither ever contains a secret. */
 export class ShoalError extends Error {
   readonly code: ErrorCode
-  /** Overrides the table's hint where the place of the error knows better. */
+  /** Replaces the hint of the table where the code that throws knows better. */
   readonly hint: string
 
   constructor(code: ErrorCode, message: string, options: { hint?: string; cause?: unknown } = {}) {
@@ -773,31 +850,19 @@ export class ShoalError extends Error {
   }
 }
 
-/** Anything thrown, as a ShoalError: what is not ours is a defect of ours. */
+/** Anything thrown, as a ShoalError. An error of any other class is a bug in Shoal. */
 export function asShoalError(thrown: unknown): ShoalError {
   if (thrown instanceof ShoalError) return thrown
   const message = thrown instanceof Error ? thrown.message : String(thrown)
   return new ShoalError('internal', message, { cause: thrown })
 }
 
-/** Ours and only away, busy or full: the same call is repeated until it is back, and no attempt is burned. */
-const AWAY: ReadonlySet<ErrorCode> = new Set([
-  'db_busy',
-  'queue_down',
-  'queue_full',
-  'queue_unreachable',
-  'store_down',
-  'store_full',
-  'store_unreachable',
-  'pages_down',
-  'pages_unreachable',
-])
-
+/** A backend is down, busy or full: see the column `waits`. */
 export function isAway(thrown: unknown): boolean {
-  return thrown instanceof ShoalError && AWAY.has(thrown.code)
+  return thrown instanceof ShoalError && describeError(thrown.code).waits !== undefined
 }
 
-/** What a dead letter died of, for a person. The hints of errors that are tried again are for those that still are. */
+/** Why a dead letter failed, for a person. The hint of an error that is retried only helps while it still is. */
 export function explainedDead(code: ErrorCode): string {
   const { meaning, hint, next } = describeError(code)
   return next === 'retry' || next === 'throttle' ? meaning : `${meaning} ${hint}`

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js'
-import { asShoalError, type ErrorCode } from '../errors.js'
+import { asShoalError, describeError } from '../errors.js'
 import type { Fetcher, FetchResponse } from '../fetch/fetcher.js'
 import { parseRetryAfter } from '../politeness/retry-after.js'
 import { version } from '../version.js'
@@ -12,8 +12,6 @@ const ANSWER_HEADER_BYTES = 64 * 1024
 /** Of the answer of a sink that refuses, as much as helps. */
 const SHOWN_LENGTH = 200
 
-/** Not the sink's fault, and not to be mended by waiting. */
-const NEVER: ReadonlySet<ErrorCode> = new Set(['private_address', 'blocked_port', 'bad_url', 'bad_scheme', 'too_large'])
 /** Client errors that pass: timeout, too early, too many requests. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
 
@@ -43,7 +41,9 @@ export async function postWebhook(
     return readAnswer(response, clock.now())
   } catch (thrown) {
     const { code, message } = asShoalError(thrown)
-    return { kind: NEVER.has(code) ? 'refused' : 'away', message: `${code}: ${message}` }
+    // Waiting does not change an address that the guard refuses, nor a response that is too large.
+    const final = describeError(code).failedAt === 'guard' || code === 'too_large'
+    return { kind: final ? 'refused' : 'away', message: `${code}: ${message}` }
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js'
-import { asShoalError, type ErrorCode, isAway } from '../errors.js'
+import { asShoalError, describeError, isAway } from '../errors.js'
 import type { Notes } from '../notes/notes.js'
 import { type Robots, type RobotsOutcome, type RobotsResponse, robotsFor } from './robots.js'
 import { decodeNote, encodeNote, freshMs, noteKey, type RobotsNote, robotsIn } from './robots-note.js'
@@ -170,15 +170,15 @@ async function unlessAway(told: Promise<unknown> | undefined): Promise<void> {
   }
 }
 
-const NOT_THE_SITES: ReadonlySet<ErrorCode> = new Set(['internal', 'proxy_banned', 'proxy_error', 'handler_error'])
-
 /** What our own backends or the user's code did (no sockets, a stop, no permit, a proxy that was refused) says nothing about the site and is passed on. */
 async function fetchOutcome(robotsUrl: string, get: GetRobots): Promise<RobotsOutcome> {
   try {
     return { kind: 'response', response: await get(robotsUrl) }
   } catch (thrown) {
     const error = asShoalError(thrown)
-    if (error.next === 'backend' || NOT_THE_SITES.has(error.code)) throw thrown
+    const { failedAt } = describeError(error.code)
+    const ours = failedAt === 'proxy' || failedAt === 'handler' || failedAt === 'shoal'
+    if (error.next === 'backend' || ours) throw thrown
     return { kind: 'error', error }
   }
 }

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../errors.js'
+import { describeError, type ErrorCode } from '../errors.js'
 import type { ProxyVerdict } from './proxy-ledger.js'
 import { wordSearch } from './word-search.js'
 
@@ -132,13 +132,5 @@ function beginningOf(body: Uint8Array): string {
  */
 export function verdictOfError({ code }: { readonly code: ErrorCode }): ProxyVerdict {
   if (code === 'proxy_error') return { kind: 'broken' }
-  return SILENCE.has(code) ? { kind: 'banned', retryAfterMs: null } : { kind: 'neutral' }
+  return describeError(code).failedAt === 'connection' ? { kind: 'banned', retryAfterMs: null } : { kind: 'neutral' }
 }
-
-const SILENCE: ReadonlySet<ErrorCode> = new Set([
-  'timeout',
-  'connect_error',
-  'tls_error',
-  'truncated',
-  'protocol_error',
-])

@@ -1,5 +1,5 @@
 import { ConnectionTimeoutError, ErrorReply, SocketClosedUnexpectedlyError } from '@redis/client'
-import { type ErrorCode, ShoalError } from '../errors.js'
+import { describeError, ShoalError } from '../errors.js'
 import { type HostPort, nameOf } from './address.js'
 
 /** The server is there and may take the same call later. */
@@ -18,15 +18,6 @@ const BUSY: ReadonlySet<string> = new Set([
 
 /** The connection leads to a server that has lost its part: another dial may find the right one. */
 const WRONG_SERVER: ReadonlySet<string> = new Set(['READONLY', 'MASTERDOWN', 'NOAUTH'])
-
-/** Codes of a dial that failed; while a crawl runs they are all one thing: Redis is away. */
-const DIAL_CODES: ReadonlySet<ErrorCode> = new Set([
-  'queue_unreachable',
-  'queue_auth',
-  'queue_tls',
-  'queue_address',
-  'no_sockets',
-])
 
 /** The first word of an error reply; Redis before 7 wraps those of a script's commands: `… @user_script: 1: -OOM command not allowed …`. */
 export function replyCode(error: unknown): string | undefined {
@@ -181,13 +172,17 @@ function tlsReason(code: string): string {
 
 /** The server cannot be reached, or cannot take the call now. */
 export function isAway(error: unknown): boolean {
-  return error instanceof ShoalError && (error.code === 'queue_down' || DIAL_CODES.has(error.code))
+  return error instanceof ShoalError && (error.code === 'queue_down' || isDial(error))
 }
 
 /** At run time a failed dial is no mistake of the user any more: the same call is repeated until it works. */
 export function atRunTime(error: unknown): unknown {
-  if (!(error instanceof ShoalError) || !DIAL_CODES.has(error.code)) return error
+  if (!(error instanceof ShoalError) || !isDial(error)) return error
   return new ShoalError('queue_down', error.message, { cause: error })
+}
+
+function isDial({ code }: ShoalError): boolean {
+  return describeError(code).dial === true
 }
 
 function oneLine(text: string): string {

@@ -1,5 +1,5 @@
 import type { Clock, Random } from '../clock.js'
-import { type ErrorCode, ShoalError } from '../errors.js'
+import { describeError, ShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import type { HostReport, Lease, Outcome } from '../frontier/frontier.js'
 import { parseRetryAfter } from '../politeness/retry-after.js'
@@ -73,21 +73,14 @@ export function statusError(status: number): ShoalError | null {
 
 /** Says nothing about the host. */
 export const NO_NEWS: HostReport = { kind: 'wait', ms: 0 }
-const OURS: ReadonlySet<ErrorCode> = new Set(['proxy_error', 'browser_crashed'])
-/** It was heard, though what it said is not taken: too large, of a wrong form, or the user's own code stumbles over it. */
-const ANSWERED: ReadonlySet<ErrorCode> = new Set([
-  'too_large',
-  'headers_too_large',
-  'decode_error',
-  'bad_redirect',
-  'handler_error',
-])
 
 /** How the host did when nothing came of the request. What failed on our side of the wire, or before anybody was asked, says nothing. */
 export function failureReport({ code, next }: ShoalError): HostReport {
-  if (ANSWERED.has(code)) return { kind: 'ok' }
-  const unheard = next === 'backend' || next === 'dead' || next === 'skipped' || OURS.has(code)
-  return unheard ? NO_NEWS : { kind: 'failed' }
+  const { failedAt } = describeError(code)
+  // The host did respond; the response is too large or malformed, or the user's own code fails on it.
+  if (failedAt === 'response' || failedAt === 'handler') return { kind: 'ok' }
+  const unasked = next === 'backend' || next === 'dead' || next === 'skipped'
+  return unasked || failedAt === 'proxy' || failedAt === 'browser' ? NO_NEWS : { kind: 'failed' }
 }
 
 /** How the host did, told as soon as the body is read. */

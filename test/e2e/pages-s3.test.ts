@@ -88,6 +88,6 @@ describe('raw pages in S3', () => {
     writeFileSync(join(copy, 'package.json'), '{ "type": "module" }')
     const script = `import('./dist/store/s3/s3-client.js').then(({ loadSdk }) => loadSdk()).catch(({ code, hint }) => console.log(code, hint))`
     const { stdout } = await promisify(execFile)(process.execPath, ['-e', script], { cwd: copy })
-    expect(stdout).toBe('pages_driver Install it: npm install @aws-sdk/client-s3\n')
+    expect(stdout).toBe('pages_driver Install it: `npm install @aws-sdk/client-s3`.\n')
   })
 })
