@@ -192,7 +192,7 @@ export const CONFIG = {
 } as const
 
 type Table = typeof CONFIG
-export type ConfigKey = keyof Table
+type ConfigKey = keyof Table
 type Values = { readonly [Key in ConfigKey]: z.output<Table[Key]['schema']> }
 
 export interface Config extends Omit<Values, 'store' | 'grace'> {

@@ -3,7 +3,7 @@ import type { Clock } from './clock.js'
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 /** One event name for each step of a URL's life, and one for each thing that befalls the backends. */
-export type LogEvent =
+type LogEvent =
   | 'crawl.opened'
   | 'crawl.seeded'
   | 'crawl.seeding_failed'

@@ -5,20 +5,20 @@ const BEGAN = Date.now()
 const VERSION_MS = 2 * 3_600_000
 const HOUR_MS = 3_600_000
 const SITES = 100
-export const SPIDER = 'bench'
-export const KIND = 'product'
+const SPIDER = 'bench'
+const KIND = 'product'
 const CRAWL = '01J9ZQK5T8E3W6Y1N4B7C2D0F9'
 
 const WORDS =
   'amber anchor atlas barometer basket bell blanket compass copper garden harbour journal kettle lantern'.split(' ')
 
 /** Keys come in no order, as the pages of a site do. The server makes the same ones: substr(md5(n::text), 1, 16). */
-export function keyOf(n) {
+function keyOf(n) {
   return createHash('md5').update(String(n)).digest('hex').slice(0, 16)
 }
 
 /** A product of about `bytes` bytes of JSON. */
-export function dataOf(n, version, bytes = 1_024) {
+function dataOf(n, version, bytes = 1_024) {
   const word = (i) => WORDS[(n * 7 + i * 5 + version) % WORDS.length]
   const data = {
     sku: keyOf(n),

@@ -1,6 +1,6 @@
 import type { Sample, Span } from '../../src/observe/series/series.js'
 
-export const SPAN_MS: Readonly<Record<Span, number>> = { '30m': 30 * 60_000, '24h': 24 * 3_600_000 }
+const SPAN_MS: Readonly<Record<Span, number>> = { '30m': 30 * 60_000, '24h': 24 * 3_600_000 }
 /** Missing for this many steps: a gap, not a line. */
 const GAP_STEPS = 4
 

@@ -1,5 +1,5 @@
 import type { Estimate } from '../coordinator/eta.js'
-import type { CrawlInfo, CrawlStats, HostInfo, LinkInfo, LinkState, WorkerInfo } from '../frontier/frontier.js'
+import type { CrawlStats, HostInfo, LinkInfo, LinkState, WorkerInfo } from '../frontier/frontier.js'
 import type { Alert, AlertNotes } from '../observe/alerts/alert.js'
 import type { UrlHistory } from '../observe/explain/url-history.js'
 import type { Sample, Span } from '../observe/series/series.js'
@@ -220,11 +220,6 @@ export interface RecordsPage extends Page<RecordView> {
   readonly kinds: readonly { readonly spider: string; readonly kind: string; readonly count: number }[]
 }
 
-export interface StartOrder {
-  readonly spider: string
-  readonly fresh: boolean
-}
-
 export interface Started {
   readonly crawl: string
   readonly resumed: boolean
@@ -245,4 +240,4 @@ export interface Counted {
   readonly count: number
 }
 
-export type { AlertNotes, AuditEntry, CrawlInfo, UrlHistory }
+export type { AlertNotes, AuditEntry, UrlHistory }

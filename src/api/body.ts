@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ShoalError } from '../errors.js'
 
-export const BODY_MOST = 64 * 1024
+const BODY_MOST = 64 * 1024
 /** Orders are flat: this is room enough. */
 const DEPTH_MOST = 16
 

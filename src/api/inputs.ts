@@ -3,7 +3,7 @@ import { ERRORS, type ErrorCode } from '../errors.js'
 
 /** What may come in from outside, part by part. A name that is none of ours is refused here and reaches no driver. */
 
-export const PAGE_LIMIT = 500
+const PAGE_LIMIT = 500
 
 /** Ids of crawls and names of spiders: a file crawl of a process has its worker in it. */
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}$/

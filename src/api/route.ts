@@ -11,7 +11,7 @@ export interface Api extends ApiParts {
   readonly cursors: Cursors
 }
 
-export interface RawInput {
+interface RawInput {
   readonly params: unknown
   readonly query: unknown
   readonly body: unknown

@@ -86,7 +86,7 @@ export async function runWithProgress(
   }
 }
 
-export function exitCodeOf(summary: RunSummary, signal: 'SIGINT' | 'SIGTERM' | null): number {
+function exitCodeOf(summary: RunSummary, signal: 'SIGINT' | 'SIGTERM' | null): number {
   if (summary.interrupted) return EXIT[signal === 'SIGTERM' ? 'terminated' : 'interrupted'].code
   return summary.pages === 0 ? EXIT.nothingFetched.code : EXIT.ok.code
 }

@@ -91,7 +91,7 @@ export function wholeNumber(text: string): number {
   return value
 }
 
-export function openSession(flags: Flags): Session {
+function openSession(flags: Flags): Session {
   const settings = loadConfig({ flags, env: process.env })
   return {
     settings,

@@ -103,7 +103,7 @@ export interface HostDrain {
 }
 
 /** The host that needs longest for its own links; null when no host has work or none was measured yet. */
-export function slowestHost(hosts: readonly HostInfo[], now: number): HostDrain | null {
+function slowestHost(hosts: readonly HostInfo[], now: number): HostDrain | null {
   let slowest: HostDrain | null = null
   for (const host of hosts) {
     const drain = drainOf(host, now)

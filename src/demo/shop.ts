@@ -33,7 +33,7 @@ export interface SitePage {
   readonly product?: Product
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string

@@ -178,7 +178,7 @@ function localName(name: string): string {
 }
 
 /** As sitemaps (2026-11-15, with or without the time) and feeds (Sun, 15 Nov 2026 10:00:00 GMT) write it. */
-export function timeOf(text: string): number | null {
+function timeOf(text: string): number | null {
   if (text === '' || text.length > 64) return null
   const ms = Date.parse(text)
   return Number.isNaN(ms) ? null : ms

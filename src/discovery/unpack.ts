@@ -3,7 +3,7 @@ import * as zlib from 'node:zlib'
 import { ShoalError } from '../errors.js'
 
 /** After decoding. A sitemap may have 50 MB by its protocol; larger ones exist and cost nothing more, because nothing is kept. */
-export const MAX_UNPACKED_BYTES = 256 * 1024 * 1024
+const MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 
 /** Beyond two layers it is an attack, never a file. */
 const MAX_LAYERS = 2

@@ -9,7 +9,7 @@ export interface DatabaseThreadData {
 /** What travels between a client and the database thread. Plain data only. */
 export type Service = 'frontier' | 'notes' | 'proxies' | 'store'
 
-export interface CallMessage {
+interface CallMessage {
   readonly kind: 'calls'
   readonly calls: readonly Call[]
 }
@@ -32,12 +32,12 @@ export interface WaitingMessage {
   readonly tokens: readonly string[]
 }
 
-export interface PortMessage {
+interface PortMessage {
   readonly kind: 'port'
   readonly port: unknown
 }
 
-export interface CloseMessage {
+interface CloseMessage {
   readonly kind: 'close'
 }
 

@@ -83,7 +83,7 @@ export interface FetchResponse {
 }
 
 /** What rendering took beside the document itself. */
-export interface Rendered {
+interface Rendered {
   readonly requests: number
   readonly bytes: number
   /** A JPEG of the window; null: there is none. */

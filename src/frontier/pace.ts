@@ -115,7 +115,7 @@ export function earliestOpen(host: HostPace, limits: Limits): number {
  * Nobody knows when a closed host is opened: asked again after this long. More than a visit waits for, so that its link goes back to the queue, and enough
  * that a link which leads there from an open host is not fetched again and again meanwhile.
  */
-export const CLOSED_WAIT_MS = 60_000
+const CLOSED_WAIT_MS = 60_000
 
 /** For a permit that is refused. */
 export function waitUntil(openAt: number, now: number): number {
@@ -197,7 +197,7 @@ export function laneScore(readySince: number, headPriority: number, agingMs: num
   return Math.round(readySince - headPriority * agingMs)
 }
 
-export const LATENCY_WEIGHT = 0.2
+const LATENCY_WEIGHT = 0.2
 /** A failure counts as this long at least, or as twice the mean: a host that fails at once is not a fast one. */
 const FAILURE_MS = 1_000
 /** … and for not more than this, or a host that failed for an hour would need another one to come back. */

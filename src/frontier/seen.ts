@@ -2,7 +2,7 @@ import { ShoalError } from '../errors.js'
 import type { Capabilities, CrawlSpec, Seen } from './frontier.js'
 
 /** What holds for a crawl that says nothing: exact, its own, for ever. */
-export function isPlain(seen: Seen | undefined): boolean {
+function isPlain(seen: Seen | undefined): boolean {
   return seen === undefined || (seen.mode === 'exact' && seen.scope === 'crawl' && seen.ttlMs === null)
 }
 

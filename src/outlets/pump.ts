@@ -17,7 +17,7 @@ export interface PumpTiming {
   readonly idleMs: number
 }
 
-export const PUMP_TIMING: PumpTiming = { claimMs: 15_000, lookMs: 5_000, idleMs: 500 }
+const PUMP_TIMING: PumpTiming = { claimMs: 15_000, lookMs: 5_000, idleMs: 500 }
 
 /** A cursor that only passed by what is not wanted is noted this often. */
 const NOTE_MOVES_MS = 10_000

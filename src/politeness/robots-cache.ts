@@ -19,7 +19,7 @@ const MAX_ENTRIES = 10_000
  */
 export type GetRobots = (robotsUrl: string) => Promise<RobotsResponse>
 /** Rejects when whoever waits is no longer wanted. */
-export type Nap = (ms: number) => Promise<void>
+type Nap = (ms: number) => Promise<void>
 
 export interface RobotsCache {
   /**

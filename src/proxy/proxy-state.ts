@@ -79,7 +79,7 @@ export interface Hold {
 /** What was not used for so long is forgotten. */
 export const FORGET_MS = 604_800_000
 /** Nobody knows when a request will end: ask again after this long. */
-export const SLOT_WAIT_MS = 100
+const SLOT_WAIT_MS = 100
 /** Proxies looked at in one ask at most, the first of them. */
 export const MOST_PROXIES = 1_000
 /** Grants that ran out, ended in one call at most. */

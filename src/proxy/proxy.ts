@@ -22,7 +22,7 @@ export interface ProxyCost {
 }
 
 /** A connection through a proxy. */
-export interface ProxyWay {
+interface ProxyWay {
   readonly by: 'proxy'
   readonly proxy: ProxyServer
 }
@@ -38,13 +38,13 @@ export interface ProxyServer {
 }
 
 /** A service that is given the wanted URL as a parameter of its own. */
-export interface WrapWay {
+interface WrapWay {
   readonly by: 'wrap'
   /** The URL to ask in place of `url`. It holds the key of the service: never shown, logged or stored. */
   wrap(url: string): string
 }
 
 /** Without a proxy: beside pools, for the routes of a spider that take none. */
-export interface DirectWay {
+interface DirectWay {
   readonly by: 'direct'
 }

@@ -19,7 +19,7 @@ export interface Session {
 }
 
 /** What a session is for: nothing passes from one spider, pool or site to another. */
-export interface SessionPlace {
+interface SessionPlace {
   readonly spider: string
   readonly pool: string
   readonly site: string

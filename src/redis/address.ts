@@ -5,12 +5,12 @@ export interface HostPort {
   readonly port: number
 }
 
-export interface Credentials {
+interface Credentials {
   readonly username?: string
   readonly password?: string
 }
 
-export interface Tls {
+interface Tls {
   /** File with the certificates that are trusted instead of the public ones. */
   readonly caFile?: string
   /** Name the certificate must bear when it is not the host's. */

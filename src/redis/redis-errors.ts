@@ -20,7 +20,7 @@ const BUSY: ReadonlySet<string> = new Set([
 const WRONG_SERVER: ReadonlySet<string> = new Set(['READONLY', 'MASTERDOWN', 'NOAUTH'])
 
 /** The first word of an error reply; Redis before 7 wraps those of a script's commands: `… @user_script: 1: -OOM command not allowed …`. */
-export function replyCode(error: unknown): string | undefined {
+function replyCode(error: unknown): string | undefined {
   if (!(error instanceof ErrorReply)) return undefined
   const inScript = /@user_script: ?\d+: -([A-Z]+) /.exec(error.message)?.[1]
   return inScript ?? /^([A-Z]+)/.exec(error.message)?.[1]

@@ -12,7 +12,7 @@ import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
 import { fetchesFiles, seedOptions } from './seeds/seed-options.js'
 import { untilBack } from './while-away.js'
 
-export interface Begun {
+interface Begun {
   readonly crawl: CrawlId
   readonly resumed: boolean
   /** The unfinished crawl that was cancelled to start anew. */

@@ -26,8 +26,6 @@ import { createLocalWorkers } from './workers/local-workers.js'
 import { startWorkers } from './workers/start-workers.js'
 import { type WorkerFailures, watchWorkers } from './workers/worker-failures.js'
 
-export type { SpiderSource } from './spider-source.js'
-
 export interface RunOptions extends ProxyOrder, BrowserOrder, AlertsOrder, TraceOrder {
   readonly source: SpiderSource
   /** Engine addresses: `sqlite:<file>`, `memory:`, or for the queue `redis://…`. */

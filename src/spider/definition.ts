@@ -212,7 +212,7 @@ export interface SpiderPaceDefinition extends PaceDefinition {
 }
 
 /** The delay follows the host's mean answer time ÷ `target`, between `delay` and `maxDelay`. */
-export interface AdaptiveDefinition {
+interface AdaptiveDefinition {
   /** Requests under way that the host should have on average. Default: `concurrency`. */
   readonly target?: number
   /** Default: ten times the delay. */
@@ -407,7 +407,7 @@ export interface RouteDefinition<LinkData, Data, Kinds extends RecordDefinitions
   readonly proxy?: string | ProxyDefinition | false
 }
 
-export interface RenderDefinition<LinkData = unknown> {
+interface RenderDefinition<LinkData = unknown> {
   /** Default 'always'. */
   readonly when?: 'always' | 'fallback'
   /** When the page counts as ready: a CSS selector that must appear, or a time to wait. Default: until nothing was loaded for 500 ms. */

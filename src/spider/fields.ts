@@ -24,7 +24,7 @@ import type { Page } from './page.js'
  */
 export type FieldDefinition = string | FieldOptions
 
-export interface FieldOptions {
+interface FieldOptions {
   /** CSS selector; `sel@attribute` takes the attribute instead of the text. */
   readonly select?: string
   /** Path into the JSON of the page: `a.b[0].c`, `items[*].name`. */

@@ -305,7 +305,7 @@ function masked(url: string): { mask: string; values: number[] } {
   return { mask: url.slice(0, from) + mask, values }
 }
 
-export function numberInUrl(url: string): number | null {
+function numberInUrl(url: string): number | null {
   const digits = IN_URL.exec(url)?.[1]
   return digits === undefined ? null : Number(digits)
 }

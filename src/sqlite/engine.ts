@@ -11,7 +11,7 @@ export type EngineCall<Engine> = <Method extends MethodNames<Engine>>(
   ...args: Engine[Method] extends (...args: infer Args) => unknown ? Args : never
 ) => Promise<Engine[Method] extends (...args: never[]) => infer Result ? Result : never>
 
-export type MethodNames<Engine> = {
+type MethodNames<Engine> = {
   [Name in keyof Engine]: Engine[Name] extends (...args: never[]) => unknown ? Name : never
 }[keyof Engine]
 

@@ -29,7 +29,7 @@ export interface PackCheck {
   readonly damaged: readonly BlobEntry[]
 }
 
-export interface StoredPack {
+interface StoredPack {
   readonly pack: string
   readonly bytes: number
   /** Where a person finds it. */

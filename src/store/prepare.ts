@@ -14,11 +14,11 @@ import type {
 import type { VisitRow } from './visits.js'
 
 /** Larger than any page worth a record, small enough for a hundred of them in one batch. */
-export const MAX_RECORD_BYTES = 256 * 1024
+const MAX_RECORD_BYTES = 256 * 1024
 /** SQLite's own JSON functions stop at 1,000 levels and other readers earlier. */
-export const MAX_RECORD_DEPTH = 500
+const MAX_RECORD_DEPTH = 500
 /** Postgres refuses an index entry above 2,704 bytes; nobody's real key comes near this. */
-export const MAX_KEY_BYTES = 512
+const MAX_KEY_BYTES = 512
 /** How much is kept of data that cannot be stored whole. */
 const KEPT_CHARS = 4096
 const KEPT_ISSUES = 50

@@ -14,8 +14,8 @@ import { showUrl } from './show-url.js'
 import { trapIn } from './traps.js'
 import type { UrlParts } from './url-parts.js'
 
-export { DEFAULT_CANONICAL, DEFAULT_DROP_PARAMS } from './canonicalise.js'
-export type { AdmitRules, CanonicalRules, TrapRules } from './rules.js'
+export { DEFAULT_CANONICAL } from './canonicalise.js'
+export type { AdmitRules } from './rules.js'
 export { DEFAULT_TRAPS } from './traps.js'
 
 export const DEFAULT_MAX_URL_LENGTH = 2048

@@ -5,7 +5,7 @@ import type { UrlParts } from './url-parts.js'
  * Where a link is looked up and what it is parsed from. Links with the same place and key lead to the same URL, whichever page they
  * stand on. When it is `whole`, place + key is that URL; otherwise the link has to be parsed against the base.
  */
-export interface Located {
+interface Located {
   readonly place: string
   readonly key: string
   readonly whole: boolean

@@ -32,7 +32,7 @@ export interface PaceRules {
   readonly groups: readonly PaceGroup[]
 }
 
-export interface PaceGroup {
+interface PaceGroup {
   readonly name: string
   readonly match: readonly (string | RegExp)[]
 }

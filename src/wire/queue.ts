@@ -53,7 +53,7 @@ export interface QueuePart {
   close(): Promise<void>
 }
 
-export interface Keeper {
+interface Keeper {
   readonly worker: WorkerId
   readonly heartbeatMs: number
   /** A lease is kept for this long at most, unless it waits for our own backends. */

@@ -29,7 +29,7 @@ export interface StorePort {
 }
 
 /** A database file belongs to one thread of the process (null: the one that has the queue); a server is dialled by each thread. */
-export type RecordsPort =
+type RecordsPort =
   | { readonly kind: 'database'; readonly port: MessagePort | null }
   | { readonly kind: 'postgres'; readonly address: string }
 

@@ -16,7 +16,7 @@ import { startRedis } from '../support/redis-server.js'
 
 /** What must never leave: passwords of servers, and what links carry to sites. */
 export const SECRETS = ['redis-canary', 'postgres-canary', 'header-canary', 'body-canary', 'data-canary'] as const
-export const BEARER = 'Bearer header-canary'
+const BEARER = 'Bearer header-canary'
 export const XSS = '<img src=x onerror=alert(1)>'
 /** It waits in the queue with all that a link can carry. */
 export const LADEN = 'https://shop.example/laden?q=%22%3E%3Cscript%3E'

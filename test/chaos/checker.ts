@@ -66,7 +66,7 @@ export interface Verdict {
   readonly figures: Figures
 }
 
-export interface Figures {
+interface Figures {
   readonly pages: number
   readonly requests: number
   readonly lost: number

@@ -29,16 +29,16 @@ export const SITE_DEFAULTS: Omit<SiteOptions, 'pages' | 'port'> = {
   latencyMs: 0,
 }
 
-export type PageKind = 'plain' | 'fails-once' | 'always-fails' | 'throttles' | 'moved' | 'burns' | 'bloats'
+type PageKind = 'plain' | 'fails-once' | 'always-fails' | 'throttles' | 'moved' | 'burns' | 'bloats'
 
 /** What a 429 of this site asks for, in seconds. */
 export const RETRY_AFTER_S = 1
 const CHILDREN = 6
 /** Every so many pages one links to a page that robots.txt forbids. */
 const FORBIDDEN_EVERY = 500
-export const ROBOTS = 'User-agent: *\nDisallow: /x/\n'
+const ROBOTS = 'User-agent: *\nDisallow: /x/\n'
 
-export interface Answer {
+interface Answer {
   readonly status: number
   readonly body: string
   readonly headers: string
@@ -55,7 +55,7 @@ export interface Site {
   answer(hostIndex: number, path: string, n: number): Answer
 }
 
-export interface Expected {
+interface Expected {
   readonly page: number
   readonly end: 'record' | 'dead' | 'skipped'
   /** Requests that a crawl without accidents makes. */

@@ -30,7 +30,6 @@ export const SITE = createSite({
 
 /** The page whose first worker is killed, and the one that fails once: places to put anomalies. */
 export const KILLED_PAGE = 3
-export const WORKERS = ['a', 'b'] as const
 
 export function draft(): Draft {
   const history: HistoryEvent[] = []

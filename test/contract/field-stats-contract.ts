@@ -4,7 +4,7 @@ import { SKETCH_SIZE } from '../../src/quality/sketch.js'
 import { KEPT_HOURS } from '../../src/store/field-stats.js'
 import type { RecordStore } from '../../src/store/record-store.js'
 
-export function fieldRow(fields: Partial<FieldRow> = {}): FieldRow {
+function fieldRow(fields: Partial<FieldRow> = {}): FieldRow {
   return {
     spider: 'books',
     kind: 'book',

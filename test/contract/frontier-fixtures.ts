@@ -16,7 +16,7 @@ import type { Link } from '../../src/url/link.js'
 
 export type MakeFrontier = (clock: ManualClock) => Promise<MadeFrontier>
 
-export interface MadeFrontier {
+interface MadeFrontier {
   readonly frontier: Frontier
   close(): Promise<void>
   /** Something that the driver must not mind: its scripts are forgotten, its connection is cut. */

@@ -9,12 +9,12 @@ const PAGE = `sha256:${'a'.repeat(64)}`
 const HEADERS = { 'content-type': 'text/html; charset=utf-8', 'x-odd': 'a"b' }
 
 /** A fetch of link `n` that kept its page. */
-export function keptRow(n: number, fields: Partial<FetchRow> = {}): FetchRow {
+function keptRow(n: number, fields: Partial<FetchRow> = {}): FetchRow {
   const fp = n.toString(16).padStart(16, 'f')
   return fetchRow({ fp, url: `https://books.example/${n}`, page: PAGE, headers: HEADERS, ...fields })
 }
 
-export async function keptIn(store: RecordStore, query: Partial<KeptPageQuery>, limit = 3): Promise<KeptPage[]> {
+async function keptIn(store: RecordStore, query: Partial<KeptPageQuery>, limit = 3): Promise<KeptPage[]> {
   const found: KeptPage[] = []
   for (let after: string | null = null; ; ) {
     const { pages, next } = await store.keptPages({ spider: 'books', newestOnly: true, ...query }, after, limit)

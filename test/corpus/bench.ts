@@ -114,7 +114,7 @@ export async function crawlOn(
   }
 }
 
-export function outcomeOf({ state, failures }: LinkInfo): string {
+function outcomeOf({ state, failures }: LinkInfo): string {
   if (state === 'done') return 'page'
   const last = failures.at(-1)
   return last === undefined ? state : withNext(last.code)

@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-export interface Problem {
+interface Problem {
   readonly status: number
   readonly code: string
 }

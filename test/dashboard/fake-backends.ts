@@ -22,7 +22,7 @@ import type { Sample } from '../../src/observe/series/series.js'
 
 export const NOW = Date.UTC(2026, 5, 3, 14, 0, 0)
 export const HOSTILE = '"><img src=x onerror=globalThis.harmed=1><script>globalThis.harmed=1</script>'
-export const RTL = 'invoice\u202Efdp.exe'
+const RTL = 'invoice\u202Efdp.exe'
 const HOUR = 3_600_000
 
 function stats(about: Partial<CrawlStats> & { readonly id: string }): CrawlStats {

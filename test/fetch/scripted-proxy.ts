@@ -12,7 +12,7 @@ export interface ScriptedProxy {
   close(): Promise<void>
 }
 
-export interface Caller {
+interface Caller {
   readonly socket: Socket
   /** The next bytes that `enough` is content with. */
   hear(enough: (bytes: Buffer) => boolean): Promise<Buffer>

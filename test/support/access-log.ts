@@ -21,7 +21,7 @@ export interface PolitenessRules {
   readonly retryAfterMs?: number
 }
 
-export interface HostPoliteness {
+interface HostPoliteness {
   readonly host: string
   readonly requests: number
   /** Infinity with fewer than two requests. */

@@ -1,6 +1,6 @@
 /** Reads the text format of Prometheus strictly, as `promtool check metrics` does, and says what is wrong with it. */
 
-export interface MetricLine {
+interface MetricLine {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly value: number

@@ -7,7 +7,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Locator, type 
 import { type CliOptions, startCli } from './cli.js'
 
 /** One request as the site saw it, by its own clock. */
-export interface SiteRequest {
+interface SiteRequest {
   readonly at: number
   readonly path: string
 }

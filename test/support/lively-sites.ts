@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
 
 /** Shops with names of their own and tempers of their own, for pictures: one quick, one slow, one that asks for time, one that fails now and then. */
-export const SHOPS = {
+const SHOPS = {
   'books.example': { pages: 9_000, answersInMs: 60 },
   'toys.example': { pages: 2_400, answersInMs: 900 },
   'garden.example': { pages: 4_200, answersInMs: 120 },

@@ -3,7 +3,7 @@ import { createServer as createHttpServer, type IncomingMessage, request, type S
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
 /** What a proxy does with whoever comes. `dead`: no longer listens. `resets`: takes a connection and cuts it. `silent`: takes it and never answers. */
-export type ProxyMode = 'fine' | 'dead' | 'resets' | 'silent' | 'refuses-login'
+type ProxyMode = 'fine' | 'dead' | 'resets' | 'silent' | 'refuses-login'
 
 export interface ProxyOptions {
   readonly kind?: 'http' | 'socks5'

@@ -15,7 +15,7 @@ export interface S3Server {
   end(): Promise<void>
 }
 
-export const BUCKET = 'shoal-test'
+const BUCKET = 'shoal-test'
 
 /** The emulator takes any; the SDK wants some. */
 export const CREDENTIALS = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test', AWS_REGION: 'us-east-1' }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
 /** `requests` go to the server, `replies` come from it. */
-export type Direction = 'requests' | 'replies'
+type Direction = 'requests' | 'replies'
 
 /** Stands between a client and a server on loopback and does to their bytes what networks do. */
 export interface TcpProxy {

@@ -1,6 +1,5 @@
 import type { Counted, Done, LinkOrder } from '../../../src/api/api-types.js'
 import { path, post } from '../api.js'
-import { plural } from '../format.js'
 import { Button } from '../parts/button.js'
 import { confirm } from '../parts/confirm.js'
 import { Foreign } from '../parts/text.js'
@@ -82,10 +81,6 @@ export function askLink(action: LinkAction, link: OneLink, onChanged: () => void
       return told
     },
   })
-}
-
-export function linksText(value: number): string {
-  return plural(value, 'link')
 }
 
 /** Its buttons at the end of a row. */

@@ -3,7 +3,7 @@ import { percent } from '../format.js'
 import { type BarPart, Legend, StackedBar } from '../parts/bar.js'
 
 /** A crawl's links by state, ended ones first: the bar fills from the left. */
-export function partsOf(stats: CrawlStats): readonly BarPart[] {
+function partsOf(stats: CrawlStats): readonly BarPart[] {
   return [
     { name: 'done', value: stats.done, tone: 'done' },
     { name: 'skipped', value: stats.skipped, tone: 'skipped' },

@@ -114,7 +114,7 @@ export function chosenCrawl({ chosen, filter, sort }: TopState, look: TopSnapsho
   return sorted(crawls, SORTS(look.now).crawls, sort.crawls)[0] ?? null
 }
 
-export function namesOf(rows: Rows, pane: Pane): readonly string[] {
+function namesOf(rows: Rows, pane: Pane): readonly string[] {
   if (pane === 'crawls') return rows.crawls.map(({ stats }) => stats.id)
   return pane === 'hosts' ? rows.hosts.map(({ host }) => host) : rows.workers.map(({ worker }) => worker)
 }

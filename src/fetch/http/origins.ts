@@ -4,7 +4,7 @@ import { isAllowed, judgeUrl } from '../guard.js'
 import { basicLogin } from './connect-tunnel.js'
 
 /** What else, beside the origin, must be the same for a connection to be used again. */
-export interface Terms {
+interface Terms {
   readonly maxHeaderBytes: number
   readonly allowPrivate: readonly string[]
   readonly proxy: ProxyServer | undefined

@@ -10,7 +10,7 @@ const CHUNK = 500
 const SHARD_CAP = 100_000
 
 /** Where steer.lua finds a link again, unless it moves first. */
-export interface Spot {
+interface Spot {
   readonly where: 'queued' | 'returned' | 'delayed' | 'dead'
   readonly lane: string
   readonly level: number

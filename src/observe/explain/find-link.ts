@@ -12,7 +12,7 @@ import { showUrl } from '../../url/show-url.js'
 export type Known = Exclude<Whereabouts, { readonly state: 'unknown' }>
 
 /** What was looked for: all that is known of a link that the queue only counts. */
-export interface Sought {
+interface Sought {
   readonly url: string
   readonly fp: Fingerprint
 }
@@ -24,7 +24,7 @@ export type Found =
   /** `judged`: what the spider at hand, which would let it in, knows it as. */
   | { readonly kind: 'never'; readonly target: Sought; readonly judged: Judged | null }
 
-export interface Judged {
+interface Judged {
   readonly crawl: CrawlInfo
   readonly spider: Spider
   readonly target: Target

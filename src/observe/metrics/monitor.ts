@@ -36,12 +36,12 @@ export interface Monitor {
   readyReply(): Promise<Reply>
 }
 
-export interface Reply {
+interface Reply {
   readonly status: 200 | 503
   readonly body: { readonly ok: boolean; readonly reasons: readonly Reason[] }
 }
 
-export interface Reason {
+interface Reason {
   readonly code: 'queue_down' | 'stalled' | 'worker_stuck' | 'not_leasing' | 'draining'
   /** For a person, without secrets. */
   readonly message: string

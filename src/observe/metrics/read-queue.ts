@@ -41,7 +41,7 @@ export interface CrawlReading {
 const CRAWLS_TOLD = 50
 /** Further ones that have not ended, told as one. */
 const OTHERS_READ = 200
-export const OTHER = 'other'
+const OTHER = 'other'
 /** Of a crawl that has ended nothing changes but by hand. */
 const ENDED_MS = 30_000
 

@@ -61,10 +61,7 @@ function inSeconds({ counts, sumMs }: Histogram): Distribution {
 }
 
 /** A site may send what it likes, and a later version may know other codes: what is not known is counted together. */
-export function bounded(
-  counts: Readonly<Record<string, number>>,
-  isKnown: (key: string) => boolean,
-): [string, number][] {
+function bounded(counts: Readonly<Record<string, number>>, isKnown: (key: string) => boolean): [string, number][] {
   const known = Object.entries(counts).filter(([key]) => isKnown(key))
   const other = Object.entries(counts).filter(([key]) => !isKnown(key))
   const sum = other.reduce((total, [, count]) => total + count, 0)

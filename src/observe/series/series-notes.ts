@@ -37,7 +37,7 @@ export async function readSeries(notes: Notes, crawl: CrawlId, span: Span): Prom
   return (await readRing(notes, crawl, span)).samples
 }
 
-export interface Resumed {
+interface Resumed {
   readonly samples: Sample[]
   /** As they were at the last of them. */
   readonly totals: Totals | null

@@ -29,7 +29,7 @@ export interface FleetLoad {
   readonly memory: MemoryUse | null
 }
 
-export interface MemoryUse {
+interface MemoryUse {
   readonly worker: WorkerId
   readonly what: 'heap' | 'machine'
   readonly used: number

@@ -3,7 +3,7 @@ import type { CrawlInfo, CrawlStats, Frontier, HostInfo, LinkInfo, WorkerInfo } 
 /** Health is progress, not a connection: with work due and nothing leased or settled for this long it is red. */
 export const STALLED_MS = 15_000
 /** A worker that was not heard of for this long has lost its links or is about to. */
-export const WORKER_SILENT_MS = 60_000
+const WORKER_SILENT_MS = 60_000
 /** Those with most work left: where nothing is due among them, hardly anything is. */
 const HOSTS_READ = 100
 /** Those that end first: where none of them is new and nothing has ended, visits hang. */

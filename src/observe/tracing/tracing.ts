@@ -25,7 +25,7 @@ export interface TracedStep<Result> {
   readonly learnt?: (result: Result) => Attributes
 }
 
-export interface VisitEnd {
+interface VisitEnd {
   /** done, retry, dead, skipped, back; stale: the lease was lost. */
   readonly outcome: string
   readonly error?: { readonly code: string; readonly message: string }

@@ -30,7 +30,7 @@ export interface Listed<Item> {
   readonly examples: Item[]
 }
 
-export interface Failure {
+interface Failure {
   readonly code: string
   readonly message: string
   count: number
@@ -40,7 +40,7 @@ export interface Failure {
 
 type FailedPage = Omit<Failure, 'count'>
 
-export type Judged = 'written' | 'unchanged' | 'fenced' | 'rejected' | 'gone'
+type Judged = 'written' | 'unchanged' | 'fenced' | 'rejected' | 'gone'
 /** `added`: those of the written that are new; known in a dry run only. */
 export type KindTally = Record<Judged | 'added', number>
 
@@ -56,7 +56,7 @@ export interface FieldTally extends Record<Turn, number> {
   readonly examples: FieldExample[]
 }
 
-export interface FieldExample {
+interface FieldExample {
   readonly key: string
   readonly url: string
   /** As JSON, cut short; null where the record does not have the field. */

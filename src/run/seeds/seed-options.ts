@@ -40,7 +40,7 @@ export function fetchesFiles(seeds: string | undefined, spider: Spider): boolean
 }
 
 /** What a person means by --seeds: standard input, a sitemap or feed, a template of URLs, a CSV file, a file with a URL a line. */
-export function sourceNamed(text: string): CheckedSeedSource {
+function sourceNamed(text: string): CheckedSeedSource {
   if (/^https?:\/\//i.test(text)) {
     if (isTemplate(text)) return { from: 'range', template: text, values: {}, max: Number.MAX_SAFE_INTEGER }
     return { from: 'sitemap', urls: [text] }

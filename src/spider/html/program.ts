@@ -13,7 +13,7 @@ export interface Rule {
 }
 
 /** `attribute`: elements without it do not count. `html`: the inner HTML, which needs the tree. */
-export type Pick =
+type Pick =
   | { readonly kind: 'text' }
   | { readonly kind: 'html' }
   | { readonly kind: 'attribute'; readonly name: string }
@@ -50,7 +50,7 @@ export interface Program {
   readonly otherSteps: readonly Step[]
 }
 
-export interface ProgramRule {
+interface ProgramRule {
   /** Index among the rules that were compiled together. */
   readonly index: number
   /** Slot of the attribute that is picked; 0 for text. */

@@ -19,7 +19,7 @@ export interface Selector {
 }
 
 /** Compounds from the outermost ancestor to the element itself. */
-export type Chain = readonly Compound[]
+type Chain = readonly Compound[]
 
 export interface Compound {
   /** How it hangs on the compound before it. */

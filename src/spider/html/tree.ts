@@ -85,7 +85,7 @@ export function compileMatcher(css: string): Matcher {
   }
 }
 
-export function parseTree(html: string): Document {
+function parseTree(html: string): Document {
   return libraries().LimitedParser.parse(html, parserOptions())
 }
 

@@ -74,7 +74,7 @@ function typeOf(value: string | number | boolean | object): ColumnType {
 const TIME = /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/
 
 /** Milliseconds of an instant written as `2026-11-15T12:00:00Z`; null for any other text, finer times and days that do not exist too. */
-export function timeOf(text: string): number | null {
+function timeOf(text: string): number | null {
   if (text.length < 20 || !TIME.test(text)) return null
   const at = Date.parse(text)
   // Date.parse takes February 31st for March 3rd.

@@ -16,7 +16,7 @@ export interface ExportOptions {
 }
 
 /** Told now and then: the records written so far, or those looked through for their columns. */
-export type ExportProgress = (rows: number, pass: 'columns' | 'rows') => void
+type ExportProgress = (rows: number, pass: 'columns' | 'rows') => void
 
 /** Text is handed on in pieces of about this size: a write per row costs more than the row. */
 const CHUNK_CHARS = 64 * 1024

@@ -29,7 +29,7 @@ export async function readPack(index: BlobIndex, id: string, place: PackPlace, i
 }
 
 /** Those that the index points to, as the index has them. */
-export async function liveOf(index: BlobIndex, id: string, entries: readonly BlobEntry[]): Promise<BlobEntry[]> {
+async function liveOf(index: BlobIndex, id: string, entries: readonly BlobEntry[]): Promise<BlobEntry[]> {
   const live: BlobEntry[] = []
   for (let first = 0; first < entries.length; first += PART) {
     const part = entries.slice(first, first + PART)

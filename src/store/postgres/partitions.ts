@@ -8,7 +8,7 @@ export interface Range {
   readonly to: number
 }
 
-export interface Partition extends Range {
+interface Partition extends Range {
   readonly table: PartitionedTable
   readonly name: string
 }
@@ -75,7 +75,7 @@ const LIST = {
     ) listed ORDER BY 3`,
 }
 
-export async function partitions(pg: Pg): Promise<Partition[]> {
+async function partitions(pg: Pg): Promise<Partition[]> {
   const rows = await pg.query<[PartitionedTable, string, number, number]>(LIST, [])
   return rows.map(([table, name, from, to]) => ({ table, name, from, to }))
 }

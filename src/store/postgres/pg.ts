@@ -25,7 +25,7 @@ export interface Pg {
 }
 
 /** One writes while another is on its way; more would only wait in the server. A process has twice as many: its worker thread and itself. */
-export const CONNECTIONS = 2
+const CONNECTIONS = 2
 const DIAL_DEADLINE_MS = 10_000
 /** Longer than any batch takes; a call that outlives it is repeated on another connection. */
 const CALL_DEADLINE_MS = 60_000
@@ -170,6 +170,6 @@ class Statements {
 }
 
 /** SQL for another schema than `shoal`. */
-export function inSchema(text: string, schema: string): string {
+function inSchema(text: string, schema: string): string {
   return schema === 'shoal' ? text : text.replace(/\bshoal\./g, `${schema}.`)
 }

@@ -3,7 +3,7 @@ import type { EntityQuery } from '../entities.js'
 import { storedKey } from '../prepare.js'
 import { RECORD_COLUMNS, type RecordPageRow, toPageRow } from './record-rows.js'
 
-export type IdentifiedRow = RecordPageRow & { readonly identity: string | null }
+type IdentifiedRow = RecordPageRow & { readonly identity: string | null }
 
 /** Where a scan goes on: after this row. */
 export interface EntityCursor {

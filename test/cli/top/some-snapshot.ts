@@ -4,7 +4,7 @@ import type { Advice } from '../../../src/observe/snapshots/advice.js'
 import type { CrawlSnapshot, WorkerSnapshot } from '../../../src/observe/snapshots/snapshot.js'
 import { someVitals } from '../../observe/vitals/some-vitals.js'
 
-export const NOW = Date.UTC(2026, 10, 16, 12, 0, 0)
+const NOW = Date.UTC(2026, 10, 16, 12, 0, 0)
 
 export function someHost(change: Partial<HostInfo> = {}): HostInfo {
   return {

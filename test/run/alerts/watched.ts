@@ -17,7 +17,7 @@ export function only(rule: AlertRule, given: object = {}): AlertsSetup {
   return { ...NO_CHANNELS, rules: parseAlertsFile(text, 'alerts.json').rules }
 }
 
-export interface Watcher {
+interface Watcher {
   /** In order. */
   stop(): Promise<void>
   /** It reaches nothing any more. */

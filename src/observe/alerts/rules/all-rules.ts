@@ -22,7 +22,7 @@ export interface Judge {
   judge(look: WatchSnapshot): readonly Finding[] | null
 }
 
-/** A rule whose settings are checked. */
+/** A rule whose settings are checked. @public: the declaration of the alerts file has to name it. */
 export interface SetRule {
   /** Durations in milliseconds, sizes in bytes. */
   readonly thresholds: Readonly<Record<string, unknown>>

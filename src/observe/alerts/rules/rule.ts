@@ -53,7 +53,7 @@ export interface Rule<Settings, Memory> {
   judge(look: WatchSnapshot, settings: Settings, before: Memory): Judgement<Memory>
 }
 
-export interface Judgement<Memory> {
+interface Judgement<Memory> {
   readonly found: readonly Finding[] | null
   readonly memory: Memory
 }

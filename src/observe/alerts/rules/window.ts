@@ -44,7 +44,7 @@ export function stretchOf(samples: readonly Sample[], from: number, to: number):
   }
 }
 
-export function pendingOf({ queued, delayed }: Sample): number {
+function pendingOf({ queued, delayed }: Sample): number {
   return queued + delayed
 }
 
