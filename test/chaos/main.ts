@@ -10,7 +10,7 @@ import { showResult, showTable } from './report.js'
 import { type RunOptions, runScenario, type Scenario, type ScenarioResult } from './run-scenario.js'
 
 const USAGE = `npm run chaos -- [--standard] [--fault X1,X4 | all] [--seed N] [--minutes M] [--pages N] [--workers N]
-                [--queue redis | sqlite] [--store sqlite | postgres] [--away-s S] [--json] [--keep]
+                [--queue redis | sqlite] [--store sqlite | postgres] [--down-s S] [--json] [--keep]
 npm run chaos -- --results          the long run with the records in Postgres`
 
 const { values } = parseArgs({
@@ -27,7 +27,7 @@ const { values } = parseArgs({
     'lease-ms': { type: 'string', default: '5000' },
     queue: { type: 'string', default: 'redis' },
     store: { type: 'string', default: 'sqlite' },
-    'away-s': { type: 'string' },
+    'down-s': { type: 'string' },
     json: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -78,7 +78,7 @@ const options: RunOptions = {
   delayMs: Number(values['delay-ms']),
   leaseMs: Number(values['lease-ms']),
   minutes: Number(values.minutes),
-  awayMs: values['away-s'] === undefined ? null : 1000 * Number(values['away-s']),
+  awayMs: values['down-s'] === undefined ? null : 1000 * Number(values['down-s']),
   keep: values.keep,
   onProgress: (line) => {
     if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line}`)

@@ -131,7 +131,7 @@ const AWAY_MS = 300_000
 
 const AWAY: Scenario = {
   id: 'X27',
-  title: 'Postgres away (5 min, or --away-s)',
+  title: 'Postgres down (5 min, or --down-s)',
   needsRedis: true,
   needsPostgres: true,
   injects: ['outage'],
@@ -161,7 +161,7 @@ async function lockRecords(world: World, ms: number): Promise<void> {
 
 const LOCKED: Scenario = {
   id: 'X28',
-  title: 'the table of records is locked for 30 s (--away-s), without and with a statement_timeout',
+  title: 'the table of records is locked for 30 s (--down-s), without and with a statement_timeout',
   needsRedis: true,
   needsPostgres: true,
   injects: ['lock', 'lock with statement_timeout'],
