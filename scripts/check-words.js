@@ -6,7 +6,10 @@ import { existsSync, readFileSync } from 'node:fs'
 
 const RETIRED = [
   [/\bplants?\b/i, 'backend'],
-  [/\b(?<!process\.)(?<!')(?<!--)[Ee]xits?\b(?![ -]?codes?\b)(?!\()(?!')/, "proxy, or 'direct'; exit is for exit codes"],
+  [
+    /\b(?<!process\.)(?<!')(?<!--)[Ee]xits?\b(?![ -]?codes?\b)(?!\()(?!')/,
+    "proxy, or 'direct'; exit is for exit codes",
+  ],
   [/(?<!-)\bboards?\b/i, 'shared notes'],
   [/\bsheets?\b(?!\.css)/i, 'note'],
   [/\bbesides?\b/i, 'alongside; sidecar'],
