@@ -7,10 +7,10 @@ import type { CrawlId, CrawlInfo } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import { clearTrouble, noteTrouble } from '../observe/trouble.js'
 import type { Spider } from '../spider/spider.js'
+import { pauseUntil, whileAway } from '../while-away.js'
 import type { OpenedForWork } from './open-for-work.js'
 import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
 import { fetchesFiles, seedOptions } from './seeds/seed-options.js'
-import { untilBack } from './while-away.js'
 
 interface Begun {
   readonly crawl: CrawlId
@@ -62,7 +62,7 @@ export function beginCrawls(
       result: code,
     }
     try {
-      await untilBack(() => noteTrouble(backends.notes, crawl, failure), clock, stopped.signal)
+      await whileAway(() => noteTrouble(backends.notes, crawl, failure), pauseUntil(stopped.signal, clock))
       await backends.store.noteAudit({ at: clock.now(), ...entry })
     } catch (error) {
       log.warn('audit.failed', { action: entry.action, target: crawl, why: asShoalError(error).code })

@@ -6,7 +6,7 @@ import type { BlobRef, BlobStore } from '../store/blob-store.js'
 import type { RecordStore, WriteBatch, WriteStatus } from '../store/record-store.js'
 import type { LastVisit } from '../store/visits.js'
 import type { Fingerprint } from '../url/link.js'
-import type { BackendPart, BackendWatch } from './backend-watch.js'
+import type { BackendPart, BackendWatch } from '../while-away.js'
 
 /**
  * Under load a flush waits for company this long, or until there is enough of it. A message to the database thread and back costs about
@@ -23,9 +23,6 @@ const MOST_WRITING = 2
 const FEW = 8
 /** Of raw pages that wait to be kept, before visits wait for theirs. */
 const KEEPING_BYTES = 32 * 1024 * 1024
-/** A backends that is away is asked again after this long, then half as long again each time, so that its return is noticed within the last. */
-const AWAY_WAIT_MS = 200
-const AWAY_WAIT_CAP_MS = 2_000
 
 const NONE: readonly never[] = []
 
@@ -267,17 +264,14 @@ export class Outbox {
 
   /** A backends that is away is waited for: leases are kept alive meanwhile, no attempt is burned. Every call here can be repeated. */
   async #untilDone<T>(part: BackendPart, call: () => Promise<T>): Promise<T> {
-    for (let waitMs = AWAY_WAIT_MS; ; waitMs = Math.min(AWAY_WAIT_CAP_MS, waitMs * 1.5)) {
-      try {
-        const result = await call()
-        this.#backends.answered(part)
-        return result
-      } catch (error) {
-        if (!isAway(error)) this.#onFailure(error)
-        else this.#backends.away(part, error)
-        if (!isAway(error) || this.#givenUp) throw error
-        await this.#clock.sleep(waitMs)
-      }
+    try {
+      return await this.#backends.wait(part, call, async (ms, error) => {
+        if (this.#givenUp) throw error
+        await this.#clock.sleep(ms)
+      })
+    } catch (error) {
+      if (!isAway(error)) this.#onFailure(error)
+      throw error
     }
   }
 }

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.js'
 import { type DemoShop, launchShop } from '../../src/demo/launch.js'
 import { createShop, SHOP_DEFAULTS } from '../../src/demo/shop.js'
-import { untilBack } from '../../src/run/while-away.js'
+import { pauseUntil, whileAway } from '../../src/while-away.js'
 import { type Backends, openBackends } from '../../src/wire/backends.js'
 import { type CliResult, lastJson, runCli, startCli, tempDir } from '../support/cli.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
@@ -75,7 +75,7 @@ async function status(): Promise<Record<string, unknown>> {
 
 async function done(crawl: string): Promise<number> {
   const look = () => backends.frontier.stats(crawl)
-  return (await untilBack(look, systemClock, new AbortController().signal)).done
+  return (await whileAway(look, pauseUntil(new AbortController().signal, systemClock))).done
 }
 
 function jsonLines(text: string): Record<string, unknown>[] {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock, Random } from '../../clock.js'
-import { asShoalError, isAway } from '../../errors.js'
 import type { Log } from '../../log.js'
 import { WATCH_KEY, WATCH_READY_KEY } from '../../observe/note-keys.js'
 import { SPANS } from '../../observe/series/series.js'
+import { warnUnlessAway } from '../../while-away.js'
 import type { Backends } from '../../wire/backends.js'
 import { type DriftChecks, driftChecks, pauseAfterCheck } from '../duties/drift-watch.js'
 import { openChannels } from './alert-channels.js'
@@ -59,7 +59,7 @@ export async function startWatchDuty(backends: Backends, parts: WatchParts): Pro
     try {
       waitMs = (await candidate()) ?? (await watchOn(backends, { ...parts, author, hasChannels }))
     } catch (error) {
-      if (!isAway(error)) log.warn('backend.waiting', { message: asShoalError(error).message })
+      warnUnlessAway(log, error)
     }
     await clock.sleep(waitMs, signal)
   }
@@ -138,7 +138,7 @@ async function checkForDrift(
       for (const spider of watch.spiders) watch.drifts.set(spider, await look(spider, signal))
       tookMs = clock.mono() - began
     } catch (error) {
-      if (!isAway(error) && !signal.aborted) log.warn('backend.waiting', { message: asShoalError(error).message })
+      if (!signal.aborted) warnUnlessAway(log, error)
     }
   }
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../clock.js'
 import { shareProxies } from '../../coordinator/proxies.js'
-import { asShoalError, isAway } from '../../errors.js'
 import type { Log } from '../../log.js'
 import type { Spider } from '../../spider/spider.js'
+import { warnUnlessAway } from '../../while-away.js'
 import type { Backends } from '../../wire/backends.js'
 import { countAtHand, type PoolsAtHand } from '../pools-at-hand.js'
 
@@ -27,7 +27,7 @@ export async function startProxyDuties(
     try {
       await shareProxiesNow(backends, spiders, pools)
     } catch (error) {
-      if (!isAway(error)) log.warn('backend.waiting', { message: asShoalError(error).message })
+      warnUnlessAway(log, error)
     }
     await clock.sleep(SHARED_EVERY_MS, signal)
   }

@@ -1,11 +1,11 @@
 import { type Clock, systemRandom } from '../../clock.js'
 import { feedSpider } from '../../coordinator/feeding.js'
 import { type LostCrawl, watchQueue } from '../../coordinator/queue-watch.js'
-import { asShoalError, isAway } from '../../errors.js'
 import { DEFAULT_FEED } from '../../feed/feed.js'
 import type { Log } from '../../log.js'
 import type { Alert } from '../../quality/drift-alert.js'
 import type { Spider } from '../../spider/spider.js'
+import { warnUnlessAway } from '../../while-away.js'
 import type { Backends } from '../../wire/backends.js'
 import { type AlertsSetup, NO_CHANNELS } from '../alerts/load-alerts.js'
 import { startWatchDuty } from '../alerts/watch-duty.js'
@@ -55,9 +55,7 @@ export function startQueueDuties(
   }
   const keepLooking = async () => {
     while (!signal.aborted) {
-      await look().catch((error: unknown) => {
-        if (!isAway(error)) log.warn('backend.waiting', { message: asShoalError(error).message })
-      })
+      await look().catch((error: unknown) => warnUnlessAway(log, error))
       await clock.sleep(LOOK_MS, signal)
     }
   }

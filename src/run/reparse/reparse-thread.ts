@@ -3,9 +3,9 @@ import { systemClock } from '../../clock.js'
 import { asShoalError } from '../../errors.js'
 import { createLog } from '../../log.js'
 import { createAdmitter } from '../../url/admit.js'
+import { BackendWatch } from '../../while-away.js'
 import { resultsFromPort } from '../../wire/backends.js'
 import { spiderFrom } from '../spider-source.js'
-import { untilBack } from '../while-away.js'
 import { type ReparseParts, reparsePages } from './reparse-pages.js'
 import {
   DRAINING,
@@ -22,7 +22,7 @@ import {
 async function main({ source, results, dryRun, startedAt, logLevel, beat }: ReparseThreadData): Promise<void> {
   const clock = systemClock
   const log = createLog(logLevel, clock, (line) => tell({ kind: 'log', line }))
-  const never = new AbortController().signal
+  const watch = new BackendWatch(log, clock)
   const shared = new Int32Array(beat)
   const heard: ToReparseThread[] = []
   let hear = (message: ToReparseThread): void => void heard.push(message)
@@ -46,7 +46,7 @@ async function main({ source, results, dryRun, startedAt, logLevel, beat }: Repa
       return mine
     },
     isDraining: () => Atomics.load(shared, DRAINING) === 1,
-    untilBack: (call) => untilBack(call, clock, never, log, 'store'),
+    untilBack: (call) => watch.wait('store', call, (ms) => clock.sleep(ms)),
   }
 
   const onHandler = (job: number) => (page: number | null) => {

@@ -2,12 +2,12 @@ import { availableParallelism } from 'node:os'
 import { type Clock, systemClock } from '../../clock.js'
 import { ShoalError } from '../../errors.js'
 import type { CrawlId } from '../../frontier/frontier.js'
-import { type LogLevel, silentLog } from '../../log.js'
+import type { LogLevel } from '../../log.js'
 import type { KeptPage, KeptPageCursor, KeptPageQuery } from '../../store/kept-pages.js'
 import type { RecordStore } from '../../store/record-store.js'
+import { pauseUntil, whileAway } from '../../while-away.js'
 import type { StorePart } from '../../wire/backends.js'
 import type { SpiderSource } from '../spider-source.js'
-import { untilBack } from '../while-away.js'
 import { emptyReport, noteStray, type ReparseReport } from './reparse-report.js'
 import type { LoadedSpider } from './reparse-thread-messages.js'
 import { ReparseThreads } from './reparse-threads.js'
@@ -170,7 +170,7 @@ async function* partsOf(
   drain: AbortSignal,
 ): AsyncGenerator<readonly KeptPage[]> {
   const ask = (after: KeptPageCursor | null) => {
-    const asked = untilBack(() => store.keptPages(query, after, PART), clock, drain, silentLog, 'store')
+    const asked = whileAway(() => store.keptPages(query, after, PART), pauseUntil(drain, clock))
     asked.catch(() => {})
     return asked
   }

@@ -1,8 +1,8 @@
 import { systemClock } from '../../clock.js'
 import { asShoalError, isAway } from '../../errors.js'
 import { createLog, type Log } from '../../log.js'
+import { BackendWatch, pauseUntil } from '../../while-away.js'
 import { type Backends, openBackends } from '../../wire/backends.js'
-import { untilBack } from '../while-away.js'
 import { superviseWorker } from './supervise.js'
 import { workerIds } from './worker-ids.js'
 import { type FromWorkerProcess, WORKER_ORDER, type WorkerProcessOrder } from './worker-process-messages.js'
@@ -21,7 +21,8 @@ async function main(order: WorkerProcessOrder): Promise<void> {
   let backends: Backends | null = null
   try {
     const log = createLog(order.logLevel, systemClock, writeLog)
-    backends = await untilBack(() => openBackends(order), systemClock, stop.signal, log)
+    const watch = new BackendWatch(log, systemClock)
+    backends = await watch.wait('queue', () => openBackends(order), pauseUntil(stop.signal, systemClock))
     if (!stop.signal.aborted) await work(order, backends, log, stop.signal)
   } catch (thrown) {
     if (isAway(thrown) && stop.signal.aborted) return

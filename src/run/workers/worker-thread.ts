@@ -2,11 +2,11 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock, systemRandom } from '../../clock.js'
 import { asShoalError } from '../../errors.js'
 import { createLog } from '../../log.js'
+import { BackendWatch } from '../../while-away.js'
 import { backendsFromPorts } from '../../wire/backends.js'
 import { openTracing } from '../open-tracing.js'
 import { poolsAtHand } from '../pools-at-hand.js'
 import { spiderFrom } from '../spider-source.js'
-import { untilBack } from '../while-away.js'
 import { type RunningWorker, startWorker } from './start-worker.js'
 import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
 
@@ -26,11 +26,11 @@ async function main(data: WorkerThreadData): Promise<void> {
   try {
     const spiders = await Promise.all(data.sources.map(spiderFrom))
     // A queue that is away when this thread begins is waited for, like one that goes away later.
-    const backends = await untilBack(
+    const watch = new BackendWatch(log, systemClock)
+    const backends = await watch.wait(
+      'queue',
       () => backendsFromPorts(data.ports),
-      systemClock,
-      new AbortController().signal,
-      log,
+      (ms) => systemClock.sleep(ms),
     )
     const tracing = await openTracing(data, log)
     running = startWorker({
