@@ -75,6 +75,7 @@ describe('the package', () => {
     expect(packed).toContain('src/frontier/redis/lua/lease.lua')
     expect(packed).toContain('src/notes/redis/lua/claim.lua')
     expect(packed).toContain('src/proxy/redis/lua/grant.lua')
+    expect(packed).toContain('src/redis/lua/server-time.lua')
     expect(packed.filter((file) => /\.(test|tsbuildinfo|map|tgz|db)\b|(^|\/)tests?\//.test(file))).toEqual([])
   })
 

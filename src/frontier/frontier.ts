@@ -529,3 +529,9 @@ export const FAILURES_KEPT = 20
 export const POSITION_CAP = 10_000
 /** A permit that came with a lease is good for at most this long (a frozen worker asks again). */
 export const PERMIT_MAX_MS = 2_000
+/** A worker that got nothing asks again after this long at the latest. */
+export const IDLE_MAX_MS = 1_000
+/** Nobody knows when a slot will be free: ask again after this long. */
+export const SLOT_WAIT_MS = 100
+/** The rate of a crawl is that of the last minute. */
+export const RATE_WINDOW_MS = 60_000

@@ -95,7 +95,7 @@ function intervalOf(rate: NonNullable<Limits['rate']>): number {
 }
 
 /** Sums of fractions of a millisecond at 10^12 are off by 10^-4: less than this is no time. */
-const NO_TIME_MS = 0.01
+export const NO_TIME_MS = 0.01
 
 /** The earliest time at which one more request may start, concurrency aside; whole milliseconds, Infinity while it is closed by hand. */
 export function earliestStart(host: HostPace, limits: Limits): number {
@@ -115,7 +115,7 @@ export function earliestOpen(host: HostPace, limits: Limits): number {
  * Nobody knows when a closed host is opened: asked again after this long. More than a visit waits for, so that its link goes back to the queue, and enough
  * that a link which leads there from an open host is not fetched again and again meanwhile.
  */
-const CLOSED_WAIT_MS = 60_000
+export const CLOSED_WAIT_MS = 60_000
 
 /** For a permit that is refused. */
 export function waitUntil(openAt: number, now: number): number {
@@ -183,9 +183,13 @@ export function afterReport(host: HostPace, report: HostReport, grantedAt: numbe
 }
 
 /** A permit older than a tenth of the gap between starts would eat into the next gap: the worker must ask again. */
+export const PERMITS_PER_GAP = 10
+/** Less than this no worker could use. */
+export const PERMIT_MIN_MS = 5
+
 export function permitMs(limits: Limits): number {
   const gap = Math.max(limits.delayMs, limits.rate?.burst === 1 ? intervalOf(limits.rate) : 0)
-  return gap > 0 ? Math.min(PERMIT_MAX_MS, Math.max(5, gap / 10)) : PERMIT_MAX_MS
+  return gap > 0 ? Math.min(PERMIT_MAX_MS, Math.max(PERMIT_MIN_MS, gap / PERMITS_PER_GAP)) : PERMIT_MAX_MS
 }
 
 /**
@@ -197,11 +201,11 @@ export function laneScore(readySince: number, headPriority: number, agingMs: num
   return Math.round(readySince - headPriority * agingMs)
 }
 
-const LATENCY_WEIGHT = 0.2
+export const LATENCY_WEIGHT = 0.2
 /** A failure counts as this long at least, or as twice the mean: a host that fails at once is not a fast one. */
-const FAILURE_MS = 1_000
+export const FAILURE_MS = 1_000
 /** … and for not more than this, or a host that failed for an hour would need another one to come back. */
-const FAILURE_CAP_MS = 60_000
+export const FAILURE_CAP_MS = 60_000
 
 /** Milliseconds since the dispatch, or null: a request that was never sent has none. */
 export function sentFor(report: HostReport, elapsedMs: number): number | null {

@@ -1,4 +1,4 @@
-import type { Limits } from '../frontier/frontier.js'
+import { type Limits, SLOT_WAIT_MS } from '../frontier/frontier.js'
 import { afterEnd, afterStart, earliestStart, FRESH_HOST, type HostPace, startsAllowed } from '../frontier/pace.js'
 import type { HostKey } from '../url/link.js'
 import type { ProxyId } from './proxy.js'
@@ -78,15 +78,13 @@ export interface Hold {
 
 /** What was not used for so long is forgotten. */
 export const FORGET_MS = 604_800_000
-/** Nobody knows when a request will end: ask again after this long. */
-const SLOT_WAIT_MS = 100
 /** Proxies looked at in one ask at most, the first of them. */
 export const MOST_PROXIES = 1_000
 /** Grants that ran out, ended in one call at most. */
 export const REAP_AT_ONCE = 1_000
 
-/** Far beyond any cap, and still a number. */
-const MOST_DOUBLINGS = 30
+/** More than any cap allows, and still a number. */
+export const MOST_DOUBLINGS = 30
 
 export function isForgotten({ usedAt }: { readonly usedAt: number }, now: number): boolean {
   return usedAt <= now - FORGET_MS

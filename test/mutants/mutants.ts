@@ -93,7 +93,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a dead worker keeps the slots of its hosts',
-    file: `${LUA}/prelude.lua`,
+    file: `${LUA}/parts/leases.lua`,
     find: '    slot_freed(h)\n    h.reopened = true\n    if lane.route',
     replace: '    h.reopened = true\n    if lane.route',
     tests: REDIS_SUITE,
@@ -133,7 +133,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a dead letter stays leased',
-    file: `${LUA}/prelude.lua`,
+    file: `${LUA}/parts/leases.lua`,
     find: 'c.leased, c.ended = c.leased - 1, c.ended + 1',
     replace: 'c.leased = c.leased - 1',
     tests: REDIS_SUITE,
@@ -141,7 +141,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'links are pushed without being remembered as seen',
-    file: `${LUA}/links.lua`,
+    file: `${LUA}/parts/links.lua`,
     find: "new = call('SADD', store.prefix .. bucket, fp) == 1",
     replace: "new = call('SISMEMBER', store.prefix .. bucket, fp) == 0",
     tests: REDIS_SUITE,
@@ -149,7 +149,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'finished while links are in hand',
-    file: `${LUA}/prelude.lua`,
+    file: `${LUA}/parts/crawls.lua`,
     find: "return c.state == 'running' and c.leased == 0 and",
     replace: "return c.state == 'running' and",
     tests: REDIS_SUITE,
@@ -157,7 +157,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a link that kills its workers goes round for ever',
-    file: `${LUA}/prelude.lua`,
+    file: `${LUA}/parts/reclaims.lua`,
     find: 'if l.reclaims >= SOLO_AFTER + c.maxreclaims then',
     replace: 'if false then',
     tests: REDIS_SUITE,
@@ -165,7 +165,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a jump of the clock ends every lease',
-    file: `${LUA}/prelude.lua`,
+    file: `${LUA}/parts/base.lua`,
     find: 'now = last + (step > longest and 1 or max(0, step))',
     replace: 'now = last + max(0, step)',
     tests: TIME_SUITE,

@@ -1,9 +1,16 @@
 import { hash } from 'node:crypto'
 import { ShoalError } from '../../errors.js'
-import type { Fingerprint, HostKey, Json, Link, RequestExtras } from '../../url/link.js'
+import {
+  type Fingerprint,
+  type HostKey,
+  type Json,
+  type Link,
+  PRIORITY_MAX,
+  type RequestExtras,
+} from '../../url/link.js'
 import type { CrawlSpec, Failure, HostReport, HostSettings, Limits, Outcome } from '../frontier.js'
 
-/** What travels between TypeScript and the scripts. Redis never looks into an item beyond its priority. */
+/** What travels between TypeScript and the scripts. Of an item, Redis reads only the priority, and what it needs for the fingerprint. */
 
 const HTTPS = 1
 const ABSOLUTE = 2
@@ -38,7 +45,7 @@ export function encodeItem(link: Link): Buffer {
   const item = Buffer.allocUnsafe(5 + routeBytes + Buffer.byteLength(rest))
   item[0] = flags
   item.writeUInt16BE(Math.min(link.depth, 0xffff), 1)
-  item[3] = link.priority + 100
+  item[3] = link.priority + PRIORITY_MAX
   item[4] = routeBytes
   item.write(link.route, 5)
   item.write(rest, 5 + routeBytes)
@@ -54,7 +61,7 @@ export function decodeItem(item: Buffer, host: HostKey): DecodedItem {
   const addedAt = item.readUIntBE(0, 6)
   const flags = item[STAMP_BYTES] ?? 0
   const depth = item.readUInt16BE(STAMP_BYTES + 1)
-  const priority = (item[STAMP_BYTES + 3] ?? 100) - 100
+  const priority = (item[STAMP_BYTES + 3] ?? PRIORITY_MAX) - PRIORITY_MAX
   const routeEnd = STAMP_BYTES + 5 + (item[STAMP_BYTES + 4] ?? 0)
   const route = item.toString('utf8', STAMP_BYTES + 5, routeEnd)
   let rest = item.toString('utf8', routeEnd)
@@ -74,7 +81,7 @@ export function decodeItem(item: Buffer, host: HostKey): DecodedItem {
   return { link: { url, fp, host, route, depth, priority, ...extras }, addedAt }
 }
 
-/** Runs of links of the same lane, level and delay, as links.lua reads them. */
+/** Runs of links of the same lane, level and delay, as parts/links.lua reads them. */
 export function encodeLinks(links: readonly Link[], args: (string | Buffer)[]): void {
   for (let from = 0; from < links.length; ) {
     const first = links[from]
@@ -87,11 +94,11 @@ export function encodeLinks(links: readonly Link[], args: (string | Buffer)[]): 
   }
 }
 
-/** links.lua, RUN, and the host. */
+/** parts/links.lua, RUN, and the host. */
 function encodeRun(link: Link, count: number): Buffer {
   const routeBytes = Buffer.byteLength(link.route)
   const run = Buffer.allocUnsafe(15 + routeBytes + Buffer.byteLength(link.host))
-  run[0] = 100 - link.priority
+  run[0] = PRIORITY_MAX - link.priority
   run.writeDoubleBE(Math.max(0, link.delayMs ?? 0), 1)
   run[9] = link.again ? 1 : 0
   run.writeUInt32BE(count, 10)
@@ -117,10 +124,17 @@ export function sharesOf(spec: Buffer): readonly [pending: number, pages: number
 }
 
 const ORDERS: readonly CrawlSpec['order'][] = ['priority', 'fifo', 'lifo']
+export const BY_PRIORITY = ORDERS.indexOf('priority')
+export const NEWEST_FIRST = ORDERS.indexOf('lifo')
 /** More than any host is asked at once; concurrency Infinity has no place in a script. */
-const NO_LIMIT = 1e9
+export const NO_LIMIT = 1e9
+/** Room between two levels in a rank (parts/order.lua). */
+export const LEVEL = 2 ** 32
+/** First byte of the record of a link that ended (parts/ends.lua). */
+export const DEAD_LETTER = 4
+export const SKIPPED_LINK = 5
 
-/** prelude.lua, SPEC, for one shard of several. Limits of the whole crawl are divided over them. */
+/** parts/crawls.lua, SPEC, for one shard of several. Limits of the whole crawl are divided over them. */
 export function encodeSpec(spec: CrawlSpec, shard: number, shards: number): Buffer {
   const { limits, budget } = spec
   const share = (all: number | undefined) =>
@@ -165,17 +179,17 @@ function limitNumbers({ delayMs, concurrency, rate }: Limits): number[] {
   return [delayMs, Math.min(concurrency, NO_LIMIT), interval, rate?.burst ?? 1]
 }
 
-/** prelude.lua, ADAPTIVE; left out where there is none. */
+/** parts/crawls.lua, ADAPTIVE; left out where there is none. */
 function adaptiveNumbers({ adaptive }: Limits): number[] {
   return adaptive === undefined ? [] : [adaptive.target, adaptive.maxDelayMs]
 }
 
-/** prelude.lua, LIMITS: delay, concurrency, interval of the rate (0: none), burst. */
+/** parts/pace.lua, LIMITS: delay, concurrency, interval of the rate (0: none), burst. */
 export function encodeLimits(limits: Limits): Buffer {
   return doubles([...limitNumbers(limits), ...adaptiveNumbers(limits)])
 }
 
-/** prelude.lua, HISTORY. */
+/** parts/items.lua, HISTORY. */
 export interface History {
   readonly reclaims: number
   readonly attempts: number
@@ -201,7 +215,7 @@ export function decodeHistory(bytes: Buffer): History {
   }
 }
 
-const REPORT_KINDS: readonly HostReport['kind'][] = ['ok', 'failed', 'throttled', 'wait']
+export const REPORT_KINDS: readonly HostReport['kind'][] = ['ok', 'failed', 'throttled', 'wait']
 
 /** release.lua, REPORT. */
 export function encodeReport(elapsedMs: number, report: HostReport): Buffer {
@@ -217,7 +231,7 @@ function askedMs(report: HostReport): number {
   return report.kind === 'throttled' ? (report.retryAfterMs ?? -1) : -1
 }
 
-const OUTCOME_KINDS: readonly Outcome['kind'][] = ['done', 'retry', 'dead', 'skipped', 'back']
+export const OUTCOME_KINDS: readonly Outcome['kind'][] = ['done', 'retry', 'dead', 'skipped', 'back']
 
 /** settle.lua, SETTLEMENT. */
 export function encodeSettlement(settlement: {
@@ -238,7 +252,7 @@ export function encodeSettlement(settlement: {
   return bytes
 }
 
-/** prelude.lua, LEASE: as much as a client needs. */
+/** parts/leases.lua, LEASE: as much as a client needs. */
 export interface LeaseRecord extends History {
   readonly num: number
   readonly worker: string
@@ -275,7 +289,7 @@ export function hostOfLane(name: string): HostKey {
 
 export type KeptFailure = Failure & { readonly at: number }
 
-/** As keep_failure in prelude.lua writes them: time, length, JSON. */
+/** As keep_failure in parts/ends.lua writes them: time, length, JSON. */
 export function decodeFailures(bytes: Buffer | null): KeptFailure[] {
   const failures: KeptFailure[] = []
   for (let at = 0; bytes !== null && at < bytes.length; ) {
@@ -303,7 +317,7 @@ export function encodeFailures(failures: readonly KeptFailure[]): Buffer {
   )
 }
 
-/** prelude.lua, HOST and LANE: as much as people are shown. */
+/** parts/hosts.lua, HOST and LANE: as much as views and `seekLink` need. */
 export interface HostRecord {
   readonly startedAt: number
   readonly arrivalAt: number
@@ -320,15 +334,15 @@ export interface LaneRecord {
   readonly route: string
   readonly num: number
   readonly delayed: number
-  /** Over all lanes of the crawl on the host; told by the one without a route. */
+  /** Over all lanes of the crawl on the host, in the one without a route; 0 in the others. */
   readonly leased: number
   readonly levels: readonly { readonly level: number; readonly popped: number }[]
 }
 
-/** prelude.lua, UNKNOWN. */
-const NEVER_ASKED = -1e15
-/** prelude.lua, FAR: on top of the end of a host's block while the host is closed by hand. */
-const CLOSED = 1e15
+/** Latency of a host without any measurement; a worker's clock may produce small negative ones. */
+export const UNKNOWN_LATENCY = -1e15
+/** Later than any time: when a lane without a free slot wakes; added to the end of a host's block while the host is closed by hand. */
+export const FAR = 1e15
 
 export function decodeHost(bytes: Buffer): HostRecord {
   if (bytes.length === 0) {
@@ -365,10 +379,10 @@ export function decodeHost(bytes: Buffer): HostRecord {
     startedAt: bytes.readDoubleBE(0),
     arrivalAt: rareBytes === 0 ? 0 : bytes.readDoubleBE(21),
     inFlight: bytes.readUInt32BE(8),
-    blockedUntil: blocked >= CLOSED ? blocked - CLOSED : blocked,
-    settings: { delayMs: setting(49), concurrency: setting(57), floorMs: setting(65), blocked: blocked >= CLOSED },
+    blockedUntil: blocked >= FAR ? blocked - FAR : blocked,
+    settings: { delayMs: setting(49), concurrency: setting(57), floorMs: setting(65), blocked: blocked >= FAR },
     throttles: rareBytes === 0 ? 0 : bytes.readUInt32BE(45),
-    latencyMs: latency === NEVER_ASKED ? null : latency,
+    latencyMs: latency === UNKNOWN_LATENCY ? null : latency,
     lanes,
   }
 }

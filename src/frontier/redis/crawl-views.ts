@@ -1,19 +1,20 @@
 import type { ErrorCode } from '../../errors.js'
-import { ShoalError } from '../../errors.js'
 import type { RedisReply } from '../../redis/connection.js'
 import { bytes, fields, list, number, text, word } from '../../redis/replies.js'
-import type {
-  CrawlId,
-  CrawlInfo,
-  CrawlState,
-  CrawlStats,
-  HostInfo,
-  HostPage,
-  WorkerAbout,
-  WorkerInfo,
+import {
+  type CrawlId,
+  type CrawlInfo,
+  type CrawlState,
+  type CrawlStats,
+  type HostInfo,
+  type HostPage,
+  RATE_WINDOW_MS,
+  type WorkerAbout,
+  type WorkerInfo,
 } from '../frontier.js'
 import { earliestStart, FRESH_HOST, settingsShown } from '../pace.js'
-import { decodeHost, sharesOf } from './codec.js'
+import { unknownCrawl } from '../refusals.js'
+import { decodeHost, NO_LIMIT, sharesOf } from './codec.js'
 import type { Shards } from './shards.js'
 
 export interface DeadGroup {
@@ -22,14 +23,12 @@ export interface DeadGroup {
   sample: string
 }
 
-const RATE_WINDOW_MS = 60_000
 /** Looking for the busiest hosts, a call looks at so many; the next one goes on from there. */
 const HOSTS_LOOKED_AT = 500
 /** Hosts of one script call. */
 const HOSTS_AT_ONCE = 100
 /** What view.lua answers for each. */
 const HOST_FIELDS = 10
-const NO_LIMIT = 1e9
 
 /** One shard's part of a crawl. */
 interface Part {
@@ -211,7 +210,7 @@ export class CrawlViews {
 
   async #known(crawl: CrawlId): Promise<Part[]> {
     const parts = await this.#parts(crawl)
-    if (parts === null) throw new ShoalError('not_found', `there is no crawl ${crawl}`)
+    if (parts === null) throw unknownCrawl(crawl)
     return parts
   }
 

@@ -11,6 +11,7 @@ import {
   type Whereabouts,
 } from '../frontier.js'
 import {
+  DEAD_LETTER,
   decimalOf,
   decodeFailures,
   decodeHistory,
@@ -21,6 +22,8 @@ import {
   HISTORY_BYTES,
   hostOfLane,
   type LaneRecord,
+  LEVEL,
+  NEWEST_FIRST,
   OUTSIDE_BYTES,
 } from './codec.js'
 import type { CrawlViews, DeadGroup } from './crawl-views.js'
@@ -213,7 +216,7 @@ export class LinkViews {
 
   async #newestFirst({ shard, num }: Place): Promise<boolean> {
     const spec = await this.#shards.command(shard, 'HGET', `c:${num}`, 's')
-    return spec !== null && bytes(spec)[0] === 2
+    return spec !== null && bytes(spec)[0] === NEWEST_FIRST
   }
 
   async deadByError(crawl: CrawlId): Promise<DeadGroup[]> {
@@ -500,7 +503,7 @@ function decodeEnded(record: Buffer) {
   const laneAt = 10 + (record[9] ?? 0)
   const nameEnd = laneAt + 2 + record.readUInt16BE(laneAt)
   return {
-    state: record[0] === 4 ? 'dead' : 'skipped',
+    state: record[0] === DEAD_LETTER ? 'dead' : 'skipped',
     endedAt: record.readDoubleBE(1),
     code: record.toString('utf8', 10, laneAt),
     host: hostOfLane(record.toString('utf8', laneAt + 2, nameEnd)),
@@ -515,7 +518,7 @@ function listKey({ num }: Place, level: number, host: HostKey, { route }: LaneRe
 
 /** prelude.lua, list_rank: by the place in the level, which newest first stands before the item. */
 function rankOf(level: number, at: number | Buffer): number {
-  return level * 2 ** 32 + (typeof at === 'number' ? at : 2 ** 32 - 1 - at.readUInt32BE(0))
+  return level * LEVEL + (typeof at === 'number' ? at : LEVEL - 1 - at.readUInt32BE(0))
 }
 
 function indexAfter(after: Position | null): number {

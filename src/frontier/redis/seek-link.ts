@@ -1,7 +1,16 @@
 import { bytes, list } from '../../redis/replies.js'
 import type { Fingerprint, HostKey } from '../../url/link.js'
 import { POSITION_CAP } from '../frontier.js'
-import { decodeHost, decodeItem, decodeLease, hostOfLane, type LaneRecord, OUTSIDE_BYTES } from './codec.js'
+import {
+  DEAD_LETTER,
+  decodeHost,
+  decodeItem,
+  decodeLease,
+  hostOfLane,
+  type LaneRecord,
+  NEWEST_FIRST,
+  OUTSIDE_BYTES,
+} from './codec.js'
 import type { Shards } from './shards.js'
 
 /** Links read at once. */
@@ -58,7 +67,7 @@ async function seekOnce(seek: Seek): Promise<Sought | null> {
 async function inQueue(seek: Seek, lanes: readonly LaneRecord[]): Promise<Spot | 'too_far' | null> {
   const { shards, shard, num, host } = seek
   const spec = await shards.command(shard, 'HGET', `c:${num}`, 's')
-  const newestFirst = spec !== null && bytes(spec)[0] === 2
+  const newestFirst = spec !== null && bytes(spec)[0] === NEWEST_FIRST
   let left = POSITION_CAP
   for (const record of lanes) {
     const lane = record.route === '' ? host : `${host}\n${record.route}`
@@ -114,7 +123,7 @@ async function atItsEnd({ shards, shard, num, fp, host }: Seek): Promise<Sought 
   const laneAt = 10 + (record[9] ?? 0)
   const lane = record.toString('utf8', laneAt + 2, laneAt + 2 + record.readUInt16BE(laneAt))
   if (hostOfLane(lane) !== host) return 'unknown'
-  return record[0] === 4 ? { where: 'dead', lane, level: 0, held: Buffer.alloc(0) } : 'ended'
+  return record[0] === DEAD_LETTER ? { where: 'dead', lane, level: 0, held: Buffer.alloc(0) } : 'ended'
 }
 
 /** From the front, or from the back. */

@@ -13,12 +13,9 @@ export interface RedisNotesOptions {
 /** The notes of a fleet: one key for each note, `{<namespace>.notes:<key>}`, a hash (lua/note.lua) that expires with it. In a cluster they spread over the nodes. */
 export function redisNotes(connection: RedisConnection, options: RedisNotesOptions = {}): Notes {
   const { namespace = 'shoal', clock } = options
-  const scripts = {
-    claim: loadScript('notes', 'claim', ['note']),
-    post: loadScript('notes', 'post', ['note']),
-    drop: loadScript('notes', 'drop', ['note']),
-    read: loadScript('notes', 'read', ['note']),
-  }
+  const load = (name: string) =>
+    loadScript(name, ['redis/lua/server-time', 'notes/redis/lua/note', `notes/redis/lua/${name}`])
+  const scripts = { claim: load('claim'), post: load('post'), drop: load('drop'), read: load('read') }
   const run = (operation: keyof typeof scripts, key: string, args: readonly string[]): Promise<RedisReply> =>
     connection.run(
       scripts[operation],

@@ -2,7 +2,7 @@ import type { Limits } from '../../frontier/frontier.js'
 import type { ProxyReport, ProxyVerdict } from '../proxy-ledger.js'
 import { bucketOf, type ProxyCounts, type ProxyHealth } from '../proxy-state.js'
 
-/** What travels between TypeScript and the scripts; the formats stand in lua/. */
+/** What travels between TypeScript and the scripts, in the formats that lua/ defines. */
 
 /** Infinity has no place in a script. */
 const NO_LIMIT = 1e9
@@ -18,20 +18,20 @@ export function encodeAsk({ delayMs, concurrency, rate }: Limits, holdMs: number
   return bytes
 }
 
-const VERDICTS: readonly ProxyVerdict['kind'][] = ['good', 'neutral', 'broken', 'banned']
+export const VERDICTS: readonly ProxyVerdict['kind'][] = ['good', 'neutral', 'broken', 'banned']
 
-/** report.lua, TOLD. */
+/** report.lua, REPORT. */
 export function encodeReport({ verdict, elapsedMs, tookMs, bytes, cost, rest }: ProxyReport): Buffer {
-  const told = Buffer.alloc(58)
+  const report = Buffer.alloc(58)
   const sentMs = elapsedMs === null ? -1 : Math.max(0, elapsedMs)
-  told[0] = VERDICTS.indexOf(verdict.kind) + 1
-  told.writeDoubleBE(verdict.kind === 'banned' ? (verdict.retryAfterMs ?? -1) : -1, 1)
-  told.writeDoubleBE(sentMs, 9)
-  told[17] = bucketOf(tookMs ?? sentMs) + 1
+  report[0] = VERDICTS.indexOf(verdict.kind) + 1
+  report.writeDoubleBE(verdict.kind === 'banned' ? (verdict.retryAfterMs ?? -1) : -1, 1)
+  report.writeDoubleBE(sentMs, 9)
+  report[17] = bucketOf(tookMs ?? sentMs) + 1
   for (const [at, number] of [bytes, cost, rest.strikes, rest.baseMs, rest.capMs].entries()) {
-    told.writeDoubleBE(number, 18 + at * 8)
+    report.writeDoubleBE(number, 18 + at * 8)
   }
-  return told
+  return report
 }
 
 /** ledger.lua, HEALTH. */

@@ -1,11 +1,21 @@
 import type { Clock } from '../../clock.js'
-import type { RedisConnection, RedisReply } from '../../redis/connection.js'
-import { loadScript } from '../../redis/load-script.js'
+import { PERMIT_MAX_MS, SLOT_WAIT_MS } from '../../frontier/frontier.js'
+import { NO_TIME_MS, PERMIT_MIN_MS, PERMITS_PER_GAP } from '../../frontier/pace.js'
+import type { RedisConnection, RedisReply, Script } from '../../redis/connection.js'
+import { type LuaConstants, loadScript } from '../../redis/load-script.js'
 import { bytes, list, number, text } from '../../redis/replies.js'
 import type { ProxyId } from '../proxy.js'
 import type { ProxyAnswer, ProxyAsk, ProxyLedger, ProxyReport, ProxyScore } from '../proxy-ledger.js'
-import { healthNow, isForgotten, MOST_PROXIES, scoreOf } from '../proxy-state.js'
-import { decodeCounts, decodeHealth, encodeAsk, encodeReport } from './codec.js'
+import {
+  FORGET_MS,
+  healthNow,
+  isForgotten,
+  MOST_DOUBLINGS,
+  MOST_PROXIES,
+  REAP_AT_ONCE,
+  scoreOf,
+} from '../proxy-state.js'
+import { decodeCounts, decodeHealth, encodeAsk, encodeReport, VERDICTS } from './codec.js'
 import { ledgerTag } from './keys.js'
 
 export interface RedisLedgerOptions {
@@ -22,16 +32,35 @@ const NAMES_AT_ONCE = 500
 
 type Operation = 'grant' | 'report' | 'scores' | 'scores-on' | 'wake'
 
+const CONSTANTS: LuaConstants = {
+  BANNED: VERDICTS.indexOf('banned') + 1,
+  BROKEN: VERDICTS.indexOf('broken') + 1,
+  FORGET_MS,
+  GOOD: VERDICTS.indexOf('good') + 1,
+  MOST_DOUBLINGS,
+  NEUTRAL: VERDICTS.indexOf('neutral') + 1,
+  NO_TIME_MS,
+  PERMIT_MAX_MS,
+  PERMIT_MIN_MS,
+  PERMITS_PER_GAP,
+  REAP_AT_ONCE,
+  SLOT_WAIT_MS,
+}
+
+function load(name: Operation): Script {
+  return loadScript(name, ['redis/lua/server-time', 'proxy/redis/lua/ledger', `proxy/redis/lua/${name}`], CONSTANTS)
+}
+
 /** The ledger of a fleet: decided inside Redis, by one script for each call. */
 export function redisLedger(connection: RedisConnection, options: RedisLedgerOptions = {}): ProxyLedger {
   const { namespace = 'shoal', clock } = options
   const tag = ledgerTag(namespace)
   const scripts = {
-    grant: loadScript('proxy', 'grant', ['ledger']),
-    report: loadScript('proxy', 'report', ['ledger']),
-    scores: loadScript('proxy', 'scores', ['ledger']),
-    'scores-on': loadScript('proxy', 'scores-on', ['ledger']),
-    wake: loadScript('proxy', 'wake', ['ledger']),
+    grant: load('grant'),
+    report: load('report'),
+    scores: load('scores'),
+    'scores-on': load('scores-on'),
+    wake: load('wake'),
   }
   const run = (operation: Operation, args: readonly (string | Buffer)[]): Promise<RedisReply> =>
     connection.run(scripts[operation], [tag], [clock === undefined ? '' : String(clock.now()), ...args])

@@ -1,5 +1,5 @@
 -- add(crawl, links): links that are not known yet, in order.
--- ARGV: time, crawl id, 1 when refused links are not to be counted (they are offered again), runs of links (links.lua).
+-- ARGV: time, crawl id, 1 when refused links are not counted (they are offered again), runs of links (parts/links.lua).
 -- Replies {added, known, refused, pending, 1 when a finished crawl runs again, 1 when quiet}, or 'unknown', or 'cancelled'.
 clock(true)
 local c = crawl_by_id(ARGV[2])

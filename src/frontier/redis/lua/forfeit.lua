@@ -1,5 +1,5 @@
--- forfeit(worker): its leases are reaped now, and it is forgotten.
--- ARGV: time, worker, at most so many leases. Replies {number, {quiet crawl id, …}}; the client calls again while the number is at the limit.
+-- forfeit(worker): its leases are reclaimed now, and it is forgotten.
+-- ARGV: time, worker, most leases of one call. Replies {number, {quiet crawl id, …}}; the client calls again while the number is at the limit.
 clock(true)
 local worker, limit = ARGV[2], tonumber(ARGV[3])
 local held = call('SRANDMEMBER', B .. ':held:' .. worker, limit)

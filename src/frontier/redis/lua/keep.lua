@@ -1,6 +1,6 @@
--- keep(worker, holdMs, disowned, waiting): renews every lease of the worker that has not run out and is not older than holdMs, or waits, but for
--- those that it does not know.
--- ARGV: time, worker, holdMs, at most so many, how many are disowned, their epochs, epochs that wait. Replies the epochs that are renewed.
+-- keep(worker, holdMs, disowned, waiting): renews every lease of the worker that has not run out and is not older than holdMs, or waits, except those
+-- that the worker does not know.
+-- ARGV: time, worker, holdMs, most leases of one call, number of disowned ones, their epochs, epochs that wait. Replies the renewed epochs.
 clock(true)
 local worker, hold, limit = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 if call('EXISTS', B .. ':worker:' .. worker) == 1 then call('HSET', B .. ':worker:' .. worker, 'seen', wall) end

@@ -1,13 +1,13 @@
 -- lease({worker, seq, want, spiders}): up to `want` links, each within the pace of its host, best first.
--- ARGV: time, worker, seq, want, about the worker (JSON or ''), 1 when links that must be held alone are not for it, spiders. Over several shards a
--- call comes in rounds, 7.1, 7.2 …: each is repeated by itself.
--- Replies {idle ms, 1 to drain, {crawl number, id, gen, visibility, …}, {epoch, lease (prelude.lua: LEASE), …}, {quiet crawl id, …}, queue time, {deadline, …} of
--- a repeated call}.
+-- ARGV: time, worker, seq, want, about the worker (JSON or ''), 1 when it must not get links that are leased alone, spiders. Over several shards a
+-- call comes in rounds, 7.1, 7.2 …, and each can be repeated separately.
+-- Replies {idle ms, 1 to drain, {crawl number, id, gen, visibility, …}, {epoch, lease (parts/leases.lua: LEASE), …}, {quiet crawl id, …}, queue time,
+-- {deadline, …} of a repeated call}.
 clock(true)
 local worker, seq, want = ARGV[2], ARGV[3], tonumber(ARGV[4])
 local wkey, heldkey = B .. ':worker:' .. worker, B .. ':held:' .. worker
 local seqnumber = tonumber(seq)
--- Lanes that turn out to be closed when their turn comes are put to sleep; a call does not look at more of them than this.
+-- Lanes that turn out to be closed when their turn comes are moved to the waiting ones; a call checks no more of them than this.
 local patience = 200 + 2 * want
 local MOVED = 200
 
@@ -42,7 +42,7 @@ end
 
 local same = w[1] and floor(tonumber(w[1])) == floor(seqnumber)
 if same and tonumber(w[1]) >= seqnumber then
-  -- The reply was lost: the same batch, as far as it is still held.
+  -- The reply was lost: the same batch, as far as its leases are still held.
   local epochs = {}
   for epoch in string.gmatch(w[2] or '', '%d+') do epochs[#epochs + 1] = epoch end
   if #epochs > 0 then
@@ -61,7 +61,7 @@ if same and tonumber(w[1]) >= seqnumber then
   end
   call('HSET', wkey, 'seen', wall)
 else
-  local inhand = call('SCARD', heldkey) + tonumber(ARGV[6])
+  local held_count = call('SCARD', heldkey) + tonumber(ARGV[6])
   local soloheld = w[3] and w[3] ~= '' and call('SISMEMBER', heldkey, w[3]) == 1
   local candidates, first, last, round, giving, given = {}, 1, 0, 0, {}, 0
 
@@ -69,7 +69,7 @@ else
   local function insert(lane, score)
     lane.score = score
     local tie, at = lane.tie, last
-    -- They come nearly in order: from behind.
+    -- They arrive nearly in order, so the search starts at the end.
     while at >= first do
       local other = candidates[at]
       if other.score < score or (other.score == score and other.tie < tie) then break end
@@ -80,7 +80,7 @@ else
     last = last + 1
   end
 
-  -- Links that fell due.
+  -- Delayed links that are due.
   for _, c in ipairs(running) do
     if c.state == 'running' and not budget_spent(c) then
       giving[#giving + 1] = c
@@ -101,8 +101,8 @@ else
     end
   end
 
-  -- Lanes that may be open, some more than wanted: those ready, those whose time has come, those whose limits changed. Of the ready ones the
-  -- best are read; beyond the last of them (the edge) others may come first.
+  -- Lanes that may be open, some more than wanted: ready ones, those whose wake time has come, those whose limits changed. Only the best of the ready
+  -- ones are read; after the last of them (the edge), lanes that were not read may come first.
   local function fetch()
     candidates, first, last = {}, 1, 0
     round = round + 1
@@ -116,13 +116,13 @@ else
       local recheck = call('ZPOPMIN', B .. ':a:' .. c.num, MOVED)
       local woken = call('ZRANGEBYSCORE', B .. ':w:' .. c.num, '-inf', now, 'LIMIT', 0, size)
       local ready = call('ZRANGE', B .. ':r:' .. c.num, 0, size - 1, 'WITHSCORES')
-      -- A rate or a pace without delay has more to say than the bytes of a simple host hold.
-      local quick = c.interval == 0 and c.special < 2 and c.order ~= 2 and (c.delay > 0 or c.conc == 1)
+      -- A rate, or a pace without delay, needs more than the bytes of a simple host hold.
+      local quick = c.interval == 0 and c.special < 2 and c.order ~= NEWEST_FIRST and (c.delay > 0 or c.conc == 1)
       local again = {}
       for n = 1, #recheck, 2 do again[#again + 1] = sub(recheck[n], 5) end
       for _, name in ipairs(again) do
         local lane = lane_named(c, name)
-        -- It stood among those to be looked at again and nowhere else.
+        -- It was among those to be checked again, and nowhere else.
         if lane[PHASE] == WAITING then
           lane[POS] = -1
           place_lane(c, lane)
@@ -132,7 +132,7 @@ else
           insert(lane, lane[POS])
         end
       end
-      -- The ready ones first: they come in order, and most of the others belong behind them.
+      -- The ready ones first: they come in order, and most of the others rank behind them.
       local members, keys, readies = {}, {}, #ready / 2
       for n = 1, readies do members[n] = ready[2 * n - 1] end
       for n = 1, #woken do members[readies + n] = woken[n] end
@@ -148,16 +148,16 @@ else
             score = tonumber(ready[2 * n])
           else
             local _, _, _, _, _, _, _, _, _, _, _, since, _, _, _, _, level = unpackstruct(SIMPLE, bytes)
-            score = floor(since - (100 - level) * c.aging + 0.5)
+            score = floor(since - (PRIORITY_MAX - level) * c.aging + 0.5)
           end
           -- What the order needs, in place of a lane.
-          local stand = { simple = true, crawl = c.num, key = key, member = member, score = score, tie = (unpackstruct('>I4', member)) }
-          insert(stand, score)
-          if isready then edge = stand end
+          local candidate = { simple = true, crawl = c.num, key = key, member = member, score = score, tie = (unpackstruct('>I4', member)) }
+          insert(candidate, score)
+          if isready then edge = candidate end
         else
           local lane = lane_named(c, sub(member, 5))
           lane.member = member
-          -- One that is looked at again may be ready already.
+          -- One that is checked again may be ready already.
           if not lane.skipped and lane.listed ~= round then
             lane.listed = round
             if lane[PHASE] == READY then
@@ -176,11 +176,11 @@ else
     end
   end
 
-  local function beyond(c, lane)
+  local function past_edge(c, lane)
     return c.edge and (c.edgepos < lane.score or (c.edgepos == lane.score and c.edge.tie < lane.tie))
   end
-  local function beyond_any(lane)
-    for n = 1, #giving do if beyond(giving[n], lane) then return true end end
+  local function past_any_edge(lane)
+    for n = 1, #giving do if past_edge(giving[n], lane) then return true end end
     return false
   end
 
@@ -200,11 +200,11 @@ else
       worker, #name, name, 0) .. item
     ends[2 * given - 1], ends[2 * given] = text_of(now + c.visibility), text
     name_crawl(c)
-    inhand = inhand + 1
+    held_count = held_count + 1
   end
-  -- The head of a simple host's lane, on its bytes: false when there is nothing to be done that way.
-  local function take_simple(c, stand)
-    local key, bytes = stand.key, raw[stand.key]
+  -- Leases the head of a simple host's lane, working on its bytes. False: the host is no longer a simple one.
+  local function take_simple(c, candidate)
+    local key, bytes = candidate.key, raw[candidate.key]
     if not bytes then return false end
     local started, inflight, latency, _, num, _, done, leased, number, phase, pos, since, served, pops, _, _, level, popped = unpackstruct(SIMPLE, bytes)
     if started > now then started = now end
@@ -218,7 +218,7 @@ else
       if not item then
         -- The list had run empty: the lane is idle, without a level.
         patience = patience - 1
-        move_lane(c, stand.member, phase, IDLE, 0)
+        move_lane(c, candidate.member, phase, IDLE, 0)
         set_raw(key, pack(RESTING, started, inflight, latency, 0, num, 0, done, leased, number, IDLE, 0, since, served, pops, 0, 0))
         return true
       end
@@ -227,7 +227,7 @@ else
       at = inflight >= c.conc and FAR or now + delay
       grant(c, key, item, permit_ms(delay, 0, 1), level * LEVEL + popped, 0, 0, 0, 0)
     end
-    move_lane(c, stand.member, phase, WAITING, at)
+    move_lane(c, candidate.member, phase, WAITING, at)
     set_raw(key, pack(SIMPLE, started, inflight, latency, 0, num, 0, done, leased, number, WAITING, at, since, served, pops, 0, 1, level, popped))
     return true
   end
@@ -238,7 +238,7 @@ else
       break
     end
     local lane = candidates[first]
-    if not lane or beyond_any(lane) then
+    if not lane or past_any_edge(lane) then
       local more = lane ~= nil
       for _, c in ipairs(giving) do more = more or c.more end
       if not more then break end
@@ -253,7 +253,7 @@ else
     if lane.simple and take_simple(c, lane) then
       lane = nil
     elseif lane.simple then
-      -- Somebody made a table of its host meanwhile: as any other.
+      -- Its host was turned into a table meanwhile: treated as any other.
       local real = lane_named(c, lane.key)
       real.member, real.score = lane.member, lane.score
       lane = real
@@ -269,7 +269,7 @@ else
         local solo = back and string.byte(back, 1) >= SOLO_AFTER
         local item
         local attempts, throttles, reclaims, flags = 0, 0, 0, 0
-        if solo and inhand > 0 then
+        if solo and held_count > 0 then
           drain = 1
           lane.skipped = true
           patience = patience - 1
@@ -281,7 +281,7 @@ else
         elseif rank then
           local lv = lane.lv
           local key = list_key(c, lv[1], lane.name)
-          if c.order == 2 then
+          if c.order == NEWEST_FIRST then
             item = call('RPOP', key)
             if item then rank, item = newest_rank(lv[1], (unpackstruct('>I4', item))), sub(item, 5) end
           else
@@ -289,9 +289,9 @@ else
             rank = lv[1] * LEVEL + lv[2] + 1
           end
           if item then
-            if c.order ~= 2 then lv[2], lane[POPS] = lv[2] + 1, lane[POPS] + 1 end
+            if c.order ~= NEWEST_FIRST then lv[2], lane[POPS] = lv[2] + 1, lane[POPS] + 1 end
           else
-            -- It had run empty; the next level is the head, if there is one.
+            -- The list had run empty; the next level is the head, if there is one.
             drop_level(lane)
             patience = patience - 1
             place_lane(c, lane)
@@ -315,7 +315,7 @@ else
           place_lane(c, lane)
           if lane[PHASE] == READY then
             lane.score = lane[POS]
-            if not beyond(c, lane) then insert(lane, lane[POS]) end
+            if not past_edge(c, lane) then insert(lane, lane[POS]) end
           end
         end
       end
@@ -337,8 +337,8 @@ else
 end
 flush()
 
--- What the passing of time changes next.
-local soonest, quiet = now + 1000, {}
+-- When time itself changes something next.
+local soonest, quiet = now + IDLE_MAX_MS, {}
 for _, c in ipairs(running) do
   if is_quiet(c) then quiet[#quiet + 1] = c.id end
   if c.state == 'running' and not budget_spent(c) then
@@ -351,4 +351,4 @@ for _, c in ipairs(running) do
 end
 local expiry = call('ZRANGEBYSCORE', B .. ':deadlines', '(' .. fmt('%.17g', now), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
 if expiry[2] then soonest = min(soonest, tonumber(expiry[2])) end
-return { max(1, min(1000, ceil(soonest - now))), drain, names, records, quiet, text_of(now), deadlines }
+return { max(1, min(IDLE_MAX_MS, ceil(soonest - now))), drain, names, records, quiet, text_of(now), deadlines }

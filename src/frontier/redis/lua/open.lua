@@ -1,6 +1,6 @@
 -- open(spec): creates the crawl, or replaces the spec of one that runs or is paused.
--- ARGV: time, id, spider, spider hash, spec (prelude.lua: SPEC), gen, seen ('mode|scope|ttl|error|capacity'), the spec as JSON for people and other
--- clients, number of named limits, then for each its field ('r:<route>' or 'k:<key>') and limits (LIMITS).
+-- ARGV: time, id, spider, spider hash, spec (parts/crawls.lua: SPEC), gen, seen ('mode|scope|ttl|error|capacity'), the spec as JSON for people and other
+-- clients, number of named limits, then for each its field ('r:<route>' or 'k:<key>') and limits (parts/pace.lua: LIMITS).
 -- Order, seen and shards stay what they were when the crawl was first opened.
 clock(true)
 local id = ARGV[2]

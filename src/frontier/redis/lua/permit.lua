@@ -1,8 +1,7 @@
 -- permit(lease, host): one more request of the lease may start on `host`, now.
--- ARGV: time, crawl id, epoch, host, '' or (the lease lives in another shard) its token and worker.
+-- ARGV: time, crawl id, epoch, host, '' or, when the lease belongs to another shard, its token and worker.
 -- Replies {1, permit in thousandths of a ms}, {0, ms to wait} or 'lost'.
 clock(true)
-local SLOT_WAIT_MS = 100
 local id, epoch, host, guest, worker = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local c, l, lane
 local guestfield = guest .. '\n' .. host

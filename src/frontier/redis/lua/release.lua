@@ -1,8 +1,7 @@
--- release(releases): the body is read; frees the slot on `host` and tells how the host did.
+-- release(releases): the body is read; frees the slot on `host` and records how the host did.
 -- ARGV: time, then for each: crawl id, epoch, host, REPORT (elapsed ms, kind, ms asked for or −1), '' or the token of a lease in another shard.
 clock(true)
-local REPORT, KINDS = '>dBd', { 'ok', 'failed', 'throttled', 'wait' }
-local THROTTLE_BASE_MS, THROTTLE_CAP_MS, RETRY_AFTER_CAP_MS = 5000, 300000, 3600000
+local REPORT, KINDS = '>dBd', REPORT_KINDS
 
 -- pace.ts, afterReport.
 local function report(h, kind, retryafter, granted)
@@ -47,8 +46,8 @@ if #epochs > 0 then
 end
 
 for i = 2, #ARGV, 5 do
-  local id, epoch, host, told, guest = unpack(ARGV, i, i + 4)
-  local elapsed, kind, retryafter = unpackstruct(REPORT, told)
+  local id, epoch, host, reported, guest = unpack(ARGV, i, i + 4)
+  local elapsed, kind, retryafter = unpackstruct(REPORT, reported)
   elapsed, kind = max(0, elapsed), KINDS[kind]
   -- Nothing was sent.
   if kind == 'wait' then elapsed = nil end
@@ -70,7 +69,7 @@ for i = 2, #ARGV, 5 do
       c = crawl_by_number(num)
     end
     if c and c.id == id and lanename == host and slot >= 0 and (kind == 'ok' or kind == 'failed') and is_simple(c, host) then
-      -- The slot stands behind number, seq, grant and permit.
+      -- The slot comes after number, seq, grant and permit.
       records[epoch] = sub(record, 1, 28) .. NO_SLOT .. sub(record, 37)
       changed[epoch] = true
       end_simple(c, host, true, elapsed, false, kind == 'failed')

@@ -1,4 +1,4 @@
--- replay and purge: dead letters go back to the queue with nothing used up, or are given up for good.
+-- replay and purge: dead letters go back to the queue with nothing used up, or are given up (skipped).
 -- ARGV: time, crawl id, 'replay' or 'purge', fingerprints (hex). Replies {number, 1 when a finished crawl runs again}, 'unknown' or 'cancelled'.
 clock(true)
 local c = crawl_by_id(ARGV[2])
@@ -10,7 +10,7 @@ for i = 4, #ARGV do
   local record = call('HGET', B .. ':e:' .. c.num, fp)
   local state, ended, code, name, at
   if record then state, ended, code, name, at = unpackstruct('>BdBc0I2c0', record) end
-  if state == 4 then
+  if state == DEAD_LETTER then
     local lane = lane_named(c, name)
     local main = main_of(c, lane)
     moved = moved + 1
@@ -19,7 +19,7 @@ for i = 4, #ARGV do
     count(c, 'dead', -1)
     leave_dead(c, code, fp)
     if ARGV[3] == 'purge' then
-      call('HSET', B .. ':e:' .. c.num, fp, string.char(5) .. sub(record, 2))
+      call('HSET', B .. ':e:' .. c.num, fp, string.char(SKIPPED_LINK) .. sub(record, 2))
       call('ZADD', B .. ':y:' .. c.num, call('INCR', B .. ':ends'), fp)
       main[SKIPPED] = main[SKIPPED] + 1
       count(c, 'skipped', 1)

@@ -1,6 +1,6 @@
 -- restore(crawl, links): links in the state they had elsewhere. The crawl must be paused.
 -- ARGV: time, crawl id, then for each link: host, route, delay in ms, state, fingerprint (signed decimal), fingerprint (hex), history (HISTORY),
--- code of its last failure or '', time of it or '', failures as kept (prelude.lua) or '', the client's part of the item. Replies the number of new ones, 'unknown' or the state.
+-- code of its last failure or '', time of it or '', failures as keep_failure writes them or '', the client's part of the item. Replies the number of new ones, 'unknown' or the state.
 clock(true)
 local c = crawl_by_id(ARGV[2])
 if not c then return 'unknown' end
@@ -27,9 +27,9 @@ for i = 3, #ARGV, 11 do
       if tonumber(delay) > 0 then
         delay_item(c, lane, history, item, rank_behind(c, lane, level), now + tonumber(delay))
       elseif history == NO_HISTORY then
-        if c.order == 2 then item = pack('>I4', next_place(lane)) .. item end
+        if c.order == NEWEST_FIRST then item = pack('>I4', next_place(lane)) .. item end
         local length = call('RPUSH', list_key(c, level, lane.name), item)
-        if length == 1 or c.order == 2 then list_began(c, lane, level) end
+        if length == 1 or c.order == NEWEST_FIRST then list_began(c, lane, level) end
       else
         push_returned(c, lane, history, item, rank_behind(c, lane, level), now)
         wake_lane(c, lane)

@@ -1,11 +1,11 @@
 -- settle(settlements): ends leases, each in one step: links found, acknowledgement, counters.
--- ARGV: time, then for each settlement: crawl id, epoch, SETTLEMENT, text, and as many arguments of links (links.lua) as it says.
+-- ARGV: time, then for each settlement: crawl id, epoch, SETTLEMENT, text, and as many arguments of links (parts/links.lua) as it says.
 --   SETTLEMENT: crawl number, kind, a, b, number of arguments of links, fingerprint (hex).
 --   done: a = bytes. retry: a = after ms, b = 1 when it counts, text = failure. dead, skipped: text = code, a line feed, failure. back: a = after ms.
 -- Replies {1 or 0 (lost) for each, or 1 + the number of its links that were refused where limits are shared with other shards; {quiet crawl id, …}}.
 clock(true)
 local SETTLEMENT = '>I4BdBI4c16'
-local KINDS = { 'done', 'retry', 'dead', 'skipped', 'back' }
+local KINDS = OUTCOME_KINDS
 local starts, epochs, i = {}, {}, 2
 while i <= #ARGV do
   starts[#starts + 1] = i
@@ -26,7 +26,7 @@ end
 read_hosts(keys)
 
 local answers, settled, touched, refused_by = {}, {}, {}, {}
--- Tokens settled are remembered for five minutes, by the tenth of a second in which they were leased: sets small enough to be stored as integers.
+-- Settled tokens are remembered for five minutes, by the tenth of a second in which they were leased: sets small enough to be stored as integers.
 local function memory_of(epoch)
   return B .. ':settled:' .. sub(epoch, 1, -6)
 end
@@ -87,8 +87,8 @@ local function settle_one(n, at)
         main[FAILED] = main[FAILED] + 1
         count(c, 'failed', 1)
         count(c, 'retried', 1)
-        local priority = max(-100, min(100, floor(priority_of(l.item) - c.retrystep + 0.5)))
-        l.item = sub(l.item, 1, 9) .. string.char(priority + 100) .. sub(l.item, 11)
+        local priority = max(PRIORITY_MIN, min(PRIORITY_MAX, floor(priority_of(l.item) - c.retrystep + 0.5)))
+        l.item = sub(l.item, 1, 9) .. string.char(priority + PRIORITY_MAX) .. sub(l.item, 11)
         l.rank = rank_behind(c, lane, level_of(c, l.item))
       else
         l.throttles = l.throttles + 1

@@ -1,6 +1,6 @@
 -- Limits of a whole crawl (links pending, pages, bytes) are divided over its shards; a shard that needs more gets it from those that have some left.
--- ARGV: time, crawl id, then for each of the three what is added to this shard's share (negative: taken away, but never below what is used).
--- Replies what was added in fact.
+-- ARGV: time, crawl id, then for each of the three what is added to this shard's share (negative: taken, but never below what is used).
+-- Replies what was really added.
 clock(true)
 local c = crawl_by_id(ARGV[2])
 if not c then return { 0, 0, 0 } end

@@ -1,4 +1,4 @@
--- The first call of every client: makes the shard, or refuses a layout it does not know.
+-- The first call of every client: creates the shard, or answers the layout it has.
 -- ARGV: layout number, number of shards, identity to take if there is none yet. Replies {layout, shards, identity}.
 local B, call = KEYS[1], redis.call
 local meta = call('HMGET', B .. ':meta', 'layout', 'shards', 'identity')

@@ -1,8 +1,8 @@
--- steer(crawl, link, order): one link that the client has found, by hand.
+-- steer(crawl, link, order): a person promotes, retries or removes one link, which the client has found (../../transitions.ts, afterSteer).
 -- ARGV: time, crawl id, 'promote', 'retry' or 'remove', fingerprint (hex), where it was found, lane, level, item or member, failure (JSON) of `remove`, most
 -- links looked through.
 --   queued: the item in the list of its level. returned, delayed: the member of its zset. dead: nothing more.
--- Replies {1, 1 when a finished crawl runs again, 1 when quiet}, 'moved' when it is not there any more, 'unknown' or 'cancelled'.
+-- Replies {1, 1 when a finished crawl runs again, 1 when quiet}, 'moved' when it is no longer there, 'unknown' or 'cancelled'.
 clock(true)
 local order, fp, where, name, found = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[8]
 local c = crawl_by_id(ARGV[2])
@@ -11,10 +11,10 @@ if c.state == 'cancelled' and order ~= 'remove' then return 'cancelled' end
 
 -- What it was, as it would be outside its list.
 local lane, history, item, rank, due, code, ended
-local listkey, newest = nil, c.order == 2
+local listkey, newest = nil, c.order == NEWEST_FIRST
 if where == 'dead' then
   local record = call('HGET', B .. ':e:' .. c.num, fp)
-  if not record or string.byte(record, 1) ~= 4 then return 'moved' end
+  if not record or string.byte(record, 1) ~= DEAD_LETTER then return 'moved' end
   local at, _
   _, ended, code, name, at = unpackstruct('>BdBc0I2c0', record)
   lane = lane_named(c, name)
@@ -73,7 +73,7 @@ if order == 'remove' then
   if where == 'dead' then c.endings = endings end
 else
   if order == 'promote' then
-    if c.order == 0 then item = sub(item, 1, 9) .. string.char(200) .. sub(item, 11) end
+    if c.order == BY_PRIORITY then item = sub(item, 1, 9) .. string.char(2 * PRIORITY_MAX) .. sub(item, 11) end
     rank = front_rank(c, lane)
   end
   if where == 'dead' then

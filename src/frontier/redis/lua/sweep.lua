@@ -1,5 +1,5 @@
--- Deletes keys of removed crawls, at most so many lanes and seen buckets in one call.
--- ARGV: time, at most. Replies 1 while there is more to do.
+-- Deletes keys of removed crawls, a limited number of lanes and seen buckets in each call.
+-- ARGV: time, the limit. Replies 1 while there is more to do.
 local num = call('LINDEX', B .. ':trash', 0)
 if not num then return 0 end
 local limit = tonumber(ARGV[2])
@@ -28,7 +28,7 @@ if call('EXISTS', names) == 1 then return 1 end
 local seen = B .. ':s:c' .. num
 local meta = call('HMGET', seen .. ':m', 'l', 'p', 'swept')
 if meta[1] then
-  -- Buckets of l digits and, as far as they were split, of one more; bitmaps are named otherwise.
+  -- Buckets of l digits and, as far as they were split, of one more; bitmaps have other names.
   local digits, from = tonumber(meta[1]), tonumber(meta[3] or 0)
   local last = 10 ^ digits
   for bucket = from, min(last, from + limit) - 1 do

@@ -1,4 +1,4 @@
--- What people ask about a crawl, without changing anything.
+-- Reads a crawl's statistics or hosts; changes nothing.
 -- ARGV: time, crawl id, 'stats' or 'hosts', names of hosts. Replies 'unknown', or
 --   stats: {wall, queue time, fields and values of the crawl, links delayed, ring of endings, 1 when quiet or finished}
 --   hosts: {wall, queue time, for each: pending, done, failed, dead, delay, concurrency, interval, burst, delay without the host's latency (as text), host record}

@@ -1,4 +1,4 @@
--- A finished crawl got work in another shard: it runs here too.
+-- A finished crawl got work on another shard: it runs here too.
 -- ARGV: time, crawl id.
 clock(true)
 local c = crawl_by_id(ARGV[2])

@@ -1,16 +1,7 @@
--- Goes in front of every script of the notes (note.ts says the same in TypeScript). KEYS[1] is the key of one note, ARGV[1] the time (tests give it;
--- otherwise the server's). Not the frontier's own time, which stands still while nobody asks.
+-- Loaded before every script of the notes (../../note.ts says the same in TypeScript). KEYS[1] is the key of one note.
 -- A hash: text, posted (at), by, until; holder, held (until). It expires with what it holds.
 local K, call = KEYS[1], redis.call
-local ceil, floor, max = math.ceil, math.floor, math.max
-
-local now
-if ARGV[1] ~= '' then
-  now = tonumber(ARGV[1])
-else
-  local t = call('TIME')
-  now = t[1] * 1000 + floor(t[2] / 1000)
-end
+local ceil, max = math.ceil, math.max
 
 local v = call('HMGET', K, 'posted', 'by', 'until', 'holder', 'held')
 local posted, by, ends, holder, held = tonumber(v[1] or 0), v[2] or '', tonumber(v[3] or 0), v[4] or '', tonumber(v[5] or 0)

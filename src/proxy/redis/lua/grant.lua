@@ -2,7 +2,7 @@
 -- ARGV: time, then for each ask: ASK (delay, concurrency, interval of the rate or 0, burst, hold ms, number of proxies), ask, pool, host, site, proxies.
 -- Replies for each: {proxy, ms of the permit as text}, or {0, ms to wait, 'paced' | 'resting' | 'none'}.
 local ASK = '>dddddI4'
-local FIRST_LOOK, NEXT_LOOK = 4, 128
+local FIRST_READ, NEXT_READ = 4, 128   -- most asks are granted one of the first few proxies
 
 -- pace.ts, earliestStart.
 local function earliest(pace, delay, interval, burst)
@@ -13,7 +13,7 @@ end
 -- pace.ts, permitMs.
 local function permit_ms(delay, interval, burst)
   local gap = max(delay, burst == 1 and interval or 0)
-  return gap > 0 and min(PERMIT_MAX_MS, max(5, gap / 10)) or PERMIT_MAX_MS
+  return gap > 0 and min(PERMIT_MAX_MS, max(PERMIT_MIN_MS, gap / PERMITS_PER_GAP)) or PERMIT_MAX_MS
 end
 
 local function on_probation(health) return health[PROVED] == 0 or health[STRIKES] > 0 end
@@ -32,7 +32,7 @@ end_holds()
 
 local granted, fields, ends = {}, {}, {}
 
--- Where each ask begins; what is held of them, in one read.
+-- Where each ask begins, and which of them are granted already, in one read.
 local starts, asks, holds, i = {}, {}, {}, 2
 while i <= #ARGV do
   local _, _, _, _, _, count = unpackstruct(ASK, ARGV[i])
@@ -61,11 +61,11 @@ local function grant(head, ask, pool, host, site, first)
   local wait, paced = nil, false
   for i = first, last do
     local index = i - first
-    if index == 0 or index % NEXT_LOOK == FIRST_LOOK then
-      local upto = min(last, i + (index == 0 and FIRST_LOOK or NEXT_LOOK) - 1)
-      look(w, i, upto)
-      look(s, i, upto)
-      look(p, i, upto)
+    if index == 0 or index % NEXT_READ == FIRST_READ then
+      local upto = min(last, i + (index == 0 and FIRST_READ or NEXT_READ) - 1)
+      read_range(w, i, upto)
+      read_range(s, i, upto)
+      read_range(p, i, upto)
     end
     proxy = ARGV[i]
     local whole, onsite, pace = w.records[proxy], s.records[proxy], p.records[proxy]

@@ -1,27 +1,13 @@
--- Goes in front of every script of the ledger (keys.ts lists the keys; proxy-state.ts says the same in TypeScript). KEYS[1] is the hash tag, ARGV[1] the
--- time (tests give it; otherwise the server's). Not the frontier's own time, which stands still while nobody asks: a rest must pass meanwhile.
--- Records are read on demand, changed in tables and written by flush() at the end. Names are opaque.
+-- Loaded before every script of the ledger (../keys.ts lists the keys; ../../proxy-state.ts says the same in TypeScript). KEYS[1] is the hash tag.
+-- Records are read on demand, changed as tables and written by flush() at the end. Pools, proxies, hosts and sites are opaque names. Names in capitals that no
+-- file defines are constants of TypeScript, filled in by ../redis-ledger.ts.
 local B, call, pack, unpackstruct = KEYS[1], redis.call, struct.pack, struct.unpack
 local floor, ceil, max, min, sub = math.floor, math.ceil, math.max, math.min, string.sub
 
-local FORGET_MS = 604800000
-local SLOT_WAIT_MS = 100
-local REAP_AT_ONCE = 1000
-local PERMIT_MAX_MS = 2000
-local NO_TIME_MS = 0.01
-local MOST_DOUBLINGS = 30
-local SWEPT = 5             -- records looked at for each new one: of those that are kept, one in five at most is forgotten
+local SWEPT = 5             -- records checked for each new one: at most one in five of those kept is forgotten
 
-local now
-if ARGV[1] ~= '' then
-  now = tonumber(ARGV[1])
-else
-  local t = call('TIME')
-  now = t[1] * 1000 + floor(t[2] / 1000)
-end
-
--- A health: proved, strikes, rests, rested at, rests until, in flight, used at; behind them the counts, which a grant does not look into. In memory it is an
--- array that one constructor makes, with the time of its last use before this call and the bytes it was read from.
+-- A health: proved, strikes, rests, rested at, rests until, in flight, used at; then the counts, which a grant does not read. In memory it is an array
+-- built by one constructor, with the time of its last use before this call and the bytes it was read from.
 local HEALTH, HEALTH_BYTES = '>BI4I4ddI4d', 37
 local PROVED, STRIKES, RESTS, RESTEDAT, RESTSUNTIL, INFLIGHT, USED, BEFORE, BYTES, COUNTED = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 -- Good, neutral, banned, broken, bytes, cost; then twelve buckets of latency.
@@ -39,7 +25,7 @@ local function health_from(bytes)
   if bytes then
     local proved, strikes, rests, restedat, restsuntil, inflight, used = unpackstruct(HEALTH, bytes)
     if used > now - FORGET_MS then
-      -- A clock that stepped back: no rest began later than now.
+      -- The clock stepped back: no rest began later than now.
       if restedat > now then restedat, restsuntil = now, restsuntil - (restedat - now) end
       return { proved, strikes, rests, restedat, restsuntil, inflight, used, used, bytes, false }
     end
@@ -75,8 +61,8 @@ local function health_key(pool, site) return site == '' and B .. ':w:' .. pool o
 local function healths(pool, site) return book(health_key(pool, site), health_from, pool, site) end
 local function paces(pool, host) return book(B .. ':p:' .. pool .. '\n' .. host, pace_from) end
 
--- Those among the arguments from `first` to `last` that are not known yet, in one read.
-local function look(b, first, last)
+-- Reads the records of the arguments from `first` to `last` that are not read yet, in one command.
+local function read_range(b, first, last)
   local records, decode, wanted, n = b.records, b.decode, {}, 0
   for i = first, last do
     local proxy = ARGV[i]
@@ -144,7 +130,7 @@ local HOUR_MS = 3600000
 local function health_used(bytes) return (select(7, unpackstruct(HEALTH, bytes))) end
 local function pace_used(bytes) return (select(4, unpackstruct(PACE, bytes))) end
 
--- A few of a hash that got a new record: those that nobody used for a week go.
+-- Checks a few records of a hash that got a new one: those that were not used for a week are deleted.
 local function sweep(key, used_of)
   local some = call('HRANDFIELD', key, SWEPT, 'WITHVALUES')
   local old = {}
@@ -164,7 +150,7 @@ local function sweep_names(key, pool)
   end
 end
 
--- Keys are kept alive, and names noted, by the first use of a record in each hour: not by every request.
+-- The first use of a record in each hour keeps its key alive and lists its name: every request doing so would cost too much.
 local function flush()
   local hour, names = floor(now / HOUR_MS), {}
   for _, b in pairs(books) do

@@ -1,8 +1,7 @@
--- report(reports): ends grants, counts what they brought, and lets proxies rest.
--- ARGV: time, then for each: TOLD (verdict, retry-after ms or −1, elapsed ms or −1, bucket of latency from 1, bytes, cost; strikes, base ms, cap ms), ask, pool,
+-- report(reports): ends grants, counts their results, and lets proxies rest.
+-- ARGV: time, then for each: REPORT (verdict, retry-after ms or −1, elapsed ms or −1, bucket of latency from 1, bytes, cost; strikes, base ms, cap ms), ask, pool,
 -- proxy. A report for an ask that is not held changes nothing.
-local TOLD = '>BddBddddd'
-local GOOD, NEUTRAL, BROKEN, BANNED = 1, 2, 3, 4
+local REPORT = '>BddBddddd'
 
 local function count(health, verdict, bucket, bytes, cost)
   local counts = counts_of(health)
@@ -17,7 +16,7 @@ local function count(health, verdict, bucket, bytes, cost)
   health[USED] = now
 end
 
--- Nothing is granted during a rest, so a grant of the same millisecond came before it, and tells of the time before it.
+-- Nothing is granted during a rest, so a grant of the same millisecond came before it, and says nothing about the time after.
 local function good(health, granted)
   if granted <= health[RESTEDAT] then return end
   health[PROVED], health[STRIKES], health[RESTS] = 1, 0, 0
@@ -43,12 +42,12 @@ local holds = #asks > 0 and call('HMGET', HOLDS, unpack(asks)) or {}
 local done = {}
 for n, record in ipairs(holds) do
   local i = 2 + (n - 1) * 4
-  local told, ask, pool, proxy = unpack(ARGV, i, i + 3)
+  local reported, ask, pool, proxy = unpack(ARGV, i, i + 3)
   if record and not ended[ask] and not done[ask] then
     local granted, _, _, heldpool, heldproxy, host, site = unpackstruct(HOLD, record)
     if heldpool == pool and heldproxy == proxy then
       done[ask] = true
-      local verdict, retryafter, elapsed, bucket, bytes, cost, strikes, base, cap = unpackstruct(TOLD, told)
+      local verdict, retryafter, elapsed, bucket, bytes, cost, strikes, base, cap = unpackstruct(REPORT, reported)
       local whole, onsite = end_hold(ask, pool, proxy, host, site, elapsed >= 0 and elapsed or nil)
       if elapsed >= 0 then
         count(whole, verdict, bucket, bytes, cost)

@@ -1,6 +1,31 @@
--- Behind prelude.lua in the scripts that take leases away.
+-- Reclaiming: leases that ran out, or whose worker is dead.
 
--- Reclaims these leases, as far as they are there. Answers the numbers of their crawls.
+-- The link returns to the queue, or becomes a dead letter when it has taken too many workers down (../../../transitions.ts, afterReclaim).
+local function reclaim(l)
+  local c = crawl_by_number(l.num)
+  if not c then
+    gone_leases[#gone_leases + 1] = l.epoch
+    local drop = tally(l.worker).drop
+    drop[#drop + 1] = l.epoch
+    return
+  end
+  local lane = lane_named(c, l.lane)
+  end_lease(c, l, lane)
+  count(c, 'reclaimed', 1)
+  l.reclaims = min(255, l.reclaims + 1)
+  if l.reclaims >= SOLO_AFTER + c.maxreclaims then
+    local fp = fingerprint_of(lane.h, l.item)
+    keep_failure(c, fp, fmt(POISONED, l.reclaims))
+    l.flags = 0
+    end_kept(c, lane, fp, 'dead', 'poison', history_of(l), l.item, nil, l.rank)
+  else
+    back_to_pending(c)
+    requeue(c, lane, history_of(l), l.item, l.rank, 0)
+  end
+  end_if_done(c)
+end
+
+-- Reclaims those of the leases that still exist. Answers the numbers of their crawls.
 local function reclaim_all(epochs)
   local crawl_numbers = {}
   if #epochs == 0 then return crawl_numbers end

@@ -1,0 +1,31 @@
+import { ShoalError } from '../errors.js'
+import type { CrawlId, CrawlState } from './frontier.js'
+
+/** Why a crawl refuses a call: worded once for all drivers. */
+
+export function unknownCrawl(id: CrawlId): ShoalError {
+  return new ShoalError('not_found', `there is no crawl '${id}'`)
+}
+
+export function crawlEnded(id: CrawlId, state: string): ShoalError {
+  return new ShoalError('crawl_ended', `crawl ${id} is ${state}`)
+}
+
+/** Links may be added to a finished crawl, which then runs again; a cancelled one stays cancelled. */
+export function refuseCancelled(id: CrawlId, state: CrawlState): void {
+  if (state === 'cancelled') throw crawlEnded(id, state)
+}
+
+export function hasEnded(state: CrawlState): boolean {
+  return state === 'finished' || state === 'cancelled'
+}
+
+export function refuseUnpaused(id: CrawlId, state: string): void {
+  if (state === 'paused') return
+  throw new ShoalError('usage', `crawl ${id} is ${state}`, { hint: `Pause it first: \`shoal pause ${id}\`.` })
+}
+
+export function refuseUnended(id: CrawlId, state: CrawlState): void {
+  if (hasEnded(state)) return
+  throw new ShoalError('usage', `crawl ${id} is ${state}`, { hint: `Cancel it first: \`shoal cancel ${id}\`.` })
+}
