@@ -32,7 +32,7 @@ const RETIRED = [
   [/\bdrawn\b/i, 'rendered'],
   [/\bas a rule\b/i, 'usually; median'],
   [/\bby (?:itself|themselves)\b/i, 'automatically'],
-  [/\baway\b(?! from)/i, 'unreachable, down'],
+  [/(?<!-)\baway\b(?! from)/i, 'unreachable, down'],
   [/\bbeyond\b/i, 'over, more than'],
   [/\b(?:is|are|was|were) noted\b/i, 'logged, recorded'],
   [/\b(?:hear|hears|heard)\b/i, 'receive, learn'],
