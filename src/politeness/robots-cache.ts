@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js'
 import { asShoalError, describeError, isAway } from '../errors.js'
 import type { Notes } from '../notes/notes.js'
+import { Busy } from './busy.js'
 import { type Robots, type RobotsOutcome, type RobotsResponse, robotsFor } from './robots.js'
 import { decodeNote, encodeNote, freshMs, noteKey, type RobotsNote, robotsIn } from './robots-note.js'
 
@@ -18,6 +19,8 @@ const MAX_ENTRIES = 10_000
  * bad_redirect: another host's troubles say nothing about this one.
  */
 export type GetRobots = (robotsUrl: string) => Promise<RobotsResponse>
+/** The same, where it may find no slot. */
+export type MayGetRobots = (robotsUrl: string) => Promise<RobotsResponse | Busy>
 /** Rejects when whoever waits is no longer wanted. */
 type Nap = (ms: number) => Promise<void>
 
@@ -28,6 +31,8 @@ export interface RobotsCache {
    * with the host's own error when no page of it could be fetched either.
    */
   check(url: string, get: GetRobots, nap?: Nap): Robots | Promise<Robots>
+  /** Busy when `get` is: nothing is known then, and the next caller tries. */
+  check(url: string, get: MayGetRobots, nap?: Nap): Robots | Promise<Robots | Busy>
 }
 
 export interface RobotsCacheOptions {
@@ -49,7 +54,7 @@ interface Entry {
   note: RobotsNote | null
   /** Monotonic. */
   freshUntil: number
-  pending: Promise<Robots> | null
+  pending: Promise<Robots | Busy> | null
 }
 
 type Claimed =
@@ -62,7 +67,9 @@ export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
   const entries = new Map<string, Entry>()
   const sleep: Nap = (ms) => clock.sleep(ms)
 
-  function check(url: string, get: GetRobots, nap = sleep): Robots | Promise<Robots> {
+  function check(url: string, get: GetRobots, nap?: Nap): Robots | Promise<Robots>
+  function check(url: string, get: MayGetRobots, nap?: Nap): Robots | Promise<Robots | Busy>
+  function check(url: string, get: MayGetRobots, nap = sleep): Robots | Promise<Robots | Busy> {
     const slash = url.indexOf('/', 8)
     const authority = slash === -1 ? url : url.slice(0, slash)
     const entry = entries.get(authority) ?? addEntry(authority)
@@ -72,8 +79,9 @@ export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
     }
     // The first caller's fetch may have been given up for reasons of its own: then the next one tries.
     if (entry.pending !== null)
-      return entry.pending.catch((error: unknown) =>
-        entry.error === error ? Promise.reject(error) : check(url, get, nap),
+      return entry.pending.then(
+        (robots) => (robots instanceof Busy ? check(url, get, nap) : robots),
+        (error: unknown) => (entry.error === error ? Promise.reject(error) : check(url, get, nap)),
       )
     entry.pending = refresh(entry, authority, get, nap).finally(() => {
       entry.pending = null
@@ -96,7 +104,7 @@ export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
     }
   }
 
-  async function refresh(entry: Entry, authority: string, get: GetRobots, nap: Nap): Promise<Robots> {
+  async function refresh(entry: Entry, authority: string, get: MayGetRobots, nap: Nap): Promise<Robots | Busy> {
     const key = noteKey(authority, productToken)
     for (let napMs = FIRST_NAP_MS; ; napMs = Math.min(LONGEST_NAP_MS, 2 * napMs)) {
       const claimed = await claim(key)
@@ -122,13 +130,17 @@ export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
     }
   }
 
-  async function renew(entry: Entry, key: string, authority: string, old: RobotsNote | null, get: GetRobots) {
-    let outcome: RobotsOutcome
+  async function renew(entry: Entry, key: string, authority: string, old: RobotsNote | null, get: MayGetRobots) {
+    let outcome: RobotsOutcome | Busy
     try {
       outcome = await fetchOutcome(`${authority}/robots.txt`, get)
     } catch (error) {
       await unlessAway(notes?.drop(key, holder))
       throw error
+    }
+    if (outcome instanceof Busy) {
+      await unlessAway(notes?.drop(key, holder))
+      return outcome
     }
     const decision = robotsFor(outcome, productToken)
     const failed: RobotsNote = { found: old?.found ?? null, failures: (old?.failures ?? 0) + 1 }
@@ -171,9 +183,10 @@ async function unlessAway(told: Promise<unknown> | undefined): Promise<void> {
 }
 
 /** What our own backends or the user's code did (no sockets, a stop, no permit, a proxy that was refused) says nothing about the site and is passed on. */
-async function fetchOutcome(robotsUrl: string, get: GetRobots): Promise<RobotsOutcome> {
+async function fetchOutcome(robotsUrl: string, get: MayGetRobots): Promise<RobotsOutcome | Busy> {
   try {
-    return { kind: 'response', response: await get(robotsUrl) }
+    const response = await get(robotsUrl)
+    return response instanceof Busy ? response : { kind: 'response', response }
   } catch (thrown) {
     const error = asShoalError(thrown)
     const { failedAt } = describeError(error.code)

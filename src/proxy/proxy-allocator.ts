@@ -39,7 +39,7 @@ export interface ProxyNeed {
   readonly stay?: ProxyId
 }
 
-type Acquired =
+export type Acquired =
   | { readonly ok: true; readonly grant: ProxyGrant }
   /** `none`: the pool has no proxy in that country. */
   | { readonly ok: false; readonly waitMs: number; readonly why: 'paced' | 'resting' | 'none' }

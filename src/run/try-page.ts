@@ -6,7 +6,7 @@ import { createBrowserFetcher, withBrowser } from '../fetch/browser/browser-fetc
 import { createHttpFetcher } from '../fetch/http/http-fetcher.js'
 import type { Release } from '../frontier/frontier.js'
 import { silentLog } from '../log.js'
-import { createMeter, NOTHING } from '../observe/vitals/meter.js'
+import { createMeter } from '../observe/vitals/meter.js'
 import { productToken } from '../politeness/product-token.js'
 import { createRobotsCache } from '../politeness/robots-cache.js'
 import type { Harvest, HarvestedRecord, Spider } from '../spider/spider.js'
@@ -17,7 +17,7 @@ import { fetchWanted } from '../worker/fetch-wanted.js'
 import { harvestPage } from '../worker/harvest-page.js'
 import { KnownLinks } from '../worker/known-links.js'
 import { statusError } from '../worker/outcome.js'
-import type { Visit } from '../worker/visit-parts.js'
+import { newVisit } from '../worker/visit-parts.js'
 import { visitorsOf } from '../worker/visitors.js'
 
 /** What one page gives, with nothing stored and nothing queued. */
@@ -60,19 +60,7 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
     await backends.frontier.add('try', [link])
     const [lease] = (await backends.frontier.lease({ worker: 'try', seq: 1, want: 1, spiders: [spider.name] })).leases
     if (lease === undefined) throw new ShoalError('internal', 'the page could not be leased')
-    const current: Visit = {
-      lease,
-      grantedAt: clock.mono(),
-      stop: { aborted: false },
-      lost: false,
-      permitUsed: false,
-      proxy: null,
-      started: false,
-      produced: false,
-      settling: false,
-      doing: NOTHING,
-      since: 0,
-    }
+    const current = newVisit(lease, clock.mono())
     const parts = {
       worker: 'try',
       spider,
@@ -90,7 +78,7 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
       pages: null,
       screenshots: null,
       fetcher,
-      ways: null,
+      proxies: null,
       visitors: visitorsOf(spider, clock, systemRandom),
       robots: createRobotsCache({
         clock,
@@ -112,6 +100,8 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
     const fetched = wanted.page
     if (fetched.kind === 'moved')
       throw new ShoalError('bad_redirect', `${url} redirects to ${fetched.link.url}, whose host is busy`)
+    if (fetched.kind === 'busy')
+      throw new ShoalError('throttled', `${url} cannot be fetched for ${fetched.waitMs} ms: the pace of its host`)
     const { response } = fetched
     const failed = statusError(response.status)
     if (failed !== null) throw failed

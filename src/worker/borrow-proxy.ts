@@ -1,60 +1,41 @@
 import { ShoalError } from '../errors.js'
 import type { Limits } from '../frontier/frontier.js'
 import { strictest } from '../frontier/pace.js'
+import { Busy } from '../politeness/busy.js'
+import type { Pool } from '../proxy/pool.js'
 import type { ProxyId } from '../proxy/proxy.js'
-import type { ProxyGrant } from '../proxy/proxy-allocator.js'
-import type { ProxyVerdict } from '../proxy/proxy-ledger.js'
+import type { Acquired, ProxyGrant } from '../proxy/proxy-allocator.js'
 import { DIRECT, type ProxyNeed, type Spider } from '../spider/spider.js'
+import { hostIn, siteOf } from '../url/host.js'
 import type { HostKey } from '../url/link.js'
-import { type Granted, grantTime, HostBusy, patienceOf, sleepUnlessStopped, untilBack } from './permits.js'
-import type { SpiderProxies } from './spider-proxies.js'
-import type { Visit, VisitParts } from './visit-parts.js'
+import type { Lent, Sending } from './layer.js'
+import type { SpiderProxies } from './visit-parts.js'
+import { type Granted, grantTime, patienceOf, sleepUnlessStopped, untilBack } from './waits.js'
 
-/** A host to which no way leads is looked at again after this long at the latest: somebody may have woken a proxy, or added some. */
+/** A host that no proxy can reach is tried again after this long at the latest: somebody may have woken a proxy, or added some. */
 const LONGEST_CLOSED_MS = 30_000
 /** The next proxy is tried after this long. */
-const NEXT_EXIT_MS = 200
-/** Beyond every deadline of a request. */
+const NEXT_PROXY_MS = 200
+/** Added to the deadlines of a request. */
 const HOLD_SLACK_MS = 10_000
 
-/** A proxy lent to one request. */
-export interface Lent {
-  readonly grant: ProxyGrant
-  readonly granted: Granted
-  /** Only the first end counts. Null: nothing was sent. */
-  end(how: { readonly verdict: ProxyVerdict; readonly elapsedMs: number; readonly bytes: number } | null): void
-}
-
-/** Where a request goes. */
-export interface Going {
-  /** The pace key. */
-  readonly host: HostKey
-  readonly site: string
-  /** Through this proxy and no other. */
-  readonly stay?: ProxyId | undefined
-}
-
-/** A proxy that may be used now. When none is free soon enough the host is closed for everybody until one is, and the link goes back. */
+/** A proxy that may be used now, and only `bound` where the request is bound to one. */
 export async function borrowProxy(
-  current: Visit,
-  parts: VisitParts,
-  ways: SpiderProxies,
+  sending: Sending,
+  proxies: SpiderProxies,
   need: ProxyNeed,
-  { host, site, ...going }: Going,
-): Promise<Lent> {
-  const { clock, spider, log, outbox, visitors } = parts
-  // Without a proxy each site has a proxy of its own, and all of them are the same way.
-  const stay = need === DIRECT ? undefined : going.stay
-  const pool = ways.poolOf(need, site)
+  bound: ProxyId | undefined,
+): Promise<Lent | Busy> {
+  const { current, parts, request } = sending
+  const { clock, spider, visitors } = parts
+  const [host] = sending.keys
+  const site = siteOf(hostIn(request.url))
+  // `direct` has one proxy for each site, which are all the same route.
+  const stay = need === DIRECT ? undefined : bound
+  const pool = proxies.poolOf(need, site)
   if (pool === null) {
-    log.info('proxies.resting', {
-      fp: current.lease.link.fp,
-      pool: need.pool,
-      country: need.country,
-      host,
-      why: 'not at hand',
-    })
-    throw new HostBusy(`${host} through ${need.pool}`, LONGEST_CLOSED_MS)
+    logResting(sending, need.pool, need, { why: 'not at hand' })
+    return new Busy(LONGEST_CLOSED_MS)
   }
   const { totalMs, connectMs } = spider.fetch
   const asked = {
@@ -70,46 +51,58 @@ export async function borrowProxy(
     const acquired = await untilBack(
       () => {
         askedAt = clock.mono()
-        return ways.allocator.acquire(asked)
+        return proxies.allocator.acquire(asked)
       },
       current,
       clock,
     )
-    if (acquired.ok)
-      return lentUntilEnd(ways, acquired.grant, {
-        at: grantTime(askedAt, clock.mono()),
-        forMs: acquired.grant.permitMs,
-      })
-    const { waitMs, why } = acquired
+    if (acquired.ok) {
+      const { grant } = acquired
+      return lentUntilEnd(proxies, grant, { at: grantTime(askedAt, clock.mono()), forMs: grant.permitMs })
+    }
     giveUpAt ??= clock.mono() + patienceOf(current)
-    if (why === 'paced' && clock.mono() + waitMs <= giveUpAt) {
-      await sleepUnlessStopped(waitMs, current, clock)
-      continue
-    }
-    // Another visitor may come at any time: only this one has to wait. Where its proxy rests the link goes on with another.
-    if (stay !== undefined) throw new HostBusy(`${host} through ${stay}`, why === 'paced' ? waitMs : NEXT_EXIT_MS)
-    const closedMs = Math.min(LONGEST_CLOSED_MS, why === 'none' ? LONGEST_CLOSED_MS : waitMs)
-    // Where some links go out by other ways, only this one waits.
-    if (spider.proxies?.needs.length === 1) {
-      const { crawl, token } = current.lease
-      outbox.release({ lease: { crawl, token }, host, elapsedMs: 0, report: { kind: 'wait', ms: closedMs } })
-    }
-    if (why === 'paced') throw new HostBusy(host, closedMs)
-    log.info('proxies.resting', {
-      fp: current.lease.link.fp,
-      pool: pool.name,
-      country: need.country,
-      host,
-      why,
-      waitMs: closedMs,
-    })
-    throw new ShoalError('proxies_resting', `no proxy of ${pool.name} can be used for ${host} now`, {
-      cause: { waitMs: closedMs },
-    })
+    if (acquired.why !== 'paced' || clock.mono() + acquired.waitMs > giveUpAt)
+      return refused(sending, acquired, pool, need, stay)
+    await sleepUnlessStopped(acquired.waitMs, current, clock)
   }
 }
 
-/** Of one proxy on the host. */
+/** None is free soon enough: the host is closed for everybody until one is, and the link goes back. */
+function refused(
+  sending: Sending,
+  { why, waitMs }: Extract<Acquired, { ok: false }>,
+  pool: Pool,
+  need: ProxyNeed,
+  stay: ProxyId | undefined,
+): Busy {
+  const { current, parts } = sending
+  const [host] = sending.keys
+  // Another visitor may come at any time: only this one has to wait. If its proxy rests, the link continues with another.
+  if (stay !== undefined) return new Busy(why === 'paced' ? waitMs : NEXT_PROXY_MS)
+  const closedMs = Math.min(LONGEST_CLOSED_MS, why === 'none' ? LONGEST_CLOSED_MS : waitMs)
+  // Where other links of the spider use other pools, only this one waits.
+  const closesHost = parts.spider.proxies?.needs.length === 1
+  if (closesHost) {
+    const { crawl, token } = current.lease
+    parts.outbox.release({ lease: { crawl, token }, host, elapsedMs: 0, report: { kind: 'wait', ms: closedMs } })
+  }
+  if (why === 'paced') return new Busy(closedMs, closesHost ? host : null)
+  logResting(sending, pool.name, need, { why, waitMs: closedMs })
+  throw new ShoalError('proxies_resting', `no proxy of ${pool.name} can be used for ${host} now`, {
+    cause: { waitMs: closedMs },
+  })
+}
+
+function logResting(
+  { current, parts, keys: [host] }: Sending,
+  pool: string,
+  { country }: ProxyNeed,
+  reason: { readonly why: string; readonly waitMs?: number },
+): void {
+  parts.log.info('proxies.resting', { fp: current.lease.link.fp, pool, country, host, ...reason })
+}
+
+/** The pace of each proxy on the host. */
 function limitsOf(spider: Spider, route: string, host: HostKey): Limits {
   const own = spider.keyLimits[host] ?? spider.limits
   const ofRoute = spider.routes.get(route)?.limits ?? null

@@ -7,16 +7,16 @@ import { harvestPage, pageOf } from './harvest-page.js'
 import { asksForBrowser, lacksWanted } from './needs-browser.js'
 import { statusError } from './outcome.js'
 import type { Known } from './revisit.js'
-import { step } from './step.js'
+import { step } from './trace-visit.js'
 import type { Visit, VisitParts } from './visit-parts.js'
 
 export interface Wanted {
   readonly page: Fetched
-  /** Where the page had to be read to know that it will do; null: it is still to be read. */
+  /** Set where the page was already handled to find out whether it needs a browser; null: not handled yet. */
   readonly harvest: Harvest | null
 }
 
-/** The page as its route wants it: as the server sends it, rendered, or rendered only when the first way gives too little. */
+/** The page as its route wants it: as the server sends it, rendered, or rendered only when the plain page gives too little. */
 export async function fetchWanted(
   current: Visit,
   parts: VisitParts,
@@ -25,19 +25,19 @@ export async function fetchWanted(
 ): Promise<Wanted> {
   const { render } = route
   if (render === null) return { page: await fetchPage(current, parts, known), harvest: null }
-  // What scripts show may change while their page does not: a rendered page is never asked for on condition.
+  // What scripts show may change while their page does not: a rendered page is never requested conditionally.
   const rendered = async () => ({ page: await fetchPage(current, parts, null, render.wish), harvest: null })
   if (render.when === 'always') return rendered()
   const page = await fetchPage(current, parts, known)
   if (page.kind !== 'page' || statusError(page.response.status) !== null) return { page, harvest: null }
-  const look = await lookAt(page.response, current, parts, route, render)
-  if (typeof look !== 'string') return { page, harvest: look }
-  parts.log.debug('fetch.rendered', { fp: current.lease.link.fp, url: page.response.url, why: look })
+  const tried = await tryPlain(page.response, current, parts, route, render)
+  if (typeof tried !== 'string') return { page, harvest: tried }
+  parts.log.debug('fetch.rendered', { fp: current.lease.link.fp, url: page.response.url, why: tried })
   current.patient = true
   return rendered()
 }
 
-/** The spider's own code at work on the page. */
+/** Runs the spider's own code on the page. */
 export async function harvestTimed(
   current: Visit,
   { meter, clock, log }: VisitParts,
@@ -65,8 +65,8 @@ function logHarvest({ records, rejected, links }: Harvest, { lease }: Visit, log
   log.debug('handler.done', { fp, route, ...found })
 }
 
-/** What the page gives, or why it must be rendered. */
-async function lookAt(
+/** What the page gives as the server sent it, or why it must be rendered. */
+async function tryPlain(
   response: FetchResponse,
   current: Visit,
   parts: VisitParts,
@@ -81,7 +81,7 @@ async function lookAt(
     const harvest = await harvestTimed(current, parts, route, response)
     return lacksWanted(harvest, route) ? 'wanted fields are missing' : harvest
   } catch (error) {
-    // Made for what scripts show, and stumbled over what is there without them.
+    // The handler expects what scripts add, and failed on the page without it.
     if (error instanceof ShoalError && error.code === 'handler_error') return 'handler failed'
     throw error
   }

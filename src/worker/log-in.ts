@@ -1,20 +1,32 @@
 import type { Clock } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
+import { Busy } from '../politeness/busy.js'
 import type { Login, LoginAnswer } from '../spider/definition.js'
 import type { RequestExtras } from '../url/link.js'
 import { parseUrl } from '../url/parse-url.js'
-import { HostBusy, sleepUnlessStopped } from './permits.js'
+import { redirectTarget } from './redirects.js'
 import type { Visit } from './visit-parts.js'
+import { sleepUnlessStopped } from './waits.js'
 
 const MOST_REDIRECTS = 10
-const REDIRECTS = new Set([301, 302, 303, 307, 308])
-const LOOK_MS = 100
+const CHECK_MS = 100
 
-/** `own`: it goes where the login sent it, not to another origin behind a redirect. */
-export type LoginSend = (url: URL, request: RequestExtras, own: boolean) => Promise<FetchResponse>
+/** `own`: it goes where the login sent it, not to another origin after a redirect. */
+export type LoginSend = (url: URL, request: RequestExtras, own: boolean) => Promise<FetchResponse | Busy>
 
-/** Runs the login of a spider; every request of it goes out by `send`. Its own code has `timeoutMs` from one request to the next. */
+/** Busy as an error: a login is the user's own code, and visits that wait for the same session share its failure. */
+export class LoginBusy extends Error {
+  readonly busy: Busy
+  constructor(busy: Busy) {
+    super(`no slot is free for ${busy.waitMs} ms`)
+    this.busy = busy
+  }
+}
+
+type SendInTime = (url: URL, request: RequestExtras, own: boolean) => Promise<FetchResponse>
+
+/** Runs the login of a spider, which makes its requests through `send`. Its own code has `timeoutMs` from one request to the next. */
 export async function logIn(
   login: (login: Login) => Promise<void> | void,
   send: LoginSend,
@@ -22,14 +34,15 @@ export async function logIn(
   timeoutMs: number,
 ): Promise<void> {
   const deadline = createDeadline(clock, timeoutMs)
-  // Whatever the user's code makes of it.
+  // Kept here because the user's code may throw something else instead.
   let trouble: unknown = null
-  const sendInTime: LoginSend = (url, request, own) =>
+  const sendInTime: SendInTime = (url, request, own) =>
     deadline.pausedFor(async () => {
       try {
-        const response = await send(url, request, own)
+        const answer = await send(url, request, own)
+        if (answer instanceof Busy) throw new LoginBusy(answer)
         trouble = null
-        return response
+        return answer
       } catch (error) {
         if (isNoFault(error)) trouble = error
         throw error
@@ -44,34 +57,32 @@ export async function logIn(
     throw new ShoalError(
       'login_failed',
       `the login failed: ${error instanceof Error ? error.message : String(error)}`,
-      {
-        cause: error,
-      },
+      { cause: error },
     )
   } finally {
     deadline.end()
   }
 }
 
-/** Of the login: the host has no slot, the proxy is refused or broken, our backends is away. */
+/** Not the login's fault: the host has no slot, the proxy is refused or broken, a backend is down. */
 function isNoFault(error: unknown): boolean {
-  if (error instanceof HostBusy) return true
+  if (error instanceof LoginBusy) return true
   return error instanceof ShoalError && (error.next === 'backend' || error.next === 'throttle')
 }
 
-/** A login is waited for by many visits, and each gives up by itself when it is stopped or its lease is lost. */
+/** Many visits may wait for the same login. Each gives up on its own when it is stopped or its lease is lost. */
 export async function unlessStopped(login: Promise<void>, current: Visit, clock: Clock): Promise<void> {
   let over = false
   const ended = login.finally(() => {
     over = true
   })
   const watch = async () => {
-    while (!over) await sleepUnlessStopped(LOOK_MS, current, clock)
+    while (!over) await sleepUnlessStopped(CHECK_MS, current, clock)
   }
   await Promise.race([ended, watch()])
 }
 
-/** Runs while no request is under way: those have deadlines of their own, and wait for their turn. */
+/** The time counts only while no request is in flight: requests have deadlines of their own, and wait for their turn. */
 function createDeadline(clock: Clock, ms: number) {
   let pauses = 0
   let over = false
@@ -104,18 +115,19 @@ function createDeadline(clock: Clock, ms: number) {
   }
 }
 
-async function followed(first: string, request: RequestExtras, send: LoginSend): Promise<LoginAnswer> {
+async function followed(first: string, request: RequestExtras, send: SendInTime): Promise<LoginAnswer> {
   let url = parseUrl(first)
   let next = request
   let own = true
   for (let hops = 0; hops <= MOST_REDIRECTS; hops++) {
     if (url === null || !/^https?:$/.test(url.protocol))
       throw new ShoalError('login_failed', 'the login asks for no URL')
-    const { status, headers, body } = await send(url, next, own)
-    const target = REDIRECTS.has(status) ? parseUrl(headers.location ?? '', url.href) : null
-    if (target === null || headers.location === undefined)
-      return { url: url.href, status, headers, text: new TextDecoder().decode(body) }
-    // As browsers do; and what was meant for one origin is not told to another.
+    const response = await send(url, next, own)
+    const { status, headers, body } = response
+    const location = redirectTarget(response)
+    const target = location === null ? null : parseUrl(location, url.href)
+    if (target === null) return { url: url.href, status, headers, text: new TextDecoder().decode(body) }
+    // As browsers do. What was meant for one origin is not sent to another.
     const keeps = status === 307 || status === 308
     const { headers: given, ...rest } = next
     const same = target.origin === url.origin

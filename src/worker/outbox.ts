@@ -9,19 +9,19 @@ import type { Fingerprint } from '../url/link.js'
 import type { BackendPart, BackendWatch } from '../while-away.js'
 
 /**
- * Under load a flush waits for company this long, or until there is enough of it. A message to the database thread and back costs about
+ * Under load a flush waits this long for more calls to batch, or until there are enough. A message to the database thread and back costs about
  * 300 µs of CPU, most of it waking threads, and a commit 50: shared by twenty pages they cost a twentieth.
  */
 const GATHER_MS = 10
 const ENOUGH = 192
 /**
- * Batches on their way to the store: one is being written while the next arrives. What comes meanwhile waits and makes the next batch larger,
- * so that a store that is slow is asked less often, for more.
+ * Batches in flight to the store: one is being written while the next arrives. Writes that come meanwhile wait and make the next batch larger,
+ * so that a slow store gets fewer and larger batches.
  */
 const MOST_WRITING = 2
-/** With fewer visits than this in hand nobody is coming: every flush goes at once, and a free slot is never kept waiting. */
+/** With fewer visits than this in flight there is nothing to batch: every flush goes at once, and a free slot never waits. */
 const FEW = 8
-/** Of raw pages that wait to be kept, before visits wait for theirs. */
+/** More bytes of raw pages than this waiting to be kept, and visits wait for theirs. */
 const KEEPING_BYTES = 32 * 1024 * 1024
 
 const NONE: readonly never[] = []
@@ -33,11 +33,11 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * What the visits have to say to store and queue, gathered: visits share one statement and one settle call, and each waits for its own
+ * The calls of all visits to store and queue, batched: visits share one statement and one settle call, and each waits for its own
  * commit. Records are always committed before their link is settled, because a visit settles only after its write has resolved.
  */
 export class Outbox {
-  readonly #frontier: Frontier
+  readonly #frontier: Pick<Frontier, 'release' | 'settle'>
   readonly #store: RecordStore
   readonly #clock: Clock
   readonly #inFlight: () => number
@@ -51,7 +51,7 @@ export class Outbox {
   readonly #lookups = new Map<string, Waiting<Fingerprint, LastVisit | null>[]>()
   #releases: Release[] = []
   #settlements: Waiting<{ lease: LeaseRef; outcome: () => Outcome }, boolean>[] = []
-  /** Visits that wait for their page to be kept. */
+  /** How many visits wait for their page to be kept. */
   #keeping = 0
   #keepingBytes = 0
   #writing = 0
@@ -59,11 +59,11 @@ export class Outbox {
   #releasing: Promise<void> = Promise.resolve()
   #cancelGather: (() => void) | null = null
   #givenUp = false
-  /** Of the visits that wait for their page to be kept: they stop waiting. */
+  /** Called to make visits stop waiting for their page to be kept. */
   readonly #stopKeeping = new Set<(error: unknown) => void>()
 
   constructor(parts: {
-    frontier: Frontier
+    frontier: Pick<Frontier, 'release' | 'settle'>
     store: RecordStore
     clock: Clock
     inFlight: () => number
@@ -89,7 +89,7 @@ export class Outbox {
     })
   }
 
-  /** What the last visit of a link left; null when there was none. Links that were leased together are looked up together. */
+  /** The last visit of a link; null when there was none. Links that were leased together are looked up together. */
   lastVisit(spider: string, fp: Fingerprint): Promise<LastVisit | null> {
     return new Promise((resolve, reject) => {
       const waiting = this.#lookups.get(spider)
@@ -119,15 +119,15 @@ export class Outbox {
   }
 
   /**
-   * Every release so far has reached the queue. Before a permit is asked for: one that overtook a release of the same lease would be
-   * taken for held, and the release would then free the slot of a request that is under way.
+   * Resolves when every release so far has reached the queue. Awaited before asking for a permit: one that overtook a release of the same
+   * lease would count as already held, and the release would then free the slot of a request in flight.
    */
   async released(): Promise<void> {
     if (this.#releases.length > 0) this.#flush()
     await this.#releasing
   }
 
-  /** The outcome is asked for whenever it is sent: the queue may have gone back since the last time. */
+  /** `outcome` is called each time it is sent: the queue may have been restored from an older state since the last time. */
   settle(lease: LeaseRef, outcome: () => Outcome): Promise<boolean> {
     return new Promise((resolve, reject) => {
       this.#settlements.push({ item: { lease: { crawl: lease.crawl, token: lease.token }, outcome }, resolve, reject })
@@ -135,7 +135,7 @@ export class Outbox {
     })
   }
 
-  /** A raw page, which the store gathers by itself. Its failure is nobody's surprise: whoever asked looks at it later. */
+  /** A raw page; the store does its own batching. The caller awaits the result later, so a failure before that is not unhandled. */
   keep(pages: BlobStore, page: Uint8Array, type: string): Promise<BlobRef> {
     const kept = this.#keep(pages, page, type)
     kept.catch(() => {})
@@ -147,7 +147,7 @@ export class Outbox {
     this.#keepingBytes += page.length
     const kept = this.#untilDone('pages', () => {
       const put = pages.put(page, type)
-      // All that are in hand wait for theirs: nobody else is coming.
+      // All visits in flight wait for theirs: no more pages will come for this batch.
       if (this.#keeping >= this.#inFlight()) pages.hurry()
       return put
     })
@@ -165,20 +165,20 @@ export class Outbox {
     }
   }
 
-  /** Many bytes wait to be kept. */
+  /** Too many bytes wait to be kept. */
   get crowded(): boolean {
     return this.#keepingBytes > KEEPING_BYTES
   }
 
-  /** From now on a backends that is away is not waited for: what could not be said is handed out again when its lease has run out. */
+  /** From now on nothing waits for a backend that is down: links that could not be settled are handed out again when their lease runs out. */
   giveUp(): void {
     this.#givenUp = true
-    // A place that hangs would take its time to say so.
-    const error = new ShoalError('aborted', 'the worker stops before the page is kept')
+    // Storage that hangs would answer only at its own deadline.
+    const error = new ShoalError('aborted', 'the worker stopped before the page was kept')
     for (const stop of this.#stopKeeping) stop(error)
   }
 
-  /** A visit has ended and there is room for another: the next flush, with something to say or not, asks for more. */
+  /** A visit has ended and there is room for another: the next flush, even an empty one, leases more. */
   poke(): void {
     this.#schedule()
   }
@@ -188,7 +188,7 @@ export class Outbox {
     const writes = this.#writing < MOST_WRITING ? this.#writes.length : 0
     const waiting = writes + this.#releases.length + this.#settlements.length
     if (this.#inFlight() < FEW || waiting >= ENOUGH) {
-      // In a microtask: what the other visits of this turn of the event loop have to say comes along.
+      // In a microtask: calls of other visits in this turn of the event loop are batched too.
       this.#immediate = true
       queueMicrotask(() => this.#flush())
     } else if (this.#cancelGather === null) {
@@ -262,7 +262,7 @@ export class Outbox {
     }
   }
 
-  /** A backends that is away is waited for: leases are kept alive meanwhile, no attempt is burned. Every call here can be repeated. */
+  /** Waits for a backend that is down: leases are renewed meanwhile, and no attempt is used up. Every call here can be repeated. */
   async #untilDone<T>(part: BackendPart, call: () => Promise<T>): Promise<T> {
     try {
       return await this.#backends.wait(part, call, async (ms, error) => {

@@ -2,18 +2,31 @@ import type { Clock, Random } from '../clock.js'
 import { describeError, ShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import type { HostReport, Lease, Outcome } from '../frontier/frontier.js'
+import type { Busy } from '../politeness/busy.js'
 import { parseRetryAfter } from '../politeness/retry-after.js'
 import type { Backoff, RetryPolicy } from '../spider/spider.js'
+import type { Link } from '../url/link.js'
 
-/** Handed back because of our own backends: not at once, or the same trouble would be met in a loop. */
-const PLANT_WAIT_MS = 1_000
+/** Links that go back because of our own backends wait, or they would fail in a tight loop. */
+const BACKEND_WAIT_MS = 1_000
+
+export const NO_RETRIES: RetryPolicy = { max: 0, backoff: { kind: 'fixed', ms: 0 } }
 
 export interface OutcomeRules {
   readonly retries: RetryPolicy
   readonly maxThrottles: number
 }
 
-/** What becomes of a link whose visit failed. `waitMs` is how long the failure itself asks to wait (robots.txt out of reach, proxies that rest). */
+/** A link that no slot is free for goes back as it was. */
+export function busyOutcome(
+  { waitMs, closedHost }: Pick<Busy, 'waitMs' | 'closedHost'>,
+  { host }: Pick<Link, 'host'>,
+): Outcome {
+  // The queue hands out no link of a closed host: a wait on top of that would outlast the moment it is opened by hand.
+  return { kind: 'back', afterMs: closedHost === host ? 0 : waitMs }
+}
+
+/** What becomes of a link whose visit failed. `waitMs` is how long the failure itself asks to wait (robots.txt unreachable, proxies that rest). */
 export function outcomeOf(
   error: ShoalError,
   lease: Pick<Lease, 'attempt' | 'throttles'>,
@@ -27,10 +40,10 @@ export function outcomeOf(
       return { kind: 'skipped', failure }
     case 'dead':
     case 'stop':
-      // `stop` is for commands; met in a visit it is a defect, and a page must always end.
+      // `stop` is for commands. In a visit it is a defect, and a page must always end.
       return error.code === 'internal' ? retryOrDead(failure, lease, rules, random) : { kind: 'dead', failure }
     case 'backend':
-      return { kind: 'back', afterMs: error.code === 'aborted' ? 0 : Math.max(waitMs, PLANT_WAIT_MS) }
+      return { kind: 'back', afterMs: error.code === 'aborted' ? 0 : Math.max(waitMs, BACKEND_WAIT_MS) }
     case 'throttle':
       if (lease.throttles >= rules.maxThrottles) return { kind: 'dead', failure }
       return { kind: 'retry', afterMs: waitMs, failure, countsAsAttempt: false }
@@ -63,7 +76,7 @@ export function backoffMs(backoff: Backoff, retry: number, random: Random): numb
   }
 }
 
-/** The error of a status that is no page; null for one that is. */
+/** The error for a status other than 2xx; null for a page. */
 export function statusError(status: number): ShoalError | null {
   if (status >= 200 && status < 300) return null
   if (status === 429 || status === 503) return new ShoalError('throttled', `the server answered ${status}`)
@@ -71,10 +84,10 @@ export function statusError(status: number): ShoalError | null {
   return new ShoalError('http_error', `the server answered ${status}`)
 }
 
-/** Says nothing about the host. */
+/** Frees the slot and says nothing about the host. */
 export const NO_NEWS: HostReport = { kind: 'wait', ms: 0 }
 
-/** How the host did when nothing came of the request. What failed on our side of the wire, or before anybody was asked, says nothing. */
+/** How the host did when the request failed. A failure on our side, or before anything was sent, says nothing about it. */
 export function failureReport({ code, next }: ShoalError): HostReport {
   const { failedAt } = describeError(code)
   // The host did respond; the response is too large or malformed, or the user's own code fails on it.
@@ -83,7 +96,7 @@ export function failureReport({ code, next }: ShoalError): HostReport {
   return unasked || failedAt === 'proxy' || failedAt === 'browser' ? NO_NEWS : { kind: 'failed' }
 }
 
-/** How the host did, told as soon as the body is read. */
+/** How the host did, reported as soon as the body is read. */
 export function hostReport(response: FetchResponse, clock: Clock): HostReport {
   if (response.status === 429 || response.status === 503) {
     return { kind: 'throttled', retryAfterMs: parseRetryAfter(response.headers['retry-after'], clock.now()) }

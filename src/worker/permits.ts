@@ -1,71 +1,55 @@
-import type { Clock } from '../clock.js'
-import { isAway, ShoalError } from '../errors.js'
+import { ShoalError } from '../errors.js'
+import type { HostReport } from '../frontier/frontier.js'
+import { Busy } from '../politeness/busy.js'
 import type { HostKey } from '../url/link.js'
-import { step } from './step.js'
+import type { Held, HostPermit, Layer, Sending } from './layer.js'
+import { step } from './trace-visit.js'
 import type { Visit, VisitParts } from './visit-parts.js'
+import { grantTime, isFresh, patienceOf, sleepUnlessStopped, untilBack } from './waits.js'
 
-/** A visit waits this long for its host's next slot; beyond that the link goes back to the queue, where waiting costs nothing. */
-const PATIENCE_MS = 5_000
-/** Longer than any pace that makes sense; the lease is renewed meanwhile. */
-const LONG_PATIENCE_MS = 600_000
-const SLICE_MS = 100
-/** No answer of a queue in use takes this long: the process stood still meanwhile. */
-const FROZEN_MS = 2_000
-/** A queue that is away is asked again after this long. */
-const AWAY_NAP_MS = 500
-
-/** The host has no slot soon enough. */
-export class HostBusy extends Error {
-  readonly host: HostKey
-  readonly waitMs: number
-  constructor(host: HostKey, waitMs: number) {
-    super(`${host} has no slot for ${waitMs} ms`)
-    this.host = host
-    this.waitMs = waitMs
+/** A permit for each pace the request counts against. Those held from the attempt before are used as long as they are fresh. */
+export function withPermits(next: Layer): Layer {
+  return async (sending, held) => {
+    const { current, parts, keys } = sending
+    const permits: HostPermit[] = []
+    for (const key of keys) {
+      const old = held.permits.find(({ host }) => host === key)
+      const permit = old !== undefined && isFresh(old, parts.clock) ? old : await permitFor(current, key, parts)
+      if (permit instanceof Busy) return permit
+      permits.push(permit)
+    }
+    return next(sending, { ...held, permits })
   }
 }
 
-export function patienceOf({ patient }: Visit): number {
-  return patient ? LONG_PATIENCE_MS : PATIENCE_MS
+/** The slots that come with the permits are free again, and the queue learns how the host did. */
+export function releaseSlots({ current, parts }: Sending, held: Held, elapsedMs: number, report: HostReport): void {
+  const { crawl, token } = current.lease
+  for (const { host } of held.permits) parts.outbox.release({ lease: { crawl, token }, host, elapsedMs, report })
 }
 
-/** Leave to send, with the monotonic time from which it counts. */
-export interface Granted {
-  readonly at: number
-  readonly forMs: number
-}
-
-export function isFresh(granted: Granted | undefined, clock: Clock): boolean {
-  return granted !== undefined && clock.mono() - granted.at <= granted.forMs
-}
-
-/**
- * A permit that holds now. The lease brings the first one; it goes stale quickly, because a worker that was frozen must not burst on
- * waking.
- */
-export async function permitFor(current: Visit, host: HostKey, parts: VisitParts): Promise<Granted> {
+/** The lease brings the first permit of its own host. It expires quickly, because a worker that was frozen must not send a burst on waking. */
+async function permitFor(current: Visit, host: HostKey, parts: VisitParts): Promise<HostPermit | Busy> {
   const { lease } = current
   const { clock, log } = parts
   if (host === lease.link.host && !current.permitUsed) {
     current.permitUsed = true
-    if (clock.mono() - current.grantedAt <= lease.permitMs) return { at: current.grantedAt, forMs: lease.permitMs }
+    const first = { host, at: current.grantedAt, forMs: lease.permitMs }
+    if (isFresh(first, clock)) return first
   }
   const askedAt = clock.mono()
-  const granted = await step(
+  const permit = await step(
     current,
     () => askForPermit(current, host, parts),
-    () => ({ name: 'permit', about: { 'shoal.host': host } }),
+    () => ({ name: 'permit', about: { 'shoal.host': host }, learnt: busyIn }),
   )
-  if (log.verbose)
+  if (log.verbose && !(permit instanceof Busy))
     log.debug('permit.granted', { fp: lease.link.fp, host, waitedMs: Math.round(clock.mono() - askedAt) })
-  return granted
+  return permit
 }
 
-async function askForPermit(
-  current: Visit,
-  host: HostKey,
-  { clock, frontier, outbox, meter }: VisitParts,
-): Promise<Granted> {
+async function askForPermit(current: Visit, host: HostKey, parts: VisitParts): Promise<HostPermit | Busy> {
+  const { clock, frontier, outbox, meter } = parts
   const { lease } = current
   meter.doing(current, 'queue')
   await outbox.released()
@@ -80,44 +64,22 @@ async function askForPermit(
       current,
       clock,
     )
-    if (permit.ok) return { at: grantTime(askedAt, clock.mono()), forMs: permit.permitMs }
+    if (permit.ok) return { host, at: grantTime(askedAt, clock.mono()), forMs: permit.permitMs }
     if (permit.lost) {
       meter.lost()
       current.lost = true
       throw new ShoalError('aborted', 'the lease was lost')
     }
-    // Counted from the first answer: waiting for our own queue is no reason to give up a host.
+    // Counted from the first reply: an unreachable queue is no reason to give up on a host.
     giveUpAt ??= clock.mono() + patienceOf(current)
-    if (clock.mono() + permit.waitMs > giveUpAt) throw new HostBusy(host, permit.waitMs)
+    if (clock.mono() + permit.waitMs > giveUpAt) return new Busy(permit.waitMs, host)
     meter.doing(current, 'pace')
     await sleepUnlessStopped(permit.waitMs, current, clock)
     meter.doing(current, 'queue')
   }
 }
 
-/**
- * From when a grant counts. An answer that took too long lay about while the process was frozen, and counts from the question; a slow queue is no reason to ask again and again.
- */
-export function grantTime(askedAt: number, answeredAt: number): number {
-  return answeredAt - askedAt > FROZEN_MS ? askedAt : answeredAt
-}
-
-/** In slices, because a visit that is given up must not be waited for. */
-export async function sleepUnlessStopped(ms: number, { stop }: Visit, clock: Clock): Promise<void> {
-  for (let left = ms; left > 0; left -= SLICE_MS) {
-    if (stop.aborted) throw new ShoalError('aborted', 'the visit was given up')
-    await clock.sleep(Math.min(left, SLICE_MS))
-  }
-}
-
-/** The queue may be away for a while: the same call again, as long as the visit is wanted. Whether its lease still holds, the answer tells. */
-export async function untilBack<Answer>(call: () => Promise<Answer>, current: Visit, clock: Clock): Promise<Answer> {
-  for (;;) {
-    try {
-      return await call()
-    } catch (error) {
-      if (!isAway(error)) throw error
-      await sleepUnlessStopped(AWAY_NAP_MS, current, clock)
-    }
-  }
+/** For traces. */
+export function busyIn(result: object): Record<string, string> {
+  return result instanceof Busy ? { 'error.type': 'busy' } : {}
 }

@@ -1,18 +1,21 @@
 import type { Clock, Random } from '../clock.js'
-import type { Fetcher } from '../fetch/fetcher.js'
+import type { ShoalError } from '../errors.js'
+import type { Fetcher, FetchResponse } from '../fetch/fetcher.js'
 import type { Frontier, Lease } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { Tracing, VisitTrace } from '../observe/tracing/tracing.js'
-import type { Clocked, Meter } from '../observe/vitals/meter.js'
+import { type Clocked, type Meter, NOTHING } from '../observe/vitals/meter.js'
 import type { RobotsCache } from '../politeness/robots-cache.js'
+import type { Pool } from '../proxy/pool.js'
 import type { ProxyId } from '../proxy/proxy.js'
+import type { ProxyAllocator } from '../proxy/proxy-allocator.js'
+import type { ProxyVerdict } from '../proxy/proxy-ledger.js'
 import type { FieldTally } from '../quality/field-tally.js'
-import type { Spider } from '../spider/spider.js'
+import type { ProxyNeed, Spider } from '../spider/spider.js'
 import type { BlobStore } from '../store/blob-store.js'
 import type { Admitter } from '../url/admit.js'
 import type { KnownLinks } from './known-links.js'
 import type { Outbox } from './outbox.js'
-import type { SpiderProxies } from './spider-proxies.js'
 import type { Visitors } from './visitors.js'
 
 /** What a visit works with. */
@@ -24,47 +27,72 @@ export interface VisitParts {
   readonly outbox: Pick<Outbox, 'write' | 'lastVisit' | 'release' | 'released' | 'settle' | 'keep' | 'crowded'>
   /** Null: the spider keeps no raw pages. */
   readonly pages: BlobStore | null
-  /** Where pictures of rendered pages that failed are kept; null: nothing is rendered. */
+  /** Where screenshots of rendered pages that failed are kept; null: nothing is rendered. */
   readonly screenshots: BlobStore | null
   readonly fetcher: Fetcher
-  /** Null: the spider takes no proxies. */
-  readonly ways: SpiderProxies | null
+  /** Null: the spider uses no proxies. */
+  readonly proxies: SpiderProxies | null
   /** Null or left out: the spider keeps no sessions. */
   readonly visitors?: Visitors | null
   readonly robots: RobotsCache
   readonly known: KnownLinks
-  /** Counts what records give for their fields. */
+  /** Counts which fields the records fill. */
   readonly fields: Pick<FieldTally, 'note'>
   readonly meter: Meter
-  /** Null or left out: nobody traces visits. */
+  /** Null or left out: visits are not traced. */
   readonly tracing?: Tracing | null
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
 }
 
-/** One visit in hand. `lost` and the signal are set from outside: the lease ran out, or the worker stops. */
+/** How the requests of a spider choose and judge their proxies. */
+export interface SpiderProxies {
+  readonly allocator: ProxyAllocator
+  /** Null: this worker does not have the pool. */
+  poolOf(need: ProxyNeed, site: string): Pool | null
+  verdictOf(response: FetchResponse): ProxyVerdict
+  verdictOfError(error: ShoalError): ProxyVerdict
+}
+
+/** One visit in flight. `lost` and `stop` are set from outside: the lease ran out, or the worker stops. */
 export interface Visit extends Clocked {
   readonly lease: Lease
-  /** Monotonic time at which the lease arrived, or long before when it was under way for too long. */
+  /** Monotonic time at which the lease arrived; when it was requested, if the reply took too long. */
   readonly grantedAt: number
   /** Set to give the visit up: a StopSignal for its fetch. */
   readonly stop: { aborted: boolean }
-  /** Where somebody traces it. */
+  /** Only where visits are traced. */
   trace?: VisitTrace
   lost: boolean
-  /** The permit that came with the lease is spent. */
+  /** The permit that came with the lease is used up. */
   permitUsed: boolean
   /** The proxy that the last request went through, as pool/proxy; null: none. */
   proxy: string | null
-  /** The proxy of the visitor that was redirected: it goes on there. */
+  /** The proxy of the visitor that was redirected: it follows the redirect through the same one. */
   stay?: ProxyId | undefined
-  /** What it has done already would be done again, and again in vain: it waits out the pace of its hosts instead of going back to the queue. */
+  /** Going back to the queue would repeat, in vain, what it has done already: it waits as long as the pace of its hosts demands. */
   patient?: true
   /** A request of this visit was sent: it can no longer be handed back as if nothing had happened. */
   started: boolean
-  /** The page is read and its handler has ended: what it waits for now is our own backends. */
+  /** The page is read and its handler has ended: it only waits for our own backends now. */
   produced: boolean
-  /** Its settle is under way. */
+  /** Its settle is in flight. */
   settling: boolean
+}
+
+export function newVisit(lease: Lease, grantedAt: number): Visit {
+  return {
+    lease,
+    grantedAt,
+    stop: { aborted: false },
+    lost: false,
+    permitUsed: false,
+    proxy: null,
+    started: false,
+    produced: false,
+    settling: false,
+    doing: NOTHING,
+    since: 0,
+  }
 }

@@ -2,50 +2,42 @@ import type { Clock } from '../clock.js'
 import { asShoalError, isAway, type ShoalError } from '../errors.js'
 import type { CrawlId, Frontier, Lease, LeaseReply, WorkerAbout, WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
-import { type Meter, NOTHING, type Reading } from '../observe/vitals/meter.js'
+import type { Meter, Reading } from '../observe/vitals/meter.js'
 import { IN_FLIGHT_REPORTED, type InFlight } from '../observe/vitals/vitals.js'
-import type { RecordStore } from '../store/record-store.js'
-import { BackendWatch } from '../while-away.js'
-import { Outbox } from './outbox.js'
-import { grantTime } from './permits.js'
+import { awayPause, type BackendWatch } from '../while-away.js'
+import type { Outbox } from './outbox.js'
 import { visit } from './visit.js'
-import type { Visit, VisitParts } from './visit-parts.js'
+import { newVisit, type Visit, type VisitParts } from './visit-parts.js'
+import { grantTime } from './waits.js'
 
-/** Visits whose page is read and whose commit is on its way do not count as visits at once; but a slow backends must slow the leasing. */
+/** Visits that only wait for their commit take no slot. More of them than this, and slow backends slow down the leasing. */
 const MOST_COMMITTING = 256
-/** A queue that is away is asked again after this long. */
-const AWAY_NAP_MS = 1_000
-/** Of a crawl whose spider this worker does not have. */
+/** Links of a crawl whose spider this worker does not have go back for this long. */
 const NOT_OURS_MS = 5_000
 
 export interface WorkerOptions {
   readonly id: WorkerId
   readonly concurrency: number
-  readonly frontier: Frontier
-  readonly store: RecordStore
+  readonly frontier: Pick<Frontier, 'lease'>
+  readonly outbox: Pick<Outbox, 'settle' | 'poke' | 'giveUp'>
+  readonly backends: BackendWatch
   readonly clock: Clock
   readonly log: Log
   readonly meter: Meter
   readonly spiders: readonly string[]
   readonly about: WorkerAbout
-  /** Everything a visit needs but the outbox, which is the worker's own. */
-  readonly partsFor: (outbox: Outbox) => PartsOf
-  /** Called in the same turn as the calls of the outbox: what is said then travels with them. */
-  readonly onFlush?: () => void
+  readonly partsOf: PartsOf
 }
 
 /** What the visits of a crawl work with; null when its spider is none of this worker's. A promise only when the queue must be asked. */
 export type PartsOf = (crawl: CrawlId) => VisitParts | null | Promise<VisitParts | null>
 
 /**
- * The loop: room → lease → visit → settle. It never fetches, parses or stores by itself, and holds nothing that may be lost: what is in hand
- * is leased, and what is not settled is handed out again.
+ * The loop: room → lease → visit → settle. It does not fetch, parse or store, and has nothing to lose: links in flight are leased, and those that
+ * are not settled are handed out again.
  */
 export class CrawlWorker {
   readonly #options: WorkerOptions
-  readonly #outbox: Outbox
-  readonly #partsOf: PartsOf
-  readonly #backends: BackendWatch
   readonly #inFlight = new Map<string, Visit>()
   #fetching = 0
   #seq = 0
@@ -53,36 +45,23 @@ export class CrawlWorker {
   /** The queue does not know yet where this worker runs. */
   #aboutDue = true
   #stopping = false
-  /** The queue asked for empty hands: a link that killed workers waits to be leased alone. */
+  /** The queue asked this worker to finish what it has: a link that killed workers is to be leased alone. */
   #draining = false
   #cancelNap: () => void = () => {}
+  /** The last pause while the queue was down; 0: it is not. */
+  #awayMs = 0
   #failure: ShoalError | null = null
   readonly #ended: Promise<void>
   #end: () => void = () => {}
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    this.#backends = new BackendWatch(options.log, options.clock)
     this.#ended = new Promise((resolve) => {
       this.#end = resolve
     })
-    this.#outbox = new Outbox({
-      frontier: options.frontier,
-      store: options.store,
-      clock: options.clock,
-      inFlight: () => this.#inFlight.size,
-      onFlush: () => {
-        options.onFlush?.()
-        this.#leaseMore()
-      },
-      backends: this.#backends,
-      onFailure: (error) => this.#failed(error),
-      meter: options.meter,
-    })
-    this.#partsOf = options.partsFor(this.#outbox)
   }
 
-  /** Runs until stopped. Rejects when our own backends cannot be used. */
+  /** Runs until stopped. Rejects when a backend cannot be used. */
   async run(): Promise<void> {
     this.#options.log.info('worker.started', { worker: this.#options.id, concurrency: this.#options.concurrency })
     this.#leaseMore()
@@ -90,7 +69,7 @@ export class CrawlWorker {
     if (this.#failure !== null) throw this.#failure
   }
 
-  /** Finishes what is in hand within `graceMs`, hands back the rest. */
+  /** Finishes what is in flight within `graceMs`, and hands back the rest. */
   async stop(graceMs: number): Promise<void> {
     const { log, clock, id } = this.#options
     if (!this.#stopping) log.info('worker.draining', { worker: id, inFlight: this.#inFlight.size })
@@ -98,7 +77,7 @@ export class CrawlWorker {
     this.#options.meter.heldUpBy('idle')
     this.#cancelNap()
     const cancel = clock.after(graceMs, () => {
-      this.#outbox.giveUp()
+      this.#options.outbox.giveUp()
       for (const { stop } of this.#inFlight.values()) stop.aborted = true
     })
     this.#endIfEmpty()
@@ -106,16 +85,16 @@ export class CrawlWorker {
     cancel()
   }
 
-  /** Something was added that it should not sleep over. */
+  /** Leases more now if there is room: links were added, or slots are about to be free. */
   wake(): void {
     this.#leaseMore()
   }
 
-  /** Leases that the keeper found lost: their fetch is given up and nothing of them is written. */
+  /** Leases that the keeper found lost: their fetches are given up and nothing of them is written. */
   lost(tokens: readonly string[]): void {
     for (const token of tokens) {
       const current = this.#inFlight.get(token)
-      // Its settle is on the way, and knows better.
+      // Its settle is in flight and will show whether the lease is lost.
       if (current === undefined || current.settling) continue
       if (!current.lost) this.#options.meter.lost()
       current.lost = true
@@ -125,7 +104,12 @@ export class CrawlWorker {
     }
   }
 
-  /** What is in hand and not being settled. */
+  /** How many visits are in flight, those that wait for their commit included. */
+  get inFlight(): number {
+    return this.#inFlight.size
+  }
+
+  /** What is in flight and not being settled. */
   get held(): Lease[] {
     return [...this.#inFlight.values()].filter(({ settling }) => !settling).map(({ lease }) => lease)
   }
@@ -135,30 +119,30 @@ export class CrawlWorker {
     return this.#options.meter.read(this.#inFlight.values())
   }
 
-  /** What is in hand, longest first. */
+  /** What is in flight, longest first. */
   get longestInFlight(): InFlight[] {
     const now = this.#options.clock.mono()
-    const told: InFlight[] = []
+    const longest: InFlight[] = []
     for (const { lease, proxy, grantedAt } of this.#inFlight.values()) {
-      if (told.length === IN_FLIGHT_REPORTED) break
-      told.push({
+      if (longest.length === IN_FLIGHT_REPORTED) break
+      longest.push({
         crawl: lease.crawl,
         fp: lease.link.fp,
         proxy: proxyShown(proxy),
         forMs: Math.max(0, now - grantedAt),
       })
     }
-    return told
+    return longest
   }
 
-  /** All that is in hand, with whether its end is on its way. */
+  /** Everything in flight, with whether its settle is. */
   get holdings(): { token: string; epoch: string; settling: boolean; waiting: boolean }[] {
     return [...this.#inFlight.values()].map(({ lease: { token, epoch }, settling, produced: waiting }) => ({
       ...{ token, epoch, settling, waiting },
     }))
   }
 
-  /** Asks for as many links as there is room for, unless it is asking already. Called with every flush and when a nap is over. */
+  /** Leases as many links as there is room for, unless a lease call is in flight. Called with every flush of the outbox and after a nap. */
   #leaseMore(): void {
     if (this.#stopping || this.#leasing || this.#failure !== null) return
     const room = Math.min(
@@ -183,7 +167,7 @@ export class CrawlWorker {
       .catch((error: unknown) => this.#leaseFailed(error))
   }
 
-  /** Too many commits are under way for another visit: what most of them wait for. */
+  /** Too many commits are in flight for another visit: what most of them wait for. */
   #slowBackends(): 'store' | 'queue' {
     let settling = 0
     for (const visit of this.#inFlight.values()) if (visit.settling) settling++
@@ -192,14 +176,15 @@ export class CrawlWorker {
 
   #take({ leases, idleMs, drain }: LeaseReply, grantedAt: number): void {
     this.#leasing = false
-    // A queue that was away may have come back without its memory of workers.
-    this.#aboutDue = this.#backends.answered('queue')
+    this.#awayMs = 0
+    // A queue that was down may have forgotten its workers.
+    this.#aboutDue = this.#options.backends.answered('queue')
     this.#draining = drain
     if (this.#stopping) {
-      // Asked for before the stop was: not begun, so they go back as they were. The end waits for them as for an answer.
+      // Requested before the stop, and not started: they go back as they were. The worker ends after that.
       this.#leasing = true
       void Promise.allSettled(
-        leases.map((lease) => this.#outbox.settle(lease, () => ({ kind: 'back', afterMs: 0 }))),
+        leases.map((lease) => this.#options.outbox.settle(lease, () => ({ kind: 'back', afterMs: 0 }))),
       ).then(() => {
         this.#leasing = false
         this.#endIfEmpty()
@@ -207,26 +192,14 @@ export class CrawlWorker {
       return
     }
     for (const lease of leases) {
-      const current: Visit = {
-        lease,
-        grantedAt,
-        stop: { aborted: false },
-        lost: false,
-        permitUsed: false,
-        proxy: null,
-        started: false,
-        produced: false,
-        settling: false,
-        doing: NOTHING,
-        since: 0,
-      }
+      const current = newVisit(lease, grantedAt)
       this.#inFlight.set(lease.token, current)
       if (this.#options.log.verbose) this.#logLease(lease)
       this.#fetching++
       this.#options.meter.begin(current)
       void this.#visit(current)
     }
-    // A release or settle asks again by itself; this is for what the passing of time changes.
+    // Every release and settle leads to another lease call; this one is for what only time changes.
     this.#nap(idleMs)
   }
 
@@ -247,18 +220,19 @@ export class CrawlWorker {
       fetching = false
     }
     try {
-      const found = this.#partsOf(current.lease.crawl)
+      const found = this.#options.partsOf(current.lease.crawl)
       const parts = found instanceof Promise ? await found : found
-      if (parts === null) await this.#outbox.settle(current.lease, () => ({ kind: 'back', afterMs: NOT_OURS_MS }))
+      if (parts === null)
+        await this.#options.outbox.settle(current.lease, () => ({ kind: 'back', afterMs: NOT_OURS_MS }))
       else await visit(current, parts, read)
     } catch (error) {
-      // Neither written nor settled: the lease runs out and the link is handed out again.
-      if (!isAway(error)) this.#failed(error)
+      // Not settled: the lease runs out and the link is handed out again.
+      if (!isAway(error)) this.fail(error)
     } finally {
       read()
       this.#inFlight.delete(current.lease.token)
       this.#endIfEmpty()
-      if (!this.#stopping) this.#outbox.poke()
+      if (!this.#stopping) this.#options.outbox.poke()
     }
   }
 
@@ -266,18 +240,19 @@ export class CrawlWorker {
     this.#leasing = false
     this.#options.meter.answered(null, 1)
     if (isAway(error)) {
-      this.#backends.away('queue', error)
-      // The reply may have been lost, not the call: the same number again returns the same batch.
+      this.#options.backends.away('queue', error)
+      // The call may have arrived and only its reply been lost: the same number again returns the same batch.
       this.#seq--
-      if (!this.#stopping) this.#nap(AWAY_NAP_MS)
-    } else this.#failed(error)
+      this.#awayMs = awayPause(this.#awayMs)
+      if (!this.#stopping) this.#nap(this.#awayMs)
+    } else this.fail(error)
     this.#endIfEmpty()
   }
 
-  /** A backends that cannot be used ends the worker, and loses nothing. */
-  #failed(thrown: unknown): void {
+  /** A backend that cannot be used ends the worker; nothing is lost. */
+  fail(thrown: unknown): void {
     const error = asShoalError(thrown)
-    // Each visit in hand meets it; it is told by whoever runs the worker.
+    // Logged once, though every visit in flight fails with it. Whoever runs the worker reports it.
     if (this.#failure === null) this.#options.log.info('backend.waiting', { code: error.code, message: error.message })
     this.#failure ??= error
     this.#stopping = true
@@ -293,7 +268,7 @@ export class CrawlWorker {
   }
 }
 
-/** From pool/proxy. */
+/** Parses `pool/proxy`. */
 function proxyShown(proxy: string | null): InFlight['proxy'] {
   if (proxy === null) return null
   const slash = proxy.indexOf('/')

@@ -3,6 +3,7 @@ import { ManualClock } from '../../src/clock.js'
 import { ShoalError } from '../../src/errors.js'
 import type { FetchResponse } from '../../src/fetch/fetcher.js'
 import { memoryNotes } from '../../src/notes/memory/memory-notes.js'
+import { Busy } from '../../src/politeness/busy.js'
 import { createRobotsCache, type GetRobots } from '../../src/politeness/robots-cache.js'
 
 const HOUR = 3_600_000
@@ -113,6 +114,18 @@ describe('robots cache', () => {
     await expect(owner).rejects.toBe(stop)
     for (const robots of await Promise.all(waiting)) expect(robots.allows('/y')).toBe(true)
     expect(good).toHaveBeenCalledTimes(1)
+  })
+
+  it('answers busy to whoever found no slot, remembers nothing of it, and the next caller tries', async () => {
+    const clock = new ManualClock()
+    const notes = memoryNotes({ clock })
+    const cache = createRobotsCache({ clock, productToken: 'Shoal', notes, holder: 'w1' })
+    const busy = new Busy(60_000, 'a.test')
+    const owner = cache.check('http://a.test/', async () => busy)
+    const waiting = cache.check('http://a.test/', async () => rules)
+    expect(await owner).toBe(busy)
+    // At once: the claim on the fleet's note was given up as well.
+    expect((await waiting).allows('/x')).toBe(false)
   })
 
   it('forgets the oldest authorities, never one that is being fetched', async () => {

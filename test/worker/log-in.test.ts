@@ -5,6 +5,7 @@ import { ShoalError } from '../../src/errors.js'
 import type { FetchRequest } from '../../src/fetch/fetcher.js'
 import type { Permit } from '../../src/frontier/frontier.js'
 import { createMeter } from '../../src/observe/vitals/meter.js'
+import { Busy } from '../../src/politeness/busy.js'
 import { memoryLedger } from '../../src/proxy/memory/memory-ledger.js'
 import { loadPools } from '../../src/proxy/pools.js'
 import { createProxyAllocator } from '../../src/proxy/proxy-allocator.js'
@@ -13,7 +14,6 @@ import { defineSpider, type SpiderDefinition } from '../../src/spider/definition
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
 import { createAdmitter } from '../../src/url/admit.js'
 import { fetchPage } from '../../src/worker/fetch-page.js'
-import { HostBusy } from '../../src/worker/permits.js'
 import type { Visit, VisitParts } from '../../src/worker/visit-parts.js'
 import { visitorsOf } from '../../src/worker/visitors.js'
 
@@ -56,7 +56,7 @@ function club({ session, paceMs = 0, proxied = false, answer = () => ({ status: 
   let free = clock.mono() + paceMs
   const parts = {
     ...{ spider, clock, admitter: createAdmitter(spider.admit), log: { info() {} } },
-    ways: spiderProxies(spider, allocator, pools),
+    proxies: spiderProxies(spider, allocator, pools),
     visitors: visitorsOf(spider, clock, () => 0.5),
     frontier: {
       async permit(): Promise<Permit> {
@@ -138,7 +138,7 @@ it('is not to blame for a host without a slot, whatever its own code makes of th
         ),
     },
   })
-  expect(await visit().ended).toBeInstanceOf(HostBusy)
+  expect(await visit().ended).toBeInstanceOf(Busy)
   expect(sent).toEqual([])
 })
 
@@ -241,8 +241,8 @@ it('leaves a proxy that rests to itself: the page goes on with another one, soon
     },
   })
   const first = await visit().ended
-  expect(first).toBeInstanceOf(HostBusy)
-  expect((first as HostBusy).waitMs).toBeLessThan(1_000)
+  expect(first).toBeInstanceOf(Busy)
+  expect((first as Busy).waitMs).toBeLessThan(1_000)
   expect(await visit().ended).toMatchObject({ kind: 'page' })
   expect(sent.filter(({ port }) => port !== refused).map(({ url }) => url)).toEqual([
     ...Array.from({ length: 5 }, () => LOGIN),

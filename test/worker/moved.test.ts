@@ -24,7 +24,7 @@ function redirected(status: number, location: string, request: RequestExtras) {
     }),
   )
   const parts = {
-    ...{ spider, clock, ways: null, visitors: null, admitter: createAdmitter(spider.admit) },
+    ...{ spider, clock, proxies: null, visitors: null, admitter: createAdmitter(spider.admit) },
     frontier: {
       async permit(): Promise<Permit> {
         return { ok: false, lost: false, waitMs: 60_000 }

@@ -21,7 +21,7 @@ it('a page that needs the browser waits for its second request, whatever the pac
   )
   let free = Number.POSITIVE_INFINITY
   const parts = {
-    ...{ spider, clock, ways: null, visitors: null, admitter: createAdmitter(spider.admit), log: { debug() {} } },
+    ...{ spider, clock, proxies: null, visitors: null, admitter: createAdmitter(spider.admit), log: { debug() {} } },
     frontier: {
       async permit(): Promise<Permit> {
         const waitMs = free - clock.mono()

@@ -50,7 +50,7 @@ function site(
     spider,
     admitter: createAdmitter(spider.admit),
     clock,
-    ways: spiderProxies(spider, allocator, pools),
+    proxies: spiderProxies(spider, allocator, pools),
     visitors: null,
     robots: createRobotsCache({ clock, productToken: 'Shoal', notes: null, holder: 'w' }),
     log: { info() {}, debug() {} },

@@ -16,14 +16,14 @@ const MOST_CRAWLS = 8
 
 type Shared = Omit<
   VisitParts,
-  'spider' | 'admitter' | 'pages' | 'screenshots' | 'robots' | 'known' | 'ways' | 'visitors'
+  'spider' | 'admitter' | 'pages' | 'screenshots' | 'robots' | 'known' | 'proxies' | 'visitors'
 >
 
 /** What visits work with, chosen by the spider of their crawl. */
 export function partsOfCrawls(
   spiders: readonly Spider[],
   backends: Backends,
-  spiderProxies: (spider: Spider) => VisitParts['ways'],
+  spiderProxies: (spider: Spider) => VisitParts['proxies'],
   shared: Shared,
 ): PartsOf {
   const bySpider = new Map(
@@ -46,7 +46,7 @@ export function partsOfCrawls(
           robots,
           pages,
           screenshots,
-          ways: spiderProxies(spider),
+          proxies: spiderProxies(spider),
           visitors: visitorsOf(spider, shared.clock, shared.random),
         },
       ]

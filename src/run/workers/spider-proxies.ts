@@ -3,7 +3,7 @@ import type { Pool } from '../../proxy/pool.js'
 import type { ProxyAllocator } from '../../proxy/proxy-allocator.js'
 import { verdictOfAnswer, verdictOfError } from '../../proxy/verdict.js'
 import { DIRECT, type Spider } from '../../spider/spider.js'
-import type { SpiderProxies } from '../../worker/spider-proxies.js'
+import type { SpiderProxies } from '../../worker/visit-parts.js'
 
 /**
  * Without a proxy, for the routes of a spider that has proxies for others. It never rests: 429 blocks the host, as everywhere without proxies. Each site

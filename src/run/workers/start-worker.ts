@@ -12,7 +12,9 @@ import { createProxyAllocator } from '../../proxy/proxy-allocator.js'
 import { FieldTally } from '../../quality/field-tally.js'
 import type { Spider } from '../../spider/spider.js'
 import { version } from '../../version.js'
+import { BackendWatch } from '../../while-away.js'
 import type { Backends, Kept } from '../../wire/backends.js'
+import { Outbox } from '../../worker/outbox.js'
 import { CrawlWorker } from '../../worker/worker.js'
 import { BROWSER_PAGES, type BrowserOrder, rendersPages } from '../browser-order.js'
 import { isServed, type PoolsAtHand } from '../pools-at-hand.js'
@@ -70,34 +72,27 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
   const fields = new FieldTally()
   const meter = createMeter(concurrency, clock)
   const hashes = Object.fromEntries(spiders.map(({ name, hash }) => [name, hash]))
+  const watch = new BackendWatch(log, clock)
+  const outbox = new Outbox({
+    ...{ frontier, store, clock, meter, backends: watch },
+    inFlight: () => worker.inFlight,
+    // In the same turn as the calls of the outbox: reports about proxies and the next lease travel with them.
+    onFlush() {
+      allocator.goAlong()
+      worker.wake()
+    },
+    onFailure: (error) => worker.fail(error),
+  })
+  const shared = { worker: id, frontier, outbox, fetcher, fields, meter, tracing, clock, random, log }
   const worker = new CrawlWorker({
-    id,
-    concurrency,
-    frontier,
-    store,
-    clock,
-    log,
-    meter,
+    ...{ id, concurrency, frontier, outbox, backends: watch, clock, log, meter },
     // Those of which it cannot fetch a single page are left to others.
     spiders: spiders.filter((spider) => isServed(spider, pools)).map(({ name }) => name),
     about: {
       ...{ machine: hostname(), pid: process.pid, version, spiders: hashes, concurrency },
       ...(pools.size > 0 && { pools: [...pools.keys()] }),
     },
-    partsFor: (outbox) =>
-      partsOfCrawls(spiders, backends, (spider) => spiderProxies(spider, allocator, pools), {
-        worker: id,
-        frontier,
-        outbox,
-        fetcher,
-        fields,
-        meter,
-        tracing,
-        clock,
-        random,
-        log,
-      }),
-    onFlush: allocator.goAlong,
+    partsOf: partsOfCrawls(spiders, backends, (spider) => spiderProxies(spider, allocator, pools), shared),
   })
   const kept = keepLeases(backends, worker, spiders, id, clock)
   const flushing = flushFields(fields, store, clock)

@@ -1,0 +1,44 @@
+import { asShoalError, type ShoalError } from '../errors.js'
+import { screenshotOf } from '../fetch/failure-screenshot.js'
+import { fetchRow } from './fetch-row.js'
+import { NO_LINKS } from './found-links.js'
+import { withScreenshot } from './keep-page.js'
+import { NO_RETRIES, outcomeOf } from './outcome.js'
+import type { Fetching, Produced } from './produced.js'
+import type { Visit, VisitParts } from './visit-parts.js'
+
+/** What becomes of a visit that threw. `fetching`: what it had got by then; null: no answer. */
+export async function failedVisit(
+  thrown: unknown,
+  fetching: Fetching | null,
+  current: Visit,
+  parts: VisitParts,
+): Promise<Produced> {
+  const { lease } = current
+  const { spider, clock, log } = parts
+  const { fp, url, route } = lease.link
+  const error = asShoalError(thrown)
+  const { code, message } = error
+  const rules = { retries: spider.routes.get(route)?.retries ?? NO_RETRIES, maxThrottles: spider.maxThrottles }
+  const outcome = outcomeOf(error, lease, rules, parts.random, waitAskedBy(error, clock.now()))
+  log[code === 'internal' ? 'error' : 'info'](code.startsWith('handler') ? 'handler.failed' : 'fetch.failed', {
+    ...{ fp, url, code, message, attempt: lease.attempt, outcome: outcome.kind },
+  })
+  const failed = { ...(fetching?.row ?? fetchRow(current, parts, null)), error: code }
+  const row = await withScreenshot(failed, screenshotOf(thrown) ?? fetching?.screenshot ?? null, parts)
+  const isLogged = outcome.kind !== 'back' && current.started
+  return {
+    kept: fetching?.kept ?? null,
+    batch: isLogged ? { records: [], rejected: [], fetches: [row] } : null,
+    outcome,
+    found: null,
+    accepted: NO_LINKS,
+  }
+}
+
+/** How long the failure itself asks to wait: an unreachable robots.txt, or proxies that rest. */
+function waitAskedBy({ code, cause }: ShoalError, now: number): number {
+  if (code !== 'robots_unreachable' && code !== 'proxies_resting') return 0
+  const { retryAt, waitMs = 0 } = (cause ?? {}) as { readonly retryAt?: number; readonly waitMs?: number }
+  return retryAt === undefined ? waitMs : Math.max(0, retryAt - now)
+}
