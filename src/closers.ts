@@ -1,3 +1,7 @@
+import type { Clock } from './clock.js'
+import { asShoalError } from './errors.js'
+import type { Log } from './log.js'
+
 /** Closes one thing that was opened. */
 export type Close = () => unknown
 
@@ -37,4 +41,23 @@ export async function withClosers<Result>(
   for (const failure of failures.slice(1)) report(failure)
   if (worked.status === 'rejected' || failures.length > 0) throw failures[0]
   return worked.value
+}
+
+/** What fails to close after another failure, as a line of the log. */
+export function warnOf(log: Pick<Log, 'warn'>): (failure: unknown) => void {
+  return (failure) => log.warn('backend.warning', { message: asShoalError(failure).message })
+}
+
+/** Time to finish, shared by everything that closes: it runs from `start`, and before that there is none. */
+export function gracePeriod(
+  clock: Clock,
+  graceMs: number,
+): { readonly start: () => void; readonly leftMs: () => number } {
+  let endsAt = Number.NEGATIVE_INFINITY
+  return {
+    start() {
+      endsAt = clock.mono() + graceMs
+    },
+    leftMs: () => Math.max(0, endsAt - clock.mono()),
+  }
 }

@@ -200,6 +200,19 @@ export interface Config extends Omit<Values, 'store' | 'grace'> {
   readonly graceMs: number
 }
 
+/** What a process that works on crawls needs to know, and what it hands on to the worker processes that it starts: no token, no ports. */
+const PROCESS_KEYS = [
+  ...(['queue', 'store', 'pages', 'proxies', 'pool', 'country', 'alerts', 'browser', 'browserPages'] as const),
+  ...(['traces', 'concurrency', 'logLevel', 'graceMs'] as const),
+] as const
+
+export type ProcessSettings = Pick<Config, (typeof PROCESS_KEYS)[number]>
+
+/** Only these keys: the rest of the configuration stays in this process. */
+export function processSettings(settings: ProcessSettings): ProcessSettings {
+  return Object.fromEntries(PROCESS_KEYS.map((key) => [key, settings[key]])) as unknown as ProcessSettings
+}
+
 const KEYS = Object.keys(CONFIG) as ConfigKey[]
 
 export interface ConfigSources {

@@ -1,5 +1,6 @@
 import { asShoalError, EXIT } from '../errors.js'
-import type { RunOptions, RunProgress, RunStart, RunSummary } from '../run/run-crawl.js'
+import type { RunOptions } from '../run/run-crawl.js'
+import type { RunProgress, RunStart, RunSummary } from '../run/run-summary.js'
 import { rememberSource } from './export/source-memory.js'
 import type { CrawlFlags, Session } from './session.js'
 import { listenForSignals } from './signals.js'
@@ -24,7 +25,7 @@ export async function runWithProgress(
   session: Session,
   flags: CrawlFlags,
   source: RunOptions['source'],
-  beside?: RunOptions['beside'],
+  sidecar?: RunOptions['sidecar'],
 ): Promise<FinishedRun> {
   const { clock, settings, json } = session
   const { workers, concurrency } = settings
@@ -45,24 +46,12 @@ export async function runWithProgress(
   try {
     const { runCrawl } = await import('../run/run-crawl.js')
     const summary = await runCrawl({
+      settings,
       source,
-      queue: settings.queue,
-      store: settings.store,
-      pages: settings.pages,
-      proxies: settings.proxies,
-      pool: settings.pool,
-      country: settings.country,
-      alerts: settings.alerts,
-      browser: settings.browser,
-      browserPages: settings.browserPages,
-      traces: settings.traces,
       workers,
-      concurrency,
       fresh: flags.fresh,
       seeds: flags.seeds,
-      beside,
-      logLevel: settings.logLevel,
-      graceMs: settings.graceMs,
+      sidecar,
       drain: signals.drain,
       writeLog: (line) => say(live === null ? line.trimEnd() : logText(line, style)),
       onStart(started) {

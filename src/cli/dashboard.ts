@@ -19,7 +19,7 @@ export function dashboardOptions(command: Command): Command {
 /** Serves the page and its API, and prints where: for people on standard error, with --json as a line of its own. */
 export async function serveDashboardHere(
   { settings, json, output }: Session,
-  { backends, spiders, begin, log, localWorkers, drain }: SidecarParts,
+  { backends, spiders, start, log, localWorkers, drain }: SidecarParts,
 ): Promise<() => Promise<void>> {
   const [{ serveDashboard }, { createMonitor }] = await Promise.all([
     import('../api/server.js'),
@@ -40,7 +40,7 @@ export async function serveDashboardHere(
       spiders: new Set(spiders.map(({ name }) => name)),
       spiderNamed: async (name) =>
         spiders.find((spider) => spider.name === name) ?? (await rememberedSpider(settings, name)),
-      start: begin,
+      start,
     },
     { host: dashboardHost, port: dashboardPort, token, publicUrl },
   )

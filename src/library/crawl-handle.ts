@@ -96,7 +96,7 @@ export function crawlHandle<Kinds extends RecordDefinitions, Data>(
 
     seal,
 
-    async runWorkers({ concurrency = parts.concurrency, signal, until = 'finished' } = {}) {
+    async runWorkers({ concurrency = parts.settings.concurrency, signal, until = 'finished' } = {}) {
       open()
       if (until === 'finished') await seal()
       return kept(runUntil(parts, feeding, concurrency, until, signal))

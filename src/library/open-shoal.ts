@@ -39,22 +39,7 @@ export async function openShoal(options: ConnectOptions): Promise<Shoal> {
         ...{ fresh, clock, random },
         proxies: await knownProxies(backends.notes, spider),
       })
-      const { queue, concurrency, graceMs } = settings
-      const parts = {
-        id,
-        spider,
-        backends,
-        queue,
-        proxies: settings,
-        browser: settings,
-        clock,
-        random,
-        log,
-        concurrency,
-        graceMs,
-        closing: closing.signal,
-        running,
-      }
+      const parts = { id, spider, backends, settings, clock, random, log, closing: closing.signal, running }
       const seeding = start ? seedCrawl(parts) : null
       const crawl = crawlHandle<Kinds, Data>(parts, seeding?.all ?? null)
       await seeding?.first

@@ -13,7 +13,7 @@ export interface Seeding {
 }
 
 /** Adds the spider's start URLs and seeds. The crawl stays open: whether more comes is for the program to say. */
-export function seedCrawl({ id, spider, backends, proxies, clock, random, log, closing }: CrawlParts): Seeding {
+export function seedCrawl({ id, spider, backends, settings, clock, random, log, closing }: CrawlParts): Seeding {
   let full = () => {}
   const whenFull = new Promise<void>((resolve) => {
     full = resolve
@@ -30,7 +30,7 @@ export function seedCrawl({ id, spider, backends, proxies, clock, random, log, c
     if (spider.seeds !== null) await add({ name: 'seeds', entries: spider.seeds })
     if (spider.sources.length === 0) return
     const { sources = [], groups = [] } = seedOptions(undefined, {
-      ...{ backends, spider, crawl: id, pools: poolsAtHand(proxies, [spider]), clock, random, log, signal: closing },
+      ...{ backends, spider, crawl: id, pools: poolsAtHand(settings, [spider]), clock, random, log, signal: closing },
     })
     for (const source of sources) await add(source)
     // No cursors here: what was added before is known.

@@ -2,22 +2,21 @@ import type { Clock } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import { checkBrowser } from '../fetch/browser/chromium.js'
 import type { Log } from '../log.js'
-import type { Spider } from '../spider/spider.js'
+import { rendersPages, type Spider } from '../spider/spider.js'
 import { type BackendAddresses, type Backends, openBackends } from '../wire/backends.js'
-import { type BrowserOrder, rendersPages } from './browser-order.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
 import { patient } from './while-away.js'
 import { forfeitDeadWorkers } from './workers/dead-workers.js'
 
 export interface OpenedForWork {
   readonly spiders: Spider[]
-  /** For work that goes on: its queue may be away later on, until the drain. */
+  /** For the work itself: a call waits while its backend is down, until the drain. */
   readonly backends: Backends
-  /** The same for orders that somebody waits for: one that was answered with a failure must not be carried out when the queue is back. */
+  /** For requests that someone waits for: one that was answered with a failure must not be carried out when the queue is back. */
   readonly direct: Backends
 }
 
-/** Spiders and backends of a command that works on crawls. */
+/** The spiders and backends of a command that works on crawls. */
 export async function openForWork(
   sources: readonly SpiderSource[],
   addresses: BackendAddresses,
@@ -48,17 +47,17 @@ export async function openForWork(
   return { spiders, backends, direct: opened }
 }
 
-/** Before the first page is fetched: a bucket or a browser that is not there is told now. */
+/** Before the first page is fetched: a missing bucket or browser is reported now. */
 export async function readyForPages(
   spiders: readonly Spider[],
   { pages }: Backends,
-  { browser = null }: BrowserOrder,
+  browser: string | null,
 ): Promise<void> {
   if (spiders.some(({ savePages }) => savePages)) await pages.ready()
-  if (rendersPages(spiders)) await checkBrowser(browser)
+  if (spiders.some(rendersPages)) await checkBrowser(browser)
 }
 
-/** As long as nothing is begun there is nothing to drain: a spider file or a locked database that takes its time is not waited for. */
+/** Nothing is open yet, so there is nothing to drain: Ctrl-C does not wait for a slow spider file or a locked database. */
 async function unlessDrained<Result>(work: Promise<Result>, drain: AbortSignal): Promise<Result> {
   const drained = new Promise<never>((_, reject) => {
     const stop = () => reject(new ShoalError('interrupted', 'stopped before the crawl was opened'))
@@ -68,27 +67,31 @@ async function unlessDrained<Result>(work: Promise<Result>, drain: AbortSignal):
   return Promise.race([work, drained])
 }
 
-/** Leases are handed out by the name of a spider. */
+/** Leases are granted by the name of the spider. */
 function refuseTwins(spiders: readonly Spider[]): void {
   const names = spiders.map(({ name }) => name)
   const twin = names.find((name, index) => names.indexOf(name) !== index)
   if (twin !== undefined)
-    throw new ShoalError('spider_invalid', `two of the spider files have the name '${twin}'`, {
-      hint: 'Give each spider a name of its own.',
+    throw new ShoalError('spider_invalid', `two of the spider files define a spider named '${twin}'`, {
+      hint: 'Give each spider its own name.',
     })
 }
 
-/** For commands whose work is done by another process. */
+/** For commands whose crawls other processes work on. */
 export function refuseMemoryQueue({ queue }: BackendAddresses): void {
   if (queue === 'memory:')
-    throw new ShoalError('queue_unknown', 'a queue in memory is gone with this command, and nobody else can reach it', {
-      hint: 'Give --queue a file (sqlite:<file>) or a server (redis://host:port).',
-    })
+    throw new ShoalError(
+      'queue_unknown',
+      'a queue in memory ends with this command, and no other process can reach it',
+      {
+        hint: 'Pass a file (--queue sqlite:<file>) or a server (--queue redis://host:port).',
+      },
+    )
 }
 
 function refuseMemory({ queue, store }: BackendAddresses): void {
   if (store === 'memory:' && queue !== 'memory:')
-    throw new ShoalError('queue_unknown', 'records in memory would be gone with the process that read their pages', {
-      hint: 'Give --store a file: sqlite:<file>.',
+    throw new ShoalError('queue_unknown', 'records in memory would be lost when the process ends', {
+      hint: 'Pass a file: --store sqlite:<file>.',
     })
 }

@@ -1,24 +1,18 @@
+import type { ProcessSettings } from '../config.js'
 import { ShoalError } from '../errors.js'
 import type { Pool } from '../proxy/pool.js'
 import { chosenPools, loadPools } from '../proxy/pools.js'
 import { DIRECT, type ProxyNeed, type Spider } from '../spider/spider.js'
 
-/** Which proxies a process may use; left out: none. */
-export interface ProxyOrder {
-  /** Where they stand: see `loadPools`. It may hold passwords. */
-  readonly proxies?: string | null
-  /** Pools by name; null: all. */
-  readonly pool?: readonly string[] | null
-  readonly country?: string | null
-}
-
 export type PoolsAtHand = ReadonlyMap<string, Pool>
 
-/** Refuses spiders that need what this process does not have, unless it was told to serve a part of them. */
-export function poolsAtHand(order: ProxyOrder, spiders: readonly Spider[]): PoolsAtHand {
-  const { proxies = null, pool = null, country = null } = order
+/** Refuses spiders whose pools this process does not have, unless --pool or --country limit it to some of them on purpose. */
+export function poolsAtHand(
+  { proxies, pool, country }: Pick<ProcessSettings, 'proxies' | 'pool' | 'country'>,
+  spiders: readonly Spider[],
+): PoolsAtHand {
   const needs = spiders.flatMap((spider) => spider.proxies?.needs ?? []).filter((need) => need !== DIRECT)
-  // A file that nobody needs is not even read.
+  // A file that no spider needs is not even read.
   if (needs.length === 0) return new Map()
   const pools = new Map(chosenPools(loadPools(proxies, process.env), pool, country).map((one) => [one.name, one]))
   const missing = needs.filter((need) => countAtHand(pools, need) === 0)
@@ -26,7 +20,7 @@ export function poolsAtHand(order: ProxyOrder, spiders: readonly Spider[]): Pool
   const [first] = missing
   if (first !== undefined && !partly) {
     const where = first.country === null ? '' : ` in the country '${first.country}'`
-    throw new ShoalError('proxy_unknown', `the spider goes through the pool '${first.pool}', and there is none${where}`)
+    throw new ShoalError('proxy_unknown', `the spider uses the proxy pool '${first.pool}', but there is none${where}`)
   }
   return pools
 }

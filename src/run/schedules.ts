@@ -1,83 +1,76 @@
 import { systemClock, systemRandom } from '../clock.js'
+import { warnOf, withClosers } from '../closers.js'
+import type { ProcessSettings } from '../config.js'
 import { lastTurn, type TurnNote, type TurnTaken, turnDue } from '../coordinator/schedule.js'
 import { ShoalError } from '../errors.js'
 import type { CrawlInfo } from '../frontier/frontier.js'
-import { createLog, type LogLevel } from '../log.js'
+import { createLog } from '../log.js'
 import type { Schedule } from '../spider/schedule.js'
 import type { Spider } from '../spider/spider.js'
 import type { VisitCounts } from '../store/visits.js'
-import type { BackendAddresses, Backends } from '../wire/backends.js'
-import { type AlertsOrder, loadAlerts } from './alerts/load-alerts.js'
+import type { Backends } from '../wire/backends.js'
+import { loadAlerts } from './alerts/load-alerts.js'
 import { startWatchDuty } from './alerts/watch-duty.js'
-import { beginCrawls } from './begin-crawls.js'
+import { createCrawlStarter } from './crawl-starter.js'
 import { startScheduleDuties } from './duties/schedule-duties.js'
 import { openForWork, refuseMemoryQueue } from './open-for-work.js'
-import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
+import { poolsAtHand } from './pools-at-hand.js'
 import { fetchesFiles } from './seeds/seed-options.js'
-import { closeSidecar, type Sidecar } from './sidecar.js'
+import { openSidecar, type Sidecar } from './sidecar.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
 
-export interface SchedulesOptions extends BackendAddresses, ProxyOrder, AlertsOrder {
+export interface SchedulesOptions {
+  readonly settings: ProcessSettings
   readonly sources: readonly SpiderSource[]
-  readonly logLevel: LogLevel
   readonly drain: AbortSignal
   readonly writeLog: (line: string) => void
-  /** Goes on as long as it runs. */
-  readonly beside?: Sidecar | undefined
+  readonly sidecar?: Sidecar | undefined
   readonly onStart?: (spiders: readonly Spider[]) => void
   readonly onTurn?: (spider: string, taken: TurnTaken) => void
 }
 
-/** Begins crawls at their times until the drain; the pages are for the workers. */
+/** Starts crawls at their times until the drain; workers elsewhere fetch the pages. */
 export async function runSchedules(options: SchedulesOptions): Promise<void> {
-  refuseMemoryQueue(options)
-  const { drain, onTurn } = options
+  const { settings, drain, onTurn } = options
+  refuseMemoryQueue(settings)
   const clock = systemClock
-  const log = createLog(options.logLevel, clock, options.writeLog)
-  const alerts = loadAlerts(options.alerts ?? null, process.env)
-  const opened = await openForWork(options.sources, options, drain, clock, log)
-  const { spiders, backends, direct } = opened
-  const beginner = beginCrawls(opened, { ...options, clock, log })
-  let endSidecar: (() => Promise<void>) | undefined
-  try {
+  const log = createLog(settings.logLevel, clock, options.writeLog)
+  const alerts = loadAlerts(settings.alerts, process.env)
+  await withClosers(warnOf(log), async (closers) => {
+    const opened = await openForWork(options.sources, settings, drain, clock, log)
+    const { spiders, backends, direct } = opened
+    closers.add(() => backends.close())
+    const starter = createCrawlStarter(opened, { settings, clock, log })
+    closers.add(starter.stop)
     refuseUnscheduled(spiders)
-    endSidecar = await options.beside?.({
-      backends: direct,
-      spiders,
-      begin: beginner.begin,
-      log,
-      localWorkers: null,
-      drain,
-    })
-    const pools = spiders.some((spider) => fetchesFiles(undefined, spider)) ? poolsAtHand(options, spiders) : new Map()
+    const { start } = starter
+    const watched = { backends: direct, spiders, start, log, localWorkers: null, drain }
+    closers.add(await openSidecar(options.sidecar, watched))
+    const pools = spiders.some((spider) => fetchesFiles(undefined, spider)) ? poolsAtHand(settings, spiders) : new Map()
     options.onStart?.(spiders)
     const parts = { clock, random: systemRandom, log, signal: drain, pools, ...(onTurn && { onTurn }) }
     await Promise.all([startScheduleDuties(backends, spiders, parts), startWatchDuty(backends, { ...parts, alerts })])
-  } finally {
-    await closeSidecar(endSidecar, log)
-    await beginner.stop()
-    await backends.close()
-  }
+  })
 }
 
-/** One that is given without a schedule is a mistake: it would never begin. */
+/** Passing a spider without a schedule is a mistake: its crawls would never start. */
 export function refuseUnscheduled(spiders: readonly Spider[]): void {
   const without = spiders.find(({ schedule }) => schedule === null)
   if (without !== undefined)
     throw new ShoalError('spider_invalid', `the spider '${without.name}' has no schedule`, {
-      hint: "Give it one: schedule: '0 3 * * *' is every night at three.",
+      hint: "Add one to the spider: schedule: '0 3 * * *' runs every night at three.",
     })
 }
 
 export interface ScheduleRow extends Pick<Schedule, 'cron' | 'timezone' | 'overlap'> {
   readonly spider: string
   readonly next: readonly number[]
-  /** Null: nobody has looked after it yet. */
+  /** Null: no process has run this schedule yet. */
   readonly last: TurnNote | null
-  /** The crawl of the last turn, as it is now; null when there is none any more. */
+  /** The crawl of the last turn as it is now; null when it no longer exists. */
   readonly crawl: Pick<CrawlInfo, 'id' | 'state'> | null
   readonly visits: VisitCounts | null
-  /** A turn is due and not begun: nobody looks after the schedule, or it waits for the last crawl. */
+  /** A turn that is due but has not started: no process runs the schedule, or it waits for the last crawl. */
   readonly due: number | null
 }
 

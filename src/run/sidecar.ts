@@ -1,31 +1,30 @@
-import { asShoalError } from '../errors.js'
+import { warnOf } from '../closers.js'
 import type { Log } from '../log.js'
 import type { Spider } from '../spider/spider.js'
 import type { Backends } from '../wire/backends.js'
-import type { Beginner } from './begin-crawls.js'
+import type { CrawlStarter } from './crawl-starter.js'
 import type { LocalWorkers } from './workers/local-workers.js'
 
-/** Something that goes on beside the work of a command, on the same backends: the dashboard, the metrics. Answers how it is ended. */
+/** Runs as long as the command, on the same backends: the dashboard, the metrics. Answers with the function that closes it. */
 export type Sidecar = (parts: SidecarParts) => Promise<() => Promise<void>>
 
 export interface SidecarParts {
-  /** It does not wait for a queue that is away. */
+  /** Calls fail at once while the queue is down, instead of waiting. */
   readonly backends: Backends
-  /** Those that can be started here. */
+  /** Spiders that can be started from here. */
   readonly spiders: readonly Spider[]
-  readonly begin: Beginner['begin']
+  readonly start: CrawlStarter['start']
   readonly log: Log
-  /** Its workers; null: it has none. */
+  /** Null for a command without workers. */
   readonly localWorkers: LocalWorkers | null
-  /** Aborted when it is asked to end. */
+  /** Aborted when the command is asked to end. */
   readonly drain: AbortSignal
 }
 
-/** However it ends, the workers are stopped and the backends is closed after it. */
-export async function closeSidecar(end: (() => Promise<void>) | undefined, log: Log): Promise<void> {
-  try {
-    await end?.()
-  } catch (error) {
-    log.warn('backend.warning', { message: asShoalError(error).message })
+/** A sidecar that fails to close does not fail the command: the failure is logged. */
+export async function openSidecar(sidecar: Sidecar | undefined, parts: SidecarParts): Promise<() => Promise<void>> {
+  const close = await sidecar?.(parts)
+  return async () => {
+    await close?.().catch(warnOf(parts.log))
   }
 }

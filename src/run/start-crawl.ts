@@ -1,67 +1,65 @@
 import { systemClock, systemRandom } from '../clock.js'
+import { warnOf, withClosers } from '../closers.js'
+import type { ProcessSettings } from '../config.js'
 import { openCrawl } from '../coordinator/crawls.js'
 import { knownProxies } from '../coordinator/proxies.js'
 import { seedCrawl } from '../coordinator/seeding.js'
-import { createLog, type LogLevel } from '../log.js'
+import { createLog } from '../log.js'
 import { audited } from '../observe/audit-control.js'
 import { clearTrouble } from '../observe/trouble.js'
-import type { BackendAddresses } from '../wire/backends.js'
 import { openForWork, refuseMemoryQueue } from './open-for-work.js'
-import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
-import type { RunStart } from './run-crawl.js'
+import { poolsAtHand } from './pools-at-hand.js'
+import type { RunStart } from './run-summary.js'
 import { fetchesFiles, seedOptions } from './seeds/seed-options.js'
 import type { SpiderSource } from './spider-source.js'
 
-export interface StartOptions extends BackendAddresses, ProxyOrder {
+export interface StartOptions {
+  readonly settings: ProcessSettings
   readonly source: SpiderSource
-  /** A source of further seeds: a file, `-` for standard input, a sitemap, a template of URLs. */
+  /** A source of more start URLs: a file, `-` for standard input, a sitemap, a URL template. */
   readonly seeds?: string | undefined
-  /** Start anew instead of going on with an unfinished crawl of this spider. */
+  /** Start over instead of resuming an unfinished crawl of this spider. */
   readonly fresh: boolean
   /** Who starts it, for the audit log. */
   readonly by: string
-  readonly logLevel: LogLevel
   readonly drain: AbortSignal
   readonly writeLog: (line: string) => void
-  /** The crawl stands; start URLs are still being added, which takes workers when they are more than the queue may hold. */
+  /** The crawl is open; its start URLs are still being added, which needs workers if there are more than the queue may hold. */
   readonly onOpened?: (crawl: string) => void
 }
 
 export interface StartedCrawl extends RunStart {
-  /** Every start URL is in the queue. False: the drain came first, and the same command goes on. */
+  /** Every start URL is in the queue. False: the drain came first; the same command resumes. */
   readonly seeded: boolean
 }
 
-/** Opens the crawl and adds all its start URLs; the pages are for the workers. */
+/** Opens the crawl and adds all its start URLs; workers elsewhere fetch the pages. */
 export async function startCrawl(options: StartOptions): Promise<StartedCrawl> {
-  refuseMemoryQueue(options)
+  const { settings, fresh, drain } = options
+  refuseMemoryQueue(settings)
   const clock = systemClock
-  const log = createLog(options.logLevel, clock, options.writeLog)
-  const { spiders, backends } = await openForWork([options.source], options, options.drain, clock, log)
-  try {
+  const random = systemRandom
+  const log = createLog(settings.logLevel, clock, options.writeLog)
+  return withClosers(warnOf(log), async (closers) => {
+    const { spiders, backends } = await openForWork([options.source], settings, drain, clock, log)
+    closers.add(() => backends.close())
     const [spider] = spiders
     if (spider === undefined) throw new Error('one source gives one spider')
     const proxies = await knownProxies(backends.notes, spider)
-    const control = { action: 'crawl.start', target: spider.name, details: { fresh: options.fresh } }
     const opened = await audited(
       { store: backends.store, clock, log, by: options.by },
-      control,
-      () => openCrawl(backends, spider, { fresh: options.fresh, clock, random: systemRandom, proxies }),
+      { action: 'crawl.start', target: spider.name, details: { fresh } },
+      () => openCrawl(backends, spider, { fresh, clock, random, proxies }),
       ({ crawl, resumed, setAside }) => ({ crawl, resumed, setAside: setAside?.id ?? null }),
     )
-    options.onOpened?.(opened.crawl)
-    await clearTrouble(backends.notes, opened.crawl)
-    const seeds = await seedCrawl(backends, spider, opened.crawl, {
-      clock,
-      signal: options.drain,
-      ...seedOptions(options.seeds, {
-        ...{ backends, spider, crawl: opened.crawl, clock, random: systemRandom, log, signal: options.drain },
-        pools: fetchesFiles(options.seeds, spider) ? poolsAtHand(options, spiders) : new Map(),
-      }),
-    }).all
-    log.info('crawl.seeded', { crawl: opened.crawl, ...seeds })
-    return { ...opened, spider: spider.name, seeds, seeded: !options.drain.aborted }
-  } finally {
-    await backends.close()
-  }
+    const { crawl } = opened
+    options.onOpened?.(crawl)
+    await clearTrouble(backends.notes, crawl)
+    const pools = fetchesFiles(options.seeds, spider) ? poolsAtHand(settings, spiders) : new Map()
+    const parts = { backends, spider, crawl, pools, clock, random, log, signal: drain }
+    const how = { clock, signal: drain, ...seedOptions(options.seeds, parts) }
+    const seeds = await seedCrawl(backends, spider, crawl, how).all
+    log.info('crawl.seeded', { crawl, ...seeds })
+    return { ...opened, spider: spider.name, seeds, seeded: !drain.aborted }
+  })
 }

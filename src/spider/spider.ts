@@ -141,6 +141,11 @@ export interface Route {
 }
 
 /** How pages of a route are rendered in a browser. */
+/** At least one route needs a browser. */
+export function rendersPages({ routes }: Spider): boolean {
+  return [...routes.values()].some(({ render }) => render !== null)
+}
+
 export interface RouteRender {
   readonly when: 'always' | 'fallback'
   readonly wish: RenderWish

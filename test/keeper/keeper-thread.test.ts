@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../src/config.js'
 import { runCrawl } from '../../src/run/run-crawl.js'
 import { openBackends } from '../../src/wire/backends.js'
 import { tempDir } from '../support/cli.js'
@@ -46,14 +47,19 @@ describe('a lease on Redis', () => {
     )
     const queue = redis.url
     const summary = await runCrawl({
+      settings: loadConfig({
+        flags: {
+          queue,
+          store: `sqlite:${join(dir.path, 'shoal.db')}`,
+          concurrency: 4,
+          logLevel: 'silent',
+          grace: '1s',
+        },
+        env: {},
+      }),
       source: { kind: 'file', path },
-      queue,
-      store: `sqlite:${join(dir.path, 'shoal.db')}`,
       workers: 1,
-      concurrency: 4,
       fresh: false,
-      logLevel: 'silent',
-      graceMs: 1_000,
       drain: new AbortController().signal,
     })
     expect(summary).toMatchObject({ state: 'finished', pages: 1, dead: 0 })

@@ -1,10 +1,17 @@
 import { expect, it } from 'vitest'
-import { closeSidecar } from '../../src/run/sidecar.js'
+import { openSidecar, type SidecarParts } from '../../src/run/sidecar.js'
 import { logInto } from './alerts/watched.js'
 
-it('what fails to end beside the work is told, and stands in the way of nothing that comes after it', async () => {
-  const told: string[] = []
-  await closeSidecar(() => Promise.reject(new Error('no')), logInto(told))
-  await closeSidecar(undefined, logInto(told))
-  expect(told).toEqual([expect.stringMatching(/^backend\.warning .*no/)])
+it('a sidecar that fails to close is logged and does not fail what closes after it', async () => {
+  const lines: string[] = []
+  const parts = { log: logInto(lines) } as SidecarParts
+  const close = await openSidecar(async () => () => Promise.reject(new Error('no')), parts)
+  await close()
+  await (await openSidecar(undefined, parts))()
+  expect(lines).toEqual([expect.stringMatching(/^backend\.warning .*no/)])
+})
+
+it('a sidecar that cannot be opened fails the command', async () => {
+  const parts = { log: logInto([]) } as SidecarParts
+  await expect(openSidecar(() => Promise.reject(new Error('the port is in use')), parts)).rejects.toThrow('in use')
 })

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { ShoalError } from '../../errors.js'
-import type { RunStart } from '../../run/run-crawl.js'
+import type { RunStart } from '../../run/run-summary.js'
 import type { CrawlOptions } from '../../spider/crawl-definition.js'
 import type { RecordSource } from '../../store/export/export.js'
 import type { ExportFormat } from '../../store/export/formats.js'

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { systemRandom } from '../../clock.js'
+import { warnOf, withClosers } from '../../closers.js'
 import { createLog } from '../../log.js'
 import type { SidecarParts } from '../../run/sidecar.js'
 import { dashboardOptions, serveDashboardHere } from '../dashboard.js'
@@ -42,34 +43,33 @@ export function dashboardCommand(program: Command): void {
 async function serve(session: Session, files: readonly string[], drain: AbortSignal): Promise<void> {
   const { settings, clock } = session
   const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
-  const [{ beginCrawls, noBeginner }, { openForWork, refuseMemoryQueue }] = await Promise.all([
-    import('../../run/begin-crawls.js'),
+  const [{ createCrawlStarter, noCrawlStarter }, { openForWork, refuseMemoryQueue }] = await Promise.all([
+    import('../../run/crawl-starter.js'),
     import('../../run/open-for-work.js'),
   ])
   refuseMemoryQueue(settings)
   const parts = { log, localWorkers: null, drain }
   if (files.length === 0) {
     await session.withBackends(
-      (backends) => serveAndWatch(session, { ...parts, backends, spiders: [], begin: noBeginner.begin }),
+      (backends) => serveAndWatch(session, { ...parts, backends, spiders: [], start: noCrawlStarter.start }),
       // The audit log is in the store.
       { notes: true },
     )
     return
   }
   const sources = files.map((file) => ({ kind: 'file', path: resolve(file) }) as const)
-  const opened = await openForWork(sources, settings, drain, clock, log)
-  const { spiders, direct } = opened
-  const beginner = beginCrawls(opened, { ...settings, clock, log })
-  try {
+  await withClosers(warnOf(log), async (closers) => {
+    const opened = await openForWork(sources, settings, drain, clock, log)
+    const { spiders, direct } = opened
+    closers.add(() => direct.close())
+    const starter = createCrawlStarter(opened, { settings, clock, log })
+    closers.add(starter.stop)
     for (const [i, { name }] of spiders.entries()) {
       const source = sources[i]
       if (source !== undefined) rememberSource(settings, name, source)
     }
-    await serveAndWatch(session, { ...parts, backends: direct, spiders, begin: beginner.begin })
-  } finally {
-    await beginner.stop()
-    await direct.close()
-  }
+    await serveAndWatch(session, { ...parts, backends: direct, spiders, start: starter.start })
+  })
 }
 
 /** Until the drain. Whoever looks is also a candidate for the watch over the fleet: its samples are what the page shows. */

@@ -14,8 +14,8 @@ export function runCommand(program: Command): void {
     .option('--seeds <source>', SEEDS_HELP)
     .action(
       acts(async (session, file: string, flags: CrawlFlags & { dashboard: boolean }) => {
-        const beside = sidecarFor(session, flags, true)
-        const finished = await runWithProgress(session, flags, { kind: 'file', path: resolve(file) }, beside)
+        const sidecar = sidecarFor(session, flags, true)
+        const finished = await runWithProgress(session, flags, { kind: 'file', path: resolve(file) }, sidecar)
         await reportRun(session, finished)
         return finished.exitCode
       }),

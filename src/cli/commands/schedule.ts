@@ -38,11 +38,11 @@ export function scheduleCommand(program: Command): void {
         const signals = listenForSignals(() => note('stopping; turns from now on are for others'))
         try {
           const { runSchedules } = await import('../../run/schedules.js')
-          const { queue, store, pages, logLevel, proxies, pool, country, alerts } = settings
           await runSchedules({
-            ...{ sources: sourcesOf(files), queue, store, pages, logLevel, proxies, pool, country, alerts },
+            settings,
+            sources: sourcesOf(files),
             drain: signals.drain,
-            beside: sidecarFor(session, flags, true),
+            sidecar: sidecarFor(session, flags, true),
             writeLog: (line) => process.stderr.write(line),
             onStart: (spiders) => {
               for (const spider of spiders) note(nextLine(spider, session.clock.now()))

@@ -27,16 +27,9 @@ export function startCommand(program: Command): void {
         let cancelNote = () => {}
         try {
           const { startCrawl } = await import('../../run/start-crawl.js')
-          const { queue, store, pages, logLevel, proxies, pool, country } = settings
           const started = await startCrawl({
+            settings,
             source,
-            queue,
-            store,
-            pages,
-            proxies,
-            pool,
-            country,
-            logLevel,
             fresh: flags.fresh,
             by: cliUser(),
             seeds: flags.seeds,

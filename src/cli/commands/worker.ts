@@ -44,46 +44,19 @@ export function workerCommand(program: Command): void {
         const signals = listenForSignals(() => note('finishing what is in hand; a second signal ends at once'))
         try {
           const { serveCrawls } = await import('../../run/serve-crawls.js')
-          const {
-            queue,
-            store,
-            pages,
-            proxies,
-            pool,
-            country,
-            alerts,
-            browser,
-            browserPages,
-            traces,
-            concurrency,
-            logLevel,
-            graceMs,
-          } = settings
           const served = await serveCrawls({
+            settings,
             sources: files.map((file) => ({ kind: 'file', path: resolve(file) })),
-            queue,
-            store,
-            pages,
-            proxies,
-            pool,
-            country,
-            alerts,
-            browser,
-            browserPages,
-            traces,
             workers: flags.procs,
-            concurrency,
-            logLevel,
-            graceMs,
             exitWhenIdle: flags.exitWhenIdle,
             schedule: flags.schedule,
-            beside: sidecarFor(session, flags, false),
+            sidecar: sidecarFor(session, flags, false),
             drain: signals.drain,
             writeLog: (line) => process.stderr.write(line),
             onTurn: (spider, taken) => note(turnLine(spider, taken)),
             onStart: (spiders) =>
               note(
-                `serving ${clean(spiders.join(', '))} from ${maskUrl(queue)}, ${plural(flags.procs, 'process', 'processes')} × ${plural(concurrency, 'page')} at once`,
+                `serving ${clean(spiders.join(', '))} from ${maskUrl(settings.queue)}, ${plural(flags.procs, 'process', 'processes')} × ${plural(settings.concurrency, 'page')} at once`,
               ),
           })
           if (json) output.json(served)

@@ -1,5 +1,5 @@
 import { type DecidedBy, type Estimate, estimateEnd } from '../../coordinator/eta.js'
-import type { RunProgress } from '../../run/run-crawl.js'
+import type { RunProgress } from '../../run/run-summary.js'
 import { clean } from '../terminal/clean.js'
 import { count, duration, percent, plural, rate } from '../terminal/format.js'
 import { progressBar } from '../terminal/progress-bar.js'

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../errors.js'
 import type { Frontier } from '../../frontier/frontier.js'
-import type { RunSummary } from '../../run/run-crawl.js'
+import type { RunSummary } from '../../run/run-summary.js'
 import type { KindCount, RecordStore } from '../../store/record-store.js'
 import type { Output } from '../output.js'
 import { clean } from '../terminal/clean.js'

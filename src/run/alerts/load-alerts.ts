@@ -5,12 +5,7 @@ import { type AlertsFile, DEFAULT_ALERTS, parseAlertsFile } from '../../observe/
 import { checkedSecret } from '../../outlets/webhook-signature.js'
 import { parseUrl } from '../../url/parse-url.js'
 
-/** What a command that watches is given; left out: every rule as it is, and nobody but the log. */
-export interface AlertsOrder {
-  readonly alerts?: string | null
-}
-
-/** Rules and channels of a process, with the secrets themselves: nothing of it is ever shown. */
+/** The rules and channels of a process, including the secrets themselves: none of it is ever printed. */
 export interface AlertsSetup {
   readonly rules: AlertsFile['rules']
   readonly webhooks: readonly AlertWebhook[]
@@ -30,7 +25,7 @@ type Env = Readonly<Record<string, string | undefined>>
 
 export const NO_CHANNELS: AlertsSetup = { rules: DEFAULT_ALERTS.rules, webhooks: [], commands: [], secretNames: [] }
 
-/** `file`: as --alerts gives it; null: the rules as they are, and nobody but the log. */
+/** `file` is the value of --alerts; null means the default rules, reported to the log only. */
 export function loadAlerts(file: string | null, env: Env): AlertsSetup {
   if (file === null) return NO_CHANNELS
   const where = basename(file)

@@ -14,19 +14,19 @@ import { driftChecks, unlessAway } from './drift-watch.js'
 import { startProxyDuties } from './proxy-duties.js'
 import { maintainTables } from './table-maintenance.js'
 
-const LOOK_MS = 5_000
+const CHECK_MS = 5_000
 
 export interface Duties {
-  /** Looks after lost crawls now rather than in a few seconds. */
-  look(): Promise<LostCrawl[]>
-  /** Looks after fields that are no longer filled, and answers all that are not; nothing while the store is away. */
+  /** Checks for lost crawls now rather than in a few seconds. */
+  checkForLoss(): Promise<LostCrawl[]>
+  /** The fields that are no longer filled; none while the store is down. */
   drift(): Promise<Alert[]>
   stop(): Promise<void>
 }
 
 /**
- * What a process does beside its workers: takes in what is fed, notices when the queue has lost its data, watches over the crawls of the fleet when it is its
- * turn, and looks after the tables of a store on a server.
+ * What a process does alongside its workers: adds what is fed, notices when the queue has lost its data, watches the crawls of the fleet when it is its
+ * turn, and maintains the tables of a store on a server.
  */
 export function startQueueDuties(
   backends: Backends,
@@ -45,7 +45,7 @@ export function startQueueDuties(
   const signal = AbortSignal.any([parts.drain, over.signal])
   const watch = watchQueue(backends)
 
-  const look = async () => {
+  const checkForLoss = async () => {
     const lost = await watch.look()
     for (const one of lost) {
       log.error('crawl.lost', { ...one })
@@ -53,16 +53,16 @@ export function startQueueDuties(
     }
     return lost
   }
-  const keepLooking = async () => {
+  const keepChecking = async () => {
     while (!signal.aborted) {
-      await look().catch((error: unknown) => warnUnlessAway(log, error))
-      await clock.sleep(LOOK_MS, signal)
+      await checkForLoss().catch((error: unknown) => warnUnlessAway(log, error))
+      await clock.sleep(CHECK_MS, signal)
     }
   }
   const drifts = driftChecks(backends.store, log)
   const { alerts = NO_CHANNELS } = parts
   const tasks = [
-    keepLooking(),
+    keepChecking(),
     startWatchDuty(backends, { alerts, clock, random: systemRandom, log, signal, drifts }),
     maintainTables(backends, clock, log, signal),
     startProxyDuties(backends, spiders, parts.pools, { clock, log, signal }),
@@ -72,7 +72,7 @@ export function startQueueDuties(
     }),
   ]
   return {
-    look,
+    checkForLoss,
     drift: () => unlessAway(async () => (await Promise.all(spiders.map(({ name }) => drifts(name)))).flat()),
     async stop() {
       over.abort()

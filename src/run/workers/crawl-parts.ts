@@ -2,14 +2,13 @@ import { isAway } from '../../errors.js'
 import type { CrawlId } from '../../frontier/frontier.js'
 import { productToken } from '../../politeness/product-token.js'
 import { createRobotsCache } from '../../politeness/robots-cache.js'
-import type { Spider } from '../../spider/spider.js'
+import { rendersPages, type Spider } from '../../spider/spider.js'
 import { createAdmitter } from '../../url/admit.js'
 import type { Backends } from '../../wire/backends.js'
 import { KnownLinks } from '../../worker/known-links.js'
 import type { VisitParts } from '../../worker/visit-parts.js'
 import { visitorsOf } from '../../worker/visitors.js'
 import type { PartsOf } from '../../worker/worker.js'
-import { rendersPages } from '../browser-order.js'
 
 /** Crawls whose known links are remembered at once, 4 MB each; the one that was served longest ago makes room. */
 const MOST_CRAWLS = 8
@@ -36,7 +35,7 @@ export function partsOfCrawls(
         strict: spider.robots === 'strict',
       })
       const pages = spider.savePages ? backends.pages : null
-      const screenshots = rendersPages([spider]) ? backends.pages : null
+      const screenshots = rendersPages(spider) ? backends.pages : null
       return [
         spider.name,
         {

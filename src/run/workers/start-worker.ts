@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import type { Clock, Random } from '../../clock.js'
+import { CONFIG, type ProcessSettings } from '../../config.js'
 import { createBrowserFetcher, withBrowser } from '../../fetch/browser/browser-fetcher.js'
 import type { Fetcher } from '../../fetch/fetcher.js'
 import { createHttpFetcher } from '../../fetch/http/http-fetcher.js'
@@ -10,13 +11,12 @@ import { createMeter } from '../../observe/vitals/meter.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
 import { createProxyAllocator } from '../../proxy/proxy-allocator.js'
 import { FieldTally } from '../../quality/field-tally.js'
-import type { Spider } from '../../spider/spider.js'
+import { rendersPages, type Spider } from '../../spider/spider.js'
 import { version } from '../../version.js'
 import { BackendWatch } from '../../while-away.js'
 import type { Backends, Kept } from '../../wire/backends.js'
 import { Outbox } from '../../worker/outbox.js'
 import { CrawlWorker } from '../../worker/worker.js'
-import { BROWSER_PAGES, type BrowserOrder, rendersPages } from '../browser-order.js'
 import { isServed, type PoolsAtHand } from '../pools-at-hand.js'
 import { partsOfCrawls } from './crawl-parts.js'
 import { flushFields } from './flush-fields.js'
@@ -41,7 +41,7 @@ const SLOWEST_BEAT_MS = 10_000
 /** What the traces of the last visits may take to leave. */
 const FLUSH_MS = 3_000
 
-interface WorkerParts extends BrowserOrder {
+interface WorkerParts extends Partial<Pick<ProcessSettings, 'browser' | 'browserPages'>> {
   readonly id: WorkerId
   readonly backends: Backends
   readonly spiders: readonly Spider[]
@@ -64,8 +64,8 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
   const { id, backends, spiders, pools = new Map(), concurrency, clock, random, log, tracing = null } = parts
   const { frontier, store } = backends
   const http = (parts.spooling ?? ((plain) => plain))(createHttpFetcher({ clock }))
-  const { browser: executable = null, browserPages: maxPages = BROWSER_PAGES } = parts
-  const fetcher = rendersPages(spiders)
+  const { browser: executable = null, browserPages: maxPages = CONFIG.browserPages.default } = parts
+  const fetcher = spiders.some(rendersPages)
     ? withBrowser(http, createBrowserFetcher({ clock, executable, maxPages }))
     : http
   const allocator = createProxyAllocator({ ledger: backends.proxies, clock, random, worker: id })

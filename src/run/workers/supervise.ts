@@ -1,14 +1,12 @@
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../clock.js'
+import { type ProcessSettings, processSettings } from '../../config.js'
 import { entryFile } from '../../entry-file.js'
 import { ShoalError } from '../../errors.js'
 import type { WorkerId } from '../../frontier/frontier.js'
-import type { Log, LogLevel } from '../../log.js'
+import type { Log } from '../../log.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
 import { type Backends, transferred } from '../../wire/backends.js'
-import { BROWSER_PAGES, type BrowserOrder } from '../browser-order.js'
-import type { TraceOrder } from '../open-tracing.js'
-import type { ProxyOrder } from '../pools-at-hand.js'
 import type { SpiderSource } from '../spider-source.js'
 import { watchForDrain } from './drain-watch.js'
 import { forfeit } from './forfeit.js'
@@ -18,22 +16,19 @@ import type { RunningWorker } from './start-worker.js'
 import { stuckWatch } from './stuck-watch.js'
 import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
 
-export interface SuperviseOptions extends ProxyOrder, BrowserOrder, TraceOrder {
+export interface SuperviseOptions {
+  readonly settings: ProcessSettings
   readonly backends: Backends
   readonly sources: readonly SpiderSource[]
-  readonly concurrency: number
-  readonly logLevel: LogLevel
   readonly log: Log
   readonly clock: Clock
-  /** The event loop of a worker may stand still for this long: a handler past its deadline, and some more. */
+  /** How long the event loop of a worker may be blocked: a handler past its timeout, and some more. */
   readonly stuckMs: number
   readonly writeLog: (line: string) => void
   readonly newId: () => WorkerId
-  /** What it may take to finish what it holds when it is asked to leave from outside. */
-  readonly graceMs: number
-  /** Told of each worker that begins: whoever watches the process forfeits the leases of the last one if it dies. */
+  /** Called for each worker that starts: if the process dies, its parent forfeits the leases of the last one. */
   readonly onWorker?: (id: WorkerId) => void
-  /** Told every few seconds; silence means that its event loop stands still. */
+  /** Called every few seconds; silence means that the event loop is blocked. */
   readonly onVitals?: (vitals: Vitals) => void
   readonly onGone?: (id: WorkerId) => void
 }
@@ -56,7 +51,7 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       const startedAt = clock.mono()
       const unwatch = watchForDrain(id, { notes: backends.notes, clock, log }, () => {
         drained = true
-        stop(options.graceMs)
+        stop(options.settings.graceMs)
       })
       const end = await runThread(id)
       unwatch()
@@ -87,14 +82,7 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
     const data: WorkerThreadData = {
       id,
       sources: options.sources,
-      concurrency: options.concurrency,
-      proxies: options.proxies ?? null,
-      pool: options.pool ?? null,
-      country: options.country ?? null,
-      browser: options.browser ?? null,
-      browserPages: options.browserPages ?? BROWSER_PAGES,
-      traces: options.traces ?? false,
-      logLevel: options.logLevel,
+      settings: processSettings(options.settings),
       ports,
       beat,
     }

@@ -20,9 +20,9 @@ async function main(order: WorkerProcessOrder): Promise<void> {
 
   let backends: Backends | null = null
   try {
-    const log = createLog(order.logLevel, systemClock, writeLog)
+    const log = createLog(order.settings.logLevel, systemClock, writeLog)
     const watch = new BackendWatch(log, systemClock)
-    backends = await watch.wait('queue', () => openBackends(order), pauseUntil(stop.signal, systemClock))
+    backends = await watch.wait('queue', () => openBackends(order.settings), pauseUntil(stop.signal, systemClock))
     if (!stop.signal.aborted) await work(order, backends, log, stop.signal)
   } catch (thrown) {
     if (isAway(thrown) && stop.signal.aborted) return
@@ -48,7 +48,7 @@ async function work(order: WorkerProcessOrder, backends: Backends, log: Log, sto
     onWorker: (id) => void tell({ kind: 'worker', id }),
     onVitals: (vitals) => void tell({ kind: 'vitals', vitals }),
   })
-  stop.addEventListener('abort', () => void worker.stop(order.graceMs))
+  stop.addEventListener('abort', () => void worker.stop(order.settings.graceMs))
   await worker.ended
   if (worker.drained) await tell({ kind: 'drained' })
 }

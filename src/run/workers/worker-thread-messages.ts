@@ -1,20 +1,16 @@
+import type { ProcessSettings } from '../../config.js'
 import type { ErrorCode } from '../../errors.js'
-import type { LogLevel } from '../../log.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
 import type { BackendPorts } from '../../wire/backends.js'
-import type { BrowserOrder } from '../browser-order.js'
-import type { TraceOrder } from '../open-tracing.js'
-import type { ProxyOrder } from '../pools-at-hand.js'
 import type { SpiderSource } from '../spider-source.js'
 
-/** A worker in a thread of its own: the thread can be ended from outside even while a handler runs in circles. */
-export interface WorkerThreadData extends ProxyOrder, BrowserOrder, TraceOrder {
+/** A worker in its own thread, which can be terminated from outside even while a handler is stuck in a loop. */
+export interface WorkerThreadData {
   readonly id: string
+  readonly settings: ProcessSettings
   readonly sources: readonly SpiderSource[]
-  readonly concurrency: number
-  readonly logLevel: LogLevel
   readonly ports: BackendPorts
-  /** Counted up while the event loop turns. */
+  /** Incremented while the event loop is alive. */
   readonly beat: SharedArrayBuffer
 }
 

@@ -11,36 +11,37 @@ import { type RunningWorker, startWorker } from './start-worker.js'
 import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
 
 async function main(data: WorkerThreadData): Promise<void> {
+  const { settings } = data
   const beat = new Int32Array(data.beat)
   const beating = setInterval(() => Atomics.add(beat, 0, 1), BEAT_MS)
-  const log = createLog(data.logLevel, systemClock, (line) => tell({ kind: 'log', line }))
+  const log = createLog(settings.logLevel, systemClock, (line) => tell({ kind: 'log', line }))
   let running: RunningWorker | null = null
   parentPort?.on('message', ({ graceMs }: ToWorkerThread) => {
     if (running !== null) void running.stop(graceMs)
     else {
-      // The spider file is still loading, and may do so for ever: nothing is in hand.
+      // The spider file is still loading, possibly for ever: nothing is in flight.
       tell({ kind: 'stopped' })
       process.exit()
     }
   })
   try {
     const spiders = await Promise.all(data.sources.map(spiderFrom))
-    // A queue that is away when this thread begins is waited for, like one that goes away later.
+    // A queue that is down when this thread starts is waited for, like one that goes down later.
     const watch = new BackendWatch(log, systemClock)
     const backends = await watch.wait(
       'queue',
       () => backendsFromPorts(data.ports),
       (ms) => systemClock.sleep(ms),
     )
-    const tracing = await openTracing(data, log)
+    const tracing = await openTracing(settings.traces, log)
     running = startWorker({
       id: data.id,
       backends,
       spiders,
-      pools: poolsAtHand(data, spiders),
-      concurrency: data.concurrency,
-      ...(data.browser !== undefined && { browser: data.browser }),
-      ...(data.browserPages !== undefined && { browserPages: data.browserPages }),
+      pools: poolsAtHand(settings, spiders),
+      concurrency: settings.concurrency,
+      browser: settings.browser,
+      browserPages: settings.browserPages,
       clock: systemClock,
       random: systemRandom,
       log,

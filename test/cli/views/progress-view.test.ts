@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { logText } from '../../../src/cli/terminal/log-line.js'
 import { styleFor } from '../../../src/cli/terminal/style.js'
 import { decidedByText, progressLine, progressLines } from '../../../src/cli/views/progress-view.js'
-import type { RunProgress } from '../../../src/run/run-crawl.js'
+import type { RunProgress } from '../../../src/run/run-summary.js'
 
 const plain = styleFor({}, {})
 const NOW = 1_000_000

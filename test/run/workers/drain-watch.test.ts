@@ -99,8 +99,7 @@ describe('a worker that is asked to leave', () => {
 
   beforeEach(async () => {
     dir = tempDir('drain')
-    const { queue, store } = orderOf(dir.path, '')
-    backends = await openBackends({ queue, store })
+    backends = await openBackends(orderOf(dir.path, '').settings)
   })
 
   afterEach(async () => {

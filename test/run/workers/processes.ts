@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { loadConfig } from '../../../src/config.js'
 import type { WorkerProcessOrder } from '../../../src/run/workers/worker-process-messages.js'
 
 /** A spider file whose loading is noted, with the process it happened in; `first` runs at the first load alone. */
@@ -27,13 +28,9 @@ export function notedSpider(dir: string, first = '') {
 export function orderOf(dir: string, spider: string): WorkerProcessOrder {
   const database = `sqlite:${join(dir, 'shoal.db')}`
   return {
+    settings: loadConfig({ flags: { queue: database, concurrency: 1, logLevel: 'silent', grace: '500ms' }, env: {} }),
     sources: [{ kind: 'file', path: spider }],
-    queue: database,
-    store: database,
-    concurrency: 1,
-    logLevel: 'silent',
     stuckMs: 20_000,
-    graceMs: 500,
   }
 }
 

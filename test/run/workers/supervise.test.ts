@@ -14,8 +14,7 @@ let backends: Backends
 
 beforeEach(async () => {
   dir = tempDir('supervise')
-  const { queue, store } = orderOf(dir.path, '')
-  backends = await openBackends({ queue, store })
+  backends = await openBackends(orderOf(dir.path, '').settings)
 })
 
 afterEach(async () => {

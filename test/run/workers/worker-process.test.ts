@@ -19,8 +19,7 @@ const workers: RunningWorker[] = []
 
 beforeEach(async () => {
   dir = tempDir('worker-process')
-  const { queue, store } = orderOf(dir.path, '')
-  backends = await openBackends({ queue, store })
+  backends = await openBackends(orderOf(dir.path, '').settings)
 })
 
 afterEach(async () => {

@@ -2,18 +2,19 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.js'
+import { loadConfig } from '../../src/config.js'
 import { silentLog } from '../../src/log.js'
 import { clearTrouble, readTrouble } from '../../src/observe/trouble.js'
-import { type Beginner, beginCrawls } from '../../src/run/begin-crawls.js'
+import { type CrawlStarter, createCrawlStarter } from '../../src/run/crawl-starter.js'
 import { type OpenedForWork, openForWork } from '../../src/run/open-for-work.js'
 import { tempDir } from '../support/cli.js'
 import { type RedisServer, startRedis, until } from '../support/redis-server.js'
 
-const dir = tempDir('begin-crawls')
+const dir = tempDir('crawl-starter')
 const over = new AbortController()
 let server: RedisServer
 let opened: OpenedForWork
-let beginner: Beginner
+let starter: CrawlStarter
 
 function spiderFile(name: string, more = ''): { kind: 'file'; path: string } {
   const path = join(dir.path, `${name}.ts`)
@@ -25,14 +26,15 @@ function spiderFile(name: string, more = ''): { kind: 'file'; path: string } {
 beforeAll(async () => {
   server = await startRedis({ aof: 'always' })
   const sources = [spiderFile('shop'), spiderFile('broken', "async *seeds() { throw new Error('no list today') }")]
-  const addresses = { queue: server.url, store: `sqlite:${join(dir.path, 'records.db')}` }
-  opened = await openForWork(sources, addresses, over.signal, systemClock, silentLog)
-  beginner = beginCrawls(opened, { clock: systemClock, log: silentLog })
+  const flags = { queue: server.url, store: `sqlite:${join(dir.path, 'records.db')}` }
+  const settings = loadConfig({ flags, env: {} })
+  opened = await openForWork(sources, settings, over.signal, systemClock, silentLog)
+  starter = createCrawlStarter(opened, { settings, clock: systemClock, log: silentLog })
 })
 
 afterAll(async () => {
   over.abort()
-  await beginner?.stop()
+  await starter?.stop()
   await opened?.direct.close()
   await server?.stop()
   dir.remove()
@@ -41,11 +43,11 @@ afterAll(async () => {
 describe('orders to a fleet', () => {
   it('that were refused because the queue was away are not carried out when it is back; work goes on', async () => {
     const { backends, direct } = opened
-    const { crawl } = await beginner.begin('shop', false)
+    const { crawl } = await starter.start('shop', false)
     await server.kill()
     const waiting = backends.frontier.stats(crawl)
     await expect(direct.frontier.setState(crawl, 'cancelled')).rejects.toMatchObject({ code: 'queue_down' })
-    await expect(beginner.begin('shop', true)).rejects.toMatchObject({ code: 'queue_down' })
+    await expect(starter.start('shop', true)).rejects.toMatchObject({ code: 'queue_down' })
     await server.restart()
     expect(await waiting).toMatchObject({ id: crawl, state: 'running' })
     expect((await backends.frontier.crawls()).map(({ id, state }) => [id, state])).toEqual([[crawl, 'running']])
@@ -53,7 +55,7 @@ describe('orders to a fleet', () => {
 
   it('whose start URLs fail later are told of where the crawl is looked at, and in the audit log', async () => {
     const { notes, store } = opened.backends
-    const { crawl } = await beginner.begin('broken', false)
+    const { crawl } = await starter.start('broken', false)
     await until('it is noted', async () => (await store.audit({ limit: 1 })).entries.length > 0)
     const trouble = await readTrouble(notes, crawl)
     expect(trouble?.message).toContain('no list today')

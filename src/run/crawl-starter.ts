@@ -1,36 +1,35 @@
 import { type Clock, systemRandom } from '../clock.js'
-import { openCrawl } from '../coordinator/crawls.js'
+import type { ProcessSettings } from '../config.js'
+import { type OpenedCrawl, openCrawl } from '../coordinator/crawls.js'
 import { knownProxies } from '../coordinator/proxies.js'
 import { seedCrawl } from '../coordinator/seeding.js'
 import { asShoalError, ShoalError } from '../errors.js'
-import type { CrawlId, CrawlInfo } from '../frontier/frontier.js'
+import type { CrawlId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import { clearTrouble, noteTrouble } from '../observe/trouble.js'
 import type { Spider } from '../spider/spider.js'
 import { pauseUntil, whileAway } from '../while-away.js'
 import type { OpenedForWork } from './open-for-work.js'
-import { type ProxyOrder, poolsAtHand } from './pools-at-hand.js'
+import { poolsAtHand } from './pools-at-hand.js'
 import { fetchesFiles, seedOptions } from './seeds/seed-options.js'
 
-interface Begun {
-  readonly crawl: CrawlId
-  readonly resumed: boolean
-  /** The unfinished crawl that was cancelled to start anew. */
-  readonly setAside: CrawlInfo | null
+/** Starts crawls from a process that keeps running: what `shoal start` does, with the start URLs added in the background. */
+export interface CrawlStarter {
+  readonly start: (spider: string, fresh: boolean) => Promise<OpenedCrawl>
+  /** Start URLs that are not in the queue yet are added by the next start. */
+  readonly stop: () => Promise<void>
 }
 
-/** Begins crawls inside a process that goes on: what `shoal start` does, with the start URLs in the background. */
-export interface Beginner {
-  begin(spider: string, fresh: boolean): Promise<Begun>
-  /** Start URLs that are not in the queue yet wait for the next start. */
-  stop(): Promise<void>
+interface StarterParts {
+  readonly settings: ProcessSettings
+  readonly clock: Clock
+  readonly log: Log
 }
 
-export function beginCrawls(
+export function createCrawlStarter(
   { backends, direct, spiders }: OpenedForWork,
-  parts: ProxyOrder & { readonly clock: Clock; readonly log: Log },
-): Beginner {
-  const { clock, log } = parts
+  { settings, clock, log }: StarterParts,
+): CrawlStarter {
   const stopped = new AbortController()
   const seedings = new Map<CrawlId, Promise<void>>()
   const common = { clock, random: systemRandom, log, signal: stopped.signal }
@@ -38,20 +37,20 @@ export function beginCrawls(
   const seed = async (spider: Spider, crawl: CrawlId) => {
     try {
       await clearTrouble(backends.notes, crawl)
-      const pools = fetchesFiles(undefined, spider) ? poolsAtHand(parts, spiders) : new Map()
+      const pools = fetchesFiles(undefined, spider) ? poolsAtHand(settings, spiders) : new Map()
       const options = seedOptions(undefined, { ...common, backends, spider, crawl, pools })
       log.info('crawl.seeded', { crawl, ...(await seedCrawl(backends, spider, crawl, { ...common, ...options }).all) })
     } catch (error) {
       const failure = asShoalError(error)
-      // Cancelled by somebody: its state says so.
-      if (failure.code !== 'crawl_ended') await tell(spider, crawl, failure)
+      // Someone cancelled the crawl: its state says so.
+      if (failure.code !== 'crawl_ended') await report(spider, crawl, failure)
     } finally {
       seedings.delete(crawl)
     }
   }
 
-  /** Whoever asked for it has had an answer already: it is to be seen where the crawl is looked at. */
-  const tell = async (spider: Spider, crawl: CrawlId, failure: ShoalError) => {
+  /** The caller has its answer already, so the failure is shown with the crawl. */
+  const report = async (spider: Spider, crawl: CrawlId, failure: ShoalError) => {
     const { code, message } = failure
     log.error('crawl.seeding_failed', { crawl, code, message })
     const entry = {
@@ -70,18 +69,14 @@ export function beginCrawls(
   }
 
   return {
-    async begin(name, fresh) {
+    async start(name, fresh) {
       const spider = spiders.find((one) => one.name === name)
-      if (spider === undefined) throw new ShoalError('not_found', `there is no spider '${name}' here`)
+      if (spider === undefined) throw new ShoalError('not_found', `this process has no spider '${name}'`)
       const proxies = await knownProxies(direct.notes, spider)
-      const { crawl, resumed, setAside } = await openCrawl(direct, spider, {
-        fresh,
-        clock,
-        random: systemRandom,
-        proxies,
-      })
+      const opened = await openCrawl(direct, spider, { fresh, clock, random: systemRandom, proxies })
+      const { crawl } = opened
       if (!seedings.has(crawl)) seedings.set(crawl, seed(spider, crawl))
-      return { crawl, resumed, setAside }
+      return opened
     },
     async stop() {
       stopped.abort()
@@ -90,9 +85,9 @@ export function beginCrawls(
   }
 }
 
-/** Where no crawl can be begun. */
-export const noBeginner: Beginner = {
-  async begin(spider) {
+/** For processes that cannot start crawls. */
+export const noCrawlStarter: CrawlStarter = {
+  async start(spider) {
     throw new ShoalError('not_found', `the spider '${spider}' cannot be started from here`)
   },
   async stop() {},

@@ -1,0 +1,84 @@
+import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../frontier/frontier.js'
+import type { Alert } from '../quality/drift-alert.js'
+import type { VisitCounts } from '../store/visits.js'
+import type { Backends } from '../wire/backends.js'
+
+export interface RunStart {
+  readonly crawl: CrawlId
+  readonly spider: string
+  readonly resumed: boolean
+  /** The unfinished crawl that --fresh cancelled. */
+  readonly setAside: CrawlInfo | null
+  readonly spiderChanged: boolean
+  readonly seeds: { readonly added: number; readonly known: number }
+}
+
+export interface RunProgress {
+  readonly stats: CrawlStats
+  /** The hosts with the most work left, at most 100: enough for an ETA. */
+  readonly hosts: readonly HostInfo[]
+  readonly records: number
+  readonly rejected: number
+  readonly workersAlive: number
+}
+
+export interface RunSummary {
+  readonly crawl: CrawlId
+  readonly state: CrawlState
+  readonly endedBy: CrawlInfo['endedBy']
+  /** Pages of the crawl so far, and those of this run alone. */
+  readonly pages: number
+  readonly pagesNow: number
+  readonly records: number
+  readonly rejected: number
+  readonly failed: number
+  readonly dead: number
+  readonly retried: number
+  readonly skipped: number
+  readonly seconds: number
+  /** True when the drain signal ended it before the crawl had finished, or its last worker was drained from outside. */
+  readonly interrupted: boolean
+  readonly drained: boolean
+  /** For a spider that recrawls: how its pages compare with the previous crawl. */
+  readonly visits: VisitCounts | null
+  /** Fields that used to be filled and no longer are. */
+  readonly drift: readonly Alert[]
+}
+
+const HOSTS_SHOWN = 100
+
+export async function runProgress(
+  backends: Backends,
+  crawl: CrawlId,
+  stats: CrawlStats,
+  workersAlive: number,
+): Promise<RunProgress> {
+  const hosts = await backends.frontier.hosts(crawl, { limit: HOSTS_SHOWN, busiest: true })
+  return { stats, hosts, ...(await recordTotals(backends, crawl)), workersAlive }
+}
+
+export async function runSummary(
+  backends: Backends,
+  stats: CrawlStats,
+  run: Pick<RunSummary, 'seconds' | 'interrupted' | 'drained' | 'drift'> & { readonly before: CrawlStats },
+): Promise<RunSummary> {
+  const { id: crawl, state, endedBy, done, failed, dead, retried, skipped } = stats
+  return {
+    ...{ crawl, state, endedBy, pages: done, pagesNow: done - run.before.done },
+    ...(await recordTotals(backends, crawl)),
+    ...{ failed, dead, retried, skipped },
+    seconds: Math.round(run.seconds * 1000) / 1000,
+    interrupted: run.interrupted && state !== 'finished',
+    drained: run.drained && state !== 'finished',
+    visits: await backends.store.visitCounts(crawl),
+    drift: run.drift,
+  }
+}
+
+async function recordTotals(backends: Backends, crawl: CrawlId): Promise<{ records: number; rejected: number }> {
+  const kinds = await backends.store.counts({ crawl })
+  return {
+    records: kinds.reduce((sum, kind) => sum + kind.records, 0),
+    rejected: kinds.reduce((sum, kind) => sum + kind.rejected, 0),
+  }
+}
