@@ -81,14 +81,21 @@ export function poisoned(reclaims: number | '%d'): Failure {
  *   replay   a dead letter returns to the queue, with nothing used up
  *   skip     it ends as skipped, with the failure REMOVED; for `laneScore` its lane was served, unless it had ended before
  *   nothing  it is in that state already
- * Or why it cannot be done: the link is `leased`, or has `ended`.
+ * Or why it cannot be done: a worker has it (`in_flight`), or it has `ended`.
  */
-export type SteerStep = 'promote' | 'due' | 'replay' | 'skip' | 'nothing' | 'leased' | 'ended'
+export type SteerStep = 'promote' | 'due' | 'replay' | 'skip' | 'nothing' | 'in_flight' | 'ended'
 
 const STEPS: Readonly<Record<LinkSteer, Readonly<Record<LinkState, SteerStep>>>> = {
-  promote: { queued: 'promote', delayed: 'promote', leased: 'leased', done: 'ended', dead: 'ended', skipped: 'ended' },
-  retry: { queued: 'nothing', delayed: 'due', leased: 'leased', done: 'ended', dead: 'replay', skipped: 'ended' },
-  remove: { queued: 'skip', delayed: 'skip', leased: 'leased', done: 'ended', dead: 'skip', skipped: 'ended' },
+  promote: {
+    queued: 'promote',
+    delayed: 'promote',
+    leased: 'in_flight',
+    done: 'ended',
+    dead: 'ended',
+    skipped: 'ended',
+  },
+  retry: { queued: 'nothing', delayed: 'due', leased: 'in_flight', done: 'ended', dead: 'replay', skipped: 'ended' },
+  remove: { queued: 'skip', delayed: 'skip', leased: 'in_flight', done: 'ended', dead: 'skip', skipped: 'ended' },
 }
 
 export function steerStep(state: LinkState, order: LinkSteer): SteerStep {

@@ -42,9 +42,9 @@ describe('a reclaim', () => {
 describe('a step by hand', () => {
   const STATES: readonly LinkState[] = ['queued', 'delayed', 'leased', 'done', 'dead', 'skipped']
   it.each<[LinkSteer, readonly string[]]>([
-    ['promote', ['promote', 'promote', 'leased', 'ended', 'ended', 'ended']],
-    ['retry', ['nothing', 'due', 'leased', 'ended', 'replay', 'ended']],
-    ['remove', ['skip', 'skip', 'leased', 'ended', 'skip', 'ended']],
+    ['promote', ['promote', 'promote', 'in_flight', 'ended', 'ended', 'ended']],
+    ['retry', ['nothing', 'due', 'in_flight', 'ended', 'replay', 'ended']],
+    ['remove', ['skip', 'skip', 'in_flight', 'ended', 'skip', 'ended']],
   ])('%s', (order, steps) => {
     expect(STATES.map((state) => steerStep(state, order))).toEqual(steps)
   })

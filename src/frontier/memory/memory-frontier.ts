@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../clock.js'
-import { ShoalError } from '../../errors.js'
 import { clampPriority, type Fingerprint, type HostKey, type Link, PRIORITY_MAX } from '../../url/link.js'
 import {
   type AddResult,
@@ -11,11 +10,11 @@ import {
   type CrawlStats,
   type DeadFilter,
   FAILURES_KEPT,
-  type Failure,
   type Frontier,
   type HostInfo,
   type HostPage,
   type HostSettings,
+  IDLE_MAX_MS,
   type Lease,
   type LeaseRef,
   type LeaseReply,
@@ -25,14 +24,12 @@ import {
   type LinkQuery,
   type LinkSteer,
   type LinkSteered,
-  type Outcome,
   type Permit,
   POSITION_CAP,
-  REMOVED,
   type Release,
   type RestoredLink,
   type Settlement,
-  SOLO_AFTER,
+  SLOT_WAIT_MS,
   type Whereabouts,
   type WorkerId,
   type WorkerInfo,
@@ -52,7 +49,9 @@ import {
   waitUntil,
   withSettings,
 } from '../pace.js'
+import { crawlEnded, hasEnded, refuseCancelled, refuseUnended, refuseUnpaused, unknownCrawl } from '../refusals.js'
 import { checkSeen } from '../seen.js'
+import { AFTER_REMOVAL, afterReclaim, afterSettle, isSolo, steerStep, type Transition } from '../transitions.js'
 import { canStart, type Gate, openingOf, start } from './gates.js'
 import {
   budgetSpent,
@@ -62,9 +61,7 @@ import {
   givesLeases,
   type Hold,
   type Host,
-  hasEnded,
   isFull,
-  isSolo,
   type Lane,
   pendingOf,
   queueOf,
@@ -73,10 +70,7 @@ import {
 } from './model.js'
 import { type DeadGroup, deadGroupsOf, hostInfoOf, infoOf, linkInfoOf, matching, statsOf } from './views.js'
 
-const IDLE_MAX_MS = 1000
-/** Nobody knows when a slot will be free: ask again after this long. */
-const SLOT_WAIT_MS = 100
-/** For a route that had limits when its lane was made and has none any more: its slots are still counted. */
+/** For a route that had limits when its lane was created and has none any more: its slots are still counted. */
 const UNLIMITED: Limits = { delayMs: 0, concurrency: Number.POSITIVE_INFINITY }
 
 /**
@@ -90,7 +84,7 @@ export class MemoryFrontier implements Frontier {
   readonly #crawls = new Map<CrawlId, Crawl>()
   readonly #hosts = new Map<HostKey, Host>()
   readonly #workers = new Map<WorkerId, Worker>()
-  /** In the order in which they were made. */
+  /** In the order in which they were created. */
   #lanes: Lane[] = []
   /** By token, in the order in which they were granted. */
   readonly #holds = new Map<string, Hold>()
@@ -144,7 +138,7 @@ export class MemoryFrontier implements Frontier {
 
   async add(id: CrawlId, links: readonly Link[]): Promise<AddResult> {
     const crawl = this.#crawl(id)
-    if (crawl.state === 'cancelled') throw new ShoalError('crawl_ended', `crawl ${id} was cancelled`)
+    refuseCancelled(id, crawl.state)
     const result = this.#addLinks(crawl, links)
     if (result.added > 0) this.#wake(crawl)
     this.#endIfDone(crawl)
@@ -153,7 +147,7 @@ export class MemoryFrontier implements Frontier {
 
   async restore(id: CrawlId, links: readonly RestoredLink[]): Promise<number> {
     const crawl = this.#crawl(id)
-    if (crawl.state !== 'paused') throw new ShoalError('usage', `crawl ${id} is ${crawl.state}: pause it first`)
+    refuseUnpaused(id, crawl.state)
     const unknown = links.filter(({ link }, index) => {
       const first = links.findIndex((other) => other.link.fp === link.fp)
       return first === index && !crawl.byFp.has(link.fp)
@@ -195,7 +189,7 @@ export class MemoryFrontier implements Frontier {
       if (lane === undefined) break
       const head = queueOf(lane, now)[0]
       if (head === undefined) break
-      if (isSolo(head) && inFlight.length > 0) {
+      if (isSolo(head.reclaims) && inFlight.length > 0) {
         drain = true
         skipped.add(lane)
         continue
@@ -255,11 +249,17 @@ export class MemoryFrontier implements Frontier {
       }
       hold.state = 'settled'
       for (const host of [...hold.slots.keys()]) this.#freeSlot(hold, host, null)
+      const { entry } = hold
+      const { crawl } = entry.lane
+      const transition = afterSettle(outcome)
+      this.#apply(transition, entry)
+      if (outcome.kind === 'done' && crawl.state !== 'cancelled') this.#addLinks(crawl, outcome.links)
       const worker = this.#worker(hold.worker)
       worker.seenAt = this.#clock.now()
-      this.#apply(outcome, hold)
-      if (hold.entry.endedAt !== null) worker.progressAt = hold.entry.endedAt
-      this.#endIfDone(hold.entry.lane.crawl)
+      worker.done += transition.to === 'done' ? 1 : 0
+      worker.failed += transition.counts.failed ?? 0
+      if (entry.endedAt !== null) worker.progressAt = entry.endedAt
+      this.#endIfDone(crawl)
       return true
     })
   }
@@ -282,7 +282,7 @@ export class MemoryFrontier implements Frontier {
   async setState(id: CrawlId, state: 'running' | 'paused' | 'cancelled'): Promise<void> {
     const crawl = this.#crawl(id)
     if (crawl.state === state) return
-    if (hasEnded(crawl)) throw new ShoalError('crawl_ended', `crawl ${id} is ${crawl.state}`)
+    if (hasEnded(crawl.state)) throw crawlEnded(id, crawl.state)
     crawl.state = state
     if (state === 'cancelled') crawl.finishedAt = this.#clock.now()
     this.#endIfDone(crawl)
@@ -290,7 +290,7 @@ export class MemoryFrontier implements Frontier {
 
   async remove(id: CrawlId): Promise<void> {
     const crawl = this.#crawl(id)
-    if (!hasEnded(crawl)) throw new ShoalError('usage', `crawl ${id} is ${crawl.state}: cancel it first`)
+    refuseUnended(id, crawl.state)
     for (const hold of [...this.#holds.values()].filter((hold) => hold.entry.lane.crawl === crawl)) {
       for (const host of [...hold.slots.keys()]) this.#freeSlot(hold, host, null)
       this.#holds.delete(hold.token)
@@ -353,7 +353,7 @@ export class MemoryFrontier implements Frontier {
 
   async replay(id: CrawlId, filter: DeadFilter): Promise<number> {
     const crawl = this.#crawl(id)
-    if (crawl.state === 'cancelled') throw new ShoalError('crawl_ended', `crawl ${id} was cancelled`)
+    refuseCancelled(id, crawl.state)
     const dead = deadOf(crawl, filter)
     for (const entry of dead) this.#revive(entry, 0)
     if (dead.length > 0) this.#wake(crawl)
@@ -369,8 +369,7 @@ export class MemoryFrontier implements Frontier {
 
   async steer(id: CrawlId, fp: Fingerprint, host: HostKey, order: LinkSteer): Promise<LinkSteered> {
     const crawl = this.#crawl(id)
-    if (crawl.state === 'cancelled' && order !== 'remove')
-      throw new ShoalError('crawl_ended', `crawl ${id} was cancelled`)
+    if (order !== 'remove') refuseCancelled(id, crawl.state)
     const entry = crawl.byFp.get(fp)
     if (entry === undefined || entry.link.host !== host) return 'unknown'
     const steered = this.#steer(entry, order)
@@ -381,27 +380,32 @@ export class MemoryFrontier implements Frontier {
   #steer(entry: Entry, order: LinkSteer): LinkSteered {
     const { crawl } = entry.lane
     const now = this.#clock.now()
-    if (entry.state === 'leased') return 'in_flight'
-    if (entry.state === 'dead' && order === 'retry') {
-      this.#revive(entry, 0)
-      this.#wake(crawl)
-      return 'ok'
+    const step = steerStep(stateOf(entry, now), order)
+    switch (step) {
+      case 'in_flight':
+      case 'ended':
+        return step
+      case 'nothing':
+        break
+      case 'due':
+        entry.dueAt = now
+        break
+      case 'promote':
+        if (crawl.spec.order === 'priority') entry.link = { ...entry.link, priority: PRIORITY_MAX }
+        entry.place = crawl.spec.order === 'lifo' ? ++this.#lastId : --this.#frontPlace
+        entry.dueAt = now
+        break
+      case 'replay':
+        this.#revive(entry, 0)
+        this.#wake(crawl)
+        break
+      case 'skip': {
+        const { endedAt } = entry
+        this.#apply(AFTER_REMOVAL, entry)
+        if (endedAt === null) entry.lane.servedAt = now
+        else entry.endedAt = endedAt
+      }
     }
-    if (entry.state === 'dead' && order === 'remove') {
-      this.#keepFailure(entry, REMOVED)
-      entry.state = 'skipped'
-      return 'ok'
-    }
-    if (entry.state !== 'pending') return 'ended'
-    if (order === 'remove') {
-      this.#keepFailure(entry, REMOVED)
-      this.#end(entry, 'skipped')
-      entry.lane.servedAt = now
-    } else if (order === 'promote') {
-      if (crawl.spec.order === 'priority') entry.link = { ...entry.link, priority: PRIORITY_MAX }
-      entry.place = crawl.spec.order === 'lifo' ? ++this.#lastId : --this.#frontPlace
-      entry.dueAt = now
-    } else if (entry.dueAt > now) entry.dueAt = now
     return 'ok'
   }
 
@@ -426,7 +430,7 @@ export class MemoryFrontier implements Frontier {
 
   #crawl(id: CrawlId): Crawl {
     const crawl = this.#crawls.get(id)
-    if (crawl === undefined) throw new ShoalError('not_found', `there is no crawl ${id}`)
+    if (crawl === undefined) throw unknownCrawl(id)
     return crawl
   }
 
@@ -573,7 +577,7 @@ export class MemoryFrontier implements Frontier {
       attempt: entry.attempts + 1,
       leasedAt: now,
       permitMs: Math.min(...gates.map((gate) => permitMs(gate.limits))),
-      solo: isSolo(entry),
+      solo: isSolo(entry.reclaims),
       expiresAt: now + crawl.spec.visibilityMs,
       state: 'held',
       slots: new Map([[lane.host, now]]),
@@ -666,67 +670,33 @@ export class MemoryFrontier implements Frontier {
     for (const { paced } of this.#gates(hold, host)) paced.pace = afterEnd(paced.pace, this.#clock.now(), elapsedMs)
   }
 
-  #apply(outcome: Outcome, hold: Hold): void {
-    const { entry } = hold
-    const { crawl } = entry.lane
-    const worker = this.#worker(hold.worker)
-    switch (outcome.kind) {
-      case 'done':
-        entry.attempts++
-        crawl.bytes += outcome.bytes
-        worker.done++
-        this.#end(entry, 'done')
-        if (crawl.state !== 'cancelled') this.#addLinks(crawl, outcome.links)
-        break
-      case 'retry':
-        this.#keepFailure(entry, outcome.failure)
-        if (outcome.countsAsAttempt) {
-          this.#countFailed(hold)
-          crawl.retried++
-          entry.link = { ...entry.link, priority: clampPriority(entry.link.priority - crawl.spec.retryPriorityStep) }
-          entry.place = ++this.#lastId
-        } else {
-          crawl.throttled++
-          entry.throttles++
-        }
-        this.#requeue(entry, outcome.afterMs)
-        break
-      case 'dead':
-        this.#keepFailure(entry, outcome.failure)
-        this.#countFailed(hold)
-        this.#end(entry, 'dead')
-        break
-      case 'skipped':
-        this.#keepFailure(entry, outcome.failure)
-        this.#end(entry, 'skipped')
-        break
-      case 'back':
-        this.#requeue(entry, outcome.afterMs)
-        break
-    }
-  }
-
-  #countFailed(hold: Hold): void {
-    const { entry, worker } = hold
+  #apply(transition: Transition, entry: Entry): void {
+    const { to, afterMs, attempts, throttles, demoted, failure, counts } = transition
     const { crawl, host } = entry.lane
-    entry.attempts++
-    this.#worker(worker).failed++
-    crawl.failedByHost.set(host, (crawl.failedByHost.get(host) ?? 0) + 1)
+    entry.attempts += attempts
+    entry.throttles += throttles
+    if (failure !== null)
+      entry.failures = [...entry.failures, { ...failure, at: this.#clock.now() }].slice(-FAILURES_KEPT)
+    if (demoted) {
+      entry.link = { ...entry.link, priority: clampPriority(entry.link.priority - crawl.spec.retryPriorityStep) }
+      entry.place = ++this.#lastId
+    }
+    if (to === 'pending') this.#requeue(entry, afterMs)
+    else {
+      entry.state = to
+      entry.endedAt = this.#clock.now()
+      entry.bypassFresh = false
+    }
+    crawl.bytes += counts.bytes ?? 0
+    crawl.retried += counts.retried ?? 0
+    crawl.throttled += counts.throttled ?? 0
+    crawl.reclaimed += counts.reclaimed ?? 0
+    crawl.failedByHost.set(host, (crawl.failedByHost.get(host) ?? 0) + (counts.failed ?? 0))
   }
 
   #requeue(entry: Entry, afterMs: number): void {
     entry.state = 'pending'
     entry.dueAt = this.#clock.now() + Math.max(0, afterMs)
-  }
-
-  #end(entry: Entry, state: 'done' | 'dead' | 'skipped'): void {
-    entry.state = state
-    entry.endedAt = this.#clock.now()
-    entry.bypassFresh = false
-  }
-
-  #keepFailure(entry: Entry, failure: Failure): void {
-    entry.failures = [...entry.failures, { ...failure, at: this.#clock.now() }].slice(-FAILURES_KEPT)
   }
 
   /** The lease ran out, or its worker is dead. */
@@ -736,13 +706,7 @@ export class MemoryFrontier implements Frontier {
     hold.state = 'lost'
     for (const host of [...hold.slots.keys()]) this.#freeSlot(hold, host, null)
     entry.reclaims++
-    crawl.reclaimed++
-    if (entry.reclaims >= SOLO_AFTER + crawl.spec.maxReclaims) {
-      this.#keepFailure(entry, { code: 'poison', message: `its lease ran out ${entry.reclaims} times` })
-      this.#end(entry, 'dead')
-    } else {
-      this.#requeue(entry, 0)
-    }
+    this.#apply(afterReclaim(entry.reclaims, crawl.spec.maxReclaims), entry)
     this.#endIfDone(crawl)
   }
 

@@ -1,14 +1,13 @@
 import type { Fingerprint, HostKey, Link } from '../../url/link.js'
-import {
-  type CrawlInfo,
-  type CrawlSpec,
-  type DeadFilter,
-  type Failure,
-  type HostSettings,
-  type LinkState,
-  SOLO_AFTER,
-  type WorkerAbout,
-  type WorkerId,
+import type {
+  CrawlInfo,
+  CrawlSpec,
+  DeadFilter,
+  Failure,
+  HostSettings,
+  LinkState,
+  WorkerAbout,
+  WorkerId,
 } from '../frontier.js'
 import type { HostPace } from '../pace.js'
 
@@ -118,16 +117,8 @@ export function budgetSpent(crawl: Crawl, now: number): CrawlInfo['endedBy'] {
   return null
 }
 
-export function hasEnded(crawl: Crawl): boolean {
-  return crawl.state === 'finished' || crawl.state === 'cancelled'
-}
-
 export function givesLeases(crawl: Crawl, now: number): boolean {
   return crawl.state === 'running' && budgetSpent(crawl, now) === null
-}
-
-export function isSolo(entry: Entry): boolean {
-  return entry.reclaims >= SOLO_AFTER
 }
 
 export function pendingOf(crawl: Crawl): number {

@@ -1,9 +1,17 @@
 import type { HostKey } from '../../url/link.js'
-import type { CrawlInfo, CrawlStats, Frontier, HostInfo, Limits, LinkInfo, LinkQuery, LinkState } from '../frontier.js'
+import {
+  type CrawlInfo,
+  type CrawlStats,
+  type Frontier,
+  type HostInfo,
+  type Limits,
+  type LinkInfo,
+  type LinkQuery,
+  type LinkState,
+  RATE_WINDOW_MS,
+} from '../frontier.js'
 import { adapted, earliestOpen, settingsShown } from '../pace.js'
 import { type Crawl, deadOf, type Entry, type Hold, type Host, lastCode, stateOf } from './model.js'
-
-const RATE_WINDOW_MS = 60_000
 
 export function infoOf(crawl: Crawl): CrawlInfo {
   const { spec, state, endedBy, spiderChanges, createdAt, startedAt, finishedAt, seeding } = crawl
