@@ -1,78 +1,21 @@
 import { ShoalError } from '../../errors.js'
-import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
 import type { HostKey } from '../../url/link.js'
-import type { CrawlId, CrawlInfo, CrawlSpec, CrawlState, Limits } from '../frontier.js'
+import type { CrawlId, CrawlInfo, CrawlSpec, Limits, LinkState } from '../frontier.js'
+import { adapted, earliestStart, laneScore, limitsFor, notAhead, strictest, withSettings } from '../pace.js'
+import { unknownCrawl } from '../refusals.js'
+import type { Counts } from '../transitions.js'
 import {
-  adapted,
-  earliestStart,
-  type HostPace,
-  laneScore,
-  limitsFor,
-  notAhead,
-  strictest,
-  withSettings,
-} from '../pace.js'
+  type CountersSql,
+  type CrawlRow,
+  cachedSpec,
+  type HostRow,
+  type LaneRow,
+  lanePace,
+  toCrawl,
+  toHost,
+  toLane,
+} from './counter-rows.js'
 import { PHASE } from './schema.js'
-
-/** A crawl's row; numbers are changed here and written back once. */
-export interface CrawlRow {
-  readonly num: number
-  readonly id: CrawlId
-  readonly spec: CrawlSpec
-  state: CrawlState
-  endedBy: string | null
-  seeding: boolean
-  startedAt: number | null
-  finishedAt: number | null
-  nextSeq: number
-  total: number
-  queued: number
-  delayed: number
-  leased: number
-  done: number
-  dead: number
-  skipped: number
-  failed: number
-  retried: number
-  throttled: number
-  reclaimed: number
-  stale: number
-  refused: number
-  bytes: number
-}
-
-export interface HostRow extends Mutable<HostPace> {
-  readonly num: number
-  readonly host: HostKey
-  latency: number | null
-  setDelay: number | null
-  setConcurrency: number | null
-  floor: number | null
-}
-
-export interface LaneRow {
-  readonly num: number
-  readonly crawl: number
-  readonly host: number
-  readonly route: string
-  phase: number
-  wakeAt: number
-  score: number
-  /** When it last gave a link. */
-  servedAt: number
-  queued: number
-  delayed: number
-  leased: number
-  total: number
-  done: number
-  failed: number
-  dead: number
-  startedAt: number
-  arrivalAt: number
-  inFlight: number
-}
-
-type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 /** Rows of hosts and lanes that never move: found by name once. */
 interface Names {
@@ -83,29 +26,47 @@ interface Names {
 
 const NAMES_KEPT = 200_000
 
+/** One link changes its state: the counters of its lane and its crawl follow. A lane does not count skipped links. */
+export function moveLink(crawl: CrawlRow, lane: LaneRow, from: LinkState, to: LinkState): void {
+  crawl[from]--
+  crawl[to]++
+  if (from !== 'skipped') lane[from]--
+  if (to !== 'skipped') lane[to]++
+}
+
+export function addCounts(crawl: CrawlRow, lane: LaneRow, counts: Counts): void {
+  const { bytes = 0, failed = 0, retried = 0, throttled = 0, reclaimed = 0 } = counts
+  crawl.bytes += bytes
+  crawl.failed += failed
+  lane.failed += failed
+  crawl.retried += retried
+  crawl.throttled += throttled
+  crawl.reclaimed += reclaimed
+}
+
 /**
- * The rows that the calls of a transaction touch: loaded once, changed in place, written back by `flush`, which also decides anew what
- * each lane of a touched host is doing.
+ * The rows that the calls of a transaction touch: loaded once, changed in place, written back by `flush`, which also schedules each lane of
+ * a touched host again.
  */
 export class Counters {
   /** The time of the transaction. */
   now = 0
-  readonly #sql: LedgerSql
+  readonly #sql: CountersSql
   readonly #names: Names
   readonly #crawls = new Map<number, CrawlRow>()
   readonly #hosts = new Map<number, HostRow>()
   readonly #lanes = new Map<number, LaneRow>()
-  /** Hosts whose lanes must be judged anew, and among them those whose own row has changed. */
+  /** Hosts whose lanes must be scheduled again, and among them those whose own row has changed. */
   readonly #dirtyHosts = new Set<number>()
   readonly #changedHosts = new Set<number>()
   readonly #dirtyCrawls = new Set<number>()
   readonly #dirtyLanes = new Set<number>()
   readonly #dirtyLaneOfHost = new Map<number, number>()
-  /** Crawls that have lanes of routes beside those of hosts. */
+  /** Crawls that have lanes of routes in addition to those of hosts. */
   readonly #routeLanes = new Map<number, boolean>()
   #running: Set<CrawlId> | undefined
 
-  constructor(sql: LedgerSql, names: Names) {
+  constructor(sql: CountersSql, names: Names) {
     this.#sql = sql
     this.#names = names
   }
@@ -119,7 +80,7 @@ export class Counters {
     return this.#crawls.size + this.#hosts.size + this.#lanes.size
   }
 
-  /** The crawl's row was changed by other means than this counters. */
+  /** The crawl's row was changed by a statement of its own. */
   forgetCrawl(num: number): void {
     this.#crawls.delete(num)
   }
@@ -137,9 +98,19 @@ export class Counters {
   }
 
   crawlById(id: CrawlId): CrawlRow {
+    const crawl = this.findCrawl(id)
+    if (crawl === undefined) throw unknownCrawl(id)
+    return crawl
+  }
+
+  findCrawl(id: CrawlId): CrawlRow | undefined {
     const num = this.#sql.crawlNum.get(id)
-    if (num === undefined) throw new ShoalError('not_found', `there is no crawl ${id}`)
-    return this.crawl(Number(num[0]))
+    return num === undefined ? undefined : this.crawl(Number(num[0]))
+  }
+
+  /** Only to read: the crawl's row is not written for it. */
+  spec(num: number): CrawlSpec {
+    return this.#peekCrawl(num).spec
   }
 
   /** A host's row to change. */
@@ -237,7 +208,7 @@ export class Counters {
     if (this.#othersRun(asking.id)) {
       const others = this.#sql.crawlsOfHost
         .all(host.num)
-        .map(([num, spec]) => limitsFor(this.#spec(Number(num), String(spec)), host.host))
+        .map(([num, spec]) => limitsFor(cachedSpec(this.#names.specs, Number(num), String(spec)), host.host))
       limits = strictest([...others, limits])
     }
     if (host.setDelay !== null || host.setConcurrency !== null || host.floor !== null)
@@ -252,7 +223,7 @@ export class Counters {
   }
 
   laneLimits(lane: LaneRow): Limits | null {
-    return lane.route === '' ? null : (this.#peekCrawl(lane.crawl).spec.routeLimits[lane.route] ?? null)
+    return lane.route === '' ? null : (this.spec(lane.crawl).routeLimits[lane.route] ?? null)
   }
 
   #peekCrawl(num: number): CrawlRow {
@@ -262,24 +233,20 @@ export class Counters {
     return row
   }
 
-  #spec(num: number, text: string): CrawlSpec {
-    return cachedSpec(this.#names.specs, num, text)
-  }
-
-  /** Decides what the lane is doing from now on. */
+  /** Decides the lane's phase from now on. */
   #schedule(lane: LaneRow): void {
     if (lane.queued === 0) {
       lane.phase = PHASE.idle
       return
     }
-    const spec = this.#peekCrawl(lane.crawl).spec
+    const spec = this.spec(lane.crawl)
     const host = this.#peekHost(lane.host)
     const hostLimits = this.hostLimits(host, spec)
     const laneLimits = this.laneLimits(lane)
     let openAt = earliestStart(host, hostLimits)
     if (laneLimits !== null) openAt = Math.max(openAt, earliestStart(lanePace(lane), laneLimits))
     if (!Number.isFinite(openAt)) {
-      // Closed by hand: whoever opens it touches its lanes.
+      // Closed by hand: opening the host touches its lanes.
       lane.phase = PHASE.full
     } else if (openAt > this.now) {
       lane.phase = PHASE.waiting
@@ -341,8 +308,7 @@ export class Counters {
     const num = this.#dirtyLaneOfHost.get(hostNum)
     const lane = num === undefined || !this.#dirtyLanes.has(num) ? undefined : this.#lanes.get(num)
     if (lane === undefined) return false
-    const { spec } = this.#peekCrawl(lane.crawl)
-    return !this.#othersRun(spec.id) && !this.#hasRouteLanes(lane.crawl)
+    return !this.#othersRun(this.spec(lane.crawl).id) && !this.#hasRouteLanes(lane.crawl)
   }
 
   #saveLane(num: number): void {
@@ -436,164 +402,4 @@ export function overBudget(crawl: CrawlRow, now: number): CrawlInfo['endedBy'] {
 /** A lane's place among the ready ones, by its head. */
 export function scoreOf(spec: CrawlSpec, servedAt: number, headDueAt: number, headPriority: number): number {
   return laneScore(Math.max(servedAt, headDueAt), spec.order === 'priority' ? headPriority : 0, spec.agingMs)
-}
-
-/** A lane with limits of its own keeps its pace like a host does; it is never blocked by itself. */
-export function lanePace(lane: LaneRow): HostPace {
-  return {
-    startedAt: lane.startedAt,
-    arrivalAt: lane.arrivalAt,
-    inFlight: lane.inFlight,
-    blockedUntil: 0,
-    blockedAt: 0,
-    throttleLevel: 0,
-    closed: false,
-  }
-}
-
-const CRAWL_COLUMNS =
-  'num, id, spec, state, ended_by, seeding, started_at, finished_at, next_seq, total, queued, delayed, leased, done, dead, skipped, failed, retried, throttled, reclaimed, stale, refused, bytes'
-const HOST_COLUMNS =
-  'num, host, started_at, arrival_at, in_flight, blocked_until, blocked_at, throttle_level, latency, set_delay, set_concurrency, floor, closed'
-const LANE_COLUMNS =
-  'num, crawl, host, route, phase, wake_at, score, served_at, queued, delayed, leased, total, done, failed, dead, started_at, arrival_at, in_flight'
-
-export interface LedgerSql extends Record<string, Statement> {
-  crawl: Statement
-  crawlNum: Statement
-  runningCrawls: Statement
-  crawlsOfHost: Statement
-  saveCrawl: Statement
-  host: Statement
-  hostNum: Statement
-  addHost: Statement
-  saveHost: Statement
-  lane: Statement
-  laneNum: Statement
-  addLane: Statement
-  lanesOfHost: Statement
-  lanesOnHost: Statement
-  routeLanes: Statement
-  head: Statement
-  saveLane: Statement
-}
-
-export function prepareLedger(db: SqliteDb): LedgerSql {
-  return {
-    crawl: db.prepare(`SELECT ${CRAWL_COLUMNS} FROM crawls WHERE num = ?`),
-    crawlNum: db.prepare('SELECT num FROM crawls WHERE id = ?'),
-    runningCrawls: db.prepare("SELECT id FROM crawls WHERE state = 'running'"),
-    crawlsOfHost: db.prepare(
-      `SELECT DISTINCT c.num, c.spec FROM lanes l JOIN crawls c ON c.num = l.crawl
-       WHERE l.host = ? AND l.queued + l.delayed + l.leased > 0 AND c.state = 'running'`,
-    ),
-    saveCrawl: db.prepare(
-      `UPDATE crawls SET state = ?, ended_by = ?, seeding = ?, started_at = ?, finished_at = ?, next_seq = ?, total = ?, queued = ?,
-       delayed = ?, leased = ?, done = ?, dead = ?, skipped = ?, failed = ?, retried = ?, throttled = ?, reclaimed = ?, stale = ?,
-       refused = ?, bytes = ? WHERE num = ?`,
-    ),
-    host: db.prepare(`SELECT ${HOST_COLUMNS} FROM hosts WHERE num = ?`),
-    hostNum: db.prepare('SELECT num FROM hosts WHERE host = ?'),
-    addHost: db.prepare('INSERT INTO hosts (host) VALUES (?) RETURNING num'),
-    saveHost: db.prepare(
-      `UPDATE hosts SET started_at = ?, arrival_at = ?, in_flight = ?, blocked_until = ?, blocked_at = ?, throttle_level = ?, latency = ?,
-       set_delay = ?, set_concurrency = ?, floor = ?, closed = ? WHERE num = ?`,
-    ),
-    lane: db.prepare(`SELECT ${LANE_COLUMNS} FROM lanes WHERE num = ?`),
-    laneNum: db.prepare('SELECT num FROM lanes WHERE crawl = ? AND host = ? AND route = ?'),
-    addLane: db.prepare('INSERT INTO lanes (crawl, host, route) VALUES (?, ?, ?) RETURNING num'),
-    routeLanes: db.prepare("SELECT 1 FROM lanes WHERE crawl = ? AND route <> '' LIMIT 1"),
-    lanesOnHost: db.prepare('SELECT num, total FROM lanes WHERE crawl = ? AND host = ?'),
-    lanesOfHost: db.prepare(`SELECT ${LANE_COLUMNS} FROM lanes WHERE host = ? AND queued > 0`),
-    head: db.prepare('SELECT priority, due_at FROM links WHERE lane = ? AND state = 0 ORDER BY rank, seq LIMIT 1'),
-    saveLane: db.prepare(
-      `UPDATE lanes SET phase = ?, wake_at = ?, score = ?, served_at = ?, queued = ?, delayed = ?, leased = ?, total = ?,
-       done = ?, failed = ?, dead = ?, started_at = ?, arrival_at = ?, in_flight = ? WHERE num = ?`,
-    ),
-  }
-}
-
-const text = (value: SqlValue | undefined): string => String(value)
-const integer = (value: SqlValue | undefined): number => Number(value)
-const optional = (value: SqlValue | undefined): number | null =>
-  value === null || value === undefined ? null : Number(value)
-
-function cachedSpec(specs: Map<string, CrawlSpec>, num: number, spec: string): CrawlSpec {
-  const key = `${num} ${spec}`
-  let parsed = specs.get(key)
-  if (parsed === undefined) {
-    parsed = JSON.parse(spec) as CrawlSpec
-    if (specs.size > 1000) specs.clear()
-    specs.set(key, parsed)
-  }
-  return parsed
-}
-
-function toCrawl(v: SqlValue[], specs: Map<string, CrawlSpec>): CrawlRow {
-  return {
-    num: integer(v[0]),
-    id: text(v[1]),
-    spec: cachedSpec(specs, integer(v[0]), text(v[2])),
-    state: text(v[3]) as CrawlState,
-    endedBy: v[4] === null ? null : text(v[4]),
-    seeding: v[5] === 1,
-    startedAt: optional(v[6]),
-    finishedAt: optional(v[7]),
-    nextSeq: integer(v[8]),
-    total: integer(v[9]),
-    queued: integer(v[10]),
-    delayed: integer(v[11]),
-    leased: integer(v[12]),
-    done: integer(v[13]),
-    dead: integer(v[14]),
-    skipped: integer(v[15]),
-    failed: integer(v[16]),
-    retried: integer(v[17]),
-    throttled: integer(v[18]),
-    reclaimed: integer(v[19]),
-    stale: integer(v[20]),
-    refused: integer(v[21]),
-    bytes: integer(v[22]),
-  }
-}
-
-function toHost(v: SqlValue[]): HostRow {
-  return {
-    num: integer(v[0]),
-    host: text(v[1]),
-    startedAt: integer(v[2]),
-    arrivalAt: integer(v[3]),
-    inFlight: integer(v[4]),
-    blockedUntil: integer(v[5]),
-    blockedAt: integer(v[6]),
-    throttleLevel: integer(v[7]),
-    latency: optional(v[8]),
-    setDelay: optional(v[9]),
-    setConcurrency: optional(v[10]),
-    floor: optional(v[11]),
-    closed: v[12] === 1,
-  }
-}
-
-function toLane(v: SqlValue[]): LaneRow {
-  return {
-    num: integer(v[0]),
-    crawl: integer(v[1]),
-    host: integer(v[2]),
-    route: text(v[3]),
-    phase: integer(v[4]),
-    wakeAt: integer(v[5]),
-    score: integer(v[6]),
-    servedAt: integer(v[7]),
-    queued: integer(v[8]),
-    delayed: integer(v[9]),
-    leased: integer(v[10]),
-    total: integer(v[11]),
-    done: integer(v[12]),
-    failed: integer(v[13]),
-    dead: integer(v[14]),
-    startedAt: integer(v[15]),
-    arrivalAt: integer(v[16]),
-    inFlight: integer(v[17]),
-  }
 }

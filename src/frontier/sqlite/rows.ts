@@ -1,8 +1,8 @@
-import type { SqlValue } from '../../sqlite/db.js'
+import type { SqlValue, Statement } from '../../sqlite/db.js'
 import type { HostKey, Json, RequestExtras } from '../../url/link.js'
 import { type CrawlSpec, FAILURES_KEPT, type Failure, type Lease, type Limits, type WorkerId } from '../frontier.js'
 import { afterStart } from '../pace.js'
-import { type CrawlRow, type LaneRow, lanePace } from './counters.js'
+import { type CrawlRow, type LaneRow, lanePace } from './counter-rows.js'
 
 export interface LeaseRow {
   readonly link: number
@@ -105,6 +105,22 @@ export function toLease(
     visibilityMs,
     bypassFresh: bypass === 1,
   }
+}
+
+/** By token; those that do not exist (any more) are missing. */
+export function leasesOf(statement: Statement, tokens: readonly string[]): Map<string, LeaseRow> {
+  const found = new Map<string, LeaseRow>()
+  const json = statement.get(JSON.stringify(tokens.map(parseToken)))?.[0]
+  for (const row of JSON.parse(String(json)) as SqlValue[][]) {
+    const lease = toLeaseRow(row)
+    found.set(`${lease.link}:${lease.epoch}`, lease)
+  }
+  return found
+}
+
+export function leaseOf(statement: Statement, token: string): LeaseRow | null {
+  const row = statement.get(...parseToken(token))
+  return row === undefined ? null : toLeaseRow(row)
 }
 
 export function toLeaseRow(v: SqlValue[]): LeaseRow {

@@ -28,7 +28,8 @@ import type {
   WorkerInfo,
 } from '../frontier.js'
 import { checkSeen } from '../seen.js'
-import type { DeadMoved, SqliteFrontierEngine } from './sqlite-engine.js'
+import type { SqliteFrontierEngine } from './sqlite-engine.js'
+import type { DeadMoved } from './steer-links.js'
 
 const CAN: Capabilities = { priorities: 'exact', shared: true, durable: true, ended: 'kept', seen: [] }
 

@@ -1,4 +1,5 @@
 import type { SqliteDb, Statement } from '../../sqlite/db.js'
+import type { Counters } from './counters.js'
 import { PHASE } from './schema.js'
 
 const LINK_JSON =
@@ -12,6 +13,14 @@ const BACK_FROM_THE_END = `attempts = 0, throttles = 0, reclaims = 0, bypass_fre
 
 const DEAD_LINKS = `SELECT links.num, links.lane FROM links WHERE crawl = ?1 AND state = 4 AND (?2 IS NULL OR code = ?2)
   AND (?3 IS NULL OR lane IN (SELECT l.num FROM lanes l JOIN hosts h ON h.num = l.host WHERE h.host = ?3)) AND links.num > ?4`
+
+export type EngineSql = ReturnType<typeof prepareEngine>
+
+/** What the steps of one transaction work with; `counters.now` is its time. */
+export interface Transaction {
+  readonly sql: EngineSql
+  readonly counters: Counters
+}
 
 /** Every statement of the engine; links and leases are changed in sets over JSON arrays where that is cheaper than row by row. */
 export function prepareEngine(db: SqliteDb) {

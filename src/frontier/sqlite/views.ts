@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.js'
-import { type ErrorCode, ShoalError } from '../../errors.js'
+import type { ErrorCode } from '../../errors.js'
 import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
 import type { Fingerprint, Json, Link } from '../../url/link.js'
 import {
@@ -14,14 +14,15 @@ import {
   type LinkInfo,
   type LinkQuery,
   POSITION_CAP,
+  RATE_WINDOW_MS,
   type Whereabouts,
   type WorkerAbout,
   type WorkerInfo,
 } from '../frontier.js'
 import { adapted, earliestOpen, limitsFor, settingsShown, strictest, withSettings } from '../pace.js'
+import { unknownCrawl } from '../refusals.js'
 import { STATE_NAMES } from './schema.js'
 
-const RATE_WINDOW_MS = 60_000
 /** So many are read and sorted faster than one looks for them among the hosts of all crawls. */
 const FEW_LANES = 1_000
 
@@ -47,12 +48,8 @@ export abstract class SqliteViews {
 
   protected crawlInfo(id: CrawlId): CrawlInfo {
     const row = this.#sql.crawl.get(id)
-    if (row === undefined) throw new ShoalError('not_found', `there is no crawl ${id}`)
+    if (row === undefined) throw unknownCrawl(id)
     return toInfo(row)
-  }
-
-  protected specOf(crawlNum: number): CrawlSpec {
-    return JSON.parse(String(this.#sql.spec.get(crawlNum)?.[0])) as CrawlSpec
   }
 
   stats(id: CrawlId): CrawlStats {
@@ -281,7 +278,6 @@ function prepareViews(db: SqliteDb) {
     crawls: statement(`SELECT ${INFO_COLUMNS} FROM crawls ORDER BY num`),
     crawl: statement(`SELECT ${INFO_COLUMNS} FROM crawls WHERE id = ?`),
     crawlNum: statement('SELECT num FROM crawls WHERE id = ?'),
-    spec: statement('SELECT spec FROM crawls WHERE num = ?'),
     counters: statement(
       'SELECT num, total, queued, delayed, leased, done, dead, skipped, failed, retried, throttled, reclaimed, stale, refused, bytes FROM crawls WHERE id = ?',
     ),
