@@ -4,8 +4,8 @@ import { askToDrain } from '../observe/drain.js'
 import { workerRate } from '../observe/snapshots/health.js'
 import type { WorkerSnapshot } from '../observe/snapshots/snapshot.js'
 import type { WorkerView } from './api-types.js'
-import { audited } from './audited.js'
 import { workerId } from './inputs.js'
+import { audited } from './parts.js'
 import { OK, type Route, route } from './route.js'
 import { alertNotes, done, workersView } from './schemas.js'
 
@@ -44,7 +44,7 @@ export const fleetRoutes: readonly Route[] = [
   }),
 ]
 
-function workerAsView({ vitals, heardMs: _, ...worker }: WorkerSnapshot, now: number): WorkerView {
+function workerAsView({ vitals, reportedMs: _, ...worker }: WorkerSnapshot, now: number): WorkerView {
   return {
     ...worker,
     rate: workerRate(worker, now),

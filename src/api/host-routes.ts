@@ -1,10 +1,9 @@
 import { z } from 'zod'
 import { ShoalError } from '../errors.js'
-import type { HostSettings } from '../frontier/frontier.js'
+import type { HostInfo, HostSettings } from '../frontier/frontier.js'
 import { nextSlot } from '../observe/explain/next-slot.js'
-import { audited } from './audited.js'
-import { hostShown } from './host-shown.js'
 import { crawlId, hostKey, paging } from './inputs.js'
+import { audited } from './parts.js'
 import { type Api, OK, type Route, route } from './route.js'
 import { hostDone, hostView, pageOf } from './schemas.js'
 
@@ -90,4 +89,11 @@ async function isKnown({ backends, look }: Api, host: string): Promise<boolean> 
     if (first?.host === host) return true
   }
   return false
+}
+
+/** JSON has no infinity. */
+const NO_LIMIT = 1e9
+
+export function hostShown(host: HostInfo): HostInfo {
+  return { ...host, concurrency: Math.min(host.concurrency, NO_LIMIT) }
 }

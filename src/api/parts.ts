@@ -2,6 +2,7 @@ import type { Clock } from '../clock.js'
 import type { CrawlId, CrawlInfo, Frontier } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { Notes } from '../notes/notes.js'
+import { type Details, audited as withAudit } from '../observe/audit-control.js'
 import type { Monitor } from '../observe/metrics/monitor.js'
 import type { ProxyLedger } from '../proxy/proxy-ledger.js'
 import type { Spider } from '../spider/spider.js'
@@ -39,4 +40,14 @@ export interface ApiParts {
   readonly monitor: Monitor
   /** Pools of proxies that this process knows beside those that workers name. */
   readonly pools: readonly string[]
+}
+
+/** Runs an action that was asked for on the dashboard and writes it to the audit log. */
+export function audited<Answer>(
+  { backends, clock, log }: ApiParts,
+  { action, target, details = {} }: { readonly action: string; readonly target: string; readonly details?: Details },
+  work: () => Promise<Answer>,
+  outcome?: (answer: Answer) => Details,
+): Promise<Answer> {
+  return withAudit({ store: backends.store, clock, log, by: 'dashboard' }, { action, target, details }, work, outcome)
 }

@@ -1,11 +1,11 @@
 import { createInterface } from 'node:readline/promises'
 import { ShoalError } from '../errors.js'
 
-/** Asks before something that cannot be undone. A program has nobody to ask: it says --yes. */
+/** Asks before something that cannot be undone. A script cannot answer, so it passes --yes. */
 export async function confirm(question: string, yes: boolean): Promise<boolean> {
   if (yes) return true
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
-    throw new ShoalError('usage', `${question} Nobody is there to answer`, { hint: 'Say --yes.' })
+    throw new ShoalError('usage', `${question} Not a terminal, so this cannot ask`, { hint: 'Pass --yes.' })
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {

@@ -4,7 +4,7 @@ import { audited, type Control, type Details } from '../observe/audit-control.js
 import type { RecordStore } from '../store/record-store.js'
 import type { Session } from './session.js'
 
-/** What a command changes in a backends that others use too is done here: the audit log knows of it. */
+/** Runs a command's change to shared backends and writes it to the audit log. */
 export function controlled<Result>(
   { clock, settings }: Session,
   store: RecordStore,
@@ -16,12 +16,12 @@ export function controlled<Result>(
   return audited({ store, clock, log, by: cliUser() }, control, work, outcome)
 }
 
-/** Who is at this terminal, for the audit log. */
+/** The user at this terminal, for the audit log. */
 export function cliUser(): string {
   return `cli ${userName()}@${hostname()}`
 }
 
-/** In a container the number of the user often has no name. */
+/** In a container the user id often has no name. */
 function userName(): string {
   try {
     return userInfo().username

@@ -12,13 +12,13 @@ export function hasEnded(crawl: CrawlInfo): boolean {
 }
 
 /**
- * The crawl a person means: its id, the beginning of it, or the name of a spider (then its newest crawl). Without a word the newest
- * one that has not ended, or else the newest.
+ * The crawl that the user means: its id, a prefix of it, or a spider name (then its newest crawl). Without a word, the newest
+ * unfinished crawl, or else the newest.
  */
 export function chooseCrawl(newestFirst: readonly CrawlInfo[], word?: string): CrawlInfo {
   if (newestFirst.length === 0) {
-    throw new ShoalError('not_found', 'there are no crawls yet', {
-      hint: 'Start one with `shoal run <spider>`, or look at `shoal demo`.',
+    throw new ShoalError('not_found', 'no crawls yet', {
+      hint: 'Start one with `shoal run <spider>`, or try `shoal demo`.',
     })
   }
   const chosen =
@@ -26,14 +26,16 @@ export function chooseCrawl(newestFirst: readonly CrawlInfo[], word?: string): C
       ? (newestFirst.find((crawl) => !hasEnded(crawl)) ?? newestFirst[0])
       : (newestFirst.find((crawl) => crawl.id === word) ??
         newestFirst.find((crawl) => crawl.spider === word) ??
-        byBeginning(newestFirst, word))
+        byPrefix(newestFirst, word))
   if (chosen === undefined) throw new ShoalError('not_found', `there is no crawl '${word}'`)
   return chosen
 }
 
-function byBeginning(crawls: readonly CrawlInfo[], word: string): CrawlInfo | undefined {
+function byPrefix(crawls: readonly CrawlInfo[], word: string): CrawlInfo | undefined {
   const matches = crawls.filter((crawl) => crawl.id.startsWith(word))
   if (matches.length > 1)
-    throw new ShoalError('usage', `'${word}' fits ${matches.length} crawls`, { hint: 'Write more of the id.' })
+    throw new ShoalError('usage', `'${word}' matches ${matches.length} crawls`, {
+      hint: 'Use a longer prefix of the id.',
+    })
   return matches[0]
 }

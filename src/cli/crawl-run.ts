@@ -5,13 +5,13 @@ import { rememberSource } from './export/source-memory.js'
 import type { CrawlFlags, Session } from './session.js'
 import { listenForSignals } from './signals.js'
 import { clean } from './terminal/clean.js'
-import { count, plural, timeOfDay } from './terminal/format.js'
+import { plural, timeOfDay } from './terminal/format.js'
 import { type Live, liveLines } from './terminal/live.js'
 import { logText } from './terminal/log-line.js'
 import { type Style, styleFor } from './terminal/style.js'
 import { type Fleet, progressLine, progressLines } from './views/progress-view.js'
 
-/** Plain lines on a pipe come this often. */
+/** How often a plain progress line is written to a pipe. */
 const PLAIN_EVERY_MS = 5_000
 
 export interface FinishedRun {
@@ -39,8 +39,8 @@ export async function runWithProgress(
   let latest: RunProgress | null = null
   let start: RunStart | null = null
   const signals = listenForSignals(() => {
-    const what = latest === null ? 'stopping' : `finishing ${count(latest.stats.leased)} in hand`
-    say(`${what}, press Ctrl-C again to leave at once`)
+    const what = latest === null ? 'stopping' : `finishing ${plural(latest.stats.leased, 'page')} in flight`
+    say(`${what}; press Ctrl-C again to stop immediately`)
   })
   const showProgress = json ? () => {} : progressPrinter(live, style, { workers, concurrency }, clock.now, say)
   try {
@@ -100,12 +100,12 @@ export function startLines(start: RunStart): string[] {
   const lines: string[] = []
   if (start.setAside !== null) {
     lines.push(
-      `set aside: crawl ${start.setAside.id} of ${clean(start.setAside.spider)} is cancelled; its records stay`,
+      `cancelled unfinished crawl ${start.setAside.id} of ${clean(start.setAside.spider)}; its records are kept`,
     )
   }
   const seeds = start.seeds.added > 0 ? `, ${plural(start.seeds.added, 'start URL')} added` : ''
   lines.push(`${start.resumed ? 'resuming' : 'starting'} crawl ${start.crawl} of ${clean(start.spider)}${seeds}`)
   if (start.spiderChanged)
-    lines.push('the spider file has changed since the crawl began: pages from now on use the new one')
+    lines.push('the spider file has changed since the crawl started: pages from now on use the new version')
   return lines
 }

@@ -9,14 +9,14 @@ export function dashboardOptions(command: Command): Command {
   for (const key of ['dashboardPort', 'dashboardHost', 'publicUrl'] as const) {
     const { flag, meaning, default: standard } = CONFIG[key]
     const option = new Option(flag, standard === null ? plain(meaning) : `${plain(meaning)} (default: ${standard})`)
-    // A flag can be shorter than what it is called in the configuration.
+    // A flag can be shorter than its name in the configuration.
     option.attributeName = () => key
     command.addOption(option)
   }
   return command
 }
 
-/** Serves the page and its API, and prints where: for people on standard error, with --json as a line of its own. */
+/** Serves the dashboard and its API, and prints the address: on standard error, or with --json as a line of its own. */
 export async function serveDashboardHere(
   { settings, json, output }: Session,
   { backends, spiders, start, log, localWorkers, drain }: SidecarParts,
@@ -49,7 +49,7 @@ export async function serveDashboardHere(
   return () => dashboard.close()
 }
 
-/** For a command that works: the dashboard beside it, where it is asked for. */
+/** The dashboard as a sidecar of a command that runs workers, if asked for. */
 export function sidecarDashboard(
   session: Session,
   { dashboard }: { readonly dashboard: boolean },

@@ -4,7 +4,7 @@ import { asShoalError, ShoalError } from '../errors.js'
 import { clean } from './terminal/clean.js'
 import type { Style } from './terminal/style.js'
 
-/** What a person or a program is told when a command fails: the code, what happened, what to do next. */
+/** The message of a failed command, as text or JSON: the code, what happened, what to do next. */
 export function failureText(
   thrown: unknown,
   how: { readonly json: boolean; readonly debug: boolean; readonly style: Style },
@@ -18,10 +18,10 @@ export function failureText(
   return `${lines.join('\n')}\n`
 }
 
-/** The command line's own complaints arrive as commander's errors; all else is ours. */
+/** Errors in the command line come from commander; all others are ours. */
 export function asUserError(thrown: unknown): ShoalError {
   if (!(thrown instanceof CommanderError)) return asShoalError(thrown)
-  if (thrown.code === 'commander.help') return new ShoalError('usage', 'the command is not complete')
+  if (thrown.code === 'commander.help') return new ShoalError('usage', 'incomplete command')
   const [first = '', ...rest] = thrown.message.replace(/^error: /, '').split('\n')
   const guess = /\(Did you mean (one of )?(.+)\?\)/.exec(rest.join(' '))?.[2]
   return new ShoalError('usage', guess === undefined ? first : `${first}, did you mean ${guess}?`)
@@ -29,7 +29,7 @@ export function asUserError(thrown: unknown): ShoalError {
 
 const OURS = fileURLToPath(new URL('..', import.meta.url))
 
-/** Thrown where nobody waited for it. `try` runs the spider's code in this thread: what was thrown there is no defect of ours. */
+/** An uncaught exception. `try` runs the spider's code in this thread: what is thrown there is not a bug in Shoal. */
 export function asUncaught(thrown: unknown): unknown {
   const frames = thrown instanceof Error ? (thrown.stack ?? '').split('\n') : []
   const place = frames.flatMap(
@@ -37,9 +37,13 @@ export function asUncaught(thrown: unknown): unknown {
   )[0]
   if (thrown instanceof ShoalError || place === undefined) return thrown
   if (place.startsWith(OURS) || place.includes('node_modules')) return thrown
-  return new ShoalError('handler_error', `${place}: thrown where nobody awaits it: ${asShoalError(thrown).message}`, {
-    cause: thrown,
-  })
+  return new ShoalError(
+    'handler_error',
+    `${place}: uncaught exception in the spider: ${asShoalError(thrown).message}`,
+    {
+      cause: thrown,
+    },
+  )
 }
 
 function stackOf(error: ShoalError): string {

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { EXIT, type ExitName } from '../errors.js'
 
-/** What every command's help ends with. */
+/** The examples and exit codes at the end of every command's help. */
 export interface Guide {
   /** Command lines without `shoal`, each with what it does. */
   readonly examples: readonly (readonly [line: string, does: string])[]
-  /** Exit codes beyond those that every command can give. */
+  /** Exit codes in addition to those of every command. */
   readonly exitCodes?: readonly ExitName[]
 }
 
@@ -15,9 +15,9 @@ const WIDTH = 100
 
 export function guide(command: Command, { examples, exitCodes = [] }: Guide): Command {
   const longest = Math.max(...examples.map(([line]) => line.length))
-  const beside = examples.every(([, does]) => longest + does.length + 10 <= WIDTH)
+  const onOneLine = examples.every(([, does]) => longest + does.length + 10 <= WIDTH)
   const shown = examples.map(([line, does]) =>
-    beside ? `  shoal ${line.padEnd(longest)}  ${does}` : `  shoal ${line}\n      ${does}`,
+    onOneLine ? `  shoal ${line.padEnd(longest)}  ${does}` : `  shoal ${line}\n      ${does}`,
   )
   const codes = [...EVERYWHERE, ...exitCodes].map(
     (name) => `  ${String(EXIT[name].code).padStart(3)}  ${firstSentence(EXIT[name].meaning)}`,

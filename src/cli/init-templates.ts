@@ -1,4 +1,4 @@
-/** What `shoal init` writes: a spider for a public site that was made for practising. */
+/** The spider that `shoal init` creates, for a public site built for practising. */
 export const SPIDER = `import { defineSpider } from 'shoal'
 import { z } from 'zod'
 
@@ -6,16 +6,16 @@ export default defineSpider({
   name: 'books',
   start: ['https://books.toscrape.com/'],
 
-  // Links that lead elsewhere are left alone.
+  // Links to other hosts are not followed.
   scope: { hosts: ['books.toscrape.com'], maxDepth: 60 },
 
-  // For each host, over all workers. robots.txt is respected too.
+  // Per host, across all workers. robots.txt is respected too.
   pace: { delay: '500ms', concurrency: 2 },
 
-  // A first run should end soon: take this line out for the whole shop.
+  // Keeps the first run short: remove this line to crawl the whole shop.
   budget: { pages: 60 },
 
-  // What a record must look like. What does not fit is kept aside: shoal records rejected
+  // The schema of a record. List records that do not match with: shoal records rejected
   records: {
     book: z.object({ title: z.string(), price: z.number(), upc: z.string() }),
   },

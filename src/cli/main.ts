@@ -5,7 +5,7 @@ import { flushed } from './output.js'
 import { buildProgram } from './program.js'
 import { styleFor } from './terminal/style.js'
 
-/** The reader of a pipe may leave early (`| head`): that is no failure. */
+/** The reader of a pipe may close it early (`| head`): that is not a failure. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT.ok.code)
 })

@@ -2,7 +2,7 @@ import { ShoalError } from '../errors.js'
 import type { StoreMaintenance } from '../store/maintenance.js'
 import type { Session } from './session.js'
 
-/** For the commands that look after the tables of a server. */
+/** For the commands that maintain the tables of a Postgres store. */
 export async function withMaintenance<Result>(
   { settings }: Session,
   work: (maintenance: StoreMaintenance) => Promise<Result>,
@@ -10,8 +10,8 @@ export async function withMaintenance<Result>(
   const { openMaintenance } = await import('../wire/backends.js')
   const maintenance = await openMaintenance(settings.store)
   if (maintenance === null) {
-    throw new ShoalError('usage', 'records in a file look after themselves: this command is for a store in Postgres', {
-      hint: 'Name it with --store postgres://user:password@host/database, or with SHOAL_STORE.',
+    throw new ShoalError('usage', 'SQLite needs no maintenance; this command is for Postgres', {
+      hint: 'Pass --store postgres://user:password@host/database, or set SHOAL_STORE.',
     })
   }
   try {

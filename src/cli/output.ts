@@ -10,12 +10,12 @@ export interface Output {
   print(line?: string): void
   /** One JSON document on one line. */
   json(value: unknown): void
-  /** One a line. */
+  /** One JSON document per line. */
   jsonLines(values: readonly unknown[]): void
   table(columns: readonly Column[], rows: readonly (readonly string[])[]): void
-  /** What came from the web, byte for byte; on a terminal as text, without what moves the cursor. */
+  /** Content from the web, byte for byte; on a terminal as text without control characters. */
   bytes(bytes: Uint8Array): void
-  /** A remark beside the result, on standard error. */
+  /** A remark about the result, on standard error. */
   note(line: string): void
 }
 
@@ -42,7 +42,7 @@ export function standardOutput(): Output {
   }
 }
 
-/** Resolves when all that was written has left the process: process.exit would cut a slow pipe short. */
+/** Resolves when all output has left the process: process.exit would truncate a slow pipe. */
 export async function flushed(): Promise<void> {
   const flush = (stream: NodeJS.WriteStream) => new Promise<void>((resolve) => stream.write('', () => resolve()))
   await Promise.all([flush(process.stdout), flush(process.stderr)])

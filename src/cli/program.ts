@@ -36,11 +36,11 @@ import { workersCommand } from './commands/workers.js'
 import { guide } from './help.js'
 import { commonOptions } from './session.js'
 
-/** All commands. What goes wrong is thrown: nothing here prints an error or ends the process. */
+/** All commands. Errors are thrown: nothing here prints one or ends the process. */
 export function buildProgram(): Command {
   const program = new Command('shoal')
     .description(
-      'Web scraping from one spider file: nothing lost, nobody hammered, and you always know where every URL is.',
+      'Distributed web scraping from one spider file: nothing lost, no site hammered, and you always know where every URL is.',
     )
     .version(version, '--version', 'show the version')
     .exitOverride()
@@ -50,7 +50,7 @@ export function buildProgram(): Command {
     .helpCommand(false)
   commonOptions(program)
 
-  program.commandsGroup('Begin:')
+  program.commandsGroup('Get started:')
   initCommand(program)
   demoCommand(program)
   tryCommand(program)
@@ -70,7 +70,7 @@ export function buildProgram(): Command {
   recoverCommand(program)
   reparseCommand(program)
   crawlsCommand(program)
-  program.commandsGroup('Look closer:')
+  program.commandsGroup('Inspect and operate:')
   dashboardCommand(program)
   alertsCommand(program)
   workersCommand(program)
@@ -92,9 +92,9 @@ export function buildProgram(): Command {
   guide(program, {
     examples: [
       ['demo', 'see it work, on this machine only'],
-      ['init my-spiders', 'write a first spider'],
+      ['init my-spiders', 'create a first spider'],
       ['run my-spiders/books.ts', 'run it'],
-      ['run --help', 'every command has help with examples'],
+      ['run --help', 'every command has help and examples'],
     ],
     exitCodes: ['notFound', 'nothingFetched', 'interrupted', 'terminated'],
   })

@@ -1,7 +1,7 @@
 import type { ProxyLedger } from '../proxy/proxy-ledger.js'
 import { fileOf, type Session } from './session.js'
 
-/** What the fleet knows of its proxies, without the records: these may be on a server that this machine does not see. */
+/** Opens the proxy ledger without the record store, which may be on a server that this machine cannot reach. */
 export async function withLedger<Result>(
   session: Session,
   { create }: { readonly create: boolean },

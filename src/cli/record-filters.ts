@@ -14,7 +14,7 @@ export function recordFilters(command: Command): Command {
     .option('--spider <name>', 'only records of this spider')
     .option('--kind <kind>', 'only records of this kind')
     .option('--site <domain>', 'only records of this site')
-    .option('--since <time>', 'only what was written or changed since: 2h, 7d, or 2026-11-01', since)
+    .option('--since <time>', 'only records written or changed since: 2h, 7d or 2026-11-01', since)
 }
 
 /** A point in time, or a length of time back from now. */
@@ -28,7 +28,7 @@ export function since(text: string): Since {
   try {
     return { agoMs: parseDuration(text) }
   } catch {
-    throw new InvalidArgumentError('Write a length of time like 2h or 7d, or a date like 2026-11-01.')
+    throw new InvalidArgumentError('Expected a duration like 2h or 7d, or a date like 2026-11-01.')
   }
 }
 

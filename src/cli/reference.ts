@@ -11,7 +11,7 @@ export function commandReference(): { readonly name: string; readonly help: stri
 function describe(command: Command, before: string): { name: string; help: string }[] {
   const name = `${before}${command.name()}`
   let help = ''
-  // The common flags stand once, with the program itself.
+  // The common flags are listed once, with the program itself.
   command.configureHelp({ helpWidth: WIDTH, showGlobalOptions: false })
   const writeOut = (text: string) => {
     help += text

@@ -6,15 +6,15 @@ import { ShoalError } from '../errors.js'
 import type { Backends, StorePart } from '../wire/backends.js'
 import { type Output, standardOutput } from './output.js'
 
-/** What every command has at hand. */
+/** What every command works with. */
 export interface Session {
   readonly settings: Config
   readonly json: boolean
   readonly clock: Clock
   readonly output: Output
   /**
-   * Opens the database, works, closes it. A command that only looks does not make a database; one that writes down what it was asked for makes the
-   * file of records beside a queue on a server (`notes`).
+   * Opens the backends, works, closes them. A command that only reads does not create a database; one that writes the audit log creates the
+   * record file for a queue on a server (`notes`).
    */
   withBackends<Result>(
     work: (backends: Backends) => Promise<Result>,
@@ -22,7 +22,7 @@ export interface Session {
   ): Promise<Result>
   /** The same with the records and raw pages alone. */
   withResults<Result>(work: (results: StorePart) => Promise<Result>): Promise<Result>
-  /** The flags to repeat in a command that is printed, so that it works as it stands; a password is the reader's to fill in. */
+  /** The flags to repeat in a printed command so that it works when copied; passwords are masked. */
   readonly sameDatabase: string
   /** The same, with another database unless the user named one. */
   at(queue: string): Session
@@ -38,7 +38,7 @@ export function commonOptions(command: Command): Command {
     .option(store.flag, plain(store.meaning))
     .option(pages.flag, plain(pages.meaning))
     .option(json.flag, plain(json.meaning))
-    .addOption(new Option(logLevel.flag, 'the least important log line that is shown').choices(logLevel.schema.options))
+    .addOption(new Option(logLevel.flag, 'lowest log level to print').choices(logLevel.schema.options))
 }
 
 /** On the commands that run a crawl. */
@@ -48,16 +48,16 @@ export interface CrawlFlags {
 }
 
 export const SEEDS_HELP =
-  'further start URLs: a file with one a line, - for standard input, file.csv#column, a sitemap or feed, or a template like ' +
+  'additional start URLs: a file with one per line, - for standard input, file.csv#column, a sitemap or RSS/Atom feed, or a template like ' +
   "'https://shop.example/{1..100}'"
 
 export function crawlOptions(command: Command): Command {
   const { workers } = CONFIG
   command.option(workers.flag, `${plain(workers.meaning)} (default: ${workers.default})`, wholeNumber)
-  return workerOptions(command).option('--fresh', 'start anew instead of resuming an unfinished crawl', false)
+  return workerOptions(command).option('--fresh', 'start a new crawl instead of resuming an unfinished one', false)
 }
 
-/** On the commands that have workers. */
+/** On the commands that run workers. */
 export function workerOptions(command: Command): Command {
   const { concurrency, grace, browser, browserPages, traces } = CONFIG
   return watchOptions(proxyOptions(command))
@@ -68,13 +68,13 @@ export function workerOptions(command: Command): Command {
     .option(grace.flag, `${plain(grace.meaning)} (default: ${grace.default})`)
 }
 
-/** On the commands that may watch over the crawls of the fleet. */
+/** On the commands that can evaluate alerts. */
 export function watchOptions(command: Command): Command {
   const { alerts } = CONFIG
   return command.option(alerts.flag, plain(alerts.meaning))
 }
 
-/** On the commands that go out through proxies. `pool`: one of the command's own takes its place. */
+/** On the commands that use proxies. `pool`: false where the command has a pool argument of its own. */
 export function proxyOptions(command: Command, { pool = true } = {}): Command {
   const rows = [CONFIG.proxies, ...(pool ? [CONFIG.pool] : []), CONFIG.country]
   return rows.reduce((sum, { flag, meaning }) => sum.option(flag, plain(meaning)), command)
@@ -87,7 +87,7 @@ export function plain(meaning: string): string {
 export function wholeNumber(text: string): number {
   const value = Number(text)
   if (!/^\d+$/.test(text) || value < 1 || !Number.isSafeInteger(value))
-    throw new InvalidArgumentError('It must be a whole number from 1.')
+    throw new InvalidArgumentError('Expected a whole number, 1 or more.')
   return value
 }
 
@@ -105,7 +105,7 @@ function openSession(flags: Flags): Session {
       const onServer = isOnServer(queue)
       if (!onServer) for (const address of [queue, store]) mustExist(address)
       const { openBackends } = await import('../wire/backends.js')
-      // A fleet can be looked at from a machine that keeps no records, and keeps none then.
+      // A fleet can be inspected from a machine without a record store; none is created there.
       const backends = await openBackends(
         { queue, store: onServer && !notes && isMissing(store) ? 'memory:' : store, pages },
         { create: false },
@@ -141,8 +141,8 @@ function isMissing(address: string): boolean {
 
 function mustExist(address: string): void {
   if (!isMissing(address)) return
-  throw new ShoalError('not_found', `there is no database at ${fileOf(address)} yet`, {
-    hint: 'Start a crawl with `shoal run <spider>` or `shoal demo`, or name another file with --queue.',
+  throw new ShoalError('not_found', `no database at ${fileOf(address)} yet`, {
+    hint: 'Start a crawl with `shoal run <spider>` or `shoal demo`, or choose another file with --queue.',
   })
 }
 
@@ -152,17 +152,17 @@ function sameDatabase(flags: Flags): string {
     .join('')
 }
 
-/** A word for the shell of the reader. */
+/** Quoted for the shell, if necessary. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** How the reader calls this program: under npx it is not on the path. */
+/** How the user calls this program: with npx it is not on the PATH. */
 export function programName(env: NodeJS.ProcessEnv): string {
   return env.npm_command === 'exec' ? 'npx shoal' : 'shoal'
 }
 
-/** An action with its session; what it answers is the exit code. */
+/** A command action with its session; its result is the exit code. */
 export function acts<Args extends unknown[]>(work: (session: Session, ...args: Args) => Promise<number | undefined>) {
   return async (...args: [...Args, Command]) => {
     const command = args.at(-1)

@@ -4,12 +4,12 @@ import type { Sidecar, SidecarParts } from '../run/sidecar.js'
 import { dashboardOptions, sidecarDashboard } from './dashboard.js'
 import { plain, type Session } from './session.js'
 
-/** What a command that works can have beside it. */
+/** Sidecars that a command with workers can run. */
 export interface SidecarFlags {
   readonly dashboard: boolean
 }
 
-/** The dashboard and the metrics, where they are asked for. `queueMetrics`: also those of the queue, not only of its own workers. */
+/** The dashboard and the metrics, if asked for. `queueMetrics`: also metrics of the queue, not only of the command's own workers. */
 export function sidecarFor(session: Session, flags: SidecarFlags, queueMetrics: boolean): Sidecar {
   return async (parts) => {
     const ends: (() => Promise<void>)[] = []
@@ -26,7 +26,7 @@ export function sidecarFor(session: Session, flags: SidecarFlags, queueMetrics: 
   }
 }
 
-/** Prints where: for people on standard error, with --json as a line of its own. */
+/** Prints the address: on standard error, or with --json as a line of its own. */
 async function serveMetricsHere(
   { settings, json, output }: Session,
   { backends, localWorkers, drain }: SidecarParts,
@@ -48,9 +48,9 @@ async function serveMetricsHere(
   return () => server.close()
 }
 
-/** On the commands that work. */
+/** On the commands that can have sidecars. */
 export function sidecarOptions(command: Command): Command {
   const { metrics } = CONFIG
-  const flag = 'serve the dashboard as well, as long as the command runs; its address is printed at the start'
+  const flag = 'also serve the dashboard while the command runs; its address is printed at the start'
   return dashboardOptions(command.option(metrics.flag, plain(metrics.meaning)).option('--dashboard', flag, false))
 }

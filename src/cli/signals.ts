@@ -8,25 +8,25 @@ export interface Signals {
   restore(): void
 }
 
-/** The first signal asks for a drain, the second one ends the process at once. */
+/** The first signal asks for a drain, the second ends the process immediately. */
 export function listenForSignals(onDrain: (signal: 'SIGINT' | 'SIGTERM') => void): Signals {
   const controller = new AbortController()
   let first: 'SIGINT' | 'SIGTERM' | null = null
-  const hear = (signal: NodeJS.Signals) => {
+  const receive = (signal: NodeJS.Signals) => {
     if (signal !== 'SIGINT' && signal !== 'SIGTERM') return
     if (first !== null) process.exit(EXIT[signal === 'SIGINT' ? 'interrupted' : 'terminated'].code)
     first = signal
     onDrain(signal)
     controller.abort()
   }
-  process.on('SIGINT', hear)
-  process.on('SIGTERM', hear)
+  process.on('SIGINT', receive)
+  process.on('SIGTERM', receive)
   return {
     drain: controller.signal,
     received: () => first,
     restore() {
-      process.removeListener('SIGINT', hear)
-      process.removeListener('SIGTERM', hear)
+      process.removeListener('SIGINT', receive)
+      process.removeListener('SIGTERM', receive)
     },
   }
 }

@@ -5,7 +5,7 @@ import type { Spider } from '../spider/spider.js'
 import { rememberedSpider } from './export/source-memory.js'
 import type { Session } from './session.js'
 
-/** The spider a person means: its file, or the name of one that was run with this database. Null when the name is not remembered. */
+/** The spider that the user means: its file, or the name of one that ran with this database. Null: the name is unknown here. */
 export async function spiderByWord(session: Session, word: string): Promise<Spider | null> {
   if (!existsSync(word) && !/[\\/]|\.[cm]?[jt]s$/.test(word)) return rememberedSpider(session.settings, word)
   const { loadSpider } = await import('../spider/load.js')
@@ -13,7 +13,7 @@ export async function spiderByWord(session: Session, word: string): Promise<Spid
 }
 
 export function spiderUnknown(name: string, flag: string): ShoalError {
-  return new ShoalError('spider_missing', `the file of the spider ${name} is not known here`, {
-    hint: `Give it: ${flag}.`,
+  return new ShoalError('spider_missing', `the file of the spider ${name} is unknown on this machine`, {
+    hint: `Name the spider file: ${flag}.`,
   })
 }

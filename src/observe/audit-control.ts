@@ -4,7 +4,7 @@ import type { Log } from '../log.js'
 import type { AuditEntry, AuditLog } from '../store/audit.js'
 import type { Json } from '../url/link.js'
 
-/** A store that is away holds a control up for no longer than this. */
+/** A store that is down delays an action for no longer than this. */
 const NOTE_MS = 5_000
 
 export interface Auditor {
@@ -15,13 +15,13 @@ export interface Auditor {
   readonly by: string
 }
 
-/** No secrets among them: they are shown to whoever may look. */
+/** Without secrets: everyone with access can read them. */
 export type Details = Readonly<Record<string, Json>>
 export type Control = Pick<AuditEntry, 'action' | 'target'> & { readonly details: Details }
 
 /**
- * Does what a person asked for, and notes it with what came of it. What the work answers or throws is what the caller gets, whether or not the
- * note could be written. `outcome`: what else the note says when it went well.
+ * Runs an action and writes it to the audit log with its result. The caller gets what the work returns or throws, whether or not the entry
+ * could be written. `outcome`: details to add to the entry on success.
  */
 export async function audited<Result>(
   auditor: Auditor,
@@ -48,7 +48,7 @@ async function note({ store, clock, log }: Auditor, entry: AuditEntry): Promise<
   const failed = (why: string) => log.warn('audit.failed', { action, target, why })
   await new Promise<void>((resolve) => {
     const forget = clock.after(NOTE_MS, () => {
-      failed('the store does not answer')
+      failed('no response from the store')
       resolve()
     })
     Promise.resolve()

@@ -1,4 +1,4 @@
-/** A length of time as a person says it. */
+/** A duration for people. */
 export function span(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`
   const seconds = Math.round(ms / 1_000)

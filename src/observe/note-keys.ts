@@ -1,30 +1,30 @@
 import type { CrawlId, WorkerId } from '../frontier/frontier.js'
 
-/** What the processes of a fleet tell each other of how they are doing, as notes on the notes. Each has one author at a time, whose name stands before the colon. */
+/** Shared notes by which the processes of a fleet report their state. Each has one author at a time; the kind of note is the part before the colon. */
 
-/** Vitals as JSON, by the worker's process. */
+/** Vitals as JSON, written by the worker's process. */
 export function vitalsKey(worker: WorkerId): string {
   return `vitals:${worker}`
 }
 
-/** Somebody asked this worker to finish what it holds and leave; its process looks every few seconds. */
+/** A request to this worker to finish what is in flight and stop; its process checks every few seconds. */
 export function drainKey(worker: WorkerId): string {
   return `drain:${worker}`
 }
 
-/** Why its start URLs could not be added in the background, by whoever tried last. */
+/** Why its start URLs could not be added in the background, written by the process that tried last. */
 export function troubleKey(crawl: CrawlId): string {
   return `trouble:${crawl}`
 }
 
-/** Samples of a crawl over time, by whoever watches. */
+/** Samples of a crawl over time, written by the watcher. */
 export function seriesKey(crawl: CrawlId, part: string): string {
   return `series:${crawl}:${part}`
 }
 
-/** Claimed by the one process of the fleet that samples and judges alerts. */
+/** Claimed by the watcher: the one process of the fleet that takes samples and evaluates alerts. */
 export const WATCH_KEY = 'watch'
-/** A process that has somebody to tell of alerts would like to be that one. */
+/** Written by a process with alert channels that wants to become the watcher. */
 export const WATCH_READY_KEY = 'watch:ready'
-/** What it found: alerts that hold now and those that ended lately. */
+/** The watcher's result: active and recently ended alerts. */
 export const ALERTS_KEY = 'alerts'

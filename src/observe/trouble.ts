@@ -4,7 +4,7 @@ import type { CrawlId } from '../frontier/frontier.js'
 import type { Notes } from '../notes/notes.js'
 import { troubleKey } from './note-keys.js'
 
-/** Why the start URLs of a crawl are not all in the queue, when nobody was there to be told. */
+/** Why not all start URLs of a crawl could be added, when that failed in the background. */
 export interface Trouble {
   readonly code: string
   readonly message: string
@@ -12,7 +12,7 @@ export interface Trouble {
 }
 
 const KEPT_MS = 24 * 3_600_000
-/** By one name for all processes: each replaces the note of the one before. */
+/** The same for all processes, so that each replaces the note of the one before. */
 const AUTHOR = 'seeding'
 const LONGEST = 1_000
 
@@ -23,7 +23,7 @@ export async function noteTrouble(notes: Notes, crawl: CrawlId, { code, message,
   await notes.post(troubleKey(crawl), AUTHOR, text, KEPT_MS)
 }
 
-/** It is tried again. A note that stays because the queue is away is gone tomorrow. */
+/** Called before another attempt. A note that stays because the queue is down expires within a day. */
 export async function clearTrouble(notes: Notes, crawl: CrawlId): Promise<void> {
   try {
     if ((await notes.read(troubleKey(crawl))) !== null) await notes.post(troubleKey(crawl), AUTHOR, '', 1)
@@ -35,7 +35,7 @@ export async function readTrouble(notes: Pick<Notes, 'read'>, crawl: CrawlId): P
   try {
     return note === null || note.text === '' ? null : schema.parse(JSON.parse(note.text))
   } catch {
-    // Of another version.
+    // Written by another version.
     return null
   }
 }

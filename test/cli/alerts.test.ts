@@ -69,7 +69,10 @@ describe('shoal alerts', () => {
       ...{ rule: 'no_progress', severity: 'critical', episode: 'e', about: 'c1', crawl: 'c1', spider: 'books' },
       ...{ message: 'nothing moves \u001b[31m', next: 'Look at it.', fields: {}, since: Date.now() - 60_000 },
     }
-    expect(await shoal('alerts')).toMatchObject({ out: 'nothing is wrong\n', notes: expect.stringContaining('nobody') })
+    expect(await shoal('alerts')).toMatchObject({
+      out: 'no active alerts\n',
+      notes: expect.stringContaining('No process'),
+    })
     const ended = [{ ...alert, rule: 'dead_rising' as const, endedAt: Date.now() }]
     await postAlerts(backends.notes, 'w', { ...NO_ALERTS, active: [alert], ended }, 1)
     await backends.close()

@@ -9,7 +9,7 @@ it('what is done by hand is listed, newest first, also what failed', async () =>
   const dir = mkdtempSync(join(tmpdir(), 'shoal-audit-'))
   await seedDatabase(join(dir, 'shoal.db'))
   const call = (...args: string[]) => shoal([...args, '--queue', `sqlite:${join(dir, 'shoal.db')}`], { cwd: dir })
-  expect((await call('audit')).err).toContain('nobody has changed anything by hand yet')
+  expect((await call('audit')).err).toContain('the audit log is empty')
   await call('hosts', 'set', 'shop.example', '--delay', '5s')
   await call('links', 'promote', url('leased'))
   await call('dead', 'replay', '--code', 'server_error')
@@ -25,5 +25,5 @@ it('what is done by hand is listed, newest first, also what failed', async () =>
     { by, action: 'link.promote', target: CRAWL, result: expect.not.stringMatching(/^ok$/) },
     { by, action: 'host.set', target: 'shop.example', details: { delayMs: 5_000 }, result: 'ok' },
   ])
-  expect((await call('audit', '--limit', '1')).out).toMatch(/^when +who +did +to +details +result\n\S+ \S+ +cli/)
+  expect((await call('audit', '--limit', '1')).out).toMatch(/^when +who +action +target +details +result\n\S+ \S+ +cli/)
 })

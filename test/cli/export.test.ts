@@ -232,14 +232,14 @@ describe('an export that is stopped', () => {
 
 describe('flags that mean nothing together', () => {
   it.each([
-    [['--out', 'a.warc.gz', '--kind', 'book'], '--kind is for records'],
-    [['--format', 'warc', '--out', 'a', '--incremental', 'n'], '--incremental is for records'],
-    [['--out', 'a.csv', '--crawl', 'books'], '--crawl is for pages'],
-    [['--incremental', 'n'], '--incremental needs a file'],
-    [['--out', 'a.csv', '--incremental', 'n', '--since', '1d'], '--since and --incremental exclude each other'],
-    [['--out', 'a.csv', '--incremental', '../../etc/passwd'], 'is no name for an export'],
-    [['--out', 'a.parquet.gz'], 'is packed already'],
-    [['--out', 'a.xlsx.gz'], 'does not say in which format'],
+    [['--out', 'a.warc.gz', '--kind', 'book'], '--kind applies to records'],
+    [['--format', 'warc', '--out', 'a', '--incremental', 'n'], '--incremental applies to records'],
+    [['--out', 'a.csv', '--crawl', 'books'], '--crawl applies to pages'],
+    [['--incremental', 'n'], '--incremental needs an output file'],
+    [['--out', 'a.csv', '--incremental', 'n', '--since', '1d'], '--since cannot be combined with --incremental'],
+    [['--out', 'a.csv', '--incremental', '../../etc/passwd'], 'is not a valid export name'],
+    [['--out', 'a.parquet.gz'], 'are already compressed'],
+    [['--out', 'a.xlsx.gz'], 'cannot tell the format'],
   ])('%j', async (flags, message) => {
     expect(await refusal('export', ...flags)).toMatchObject({ exitCode: 2, message: expect.stringContaining(message) })
   })

@@ -42,7 +42,7 @@ describe('hosts', () => {
     const { code, stdout } = await shoal('hosts')
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^host +pending +under way +done +errors +dead +answers in +budget +pace +next slot\nshop\.example/,
+      /^host +pending +in flight +done +errors +dead +answers in +budget +pace +next slot\nshop\.example/,
     )
     expect(lastJson((await shoal('hosts', '--json')).stdout)).toMatchObject({
       crawl: CRAWL,
@@ -55,24 +55,22 @@ describe('hosts', () => {
 
   it('sets the pace of a host, and takes it back', async () => {
     const set = await shoal('hosts', 'set', 'https://Shop.example/x', '--delay', '5s', '--concurrency', '2')
-    expect(set.stdout).toBe(
-      'shop.example: 5.0 s between two requests, 2 at once, from the next request on, for all workers\n',
-    )
+    expect(set.stdout).toBe('shop.example: 5.0 s between requests, 2 at once (all workers, from the next request on)\n')
     expect(lastJson((await shoal('hosts', '--json')).stdout)).toMatchObject({ delayMs: 5_000, concurrency: 2 })
     expect(lastJson((await shoal('hosts', 'set', 'shop.example', '--concurrency', '3', '--json')).stdout)).toEqual({
       host: 'shop.example',
       concurrency: 3,
     })
     expect(lastJson((await shoal('hosts', '--json')).stdout)).toMatchObject({ delayMs: 5_000, concurrency: 3 })
-    expect((await shoal('hosts', 'set', 'shop.example', '--reset')).stdout).toContain("the spider's pace holds again")
+    expect((await shoal('hosts', 'set', 'shop.example', '--reset')).stdout).toContain("back to the spider's pace")
     expect(lastJson((await shoal('hosts', '--json')).stdout).delayMs).not.toBe(5_000)
   })
 
   it.each([
     [['shop.example'], 'nothing to set'],
     [['shop.example', '--delay', 'soon'], 'Write a number with a unit'],
-    [['shop.example', '--concurrency', '0'], 'whole number from 1'],
-    [['shop.example', '--reset', '--delay', '1s'], 'one or the other'],
+    [['shop.example', '--concurrency', '0'], 'whole number, 1 or more'],
+    [['shop.example', '--reset', '--delay', '1s'], 'cannot be combined'],
     [['shop example', '--delay', '1s'], 'is not a host'],
     [['shop.example/path', '--delay', '1s'], 'is not a host'],
   ])('refuses %j', async (args, message) => {
@@ -89,7 +87,7 @@ describe('feed', () => {
     expect(lastJson(stdout).refused).toMatchObject([{ entry: 'nonsense' }])
     const again = await shoal('feed', spider, urls, '--again')
     expect(again.stdout).toContain('1 URL added')
-    expect(again.stderr).toContain('refused: nonsense')
+    expect(again.stderr).toContain('rejected: nonsense')
   })
 
   it('reads standard input', async () => {
@@ -108,13 +106,13 @@ describe('feed', () => {
   it('says what is missing', async () => {
     expect(await shoal('feed', 'shop', 'nowhere.txt')).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('not known here'),
+      stderr: expect.stringContaining('unknown on this machine'),
     })
     expect(await shoal('feed', spider, 'nowhere.txt')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('there is no file'),
     })
-    expect(await shoal('feed', spider, '--refused')).toMatchObject({
+    expect(await shoal('feed', spider, '--rejected')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('no feed'),
     })

@@ -45,7 +45,7 @@ describe('tables in Postgres', () => {
     })
     expect((await call('records', 'list')).code).toBe(5)
     expect((await call('migrate')).out).toContain('0001 results')
-    expect((await call('migrate')).out).toBe('the tables are up to date\n')
+    expect((await call('migrate')).out).toBe('tables are up to date\n')
   })
 
   it('hold what a crawl writes, and every command finds it', async () => {
@@ -56,18 +56,18 @@ describe('tables in Postgres', () => {
     expect(await json('records', 'rejected')).toMatchObject({ key: 'p2', reason: 'invalid' })
     expect(await json('explain', url('done'))).toMatchObject({ state: 'done', crawl: CRAWL, records: [{ key: 'p1' }] })
     expect((await call('export', '--format', 'csv')).out).toContain("'=Lamp")
-    expect((await call('doctor')).out).toMatch(/store tables +as this version/)
+    expect((await call('doctor')).out).toMatch(/store tables +up to date/)
   })
 
   it('are for a store in Postgres only', async () => {
     const done = await shoal(['migrate', '--store', `sqlite:${join(dir.path, 'x.db')}`], { cwd: dir.path })
-    expect(done).toMatchObject({ code: 2, err: expect.stringContaining('records in a file look after themselves') })
+    expect(done).toMatchObject({ code: 2, err: expect.stringContaining('SQLite needs no maintenance') })
   })
 })
 
 describe('retention', () => {
   it('shows, sets and applies a rule', async () => {
-    expect((await call('retention', 'show')).out).toContain('fetches are kept for ever')
+    expect((await call('retention', 'show')).out).toContain('keep fetches: forever')
     expect((await call('retention', 'set')).code).toBe(2)
     expect((await call('retention', 'set', '--fetches', '3 weeks')).err).toContain('Write a length of time like 90d')
     expect((await call('retention', 'set', '--archive', 'ftp://x')).err).toContain('pages_address')
@@ -76,7 +76,7 @@ describe('retention', () => {
     expect(await json('retention', 'show')).toMatchObject({
       rule: { unit: 'week', fetchesMs: 30 * 86_400_000, versionsMs: null, archive: `files:${archive}` },
     })
-    expect((await call('retention', 'apply', '--dry-run')).out).toBe('nothing is due\n')
+    expect((await call('retention', 'apply', '--dry-run')).out).toBe('nothing has expired\n')
 
     const backends = await openBackends({ queue, store })
     const at = systemClock.now() - 90 * 86_400_000
@@ -95,7 +95,7 @@ describe('retention', () => {
     const [file = ''] = readdirSync(archive)
     expect(file.startsWith(`${due}-`)).toBe(true)
     expect(readFileSync(join(archive, file)).subarray(0, 4).toString()).toBe('PAR1')
-    expect((await call('retention', 'apply', '--yes')).out).toBe('nothing is due\n')
+    expect((await call('retention', 'apply', '--yes')).out).toBe('nothing has expired\n')
   })
 })
 

@@ -72,7 +72,7 @@ it('tests every proxy of a pool, and the fleet knows the outcome', async () => {
   expect(tested.at(-1)).toMatchObject({ requests: 9, success: 3 / 9, costPer1000: expect.closeTo(6) })
 
   const table = await call('list', '--pool', 'dc')
-  expect(table.out).toMatch(/^dc {2}dc · 4 proxies · 3 rest$/m)
+  expect(table.out).toMatch(/^dc {2}dc · 4 proxies · 3 resting$/m)
   expect(table.out).toMatch(/^127\.0\.0\.1 +9 +█+░+ +33 % +2 +4 /m)
   expect(table.out).toMatch(/^dead +de +2 .* (9 min \d\d s|10 min 00 s)$/m)
   expect(table.out).toMatch(/^banned +de +2 .* on 127\.0\.0\.1$/m)

@@ -74,7 +74,7 @@ afterAll(() => rmSync(dir, { recursive: true }))
 const call = (...args: string[]) => shoal([...args, '--queue', `sqlite:${join(dir, 'shoal.db')}`], { cwd: dir })
 
 describe('records stats', () => {
-  it('shows how well fields are filled, and what drifts, where and since when', async () => {
+  it('shows see how often fields are filled, and what drifts, where and since when', async () => {
     const { code, out, err } = await call('records', 'stats')
     expect({ code, err }).toEqual({ code: 0, err: '' })
     const [title, head, ...lines] = out.trimEnd().split('\n')
@@ -101,10 +101,10 @@ describe('records stats', () => {
   })
 
   it('says when there is nothing, and what a window is', async () => {
-    expect(await call('records', 'stats', 'nobody')).toMatchObject({ code: 0, out: '', err: 'no such records\n' })
+    expect(await call('records', 'stats', 'nobody')).toMatchObject({ code: 0, out: '', err: 'no matching records\n' })
     const { code, err } = await call('records', 'stats', '--window', 'soon')
     expect(code).toBe(2)
-    expect(err).toContain('Write a length of time like 24h or 7d.')
+    expect(err).toContain('Expected a duration like 24h or 7d.')
   })
 })
 
@@ -120,7 +120,7 @@ describe('records history', () => {
       '    old: 1 → nothing',
       '    stock: nothing → yes',
     ])
-    expect(lines[6]).toMatch(/the first version kept:$/)
+    expect(lines[6]).toMatch(/first version kept:$/)
     expect(lines.slice(7, 10)).toEqual(['    title: Pen', '    price: 2', '    old: 1'])
     expect(lines.slice(10, 12)).toEqual(['', 'product pen'])
     expect(lines[13]).toMatch(/as it is now:$/)
@@ -157,7 +157,7 @@ describe('records merged', () => {
     expect(lines[7]).toMatch(/^product alone {2}1 record of a\.example$/)
   })
 
-  it('finds one by its identity, for a program', async () => {
+  it('finds one by its identity, as JSON', async () => {
     const { out } = await call('records', 'merged', 'shops.ts', '--identity', ' 4006381 ', '--json')
     expect(JSON.parse(out)).toMatchObject({
       ...{ key: '4006381', identity: '4006381', site: 'a.example', count: 2 },
@@ -179,13 +179,13 @@ describe('records merged', () => {
     const { code: refused, err } = await call('export', '--merged', 'shops.ts', '--spider', 'shops')
     expect({ refused, err }).toMatchObject({
       refused: 2,
-      err: expect.stringContaining('--spider and --merged exclude each other'),
+      err: expect.stringContaining('--spider cannot be combined with --merged'),
     })
   })
 
   it('needs a kind that says how', async () => {
     const review = await call('records', 'merged', 'shops.ts', '--kind', 'review')
     expect(review.code).toBe(2)
-    expect(review.err).toContain('the kind review of shops says how its records are merged')
+    expect(review.err).toContain('the kind review of shops does not have merge rules')
   })
 })

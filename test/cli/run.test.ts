@@ -84,7 +84,7 @@ describe('run', () => {
     run.kill('SIGTERM')
     const { code, out, err } = await run.ended
     expect(code).toBe(143)
-    expect(err).toMatch(/^finishing \d+ in hand/)
+    expect(err).toMatch(/^finishing \d+ pages? in flight/)
     expect(lastJson(out)).toMatchObject({ state: 'running', interrupted: true })
 
     writeSpider('slow', { delay: '1ms' })
@@ -106,7 +106,7 @@ describe('run', () => {
       const { code, out } = await run.ended
       expect(code).toBe(130)
       expect(lastJson(out)).toMatchObject({ state: 'running', interrupted: true, drained: true })
-      expect(await worker.ended).toMatchObject({ code: 0, err: expect.stringContaining('drained from outside') })
+      expect(await worker.ended).toMatchObject({ code: 0, err: expect.stringContaining('drained remotely') })
     } finally {
       await backends.close()
     }
@@ -125,7 +125,7 @@ describe('run', () => {
     writeSpider('nowhere', { start: `${origin}/catalogue/discontinued_0/index.html` })
     const { code, out } = await inDir('run', 'nowhere.ts')
     expect(code).toBe(6)
-    expect(out).toContain('Ended without a single page')
+    expect(out).toContain('Finished without fetching a page')
     expect(out).toContain('http_error × 1')
   })
 
@@ -202,6 +202,6 @@ describe('init', () => {
     expect(routeOf('https://elsewhere.example/')).toBe('out_of_scope')
     const again = await inDir('init', 'first')
     expect(again.code).toBe(2)
-    expect(again.err).toContain('exists already')
+    expect(again.err).toContain('already exists')
   })
 })

@@ -51,7 +51,7 @@ describe('status', () => {
   it('tells people the same, without colours on a pipe', async () => {
     const { out } = await database().call('status')
     expect(out).toContain(`shop  crawl ${CRAWL}  running`)
-    expect(out).toMatch(/2 queued +1 delayed +1 in hand/)
+    expect(out).toMatch(/2 queued +1 delayed +1 in flight/)
     expect(out).not.toContain('\x1b')
   })
 
@@ -98,7 +98,7 @@ describe('explain', () => {
        export default defineSpider({ name: 'shop', start: ['https://shop.example/'], routes: { product: { match: '/**', handler() {} } } })`,
     )
     const outside = await json('explain', 'https://elsewhere.example/', '--spider', spider)
-    expect(outside.rows[0]).toMatchObject({ state: 'refused', code: 'out_of_scope' })
+    expect(outside.rows[0]).toMatchObject({ state: 'rejected', code: 'out_of_scope' })
     const inside = await json('explain', url('nowhere'), '--spider', spider)
     expect(inside).toMatchObject({ code: 5, rows: [{ state: 'never_seen', inScope: true }] })
   })
@@ -170,7 +170,7 @@ describe('links and records', () => {
 describe('doctor', () => {
   it('finds a sound database', async () => {
     const { call, json } = database()
-    // Nobody works on it: running, it would be ill once the test has taken fifteen seconds.
+    // No worker is running for it: running, it would be ill once the test has taken fifteen seconds.
     await call('pause')
     const { code, rows } = await json('doctor')
     expect(code).toBe(0)

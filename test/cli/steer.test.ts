@@ -46,7 +46,7 @@ describe('links', () => {
       json('links', 'retry', url('dead'), '--crawl', 'shop'),
       call('links', 'remove', url('queued')),
     ])
-    expect(promoted.out).toBe(`${url('queued-later')} is the next of its host (crawl ${CRAWL})\n`)
+    expect(promoted.out).toBe(`${url('queued-later')} is next for its host (crawl ${CRAWL})\n`)
     expect(retried.out).toContain('is due now')
     expect(replayed).toEqual({ crawl: CRAWL, url: url('dead'), order: 'retry', steered: 'ok' })
     expect(removed.out).toContain('is removed')
@@ -67,7 +67,7 @@ describe('links', () => {
     const { call, look } = database()
     const before = await look(({ frontier }) => frontier.stats(CRAWL))
     const cases = [
-      ['promote', url('leased'), 2, 'a worker has'],
+      ['promote', url('leased'), 2, 'is in flight'],
       ['remove', url('done'), 2, 'has ended'],
       ['promote', url('dead'), 2, 'shoal links retry <url>'],
       ['remove', url('never-seen'), 5, 'is in no crawl'],
@@ -88,14 +88,14 @@ describe('links', () => {
 describe('hosts set', () => {
   it('closes a host, says so, and opens it again', async () => {
     const { call, json, look } = database()
-    expect((await call('hosts', 'set', 'shop.example', '--block')).out).toContain('shop.example: closed by hand')
+    expect((await call('hosts', 'set', 'shop.example', '--block')).out).toContain('shop.example: blocked manually')
     const [hosts, explained, both] = await Promise.all([
       call('hosts'),
       call('explain', url('queued')),
       call('hosts', 'set', 'shop.example', '--block', '--unblock'),
     ])
-    expect(hosts.out).toContain('closed by hand')
-    expect(explained.out).toContain('closed by hand')
+    expect(hosts.out).toContain('blocked manually')
+    expect(explained.out).toContain('blocked manually')
     expect(both.code).toBe(2)
     const set = () => look(async ({ frontier }) => (await frontier.hosts(CRAWL, { limit: 1 }))[0]?.set)
     expect(await set()).toMatchObject({ blocked: true })
@@ -113,7 +113,7 @@ describe('workers drain', () => {
       call('workers', 'drain', 'x9'),
     ])
     expect(named).toEqual({ worker: 'w1', inFlight: 1, draining: true })
-    expect(begun.out).toContain('w1 finishes what it holds (1 page) and leaves')
+    expect(begun.out).toContain('w1 is finishing 1 page in flight and will stop')
     expect(nobody).toMatchObject({ code: 5, err: expect.stringContaining('there is no worker x9') })
     expect(await look(({ notes }) => isAskedToDrain(notes, 'w1'))).toBe(true)
   })
@@ -124,7 +124,7 @@ describe('workers drain', () => {
     db.exec('UPDATE workers SET seen_at = seen_at - 120000')
     db.close()
     const { out } = await call('workers', 'drain', 'w1')
-    expect(out).toContain('was last heard of 2 min')
+    expect(out).toContain('was last seen 2 min')
     expect(out).not.toContain('within seconds')
   })
 })

@@ -57,7 +57,7 @@ describe('a wrong command line', () => {
     [['dead', 'lst'], "error usage: unknown command 'lst', did you mean list?"],
     [['status', '--wach'], "error usage: unknown option '--wach', did you mean --watch?"],
     [['run'], "error usage: missing required argument 'spider'"],
-    [['dead'], 'error usage: the command is not complete'],
+    [['dead'], 'error usage: incomplete command'],
     [['demo', '--products', '-3'], "error usage: option '--products <n>' argument '-3' is invalid"],
     [['demo', '--workers', 'many'], "error usage: option '--workers <n>' argument 'many' is invalid"],
     [
@@ -65,9 +65,9 @@ describe('a wrong command line', () => {
       "error usage: option '--field <name=selector>' argument 'nonsense' is invalid",
     ],
     [['dead', 'list', '--code', 'timout'], 'did you mean timeout?'],
-    [['export', '--out', 'x.pdf'], 'error usage: x.pdf: the name does not say in which format'],
-    [['records', 'get'], 'error usage: say which records'],
-    [['dead', 'purge'], 'error usage: say which dead letters to purge'],
+    [['export', '--out', 'x.pdf'], 'error usage: x.pdf: cannot tell the format from the file name'],
+    [['records', 'get'], 'error usage: no record chosen'],
+    [['dead', 'purge'], 'error usage: no dead letters chosen to purge'],
   ])('%j is told in one line, with code 2 and no stack', async (args, line) => {
     const thrown: unknown = await buildProgram()
       .parseAsync(args, { from: 'user' })
@@ -106,7 +106,7 @@ describe('a command that only looks', () => {
     ]) {
       const { code, err } = await shoal(args, { cwd })
       expect(code).toBe(5)
-      expect(err).toContain('error not_found: there is no database')
+      expect(err).toContain('error not_found: no database')
     }
     expect(readdirSync(cwd)).toEqual([])
   })

@@ -237,7 +237,7 @@ function badge(page: Page, text: string): Locator {
 
 async function changePace(page: Page, host: string, seconds: number): Promise<void> {
   await page.getByRole('button', { name: host }).click()
-  await page.getByLabel('Seconds between two requests').fill(String(seconds))
+  await page.getByLabel('Seconds between requests').fill(String(seconds))
   await page.getByRole('button', { name: 'Change the pace' }).click()
   await confirmed(page, 'Change the pace')
   await page.getByText(`${host} has a new pace`).waitFor()

@@ -158,7 +158,7 @@ describe('explain, in the middle of a crawl', () => {
   ])('refused at the door: %s', async (refusal, url) => {
     const { code, text, json } = await explain(url())
     expect(code).toBe(0)
-    expect(json).toMatchObject({ state: 'refused', code: refusal, spider: 'shop' })
+    expect(json).toMatchObject({ state: 'rejected', code: refusal, spider: 'shop' })
     expect(text).toMatch(new RegExp(`^refused {2}${refusal}: `))
     expect(text.length).toBeLessThan(1_000)
   })
@@ -167,7 +167,7 @@ describe('explain, in the middle of a crawl', () => {
     const { code, text, json } = await explain(`${origin}/waiting/3`)
     expect(code).toBe(5)
     expect(json).toEqual({ state: 'never_seen', url: `${origin}/waiting/3`, inScope: true, why: [] })
-    expect(text).toMatch(/^never seen {2}http.*\n {2}it is in scope, but no page that was read links to it\n/)
+    expect(text).toMatch(/^never seen {2}http.*\n {2}it is in scope, but no page fetched so far links to it\n/)
   })
 
   it('never seen: what robots.txt would say of it', async () => {
@@ -191,7 +191,7 @@ describe('explain, in the middle of a crawl', () => {
 
   it('queued, while the crawl is paused', async () => {
     expect((await shoal('pause')).code).toBe(0)
-    expect((await explain(`${origin}/waiting/1`)).text).toContain('the crawl is paused: nothing is handed out')
+    expect((await explain(`${origin}/waiting/1`)).text).toContain('the crawl is paused: no links are handed out')
     expect((await shoal('resume')).code).toBe(0)
   })
 
@@ -203,6 +203,6 @@ describe('explain, in the middle of a crawl', () => {
     expect((await run.result).code).toBe(130)
     expect((await explain(`${origin}/urgent/flaky`)).json).toMatchObject({ state: 'delayed' })
     expect((await shoal('cancel')).code).toBe(0)
-    expect((await explain(`${origin}/urgent/flaky`)).text).toContain('the crawl is cancelled: nothing is handed out')
+    expect((await explain(`${origin}/urgent/flaky`)).text).toContain('the crawl is cancelled: no links are handed out')
   })
 })

@@ -104,9 +104,9 @@ it('fetches what is pushed in under two seconds, once, and lists what it refused
   await expect.poll(() => hit('/one').length + hit('/two').length, SOON).toBe(2)
 
   await expect
-    .poll(async () => (await shoal('feed', 'plain', '--refused', '--json')).stdout, SOON)
+    .poll(async () => (await shoal('feed', 'plain', '--rejected', '--json')).stdout, SOON)
     .toContain('elsewhere')
-  const refused = (await shoal('feed', 'plain', '--refused', '--json')).stdout
+  const refused = (await shoal('feed', 'plain', '--rejected', '--json')).stdout
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))

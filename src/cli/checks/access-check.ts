@@ -1,9 +1,9 @@
 import type { AccessEntry } from '../../demo/access-log.js'
 
-/** How polite the crawl was, from the side of the site. */
+/** How polite the crawl was, as the site saw it. */
 export interface AccessCheck {
   readonly requests: number
-  /** Between the starts of two requests; null for fewer than two. A busy machine delays some and brings them closer to the next. */
+  /** Between the starts of two requests; null for fewer than two. A busy machine delays some requests, which shortens the next gap. */
   readonly smallestGapMs: number | null
   readonly medianGapMs: number | null
   readonly mostAtOnce: number
@@ -18,10 +18,10 @@ export function checkAccess(entries: readonly AccessEntry[], forbidden: readonly
   let open: number[] = []
   for (const [index, entry] of byStart.entries()) {
     const before = byStart[index - 1]
-    // Another run of the site begins with a new process: a gap to the run before it says nothing.
+    // Another run of the site is a new process: the gap to the previous run means nothing.
     if (before !== undefined && before.run === entry.run) gaps.push(entry.t - before.t)
     open = open.filter((end) => end > entry.t)
-    // A request without an end died with the site: it was open for a moment at least.
+    // A request without an end was cut off when the site stopped: it was open for a moment at least.
     open.push(entry.end ?? entry.t)
     mostAtOnce = Math.max(mostAtOnce, open.length)
   }

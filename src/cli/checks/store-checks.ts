@@ -1,13 +1,21 @@
 import { asShoalError } from '../../errors.js'
 import type { PartitionInfo, StoreMaintenance } from '../../store/maintenance.js'
 import type { Session } from '../session.js'
-import { bytes, count } from '../terminal/format.js'
-import type { Check } from './check.js'
+import { bytes, count, plural } from '../terminal/format.js'
 
-/** Beyond this the next workers may find no connection. */
+/** One line of `shoal doctor`. */
+export interface Check {
+  readonly name: string
+  readonly status: 'ok' | 'warn' | 'fail'
+  readonly detail: string
+  /** What to do about it; empty when all is well. */
+  readonly next: string
+}
+
+/** Over this share of max_connections, the next workers may not get one. */
 const CONNECTIONS_WARN = 0.8
 
-/** What `doctor` says of a store on a server; nothing when records are in a file. */
+/** The checks of `doctor` for a store on a server; none when records are in a file. */
 export async function serverStoreChecks({ settings, clock }: Session): Promise<Check[]> {
   const { openMaintenance } = await import('../../wire/backends.js')
   let maintenance: StoreMaintenance | null = null
@@ -32,21 +40,20 @@ async function checksOf(maintenance: StoreMaintenance, now: number): Promise<Che
     {
       name: 'store',
       status: lossy ? 'warn' : 'ok',
-      detail: `Postgres ${version}, ${bytes(size)}${lossy ? `; ${undurable.join(', ')}: records can be lost when its machine goes down` : ''}`,
-      next: lossy ? 'Switch it on in postgresql.conf, unless losing the last moments is fine.' : '',
+      detail: `Postgres ${version}, ${bytes(size)}${lossy ? `; ${undurable.join(', ')}: records can be lost if its machine crashes` : ''}`,
+      next: lossy ? 'Turn it on in postgresql.conf, unless you can afford to lose the last few seconds.' : '',
     },
     {
       name: 'store connections',
       status: crowded ? 'warn' : 'ok',
       detail: `${count(used)} of ${count(most)} in use`,
-      next: crowded ? 'A worker process needs up to 4: raise max_connections, or put PgBouncer in front.' : '',
+      next: crowded ? 'A worker process uses up to 4: raise max_connections, or put PgBouncer in front.' : '',
     },
     {
       name: 'store tables',
       status: pending.length > 0 ? 'warn' : 'ok',
-      detail:
-        pending.length > 0 ? `${count(pending.length)} to be made or changed` : 'as this version of Shoal needs them',
-      next: pending.length > 0 ? 'Run `shoal migrate`; --dry-run shows what it would do.' : '',
+      detail: pending.length > 0 ? `${plural(pending.length, 'migration')} pending` : 'up to date',
+      next: pending.length > 0 ? 'Run `shoal migrate`; add --dry-run to see the SQL first.' : '',
     },
     ...(pending.length > 0 ? [] : [partitionCheck(await maintenance.partitions(), now)]),
   ]
@@ -59,7 +66,7 @@ function partitionCheck(partitions: readonly PartitionInfo[], now: number): Chec
   return {
     name: 'store partitions',
     status: here ? 'ok' : 'warn',
-    detail: here ? `${count(partitions.length)}, the present one among them` : 'none for today',
-    next: here ? '' : 'Let the owner of the tables run `shoal retention apply`, which makes them ahead.',
+    detail: here ? `${count(partitions.length)}, including today's` : 'none for today',
+    next: here ? '' : 'Run `shoal retention apply` as the owner of the tables: it creates them ahead of time.',
   }
 }

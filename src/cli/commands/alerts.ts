@@ -9,21 +9,19 @@ import { acts, type Session, watchOptions } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, bytes, count, duration, moment } from '../terminal/format.js'
 
-/** The watcher looks every five seconds. */
-const NOBODY_LOOKS_MS = 30_000
+/** Alerts are evaluated every five seconds. */
+const STALE_MS = 30_000
 
 export function alertsCommand(program: Command): void {
-  const alerts = program
-    .command('alerts')
-    .description('what is wrong now and what was lately; the rules; a test of the channels')
+  const alerts = program.command('alerts').description('active and recent alerts; the rules; send a test alert')
   listCommand(alerts)
   rulesCommand(alerts)
   testCommand(alerts)
   guide(alerts, {
     examples: [
-      ['alerts', 'what holds now, and what ended within a day'],
-      ['alerts rules --alerts alerts.json', 'every rule with its thresholds'],
-      ['alerts test --alerts alerts.json', 'is everybody told?'],
+      ['alerts', 'active alerts, and those that ended in the last 24 hours'],
+      ['alerts rules --alerts alerts.json', 'all rules with their thresholds'],
+      ['alerts test --alerts alerts.json', 'send a test alert through every channel'],
     ],
     exitCodes: ['notFound'],
   })
@@ -32,25 +30,26 @@ export function alertsCommand(program: Command): void {
 function listCommand(alerts: Command): void {
   const list = alerts
     .command('list', { isDefault: true })
-    .description('alerts that hold now, and those that ended within a day')
+    .description('active alerts, and those that ended in the last 24 hours')
     .action(
       acts(async (session) => {
         const { output, clock, json } = session
-        const { lookedMs, ...notes } = await session.withBackends(({ notes }) => readAlerts(notes))
+        const { evaluatedMs, ...notes } = await session.withBackends(({ notes }) => readAlerts(notes))
         if (json) {
           output.jsonLines([
             ...notes.active.map((alert) => ({ state: 'active', ...alert })),
             ...notes.ended.map((alert) => ({ state: 'ended', ...alert })),
           ])
         } else showNotes(session, notes, clock.now())
-        if (lookedMs === null) output.note('nobody has watched yet: run, worker, schedule run and dashboard do')
-        else if (lookedMs > NOBODY_LOOKS_MS) output.note(`nobody watches: this is how it was ${duration(lookedMs)} ago`)
+        if (evaluatedMs === null) output.note('No process has evaluated alerts yet; `shoal run` and `shoal worker` do')
+        else if (evaluatedMs > STALE_MS)
+          output.note(`No process is evaluating alerts: this is from ${duration(evaluatedMs)} ago`)
         return undefined
       }),
     )
   guide(list, {
     examples: [
-      ['alerts list --queue redis://queue.example', 'of a fleet'],
+      ['alerts list --queue redis://queue.example', 'alerts of a fleet'],
       ['alerts list --json', '{"state":"active","rule":…,"severity":…,"message":…,"next":…,"since":…} a line'],
     ],
     exitCodes: ['notFound'],
@@ -59,7 +58,7 @@ function listCommand(alerts: Command): void {
 
 function showNotes({ output }: Session, { active, ended }: AlertNotes, now: number): void {
   const { style } = output
-  if (active.length === 0) output.print('nothing is wrong')
+  if (active.length === 0) output.print('no active alerts')
   for (const alert of active) {
     const paint = alert.severity === 'critical' ? style.red : style.yellow
     output.print(`${paint(alert.rule)}  ${subject(alert)}since ${moment(alert.since)}, ${ago(alert.since, now)}`)
@@ -69,7 +68,7 @@ function showNotes({ output }: Session, { active, ended }: AlertNotes, now: numb
   if (ended.length === 0) return
   output.print()
   output.table(
-    [{ title: 'ended' }, { title: 'lasted', right: true }, { title: 'rule' }, { title: 'what', shrinks: true }],
+    [{ title: 'ended' }, { title: 'lasted', right: true }, { title: 'rule' }, { title: 'message', shrinks: true }],
     ended.map((alert) => [
       ago(alert.endedAt, now),
       duration(alert.endedAt - alert.since),
@@ -85,7 +84,7 @@ function subject({ spider, crawl }: Alert): string {
 
 function rulesCommand(alerts: Command): void {
   const rules = watchOptions(alerts.command('rules'))
-    .description('every rule with its thresholds and what it means')
+    .description('all rules with their thresholds and what they mean')
     .action(
       acts(async ({ output, settings, json }) => {
         const { loadAlerts } = await import('../../run/alerts/load-alerts.js')
@@ -107,7 +106,7 @@ function rulesCommand(alerts: Command): void {
     )
   guide(rules, {
     examples: [
-      ['alerts rules', 'as they are without a file'],
+      ['alerts rules', 'the defaults'],
       ['alerts rules --alerts alerts.json --json', '{"rule":…,"on":…,"thresholds":{…},"meaning":…} a line'],
     ],
   })
@@ -123,8 +122,10 @@ function thresholdText(name: string, value: unknown): string {
 
 function testCommand(alerts: Command): void {
   const test = watchOptions(alerts.command('test'))
-    .description('send a marked test alert through every channel, and say what became of each')
-    .addOption(new Option('--rule <rule>', 'as if it were this one').choices(ALERT_RULES).default('no_progress'))
+    .description('send a test alert, marked as one, through every channel and report the results')
+    .addOption(
+      new Option('--rule <rule>', 'rule to use for the test alert').choices(ALERT_RULES).default('no_progress'),
+    )
     .action(
       acts(async ({ output, settings, clock, json }, { rule }: { rule: AlertRule }) => {
         const [{ loadAlerts }, { testAlerts }] = await Promise.all([
@@ -133,25 +134,29 @@ function testCommand(alerts: Command): void {
         ])
         const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
         const tested = await testAlerts(loadAlerts(settings.alerts, process.env), rule, { clock, log })
-        for (const { channel, told } of tested) {
-          const message = 'message' in told ? clean(told.message) : ''
+        for (const { channel, result } of tested) {
+          const message = 'message' in result ? clean(result.message) : ''
           if (json)
-            output.json({ channel, ok: told.kind === 'told', ...('message' in told && { error: told.message }) })
-          else output.print(`${clean(channel)}: ${told.kind === 'told' ? 'ok' : output.style.red(message)}`)
+            output.json({
+              channel,
+              ok: result.kind === 'delivered',
+              ...('message' in result && { error: result.message }),
+            })
+          else output.print(`${clean(channel)}: ${result.kind === 'delivered' ? 'ok' : output.style.red(message)}`)
         }
         if (tested.length === 1)
-          output.note('there is no webhook and no command: name some in a file, see docs/alerts.md')
-        const failed = tested.filter(({ told }) => told.kind !== 'told')
+          output.note('no webhook or command is configured: add one to the alerts file, see docs/alerts.md')
+        const failed = tested.filter(({ result }) => result.kind !== 'delivered')
         const [first] = failed
         if (first === undefined) return undefined
-        const message = 'message' in first.told ? first.told.message : first.told.kind
+        const message = 'message' in first.result ? first.result.message : first.result.kind
         const more = failed.length === 1 ? '' : `, and ${count(failed.length - 1)} more`
         throw new ShoalError('alert_undelivered', `${first.channel}: ${message}${more}`)
       }),
     )
   guide(test, {
     examples: [
-      ['alerts test --alerts alerts.json', 'ends with 4 when one of them does not take it'],
+      ['alerts test --alerts alerts.json', 'exit code 4 if a channel fails'],
       ['alerts test --rule error_spike --json', '{"channel":…,"ok":…,"error":…} a line'],
     ],
   })

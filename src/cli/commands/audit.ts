@@ -10,10 +10,8 @@ const PAGE = 500
 export function auditCommand(program: Command): void {
   const command = program
     .command('audit')
-    .description(
-      'what people did by hand, newest first: who paused, replayed, deleted or changed what, and what came of it',
-    )
-    .option('--limit <n>', 'at most so many', wholeNumber, 50)
+    .description('the audit log, newest first: who paused, replayed, deleted or changed what, and the result')
+    .option('--limit <n>', 'show at most this many', wholeNumber, 50)
     .action(
       acts(async (session, flags: { limit: number }) => {
         await session.withResults(async ({ store }) => {
@@ -27,13 +25,13 @@ export function auditCommand(program: Command): void {
             after = page.next ?? undefined
           }
           if (session.json) return output.jsonLines(entries)
-          if (entries.length === 0) return output.note('nobody has changed anything by hand yet')
+          if (entries.length === 0) return output.note('the audit log is empty')
           output.table(
             [
               { title: 'when' },
               { title: 'who', shrinks: true },
-              { title: 'did' },
-              { title: 'to', shrinks: true },
+              { title: 'action' },
+              { title: 'target', shrinks: true },
               { title: 'details', shrinks: true },
               { title: 'result' },
             ],
@@ -53,7 +51,7 @@ export function auditCommand(program: Command): void {
     )
   guide(command, {
     examples: [
-      ['audit', 'the last 50 controls of this backends, from any terminal and from the dashboard'],
+      ['audit', 'the last 50 actions, from any terminal and from the dashboard'],
       ['audit --limit 1000 --json', '{"at":…,"by":…,"action":…,"target":…,"details":{…},"result":…} a line'],
     ],
     exitCodes: ['notFound'],

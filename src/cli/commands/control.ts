@@ -10,11 +10,11 @@ import { clean } from '../terminal/clean.js'
 const VERBS = {
   pause: {
     state: 'paused',
-    does: 'pause a crawl: nothing new is started, what is in hand is finished',
+    does: 'pause a crawl: no new pages are started, pages in flight are finished',
     said: 'paused',
   },
-  resume: { state: 'running', does: 'let a paused crawl go on', said: 'running again' },
-  cancel: { state: 'cancelled', does: 'end a crawl for good; its records stay', said: 'cancelled' },
+  resume: { state: 'running', does: 'resume a paused crawl', said: 'running again' },
+  cancel: { state: 'cancelled', does: 'stop a crawl for good; its records are kept', said: 'cancelled' },
 } as const
 
 export function controlCommand(program: Command, verb: keyof typeof VERBS): void {
@@ -22,10 +22,7 @@ export function controlCommand(program: Command, verb: keyof typeof VERBS): void
   const command = program
     .command(verb)
     .description(does)
-    .argument(
-      '[crawl]',
-      'its id, the beginning of it, or the name of a spider (default: the newest one that has not ended)',
-    )
+    .argument('[crawl]', 'crawl id, a prefix of it, or a spider name (default: the newest unfinished crawl)')
     .action(
       acts(async (session, word: string | undefined) => {
         await session.withBackends(async ({ frontier, store }) => {
@@ -46,7 +43,7 @@ export function controlCommand(program: Command, verb: keyof typeof VERBS): void
     )
   guide(command, {
     examples: [
-      [verb, 'the newest crawl that has not ended'],
+      [verb, 'the newest unfinished crawl'],
       [`${verb} books`, 'the newest crawl of the spider books'],
     ],
     exitCodes: ['notFound'],

@@ -28,25 +28,20 @@ export function crawlCommand(program: Command): void {
   const command = program
     .command('crawl')
     .description(
-      'crawl without a spider file; without --field it stores url, status, title, text and links of every page',
+      'crawl without a spider file; without --field, stores url, status, title, text and links of every page',
     )
     .usage('[options] <url...>')
-    .argument('[url...]', 'where to begin; only their hosts are visited')
+    .argument('[url...]', 'start URLs; only their hosts are crawled')
     .option(
       '--follow [selector]',
-      `follow links: all of them, or those a CSS selector finds (default selector: ${ANY_LINK})`,
+      `follow links that match this CSS selector (default selector: ${ANY_LINK}, all links)`,
     )
-    .option('--field <name=selector>', 'a field of the record; may be repeated', field, {})
-    .option('--out <file>', 'write the records to this file afterwards: .jsonl, .csv, .parquet or .sql')
-    .option('--max-pages <n>', 'at most so many pages', wholeNumber)
-    .option('--max-depth <n>', 'at most so many clicks from the first page', wholeNumber)
-    .option('--delay <duration>', 'between two requests to a host, for example 500ms (default: 1s)')
-    .option(
-      '--allow-private <host:port>',
-      'an address in a private network that may be fetched; may be repeated',
-      collect,
-      [],
-    )
+    .option('--field <name=selector>', 'add a field to the record; can be repeated', field, {})
+    .option('--out <file>', 'export the records to this file at the end: .jsonl, .csv, .parquet or .sql')
+    .option('--max-pages <n>', 'stop after this many pages', wholeNumber)
+    .option('--max-depth <n>', 'follow links at most this deep (start URLs are depth 0)', wholeNumber)
+    .option('--delay <duration>', 'delay between requests to a host, for example 500ms (default: 1s)')
+    .option('--allow-private <host:port>', 'allow this address in a private network; can be repeated', collect, [])
     .action(
       acts(async (session, given: string[], flags: CrawlCommandFlags) => {
         const options = asOptions(given, flags)
@@ -63,7 +58,7 @@ export function crawlCommand(program: Command): void {
   crawlOptions(command)
   guide(command, {
     examples: [
-      ['crawl https://books.example/ --follow --max-pages 50', 'the first fifty pages of a site'],
+      ['crawl https://books.example/ --follow --max-pages 50', 'the first 50 pages of a site'],
       [
         "crawl https://books.example/ --follow 'a.next' --field title=h1 --field price=.price --out books.csv",
         'a table of fields',
@@ -76,12 +71,12 @@ export function crawlCommand(program: Command): void {
 function recordFormat(out: string): ExportFormat {
   const format = formatFor(out, undefined)
   if (format !== 'warc') return format
-  throw new ShoalError('usage', `${out}: an archive is made of raw pages`, {
-    hint: 'Keep them with `savePages: true` in a spider file, then `shoal export --out <file>`.',
+  throw new ShoalError('usage', `${out}: WARC archives contain raw pages, not records`, {
+    hint: 'Keep raw pages with `savePages: true` in a spider file, then run `shoal export --out <file>`.',
   })
 }
 
-/** What this crawl stored or confirmed; the site may have older records of other pages and fields. */
+/** Only what this crawl stored or confirmed: the store may hold older records of the same site, from other pages and with other fields. */
 async function writeRecords(
   session: Session,
   { spider, crawl }: RunStart,
@@ -99,7 +94,7 @@ async function writeRecords(
   })
 }
 
-/** `--follow` may stand right before the first URL and takes it for a selector. */
+/** `--follow` right before the first URL takes that URL for its selector. */
 function asOptions(given: readonly string[], flags: CrawlCommandFlags): CrawlOptions {
   const swallowed = typeof flags.follow === 'string' && /^https?:\/\//.test(flags.follow) ? flags.follow : null
   const follow = flags.follow === true || swallowed !== null ? ANY_LINK : flags.follow
@@ -129,7 +124,7 @@ function withoutUserInfo(url: string): string {
 function field(text: string, before: Readonly<Record<string, string>>): Record<string, string> {
   const [, name, selector] = /^([A-Za-z_][\w-]*)=(.+)$/s.exec(text) ?? []
   if (name === undefined || selector === undefined)
-    throw new InvalidArgumentError('Write name=selector, for example title=h1.')
+    throw new InvalidArgumentError('Expected name=selector, for example title=h1.')
   if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`The field ${name} is given twice.`)
   return { ...before, [name]: selector }
 }

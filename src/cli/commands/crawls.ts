@@ -10,7 +10,7 @@ import { clean } from '../terminal/clean.js'
 import { count, duration, moment } from '../terminal/format.js'
 
 export function crawlsCommand(program: Command): void {
-  const crawls = program.command('crawls').description('list crawls, delete old ones')
+  const crawls = program.command('crawls').description('list crawls and delete old ones')
   guide(crawls, { examples: [['crawls list', 'newest first']] })
 
   const list = crawls
@@ -22,7 +22,7 @@ export function crawlsCommand(program: Command): void {
           const all = await crawlsNewestFirst(frontier)
           const stats = await Promise.all(all.map((crawl) => frontier.stats(crawl.id)))
           if (session.json) return session.output.jsonLines(stats)
-          if (stats.length === 0) return session.output.note('no crawls yet')
+          if (stats.length === 0) return session.output.note('no crawls yet; start one with `shoal run <spider>`')
           const now = queueClock.now()
           session.output.table(
             [
@@ -48,13 +48,13 @@ export function crawlsCommand(program: Command): void {
         return undefined
       }),
     )
-  guide(list, { examples: [['crawls list --json', 'one crawl a line']], exitCodes: ['notFound'] })
+  guide(list, { examples: [['crawls list --json', 'one crawl per line']], exitCodes: ['notFound'] })
 
   const remove = crawls
     .command('delete')
-    .description('forget an ended crawl: its links, dead letters and fetch log; records stay')
-    .argument('<crawl>', 'its id, the beginning of it, or the name of a spider')
-    .option('--yes', 'do not ask', false)
+    .description('delete a finished or cancelled crawl: its links, dead letters and fetch log; records are kept')
+    .argument('<crawl>', 'crawl id, a prefix of it, or a spider name')
+    .option('--yes', 'skip the confirmation', false)
     .action(
       acts(async (session, word: string, flags: { yes: boolean }) => {
         await session.withBackends(async ({ frontier, store }) => {
@@ -72,7 +72,7 @@ export function crawlsCommand(program: Command): void {
             ))
           )
             return
-          // The queue last: a crawl that it has forgotten cannot be named again, and a log that is left would stay for ever.
+          // The queue comes last: a crawl that it no longer knows cannot be named again, so a log left behind could never be deleted.
           const details = { spider: crawl.spider, links: total }
           await controlled(session, store, { action: 'crawl.delete', target: crawl.id, details }, async () => {
             for (const { id } of await fileCrawlsOf(frontier, crawl.id)) {
@@ -83,13 +83,13 @@ export function crawlsCommand(program: Command): void {
             await frontier.remove(crawl.id)
           })
           if (session.json) session.output.json({ crawl: crawl.id, deleted: true })
-          else session.output.print(`crawl ${crawl.id} is deleted; its records stay`)
+          else session.output.print(`crawl ${crawl.id} deleted; its records are kept`)
         })
         return undefined
       }),
     )
   guide(remove, {
-    examples: [['crawls delete 3f2a --yes', 'the crawl whose id begins with 3f2a, without asking']],
+    examples: [['crawls delete 3f2a --yes', 'the crawl whose id starts with 3f2a, without confirmation']],
     exitCodes: ['notFound'],
   })
 }

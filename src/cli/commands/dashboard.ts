@@ -13,8 +13,10 @@ import { listenForSignals } from '../signals.js'
 export function dashboardCommand(program: Command): void {
   const command = program
     .command('dashboard')
-    .description('a page to see and steer crawls, hosts, links, workers, proxies and records; until Ctrl-C')
-    .argument('[spider...]', 'spider files (.ts, .js) that can be started from the page')
+    .description(
+      'serve the web dashboard until Ctrl-C: watch and control crawls, hosts, links, workers, proxies and records',
+    )
+    .argument('[spider...]', 'spider files (.ts, .js) that can be started from the dashboard')
     .action(
       acts(async (session, files: string[]) => {
         const signals = listenForSignals(() => {})
@@ -29,10 +31,10 @@ export function dashboardCommand(program: Command): void {
   dashboardOptions(watchOptions(proxyOptions(command)))
   guide(command, {
     examples: [
-      ['dashboard', 'prints an address of this machine, with a token that is good until it ends'],
+      ['dashboard', 'prints a local address with a token that is valid until the command ends'],
       [
         'dashboard books.ts --queue redis://queue.example',
-        'crawls of books can be started from the page; workers do them',
+        'crawls of books can be started from the dashboard; workers run them',
       ],
       ['dashboard --port 0 --json', '{"url":"http://127.0.0.1:…/#token=…","port":…}'],
     ],
@@ -72,7 +74,7 @@ async function serve(session: Session, files: readonly string[], drain: AbortSig
   })
 }
 
-/** Until the drain. Whoever looks is also a candidate for the watch over the fleet: its samples are what the page shows. */
+/** Runs until the drain. This process can also take the alert watch of the fleet, because the dashboard shows the samples it takes. */
 async function serveAndWatch(session: Session, parts: SidecarParts): Promise<void> {
   const { backends, drain, log } = parts
   const { clock, settings } = session
@@ -82,7 +84,7 @@ async function serveAndWatch(session: Session, parts: SidecarParts): Promise<voi
   ])
   const alerts = loadAlerts(settings.alerts, process.env)
   const close = await serveDashboardHere(session, parts)
-  // The watch has a few seconds for its last words; the page is gone at once.
+  // The watch gets a few seconds to deliver its last alerts; the page closes at once.
   drain.addEventListener('abort', () => void close(), { once: true })
   try {
     await startWatchDuty(backends, { alerts, clock, random: systemRandom, log, signal: drain })

@@ -28,30 +28,30 @@ interface ChangeFlags extends Filters {
 
 export function deadCommand(program: Command): void {
   const dead = program.command('dead').description('dead letters: pages that failed for good')
-  guide(dead, { examples: [['dead list', 'what failed, by error']] })
+  guide(dead, { examples: [['dead list', 'failed pages, grouped by error']] })
   listCommand(dead)
   showCommand(dead)
-  changeCommand(dead, 'replay', 'put dead letters back into the queue, with all their attempts')
-  changeCommand(dead, 'purge', 'give dead letters up for good')
+  changeCommand(dead, 'replay', 'put dead letters back into the queue, with a fresh set of attempts')
+  changeCommand(dead, 'purge', 'delete dead letters for good')
 }
 
 function filters(command: Command): Command {
   return command
-    .addOption(new Option('--code <code>', 'only those with this error').argParser(errorCode))
-    .option('--host <host>', 'only those of this host (host, or host:port)')
-    .option('--crawl <crawl>', 'id, beginning of it, or name of a spider (default: the newest one that has not ended)')
+    .addOption(new Option('--code <code>', 'only dead letters with this error code').argParser(errorCode))
+    .option('--host <host>', 'only dead letters of this host (host or host:port)')
+    .option('--crawl <crawl>', 'crawl id, a prefix of it, or a spider name (default: the newest unfinished crawl)')
 }
 
 function errorCode(text: string): ErrorCode {
   if (Object.hasOwn(ERRORS, text)) return text as ErrorCode
   const guess = nearest(text, Object.keys(ERRORS))
-  throw new InvalidArgumentError(`No error has this code${guess === null ? '' : `, did you mean ${guess}?`}`)
+  throw new InvalidArgumentError(`Unknown error code${guess === null ? '.' : `, did you mean ${guess}?`}`)
 }
 
 function listCommand(dead: Command): void {
   const list = filters(dead.command('list'))
     .description('dead letters, grouped by error')
-    .option('--limit <n>', 'at most so many links', wholeNumber, 50)
+    .option('--limit <n>', 'show at most this many links', wholeNumber, 50)
     .action(
       acts(async (session, flags: Filters & { limit: number }) => {
         await session.withBackends(async ({ frontier, queueClock }) => {
@@ -65,7 +65,7 @@ function listCommand(dead: Command): void {
           )
           if (flags.host === undefined) {
             output.table(
-              [{ title: 'count', right: true }, { title: 'error' }, { title: 'what it means', shrinks: true }],
+              [{ title: 'count', right: true }, { title: 'error' }, { title: 'meaning', shrinks: true }],
               groups.map((group) => [count(group.count), group.code, ERRORS[group.code].meaning]),
             )
             output.print()
@@ -92,8 +92,8 @@ function listCommand(dead: Command): void {
     )
   guide(list, {
     examples: [
-      ['dead list', 'all of the newest crawl, grouped by error'],
-      ['dead list --code timeout --json', 'one a line, for a program'],
+      ['dead list', 'dead letters of the newest crawl, grouped by error'],
+      ['dead list --code timeout --json', 'JSON, one per line'],
     ],
     exitCodes: ['notFound'],
   })
@@ -104,7 +104,7 @@ function showCommand(dead: Command): void {
     .command('show')
     .description('one dead letter with all its attempts')
     .argument('<url>')
-    .option('--crawl <crawl>', 'id, beginning of it, or name of a spider')
+    .option('--crawl <crawl>', 'crawl id, a prefix of it, or a spider name')
     .action(
       acts(async (session, url: string, flags: Filters) => {
         await session.withBackends(async ({ frontier, store }) => {
@@ -120,14 +120,14 @@ function showCommand(dead: Command): void {
           if (last !== undefined) output.print(`  ${explainedDead(last.code)}`)
           if (fetches.length > 0) fetchTable(output, fetches)
           if (fetches.some(({ headers }) => headers?.[SCREENSHOT_HEADER] !== undefined))
-            output.print(`  a picture of the page was kept: shoal pages screenshot '${clean(link.url)}' > page.jpg`)
+            output.print(`  a screenshot was kept: shoal pages screenshot '${clean(link.url)}' > page.jpg`)
           if (link.failures.length > 0) historyTable(output, link.failures)
         })
         return undefined
       }),
     )
   guide(show, {
-    examples: [['dead show https://books.example/catalogue/broken', 'what was tried, when, and how it ended']],
+    examples: [['dead show https://books.example/catalogue/broken', 'every attempt, with time and error']],
     exitCodes: ['notFound'],
   })
 }
@@ -135,18 +135,18 @@ function showCommand(dead: Command): void {
 function changeCommand(dead: Command, verb: 'replay' | 'purge', does: string): void {
   const command = filters(dead.command(verb))
     .description(does)
-    .argument('[url]', 'only this one')
+    .argument('[url]', 'only this URL')
     .option('--all', 'every dead letter of the crawl', false)
-    .option('--yes', 'do not ask', false)
+    .option('--yes', 'skip the confirmation', false)
     .action(
       acts(async (session, url: string | undefined, flags: ChangeFlags) => {
         const chosen = [url, flags.code, flags.host].some((filter) => filter !== undefined)
         if (chosen === flags.all) {
           throw new ShoalError(
             'usage',
-            flags.all ? '--all and a filter exclude each other' : `say which dead letters to ${verb}`,
+            flags.all ? '--all cannot be combined with a filter' : `no dead letters chosen to ${verb}`,
             {
-              hint: 'Name a URL, --code, --host, or --all.',
+              hint: 'Pass a URL, --code, --host or --all.',
             },
           )
         }
@@ -159,7 +159,7 @@ function changeCommand(dead: Command, verb: 'replay' | 'purge', does: string): v
           const which = flags.all ? 'all dead letters' : 'these dead letters'
           if (
             mustAsk &&
-            !(await confirm(`${verb === 'purge' ? 'Give up' : 'Replay'} ${which} of crawl ${crawl.id}?`, flags.yes))
+            !(await confirm(`${verb === 'purge' ? 'Delete' : 'Replay'} ${which} of crawl ${crawl.id}?`, flags.yes))
           )
             return
           const details = { ...filter, ...(url === undefined ? {} : { url: showUrl(url) }) }
@@ -173,9 +173,10 @@ function changeCommand(dead: Command, verb: 'replay' | 'purge', does: string): v
           if (session.json)
             return session.output.json({ crawl: crawl.id, [verb === 'purge' ? 'purged' : 'replayed']: changed })
           session.output.print(
-            `${plural(changed, 'dead letter')} of crawl ${crawl.id} ${verb === 'purge' ? 'given up' : 'back in the queue'}`,
+            `${plural(changed, 'dead letter')} of crawl ${crawl.id} ${verb === 'purge' ? 'deleted' : 'back in the queue'}`,
           )
-          if (verb === 'replay' && changed > 0) session.output.note('run the spider again to fetch them')
+          if (verb === 'replay' && changed > 0)
+            session.output.note('run the spider again to fetch them, unless workers are running')
         })
         return undefined
       }),
@@ -183,8 +184,8 @@ function changeCommand(dead: Command, verb: 'replay' | 'purge', does: string): v
   guide(command, {
     examples: [
       [`dead ${verb} https://books.example/catalogue/broken`, 'one page'],
-      [`dead ${verb} --code timeout --host books.example`, 'those of one error and one host'],
-      [`dead ${verb} --all --yes`, 'all of them, without asking'],
+      [`dead ${verb} --code timeout --host books.example`, 'dead letters with one error on one host'],
+      [`dead ${verb} --all --yes`, 'all of them, without confirmation'],
     ],
     exitCodes: ['notFound'],
   })
@@ -194,7 +195,7 @@ function asFilter({ code, host }: Filters): DeadFilter {
   return { ...(code === undefined ? {} : { code }), ...(host === undefined ? {} : { host }) }
 }
 
-/** A named crawl alone, or all of them, newest first. */
+/** The named crawl, or all crawls, newest first. */
 async function candidates(frontier: Frontier, word: string | undefined): Promise<CrawlInfo[]> {
   const all = await crawlsNewestFirst(frontier)
   return word === undefined ? all : [chooseCrawl(all, word)]
@@ -211,7 +212,7 @@ async function findDead(
     if (found.kind !== 'known' || found.where.state !== 'dead' || found.where.link === null) continue
     return { crawl, link: found.where.link }
   }
-  throw new ShoalError('not_found', `${url} is not among the dead letters`, {
-    hint: 'Ask where it is: `shoal explain <url>`.',
+  throw new ShoalError('not_found', `${url} is not a dead letter`, {
+    hint: 'See where it is: `shoal explain <url>`.',
   })
 }

@@ -18,14 +18,12 @@ interface DemoFlags extends CrawlFlags, Partial<Omit<ShopOptions, 'pages'>> {
 export function demoCommand(program: Command): void {
   const command = program
     .command('demo')
-    .description(
-      'crawl a small shop that comes with Shoal, on this machine only: nothing to install, nothing leaves it',
-    )
-    .option('--products <n>', 'product pages of the shop', wholeNumber)
-    .option('--bytes <n>', 'size of a page', wholeNumber)
-    .option('--faults <share>', 'slow and failing pages: 1 the usual share, 0 none', share)
-    .option('--seed <n>', 'another seed, another shop', wholeNumber)
-    .option('--dir <folder>', 'where the database and the access log of the site go', 'shoal-demo')
+    .description('crawl a small demo shop that Shoal serves on this machine: nothing to install, no outside traffic')
+    .option('--products <n>', 'number of product pages', wholeNumber)
+    .option('--bytes <n>', 'size of a page in bytes', wholeNumber)
+    .option('--faults <share>', 'share of slow and failing pages: 1 is the default share, 0 none', share)
+    .option('--seed <n>', 'seed for generating the shop', wholeNumber)
+    .option('--dir <folder>', 'folder for the database and the access log of the shop', 'shoal-demo')
     .action(
       acts(async (session, flags: DemoFlags) => {
         const at = session.at(`sqlite:${join(flags.dir, 'shoal.db')}`)
@@ -37,8 +35,8 @@ export function demoCommand(program: Command): void {
         const pages = given.products ?? given.pages
         const shop = await launchShop({ dir: flags.dir, options: { pages, bytes, faults, seed }, fresh: flags.fresh })
         try {
-          if (!session.json) session.output.note(`a shop with ${count(pages)} products is open at ${shop.origin}`)
-          // Another shop than last time: an unfinished crawl of the old one makes no sense.
+          if (!session.json) session.output.note(`demo shop with ${count(pages)} products running at ${shop.origin}`)
+          // The shop differs from the last one: resuming a crawl of the old shop makes no sense.
           const finished = await runWithProgress(
             at,
             { ...flags, fresh: flags.fresh || !shop.resumed },
@@ -54,8 +52,8 @@ export function demoCommand(program: Command): void {
   crawlOptions(command)
   guide(command, {
     examples: [
-      ['demo', 'the whole journey in under a minute'],
-      ['demo --products 3000 --workers 2', 'a larger shop, two processes; kill them, run it again, and it goes on'],
+      ['demo', 'see a whole crawl in under a minute'],
+      ['demo --products 3000 --workers 2', 'a larger shop with two processes; kill them, run it again, and it resumes'],
     ],
     exitCodes: ['nothingFetched', 'interrupted', 'terminated'],
   })
@@ -64,7 +62,7 @@ export function demoCommand(program: Command): void {
 function share(text: string): number {
   const value = Number(text)
   if (text.trim() === '' || !(value >= 0 && value <= 10))
-    throw new InvalidArgumentError('It must be a number from 0 to 10.')
+    throw new InvalidArgumentError('Expected a number from 0 to 10.')
   return value
 }
 
@@ -92,16 +90,16 @@ function printAccess(
 ): void {
   const { style, print } = output
   print()
-  print(`What the shop saw ${style.dim(`(its own log: ${relative('', file)})`)}`)
-  print(`  ${count(check.requests).padStart(9)}  requests, robots.txt and tries again included`)
+  print(`What the shop saw ${style.dim(`(from its access log: ${relative('', file)})`)}`)
+  print(`  ${count(check.requests).padStart(9)}  requests, including robots.txt and retries`)
   if (check.medianGapMs !== null && check.smallestGapMs !== null) {
-    const smallest = `asked for: ${asked.delay}; the smallest: ${check.smallestGapMs.toFixed(1)} ms`
-    print(
-      `  ${check.medianGapMs.toFixed(1).padStart(9)}  ms between two requests as a rule ${style.dim(`(${smallest})`)}`,
-    )
+    const smallest = `crawl delay: ${asked.delay}; smallest gap: ${check.smallestGapMs.toFixed(1)} ms`
+    print(`  ${check.medianGapMs.toFixed(1).padStart(9)}  ms median gap between requests ${style.dim(`(${smallest})`)}`)
   }
-  print(`  ${String(check.mostAtOnce).padStart(9)}  at once at most ${style.dim(`(allowed: ${asked.concurrency})`)}`)
-  print(`  ${String(check.forbidden).padStart(9)}  to pages that robots.txt forbids`)
+  print(
+    `  ${String(check.mostAtOnce).padStart(9)}  requests at once, at most ${style.dim(`(limit: ${asked.concurrency})`)}`,
+  )
+  print(`  ${String(check.forbidden).padStart(9)}  requests to pages that robots.txt disallows`)
 }
 
 function nextSteps(
@@ -115,14 +113,14 @@ function nextSteps(
   const failed = details?.dead[0]
   return [
     summary.interrupted
-      ? [`${shoal} ${sameCommand(process.argv.slice(2))}`, 'go on where this run stopped']
+      ? [`${shoal} ${sameCommand(process.argv.slice(2))}`, 'resume where this run stopped']
       : [
           `${shoal} export --format csv --out ${shellWord(join(flags.dir, 'products.csv'))}${same}`,
-          'the records as a table',
+          'export the records as a table',
         ],
     failed === undefined
-      ? [`${shoal} records list --limit 5${same}`, 'the first records']
-      : [`${shoal} explain ${shellWord(failed.sample)}${same}`, 'why that page failed'],
-    [`${shoal} init my-spider`, 'a spider of your own'],
+      ? [`${shoal} records list --limit 5${same}`, 'show the first records']
+      : [`${shoal} explain ${shellWord(failed.sample)}${same}`, 'see why that page failed'],
+    [`${shoal} init my-spider`, 'write your own spider'],
   ]
 }

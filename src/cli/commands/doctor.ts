@@ -7,8 +7,7 @@ import { asShoalError, EXIT } from '../../errors.js'
 import type { CrawlInfo, Frontier, WorkerInfo } from '../../frontier/frontier.js'
 import { healthOf, STALLED_MS, spiderHolders, workerState } from '../../observe/snapshots/health.js'
 import type { Backends } from '../../wire/backends.js'
-import type { Check } from '../checks/check.js'
-import { serverStoreChecks } from '../checks/store-checks.js'
+import { type Check, serverStoreChecks } from '../checks/store-checks.js'
 import { crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { guide } from '../help.js'
 import { acts, fileOf, type Session } from '../session.js'
@@ -19,19 +18,19 @@ const NODE_WANTED = [20, 19] as const
 const DISK_FAIL_BYTES = 50e6
 const DISK_WARN_BYTES = 1e9
 const FILES_WANTED = 1_024
-/** A log that is never folded into the file: some process reads for ever. */
+/** A log this large was never checkpointed: some process keeps a read transaction open. */
 const WAL_WARN_BYTES = 256e6
-/** This version was not written before. */
+/** This version did not exist before then, so an earlier time is wrong. */
 const CLOCK_FLOOR = Date.UTC(2026, 0, 1)
 const CLOCK_SLACK_MS = 60_000
 const LEASES_READ = 10_000
-/** The check that alone makes health red, and nothing else. */
+/** The only check that makes health red. */
 const PROGRESS = 'progress'
 
 export function doctorCommand(program: Command): void {
   const command = program
     .command('doctor')
-    .description('check this machine, the database and the crawls in it')
+    .description('check this machine, the backends and the crawls')
     .action(
       acts(async (session) => {
         const checks = [nodeCheck(), filesCheck(), ...(await databaseChecks(session))]
@@ -43,7 +42,7 @@ export function doctorCommand(program: Command): void {
       }),
     )
   guide(command, {
-    examples: [['doctor', 'a table of what is well and what is not, with the next step']],
+    examples: [['doctor', 'a table of checks, with the next step for each problem']],
     exitCodes: ['stalled'],
   })
 }
@@ -77,7 +76,7 @@ function filesCheck(): Check {
   return {
     name: 'open files',
     status: low ? 'warn' : 'ok',
-    detail: Number.isFinite(limit) ? `at most ${count(limit)}` : 'no limit',
+    detail: Number.isFinite(limit) ? `limit ${count(limit)}` : 'no limit',
     next: low
       ? `Raise it with \`ulimit -n ${FILES_WANTED}\`, or keep --concurrency below ${Math.floor(limit / 4)}.`
       : '',
@@ -111,7 +110,7 @@ async function diskCheck(file: string): Promise<Check> {
     name: 'disk',
     status,
     detail: `${bytes(free)} free`,
-    next: status === 'ok' ? '' : `Free some space on the disk of ${folder}.`,
+    next: status === 'ok' ? '' : `Free up space on the disk that holds ${folder}.`,
   }
 }
 
@@ -119,33 +118,35 @@ async function fileChecks(file: string): Promise<Check[]> {
   if (!existsSync(file)) {
     const folder = dirname(resolve(file))
     if (!existsSync(folder) || canWrite(folder))
-      return [{ name: 'database', status: 'ok', detail: `${file}: not there yet, the first run makes it`, next: '' }]
+      return [
+        { name: 'database', status: 'ok', detail: `${file}: does not exist yet; the first run creates it`, next: '' },
+      ]
     return [
       {
         name: 'database',
         status: 'fail',
-        detail: `${folder} cannot be written`,
-        next: 'Check its permissions, or name another file with --queue.',
+        detail: `${folder} is not writable`,
+        next: 'Check its permissions, or choose another file with --queue.',
       },
     ]
   }
   try {
     const { checkDatabase } = await import('../../sqlite/check.js')
     const { bytes: size, walBytes, problems } = checkDatabase(file)
-    const sound = problems.length === 0
+    const intact = problems.length === 0
     const large = walBytes > WAL_WARN_BYTES
     return [
       {
         name: 'database',
-        status: sound ? 'ok' : 'fail',
-        detail: sound ? `${file}: sound, ${bytes(size)}` : `${file}: ${problems[0]}`,
-        next: sound ? '' : 'Move it away and run again, or restore a copy.',
+        status: intact ? 'ok' : 'fail',
+        detail: intact ? `${file}: intact, ${bytes(size)}` : `${file}: ${problems[0]}`,
+        next: intact ? '' : 'Restore a backup, or move the file aside and run again.',
       },
       {
         name: 'write-ahead log',
         status: large ? 'warn' : 'ok',
         detail: bytes(walBytes),
-        next: large ? 'Some process keeps it from being folded in: stop the readers of the file for a moment.' : '',
+        next: large ? 'Some process blocks checkpoints: stop the readers of the file for a moment.' : '',
       },
     ]
   } catch (thrown) {
@@ -195,22 +196,22 @@ async function crawlChecks(session: Session, { frontier, queueClock, warnings }:
       detail: `${plural(crawls.length, 'crawl')}, ${count(unfinished.length)} unfinished, ${plural(alive.size, 'worker')} alive`,
       next:
         orphaned.length > 0
-          ? `Nobody works on ${orphaned.map((crawl) => `${crawl.spider} (${crawl.id})`).join(', ')}: run the spider again, or \`shoal cancel\`.`
+          ? `No worker is running for ${orphaned.map((crawl) => `${crawl.spider} (${crawl.id})`).join(', ')}: run the spider again, or \`shoal cancel\`.`
           : '',
     },
     {
-      name: 'links in hand',
+      name: 'links in flight',
       status: stuck > 0 ? 'warn' : 'ok',
       detail:
         stuck > 0
-          ? `${count(stuck)} with workers that are silent, the oldest for ${duration(oldestMs)}`
-          : 'none with a silent worker',
-      next: stuck > 0 ? 'They go back into the queue by themselves as soon as a worker runs.' : '',
+          ? `${count(stuck)} held by silent workers, the oldest for ${duration(oldestMs)}`
+          : 'none held by a silent worker',
+      next: stuck > 0 ? 'They return to the queue automatically as soon as a worker runs.' : '',
     },
   ]
 }
 
-/** Health is progress: workers that are connected and take nothing are no better than none. */
+/** Health means progress: workers that are connected but lease nothing are no better than none. */
 async function progressCheck(
   { settings }: Session,
   frontier: Frontier,
@@ -224,9 +225,9 @@ async function progressCheck(
     status: worst === undefined ? 'ok' : 'fail',
     detail:
       worst === undefined
-        ? `nothing is due for longer than ${duration(STALLED_MS)}`
-        : `work of ${worst.spider} (${worst.crawl}) is due, and nothing was leased or settled for ${duration(worst.forMs)}`,
-    next: worst === undefined ? '' : 'Start a worker with its spider, or look at those there are: `shoal workers`.',
+        ? `no link has been due for longer than ${duration(STALLED_MS)}`
+        : `links of ${worst.spider} (${worst.crawl}) are due, but none was leased or settled for ${duration(worst.forMs)}`,
+    next: worst === undefined ? '' : 'Start a worker with its spider, or check the running ones: `shoal workers`.',
   }
 }
 
@@ -238,8 +239,9 @@ function spiderChecks(crawls: readonly CrawlInfo[], alive: readonly WorkerInfo[]
     const detail =
       holders === 0
         ? `no worker has the spider ${crawl.spider} of crawl ${crawl.id}`
-        : `${plural(otherVersion.length, 'worker has', 'workers have')} another version of ${crawl.spider} than crawl ${crawl.id} was begun with`
-    const next = holders === 0 ? 'Start one with its file: `shoal worker <file>`.' : 'Give all workers the same file.'
+        : `${plural(otherVersion.length, 'worker has', 'workers have')} another version of ${crawl.spider} than crawl ${crawl.id} was started with`
+    const next =
+      holders === 0 ? 'Start one: `shoal worker <spider file>`.' : 'Deploy the same spider file to all workers.'
     return [{ name: 'spiders', status: 'warn', detail, next }]
   })
 }
@@ -247,13 +249,13 @@ function spiderChecks(crawls: readonly CrawlInfo[], alive: readonly WorkerInfo[]
 function clockCheck({ clock }: Session, newestInDatabase: number | null): Check {
   const now = clock.now()
   const shown = new Date(now).toISOString()
-  if (now < CLOCK_FLOOR) return { name: 'clock', status: 'fail', detail: shown, next: 'Set the clock of this machine.' }
+  if (now < CLOCK_FLOOR) return { name: 'clock', status: 'fail', detail: shown, next: "Set this machine's clock." }
   if (newestInDatabase !== null && newestInDatabase > now + CLOCK_SLACK_MS) {
     return {
       name: 'clock',
       status: 'warn',
-      detail: `${shown}: the database knows times ${duration(newestInDatabase - now)} later`,
-      next: 'The clock went back, or another machine wrote the file: set the clock.',
+      detail: `${shown}: the database has times ${duration(newestInDatabase - now)} ahead of it`,
+      next: "The clock went back, or another machine wrote the file: set this machine's clock.",
     }
   }
   return { name: 'clock', status: 'ok', detail: shown, next: '' }

@@ -7,22 +7,22 @@ import { type UrlHistory, urlHistoryOf } from '../../observe/explain/url-history
 import { chooseCrawl, crawlsNewestFirst } from '../crawl-choice.js'
 import { rememberedSpider } from '../export/source-memory.js'
 import { guide } from '../help.js'
-import { rawPagePath } from '../raw-page.js'
 import { acts, type Session } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { count } from '../terminal/format.js'
+import { rawPagePath } from '../views/link-view.js'
 import { showUrlHistory } from '../views/url-history-view.js'
 
-/** Older crawls are not asked unless named. */
+/** Older crawls are only searched when named. */
 export const CRAWLS_ASKED = 50
 
 export function explainCommand(program: Command): void {
   const command = program
     .command('explain')
-    .description('tell the history of a URL: where it is and why, how it came in, every attempt, and what it gave')
+    .description('show the history of a URL: its state and why, how it was found, every attempt, and its records')
     .argument('<url>')
-    .option('--crawl <crawl>', 'only this crawl: id, beginning of it, or name of a spider')
-    .option('--spider <file>', 'judge the URL by this spider (default: the one the crawl was run with)')
+    .option('--crawl <crawl>', 'only this crawl: its id, a prefix of it, or a spider name')
+    .option('--spider <file>', 'check the URL against this spider file (default: the one the crawl ran with)')
     .action(
       acts(async (session, url: string, flags: { crawl?: string; spider?: string }) =>
         session.withBackends(async (backends) => {
@@ -32,7 +32,7 @@ export function explainCommand(program: Command): void {
           const evidence = await gatherEvidence(backends, asked, url, await spiderFinder(session, flags.spider), now)
           const { found } = evidence
           if (found.kind === 'never') showNever(session, found, evidence.absence)
-          else if (found.kind === 'refused') showRefused(session, found)
+          else if (found.kind === 'refused') showRejected(session, found)
           else {
             const rawPage = await rawPagePath(backends.pages, evidence.fetches)
             const history = urlHistoryOf(evidence, found.crawl, now)
@@ -47,9 +47,9 @@ export function explainCommand(program: Command): void {
     examples: [
       [
         'explain https://books.example/catalogue/page-3',
-        'queued, delayed, in hand, done, dead, skipped, out of scope, or never seen',
+        'queued, delayed, in flight, done, dead, skipped, out of scope or never seen',
       ],
-      ['explain https://books.example/x --spider books.ts --json', 'judged by that spider, for a program'],
+      ['explain https://books.example/x --spider books.ts --json', 'checked against that spider, as JSON'],
     ],
     exitCodes: ['notFound'],
   })
@@ -62,7 +62,7 @@ async function spiderFinder(session: Session, file: string | undefined) {
   return async () => spider
 }
 
-/** `attempts` is the queue's own count; `history` has each of them. */
+/** `attempts` is the queue's own count; `history` lists each of them. */
 function asJson({ fetches, records }: Evidence, history: UrlHistory, rawPage: string | null): Record<string, unknown> {
   const { asked, url, fp, crawl, spider, state, why, position, host, nextSlot, admitted, attempts, can, link } = history
   const about = { admitted, nextSlot, history: attempts, can, fetches, records, rawPage }
@@ -80,20 +80,20 @@ function showNever({ json, output }: Session, { target, judged }: Never, absence
   }
   print(`${style.yellow('never seen')}  ${clean(target.url)}`)
   if (judged === null) {
-    print('  no crawl knows it; name the spider with --spider to see whether it is in scope')
+    print('  no crawl has seen it; pass --spider <file> to check whether it is in scope')
     return
   }
-  print('  it is in scope, but no page that was read links to it')
+  print('  it is in scope, but no page fetched so far links to it')
   print(`  links on pages at depth ${count(judged.spider.admit.maxDepth)} are not followed (scope.maxDepth)`)
   for (const { code, message } of absence) print(`  ${style.bold(code)}: ${clean(message)}`)
 }
 
-function showRefused({ json, output }: Session, { crawl, refusal }: Extract<Found, { kind: 'refused' }>): void {
+function showRejected({ json, output }: Session, { crawl, refusal }: Extract<Found, { kind: 'refused' }>): void {
   const { code, message } = refusal
   if (json) {
-    output.json({ state: 'refused', crawl: crawl.id, spider: crawl.spider, code, message })
+    output.json({ state: 'rejected', crawl: crawl.id, spider: crawl.spider, code, message })
     return
   }
-  output.print(`${output.style.yellow('refused')}  ${output.style.bold(code)}: ${clean(message)}`)
-  output.print(`  the spider ${clean(crawl.spider)} does not let it in, so it is never fetched`)
+  output.print(`${output.style.yellow('rejected')}  ${output.style.bold(code)}: ${clean(message)}`)
+  output.print(`  the spider ${clean(crawl.spider)} rejects it, so it is never fetched`)
 }

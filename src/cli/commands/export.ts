@@ -18,9 +18,9 @@ interface ExportFlags extends RecordFlags {
 
 export function exportCommand(program: Command): void {
   const command = recordFilters(program.command('export'))
-    .description('write records as JSON Lines, CSV, Parquet or SQL, or raw pages as WARC')
+    .description('export records as JSON Lines, CSV, Parquet or SQL, or raw pages as WARC')
     .addOption(
-      new Option('--format <format>', 'default: by the name of the file, or jsonl').choices([
+      new Option('--format <format>', 'output format (default: from the file name, or jsonl)').choices([
         'jsonl',
         'csv',
         'parquet',
@@ -28,10 +28,10 @@ export function exportCommand(program: Command): void {
         'warc',
       ]),
     )
-    .option('--out <file>', 'default: standard output; a name that ends in .gz is packed')
-    .option('--incremental <name>', 'only what changed since the last export of this name')
-    .option('--merged <spider>', 'records that describe the same thing as one, by the rules of this spider file')
-    .option('--crawl <crawl>', 'warc: only pages of this crawl: id, beginning of it, or name of a spider')
+    .option('--out <file>', 'output file (default: standard output); .gz compresses it')
+    .option('--incremental <name>', 'only records that changed since the last export with this name')
+    .option('--merged <spider>', 'merge records that describe the same thing, by the rules of this spider file')
+    .option('--crawl <crawl>', 'WARC only: pages of this crawl (id, a prefix of it, or a spider name)')
     .action(
       acts(async (session, flags: ExportFlags) => {
         const format = formatFor(flags.out, flags.format)
@@ -43,44 +43,44 @@ export function exportCommand(program: Command): void {
     )
   guide(command, {
     examples: [
-      ['export --out books.csv --kind book', 'a table; cells that a spreadsheet would run are made harmless'],
+      ['export --out books.csv --kind book', 'a table; cells that a spreadsheet would run as formulas are escaped'],
       ['export --since 1d | jq .data.title', 'JSON Lines on a pipe'],
       ['export --out books.parquet --spider books', 'typed columns for DuckDB, Spark or pandas'],
-      ['export --out new.jsonl.gz --incremental nightly', 'what came since the last export called nightly'],
-      ['export --out products.csv --merged shops.ts', 'each product once, merged as the spider says'],
-      ['export --out pages.warc.gz --spider books', 'the raw pages, for archives and their tools'],
+      ['export --out new.jsonl.gz --incremental nightly', 'changes since the last export named nightly'],
+      ['export --out products.csv --merged shops.ts', 'each product once, merged by the rules of the spider'],
+      ['export --out pages.warc.gz --spider books', 'the raw pages, for web-archive tools'],
     ],
     exitCodes: ['notFound', 'interrupted', 'terminated'],
   })
 }
 
-/** A flag that means nothing would leave the reader believing that it did. */
+/** A flag that has no effect is an error: ignoring it would mislead the user. */
 function checkFlags(flags: ExportFlags, format: ExportFormat | 'warc'): void {
   const refuse = (message: string, hint: string) => {
     throw new ShoalError('usage', message, { hint })
   }
   if (format === 'warc') {
     for (const name of ['kind', 'site', 'incremental', 'merged'] as const)
-      if (flags[name] !== undefined) refuse(`--${name} is for records, and WARC holds pages`, `Leave --${name} out.`)
+      if (flags[name] !== undefined) refuse(`--${name} applies to records, but WARC contains pages`, `Drop --${name}.`)
   } else if (flags.crawl !== undefined) {
-    refuse('--crawl is for pages: a record belongs to its spider', 'Say --spider, or --format warc.')
+    refuse('--crawl applies to pages; records belong to a spider', 'Use --spider, or --format warc.')
   }
   if (flags.incremental !== undefined) {
-    if (flags.out === undefined) refuse('--incremental needs a file', 'Say --out <file>.')
+    if (flags.out === undefined) refuse('--incremental needs an output file', 'Pass --out <file>.')
     for (const name of ['since', 'site', 'merged'] as const)
-      if (flags[name] !== undefined) refuse(`--${name} and --incremental exclude each other`, `Leave --${name} out.`)
+      if (flags[name] !== undefined) refuse(`--${name} cannot be combined with --incremental`, `Drop --${name}.`)
     if (!/^[\w.-]{1,64}$/.test(flags.incremental))
       refuse(
-        `'${flags.incremental}' is no name for an export`,
-        'Use letters, digits, dots, dashes and underscores, at most 64.',
+        `'${flags.incremental}' is not a valid export name`,
+        'Use up to 64 letters, digits, dots, dashes and underscores.',
       )
   }
   if (flags.merged !== undefined) {
     for (const name of ['spider', 'site'] as const)
-      if (flags[name] !== undefined) refuse(`--${name} and --merged exclude each other`, `Leave --${name} out.`)
+      if (flags[name] !== undefined) refuse(`--${name} cannot be combined with --merged`, `Drop --${name}.`)
   }
   if (flags.out === undefined && process.stdout.isTTY && (format === 'parquet' || format === 'warc'))
-    refuse(`${format} is not for a terminal`, 'Say --out <file>, or send it through a pipe.')
+    refuse(`${format} is binary and cannot be printed to a terminal`, 'Pass --out <file>, or pipe the output.')
 }
 
 function exportRecords(session: Session, flags: ExportFlags, format: ExportFormat, signal: AbortSignal): Promise<void> {
@@ -91,7 +91,7 @@ function exportRecords(session: Session, flags: ExportFlags, format: ExportForma
     const { exportStoredRecords } = await import('../export/export-records.js')
     const asked = { format, out, query, incremental: flags.incremental ?? null, merged: flags.merged ?? null }
     const { rows, leftOut } = await exportStoredRecords(session, results, asked, signal)
-    if (leftOut > 0) output.note(`${count(leftOut)} values had no column; JSON Lines keeps them all`)
+    if (leftOut > 0) output.note(`${count(leftOut)} values had no column and were left out; JSON Lines keeps them all`)
     if (out !== null && session.json) output.json({ file: out, format, records: rows, leftOut })
     else if (out !== null) output.print(`${plural(rows, 'record')} written to ${out}`)
   })
@@ -109,25 +109,25 @@ function exportPages(session: Session, flags: ExportFlags, signal: AbortSignal):
       ...(since !== undefined && { since }),
     }
     const { files, pages, revisits, missing } = await exportKeptPages(session, backends, asked, signal)
-    if (pages === 0) output.note('no raw pages were kept: a spider keeps them with `savePages: true`')
-    if (missing > 0) output.note(`${plural(missing, 'page')} left out: gone from the page store, or damaged`)
+    if (pages === 0) output.note('no raw pages were kept: spiders keep them with `savePages: true`')
+    if (missing > 0) output.note(`${plural(missing, 'page')} left out: missing from the page store, or damaged`)
     if (flags.out !== undefined && session.json) output.json({ files, format: 'warc', pages, revisits, missing })
     else if (flags.out !== undefined) {
-      const same = revisits > 0 ? ` (${count(revisits)} with the bytes of an earlier one)` : ''
+      const same = revisits > 0 ? ` (${count(revisits)} identical to an earlier one)` : ''
       output.print(`${plural(pages, 'page')}${same} written to ${files.join(', ')}`)
     }
   })
 }
 
-/** Ctrl-C and SIGTERM end an export without a trace of it. */
+/** Ctrl-C and SIGTERM abort an export and leave no partial file. */
 async function untilInterrupted(work: (signal: AbortSignal) => Promise<void>): Promise<undefined> {
   const signals = listenForSignals(() => {})
   try {
     await work(signals.drain)
   } catch (error) {
     if (!signals.drain.aborted) throw error
-    await new Promise((told) => process.stderr.write('stopped; nothing was written\n', told))
-    // At once: a reader that stands still would hold up an exit that waits for the pipe, and what is still in it is no export.
+    await new Promise((written) => process.stderr.write('stopped; nothing was written\n', written))
+    // Immediately: waiting for the pipe could hang on a stalled reader, and what is left in it is not a complete export anyway.
     process.exit(EXIT[signals.received() === 'SIGTERM' ? 'terminated' : 'interrupted'].code)
   } finally {
     signals.restore()

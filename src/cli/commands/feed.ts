@@ -15,7 +15,7 @@ import { count, moment, plural } from '../terminal/format.js'
 const PUSH_AT_ONCE = 500
 
 interface FeedFlags {
-  readonly refused: boolean
+  readonly rejected: boolean
   readonly again: boolean
   readonly limit: number
 }
@@ -23,21 +23,25 @@ interface FeedFlags {
 export function feedCommand(program: Command): void {
   const command = program
     .command('feed')
-    .description('push URLs to a spider whose crawl runs, from a file or standard input')
-    .argument('<spider>', 'the spider file, or its name')
-    .argument('[file]', 'URLs or JSON {"url","route","priority","data","again"}, one a line; - is standard input', '-')
-    .option('--again', 'visit URLs that were visited before as well', false)
-    .option('--refused', 'list the entries that were set aside instead, newest first', false)
-    .option('--limit <n>', 'list at most so many', wholeNumber, 50)
+    .description('push URLs to a running crawl, from a file or standard input')
+    .argument('<spider>', 'spider file or name')
+    .argument(
+      '[file]',
+      'one URL or JSON object {"url","route","priority","data","again"} per line; - is standard input',
+      '-',
+    )
+    .option('--again', 'also visit URLs that were visited before', false)
+    .option('--rejected', 'list rejected entries instead, newest first', false)
+    .option('--limit <n>', 'list at most this many', wholeNumber, 50)
     .action(
       acts(async (session, word: string, file: string, flags: FeedFlags) => {
         const spider = await spiderByWord(session, word)
         const name = spider?.name ?? word
         await session.withBackends(async (backends) => {
           const feed = backends.feed(name, spider?.feed ?? DEFAULT_FEED)
-          if (flags.refused) return listRefused(session, feed, name, flags.limit)
+          if (flags.rejected) return listRejected(session, feed, name, flags.limit)
           if (feed !== null) return pushAll(session, feed, name, file, flags.again)
-          if (spider === null) throw spiderUnknown(name, 'shoal feed <file of the spider>')
+          if (spider === null) throw spiderUnknown(name, 'shoal feed <spider file>')
           await addAll(session, backends, spider, file, flags.again)
         })
         return undefined
@@ -45,9 +49,9 @@ export function feedCommand(program: Command): void {
     )
   guide(command, {
     examples: [
-      ['feed books urls.txt --queue redis://queue.example', 'running workers fetch them within two seconds'],
-      ['feed books.ts - < urls.txt', 'an embedded queue takes them straight into the open crawl'],
-      ['feed books --refused --json', 'entries that were no URLs, or out of scope, with the reason'],
+      ['feed books urls.txt --queue redis://queue.example', 'running workers pick them up within two seconds'],
+      ['feed books.ts - < urls.txt', 'with an embedded queue they go straight into the open crawl'],
+      ['feed books --rejected --json', 'entries that were not URLs or out of scope, with the reason'],
     ],
     exitCodes: ['notFound'],
   })
@@ -70,7 +74,7 @@ async function pushAll(session: Session, feed: Feed, spider: string, file: strin
   else session.output.print(`${plural(pushed, 'entry', 'entries')} pushed to the feed of ${clean(spider)}`)
 }
 
-/** What is no JSON object is a URL, or garbage that the worker will set aside as it is. */
+/** Anything that is not a JSON object is a URL, or garbage that the worker rejects as it is. */
 function withAgain(line: string): string {
   if (!line.startsWith('{')) return JSON.stringify({ url: line, again: true })
   try {
@@ -90,27 +94,27 @@ async function addAll(
   const { output, clock, json } = session
   const crawls = (await crawlsNewestFirst(backends.frontier)).filter((crawl) => crawl.spider === spider.name)
   const { id: crawl } = chooseCrawl(crawls, undefined)
-  const refused: { entry: unknown; reason: string }[] = []
+  const rejected: { entry: unknown; reason: string }[] = []
   const sum = await addToCrawl(backends.frontier, spider, crawl, linesSource(file), {
     again,
     clock,
-    onRefused: (entry, reason) => refused.push({ entry, reason }),
+    onRefused: (entry, reason) => rejected.push({ entry, reason }),
   })
-  if (json) return output.json({ spider: spider.name, crawl, ...sum, refused })
-  output.print(`${plural(sum.added, 'URL')} added to crawl ${crawl}, ${count(sum.known)} known`)
-  for (const { entry, reason } of refused)
-    output.note(`refused: ${clean(String(entry)).slice(0, 100)}: ${clean(reason)}`)
+  if (json) return output.json({ spider: spider.name, crawl, ...sum, rejected })
+  output.print(`${plural(sum.added, 'URL')} added to crawl ${crawl}, ${count(sum.known)} already known`)
+  for (const { entry, reason } of rejected)
+    output.note(`rejected: ${clean(String(entry)).slice(0, 100)}: ${clean(reason)}`)
   if (sum.overLimit > 0) output.note(`${count(sum.overLimit)} over a budget of the crawl`)
 }
 
-async function listRefused(session: Session, feed: Feed | null, spider: string, limit: number): Promise<void> {
+async function listRejected(session: Session, feed: Feed | null, spider: string, limit: number): Promise<void> {
   if (feed === null)
-    throw new ShoalError('usage', 'an embedded queue has no feed: what it refuses, `shoal feed` says at once')
-  const refused = await feed.refused(limit)
-  if (session.json) return session.output.jsonLines(refused)
-  if (refused.length === 0) return session.output.note(`nothing of the feed of ${clean(spider)} was refused`)
+    throw new ShoalError('usage', 'an embedded queue has no feed: `shoal feed` reports rejected entries right away')
+  const rejected = await feed.refused(limit)
+  if (session.json) return session.output.jsonLines(rejected)
+  if (rejected.length === 0) return session.output.note(`no rejected entries in the feed of ${clean(spider)}`)
   session.output.table(
-    [{ title: 'refused' }, { title: 'entry', shrinks: true }, { title: 'reason' }],
-    refused.map(({ text, reason, at }) => [moment(at), clean(text), clean(reason)]),
+    [{ title: 'rejected' }, { title: 'entry', shrinks: true }, { title: 'reason' }],
+    rejected.map(({ text, reason, at }) => [moment(at), clean(text), clean(reason)]),
   )
 }

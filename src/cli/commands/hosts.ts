@@ -15,12 +15,9 @@ import { paceText, slotText } from './status.js'
 export function hostsCommand(program: Command): void {
   const hosts = program
     .command('hosts')
-    .description('hosts of a crawl, those with most work first: pace, requests under way, next slot, answers, budget')
-    .argument(
-      '[crawl]',
-      'its id, the beginning of it, or the name of a spider (default: the newest one that has not ended)',
-    )
-    .option('--limit <n>', 'at most so many', wholeNumber, 50)
+    .description('hosts of a crawl, busiest first: pace, requests in flight, next slot, latency, budget')
+    .argument('[crawl]', 'crawl id, a prefix of it, or a spider name (default: the newest unfinished crawl)')
+    .option('--limit <n>', 'show at most this many', wholeNumber, 50)
     .action(
       acts(async (session, word: string | undefined, flags: { limit: number }) => {
         await session.withBackends(async ({ frontier, store, queueClock }) => {
@@ -38,7 +35,7 @@ export function hostsCommand(program: Command): void {
           session.output.table(
             [
               { title: 'host', shrinks: true },
-              ...['pending', 'under way', 'done', 'errors', 'dead', 'answers in', 'budget'].map((title) => ({
+              ...['pending', 'in flight', 'done', 'errors', 'dead', 'latency', 'budget'].map((title) => ({
                 title,
                 right: true,
               })),
@@ -65,16 +62,16 @@ export function hostsCommand(program: Command): void {
     )
   guide(hosts, {
     examples: [
-      ['hosts', 'of the newest crawl that has not ended'],
-      ['hosts books --limit 5 --json', 'the five busiest hosts of the spider books, one a line'],
-      ['hosts set shop.example --delay 5s', 'slow a host down, at once and for all workers'],
+      ['hosts', 'hosts of the newest unfinished crawl'],
+      ['hosts books --limit 5 --json', 'the five busiest hosts of the spider books, one per line'],
+      ['hosts set shop.example --delay 5s', 'slow a host down, immediately and for all workers'],
     ],
     exitCodes: ['notFound'],
   })
   setCommand(hosts)
 }
 
-/** Links of the crawl there, as its budget counts them. */
+/** Links of the crawl on this host, as the budget counts them. */
 function pagesOf({ pending, inFlight, done, dead }: HostInfo): number {
   return pending + inFlight + done + dead
 }
@@ -90,15 +87,15 @@ interface SetFlags {
 function setCommand(hosts: Command): void {
   const set = hosts
     .command('set')
-    .description('set the pace of a host by hand, or close it, for all workers and crawls, from the next request on')
+    .description('override the pace of a host, or block it, for all workers and crawls from the next request on')
     .argument('<host>', 'shop.example, shop.example:8080, or @group')
-    .option('--delay <duration>', 'between two requests, for example 5s; robots.txt is never undercut', delay)
+    .option('--delay <duration>', 'delay between requests, for example 5s; never less than robots.txt asks for', delay)
     .option('--concurrency <n>', 'requests at once', wholeNumber)
-    .option('--reset', "take it back: the spider's own pace holds again", false)
+    .option('--reset', "remove the override: the spider's own pace applies again", false)
     .addOption(
-      new Option('--block', 'ask it for nothing until it is opened again; what is under way ends').conflicts('unblock'),
+      new Option('--block', 'send no requests until it is unblocked; requests in flight finish').conflicts('unblock'),
     )
-    .option('--unblock', 'open it again')
+    .option('--unblock', 'allow requests again')
     .action(
       acts(async (session, given: string, flags: SetFlags) => {
         const host = hostNamed(given)
@@ -117,7 +114,7 @@ function setCommand(hosts: Command): void {
     examples: [
       ['hosts set shop.example --delay 5s --concurrency 1', 'one request at a time, five seconds apart'],
       ['hosts set shop.example --reset', "back to the spider's pace"],
-      ['hosts set shop.example --block', 'leave it alone until `--unblock`; its links wait'],
+      ['hosts set shop.example --block', 'no requests until `--unblock`; its links wait'],
     ],
   })
 }
@@ -126,11 +123,11 @@ function settingsOf({ delay, concurrency, reset, block, unblock }: SetFlags): Ho
   const blocked = block ? { blocked: true } : unblock ? { blocked: false } : {}
   if (reset) {
     if (delay !== undefined || concurrency !== undefined)
-      throw new ShoalError('usage', '--reset takes back what --delay and --concurrency set: give one or the other')
+      throw new ShoalError('usage', '--reset cannot be combined with --delay or --concurrency')
     return { delayMs: null, concurrency: null, ...blocked }
   }
   if (delay === undefined && concurrency === undefined && blocked.blocked === undefined)
-    throw new ShoalError('usage', 'nothing to set: give --delay, --concurrency, --reset, --block or --unblock')
+    throw new ShoalError('usage', 'nothing to set: pass --delay, --concurrency, --reset, --block or --unblock')
   return {
     ...blocked,
     ...(delay === undefined ? {} : { delayMs: delay }),
@@ -140,12 +137,12 @@ function settingsOf({ delay, concurrency, reset, block, unblock }: SetFlags): Ho
 
 function settingsText({ delayMs, concurrency, blocked }: HostSettings): string {
   const parts = [
-    ...(blocked === true ? ['closed by hand'] : blocked === false ? ['open'] : []),
-    ...(delayMs === null ? ["the spider's pace holds again"] : []),
-    ...(typeof delayMs !== 'number' ? [] : [`${duration(delayMs)} between two requests`]),
+    ...(blocked === true ? ['blocked manually'] : blocked === false ? ['not blocked'] : []),
+    ...(delayMs === null ? ["back to the spider's pace"] : []),
+    ...(typeof delayMs !== 'number' ? [] : [`${duration(delayMs)} between requests`]),
     ...(typeof concurrency === 'number' ? [`${count(concurrency)} at once`] : []),
   ]
-  return `${parts.join(', ')}, from the next request on, for all workers`
+  return `${parts.join(', ')} (all workers, from the next request on)`
 }
 
 function delay(text: string): number {
@@ -156,11 +153,13 @@ function delay(text: string): number {
   }
 }
 
-/** As links name it: a URL is as good as a name. A group of hosts that share a pace begins with @. */
+/** The host as links name it; a URL works too. A group of hosts that share a pace starts with @. */
 function hostNamed(text: string): string {
   if (text.startsWith('@')) return text
   const url = parseUrl(text.includes('://') ? text : `http://${text}`)
   if (url === null || (url.pathname !== '/' && !text.includes('://')))
-    throw new ShoalError('usage', `'${text}' is not a host`, { hint: 'Write shop.example, or shop.example:8080.' })
+    throw new ShoalError('usage', `'${text}' is not a host`, {
+      hint: 'Write it like shop.example or shop.example:8080.',
+    })
   return hostKey(new URL(url.href))
 }

@@ -11,13 +11,15 @@ import { printNextSteps } from '../views/summary-view.js'
 export function initCommand(program: Command): void {
   const command = program
     .command('init')
-    .description('write a first spider to begin with')
-    .argument('[dir]', 'where', '.')
+    .description('create a first spider')
+    .argument('[dir]', 'target folder', '.')
     .action(
       acts(async (session, dir: string) => {
         const file = join(dir, 'books.ts')
         if (existsSync(file))
-          throw new ShoalError('usage', `${file} exists already`, { hint: 'Name another folder: `shoal init <dir>`.' })
+          throw new ShoalError('usage', `${file} already exists`, {
+            hint: 'Choose another folder: `shoal init <dir>`.',
+          })
         const written = [file]
         try {
           makeDirs(dir)
@@ -30,22 +32,22 @@ export function initCommand(program: Command): void {
         } catch (error) {
           throw new ShoalError(
             'out_unwritable',
-            `${dir}: cannot be written (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
+            `${dir} is not writable (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`,
             { cause: error },
           )
         }
         if (session.json) session.output.json({ dir, files: written })
         else {
-          for (const one of written) session.output.print(`wrote ${one}`)
+          for (const one of written) session.output.print(`created ${one}`)
           const shoal = programName(process.env)
           const spider = shellWord(file)
           printNextSteps(session.output, 'Next:', [
             [
               `${shoal} try ${spider} https://books.toscrape.com/`,
-              'one page: its route, records and links; nothing is stored',
+              'try one page: its route, records and links; nothing is stored',
             ],
-            [`${shoal} run ${spider}`, 'the crawl; Ctrl-C stops it, the same command goes on'],
-            [`${shoal} export --out books.csv`, 'the records as a table'],
+            [`${shoal} run ${spider}`, 'run the crawl; Ctrl-C stops it, the same command resumes it'],
+            [`${shoal} export --out books.csv`, 'export the records as a table'],
           ])
         }
         return undefined

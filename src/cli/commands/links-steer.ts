@@ -12,19 +12,19 @@ import { clean } from '../terminal/clean.js'
 
 const ORDERS = {
   promote: {
-    does: 'make a link the next of its host, due now',
-    done: 'is the next of its host',
-    example: 'before all others of books.example, from the next slot on',
+    does: 'move a link to the front of its host, due now',
+    done: 'is next for its host',
+    example: 'fetched before all other links of books.example',
   },
   retry: {
-    does: 'try a link now that waits for its next attempt, or a dead letter again',
+    does: 'retry a delayed link or a dead letter now',
     done: 'is due now',
     example: 'without waiting for the backoff',
   },
   remove: {
-    does: 'take a link out of the queue for good',
-    done: 'is removed, and is not visited in this crawl',
-    example: 'it is skipped, with the reason `removed`',
+    does: 'remove a link from the queue for good',
+    done: 'is removed and will not be visited in this crawl',
+    example: 'counted as skipped, with the reason `removed`',
   },
 } as const satisfies Record<LinkSteer, { does: string; done: string; example: string }>
 
@@ -38,7 +38,10 @@ function steerCommand(links: Command, order: LinkSteer): void {
     .command(order)
     .description(ORDERS[order].does)
     .argument('<url>')
-    .option('--crawl <crawl>', 'id, beginning of it, or name of a spider (default: the newest that knows the URL)')
+    .option(
+      '--crawl <crawl>',
+      'crawl id, a prefix of it, or a spider name (default: the newest crawl that has the URL)',
+    )
     .action(
       acts(async (session, url: string, flags: { crawl?: string }) => {
         await session.withBackends(async ({ frontier, store }) => {
@@ -50,7 +53,7 @@ function steerCommand(links: Command, order: LinkSteer): void {
           if (found.kind !== 'known') throw refusal('unknown', order, showUrl(url))
           const { crawl, where } = found
           const shown = showUrl(found.target.url)
-          // A link that the queue only counts is done.
+          // A link that the queue only counts has ended.
           const link = where.link ?? null
           if (link === null) throw refusal('ended', order, shown)
           const control = {
@@ -78,21 +81,21 @@ function steerCommand(links: Command, order: LinkSteer): void {
 function refusal(steered: Exclude<LinkSteered, 'ok'>, order: LinkSteer, url: string): ShoalError {
   switch (steered) {
     case 'in_flight':
-      return new ShoalError('link_busy', `a worker has ${url} in hand`, {
-        hint: 'Wait until the visit has ended, then ask where it is: `shoal explain <url>`.',
+      return new ShoalError('link_busy', `${url} is in flight`, {
+        hint: 'Wait until the visit ends, then see where the link is: `shoal explain <url>`.',
       })
     case 'ended':
-      return new ShoalError('link_busy', `${url} has ended: there is nothing to ${order}`, {
+      return new ShoalError('link_busy', `cannot ${order} ${url}: it has already ended`, {
         hint:
           order === 'promote'
-            ? 'See how it ended with `shoal explain <url>`; a dead letter is put back with `shoal links retry <url>`.'
-            : 'See how it ended with `shoal explain <url>`; a new crawl visits it again.',
+            ? 'See how it ended with `shoal explain <url>`; put a dead letter back with `shoal links retry <url>`.'
+            : 'See how it ended with `shoal explain <url>`; a new crawl will visit it again.',
       })
     case 'too_far':
-      return new ShoalError('link_busy', `${url} is too far back in the queue of its host`, {
+      return new ShoalError('link_busy', `${url} is too far back in the queue of its host to be found`, {
         hint: 'Try again when the queue of its host is shorter.',
       })
     case 'unknown':
-      return new ShoalError('not_found', `${url} is in no crawl`, { hint: 'Ask why: `shoal explain <url>`.' })
+      return new ShoalError('not_found', `no crawl has ${url}`, { hint: 'See why: `shoal explain <url>`.' })
   }
 }

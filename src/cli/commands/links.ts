@@ -17,16 +17,16 @@ interface ListFlags {
 }
 
 export function linksCommand(program: Command): void {
-  const links = program.command('links').description('list the links of a crawl; promote, retry or remove one')
-  guide(links, { examples: [['links list --state leased', 'what the workers have in hand']] })
+  const links = program.command('links').description('list the links of a crawl; promote, retry or remove a link')
+  guide(links, { examples: [['links list --state leased', 'the links in flight']] })
 
   const list = links
     .command('list')
-    .description('links of a crawl by state; the active ones with worker, age and attempt')
+    .description('list links by state; links in flight with worker, age and attempt')
     .addOption(new Option('--state <state>', 'only links in this state').choices([...STATES, 'active']))
-    .option('--host <host>', 'only links of this host (host, or host:port)')
-    .option('--crawl <crawl>', 'id, beginning of it, or name of a spider (default: the newest one that has not ended)')
-    .option('--limit <n>', 'at most so many', wholeNumber, 50)
+    .option('--host <host>', 'only links of this host (host or host:port)')
+    .option('--crawl <crawl>', 'crawl id, a prefix of it, or a spider name (default: the newest unfinished crawl)')
+    .option('--limit <n>', 'show at most this many', wholeNumber, 50)
     .action(
       acts(async (session, flags: Omit<ListFlags, 'state'> & { state?: LinkState | 'active' }) => {
         await session.withBackends(async ({ frontier, queueClock }) => {
@@ -39,7 +39,7 @@ export function linksCommand(program: Command): void {
             ...(flags.host === undefined ? {} : { host: flags.host }),
           })
           if (session.json) return session.output.jsonLines(found)
-          if (found.length === 0) return session.output.note(`no such links in crawl ${crawl.id}`)
+          if (found.length === 0) return session.output.note(`no matching links in crawl ${crawl.id}`)
           const now = queueClock.now()
           session.output.table(
             [
@@ -48,7 +48,7 @@ export function linksCommand(program: Command): void {
               { title: 'route' },
               { title: 'priority', right: true },
               { title: 'attempt', right: true },
-              { title: 'what' },
+              { title: 'details' },
             ],
             found.map((link) => [
               link.state,
@@ -66,15 +66,15 @@ export function linksCommand(program: Command): void {
     )
   guide(list, {
     examples: [
-      ['links list --state active', 'what the workers have in hand: worker, age, attempt'],
-      ['links list --state delayed --limit 10', 'the first that wait for another try'],
+      ['links list --state active', 'links in flight: worker, age, attempt'],
+      ['links list --state delayed --limit 10', 'the first links that wait for a retry'],
     ],
     exitCodes: ['notFound'],
   })
   steerCommands(links)
 }
 
-/** The attempt under way, or the attempts made. */
+/** The attempt in progress, or the number of attempts so far. */
 function attemptText(link: LinkInfo): string {
   return String(link.state === 'leased' ? link.attempts + 1 : link.attempts)
 }

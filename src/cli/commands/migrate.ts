@@ -9,14 +9,14 @@ import { shownProgress } from '../views/work-progress.js'
 export function migrateCommand(program: Command): void {
   const command = program
     .command('migrate')
-    .description('make the tables in Postgres, or bring them up to this version of Shoal')
+    .description('create the tables in Postgres, or migrate them to this version of Shoal')
     .option('--dry-run', 'show the SQL and change nothing', false)
     .action(
       acts(async (session, { dryRun }: { dryRun: boolean }) => {
         const { output, json } = session
         await withMaintenance(session, async (maintenance) => {
           const migrations = dryRun ? await maintenance.pending() : await applied(session, maintenance)
-          // Who may write but not make tables finds a place for the rows of today.
+          // A role that may write but not create tables then has partitions for today's rows.
           if (!dryRun) await maintenance.makeAhead(session.clock.now())
           if (json) {
             const rows = migrations.map(({ number, name, breaking, sql }) =>
@@ -24,7 +24,7 @@ export function migrateCommand(program: Command): void {
             )
             return output.json({ dryRun, migrations: rows })
           }
-          if (migrations.length === 0) return output.print('the tables are up to date')
+          if (migrations.length === 0) return output.print('tables are up to date')
           for (const { number, name, breaking, sql } of migrations) {
             const title = `${String(number).padStart(4, '0')} ${name}${breaking ? ' (breaking: stop older workers first)' : ''}`
             output.print(dryRun ? `-- ${title}\n${sql.trim()}\n` : title)
@@ -40,17 +40,17 @@ export function migrateCommand(program: Command): void {
     )
   guide(command, {
     examples: [
-      ['migrate --store postgres://shoal@db.example/shoal --dry-run', 'what would be done, as SQL'],
-      ['migrate --store postgres://shoal@db.example/shoal', 'do it; a second run finds nothing to do'],
+      ['migrate --store postgres://shoal@db.example/shoal --dry-run', 'show the SQL'],
+      ['migrate --store postgres://shoal@db.example/shoal', 'apply it; a second run does nothing'],
     ],
   })
 }
 
-/** One may take long on large tables: it is named while it runs. */
+/** A migration may take long on large tables, so its name is shown while it runs. */
 async function applied(session: Session, maintenance: StoreMaintenance): Promise<readonly PendingMigration[]> {
   const progress = shownProgress(session, 'migrations', null)
   try {
-    return await maintenance.migrate(({ name }, done, of) => progress.tell(done, `applying ${name}`, of))
+    return await maintenance.migrate(({ name }, done, of) => progress.report(done, `applying ${name}`, of))
   } finally {
     progress.stop()
   }

@@ -11,9 +11,9 @@ import { shownProgress } from '../views/work-progress.js'
 export function moveCommand(program: Command): void {
   const command = program
     .command('move')
-    .description('take a paused crawl to another queue, with every link as it is; records stay where they are')
-    .argument('<crawl>', 'its id, the beginning of it, or the name of a spider')
-    .requiredOption('--to <address>', 'the queue it goes to: redis://…, or sqlite:<file>')
+    .description('move a paused crawl to another queue, with every link in its state; records stay where they are')
+    .argument('<crawl>', 'crawl id, a prefix of it, or a spider name')
+    .requiredOption('--to <address>', 'target queue: redis://… or sqlite:<file>')
     .action(
       acts(async (session, word: string, flags: { to: string }) => {
         const { openBackends } = await import('../../wire/backends.js')
@@ -22,7 +22,7 @@ export function moveCommand(program: Command): void {
           const { total } = await from.stats(crawl.id)
           const target = await openBackends({ queue: flags.to, store: session.settings.store })
           const progress = shownProgress(session, 'links', total)
-          const onProgress = (links: number) => progress.tell(links, 'moving')
+          const onProgress = (links: number) => progress.report(links, 'moving')
           try {
             const now = session.clock.now()
             const to = maskUrl(flags.to)
@@ -39,11 +39,11 @@ export function moveCommand(program: Command): void {
             progress.stop()
             if (session.json) return session.output.json({ ...moved, to })
             session.output.print(
-              `crawl ${crawl.id} of ${crawl.spider} is in ${to} now: ${plural(moved.pending, 'link')} to visit, ` +
+              `crawl ${crawl.id} of ${crawl.spider} moved to ${to}: ${plural(moved.pending, 'link')} to visit, ` +
                 `${count(moved.done)} done, ${plural(moved.dead, 'dead letter')}, ${count(moved.skipped)} skipped`,
             )
             session.output.note(
-              `here it is cancelled. Go on with: shoal worker <spider> --queue ${to} --store ${maskUrl(session.settings.store)}`,
+              `the old copy is cancelled. Continue with: shoal worker <spider> --queue ${to} --store ${maskUrl(session.settings.store)}`,
             )
           } finally {
             progress.stop()
@@ -55,8 +55,8 @@ export function moveCommand(program: Command): void {
     )
   guide(command, {
     examples: [
-      ['pause books', 'first: nothing may be under way'],
-      ['move books --to redis://queue.example:6379', 'an interrupted move can be repeated'],
+      ['pause books', 'first: nothing may be in flight'],
+      ['move books --to redis://queue.example:6379', 'if interrupted, run it again'],
     ],
     exitCodes: ['notFound'],
   })

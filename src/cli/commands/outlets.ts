@@ -14,22 +14,22 @@ import { spiderByWord, spiderUnknown } from '../spider-choice.js'
 import { clean } from '../terminal/clean.js'
 import { ago, count, duration, plural } from '../terminal/format.js'
 
-/** What waits is counted up to here: an outlet that is further behind is far behind. */
+/** Pending records are counted up to here; an outlet with more is simply far behind. */
 const MOST_COUNTED = 100_000
 const PROGRESS_MS = 5_000
 
 export function outletsCommand(program: Command): void {
   const outlets = program
     .command('outlets')
-    .description('where records go as they are written (Redis, webhooks): how far each is, and its controls')
+    .description('outlets, which send records to Redis and webhooks as they are written: status and controls')
   listCommand(outlets)
   runCommand(outlets)
   resetCommand(outlets)
   testCommand(outlets)
   guide(outlets, {
     examples: [
-      ['outlets list', 'state, what waits and for how long, the last error, what was trimmed'],
-      ['outlets test books.ts', 'is every sink there, and does it take what would be sent?'],
+      ['outlets list', 'state, lag, the last error, what was trimmed'],
+      ['outlets test books.ts', 'check that every outlet can be reached and accepts records'],
     ],
     exitCodes: ['notFound'],
   })
@@ -43,8 +43,8 @@ interface ListedOutlet extends OutletInfo {
 function listCommand(outlets: Command): void {
   const list = outlets
     .command('list')
-    .description('outlets that have been fed, with what waits for each')
-    .argument('[spider]', 'those of this spider only: its name, or its file')
+    .description('list outlets with their state and lag')
+    .argument('[spider]', 'only outlets of this spider (name or file)')
     .action(
       acts(async (session, word: string | undefined) => {
         const { output, clock, json } = session
@@ -54,13 +54,13 @@ function listCommand(outlets: Command): void {
           const now = clock.now()
           const listed = await Promise.all(found.map((info) => withLag(store, info, now)))
           if (json) return output.jsonLines(listed)
-          if (listed.length === 0) return output.note('no outlets: nothing has been fed to one yet')
+          if (listed.length === 0) return output.note('no outlets yet: nothing has been sent to one')
           output.table(
             [
               { title: 'outlet' },
               { title: 'state' },
-              ...['sent', 'last', 'waiting', 'for', 'trimmed'].map((title) => ({ title, right: true })),
-              { title: 'fed by', shrinks: true },
+              ...['sent', 'last', 'pending', 'lag', 'trimmed'].map((title) => ({ title, right: true })),
+              { title: 'sender', shrinks: true },
               { title: 'error', shrinks: true },
             ],
             listed.map((one) => [
@@ -71,7 +71,7 @@ function listCommand(outlets: Command): void {
               `${count(one.lag.records)}${one.lag.more ? '+' : ''}`,
               one.lag.records === 0 ? '' : duration(one.lag.seconds * 1000),
               count(one.trimmed),
-              clean(one.holder ?? 'nobody'),
+              clean(one.holder ?? 'none'),
               clean(one.error ?? ''),
             ]),
           )
@@ -81,15 +81,15 @@ function listCommand(outlets: Command): void {
     )
   guide(list, {
     examples: [
-      ['outlets list', 'waiting: the sink is away; stopped: it refuses, and somebody must mend something'],
-      ['outlets list books --json', 'one a line, with lag.records and lag.seconds'],
+      ['outlets list', 'waiting: the target is down; stopped: it rejects records and needs a fix'],
+      ['outlets list books --json', 'one per line, with lag.records and lag.seconds'],
     ],
   })
 }
 
 async function withLag(store: ChangeFeed, info: OutletInfo, now: number): Promise<ListedOutlet> {
   const { spider, kinds, cursor } = info
-  // An incremental export of all spiders has a place of its own too, with no spider.
+  // An incremental export of all spiders also has a position, without a spider.
   const query = {
     ...(spider === '' ? {} : { spider }),
     ...(kinds === null ? {} : { kinds }),
@@ -110,28 +110,25 @@ function stateOf({ stopped, error, holder }: OutletInfo): ListedOutlet['state'] 
 function runCommand(outlets: Command): void {
   const run = outlets
     .command('run')
-    .description('feed the outlets of a spider from here until they have everything; a stopped one gets another chance')
-    .argument('<spider>', 'the spider file, or its name')
-    .argument('[outlet...]', 'only these, by the name behind the slash')
-    .option('--follow', 'go on with what comes, until Ctrl-C or SIGTERM', false)
-    .option(
-      CONFIG.grace.flag,
-      `how long Ctrl-C or SIGTERM waits for the rest to be delivered (default: ${CONFIG.grace.default})`,
-    )
+    .description('send pending records to the outlets of a spider; stopped outlets are tried again')
+    .argument('<spider>', 'spider file or name')
+    .argument('[outlet...]', 'only these outlets (the name after the slash)')
+    .option('--follow', 'keep sending new records until Ctrl-C or SIGTERM', false)
+    .option(CONFIG.grace.flag, `how long to keep delivering after Ctrl-C or SIGTERM (default: ${CONFIG.grace.default})`)
     .action(
       acts(async (session, word: string, names: string[], flags: { follow: boolean }) => {
         const { settings, output, json, clock } = session
         const chosen = await chooseOutlets(session, word, names)
-        // Without --follow the command itself says at its end what became of each.
+        // Without --follow the command prints the result of each outlet at the end.
         const log = flags.follow ? createLog(settings.logLevel, clock, (line) => process.stderr.write(line)) : silentLog
         const signals = listenForSignals(() => {
-          if (!json) output.note('finishing what is in hand; a second signal ends at once')
+          if (!json) output.note('finishing what is in flight; a second signal stops immediately')
         })
         try {
           const { runOutlets } = await import('../../run/outlets.js')
           const ends = await session.withResults(async ({ store }) => {
             const over = new AbortController()
-            const telling = json ? null : reportProgress(session, store, chosen, over.signal)
+            const reporting = json ? null : reportProgress(session, store, chosen, over.signal)
             try {
               return await runOutlets(chosen, {
                 ...{ store, queue: settings.queue, log, follow: flags.follow },
@@ -139,7 +136,7 @@ function runCommand(outlets: Command): void {
               })
             } finally {
               over.abort()
-              await telling
+              await reporting
             }
           })
           for (const { outlet, end } of ends) {
@@ -159,14 +156,14 @@ function runCommand(outlets: Command): void {
   guide(run, {
     examples: [
       ['outlets run books.ts', 'deliver what the last run could not'],
-      ['outlets run books webhook --follow', 'one outlet, from a process of its own'],
+      ['outlets run books webhook --follow', 'one outlet, in its own process'],
     ],
     exitCodes: ['notFound'],
   })
 }
 
 function restOf(end: PumpEnd): string {
-  if (end.kind === 'elsewhere') return ', another process feeds it'
+  if (end.kind === 'elsewhere') return ', another process is sending'
   return 'message' in end ? `, ${end.kind}: ${clean(end.message)}` : ''
 }
 
@@ -183,7 +180,7 @@ async function reportProgress(
     const infos = await store.outlets().catch(() => [])
     for (const info of infos.filter(({ name }) => names.includes(name))) {
       const { state, sent, lag, error } = await withLag(store, info, clock.now())
-      const waiting = `${count(lag.records)}${lag.more ? '+' : ''} waiting`
+      const waiting = `${count(lag.records)}${lag.more ? '+' : ''} pending`
       output.note(
         `${clean(info.name)}: ${state}, ${count(sent)} sent, ${waiting}${error === null ? '' : `, ${clean(error)}`}`,
       )
@@ -200,11 +197,11 @@ const PLACES = ['start', 'end', 'here'] as const
 function resetCommand(outlets: Command): void {
   const reset = outlets
     .command('reset')
-    .description('set an outlet to another place, and let it go on when it has stopped')
-    .argument('<spider>', 'its name, or its file')
-    .argument('<outlet>', 'the name behind the slash')
+    .description('move an outlet to another position, and restart it if it has stopped')
+    .argument('<spider>', 'spider name or file')
+    .argument('<outlet>', 'the name after the slash')
     .addOption(
-      new Option('--to <place>', 'start: send everything again; end: leave out what waits; here: only forget the error')
+      new Option('--to <place>', 'start: send everything again; end: skip pending records; here: only clear the error')
         .choices(PLACES)
         .makeOptionMandatory(),
     )
@@ -232,27 +229,25 @@ function resetCommand(outlets: Command): void {
     )
   guide(reset, {
     examples: [
-      ['outlets reset books webhook --to here', 'its receiver was mended: go on'],
-      ['outlets reset books list --to start', 'the list was lost: fill it again with every record'],
+      ['outlets reset books webhook --to here', 'the receiver is fixed: continue'],
+      ['outlets reset books list --to start', 'the list was lost: send every record again'],
     ],
     exitCodes: ['notFound'],
   })
 }
 
 const DONE = {
-  start: 'begins again: every record will be sent',
-  end: 'leaves out what waited: only what is written from now on will be sent',
-  here: 'goes on where it is',
+  start: 'starts over: every record will be sent again',
+  end: 'skips pending records: only records written from now on will be sent',
+  here: 'continues from where it was',
 }
 
 function testCommand(outlets: Command): void {
   const test = outlets
     .command('test')
-    .description(
-      'send every outlet of a spider a batch without records: is its sink there, does it let us in, does the key fit?',
-    )
-    .argument('<spider>', 'the spider file, or its name')
-    .argument('[outlet...]', 'only these, by the name behind the slash')
+    .description('send an empty batch to every outlet of a spider to check its address, credentials and key')
+    .argument('<spider>', 'spider file or name')
+    .argument('[outlet...]', 'only these outlets (the name after the slash)')
     .action(
       acts(async (session, word: string, names: string[]) => {
         const { settings, output, json } = session
@@ -274,7 +269,7 @@ function testCommand(outlets: Command): void {
       }),
     )
   guide(test, {
-    examples: [['outlets test books.ts', 'before the crawl: do the addresses, the secrets and the keys fit?']],
+    examples: [['outlets test books.ts', 'before a crawl: check addresses, secrets and keys']],
     exitCodes: ['notFound'],
   })
 }
@@ -290,10 +285,10 @@ async function nameOf(session: Session, word: string): Promise<string> {
 
 async function chooseOutlets(session: Session, word: string, names: readonly string[]): Promise<readonly Outlet[]> {
   const spider = await spiderByWord(session, word)
-  if (spider === null) throw spiderUnknown(word, 'the file instead of the name')
+  if (spider === null) throw spiderUnknown(word, 'the spider file instead of the name')
   if (spider.outlets.length === 0)
     throw new ShoalError('not_found', `the spider ${spider.name} has no outlets`, {
-      hint: 'Give it some: see docs/outlets.md.',
+      hint: 'Add `outlets` to the spider: see docs/outlets.md.',
     })
   if (names.length === 0) return spider.outlets
   return names.map((name) => {
@@ -309,6 +304,6 @@ async function chooseOutlets(session: Session, word: string, names: readonly str
 
 function unknownOutlet(name: string, known: readonly string[]): ShoalError {
   return new ShoalError('not_found', `there is no outlet ${name}`, {
-    hint: known.length === 0 ? 'None is known here.' : `Known: ${[...new Set(known)].join(', ')}.`,
+    hint: known.length === 0 ? 'There are no outlets here.' : `Known: ${[...new Set(known)].join(', ')}.`,
   })
 }

@@ -7,19 +7,19 @@ import { acts, programName, type Session } from '../session.js'
 import { bytes, count, plural } from '../terminal/format.js'
 import { shownProgress } from '../views/work-progress.js'
 
-/** Of a list that may be long, on a terminal. */
+/** Items printed of a list that may be long. */
 const SHOWN = 10
 
 export function checkCommand(pages: Command): void {
   const check = pages
     .command('check')
-    .description('read every raw page: count packs, pages and bytes, and find what is damaged or belongs to no page')
+    .description('read every raw page: count packs, pages and bytes, and find damaged pages and unreferenced packs')
     .option(
       '--delete',
-      'delete packs without a page, and forget damaged pages, so that they are stored when they come again',
+      'delete unreferenced packs, and forget damaged pages so that they are stored again when fetched',
       false,
     )
-    .option('--yes', 'do not ask', false)
+    .option('--yes', 'skip the confirmation', false)
     .action(
       acts(async (session, flags: { delete: boolean; yes: boolean }) =>
         withMaintenance(session, async (maintenance) => {
@@ -32,9 +32,7 @@ export function checkCommand(pages: Command): void {
           if (session.json) session.output.json(asJson(found, deleted))
           else if (deleted) session.output.note('deleted')
           else if (!idle && !flags.delete) {
-            session.output.note(
-              `delete and forget: ${programName(process.env)} pages check --delete${session.sameDatabase}`,
-            )
+            session.output.note(`to clean up: ${programName(process.env)} pages check --delete${session.sameDatabase}`)
           }
           return found.damaged.length > 0 && !deleted ? EXIT.backend.code : EXIT.ok.code
         }),
@@ -42,8 +40,8 @@ export function checkCommand(pages: Command): void {
     )
   guide(check, {
     examples: [
-      ['pages check', 'what there is, and whether all of it can be read; 4 when a page is damaged'],
-      ['pages check --delete --yes --json', 'cleaned by a program'],
+      ['pages check', 'check all raw pages; exit code 4 if one is damaged'],
+      ['pages check --delete --yes --json', 'clean up from a script'],
     ],
   })
 }
@@ -51,7 +49,7 @@ export function checkCommand(pages: Command): void {
 export function compactCommand(pages: Command): void {
   const compact = pages
     .command('compact')
-    .description('write the pages of small packs into large ones; pages stay readable throughout')
+    .description('merge small packs into large ones; pages stay readable throughout')
     .action(
       acts(async (session) =>
         withMaintenance(session, async (maintenance) => {
@@ -69,7 +67,7 @@ export function compactCommand(pages: Command): void {
       ),
     )
   guide(compact, {
-    examples: [['pages compact', 'once a day, where many small crawls or an S3 bucket leave many small packs']],
+    examples: [['pages compact', 'run daily if many small crawls, or an S3 bucket, leave many small packs']],
   })
 }
 
@@ -78,7 +76,8 @@ async function withMaintenance(
   work: (maintenance: PackMaintenance) => Promise<number>,
 ): Promise<number> {
   return session.withResults(({ pages }) => {
-    if (pages.maintenance === null) throw new ShoalError('not_found', 'raw pages in memory are gone with their process')
+    if (pages.maintenance === null)
+      throw new ShoalError('not_found', 'raw pages in memory are lost when their process ends')
     return work(pages.maintenance)
   })
 }
@@ -90,7 +89,7 @@ async function withProgress<Result>(
 ): Promise<Result> {
   const progress = shownProgress(session, 'packs', null)
   try {
-    return await work(({ packs, of }) => progress.tell(packs, doing, of))
+    return await work(({ packs, of }) => progress.report(packs, doing, of))
   } finally {
     progress.stop()
   }
@@ -99,12 +98,12 @@ async function withProgress<Result>(
 function show({ output }: Session, found: PackCheck): void {
   const { packs, pages, pageBytes, storedBytes, idleBytes, unreferenced, damaged } = found
   output.print(`${plural(pages, 'page')} in ${plural(packs, 'pack')}: ${bytes(pageBytes)} in ${bytes(storedBytes)}`)
-  if (idleBytes > 0) output.print(`${bytes(idleBytes)} belong to no page`)
+  if (idleBytes > 0) output.print(`${bytes(idleBytes)} unreferenced`)
   if (unreferenced.length > 0) {
-    output.print(`${plural(unreferenced.length, 'pack')} without a page`)
+    output.print(`${plural(unreferenced.length, 'unreferenced pack')}`)
     for (const { where } of unreferenced.slice(0, SHOWN)) output.print(`  ${where}`)
   }
-  output.print(damaged.length === 0 ? 'every page can be read' : `${plural(damaged.length, 'page')} cannot be read`)
+  output.print(damaged.length === 0 ? 'all pages are readable' : `${plural(damaged.length, 'page')} damaged`)
   for (const { hash, pack } of damaged.slice(0, SHOWN)) output.print(`  sha256:${hash} in ${pack}`)
 }
 

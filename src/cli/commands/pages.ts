@@ -10,17 +10,17 @@ import { acts, type Session } from '../session.js'
 import { CRAWLS_ASKED } from './explain.js'
 import { checkCommand, compactCommand } from './pages-maintenance.js'
 
-/** More often no page is fetched, retries and all, before somebody looks. */
-const FETCHES_LOOKED_AT = 1_000
+/** No page is fetched more often than this, retries included, before someone looks at it. */
+const FETCHES_READ = 1_000
 
 export function pagesCommand(program: Command): void {
-  const pages = program.command('pages').description('raw pages, of spiders with savePages')
+  const pages = program.command('pages').description('raw pages kept by spiders with savePages')
   guide(pages, {
     examples: [
-      ['pages get https://books.example/ > page.html', 'the page as it was fetched'],
+      ['pages get https://books.example/ > page.html', 'the page as fetched'],
       ['pages screenshot https://books.example/ > page.jpg', 'what a rendered page looked like when it failed'],
-      ['pages check', 'whether every page that was kept can be read'],
-      ['pages compact', 'few large packs instead of many small ones'],
+      ['pages check', 'check that all kept pages are readable'],
+      ['pages compact', 'merge small packs into large ones'],
     ],
   })
   getCommand(pages)
@@ -32,9 +32,9 @@ export function pagesCommand(program: Command): void {
 function getCommand(pages: Command): void {
   const get = pages
     .command('get')
-    .description('print the body of a page as it was fetched last; with --json say where it is')
+    .description('print the body of a page as last fetched; --json prints where it is stored')
     .argument('<url>')
-    .option('--crawl <crawl>', 'as this crawl fetched it: id, beginning of it, or name of a spider')
+    .option('--crawl <crawl>', 'as fetched by this crawl (id, a prefix of it, or a spider name)')
     .action(
       acts(async (session, url: string, flags: { crawl?: string }) => {
         await session.withBackends(async (backends) => {
@@ -49,8 +49,8 @@ function getCommand(pages: Command): void {
     )
   guide(get, {
     examples: [
-      ['pages get https://books.example/catalogue/tome_1/index.html > tome.html', 'the page as it was fetched last'],
-      ['pages get https://books.example/ --json', 'where it is, and when it was fetched'],
+      ['pages get https://books.example/catalogue/tome_1/index.html > tome.html', 'the page as last fetched'],
+      ['pages get https://books.example/ --json', 'where it is stored, and when it was fetched'],
     ],
     exitCodes: ['notFound'],
   })
@@ -59,9 +59,9 @@ function getCommand(pages: Command): void {
 function screenshotCommand(pages: Command): void {
   const screenshot = pages
     .command('screenshot')
-    .description('print the picture (JPEG) of a rendered page that failed; with --json say where it is')
+    .description('print the screenshot (JPEG) of a rendered page that failed; --json prints where it is stored')
     .argument('<url>')
-    .option('--crawl <crawl>', 'as this crawl saw it: id, beginning of it, or name of a spider')
+    .option('--crawl <crawl>', 'as seen by this crawl (id, a prefix of it, or a spider name)')
     .action(
       acts(async (session, url: string, flags: { crawl?: string }) => {
         await session.withBackends(async (backends) => {
@@ -89,7 +89,7 @@ async function newestScreenshot(session: Session, backends: Backends, url: strin
     if (ref !== undefined && picture !== null) return { fetch, ref, picture }
   }
   throw new ShoalError('not_found', `no screenshot of ${url} was kept`, {
-    hint: 'One is kept when a page of a route with `render` fails.',
+    hint: 'Screenshots are kept when a page of a route with `render` fails.',
   })
 }
 
@@ -107,11 +107,11 @@ async function newestPage(
     if (body !== null) return { fetch, body }
   }
   if (kept.length > 0)
-    throw new ShoalError('not_found', `the raw page of ${url} is gone, or damaged`, {
-      hint: 'Is it in another place (--pages)? `shoal pages check` looks at all; `shoal run <spider> --fresh` fetches it again.',
+    throw new ShoalError('not_found', `the raw page of ${url} is missing or damaged`, {
+      hint: 'Check --pages and run `shoal pages check`; `shoal run <spider> --fresh` fetches the page again.',
     })
   throw new ShoalError('not_found', `no raw page of ${url} was kept`, {
-    hint: 'Pages are kept as they are fetched, by a spider with `savePages: true`.',
+    hint: 'Spiders keep raw pages with `savePages: true`; fetch the page again after adding it.',
   })
 }
 
@@ -127,9 +127,9 @@ async function fetchesOf(
   const found = await findLink(frontier, asked, url, (one) => rememberedSpider(session.settings, one.spider))
   if (found.kind !== 'known')
     throw new ShoalError('not_found', `no crawl has fetched ${url}`, {
-      hint: 'Ask what became of it: `shoal explain <url>`.',
+      hint: 'See what happened to it: `shoal explain <url>`.',
     })
-  // The newest crawl may not have come to it yet: an older one has it as well.
+  // The newest crawl may not have fetched it yet, but an older one may have.
   const crawl = word === undefined ? {} : { crawl: found.crawl.id }
-  return store.fetches({ fp: found.target.fp, ...crawl, limit: FETCHES_LOOKED_AT })
+  return store.fetches({ fp: found.target.fp, ...crawl, limit: FETCHES_READ })
 }

@@ -23,13 +23,16 @@ const PAGE = 1_000
 export function proxiesCommand(program: Command): void {
   const proxies = program
     .command('proxies')
-    .description('pools of proxies: how each does on each site, what it costs, which rest; and a test of them')
+    .description('proxy pools: success, cost and rests of each proxy on each site; test a pool')
   listCommand(proxies)
   testCommand(proxies)
   guide(proxies, {
     examples: [
-      ['proxies list --proxies pools.json', 'success, latency, bans and cost, by pool, site and proxy'],
-      ['proxies test dc --proxies pools.json --url https://shop.example/', 'a page through every proxy of the pool dc'],
+      ['proxies list --proxies pools.json', 'success, latency, bans and cost by pool, site and proxy'],
+      [
+        'proxies test dc --proxies pools.json --url https://shop.example/',
+        'fetch a page through every proxy of the pool dc',
+      ],
     ],
     exitCodes: ['notFound', 'nothingFetched'],
   })
@@ -37,9 +40,9 @@ export function proxiesCommand(program: Command): void {
 
 function listCommand(proxies: Command): void {
   const list = proxyOptions(proxies.command('list'))
-    .description('what the fleet knows of its proxies: success, latency, bans, cost for 1,000 good pages, rests')
-    .option('--site <domain>', 'on this registrable domain only')
-    .option('--limit <n>', 'proxies shown of each pool', wholeNumber, 50)
+    .description('proxy statistics of the whole fleet: success, latency, bans, cost per 1,000 good pages, rests')
+    .option('--site <domain>', 'only on this registrable domain')
+    .option('--limit <n>', 'show at most this many proxies per pool', wholeNumber, 50)
     .action(
       acts(async (session, { site: host, limit }: { site?: string; limit: number }) => {
         const site = host === undefined ? null : siteOf(host.toLowerCase())
@@ -57,8 +60,8 @@ function listCommand(proxies: Command): void {
   guide(list, {
     examples: [
       ['proxies list --proxies pools.json', 'all pools of the file'],
-      ['proxies list --proxies pools.json --pool dc --site shop.example', 'how each proxy of dc does on one site'],
-      ['proxies list --proxies pools.json --json', 'one object a line: of a pool, of a site, of a proxy'],
+      ['proxies list --proxies pools.json --pool dc --site shop.example', 'the proxies of dc on one site'],
+      ['proxies list --proxies pools.json --json', 'one object per line: pool, site or proxy'],
     ],
     exitCodes: ['notFound'],
   })
@@ -67,7 +70,7 @@ function listCommand(proxies: Command): void {
 function poolsOf({ settings }: Session): Pool[] {
   const pools = chosenPools(loadPools(settings.proxies, process.env), settings.pool, settings.country)
   if (pools.length > 0) return pools
-  throw new ShoalError('proxy_unknown', 'no proxies were given')
+  throw new ShoalError('proxy_unknown', 'no proxies configured')
 }
 
 async function allScores(ledger: ProxyLedger, pool: string): Promise<ProxyScore[]> {
@@ -105,11 +108,11 @@ function showPool(
   const head = [
     kind,
     plural(pool.proxies.length, 'proxy', 'proxies'),
-    ...(resting > 0 ? [`${count(resting)} rest`] : []),
+    ...(resting > 0 ? [`${count(resting)} resting`] : []),
   ]
   output.print(`${style.bold(name)}  ${head.join(style.dim(' · '))}`)
   if (whole.requests === 0) {
-    output.note(`nothing has gone through ${name} yet${site === null ? '' : ` to ${clean(site)}`}`)
+    output.note(`no requests through ${name} yet${site === null ? '' : ` to ${clean(site)}`}`)
     return
   }
   output.table(
@@ -121,7 +124,7 @@ function showPool(
   )
   output.print()
   output.table(
-    [{ title: 'proxy', shrinks: true }, { title: 'country' }, ...STANDING_COLUMNS, { title: 'rests for' }],
+    [{ title: 'proxy', shrinks: true }, { title: 'country' }, ...STANDING_COLUMNS, { title: 'resting for' }],
     proxies
       .slice(0, limit)
       .map((one) => [clean(one.proxy), one.country ?? '', ...standingCells(one, style), restText(one, style)]),
@@ -139,13 +142,13 @@ interface TestFlags {
 
 function testCommand(proxies: Command): void {
   const test = proxyOptions(proxies.command('test'), { pool: false })
-    .description('fetch a page through every proxy of a pool; what comes of it counts for the whole fleet')
-    .argument('<pool>', 'its name; a plain list of proxies is called default')
-    .option('--url <url>', 'the page', 'https://example.com/')
-    .option('--count <n>', 'so often through each', wholeNumber, 1)
-    .option('--parallel <n>', 'proxies at once', atOnce, 16)
-    .option('--allow-private <host:port>', 'a private address that may be fetched, for a site of your own')
-    .option('--wake', 'end the rests of the pool first; proxies that rest are not asked otherwise', false)
+    .description('fetch a page through every proxy of a pool; the results count for the whole fleet')
+    .argument('<pool>', 'pool name; a plain list of proxies is the pool default')
+    .option('--url <url>', 'page to fetch', 'https://example.com/')
+    .option('--count <n>', 'requests through each proxy', wholeNumber, 1)
+    .option('--parallel <n>', 'proxies tested at once', atOnce, 16)
+    .option('--allow-private <host:port>', 'allow this private address, for a site of your own')
+    .option('--wake', 'end the rests of the pool first; otherwise resting proxies are not tested', false)
     .action(
       acts(async (session, name: string, flags: TestFlags) => {
         const { settings } = session
@@ -161,8 +164,8 @@ function testCommand(proxies: Command): void {
     )
   guide(test, {
     examples: [
-      ['proxies test default --proxies proxies.txt', 'which of the list work at all?'],
-      ['proxies test home --proxies pools.json --url https://shop.example/ --count 5', 'how they do on one site'],
+      ['proxies test default --proxies proxies.txt', 'which proxies of the list work at all'],
+      ['proxies test home --proxies pools.json --url https://shop.example/ --count 5', 'how they perform on one site'],
     ],
     exitCodes: ['nothingFetched', 'interrupted', 'terminated'],
   })
@@ -170,7 +173,7 @@ function testCommand(proxies: Command): void {
 
 function atOnce(text: string): number {
   const value = wholeNumber(text)
-  if (value > 256) throw new InvalidArgumentError('It must be 256 at most.')
+  if (value > 256) throw new InvalidArgumentError('Expected at most 256.')
   return value
 }
 
@@ -189,7 +192,7 @@ async function runTest(session: Session, ledger: ProxyLedger, pool: Pool, flags:
       {
         ...{ pool, url: flags.url, count: flags.count, concurrency: flags.parallel, stop },
         allowPrivate: flags.allowPrivate === undefined ? [] : [flags.allowPrivate],
-        onDone: () => progress.tell(++done, pool.name),
+        onDone: () => progress.report(++done, pool.name),
       },
       { ledger, clock, random: systemRandom, name: `test-${process.pid}-${clock.now()}` },
     )
@@ -231,8 +234,8 @@ function showTest({ output, json }: Session, pool: Pool, tested: readonly Tested
 }
 
 function lastText(last: TestedRequest | undefined): string {
-  if (last === undefined) return 'not asked'
-  if (last.outcome === 'resting') return `rests for ${duration(last.restsMs ?? 0)}`
+  if (last === undefined) return 'not tested'
+  if (last.outcome === 'resting') return `resting for ${duration(last.restsMs ?? 0)}`
   return `${last.outcome} ${last.error ?? last.status ?? ''}`.trim()
 }
 

@@ -10,7 +10,7 @@ import { clean } from '../terminal/clean.js'
 import { moment } from '../terminal/format.js'
 import { cutEnd } from '../terminal/width.js'
 
-/** A value on a terminal is not longer than this. */
+/** Longest value printed, in columns. */
 const VALUE_WIDTH = 60
 
 interface HistoryFlags {
@@ -22,8 +22,8 @@ interface HistoryFlags {
 export function recordsHistoryCommand(records: Command): void {
   const history = records
     .command('history')
-    .description('what a record was before, change by change, of kinds with `history: true`')
-    .argument('<key>', 'the key of the record')
+    .description('earlier versions of a record, change by change, for kinds with `history: true`')
+    .argument('<key>', 'key of the record')
     .option('--spider <name>', 'only records of this spider')
     .option('--kind <kind>', 'only records of this kind')
     .option('--site <domain>', 'only records of this site')
@@ -44,18 +44,18 @@ export function recordsHistoryCommand(records: Command): void {
             shown = version
           }
           if (found === 0) {
-            const hint = 'List what there is: `shoal records list`.'
+            const hint = 'List records: `shoal records list`.'
             throw new ShoalError('not_found', `there is no record with the key ${key}`, { hint })
           }
-          if (!older) output.note('no older version is kept; kinds with `history: true` keep them from then on')
+          if (!older) output.note('no older versions are kept; kinds with `history: true` keep them from then on')
         })
         return undefined
       }),
     )
   guide(history, {
     examples: [
-      ['records history B-0042', 'each change of the record, newest first'],
-      ['records history B-0042 --kind book --json', 'every version with its data, one a line'],
+      ['records history B-0042', 'all changes of the record, newest first'],
+      ['records history B-0042 --kind book --json', 'all versions with their data, one per line'],
     ],
     exitCodes: ['notFound'],
   })
@@ -63,11 +63,11 @@ export function recordsHistoryCommand(records: Command): void {
 
 interface Step {
   readonly version: RecordVersion
-  /** Against the version before; null: there is none. */
+  /** Compared with the previous version; null: there is none. */
   readonly changes: FieldChange[] | null
 }
 
-/** Each version with what it changed. Versions come newest first, so one is known only when the one before it has come. */
+/** Each version with what it changed. Versions arrive newest first, so the changes are known once the previous version has arrived. */
 async function* changesIn(versions: AsyncIterable<RecordVersion>): AsyncGenerator<Step> {
   let newer: RecordVersion | null = null
   for await (const version of versions) {
@@ -91,11 +91,11 @@ function show(
   }
   const at = moment(version.from)
   if (changes === null) {
-    print(`  ${style.dim(at)}  ${version.until === null ? 'as it is now:' : 'the first version kept:'}`)
+    print(`  ${style.dim(at)}  ${version.until === null ? 'current version:' : 'first version kept:'}`)
     for (const [field, value] of fieldsOf(version.data)) print(`    ${clean(field)}: ${shown(value)}`)
     return
   }
-  // The data is the same when only what the record describes has changed.
+  // The data is the same when only the identity of the record has changed.
   if (changes.length === 0) return
   print(`  ${style.dim(at)}`)
   for (const { field, before: was, after: is } of changes) {

@@ -21,11 +21,11 @@ interface MergedFlags {
 export function recordsMergedCommand(records: Command): void {
   const merged = records
     .command('merged')
-    .description('records that describe the same thing as one, with where each field comes from')
-    .argument('<spider>', 'the spider file, whose kinds say how they are merged')
+    .description('merged records: those that describe the same thing as one, with the source of each field')
+    .argument('<spider>', 'spider file with the merge rules')
     .option('--kind <kind>', 'only records of this kind')
-    .option('--identity <identity>', 'only this one')
-    .option('--limit <n>', 'at most so many', wholeNumber, 20)
+    .option('--identity <identity>', 'only the record with this identity')
+    .option('--limit <n>', 'show at most this many', wholeNumber, 20)
     .action(
       acts(async (session, file: string, flags: MergedFlags) => {
         const { loadSpider } = await import('../../spider/load.js')
@@ -50,7 +50,7 @@ export function recordsMergedCommand(records: Command): void {
           if (left === 0)
             output.note(`the first ${count(found)}; more with --limit, all with \`shoal export --merged\``)
           if (single === found)
-            output.note('none of them has an identity: are the fields of merge.identity in the data?')
+            output.note('none of them has an identity: check that the fields of merge.identity are in the data')
         })
         return undefined
       }),
@@ -58,7 +58,7 @@ export function recordsMergedCommand(records: Command): void {
   guide(merged, {
     examples: [
       ['records merged shops.ts --kind product', 'the first products, each once'],
-      ['records merged shops.ts --identity 4006381333931 --json', 'one of them, with the origin of each field'],
+      ['records merged shops.ts --identity 4006381333931 --json', 'one product, with the source of each field'],
     ],
     exitCodes: ['notFound'],
   })
@@ -66,11 +66,10 @@ export function recordsMergedCommand(records: Command): void {
 
 function nothingFound(identity: string | undefined): ShoalError {
   if (identity === undefined) {
-    const hint = 'Run the spider first: identities are noted when a record is written.'
-    return new ShoalError('not_found', 'there are no such records', { hint })
+    const hint = 'Run the spider first: identities are stored when a record is written.'
+    return new ShoalError('not_found', 'no matching records', { hint })
   }
-  const hint =
-    'List those there are: leave --identity out. One of several fields is written as JSON: \'["acme","x1"]\'.'
+  const hint = 'Drop --identity to list all. Write an identity of several fields as JSON: \'["acme","x1"]\'.'
   return new ShoalError('not_found', `no record has the identity ${identity}`, { hint })
 }
 

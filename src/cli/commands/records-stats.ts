@@ -16,10 +16,10 @@ const DAY_MS = 86_400_000
 export function recordsStatsCommand(records: Command): void {
   const stats = records
     .command('stats')
-    .description('how well the fields of records are filled, and which are no longer')
+    .description('how often each field of the records is filled, and which fields have drifted')
     .argument('[spider]', 'only records of this spider')
     .option('--kind <kind>', 'only records of this kind')
-    .option('--window <time>', 'of the last so many hours: 24h, 7d', lengthOfTime, DAY_MS)
+    .option('--window <time>', 'time window, for example 24h or 7d', lengthOfTime, DAY_MS)
     .action(
       acts(async (session, spider: string | undefined, flags: { kind?: string; window: number }) => {
         const { output, clock, json } = session
@@ -33,7 +33,7 @@ export function recordsStatsCommand(records: Command): void {
             }),
           )
           const since = clock.now() - window
-          // The hour in which the window begins counts whole.
+          // The hour in which the window starts counts in full.
           const inWindow = await all(store, { ...of, site: '', since: since - (since % HOUR_MS), sketches: true })
           const kinds = summarise(inWindow, drifts)
           if (json) return output.jsonLines(kinds.map((one) => ({ ...one, window })))
@@ -50,7 +50,7 @@ export function recordsStatsCommand(records: Command): void {
     examples: [
       ['records stats', 'the last 24 hours of all spiders'],
       ['records stats books --kind book --window 7d', 'a week of books'],
-      ['records stats --json | jq .fields[].share', 'for a program'],
+      ['records stats --json | jq .fields[].share', 'the shares as JSON'],
     ],
     exitCodes: ['notFound'],
   })
@@ -60,7 +60,7 @@ function lengthOfTime(text: string): number {
   try {
     return parseDuration(text)
   } catch {
-    throw new InvalidArgumentError('Write a length of time like 24h or 7d.')
+    throw new InvalidArgumentError('Expected a duration like 24h or 7d.')
   }
 }
 
@@ -78,9 +78,9 @@ async function* noticed<Row>(rows: AsyncIterable<Row>, notice: (row: Row) => voi
 }
 
 function nothing(newest: number, window: number, now: number): string {
-  if (newest === 0) return 'no such records'
+  if (newest === 0) return 'no matching records'
   const days = Math.ceil((now - newest) / DAY_MS)
-  return `no records in the last ${hours(window)}; the newest came ${ago(newest, now)}: --window ${days}d`
+  return `no records in the last ${hours(window)}; the newest is from ${ago(newest, now)}: try --window ${days}d`
 }
 
 function show(output: Output, { spider, kind, records, rejected, fields }: KindSummary, window: number): void {
@@ -120,18 +120,18 @@ function show(output: Output, { spider, kind, records, rejected, fields }: KindS
   }
 }
 
-/** `24 h` rather than `24 h 00 min`. */
+/** `24 h`, not `24 h 00 min`. */
 function hours(window: number): string {
   return window % HOUR_MS === 0 && window < 2 * DAY_MS ? `${window / HOUR_MS} h` : duration(window)
 }
 
-/** Rounded so that only what is whole says 100 %, and only what is empty 0 %. */
+/** Rounded so that 100 % means all and 0 % means none. */
 function percent(part: number): string {
   if (part > 0 && part < 0.01) return '<1 %'
   return `${Math.floor(part * 100)} %`
 }
 
-/** One type by its name, several with their shares, the largest first. */
+/** A single type by name; several with their shares, largest first. */
 function typesText({ types, filled }: FieldSummary): string {
   const there = Object.entries(types).filter(([, times]) => times > 0)
   const [only, ...others] = there.sort(([, a], [, b]) => b - a)

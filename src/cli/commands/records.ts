@@ -5,23 +5,23 @@ import { fingerprint } from '../../url/fingerprint.js'
 import type { Json } from '../../url/link.js'
 import { parseUrl } from '../../url/parse-url.js'
 import { guide } from '../help.js'
-import { rawPagePath } from '../raw-page.js'
 import { type RecordFlags, recordFilters, recordQuery } from '../record-filters.js'
 import { acts, type Session, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, count, moment } from '../terminal/format.js'
 import { cutEnd } from '../terminal/width.js'
+import { rawPagePath } from '../views/link-view.js'
 import { recordsHistoryCommand } from './records-history.js'
 import { recordsMergedCommand } from './records-merged.js'
 import { recordsStatsCommand } from './records-stats.js'
 
-/** A cell of the list on a terminal is not wider than this. */
+/** Widest cell of the list, in columns. */
 const VALUE_WIDTH = 60
-/** Fetches of a page by one crawl, retries and all, among which its raw page is looked for. */
-const FETCHES_LOOKED_AT = 100
+/** Fetches of a page by one crawl, retries included, that are searched for its raw page. */
+const FETCHES_READ = 100
 
 export function recordsCommand(program: Command): void {
-  const records = program.command('records').description('look at what was stored')
+  const records = program.command('records').description('list and inspect stored records')
   guide(records, { examples: [['records list', 'the first records']] })
   listCommand(records)
   getCommand(records)
@@ -33,8 +33,8 @@ export function recordsCommand(program: Command): void {
 
 function listCommand(records: Command): void {
   const list = recordFilters(records.command('list'))
-    .description('records, some at a time')
-    .option('--limit <n>', 'at most so many', wholeNumber, 20)
+    .description('list records')
+    .option('--limit <n>', 'show at most this many', wholeNumber, 20)
     .action(
       acts(async (session, flags: RecordFlags & { limit: number }) => {
         await session.withResults(async ({ store }) => {
@@ -45,7 +45,7 @@ function listCommand(records: Command): void {
             else found.push(record)
           }
           if (session.json) return
-          if (found.length === 0) return output.note('no such records')
+          if (found.length === 0) return output.note('no matching records')
           output.table(
             [{ title: 'kind' }, { title: 'key' }, { title: 'data', shrinks: true }, { title: 'updated' }],
             found.map((record) => [
@@ -64,7 +64,7 @@ function listCommand(records: Command): void {
   guide(list, {
     examples: [
       ['records list --kind book --limit 5', 'the first five books'],
-      ['records list --since 1h --json', 'what the last hour brought, one record a line'],
+      ['records list --since 1h --json', 'records of the last hour, one per line'],
     ],
     exitCodes: ['notFound'],
   })
@@ -73,15 +73,15 @@ function listCommand(records: Command): void {
 function getCommand(records: Command): void {
   const get = records
     .command('get')
-    .description('the records of one page, or of one key, in full')
-    .option('--url <url>', 'the page they came from')
-    .option('--key <key>', 'the key')
+    .description('show the records of one page or one key in full')
+    .option('--url <url>', 'page the records came from')
+    .option('--key <key>', 'record key')
     .option('--kind <kind>', 'only records of this kind')
     .action(
       acts(async (session, flags: { url?: string; key?: string; kind?: string }) => {
         const { url, key, kind } = flags
         if (url === undefined && key === undefined)
-          throw new ShoalError('usage', 'say which records: --url or --key is missing')
+          throw new ShoalError('usage', 'no record chosen: pass --url or --key')
         await session.withResults(async ({ store, pages }) => {
           const query = {
             ...(url === undefined ? {} : { url: asStored(url) }),
@@ -91,7 +91,7 @@ function getCommand(records: Command): void {
           let found = 0
           for await (const record of store.records(query)) {
             found += 1
-            const page = { fp: fingerprint(record.url), crawl: record.crawl, limit: FETCHES_LOOKED_AT }
+            const page = { fp: fingerprint(record.url), crawl: record.crawl, limit: FETCHES_READ }
             const rawPage = await rawPagePath(pages, await store.fetches(page))
             if (session.json) session.output.json({ ...record, rawPage })
             else showRecord(session, record, rawPage)
@@ -103,8 +103,8 @@ function getCommand(records: Command): void {
               {
                 hint:
                   url === undefined
-                    ? 'List what there is: `shoal records list`.'
-                    : `Ask what became of it: \`shoal explain <url>\`.`,
+                    ? 'List records: `shoal records list`.'
+                    : 'See what happened to it: `shoal explain <url>`.',
               },
             )
           }
@@ -114,14 +114,14 @@ function getCommand(records: Command): void {
     )
   guide(get, {
     examples: [
-      ['records get --url https://books.example/catalogue/tome_1/index.html', 'what that page gave'],
-      ['records get --key B-0042 --kind book --json', 'one book, for a program'],
+      ['records get --url https://books.example/catalogue/tome_1/index.html', 'the records of that page'],
+      ['records get --key B-0042 --kind book --json', 'one book, as JSON'],
     ],
     exitCodes: ['notFound'],
   })
 }
 
-/** Records carry the URL of the page as the parser writes it. */
+/** Records have the URL of the page as the parser writes it. */
 function asStored(url: string): string {
   return parseUrl(url)?.href ?? url
 }
@@ -147,10 +147,10 @@ function fieldsOf(data: Json): [string, Json][] {
 function rejectedCommand(records: Command): void {
   const rejected = records
     .command('rejected')
-    .description('records that do not fit their schema, with their raw data')
-    .option('--spider <name>', 'only those of this spider')
-    .option('--kind <kind>', 'only those of this kind')
-    .option('--limit <n>', 'at most so many', wholeNumber, 20)
+    .description('list records that do not match their schema')
+    .option('--spider <name>', 'only records of this spider')
+    .option('--kind <kind>', 'only records of this kind')
+    .option('--limit <n>', 'show at most this many', wholeNumber, 20)
     .action(
       acts(async (session, flags: { spider?: string; kind?: string; limit: number }) => {
         await session.withResults(async ({ store }) => {
@@ -178,7 +178,7 @@ function rejectedCommand(records: Command): void {
       }),
     )
   guide(rejected, {
-    examples: [['records rejected --kind book --json', 'with their raw data, one a line']],
+    examples: [['records rejected --kind book --json', 'with their raw data, one per line']],
     exitCodes: ['notFound'],
   })
 }

@@ -20,19 +20,15 @@ interface RecoverFlags {
 export function recoverCommand(program: Command): void {
   const command = program
     .command('recover')
-    .description('open a crawl again whose queue came back empty or older than it was, from what the store knows')
-    .argument('<crawl>', 'its id, or the name of its spider')
-    .option('--spider <file>', 'the file of its spider, where this machine does not remember it')
-    .option(
-      '--refetch',
-      'visit every known page again, which finds the links that were queued and never fetched',
-      false,
-    )
-    .option('--seeds <source>', 'the --seeds that the crawl was started with')
+    .description('rebuild a crawl whose queue was lost or restored from an older state, from what is in the store')
+    .argument('<crawl>', 'crawl id or spider name')
+    .option('--spider <file>', 'spider file, if this machine does not know it')
+    .option('--refetch', 'visit every known page again, to find links that were queued but never fetched', false)
+    .option('--seeds <source>', 'the --seeds the crawl was started with')
     .action(
       acts(async (session, word: string, flags: RecoverFlags) => {
         const { output, clock, json } = session
-        const signals = listenForSignals(() => output.note('stopping; the same command goes on'))
+        const signals = listenForSignals(() => output.note('stopping; run the same command to resume'))
         try {
           await session.withBackends(async (backends) => {
             const note = await lostCrawl(backends, word)
@@ -44,7 +40,7 @@ export function recoverCommand(program: Command): void {
             const progress = shownProgress(session, 'known pages', null)
             const recovered = await controlled(session, backends.store, control, () =>
               recoverCrawl(backends, spider, note, {
-                onProgress: (pages) => progress.tell(pages, 'recovering'),
+                onProgress: (pages) => progress.report(pages, 'recovering'),
                 refetch: flags.refetch,
                 clock,
                 signal: signals.drain,
@@ -58,17 +54,17 @@ export function recoverCommand(program: Command): void {
             const { crawl, known, queued, unwanted, seeds, seeded } = recovered
             output.print(
               `crawl ${crawl} of ${clean(note.spider)} is open again: ${plural(seeds.added, 'seed')} and ` +
-                `${plural(queued, 'known page')} queued, ${plural(known, 'page')} not to be fetched again`,
+                `${plural(queued, 'known page')} queued, ${plural(known, 'page')} already fetched`,
             )
             if (unwanted > 0)
-              output.note(`${plural(unwanted, 'known page')} left out: the spider does not want them any more`)
+              output.note(`${plural(unwanted, 'known page')} left out: the spider no longer accepts them`)
             if (!seeded)
               output.note(
-                'seeds of sitemaps, feeds and databases, and those that found no room, are added when the spider is run or started',
+                'seeds from sitemaps, feeds and databases, and those that did not fit, are added by the next `shoal run` or `shoal start`',
               )
             if (!flags.refetch)
               output.note(
-                'links that had been found and not fetched when the queue was lost are not known: pages that are fetched again find them, all of them with --refetch',
+                'links that were found but not fetched when the queue was lost are unknown; --refetch visits every page again and finds them all',
               )
           })
           return undefined
@@ -79,8 +75,8 @@ export function recoverCommand(program: Command): void {
     )
   guide(command, {
     examples: [
-      ['recover books', 'the lost crawl of the spider books: its seeds, and pages that were not fetched'],
-      ['recover books --refetch', 'all of its pages once more'],
+      ['recover books', 'the lost crawl of the spider books: its seeds and pages not yet fetched'],
+      ['recover books --refetch', 'visit all of its pages again'],
     ],
     exitCodes: ['notFound'],
   })

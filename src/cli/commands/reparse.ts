@@ -21,20 +21,20 @@ interface ReparseFlags {
 export function reparseCommand(program: Command): void {
   const command = program
     .command('reparse')
-    .description('run a spider over the raw pages that it kept (savePages), and fetch nothing')
-    .argument('<spider>', 'the spider file (.ts, .js)')
-    .option('--dry-run', 'write nothing; show what would change, field by field', false)
-    .option('--crawl <crawl>', 'only pages of this crawl: its id, or the beginning of it')
-    .option('--route <route>', 'only pages that were fetched for this route')
-    .option('--since <time>', 'only pages that were fetched since: 2h, 7d, or 2026-11-01', since)
-    .option('--workers <n>', 'threads (default: one for each core, when there is much to do)', wholeNumber)
+    .description('run a spider over its kept raw pages (savePages), without fetching anything')
+    .argument('<spider>', 'spider file (.ts, .js)')
+    .option('--dry-run', 'show what would change, field by field, and write nothing', false)
+    .option('--crawl <crawl>', 'only pages of this crawl (id or a prefix of it)')
+    .option('--route <route>', 'only pages fetched for this route')
+    .option('--since <time>', 'only pages fetched since: 2h, 7d or 2026-11-01', since)
+    .option('--workers <n>', 'number of threads (default: one per core for large jobs)', wholeNumber)
     .action(
       acts(async (session, file: string, flags: ReparseFlags) => {
         const { json, settings, clock } = session
         const { dryRun, route, since: from, workers = null } = flags
         const progress = reparseProgress(json, clock.now)
         const signals = listenForSignals(() =>
-          progress.say('finishing the pages in hand, press Ctrl-C again to leave at once'),
+          progress.say('finishing the pages in flight; press Ctrl-C again to stop immediately'),
         )
         try {
           const { reparse } = await import('../../run/reparse/reparse.js')
@@ -71,22 +71,22 @@ export function reparseCommand(program: Command): void {
     )
   guide(command, {
     examples: [
-      ['reparse books.ts --dry-run', 'after a selector was mended: what would change, field by field'],
-      ['reparse books.ts', 'write it'],
-      ['reparse books.ts --route book --since 7d --json', 'a part of the pages, for a program'],
+      ['reparse books.ts --dry-run', 'after fixing a selector: what would change, field by field'],
+      ['reparse books.ts', 'apply the change'],
+      ['reparse books.ts --route book --since 7d --json', 'some of the pages, with a JSON report'],
     ],
     exitCodes: ['notFound', 'nothingFetched', 'interrupted', 'terminated'],
   })
 }
 
-/** The store knows crawls that the queue has forgotten. */
+/** The store still knows crawls that were deleted from the queue. */
 function crawlNamed(notes: readonly CrawlNote[], word: string): string {
   const found = notes.map(({ crawl }) => crawl).filter((crawl) => crawl.startsWith(word))
   const [first] = found.includes(word) ? [word] : found
-  if (first === undefined) throw new ShoalError('not_found', `the store knows no crawl '${word}'`)
+  if (first === undefined) throw new ShoalError('not_found', `there is no crawl '${word}' in the store`)
   if (found.length > 1 && first !== word)
-    throw new ShoalError('usage', `'${word}' is the beginning of ${found.length} crawls`, {
-      hint: `Write more of it: ${found.slice(0, 3).join(', ')}.`,
+    throw new ShoalError('usage', `'${word}' matches ${found.length} crawls`, {
+      hint: `Use a longer prefix: ${found.slice(0, 3).join(', ')}.`,
     })
   return first
 }

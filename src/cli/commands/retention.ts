@@ -18,11 +18,11 @@ import { bytes, count, duration, plural } from '../terminal/format.js'
 export function retentionCommand(program: Command): void {
   const retention = program
     .command('retention')
-    .description('how long the log of fetches and replaced versions of records are kept in Postgres')
+    .description('how long Postgres keeps the fetch log and old record versions')
   guide(retention, {
     examples: [
-      ['retention show', 'the rule, and every partition with its rows and bytes'],
-      ['retention set --fetches 90d --archive files:/var/lib/shoal/archive', 'the rule; running workers keep it'],
+      ['retention show', 'the rule, and all partitions with rows and size'],
+      ['retention set --fetches 90d --archive files:/var/lib/shoal/archive', 'set the rule; running workers apply it'],
     ],
   })
   showCommand(retention)
@@ -33,7 +33,7 @@ export function retentionCommand(program: Command): void {
 function showCommand(retention: Command): void {
   const show = retention
     .command('show')
-    .description('the rule, and every partition with its rows and bytes')
+    .description('the rule, and all partitions with rows and size')
     .action(
       acts(async (session) => {
         const { output, clock } = session
@@ -61,11 +61,11 @@ function showCommand(retention: Command): void {
         return undefined
       }),
     )
-  guide(show, { examples: [['retention show --json', 'for a program']] })
+  guide(show, { examples: [['retention show --json', 'as JSON']] })
 }
 
 function partitionRow({ name, range, retired, rows, bytes: size }: PartitionInfo, goes: boolean): string[] {
-  const state = range === null ? (retired ? 'taken out, not dropped yet' : 'taken out by somebody') : goes ? 'goes' : ''
+  const state = range === null ? (retired ? 'detached, not dropped yet' : 'detached manually') : goes ? 'expired' : ''
   return [
     name,
     range === null ? '' : day(range.from),
@@ -81,10 +81,10 @@ function day(ms: number): string {
 }
 
 function ruleInWords({ unit, fetchesMs, versionsMs, archive }: RetentionRule): string {
-  const kept = (ms: number | null) => (ms === null ? 'for ever' : duration(ms))
-  const rule = `one partition a ${unit}; fetches are kept ${kept(fetchesMs)}, replaced versions ${kept(versionsMs)}`
+  const kept = (ms: number | null) => (ms === null ? 'forever' : duration(ms))
+  const rule = `one partition per ${unit}; keep fetches: ${kept(fetchesMs)}, old record versions: ${kept(versionsMs)}`
   if (fetchesMs === null && versionsMs === null) return rule
-  return `${rule}; what is older is ${archive === null ? 'dropped' : `archived to ${archive} and dropped`}`
+  return `${rule}; older partitions are ${archive === null ? 'dropped' : `archived to ${archive} and dropped`}`
 }
 
 interface RuleFlags {
@@ -97,18 +97,18 @@ interface RuleFlags {
 function setCommand(retention: Command): void {
   const set = retention
     .command('set')
-    .description('change the rule; what is not named stays as it is')
-    .addOption(new Option('--partition <unit>', 'length of the partitions to come').choices([...PARTITION_UNITS]))
-    .option('--fetches <time>', 'keep fetches for: 90d, or forever', age)
-    .option('--history <time>', 'keep replaced versions for: 365d, or forever', age)
+    .description('change the rule; options that are not given stay as they are')
+    .addOption(new Option('--partition <unit>', 'length of new partitions').choices([...PARTITION_UNITS]))
+    .option('--fetches <time>', 'keep fetches this long: 90d, or forever', age)
+    .option('--history <time>', 'keep old record versions this long: 365d, or forever', age)
     .option(
       '--archive <address>',
-      'write each partition there as Parquet before it is dropped: files:<folder>, s3://bucket/prefix, or none',
+      'archive each partition as Parquet before dropping it: files:<folder>, s3://bucket/prefix or none',
     )
     .action(
       acts(async (session, flags: RuleFlags) => {
         if (Object.keys(flags).length === 0)
-          throw new ShoalError('usage', 'say what to change: --fetches, --history, --partition or --archive')
+          throw new ShoalError('usage', 'nothing to change: pass --fetches, --history, --partition or --archive')
         await withMaintenance(session, async (maintenance) => {
           const before = await maintenance.retention()
           const archive = flags.archive === undefined ? before.archive : await checkedArchive(flags.archive)
@@ -127,23 +127,26 @@ function setCommand(retention: Command): void {
     )
   guide(set, {
     examples: [
-      ['retention set --fetches 90d --history 365d', 'what is older is dropped, a whole partition at a time'],
-      ['retention set --partition week --archive files:/var/lib/shoal/archive', 'smaller steps, and nothing is lost'],
+      ['retention set --fetches 90d --history 365d', 'older partitions are dropped'],
+      [
+        'retention set --partition week --archive files:/var/lib/shoal/archive',
+        'weekly partitions, archived before they are dropped',
+      ],
     ],
   })
 }
 
-/** Null: for ever. */
+/** Null: forever. */
 function age(text: string): number | null {
   if (text === 'forever') return null
   try {
     return parseDuration(text)
   } catch {
-    throw new InvalidArgumentError('Write a length of time like 90d, or forever.')
+    throw new InvalidArgumentError('Expected a duration like 90d, or forever.')
   }
 }
 
-/** A wrong address is told now, not when the first partition is due. */
+/** A wrong address fails now, not when the first partition expires. */
 async function checkedArchive(address: string): Promise<string | null> {
   if (address === 'none') return null
   const { parsePages } = await import('../../wire/backends.js')
@@ -153,9 +156,9 @@ async function checkedArchive(address: string): Promise<string | null> {
 function applyCommand(retention: Command): void {
   const apply = retention
     .command('apply')
-    .description('do now what the rule says and make the partitions to come, as workers do every hour')
-    .option('--dry-run', 'show what would go, and change nothing', false)
-    .option('--yes', 'do not ask', false)
+    .description('apply the rule now and create upcoming partitions, as workers do every hour')
+    .option('--dry-run', 'show what would be dropped, and change nothing', false)
+    .option('--yes', 'skip the confirmation', false)
     .action(
       acts(async (session, flags: { dryRun: boolean; yes: boolean }) => {
         await withMaintenance(session, async (maintenance) => {
@@ -175,8 +178,8 @@ function applyCommand(retention: Command): void {
               if (!json) output.print(`${one.name}: ${one.archived === null ? 'dropped' : `in ${one.archived}`}`)
             })
             if (json) output.json({ done, retired })
-            else if (!done) output.note('another process is at it; nothing was done here')
-            else if (retired.length === 0) output.print('nothing is due')
+            else if (!done) output.note('another process is already applying the rule; nothing was done here')
+            else if (retired.length === 0) output.print('nothing has expired')
           } finally {
             await archive?.close()
           }
@@ -186,7 +189,7 @@ function applyCommand(retention: Command): void {
     )
   guide(apply, {
     examples: [
-      ['retention apply --dry-run', 'which partitions would go'],
+      ['retention apply --dry-run', 'which partitions would be dropped'],
       ['retention apply --yes', 'from a cron job'],
     ],
   })
@@ -200,7 +203,7 @@ function questionFor({ archive }: RetentionRule, going: readonly PartitionInfo[]
 
 function showGoing({ output, json }: Session, going: readonly PartitionInfo[]): void {
   if (json) output.json({ dryRun: true, expired: going })
-  else if (going.length === 0) output.print('nothing is due')
+  else if (going.length === 0) output.print('nothing has expired')
   else
     for (const { name, rows, bytes: size } of going)
       output.print(`${name}: about ${plural(rows, 'row')}, ${bytes(size)}`)

@@ -9,8 +9,8 @@ import { reportRun } from '../views/run-report.js'
 export function runCommand(program: Command): void {
   const command = program
     .command('run')
-    .description('run a spider until its crawl is finished; an unfinished crawl is resumed')
-    .argument('<spider>', 'the spider file (.ts, .js)')
+    .description('run a spider until its crawl is finished; an unfinished crawl of the same spider is resumed')
+    .argument('<spider>', 'spider file (.ts, .js)')
     .option('--seeds <source>', SEEDS_HELP)
     .action(
       acts(async (session, file: string, flags: CrawlFlags & { dashboard: boolean }) => {
@@ -23,12 +23,15 @@ export function runCommand(program: Command): void {
   sidecarOptions(crawlOptions(command))
   guide(command, {
     examples: [
-      ['run books.ts', 'crawl, or go on where the last run stopped'],
-      ['run books.ts --fresh --workers 4', 'start anew with four processes'],
-      ['run books.ts --queue redis://queue.example --workers 4', 'on a fleet: workers elsewhere may join in'],
-      ['run books.ts --seeds https://books.example/sitemap.xml', 'every page that the sitemap lists'],
-      ['run books.ts --dashboard', 'with a page to watch it; it ends with the crawl'],
-      ['run books.ts --json', 'ends with one line: {"crawl":…,"state":"finished","pages":…,…}'],
+      ['run books.ts', 'start a crawl, or resume the unfinished one'],
+      ['run books.ts --fresh --workers 4', 'start a new crawl with four processes'],
+      [
+        'run books.ts --queue redis://queue.example --workers 4',
+        'with a shared queue: workers on other machines can join',
+      ],
+      ['run books.ts --seeds https://books.example/sitemap.xml', 'crawl every page in the sitemap'],
+      ['run books.ts --dashboard', 'with a dashboard that runs as long as the crawl'],
+      ['run books.ts --json', 'prints one line at the end: {"crawl":…,"state":"finished","pages":…,…}'],
     ],
     exitCodes: ['nothingFetched', 'lost', 'interrupted', 'terminated'],
   })

@@ -16,18 +16,16 @@ import { table } from '../terminal/table.js'
 import { visitLines } from '../views/visits-view.js'
 
 export function scheduleCommand(program: Command): void {
-  const schedule = program
-    .command('schedule')
-    .description('begin crawls at the times of their schedules; see when they come and what came of them')
+  const schedule = program.command('schedule').description('start crawls on a schedule; list upcoming and past runs')
   guide(schedule, {
     examples: [
-      ['schedule run books.ts', 'begin its crawls when their time has come'],
-      ['schedule list books.ts', 'when they come next'],
+      ['schedule run books.ts', 'start its crawls on schedule'],
+      ['schedule list books.ts', 'see the next runs'],
     ],
   })
   const run = schedule
     .command('run')
-    .description('begin a crawl at each turn, until told to stop; workers serve the pages')
+    .description('start a crawl whenever a schedule is due, until stopped; workers fetch the pages')
     .argument('<spider...>', 'spider files (.ts, .js) with a schedule')
     .action(
       acts(async (session, files: string[], flags: { dashboard: boolean }) => {
@@ -35,7 +33,7 @@ export function scheduleCommand(program: Command): void {
         const note = (line: string) => {
           if (!json) output.note(line)
         }
-        const signals = listenForSignals(() => note('stopping; turns from now on are for others'))
+        const signals = listenForSignals(() => note('stopping; other processes take the next scheduled runs'))
         try {
           const { runSchedules } = await import('../../run/schedules.js')
           await runSchedules({
@@ -46,7 +44,9 @@ export function scheduleCommand(program: Command): void {
             writeLog: (line) => process.stderr.write(line),
             onStart: (spiders) => {
               for (const spider of spiders) note(nextLine(spider, session.clock.now()))
-              note(`serve them: ${programName(process.env)} worker ${files.map(shellWord).join(' ')}${sameDatabase}`)
+              note(
+                `start workers with: ${programName(process.env)} worker ${files.map(shellWord).join(' ')}${sameDatabase}`,
+              )
             },
             onTurn: (spider, taken) => {
               if (json) output.json({ spider, ...turnJson(taken) })
@@ -64,18 +64,18 @@ export function scheduleCommand(program: Command): void {
     examples: [
       [
         'schedule run books.ts --queue redis://queue.example',
-        'on two machines, so that one may die: each turn is taken once',
+        'run it on two machines for failover: each scheduled crawl still starts only once',
       ],
       [
         'schedule run books.ts shops.ts --json',
-        'a line for each turn: {"spider":…,"turn":…,"outcome":"started","crawl":…}',
+        'one line per scheduled run: {"spider":…,"turn":…,"outcome":"started","crawl":…}',
       ],
     ],
     exitCodes: ['interrupted', 'terminated'],
   })
   const list = schedule
     .command('list')
-    .description('show the next turns, the last one, who took it and what came of it')
+    .description('show the next scheduled runs, the last one, who started it and its outcome')
     .argument('<spider...>', 'spider files (.ts, .js) with a schedule')
     .action(
       acts(async (session, files: string[]) => {
@@ -89,7 +89,7 @@ export function scheduleCommand(program: Command): void {
     )
   guide(list, {
     examples: [
-      ['schedule list books.ts', 'when it comes next, and how the last turn went'],
+      ['schedule list books.ts', 'next runs, and the outcome of the last one'],
       ['schedule list books.ts --json', '{"spider":…,"cron":…,"next":[…],"last":{…},"crawl":{…},"visits":{…}}'],
     ],
   })
@@ -101,7 +101,7 @@ function sourcesOf(files: readonly string[]): SpiderSource[] {
 
 function nextLine({ name, schedule }: Spider, now: number): string {
   const next = schedule?.next(now) ?? null
-  return `${clean(name)}: ${next === null ? 'no turn will come' : `next turn ${moment(next)}`} (${schedule?.cron}, ${schedule?.timezone})`
+  return `${clean(name)}: ${next === null ? 'no more runs' : `next run ${moment(next)}`} (${schedule?.cron}, ${schedule?.timezone})`
 }
 
 export function turnJson(taken: TurnTaken): Record<string, unknown> {
@@ -118,15 +118,19 @@ function iso(at: number): string {
 }
 
 export function turnLine(spider: string, taken: TurnTaken): string {
-  const told =
+  const shown =
     taken.kind === 'waiting' ? { turn: taken.turn, text: `waits for ${taken.crawl}` } : decidedText(taken.note)
-  return `${moment(told.turn)}  ${clean(spider)}  ${clean(told.text)}`
+  return `${moment(shown.turn)}  ${clean(spider)}  ${clean(shown.text)}`
 }
 
 function decidedText({ turn, outcome, crawl, why, missed }: TurnNote) {
-  const late = missed > 0 ? `, ${plural(missed, 'turn')} before it missed` : ''
+  const late = missed > 0 ? `, ${plural(missed, 'earlier run')} missed` : ''
   const text =
-    outcome === 'started' ? `crawl ${crawl} begun` : outcome === 'begun' ? 'nothing yet' : `${outcome}: ${why ?? crawl}`
+    outcome === 'started'
+      ? `crawl ${crawl} started`
+      : outcome === 'begun'
+        ? 'not run yet'
+        : `${outcome}: ${why ?? crawl}`
   return { turn, text: `${text}${late}` }
 }
 
@@ -141,7 +145,7 @@ function printRows(output: Output, rows: readonly ScheduleRow[]): void {
     { title: 'schedule', shrinks: true },
     { title: 'next' },
     { title: 'last' },
-    { title: 'came of it', shrinks: true },
+    { title: 'outcome', shrinks: true },
   ]
   const cells = rows.map(({ spider, cron, timezone, next, last, crawl }) => [
     clean(spider),
@@ -149,7 +153,7 @@ function printRows(output: Output, rows: readonly ScheduleRow[]): void {
     next[0] === undefined ? 'never' : moment(next[0]),
     last === null || last.outcome === 'begun' ? '' : moment(last.turn),
     last === null
-      ? 'nobody looks after it'
+      ? 'no process is running this schedule'
       : `${decidedText(last).text}${crawl === null ? '' : ` (now ${crawl.state})`}`,
   ])
   for (const line of table(columns, cells, width, style.dim)) print(line)
@@ -159,10 +163,10 @@ function printRows(output: Output, rows: readonly ScheduleRow[]): void {
     if (last !== null && last.outcome !== 'begun')
       print(
         style.dim(
-          `  taken ${moment(last.at)} by ${clean(last.by)}${last.missed > 0 ? `, ${count(last.missed)} missed` : ''}`,
+          `  started ${moment(last.at)} by ${clean(last.by)}${last.missed > 0 ? `, ${count(last.missed)} missed` : ''}`,
         ),
       )
-    if (due !== null) print(`  ${style.yellow('due and not begun:')} ${moment(due)}`)
+    if (due !== null) print(`  ${style.yellow('overdue:')} ${moment(due)}`)
     for (const line of visitLines(visits, style)) print(line)
   }
 }

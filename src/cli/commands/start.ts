@@ -9,21 +9,23 @@ import { guide } from '../help.js'
 import { acts, type CrawlFlags, programName, SEEDS_HELP, shellWord } from '../session.js'
 import { listenForSignals } from '../signals.js'
 
-/** Only worth a word when it takes that long. */
+/** Only worth a message if it takes this long. */
 const WAITING_MS = 3_000
 
 export function startCommand(program: Command): void {
   const command = program
     .command('start')
-    .description('open a crawl and add its start URLs, for workers to serve; prints the id of the crawl')
-    .argument('<spider>', 'the spider file (.ts, .js)')
-    .option('--fresh', 'start anew instead of going on with an unfinished crawl', false)
+    .description('open a crawl and add its start URLs, for workers to fetch; prints the crawl id')
+    .argument('<spider>', 'spider file (.ts, .js)')
+    .option('--fresh', 'start a new crawl instead of resuming an unfinished one', false)
     .option('--seeds <source>', SEEDS_HELP)
     .action(
       acts(async (session, file: string, flags: CrawlFlags) => {
         const { settings, output, json, clock } = session
         const source: SpiderSource = { kind: 'file', path: resolve(file) }
-        const signals = listenForSignals(() => output.note('stopping; the same command goes on with the start URLs'))
+        const signals = listenForSignals(() =>
+          output.note('stopping; run the same command to add the remaining start URLs'),
+        )
         let cancelNote = () => {}
         try {
           const { startCrawl } = await import('../../run/start-crawl.js')
@@ -37,9 +39,7 @@ export function startCommand(program: Command): void {
             writeLog: (line) => process.stderr.write(line),
             onOpened(crawl) {
               cancelNote = clock.after(WAITING_MS, () =>
-                output.note(
-                  `crawl ${crawl} stands; its start URLs are being added, as fast as workers make room for them`,
-                ),
+                output.note(`crawl ${crawl} is open; adding its start URLs as fast as workers make room for them`),
               )
             },
           })
@@ -48,7 +48,9 @@ export function startCommand(program: Command): void {
           if (json) output.json({ crawl, spider, resumed, ...seeds, seeded, spiderChanged })
           else {
             for (const line of startLines(started)) output.note(line)
-            output.note(`serve it: ${programName(process.env)} worker ${shellWord(file)}${session.sameDatabase}`)
+            output.note(
+              `start workers with: ${programName(process.env)} worker ${shellWord(file)}${session.sameDatabase}`,
+            )
             output.print(crawl)
           }
           if (seeded) return EXIT.ok.code
@@ -61,8 +63,8 @@ export function startCommand(program: Command): void {
     )
   guide(command, {
     examples: [
-      ['start books.ts --queue redis://queue.example', 'open the crawl; any `shoal worker books.ts` serves it'],
-      ['start books.ts --seeds urls.txt', 'a million of them: killed half-way, the same command goes on where it was'],
+      ['start books.ts --queue redis://queue.example', 'open the crawl; any `shoal worker books.ts` works on it'],
+      ['start books.ts --seeds urls.txt', 'even a million URLs: if killed halfway, run it again to resume'],
       ['start books.ts --json', '{"crawl":…,"spider":…,"resumed":…,"added":…,"known":…,"seeded":…}'],
     ],
     exitCodes: ['interrupted', 'terminated'],

@@ -20,9 +20,8 @@ import { bytes, count, duration, moment, percent, rate } from '../terminal/forma
 import { type Live, liveLines } from '../terminal/live.js'
 import type { Style } from '../terminal/style.js'
 import { table } from '../terminal/table.js'
-import { adviceLines } from '../views/advice-view.js'
 import { lostCrawlMeant, showLost } from '../views/lost-view.js'
-import { ended, endText } from '../views/progress-view.js'
+import { adviceLines, ended, endText } from '../views/progress-view.js'
 import { visitLines } from '../views/visits-view.js'
 import { workerJson, workerTable } from './workers.js'
 
@@ -32,12 +31,9 @@ const WATCH_EVERY_MS = 1_000
 export function statusCommand(program: Command): void {
   const command = program
     .command('status')
-    .description('show how a crawl is doing, and when it ends')
-    .argument(
-      '[crawl]',
-      'its id, the beginning of it, or the name of a spider (default: the newest one that has not ended)',
-    )
-    .option('--watch', 'again every second until it ends')
+    .description('show the progress of a crawl and when it will end')
+    .argument('[crawl]', 'crawl id, a prefix of it, or a spider name (default: the newest unfinished crawl)')
+    .option('--watch', 'refresh every second until the crawl ends')
     .action(
       acts(async (session, word: string | undefined, flags: { watch?: boolean }) => {
         return session.withBackends(async (backends) => {
@@ -53,7 +49,7 @@ export function statusCommand(program: Command): void {
             await watch(session, backends, crawl)
             return undefined
           }
-          const snapshot = await look(session, backends, crawl)
+          const snapshot = await takeSnapshot(session, backends, crawl)
           if (session.json) session.output.json(asJson(snapshot))
           else for (const line of screen(session.output, snapshot)) session.output.print(line)
           return snapshot.stalledMs === 0 ? EXIT.ok.code : EXIT.stalled.code
@@ -62,7 +58,7 @@ export function statusCommand(program: Command): void {
     )
   guide(command, {
     examples: [
-      ['status', 'the crawl that runs now'],
+      ['status', 'the crawl that is running now'],
       ['status books --watch', 'the newest crawl of the spider books, live'],
       [
         'status --json',
@@ -74,17 +70,17 @@ export function statusCommand(program: Command): void {
 }
 
 interface Snapshot extends CrawlSnapshot {
-  /** Those alive, and those that are missed. */
+  /** Workers that are alive, and those that are missing. */
   readonly seen: readonly WorkerSnapshot[]
   readonly trouble: Trouble | null
 }
 
-async function look({ settings }: Session, backends: Backends, crawl: CrawlInfo): Promise<Snapshot> {
+async function takeSnapshot({ settings }: Session, backends: Backends, crawl: CrawlInfo): Promise<Snapshot> {
   const now = backends.queueClock.now()
   const workers = await workerSnapshots(backends, now)
   const seen = workers.filter(({ state }) => state !== 'silent')
-  const looked = await crawlSnapshotOf(backends, crawl, workers, now, isOnServer(settings.queue))
-  return { ...looked, seen, trouble: await readTrouble(backends.notes, crawl.id) }
+  const snapshot = await crawlSnapshotOf(backends, crawl, workers, now, isOnServer(settings.queue))
+  return { ...snapshot, seen, trouble: await readTrouble(backends.notes, crawl.id) }
 }
 
 function asJson({
@@ -134,10 +130,10 @@ async function watch(session: Session, backends: Backends, crawl: CrawlInfo): Pr
   process.once('SIGTERM', stop)
   try {
     for (;;) {
-      const snapshot = await lookIfThere(session, backends, crawl)
+      const snapshot = await snapshotUnlessDown(session, backends, crawl)
       if (snapshot instanceof ShoalError) {
         const { code, message, hint } = snapshot
-        const line = `${output.style.red('health is red:')} ${clean(message)}`
+        const line = `${output.style.red('unhealthy:')} ${clean(message)}`
         if (live !== null) live.draw([line])
         else if (json) output.json({ crawl: crawl.id, healthy: false, error: { code, message, hint } })
         else output.print(line)
@@ -161,20 +157,24 @@ async function watch(session: Session, backends: Backends, crawl: CrawlInfo): Pr
   }
 }
 
-/** Who watches goes on watching while the queue is away. */
-async function lookIfThere(session: Session, backends: Backends, crawl: CrawlInfo): Promise<Snapshot | ShoalError> {
+/** Watching continues while the queue is down. */
+async function snapshotUnlessDown(
+  session: Session,
+  backends: Backends,
+  crawl: CrawlInfo,
+): Promise<Snapshot | ShoalError> {
   try {
-    return await look(session, backends, crawl)
+    return await takeSnapshot(session, backends, crawl)
   } catch (thrown) {
     if (isAway(thrown)) return asShoalError(thrown)
     throw thrown
   }
 }
 
-/** For a pipe: pending, processing, completed, failed, rate. */
+/** For a pipe: pending, in flight, completed, dead, rate. */
 function oneLine({ stats, estimate }: Snapshot): string {
   const pending = stats.queued + stats.delayed
-  return `${stats.state} · ${count(pending)} pending · ${count(stats.leased)} processing · ${count(ended(stats))} completed · ${count(stats.dead)} dead · ${rate(stats.rate)} · ${endText(estimate, stats.state)}`
+  return `${stats.state} · ${count(pending)} pending · ${count(stats.leased)} in flight · ${count(ended(stats))} completed · ${count(stats.dead)} dead · ${rate(stats.rate)} · ${endText(estimate, stats.state)}`
 }
 
 function screen(
@@ -187,10 +187,10 @@ function screen(
   const lines = [
     `${style.bold(clean(stats.spider))}  crawl ${stats.id}  ${stateText(stats, style)}`,
     style.dim(
-      `started ${moment(started)}, ${duration(until - started)}${stats.finishedAt === null ? ' so far' : ' in all'}`,
+      `started ${moment(started)}, ${duration(until - started)}${stats.finishedAt === null ? ' so far' : ' in total'}`,
     ),
     '',
-    figures([stats.queued, 'queued'], [stats.delayed, 'delayed'], [stats.leased, 'in hand']).trimEnd(),
+    figures([stats.queued, 'queued'], [stats.delayed, 'delayed'], [stats.leased, 'in flight']).trimEnd(),
     `${figures([stats.done, 'done'], [stats.skipped, 'skipped'], [stats.dead, 'dead'])}${style.dim(`${count(over)} of ${count(stats.total)}, ${percent(over, stats.total)}`)}`,
     `${figures([stats.failed, 'errors'], [stats.retried, 'retried'], [stats.throttled, 'throttled'])}${style.dim(`${bytes(stats.bytes)} read`)}`,
     ...visitLines(visits, style),
@@ -204,13 +204,13 @@ function screen(
   if (trouble !== null)
     lines.push(
       '',
-      `  ${style.red(`its start URLs could not all be added: ${trouble.code}:`)} ${clean(trouble.message)}`,
+      `  ${style.red(`not all start URLs could be added: ${trouble.code}:`)} ${clean(trouble.message)}`,
       `  ${clean(trouble.hint)}`,
     )
   if (stalledMs > 0)
     lines.push(
       '',
-      `  ${style.red('health is red:')} work is due, and nothing was leased or settled for ${duration(stalledMs)}`,
+      `  ${style.red('unhealthy:')} links are due, but none was leased or settled for ${duration(stalledMs)}`,
     )
   if (seen.length > 0) lines.push('', ...indent(workerTable(seen, now, width - 2, style)))
   if (stats.state === 'running') lines.push(...workerRemarks(stats, workers, style))
@@ -224,14 +224,14 @@ const NAMES_SHOWN = 3
 
 function workerRemarks(stats: CrawlStats, workers: readonly WorkerSnapshot[], style: Style): string[] {
   const spider = clean(stats.spider)
-  if (workers.length === 0) return ['', `  ${style.yellow('no worker is alive:')} run the spider again to go on`]
+  if (workers.length === 0) return ['', `  ${style.yellow('no worker is running:')} run the spider again to resume`]
   const { holders, otherVersion } = spiderHolders(stats, workers)
   if (holders === 0)
-    return ['', `  ${style.yellow(`no worker has the spider ${spider}:`)} start one with its file: shoal worker <file>`]
+    return ['', `  ${style.yellow(`no worker has the spider ${spider}:`)} start one: shoal worker <spider file>`]
   if (otherVersion.length === 0) return []
   const names = otherVersion.slice(0, NAMES_SHOWN).map(clean).join(', ')
   const more = otherVersion.length > NAMES_SHOWN ? ` and ${count(otherVersion.length - NAMES_SHOWN)} more` : ''
-  return ['', `  ${style.yellow(`another version of ${spider} than the crawl was begun with:`)} ${names}${more}`]
+  return ['', `  ${style.yellow(`another version of ${spider} than the crawl was started with:`)} ${names}${more}`]
 }
 
 function hostTable(hosts: readonly HostInfo[], now: number, width: number, style: Style): string[] {
@@ -246,7 +246,7 @@ function hostTable(hosts: readonly HostInfo[], now: number, width: number, style
   ])
   const columns = [
     { title: 'host', shrinks: true },
-    ...['pending', 'under way', 'done', 'answers in'].map((title) => ({ title, right: true })),
+    ...['pending', 'in flight', 'done', 'latency'].map((title) => ({ title, right: true })),
     { title: 'pace' },
     { title: 'next slot' },
   ]
@@ -264,22 +264,22 @@ export function paceText(host: HostInfo): string {
 }
 
 export function slotText(host: HostInfo, now: number): string {
-  if (host.set?.blocked) return 'closed by hand'
+  if (host.set?.blocked) return 'blocked manually'
   if (host.blockedUntil !== null && host.blockedUntil > now)
     return `in ${duration(host.blockedUntil - now)}: ${blockText(host)}`
-  if (host.nextAt > now) return `in ${duration(host.nextAt - now)}: the delay`
-  return host.inFlight >= host.concurrency ? 'when an answer is in' : 'now'
+  if (host.nextAt > now) return `in ${duration(host.nextAt - now)}: crawl delay`
+  return host.inFlight >= host.concurrency ? 'when a response arrives' : 'now'
 }
 
 function blockText({ throttles }: HostInfo): string {
-  // It was closed, and has not asked for it.
-  if (throttles === 0) return 'every way to it is resting'
-  return throttles === 1 ? 'the host asked for time' : `the host asked for time ${count(throttles)} times in a row`
+  // Blocked, but not because the host asked for it.
+  if (throttles === 0) return 'all proxies are resting'
+  return throttles === 1 ? 'rate limited by the host' : `rate limited by the host ${count(throttles)} times in a row`
 }
 
 function stateText(stats: CrawlStats, style: Style): string {
   if (stats.endedBy !== null)
-    return style.yellow(`ended by its budget of ${stats.endedBy === 'budget_time' ? 'time' : 'bytes'}`)
+    return style.yellow(`stopped by its ${stats.endedBy === 'budget_time' ? 'time' : 'byte'} budget`)
   const paint = { running: style.green, finished: style.green, paused: style.yellow, cancelled: style.yellow }[
     stats.state
   ]

@@ -8,14 +8,16 @@ import { guide } from '../help.js'
 import { acts, type Session } from '../session.js'
 import { styleFor } from '../terminal/style.js'
 
-/** Faster than this nobody reads. */
+/** Nobody can read faster than this. */
 const MIN_EVERY_MS = 200
 
 export function topCommand(program: Command): void {
   const command = program
     .command('top')
-    .description('all crawls, hosts and workers, live, with what is slowest now; keys sort, filter and pause')
-    .addOption(new Option('--every <duration>', 'look again this often').argParser(every).default(1_000, '1s'))
+    .description(
+      'live view of all crawls, hosts and workers, with the current bottleneck; keys to sort, filter and pause',
+    )
+    .addOption(new Option('--every <duration>', 'refresh interval').argParser(every).default(1_000, '1s'))
     .action(
       acts(async (session, flags: { every: number }) => {
         mustBeTerminal(session)
@@ -25,24 +27,24 @@ export function topCommand(program: Command): void {
     )
   guide(command, {
     examples: [
-      ['top', 'the crawls of this folder; ? shows the keys, q leaves'],
-      ['top --queue redis://queue.example --every 5s', 'a fleet, every five seconds'],
+      ['top', 'the crawls of this folder; ? shows the keys, q quits'],
+      ['top --queue redis://queue.example --every 5s', 'a fleet, refreshed every five seconds'],
     ],
     exitCodes: ['notFound'],
   })
 }
 
 function mustBeTerminal({ json }: Session): void {
-  const why = json ? 'top is for people, and has no --json' : 'top draws on a terminal, and this is none'
+  const why = json ? 'top is interactive and has no --json' : 'top needs a terminal'
   if (json || !process.stdout.isTTY || !process.stdin.isTTY)
     throw new ShoalError('usage', why, { hint: 'Use `shoal status --json` or `shoal status --watch`.' })
 }
 
 async function watch(session: Session, everyMs: number): Promise<void> {
   const { clock, settings } = session
-  // React tells developers more, and takes its time for it, unless it is told that nobody develops here.
+  // React's development build is slower and logs more; production is what users want.
   process.env.NODE_ENV ??= 'production'
-  // Where one of these is set ink draws nothing before the end; but this is a terminal.
+  // With one of these set, ink renders nothing before the end; but this is a terminal.
   for (const name of ['CI', 'CONTINUOUS_INTEGRATION']) process.env[name] = 'false'
   const { showTop } = await import('../top/show-top.js')
   const { createSnapshots } = await import('../top/top-snapshot.js')

@@ -6,15 +6,15 @@ import { acts, type Session } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { bytes, count, duration, plural } from '../terminal/format.js'
 
-/** Links and refusals beyond this are counted, not shown. */
+/** More links than this are counted, not shown. */
 const SHOWN = 20
 const HREF_SHOWN = 200
 
 export function tryCommand(program: Command): void {
   const command = program
     .command('try')
-    .description('fetch one page and show its route, records and links; nothing is stored')
-    .argument('<spider>', 'the spider file')
+    .description('fetch one page and show its route, records and links, without storing anything')
+    .argument('<spider>', 'spider file')
     .argument('<url>')
     .action(
       acts(async (session, file: string, url: string) => {
@@ -33,13 +33,13 @@ export function tryCommand(program: Command): void {
     )
   guide(command, {
     examples: [
-      ['try books.ts https://books.example/catalogue/tome_1/index.html', 'what the spider makes of that page'],
+      ['try books.ts https://books.example/catalogue/tome_1/index.html', 'the records and links of that page'],
     ],
     exitCodes: ['nothingFetched'],
   })
 }
 
-/** A page that cannot be fetched ends `try` with a code of its own; what the user can mend keeps its own. */
+/** A page that cannot be fetched gives `try` an exit code of its own; errors that the user can fix keep theirs. */
 function failedTry(thrown: unknown): ShoalError {
   const error = asShoalError(thrown)
   if (error.next === 'stop' || error.next === 'backend') return error
@@ -70,7 +70,7 @@ function show({ output }: Session, page: TriedPage): void {
     }
   }
 
-  print(`\n${plural(page.links.length, 'link')} let in`)
+  print(`\n${plural(page.links.length, 'link')} accepted`)
   if (page.links.length > 0) {
     output.table(
       [{ title: '  route' }, { title: 'priority', right: true }, { title: 'url', shrinks: true }],
@@ -79,7 +79,7 @@ function show({ output }: Session, page: TriedPage): void {
     if (page.links.length > SHOWN) print(style.dim(`  and ${count(page.links.length - SHOWN)} more; all with --json`))
   }
   if (page.refused.length > 0) {
-    print(`\n${plural(page.refused.length, 'link')} refused`)
+    print(`\n${plural(page.refused.length, 'link')} rejected`)
     output.table(
       [{ title: '  reason' }, { title: 'link', shrinks: true }],
       page.refused.slice(0, SHOWN).map((link) => [`  ${link.code}`, clean(shorten(link.href))]),
@@ -89,12 +89,12 @@ function show({ output }: Session, page: TriedPage): void {
   }
 }
 
-/** A link that was refused may be of any length. */
+/** A rejected link may be of any length. */
 function shorten(href: string): string {
   return href.length > HREF_SHOWN ? `${href.slice(0, HREF_SHOWN)}…` : href
 }
 
-/** Values may hold anything; the line breaks are ours. */
+/** Values may contain anything, line breaks included; only the line breaks of the JSON are kept. */
 function indent(text: string): string {
   return text
     .split('\n')

@@ -17,16 +17,23 @@ interface ViewsFlags {
 export function viewsCommand(program: Command): void {
   const command = program
     .command('views')
-    .description('show the records of a spider as SQL views with typed columns, one for each kind')
-    .argument('<spider>', 'its file, or its name; columns come from the schemas in the file, or else from the records')
+    .description('create SQL views of the records of a spider, with typed columns, one for each kind')
+    .argument('<spider>', 'spider file or name; columns come from the schemas in the file, otherwise from the records')
     .option('--kind <kind>', 'only records of this kind')
-    .option('--tables', 'Postgres: make tables of their own, or bring them what changed since the last time', false)
+    .option(
+      '--tables',
+      'Postgres: create tables instead of views, or update them with what changed since the last time',
+      false,
+    )
     .option('--print', 'print the SQL and change nothing', false)
     .action(
       acts(async (session, word: string, flags: ViewsFlags) => {
         await session.withResults(async ({ store }) => {
           const { kindViews } = store
-          if (kindViews === null) throw new ShoalError('usage', 'this store has no SQL', { hint: 'Name one: --store.' })
+          if (kindViews === null)
+            throw new ShoalError('usage', 'this store has no SQL', {
+              hint: 'Pass --store sqlite:<file> or --store postgres://….',
+            })
           const spider = await spiderByWord(session, word)
           const kinds = await columnsOfKinds(store, spider?.name ?? word, spider, flags.kind)
           for (const kind of kinds) {
@@ -40,9 +47,9 @@ export function viewsCommand(program: Command): void {
     )
   guide(command, {
     examples: [
-      ['views books.ts', 'afterwards: SELECT title, price FROM shoal.books_book WHERE price < 10'],
-      ['views books.ts --tables', 'tables instead; again every hour, from cron, keeps them in step'],
-      ['views books.ts --kind book --print', 'only show the SQL'],
+      ['views books.ts', 'then: SELECT title, price FROM shoal.books_book WHERE price < 10'],
+      ['views books.ts --tables', 'tables instead; run it hourly from cron to keep them up to date'],
+      ['views books.ts --kind book --print', 'only print the SQL'],
     ],
     exitCodes: ['notFound'],
   })
@@ -58,20 +65,20 @@ async function make({ json, output }: Session, views: KindViews, kind: KindColum
   const { name } = await views.makeView(kind)
   const columns = kind.columns.length
   if (json) output.json({ spider: kind.spider, kind: kind.kind, view: name, columns })
-  else output.print(`view ${name}: ${plural(columns, 'column')} and what the store knows`)
+  else output.print(`view ${name}: ${plural(columns, 'column')} and the metadata of the store`)
 }
 
 async function refresh(session: Session, views: KindViews, kind: KindColumns): Promise<void> {
   const { json, output } = session
   const { name, rows, rebuilt } = await withProgress(session, kind, tablesOf(views))
   if (json) output.json({ spider: kind.spider, kind: kind.kind, table: name, rows, rebuilt })
-  else output.print(`table ${name}: ${plural(rows, 'row')} new or changed${rebuilt ? ', made anew' : ''}`)
+  else output.print(`table ${name}: ${plural(rows, 'row')} new or changed${rebuilt ? ', rebuilt' : ''}`)
 }
 
 async function withProgress(session: Session, kind: KindColumns, tables: KindTables): Promise<RefreshedTable> {
   const progress = shownProgress(session, 'records', null)
   try {
-    return await tables.refreshTable(kind, (rows) => progress.tell(rows, kind.kind))
+    return await tables.refreshTable(kind, (rows) => progress.report(rows, kind.kind))
   } finally {
     progress.stop()
   }
@@ -79,7 +86,7 @@ async function withProgress(session: Session, kind: KindColumns, tables: KindTab
 
 function tablesOf({ tables }: KindViews): KindTables {
   if (tables !== null) return tables
-  throw new ShoalError('usage', 'tables of their own are for records in Postgres', {
-    hint: 'Leave --tables out, or write tables with `shoal export --out records.sql`.',
+  throw new ShoalError('usage', '--tables needs a store in Postgres', {
+    hint: 'Drop --tables, or export tables with `shoal export --out records.sql`.',
   })
 }

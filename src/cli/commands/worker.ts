@@ -19,19 +19,19 @@ interface WorkerFlags {
 
 const WHY_ENDED = {
   idle: 'nothing left to do',
-  signal: 'asked to',
-  drained: 'its workers were drained from outside',
+  signal: 'received a signal',
+  drained: 'workers were drained remotely',
 } as const
 
 export function workerCommand(program: Command): void {
   const command = program
     .command('worker')
-    .description('serve every crawl of the spiders given, whoever started it, until told to stop')
+    .description('work on all crawls of the given spiders, whoever started them, until stopped')
     .argument('<spider...>', 'spider files (.ts, .js)')
-    .option('--procs <n>', 'worker processes; one worker runs inside the command itself', wholeNumber, 1)
-    .option('--exit-when-idle', 'end when no crawl of these spiders has anything left', false)
+    .option('--procs <n>', "number of worker processes (1 runs in the command's own process)", wholeNumber, 1)
+    .option('--exit-when-idle', 'exit when no crawl of these spiders has work left', false)
     .addOption(
-      new Option('--schedule', 'also begin crawls of these spiders at the times of their schedules')
+      new Option('--schedule', 'also start crawls of these spiders on their schedules')
         .default(false)
         .conflicts('exitWhenIdle'),
     )
@@ -41,7 +41,7 @@ export function workerCommand(program: Command): void {
         const note = (line: string) => {
           if (!json) output.note(line)
         }
-        const signals = listenForSignals(() => note('finishing what is in hand; a second signal ends at once'))
+        const signals = listenForSignals(() => note('finishing what is in flight; a second signal stops immediately'))
         try {
           const { serveCrawls } = await import('../../run/serve-crawls.js')
           const served = await serveCrawls({
@@ -56,7 +56,7 @@ export function workerCommand(program: Command): void {
             onTurn: (spider, taken) => note(turnLine(spider, taken)),
             onStart: (spiders) =>
               note(
-                `serving ${clean(spiders.join(', '))} from ${maskUrl(settings.queue)}, ${plural(flags.procs, 'process', 'processes')} × ${plural(settings.concurrency, 'page')} at once`,
+                `working on ${clean(spiders.join(', '))} from ${maskUrl(settings.queue)}, ${plural(flags.procs, 'process', 'processes')} × ${plural(settings.concurrency, 'page')} at once`,
               ),
           })
           if (json) output.json(served)
@@ -76,10 +76,10 @@ export function workerCommand(program: Command): void {
     examples: [
       ['worker books.ts --queue redis://queue.example', 'on as many machines as you like'],
       ['worker books.ts shops.ts --procs 4', 'four processes, each for the crawls of both spiders'],
-      ['worker books.ts --proxies pools.json --pool residential --country de', 'only what goes through these proxies'],
-      ['worker books.ts --schedule', 'a crawl whenever its schedule says so, and its pages'],
-      ['worker books.ts --dashboard', 'with a page on which crawls of books can be started, watched and steered'],
-      ['worker books.ts --exit-when-idle', 'for a job that ends: leaves when nothing is left'],
+      ['worker books.ts --proxies pools.json --pool residential --country de', 'all requests through these proxies'],
+      ['worker books.ts --schedule', 'start crawls on schedule and fetch their pages'],
+      ['worker books.ts --dashboard', 'with a dashboard to start, watch and control crawls of books'],
+      ['worker books.ts --exit-when-idle', 'for batch jobs: exits when no work is left'],
     ],
     exitCodes: ['interrupted', 'terminated'],
   })

@@ -14,8 +14,8 @@ import { ago, plural } from '../terminal/format.js'
 export function drainCommand(workers: Command): void {
   const command = workers
     .command('drain')
-    .description('let a worker finish what it holds and leave; nobody takes its place')
-    .argument('<worker>', 'its name as `shoal workers` lists it, or the beginning of it')
+    .description('let a worker finish what is in flight and stop; it is not replaced')
+    .argument('<worker>', 'worker name as listed by `shoal workers`, or a prefix of it')
     .action(
       acts(async (session, word: string) => {
         await session.withBackends(async ({ frontier, notes, store, queueClock }) => {
@@ -28,15 +28,15 @@ export function drainCommand(workers: Command): void {
           if (session.json) return session.output.json({ worker, inFlight, draining: true })
           session.output.print(
             silent
-              ? `${clean(worker)} was last heard of ${ago(chosen.seenAt, queueClock.now())}: it leaves if it is heard of again; what it held goes to others`
-              : `${clean(worker)} finishes what it holds (${plural(inFlight, 'page')}) and leaves within seconds`,
+              ? `${clean(worker)} was last seen ${ago(chosen.seenAt, queueClock.now())}: it stops if it comes back; other workers take over its links`
+              : `${clean(worker)} is finishing ${plural(inFlight, 'page')} in flight and will stop within seconds`,
           )
         })
         return undefined
       }),
     )
   guide(command, {
-    examples: [['workers drain mill-4711', 'the worker whose name begins like this']],
+    examples: [['workers drain mill-4711', 'the worker whose name starts with mill-4711']],
     exitCodes: ['notFound'],
   })
 }
@@ -55,8 +55,8 @@ function chooseWorker(workers: readonly WorkerInfo[], word: string): WorkerInfo 
     })
   }
   if (more.length > 0)
-    throw new ShoalError('usage', `${plural(more.length + 1, 'worker')} begin with ${clean(word)}`, {
-      hint: `Write more of the name, for example ${first.worker}.`,
+    throw new ShoalError('usage', `'${clean(word)}' matches ${plural(more.length + 1, 'worker')}`, {
+      hint: `Use a longer prefix, for example ${first.worker}.`,
     })
   return first
 }

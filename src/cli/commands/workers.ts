@@ -12,9 +12,7 @@ import { drainCommand } from './workers-drain.js'
 export function workersCommand(program: Command): void {
   const command = program
     .command('workers')
-    .description(
-      'the workers of the queue: where they run, how busy they are, what memory they take, when they last got on',
-    )
+    .description('list workers: where they run, how busy they are, their memory and last progress')
     .action(
       acts(async (session) => {
         await session.withBackends(async (backends) => {
@@ -30,10 +28,13 @@ export function workersCommand(program: Command): void {
     )
   guide(command, {
     examples: [
-      ['workers --queue redis://queue.example', 'a silent worker is forgotten after a day'],
+      [
+        'workers --queue redis://queue.example',
+        'workers of a fleet; silent ones are dropped from the list after a day',
+      ],
       [
         'workers --json',
-        'worker,state,inFlight,done,failed,rate,slots,busy,rssBytes,loopBusy,loopLagMs,seenAt,progressAt,about,… a line',
+        'worker,state,inFlight,done,failed,rate,slots,busy,rssBytes,loopBusy,loopLagMs,seenAt,progressAt,about,… one per line',
       ],
     ],
   })
@@ -41,11 +42,11 @@ export function workersCommand(program: Command): void {
 }
 
 export function workerJson({ vitals, ...worker }: WorkerSnapshot, now: number): Record<string, unknown> {
-  const { slots, busy, rssBytes, heapBytes, loopBusy, loopLagMs } = vitals ?? NOT_TOLD
+  const { slots, busy, rssBytes, heapBytes, loopBusy, loopLagMs } = vitals ?? NOT_REPORTED
   return { ...worker, rate: workerRate(worker, now), ...{ slots, busy, rssBytes, heapBytes, loopBusy, loopLagMs } }
 }
 
-const NOT_TOLD = { slots: null, busy: null, rssBytes: null, heapBytes: null, loopBusy: null, loopLagMs: null }
+const NOT_REPORTED = { slots: null, busy: null, rssBytes: null, heapBytes: null, loopBusy: null, loopLagMs: null }
 
 export function workerTable(workers: readonly WorkerSnapshot[], now: number, width: number, style: Style): string[] {
   const rows = workers.map((worker) => {
@@ -77,11 +78,11 @@ export function workerTable(workers: readonly WorkerSnapshot[], now: number, wid
     { title: 'version', yields: 9 },
     { title: 'state' },
     figure('busy'),
-    figure('in hand', 2),
+    figure('in flight', 2),
     ...['done', 'errors', 'rate'].map((title) => figure(title)),
     figure('memory', 1),
-    figure('core', 3),
-    figure('late', 5),
+    figure('CPU', 3),
+    figure('loop lag', 5),
     figure('progress', 4),
     figure('age', 10),
     figure('seen', 7),

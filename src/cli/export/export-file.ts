@@ -11,18 +11,18 @@ const ENDINGS: Readonly<Record<string, ExportFormat | 'warc'>> = {
   '.warc': 'warc',
 }
 
-/** What was asked for, or what the name of the file says; JSON Lines otherwise. */
+/** The format asked for, or that of the file name; JSON Lines otherwise. */
 export function formatFor(out: string | undefined, asked: ExportFormat | 'warc' | undefined): ExportFormat | 'warc' {
   const packed = out !== undefined && /\.gz$/i.test(out)
   const format =
     asked ?? (out === undefined ? 'jsonl' : ENDINGS[extname(packed ? out.slice(0, -3) : out).toLowerCase()])
   if (format === undefined) {
-    throw new ShoalError('usage', `${out}: the name does not say in which format`, {
-      hint: 'End it in .jsonl, .csv, .parquet, .sql or .warc (and .gz), or say --format.',
+    throw new ShoalError('usage', `${out}: cannot tell the format from the file name`, {
+      hint: 'Use .jsonl, .csv, .parquet, .sql or .warc (optionally with .gz), or pass --format.',
     })
   }
   if (packed && format === 'parquet') {
-    throw new ShoalError('usage', `${out}: a Parquet file is packed already`, { hint: 'Leave .gz out.' })
+    throw new ShoalError('usage', `${out}: Parquet files are already compressed`, { hint: 'Drop .gz from the name.' })
   }
   return format
 }

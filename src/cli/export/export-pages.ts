@@ -12,12 +12,12 @@ export interface PagesExport {
   /** Null: standard output. */
   readonly out: string | null
   readonly spider?: string
-  /** Id, beginning of it, or name of a spider. */
+  /** Id, a prefix of it, or a spider name. */
   readonly crawl?: string
   readonly since?: number
 }
 
-/** The raw pages of spiders with savePages, as an archive. */
+/** Exports the raw pages of spiders with savePages as a WARC archive. */
 export async function exportKeptPages(
   session: Session,
   backends: Backends,
@@ -38,7 +38,7 @@ export async function exportKeptPages(
     },
     madeAt: session.clock.now(),
   }
-  const options = { signal, progress: (pages: number) => progress.tell(pages, 'writing') }
+  const options = { signal, progress: (pages: number) => progress.report(pages, 'writing') }
   try {
     return asked.out === null
       ? await warcToStream(archive, process.stdout, options)
@@ -48,7 +48,7 @@ export async function exportKeptPages(
   }
 }
 
-/** Pages are found by their spider. */
+/** The store finds kept pages by spider, so there is one query for each. */
 async function queriesFor(
   { frontier, store }: Backends,
   { spider, crawl, since }: PagesExport,

@@ -12,7 +12,7 @@ export interface RecordsExport {
   /** Null: standard output. */
   readonly out: string | null
   readonly query: RecordQuery
-  /** Only what changed since the last one of this name. */
+  /** Only what changed since the last export with this name. */
   readonly incremental: string | null
   /** Records merged by the rules of this spider file; null: each as it is stored. */
   readonly merged: string | null
@@ -31,7 +31,7 @@ export async function exportStoredRecords(
   const options = {
     signal,
     progress: (rows: number, pass: 'columns' | 'rows') =>
-      progress.tell(rows, pass === 'columns' ? 'reading columns' : 'writing'),
+      progress.report(rows, pass === 'columns' ? 'reading columns' : 'writing'),
   }
   const write = (source: RecordSource) =>
     out === null
@@ -46,7 +46,7 @@ export async function exportStoredRecords(
   }
 }
 
-/** How many records it will be; null when only a scan could tell. */
+/** The number of records to expect; null when only a scan could count them. */
 async function expected(store: StorePart['store'], query: RecordQuery): Promise<number | null> {
   const { spider, kind, site, since } = query
   if (site !== undefined || since !== undefined || !process.stderr.isTTY) return null

@@ -3,12 +3,12 @@ import type { Spider } from '../../spider/spider.js'
 import type { FieldColumn, KindColumns } from '../../store/kind-views.js'
 import type { RecordStore } from '../../store/record-store.js'
 
-/** Records that are looked at where no schema says what they look like. */
-const LOOKED_AT = 100_000
+/** Records read to find the columns of a kind without a schema. */
+const RECORDS_READ = 100_000
 /** Postgres has room for 1,600 columns, our own included. */
 const MOST_COLUMNS = 1_500
 
-/** The kinds of a spider with their columns: by the schemas of the file, or by the records that are there. Null: the file is not known. */
+/** The kinds of a spider with their columns, from the schemas of its file or else from its records. Spider null: its file is not known. */
 export async function columnsOfKinds(
   store: RecordStore,
   name: string,
@@ -23,7 +23,10 @@ export async function columnsOfKinds(
       'not_found',
       `there are no records of ${name}${wanted === undefined ? '' : ` of the kind ${wanted}`}`,
       {
-        hint: kinds.length === 0 ? 'Name the file of the spider, or run it first.' : `There is: ${kinds.join(', ')}.`,
+        hint:
+          kinds.length === 0
+            ? 'Pass the spider file, or run the spider first.'
+            : `Available kinds: ${kinds.join(', ')}.`,
       },
     )
   }
@@ -44,15 +47,15 @@ async function columnsOf(
 ): Promise<FieldColumn[]> {
   const { schemaColumns, withObserved } = await import('../../store/export/schema-columns.js')
   const schema = spider?.records.get(kind)?.schema ?? null
-  const told = schema === null ? null : schemaColumns(schema)
-  if (told === null) return observedColumns(store, name, kind)
-  const unsure = told.some(({ type }) => type === null)
-  return withObserved(told, unsure ? await observedColumns(store, name, kind) : [])
+  const declared = schema === null ? null : schemaColumns(schema)
+  if (declared === null) return observedColumns(store, name, kind)
+  const unsure = declared.some(({ type }) => type === null)
+  return withObserved(declared, unsure ? await observedColumns(store, name, kind) : [])
 }
 
 async function observedColumns(store: RecordStore, spider: string, kind: string): Promise<FieldColumn[]> {
   const { FieldColumns } = await import('../../store/export/columns.js')
   const fields = new FieldColumns(MOST_COLUMNS)
-  for await (const { data } of store.records({ spider, kind, limit: LOOKED_AT })) fields.learn(data)
+  for await (const { data } of store.records({ spider, kind, limit: RECORDS_READ })) fields.learn(data)
   return fields.columns()
 }

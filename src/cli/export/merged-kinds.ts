@@ -5,17 +5,18 @@ import type { Entities } from '../../store/entities.js'
 import type { RecordSource } from '../../store/export/export.js'
 import type { RecordQuery } from '../../store/record-store.js'
 
-/** The kinds of a spider that say how they are merged: all of them, or the one that was asked for. */
+/** The kinds of a spider with merge rules: all of them, or the one asked for. */
 export function mergedKinds(spider: Spider, asked: string | undefined): string[] {
   const kinds = [...spider.records].filter(([, { merge }]) => merge !== null).map(([kind]) => kind)
   if (asked === undefined ? kinds.length > 0 : kinds.includes(asked)) return asked === undefined ? kinds : [asked]
-  const what = asked === undefined ? `no kind of ${spider.name}` : `the kind ${asked} of ${spider.name}`
-  throw new ShoalError('usage', `${what} says how its records are merged`, {
-    hint: 'Give the kind a merge in the spider: see docs/merge.md.',
+  const what =
+    asked === undefined ? `no kind of ${spider.name} has` : `the kind ${asked} of ${spider.name} does not have`
+  throw new ShoalError('usage', `${what} merge rules`, {
+    hint: 'Add `merge` to the kind in the spider: see docs/merge.md.',
   })
 }
 
-/** Of one of these kinds; `identity` as a person writes it. */
+/** The merged records of one of these kinds; `identity` as the user wrote it. */
 export async function* mergedOf(
   store: Entities,
   spider: Spider,
@@ -28,7 +29,7 @@ export async function* mergedOf(
   yield* mergedRecords(store, { spider: spider.name, kind, rules: merge.rules, ...spelled })
 }
 
-/** A store as an export sees it, whose records are merged. */
+/** A record source for exports whose records are merged. */
 export async function mergedSource(store: Entities, file: string, kind: string | undefined): Promise<RecordSource> {
   const { loadSpider } = await import('../../spider/load.js')
   const spider = await loadSpider(file)

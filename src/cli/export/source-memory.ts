@@ -6,8 +6,8 @@ import type { BackendAddresses } from '../../wire/backends.js'
 import { fileOf } from '../session.js'
 
 /**
- * Where the spider of a crawl came from, kept beside the database by the commands that run crawls: `explain` takes a URL through the
- * same door without being told the file again. A loss costs a --spider.
+ * Where the spider of a crawl came from, stored next to the database by the commands that run crawls. `explain` can then check a URL
+ * against the same rules without --spider. Losing the file costs no more than that flag.
  */
 export function rememberSource(backends: BackendAddresses, spider: string, source: SpiderSource): void {
   const file = memoryOf(backends)
@@ -18,7 +18,7 @@ export function rememberSource(backends: BackendAddresses, spider: string, sourc
     writeFileSync(`${file}.new`, `${JSON.stringify({ ...known, [spider]: source }, null, 2)}\n`)
     renameSync(`${file}.new`, file)
   } catch {
-    // Not worth failing a crawl: a disk that is full or read-only will be told by the database.
+    // Not worth failing a crawl: the database will report a disk that is full or read-only.
   }
 }
 

@@ -1,4 +1,6 @@
-/** Numbers as a person reads them. The same on every machine: no locale. */
+import type { Style } from './style.js'
+
+/** Numbers for people, the same on every machine: no locale. */
 export function count(value: number): string {
   return Math.round(value)
     .toString()
@@ -42,15 +44,21 @@ export function percent(part: number, whole: number): string {
   return whole === 0 ? '0 %' : `${Math.floor((part / whole) * 100)} %`
 }
 
-/** A share of 1 as a bar of full width; what is there but too little to draw shows all the same. */
+/** A share of 1 fills the bar; any share above 0 shows at least one cell. */
 export function bar(share: number, width: number): string {
   const full = share > 0 && share * width < 1 ? 1 : Math.floor(share * width)
   return '█'.repeat(full) + '░'.repeat(width - full)
 }
 
+/** The progress bar of every command that takes time. */
+export function progressBar(part: number, whole: number, style: Style, width = 32): string {
+  const filled = whole === 0 ? 0 : Math.min(width, Math.floor((part / whole) * width))
+  return style.green('━'.repeat(filled)) + style.dim('─'.repeat(width - filled))
+}
+
 const HEIGHTS = [...'▁▂▃▄▅▆▇█']
 
-/** The last values as a line of little columns, the highest of them full; shorter than `width` where there are fewer. */
+/** The last values as a row of small columns, scaled to the highest; shorter than `width` if there are fewer. */
 export function sparkline(values: readonly number[], width: number): string {
   const shown = values.slice(-width)
   const highest = Math.max(...shown, 0)

@@ -4,12 +4,12 @@ const HIDE_CURSOR = '\x1b[?25l'
 const SHOW_CURSOR = '\x1b[?25h'
 const CLEAR_BELOW = '\x1b[J'
 
-/** Some lines at the bottom of a terminal that are drawn again and again. */
+/** Lines at the bottom of a terminal that are redrawn in place. */
 export interface Live {
   draw(lines: readonly string[]): void
-  /** A line that stays, above the live ones. */
+  /** Prints a line that stays, above the live ones. */
   say(line: string): void
-  /** Takes the live lines away and gives the cursor back. */
+  /** Erases the live lines and shows the cursor again. */
   stop(): void
 }
 
@@ -25,7 +25,7 @@ export function liveLines(stream: NodeJS.WriteStream): Live {
   return {
     draw(lines) {
       const width = stream.columns || 80
-      // A line that wraps would be counted as one and leave rubbish behind.
+      // A wrapped line would be counted as one and not be erased completely.
       const next = lines.map((line) => cutColoured(line, width - 1))
       if (!hidden) {
         process.once('exit', showCursor)

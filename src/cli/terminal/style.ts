@@ -1,4 +1,4 @@
-/** Colours for one stream: nothing at all when it is not a terminal or NO_COLOR is set. */
+/** Colours for one stream; plain text when it is not a terminal or NO_COLOR is set. */
 export interface Style {
   bold(text: string): string
   dim(text: string): string
@@ -6,7 +6,7 @@ export interface Style {
   green(text: string): string
   yellow(text: string): string
   cyan(text: string): string
-  /** What is chosen; where there are no colours a mark beside it must do. */
+  /** The selected row, which also has a marker for terminals without colours. */
   inverse(text: string): string
 }
 

@@ -2,19 +2,19 @@ import { cutMiddle, padEnd, padStart, widthOf } from './width.js'
 
 export interface Column {
   readonly title: string
-  /** Numbers stand on the right. */
+  /** Right-aligned, for numbers. */
   readonly right?: boolean
-  /** The column that gives way when the terminal is narrow. */
+  /** The column that shrinks on a narrow terminal. */
   readonly shrinks?: boolean
-  /** Left out where the terminal is too narrow; the highest first. */
+  /** Dropped when the terminal is too narrow, highest number first. */
   readonly yields?: number
 }
 
 const GAP = 2
-/** A column is not squeezed below this. */
+/** A column does not shrink below this. */
 const MIN_SHRUNK = 16
 
-/** Aligned lines, title first. `width` Infinity (a pipe) cuts nothing. */
+/** Aligned lines, title first. With `width` Infinity (a pipe) nothing is cut. */
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],

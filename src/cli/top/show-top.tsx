@@ -9,7 +9,7 @@ export interface Terminal {
   readonly stdout: NodeJS.WriteStream
 }
 
-/** On a screen of its own, which is taken away at the end, whatever the end is: what stood on the terminal before stands there again. */
+/** Runs on the alternate screen and always restores the terminal, however it ends. */
 export async function showTop(parts: TopParts, { stdin, stdout }: Terminal): Promise<void> {
   let left = false
   const leave = () => {
@@ -18,7 +18,7 @@ export async function showTop(parts: TopParts, { stdin, stdout }: Terminal): Pro
   }
   stdout.write(ENTER_SCREEN)
   process.once('exit', leave)
-  // Not incrementalRendering, which in ink 6.8 begins each frame a line too low. A frame is one write, marked as one for terminals that know the mark.
+  // Not incrementalRendering: in ink 6.8 it starts each frame a line too low. A frame is one write, wrapped in a synchronized update for terminals that support it.
   const shown = render(<Top {...parts} />, { stdin, stdout, patchConsole: false, exitOnCtrlC: true })
   const stop = () => shown.unmount()
   process.once('SIGTERM', stop)

@@ -13,18 +13,18 @@ export interface TopParts {
   readonly everyMs: number
   readonly where: string
   readonly style: Style
-  /** Carries out what was confirmed; answers what to tell. */
+  /** Carries out a confirmed order and returns the message to show. */
   readonly carryOut: (order: Extract<Order, { kind: 'set' }>) => Promise<string>
 }
 
 export function Top({ snapshots, clock, everyMs, where, style, carryOut }: TopParts) {
   const { exit } = useApp()
   const size = useSize()
-  const [seen, setSeen] = useState<Seen>({ look: null, failure: null })
+  const [seen, setSeen] = useState<Seen>({ snapshot: null, failure: null })
   const [state, setState] = useState(FIRST_STATE)
-  // Keys that come in one go are pressed one after the other, each on what the one before left.
+  // Keys that arrive together are handled one by one, each on the state that the one before it left.
   const latest = useRef({ state: FIRST_STATE, seen })
-  const lookAgain = useRef<() => void>(() => {})
+  const refreshNow = useRef<() => void>(() => {})
   const show = (next: TopState) => {
     latest.current.state = next
     setState(next)
@@ -34,12 +34,12 @@ export function Top({ snapshots, clock, everyMs, where, style, carryOut }: TopPa
     const stopped = new AbortController()
     const watch = async () => {
       while (!stopped.signal.aborted) {
-        const next = await lookIfThere(snapshots, latest.current.seen)
+        const next = await snapshotUnlessDown(snapshots, latest.current.seen)
         if (stopped.signal.aborted) return
         latest.current.seen = next
         setSeen(next)
         const nap = new AbortController()
-        lookAgain.current = () => nap.abort()
+        refreshNow.current = () => nap.abort()
         await clock.sleep(everyMs, AbortSignal.any([nap.signal, stopped.signal]))
       }
     }
@@ -55,12 +55,12 @@ export function Top({ snapshots, clock, everyMs, where, style, carryOut }: TopPa
       const { code, message } = asShoalError(thrown)
       show({ ...latest.current.state, notice: `${code}: ${message}` })
     }
-    lookAgain.current()
+    refreshNow.current()
   }
 
   useInput((input, inkKey) => {
     for (const key of keysOf(input, inkKey)) {
-      const { state: next, order } = press(latest.current.state, key, latest.current.seen.look)
+      const { state: next, order } = press(latest.current.state, key, latest.current.seen.snapshot)
       show(next)
       if (order !== null) void obey(order)
     }
@@ -73,13 +73,13 @@ export function Top({ snapshots, clock, everyMs, where, style, carryOut }: TopPa
   )
 }
 
-/** Who watches goes on watching while the queue is away. */
-async function lookIfThere(snapshots: Snapshots, { look }: Seen): Promise<Seen> {
+/** Watching continues while the queue is down. */
+async function snapshotUnlessDown(snapshots: Snapshots, { snapshot }: Seen): Promise<Seen> {
   try {
-    return { look: await snapshots.look(), failure: null }
+    return { snapshot: await snapshots.take(), failure: null }
   } catch (thrown) {
     if (!isAway(thrown)) throw thrown
-    return { look, failure: asShoalError(thrown) }
+    return { snapshot, failure: asShoalError(thrown) }
   }
 }
 
@@ -95,7 +95,7 @@ function useSize(): { readonly columns: number; readonly rows: number } {
   return size
 }
 
-/** Letters that arrive together are letters one after the other. */
+/** Letters that arrive together are separate key presses. */
 function keysOf(input: string, key: InkKey): Key[] {
   const named = namedKey(key)
   if (named !== null) return [{ letter: '', named }]

@@ -5,14 +5,12 @@ import type { WorkerSnapshot } from '../../observe/snapshots/snapshot.js'
 import { paceText, slotText } from '../commands/status.js'
 import { stateText } from '../commands/workers.js'
 import { clean } from '../terminal/clean.js'
-import { bytes, count, duration, percent, plural, rate, sparkline, timeOfDay } from '../terminal/format.js'
+import { bytes, count, duration, percent, plural, progressBar, rate, sparkline, timeOfDay } from '../terminal/format.js'
 import { cutColoured } from '../terminal/live.js'
-import { progressBar } from '../terminal/progress-bar.js'
 import type { Style } from '../terminal/style.js'
 import { type Column, table } from '../terminal/table.js'
 import { padEnd, widthOf, wrapColoured } from '../terminal/width.js'
-import { adviceLines } from '../views/advice-view.js'
-import { ended, endText } from '../views/progress-view.js'
+import { adviceLines, ended, endText } from '../views/progress-view.js'
 import type { TopCrawl, TopSnapshot } from './top-snapshot.js'
 import { chosenCrawl, chosenIndex, PANES, type Pane, type Rows, rowsOf, SORTS, type TopState } from './top-state.js'
 
@@ -24,41 +22,42 @@ export interface Screen {
   readonly style: Style
 }
 
-/** The newest look, and why it is not newer. */
+/** The newest snapshot, and the error if it could not be refreshed. */
 export interface Seen {
-  readonly look: TopSnapshot | null
+  readonly snapshot: TopSnapshot | null
   readonly failure: ShoalError | null
 }
 
-/** As many lines as the screen has but one: a line in the last row would make the terminal scroll. */
-export function screenOf(state: TopState, { look, failure }: Seen, screen: Screen): string[] {
+/** One line less than the screen has: a line in the last row would make the terminal scroll. */
+export function screenOf(state: TopState, { snapshot, failure }: Seen, screen: Screen): string[] {
   const { columns, style } = screen
   const height = Math.max(1, screen.rows - 1)
   const top = [
-    headLine(look, screen),
+    headLine(snapshot, screen),
     ...(failure === null
       ? []
-      : [style.red(`${failure.code}: ${clean(failure.message)}. Asking again; what is shown is old.`)]),
+      : [style.red(`${failure.code}: ${clean(failure.message)}. Retrying; the data shown is old.`)]),
   ]
   const bottom = footLine(state, style)
   const room = height - top.length - 1
-  const body = look === null ? ['', '  looking…'] : state.help ? helpLines(style) : bodyLines(state, look, room, screen)
+  const body =
+    snapshot === null ? ['', '  loading…'] : state.help ? helpLines(style) : bodyLines(state, snapshot, room, screen)
   const lines = [...top, ...Array.from({ length: Math.max(0, room) }, (_, at) => body[at] ?? '')]
   return [...lines, bottom].slice(-height).map((line) => cutColoured(line, columns))
 }
 
-function headLine(look: TopSnapshot | null, { where, columns, style }: Screen): string {
+function headLine(snapshot: TopSnapshot | null, { where, columns, style }: Screen): string {
   const left = `${style.bold('shoal top')}  ${style.dim(clean(where))}`
-  if (look === null) return left
-  const alive = look.workers.filter(({ state }) => state !== 'silent' && state !== 'missing')
-  const missing = look.workers.filter(({ state }) => state === 'missing').length
+  if (snapshot === null) return left
+  const alive = snapshot.workers.filter(({ state }) => state !== 'silent' && state !== 'missing')
+  const missing = snapshot.workers.filter(({ state }) => state === 'missing').length
   const slots = alive.reduce((all, { vitals }) => all + (vitals?.slots ?? 0), 0)
   const busy = alive.reduce((all, { vitals }) => all + (vitals?.busy ?? 0), 0)
   const right = [
     plural(alive.length, 'worker'),
     ...(missing > 0 ? [style.red(`${count(missing)} missing`)] : []),
     ...(slots > 0 ? [`${count(busy)} of ${plural(slots, 'slot')} busy`] : []),
-    timeOfDay(look.now),
+    timeOfDay(snapshot.now),
   ].join(style.dim(' · '))
   const gap = columns - widthOf(left) - widthOf(right)
   return gap < 2 ? `${style.bold('shoal top')}  ${right}` : `${left}${' '.repeat(gap)}${right}`
@@ -68,45 +67,50 @@ const KEYS = 'tab pane · ↑↓ move · s sort · / filter · enter crawl · p 
 
 function footLine({ asking, typing, filter, pane, alone, notice }: TopState, style: Style): string {
   if (asking?.kind === 'set') {
-    const verb = asking.state === 'paused' ? 'Pause' : 'Let go on'
+    const verb = asking.state === 'paused' ? 'Pause' : 'Resume'
     return style.yellow(`${verb} crawl ${clean(asking.crawl)} of ${clean(asking.spider)}? y / n`)
   }
-  if (typing) return `filter ${pane}: ${clean(filter[pane])}▏ ${style.dim('enter keeps it, esc takes it away')}`
+  if (typing) return `filter ${pane}: ${clean(filter[pane])}▏ ${style.dim('enter applies it, esc clears it')}`
   if (notice !== '') return style.yellow(clean(notice))
   return style.dim(alone ? KEYS.replace('enter crawl', 'esc back') : KEYS)
 }
 
 function helpLines(style: Style): string[] {
   const keys = [
-    ['↑ ↓, k j', 'move; page up and down, g and G for the first and the last'],
-    ['tab', 'the next pane: crawls, hosts, workers; shift-tab the one before'],
+    ['↑ ↓, k j', 'move; page up and down, g and G for first and last'],
+    ['tab', 'next pane: crawls, hosts, workers; shift-tab for the previous one'],
     ['s', 'sort the pane by its next column'],
-    ['/', 'show only rows with these letters; esc shows all again'],
-    ['enter', 'one crawl alone; esc goes back'],
-    ['p', 'pause the crawl, or let it go on; asks first'],
-    ['q, Ctrl-C', 'leave; crawls go on'],
+    ['/', 'filter rows by text; esc shows all again'],
+    ['enter', 'show one crawl; esc goes back'],
+    ['p', 'pause or resume the crawl; asks for confirmation'],
+    ['q, Ctrl-C', 'quit; crawls keep running'],
   ] as const
   return [
     '',
     ...keys.map(([key, does]) => `  ${style.bold(padEnd(key, 11))} ${does}`),
     '',
-    style.dim('  Any key goes back.'),
+    style.dim('  Press any key to go back.'),
   ]
 }
 
-function bodyLines(state: TopState, look: TopSnapshot, room: number, screen: Screen): string[] {
+function bodyLines(state: TopState, snapshot: TopSnapshot, room: number, screen: Screen): string[] {
   const { style, columns } = screen
-  const rows = rowsOf(state, look)
-  const crawl = chosenCrawl(state, look)
-  const alerts = alertLines(look, style)
-  const about = crawl === null ? ['', '  no crawls yet: shoal run <spider>'] : aboutLines(crawl, state.alone, screen)
+  const rows = rowsOf(state, snapshot)
+  const crawl = chosenCrawl(state, snapshot)
+  const alerts = alertLines(snapshot, style)
+  const about =
+    crawl === null
+      ? ['', '  no crawls yet; start one with: shoal run <spider>']
+      : aboutLines(crawl, state.alone, screen)
   const panes = PANES.filter((pane) => !(state.alone && pane === 'crawls'))
   const fixed = alerts.length + about.length + panes.length * 2
   const heights = share(
     panes.map((pane) => ({ wants: rowCount(rows, pane), favoured: pane === state.pane })),
     room - fixed,
   )
-  const drawn = panes.map((pane, at) => paneLines(pane, heights[at] ?? 1, { state, rows, look, crawl, columns, style }))
+  const drawn = panes.map((pane, at) =>
+    paneLines(pane, heights[at] ?? 1, { state, rows, snapshot, crawl, columns, style }),
+  )
   const crawls = state.alone ? [] : (drawn[0] ?? [])
   return [...alerts, ...crawls, ...about, ...(state.alone ? drawn : drawn.slice(1)).flat()]
 }
@@ -119,7 +123,7 @@ function alertLines({ alerts }: TopSnapshot, style: Style): string[] {
   return [`${paint(`▲ ${clean(first.message)}`)}${more}`]
 }
 
-/** Room for the panes: each gets what it wants where there is enough, the favoured one up to half of it, the others the rest in equal parts. */
+/** Divides the rows among the panes: each gets what it wants if there is room; otherwise the favoured one gets up to half, the others equal parts of the rest. */
 export function share(
   panes: readonly { readonly wants: number; readonly favoured: boolean }[],
   room: number,
@@ -145,23 +149,27 @@ function rowCount(rows: Rows, pane: Pane): number {
   return Math.max(1, rows[pane].length)
 }
 
-/** How the chosen crawl does: its end, and what is slowest. */
-function aboutLines({ stats, look, advice, rates }: TopCrawl, alone: boolean, { columns, style }: Screen): string[] {
+/** The chosen crawl: when it will end, and its bottleneck. */
+function aboutLines(
+  { stats, snapshot, advice, rates }: TopCrawl,
+  alone: boolean,
+  { columns, style }: Screen,
+): string[] {
   const over = ended(stats)
-  const end = look === null ? stats.state : endText(look.estimate, stats.state)
+  const end = snapshot === null ? stats.state : endText(snapshot.estimate, stats.state)
   const slowest =
     advice === null || stats.state !== 'running'
       ? []
       : adviceLines(advice, style).flatMap((line) => wrapColoured(line, columns))
   const stalled =
-    look !== null && look.stalledMs > 0
-      ? [`${style.red('health is red:')} nothing was leased or settled for ${duration(look.stalledMs)}`]
+    snapshot !== null && snapshot.stalledMs > 0
+      ? [`${style.red('unhealthy:')} no link was leased or settled for ${duration(snapshot.stalledMs)}`]
       : []
   if (!alone) return ['', `${style.bold(clean(stats.spider))}  ${end}`, ...stalled, ...slowest]
   const figures = [
     `${count(stats.queued)} queued`,
     `${count(stats.delayed)} delayed`,
-    `${count(stats.leased)} in hand`,
+    `${count(stats.leased)} in flight`,
     `${count(stats.done)} done`,
     `${count(stats.skipped)} skipped`,
     (stats.dead > 0 ? style.red : style.dim)(`${count(stats.dead)} dead`),
@@ -187,15 +195,15 @@ function aboutLines({ stats, look, advice, rates }: TopCrawl, alone: boolean, { 
 interface PaneParts {
   readonly state: TopState
   readonly rows: Rows
-  readonly look: TopSnapshot
+  readonly snapshot: TopSnapshot
   readonly crawl: TopCrawl | null
   readonly columns: number
   readonly style: Style
 }
 
-/** A title of two lines, one of them empty or with the columns' names, and the rows around the mark. */
+/** A title, the column names, and the rows around the cursor. */
 function paneLines(pane: Pane, height: number, parts: PaneParts): string[] {
-  const { state, rows, look, crawl, columns, style } = parts
+  const { state, rows, snapshot, crawl, columns, style } = parts
   const { columns: titles, cells } = PANE_TABLES[pane](parts)
   const lines = table(titles, cells, columns - 2, (text) => text)
   const at = chosenIndex(state, rows, pane)
@@ -203,7 +211,7 @@ function paneLines(pane: Pane, height: number, parts: PaneParts): string[] {
   const from = Math.max(0, Math.min(at - Math.floor(height / 2), total - height))
   const focused = state.pane === pane
   const shown = lines.slice(1).slice(from, from + height)
-  const sort = SORTS(look.now)[pane][state.sort[pane]]?.name ?? ''
+  const sort = SORTS(snapshot.now)[pane][state.sort[pane]]?.name ?? ''
   const remarks = [
     ...(total > height ? [`${from + 1} to ${Math.min(total, from + height)} of ${count(total)}`] : []),
     ...(state.sort[pane] === 0 ? [] : [`by ${sort}`]),
@@ -223,7 +231,7 @@ function paneLines(pane: Pane, height: number, parts: PaneParts): string[] {
   ]
 }
 
-const EMPTY = { crawls: 'none', hosts: 'none with work', workers: 'none' } as const
+const EMPTY = { crawls: 'none', hosts: 'none with links', workers: 'none' } as const
 
 interface PaneTable {
   readonly columns: readonly Column[]
@@ -240,7 +248,7 @@ const PANE_TABLES: Readonly<Record<Pane, (parts: PaneParts) => PaneTable>> = {
       figure('done'),
       figure('left'),
       figure('rate'),
-      { title: 'lately', yields: 1 },
+      { title: 'recent', yields: 1 },
       figure('errors'),
       figure('dead', 3),
       figure('ends in'),
@@ -248,20 +256,20 @@ const PANE_TABLES: Readonly<Record<Pane, (parts: PaneParts) => PaneTable>> = {
     ],
     cells: rows.crawls.map((crawl) => crawlCells(crawl, style)),
   }),
-  hosts: ({ rows, look }) => ({
+  hosts: ({ rows, snapshot }) => ({
     columns: [
       { title: 'host', shrinks: true },
       figure('pending'),
-      figure('under way'),
+      figure('in flight'),
       figure('done'),
       figure('errors'),
-      figure('answers in', 2),
+      figure('latency', 2),
       { title: 'pace', yields: 3 },
       { title: 'next slot', yields: 1 },
     ],
-    cells: rows.hosts.map((host) => hostCells(host, look.now)),
+    cells: rows.hosts.map((host) => hostCells(host, snapshot.now)),
   }),
-  workers: ({ rows, look, style }) => ({
+  workers: ({ rows, snapshot, style }) => ({
     columns: [
       { title: 'worker', shrinks: true },
       { title: 'machine', yields: 3 },
@@ -271,11 +279,11 @@ const PANE_TABLES: Readonly<Record<Pane, (parts: PaneParts) => PaneTable>> = {
       figure('errors'),
       figure('rate'),
       figure('memory'),
-      figure('core'),
-      figure('late', 1),
-      figure('heard', 2),
+      figure('CPU'),
+      figure('loop lag', 1),
+      figure('seen', 2),
     ],
-    cells: rows.workers.map((worker) => workerCells(worker, look.now, style)),
+    cells: rows.workers.map((worker) => workerCells(worker, snapshot.now, style)),
   }),
 }
 
@@ -286,9 +294,9 @@ function figure(title: string, yields = 0): Column {
 const CRAWL_BAR = 12
 const SPARK = 16
 
-function crawlCells({ stats, look, rates }: TopCrawl, style: Style): string[] {
+function crawlCells({ stats, snapshot, rates }: TopCrawl, style: Style): string[] {
   const over = ended(stats)
-  const eta = look?.estimate.etaSeconds ?? null
+  const eta = snapshot?.estimate.etaSeconds ?? null
   return [
     clean(stats.spider),
     crawlState(stats.state, style),
@@ -323,7 +331,7 @@ function hostCells(host: HostInfo, now: number): string[] {
 }
 
 function workerCells(worker: WorkerSnapshot, now: number, style: Style): string[] {
-  const { vitals, about, state, heardMs } = worker
+  const { vitals, about, state, reportedMs } = worker
   return [
     clean(worker.worker),
     clean(about?.machine ?? ''),
@@ -335,6 +343,6 @@ function workerCells(worker: WorkerSnapshot, now: number, style: Style): string[
     vitals === null ? '' : bytes(vitals.rssBytes),
     vitals === null ? '' : percent(vitals.loopBusy, 1),
     vitals === null ? '' : duration(vitals.loopLagMs),
-    `${duration(heardMs ?? now - worker.seenAt)} ago`,
+    `${duration(reportedMs ?? now - worker.seenAt)} ago`,
   ]
 }

@@ -14,10 +14,10 @@ import {
 import { crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
 import { ended } from '../views/progress-view.js'
 
-/** What is on the screen at one moment. */
+/** What the screen shows at one moment. */
 export interface TopSnapshot {
   readonly now: number
-  /** Those that have not ended first, then the newest. */
+  /** Unfinished crawls first, then the newest. */
   readonly crawls: readonly TopCrawl[]
   readonly workers: readonly WorkerSnapshot[]
   readonly alerts: readonly Alert[]
@@ -25,23 +25,23 @@ export interface TopSnapshot {
 
 export interface TopCrawl {
   readonly stats: CrawlStats
-  /** Null: it has ended, or too many run. */
-  readonly look: CrawlSnapshot | null
+  /** Null: it has ended, or too many are running. */
+  readonly snapshot: CrawlSnapshot | null
   readonly advice: Advice | null
-  /** Links ended a second, oldest first. */
+  /** Links ended per second, oldest first. */
   readonly rates: readonly number[]
 }
 
 const CRAWLS_SHOWN = 50
-/** A look reads hosts and links: of more crawls than this at once only the counters are shown. */
-const LOOKED_AT = 8
+/** A full snapshot reads hosts and links: with more crawls than this, the others show only their counters. */
+const FULL_SNAPSHOTS = 8
 const RATES_KEPT = 240
 
 export interface Snapshots {
-  look(): Promise<TopSnapshot>
+  take(): Promise<TopSnapshot>
 }
 
-/** Looks again and again, and remembers what one look alone cannot tell: rates. */
+/** Takes snapshots, and remembers what a single one cannot show: rates. */
 export function createSnapshots(
   backends: SnapshotBackends,
   { clock, fleet }: { clock: Clock; fleet: boolean },
@@ -74,7 +74,7 @@ export function createSnapshots(
   }
 
   return {
-    async look() {
+    async take() {
       const now = clock.now()
       const [all, workers, alerts] = await Promise.all([
         crawlsNewestFirst(backends.frontier),
@@ -84,12 +84,12 @@ export function createSnapshots(
       const shown = [...all.filter((crawl) => !hasEnded(crawl)), ...all.filter(hasEnded)].slice(0, CRAWLS_SHOWN)
       const crawls = await Promise.all(
         shown.map(async (crawl, index): Promise<TopCrawl> => {
-          if (hasEnded(crawl) || index >= LOOKED_AT) {
+          if (hasEnded(crawl) || index >= FULL_SNAPSHOTS) {
             const stats = await statsOf(crawl)
-            return { stats, look: null, advice: null, rates: await ratesOf(stats, now) }
+            return { stats, snapshot: null, advice: null, rates: await ratesOf(stats, now) }
           }
-          const look = await crawlSnapshotOf(backends, crawl, workers, now, fleet)
-          return { stats: look.stats, look, advice: look.advice, rates: await ratesOf(look.stats, now) }
+          const snapshot = await crawlSnapshotOf(backends, crawl, workers, now, fleet)
+          return { stats: snapshot.stats, snapshot, advice: snapshot.advice, rates: await ratesOf(snapshot.stats, now) }
         }),
       )
       return { now, crawls, workers, alerts: alerts.active }

@@ -3,28 +3,28 @@ import { workerRate } from '../../observe/snapshots/health.js'
 import type { WorkerSnapshot } from '../../observe/snapshots/snapshot.js'
 import type { TopCrawl, TopSnapshot } from './top-snapshot.js'
 
-/** What a person has chosen so far. */
+/** What the user has selected so far. */
 export interface TopState {
   readonly pane: Pane
-  /** The row the mark stands on, by its name; null: the first. */
+  /** Name of the selected row; null: the first. */
   readonly chosen: Readonly<Record<Pane, string | null>>
   readonly sort: Readonly<Record<Pane, number>>
   readonly filter: Readonly<Record<Pane, string>>
-  /** Letters go into the filter. */
+  /** Letters are typed into the filter. */
   readonly typing: boolean
   /** One crawl fills the screen. */
   readonly alone: boolean
   readonly help: boolean
-  /** A question that waits for y or n. */
+  /** A question that is waiting for y or n. */
   readonly asking: Order | null
-  /** What became of the last order. */
+  /** The result of the last order. */
   readonly notice: string
 }
 
 export const PANES = ['crawls', 'hosts', 'workers'] as const
 export type Pane = (typeof PANES)[number]
 
-/** What a key asks for beyond the screen. */
+/** What a key asks for outside the screen. */
 export type Order =
   | { readonly kind: 'quit' }
   | { readonly kind: 'set'; readonly crawl: string; readonly spider: string; readonly state: 'paused' | 'running' }
@@ -57,16 +57,16 @@ export const SORTS = (now: number) =>
     ],
     hosts: [
       { name: 'pending', by: most<HostInfo>((host) => host.pending) },
-      { name: 'under way', by: most<HostInfo>((host) => host.inFlight) },
+      { name: 'in flight', by: most<HostInfo>((host) => host.inFlight) },
       { name: 'errors', by: most<HostInfo>((host) => host.failed) },
-      { name: 'answers', by: most<HostInfo>((host) => host.latencyMs ?? -1) },
+      { name: 'latency', by: most<HostInfo>((host) => host.latencyMs ?? -1) },
       { name: 'name', by: (a: HostInfo, b: HostInfo) => (a.host < b.host ? -1 : 1) },
     ],
     workers: [
       { name: 'name', by: (a: WorkerSnapshot, b: WorkerSnapshot) => (a.worker < b.worker ? -1 : 1) },
       { name: 'rate', by: most<WorkerSnapshot>((worker) => workerRate(worker, now)) },
       { name: 'memory', by: most<WorkerSnapshot>(({ vitals }) => vitals?.rssBytes ?? -1) },
-      { name: 'core', by: most<WorkerSnapshot>(({ vitals }) => vitals?.loopBusy ?? -1) },
+      { name: 'CPU', by: most<WorkerSnapshot>(({ vitals }) => vitals?.loopBusy ?? -1) },
       { name: 'errors', by: most<WorkerSnapshot>((worker) => worker.failed) },
     ],
   }) satisfies {
@@ -75,21 +75,21 @@ export const SORTS = (now: number) =>
     readonly workers: readonly Sort<WorkerSnapshot>[]
   }
 
-/** The rows of each pane as they are shown: filtered, sorted. */
+/** The rows of each pane as shown: filtered and sorted. */
 export interface Rows {
   readonly crawls: readonly TopCrawl[]
   readonly hosts: readonly HostInfo[]
   readonly workers: readonly WorkerSnapshot[]
 }
 
-export function rowsOf(state: TopState, look: TopSnapshot): Rows {
+export function rowsOf(state: TopState, snapshot: TopSnapshot): Rows {
   const { filter, sort } = state
-  const sorts = SORTS(look.now)
-  const crawls = look.crawls.filter(({ stats }) => fits(filter.crawls, stats.spider, stats.id))
-  const hosts = (chosenCrawl(state, look)?.look?.hosts ?? []).filter(
+  const sorts = SORTS(snapshot.now)
+  const crawls = snapshot.crawls.filter(({ stats }) => fits(filter.crawls, stats.spider, stats.id))
+  const hosts = (chosenCrawl(state, snapshot)?.snapshot?.hosts ?? []).filter(
     (host) => host.pending + host.inFlight + host.done > 0 && fits(filter.hosts, host.host),
   )
-  const workers = look.workers.filter(({ worker, about }) => fits(filter.workers, worker, about?.machine ?? ''))
+  const workers = snapshot.workers.filter(({ worker, about }) => fits(filter.workers, worker, about?.machine ?? ''))
   return {
     crawls: sorted(crawls, sorts.crawls, sort.crawls),
     hosts: sorted(hosts, sorts.hosts, sort.hosts),
@@ -106,12 +106,12 @@ function fits(filter: string, ...texts: readonly string[]): boolean {
   return filter === '' || texts.some((text) => text.toLowerCase().includes(filter.toLowerCase()))
 }
 
-/** The crawl that hosts and advice are shown of. */
-export function chosenCrawl({ chosen, filter, sort }: TopState, look: TopSnapshot): TopCrawl | null {
-  const named = look.crawls.find(({ stats }) => stats.id === chosen.crawls)
+/** The crawl whose hosts and advice are shown. */
+export function chosenCrawl({ chosen, filter, sort }: TopState, snapshot: TopSnapshot): TopCrawl | null {
+  const named = snapshot.crawls.find(({ stats }) => stats.id === chosen.crawls)
   if (named !== undefined) return named
-  const crawls = look.crawls.filter(({ stats }) => fits(filter.crawls, stats.spider, stats.id))
-  return sorted(crawls, SORTS(look.now).crawls, sort.crawls)[0] ?? null
+  const crawls = snapshot.crawls.filter(({ stats }) => fits(filter.crawls, stats.spider, stats.id))
+  return sorted(crawls, SORTS(snapshot.now).crawls, sort.crawls)[0] ?? null
 }
 
 function namesOf(rows: Rows, pane: Pane): readonly string[] {
@@ -119,12 +119,12 @@ function namesOf(rows: Rows, pane: Pane): readonly string[] {
   return pane === 'hosts' ? rows.hosts.map(({ host }) => host) : rows.workers.map(({ worker }) => worker)
 }
 
-/** Where the mark stands among the rows that are there now. */
+/** Index of the selected row among the current rows. */
 export function chosenIndex({ chosen }: TopState, rows: Rows, pane: Pane): number {
   return Math.max(0, namesOf(rows, pane).indexOf(chosen[pane] ?? ''))
 }
 
-/** A key as the terminal tells it: a letter, or one of the named ones. */
+/** A key press: a letter, or one of the named keys. */
 export interface Key {
   readonly letter: string
   readonly named:
@@ -144,7 +144,11 @@ export interface Key {
 
 const PAGE = 10
 
-export function press(state: TopState, key: Key, look: TopSnapshot | null): { state: TopState; order: Order | null } {
+export function press(
+  state: TopState,
+  key: Key,
+  snapshot: TopSnapshot | null,
+): { state: TopState; order: Order | null } {
   const only = (next: Partial<TopState>) => ({ state: { ...state, notice: '', ...next }, order: null })
   if (state.asking !== null) {
     const yes = key.letter === 'y' || key.letter === 'Y'
@@ -154,30 +158,30 @@ export function press(state: TopState, key: Key, look: TopSnapshot | null): { st
   if (key.letter === 'q') return { state, order: { kind: 'quit' } }
   if (state.help) return only({ help: false })
   if (key.letter === '?') return only({ help: true })
-  if (look === null) return only({})
-  const rows = rowsOf(state, look)
+  if (snapshot === null) return only({})
+  const rows = rowsOf(state, snapshot)
   const steps = stepsOf(key)
   if (steps !== 0) return only({ chosen: { ...state.chosen, [state.pane]: moved(state, rows, steps) } })
   if (key.named === 'tab') return only({ pane: nextPane(state, 1) })
   if (key.named === 'backTab') return only({ pane: nextPane(state, -1) })
-  if (key.named === 'enter') return only(alone(state, look))
+  if (key.named === 'enter') return only(alone(state, snapshot))
   if (key.named === 'escape')
     return only(state.filter[state.pane] === '' ? BACK : { filter: { ...state.filter, [state.pane]: '' } })
   if (key.letter === 's')
     return only({
-      sort: { ...state.sort, [state.pane]: (state.sort[state.pane] + 1) % SORTS(look.now)[state.pane].length },
+      sort: { ...state.sort, [state.pane]: (state.sort[state.pane] + 1) % SORTS(snapshot.now)[state.pane].length },
     })
   if (key.letter === '/') return only({ typing: true })
-  if (key.letter === 'p') return only(asked(chosenCrawl(state, look)))
+  if (key.letter === 'p') return only(asked(chosenCrawl(state, snapshot)))
   return only({})
 }
 
 const BACK = { alone: false, pane: 'crawls' } as const
 
-/** The crawl under the mark, which may move on while new ones come in. */
-function alone(state: TopState, look: TopSnapshot): Partial<TopState> {
+/** Pins the selected crawl: its row may move while new crawls come in. */
+function alone(state: TopState, snapshot: TopSnapshot): Partial<TopState> {
   if (state.alone) return BACK
-  const crawl = chosenCrawl(state, look)?.stats.id ?? null
+  const crawl = chosenCrawl(state, snapshot)?.stats.id ?? null
   return crawl === null ? {} : { alone: true, pane: 'hosts', chosen: { ...state.chosen, crawls: crawl, hosts: null } }
 }
 
@@ -211,7 +215,7 @@ function nextPane({ pane, alone }: TopState, step: number): Pane {
 }
 
 function asked(crawl: TopCrawl | null): Partial<TopState> {
-  if (crawl === null) return { notice: 'there is no crawl to pause' }
+  if (crawl === null) return { notice: 'no crawl to pause' }
   const { id, spider, state } = crawl.stats
   const to: Partial<Record<CrawlState, 'paused' | 'running'>> = { running: 'paused', paused: 'running' }
   const wanted = to[state]

@@ -1,4 +1,5 @@
 import type { LinkInfo } from '../../frontier/frontier.js'
+import type { BlobStore } from '../../store/blob-store.js'
 import type { FetchRow } from '../../store/record-store.js'
 import type { Output } from '../output.js'
 import { clean } from '../terminal/clean.js'
@@ -33,4 +34,10 @@ export function historyTable(output: Output, failures: LinkInfo['failures']): vo
     [{ title: 'failed' }, { title: 'code' }, { title: 'message', shrinks: true }],
     failures.map((failure) => [moment(failure.at), failure.code, clean(failure.message)]),
   )
+}
+
+/** Where the newest raw page of these fetches is stored; null: none was kept, or it is missing. Fetches come newest first. */
+export async function rawPagePath(pages: BlobStore, fetches: readonly FetchRow[]): Promise<string | null> {
+  const ref = fetches.find(({ page }) => page !== null)?.page ?? null
+  return ref === null ? null : pages.locate(ref)
 }

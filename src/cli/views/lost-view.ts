@@ -8,14 +8,14 @@ import { programName, type Session } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { moment } from '../terminal/format.js'
 
-/** The lost crawl that a person means: the word names it, or without a word there is none that goes on. */
+/** The lost crawl that the user means: the word names it, or without a word no other crawl is running. */
 export async function lostCrawlMeant(
   { settings }: Session,
   backends: Backends,
   crawls: readonly CrawlInfo[],
   word: string | undefined,
 ): Promise<CrawlNote | null> {
-  // A server can lose its data while the store stands; a file is looked at as it is.
+  // A Redis server can lose its data while the store survives; a queue file cannot.
   if (isOnServer(settings.queue)) await watchQueue(backends).look()
   const notes = await backends.store.crawlNotes()
   const lost = notes.filter(({ state, queue }) => state === 'lost' && queue === backends.queueAddress)
@@ -23,13 +23,13 @@ export async function lostCrawlMeant(
   const meant = lost
     .filter(({ crawl, spider }) => word === undefined || crawl.startsWith(word) || spider === word)
     .at(-1)
-  const goesOn = crawls.some(
+  const isRunning = crawls.some(
     (crawl) =>
       !hasEnded(crawl) &&
       !isLost(crawl.id) &&
       (word === undefined || crawl.spider === word || crawl.id.startsWith(word)),
   )
-  return goesOn ? null : (meant ?? null)
+  return isRunning ? null : (meant ?? null)
 }
 
 export function showLost({ output, json, sameDatabase }: Session, { crawl, spider, queue, openedAt }: CrawlNote): void {
@@ -38,6 +38,6 @@ export function showLost({ output, json, sameDatabase }: Session, { crawl, spide
     return
   }
   output.print(`${clean(spider)}  crawl ${crawl}  ${output.style.red('lost')}`)
-  output.print(`opened ${moment(openedAt)}; its queue came back empty, or older than it was`)
-  output.print(`add its seeds and known pages again: ${programName(process.env)} recover ${crawl}${sameDatabase}`)
+  output.print(`opened ${moment(openedAt)}; its queue was lost, or restored from an older state`)
+  output.print(`recover its seeds and known pages: ${programName(process.env)} recover ${crawl}${sameDatabase}`)
 }

@@ -1,13 +1,13 @@
 import { type DecidedBy, type Estimate, estimateEnd } from '../../coordinator/eta.js'
+import type { Advice } from '../../observe/snapshots/advice.js'
 import type { RunProgress } from '../../run/run-summary.js'
 import { clean } from '../terminal/clean.js'
-import { count, duration, percent, plural, rate } from '../terminal/format.js'
-import { progressBar } from '../terminal/progress-bar.js'
+import { count, duration, percent, plural, progressBar, rate } from '../terminal/format.js'
 import type { Style } from '../terminal/style.js'
 
 export interface Fleet {
   readonly workers: number
-  /** Visits at once in each of them. */
+  /** Concurrent visits in each of them. */
   readonly concurrency: number
 }
 
@@ -23,11 +23,9 @@ export function progressLines(progress: RunProgress, fleet: Fleet, now: number, 
     rate(stats.rate),
     plural(progress.records, 'record'),
     ...(progress.rejected > 0 ? [style.yellow(`${count(progress.rejected)} rejected`)] : []),
-    ...(stats.failed > 0
-      ? [style.yellow(`${plural(stats.failed, 'error')}, ${count(stats.retried)} tried again`)]
-      : []),
+    ...(stats.failed > 0 ? [style.yellow(`${plural(stats.failed, 'error')}, ${count(stats.retried)} retried`)] : []),
     ...(stats.dead > 0 ? [style.red(`${count(stats.dead)} dead`)] : []),
-    `${count(stats.leased)} in hand`,
+    `${count(stats.leased)} in flight`,
     ...(fleet.workers > 1 ? [workersText(progress.workersAlive, fleet.workers, style)] : []),
   ]
   return [
@@ -41,7 +39,7 @@ function workersText(alive: number, wanted: number, style: Style): string {
   return alive >= wanted ? `${wanted} workers` : style.yellow(`${alive} of ${wanted} workers`)
 }
 
-/** The same as one line of text, for a pipe. */
+/** The progress as one line of text, for a pipe. */
 export function progressLine(progress: RunProgress, fleet: Fleet, now: number): string {
   const { stats } = progress
   const parts = [
@@ -60,18 +58,24 @@ export function endText(estimate: Estimate, state: RunProgress['stats']['state']
   if (estimate.etaSeconds === null)
     return estimate.decidedBy === null ? 'no estimate' : `no estimate: ${decidedByText(estimate.decidedBy)}`
   const when = estimate.etaSeconds < 1 ? 'ends any moment' : `ends in about ${duration(estimate.etaSeconds * 1000)}`
-  return estimate.decidedBy === null ? when : `${when}, decided by ${decidedByText(estimate.decidedBy)}`
+  return estimate.decidedBy === null ? when : `${when}, limited by ${decidedByText(estimate.decidedBy)}`
 }
 
 const REASONS = {
-  delay: 'its delay',
-  rate: 'its rate',
-  latency: 'its answers take time',
-  blocked: 'it asked for time',
-  closed: 'closed by hand',
+  delay: 'crawl delay',
+  rate: 'rate limit',
+  latency: 'slow responses',
+  blocked: 'asked us to wait',
+  closed: 'blocked manually',
 } as const
 
 export function decidedByText(decidedBy: DecidedBy): string {
   if (decidedBy.kind === 'host') return `${clean(decidedBy.host)} (${REASONS[decidedBy.reason]})`
-  return decidedBy.kind === 'workers' ? 'the workers (all of them are busy)' : 'links that wait for another try'
+  return decidedBy.kind === 'workers' ? 'workers (all slots are busy)' : 'links waiting for a retry'
+}
+
+/** The current bottleneck and what to do about it; nothing if there is none. */
+export function adviceLines({ stage, sentence, next }: Advice, style: Style): string[] {
+  if (stage === 'none') return []
+  return [`${style.yellow('bottleneck:')} ${clean(sentence)}`, ...(next === '' ? [] : [style.dim(`→ ${clean(next)}`)])]
 }

@@ -8,7 +8,7 @@ import type { Column } from '../terminal/table.js'
 
 const BAR_WIDTH = 10
 
-/** The columns that every view of proxies has behind its first ones. */
+/** The columns that every proxy table has after its first ones. */
 export const STANDING_COLUMNS: readonly Column[] = [
   { title: 'requests', right: true },
   { title: 'success' },
@@ -32,7 +32,7 @@ function successText(success: number, style: Style): string {
   return `${paint(bar(success, BAR_WIDTH))} ${`${Math.floor(success * 100)} %`.padStart(5)}`
 }
 
-/** In whatever currency the file of pools is written. */
+/** In the currency of the proxies file. */
 export function price(value: number): string {
   if (value === 0) return '0'
   return value >= 0.01 ? value.toFixed(2) : value.toPrecision(2)
@@ -42,7 +42,7 @@ export interface SiteStanding extends Standing {
   readonly site: string
 }
 
-/** By site, the busiest first. */
+/** By site, busiest first. */
 export function bySite(scores: readonly ProxyScore[]): SiteStanding[] {
   const sites = new Map<string, ProxyScore[]>()
   for (const score of scores) {
@@ -58,14 +58,14 @@ export function bySite(scores: readonly ProxyScore[]): SiteStanding[] {
 
 export interface ProxyStanding extends Standing {
   readonly proxy: string
-  /** Null: the file of pools does not have it, or no longer. */
+  /** Null: not given, or no longer in the proxies file. */
   readonly country: string | null
   readonly inUse: number
-  /** Where it rests and for how long still; site '': everywhere. */
+  /** Where it is resting and for how much longer; site '': everywhere. */
   readonly rests: readonly { readonly site: string; readonly ms: number }[]
 }
 
-/** By proxy, on one site or on all; proxies that were never used come last. */
+/** By proxy, on one site or on all; unused proxies come last. */
 export function byProxy(
   proxies: readonly Pick<PoolProxy, 'id' | 'country'>[],
   scores: readonly ProxyScore[],

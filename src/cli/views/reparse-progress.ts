@@ -1,16 +1,15 @@
 import type { ReparseProgress } from '../../run/reparse/reparse.js'
 import type { ReparseReport } from '../../run/reparse/reparse-report.js'
 import { clean } from '../terminal/clean.js'
-import { count, duration, percent, plural, rate, timeOfDay } from '../terminal/format.js'
+import { count, duration, percent, plural, progressBar, rate, timeOfDay } from '../terminal/format.js'
 import { liveLines } from '../terminal/live.js'
 import { logText } from '../terminal/log-line.js'
-import { progressBar } from '../terminal/progress-bar.js'
 import { type Style, styleFor } from '../terminal/style.js'
 
-/** Plain lines on a pipe come this often. */
+/** How often a plain progress line is written to a pipe. */
 const PLAIN_EVERY_MS = 5_000
 
-/** The progress of a reparse on standard error: a line that is drawn again on a terminal, now and then one on a pipe, none for a program. */
+/** The progress of a reparse on standard error: a line redrawn in place on a terminal, a line now and then on a pipe, none with --json. */
 export function reparseProgress(json: boolean, now: () => number) {
   const style = styleFor(process.stderr, process.env)
   const live = !json && process.stderr.isTTY ? liveLines(process.stderr) : null
@@ -35,7 +34,7 @@ export function reparseProgress(json: boolean, now: () => number) {
   }
 }
 
-/** For a terminal, with a bar where the number of pages is known. */
+/** For a terminal, with a bar if the number of pages is known. */
 function barText(progress: ReparseProgress, style: Style): string {
   const { spider, report, total } = progress
   const bar = total === null ? '' : `${progressBar(report.pages, total, style)}  `

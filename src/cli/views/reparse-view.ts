@@ -5,7 +5,7 @@ import { clean } from '../terminal/clean.js'
 import { count, duration, plural, rate } from '../terminal/format.js'
 import { cutEnd } from '../terminal/width.js'
 
-/** Of each list on a terminal; the others are in --json. */
+/** Items printed of each list; --json has the others. */
 const SHOWN = 3
 const VALUE_WIDTH = 40
 
@@ -15,7 +15,7 @@ export function showReparse(output: Output, { spider, dryRun, report, seconds, i
   const what = `${plural(report.pages, 'page')} of ${clean(spider)} in ${how}`
   if (dryRun) print(style.bold(`Dry run over ${what}: nothing was written`))
   else print(style.bold(`Reparsed ${what}`))
-  if (interrupted) print(style.yellow('Stopped before the end; run it again for the rest.'))
+  if (interrupted) print(style.yellow('Stopped early; run it again for the rest.'))
   if (report.kinds.size > 0) {
     print()
     showKinds(output, report, dryRun)
@@ -35,7 +35,7 @@ const NOT_WRITTEN: readonly Counted[] = [
   ['unchanged', (tally) => tally.unchanged],
   ['fenced', (tally) => tally.fenced],
   ['rejected', (tally) => tally.rejected],
-  ['no longer given', (tally) => tally.gone],
+  ['no longer found', (tally) => tally.gone],
 ]
 
 function showKinds(output: Output, { kinds, gone }: ReparseReport, dryRun: boolean): void {
@@ -46,9 +46,11 @@ function showKinds(output: Output, { kinds, gone }: ReparseReport, dryRun: boole
   )
   const { print, style } = output
   const fenced = [...kinds.values()].reduce((sum, tally) => sum + tally.fenced, 0)
-  if (fenced > 0) print(style.dim('fenced: a newer page gave the record, which is left as it is'))
+  if (fenced > 0) print(style.dim('fenced: a newer page has written the record, so it is left as it is'))
   if (gone.count > 0) {
-    print(style.dim('no longer given: stored from a page that does not give it any more, and left as it is'))
+    print(
+      style.dim('no longer found: the page does not produce these stored records any more; they are left as they are'),
+    )
     for (const { kind, key, url } of gone.examples.slice(0, SHOWN))
       print(`  ${clean(kind)} ${cutEnd(clean(key), VALUE_WIDTH)}  ${style.dim(clean(url))}`)
     more(output, gone.count)
@@ -93,7 +95,7 @@ function fieldCounts({ records, emptied, filled, retyped, changed }: FieldTally)
 }
 
 function fieldName(field: string): string {
-  return field === '' ? '(all of it)' : clean(field)
+  return field === '' ? '(whole value)' : clean(field)
 }
 
 function valueText(value: string | null): string {
@@ -104,11 +106,12 @@ function showPages(output: Output, report: ReparseReport): void {
   const { print, style } = output
   const { passed, missing, unrouted, rerouted, failed, failures } = report
   if (passed + missing.count + unrouted.count + rerouted + failures.size > 0) print()
-  if (passed > 0) print(style.dim(`${plural(passed, 'page')} passed over: their routes only follow links`))
-  showListed(output, missing, 'gone or damaged')
-  showListed(output, unrouted, 'that no route takes any more')
-  if (rerouted > 0) print(`${plural(rerouted, 'page')} went to another route: theirs is not in the spider any more`)
-  if (failed > 0) print(style.yellow(`${plural(failed, 'page')} failed; what is stored of them is left as it is`))
+  if (passed > 0) print(style.dim(`${plural(passed, 'page')} skipped: their routes only follow links`))
+  showListed(output, missing, 'missing or damaged')
+  showListed(output, unrouted, 'that no route matches any more')
+  if (rerouted > 0)
+    print(`${plural(rerouted, 'page')} handled by another route: the original one is no longer in the spider`)
+  if (failed > 0) print(style.yellow(`${plural(failed, 'page')} failed; their stored records are left as they are`))
   for (const { code, message, count: times, url } of [...failures.values()].sort((a, b) => b.count - a.count)) {
     print(`  ${count(times)} × ${style.bold(code)}: ${clean(message)}`)
     if (url !== null) print(style.dim(`      for example ${clean(url)}`))
@@ -123,14 +126,14 @@ function showListed(output: Output, { count: all, examples }: Listed<string>, wh
 }
 
 function more(output: Output, all: number): void {
-  if (all > SHOWN) output.print(output.style.dim(`  and ${count(all - SHOWN)} more; the first ones with --json`))
+  if (all > SHOWN) output.print(output.style.dim(`  and ${count(all - SHOWN)} more; see --json`))
 }
 
 function byName(a: readonly [string, unknown], b: readonly [string, unknown]): number {
   return a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0
 }
 
-/** One JSON document: counts, then what they are made of. */
+/** One JSON document: counts first, then the details. */
 export function reparseJson({ spider, dryRun, report, seconds, interrupted }: ReparseSummary): Record<string, unknown> {
   const { pages, passed, missing, rerouted, unrouted, failed, failures, kinds, gone, fields } = report
   const sum = (of: keyof KindTally) => [...kinds.values()].reduce((all, tally) => all + tally[of], 0)

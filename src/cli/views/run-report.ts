@@ -2,7 +2,7 @@ import type { FinishedRun } from '../crawl-run.js'
 import { programName, type Session, shellWord } from '../session.js'
 import { printNextSteps, printSummary, type SummaryDetails, summaryDetails } from './summary-view.js'
 
-/** What a run ends with: one JSON line, or a summary with the next steps. */
+/** The end of a run: one JSON line, or a summary with the next steps. */
 export async function reportRun(session: Session, { start, summary }: FinishedRun): Promise<void> {
   const { output, sameDatabase } = session
   if (session.json) return output.json(summaryJson(summary))
@@ -10,17 +10,17 @@ export async function reportRun(session: Session, { start, summary }: FinishedRu
   printSummary(output, summary, details)
   const shoal = programName(process.env)
   const steps: [string, string][] = []
-  if (summary.interrupted) steps.push([`${shoal} ${sameCommand(process.argv.slice(2))}`, 'go on'])
+  if (summary.interrupted) steps.push([`${shoal} ${sameCommand(process.argv.slice(2))}`, 'resume'])
   if (details !== null && summary.records > 0)
-    steps.push([`${shoal} export --out records.csv${sameDatabase}`, 'all records as a table'])
+    steps.push([`${shoal} export --out records.csv${sameDatabase}`, 'export all records as a table'])
   if (details !== null && summary.dead > 0)
-    steps.push([`${shoal} dead list --crawl ${summary.crawl}${sameDatabase}`, 'what failed, and why'])
+    steps.push([`${shoal} dead list --crawl ${summary.crawl}${sameDatabase}`, 'see what failed, and why'])
   if (details !== null && summary.rejected > 0)
-    steps.push([`${shoal} records rejected${sameDatabase}`, 'records that do not fit their schema'])
+    steps.push([`${shoal} records rejected${sameDatabase}`, 'list records that do not match their schema'])
   if (details !== null && summary.drift.length > 0)
     steps.push([
       `${shoal} records stats ${shellWord(start?.spider ?? '')}${sameDatabase}`,
-      'how well fields are filled',
+      'see how often fields are filled',
     ])
   if (steps.length > 0) printNextSteps(output, 'Next:', steps)
 }
@@ -33,13 +33,13 @@ export function sameCommand(args: readonly string[]): string {
     .join(' ')
 }
 
-/** The keys before `seconds` are promised; others may follow. */
+/** The keys up to `seconds` are stable; others may follow. */
 export function summaryJson(summary: FinishedRun['summary']): Record<string, unknown> {
   const { crawl, state, pages, records, failed, dead, retried, seconds, ...more } = summary
   return { crawl, state, pages, records, failed, dead, retried, seconds, ...more }
 }
 
-/** null for a queue that lived in the memory of the run. */
+/** Null for backends that lived in the memory of the run. */
 export async function detailsOf(
   session: Session,
   crawl: string,

@@ -7,7 +7,7 @@ import { clean } from '../terminal/clean.js'
 import { count, duration, plural, rate } from '../terminal/format.js'
 import { visitLines } from './visits-view.js'
 
-/** What is known about a crawl beside its counters. */
+/** What the summary shows of a crawl besides its counters. */
 export interface SummaryDetails {
   readonly kinds: readonly KindCount[]
   readonly rejectedFields: readonly { readonly kind: string; readonly field: string; readonly count: number }[]
@@ -15,8 +15,8 @@ export interface SummaryDetails {
   readonly skipped: readonly (readonly [code: string, count: number])[]
 }
 
-/** Skipped links are counted by reason up to this many. */
-const SKIPPED_LOOKED_AT = 5_000
+/** Up to this many skipped links are counted by reason. */
+const SKIPPED_READ = 5_000
 
 export async function summaryDetails(
   frontier: Pick<Frontier, 'deadByError' | 'links'>,
@@ -26,7 +26,7 @@ export async function summaryDetails(
 ): Promise<SummaryDetails> {
   return {
     kinds: await store.counts({ spider, crawl }),
-    // Of a crawl that gave millions of them the answer may come too late: the run is finished all the same.
+    // With millions of rejected records this query may time out; the run has finished all the same.
     rejectedFields: await store.rejectedByField({ spider, crawl }).catch(() => []),
     dead: await frontier.deadByError(crawl),
     skipped: await skippedByReason(frontier, crawl),
@@ -38,7 +38,7 @@ async function skippedByReason(
   crawl: string,
 ): Promise<(readonly [string, number])[]> {
   const reasons = new Map<string, number>()
-  const links = await frontier.links({ crawl, state: 'skipped', limit: SKIPPED_LOOKED_AT })
+  const links = await frontier.links({ crawl, state: 'skipped', limit: SKIPPED_READ })
   for (const link of links) {
     const code = link.failures.at(-1)?.code ?? 'unknown'
     reasons.set(code, (reasons.get(code) ?? 0) + 1)
@@ -51,11 +51,11 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   const took = duration(summary.seconds * 1000)
   const speed = summary.seconds > 0 ? `, ${rate(summary.pagesNow / summary.seconds)}` : ''
   print()
-  const drained = summary.drained ? '; its workers were drained from outside' : ''
-  const rest = summary.interrupted ? `${drained}; what was in hand is finished, the rest waits` : ''
+  const drained = summary.drained ? '; its workers were drained remotely' : ''
+  const rest = summary.interrupted ? `${drained}; pages in flight were finished, the rest stays queued` : ''
   print(`${headline(output, summary)} ${style.dim(`after ${took}${speed}${rest}`)}`)
   print(
-    `  ${figure(summary.pages)}  pages fetched${summary.retried > 0 ? style.dim(`, ${count(summary.retried)} tried again on the way`) : ''}`,
+    `  ${figure(summary.pages)}  pages fetched${summary.retried > 0 ? style.dim(`, ${plural(summary.retried, 'retry', 'retries')}`) : ''}`,
   )
   for (const line of visitLines(summary.visits, style)) print(line)
   print(`  ${figure(summary.records)}  records${kindsText(details)}`)
@@ -75,8 +75,8 @@ function headline({ style }: Output, summary: RunSummary): string {
   if (summary.interrupted) return style.yellow('Stopped')
   if (summary.state === 'cancelled') return style.yellow('Cancelled')
   if (summary.endedBy !== null)
-    return style.yellow(`Ended by its budget of ${summary.endedBy === 'budget_time' ? 'time' : 'bytes'}`)
-  if (summary.pages === 0) return style.red('Ended without a single page')
+    return style.yellow(`Stopped by its ${summary.endedBy === 'budget_time' ? 'time' : 'byte'} budget`)
+  if (summary.pages === 0) return style.red('Finished without fetching a page')
   return style.green('Finished')
 }
 
@@ -100,7 +100,7 @@ function listText(rows: readonly (readonly [string, number])[]): string {
   return shown.length === 0 ? '' : `: ${shown.join(', ')}`
 }
 
-/** Commands that work as printed: each on a line of its own, so that it can be copied whole. */
+/** Commands that work as printed, each on a line of its own so that it can be copied. */
 export function printNextSteps(
   output: Output,
   title: string,

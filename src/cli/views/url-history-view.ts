@@ -4,10 +4,10 @@ import { programName, type Session, shellWord } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, bytes, duration, moment, plural } from '../terminal/format.js'
 
-/** Of the data of a record, on its line. */
+/** Characters of a record's data shown on its line. */
 const DATA_SHOWN = 120
 
-/** A URL that a crawl knows, for a person: where it is and why, then all that happened to it, oldest first. */
+/** A URL that a crawl knows: its state and why, then its history, oldest first. */
 export function showUrlHistory(
   session: Session,
   history: UrlHistory,
@@ -27,7 +27,7 @@ export function showUrlHistory(
     skipped: style.yellow,
     unknown: style.yellow,
   }[state]
-  print(`${paint(state === 'leased' ? 'in hand' : state)}  ${clean(history.url)}`)
+  print(`${paint(state === 'leased' ? 'in flight' : state)}  ${clean(history.url)}`)
   for (const line of history.why) print(`  ${clean(line)}`)
   const [fetch] = fetches
   if (state === 'done' && fetch !== undefined) {
@@ -39,7 +39,7 @@ export function showUrlHistory(
     const kinds = records.map((record) => `${record.kind} ${record.key}`)
     print(
       kinds.length === 0
-        ? '  no records carry this URL'
+        ? '  no records have this URL'
         : `  ${plural(kinds.length, 'record')}: ${clean(kinds.join(', '))}`,
     )
   }
@@ -60,7 +60,7 @@ type Moment = readonly [at: number, what: string, text: string]
 function timeline({ output }: Session, history: UrlHistory, now: number): void {
   const { link, admitted } = history
   const moments: Moment[] = [
-    ...(link === null || admitted === null ? [] : [[link.addedAt, 'admitted', admitted.by] as const]),
+    ...(link === null || admitted === null ? [] : [[link.addedAt, 'accepted', admitted.by] as const]),
     ...history.attempts.map((attempt) => [attempt.at, attemptName(attempt), attemptText(attempt)] as const),
     ...history.records.map(({ kind, key, changedAt, data }) => {
       const text = JSON.stringify(data)
@@ -68,7 +68,7 @@ function timeline({ output }: Session, history: UrlHistory, now: number): void {
       return [changedAt, 'record', `${kind} ${key}  ${shown}`] as const
     }),
     ...(history.state === 'leased' && link !== null && link.leasedAt !== null
-      ? [[link.leasedAt, `attempt ${link.attempts + 1}`, `under way at ${link.worker ?? 'a worker'}`] as const]
+      ? [[link.leasedAt, `attempt ${link.attempts + 1}`, `in flight on ${link.worker ?? 'a worker'}`] as const]
       : []),
     ...(history.state === 'delayed' && link !== null && link.dueAt !== null && link.dueAt > now
       ? [[link.dueAt, 'next', `attempt ${link.attempts + 1}, in ${duration(link.dueAt - now)}`] as const]
@@ -77,7 +77,7 @@ function timeline({ output }: Session, history: UrlHistory, now: number): void {
   if (moments.length === 0) return
   output.print()
   output.table(
-    [{ title: 'when' }, { title: 'what' }, { title: 'how it went', shrinks: true }],
+    [{ title: 'when' }, { title: 'event' }, { title: 'details', shrinks: true }],
     moments.sort(([a], [b]) => a - b).map(([at, what, text]) => [moment(at), what, clean(text)]),
   )
 }
@@ -100,10 +100,10 @@ function attemptText({ status, bytes: size, ms, error, worker, proxy, page }: Ur
 }
 
 const COMMANDS = {
-  replay: ['try it again', 'dead replay'],
-  promote: ['make it the next of its host', 'links promote'],
-  retry: ['try it now', 'links retry'],
-  remove: ['give it up', 'links remove'],
+  replay: ['retry it', 'dead replay'],
+  promote: ['move it to the front', 'links promote'],
+  retry: ['retry it now', 'links retry'],
+  remove: ['remove it', 'links remove'],
 } as const satisfies Record<UrlHistory['can'][number], readonly [does: string, command: string]>
 
 function commandsFor(session: Session, { can, url, crawl }: UrlHistory): (readonly [does: string, command: string])[] {

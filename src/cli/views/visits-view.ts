@@ -7,10 +7,10 @@ const LABELS: readonly (readonly [keyof VisitCounts, string])[] = [
   ['new', 'new'],
   ['changed', 'changed'],
   ['notModified', 'not modified (304)'],
-  ['sameBody', 'the same body again'],
+  ['sameBody', 'same body (200)'],
 ]
 
-/** How the pages of a recrawl compare with the crawl before; nothing for a spider that does not recrawl. */
+/** How the pages of a recrawl compare with the previous crawl; nothing for a spider that does not recrawl. */
 export function visitLines(visits: VisitCounts | null, style: Style): string[] {
   if (visits === null) return []
   const all = LABELS.reduce((sum, [name]) => sum + visits[name], 0)

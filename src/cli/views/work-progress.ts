@@ -1,22 +1,21 @@
 import type { Session } from '../session.js'
-import { count, duration, percent, rate, timeOfDay } from '../terminal/format.js'
+import { count, duration, percent, progressBar, rate, timeOfDay } from '../terminal/format.js'
 import { liveLines } from '../terminal/live.js'
-import { progressBar } from '../terminal/progress-bar.js'
 import { styleFor } from '../terminal/style.js'
 
 const DRAW_EVERY_MS = 200
-/** Plain lines on a pipe come this often. */
+/** How often a plain progress line is written to a pipe. */
 const PLAIN_EVERY_MS = 5_000
 
 export interface ShownProgress {
-  /** `total`: where it is known only now. */
-  tell(done: number, pass: string, total?: number): void
+  /** `total`: if it was not known at the start. */
+  report(done: number, pass: string, total?: number): void
   stop(): void
 }
 
-/** How far some work is, how fast, and when it ends where its whole is known: a line that is drawn again on a terminal, now and then one on a pipe, none for a program. */
+/** Progress, rate, and time left if the total is known: a line redrawn in place on a terminal, a line now and then on a pipe, none with --json. */
 export function shownProgress({ json, clock }: Session, things: string, whole: number | null): ShownProgress {
-  if (json) return { tell() {}, stop() {} }
+  if (json) return { report() {}, stop() {} }
   const live = process.stderr.isTTY ? liveLines(process.stderr) : null
   const style = styleFor(process.stderr, process.env)
   const everyMs = live === null ? PLAIN_EVERY_MS : DRAW_EVERY_MS
@@ -24,7 +23,7 @@ export function shownProgress({ json, clock }: Session, things: string, whole: n
   let drawnAt = live === null ? begun : 0
   let current = ''
   return {
-    tell(rows, pass, total = whole ?? undefined) {
+    report(rows, pass, total = whole ?? undefined) {
       const now = clock.now()
       const isNew = pass !== current
       if (isNew) begun = now

@@ -3,21 +3,21 @@ import type { Notes } from '../../notes/notes.js'
 import { ALERTS_KEY } from '../note-keys.js'
 import { ALERT_RULES, type Alert, type AlertNotes } from './alert.js'
 
-/** The note of the watcher: what holds and what ended lately, for everybody; and what is not told yet, for the watcher that comes next. */
+/** The watcher's note: active and recently ended alerts for everyone, and undelivered ones for the next watcher. */
 export interface AlertNote extends AlertNotes {
   /** Oldest first. */
   readonly undelivered: readonly Undelivered[]
 }
 
-/** A beginning or an end on its way to the channels. */
+/** The start or end of an alert that some channels have not received yet. */
 export interface Undelivered {
-  /** The same whenever it is told: a receiver that gets it twice knows. */
+  /** The same for every delivery, so that a receiver can drop duplicates. */
   readonly id: string
   readonly event: AlertEventName
   readonly alert: Alert
   readonly at: number
-  /** Channels that have it. */
-  readonly told: readonly string[]
+  /** Channels that have received it. */
+  readonly delivered: readonly string[]
 }
 
 export type AlertEventName = 'alert.began' | 'alert.ended'
@@ -26,30 +26,30 @@ export const NO_ALERTS: AlertNote = { active: [], ended: [], undelivered: [] }
 
 const ENDED_KEPT_MS = 24 * 3_600_000
 const ENDED_KEPT = 100
-/** What could not be told for so long is not told any more. */
-export const UNTOLD_KEPT_MS = 3_600_000
-const UNTOLD_KEPT = 500
+/** What could not be delivered for this long is dropped. */
+export const UNDELIVERED_KEPT_MS = 3_600_000
+const UNDELIVERED_KEPT = 500
 const NOTE_KEPT_MS = 7 * 86_400_000
 
 export async function readAlerts(
   notes: Pick<Notes, 'read'>,
-): Promise<AlertNotes & { readonly lookedMs: number | null }> {
+): Promise<AlertNotes & { readonly evaluatedMs: number | null }> {
   const note = await notes.read(ALERTS_KEY)
   const { active, ended } = parseAlertNote(note?.text)
-  return { active, ended, lookedMs: note === null ? null : note.ageMs }
+  return { active, ended, evaluatedMs: note === null ? null : note.ageMs }
 }
 
-/** False: another process watches by now. `at` makes each note a new one: its age tells when somebody last looked. */
+/** False: another process is the watcher now. `at` makes each note a new one, so that its age says when alerts were last evaluated. */
 export function postAlerts(notes: Notes, author: string, note: AlertNote, at: number): Promise<boolean> {
   return notes.post(ALERTS_KEY, author, JSON.stringify({ at, ...note }), NOTE_KEPT_MS)
 }
 
-/** Nothing grows without bound. */
+/** Keeps the note from growing without bound. */
 export function trimmed({ active, ended, undelivered }: AlertNote, now: number): AlertNote {
   return {
     active,
     ended: ended.filter(({ endedAt }) => endedAt > now - ENDED_KEPT_MS).slice(0, ENDED_KEPT),
-    undelivered: undelivered.filter(({ at }) => at > now - UNTOLD_KEPT_MS).slice(-UNTOLD_KEPT),
+    undelivered: undelivered.filter(({ at }) => at > now - UNDELIVERED_KEPT_MS).slice(-UNDELIVERED_KEPT),
   }
 }
 
@@ -71,7 +71,7 @@ const undelivered = z.object({
   event: z.enum(['alert.began', 'alert.ended']),
   alert,
   at: z.number(),
-  told: z.array(z.string()),
+  delivered: z.array(z.string()),
 })
 const alertNote = z.object({
   active: z.array(alert),
@@ -79,7 +79,7 @@ const alertNote = z.object({
   undelivered: z.array(undelivered),
 }) satisfies z.ZodType<AlertNote>
 
-/** What another version wrote, or garbage, is nothing. */
+/** A note of another version, or garbage, counts as empty. */
 export function parseAlertNote(text: string | undefined): AlertNote {
   if (text === undefined) return NO_ALERTS
   try {

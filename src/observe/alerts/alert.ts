@@ -1,20 +1,20 @@
 import type { Json } from '../../url/link.js'
 
-/** Something that a person should look at. It holds until it is gone: each episode is told once when it begins and once when it ends. */
+/** A problem that a person should look at. Each episode is reported once when it starts and once when it ends. */
 export interface Alert {
   readonly rule: AlertRule
   readonly severity: 'warn' | 'critical'
-  /** The same for as long as it lasts. */
+  /** Id of this occurrence, the same for as long as it lasts. */
   readonly episode: string
-  /** Of what: a crawl, a host, a worker, a pool; '' for the queue as a whole. */
+  /** The subject: a crawl, a host, a worker, a pool; '' for the queue as a whole. */
   readonly about: string
   readonly crawl: string | null
   readonly spider: string | null
-  /** For a person, on one line. */
+  /** For people, one line. */
   readonly message: string
   /** What to do about it. */
   readonly next: string
-  /** For a program. */
+  /** For programs. */
   readonly fields: Readonly<Record<string, Json>>
   readonly since: number
 }
@@ -33,9 +33,9 @@ export const ALERT_RULES = [
 ] as const
 export type AlertRule = (typeof ALERT_RULES)[number]
 
-/** As it stands on the notes under ALERTS_KEY. */
+/** As stored in the shared notes under ALERTS_KEY. */
 export interface AlertNotes {
   readonly active: readonly Alert[]
-  /** Ended lately, newest first. */
+  /** Recently ended, newest first. */
   readonly ended: readonly (Alert & { readonly endedAt: number })[]
 }

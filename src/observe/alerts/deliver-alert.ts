@@ -1,24 +1,24 @@
 import type { Alert } from './alert.js'
 import type { AlertEventName } from './alert-notes.js'
 
-/** What a webhook or a command is told. */
+/** The message for a webhook or a command. */
 export interface AlertMessage {
-  /** The same when it is told again. */
+  /** The same when it is delivered again. */
   readonly id: string
   readonly event: AlertEventName
-  /** Sent by `shoal alerts test`: nothing is wrong. */
+  /** Sent by `shoal alerts test`: not a real problem. */
   readonly test: boolean
   readonly at: number
   readonly alert: Alert
 }
 
-/** A way to tell somebody. It never throws; `away`: the same may work later; `refused`: somebody must change something. */
+/** A webhook, a command or the log. It never throws; `down`: retrying may work; `rejected`: someone must fix the configuration. */
 export interface AlertChannel {
-  /** Without secrets: for people, for the log, and for remembering who was told. */
+  /** Without secrets: for people, for the log, and to remember which channels have received an alert. */
   readonly name: string
-  tell(message: AlertMessage, signal: AbortSignal): Promise<AlertDelivered>
+  deliver(message: AlertMessage, signal: AbortSignal): Promise<AlertDelivered>
 }
 
 export type AlertDelivered =
-  | { readonly kind: 'told' }
-  | { readonly kind: 'away' | 'refused'; readonly message: string; readonly retryAfterMs?: number }
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'down' | 'rejected'; readonly message: string; readonly retryAfterMs?: number }

@@ -2,12 +2,12 @@ import type { Alert, AlertRule } from './alert.js'
 import type { Finding } from './rules/rule.js'
 
 /**
- * From what a rule finds at each look to episodes with a beginning and an end. Something begins when it has been over its threshold for a while, and ends when it
- * has been clearly below for a while; in between it stays as it is: so nothing flaps, however the figures jump.
+ * From the findings of a rule to episodes with a start and an end. An episode starts when something has been over its threshold for a while, and ends when it
+ * has been clearly below for a while. In between nothing changes, so alerts do not flap when figures fluctuate.
  */
 export const ENDS_AFTER_MS = 60_000
 
-/** What is known of one thing that a rule watches. */
+/** What is known of one subject that a rule watches. */
 interface Watched {
   readonly overSince: number | null
   readonly belowSince: number | null
@@ -20,11 +20,11 @@ export type Episodes = ReadonlyMap<string, Watched>
 export interface Verdict {
   readonly found: readonly Finding[]
   readonly lastingMs: number
-  /** Alarms of the watcher before, about crawls that still run, are not ended before this time: the rule has not seen enough yet. */
+  /** Alerts of the previous watcher about running crawls do not end before this time: the rule has not seen enough yet. */
   readonly keepsUntil: number
-  /** So many may begin; the others may when there is room again. */
+  /** How many alerts may start now; the others wait until there is room again. */
   readonly room: number
-  /** Whether the thing can still be watched: of a crawl that has ended or is paused nothing is found any more, and its alarms end at once. */
+  /** Whether the subject can still be watched: the alerts of a crawl that has ended or is paused end at once. */
   isWatched(alert: Alert): boolean
 }
 
@@ -78,7 +78,7 @@ function alertOf(rule: AlertRule, { level: _, ...finding }: Finding, now: number
   return { rule, ...finding, episode: asciiJson([rule, finding.crawl, finding.about, now]), since: now }
 }
 
-/** It goes into a header of webhooks: names of spiders and fields may be in any script. */
+/** The episode goes into a webhook header, and names of spiders and fields may be in any script. */
 function asciiJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[^\x20-\x7e]/g,
@@ -86,7 +86,7 @@ function asciiJson(value: unknown): string {
   )
 }
 
-/** The figures of now; who it is about and since when stay. */
+/** With the current figures; subject and start stay. */
 function refreshed(alert: Alert, { severity, message, next, fields }: Finding): Alert {
   return { ...alert, severity, message, next, fields }
 }

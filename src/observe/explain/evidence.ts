@@ -13,29 +13,29 @@ export interface HistoryBackends {
   readonly store: Pick<RecordStore, 'fetches' | 'records'>
 }
 
-/** All that queue, store and workers know of a URL. */
+/** Everything that queue, store and workers know about a URL. */
 export interface Evidence {
   readonly asked: string
   readonly found: Found
-  /** Of the crawl that knows it, where that is at hand. */
+  /** The spider of the crawl that has the URL, if it can be loaded here. */
   readonly spider: Spider | null
-  /** Of that crawl, newest first. */
+  /** Fetches by that crawl, newest first. */
   readonly fetches: readonly FetchRow[]
   readonly records: readonly StoredRecord[]
-  /** Reasons to wait that the queue does not know. */
+  /** Reasons to wait that the queue does not know about. */
   readonly waits: readonly string[]
-  /** Of a URL that no crawl knows. */
+  /** Why no crawl has the URL. */
   readonly absence: readonly AbsenceReason[]
-  /** Pool/proxy that a worker goes through with it right now; null: none, or nobody tells. */
+  /** Pool/proxy that a worker uses for it right now; null: none, or not reported. */
   readonly proxy: string | null
 }
 
 const FETCHES_READ = 20
 const RECORDS_READ = 10
-/** A page that led elsewhere each time it was asked is not followed any further. */
+/** A page that redirected elsewhere on every fetch: only this many URLs are searched for records. */
 const URLS_ASKED = 3
 
-/** Looks in the crawls, newest first. Every question is answered by an index, however much there is. */
+/** Searches the crawls, newest first. Every query uses an index, however large they are. */
 export async function gatherEvidence(
   { frontier, notes, store }: HistoryBackends,
   crawls: readonly CrawlInfo[],
@@ -64,7 +64,7 @@ export async function gatherEvidence(
   }
 }
 
-/** Records name the page they were read from, which is where the redirects ended. */
+/** Records have the URL of the page they were read from, which is where the redirects ended. */
 async function recordsOf(
   store: HistoryBackends['store'],
   spider: string,
@@ -82,7 +82,7 @@ async function recordsOf(
 
 async function proxyOf(notes: Notes, { worker, fp }: LinkInfo): Promise<string | null> {
   if (worker === null) return null
-  const told = (await readVitals(notes, [worker])).get(worker)
-  const proxy = told?.vitals.inFlight.find((one) => one.fp === fp)?.proxy ?? null
+  const received = (await readVitals(notes, [worker])).get(worker)
+  const proxy = received?.vitals.inFlight.find((one) => one.fp === fp)?.proxy ?? null
   return proxy === null ? null : `${proxy.pool}/${proxy.proxy}`
 }

@@ -11,7 +11,7 @@ import { showUrl } from '../../url/show-url.js'
 
 export type Known = Exclude<Whereabouts, { readonly state: 'unknown' }>
 
-/** What was looked for: all that is known of a link that the queue only counts. */
+/** What was searched for: all that is known of a link that the queue only counts. */
 interface Sought {
   readonly url: string
   readonly fp: Fingerprint
@@ -19,9 +19,9 @@ interface Sought {
 
 export type Found =
   | { readonly kind: 'known'; readonly crawl: CrawlInfo; readonly where: Known; readonly target: Sought }
-  /** The door refuses it: it never becomes a link. */
+  /** The spider's filters reject it: it never becomes a link. */
   | { readonly kind: 'refused'; readonly crawl: CrawlInfo; readonly refusal: Refusal; readonly target: Sought }
-  /** `judged`: what the spider at hand, which would let it in, knows it as. */
+  /** `judged`: the link it would be for the spider that is known here and accepts it. */
   | { readonly kind: 'never'; readonly target: Sought; readonly judged: Judged | null }
 
 interface Judged {
@@ -30,7 +30,7 @@ interface Judged {
   readonly target: Target
 }
 
-/** Looks for a URL in crawls, newest first, through the door of each one's spider where that is at hand. */
+/** Searches crawls for a URL, newest first, with the filters of each one's spider where that is known. */
 export async function findLink(
   frontier: Frontier,
   newestFirst: readonly CrawlInfo[],
@@ -44,7 +44,7 @@ export async function findLink(
     const spider = await spiderOf(crawl)
     const admission = spider === null ? null : createAdmitter(spider.admit).resolve(url, url)
     if (spider !== null && admission?.ok === true) judged ??= { crawl, spider, target: admission.target }
-    // A link may be older than the rule that refuses it now: the queue is asked in any case.
+    // A link may be older than the rule that rejects it now, so the queue is asked in any case.
     const target = admission?.ok === true ? admission.target : plain
     // A page may put a link into a group by its name.
     const sure = admission?.ok === true && spider?.admit.pace.groups.length === 0
@@ -55,7 +55,7 @@ export async function findLink(
   return judged !== null || refused === null ? { kind: 'never', target: plain, judged } : refused
 }
 
-/** At its host first: on a queue of millions the search through all hosts takes long. `sure`: it waits nowhere else. */
+/** Checks its host first: in a queue of millions, a search through all hosts takes long. `sure`: it cannot be anywhere else. */
 async function explainAt(
   frontier: Frontier,
   { id }: CrawlInfo,
@@ -67,7 +67,7 @@ async function explainAt(
   return elsewhere ? frontier.explain(id, fp) : where
 }
 
-/** By the canonical rules that hold where a spider sets no others. */
+/** By the default canonical rules, for when the spider is not known. */
 function plainTarget(url: string): Sought & { readonly host: HostKey } {
   if (parseUrl(url) === null) throw new ShoalError('bad_url', `${showUrl(url)} is not a URL`)
   const parsed = new URL(url)

@@ -2,7 +2,7 @@ import type { Frontier } from '../../frontier/frontier.js'
 import { DIRECT, type Spider } from '../../spider/spider.js'
 import { workerState } from '../snapshots/health.js'
 
-/** Why a link waits although its host is open: its route goes out through proxies that no worker at work has. */
+/** Why a link waits although its host is open: its route needs a proxy pool that no running worker has. */
 export async function missingPool(
   frontier: Pick<Frontier, 'workers'>,
   spider: Spider | null,
@@ -13,5 +13,5 @@ export async function missingPool(
   if (need === null || need === DIRECT) return []
   const workers = (await frontier.workers()).filter((worker) => workerState(worker, now) !== 'silent')
   if (workers.some(({ about }) => about?.pools?.includes(need.pool))) return []
-  return [`no worker at work has the proxies that it needs: pool '${need.pool}' (shoal worker --proxies <file>)`]
+  return [`no running worker has the proxy pool it needs: '${need.pool}' (shoal worker --proxies <file>)`]
 }

@@ -1,6 +1,6 @@
 import type { Json } from '../../url/link.js'
 
-/** What is shown of a record: enough to recognise it by, never a megabyte. */
+/** How much of a record is shown: enough to recognise it, never a megabyte. */
 const MOST = { text: 300, items: 20, depth: 4, chars: 4_000 } as const
 
 export function preview(data: Json): Json {

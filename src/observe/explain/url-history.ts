@@ -8,9 +8,9 @@ import { nextSlot } from './next-slot.js'
 import { preview } from './preview.js'
 import { admittedBy, whyThere } from './why-there.js'
 
-/** The whole history of a URL, for the terminal, for programs and for the page. */
+/** The whole history of a URL, for the terminal, for programs and for the dashboard. */
 export interface UrlHistory {
-  /** As it was asked for, and as it is crawled. */
+  /** As the user wrote it, and in canonical form. */
   readonly asked: string
   readonly url: string
   readonly fp: string
@@ -18,19 +18,19 @@ export interface UrlHistory {
   readonly spider: string
   readonly crawlState: CrawlState
   readonly state: LinkState | 'unknown'
-  /** Why it is where it is: sentences for a person, most important first. */
+  /** Why it is in this state: sentences for people, most important first. */
   readonly why: readonly string[]
-  /** By which door it came in (a start URL, or found at a depth), its route and the pattern that chose it; of an unknown one why it is refused, where the spider is at hand. */
+  /** How it was found (a start URL, or on a page at some depth), its route and the pattern that chose it. */
   readonly admitted: {
     readonly by: string
     readonly route: string
     readonly depth: number
     readonly priority: number
   } | null
-  /** Links of its host that come first; null unless queued. */
+  /** Links of its host ahead of it; null unless queued. */
   readonly position: number | null
   readonly host: HostInfo | null
-  /** When the host's next slot is, and why then. */
+  /** When the host's next slot is, and why. */
   readonly nextSlot: string | null
   readonly link: LinkInfo | null
   /** Oldest first. */
@@ -51,27 +51,27 @@ export interface UrlAttempt {
   readonly attempt: number
   /** '': not known. */
   readonly worker: string
-  /** 0: no answer. */
+  /** 0: no response. */
   readonly status: number
   readonly ms: number
   readonly bytes: number
   /** Pool/proxy; null: none. */
   readonly proxy: string | null
-  /** Code and message; null: it went well. */
+  /** Code and message; null: it succeeded. */
   readonly error: { readonly code: string; readonly message: string } | null
-  /** A raw page, a picture of a rendered page are kept. */
+  /** A raw page or a screenshot was kept. */
   readonly page: boolean
 }
 
 export interface UrlHistoryQuery {
   readonly crawl: CrawlId
   readonly url: string
-  /** Left out or null: not at hand; then its route's pattern is not told, nor why an unknown URL is refused. */
+  /** Missing or null: not known here; then the route's pattern is not given, nor why an unknown URL is rejected. */
   readonly spider?: Spider | null
   readonly now: number
 }
 
-/** Of one crawl. Fails with `not_found` when there is none, and with `bad_url` or `bad_scheme`. */
+/** In one crawl. Fails with `not_found` when there is no such crawl, and with `bad_url` or `bad_scheme`. */
 export async function readUrlHistory(
   backends: HistoryBackends,
   { crawl, url, spider = null, now }: UrlHistoryQuery,
@@ -80,7 +80,7 @@ export async function readUrlHistory(
   return urlHistoryOf(await gatherEvidence(backends, [stats], url, async () => spider, now), stats, now)
 }
 
-/** Pure. `crawl`: the one that was asked, where none knows the URL. */
+/** Pure. `crawl`: the one that was searched, for a URL that no crawl has. */
 export function urlHistoryOf(evidence: Evidence, crawl: CrawlInfo, now: number): UrlHistory {
   const { asked, found, records } = evidence
   const known = found.kind === 'known' ? found.where : null
@@ -112,7 +112,7 @@ function pick({ route, depth, priority }: LinkInfo) {
   return { route, depth, priority }
 }
 
-/** What a person may do with a link in this state. */
+/** What a user can do with a link in this state. */
 function canBeDone(state: LinkState, crawlState: CrawlState): UrlHistory['can'] {
   if (crawlState === 'cancelled') return []
   if (state === 'queued') return ['promote', 'remove']
@@ -121,7 +121,7 @@ function canBeDone(state: LinkState, crawlState: CrawlState): UrlHistory['can'] 
 }
 
 /**
- * Requests with the errors that the queue kept, oldest first. Their clocks may differ, so that they are matched by code, newest first; an error
+ * Requests with the errors that the queue kept, oldest first. Their clocks may differ, so they are matched by code, newest first; an error
  * without a request is an attempt of its own.
  */
 export function attemptsOf(failures: LinkInfo['failures'], fetches: readonly FetchRow[]): UrlAttempt[] {

@@ -6,16 +6,16 @@ import { knownRobots, robotsIn } from '../../politeness/robots-note.js'
 import type { Spider } from '../../spider/spider.js'
 import type { HostKey } from '../../url/link.js'
 
-/** Why a crawl may not have a URL that its door lets in. */
+/** Why a crawl may not have a URL that its filters accept. */
 export interface AbsenceReason {
   readonly code: ErrorCode | 'budget_pages' | 'budget_pages_per_host' | 'budget_time' | 'budget_bytes' | 'queue_full'
   readonly message: string
 }
 
-/** Hosts are looked up by name; so many may stand between the name's beginning and the name. */
-const HOSTS_LOOKED_AT = 200
+/** Hosts are listed by name; this many may sort between the prefix and the name itself. */
+const HOSTS_READ = 200
 
-/** The limits of the crawl that a link is refused by, and what robots.txt says of it, as far as the fleet has read it. */
+/** The limits of the crawl that reject the link, and what robots.txt says about it, as far as the fleet has read it. */
 export async function whyAbsent(
   backends: { readonly frontier: Frontier; readonly notes: Notes },
   crawl: CrawlInfo,
@@ -36,16 +36,16 @@ async function byRobots(notes: Notes, spider: Spider, url: string): Promise<Abse
   const robots = robotsIn(known.note, spider.robots === 'strict', 0)
   if (robots.retryAt !== null)
     return [
-      { code: 'robots_unreachable', message: 'robots.txt of its host could not be read: nothing there is fetched' },
+      { code: 'robots_unreachable', message: 'robots.txt of its host cannot be read, so nothing there is fetched' },
     ]
   if (robots.allows(url.slice(url.indexOf('/', 8)))) return []
-  return [{ code: 'robots_disallowed', message: 'robots.txt of its host forbids it: it would be skipped' }]
+  return [{ code: 'robots_disallowed', message: 'robots.txt of its host disallows it, so it would be skipped' }]
 }
 
 function crawlLimits(stats: CrawlStats, { budget, maxPending, overflow }: Spider): AbsenceReason[] {
   const { pages } = budget
   const pending = stats.queued + stats.delayed
-  const refused = `${stats.refused} ${stats.refused === 1 ? 'link was' : 'links were'} refused so far`
+  const refused = `${stats.refused} ${stats.refused === 1 ? 'link was' : 'links were'} rejected so far`
   return [
     ...(pages !== undefined && stats.total >= pages
       ? [
@@ -63,7 +63,7 @@ function crawlLimits(stats: CrawlStats, { budget, maxPending, overflow }: Spider
       : [
           {
             code: stats.endedBy,
-            message: `the crawl was ended by its budget of ${stats.endedBy === 'budget_time' ? 'time' : 'bytes'}, before every page was read`,
+            message: `the crawl was stopped by its ${stats.endedBy === 'budget_time' ? 'time' : 'byte'} budget before every page was fetched`,
           },
         ]),
   ]
@@ -76,7 +76,7 @@ async function hostLimit(
   host: HostKey,
 ): Promise<AbsenceReason[]> {
   if (pagesPerHost === undefined) return []
-  const near = await frontier.hosts(crawl.id, { limit: HOSTS_LOOKED_AT, after: host.slice(0, -1) })
+  const near = await frontier.hosts(crawl.id, { limit: HOSTS_READ, after: host.slice(0, -1) })
   const info = near.find((one) => one.host === host)
   if (info === undefined || info.pending + info.inFlight + info.done + info.dead < pagesPerHost) return []
   return [

@@ -5,7 +5,7 @@ import type { CrawlId, CrawlInfo, WorkerInfo } from '../../frontier/frontier.js'
 import { version } from '../../version.js'
 import { WATCH_KEY } from '../note-keys.js'
 import { endedLately, type Health, healthAmong, STALLED_MS } from '../snapshots/health.js'
-import type { VitalsHeard } from '../vitals/read-vitals.js'
+import type { ReceivedVitals } from '../vitals/read-vitals.js'
 import { MISSED_MS } from '../vitals/vitals.js'
 import { BUILD_METRICS, familiesOf } from './metric-names.js'
 import { exposition } from './prometheus.js'
@@ -17,22 +17,22 @@ import { workerMetrics } from './worker-metrics.js'
 export interface MonitorParts {
   readonly backends: MeteredBackends
   readonly clock: Clock
-  /** Workers are expected at any time; on one machine a crawl without workers was stopped, which is no fault. */
+  /** Workers are expected at any time; on one machine a crawl without workers was simply stopped. */
   readonly fleet: boolean
-  /** Tell the metrics of the queue as well. */
+  /** Also serve the metrics of the queue. */
   readonly queue: boolean
-  /** Workers of this process and of those that it started; null: it has none. */
-  readonly localWorkers: (() => readonly VitalsHeard[]) | null
-  /** It was asked to end, and takes no new work. */
+  /** Workers of this process and of its child processes; null: it has none. */
+  readonly localWorkers: (() => readonly ReceivedVitals[]) | null
+  /** It is shutting down and takes no new work. */
   readonly draining?: () => boolean
 }
 
-/** What the endpoints of a process answer, whoever serves them. */
+/** The replies of a process's monitoring endpoints, whichever server they run on. */
 export interface Monitor {
   metricsText(): Promise<string>
-  /** Progress, not a connection. */
+  /** Checks progress, not just a connection. */
   healthReply(): Promise<Reply>
-  /** The backends can be reached and the workers ask for work. */
+  /** Checks that the backends can be reached and the workers ask for work. */
   readyReply(): Promise<Reply>
 }
 
@@ -43,17 +43,17 @@ interface Reply {
 
 interface Reason {
   readonly code: 'queue_down' | 'stalled' | 'worker_stuck' | 'not_leasing' | 'draining'
-  /** For a person, without secrets. */
+  /** For people, without secrets. */
   readonly message: string
 }
 
-/** However often somebody asks, the queue is asked once in so long. */
+/** The queue is queried at most once in this time, however many requests come in. */
 const FRESH_MS = 1_000
-/** What may be red after 15 s need not be looked at more often. */
+/** Health turns red after 15 s at the earliest, so there is no need to check more often. */
 const HEALTH_MS = 5_000
-/** Crawls looked at for one answer. */
+/** Crawls checked for one reply. */
 const CRAWLS_AT_ONCE = 20
-/** Sooner than the deadlines of those who usually ask. */
+/** Shorter than the usual timeouts of probes. */
 const ANSWER_MS = 4_000
 
 export function createMonitor({
@@ -69,7 +69,7 @@ export function createMonitor({
   const began = clock.mono()
   const inTurn = takesTurns()
   const health = sharedAnswer(clock, HEALTH_MS, async (): Promise<Health> => {
-    // Its own workers are about to begin.
+    // Its own workers are just starting.
     if (localWorkers !== null && clock.mono() - began < STALLED_MS) return { ok: true, stalled: [] }
     const workers = await frontier.workers()
     if (endedLately(workers, clock.now())) return { ok: true, stalled: [] }
@@ -80,7 +80,7 @@ export function createMonitor({
     inTurn.first(answer.stalled.map(({ crawl }) => crawl))
     return answer
   })
-  // The cheapest question to each that is not answered from memory: a fleet of hundreds is probed all the time.
+  // The cheapest query of each backend that is not answered from memory: a fleet of hundreds is probed all the time.
   const reach = sharedAnswer(clock, FRESH_MS, () => Promise.all([notes.read(WATCH_KEY), store.visitCounts('')]))
 
   const stuck = (): Reason[] =>
@@ -88,12 +88,12 @@ export function createMonitor({
       .filter(({ ageMs }) => ageMs > MISSED_MS)
       .map(({ vitals, ageMs }) => ({
         code: 'worker_stuck',
-        message: `the event loop of ${vitals.worker} has stood still for ${seconds(ageMs)}`,
+        message: `the event loop of ${vitals.worker} has been blocked for ${seconds(ageMs)}`,
       }))
 
   return {
     async metricsText() {
-      const reading = queue ? await inTime(clock, ANSWER_MS, readQueue()).catch(nullIfAway) : null
+      const reading = queue ? await inTime(clock, ANSWER_MS, readQueue()).catch(nullIfDown) : null
       return exposition([
         ...familiesOf(BUILD_METRICS, {
           shoal_build_info: [{ labels: { version, node: process.versions.node }, value: 1 }],
@@ -108,20 +108,20 @@ export function createMonitor({
         const reasons = stalled.map(
           ({ crawl, spider, forMs }): Reason => ({
             code: 'stalled',
-            message: `work of the crawl ${crawl} of ${spider} has been due for ${seconds(forMs)}, and nobody takes it`,
+            message: `links of the crawl ${crawl} of ${spider} have been due for ${seconds(forMs)}, but no worker takes them`,
           }),
         )
         return replyOf([...reasons, ...stuck()])
       } catch (error) {
-        return replyOf([away(error), ...stuck()])
+        return replyOf([queueDown(error), ...stuck()])
       }
     },
     async readyReply() {
-      const reasons: Reason[] = draining() ? [{ code: 'draining', message: 'the process is about to end' }] : stuck()
+      const reasons: Reason[] = draining() ? [{ code: 'draining', message: 'the process is shutting down' }] : stuck()
       try {
         await inTime(clock, ANSWER_MS, reach())
       } catch (error) {
-        reasons.push(away(error))
+        reasons.push(queueDown(error))
       }
       const leasing = localWorkers?.().some(({ vitals }) => vitals.took.lease.counts.some((count) => count > 0)) ?? true
       if (!leasing) reasons.push({ code: 'not_leasing', message: 'no worker has asked the queue for work yet' })
@@ -130,14 +130,14 @@ export function createMonitor({
   }
 }
 
-/** What workers of this process can do. None, where they have not asked for work yet, or do not say. */
+/** The spiders of this process's workers. Empty if they have not asked for work yet, or do not report them. */
 function spidersOf(workers: readonly WorkerInfo[], own: ReadonlySet<string>): Set<string> {
   return new Set(
     workers.filter(({ worker }) => own.has(worker)).flatMap(({ about }) => Object.keys(about?.spiders ?? {})),
   )
 }
 
-/** However many crawls run, so many are looked at: those that stood still, and of the others the next. */
+/** A bounded number of crawls is checked each time: those that were stalled, then the others in turn. */
 function takesTurns() {
   let stalled: readonly CrawlId[] = []
   let from = 0
@@ -157,8 +157,8 @@ function takesTurns() {
   }
 }
 
-/** A defect of ours must not look like a queue that is away. */
-function nullIfAway(error: unknown): null {
+/** A bug must not look like a queue that is down. */
+function nullIfDown(error: unknown): null {
   if (isAway(error)) return null
   throw error
 }
@@ -168,7 +168,7 @@ function replyOf(reasons: readonly Reason[]): Reply {
   return { status: ok ? 200 : 503, body: { ok, reasons } }
 }
 
-function away(error: unknown): Reason {
+function queueDown(error: unknown): Reason {
   const { code, message } = asShoalError(error)
   return { code: 'queue_down', message: `${code}: ${message}` }
 }

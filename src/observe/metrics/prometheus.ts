@@ -1,4 +1,4 @@
-/** Metrics as Prometheus reads them: the text format 0.0.4. All of it pure. */
+/** The Prometheus text format 0.0.4. All of it is pure. */
 
 export interface Family {
   readonly name: string
@@ -14,7 +14,7 @@ export interface Point {
 
 export type Labels = Readonly<Record<string, string>>
 
-/** `counts`: not cumulative, one more than there are ends. */
+/** `counts`: not cumulative, one more than `ends`. */
 export interface Distribution {
   readonly ends: readonly number[]
   readonly counts: readonly number[]
@@ -23,7 +23,7 @@ export interface Distribution {
 
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** Families without points are left out: a name without a value says nothing. */
+/** Families without points are left out. */
 export function exposition(families: readonly Family[]): string {
   return families
     .filter(({ points }) => points.length > 0)

@@ -11,14 +11,14 @@ const WORKER_STATES: readonly WorkerState[] = ['working', 'idle', 'draining', 'm
 const HOST_STATES = ['open', 'waiting', 'blocked'] as const
 const VERDICTS = ['good', 'neutral', 'banned', 'broken'] as const
 
-/** Null: the queue is away. */
+/** Null: the queue is down. */
 export function queueMetrics(reading: QueueReading | null): Family[] {
-  if (reading === null) return familiesOf<QueueMetric>(QUEUE_METRICS, { ...NOTHING_TOLD, shoal_queue_up: single(0) })
+  if (reading === null) return familiesOf<QueueMetric>(QUEUE_METRICS, { ...NO_POINTS, shoal_queue_up: single(0) })
   const { crawl: crawls, pools, alerts, now } = reading
   const each = (value: (crawl: CrawlReading) => number | null): Point[] =>
     crawls.flatMap((crawl) => {
-      const told = value(crawl)
-      return told === null ? [] : [{ labels: labelsOf(crawl), value: told }]
+      const known = value(crawl)
+      return known === null ? [] : [{ labels: labelsOf(crawl), value: known }]
     })
   const several = (values: (crawl: CrawlReading) => readonly (readonly [Labels, number])[]): Point[] =>
     crawls.flatMap((crawl) =>
@@ -62,7 +62,7 @@ export function queueMetrics(reading: QueueReading | null): Family[] {
   })
 }
 
-const NOTHING_TOLD = Object.fromEntries(Object.keys(QUEUE_METRICS).map((name) => [name, []])) as unknown as Record<
+const NO_POINTS = Object.fromEntries(Object.keys(QUEUE_METRICS).map((name) => [name, []])) as unknown as Record<
   QueueMetric,
   Point[]
 >

@@ -17,32 +17,32 @@ export interface MeteredBackends {
   readonly proxies: Pick<ProxyLedger, 'scoresOn'>
 }
 
-/** What the metrics of a queue are made of: bounded, whatever the number of crawls, hosts and links. */
+/** The source of the queue metrics: bounded, whatever the number of crawls, hosts and links. */
 export interface QueueReading {
   readonly crawls: Readonly<Partial<Record<CrawlState, number>>>
   readonly crawl: readonly CrawlReading[]
   readonly workers: Readonly<Partial<Record<WorkerState, number>>>
   readonly pools: readonly { readonly pool: string; readonly proxies: readonly ProxyScore[] }[]
-  /** Null: nobody watches, or has yet. */
+  /** Null: no process has evaluated alerts yet. */
   readonly alerts: readonly Pick<Alert, 'rule'>[] | null
   readonly now: number
 }
 
 export interface CrawlReading {
   readonly stats: CrawlStats
-  /** Those with most work left; none of a crawl that does not run. */
+  /** The busiest hosts; none for a crawl that is not running. */
   readonly hosts: readonly HostInfo[]
   readonly etaSeconds: number | null
   readonly stalledMs: number
   readonly dead: readonly { readonly code: string; readonly count: number }[]
 }
 
-/** Crawls that are told one by one; those that run or are paused come first, then the newest. */
-const CRAWLS_TOLD = 50
-/** Further ones that have not ended, told as one. */
+/** Crawls with metrics of their own: running and paused ones first, then the newest. */
+const CRAWLS_LISTED = 50
+/** More unfinished crawls, summed up as one. */
 const OTHERS_READ = 200
 const OTHER = 'other'
-/** Of a crawl that has ended nothing changes but by hand. */
+/** An ended crawl changes only when someone replays or deletes it, so its counters may be this old. */
 const ENDED_MS = 30_000
 
 /** `fleet`: workers are expected at any time. */
@@ -87,13 +87,13 @@ export function queueReader(backends: MeteredBackends, clock: Clock, fleet: bool
       readAlerts(notes),
     ])
     const crawls = all.filter((crawl) => !isFileCrawl(crawl)).sort(unendedAndNewestFirst)
-    const told = crawls.slice(0, CRAWLS_TOLD)
-    const others = crawls.slice(CRAWLS_TOLD, CRAWLS_TOLD + OTHERS_READ).filter((crawl) => !hasEnded(crawl))
+    const listed = crawls.slice(0, CRAWLS_LISTED)
+    const others = crawls.slice(CRAWLS_LISTED, CRAWLS_LISTED + OTHERS_READ).filter((crawl) => !hasEnded(crawl))
     for (const cache of [ended, deadOf])
-      for (const id of [...cache.keys()]) if (!told.some((crawl) => crawl.id === id)) cache.delete(id)
+      for (const id of [...cache.keys()]) if (!listed.some((crawl) => crawl.id === id)) cache.delete(id)
     const pools = [...new Set(workers.flatMap(({ about }) => about?.pools ?? []))].sort()
     const [read, rest, scores] = await Promise.all([
-      Promise.all(told.map((crawl) => ifThere(readCrawl(crawl, workers, now)))),
+      Promise.all(listed.map((crawl) => ifThere(readCrawl(crawl, workers, now)))),
       Promise.all(others.map(({ id }) => ifThere(frontier.stats(id)))),
       Promise.all(pools.map(async (pool) => ({ pool, proxies: await proxies.scoresOn(pool, '') }))),
     ])
@@ -103,7 +103,7 @@ export function queueReader(backends: MeteredBackends, clock: Clock, fleet: bool
       crawl: [...read.filter((one) => one !== null), ...(other === null ? [] : [other])],
       workers: counted(workers.map(({ state }) => state)),
       pools: scores,
-      alerts: alerts.lookedMs === null ? null : alerts.active,
+      alerts: alerts.evaluatedMs === null ? null : alerts.active,
       now,
     }
   }
@@ -117,7 +117,7 @@ function unendedAndNewestFirst(a: CrawlInfo, b: CrawlInfo): number {
   return Number(hasEnded(a)) - Number(hasEnded(b)) || b.createdAt - a.createdAt
 }
 
-/** One that was deleted between two questions is left out. */
+/** A crawl that was deleted between two queries is left out. */
 async function ifThere<Answer>(asked: Promise<Answer>): Promise<Answer | null> {
   try {
     return await asked
@@ -138,7 +138,7 @@ const SUMMED = [
   ...['reclaimed', 'stale', 'refused', 'bytes', 'rate'],
 ] as readonly (keyof CrawlStats)[]
 
-/** Crawls that nobody tells apart, as one. */
+/** Sums up crawls as one. */
 function together(all: readonly CrawlStats[]): CrawlReading | null {
   const [first, ...rest] = all
   if (first === undefined) return null

@@ -2,8 +2,8 @@ import type { Clock } from '../../clock.js'
 import { ShoalError } from '../../errors.js'
 
 /**
- * Many may ask at once and often: one question is under way at a time, and none is asked before the last answer is `freshMs` old. A failure is
- * not kept.
+ * Shares one query among many callers: only one is in flight at a time, and none starts before the last answer is `freshMs` old. Failures are
+ * not cached.
  */
 export function sharedAnswer<Answer>(clock: Clock, freshMs: number, ask: () => Promise<Answer>): () => Promise<Answer> {
   let answered: { readonly answer: Answer; readonly at: number } | null = null
@@ -22,7 +22,7 @@ export function sharedAnswer<Answer>(clock: Clock, freshMs: number, ask: () => P
   }
 }
 
-/** Whoever waits for the queue longer than this is told that it is away; the question goes on. */
+/** Fails with `queue_down` after `ms`; the query itself keeps running. */
 export async function inTime<Answer>(clock: Clock, ms: number, work: Promise<Answer>): Promise<Answer> {
   const over = new AbortController()
   const late = clock.sleep(ms, over.signal).then(() => {

@@ -1,17 +1,17 @@
 import { STATUS_CODES } from 'node:http'
 import { ERRORS } from '../../errors.js'
-import type { VitalsHeard } from '../vitals/read-vitals.js'
+import type { ReceivedVitals } from '../vitals/read-vitals.js'
 import { HISTOGRAM_MS, type Histogram, SPENT } from '../vitals/vitals.js'
 import { familiesOf, WORKER_METRICS, type WorkerMetric } from './metric-names.js'
 import type { Distribution, Family, Labels, Point } from './prometheus.js'
 
-/** Of workers as they told last. */
-export function workerMetrics(workers: readonly VitalsHeard[]): Family[] {
-  const each = (value: (heard: VitalsHeard) => number | Distribution): Point[] =>
-    workers.map((heard) => ({ labels: { worker: heard.vitals.worker }, value: value(heard) }))
-  const several = (values: (heard: VitalsHeard) => readonly (readonly [Labels, number])[]): Point[] =>
-    workers.flatMap((heard) =>
-      values(heard).map(([labels, value]) => ({ labels: { worker: heard.vitals.worker, ...labels }, value })),
+/** From the latest vitals of each worker. */
+export function workerMetrics(workers: readonly ReceivedVitals[]): Family[] {
+  const each = (value: (received: ReceivedVitals) => number | Distribution): Point[] =>
+    workers.map((received) => ({ labels: { worker: received.vitals.worker }, value: value(received) }))
+  const several = (values: (received: ReceivedVitals) => readonly (readonly [Labels, number])[]): Point[] =>
+    workers.flatMap((received) =>
+      values(received).map(([labels, value]) => ({ labels: { worker: received.vitals.worker, ...labels }, value })),
     )
   return familiesOf<WorkerMetric>(WORKER_METRICS, {
     shoal_worker_info: several(({ vitals: { machine, pid, version } }) => [
@@ -60,7 +60,7 @@ function inSeconds({ counts, sumMs }: Histogram): Distribution {
   return { ends: ENDS, counts, sum: sumMs / 1000 }
 }
 
-/** A site may send what it likes, and a later version may know other codes: what is not known is counted together. */
+/** Sites may send any status and later versions may have other codes, so unknown ones are counted together. */
 function bounded(counts: Readonly<Record<string, number>>, isKnown: (key: string) => boolean): [string, number][] {
   const known = Object.entries(counts).filter(([key]) => isKnown(key))
   const other = Object.entries(counts).filter(([key]) => !isKnown(key))

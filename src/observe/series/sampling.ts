@@ -2,13 +2,13 @@ import type { CrawlStats, WorkerId } from '../../frontier/frontier.js'
 import { HISTOGRAM_MS } from '../vitals/vitals.js'
 import type { Sample } from './series.js'
 
-/** What a sample is made from: counts that only grow, as they were at one moment. */
+/** The source of a sample: counters at one moment. */
 export interface Totals {
   readonly at: number
   readonly done: number
   readonly failed: number
   readonly bytes: number
-  /** Of each worker that tells: how long its requests took. */
+  /** Request durations of each worker that reports vitals. */
   readonly fetch: ReadonlyMap<WorkerId, FetchCounts>
 }
 
@@ -26,12 +26,12 @@ export function totalsOf(
   return { at, done, failed, bytes, fetch }
 }
 
-/** Without a moment before, the rates are those since the crawl began, which is what is known. `workers`: alive, with this spider. */
+/** Without an earlier moment, rates are since the start of the crawl. `workers`: alive, with this spider. */
 export function sampleOf(before: Totals | null, now: Totals, stats: CrawlStats, workers: number): Sample {
   const { startedAt, createdAt, queued, delayed, leased, done, dead, skipped } = stats
   const since = before ?? { at: startedAt ?? createdAt, done: 0, failed: 0, bytes: 0 }
   const seconds = Math.max(1, now.at - since.at) / 1000
-  // A replay or a recrawl takes from the counts: it is no negative rate.
+  // A replay or a recrawl lowers the counts; a rate is never negative.
   const rate = (from: number, to: number) => Math.max(0, to - from) / seconds
   return {
     at: now.at,
@@ -44,8 +44,8 @@ export function sampleOf(before: Totals | null, now: Totals, stats: CrawlStats, 
 }
 
 /**
- * Requests that ended in between, by how long they took. A worker that began since then counts whole, and so does one that began anew under the
- * same name; of one that was not heard of then nobody knows what is old, and it counts from the next time on.
+ * Requests that ended in between, by duration. A worker that started since then counts in full, and so does one that restarted under the
+ * same name. For one that had not reported by then, old and new cannot be separated; it counts from the next sample on.
  */
 function between(before: Totals, now: Totals): number[] {
   const sum: number[] = []
@@ -66,7 +66,7 @@ function latencyOf(counts: readonly number[]): Sample['latencyMs'] {
   return { p50: quantile(counts, total, 0.5), p90: quantile(counts, total, 0.9), p99: quantile(counts, total, 0.99) }
 }
 
-/** As if the requests of a bucket were spread evenly over it; those of the last took at least its lower end. */
+/** Interpolates linearly within a bucket; for the last, open one it returns the lower end. */
 function quantile(counts: readonly number[], total: number, share: number): number {
   let below = 0
   for (const [bucket, count] of counts.entries()) {

@@ -6,19 +6,19 @@ import type { Totals } from './sampling.js'
 import { type Sample, SPANS, type Span } from './series.js'
 
 /**
- * Samples of a crawl on the notes. A note holds the samples of a stretch of time, and the notes of a span are a ring: with the newest sample one note of a
- * few kilobytes is written, never the whole span, and the reader need not know what time it is for the queue.
+ * Samples of a crawl in the shared notes. A note holds the samples of a stretch of time, and the notes of a span form a ring: a new sample rewrites one note of a
+ * few kilobytes, never the whole span, and the reader need not know the queue's time.
  */
-const SAMPLES_A_NOTE = 60
+const SAMPLES_PER_NOTE = 60
 const SPAN_MS: Readonly<Record<Span, number>> = { '30m': 30 * 60_000, '24h': 24 * 3_600_000 }
-/** After the end of a crawl its last samples stay for a day. */
+/** The last samples of an ended crawl are kept for a day. */
 const KEPT_MS = 24 * 3_600_000
-/** A claim on one note: between two calls. */
+/** How long a claim on one note lasts; the next call renews it. */
 const CLAIM_MS = 10_000
 
 const figure = z.number().finite()
 const three = z.tuple([figure, figure, figure])
-/** Time; pages, errors, bytes; latency; links by state and workers. Without names: a note of sixty is a few kilobytes. */
+/** Time; pages, errors, bytes; latency; links by state and workers. Without field names, sixty of them take a few kilobytes. */
 const row = z.tuple([
   figure,
   three,
@@ -27,31 +27,31 @@ const row = z.tuple([
 ])
 const noteSchema = z.object({
   totals: z.object({ at: figure, done: figure, failed: figure, bytes: figure }),
-  rows: z.array(row).max(SAMPLES_A_NOTE * 2),
+  rows: z.array(row).max(SAMPLES_PER_NOTE * 2),
 })
 type Row = z.infer<typeof row>
 type StoredTotals = z.infer<typeof noteSchema>['totals']
 
-/** What was sampled before, oldest first; empty when nobody did. */
+/** Samples, oldest first. */
 export async function readSeries(notes: Notes, crawl: CrawlId, span: Span): Promise<Sample[]> {
   return (await readRing(notes, crawl, span)).samples
 }
 
 interface Resumed {
   readonly samples: Sample[]
-  /** As they were at the last of them. */
+  /** At the last of the samples. */
   readonly totals: Totals | null
 }
 
 export interface SeriesBook {
-  /** What the watcher before left. */
+  /** What the previous watcher left. */
   resume(crawl: CrawlId, span: Span): Promise<Resumed>
   add(crawl: CrawlId, span: Span, sample: Sample, totals: Totals): Promise<void>
-  /** The crawl is over: nothing of it is held any longer. */
+  /** The crawl has ended: its state can be dropped. */
   forget(crawl: CrawlId): void
 }
 
-/** `author`: this watcher. Another one's notes are taken over note by note; one that was taken over writes nothing more. */
+/** `author`: this watcher. It takes over another watcher's notes one by one, after which that watcher can no longer write them. */
 export function seriesBook(notes: Notes, author: string): SeriesBook {
   const open = new Map<string, { readonly stretch: number; readonly rows: Row[] }>()
   const keyOf = (crawl: CrawlId, span: Span) => `${crawl} ${span}`
@@ -76,7 +76,7 @@ export function seriesBook(notes: Notes, author: string): SeriesBook {
       const note = held?.stretch === stretch ? held : await begin(crawl, span, stretch)
       if (note === null) return
       note.rows.push(toRow(sample))
-      const text = JSON.stringify({ totals: { at, done, failed, bytes }, rows: note.rows.slice(-SAMPLES_A_NOTE) })
+      const text = JSON.stringify({ totals: { at, done, failed, bytes }, rows: note.rows.slice(-SAMPLES_PER_NOTE) })
       const posted = await notes.post(noteKey(crawl, span, stretch), author, text, KEPT_MS)
       if (!posted) open.delete(keyOf(crawl, span))
     },
@@ -103,13 +103,13 @@ async function readRing(
   return { samples: rows.filter(([at]) => at > newest - SPAN_MS[span]).map(toSample), totals }
 }
 
-/** One more than the span needs: the newest note is being filled. */
+/** One more than the span needs, because the newest note is still being filled. */
 function ringOf(span: Span): number {
-  return SPAN_MS[span] / (SPANS[span] * SAMPLES_A_NOTE) + 1
+  return SPAN_MS[span] / (SPANS[span] * SAMPLES_PER_NOTE) + 1
 }
 
 function stretchOf(span: Span, at: number): number {
-  return Math.floor(at / (SPANS[span] * SAMPLES_A_NOTE))
+  return Math.floor(at / (SPANS[span] * SAMPLES_PER_NOTE))
 }
 
 function noteKey(crawl: CrawlId, span: Span, stretch: number): string {

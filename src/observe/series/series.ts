@@ -1,11 +1,11 @@
-/** One moment of a crawl. Rates are of the time since the sample before. */
+/** One moment of a crawl. Rates are since the previous sample. */
 export interface Sample {
   /** Milliseconds, by the queue. */
   readonly at: number
   readonly pagesPerSecond: number
   readonly errorsPerSecond: number
   readonly bytesPerSecond: number
-  /** Of the requests since the sample before; null: there were none, or no worker tells. */
+  /** Of the requests since the previous sample; null: none, or no worker reports. */
   readonly latencyMs: { readonly p50: number; readonly p90: number; readonly p99: number } | null
   readonly queued: number
   readonly delayed: number

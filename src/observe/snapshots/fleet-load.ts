@@ -7,24 +7,24 @@ export interface AdvisedWorker extends WorkerInfo {
   readonly state: WorkerState
 }
 
-/** How the workers spend their time, all of them together. */
+/** How all workers together spend their time. */
 export interface FleetLoad {
   readonly workers: number
-  /** Visits at once over all of them; null: one does not say. */
+  /** Concurrent visits of all of them; null: one does not report it. */
   readonly slots: number | null
-  /** Those that told; without any the rest of this is 0 or null. */
-  readonly told: number
-  /** Share of the slots' time with a visit in it, 0 … 1; null: nobody told. */
+  /** Workers that report vitals; without any, the rest is 0 or null. */
+  readonly reporting: number
+  /** Share of the slots' time with a visit in it, 0 … 1; null: no worker reports. */
   readonly busy: number | null
-  /** How the slots' time went, as shares of it that add up to 1. */
+  /** What the slots' time was spent on, as shares that add up to 1. */
   readonly part: Readonly<Record<Spent, number>>
-  /** Mean of each step; null: it was not taken. */
+  /** Mean duration of each step; null: it did not occur. */
   readonly meanMs: (step: Step) => number | null
-  /** Of a worker's time, the share in which a call of this step is under way; above 1 where several are at once. */
+  /** Share of a worker's time with a call of this step in flight; above 1 if there are several at once. */
   readonly share: (step: Step) => number
-  /** How long a visit keeps its slot, waiting for pace and proxies aside. */
+  /** How long a visit occupies its slot, without waiting for pace and proxies. */
   readonly visitMs: number | null
-  /** Of the busier half of the workers: where links go to few of them the others say nothing. */
+  /** Of the busier half of the workers: if only few of them get links, the others say nothing. */
   readonly loopBusy: number
   readonly memory: MemoryUse | null
 }
@@ -36,10 +36,10 @@ interface MemoryUse {
   readonly limitBytes: number
 }
 
-/** Less time than this says nothing; the totals since the worker's start are better. */
+/** A shorter span says too little; the totals since the worker's start are better. */
 const ENOUGH_MS = 900
 
-/** Over the last seconds, or over the whole life of a worker that has just begun. */
+/** Over the last seconds, or since its start for a worker that has just started. */
 export function loadOf(workers: readonly AdvisedWorker[]): FleetLoad {
   const spans = workers.flatMap(({ vitals }) => (vitals === null ? [] : [spanOf(vitals)]))
   const workerMs = sum(spans, ({ ms }) => ms)
@@ -53,7 +53,7 @@ export function loadOf(workers: readonly AdvisedWorker[]): FleetLoad {
   return {
     workers: workers.length,
     slots: slotsOf(workers),
-    told: spans.length,
+    reporting: spans.length,
     busy: all === 0 ? null : 1 - spent('idle') / all,
     part: Object.fromEntries(SPENT.map((part) => [part, all === 0 ? 0 : spent(part) / all])) as Record<Spent, number>,
     meanMs(step) {
@@ -106,11 +106,11 @@ function busierHalf(shares: readonly number[]): number {
   return half.length === 0 ? 0 : sum(half, (share) => share) / half.length
 }
 
-/** What our own workers take of a machine before its memory is theirs to worry about: where others fill it, fewer workers are no help. */
+/** The share of a machine's memory that our workers must use before we warn: if other processes fill it, fewer workers are no help. */
 const OURS = 0.25
 
 /**
- * The limit that V8 tells counts its young generation, three semi-spaces of 16 MiB, in which nothing stays: a small heap is full, and its process ends, well below
+ * The limit that V8 reports includes its young generation, three semi-spaces of 16 MiB, in which nothing stays: a small heap is full, and its process crashes, well below
  * that limit.
  */
 const YOUNG_BYTES = 48 * 1024 * 1024
@@ -119,13 +119,13 @@ function lastingBytes(limit: number): number {
   return Math.max(limit - YOUNG_BYTES, limit / 2)
 }
 
-/** The worst of them. */
+/** The fullest of them. */
 function memoryOf(all: readonly Vitals[]): MemoryUse | null {
   let worst: MemoryUse | null = null
   for (const { worker, machine, heapBytes, heapLimitBytes, memoryLimitBytes, memoryFreeBytes } of all) {
     const limitBytes = lastingBytes(heapLimitBytes)
     const heap = { worker, what: 'heap', used: shareOf(heapBytes, limitBytes), limitBytes } as const
-    // Workers in threads of one process tell the same memory.
+    // Workers in threads of one process report the same memory.
     const ours = new Map(all.filter((one) => one.machine === machine).map(({ pid, rssBytes }) => [pid, rssBytes]))
     const isOurs = sum([...ours.values()], (rss) => rss) >= memoryLimitBytes * OURS
     const used = isOurs ? shareOf(memoryLimitBytes - memoryFreeBytes, memoryLimitBytes) : 0

@@ -1,27 +1,27 @@
 import type { HostInfo } from '../../frontier/frontier.js'
 
-/** What holds a host's next request back. `closed`: by hand. `resting`: no way leads to it, its proxies rest. `slow`: its answers, directly or by the delay they cost. */
+/** What delays a host's next request. `closed`: blocked manually. `resting`: all its proxies are resting. `asked`: it rate limited us. `slow`: its responses, directly or by the delay they cause. */
 export type Hold = 'closed' | 'resting' | 'asked' | 'delay' | 'rate' | 'slow' | 'none'
 
-/** What the hosts of a crawl allow, and what holds most of its links back. */
+/** What the hosts of a crawl allow, and what delays most of its links. */
 export interface HostRoom {
-  /** Links that wait, of the hosts looked at. */
+  /** Waiting links of the hosts that were read. */
   readonly pending: number
-  /** Hosts with links that wait. */
+  /** Hosts with waiting links. */
   readonly hosts: number
-  /** Requests that may start in a second over all of them; a host without any limit and without a measured answer counts for nothing. */
+  /** Requests that may start per second over all of them; a host without a limit and without a measured response counts as 0. */
   readonly startsPerSecond: number
-  /** Slots that could be used all the time: see `usefulSlots`. */
+  /** Slots that could be busy all the time: see `usefulSlots`. */
   readonly usefulSlots: number
-  /** What holds most of the links back. */
+  /** What delays most of the links. */
   readonly hold: Hold
-  /** Of the links that wait the share that it holds back. */
+  /** The share of waiting links that it delays. */
   readonly share: number
-  /** The host with most links of those it holds back; null: none waits. */
+  /** The host with most of the delayed links; null: no link is waiting. */
   readonly host: HostInfo | null
 }
 
-/** `visitMs`: how long a visit keeps a slot, where workers tell. `queued`: over all hosts, also those that were not looked at. */
+/** `visitMs`: how long a visit occupies a slot, if workers report it. `queued`: over all hosts, including those not read. */
 export function roomOf(
   hosts: readonly HostInfo[],
   { now, visitMs, queued }: { now: number; visitMs: number | null; queued: number },
@@ -38,7 +38,7 @@ export function roomOf(
     startsPerSecond += Math.min(startsOf(host, now) ?? 0, Number.MAX_SAFE_INTEGER)
     useful += usefulSlots(host, now, visitMs)
   }
-  // Those not looked at have no more links each than the last of these, so there are at least so many of them; like the last one, for all we know.
+  // Hosts that were not read have no more links each than the last of these, so there are at least this many; we assume they are like the last one.
   const last = waiting.at(-1)
   if (last !== undefined && queued > pending) {
     const unseen = Math.floor((queued - pending) / last.pending)
@@ -58,8 +58,8 @@ export function roomOf(
 }
 
 /**
- * Little's law: a host that may be asked λ times a second, by visits that keep their slot for W seconds, keeps λ × W slots busy; never more than it
- * takes at once, nor more than it has links.
+ * Little's law: a host that allows λ requests per second, from visits that occupy their slot for W seconds, keeps λ × W slots busy; never more than it
+ * allows at once, nor more than it has links.
  */
 function usefulSlots(host: HostInfo, now: number, visitMs: number | null): number {
   const most = Math.min(host.concurrency, host.pending + host.inFlight)
@@ -68,7 +68,7 @@ function usefulSlots(host: HostInfo, now: number, visitMs: number | null): numbe
   return starts === null || ms === 0 ? most : Math.min(most, (starts * ms) / 1000)
 }
 
-/** Requests a second; 0 while it is closed, null when neither a pace nor a measured answer bounds it. */
+/** Requests per second; 0 while it is blocked, null if neither a pace nor a measured response limits it. */
 export function startsOf(host: HostInfo, now: number): number | null {
   const hold = holdOf(host, now)
   if (hold === 'closed' || hold === 'resting' || hold === 'asked') return 0
@@ -86,7 +86,7 @@ export function holdOf(host: HostInfo, now: number): Hold {
   return ms === rateMs(host) ? 'rate' : 'slow'
 }
 
-/** Between two starts, on average. */
+/** Mean time between two starts. */
 function intervalMs(host: HostInfo): number {
   return Math.max(host.delayMs, rateMs(host), (host.latencyMs ?? 0) / Math.max(1, host.concurrency))
 }

@@ -9,7 +9,7 @@ import { MISSED_MS, type Vitals } from '../vitals/vitals.js'
 import { type Advice, adviceOf } from './advice.js'
 import { fleetSlots, progressOf, STALLED_MS, stalledMs, type WorkerState, workerState } from './health.js'
 
-/** What people, alerts and the page see of a queue at one moment: read here, once, and nowhere else. */
+/** What people, alerts and the dashboard see of a queue at one moment: read here and nowhere else. */
 export interface SnapshotBackends {
   readonly frontier: Frontier
   readonly notes: Notes
@@ -17,54 +17,54 @@ export interface SnapshotBackends {
 }
 
 export interface WorkerSnapshot extends WorkerInfo {
-  /** Null: it tells nothing, or has not for a minute. */
+  /** Null: it reports nothing, or has not for a minute. */
   readonly vitals: Vitals | null
-  /** Since it last told. */
-  readonly heardMs: number | null
-  /** It was asked to leave. */
+  /** Since its last report. */
+  readonly reportedMs: number | null
+  /** It was asked to stop. */
   readonly draining: boolean
   readonly state: WorkerState
 }
 
 export interface CrawlSnapshot {
   readonly stats: CrawlStats
-  /** Those with most work left. */
+  /** The busiest hosts. */
   readonly hosts: readonly HostInfo[]
-  /** Those alive. */
+  /** Workers that are alive. */
   readonly workers: readonly WorkerSnapshot[]
   readonly estimate: Estimate
-  /** For how long work has been due without anything being done; 0: all is well. */
+  /** How long links have been due without progress; 0: healthy. */
   readonly stalledMs: number
   readonly visits: VisitCounts | null
   readonly advice: Advice
   readonly now: number
 }
 
-/** Those with most work left: enough for an estimate. */
+/** The busiest hosts: enough for an estimate. */
 const HOSTS_READ = 100
 const LEASES_READ = 1_000
 const DELAYED_READ = 1_000
 const QUEUED_READ = 20
 
-/** All that the queue remembers; a worker that left in order is forgotten. */
+/** All workers that the queue knows; one that shut down properly is forgotten. */
 export async function workerSnapshots(
   { frontier, notes }: Pick<SnapshotBackends, 'frontier' | 'notes'>,
   now: number,
 ): Promise<WorkerSnapshot[]> {
   const workers = await frontier.workers()
-  // What was not heard of for long tells nothing any more: it is not asked after.
+  // A silent worker has no vitals any more, so they are not read.
   const recent = workers.filter((worker) => workerState(worker, now) !== 'silent').map(({ worker }) => worker)
   const [vitals, drained] = await Promise.all([readVitals(notes, recent), drainedOf(notes, recent)])
   return workers.map((worker) => {
-    const told = vitals.get(worker.worker)
+    const received = vitals.get(worker.worker)
     const draining = drained.has(worker.worker)
-    const heardMs = told?.ageMs ?? null
+    const reportedMs = received?.ageMs ?? null
     return {
       ...worker,
-      vitals: told?.vitals ?? null,
-      heardMs,
+      vitals: received?.vitals ?? null,
+      reportedMs,
       draining,
-      state: stateOf(worker, heardMs, draining, now),
+      state: stateOf(worker, reportedMs, draining, now),
     }
   })
 }
@@ -81,11 +81,11 @@ async function drainedOf(notes: Notes, workers: readonly WorkerId[]): Promise<Se
   return asked
 }
 
-/** One that told how it does and stopped telling is missed long before its leases run out. */
-function stateOf(worker: WorkerInfo, heardMs: number | null, draining: boolean, now: number): WorkerState {
+/** A worker that has stopped reporting counts as missing long before its leases expire. */
+function stateOf(worker: WorkerInfo, reportedMs: number | null, draining: boolean, now: number): WorkerState {
   const state = workerState(worker, now)
   if (state === 'silent') return state
-  if (heardMs !== null && heardMs > MISSED_MS && now - worker.seenAt > MISSED_MS) return 'missing'
+  if (reportedMs !== null && reportedMs > MISSED_MS && now - worker.seenAt > MISSED_MS) return 'missing'
   return draining ? 'draining' : state
 }
 
@@ -93,7 +93,7 @@ export function isAlive({ state }: Pick<WorkerSnapshot, 'state'>): boolean {
   return state !== 'silent' && state !== 'missing'
 }
 
-/** `fleet`: workers are expected at any time; on one machine a crawl without workers was stopped, which is no fault. */
+/** `fleet`: workers are expected at any time; on one machine a crawl without workers was simply stopped. */
 export async function crawlSnapshotOf(
   { frontier, store }: Omit<SnapshotBackends, 'notes'>,
   crawl: CrawlInfo,
@@ -114,8 +114,8 @@ export async function crawlSnapshotOf(
     (last, link) => (link.dueAt === null ? last : Math.max(last ?? 0, link.dueAt)),
     null,
   )
-  const look = { stats, hosts, leased, queued }
-  const stalled = !fleet && alive.length === 0 ? 0 : stalledMs(look, progressOf(workers, [look], now), now)
+  const snapshot = { stats, hosts, leased, queued }
+  const stalled = !fleet && alive.length === 0 ? 0 : stalledMs(snapshot, progressOf(workers, [snapshot], now), now)
   const estimate = estimateEnd({ stats, hosts, slots: fleetSlots(crawl, alive), now, lastDueAt })
   return {
     ...{ stats, hosts, workers: alive, estimate, visits, now },

@@ -2,13 +2,13 @@ import type * as Otel from '@opentelemetry/api'
 import { asShoalError, ShoalError } from '../../errors.js'
 import type { Attributes, TracedStep, Tracing, VisitTrace } from './tracing.js'
 
-/** Somebody has registered an SDK in this thread; without one every span is nothing. */
+/** Whether an SDK is registered in this thread; without one, spans do nothing. */
 export function isRegistered({ trace, ProxyTracerProvider }: typeof Otel): boolean {
   const provider = trace.getTracerProvider()
   return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer('shoal') !== undefined
 }
 
-/** The traces as OpenTelemetry takes them. Who collects them, and how many, is decided by the SDK that the user registers. */
+/** Traces for OpenTelemetry. Exporters and sampling are up to the SDK that the user registers. */
 export function otelTracing(api: typeof Otel, version: string): Tracing {
   const { context, trace, ROOT_CONTEXT, SpanKind, SpanStatusCode } = api
   const tracer = trace.getTracer('shoal', version)
@@ -40,7 +40,7 @@ export function otelTracing(api: typeof Otel, version: string): Tracing {
     }
   }
 
-  /** By the conventions an answer that says no is an error of whoever asked. */
+  /** By OpenTelemetry's conventions, an error response is an error of the client span. */
   const note = (span: Otel.Span, learnt: Attributes) => {
     span.setAttributes(learnt)
     if (learnt['error.type'] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR })
@@ -52,7 +52,7 @@ export function otelTracing(api: typeof Otel, version: string): Tracing {
       const own = trace.setSpan(ROOT_CONTEXT, span)
       const visit: VisitTrace = {
         step({ name, client = false, about: attributes = {}, learnt }, work) {
-          // Without a context manager nobody knows which step is under way: then all of them hang on the visit.
+          // Without a context manager the current step is unknown, so all steps become children of the visit.
           const parent = trace.getSpan(context.active()) === undefined ? own : context.active()
           const kind = client ? SpanKind.CLIENT : SpanKind.INTERNAL
           return within(tracer.startSpan(name, { kind, attributes }, parent), parent, work, learnt)

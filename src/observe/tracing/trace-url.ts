@@ -1,11 +1,11 @@
 import { parseUrl } from '../../url/parse-url.js'
 
-/** Names of parameters whose values open something; as OpenTelemetry's conventions ask, and what else is usual. */
+/** Names of parameters whose values are secrets: those in OpenTelemetry's conventions, and other common ones. */
 const SECRET =
   /(^|[-_.])(api_?key|key|token|auth|authorization|access_?token|sig|signature|secret|pass|passwd|password|pwd|session|sid|jwt|code|otp|awsaccesskeyid|credential)s?$/i
 const MOST = 2_000
 
-/** A URL as it may leave for other people's servers: no password, and no value of a parameter that looks like one. */
+/** A URL that may be sent to third-party servers: without a password or the value of a parameter that resembles one. */
 export function traceUrl(text: string): string {
   const url = parseUrl(text)
   if (url === null) return ''

@@ -1,18 +1,18 @@
 /**
- * Traces of a URL's life, for whoever wants them: a span for the visit and one for each of its steps. Nothing here knows a library; without traces no
+ * Optional traces of a URL's life: a span for the visit and one for each of its steps. Nothing here depends on a library; without traces no
  * visit has a `trace`, and a step costs one comparison.
  */
 export interface Tracing {
-  /** One visit; what `work` does meanwhile belongs to it. */
+  /** One visit; everything `work` does is part of it. */
   visit<Result>(about: Attributes, work: (trace: VisitTrace) => Promise<Result>): Promise<Result>
-  /** Sends on what waits; a worker that ends takes it along otherwise. */
+  /** Sends pending spans, which would otherwise be lost when the worker ends. */
   flush(): Promise<void>
 }
 
 export interface VisitTrace {
-  /** One step; what it throws is noted and thrown on. */
+  /** One step; what it throws is recorded and rethrown. */
   step<Result>(step: TracedStep<Result>, work: () => Promise<Result>): Promise<Result>
-  /** How the visit ended, where it came to that. */
+  /** How the visit ended, if it did. */
   ended(end: VisitEnd): void
 }
 

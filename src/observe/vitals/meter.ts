@@ -2,11 +2,11 @@ import type { Clock } from '../../clock.js'
 import type { Outcome } from '../../frontier/frontier.js'
 import { HISTOGRAM_MS, type Histogram, SPENT, type Spent, STEPS, type Step, type Vitals } from './vitals.js'
 
-/** What a visit carries for the meter: no object of its own for each page. */
+/** Fields of a visit for the meter, so that it needs no object of its own for each page. */
 export interface Clocked {
-  /** The place of what it does now in SPENT; NOTHING when it holds no slot. */
+  /** Index in SPENT of its current activity; NOTHING when it holds no slot. */
   doing: number
-  /** Monotonic time since which it does that. */
+  /** Monotonic start time of that activity. */
   since: number
 }
 
@@ -14,28 +14,28 @@ export const NOTHING = -1
 
 /**
  * What a worker counts and how its slots spend their time, for its vitals. It is called on the hot path: plain arrays, nothing allocated, less than a
- * microsecond a page. A slot is one of the visits at once that the worker may make; it is free again when the page is read and its handler has ended.
+ * microsecond per page. A slot is one of the concurrent visits of the worker; it is free again when the page is read and its handler has ended.
  * The times of all slots add up to slots × time, because each moment of each slot is booked once, when it is over.
  */
 export interface Meter {
   /** A visit takes a slot. */
   begin(visit: Clocked): void
-  /** What the slot does, or waits for, from now on. */
+  /** The activity of the slot, or what it waits for, from now on. */
   doing(visit: Clocked, spent: Spent): void
   /** The slot is free. Only the first time counts. */
   end(visit: Clocked): void
-  /** Free slots ask the queue for work; it answers with so many links, or null: it is away. */
+  /** Free slots ask the queue for work; `links` is the number it returned, or null: it is down. */
   asked(): void
   answered(links: number | null, wanted: number): void
-  /** Why slots stay free though nobody asks. */
+  /** Why slots stay free although they do not ask for work. */
   heldUpBy(spent: Spent): void
 
   took(step: Step, ms: number): void
-  /** An answer of a site; status 0: there was none. */
+  /** A response of a site; status 0: none. */
   received(status: number, bytes: number, ms: number): void
-  /** Bytes of what is no page. */
+  /** Bytes that are not of a page. */
   receivedAside(bytes: number): void
-  /** A settlement that the queue took. */
+  /** A settlement that the queue accepted. */
   settled(outcome: Outcome, leaseMs: number): void
   stale(): void
   lost(): void
@@ -43,7 +43,7 @@ export interface Meter {
   read(visits: Iterable<Clocked>): Reading
 }
 
-/** What the meter knows of a worker's Vitals. */
+/** The part of a worker's Vitals that the meter provides. */
 export type Reading = Pick<
   Vitals,
   'pages' | 'failed' | 'bytes' | 'stale' | 'lost' | 'statuses' | 'errors' | 'took' | 'slots' | 'busy' | 'spent'
@@ -73,7 +73,7 @@ export function createMeter(slots: number, clock: Clock): Meter {
   let freeBecause = IDLE
   let asking = false
   let askedAt = 0
-  /** Time of free slots while the queue is asked. Whose it was, the answer tells. */
+  /** Time of free slots while a lease call is in flight. Its result decides what the time is booked as. */
   let askingMs = 0
 
   const bookFree = (now: number) => {
@@ -133,12 +133,12 @@ export function createMeter(slots: number, clock: Clock): Meter {
       const now = clock.mono()
       bookFree(now)
       asking = false
-      // Slots that got a link waited for the queue, the others for something to do.
+      // Slots that got a link were waiting for the queue, the others for work.
       const share = links === null ? 1 : links / Math.max(1, wanted)
       add(QUEUE, askingMs * share)
       add(IDLE, askingMs * (1 - share))
       askingMs = 0
-      // All got one, and there may be more: who is free next waits for the next question.
+      // All slots got a link and there may be more: the next free slot waits for the next call.
       freeBecause = share >= 1 ? QUEUE : IDLE
       if (links !== null) took(STEP_AT.lease, now - askedAt)
     },
@@ -172,7 +172,7 @@ export function createMeter(slots: number, clock: Clock): Meter {
     read(visits) {
       const now = clock.mono()
       bookFree(now)
-      // A question that is still under way: whose time it is cannot wait for the answer, because what was told never gets less.
+      // A call that is still in flight is booked now, because reported totals must never decrease.
       add(QUEUE, askingMs)
       askingMs = 0
       for (const visit of visits) if (visit.doing !== NOTHING) bookBusy(visit, now)

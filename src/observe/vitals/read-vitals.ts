@@ -4,31 +4,31 @@ import type { Notes } from '../../notes/notes.js'
 import { vitalsKey } from '../note-keys.js'
 import { HISTOGRAM_MS, IN_FLIGHT_REPORTED, SPENT, STEPS, type Vitals } from './vitals.js'
 
-export interface VitalsHeard {
+export interface ReceivedVitals {
   readonly vitals: Vitals
-  /** Since they were put up, by the queue. */
+  /** Since they were posted, by the queue's clock. */
   readonly ageMs: number
 }
 
-/** Notes read at once: a fleet of hundreds of workers must not send hundreds of calls in one go. */
+/** Notes read at once: reading a fleet of hundreds of workers must not send hundreds of calls at the same time. */
 export const NOTES_AT_ONCE = 32
 
-/** What the workers told of themselves last. Those that said nothing, or what this version cannot read, are left out. */
+/** The latest vitals of the workers. Workers without vitals, or with vitals that this version cannot read, are left out. */
 export async function readVitals(
   notes: Pick<Notes, 'read'>,
   workers: readonly WorkerId[],
-): Promise<Map<WorkerId, VitalsHeard>> {
-  const heard = new Map<WorkerId, VitalsHeard>()
+): Promise<Map<WorkerId, ReceivedVitals>> {
+  const received = new Map<WorkerId, ReceivedVitals>()
   for (let from = 0; from < workers.length; from += NOTES_AT_ONCE) {
     await Promise.all(
       workers.slice(from, from + NOTES_AT_ONCE).map(async (worker) => {
         const note = await notes.read(vitalsKey(worker))
         const vitals = note === null ? null : parseVitals(note.text)
-        if (note !== null && vitals?.worker === worker) heard.set(worker, { vitals, ageMs: note.ageMs })
+        if (note !== null && vitals?.worker === worker) received.set(worker, { vitals, ageMs: note.ageMs })
       }),
     )
   }
-  return heard
+  return received
 }
 
 const count = z.number().nonnegative()
@@ -67,7 +67,7 @@ const vitalsSchema = z.object({
     .max(IN_FLIGHT_REPORTED),
 }) satisfies z.ZodType<Vitals>
 
-/** Null: garbage, or of another version that tells other things. */
+/** Null: garbage, or written by an incompatible version. */
 export function parseVitals(text: string): Vitals | null {
   try {
     return vitalsSchema.safeParse(JSON.parse(text)).data ?? null

@@ -34,7 +34,7 @@ async function httpFetcher(clock: Clock): Promise<Fetcher> {
   return createHttpFetcher({ clock })
 }
 
-/** Many addresses of webhooks are secrets themselves: of them only the server is named. */
+/** The address of a webhook is often a secret itself, so only its server is shown. */
 function webhookChannel(
   { url, secret, timeoutMs, allowPrivate }: AlertWebhook,
   number: number,
@@ -42,11 +42,12 @@ function webhookChannel(
 ): AlertChannel {
   return {
     name: `webhook ${number} (${new URL(url).origin})`,
-    async tell(message, signal) {
+    async deliver(message, signal) {
       const post = { id: message.id, body: JSON.stringify(message), headers: { 'shoal-event': message.event } }
       const sent = await postWebhook({ ...post, url, secret, timeoutMs, allowPrivate }, parts, signal)
-      if (sent.kind === 'taken') return { kind: 'told' }
-      return sent.kind === 'fenced' ? { kind: 'refused', message: sent.kind } : sent
+      if (sent.kind === 'taken') return { kind: 'delivered' }
+      if (sent.kind === 'fenced') return { kind: 'rejected', message: sent.kind }
+      return { ...sent, kind: sent.kind === 'away' ? 'down' : 'rejected' }
     },
   }
 }

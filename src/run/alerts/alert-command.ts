@@ -8,7 +8,7 @@ const TIMEOUT_MS = 30_000
 const SHOWN_LENGTH = 200
 const LAST_WORDS_MS = 500
 
-/** A program that is told of alerts: no shell in between, the alert as JSON on its standard input, and an end to its patience. */
+/** A program that receives alerts: run without a shell, with the alert as JSON on standard input, and a timeout. */
 export function commandChannel(
   [program = '', ...args]: readonly string[],
   {
@@ -25,27 +25,27 @@ export function commandChannel(
 ): AlertChannel {
   return {
     name: `command ${number} (${basename(program)})`,
-    tell: (message, signal) =>
+    deliver: (message, signal) =>
       new Promise<AlertDelivered>((resolve) => {
         let child: ChildProcess
         try {
           // A group of its own: what it starts ends with it, and Ctrl-C in our terminal is not meant for it.
           child = spawn(program, args, { stdio: ['pipe', 'ignore', 'pipe'], detached: true, env })
         } catch (error) {
-          // Some ways of not starting are told by an event, others are thrown: a path through a file, arguments that are too long.
+          // Some failures to start come as an event, others are thrown: a path through a file, arguments that are too long.
           return resolve(notStarted(error))
         }
         let complaint = ''
-        const end = (told: AlertDelivered) => {
+        const end = (result: AlertDelivered) => {
           cancel()
           signal.removeEventListener('abort', stop)
           child.stderr?.destroy()
-          resolve(told)
+          resolve(result)
         }
         child.on('error', (error) => end(notStarted(error)))
         const giveUp = (why: string) => {
           killGroup(child)
-          end({ kind: 'away', message: why })
+          end({ kind: 'down', message: why })
         }
         const stop = () => giveUp('it was not waited for')
         const cancel = clock.after(timeoutMs, () => giveUp(`it did not end within ${timeoutMs / 1000} s`))
@@ -54,13 +54,13 @@ export function commandChannel(
         child.stderr?.setEncoding('utf8').on('data', (text: string) => {
           if (complaint.length < SHOWN_LENGTH) complaint += text
         })
-        // One that does not read what it is told may still end well.
+        // A program that does not read its input may still succeed.
         child.stdin?.on('error', () => {})
         child.on('exit', (code, killedBy) => {
-          if (code === 0) return end({ kind: 'told' })
+          if (code === 0) return end({ kind: 'delivered' })
           const judge = () => {
             const said = complaint.slice(0, SHOWN_LENGTH).replace(/\s+/g, ' ').trim()
-            end({ kind: 'away', message: `it ended with ${code ?? killedBy}${said === '' ? '' : `: ${said}`}` })
+            end({ kind: 'down', message: `it ended with ${code ?? killedBy}${said === '' ? '' : `: ${said}`}` })
           }
           // Its last words may still be on their way; what it has started may hold the pipe open for ever.
           child.stderr?.once('close', judge)
@@ -77,8 +77,8 @@ const SHORT: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOM
 
 function notStarted(error: unknown): AlertDelivered {
   const code = error instanceof Error && 'code' in error ? error.code : null
-  if (SHORT.has(code)) return { kind: 'away', message: `it cannot be started now (${code})` }
-  return { kind: 'refused', message: code === 'ENOENT' ? 'there is no such program' : 'it cannot be started' }
+  if (SHORT.has(code)) return { kind: 'down', message: `it cannot be started now (${code})` }
+  return { kind: 'rejected', message: code === 'ENOENT' ? 'there is no such program' : 'it cannot be started' }
 }
 
 function killGroup({ pid }: ChildProcess): void {

@@ -16,26 +16,26 @@ import type { Backends } from '../../wire/backends.js'
 import type { AlertsSetup } from './load-alerts.js'
 import { watchSnapshots } from './watch-snapshots.js'
 
-/** Between the claim of the note and the first post. */
+/** Time from the claim of the note to the first post. */
 const CLAIM_MS = 10_000
-/** Beyond them nobody reads on. No further one begins: one that began and was not in the note would be told again by the next watcher. */
+/** Nobody reads more than this. No further alert starts: one that is not in the note would be reported again by the next watcher. */
 const MOST_ACTIVE = 200
 
-/** What the process that watches knows; all that must outlive it is in its note on the notes. */
+/** The state of the watcher; what must outlive its process is in its shared note. */
 export interface Watch {
-  /** Looks and judges. False: another process watches by now. */
+  /** Takes a snapshot and evaluates the rules. False: another process is the watcher now. */
   round(): Promise<boolean>
   post(): Promise<boolean>
-  told(id: string, channel: string): void
+  delivered(id: string, channel: string): void
   readonly undelivered: readonly Undelivered[]
-  /** Keeps of the undelivered what somebody still has to hear. */
+  /** Drops from the undelivered what all channels have received. */
   settle(channels: readonly string[]): void
   readonly drifts: Map<string, readonly DriftAlert[]>
   /** Spiders whose crawls run. */
   readonly spiders: ReadonlySet<string>
 }
 
-/** Goes on from the note of the watcher before: what holds, and what it had not told yet. `author`: names this watcher. */
+/** Resumes from the note of the previous watcher: active alerts, and undelivered ones. `author`: names this watcher. */
 export async function takeOver(
   backends: Backends,
   { alerts, author, log }: { readonly alerts: AlertsSetup; readonly author: string; readonly log: Log },
@@ -45,15 +45,15 @@ export async function takeOver(
   let note = parseAlertNote(claim.kind === 'note' ? claim.note.text : claim.old?.text)
   const since = clock.now()
   const judges = judgesOf(alerts.rules)
-  const looks = watchSnapshots(backends, { author, log, fleet: /^rediss?[:+]/.test(backends.queueAddress) })
+  const snapshots = watchSnapshots(backends, { author, log, fleet: /^rediss?[:+]/.test(backends.queueAddress) })
   const drifts = new Map<string, readonly DriftAlert[]>()
   let spiders: ReadonlySet<string> = new Set()
   let episodes: ReadonlyMap<string, Episodes> = new Map(
     judges.map(({ rule }) => [rule, episodesFrom(note.active.filter((alert) => alert.rule === rule))]),
   )
 
-  const judge = (look: WatchSnapshot) => {
-    const running = new Set(look.crawls.map((crawl) => crawl.look.stats.id))
+  const judge = (snapshot: WatchSnapshot) => {
+    const running = new Set(snapshot.crawls.map((crawl) => crawl.snapshot.stats.id))
     const isWatched = ({ crawl }: Alert) => crawl === null || running.has(crawl)
     const next = new Map<string, Episodes>()
     const began: Alert[] = []
@@ -61,14 +61,14 @@ export async function takeOver(
     const held = [...episodes.values()].reduce((sum, one) => sum + activeIn(one).length, 0)
     for (const { rule, lastingMs, needsMs, judge: found } of judges) {
       const before = episodes.get(rule) ?? new Map()
-      const findings = found(look)
+      const findings = found(snapshot)
       if (findings === null) {
         next.set(rule, before)
         continue
       }
       const room = MOST_ACTIVE - held - began.length + ended.length
       const verdict = { found: findings, lastingMs, keepsUntil: since + needsMs, room, isWatched }
-      const turn = nextEpisodes(before, rule, verdict, look.now)
+      const turn = nextEpisodes(before, rule, verdict, snapshot.now)
       next.set(rule, turn.episodes)
       began.push(...turn.began)
       ended.push(...turn.ended)
@@ -86,22 +86,22 @@ export async function takeOver(
       return note.undelivered
     },
     async round() {
-      const look = await looks.look(note.active, drifts)
-      spiders = new Set(look.crawls.map((crawl) => crawl.look.stats.spider))
-      note = afterTurn(note, judge(look), [...episodes.values()].flatMap(activeIn), look.now)
+      const snapshot = await snapshots.take(note.active, drifts)
+      spiders = new Set(snapshot.crawls.map((crawl) => crawl.snapshot.stats.spider))
+      note = afterTurn(note, judge(snapshot), [...episodes.values()].flatMap(activeIn), snapshot.now)
       return watch.post()
     },
     post: () => postAlerts(notes, author, note, clock.now()),
-    told(id, channel) {
+    delivered(id, channel) {
       const undelivered = note.undelivered.map((one) =>
-        one.id === id ? { ...one, told: [...one.told, channel] } : one,
+        one.id === id ? { ...one, delivered: [...one.delivered, channel] } : one,
       )
       note = { ...note, undelivered }
     },
     settle(channels) {
       note = {
         ...note,
-        undelivered: note.undelivered.filter(({ told }) => !channels.every((name) => told.includes(name))),
+        undelivered: note.undelivered.filter(({ delivered }) => !channels.every((name) => delivered.includes(name))),
       }
     },
   }
@@ -117,7 +117,7 @@ function afterTurn(
   const undelivered = [
     ...ended.map((alert) => ({ event: 'alert.ended' as const, alert })),
     ...began.map((alert) => ({ event: 'alert.began' as const, alert })),
-  ].map(({ event, alert }) => ({ id: `${event}:${alert.episode}`, event, alert, at: now, told: [] }))
+  ].map(({ event, alert }) => ({ id: `${event}:${alert.episode}`, event, alert, at: now, delivered: [] }))
   return trimmed(
     {
       active: [...active].sort((a, b) => b.since - a.since),

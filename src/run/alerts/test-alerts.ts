@@ -8,7 +8,7 @@ import type { AlertsSetup } from './load-alerts.js'
 
 export interface TestedChannel {
   readonly channel: string
-  readonly told: AlertDelivered
+  readonly result: AlertDelivered
 }
 
 /** Tells every channel once of an alert that says of itself that it is a test. */
@@ -31,10 +31,10 @@ export async function testAlerts(
     const tested = await Promise.all(
       channels.map(async (channel) => ({
         channel: channel.name,
-        told: await channel.tell(message, new AbortController().signal),
+        result: await channel.deliver(message, new AbortController().signal),
       })),
     )
-    return [{ channel: 'log', told: { kind: 'told' } }, ...tested]
+    return [{ channel: 'log', result: { kind: 'delivered' } }, ...tested]
   } finally {
     await close()
   }

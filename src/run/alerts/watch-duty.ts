@@ -17,7 +17,7 @@ export interface WatchParts {
   readonly random: Random
   readonly log: Log
   readonly signal: AbortSignal
-  /** Where the process looks after drift as well: so that nothing is told twice. */
+  /** If the process also checks for drift, so that nothing is reported twice. */
   readonly drifts?: DriftChecks
 }
 
@@ -26,9 +26,9 @@ const ROUND_MS: number = SPANS['30m']
 const HELD_MS = 10_000
 /** Candidates come one after the other. */
 const SPREAD_MS = 4_000
-/** A candidate that has somebody to tell says so for this long. */
+/** How long a candidate's note that it has alert channels is valid. */
 const READY_MS = 20_000
-/** For the last look and for what is still to be told, when the process ends. */
+/** For the last snapshot and the last deliveries when the process ends. */
 const LAST_LOOK_MS = 2_000
 const LAST_WORDS_MS = 3_000
 /** The log is a channel like the others. */
@@ -77,12 +77,12 @@ async function watchOn(backends: Backends, parts: OwnParts): Promise<number> {
     await atMost(LAST_LOOK_MS, clock, () => notes.drop(WATCH_KEY, author))
     throw error
   })
-  const delivery = alertDelivery({ ...parts, clock: backends.queueClock, channels, onDelivered: watch.told })
+  const delivery = alertDelivery({ ...parts, clock: backends.queueClock, channels, onDelivered: watch.delivered })
   const names = [LOG, ...channels.map(({ name }) => name)]
   const over = new AbortController()
   const drifts = checkForDrift(watch, parts.drifts ?? driftChecks(backends.store, log), parts, over.signal)
 
-  /** False: another process watches by now. What begins and ends is on the notes before anybody is told: told twice rather than never. */
+  /** False: another process is the watcher now. Starts and ends are in the shared notes before they are delivered: twice rather than never. */
   const round = async (): Promise<boolean> => {
     if (!(await watch.round())) return false
     const anew = writeLogLine(watch, log)
@@ -113,12 +113,12 @@ async function watchOn(backends: Backends, parts: OwnParts): Promise<number> {
 }
 
 function writeLogLine(watch: Watch, log: Log): boolean {
-  const anew = watch.undelivered.filter(({ told }) => !told.includes(LOG))
+  const anew = watch.undelivered.filter(({ delivered }) => !delivered.includes(LOG))
   for (const { id, event, alert } of anew) {
     const { rule, severity, about, crawl, spider, message, next, fields } = alert
     const level = event === 'alert.began' && severity === 'critical' ? 'error' : 'warn'
     log[level](event, { rule, severity, about, crawl, spider, message, next, fields })
-    watch.told(id, LOG)
+    watch.delivered(id, LOG)
   }
   return anew.length > 0
 }

@@ -4,8 +4,7 @@ import { asShoalError, isAway } from '../../errors.js'
 import type { CrawlId, CrawlInfo, CrawlStats } from '../../frontier/frontier.js'
 import type { Log } from '../../log.js'
 import type { Alert } from '../../observe/alerts/alert.js'
-import type { PoolSnapshot, WatchedCrawl, WatchSnapshot } from '../../observe/alerts/rules/rule.js'
-import type { Capacity } from '../../observe/capacity.js'
+import type { Capacity, PoolSnapshot, WatchedCrawl, WatchSnapshot } from '../../observe/alerts/rules/rule.js'
 import { type FetchCounts, sampleOf, type Totals, totalsOf } from '../../observe/series/sampling.js'
 import { type Sample, SPANS, type Span } from '../../observe/series/series.js'
 import { seriesBook } from '../../observe/series/series-notes.js'
@@ -19,28 +18,28 @@ import {
 import type { Alert as DriftAlert } from '../../quality/drift-alert.js'
 import type { Backends } from '../../wire/backends.js'
 
-/** Beyond them those with an alarm that holds are watched, and then the newest. */
+/** With more crawls than this, those with an active alert are watched, then the newest. */
 const MOST_CRAWLS = 50
 const MOST_POOLS = 20
 /** Hosts and estimates of a crawl cost the queue more than its counts, and change more slowly. */
-const LOOK_EVERY_MS = 15_000
-/** A fiftieth of the time goes into it, and no two minutes go by without one: in a queue of many links it must not be felt. */
-const LOOK_SHARE = 50
+const SNAPSHOT_EVERY_MS = 15_000
+/** Snapshots take at most a fiftieth of the time, but one is due every two minutes: a queue of many links must not slow down. */
+const SNAPSHOT_SHARE = 50
 const LONGEST_MS = 120_000
 const POOLS_EVERY_MS = 60_000
 const CAPACITY_EVERY_MS = 30_000
 const WATCHED_MS = 30 * 60_000
 
 export interface WatchSnapshots {
-  /** Looks at everything, and writes down a sample of each crawl. */
-  look(active: readonly Alert[], drifts: ReadonlyMap<string, readonly DriftAlert[]>): Promise<WatchSnapshot>
+  /** Takes a snapshot of everything and stores a sample of each crawl. */
+  take(active: readonly Alert[], drifts: ReadonlyMap<string, readonly DriftAlert[]>): Promise<WatchSnapshot>
 }
 
 interface Tracked {
   samples: Sample[]
   readonly totals: Map<Span, Totals>
-  look: CrawlSnapshot
-  nextLookAt: number
+  snapshot: CrawlSnapshot
+  nextSnapshotAt: number
 }
 
 type Parts = Pick<Backends, 'frontier' | 'queueClock' | 'notes' | 'store' | 'proxies' | 'capacity'>
@@ -61,28 +60,28 @@ export function watchSnapshots(
 
   const track = async (crawl: CrawlInfo, workers: readonly WorkerSnapshot[], now: number): Promise<Tracked> => {
     const known = tracked.get(crawl.id)
-    if (known !== undefined && now < known.nextLookAt) {
-      known.look = { ...known.look, stats: await frontier.stats(crawl.id), now }
+    if (known !== undefined && now < known.nextSnapshotAt) {
+      known.snapshot = { ...known.snapshot, stats: await frontier.stats(crawl.id), now }
       return known
     }
     const began = clock.mono()
-    const look = await crawlSnapshotOf(backends, crawl, workers, now, fleet)
+    const snapshot = await crawlSnapshotOf(backends, crawl, workers, now, fleet)
     const tookMs = clock.mono() - began
-    const kept = known ?? (await resumed(crawl.id, look))
-    kept.look = look
-    kept.nextLookAt = now + Math.min(LONGEST_MS, Math.max(LOOK_EVERY_MS, tookMs * LOOK_SHARE))
+    const kept = known ?? (await resumed(crawl.id, snapshot))
+    kept.snapshot = snapshot
+    kept.nextSnapshotAt = now + Math.min(LONGEST_MS, Math.max(SNAPSHOT_EVERY_MS, tookMs * SNAPSHOT_SHARE))
     tracked.set(crawl.id, kept)
     return kept
   }
 
-  /** What the watcher before has seen is what was before. */
-  const resumed = async (crawl: CrawlId, look: CrawlSnapshot): Promise<Tracked> => {
+  /** Resumes from the samples of the previous watcher. */
+  const resumed = async (crawl: CrawlId, snapshot: CrawlSnapshot): Promise<Tracked> => {
     const totals = new Map<Span, Totals>()
     const last = await book.resume(crawl, '30m')
     const minutes = await book.resume(crawl, '24h')
     if (last.totals !== null) totals.set('30m', last.totals)
     if (minutes.totals !== null) totals.set('24h', minutes.totals)
-    return { samples: last.samples, totals, look, nextLookAt: 0 }
+    return { samples: last.samples, totals, snapshot, nextSnapshotAt: 0 }
   }
 
   const sample = async (one: Tracked, stats: CrawlStats, workers: readonly WorkerSnapshot[], now: number) => {
@@ -90,9 +89,9 @@ export function watchSnapshots(
     const current = totalsOf(stats, fetchCounts(holders), now)
     for (const span of Object.keys(SPANS) as Span[]) {
       const last = one.totals.get(span) ?? null
-      // A queue whose clock stepped back: what was sampled in its future says nothing.
+      // The queue's clock stepped back: samples from its future mean nothing.
       const before = last !== null && last.at > now ? null : last
-      // Rounds are not exact: half a round early is in time.
+      // Rounds are not exact: half a round early counts as in time.
       if (before !== null && now - before.at < SPANS[span] - SPANS['30m'] / 2) continue
       const taken = sampleOf(before, current, stats, holders.length)
       one.totals.set(span, current)
@@ -101,9 +100,9 @@ export function watchSnapshots(
     }
   }
 
-  /** The last sample of one that no longer runs: how it ended. */
+  /** The last sample of a crawl that is no longer running: how it ended. */
   const leave = async (one: Tracked, workers: readonly WorkerSnapshot[], now: number) => {
-    const { id } = one.look.stats
+    const { id } = one.snapshot.stats
     tracked.delete(id)
     try {
       await sample(one, await frontier.stats(id), workers, now)
@@ -113,7 +112,7 @@ export function watchSnapshots(
   }
 
   return {
-    async look(active, drifts) {
+    async take(active, drifts) {
       const now = clock.now()
       const [crawls, workers] = await Promise.all([frontier.crawls(), workerSnapshots(backends, now)])
       const all = crawls.filter((crawl) => crawl.state === 'running' && !isFileCrawl(crawl))
@@ -123,19 +122,19 @@ export function watchSnapshots(
         .slice(0, MOST_CRAWLS)
       if (all.length > MOST_CRAWLS && !saidTooMany) {
         saidTooMany = true
-        const message = `${all.length} crawls run, and ${MOST_CRAWLS} of them are watched: the others have no alerts and no history`
+        const message = `${all.length} crawls are running and ${MOST_CRAWLS} of them are watched: the others have no alerts and no history`
         log.warn('backend.warning', { message })
       }
       const watched: WatchedCrawl[] = []
       for (const crawl of running) {
         await unlessDeleted(async () => {
           const one = await track(crawl, workers, now)
-          await sample(one, one.look.stats, workers, now)
-          watched.push({ look: one.look, samples: one.samples })
+          await sample(one, one.snapshot.stats, workers, now)
+          watched.push({ snapshot: one.snapshot, samples: one.samples })
         })
       }
       for (const one of [...tracked.values()]) {
-        const { id } = one.look.stats
+        const { id } = one.snapshot.stats
         if (!running.some((crawl) => crawl.id === id)) await unlessDeleted(() => leave(one, workers, now))
       }
       return {
@@ -147,7 +146,7 @@ export function watchSnapshots(
   }
 }
 
-/** A server that does not say, a disk that cannot be asked: nobody knows, and all else is watched on. */
+/** A server or disk that does not report its capacity: it is unknown, and everything else is still watched. */
 async function knownCapacity({ capacity }: Pick<Parts, 'capacity'>): Promise<Capacity | null> {
   try {
     return await capacity()
@@ -157,7 +156,7 @@ async function knownCapacity({ capacity }: Pick<Parts, 'capacity'>): Promise<Cap
   }
 }
 
-/** A crawl may be deleted between two questions. */
+/** A crawl may be deleted between two queries. */
 async function unlessDeleted(work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -186,17 +185,17 @@ async function poolSnapshots(
   const names = [...new Set(workers.filter(isAlive).flatMap(({ about }) => about?.pools ?? []))].slice(0, MOST_POOLS)
   return Promise.all(
     names.map(async (pool) => {
-      const [scores, told] = await Promise.all([proxies.scoresOn(pool, ''), reportedProxies(notes, pool)])
+      const [scores, reported] = await Promise.all([proxies.scoresOn(pool, ''), reportedProxies(notes, pool)])
       const back = scores.flatMap(({ restsUntil }) => (restsUntil !== null && restsUntil > now ? [restsUntil] : []))
       return {
-        ...{ pool, proxies: told > 0 ? told : scores.length, resting: back.length },
+        ...{ pool, proxies: reported > 0 ? reported : scores.length, resting: back.length },
         firstBackAt: back.length === 0 ? null : Math.min(...back),
       }
     }),
   )
 }
 
-/** The answer of the last time, for a while. */
+/** Caches the answer for a while. */
 function seldom<Args extends unknown[], Answer>(everyMs: number, ask: (now: number, ...args: Args) => Promise<Answer>) {
   let last: { readonly at: number; readonly answer: Answer } | null = null
   return async (now: number, ...args: Args): Promise<Answer> => {

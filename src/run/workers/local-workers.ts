@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js'
 import type { WorkerId } from '../../frontier/frontier.js'
-import type { VitalsHeard } from '../../observe/vitals/read-vitals.js'
+import type { ReceivedVitals } from '../../observe/vitals/read-vitals.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
 
 /** The workers of this process and of those that it started, as they told last: for its /metrics. */
@@ -8,7 +8,7 @@ export interface LocalWorkers {
   heard(vitals: Vitals): void
   gone(worker: WorkerId): void
   /** By name. */
-  list(): VitalsHeard[]
+  list(): ReceivedVitals[]
 }
 
 export function createLocalWorkers(clock: Clock): LocalWorkers {

@@ -33,15 +33,15 @@ export function someCrawl(change: Partial<CrawlStats> = {}, hosts: readonly Host
     sentence: 'the pace of shop.example: one request every 1.0 s, 8.0/s are done',
     ...{ next: 'more workers do not help', moreWorkers: 0, host: 'shop.example' },
   }
-  const look: CrawlSnapshot = { stats, hosts, workers: [], estimate, stalledMs: 0, visits: null, advice, now: NOW }
-  return { stats, look, advice, rates: [1, 2, 3, 8] }
+  const snapshot: CrawlSnapshot = { stats, hosts, workers: [], estimate, stalledMs: 0, visits: null, advice, now: NOW }
+  return { stats, snapshot, advice, rates: [1, 2, 3, 8] }
 }
 
 export function someWorker(change: Partial<WorkerSnapshot> = {}): WorkerSnapshot {
   return {
     ...{ worker: 'w1', inFlight: 1, done: 490, failed: 12, startedAt: NOW - 60_000, seenAt: NOW, progressAt: NOW },
     about: { machine: 'm1', pid: 7, version: '1.0.0' },
-    ...{ vitals: someVitals({ rssBytes: 123e6, loopBusy: 0.25 }), heardMs: 500, draining: false, state: 'working' },
+    ...{ vitals: someVitals({ rssBytes: 123e6, loopBusy: 0.25 }), reportedMs: 500, draining: false, state: 'working' },
     ...change,
   }
 }

@@ -13,21 +13,21 @@ const screen = (change: Partial<Screen> = {}): Screen => ({
   ...{ columns: 80, rows: 24, where: 'redis://queue.example', style: plain },
   ...change,
 })
-const seen = (look: Seen['look'] = someSnapshot()): Seen => ({ look, failure: null })
+const seen = (snapshot: Seen['snapshot'] = someSnapshot()): Seen => ({ snapshot, failure: null })
 
 const key = (letter: string): Key => ({ letter, named: null })
 const named = (name: NonNullable<Key['named']>): Key => ({ letter: '', named: name })
-const pressed = (keys: readonly (string | Key)[], look = someSnapshot()): TopState =>
+const pressed = (keys: readonly (string | Key)[], snapshot = someSnapshot()): TopState =>
   keys
     .flatMap((one) => (typeof one === 'string' ? [...one].map(key) : [one]))
-    .reduce((state, one) => press(state, one, look).state, FIRST_STATE)
+    .reduce((state, one) => press(state, one, snapshot).state, FIRST_STATE)
 
 const many = someSnapshot({
   crawls: Array.from({ length: 30 }, (_, i) => someCrawl({ id: `c${i}`, spider: `spider${i}`, rate: i })),
   workers: Array.from({ length: 40 }, (_, i) => someWorker({ worker: `worker-${i}` })),
 })
-many.crawls.forEach(({ look }) => {
-  Object.assign(look ?? {}, {
+many.crawls.forEach(({ snapshot }) => {
+  Object.assign(snapshot ?? {}, {
     hosts: Array.from({ length: 100 }, (_, i) => someHost({ host: `host-${i}.example`, failed: i })),
   })
 })
@@ -42,8 +42,8 @@ describe('the screen', () => {
   ])('fits into %i × %i, and never fills the last row', (columns, rows) => {
     for (const style of [plain, coloured])
       for (const state of [FIRST_STATE, pressed([named('enter')], many), pressed(['?']), pressed(['p'])])
-        for (const look of [null, someSnapshot(), many, someSnapshot({ crawls: [], workers: [] })]) {
-          const lines = screenOf(state, seen(look), screen({ columns, rows, style }))
+        for (const snapshot of [null, someSnapshot(), many, someSnapshot({ crawls: [], workers: [] })]) {
+          const lines = screenOf(state, seen(snapshot), screen({ columns, rows, style }))
           expect(lines.length).toBeLessThanOrEqual(Math.max(1, rows - 1))
           for (const line of lines) expect(widthOf(line), line).toBeLessThanOrEqual(columns)
         }
@@ -54,18 +54,18 @@ describe('the screen', () => {
     expect(text.replace(/\d\d:\d\d:\d\d/, '12:00:00')).toMatchInlineSnapshot(`
       "shoal top  redis://queue.example         1 worker · 0 of 4 slots busy · 12:00:00
       ─ crawls ─────────────────────────────────────────────────────────────────────
-        spider  state       %  done  left   rate  lately            errors     ends in
+        spider  state       %  done  left   rate  recent            errors     ends in
       › books   running  49 %   490   501  8.0/s  ▂▃▄█                  12  1 min 02 s
 
-      books  ends in about 1 min 02 s, decided by shop.example (its delay)
-      slowest now: the pace of shop.example: one request every 1.0 s, 8.0/s are done
+      books  ends in about 1 min 02 s, limited by shop.example (crawl delay)
+      bottleneck: the pace of shop.example: one request every 1.0 s, 8.0/s are done
       → more workers do not help
       ─ hosts of books ─────────────────────────────────────────────────────────────
-        host          pending  under way  done  errors  next slot
-        shop.example      500          1    90       2  in 300 ms: the delay
+        host          pending  in flight  done  errors  next slot
+        shop.example      500          1    90       2  in 300 ms: crawl delay
       ─ workers ────────────────────────────────────────────────────────────────────
-        worker  state    busy  done  errors   rate  memory  core  late       heard
-        w1      working   0/4   490      12  8.2/s  123 MB  25 %  6 ms  500 ms ago
+        worker  state    busy  done  errors   rate  memory   CPU  loop lag        seen
+        w1      working   0/4   490      12  8.2/s  123 MB  25 %      6 ms  500 ms ago
 
 
 
@@ -103,7 +103,7 @@ describe('the screen', () => {
     const alert = { message: evil, severity: 'warn' } as Alert
     const crawl = someCrawl({ spider: evil, id: evil }, [someHost({ host: evil })])
     const advice = { ...(crawl.advice ?? ({} as never)), sentence: evil, next: evil }
-    const look = someSnapshot({
+    const snapshot = someSnapshot({
       crawls: [{ ...crawl, advice }],
       workers: [someWorker({ worker: evil, about: { machine: evil, pid: 1, version: evil } })],
       alerts: [alert],
@@ -111,21 +111,21 @@ describe('the screen', () => {
     const failure = new ShoalError('queue_down', evil)
     for (const state of [
       FIRST_STATE,
-      pressed([named('enter')], look),
-      pressed(['p'], look),
-      pressed([`/${evil}`], look),
+      pressed([named('enter')], snapshot),
+      pressed(['p'], snapshot),
+      pressed([`/${evil}`], snapshot),
     ])
       for (const columns of [80, 200]) {
-        const lines = screenOf(state, { look, failure }, screen({ columns, where: evil }))
+        const lines = screenOf(state, { snapshot, failure }, screen({ columns, where: evil }))
         // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
         for (const line of lines) expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e]/)
       }
   })
 
-  it('tells that the queue is away, in red, and keeps what it saw', () => {
-    const failure = new ShoalError('queue_down', 'the queue is away')
-    const lines = screenOf(FIRST_STATE, { look: someSnapshot(), failure }, screen({ style: coloured }))
-    expect(lines[1]).toContain('\x1b[31mqueue_away: the queue is away')
+  it('tells that the queue is down, in red, and keeps what it saw', () => {
+    const failure = new ShoalError('queue_down', 'the queue is down')
+    const lines = screenOf(FIRST_STATE, { snapshot: someSnapshot(), failure }, screen({ style: coloured }))
+    expect(lines[1]).toContain('\x1b[31mqueue_down: the queue is down')
     expect(lines.join('')).toContain('books')
   })
 
@@ -134,8 +134,8 @@ describe('the screen', () => {
       { message: 'slow', severity: 'warn' },
       { message: 'nothing moves', severity: 'critical' },
     ] as Alert[]
-    const look = someSnapshot({ alerts, workers: [someWorker(), someWorker({ worker: 'w2', state: 'missing' })] })
-    const lines = screenOf(FIRST_STATE, seen(look), screen())
+    const snapshot = someSnapshot({ alerts, workers: [someWorker(), someWorker({ worker: 'w2', state: 'missing' })] })
+    const lines = screenOf(FIRST_STATE, seen(snapshot), screen())
     expect(lines[0]).toContain('1 worker · 1 missing')
     expect(lines[1]).toBe('▲ nothing moves  and 1 more: shoal alerts')
   })

@@ -37,8 +37,8 @@ function show(snapshots: Snapshots, carryOut: () => Promise<string> = async () =
 describe('on a terminal', () => {
   it('follows keys and sizes, pauses after y, and leaves the terminal as it was', async () => {
     const carryOut = vi.fn(async () => 'crawl books-1 of books is paused')
-    const { terminal, ended, shows } = show({ look: async () => someSnapshot() }, carryOut)
-    await shows('slowest now: the pace of shop.example')
+    const { terminal, ended, shows } = show({ take: async () => someSnapshot() }, carryOut)
+    await shows('bottleneck: the pace of shop.example')
     expect(terminal.written()).toContain(ENTER)
     terminal.press('p')
     await shows('Pause crawl books-1 of books? y / n')
@@ -60,7 +60,7 @@ describe('on a terminal', () => {
   })
 
   it('tells what went wrong with an order, and goes on', async () => {
-    const { terminal, ended, shows } = show({ look: async () => someSnapshot() }, async () => {
+    const { terminal, ended, shows } = show({ take: async () => someSnapshot() }, async () => {
       throw new ShoalError('crawl_ended', 'crawl books-1 is finished')
     })
     await shows('books')
@@ -71,17 +71,17 @@ describe('on a terminal', () => {
     expect(terminal.written()).toContain(LEAVE)
   })
 
-  it('keeps what it saw while the queue is away, and goes on when it is back', async () => {
+  it('keeps what it saw while the queue is down, and goes on when it is back', async () => {
     let away = false
     const { terminal, ended, shows } = show({
-      async look() {
-        if (away) throw new ShoalError('queue_down', 'the queue is away')
+      async take() {
+        if (away) throw new ShoalError('queue_down', 'the queue is down')
         return someSnapshot()
       },
     })
     await shows('books')
     away = true
-    await shows('queue_down: the queue is away. Asking again')
+    await shows('queue_down: the queue is down. Retrying')
     expect(terminal.screen().join('\n')).toContain('books')
     away = false
     await expect.poll(() => terminal.screen().join('\n')).not.toContain('queue_down')
@@ -91,7 +91,7 @@ describe('on a terminal', () => {
 
   it('ends with the error when it is no use to go on, and gives the terminal back', async () => {
     const { terminal, ended } = show({
-      look: async () => {
+      take: async () => {
         throw new ShoalError('db_corrupt', 'no database')
       },
     })
@@ -108,7 +108,7 @@ describe('what is looked at', () => {
   })
   afterEach(() => backends.close())
 
-  it('is every crawl, workers with their vitals, alerts; rates are measured from look to look', async () => {
+  it('is every crawl, workers with their vitals, alerts; rates are measured from one to the next', async () => {
     const { frontier, notes } = backends
     await notes.post(vitalsKey('w1'), 'vitals', JSON.stringify(someVitals({ worker: 'w1' })), 60_000)
     const alert: Alert = {
@@ -120,8 +120,8 @@ describe('what is looked at', () => {
     await postAlerts(notes, 'watch', { active: [alert], ended: [], undelivered: [] }, 1)
     let now = systemClock.now()
     const snapshots = createSnapshots(backends, { clock: { ...systemClock, now: () => now }, fleet: false })
-    const first = await snapshots.look()
-    expect(first.crawls.map(({ stats, look }) => [stats.id, look?.hosts.length])).toEqual([[CRAWL, 1]])
+    const first = await snapshots.take()
+    expect(first.crawls.map(({ stats, snapshot }) => [stats.id, snapshot?.hosts.length])).toEqual([[CRAWL, 1]])
     expect(first.workers.map(({ worker, vitals }) => [worker, vitals?.slots])).toEqual([['w1', 4]])
     expect(first.alerts.map(({ message }) => message)).toEqual(['nothing moves'])
     expect(first.crawls[0]?.rates).toEqual([])
@@ -129,9 +129,9 @@ describe('what is looked at', () => {
     if (lease === undefined) throw new Error('nothing was leased')
     await frontier.settle([{ lease, outcome: { kind: 'done', links: [], bytes: 1 } }])
     now += 500
-    expect((await snapshots.look()).crawls[0]?.rates).toEqual([2])
+    expect((await snapshots.take()).crawls[0]?.rates).toEqual([2])
     await frontier.setState(CRAWL, 'cancelled')
-    expect((await snapshots.look()).crawls[0]).toMatchObject({ look: null, advice: null })
+    expect((await snapshots.take()).crawls[0]).toMatchObject({ snapshot: null, advice: null })
   })
 })
 
@@ -140,7 +140,7 @@ describe('the command', () => {
     const next = 'Use `shoal status --json` or `shoal status --watch`.'
     const piped = await runCli(['top'])
     expect(piped).toMatchObject({ code: 2, stdout: '' })
-    expect(piped.stderr).toBe(`error usage: top draws on a terminal, and this is none\n  → ${next}\n`)
+    expect(piped.stderr).toBe(`error usage: top needs a terminal\n  → ${next}\n`)
     const json = await runCli(['top', '--json'])
     expect(json.code).toBe(2)
     expect(lastJson(json.stderr)).toMatchObject({ error: { code: 'usage', hint: next } })

@@ -55,8 +55,8 @@ describe('progress', () => {
   it('is a bar, the figures and what decides the end', () => {
     expect(progressLines(progress, { workers: 2, concurrency: 64 }, NOW, plain)).toEqual([
       `books  ${'━'.repeat(16)}${'─'.repeat(16)}  1,000 / 2,000  50 %`,
-      '  50.0/s · 900 records · 3 rejected · 20 errors, 12 tried again · 8 dead · 4 in hand · 2 workers',
-      '  ends in about 1 min 40 s, decided by slow.example (its delay)',
+      '  50.0/s · 900 records · 3 rejected · 20 errors, 12 retried · 8 dead · 4 in flight · 2 workers',
+      '  ends in about 1 min 40 s, limited by slow.example (crawl delay)',
     ])
   })
 
@@ -66,15 +66,15 @@ describe('progress', () => {
 
   it('is one line on a pipe', () => {
     expect(progressLine(progress, { workers: 1, concurrency: 64 }, NOW)).toBe(
-      '1,000/2,000 pages (50 %) · 50.0/s · 900 records · 20 errors · 8 dead · ends in about 1 min 40 s, decided by slow.example (its delay)',
+      '1,000/2,000 pages (50 %) · 50.0/s · 900 records · 20 errors · 8 dead · ends in about 1 min 40 s, limited by slow.example (crawl delay)',
     )
   })
 
   it('names what decides', () => {
     expect(decidedByText({ kind: 'workers' })).toContain('workers')
-    expect(decidedByText({ kind: 'retries' })).toContain('another try')
+    expect(decidedByText({ kind: 'retries' })).toContain('a retry')
     expect(decidedByText({ kind: 'host', host: 'a\x1b.example', reason: 'blocked' })).toBe(
-      'a .example (it asked for time)',
+      'a .example (asked us to wait)',
     )
   })
 })

@@ -45,21 +45,21 @@ it('ends with what was written, what was not and why', () => {
     showReparse(output, { spider: 'books', dryRun: false, report: report(), seconds: 2, interrupted: true }),
   )
   expect(text).toBe(`Reparsed 1,234 pages of books in 2.0 s, 617/s
-Stopped before the end; run it again for the rest.
+Stopped early; run it again for the rest.
 
-kind  written  unchanged  fenced  rejected  no longer given
+kind  written  unchanged  fenced  rejected  no longer found
 book    1,000        200       3         2                4
-fenced: a newer page gave the record, which is left as it is
-no longer given: stored from a page that does not give it any more, and left as it is
+fenced: a newer page has written the record, so it is left as it is
+no longer found: the page does not produce these stored records any more; they are left as they are
   book G-0  https://books.example/1
   book G-1  https://books.example/1
   book G-2  https://books.example/1
-  and 1 more; the first ones with --json
+  and 1 more; see --json
 
-30 pages passed over: their routes only follow links
-1 page gone or damaged
+30 pages skipped: their routes only follow links
+1 page missing or damaged
   https://books.example/gone
-1 page failed; what is stored of them is left as it is
+1 page failed; their stored records are left as they are
   1 × handler_error: TypeError: no price
       for example https://books.example/9
   1 × handler_error: not awaited: Error: late`)
@@ -70,7 +70,7 @@ it('shows in a dry run what would become of each field', () => {
   const text = shown((output) => showReparse(output, summary))
   expect(text).toContain(`Dry run over 1,234 pages of books in 2.0 s, 617/s: nothing was written
 
-kind  new  changed  unchanged  fenced  rejected  no longer given
+kind  new  changed  unchanged  fenced  rejected  no longer found
 book   10      990        200       3         2                4
 `)
   expect(text).toContain(`

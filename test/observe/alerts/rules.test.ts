@@ -20,7 +20,7 @@ const NOW = 1_000_000_000_000
 const MINUTE = 60_000
 
 /** The rule with its defaults, or with the thresholds given. */
-function judge(rule: AlertRule, given: unknown = {}): (look: WatchSnapshot) => readonly Finding[] | null {
+function judge(rule: AlertRule, given: unknown = {}): (snapshot: WatchSnapshot) => readonly Finding[] | null {
   const found = judgesOf(ruleSettings.parse({ [rule]: given })).find((one) => one.rule === rule)
   if (found === undefined) throw new Error(`${rule} is off`)
   return found.judge
@@ -30,8 +30,14 @@ function levels(found: readonly Finding[] | null): string[] | null {
   return found?.map(({ level }) => level) ?? null
 }
 
-function withSamples(steps: readonly Step[], { pending, ...look }: Partial<CrawlSnapshot> & { pending?: number } = {}) {
-  return watchSnapshot({ now: NOW, crawls: [{ look: crawlSnapshot(look), samples: samplesOf(steps, NOW, pending) }] })
+function withSamples(
+  steps: readonly Step[],
+  { pending, ...snapshot }: Partial<CrawlSnapshot> & { pending?: number } = {},
+) {
+  return watchSnapshot({
+    now: NOW,
+    crawls: [{ snapshot: crawlSnapshot(snapshot), samples: samplesOf(steps, NOW, pending) }],
+  })
 }
 
 describe('error_spike', () => {
@@ -41,12 +47,12 @@ describe('error_spike', () => {
   it('fires when far more visits fail than before, and says how many', () => {
     const [found] = spike(withSamples([...well, ...times(60, { pages: 35, errors: 15 })])) ?? []
     expect(found).toMatchObject({ level: 'over', severity: 'warn', crawl: 'crawl', spider: 'books' })
-    expect(found?.message).toMatch(/^30 % of the visits of the last 5 min failed, 2 % before: /)
+    expect(found?.message).toMatch(/^30 % of visits in the last 5 min failed, 2 % before: /)
   })
 
   it('fires when most visits fail, from the start of the crawl', () => {
-    const look = withSamples(times(12, { pages: 1, errors: 9 }))
-    expect(spike(look)).toMatchObject([{ level: 'over', severity: 'critical' }])
+    const snapshot = withSamples(times(12, { pages: 1, errors: 9 }))
+    expect(spike(snapshot)).toMatchObject([{ level: 'over', severity: 'critical' }])
   })
 
   it('is silent in a crawl that is well, always has some errors, or is tiny', () => {
@@ -72,7 +78,7 @@ describe('queue_growing', () => {
     const hosts = [hostInfo({ host: 'trap.example', pending: 28_000 })]
     const [found] = growing(withSamples(trap, { hosts })) ?? []
     expect(found).toMatchObject({ level: 'over', fields: { host: 'trap.example' } })
-    expect(found?.message).toMatch(/grows without end: 31,000 links wait, /)
+    expect(found?.message).toMatch(/keeps growing: 31,000 links are waiting, /)
   })
 
   it('is silent at the start, in a small crawl, while seeds are added, and where the links run out', () => {
@@ -89,8 +95,8 @@ describe('dead_rising', () => {
   const rising = judge('dead_rising')
 
   it('fires when many links are given up', () => {
-    const look = withSamples([...times(100, { pages: 20 }), ...times(120, { pages: 20, dead: 5 })])
-    expect(rising(look)).toMatchObject([{ level: 'over', fields: { dead: 600 } }])
+    const snapshot = withSamples([...times(100, { pages: 20 }), ...times(120, { pages: 20, dead: 5 })])
+    expect(rising(snapshot)).toMatchObject([{ level: 'over', fields: { dead: 600 } }])
   })
 
   it('is silent for a few, for a small share, and for those of long ago', () => {
@@ -104,15 +110,15 @@ describe('dead_rising', () => {
 
 describe('no_progress', () => {
   const stands = judge('no_progress')
-  const look = (stalledMs: number, workers = [workerSnapshot({})]) =>
-    watchSnapshot({ now: NOW, crawls: [{ look: crawlSnapshot({ stalledMs, workers }), samples: [] }] })
+  const snapshot = (stalledMs: number, workers = [workerSnapshot({})]) =>
+    watchSnapshot({ now: NOW, crawls: [{ snapshot: crawlSnapshot({ stalledMs, workers }), samples: [] }] })
 
   it('fires when nothing moves for a minute, and not for a hiccup', () => {
-    expect(stands(look(0))).toEqual([])
-    expect(levels(stands(look(20_000)))).toEqual(['near'])
-    expect(stands(look(61_000))).toMatchObject([{ level: 'over', severity: 'critical' }])
-    expect(stands(look(61_000, []))?.[0]?.next).toContain('shoal worker')
-    expect(levels(judge('no_progress', { after: '5min' })(look(61_000)))).toEqual(['near'])
+    expect(stands(snapshot(0))).toEqual([])
+    expect(levels(stands(snapshot(20_000)))).toEqual(['near'])
+    expect(stands(snapshot(61_000))).toMatchObject([{ level: 'over', severity: 'critical' }])
+    expect(stands(snapshot(61_000, []))?.[0]?.next).toContain('shoal worker')
+    expect(levels(judge('no_progress', { after: '5min' })(snapshot(61_000)))).toEqual(['near'])
   })
 })
 
@@ -121,14 +127,16 @@ describe('host_stalled', () => {
   const watched = (
     minutes: number,
     hostAt: (index: number) => Partial<HostInfo>,
-    look: Partial<CrawlSnapshot> = {},
+    snapshot: Partial<CrawlSnapshot> = {},
   ) => {
     const stalled = judge('host_stalled')
     let found: readonly Finding[] | null = []
     for (let i = 0; i <= minutes * 4; i++) {
       const now = NOW + i * 15_000
       const hosts = [hostInfo({ pending: 100, nextAt: now - 1, ...hostAt(i) })]
-      found = stalled(watchSnapshot({ now, crawls: [{ look: crawlSnapshot({ hosts, now, ...look }), samples: [] }] }))
+      found = stalled(
+        watchSnapshot({ now, crawls: [{ snapshot: crawlSnapshot({ hosts, now, ...snapshot }), samples: [] }] }),
+      )
     }
     return found
   }
@@ -143,7 +151,7 @@ describe('host_stalled', () => {
     const closed = { nextAt: NOW * 2, blockedUntil: NOW * 2, throttles: 6 }
     const [found] = watched(11, () => closed) ?? []
     expect(found).toMatchObject({ fields: { why: 'throttled' } })
-    expect(found?.message).toContain('asked for time 6 times in a row')
+    expect(found?.message).toContain('rate limited us 6 times in a row')
   })
 
   it('is silent while pages come, before its time, for a slow pace, a few links, a closed host, busy and absent workers', () => {
@@ -160,12 +168,12 @@ describe('host_stalled', () => {
     const stalled = judge('host_stalled')
     const at = (now: number) => {
       const hosts = Array.from({ length: 40 }, (_, i) => hostInfo({ host: `h${i}.example`, pending: 50 }))
-      return stalled(watchSnapshot({ now, crawls: [{ look: crawlSnapshot({ hosts }), samples: [] }] }))
+      return stalled(watchSnapshot({ now, crawls: [{ snapshot: crawlSnapshot({ hosts }), samples: [] }] }))
     }
     expect(at(NOW)).toEqual([])
     const found = at(NOW + 11 * MINUTE)
     expect(found).toHaveLength(5)
-    expect(found?.[0]?.message).toContain('40 hosts are like that')
+    expect(found?.[0]?.message).toContain('40 hosts are affected')
   })
 })
 
@@ -175,7 +183,7 @@ describe('proxies_resting', () => {
     watchSnapshot({ now: NOW, pools: [{ pool: 'dc', proxies: 3, resting: rests, firstBackAt: NOW + 5 * MINUTE }] })
   const host = (given: Partial<HostInfo>) => {
     const hosts = [hostInfo({ pending: 5, ...given })]
-    return watchSnapshot({ now: NOW, crawls: [{ look: crawlSnapshot({ hosts }), samples: [] }] })
+    return watchSnapshot({ now: NOW, crawls: [{ snapshot: crawlSnapshot({ hosts }), samples: [] }] })
   }
 
   it('fires when all proxies of a pool rest', () => {
@@ -183,7 +191,7 @@ describe('proxies_resting', () => {
     expect(resting(pool(2))).toEqual([])
   })
 
-  it('fires when no way leads to a host, and not when the host itself asked for time or was closed by hand', () => {
+  it('fires when no way leads to a host, and not when the host itself asked for time or was blocked manually', () => {
     expect(levels(resting(host({ blockedUntil: NOW + MINUTE })))).toEqual(['over'])
     expect(levels(resting(host({ blockedUntil: NOW - 1_000 })))).toEqual(['near'])
     expect(resting(host({ blockedUntil: NOW - 2 * MINUTE }))).toEqual([])
@@ -199,11 +207,11 @@ describe('eta_slipping', () => {
     let found: readonly Finding[] | null = []
     for (let i = 0; i <= minutes * 4; i++) {
       const etaSeconds = etaAt(i / 4)
-      const look = crawlSnapshot({
+      const snapshot = crawlSnapshot({
         stats: crawlStats({ queued: queuedAt(i / 4) }),
         estimate: { etaSeconds, decidedBy: { kind: 'host', host: 'slow.example', reason: 'latency' }, plainSeconds: 1 },
       })
-      found = slipping(watchSnapshot({ now: NOW + i * 15_000, crawls: [{ look, samples: [] }] }))
+      found = slipping(watchSnapshot({ now: NOW + i * 15_000, crawls: [{ snapshot, samples: [] }] }))
     }
     return found
   }
@@ -211,7 +219,7 @@ describe('eta_slipping', () => {
   it('fires when the time left grows all the way through', () => {
     const [found] = watched(16, (minute) => 3_600 + minute * 120) ?? []
     expect(found).toMatchObject({ level: 'over', fields: { decidedBy: 'host' } })
-    expect(found?.next).toContain('slow.example decides it (latency)')
+    expect(found?.next).toContain('limited by slow.example (latency)')
   })
 
   it('is silent while it shrinks or stands, for one bad minute, for a short rest, before its time and while the queue grows', () => {
@@ -259,7 +267,9 @@ describe('worker_lost', () => {
     lost(watchSnapshot({ now: NOW, workers: [workerSnapshot({ seenAt: NOW - 12_000, ...given })] }))
 
   it('fires for one that holds pages and is missing, and holds on when they were taken from it', () => {
-    expect(worker({ state: 'missing', inFlight: 3, heardMs: 12_000 })).toMatchObject([{ level: 'over', about: 'w1' }])
+    expect(worker({ state: 'missing', inFlight: 3, reportedMs: 12_000 })).toMatchObject([
+      { level: 'over', about: 'w1' },
+    ])
     expect(levels(worker({ state: 'silent', inFlight: 3 }))).toEqual(['over'])
     expect(levels(worker({ state: 'missing', inFlight: 0 }))).toEqual(['near'])
   })
@@ -279,7 +289,7 @@ describe('field_drift', () => {
     fields: { kind: 'book', field: 'price' },
   }
 
-  it('fires for what drifts, and keeps what nobody can look at now', () => {
+  it('fires for what drifts, and keeps what nobody can snapshot at now', () => {
     const [found] = drifting(watchSnapshot({ now: NOW, drifts: new Map([['books', [drift]]]) })) ?? []
     expect(found).toMatchObject({ level: 'over', spider: 'books', about: 'e', fields: { field: 'price' } })
     if (found === undefined) return

@@ -21,9 +21,9 @@ function worker(pools: readonly string[], seenAt: number): WorkerInfo {
 const ask = (workers: WorkerInfo[], route: string) =>
   missingPool({ workers: async () => workers }, spider, route, 1_000_000)
 
-it('names the pool that no worker at work has', async () => {
+it('names the pool that no running worker has', async () => {
   const [said] = await ask([worker(['datacenter'], 1_000_000), worker(['residential'], 0)], 'page')
-  expect(said).toContain("pool 'residential'")
+  expect(said).toContain("proxy pool it needs: 'residential'")
 })
 
 it('says nothing where a worker has it, or where none is needed', async () => {

@@ -68,21 +68,21 @@ describe('the history of a URL', () => {
       ...{ asked: 'https://a.test/books/x/3?utm_source=mail#top', url: 'https://a.test/books/x/3' },
       ...{ crawl: 'c1', spider: 'books', crawlState: 'running', state: 'queued', position: 1 },
       admitted: {
-        by: 'found on a page at depth 1; route book by its pattern /books/**',
+        by: 'found on a page at depth 1; route book by pattern /books/**',
         ...{ route: 'book', depth: 2, priority: 7 },
       },
-      nextSlot: 'in 5.0 s: the delay of 5.0 s between two requests',
+      nextSlot: 'in 5.0 s: crawl delay of 5.0 s',
       ...{ attempts: [], records: [], can: ['promote', 'remove'] },
     })
     expect(history.why).toEqual([
-      '1 link of its host comes first',
-      'next slot of a.test: in 5.0 s: the delay of 5.0 s between two requests',
+      '1 link of its host is ahead of it',
+      'next slot of a.test: in 5.0 s: crawl delay of 5.0 s',
     ])
     const other = await backendsOf([link('/b/1', { route: 'other', depth: 0 })])
     expect((await other.tell('https://a.test/b/1')).admitted?.by).toBe(
-      'a start URL, or where one leads; route other by name',
+      'a start URL, or a redirect from one; route other by name',
     )
-    expect((await other.tell('https://a.test/b/1', null)).admitted?.by).toBe('a start URL, or where one leads')
+    expect((await other.tell('https://a.test/b/1', null)).admitted?.by).toBe('a start URL, or a redirect from one')
   })
 
   it('of one that is tried again: each attempt with its error, and who is to blame', async () => {
@@ -102,8 +102,8 @@ describe('the history of a URL', () => {
     expect(history).toMatchObject({ state: 'delayed', can: ['promote', 'retry', 'remove'] })
     expect(history.why).toEqual([
       'due in 1 min 00 s',
-      'the last visit ended with throttled: status 429, which costs no attempt',
-      expect.stringMatching(/^next slot of a.test: in .*: the host asked for time/),
+      'the last visit ended with throttled: status 429, which does not count as an attempt',
+      expect.stringMatching(/^next slot of a.test: in .*: rate limited by the host/),
     ])
     expect(history.attempts).toMatchObject([
       {
@@ -114,10 +114,10 @@ describe('the history of a URL', () => {
         error: { code: 'throttled', message: 'status 429' },
       },
     ])
-    expect(history.nextSlot).toMatch(/^in .*: the host asked for time \(429 or 503\)$/)
+    expect(history.nextSlot).toMatch(/^in .*: rate limited by the host \(429 or 503\)$/)
   })
 
-  it('of one in hand: who has it, since when and through which proxy', async () => {
+  it('of one in flight: who has it, since when and through which proxy', async () => {
     const { lease, tell, notes, clock } = await backendsOf([link('/b/1')])
     const { link: held } = await lease()
     const proxy = { pool: 'home', proxy: 'proxy-3' }
@@ -126,7 +126,7 @@ describe('the history of a URL', () => {
     clock.advance(3_000)
     const history = await tell(held.url)
     expect(history).toMatchObject({ state: 'leased', can: [] })
-    expect(history.why).toEqual(['worker w1 has it for 3.0 s, attempt 1, through home/proxy-3'])
+    expect(history.why).toEqual(['in flight on worker w1 for 3.0 s, attempt 1, through home/proxy-3'])
   })
 
   it('of one that is done: what it gave, also where it led elsewhere', async () => {
@@ -168,7 +168,7 @@ describe('the history of a URL', () => {
     expect(skipped.why).toEqual(['not fetched: robots_disallowed: robots.txt forbids it'])
     await frontier.add('c1', [link('/b/3')])
     await frontier.setState('c1', 'paused')
-    expect((await tell('https://a.test/b/3')).why).toContain('the crawl is paused: nothing is handed out')
+    expect((await tell('https://a.test/b/3')).why).toContain('the crawl is paused: no links are handed out')
     await frontier.setState('c1', 'cancelled')
     expect(await tell('https://a.test/b/1')).toMatchObject({ crawlState: 'cancelled', can: [] })
   })
@@ -178,7 +178,7 @@ describe('the history of a URL', () => {
     const outside = await tell('https://elsewhere.test/')
     expect(outside).toMatchObject({ state: 'unknown', link: null, host: null, admitted: null, can: [] })
     expect(outside.why[0]).toMatch(/^out_of_scope: /)
-    expect((await tell('https://a.test/new')).why[0]).toBe('it is in scope, but no page that was read links to it')
+    expect((await tell('https://a.test/new')).why[0]).toBe('it is in scope, but no page fetched so far links to it')
     expect((await tell('https://a.test/new', null)).why[0]).toContain('without its spider')
     await expect(tell('not a url')).rejects.toMatchObject({ code: 'bad_url' })
     await expect(tell('ftp://a.test/')).rejects.toMatchObject({ code: 'bad_scheme' })
@@ -221,28 +221,22 @@ describe('the next slot of a host', () => {
   }
   it.each<[Partial<HostInfo>, string]>([
     [{}, 'now'],
-    [{ inFlight: 2 }, 'when an answer is in: 2 at once are allowed and under way'],
-    [{ set: { blocked: true } }, 'not before somebody opens it again: it was closed by hand'],
-    [{ nextAt: 12_000, delayMs: 3_000 }, 'in 2.0 s: the delay of 3.0 s between two requests'],
-    [{ nextAt: 12_000, delayMs: 3_000, set: { delayMs: 3_000 } }, 'in 2.0 s: the delay of 3.0 s, set by hand'],
-    [
-      { nextAt: 12_000, delayMs: 3_000, set: { floorMs: 3_000 } },
-      'in 2.0 s: the delay of 3.0 s that its robots.txt asks for',
-    ],
-    [{ nextAt: 12_000, ratePerSecond: 0.5 }, 'in 2.0 s: the rate of 30/min'],
+    [{ inFlight: 2 }, 'when a response arrives: 2 of 2 requests are in flight'],
+    [{ set: { blocked: true } }, 'when someone unblocks it: it was blocked manually'],
+    [{ nextAt: 12_000, delayMs: 3_000 }, 'in 2.0 s: crawl delay of 3.0 s'],
+    [{ nextAt: 12_000, delayMs: 3_000, set: { delayMs: 3_000 } }, 'in 2.0 s: crawl delay of 3.0 s, set manually'],
+    [{ nextAt: 12_000, delayMs: 3_000, set: { floorMs: 3_000 } }, 'in 2.0 s: crawl delay of 3.0 s from its robots.txt'],
+    [{ nextAt: 12_000, ratePerSecond: 0.5 }, 'in 2.0 s: rate limit of 30/min'],
     [
       { nextAt: 12_000, delayMs: 3_000, slowedFromMs: 100 },
-      'in 2.0 s: the delay of 3.0 s, grown from 100 ms because it answers slowly or with errors',
+      'in 2.0 s: crawl delay of 3.0 s, raised from 100 ms because it responds slowly or with errors',
     ],
-    [{ blockedUntil: 70_000, throttles: 1 }, 'in 1 min 00 s: the host asked for time (429 or 503)'],
+    [{ blockedUntil: 70_000, throttles: 1 }, 'in 1 min 00 s: rate limited by the host (429 or 503)'],
     [
       { blockedUntil: 70_000, throttles: 3 },
-      'in 1 min 00 s: the host asked for time 3 times in a row, each time for longer (429 or 503)',
+      'in 1 min 00 s: rate limited by the host 3 times in a row, longer each time (429 or 503)',
     ],
-    [
-      { blockedUntil: 70_000 },
-      'in 1 min 00 s: every way to it is resting (its proxies, or robots.txt is out of reach)',
-    ],
+    [{ blockedUntil: 70_000 }, 'in 1 min 00 s: all its proxies are resting, or its robots.txt cannot be reached'],
   ])('%j', (changes, said) => {
     expect(nextSlot({ ...HOST, ...changes }, 10_000)).toBe(said)
   })

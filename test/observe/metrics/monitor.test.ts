@@ -267,7 +267,7 @@ describe('health', () => {
     const localWorkers = () => [{ vitals: someVitals({ worker: 'w1' }), ageMs: 12_000 }]
     const { status, body } = await monitor({ localWorkers }).healthReply()
     expect(status).toBe(503)
-    expect(body.reasons).toEqual([{ code: 'worker_stuck', message: 'the event loop of w1 has stood still for 12 s' }])
+    expect(body.reasons).toEqual([{ code: 'worker_stuck', message: 'the event loop of w1 has been blocked for 12 s' }])
   })
 
   it('is red while the queue is away, also when it says nothing at all', async () => {

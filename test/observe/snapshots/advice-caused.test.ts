@@ -92,7 +92,7 @@ async function adviceAfter(crawl: Crawl): Promise<Advice> {
   // The first reports are of a worker that begins.
   const vitals = last === undefined ? null : { ...last, earlier: told[1] ?? null }
   const workers = (await backends.frontier.workers()).map((one) => ({
-    ...{ ...one, vitals, heardMs: 0, draining: false, state: 'working' as const },
+    ...{ ...one, vitals, reportedMs: 0, draining: false, state: 'working' as const },
   }))
   const [info] = await backends.frontier.crawls()
   if (info === undefined) throw new Error('the crawl is gone')

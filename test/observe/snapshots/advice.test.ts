@@ -73,23 +73,23 @@ describe('the slowest stage', () => {
   const busy = { fetch: 0.95 }
   it.each([
     ['host_pace', 'one request every 1.0 s', { hosts: [host({ delayMs: 1_000 })] }],
-    ['host_pace', '2.0/s at most', { hosts: [host({ ratePerSecond: 2 })] }],
+    ['host_pace', '2.0/s, the rate limit', { hosts: [host({ ratePerSecond: 2 })] }],
     [
       'host_pace',
-      'asked for time: its next request is in 30 s',
+      'is rate limiting us: next request in 30 s',
       { hosts: [host({ blockedUntil: NOW + 30_000, throttles: 2 })] },
     ],
-    ['host_pace', 'closed by hand', { hosts: [host({ set: { blocked: true } })] }],
-    ['hosts', '4.0 s for a page, 8 at once', { hosts: [host({ latencyMs: 4_000 })] }],
+    ['host_pace', 'blocked manually', { hosts: [host({ set: { blocked: true } })] }],
+    ['hosts', '4.0 s per page, 8 at once', { hosts: [host({ latencyMs: 4_000 })] }],
     [
       'hosts',
-      'its delay grew from 20 ms to 500 ms',
+      'its delay was raised from 20 ms to 500 ms',
       { hosts: [host({ delayMs: 500, slowedFromMs: 20, latencyMs: 900 })] },
     ],
-    ['hosts', 'its robots.txt is out of reach', { hosts: [host({ blockedUntil: NOW + 30_000 })] }],
+    ['hosts', 'its robots.txt cannot be reached', { hosts: [host({ blockedUntil: NOW + 30_000 })] }],
     [
       'proxies',
-      'every way to shop.example rests, for 30 s more',
+      'all proxies for shop.example are resting, for another 30 s',
       {
         hosts: [host({ blockedUntil: NOW + 30_000 })],
         workers: [worker(vitals({}), { about: { machine: 'm', pid: 7, version: '1', pools: ['dc'] } })],
@@ -114,7 +114,7 @@ describe('the slowest stage', () => {
     ],
     [
       'handler',
-      'takes 80 % of a core, 20 ms for a page',
+      'uses 80 % of a core, 20 ms per page',
       {
         workers: [
           worker(vitals({ fetch: 0.8, handler: 0.2 }, { handler: { ms: 20, calls: 4_000 } }, { loopBusy: 0.99 })),
@@ -123,7 +123,7 @@ describe('the slowest stage', () => {
     ],
     [
       'handler',
-      'it waits rather than computes',
+      'mostly waiting',
       { workers: [worker(vitals({ fetch: 0.1, handler: 0.9 }, { handler: { ms: 90, calls: 4_000 } }))] },
     ],
     [
@@ -133,21 +133,21 @@ describe('the slowest stage', () => {
     ],
     [
       'memory',
-      'is 95 % full, of 500 MB',
+      'is 95 % full (limit 500 MB)',
       { workers: [worker(vitals(busy, {}, { heapBytes: 475e6, heapLimitBytes: 5e8 + 48 * 2 ** 20 }))] },
     ],
     [
       'memory',
-      '98 % of the 8.0 GB of the machine',
+      'uses 98 % of its 8.0 GB',
       { workers: [worker(vitals(busy, {}, { memoryFreeBytes: 16e7, rssBytes: 3e9 }))] },
     ],
     ['workers', '95 % of their 4 slots are busy', { workers: [worker(vitals(busy))] }],
-    ['workers', 'no worker is at work on it', { workers: [] }],
+    ['workers', 'no worker is running for it', { workers: [] }],
     ['none', 'the crawl is paused', { stats: stats({ state: 'paused' }) }],
-    ['none', 'wait for another try', { stats: stats({ queued: 0, leased: 0, delayed: 3 }) }],
-    ['none', 'the last 4 links are in hand', { stats: stats({ queued: 0 }) }],
-    ['none', 'it waits for start URLs', { stats: stats({ queued: 0, leased: 0, seeding: true }) }],
-    ['none', 'nothing holds it up', { hosts: [host({ latencyMs: null })] }],
+    ['none', 'waiting for a retry', { stats: stats({ queued: 0, leased: 0, delayed: 3 }) }],
+    ['none', 'the last 4 links are in flight', { stats: stats({ queued: 0 }) }],
+    ['none', 'waiting for start URLs', { stats: stats({ queued: 0, leased: 0, seeding: true }) }],
+    ['none', 'no bottleneck', { hosts: [host({ latencyMs: null })] }],
   ] as const)('is %s: %s', (stage, text, change: Partial<AdviceInput>) => {
     const { stage: found, sentence, moreWorkers } = advice(change)
     expect({ found, sentence }).toEqual({ found: stage, sentence: expect.stringContaining(text) })
@@ -157,7 +157,7 @@ describe('the slowest stage', () => {
   it('is none of memory that others took, and of a worker that has other spiders', () => {
     expect(advice({ workers: [worker(vitals(busy, {}, { memoryFreeBytes: 16e7 }))] }).stage).toBe('workers')
     const other = worker(vitals({ store: 0.9 }), { about: { machine: 'm', pid: 7, version: '1', spiders: { t: 'h' } } })
-    expect(advice({ workers: [other] }).sentence).toBe('no worker is at work on it')
+    expect(advice({ workers: [other] }).sentence).toBe('no worker is running for it')
     expect(advice({ workers: [other, worker(vitals(busy))] }).stage).toBe('workers')
   })
 
@@ -184,7 +184,7 @@ describe('the slowest stage', () => {
     const found = advice({ hosts: many, estimate: { etaSeconds: 250, decidedBy, plainSeconds: 300 } })
     expect(found).toMatchObject({ stage: 'host_pace', host: null })
     expect(found.sentence).toBe(
-      'the pace of hosts: 20 hosts with work allow 20/s together, 10/s are done; h3.example takes longest',
+      'the pace of hosts: 20 hosts with links allow 20/s in total, current rate 10/s; h3.example will take longest',
     )
   })
 })

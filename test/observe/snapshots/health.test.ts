@@ -43,7 +43,7 @@ const look = (change: Partial<CrawlSnapshot> = {}): CrawlSnapshot => ({
 const since = (progressAt: number, watched = true) => ({ progressAt, watched })
 
 describe('health', () => {
-  it('is no fault while the only hosts with work are closed by hand', () => {
+  it('is no fault while the only hosts with work are blocked manually', () => {
     const closed = host({ set: { blocked: true } })
     expect(stalledMs(look({ hosts: [closed] }), since(NOW - 20_000), NOW)).toBe(0)
     expect(stalledMs(look({ hosts: [closed, host()] }), since(NOW - 20_000), NOW)).toBe(20_000)

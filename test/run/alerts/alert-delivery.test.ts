@@ -61,7 +61,7 @@ const ALERT: Alert = {
 }
 
 function undelivered(event: Undelivered['event'] = 'alert.began'): Undelivered {
-  return { id: `${event}:e1`, event, alert: ALERT, at: systemClock.now(), told: [] }
+  return { id: `${event}:e1`, event, alert: ALERT, at: systemClock.now(), delivered: [] }
 }
 
 /** As `printf 'alert.began:e1' | sha256sum | cut -c1-32` prints it. */
@@ -150,9 +150,9 @@ describe('a webhook of alerts', () => {
     const opened = await openChannels(setup({ webhooks: [hook({ allowPrivate: [] })] }), systemClock)
     const [channel] = opened.channels
     const message = { ...undelivered(), test: false }
-    const answer = await channel?.tell(message, new AbortController().signal)
+    const answer = await channel?.deliver(message, new AbortController().signal)
     await opened.close()
-    expect(answer).toMatchObject({ kind: 'refused', message: expect.stringContaining('private_address') })
+    expect(answer).toMatchObject({ kind: 'rejected', message: expect.stringContaining('private_address') })
     lines.push(channel?.name ?? '', JSON.stringify(answer))
     expect(lines.join('\n')).not.toContain('T0K3N')
     expect(posts).toEqual([])
@@ -183,7 +183,7 @@ it('a channel that throws is asked again, and neither ends the process nor holds
   let asked = 0
   const channel = {
     name: 'broken',
-    tell: () => (++asked === 1 ? Promise.reject(new Error('no')) : Promise.resolve({ kind: 'told' as const })),
+    deliver: () => (++asked === 1 ? Promise.reject(new Error('no')) : Promise.resolve({ kind: 'delivered' as const })),
   }
   const heard: string[] = []
   const onDelivered = (id: string) => void heard.push(id)
@@ -227,11 +227,11 @@ describe('docs/alerts.md', () => {
     )
     try {
       const [signed, plain] = opened.channels.map(
-        (channel) => () => channel.tell(message, new AbortController().signal),
+        (channel) => () => channel.deliver(message, new AbortController().signal),
       )
-      await until('the receiver', async () => (await signed?.())?.kind === 'told')
+      await until('the receiver', async () => (await signed?.())?.kind === 'delivered')
       expect(said).toContain('alert.began error_spike half of the visits failed')
-      expect(await plain?.()).toEqual({ kind: 'refused', message: 'it answers 401' })
+      expect(await plain?.()).toEqual({ kind: 'rejected', message: 'it answers 401' })
     } finally {
       receiver.kill('SIGKILL')
       await opened.close()
@@ -242,30 +242,30 @@ describe('docs/alerts.md', () => {
 describe('a command for alerts', () => {
   const message = { id: 'i', event: 'alert.began', test: false, at: 1, alert: ALERT } as const
   const run = (argv: readonly string[], timeoutMs = 10_000) =>
-    commandChannel(argv, { clock: systemClock, number: 1, env: process.env, timeoutMs }).tell(
+    commandChannel(argv, { clock: systemClock, number: 1, env: process.env, timeoutMs }).deliver(
       message,
       new AbortController().signal,
     )
 
   it('gets the alert as JSON on its standard input, and its words as they are', async () => {
     const file = join(folder, 'heard; $(touch x)')
-    expect(await run(['tee', file])).toEqual({ kind: 'told' })
+    expect(await run(['tee', file])).toEqual({ kind: 'delivered' })
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(message)
   })
 
   it('that fails says why; one that is not there cannot be told', async () => {
     expect(await run(['sh', '-c', 'echo no money >&2; exit 3'])).toEqual({
-      kind: 'away',
+      kind: 'down',
       message: 'it ended with 3: no money',
     })
-    expect(await run(['shoal-no-such-program'])).toEqual({ kind: 'refused', message: 'there is no such program' })
-    expect(await run(['/etc/passwd/x'])).toEqual({ kind: 'refused', message: 'it cannot be started' })
+    expect(await run(['shoal-no-such-program'])).toEqual({ kind: 'rejected', message: 'there is no such program' })
+    expect(await run(['/etc/passwd/x'])).toEqual({ kind: 'rejected', message: 'it cannot be started' })
   })
 
   it('that hangs is ended, with what it has started', async () => {
     const file = join(folder, 'pid')
     const began = run(['sh', '-c', `sleep 60 & echo $! > ${file}; wait`], 500)
-    expect(await began).toEqual({ kind: 'away', message: 'it did not end within 0.5 s' })
+    expect(await began).toEqual({ kind: 'down', message: 'it did not end within 0.5 s' })
     const pid = Number(readFileSync(file, 'utf8'))
     await until('its end', async () => hasEnded(pid), 10_000)
   })
@@ -279,7 +279,7 @@ describe('a command for alerts', () => {
       const commands = [['sh', '-c', `env > ${file}`]]
       writeFileSync(path, JSON.stringify({ webhooks: [hook({ secret: { env: 'TEST_HOOK_SECRET' } })], commands }))
       const opened = await openChannels(loadAlerts(path, process.env), systemClock)
-      await opened.channels[1]?.tell(message, new AbortController().signal)
+      await opened.channels[1]?.deliver(message, new AbortController().signal)
       await opened.close()
       expect(readFileSync(file, 'utf8')).toContain('PATH=')
       expect(readFileSync(file, 'utf8')).not.toMatch(/s3cret|SHOAL_/)

@@ -33,18 +33,18 @@ describe('the watch', () => {
     }
     await backends.frontier.open(specOf({ id: 'c0.files.w1', spider: fileCrawl('c0', 'books', 'w1').spider }))
     const told: string[] = []
-    const looks = watchSnapshots(backends, { author: 'me', fleet: false, log: logInto(told) })
+    const snapshots = watchSnapshots(backends, { author: 'me', fleet: false, log: logInto(told) })
     const alarm: Alert = {
       ...{ rule: 'dead_rising', severity: 'warn', episode: 'e', about: 'c0', crawl: 'c0', spider: 'books', since: 1 },
       ...{ message: '', next: '', fields: {} },
     }
-    const ids = async () => (await looks.look([alarm], new Map())).crawls.map(({ look }) => look.stats.id)
+    const ids = async () => (await snapshots.take([alarm], new Map())).crawls.map(({ snapshot }) => snapshot.stats.id)
     expect(await ids()).toHaveLength(50)
     const watched = await ids()
     expect(watched).toContain('c0')
     expect(watched).not.toContain('c1')
     expect(watched).not.toContain('c0.files.w1')
-    expect(told).toEqual([expect.stringContaining('backend.warning 56 crawls run, and 50 of them are watched')])
+    expect(told).toEqual([expect.stringContaining('backend.warning 56 crawls are running and 50 of them are watched')])
   })
 
   it('that cannot be taken over is left to the next at once', async () => {

@@ -13,13 +13,13 @@ import { queueMemory } from './queue-memory.js'
 import type { Finding, Rule, WatchSnapshot } from './rule.js'
 import { workerLost } from './worker-lost.js'
 
-/** A rule with its settings, and with what it remembers from look to look. */
+/** A rule with its settings, and with what it remembers between snapshots. */
 export interface Judge {
   readonly rule: AlertRule
   readonly lastingMs: number
   readonly needsMs: number
   /** See Rule. */
-  judge(look: WatchSnapshot): readonly Finding[] | null
+  judge(snapshot: WatchSnapshot): readonly Finding[] | null
 }
 
 /** A rule whose settings are checked. @public: the declaration of the alerts file has to name it. */
@@ -40,8 +40,8 @@ function known<Settings extends object, Memory>(rule: Rule<Settings, Memory>): K
     let memory = noMemory
     return {
       ...{ rule: rule.rule, lastingMs, needsMs: rule.needsMs(checked) },
-      judge(look) {
-        const judgement = rule.judge(look, checked, memory)
+      judge(snapshot) {
+        const judgement = rule.judge(snapshot, checked, memory)
         memory = judgement.memory
         return judgement.found
       },
@@ -69,7 +69,7 @@ export const RULES: Readonly<Record<AlertRule, KnownRule>> = {
   worker_lost: known(workerLost),
 }
 
-/** By rule: its thresholds, with defaults where they are left out; null (written as false) for a rule that is off. */
+/** By rule: its thresholds with defaults filled in; null (false in the file) for a rule that is off. */
 export const ruleSettings = options(
   Object.fromEntries(
     ALERT_RULES.map((rule) => [
@@ -80,7 +80,7 @@ export const ruleSettings = options(
 )
 export type RuleSettings = z.output<typeof ruleSettings>
 
-/** The rules that are on, each without a memory yet. */
+/** The rules that are on, each with an empty memory. */
 export function judgesOf(settings: RuleSettings): Judge[] {
   return ALERT_RULES.flatMap((rule) => settings[rule]?.start() ?? [])
 }

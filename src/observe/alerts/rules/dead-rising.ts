@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { atLeastOne, duration, options } from '../../../options.js'
 import { percent } from '../../in-words.js'
-import { count, FORGETFUL, minutes, ofCrawl, type Rule } from './rule.js'
+import { count, minutes, ofCrawl, type Rule, STATELESS } from './rule.js'
 import { stretchOf } from './window.js'
 
 const settings = options({
@@ -11,9 +11,10 @@ const settings = options({
 })
 
 export const deadRising: Rule<z.output<typeof settings>, null> = {
-  ...FORGETFUL,
+  ...STATELESS,
   rule: 'dead_rising',
-  meaning: 'Within `window` at least `dead` links were given up, and that is a share of `share` of all that ended.',
+  meaning:
+    'At least `dead` links failed for good within `window`, and they are at least `share` of all links that ended.',
   settings,
   lastingMs: 15_000,
   judge: ({ crawls, now }, { dead, share, window }) => ({
@@ -27,13 +28,13 @@ export const deadRising: Rule<z.output<typeof settings>, null> = {
           ...ofCrawl(crawl),
           level: over ? ('over' as const) : ('near' as const),
           severity: 'warn' as const,
-          message: `${count(recent.dead)} links were given up within ${minutes(recent.ms)}, ${percent(recent.dead / Math.max(1, recent.ended))} of those that ended`,
-          next: 'See why with `shoal dead list`; once it is mended, `shoal dead replay` tries them again.',
+          message: `${count(recent.dead)} links failed for good in ${minutes(recent.ms)}, ${percent(recent.dead / Math.max(1, recent.ended))} of all links that ended`,
+          next: 'See why with `shoal dead list`; once it is fixed, retry them with `shoal dead replay`.',
           fields: {
             dead: recent.dead,
             ended: recent.ended,
             windowMs: recent.ms,
-            inAll: crawl.look.stats.dead,
+            total: crawl.snapshot.stats.dead,
           },
         },
       ]

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { atLeastOne, duration, options } from '../../../options.js'
 import { percent } from '../../in-words.js'
-import { count, FORGETFUL, minutes, ofCrawl, type Rule } from './rule.js'
+import { count, minutes, ofCrawl, type Rule, STATELESS } from './rule.js'
 import { type Stretch, stretchOf } from './window.js'
 
 const share = z.number().gt(0).max(1)
@@ -15,14 +15,14 @@ const settings = options({
 type Settings = z.output<typeof settings>
 
 const WATCHED_MS = 30 * 60_000
-/** A share below it is nothing to compare with. */
+/** Shares below this count as this, so that a tiny share before does not make every error a spike. */
 const LEAST_BEFORE = 0.01
 
 export const errorSpike: Rule<Settings, null> = {
-  ...FORGETFUL,
+  ...STATELESS,
   rule: 'error_spike',
   meaning:
-    'Of the visits within `window`, at least `visits`, a share of `share` failed and that is `times` as much as before; or a share of `always`, whatever was before.',
+    'Of at least `visits` visits within `window`, at least `share` failed and that is `times` the share before; or at least `always` failed, whatever the share before.',
   settings,
   lastingMs: 15_000,
   judge: ({ crawls, now }, wanted) => ({
@@ -40,8 +40,8 @@ export const errorSpike: Rule<Settings, null> = {
           ...ofCrawl(crawl),
           level,
           severity: shareOf(recent) >= wanted.always ? ('critical' as const) : ('warn' as const),
-          message: `${percent(shareOf(recent))} of the visits of the last ${minutes(recent.ms)} failed${usual === null ? '' : `, ${percent(usual)} before`}: ${count(recent.errors)} of ${count(visitsOf(recent))}`,
-          next: 'See which errors with `shoal dead list`, and one of them with `shoal explain <url>`.',
+          message: `${percent(shareOf(recent))} of visits in the last ${minutes(recent.ms)} failed${usual === null ? '' : `, ${percent(usual)} before`}: ${count(recent.errors)} of ${count(visitsOf(recent))}`,
+          next: 'See the errors with `shoal dead list`, and one URL in detail with `shoal explain <url>`.',
           fields: {
             share: rounded(shareOf(recent)),
             before: usual === null ? null : rounded(usual),
@@ -59,7 +59,7 @@ function levelOf(recent: Stretch, before: Stretch | null, wanted: Settings): 'ov
   const known = before !== null && visitsOf(before) >= wanted.visits
   const usual = Math.max(LEAST_BEFORE, known ? shareOf(before) : 0)
   if (now >= wanted.always || (known && now >= wanted.share && now >= wanted.times * usual)) return 'over'
-  // What has begun lasts until the share is halved: in time the spike itself becomes what was before.
+  // A spike lasts until its share is halved: over time the spike itself becomes the share before.
   return now >= wanted.share / 2 ? 'near' : null
 }
 

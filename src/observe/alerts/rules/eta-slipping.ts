@@ -9,10 +9,10 @@ const settings = options({
 })
 type Settings = z.output<typeof settings>
 
-const NOTED_EVERY_MS = 15_000
-/** While the queue grows nobody knows the end, and another rule watches that. */
+const SAMPLE_EVERY_MS = 15_000
+/** While the queue grows the end is unknown, and another rule watches that. */
 const SAME_QUEUE = 1.1
-/** Of the window, at least so much was watched. */
+/** At least this share of the window must have been watched. */
 const WATCHED = 0.9
 
 type Memory = ReadonlyMap<string, readonly Noted[]>
@@ -25,7 +25,7 @@ interface Noted {
 export const etaSlipping: Rule<Settings, Memory> = {
   rule: 'eta_slipping',
   meaning:
-    'The time that a crawl still needs has grown to `grown` times what it was a `window` ago, all the way through it, though the queue has not: the end moves away faster than time passes. With less than `left` to go it is not told.',
+    'The time left of a crawl has grown steadily to `grown` times what it was a `window` ago, although the queue has not grown. Not reported with less than `left` to go.',
   settings,
   lastingMs: 0,
   noMemory: new Map(),
@@ -33,10 +33,10 @@ export const etaSlipping: Rule<Settings, Memory> = {
   judge({ crawls, now }, wanted, before) {
     const memory = new Map<string, readonly Noted[]>()
     const found = crawls.flatMap((crawl) => {
-      const { stats, estimate } = crawl.look
-      const noted = (before.get(stats.id) ?? []).filter(({ at }) => at > now - wanted.window - NOTED_EVERY_MS)
+      const { stats, estimate } = crawl.snapshot
+      const noted = (before.get(stats.id) ?? []).filter(({ at }) => at > now - wanted.window - SAMPLE_EVERY_MS)
       const latest = notedNow(crawl, now)
-      const known = latest === null || now - (noted.at(-1)?.at ?? 0) < NOTED_EVERY_MS ? noted : [...noted, latest]
+      const known = latest === null || now - (noted.at(-1)?.at ?? 0) < SAMPLE_EVERY_MS ? noted : [...noted, latest]
       memory.set(stats.id, known)
       const slip = slipOf(known, wanted)
       if (slip === null) return []
@@ -46,11 +46,11 @@ export const etaSlipping: Rule<Settings, Memory> = {
           ...ofCrawl(crawl),
           level: slip.level,
           severity: 'warn' as const,
-          message: `the end moves away: ${minutes(slip.etaMs)} are left, ${minutes(slip.beforeMs)} were ${minutes(slip.overMs)} ago`,
+          message: `the end is slipping: ${minutes(slip.etaMs)} left, compared with ${minutes(slip.beforeMs)} ${minutes(slip.overMs)} ago`,
           next:
             decidedBy?.kind === 'host'
-              ? `${decidedBy.host} decides it (${decidedBy.reason}): see \`shoal status\` and \`shoal hosts\`.`
-              : 'See what decides it with `shoal status`.',
+              ? `It is limited by ${decidedBy.host} (${decidedBy.reason}): see \`shoal status\` and \`shoal hosts\`.`
+              : 'See what limits it with `shoal status`.',
           fields: {
             etaMs: slip.etaMs,
             beforeMs: slip.beforeMs,
@@ -64,8 +64,8 @@ export const etaSlipping: Rule<Settings, Memory> = {
   },
 }
 
-function notedNow({ look }: WatchedCrawl, now: number): Noted | null {
-  const { estimate, stats } = look
+function notedNow({ snapshot }: WatchedCrawl, now: number): Noted | null {
+  const { estimate, stats } = snapshot
   if (estimate.etaSeconds === null) return null
   return { at: now, etaMs: Math.round(estimate.etaSeconds * 1000), pending: stats.queued + stats.delayed }
 }
@@ -77,7 +77,7 @@ interface Slip {
   readonly overMs: number
 }
 
-/** Each third of the time is worse than the one before: one bad minute is no trend. */
+/** Each third of the window must be worse than the one before: one bad minute is not a trend. */
 function slipOf(noted: readonly Noted[], { window, grown, left }: Settings): Slip | null {
   const first = noted[0]
   const last = noted.at(-1)

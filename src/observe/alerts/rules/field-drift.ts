@@ -1,22 +1,24 @@
 import { options } from '../../../options.js'
-import { type Finding, FORGETFUL, type Rule } from './rule.js'
+import { type Finding, type Rule, STATELESS } from './rule.js'
 
-/** The alarm of a spider that never runs again is forgotten some day. */
+/** The alert of a spider that never runs again ends after this. */
 const FORGET_MS = 7 * 86_400_000
 
-/** What drifts is decided in src/quality/drift.ts, hour by hour. */
+/** Drift itself is decided in src/quality/drift.ts, hour by hour. */
 export const fieldDrift: Rule<Record<string, never>, null> = {
-  ...FORGETFUL,
+  ...STATELESS,
   rule: 'field_drift',
-  meaning: 'A field that was usually filled is filled on clearly fewer records than before: the site has changed.',
+  meaning:
+    'A field that was usually filled is filled in clearly fewer records than before: the site has probably changed.',
   settings: options({}),
   lastingMs: 0,
   judge({ drifts, active, now }) {
     const found = [...drifts.values()].flat().map(({ episode, spider, message, fields }): Finding => {
-      const next = 'Compare a page of now with the rules of the spider: `shoal records stats`, `shoal try <url>`.'
+      const next =
+        'Check the selectors of the spider against a current page: `shoal records stats`, `shoal try <spider> <url>`.'
       return { about: episode, crawl: null, spider, level: 'over', severity: 'warn', message, next, fields }
     })
-    // Of a spider that nobody looks at now nobody can say that it is well again.
+    // While a spider is not checked, nothing says that its fields are filled again.
     const unknown = active.filter(
       ({ rule, spider, since }) => rule === 'field_drift' && !drifts.has(spider ?? '') && now - since < FORGET_MS,
     )

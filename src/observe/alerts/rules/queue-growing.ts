@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { atLeastOne, duration, options } from '../../../options.js'
-import { count, FORGETFUL, minutes, ofCrawl, type Rule, type WatchedCrawl } from './rule.js'
+import { count, minutes, ofCrawl, type Rule, STATELESS, type WatchedCrawl } from './rule.js'
 import { type Stretch, stretchOf } from './window.js'
 
 const settings = options({
@@ -11,16 +11,16 @@ const settings = options({
 })
 type Settings = z.output<typeof settings>
 
-/** A site that ends gives fewer new links with every page; of a trap every page gives as many as the last. */
+/** A finite site yields fewer new links per page over time; in a trap, every page yields as many as the last. */
 const STEADY = 0.9
-/** Of the window, at least so much was watched. */
+/** At least this share of the window must have been watched. */
 const WATCHED = 0.9
 
 export const queueGrowing: Rule<Settings, null> = {
-  ...FORGETFUL,
+  ...STATELESS,
   rule: 'queue_growing',
   meaning:
-    'More than `pending` links wait, and over `window` each page that ended brought `perPage` new ones or more, as many at its end as at its beginning: a trap, or a site without end.',
+    'More than `pending` links are waiting, and over `window` each page yielded at least `perPage` new links without slowing down: a crawler trap, or an endless site.',
   settings,
   lastingMs: 60_000,
   judge: ({ crawls, now }, wanted) => ({
@@ -29,17 +29,17 @@ export const queueGrowing: Rule<Settings, null> = {
       const growth = growthOf(crawl, wanted, now)
       if (growth === null) return []
       const { whole, level } = growth
-      const busiest = crawl.look.hosts[0]
+      const busiest = crawl.snapshot.hosts[0]
       return [
         {
           ...ofCrawl(crawl),
           level,
           severity: 'warn' as const,
-          message: `the queue grows without end: ${count(whole.pending)} links wait, ${count(whole.pending - whole.pendingBefore)} more than ${minutes(whole.ms)} ago, while ${count(whole.ended)} ended`,
+          message: `the queue keeps growing: ${count(whole.pending)} links are waiting, ${count(whole.pending - whole.pendingBefore)} more than ${minutes(whole.ms)} ago, while ${count(whole.ended)} ended`,
           next:
             busiest === undefined
-              ? 'Look for a trap with `shoal links list`, and narrow the scope of the spider.'
-              : `Most of them are of ${busiest.host} (${count(busiest.pending)}): look for a trap with \`shoal links list --host ${busiest.host}\`, and deny it in the spider or block the host.`,
+              ? 'Look for a crawler trap with `shoal links list`, and narrow the scope of the spider.'
+              : `Most of them are on ${busiest.host} (${count(busiest.pending)}): snapshot for a crawler trap with \`shoal links list --host ${busiest.host}\`, then deny it in the spider or block the host.`,
           fields: {
             pending: whole.pending,
             before: whole.pendingBefore,
@@ -55,12 +55,12 @@ export const queueGrowing: Rule<Settings, null> = {
 }
 
 function growthOf(
-  { look, samples }: WatchedCrawl,
+  { snapshot, samples }: WatchedCrawl,
   { pending, pages, window, perPage }: Settings,
   now: number,
 ): { whole: Stretch; level: 'over' | 'near' } | null {
-  // Whoever adds a million start URLs has not met a trap.
-  if (look.stats.seeding) return null
+  // Adding a million start URLs is not a trap.
+  if (snapshot.stats.seeding) return null
   const whole = stretchOf(samples, now - window, now)
   const half = now - window / 2
   const first = stretchOf(samples, now - window, half)

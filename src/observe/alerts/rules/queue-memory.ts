@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { options, size } from '../../../options.js'
-import type { Capacity } from '../../capacity.js'
 import { percent } from '../../in-words.js'
-import { FORGETFUL, type Rule } from './rule.js'
+import { type Capacity, type Rule, STATELESS } from './rule.js'
 
 const settings = options({
   share: z.number().gt(0).max(1).default(0.85),
@@ -10,18 +9,18 @@ const settings = options({
 })
 type Settings = z.output<typeof settings>
 
-/** Less has to be used again before it is over. */
+/** Usage must fall this far below the threshold before the alert ends. */
 const EASE = 0.05
-/** From here on it is a matter of minutes. */
+/** Above this it is a matter of minutes. */
 const CRITICAL = 0.95
-/** A small disk is not nearly full with a gigabyte left. */
+/** A small disk with a gigabyte left is not nearly full. */
 const DISK_SHARE = 0.05
 
 export const queueMemory: Rule<Settings, null> = {
-  ...FORGETFUL,
+  ...STATELESS,
   rule: 'queue_memory',
   meaning:
-    'The memory of Redis is used to `share` of its limit, or the disk of the queue has less than `diskFree` left (a small disk: 5 % of it).',
+    'Redis uses at least `share` of its memory limit, or the disk of the queue has less than `diskFree` left (on a small disk: less than 5 %).',
   settings,
   lastingMs: 0,
   judge: ({ capacity }, wanted) => {
@@ -39,12 +38,12 @@ export const queueMemory: Rule<Settings, null> = {
           severity: used >= CRITICAL || what === 'disk' ? 'critical' : 'warn',
           message:
             what === 'memory'
-              ? `Redis uses ${percent(used)} of its memory, ${megabytes(left)} are left`
+              ? `Redis uses ${percent(used)} of its memory, ${megabytes(left)} left`
               : `the disk of the queue has ${megabytes(left)} left`,
           next:
             what === 'memory'
               ? 'Raise maxmemory, delete old crawls with `shoal crawls delete`, or bound the queue with maxPending.'
-              : 'Make room, or delete old crawls with `shoal crawls delete`.',
+              : 'Free up space, or delete old crawls with `shoal crawls delete`.',
           fields: { usedBytes, limitBytes, what },
         },
       ],

@@ -1,56 +1,63 @@
 import type { z } from 'zod'
 import type { Alert as DriftAlert } from '../../../quality/drift-alert.js'
-import type { Capacity } from '../../capacity.js'
 import type { Sample } from '../../series/series.js'
 import type { CrawlSnapshot, WorkerSnapshot } from '../../snapshots/snapshot.js'
 import type { Alert, AlertRule } from '../alert.js'
 
-/** What the rules judge: everything that the watcher sees at one moment. */
+/** The input of the rules: everything that the watcher sees at one moment. */
 export interface WatchSnapshot {
   readonly now: number
-  /** Those that run; a paused one alarms nobody. */
+  /** Running crawls; a paused one raises no alerts. */
   readonly crawls: readonly WatchedCrawl[]
   readonly workers: readonly WorkerSnapshot[]
   readonly pools: readonly PoolSnapshot[]
-  /** By spider; of one that does not run now, or was not looked at yet, nothing is known. */
+  /** By spider; missing for one that is not running, or was not checked yet. */
   readonly drifts: ReadonlyMap<string, readonly DriftAlert[]>
-  /** Null: the queue's place has no limit that is known. */
+  /** Null: no known limit. */
   readonly capacity: Capacity | null
-  /** Alarms that hold. */
+  /** Active alerts. */
   readonly active: readonly Alert[]
 }
 
+/** How full the storage of the queue is. */
+export interface Capacity {
+  readonly usedBytes: number
+  readonly limitBytes: number
+  /** `memory`: of Redis. `disk`: the one with the queue file. */
+  readonly what: 'memory' | 'disk'
+}
+
 export interface WatchedCrawl {
-  readonly look: CrawlSnapshot
-  /** Of the last half hour, oldest first, as far as somebody watched. */
+  readonly snapshot: CrawlSnapshot
+  /** Of the last half hour, oldest first, as far as it was watched. */
   readonly samples: readonly Sample[]
 }
 
 export interface PoolSnapshot {
   readonly pool: string
-  /** That were used, or that the fleet told of where those are more. */
+  /** Proxies that were used, or that workers report, whichever is more. */
   readonly proxies: number
-  /** Everywhere, after failures of their own. */
+  /** Resting everywhere, because they failed themselves. */
   readonly resting: number
   readonly firstBackAt: number | null
 }
 
 /**
- * A rule is a pure function of what is seen now and of what it remembers. It answers whatever is over its threshold, and whatever is `near` it: too little to
- * begin an alarm and too much to end one. Null: it cannot tell now, and everything stays as it was.
+ * A rule is a pure function of the snapshot and of what it remembers. It returns what is over its threshold, and what is `near` it: too little to
+ * start an alert and too much to end one. Null: it cannot decide now, and everything stays as it was.
  */
 export interface Rule<Settings, Memory> {
   readonly rule: AlertRule
-  /** For a person: what it means, in one sentence. */
+  /** What it means, in one sentence, for people. */
   readonly meaning: string
-  /** With every default. */
+  /** With all defaults. */
   readonly settings: z.ZodType<Settings>
-  /** It must have been over the threshold for so long. */
+  /** How long something must have been over the threshold. */
   readonly lastingMs: number
   readonly noMemory: Memory
-  /** A watcher that has just taken over must have watched for so long before it can say that an alarm of the one before is over. */
+  /** How long a new watcher must have watched before it may end an alert of the previous one. */
   needsMs(settings: Settings): number
-  judge(look: WatchSnapshot, settings: Settings, before: Memory): Judgement<Memory>
+  judge(snapshot: WatchSnapshot, settings: Settings, before: Memory): Judgement<Memory>
 }
 
 interface Judgement<Memory> {
@@ -63,14 +70,14 @@ export interface Finding
   readonly level: 'over' | 'near'
 }
 
-/** Of a crawl as a whole. */
-export function ofCrawl({ look }: WatchedCrawl): Pick<Finding, 'about' | 'crawl' | 'spider'> {
-  const { id, spider } = look.stats
+/** About a crawl as a whole. */
+export function ofCrawl({ snapshot }: WatchedCrawl): Pick<Finding, 'about' | 'crawl' | 'spider'> {
+  const { id, spider } = snapshot.stats
   return { about: id, crawl: id, spider }
 }
 
-/** For rules that remember nothing: the samples are on the notes for whoever comes next. */
-export const FORGETFUL = { noMemory: null, needsMs: () => 0 } as const
+/** For rules that remember nothing: the samples are in the shared notes for the next watcher. */
+export const STATELESS = { noMemory: null, needsMs: () => 0 } as const
 
 export function minutes(ms: number): string {
   return ms >= 90_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 1_000)} s`

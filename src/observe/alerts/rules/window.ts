@@ -3,14 +3,14 @@ import type { Sample } from '../../series/series.js'
 /** What a crawl did between two samples. */
 export interface Stretch {
   readonly ms: number
-  /** Links that ended well. */
+  /** Links that ended successfully. */
   readonly pages: number
   /** Visits that failed and cost an attempt. */
   readonly errors: number
-  /** Links that ended, well or not. */
+  /** Links that ended, successfully or not. */
   readonly ended: number
   readonly dead: number
-  /** Links that came in. */
+  /** Links that were added. */
   readonly found: number
   readonly pendingBefore: number
   readonly pending: number
@@ -35,7 +35,7 @@ export function stretchOf(samples: readonly Sample[], from: number, to: number):
     ms: last.at - first.at,
     pages: Math.round(pages),
     errors: Math.round(errors),
-    // A replay or a recrawl takes from the counts.
+    // A replay or a recrawl lowers the counts.
     ended: Math.max(0, endedOf(last) - endedOf(first)),
     dead: Math.max(0, last.dead - first.dead),
     found: Math.max(0, totalOf(last) - totalOf(first)),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { hostShown } from '../../src/api/host-shown.js'
+import { hostShown } from '../../src/api/host-routes.js'
 import type { HostInfo } from '../../src/frontier/frontier.js'
 
 it('a host without a limit is shown with a number, which JSON has', () => {
