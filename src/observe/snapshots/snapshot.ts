@@ -40,6 +40,14 @@ export interface CrawlSnapshot {
   readonly now: number
 }
 
+/** How full the storage of the queue is. */
+export interface Capacity {
+  readonly usedBytes: number
+  readonly limitBytes: number
+  /** `memory`: of Redis. `disk`: the one with the queue file. */
+  readonly what: 'memory' | 'disk'
+}
+
 /** The busiest hosts: enough for an estimate. */
 const HOSTS_READ = 100
 const LEASES_READ = 1_000

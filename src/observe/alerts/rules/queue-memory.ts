@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { options, size } from '../../../options.js'
 import { percent } from '../../in-words.js'
-import { type Capacity, type Rule, STATELESS } from './rule.js'
+import type { Capacity } from '../../snapshots/snapshot.js'
+import { type Rule, STATELESS } from './rule.js'
 
 const settings = options({
   share: z.number().gt(0).max(1).default(0.85),

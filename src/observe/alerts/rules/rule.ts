@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Alert as DriftAlert } from '../../../quality/drift-alert.js'
 import type { Sample } from '../../series/series.js'
-import type { CrawlSnapshot, WorkerSnapshot } from '../../snapshots/snapshot.js'
+import type { Capacity, CrawlSnapshot, WorkerSnapshot } from '../../snapshots/snapshot.js'
 import type { Alert, AlertRule } from '../alert.js'
 
 /** The input of the rules: everything that the watcher sees at one moment. */
@@ -17,14 +17,6 @@ export interface WatchSnapshot {
   readonly capacity: Capacity | null
   /** Active alerts. */
   readonly active: readonly Alert[]
-}
-
-/** How full the storage of the queue is. */
-export interface Capacity {
-  readonly usedBytes: number
-  readonly limitBytes: number
-  /** `memory`: of Redis. `disk`: the one with the queue file. */
-  readonly what: 'memory' | 'disk'
 }
 
 export interface WatchedCrawl {
