@@ -4,11 +4,12 @@ import { asShoalError, isAway } from '../../errors.js'
 import type { CrawlId, CrawlInfo, CrawlStats } from '../../frontier/frontier.js'
 import type { Log } from '../../log.js'
 import type { Alert } from '../../observe/alerts/alert.js'
-import type { Capacity, PoolSnapshot, WatchedCrawl, WatchSnapshot } from '../../observe/alerts/rules/rule.js'
+import type { PoolSnapshot, WatchedCrawl, WatchSnapshot } from '../../observe/alerts/rules/rule.js'
 import { type FetchCounts, sampleOf, type Totals, totalsOf } from '../../observe/series/sampling.js'
 import { type Sample, SPANS, type Span } from '../../observe/series/series.js'
 import { seriesBook } from '../../observe/series/series-notes.js'
 import {
+  type Capacity,
   type CrawlSnapshot,
   crawlSnapshotOf,
   isAlive,
