@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Cursor, FROM_START, type OutletNote } from '../../src/store/changes.js'
 import type { RecordRow, RecordStore, StoredRecord } from '../../src/store/record-store.js'
+import { runs } from '../support/longer.js'
 import { batch, record } from './record-store-contract.js'
 
 const CLAIM = { name: 'books/webhook', spider: 'books', kinds: null, forMs: 60_000 }
@@ -261,7 +262,7 @@ export function changesContract(name: string, open: () => Promise<RecordStore>):
           const content = ({ key, data, updatedAt }: StoredRecord) => ({ key, data, updatedAt })
           expect([...seen.values()].sort(byKey).map(content)).toEqual(stored.sort(byKey).map(content))
         }),
-        { numRuns: 25 },
+        { numRuns: runs(25) },
       )
     })
   })

@@ -12,6 +12,7 @@ import type {
   WriteStatus,
 } from '../../src/store/record-store.js'
 import type { Json } from '../../src/url/link.js'
+import { runs } from '../support/longer.js'
 
 export function record(fields: Partial<RecordRow> = {}): RecordRow {
   const key = fields.key ?? 'sku-1'
@@ -596,7 +597,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
             expect(await store.fetches(query)).toEqual(await model.fetches(query))
           }
         }),
-        { numRuns: 150 },
+        { numRuns: runs(150) },
       )
       expect([...reached].sort()).toEqual(['fenced', 'fresh', 'unchanged', 'written'])
     })

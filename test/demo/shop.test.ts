@@ -2,6 +2,7 @@ import * as cheerio from 'cheerio'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createShop, FORBIDDEN, SHOP_DEFAULTS, type Shop, type SitePage } from '../../src/demo/shop.js'
+import { runs } from '../support/longer.js'
 
 const ORIGIN = 'http://127.0.0.1:20000'
 
@@ -53,7 +54,7 @@ describe('the demo shop', () => {
           if (status === 200) expect(asked).toBe(1 + (page?.failsFirst ?? 0))
         }
       }),
-      { numRuns: 15 },
+      { numRuns: runs(15) },
     )
   })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeText, decodeUtf8 } from '../../src/fetch/charset.js'
+import { runs } from '../support/longer.js'
 
 const bytes = (...parts: (string | number[])[]): Uint8Array =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'utf8') : Buffer.from(part))))
@@ -57,7 +58,7 @@ describe('decodeText', () => {
           expect(decodeUtf8(body)).toBe(body.toString('utf8'))
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 

@@ -4,6 +4,7 @@ import { expect, it, vi } from 'vitest'
 import { isHttp2Safe } from '../../src/fetch/http/h2-wire.js'
 import { frame, startBadH2Server } from '../support/bad-h2-server.js'
 import { startBadServer } from '../support/bad-server.js'
+import { runs } from '../support/longer.js'
 import { CA } from '../support/test-only-certificates.js'
 import { codeOf, get, newFetcher } from './support.js'
 
@@ -47,7 +48,7 @@ it('whatever a server sends, a fetch ends with a page or one of our codes, and t
         200,
       )
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   )
   // Which ones is chance; that they are of several kinds is not.
   expect(seen.size).toBeGreaterThanOrEqual(3)
@@ -88,7 +89,7 @@ it.runIf(isHttp2Safe())('whatever an HTTP/2 server sends, a fetch ends with a pa
       })
       seen.add(await codeOf(get(fetcher, `${server.origin}/fuzz`, { headersMs: 50, idleMs: 50 })))
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   )
   server.behave('ok')
   // The connection kept last may be one that the server has spoilt.

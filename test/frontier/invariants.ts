@@ -5,6 +5,7 @@ import { ShoalError } from '../../src/errors.js'
 import type { CrawlSpec, Frontier, Outcome } from '../../src/frontier/frontier.js'
 import type { Link } from '../../src/url/link.js'
 import { done, linkTo, type MakeFrontier, specOf } from '../contract/frontier-fixtures.js'
+import { runs } from '../support/longer.js'
 import { Book, type Held } from './book.js'
 import {
   afterArb,
@@ -34,10 +35,11 @@ const DRAIN_ROUNDS = 300
  */
 export function frontierInvariants(name: string, makeDriver: MakeFrontier, options: { runs: number }): void {
   describe(`frontier invariants: ${name}`, () => {
-    const timeout = 30_000 + options.runs * 4_000
-    it(`hold over ${options.runs} sequences and their drain`, { timeout }, () =>
+    const sequences = runs(options.runs)
+    const timeout = 30_000 + sequences * 4_000
+    it(`hold over ${sequences} sequences and their drain`, { timeout }, () =>
       checkInvariants(makeDriver, {
-        numRuns: options.runs,
+        numRuns: sequences,
         // A failure that is found is told, however long it would take to make it shorter.
         interruptAfterTimeLimit: timeout - 10_000,
         markInterruptAsFailure: true,

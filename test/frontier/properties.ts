@@ -3,6 +3,7 @@ import { describe, it } from 'vitest'
 import { ManualClock } from '../../src/clock.js'
 import { MemoryFrontier } from '../../src/frontier/memory/memory-frontier.js'
 import type { MakeFrontier } from '../contract/frontier-fixtures.js'
+import { runs } from '../support/longer.js'
 import { commandArbs, seedsArb, specsArb } from './commands.js'
 import { same, type World } from './world.js'
 
@@ -12,10 +13,11 @@ import { same, type World } from './world.js'
  */
 export function frontierProperties(name: string, makeDriver: MakeFrontier, options: { runs: number }): void {
   describe(`frontier properties: ${name}`, () => {
-    const timeout = 30_000 + options.runs * 2_000
-    it(`does what the model does, over ${options.runs} sequences`, { timeout }, () =>
+    const sequences = runs(options.runs)
+    const timeout = 30_000 + sequences * 2_000
+    it(`does what the model does, over ${sequences} sequences`, { timeout }, () =>
       compareWithModel(makeDriver, {
-        numRuns: options.runs,
+        numRuns: sequences,
         // A failure that is found is told, however long it would take to make it shorter.
         interruptAfterTimeLimit: timeout - 10_000,
         markInterruptAsFailure: true,

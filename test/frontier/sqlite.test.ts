@@ -24,7 +24,7 @@ const onFile: MakeFrontier = async (clock) => {
 }
 
 frontierContract('sqlite', onFile)
-frontierProperties('sqlite', onFile, { runs: 100 })
+frontierProperties('sqlite', onFile, { runs: 40 })
 frontierInvariants('sqlite', onFile, { runs: 20 })
 
 it('lists the hosts of a crawl with many of them as those of a crawl with few', async () => {

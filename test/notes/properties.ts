@@ -4,6 +4,7 @@ import { ManualClock } from '../../src/clock.js'
 import { memoryNotes } from '../../src/notes/memory/memory-notes.js'
 import type { Notes } from '../../src/notes/notes.js'
 import type { MakeNotes } from '../contract/notes-contract.js'
+import { runs } from '../support/longer.js'
 
 type Command =
   | { readonly do: 'claim'; readonly key: string; readonly holder: string; readonly freshMs: number }
@@ -45,7 +46,7 @@ function run(notes: Notes, clock: ManualClock, command: Command): Promise<unknow
 }
 
 /** The same commands give the same answers as the model's. */
-export function notesProperties(driver: string, make: MakeNotes, runs: number): void {
+export function notesProperties(driver: string, make: MakeNotes, usualRuns: number): void {
   describe(`notes properties: ${driver}`, () => {
     it('answers as the model does, and has a claim in one hand at a time', async () => {
       await fc.assert(
@@ -72,7 +73,7 @@ export function notesProperties(driver: string, make: MakeNotes, runs: number): 
             await close()
           }
         }),
-        { numRuns: runs },
+        { numRuns: runs(usualRuns) },
       )
     })
   })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ShoalError } from '../../src/errors.js'
 import { parseRobots, ROBOTS_MAX_BYTES, robotsFor, robotsOf } from '../../src/politeness/robots.js'
+import { runs } from '../support/longer.js'
 
 const file = (...lines: string[]) => lines.join('\n')
 const allows = (robots: string | Uint8Array, path: string, agent = 'FooBot') => parseRobots(robots, agent).allows(path)
@@ -104,7 +105,7 @@ describe('matching', () => {
         const expected = new RegExp(`^/${body}${anchored ? '$' : ''}`).test(`/${path}`)
         expect(!allows(file('User-agent: *', `Disallow: /${pattern}`), `/${path}`)).toBe(expected)
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 

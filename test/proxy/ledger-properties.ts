@@ -5,6 +5,7 @@ import type { Limits } from '../../src/frontier/frontier.js'
 import { memoryLedger } from '../../src/proxy/memory/memory-ledger.js'
 import type { ProxyAnswer, ProxyAsk, ProxyLedger, ProxyReport, ProxyVerdict } from '../../src/proxy/proxy-ledger.js'
 import type { MakeLedger } from '../contract/proxy-ledger-contract.js'
+import { runs } from '../support/longer.js'
 
 const HOSTS = { 'a.test': 'a.test', 'www.a.test': 'a.test', 'b.test': 'b.test' } as const
 const LIMITS: readonly Limits[] = [
@@ -125,7 +126,7 @@ function reportOf(ask: ProxyAsk, proxy: string, verdict: ProxyVerdict, elapsedMs
 }
 
 /** The same commands give the same answers and the same scores as the model's, and nothing is ever granted that must not be. */
-export function proxyLedgerProperties(driver: string, make: MakeLedger, runs: number): void {
+export function proxyLedgerProperties(driver: string, make: MakeLedger, usualRuns: number): void {
   describe(`proxy ledger properties: ${driver}`, () => {
     it('answers as the model does, within pace, rest and probation', async () => {
       await fc.assert(
@@ -183,7 +184,7 @@ export function proxyLedgerProperties(driver: string, make: MakeLedger, runs: nu
             await close()
           }
         }),
-        { numRuns: runs },
+        { numRuns: runs(usualRuns) },
       )
     })
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { RecordStore, StoredRecord } from '../../src/store/record-store.js'
 import type { Json } from '../../src/url/link.js'
 import { record } from '../contract/record-store-contract.js'
+import { runs } from '../support/longer.js'
 import { exportedBytes, readParquet, storeWith } from './read-exports.js'
 
 const bufferOf = (bytes: Buffer) => new Uint8Array(bytes).buffer
@@ -117,7 +118,7 @@ describe('export as Parquet', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 })

@@ -12,6 +12,7 @@ import {
 import { compileCanonical } from '../../src/url/canonicalise.js'
 import { fingerprint } from '../../src/url/fingerprint.js'
 import { parseUrl } from '../../src/url/parse-url.js'
+import { runs } from '../support/longer.js'
 import { hostileUrl, webUrl } from './arbitrary-urls.js'
 
 const anything: AdmitRules = {
@@ -344,7 +345,7 @@ describe('properties', () => {
         expect(url.href.length).toBeLessThanOrEqual(60)
         expect(url.host).toBe(admission.target.host)
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 
@@ -359,7 +360,7 @@ describe('properties', () => {
         expect(createAdmitter(loose).resolve(href, page, options)).toEqual(first)
         expect(expected(href, page, (url) => canonical(url).text)).toBe(textOf(first))
       }),
-      { numRuns: 10_000 },
+      { numRuns: runs(10_000) },
     )
   })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalise, compileCanonical, DEFAULT_CANONICAL, normaliseEscapes } from '../../src/url/canonicalise.js'
 import { parseUrl } from '../../src/url/parse-url.js'
+import { runs } from '../support/longer.js'
 import { hostileUrl, webUrl } from './arbitrary-urls.js'
 
 const canon = (url: string) => canonicalise(url, DEFAULT_CANONICAL)
@@ -122,7 +123,7 @@ describe('properties', () => {
         expect(new URL(once.text).href).toBe(once.text)
         expect(canonical(new URL(once.text))).toEqual(once)
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     )
   })
 
@@ -138,7 +139,7 @@ describe('properties', () => {
         expect(after.hostname).toBe(before.hostname.replace(/\.$/, ''))
         expect(after.port).toBe(before.port)
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
@@ -149,7 +150,7 @@ describe('properties', () => {
         expect(normaliseEscapes(once)).toBe(once)
         expect(decodeBytes(once)).toBe(decodeBytes(text))
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     )
   })
 })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fingerprint } from '../../src/url/fingerprint.js'
 import type { RequestExtras } from '../../src/url/link.js'
+import { runs } from '../support/longer.js'
 import { webUrl } from './arbitrary-urls.js'
 
 const url = 'https://example.com/'
@@ -59,7 +60,7 @@ describe('fingerprint', () => {
         const equal = fingerprint(a.url, a) === fingerprint(b.url, b)
         expect(equal).toBe(meaning(a) === meaning(b))
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 })

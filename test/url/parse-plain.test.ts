@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createPlainParser } from '../../src/url/parse-plain.js'
 import { parseUrl } from '../../src/url/parse-url.js'
+import { runs } from '../support/longer.js'
 import { hostileUrl, webUrl } from './arbitrary-urls.js'
 
 const partsOf = ({ href, protocol, host, pathname, search }: URL) => ({ href, protocol, host, pathname, search })
@@ -64,7 +65,7 @@ describe('the plain parser', () => {
         expect(url === null ? null : partsOf(url)).toEqual(parts)
         expect([url?.username, url?.password, url?.hash]).toEqual(['', '', ''])
       }),
-      { numRuns: 20_000 },
+      { numRuns: runs(20_000) },
     )
     expect(plain).toBeGreaterThan(1000)
   })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { compilePattern, matchUrl } from '../../src/url/patterns.js'
+import { runs } from '../support/longer.js'
 
 const at = (path: string) => new URL(path, 'https://x.example/')
 
@@ -74,7 +75,7 @@ describe('patterns', () => {
         const source = pattern.replace(/\*+/g, (stars) => (stars.length > 1 ? '.*' : '[^/]*'))
         expect(compilePattern(pattern)({ pathname: text } as URL)).toBe(new RegExp(`^${source}$`).test(text))
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     )
   })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { HrefHasher, KnownLinks, type LinkHash } from '../../src/worker/known-links.js'
+import { runs } from '../support/longer.js'
 
 const PAGE = 'https://a.test/shop/books/1.html?x=1'
 
@@ -80,7 +81,7 @@ describe('hashes of hrefs', () => {
         const [a, b] = [resolve(hrefA, pageA), resolve(hrefB, pageB)]
         expect(a).toBe(b)
       }),
-      { numRuns: 20_000 },
+      { numRuns: runs(5_000) },
     )
   })
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ShoalError } from '../../../src/errors.js'
 import { compileExtractor } from '../../../src/spider/html/extract.js'
+import { runs } from '../../support/longer.js'
 import { compareFor, FEW_SELECTORS, SELECTORS, textRule } from './compare.js'
 import { asPage, soup, tameSoup, wellFormed } from './generate.js'
 
@@ -127,14 +128,14 @@ describe.each([
       sure++
       expectSame(found, html)
     }
-    fc.assert(fc.property(soup, agrees), { numRuns: 1500 })
-    fc.assert(fc.property(tameSoup, agrees), { numRuns: 1500 })
+    fc.assert(fc.property(soup, agrees), { numRuns: runs(1500) })
+    fc.assert(fc.property(tameSoup, agrees), { numRuns: runs(1500) })
     fc.assert(
       fc.property(
         tameSoup.map((html) => `<!doctype html><body>${html}`),
         agrees,
       ),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     )
     expect(sure).toBeGreaterThan(1000)
   })
@@ -144,7 +145,7 @@ describe.each([
       fc.property(wellFormed.map(asPage), (html) => {
         expectSame(scanned(html), html)
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 
@@ -155,7 +156,7 @@ describe.each([
         const found = scanned(html)
         if (found !== null) expectSame(found, html)
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 })

@@ -16,6 +16,7 @@ import { MemoryBlobStore } from '../../../src/store/memory/memory-blob-store.js'
 import { IDLE_MS } from '../../../src/store/packs/pack-place.js'
 import { PackedBlobStore } from '../../../src/store/packs/packed-blob-store.js'
 import { blobStoreContract } from '../../contract/blob-store-contract.js'
+import { runs } from '../../support/longer.js'
 
 let dir: string
 beforeAll(async () => {
@@ -344,7 +345,7 @@ describe('packs under fire', () => {
         for (const [n, ref] of answered) expect(Buffer.from((await last.get(ref)) ?? 'nothing')).toEqual(content(n))
         expect(await maintenanceOf(last).check(silent)).toMatchObject({ pages: answered.size, damaged: [] })
       }),
-      { numRuns: 5 },
+      { numRuns: runs(5) },
     )
   })
 })

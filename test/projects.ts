@@ -1,0 +1,55 @@
+/**
+ * Which tests run together. A test file that is named nowhere here is quick: it starts no process, so it needs no server, and 150 such files
+ * share two processes. One that starts a process all the same fails with the name of the list below (`support/quick.ts`).
+ */
+
+/** Real servers (Redis, Postgres, Chromium …), the command line in a process of its own, or another program. */
+export const NEEDS_PROCESSES = [
+  'test/api/{hostile,routes}.test.ts',
+  'test/bench.test.ts',
+  'test/chaos/{chaos,stale-writer}.test.ts',
+  'test/cli/*.test.ts',
+  'test/cli/top/top.test.ts',
+  'test/connect-postgres.test.ts',
+  'test/connect.test.ts',
+  'test/coordinator/lost-redis.test.ts',
+  'test/dashboard/{axe,many-hosts,orders,page}.test.ts',
+  'test/demo/launch.test.ts',
+  'test/discovery/sql.test.ts',
+  'test/docs-examples.test.ts',
+  'test/docs.test.ts',
+  'test/e2e/*.test.ts',
+  'test/embedded.test.ts',
+  'test/feed/redis-feed.test.ts',
+  'test/fetch/browser/{browser-fetcher,orphans,proxies,ssrf}.test.ts',
+  'test/frontier/redis/*.test.ts',
+  'test/keeper/keeper-thread.test.ts',
+  'test/mutants/mutants.test.ts',
+  'test/notes/redis.test.ts',
+  'test/observe/metrics/monitor-redis.test.ts',
+  'test/observe/snapshots/advice-caused.test.ts',
+  'test/outlets/*.test.ts',
+  'test/pack.test.ts',
+  'test/proxy/{cluster-ledger,docs,redis-ledger,wired-ledger}.test.ts',
+  'test/redis/{acl,cluster,connection,sentinel,server-clock,start-up-checks}.test.ts',
+  'test/run/alerts/*.test.ts',
+  'test/run/seeds/seed-files.test.ts',
+  'test/run/{begin-crawls,schedules}.test.ts',
+  'test/run/reparse/reparse.test.ts',
+  'test/run/workers/{drain-watch,supervise,worker-process}.test.ts',
+  'test/store/{blob-index,corpus,incremental-export,sql-export}.test.ts',
+  'test/store/postgres/*.test.ts',
+  'test/store/s3/*.test.ts',
+  'test/support/{postgres-server,redis-server,tcp-proxy}.test.ts',
+  'test/worker/{away-pages,closed-host,render}.test.ts',
+]
+
+/** Several servers or worker processes of their own, which wait for one another more than they work: two of these at a time fill two cores. */
+export const IN_PAIRS = ['test/e2e/{fleet,kill}.test.ts', 'test/frontier/redis/cluster-frontier.test.ts']
+
+/** What is judged by the milliseconds in the log of a site has the machine to itself. */
+export const ALONE = [
+  'test/chaos/{chaos,stale-writer}.test.ts',
+  'test/e2e/{dashboard,many-hosts,politeness,proxies,sitemaps,throttle}.test.ts',
+  'test/observe/snapshots/advice-caused.test.ts',
+]
