@@ -1,6 +1,6 @@
 import { execFileSync, fork, spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { join, matchesGlob } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { ALONE, IN_PAIRS, NEEDS_PROCESSES } from './projects.js'
@@ -9,8 +9,17 @@ const FILES = readdirSync(fileURLToPath(new URL('.', import.meta.url)), { recurs
   .map((path) => join('test', path))
   .filter((path) => path.endsWith('.test.ts'))
 
-const filesOf = (patterns: readonly string[]) =>
-  FILES.filter((file) => patterns.some((pattern) => matchesGlob(file, pattern)))
+/** The lists know `*` and `{a,b}`. Node's own globs are experimental, and took seconds here. */
+function filesOf(patterns: readonly string[]): string[] {
+  const sources = patterns.map((pattern) =>
+    pattern
+      .replaceAll('.', '\\.')
+      .replaceAll('*', '[^/]*')
+      .replace(/\{(.*?)\}/g, (_, names: string) => `(${names.replaceAll(',', '|')})`),
+  )
+  const listed = new RegExp(`^(${sources.join('|')})$`)
+  return FILES.filter((file) => listed.test(file))
+}
 
 describe('the lists of test files', () => {
   // A renamed file had left the list of those that run alone, and nobody noticed.
