@@ -17,7 +17,8 @@ const { isMarker, Kind, kindOf, T } = tags
  * One scanner serves one page after another; it is not reentrant.
  */
 export class Scanner extends EndTags {
-  private doctypeSeen = false
+  /** After a doctype or an end tag, one that comes later is ignored. */
+  private tooLateForDoctype = false
 
   /** Adds what every rule found to `out[rule]`; false when it cannot be sure (`out` is then worthless). */
   run(html: string, out: string[][]): boolean {
@@ -25,7 +26,7 @@ export class Scanner extends EndTags {
     this.open(html)
     this.collectInto(out)
     this.clearStack()
-    this.doctypeSeen = false
+    this.tooLateForDoctype = false
     const sure = this.scan()
     this.close()
     return sure
@@ -98,8 +99,8 @@ export class Scanner extends EndTags {
       return from
     }
     const close = this.after('>', from)
-    if (this.mode === Mode.beforeHtml && !this.doctypeSeen && /^doctype/i.test(html.slice(from, from + 7))) {
-      this.doctypeSeen = true
+    if (this.mode === Mode.beforeHtml && !this.tooLateForDoctype && /^doctype/i.test(html.slice(from, from + 7))) {
+      this.tooLateForDoctype = true
       this.standardsDoctype = /^doctype[ \t\n\f\r]+html[ \t\n\f\r]*>/i.test(html.slice(from, from + 40))
     }
     return close
@@ -145,7 +146,10 @@ export class Scanner extends EndTags {
     } else if (this.foreignFrom > 0) {
       if (this.ids[this.top] === id && id !== T.p && id !== T.br) this.popForeign()
       else this.unsure = true
-    } else this.end(id)
+    } else {
+      this.tooLateForDoctype = true
+      this.end(id)
+    }
     return at
   }
 
