@@ -1,7 +1,6 @@
 import type { SeedSource } from '../coordinator/seed-source.js'
 import { ShoalError } from '../errors.js'
-import { identityOf } from './file-identity.js'
-import { textPieces } from './text-pieces.js'
+import { identityOf, textPieces } from './seed-file.js'
 
 /** A longer field is a quote that was never closed: the rest of the file would be kept in memory. */
 const MAX_FIELD_CHARS = 1024 * 1024

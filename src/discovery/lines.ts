@@ -1,7 +1,6 @@
 import type { SeedSource } from '../coordinator/seed-source.js'
 import { ShoalError } from '../errors.js'
-import { identityOf } from './file-identity.js'
-import { textPieces } from './text-pieces.js'
+import { identityOf, textPieces } from './seed-file.js'
 
 /** A longer line is no seed, but a file of another kind: it would be kept in memory whole. */
 const MAX_LINE_CHARS = 1024 * 1024

@@ -8,10 +8,10 @@ import { asShoalError, ShoalError } from '../errors.js'
 import type { Monitor } from '../observe/metrics/monitor.js'
 import { METRICS_TYPE } from '../observe/metrics/prometheus.js'
 
-/** Where a process answers for itself. */
+/** Where a process serves its metrics and health. */
 export interface MetricsOrder {
   readonly address: { readonly host: string; readonly port: number }
-  /** Null: none is asked for, which is for this machine alone. */
+  /** Null: no token is required, which is only allowed on this machine. */
   readonly token: string | null
 }
 
@@ -20,9 +20,9 @@ export interface MetricsServer {
   close(): Promise<void>
 }
 
-/** A few scrapers and probes; whoever opens more is none. */
+/** Enough for a few scrapers and probes. */
 const CONNECTIONS_MOST = 50
-/** From one address. */
+/** Per address. */
 const WRONG_TOKENS = 20
 const WRONG_WINDOW_MS = 60_000
 const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
@@ -38,7 +38,7 @@ export async function serveMetrics({ address, token }: MetricsOrder, monitor: Mo
     (request, response) => void answer(request, response),
   )
   server.maxConnections = CONNECTIONS_MOST
-  // It never keeps a command alive that has nothing left to do.
+  // It never keeps a finished command alive.
   server.unref()
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
@@ -57,16 +57,16 @@ export async function serveMetrics({ address, token }: MetricsOrder, monitor: Mo
     }
   }
   const replyTo = async (request: IncomingMessage): Promise<{ status: number; type: string; body: string }> => {
-    if (request.method !== 'GET' && request.method !== 'HEAD') return refusal(405, 'only GET is answered')
+    if (request.method !== 'GET' && request.method !== 'HEAD') return refusal(405, 'only GET and HEAD are supported')
     if (!isOurs(request.headers.host, address.host)) return refusal(403, 'the Host header names another site')
     const path = (request.url ?? '/').split('?', 1)[0]
-    // Probes have no token, and what they hear holds no secret.
+    // Probes need no token and expose no secrets.
     if (path === '/healthz' || path === '/readyz') {
       const { status, body } = path === '/healthz' ? await monitor.healthReply() : await monitor.readyReply()
       return { status, type: JSON_TYPE, body: `${JSON.stringify(body)}\n` }
     }
-    if (path !== '/metrics') return refusal(404, 'there are /metrics, /healthz and /readyz')
-    // The right one is let in, whatever else comes from its address.
+    if (path !== '/metrics') return refusal(404, 'not found: use /metrics, /healthz or /readyz')
+    // The right token is accepted however many wrong ones came from its address.
     if (isRight !== null && !isRight(bearer(request)))
       return wrong.count(request.socket.remoteAddress ?? '')
         ? refusal(401, 'the token is missing or wrong')
@@ -96,7 +96,7 @@ function bearer({ headers }: IncomingMessage): string {
   return /^Bearer ([\x21-\x7e]{1,512})$/i.exec(headers.authorization ?? '')?.[1] ?? ''
 }
 
-/** On this machine alone: a page of somebody else's whose name was made to point here says that name. An address can be no such name. */
+/** Protects a local server from DNS rebinding: a page of another site whose name resolves to this machine sends that name. An IP address cannot be such a name. */
 function isOurs(named: string | undefined, host: string): boolean {
   if (!isLoopback(host)) return true
   const name = (named ?? '').toLowerCase().replace(/:\d*$/, '')

@@ -6,7 +6,7 @@ import { rendersPages, type Spider } from '../spider/spider.js'
 import { type BackendAddresses, type Backends, openBackends } from '../wire/backends.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
 import { patient } from './while-away.js'
-import { forfeitDeadWorkers } from './workers/dead-workers.js'
+import { forfeitDeadWorkers } from './workers/forfeit.js'
 
 export interface OpenedForWork {
   readonly spiders: Spider[]

@@ -5,20 +5,20 @@ import type { Sent } from '../outlets/sink.js'
 import type { ChangeFeed } from '../store/changes.js'
 import { type OutletEnd, openSinks, startOutletDuties } from './duties/outlet-duties.js'
 
-/** Tries while the rest is delivered: 15 s of pauses at most. */
+/** Retries while the rest is delivered: at most 15 s of pauses. */
 const MOST_FAILURES = 5
 
 export interface RunOutletsOptions {
   readonly store: ChangeFeed
   readonly queue: string
   readonly log: Log
-  /** Go on until the drain; otherwise until everything is delivered. */
+  /** Keep running until the drain; otherwise until everything is delivered. */
   readonly follow: boolean
   readonly graceMs: number
   readonly drain: AbortSignal
 }
 
-/** Feeds the sinks from this process. An outlet that has stopped is given another chance. */
+/** Feeds the sinks from this process. An outlet that has stopped is started again. */
 export async function runOutlets(
   outlets: readonly Outlet[],
   { store, queue, log, follow, graceMs, drain }: RunOutletsOptions,
@@ -29,17 +29,17 @@ export async function runOutlets(
   const parts = { store, queue, clock, random: systemRandom, log, mostFailures: MOST_FAILURES }
   const duties = await startOutletDuties(outlets, parts)
   if (follow) {
-    await asked(drain)
+    await aborted(drain)
     await duties.finish(graceMs)
   } else {
     const rest = duties.finish(null)
-    void asked(drain).then(() => duties.finish(graceMs))
+    void aborted(drain).then(() => duties.finish(graceMs))
     await rest
   }
   return duties.ended
 }
 
-function asked(drain: AbortSignal): Promise<void> {
+function aborted(drain: AbortSignal): Promise<void> {
   if (drain.aborted) return Promise.resolve()
   return new Promise((resolve) => drain.addEventListener('abort', () => resolve(), { once: true }))
 }
@@ -49,7 +49,7 @@ export interface TestedOutlet {
   readonly sent: Sent
 }
 
-/** Sends each sink a batch without records, which shows whether it is there, lets us in and takes what we would send. */
+/** Sends each sink a batch without records, which shows whether it is reachable, accepts our credentials and accepts what we send. */
 export async function testOutlets(
   outlets: readonly Outlet[],
   queue: string,

@@ -30,7 +30,7 @@ export function countAtHand(pools: PoolsAtHand, { pool, country }: ProxyNeed): n
   return proxies.filter((proxy) => country === null || proxy.country === country).length
 }
 
-/** It can fetch at least some of its pages. */
+/** At least some pages of the spider can be fetched with these pools. */
 export function isServed({ proxies }: Spider, pools: PoolsAtHand): boolean {
   return proxies === null || proxies.needs.some((need) => need === DIRECT || countAtHand(pools, need) > 0)
 }

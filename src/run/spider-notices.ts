@@ -9,14 +9,14 @@ export interface SpiderNotice {
 }
 
 /**
- * What a worker has to tell about the crawls it meets, once for each: one of a spider it does not have is left alone; one that was begun with
- * another version of the spider's file is served with the version that is here.
+ * What a worker has to report about the crawls it finds, once per crawl: one of a spider it does not have is left alone; one that was started with
+ * another version of the spider file is served with the version of this worker.
  */
 export function spiderNotices(
   spiders: readonly Pick<Spider, 'name' | 'hash'>[],
 ): (crawls: readonly CrawlInfo[]) => SpiderNotice[] {
   const hashes = new Map(spiders.map(({ name, hash }) => [name, hash]))
-  const told = new Set<string>()
+  const reported = new Set<string>()
   return (crawls) => {
     const notices: SpiderNotice[] = []
     for (const crawl of crawls) {
@@ -25,8 +25,8 @@ export function spiderNotices(
       if (isFileCrawl(crawl) || state !== 'running' || hash === spiderHash) continue
       const event = hash === undefined ? 'spider.unknown' : 'spider.changed'
       const once = `${event} ${id} ${spiderHash}`
-      if (told.has(once)) continue
-      told.add(once)
+      if (reported.has(once)) continue
+      reported.add(once)
       notices.push({ event, crawl: id, spider })
     }
     return notices

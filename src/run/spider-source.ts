@@ -5,10 +5,10 @@ import { loadSpider } from '../spider/load.js'
 import { spiderFromDefinition } from '../spider/resolve.js'
 import type { Spider } from '../spider/spider.js'
 
-/** Where a spider comes from, in a form that can be handed to a thread or another process. */
+/** Where a spider comes from, in a form that can be sent to a thread or another process. */
 export type SpiderSource =
   | { readonly kind: 'file'; readonly path: string }
-  /** `shoal crawl`: a spider made from flags. */
+  /** `shoal crawl`: a spider built from flags. */
   | { readonly kind: 'crawl'; readonly options: CrawlOptions }
   | { readonly kind: 'demo'; readonly origin: string }
 

@@ -18,7 +18,7 @@ import { hostKey, siteOf } from '../url/host.js'
 import { parseUrl } from '../url/parse-url.js'
 import { version } from '../version.js'
 
-/** One request through one proxy. `resting`: it was not asked. */
+/** One request through one proxy. `resting`: no request was sent. */
 export interface TestedRequest {
   readonly proxy: PoolProxy
   readonly outcome: 'good' | 'neutral' | 'banned' | 'broken' | 'resting'
@@ -27,14 +27,14 @@ export interface TestedRequest {
   readonly ms: number | null
   readonly bytes: number
   readonly cost: number
-  /** Of a proxy that rests. */
+  /** For a proxy that rests: how much longer. */
   readonly restsMs: number | null
 }
 
 export interface ProxyTest {
   readonly pool: Pool
   readonly url: string
-  /** Requests through each proxy, one after the other. */
+  /** Requests through each proxy, one after another. */
   readonly count: number
   readonly concurrency: number
   readonly allowPrivate: readonly string[]
@@ -46,7 +46,7 @@ export interface ProxyTestParts {
   readonly ledger: ProxyLedger
   readonly clock: Clock
   readonly random: Random
-  /** Makes the names of asks unlike those of others. */
+  /** Keeps the names of its requests apart from those of other processes. */
   readonly name: string
 }
 
@@ -59,11 +59,11 @@ const LIMITS: FetchLimits = {
   maxBodyBytes: 10 * 1024 * 1024,
 }
 const HOLD_MS = 60_000
-/** Others use the proxy at this moment: so often it is waited for. */
+/** How often to wait for a proxy that others are using at the moment. */
 const MOST_WAITS = 20
 const LONGEST_WAIT_MS = 1_000
 
-/** Fetches a page through every proxy of a pool; what comes of it counts for the whole fleet, as if a crawl had done it. */
+/** Fetches a page through every proxy of a pool; the results count for the whole fleet, as if a crawl had made the requests. */
 export async function testProxies(
   test: ProxyTest,
   { ledger, clock, random, name }: ProxyTestParts,
@@ -73,7 +73,7 @@ export async function testProxies(
   const refused = judgeUrl(target, test.allowPrivate)
   if (refused !== null)
     throw new ShoalError(refused.code, refused.message, {
-      hint: 'Give --allow-private host:port if the site is yours.',
+      hint: 'If the site is yours, pass --allow-private host:port.',
     })
   const allocator = createProxyAllocator({ ledger, clock, random, worker: name })
   const fetcher = createHttpFetcher({ clock, userAgent: `Shoal/${version} (proxy test)` })
@@ -155,7 +155,7 @@ async function fetchThrough(
       null,
     )
   } catch (error) {
-    // Of the error only its code is told: a message may name the URL of a service, with its key.
+    // Only the code of the error is reported: a message may contain the URL of a service, including its key.
     const failure = asShoalError(error)
     return end({ verdict: verdictOfError(failure), bytes: 0 }, null, failure.code)
   }

@@ -20,7 +20,7 @@ import { statusError } from '../worker/outcome.js'
 import { newVisit } from '../worker/visit-parts.js'
 import { visitorsOf } from '../worker/visitors.js'
 
-/** What one page gives, with nothing stored and nothing queued. */
+/** The result of one page, with nothing stored and nothing queued. */
 export interface TriedPage {
   readonly url: string
   /** After redirects. */
@@ -40,7 +40,7 @@ export interface TriedPage {
 /** The longest a timer can be set for. */
 const MOST_MS = 2 ** 31 - 1
 
-/** One page through the same door, guard and robots.txt as in a crawl. */
+/** One page, through the same filters, guard and robots.txt as in a crawl. */
 export async function tryPage(spider: Spider, url: string, browser: string | null = null): Promise<TriedPage> {
   const clock = systemClock
   const admitter = createAdmitter(spider.admit)
@@ -52,7 +52,7 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
     createHttpFetcher({ clock, userAgent: spider.userAgent }),
     createBrowserFetcher({ clock, executable: browser, maxPages: 1 }),
   )
-  // Nothing else may be under way while a handler waits, and the process would end without a word.
+  // While a handler waits, nothing else may keep the process alive, and it would end without a message.
   const ended = new AbortController()
   void clock.sleep(MOST_MS, ended.signal)
   try {
@@ -136,7 +136,7 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
   }
 }
 
-/** What is no JSON is set aside by the store of a crawl; here there is none, and whoever shows the page counts on JSON. */
+/** The store of a crawl rejects what is not JSON; there is no store here, and the caller relies on JSON. */
 function storable({ records, rejected }: Harvest): Pick<TriedPage, 'records' | 'rejected'> {
   const kept: HarvestedRecord[] = []
   const aside: TriedPage['rejected'][number][] = []

@@ -4,8 +4,8 @@ import type { RecordStore } from '../store/record-store.js'
 import { pauseUntil, whileAway } from '../while-away.js'
 
 /**
- * Queue or store for whoever watches over a crawl: every call can be repeated, so that one which finds it away waits and goes on. A scan
- * (an async generator) is not a call: it fails where it stands.
+ * The queue or store for code that works on a crawl: every call can be repeated, so a call that finds it down waits and is repeated. A scan
+ * (an async generator) is not a call: it fails where it is.
  */
 export function patient<Part extends Frontier | RecordStore>(part: Part, clock: Clock, signal: AbortSignal): Part {
   return new Proxy(part, {

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { linesOf } from '../../src/discovery/lines.js'
-import { textPieces } from '../../src/discovery/text-pieces.js'
+import { textPieces } from '../../src/discovery/seed-file.js'
 import { tempDir } from '../support/cli.js'
 
 const dir = tempDir('lines')

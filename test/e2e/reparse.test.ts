@@ -93,7 +93,7 @@ describe('shoal reparse', () => {
     const { code, stderr } = await shop.shoal('reparse', 'shop.ts', '--route', 'nowhere')
     expect({ code, stderr }).toEqual({
       code: 5,
-      stderr: expect.stringMatching(/^error not_found: no raw page of the spider shop was kept that fits\n {2}→ .*\n$/),
+      stderr: expect.stringMatching(/^error not_found: spider shop has no saved raw pages that match\n {2}→ .*\n$/),
     })
   })
 })

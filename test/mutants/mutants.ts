@@ -247,7 +247,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a queue that is away is not waited for',
     file: 'src/worker/outbox.ts',
-    find: 'if (!isAway(error) || this.#givenUp) throw error',
+    find: 'if (this.#givenUp) throw error',
     replace: 'throw error',
     tests: ['test/worker/older-queue.test.ts'],
     only: 'tells a queue that may have gone back',

@@ -17,7 +17,7 @@ export async function openChannels(
   // Loaded for webhooks only: the main thread of every other run does without the fetcher.
   const fetcher = webhooks.length === 0 ? null : await httpFetcher(clock)
   const hidden = new Set(secretNames)
-  // Its own settings hold the token and the passwords of queue and store: a command has no use for them.
+  // Shoal's own settings contain the token and the passwords of queue and store: a command does not need them.
   const isSeen = (name: string) => !hidden.has(name) && !name.startsWith('SHOAL_')
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => isSeen(name)))
   return {

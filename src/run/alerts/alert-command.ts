@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.js'
 import type { AlertChannel, AlertDelivered } from '../../observe/alerts/deliver-alert.js'
 
 const TIMEOUT_MS = 30_000
-/** Of what it complains of, as much as helps. */
+/** As much of its error output as is useful. */
 const SHOWN_LENGTH = 200
 const LAST_WORDS_MS = 500
 
@@ -29,7 +29,7 @@ export function commandChannel(
       new Promise<AlertDelivered>((resolve) => {
         let child: ChildProcess
         try {
-          // A group of its own: what it starts ends with it, and Ctrl-C in our terminal is not meant for it.
+          // Its own process group: its children end with it, and Ctrl-C in our terminal does not reach it.
           child = spawn(program, args, { stdio: ['pipe', 'ignore', 'pipe'], detached: true, env })
         } catch (error) {
           // Some failures to start come as an event, others are thrown: a path through a file, arguments that are too long.
@@ -47,10 +47,10 @@ export function commandChannel(
           killGroup(child)
           end({ kind: 'down', message: why })
         }
-        const stop = () => giveUp('it was not waited for')
+        const stop = () => giveUp('the process ended before it did')
         const cancel = clock.after(timeoutMs, () => giveUp(`it did not end within ${timeoutMs / 1000} s`))
         signal.addEventListener('abort', stop, { once: true })
-        // One that has no pipes, because the process has no file left to open, says so by the error above.
+        // Without free file descriptors there are no pipes; the error event above reports that.
         child.stderr?.setEncoding('utf8').on('data', (text: string) => {
           if (complaint.length < SHOWN_LENGTH) complaint += text
         })
@@ -62,7 +62,7 @@ export function commandChannel(
             const said = complaint.slice(0, SHOWN_LENGTH).replace(/\s+/g, ' ').trim()
             end({ kind: 'down', message: `it ended with ${code ?? killedBy}${said === '' ? '' : `: ${said}`}` })
           }
-          // Its last words may still be on their way; what it has started may hold the pipe open for ever.
+          // Its last output may still arrive; a process that it started may keep the pipe open for ever.
           child.stderr?.once('close', judge)
           clock.after(LAST_WORDS_MS, judge)
         })
@@ -72,7 +72,7 @@ export function commandChannel(
   }
 }
 
-/** Files, processes or memory that this machine is short of now. */
+/** This machine has too few files, processes or memory at the moment. */
 const SHORT: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM'])
 
 function notStarted(error: unknown): AlertDelivered {
@@ -86,6 +86,6 @@ function killGroup({ pid }: ChildProcess): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // It has just ended.
+    // It has already ended.
   }
 }

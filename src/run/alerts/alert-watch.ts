@@ -31,7 +31,7 @@ export interface Watch {
   /** Drops from the undelivered what all channels have received. */
   settle(channels: readonly string[]): void
   readonly drifts: Map<string, readonly DriftAlert[]>
-  /** Spiders whose crawls run. */
+  /** Spiders with running crawls. */
   readonly spiders: ReadonlySet<string>
 }
 

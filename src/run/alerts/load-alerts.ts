@@ -10,7 +10,7 @@ export interface AlertsSetup {
   readonly rules: AlertsFile['rules']
   readonly webhooks: readonly AlertWebhook[]
   readonly commands: readonly (readonly string[])[]
-  /** Environment variables that hold secrets: no command gets them. */
+  /** Environment variables that contain secrets: no command receives them. */
   readonly secretNames: readonly string[]
 }
 
@@ -46,8 +46,8 @@ export function loadAlerts(file: string | null, env: Env): AlertsSetup {
 
 function checkedUrl(url: string, place: string): string {
   const parsed = parseUrl(url)
-  if (parsed === null) throw invalid(`${place}.url: is not an address`)
-  if (parsed.username !== '' || parsed.password !== '') throw invalid(`${place}.url: a password does not belong there`)
+  if (parsed === null) throw invalid(`${place}.url: is not a URL`)
+  if (parsed.username !== '' || parsed.password !== '') throw invalid(`${place}.url: must not contain a password`)
   return parsed.href
 }
 

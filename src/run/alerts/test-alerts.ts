@@ -11,7 +11,7 @@ export interface TestedChannel {
   readonly result: AlertDelivered
 }
 
-/** Tells every channel once of an alert that says of itself that it is a test. */
+/** Sends every channel one alert that is marked as a test. */
 export async function testAlerts(
   alerts: AlertsSetup,
   rule: AlertRule,

@@ -22,21 +22,21 @@ export interface WatchParts {
 }
 
 const ROUND_MS: number = SPANS['30m']
-/** A watcher that dies is missed after this. */
+/** A watcher that dies is replaced after this. */
 const HELD_MS = 10_000
-/** Candidates come one after the other. */
+/** Spreads the candidates out. */
 const SPREAD_MS = 4_000
 /** How long a candidate's note that it has alert channels is valid. */
 const READY_MS = 20_000
 /** For the last snapshot and the last deliveries when the process ends. */
-const LAST_LOOK_MS = 2_000
-const LAST_WORDS_MS = 3_000
+const LAST_ROUND_MS = 2_000
+const LAST_DELIVERY_MS = 3_000
 /** The log is a channel like the others. */
 const LOG = 'log'
 
 /**
- * One process of the fleet at a time looks at every crawl, writes down samples of it and judges the rules; each process is a candidate. A process without
- * channels leaves it to one that has some. Ends soon after the signal, with a last look.
+ * One process of the fleet at a time takes a snapshot of every crawl, stores samples and evaluates the rules; every process is a candidate. A process without
+ * channels leaves the job to one that has some. Ends soon after the signal, with a last round.
  */
 export async function startWatchDuty(backends: Backends, parts: WatchParts): Promise<void> {
   const { clock, random, log, signal } = parts
@@ -44,12 +44,12 @@ export async function startWatchDuty(backends: Backends, parts: WatchParts): Pro
   const author = randomUUID()
   const hasChannels = parts.alerts.webhooks.length + parts.alerts.commands.length > 0
 
-  /** How long to wait before the next try; null: it is ours. */
+  /** How long to wait before the next try; null: this process is the watcher. */
   const candidate = async (): Promise<number | null> => {
     if (!hasChannels && (await notes.read(WATCH_READY_KEY)) !== null) return ROUND_MS
     const claim = await notes.claim(WATCH_KEY, author, 0, HELD_MS)
     if (claim.kind === 'yours') return null
-    // By one name for all of them: each replaces the note of the one before.
+    // Under one name for all of them, so that each post replaces the previous note.
     if (hasChannels) await notes.post(WATCH_READY_KEY, 'candidates', String(clock.now()), READY_MS)
     return claim.kind === 'taken' ? claim.waitMs + random() * SPREAD_MS : ROUND_MS
   }
@@ -67,14 +67,14 @@ export async function startWatchDuty(backends: Backends, parts: WatchParts): Pro
 
 type OwnParts = WatchParts & { readonly author: string; readonly hasChannels: boolean }
 
-/** For as long as the watch is ours. Answers how long to wait before the next try. */
+/** As long as this process is the watcher. Answers how long to wait before the next try. */
 async function watchOn(backends: Backends, parts: OwnParts): Promise<number> {
   const { clock, log, signal, author, hasChannels } = parts
   const { notes } = backends
   const { channels, close } = await openChannels(parts.alerts, clock)
   const watch = await takeOver(backends, parts).catch(async (error: unknown) => {
     await close()
-    await atMost(LAST_LOOK_MS, clock, () => notes.drop(WATCH_KEY, author))
+    await atMost(LAST_ROUND_MS, clock, () => notes.drop(WATCH_KEY, author))
     throw error
   })
   const delivery = alertDelivery({ ...parts, clock: backends.queueClock, channels, onDelivered: watch.delivered })
@@ -85,10 +85,10 @@ async function watchOn(backends: Backends, parts: OwnParts): Promise<number> {
   /** False: another process is the watcher now. Starts and ends are in the shared notes before they are delivered: twice rather than never. */
   const round = async (): Promise<boolean> => {
     if (!(await watch.round())) return false
-    const anew = writeLogLine(watch, log)
+    const isNew = writeLogLine(watch, log)
     delivery.send(watch.undelivered)
     watch.settle(names)
-    return !anew || (await watch.post())
+    return !isNew || (await watch.post())
   }
 
   try {
@@ -98,13 +98,13 @@ async function watchOn(backends: Backends, parts: OwnParts): Promise<number> {
       if (!hasChannels && (await notes.read(WATCH_READY_KEY)) !== null) return READY_MS
       await clock.sleep(Math.max(0, ROUND_MS - (clock.mono() - began)), signal)
     }
-    await atMost(LAST_LOOK_MS, clock, round)
+    await atMost(LAST_ROUND_MS, clock, round)
     return 0
   } finally {
     over.abort()
-    await delivery.finish(signal.aborted ? LAST_WORDS_MS : 0)
+    await delivery.finish(signal.aborted ? LAST_DELIVERY_MS : 0)
     watch.settle(names)
-    await atMost(LAST_LOOK_MS, clock, async () => {
+    await atMost(LAST_ROUND_MS, clock, async () => {
       if (await watch.post()) await notes.drop(WATCH_KEY, author)
     })
     await drifts
@@ -123,10 +123,10 @@ function writeLogLine(watch: Watch, log: Log): boolean {
   return anew.length > 0
 }
 
-/** Hours are compared, and all rows of a spider are read for it: beside the rounds, and seldom. */
+/** Drift compares whole hours and reads all rows of a spider: alongside the rounds, and rarely. */
 async function checkForDrift(
   watch: Watch,
-  look: DriftChecks,
+  check: DriftChecks,
   { clock, log }: Pick<WatchParts, 'clock' | 'log'>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -135,7 +135,7 @@ async function checkForDrift(
     if (signal.aborted) return
     const began = clock.mono()
     try {
-      for (const spider of watch.spiders) watch.drifts.set(spider, await look(spider, signal))
+      for (const spider of watch.spiders) watch.drifts.set(spider, await check(spider, signal))
       tookMs = clock.mono() - began
     } catch (error) {
       if (!signal.aborted) warnUnlessAway(log, error)
@@ -143,7 +143,7 @@ async function checkForDrift(
   }
 }
 
-/** At the end of a process nothing is waited for that may not come. */
+/** A process that ends waits for nothing without a limit. */
 async function atMost(ms: number, clock: Clock, work: () => Promise<unknown>): Promise<void> {
   const done = new AbortController()
   const worked = work()

@@ -22,7 +22,7 @@ import type { Backends } from '../../wire/backends.js'
 /** With more crawls than this, those with an active alert are watched, then the newest. */
 const MOST_CRAWLS = 50
 const MOST_POOLS = 20
-/** Hosts and estimates of a crawl cost the queue more than its counts, and change more slowly. */
+/** Hosts and estimates of a crawl cost the queue more than its counters, and change more slowly. */
 const SNAPSHOT_EVERY_MS = 15_000
 /** Snapshots take at most a fiftieth of the time, but one is due every two minutes: a queue of many links must not slow down. */
 const SNAPSHOT_SHARE = 50

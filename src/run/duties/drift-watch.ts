@@ -5,16 +5,16 @@ import type { Alert } from '../../quality/drift-alert.js'
 import { HOUR_MS } from '../../quality/field-row.js'
 import type { FieldStats } from '../../store/field-stats.js'
 
-/** Hours are compared: there is no hurry. */
-const LOOK_MS = 60_000
+/** Drift compares whole hours, so there is no hurry. */
+const CHECK_MS = 60_000
 
-/** Tells of fields that are no longer filled: each once, and again only when it was well in between. A look ends early when `signal` says so. */
+/** Logs fields that are no longer filled: once per episode, so again only if the field was fine in between. The signal ends a check early. */
 export function driftWatch(
   store: FieldStats,
   spiders: readonly string[],
   log: Log,
 ): (signal?: AbortSignal) => Promise<Alert[]> {
-  let told = new Set<string>()
+  let reported = new Set<string>()
   return async (signal) => {
     const alerts: Alert[] = []
     for (const spider of spiders) {
@@ -22,14 +22,14 @@ export function driftWatch(
       alerts.push(...(await driftsIn(rows)).map(driftAlert))
     }
     for (const { name, episode, spider, message, fields } of alerts) {
-      if (!told.has(episode)) log.warn(name, { spider, ...fields, message })
+      if (!reported.has(episode)) log.warn(name, { spider, ...fields, message })
     }
-    told = new Set(alerts.map(({ episode }) => episode))
+    reported = new Set(alerts.map(({ episode }) => episode))
     return alerts
   }
 }
 
-/** The same for spiders that come and go, each as if it had a watch of its own. */
+/** The same for a changing set of spiders: each has its own watch. */
 export type DriftChecks = (spider: string, signal?: AbortSignal) => Promise<Alert[]>
 
 export function driftChecks(store: FieldStats, log: Log): DriftChecks {
@@ -48,15 +48,15 @@ async function* until<Row>(rows: AsyncIterable<Row>, signal?: AbortSignal): Asyn
   }
 }
 
-/** Until the next look, after one that took `tookMs`: a hundredth of the time goes into it, and no hour goes by without one. */
+/** The pause after a check that took `tookMs`: checks take about 1 % of the time, and happen at least once an hour. */
 export function pauseAfterCheck(tookMs: number): number {
-  return Math.min(HOUR_MS, Math.max(LOOK_MS, tookMs * 100))
+  return Math.min(HOUR_MS, Math.max(CHECK_MS, tookMs * 100))
 }
 
-/** For whoever asks at a time when the store may be away: then nothing is known. */
-export async function unlessAway(look: () => Promise<Alert[]>): Promise<Alert[]> {
+/** Nothing is known while the store is down. */
+export async function unlessAway(check: () => Promise<Alert[]>): Promise<Alert[]> {
   try {
-    return await look()
+    return await check()
   } catch (error) {
     if (isAway(error)) return []
     throw error

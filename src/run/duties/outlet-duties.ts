@@ -13,7 +13,7 @@ import { isGone, workerIds } from '../workers/worker-ids.js'
 
 export interface OutletParts {
   readonly store: ChangeFeed
-  /** Address of the queue: outlets on Redis without one of their own go there. */
+  /** Address of the queue: Redis outlets without an address of their own use it. */
   readonly queue: string
   readonly clock: Clock
   readonly random: Random
@@ -23,9 +23,9 @@ export interface OutletParts {
 }
 
 export interface OutletDuties {
-  /** Delivers the rest within so long (null: however long it takes), and ends. May be said again with less time. */
+  /** Delivers the rest within this time (null: no limit), then ends. It can be called again with less time. */
   finish(withinMs: number | null): Promise<void>
-  /** What became of each, when all have ended. */
+  /** How each ended; resolves when all have. */
   readonly ended: Promise<readonly OutletEnd[]>
 }
 
@@ -34,7 +34,7 @@ export interface OutletEnd {
   readonly end: PumpEnd
 }
 
-/** Feeds the sinks of the spiders until told to finish. A sink that is away holds up nobody but itself. */
+/** Feeds the sinks of the spiders until `finish`. A sink that is down delays no other. */
 export async function startOutletDuties(outlets: readonly Outlet[], parts: OutletParts): Promise<OutletDuties> {
   const { store, clock, random, log } = parts
   const finish = new AbortController()
@@ -42,7 +42,7 @@ export async function startOutletDuties(outlets: readonly Outlet[], parts: Outle
   const holder = workerIds(random)()
   const { sinks, close } = await openSinks(outlets, parts)
 
-  const tend = async (outlet: Outlet, sink: Sink): Promise<OutletEnd> => {
+  const feed = async (outlet: Outlet, sink: Sink): Promise<OutletEnd> => {
     const signals = { finish: finish.signal, stop: stop.signal }
     const { timing, mostFailures } = parts
     const end = await pump({
@@ -52,8 +52,8 @@ export async function startOutletDuties(outlets: readonly Outlet[], parts: Outle
     })
     return { outlet: outlet.name, end }
   }
-  const ended = Promise.all(sinks.map(([outlet, sink]) => tend(outlet, sink))).finally(close)
-  // Whoever waits for it hears of it.
+  const ended = Promise.all(sinks.map(([outlet, sink]) => feed(outlet, sink))).finally(close)
+  // `finish` and `ended` reject; until someone awaits them, that is no unhandled rejection.
   ended.catch(() => {})
 
   return {
@@ -70,7 +70,7 @@ export async function startOutletDuties(outlets: readonly Outlet[], parts: Outle
   }
 }
 
-/** What is wrong with an outlet is told before anything is begun: its address, its secret. */
+/** A wrong address or a missing secret is reported here, before anything starts. */
 export async function openSinks(
   outlets: readonly Outlet[],
   { queue, clock }: Pick<OutletParts, 'queue' | 'clock'>,
@@ -103,7 +103,7 @@ function secretOf(outlet: Outlet): string | null {
   return checkedSecret(process.env[outlet.secretEnv], (fault) => new ShoalError('outlet_secret', `${source} ${fault}`))
 }
 
-/** For the end of a command that ran workers: what could not be delivered waits in the store, and is no reason to fail. */
+/** At the end of a command with workers: undelivered records wait in the store, which is no reason to fail. */
 export async function finishOutlets(duties: OutletDuties | null, withinMs: number, log: Log): Promise<void> {
   if (duties === null) return
   try {

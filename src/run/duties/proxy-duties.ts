@@ -9,14 +9,14 @@ import { countAtHand, type PoolsAtHand } from '../pools-at-hand.js'
 
 const SHARED_EVERY_MS = 60_000
 
-/** What this process is called where claims are made. */
+/** The name under which this process claims notes. */
 const HOLDER = randomUUID()
 
 export function shareProxiesNow(backends: Backends, spiders: readonly Spider[], pools: PoolsAtHand): Promise<void> {
   return shareProxies(backends, HOLDER, spiders, (need) => countAtHand(pools, need))
 }
 
-/** Keeps telling the fleet how many proxies this process has: a queue may lose its notes. */
+/** Reports to the fleet every minute how many proxies this process has, because the queue may lose its notes. */
 export async function startProxyDuties(
   backends: Backends,
   spiders: readonly Spider[],

@@ -12,8 +12,8 @@ import type { Backends } from '../../wire/backends.js'
 import type { PoolsAtHand } from '../pools-at-hand.js'
 import { fetchesFiles, seedOptions } from '../seeds/seed-options.js'
 
-/** A turn whose taker died, or that waits for a crawl to end, is looked at this often. */
-const LOOK_MS = 5_000
+/** How often a turn is checked whose process died, or that waits for a crawl to end. */
+const CHECK_MS = 5_000
 
 export interface SchedulesParts {
   readonly clock: Clock
@@ -21,49 +21,55 @@ export interface SchedulesParts {
   readonly log: Log
   readonly signal: AbortSignal
   readonly pools: PoolsAtHand
-  /** What this process is called; by default the machine, the process and something by chance. */
+  /** The name of this process; by default its host, its pid and a random part. */
   readonly holder?: string
   readonly claimMs?: number
   readonly onTurn?: (spider: string, taken: TurnTaken) => void
 }
 
-/** Begins the crawls of these spiders at their times, until the signal. Any number of processes may do so: each turn is taken by one. */
+/** Starts the crawls of these spiders at their times, until the signal. Any number of processes may do this: one of them takes each turn. */
 export async function startScheduleDuties(
   backends: Backends,
   spiders: readonly Spider[],
   parts: SchedulesParts,
 ): Promise<void> {
   const holder = parts.holder ?? `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`
-  // Side by side: the seeds of one may take hours.
+  // In parallel: adding the start URLs of one spider may take hours.
   await Promise.all(
     spiders.map(async (spider) => {
-      if (spider.schedule !== null) await tend(backends, spider, spider.schedule, holder, parts)
+      if (spider.schedule !== null) await runSchedule(backends, spider, spider.schedule, holder, parts)
     }),
   )
 }
 
-async function tend(backends: Backends, spider: Spider, schedule: Schedule, holder: string, parts: SchedulesParts) {
+async function runSchedule(
+  backends: Backends,
+  spider: Spider,
+  schedule: Schedule,
+  holder: string,
+  parts: SchedulesParts,
+) {
   const { clock, log, signal, claimMs = CLAIM_MS } = parts
   const seed = (one: Spider, crawl: CrawlId) => seedAll(backends, one, crawl, parts)
   let waitedFor = 0
   while (!signal.aborted) {
     try {
       const taken = await takeTurn(spider, schedule, { backends, clock, holder, claimMs, seed })
-      const news = taken !== null && !(taken.kind === 'waiting' && taken.turn === waitedFor)
+      const isNew = taken !== null && !(taken.kind === 'waiting' && taken.turn === waitedFor)
       if (taken?.kind === 'waiting') waitedFor = taken.turn
-      if (news) {
-        tell(spider.name, taken, log)
+      if (isNew) {
+        logTurn(spider.name, taken, log)
         parts.onTurn?.(spider.name, taken)
       }
     } catch (error) {
       if (!isAway(error)) log.warn('schedule.failed', { spider: spider.name, message: asShoalError(error).message })
     }
     const next = schedule.next(clock.now()) ?? Number.POSITIVE_INFINITY
-    await clock.sleep(Math.min(LOOK_MS, next - clock.now()), signal)
+    await clock.sleep(Math.min(CHECK_MS, next - clock.now()), signal)
   }
 }
 
-function tell(spider: string, taken: TurnTaken, log: Log): void {
+function logTurn(spider: string, taken: TurnTaken, log: Log): void {
   if (taken.kind === 'waiting') {
     const { turn, crawl } = taken
     log.info('schedule.waiting', { spider, turn: new Date(turn).toISOString(), crawl })

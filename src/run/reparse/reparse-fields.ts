@@ -2,19 +2,19 @@ import { isDeepStrictEqual } from 'node:util'
 import { EMPTY, typeOf } from '../../quality/value.js'
 import type { Json } from '../../url/link.js'
 
-/** What became of one field of one record. */
+/** How one field of one record changes. */
 export interface FieldChange {
-  /** '' when the record is no object. */
+  /** '' when the record is not an object. */
   readonly field: string
   readonly turn: Turn
   readonly before: Json | undefined
   readonly after: Json | undefined
 }
 
-/** `retyped`: filled before and after, with another type of value. `changed`: all else. */
+/** `retyped`: filled before and after, with a different type of value. `changed`: everything else. */
 export type Turn = 'filled' | 'emptied' | 'retyped' | 'changed'
 
-/** The fields that differ between the stored record and the one that the spider makes now. */
+/** The fields that differ between the stored record and the one that the spider produces now. */
 export function changedFields(before: Json, after: Json): FieldChange[] {
   if (!isObject(before) || !isObject(after))
     return isDeepStrictEqual(before, after) ? [] : [changeOf('', before, after)]

@@ -12,30 +12,30 @@ import { type Asked, harvestPage, rowsOf } from '../../worker/harvest-page.js'
 import { changedFields, changeOf } from './reparse-fields.js'
 import { emptyReport, list, noteChange, noteFailure, type ReparseReport, tallyOf } from './reparse-report.js'
 
-/** What a reparse works with. There is no fetcher among it, and no queue. */
+/** What a reparse works with: no fetcher and no queue. */
 export interface ReparseParts {
   readonly spider: Spider
   readonly admitter: Admitter
   readonly store: Pick<RecordStore, 'write' | 'recordsOf' | 'recordsLeft'>
   readonly pages: Pick<BlobStore, 'get'>
   readonly clock: Clock
-  /** Nothing is written, and the report says what would be. */
+  /** Nothing is written; the report says what would be. */
   readonly dryRun: boolean
-  /** When the reparse began. */
+  /** When the reparse started. */
   readonly startedAt: number
-  /** One after the other: with other pages of this thread. */
+  /** Runs one piece of work at a time, among all pages of this thread. */
   readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>
-  /** No further page is begun: those that were read so far are written. */
+  /** No further page is started; those read so far are written. */
   readonly isDraining: () => boolean
-  /** Told which page a handler has in hand, and null when it is out of it. */
+  /** Called with the page that a handler works on, and with null when it is done. */
   readonly onHandler: (page: number | null) => void
-  /** Repeats a call to either store while it is away. */
+  /** Repeats a call to either store while it is down. */
   readonly untilBack: <Answer>(call: () => Promise<Answer>) => Promise<Answer>
 }
 
 /**
- * Some pages from the blob store to the record store, as a visit would, with the lease that read them: what they gave may be overwritten,
- * what anybody gave after them may not. Can be repeated. A page that fails is counted and left.
+ * Takes some pages from the blob store to the record store as a visit would, with the lease that fetched them: records of these pages may be
+ * overwritten, records of later fetches may not. It can be repeated. A page that fails is counted and skipped.
  */
 export async function reparsePages(pages: readonly KeptPage[], parts: ReparseParts): Promise<ReparseReport> {
   const report = emptyReport()
@@ -60,7 +60,7 @@ export async function reparsePages(pages: readonly KeptPage[], parts: ReparsePar
   return report
 }
 
-/** A page, the link that it answers, and the route that it was read for: where that is gone, the one that the URL belongs to now. */
+/** A page, its link, and the route it was fetched for; if that route no longer exists, the one that matches the URL now. */
 interface Reading {
   readonly page: KeptPage
   readonly link: Asked['link']
@@ -75,22 +75,22 @@ function readingOf(page: KeptPage, { spider, admitter }: ReparseParts): Reading 
   return { page, link, route: admission.ok ? (spider.routes.get(admission.target.route) ?? null) : null }
 }
 
-/** All of a job are asked for at once: the blob store reads neighbours in one piece. */
+/** All pages of a job are requested at once: the blob store reads neighbours together. */
 function bodyOf({ page, route }: Reading, { pages }: ReparseParts): Promise<Uint8Array | null> | null {
   return route?.givesRecords === true ? pages.get(page.page) : null
 }
 
-/** What pages gave. */
+/** The results of some pages. */
 interface Given {
   readonly records: RecordRow[]
   readonly rejected: RejectedRow[]
-  /** Of the pages that were read to the end. */
+  /** Of the pages whose handler finished. */
   readonly readings: PageReading[]
-  /** Of all that they gave, rejected or not. */
+  /** Of all records, rejected or not. */
   readonly keys: GivenKey[]
 }
 
-/** What it gave when its route gave something is gone all the same. */
+/** Records from when its route still produced some are outdated all the same. */
 function passOver({ page, link }: Reading, report: ReparseReport, given: Given): void {
   report.passed += 1
   given.readings.push({ url: cleanText(link.url), gen: page.gen, epoch: page.epoch })
@@ -127,7 +127,7 @@ async function readAgain(
 
 async function write({ records, rejected, readings, keys }: Given, parts: ReparseParts, report: ReparseReport) {
   const { spider, store, untilBack } = parts
-  // Both at once: they travel to a database thread together.
+  // Both at once, so that they travel to the database thread together.
   const [statuses, left] = await untilBack(() =>
     Promise.all([
       records.length + rejected.length === 0 ? [] : store.write({ records, rejected, fetches: [] }),
@@ -141,7 +141,7 @@ async function write({ records, rejected, readings, keys }: Given, parts: Repars
   for (const record of left) noteGone(report, record)
 }
 
-/** `fresh` cannot be: the window is off. */
+/** `fresh` cannot happen: the freshness window is off. */
 const JUDGED = {
   written: 'written',
   unchanged: 'unchanged',
@@ -159,7 +159,7 @@ async function compare({ records, readings, keys }: Given, parts: ReparseParts, 
   const { spider, store, untilBack } = parts
   const { prepared } = prepareBatch({ records, rejected: [], fetches: [] })
   for (const { kind } of prepared.rejected) tallyOf(report, kind).rejected += 1
-  // Of several that a page gave under one key the last one stays, as in a write.
+  // If a page produced several records with one key, the last one wins, as in a write.
   const last = new Map(prepared.records.map((row) => [JSON.stringify([row.site, row.kind, row.key, row.url]), row]))
   const rows = [...last.values()]
   const wanted = rows.map(({ site, kind, key }) => ({ spider: spider.name, site, kind, key }))
@@ -184,7 +184,7 @@ function judgeRow(
   } else if (compareLease(row, stored) < 0) tally.fenced += 1
   else {
     const changes = changedFields(stored.data, JSON.parse(row.data))
-    // It belongs to the content: a kind that has been given one is written for its sake alone.
+    // It is part of the content: a kind that now has one is written even if nothing else changed.
     if (row.identity !== stored.identity) changes.push(changeOf('(identity)', stored.identity, row.identity))
     tally[changes.length === 0 ? 'unchanged' : 'written'] += 1
     for (const change of changes) noteChange(report, row, change)

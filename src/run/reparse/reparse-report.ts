@@ -2,29 +2,29 @@ import { OTHER_FIELDS } from '../../quality/field-row.js'
 import type { Json } from '../../url/link.js'
 import type { FieldChange, Turn } from './reparse-fields.js'
 
-/** What a reparse found. Reports of parts add up to one; however many pages there are, it stays small. */
+/** What a reparse found. Partial reports add up to one, which stays small however many pages there are. */
 export interface ReparseReport {
-  /** Pages gone through, whatever came of them. */
+  /** Pages processed, whatever the result. */
   pages: number
-  /** Pages that were not read, because their route only follows links. */
+  /** Pages skipped because their route only follows links. */
   passed: number
-  /** Pages whose raw page is gone or damaged. */
+  /** Pages whose raw content is missing or damaged. */
   readonly missing: Listed<string>
-  /** Pages whose route the spider has no more, and that another one has taken; and those that none takes. */
+  /** Pages whose route no longer exists and that matched another one; and those that match none. */
   rerouted: number
   readonly unrouted: Listed<string>
   /** Pages whose handler failed. */
   failed: number
-  /** Why, and what handlers began and did not wait for. */
+  /** Why; also errors from work that handlers started but did not await. */
   readonly failures: Map<string, Failure>
   readonly kinds: Map<string, KindTally>
-  /** Records that a page gave and that it does not give any more. */
+  /** Records that a page used to produce and no longer does. */
   readonly gone: Listed<GoneRecord>
-  /** By kind, then by field; only of a dry run. */
+  /** By kind, then by field; in a dry run only. */
   readonly fields: Map<string, Map<string, FieldTally>>
 }
 
-/** All are counted, the first ones are named. */
+/** All are counted, the first ones are listed. */
 export interface Listed<Item> {
   count: number
   readonly examples: Item[]
@@ -34,14 +34,14 @@ interface Failure {
   readonly code: string
   readonly message: string
   count: number
-  /** Of a page that failed so. */
+  /** A page that failed this way. */
   readonly url: string | null
 }
 
 type FailedPage = Omit<Failure, 'count'>
 
 type Judged = 'written' | 'unchanged' | 'fenced' | 'rejected' | 'gone'
-/** `added`: those of the written that are new; known in a dry run only. */
+/** `added`: the written ones that are new; known in a dry run only. */
 export type KindTally = Record<Judged | 'added', number>
 
 export interface GoneRecord {
@@ -50,7 +50,7 @@ export interface GoneRecord {
   readonly url: string
 }
 
-/** In how many records the field differs: all of them, and by what became of it. */
+/** In how many records the field differs, in total and by kind of change. */
 export interface FieldTally extends Record<Turn, number> {
   records: number
   readonly examples: FieldExample[]
@@ -59,7 +59,7 @@ export interface FieldTally extends Record<Turn, number> {
 interface FieldExample {
   readonly key: string
   readonly url: string
-  /** As JSON, cut short; null where the record does not have the field. */
+  /** As JSON, truncated; null where the record does not have the field. */
   readonly before: string | null
   readonly after: string | null
 }
@@ -67,11 +67,11 @@ interface FieldExample {
 const LISTED = 20
 const FIELD_EXAMPLES = 3
 const VALUE_CHARS = 200
-/** Messages that differ from page to page are counted together beyond so many. */
+/** Messages may differ from page to page: more than this many are counted together. */
 const MOST_FAILURES = 50
 const OTHER_FAILURES = 'other errors'
 const MESSAGE_CHARS = 300
-/** A handler that makes field names of what it finds must not fill the memory. */
+/** A handler that builds field names from page content must not fill the memory. */
 const MOST_FIELDS = 200
 
 export function emptyReport(): ReparseReport {
@@ -99,7 +99,7 @@ export function noteFailure(report: ReparseReport, failure: FailedPage): void {
   noteError(report, failure)
 }
 
-/** Thrown where nobody waited for it: nobody knows for which page. */
+/** Thrown outside any await, so the page is unknown. */
 export function noteStray(report: ReparseReport, message: string): void {
   noteError(report, { code: 'handler_error', message: `not awaited: ${message}`, url: null })
 }

@@ -5,24 +5,24 @@ import type { StorePort } from '../../wire/backends.js'
 import type { SpiderSource } from '../spider-source.js'
 import type { ReparseReport } from './reparse-report.js'
 
-/** Handlers run in threads of their own: one on each core, and one that never ends can be ended from outside. */
+/** Handlers run in their own threads: one per core, and a handler that never ends can be terminated. */
 export interface ReparseThreadData {
   readonly source: SpiderSource
   readonly results: StorePort
   readonly dryRun: boolean
   readonly startedAt: number
   readonly logLevel: LogLevel
-  /** BEAT_SLOTS numbers: what the thread does, and whether it is to go on. */
+  /** BEAT_SLOTS numbers: what the thread is doing, and whether it should continue. */
   readonly beat: SharedArrayBuffer
 }
 
-/** Counted up when a handler begins and when it ends. */
+/** Incremented when a handler starts and when it ends. */
 export const HANDLER_MOVES = 0
 export const HANDLER_JOB = 1
 /** Which page of the job, or NO_PAGE. */
 export const HANDLER_PAGE = 2
 export const NO_PAGE = -1
-/** 1 when no further page is to be begun. */
+/** 1 when no further page should be started. */
 export const DRAINING = 3
 export const BEAT_SLOTS = 4
 
@@ -34,11 +34,11 @@ export interface ReparseJob {
 
 export type ToReparseThread = { readonly kind: 'job'; readonly job: ReparseJob } | { readonly kind: 'stop' }
 
-/** What whoever hands out pages must know of the spider, which is loaded in the threads alone. */
+/** What the main thread must know about the spider, which is loaded in the threads only. */
 export interface LoadedSpider {
   readonly name: string
   readonly savePages: boolean
-  /** The longest deadline of its handlers. */
+  /** The longest timeout of its handlers. */
   readonly handlerMs: number
 }
 
@@ -46,7 +46,7 @@ export type FromReparseThread =
   | { readonly kind: 'ready'; readonly spider: LoadedSpider }
   | { readonly kind: 'log'; readonly line: string }
   | { readonly kind: 'report'; readonly job: number; readonly report: ReparseReport }
-  /** Thrown where nobody waited for it: by what a handler had begun and not awaited. */
+  /** Thrown by work that a handler started but did not await. */
   | { readonly kind: 'stray'; readonly message: string }
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string; readonly hint: string }
   | { readonly kind: 'stopped' }

@@ -21,13 +21,13 @@ import {
 
 async function main({ source, results, dryRun, startedAt, logLevel, beat }: ReparseThreadData): Promise<void> {
   const clock = systemClock
-  const log = createLog(logLevel, clock, (line) => tell({ kind: 'log', line }))
+  const log = createLog(logLevel, clock, (line) => send({ kind: 'log', line }))
   const watch = new BackendWatch(log, clock)
   const shared = new Int32Array(beat)
-  const heard: ToReparseThread[] = []
-  let hear = (message: ToReparseThread): void => void heard.push(message)
-  parentPort?.on('message', (message: ToReparseThread) => hear(message))
-  process.on('uncaughtException', (error) => tell({ kind: 'stray', message: `${error.name}: ${error.message}` }))
+  const waiting: ToReparseThread[] = []
+  let receive = (message: ToReparseThread): void => void waiting.push(message)
+  parentPort?.on('message', (message: ToReparseThread) => receive(message))
+  process.on('uncaughtException', (error) => send({ kind: 'stray', message: `${error.name}: ${error.message}` }))
 
   const spider = await spiderFrom(source)
   const { store, pages, close } = await resultsFromPort(results)
@@ -57,27 +57,27 @@ async function main({ source, results, dryRun, startedAt, logLevel, beat }: Repa
   const work = async (job: ReparseJob): Promise<void> => {
     try {
       const report = await reparsePages(job.pages, { ...parts, onHandler: onHandler(job.id) })
-      tell({ kind: 'report', job: job.id, report })
+      send({ kind: 'report', job: job.id, report })
     } catch (thrown) {
       fail(thrown)
     }
   }
-  hear = (message) => {
+  receive = (message) => {
     if (message.kind === 'job') void work(message.job)
-    else void close().then(() => tell({ kind: 'stopped' }), fail)
+    else void close().then(() => send({ kind: 'stopped' }), fail)
   }
   const handlerMs = Math.max(0, ...[...spider.routes.values()].map((route) => route.handlerTimeoutMs))
-  tell({ kind: 'ready', spider: { name: spider.name, savePages: spider.savePages, handlerMs } })
-  for (const message of heard) hear(message)
+  send({ kind: 'ready', spider: { name: spider.name, savePages: spider.savePages, handlerMs } })
+  for (const message of waiting) receive(message)
 }
 
-function tell(message: FromReparseThread): void {
+function send(message: FromReparseThread): void {
   parentPort?.postMessage(message)
 }
 
 function fail(thrown: unknown): void {
   const { code, message, hint } = asShoalError(thrown)
-  tell({ kind: 'failed', code, message, hint })
+  send({ kind: 'failed', code, message, hint })
 }
 
 await main(workerData as ReparseThreadData).catch(fail)

@@ -5,21 +5,20 @@ import { addReport, noteFailure, type ReparseReport } from './reparse-report.js'
 import type { ReparseJob } from './reparse-thread-messages.js'
 import type { JobEnd, ReparseThread } from './start-reparse-thread.js'
 
-/** While one is written the other is read. */
+/** While one job is written, the other is read. */
 const JOBS_OF_A_THREAD = 2
-/** Jobs whose thread died and no page could be blamed. */
+/** Deaths of threads for which no page can be blamed. */
 const MOST_DEATHS = 3
 
 export interface ThreadCount {
-  /** Threads. */
   readonly most: number
-  /** Whether there is so much to do that the others are to join the first; looked at now and then. */
+  /** Whether there is enough left for more threads to join the first; checked every second. */
   readonly isMuch: () => boolean
 }
 
-const LOOK_MS = 1_000
+const CHECK_MS = 1_000
 
-/** Threads that share the jobs. One that dies is replaced, and what it had in hand is done again without the page it died of. */
+/** Threads that share the jobs. One that dies is replaced, and its jobs are repeated without the page that killed it. */
 export class ReparseThreads {
   readonly #jobs: AsyncGenerator<readonly KeptPage[]>
   readonly #report: ReparseReport
@@ -46,8 +45,8 @@ export class ReparseThreads {
   }
 
   /**
-   * `first` has begun already; others join it. True when there was nothing left. Rejects with the first failure, of which the threads hear
-   * by `giveUp`.
+   * `first` is already running; others join it. True when nothing was left to do. Rejects with the first failure, after `giveUp` has stopped the
+   * threads.
    */
   async work(first: ReparseThread, { most, isMuch }: ThreadCount, giveUp: () => void): Promise<boolean> {
     const failures: unknown[] = []
@@ -65,7 +64,7 @@ export class ReparseThreads {
     }
     try {
       await join(first)
-      while (!isMuch() && !oneEnded.signal.aborted) await this.#clock.sleep(LOOK_MS, oneEnded.signal)
+      while (!isMuch() && !oneEnded.signal.aborted) await this.#clock.sleep(CHECK_MS, oneEnded.signal)
       while (members.length < most && !oneEnded.signal.aborted) await join(null)
     } catch (error) {
       fail(error)
@@ -81,17 +80,17 @@ export class ReparseThreads {
     for (let left = this.#leftOver(); left !== null; left = this.#leftOver()) await this.#lead(this.#start(), left)
   }
 
-  /** Until there is nothing left, or the thread has died. */
+  /** Until nothing is left, or the thread has died. */
   async #lead(thread: ReparseThread, pages: readonly KeptPage[]): Promise<void> {
     const firsts: (readonly KeptPage[] | null)[] = [pages]
     try {
-      await Promise.all(Array.from({ length: JOBS_OF_A_THREAD }, () => this.#goOn(thread, firsts.shift() ?? null)))
+      await Promise.all(Array.from({ length: JOBS_OF_A_THREAD }, () => this.#work(thread, firsts.shift() ?? null)))
     } finally {
       await thread.close()
     }
   }
 
-  async #goOn(thread: ReparseThread, first: readonly KeptPage[] | null): Promise<void> {
+  async #work(thread: ReparseThread, first: readonly KeptPage[] | null): Promise<void> {
     for (let pages = first ?? (await this.#take()); pages !== null; pages = await this.#take()) {
       const job: ReparseJob = { id: this.#nextId++, pages }
       const end = await thread.reparse(job)
@@ -107,7 +106,7 @@ export class ReparseThreads {
       this.#report.pages += 1
       noteFailure(this.#report, { code, message, url: guilty.link?.url ?? guilty.url })
     } else if (!blamed && ++this.#deaths > MOST_DEATHS)
-      throw new ShoalError('poison', `threads of the reparse died again and again: ${message}`)
+      throw new ShoalError('poison', `reparse threads keep dying: ${message}`)
     const rest = pages.filter((_, index) => index !== page)
     if (rest.length > 0) this.#again.push(rest)
   }

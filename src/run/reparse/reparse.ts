@@ -17,16 +17,16 @@ export interface ReparseOptions {
   readonly source: SpiderSource
   readonly results: StorePart
   readonly crawl?: CrawlId
-  /** Only pages that were read for this route. */
+  /** Only pages that were fetched for this route. */
   readonly route?: string
-  /** Only pages that were read since. */
+  /** Only pages that were fetched since then. */
   readonly since?: number
   readonly dryRun: boolean
-  /** Threads; null: one for each core, if there is enough to do. */
+  /** Number of threads; null: one per core, if there is enough to do. */
   readonly workers: number | null
   readonly logLevel: LogLevel
   readonly writeLog: (line: string) => void
-  /** Aborted by the first Ctrl-C or SIGTERM: pages in hand are finished. */
+  /** Aborted by the first Ctrl-C or SIGTERM: pages in flight are finished. */
   readonly drain: AbortSignal
   /** About four times a second. */
   readonly onProgress?: (progress: ReparseProgress) => void
@@ -35,7 +35,7 @@ export interface ReparseOptions {
 export interface ReparseProgress {
   readonly spider: string
   readonly report: ReparseReport
-  /** Pages there are; null while they are counted. */
+  /** Number of pages; null until they are counted. */
   readonly total: number | null
   readonly seconds: number
 }
@@ -49,19 +49,19 @@ export interface ReparseSummary {
 }
 
 const PROGRESS_MS = 250
-/** Pages asked for at a time: the store looks once for all of them whether there are newer ones. */
+/** Pages per query: the store checks once for all of them whether there are newer ones. */
 const PART = 1000
-/** Pages of one write. Fewer if they are large: two jobs of each thread are in memory. */
+/** Pages per write; fewer if they are large, because each thread has two jobs in memory. */
 const JOB_PAGES = 64
 const JOB_BYTES = 4 * 1024 * 1024
-/** A second of CPU goes by before a thread has loaded the spider and is warm: it pays when so much is left, by the pages so far. */
+/** A new thread needs a second of CPU to load the spider and warm up: it pays off if this much is left, judging by the pages so far. */
 const MUCH_SECONDS = 10
-/** Before that the first one is not warm itself. */
+/** Before that, the first thread is still warming up. */
 const WARM_SECONDS = 3
-/** Beyond a handler's own deadline before its thread counts as stuck. */
+/** Added to a handler's own timeout before its thread counts as stuck. */
 const STUCK_SLACK_MS = 5_000
 
-/** Runs the spider's routes over the raw pages that were kept. Nothing is fetched: there is nothing here that could. */
+/** Runs the spider's routes over its saved raw pages. Nothing is fetched: there is no fetcher here. */
 export async function reparse(options: ReparseOptions): Promise<ReparseSummary> {
   const clock = systemClock
   const { results, dryRun, drain } = options
@@ -82,43 +82,37 @@ export async function reparse(options: ReparseOptions): Promise<ReparseSummary> 
   const giveUp = new AbortController()
   const isOver = () => drain.aborted || giveUp.signal.aborted
   let total: number | null = null
-  // What goes wrong here, whoever reads the pages hears as well.
+  // If this fails, reading the pages fails too, and reports it.
   const count = (counted: KeptPageQuery) => results.store.countKeptPages(counted).then(setTotal, () => {})
   const setTotal = (counted: number): void => {
     total = counted
   }
   if (options.onProgress !== undefined) void count(query)
-  // All that were kept are counted faster than the newest, and nobody sees the number.
+  // Counting all saved pages is faster than counting the newest, and nobody sees the number.
   else if (options.workers === null) void count({ ...query, newestOnly: false })
-  const telling = reportProgress(clock, giveUp.signal, () =>
+  const reporting = reportProgress(clock, giveUp.signal, () =>
     options.onProgress?.({ spider: spider.name, report, total, seconds: seconds() }),
   )
-  const localWorkers = new ReparseThreads(
-    jobsOf(partsOf(results.store, query, clock, drain)),
-    report,
-    isOver,
-    start,
-    clock,
-  )
+  const threads = new ReparseThreads(jobsOf(partsOf(results.store, query, clock, drain)), report, isOver, start, clock)
   const isMuch = () => options.workers !== null || isMuchLeft(report.pages, total, seconds() - loadedAt)
   const size = { most: options.workers ?? availableParallelism(), isMuch }
   let finished: boolean
   try {
-    finished = await localWorkers.work(first, size, () => giveUp.abort())
+    finished = await threads.work(first, size, () => giveUp.abort())
   } finally {
     giveUp.abort()
-    await telling
+    await reporting
   }
   if (report.pages === 0 && finished) throw nothingKept(spider, options)
   return { spider: spider.name, dryRun, report, seconds: seconds(), interrupted: !finished }
 }
 
-/** Whether other threads pay: a pure guess by the pages so far. */
+/** Whether more threads pay off: an estimate from the pages so far. */
 export function isMuchLeft(pages: number, total: number | null, seconds: number): boolean {
   return total !== null && seconds > WARM_SECONDS && ((total - pages) * seconds) / pages > MUCH_SECONDS
 }
 
-/** As long as nothing is read there is nothing to finish. */
+/** Until a page is read there is nothing to finish. */
 async function loaded(first: ReparseThread, drain: AbortSignal): Promise<LoadedSpider> {
   const drained = new Promise<never>((_, reject) => {
     const stop = () => reject(new ShoalError('interrupted', 'stopped before a page was read'))
@@ -146,23 +140,23 @@ function queryOf({ name }: LoadedSpider, { crawl, route, since }: ReparseOptions
 
 function nothingKept({ name, savePages }: LoadedSpider, { crawl, route, since }: ReparseOptions): ShoalError {
   const filtered = crawl !== undefined || route !== undefined || since !== undefined
-  return new ShoalError('not_found', `no raw page of the spider ${name} was kept${filtered ? ' that fits' : ''}`, {
+  return new ShoalError('not_found', `spider ${name} has no saved raw pages${filtered ? ' that match' : ''}`, {
     hint: filtered
       ? 'Leave out --crawl, --route or --since.'
       : savePages
-        ? 'Crawl first: `shoal run <spider>`; and name its store with --store.'
-        : 'Pages are kept as they are fetched, by a spider with `savePages: true`.',
+        ? 'Crawl first with `shoal run <spider>`, or name the right store with --store.'
+        : 'Set `savePages: true` in the spider, then crawl: pages are saved as they are fetched.',
   })
 }
 
-async function reportProgress(clock: Clock, ended: AbortSignal, tell: () => void): Promise<void> {
+async function reportProgress(clock: Clock, ended: AbortSignal, report: () => void): Promise<void> {
   while (!ended.aborted) {
     await clock.sleep(PROGRESS_MS, ended)
-    tell()
+    report()
   }
 }
 
-/** The next part is on its way while one is handed out. */
+/** The next part is already being read while one is processed. */
 async function* partsOf(
   store: RecordStore,
   query: KeptPageQuery,

@@ -20,23 +20,23 @@ import {
   type ToReparseThread,
 } from './reparse-thread-messages.js'
 
-/** How a thread answers a job. `died`: it is gone, and the job is to be done again. */
+/** The result of a job. `died`: the thread has ended, and the job must be repeated. */
 export type JobEnd =
   | { readonly kind: 'done'; readonly report: ReparseReport }
   | {
       readonly kind: 'died'
       readonly code: 'handler_timeout' | 'poison'
       readonly message: string
-      /** In the handler of this page of the job. */
+      /** It died in the handler of this page of the job. */
       readonly page: number | null
-      /** Some page is to blame, of this job or of another one. */
+      /** A page of this job or of another one is to blame. */
       readonly blamed: boolean
     }
 
 export interface ReparseThread {
   /** Resolves when its spider is loaded; rejects when that fails. */
   readonly ready: Promise<LoadedSpider>
-  /** After a drain the report may be of fewer pages. */
+  /** After a drain the report may cover fewer pages. */
   reparse(job: ReparseJob): Promise<JobEnd>
   close(): Promise<void>
 }
@@ -44,12 +44,12 @@ export interface ReparseThread {
 export interface ThreadOptions extends Omit<ReparseThreadData, 'results' | 'beat'> {
   readonly results: StorePart
   readonly clock: Clock
-  /** Once aborted no further page is begun. */
+  /** Once aborted, no further page is started. */
   readonly drain: AbortSignal
-  /** How long beyond its deadline a handler may stand still. */
+  /** How much longer than its timeout a handler may block the thread. */
   readonly slackMs: number
   readonly writeLog: (line: string) => void
-  /** Thrown where nobody waited for it. */
+  /** Thrown by work that nobody awaited. */
   readonly onStray: (message: string) => void
 }
 
@@ -78,7 +78,7 @@ export function startReparseThread({
     isReady = resolve
     isBroken = reject
   })
-  // Only the first thread is asked; of the others their jobs tell.
+  // Only the first thread is awaited; the others report through their jobs.
   ready.catch(() => {})
   const waiting = new Map<number, { resolve: (end: JobEnd) => void; reject: (error: Error) => void }>()
   const over = new AbortController()
@@ -94,7 +94,7 @@ export function startReparseThread({
     for (const [id, { resolve }] of waiting)
       resolve({ kind: 'died', code, message, page: id === job && blamed ? page : null, blamed })
     waiting.clear()
-    isBroken(new ShoalError('spider_syntax', `the spider ended its thread while it was loaded: ${message}`))
+    isBroken(new ShoalError('spider_syntax', `the spider ended its thread while loading: ${message}`))
     stopped()
   }
   const failed = (error: Error): void => {
@@ -132,7 +132,7 @@ export function startReparseThread({
       await clock.sleep(BEAT_MS, over.signal)
       const moves = Atomics.load(shared, HANDLER_PAGE) === NO_PAGE ? -++looks : Atomics.load(shared, HANDLER_MOVES)
       if (!isStuck(moves, clock.mono())) continue
-      died('handler_timeout', `the handler stood still for ${stuckMs} ms: does it never end?`)
+      died('handler_timeout', `the handler blocked its thread for ${stuckMs} ms: does it never end?`)
       void thread.terminate()
     }
   }
@@ -149,7 +149,7 @@ export function startReparseThread({
       })
     },
     async close() {
-      // A spider may take for ever to load, and hears nothing meanwhile.
+      // A spider may take for ever to load, and receives no messages meanwhile.
       if (isLoaded && !over.signal.aborted) {
         const closed = new Promise<void>((resolve) => {
           stopped = resolve

@@ -17,15 +17,15 @@ import type { Backends } from '../../wire/backends.js'
 import { countAtHand, type PoolsAtHand } from '../pools-at-hand.js'
 import { isGone, workerIds } from '../workers/worker-ids.js'
 
-/** On the wire. A sitemap may have 50 MB by its protocol. */
+/** Compressed size. The sitemap protocol allows 50 MB uncompressed. */
 const MAX_FILE_BYTES = 128 * 1024 * 1024
 const FILE_MS = 600_000
 const LOOK_MS = 200
-/** Done, and it did not arrive: asked for again after so many looks. */
+/** If a file is done but has not arrived after this many checks, it is requested again. */
 const PATIENT_LOOKS = 50
-/** A process that was silent for so long does not come back for its files. */
+/** A process that was silent for this long does not come back for its files. */
 const SILENT_MS = 600_000
-/** Links of a file: itself and redirects that became links of their own. */
+/** The links of one file: itself, and redirects that became links of their own. */
 const LINKS_LOOKED_AT = 100
 const STOP_MS = 2_000
 const NOTHING: Harvest = { records: [], rejected: [], links: [] }
@@ -45,9 +45,9 @@ export interface SeedFileParts {
 }
 
 /**
- * Files are visited by a worker, as pages are, in a crawl of their own beside the one they are for. A permit needs a lease, and so they have
- * one: the host's pace, robots.txt, the guard, proxies and retries hold for them as for everything else, over the whole fleet. Links of the
- * crawl itself would not do: the worker that has such a page in hand would wait for room in the queue that it should empty.
+ * Files are fetched by a worker like pages, in a separate crawl alongside the one they are for. That gives them a lease, and with it everything that
+ * applies to pages across the fleet: the pace of the host, robots.txt, the guard, proxies and retries. Links of the main crawl would not work: the worker
+ * that holds such a page would wait for space in the queue that it is supposed to empty.
  */
 export async function openSeedFiles(parts: SeedFileParts): Promise<FileFetcher> {
   const { backends, crawl, clock, signal } = parts
@@ -76,7 +76,7 @@ export async function openSeedFiles(parts: SeedFileParts): Promise<FileFetcher> 
   await removeStale(backends, crawl, clock)
   const gen = await store.generation(await frontier.identity())
   await frontier.open(specFor(spider, id, gen, await knownProxies(backends.notes, spider)))
-  // Only now: a process that seeds from files alone does without the fetcher.
+  // Loaded only now: a process that reads its start URLs from local files does without the fetcher.
   const { startWorker } = await import('../workers/start-worker.js')
   const spooling = (fetcher: Fetcher): Fetcher => ({
     fetch(request, stop) {
@@ -155,13 +155,13 @@ export async function openSeedFiles(parts: SeedFileParts): Promise<FileFetcher> 
         await removeFileCrawl(frontier, id)
         await frontier.forfeit(worker)
       } catch {
-        // Whoever seeds the crawl next, or deletes it, removes it.
+        // The next seeding of the crawl removes it, or the deletion of the crawl.
       }
     },
   }
 }
 
-/** Of one file: it may have gone on as a link of its own, where the host of a redirect was busy. */
+/** The state of one file: it may have continued as another link, if the host of a redirect was busy. */
 async function progressOf(
   frontier: Frontier,
   id: CrawlId,
@@ -178,7 +178,7 @@ async function progressOf(
   return { state, pending, failed: null }
 }
 
-/** Of processes that were killed. */
+/** Removes the file crawls of processes that were killed. */
 async function removeStale({ frontier }: Backends, crawl: CrawlId, clock: Clock): Promise<void> {
   const old = await fileCrawlsOf(frontier, crawl)
   if (old.length === 0) return
@@ -190,7 +190,7 @@ async function removeStale({ frontier }: Backends, crawl: CrawlId, clock: Clock)
   }
 }
 
-/** The spider's own headers are for its own hosts; cookies of a session know theirs. */
+/** The spider's own headers are sent to its own hosts only; session cookies have their own scope. */
 function withoutOwn(headers: FetchRequest['headers'], { headers: own, userAgent }: Spider): Record<string, string> {
   const names = new Set(Object.keys(own).map((name) => name.toLowerCase()))
   const others = Object.entries(headers ?? {}).filter(([name]) => !names.has(name.toLowerCase()))
@@ -201,13 +201,13 @@ function isRobots(url: string): boolean {
   return url.endsWith('/robots.txt')
 }
 
-/** Those that the spider goes to: its headers are for them alone. */
+/** The hosts that the spider visits: its headers are for them only. */
 export function hostsOf(spider: Spider): (url: string) => boolean {
-  const door = createAdmitter({ ...openDoor(spider), hosts: spider.admit.hosts })
-  return (url) => door.resolve(url, '').ok
+  const filter = createAdmitter({ ...openFilter(spider), hosts: spider.admit.hosts })
+  return (url) => filter.resolve(url, '').ok
 }
 
-function openDoor({ admit }: Spider): Spider['admit'] {
+function openFilter({ admit }: Spider): Spider['admit'] {
   const anything = Number.POSITIVE_INFINITY
   return {
     ...admit,
@@ -219,7 +219,7 @@ function openDoor({ admit }: Spider): Spider['admit'] {
   }
 }
 
-/** Through a proxy where the spider takes any: files of a site tell as much about who reads them as its pages do. */
+/** Through a proxy if the spider uses any: requests for files identify the client as much as requests for pages. */
 function needOf({ proxies }: Spider, pools: PoolsAtHand): ProxyNeed | null {
   if (proxies === null) return null
   const through = proxies.needs.filter((need) => need !== DIRECT)
@@ -229,7 +229,7 @@ function needOf({ proxies }: Spider, pools: PoolsAtHand): ProxyNeed | null {
   if (atHand !== undefined) return atHand
   throw new ShoalError(
     'proxy_unknown',
-    `sitemaps and feeds go through the pool '${first.pool}', and this process has no proxies of it`,
+    `sitemaps and feeds are fetched through the pool '${first.pool}', but this process has no proxies of it`,
   )
 }
 
@@ -248,7 +248,7 @@ function fileSpider(
     ...spider,
     name,
     ...{ start: [], seeds: null, sources: [], feed: null, outlets: [], savePages: false, recrawl: false },
-    admit: openDoor(spider),
+    admit: openFilter(spider),
     session: session && { ...session, login: session.login && watched(session.login, login) },
     proxies: proxies === null || need === null ? null : { ...proxies, needs: [need] },
     routes: new Map([
@@ -267,16 +267,16 @@ function fileSpider(
   }
 }
 
-/** Its answers are not files: nobody spools them. One visit is in hand at a time, and waits for it. */
-function watched(login: SessionLogin, told: { underWay: number }): SessionLogin {
+/** Responses to a login are not files, so they are not spooled. One visit is in flight at a time, and waits for the login. */
+function watched(login: SessionLogin, state: { underWay: number }): SessionLogin {
   return ({ fetch }) =>
     login({
       async fetch(url, request) {
-        told.underWay++
+        state.underWay++
         try {
           return await fetch(url, request)
         } finally {
-          told.underWay--
+          state.underWay--
         }
       },
     })

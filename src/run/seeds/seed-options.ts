@@ -15,10 +15,10 @@ import { showUrl } from '../../url/show-url.js'
 import { isTemplate } from '../../url/template.js'
 import { hostsOf, openSeedFiles, type SeedFileParts } from './seed-files.js'
 
-/** So many refused seeds are told one by one. */
-const TOLD = 20
+/** This many rejected start URLs are logged one by one. */
+const LOGGED = 20
 
-/** The sources that the spider declares, and the one of the command line. */
+/** The sources declared in the spider, and the one from the command line. */
 export function seedOptions(
   seeds: string | undefined,
   parts: SeedFileParts,
@@ -33,13 +33,13 @@ export function seedOptions(
   }
 }
 
-/** Some of them are fetched, which may need proxies. */
+/** True if some sources are fetched, which may need proxies. */
 export function fetchesFiles(seeds: string | undefined, spider: Spider): boolean {
   const declared = [...spider.sources, ...(seeds === undefined ? [] : [sourceNamed(seeds)])]
   return declared.some(({ from }) => from === 'sitemap' || from === 'feed')
 }
 
-/** What a person means by --seeds: standard input, a sitemap or feed, a template of URLs, a CSV file, a file with a URL a line. */
+/** What --seeds means: standard input, a sitemap or feed, a URL template, a CSV file, or a file with one URL per line. */
 function sourceNamed(text: string): CheckedSeedSource {
   if (/^https?:\/\//i.test(text)) {
     if (isTemplate(text)) return { from: 'range', template: text, values: {}, max: Number.MAX_SAFE_INTEGER }
@@ -80,17 +80,14 @@ function openSource(source: CheckedSeedSource, parts: SeedFileParts): SeedSource
   }
 }
 
-/** Where robots.txt is looked at: the start URLs' own origins, and the hosts of the scope. */
+/** The sites whose robots.txt is read: the origins of the start URLs, and the hosts of the scope. */
 function sitesOf({ start, admit }: Spider): string[] {
   const origins = start.flatMap((url) => parseUrl(url)?.origin ?? [])
   const known = new Set(origins.flatMap((origin) => [new URL(origin).host, new URL(origin).hostname]))
   const hosts = admit.hosts.filter((host) => !host.includes('*') && !known.has(host))
   const sites = [...new Set([...origins, ...hosts.map((host) => `https://${host}`)])]
   if (sites.length > 0) return sites
-  throw new ShoalError(
-    'spider_invalid',
-    'seeds: sitemap() without a URL needs the hosts, in `scope.hosts` or by `start`',
-  )
+  throw new ShoalError('spider_invalid', 'seeds: sitemap() without a URL needs hosts, from `scope.hosts` or `start`')
 }
 
 function reportAdded(links: readonly Link[], log: Log): void {
@@ -102,7 +99,7 @@ function refusals(log: Log): NonNullable<SeedOptions['onRefused']> {
   return (entry, reason) => {
     refused++
     const text = typeof entry === 'string' ? entry : JSON.stringify(entry)
-    if (refused <= TOLD) log.warn('link.refused', { seed: showUrl(text), reason })
-    if (refused === TOLD) log.warn('link.refused', { reason: 'more seeds that are refused are only counted' })
+    if (refused <= LOGGED) log.warn('link.refused', { seed: showUrl(text), reason })
+    if (refused === LOGGED) log.warn('link.refused', { reason: 'further rejected start URLs are counted, not logged' })
   }
 }

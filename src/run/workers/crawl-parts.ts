@@ -10,7 +10,7 @@ import type { VisitParts } from '../../worker/visit-parts.js'
 import { visitorsOf } from '../../worker/visitors.js'
 import type { PartsOf } from '../../worker/worker.js'
 
-/** Crawls whose known links are remembered at once, 4 MB each; the one that was served longest ago makes room. */
+/** How many crawls have their known links in memory, 4 MB each; the least recently served one is dropped first. */
 const MOST_CRAWLS = 8
 
 type Shared = Omit<
@@ -18,7 +18,7 @@ type Shared = Omit<
   'spider' | 'admitter' | 'pages' | 'screenshots' | 'robots' | 'known' | 'proxies' | 'visitors'
 >
 
-/** What visits work with, chosen by the spider of their crawl. */
+/** The parts that a visit works with, chosen by the spider of its crawl. */
 export function partsOfCrawls(
   spiders: readonly Spider[],
   backends: Backends,
@@ -51,7 +51,7 @@ export function partsOfCrawls(
       ]
     }),
   )
-  /** Served longest ago first. */
+  /** Least recently served first. */
   const byCrawl = new Map<CrawlId, VisitParts>()
   let asking: Promise<Map<CrawlId, string>> | null = null
 
@@ -77,7 +77,7 @@ export function partsOfCrawls(
       })
     try {
       const name = (await asking).get(crawl)
-      // Another visit of it may have been first.
+      // Another visit of the same crawl may have asked first.
       return byCrawl.get(crawl) ?? (name === undefined ? null : begin(crawl, name))
     } catch (error) {
       if (isAway(error)) return null

@@ -5,34 +5,34 @@ import type { Notes } from '../../notes/notes.js'
 import { isAskedToDrain } from '../../observe/drain.js'
 import type { RunningWorker } from './start-worker.js'
 
-const LOOK_MS = 2_000
+const CHECK_MS = 2_000
 
-/** Looks now and then whether somebody asked the worker to leave, and tells once. The function that it answers ends the watch. */
+/** Checks for a drain request every two seconds, and calls `onAsked` once. The returned function ends the watch. */
 export function watchForDrain(
   worker: WorkerId,
   { notes, clock, log }: { notes: Pick<Notes, 'read'>; clock: Clock; log: Log },
   onAsked: () => void,
 ): () => void {
   const over = new AbortController()
-  const look = async () => {
+  const watch = async () => {
     for (;;) {
-      await clock.sleep(LOOK_MS, over.signal)
+      await clock.sleep(CHECK_MS, over.signal)
       if (over.signal.aborted) return
       try {
         if (!(await isAskedToDrain(notes, worker)) || over.signal.aborted) continue
       } catch {
-        // A queue that is away is asked again; whatever else is wrong with it ends the worker, not its watch.
+        // A queue that is down is asked again; any other problem ends the worker, not this watch.
         continue
       }
       log.info('worker.draining', { worker, why: 'asked from outside' })
       return onAsked()
     }
   }
-  void look()
+  void watch()
   return () => over.abort()
 }
 
-/** A worker on this very event loop. */
+/** A worker on this event loop that can be drained from outside. */
 export function drainable(
   worker: RunningWorker,
   id: WorkerId,

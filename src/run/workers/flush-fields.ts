@@ -2,16 +2,16 @@ import type { Clock } from '../../clock.js'
 import type { FieldTally } from '../../quality/field-tally.js'
 import type { FieldStats } from '../../store/field-stats.js'
 
-/** What a crash may cost, of statistics alone. */
+/** A crash loses at most this much of the statistics, and nothing else. */
 const FLUSH_MS = 5_000
 
-/** Takes the counts of a worker to the store now and then, beside its work. What the store does not take comes along the next time. */
+/** Writes the field counts of a worker to the store every few seconds, alongside its work. What the store does not accept is sent again with the next batch. */
 export function flushFields(tally: FieldTally, store: FieldStats, clock: Clock): { stop(): Promise<void> } {
   let flushing: Promise<void> = Promise.resolve()
   const flush = async () => {
     const rows = tally.take()
     if (rows.length === 0) return
-    // Whatever is wrong with the store, the records will meet it too, and tell.
+    // A broken store fails the records as well, and is reported there.
     await store.noteFields(rows).catch(() => tally.leave(rows))
   }
   let cancel = () => {}

@@ -2,8 +2,9 @@ import type { Clock } from '../../clock.js'
 import { isAway } from '../../errors.js'
 import type { Frontier, WorkerId } from '../../frontier/frontier.js'
 import { pauseUntil, whileAway } from '../../while-away.js'
+import { isGone } from './worker-ids.js'
 
-/** A queue that is away is waited for until the signal; then the leases of the worker run out by themselves. Answers how many went back. */
+/** Returns what the worker holds to the queue, and answers how many links that was. If the queue is still down at the signal, the leases expire instead. */
 export async function forfeit(
   frontier: Frontier,
   worker: WorkerId,
@@ -16,4 +17,20 @@ export async function forfeit(
     if (isAway(error)) return 0
     throw error
   }
+}
+
+/** A worker that was silent for a day is removed from the list: its leases expired long ago. */
+const FORGOTTEN_MS = 24 * 3_600_000
+
+/**
+ * Returns what dead workers of this machine hold to the queue now, instead of when their leases expire. If another process has the pid of the dead one
+ * by now, its leases expire as usual.
+ */
+export async function forfeitDeadWorkers(frontier: Frontier, clock: Clock): Promise<number> {
+  let reclaimed = 0
+  const now = clock.now()
+  for (const { worker, seenAt } of await frontier.workers()) {
+    if (isGone(worker) || now - seenAt > FORGOTTEN_MS) reclaimed += await frontier.forfeit(worker)
+  }
+  return reclaimed
 }

@@ -10,12 +10,12 @@ import { restartPause } from './restart-pause.js'
 import type { RunningWorker } from './start-worker.js'
 import { type FromWorkerProcess, WORKER_ORDER, type WorkerProcessOrder } from './worker-process-messages.js'
 
-/** What a child that has said that it failed may take to close its database. */
+/** How long a child that reported a failure may take to close its database. */
 const LINGER_MS = 3_000
-/** Beyond its grace time: a child that was frozen does not hear of a stop. */
+/** Added to the grace period before a child is killed: one that is frozen never receives the stop. */
 const STOP_SLACK_MS = 8_000
 
-/** A command that ends at once, at the second signal, takes its processes with it; what they held goes back when it runs out. */
+/** A command that ends at once, at the second signal, takes its processes with it; their leases expire. */
 const children = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL')
@@ -28,7 +28,7 @@ interface ProcessEnd {
   readonly signal: string | null
 }
 
-/** A worker process, restarted with a growing pause when it ends unasked; what it held goes back to the queue at once. */
+/** A worker process that is restarted, with growing pauses, when it ends without being asked; what it held returns to the queue at once. */
 export function forkWorker(
   order: WorkerProcessOrder,
   parts: { frontier: Frontier; clock: Clock; log: Log; localWorkers?: LocalWorkers },
@@ -70,7 +70,7 @@ export function forkWorker(
         if (worker !== null) parts.localWorkers?.gone(worker)
         worker = message.id
       } else if (message.kind === 'drained') drained = true
-      else if (message.kind === 'vitals') parts.localWorkers?.heard(message.vitals)
+      else if (message.kind === 'vitals') parts.localWorkers?.received(message.vitals)
       else {
         failure = new ShoalError(message.code, message.message, { hint: message.hint })
         spareChild = clock.after(LINGER_MS, () => child.kill('SIGKILL'))
@@ -84,7 +84,7 @@ export function forkWorker(
         resolve({ worker, failure, code, signal })
       }
       child.once('exit', end)
-      // Also when a stop could not be sent, because the child has just ended: its exit is on the way. Only one that never began has none.
+      // Also emitted when a stop cannot be sent because the child has just ended: then its 'exit' event follows. Only a child that never started has none.
       child.on('error', () => {
         if (child.pid === undefined) end(null, null)
       })

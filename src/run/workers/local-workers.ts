@@ -3,22 +3,22 @@ import type { WorkerId } from '../../frontier/frontier.js'
 import type { ReceivedVitals } from '../../observe/vitals/read-vitals.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
 
-/** The workers of this process and of those that it started, as they told last: for its /metrics. */
+/** The latest vitals of the workers of this process and of its child processes, for its /metrics. */
 export interface LocalWorkers {
-  heard(vitals: Vitals): void
+  received(vitals: Vitals): void
   gone(worker: WorkerId): void
-  /** By name. */
+  /** Sorted by name. */
   list(): ReceivedVitals[]
 }
 
 export function createLocalWorkers(clock: Clock): LocalWorkers {
-  const told = new Map<WorkerId, { readonly vitals: Vitals; readonly heardAt: number }>()
+  const latest = new Map<WorkerId, { readonly vitals: Vitals; readonly receivedAt: number }>()
   return {
-    heard: (vitals) => void told.set(vitals.worker, { vitals, heardAt: clock.mono() }),
-    gone: (worker) => void told.delete(worker),
+    received: (vitals) => void latest.set(vitals.worker, { vitals, receivedAt: clock.mono() }),
+    gone: (worker) => void latest.delete(worker),
     list: () =>
-      [...told.values()]
-        .map(({ vitals, heardAt }) => ({ vitals, ageMs: clock.mono() - heardAt }))
+      [...latest.values()]
+        .map(({ vitals, receivedAt }) => ({ vitals, ageMs: clock.mono() - receivedAt }))
         .sort((a, b) => (a.vitals.worker < b.vitals.worker ? -1 : 1)),
   }
 }

@@ -5,13 +5,13 @@ import { vitalsKey } from '../../observe/note-keys.js'
 import { VITALS_KEPT_MS, type Vitals } from '../../observe/vitals/vitals.js'
 
 const AUTHOR = 'vitals'
-/** A note that is taken away is replaced by an empty one, which is gone soon. */
+/** A note is removed by replacing it with an empty one that expires soon. */
 const GONE_MS = 1_000
-/** A queue that is away does not hold up who leaves: the note is gone by itself. */
+/** A worker that leaves does not wait longer for a queue that is down: the note expires anyway. */
 const CLEAR_MS = 1_000
 
 export interface VitalsNotes {
-  /** On the notes for the whole fleet. While a note is on its way the next is left out: a queue that is away finds no pile when it is back. */
+  /** Posts to the shared notes. While one post is in flight the next is skipped, so that a queue that was down is not flooded when it is back. */
   post(vitals: Vitals): void
   /** The worker has left. */
   clear(worker: WorkerId): Promise<void>
@@ -23,7 +23,7 @@ export function postVitals(notes: Pick<Notes, 'post'>, clock: Clock): VitalsNote
     post(vitals) {
       const { worker } = vitals
       if (posting.has(worker)) return
-      // Nobody's crawl ends because a note could not be put up.
+      // A note that cannot be posted must not end a crawl.
       const posted = notes
         .post(vitalsKey(worker), AUTHOR, JSON.stringify(vitals), VITALS_KEPT_MS)
         .catch(() => {})

@@ -6,8 +6,8 @@ import { DIRECT, type Spider } from '../../spider/spider.js'
 import type { SpiderProxies } from '../../worker/visit-parts.js'
 
 /**
- * Without a proxy, for the routes of a spider that has proxies for others. It never rests: 429 blocks the host, as everywhere without proxies. Each site
- * has its own, so that one that hangs does not stand in the way of the others.
+ * No proxy, for those routes of a spider with proxies that use none. It never rests: 429 blocks the host, as always without proxies. Each site has its
+ * own pool, so that a site that hangs does not slow down the others.
  */
 function directPool(site: string): Pool {
   return {
@@ -24,7 +24,7 @@ function directPool(site: string): Pool {
   }
 }
 
-/** How the requests of a spider go out; null when it takes no proxies. */
+/** The proxies of a spider; null when it uses none. */
 export function spiderProxies(
   { proxies }: Spider,
   allocator: ProxyAllocator,

@@ -23,43 +23,43 @@ import { flushFields } from './flush-fields.js'
 import { spiderProxies } from './spider-proxies.js'
 import { reportVitals } from './worker-vitals.js'
 
-/** A worker as whoever started it sees it, wherever it runs. */
+/** A worker as its owner sees it, whether it runs in this thread, another one or another process. */
 export interface RunningWorker {
-  /** Finishes what is in hand within `graceMs`, hands back the rest. */
+  /** Finishes what is in flight within `graceMs` and returns the rest to the queue. */
   stop(graceMs: number): Promise<void>
-  /** Resolves when it has stopped; rejects when our own backends cannot be used. */
+  /** Resolves when it has stopped; rejects when a backend cannot be used. */
   readonly ended: Promise<void>
-  /** It left because somebody asked it to from outside (observe/drain.ts): nobody takes its place. */
+  /** It left because of a drain request from outside (observe/drain.ts), so it is not replaced. */
   readonly drained?: boolean
 }
 
-/** Beyond every deadline of a visit: who holds a lease longer than this is not coming back. */
+/** Added to all timeouts of a visit: a worker that holds a lease longer than that is not coming back. */
 const HOLD_SLACK_MS = 60_000
-/** Two beats may be late or lost before a lease is. */
+/** Two heartbeats may be late or lost before a lease is. */
 const BEATS_IN_A_LEASE = 3
 const SLOWEST_BEAT_MS = 10_000
-/** What the traces of the last visits may take to leave. */
+/** How long the traces of the last visits may take to be sent. */
 const FLUSH_MS = 3_000
 
 interface WorkerParts extends Partial<Pick<ProcessSettings, 'browser' | 'browserPages'>> {
   readonly id: WorkerId
   readonly backends: Backends
   readonly spiders: readonly Spider[]
-  /** Left out: none. */
+  /** None when left out. */
   readonly pools?: PoolsAtHand
   readonly concurrency: number
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
-  /** Null or left out: nobody traces visits. */
+  /** Null or left out: visits are not traced. */
   readonly tracing?: Tracing | null
-  /** Told every few seconds how it is doing. */
+  /** Called every few seconds with the state of the worker. */
   readonly onVitals?: (vitals: Vitals) => void
-  /** Something that stands before the fetcher. */
+  /** Wraps the HTTP fetcher. */
   readonly spooling?: (fetcher: Fetcher) => Fetcher
 }
 
-/** A worker on this very event loop, for the crawls of its spiders. */
+/** A worker on this event loop, for the crawls of its spiders. */
 export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void } {
   const { id, backends, spiders, pools = new Map(), concurrency, clock, random, log, tracing = null } = parts
   const { frontier, store } = backends
@@ -76,7 +76,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
   const outbox = new Outbox({
     ...{ frontier, store, clock, meter, backends: watch },
     inFlight: () => worker.inFlight,
-    // In the same turn as the calls of the outbox: reports about proxies and the next lease travel with them.
+    // In the same tick as the calls of the outbox, so that reports about proxies and the next lease travel with them.
     onFlush() {
       allocator.goAlong()
       worker.wake()
@@ -86,7 +86,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
   const shared = { worker: id, frontier, outbox, fetcher, fields, meter, tracing, clock, random, log }
   const worker = new CrawlWorker({
     ...{ id, concurrency, frontier, outbox, backends: watch, clock, log, meter },
-    // Those of which it cannot fetch a single page are left to others.
+    // Spiders of which it cannot fetch a single page are left to other workers.
     spiders: spiders.filter((spider) => isServed(spider, pools)).map(({ name }) => name),
     about: {
       ...{ machine: hostname(), pid: process.pid, version, spiders: hashes, concurrency },
@@ -96,11 +96,11 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
   })
   const kept = keepLeases(backends, worker, spiders, id, clock)
   const flushing = flushFields(fields, store, clock)
-  const telling = reportVitals(id, worker, clock, parts.onVitals ?? (() => {}))
+  const reporting = reportVitals(id, worker, clock, parts.onVitals ?? (() => {}))
   const ended = kept.ready
     .then(() => worker.run())
     .finally(async () => {
-      telling.stop()
+      reporting.stop()
       kept.stop()
       await flushing.stop()
       await allocator.close()
@@ -110,7 +110,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
   return { stop: (graceMs) => worker.stop(graceMs), wake: () => worker.wake(), ended }
 }
 
-/** The collector may be away: the end of a worker does not wait for it for long. */
+/** The trace collector may be down: a worker that ends does not wait long for it. */
 function flushed(tracing: Tracing, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const forget = clock.after(FLUSH_MS, resolve)
@@ -124,7 +124,7 @@ function flushed(tracing: Tracing, clock: Clock): Promise<void> {
   })
 }
 
-/** Renewed off the event loop where the backends can do that; in memory there is no other place than this one. */
+/** Leases are renewed off this event loop where the backend supports that; a queue in memory has no other thread. */
 function keepLeases(
   backends: Backends,
   worker: CrawlWorker,

@@ -45,7 +45,7 @@ export async function startWorkers(
     const notes = postVitals(backends.notes, clock)
     const onVitals = (vitals: Vitals) => {
       notes.post(vitals)
-      localWorkers?.heard(vitals)
+      localWorkers?.received(vitals)
     }
     const tracing = await openTracing(settings.traces, log)
     const { browser, browserPages, concurrency } = settings
@@ -57,7 +57,7 @@ export async function startWorkers(
   }
   if (workers === 1) {
     const newId = workerIds()
-    const report = localWorkers && { onVitals: localWorkers.heard, onGone: localWorkers.gone }
+    const report = localWorkers && { onVitals: localWorkers.received, onGone: localWorkers.gone }
     return [superviseWorker({ settings, backends, sources, log, clock, stuckMs, writeLog, newId, ...report })]
   }
   const order = { settings: processSettings(settings), sources, stuckMs }

@@ -1,20 +1,20 @@
 import { BEAT_MS } from './worker-thread-messages.js'
 
-/** The longest that one look may add: a look that comes later than this was held up itself, and the worker most likely with it. */
-const ONE_LOOK_MS = 2 * BEAT_MS
+/** The most that one check may add: if the check itself comes later than this, the watcher was blocked too, and probably the worker with it. */
+const ONE_CHECK_MS = 2 * BEAT_MS
 
 /**
- * True when the worker's beat has stood still for `stuckMs` of the watcher's own time: while the whole process is stopped, or its machine
- * asleep, nobody's time goes by. Asked about every BEAT_MS.
+ * True when the worker's beat has not changed for `stuckMs` of the watcher's own time: while the whole process is stopped, or the machine is asleep,
+ * no time passes for either. Called about every BEAT_MS.
  */
 export function stuckWatch(stuckMs: number, startedAt: number): (beat: number, now: number) => boolean {
   let seen = -1
-  let lookedAt = startedAt
-  let stoodMs = 0
+  let checkedAt = startedAt
+  let blockedMs = 0
   return (beat, now) => {
-    stoodMs = beat === seen ? stoodMs + Math.min(ONE_LOOK_MS, now - lookedAt) : 0
+    blockedMs = beat === seen ? blockedMs + Math.min(ONE_CHECK_MS, now - checkedAt) : 0
     seen = beat
-    lookedAt = now
-    return stoodMs > stuckMs
+    checkedAt = now
+    return blockedMs > stuckMs
   }
 }

@@ -34,8 +34,8 @@ export interface SuperviseOptions {
 }
 
 /**
- * A worker in a thread, watched: one that hangs in a handler is ended, one that dies is replaced, and the leases of either go
- * back to the queue at once, where a link that does this again and again is leased alone and then given up.
+ * A supervised worker thread: one that hangs in a handler is terminated, one that dies is replaced, and the leases of either return to the queue at
+ * once. A link that kills workers again and again is leased alone there, and then becomes a dead letter.
  */
 export function superviseWorker(options: SuperviseOptions): RunningWorker {
   const { clock, log, backends } = options
@@ -58,7 +58,7 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       options.onGone?.(id)
       await notes.clear(id)
       if (end.kind === 'stopped') {
-        // It holds nothing, and is listed no longer.
+        // It holds nothing any more; this takes it off the list of workers.
         await forfeit(backends.frontier, id, clock, stopping.signal)
         return
       }
@@ -70,14 +70,14 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       if (stopping.signal.aborted) return
     }
   })()
-  // Whoever awaits `ended` hears of it; until somebody does, it is no unhandled rejection.
+  // Until someone awaits `ended`, its failure is no unhandled rejection.
   ended.catch(() => {})
 
   type End = Extract<FromWorkerThread, { kind: 'stopped' | 'failed' }> | { kind: 'stuck' | 'died'; message: string }
 
   function runThread(id: WorkerId): Promise<End> {
     const ports = backends.connect()
-    if (ports === null) throw new ShoalError('internal', 'this backends cannot be shared with a thread')
+    if (ports === null) throw new ShoalError('internal', 'these backends cannot be shared with a thread')
     const beat = new SharedArrayBuffer(4)
     const data: WorkerThreadData = {
       id,
@@ -95,13 +95,13 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       const watching = watch(new Int32Array(beat), () => {
         finish({
           kind: 'stuck',
-          message: `its event loop stood still for ${options.stuckMs} ms: a handler that never ends?`,
+          message: `its event loop was blocked for ${options.stuckMs} ms: does a handler never end?`,
         })
         void thread.terminate()
       })
       const finish = (end: End) => {
         clearInterval(watching)
-        // A thread that was ended inside native code exits late, when the next one is at work.
+        // A thread that was terminated inside native code ends late, when the next one is already running.
         if (current === thread) current = null
         resolve(end)
       }
@@ -126,7 +126,7 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
 
   function stop(graceMs: number): void {
     stopping.abort()
-    if (current !== null) tell(current, { kind: 'stop', graceMs })
+    if (current !== null) send(current, { kind: 'stop', graceMs })
   }
 
   return {
@@ -141,6 +141,6 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
   }
 }
 
-function tell(thread: Worker, message: ToWorkerThread): void {
+function send(thread: Worker, message: ToWorkerThread): void {
   thread.postMessage(message)
 }

@@ -2,17 +2,17 @@ import { ShoalError } from '../../errors.js'
 import type { RunningWorker } from './start-worker.js'
 
 export interface WorkerFailures {
-  /** Aborted by the first failure, and when the last worker was drained: whoever naps wakes up. */
+  /** Aborted by the first failure, and when the last worker was drained. */
   readonly signal: AbortSignal
   readonly alive: number
-  /** Every one of them was asked to leave from outside, and has. */
+  /** Every worker was drained from outside. */
   readonly drained: boolean
   fail(error: unknown): void
   /** Throws the first failure. */
   check(): void
 }
 
-/** Workers that end unasked, and what else may fail while they work. */
+/** Collects workers that end without being asked, and anything else that fails while they work. */
 export function watchWorkers(workers: readonly RunningWorker[]): WorkerFailures {
   const failed = new AbortController()
   let first: { error: unknown } | null = null
@@ -28,8 +28,8 @@ export function watchWorkers(workers: readonly RunningWorker[]): WorkerFailures 
       .then(() => {
         if (worker.drained) left++
         if (left === workers.length) return failed.abort()
-        // Nobody is left to visit a page, and nobody comes.
-        if (alive === 0) throw new ShoalError('internal', 'every worker has ended, though nobody asked them to')
+        // No worker is left, and none will come.
+        if (alive === 0) throw new ShoalError('internal', 'every worker has ended, though nobody asked it to')
       })
       .catch(fail)
   }

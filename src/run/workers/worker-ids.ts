@@ -7,19 +7,19 @@ import type { WorkerId } from '../../frontier/frontier.js'
 const PART = 4
 
 /**
- * `host-pid-run-n`, where n counts the workers this process has started. `run` is four letters for where process numbers mean the
- * same (this boot of this machine, this container) and four by chance: containers are all number 1, and numbers come back.
+ * `host-pid-run-n`, where n counts the workers this process has started. `run` is four letters for the scope of the pid (this boot of this machine,
+ * this container) and four random ones, because every container has a pid 1, and pids are reused.
  */
 export function workerIds(random: Random = systemRandom): () => WorkerId {
-  const run = `${place()}${letters(Math.floor(random() * 36 ** PART))}`
+  const run = `${scope()}${letters(Math.floor(random() * 36 ** PART))}`
   let started = 0
   return () => `${hostname()}-${process.pid}-${run}-${++started}`
 }
 
-/** A process of this very place that is gone. Of another place nothing is known. */
+/** True for a process of this machine or container that has ended. About other machines nothing is known. */
 export function isGone(worker: WorkerId): boolean {
   const [, host, pid, there] = /^(.+)-(\d+)-([0-9a-z]{4})[0-9a-z]{4}-\d+$/.exec(worker) ?? []
-  if (host !== hostname() || there !== place()) return false
+  if (host !== hostname() || there !== scope()) return false
   try {
     process.kill(Number(pid), 0)
     return false
@@ -28,7 +28,7 @@ export function isGone(worker: WorkerId): boolean {
   }
 }
 
-function place(): string {
+function scope(): string {
   const parts = [
     hostname(),
     orEmpty(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')),
@@ -41,7 +41,7 @@ function letters(number: number): string {
   return number.toString(36).padStart(PART, '0')
 }
 
-/** Only Linux has them. */
+/** Only Linux has these files. */
 function orEmpty(read: () => string): string {
   try {
     return read()

@@ -8,14 +8,14 @@ import { workerIds } from './worker-ids.js'
 import { type FromWorkerProcess, WORKER_ORDER, type WorkerProcessOrder } from './worker-process-messages.js'
 
 async function main(order: WorkerProcessOrder): Promise<void> {
-  // Before anything that takes time, so that no word is missed. Ctrl-C goes to the whole group: the parent decides what it means.
+  // Before anything that takes time, so that no message is missed. Ctrl-C goes to the whole process group: the parent decides what it means.
   process.on('SIGINT', () => {})
   const stop = new AbortController()
   const onStop = () => stop.abort()
   process.on('SIGTERM', onStop)
   process.on('message', onStop)
   process.on('disconnect', onStop)
-  // The parent may be gone since before there was anybody to hear of it.
+  // The parent may have ended before these listeners existed.
   if (!process.connected) onStop()
 
   let backends: Backends | null = null
@@ -27,7 +27,7 @@ async function main(order: WorkerProcessOrder): Promise<void> {
   } catch (thrown) {
     if (isAway(thrown) && stop.signal.aborted) return
     const { code, message, hint } = asShoalError(thrown)
-    await tell({ kind: 'failed', code, message, hint })
+    await send({ kind: 'failed', code, message, hint })
   } finally {
     await backends?.close().catch(() => {})
   }
@@ -45,16 +45,16 @@ async function work(order: WorkerProcessOrder, backends: Backends, log: Log, sto
     log,
     writeLog,
     newId: workerIds(),
-    onWorker: (id) => void tell({ kind: 'worker', id }),
-    onVitals: (vitals) => void tell({ kind: 'vitals', vitals }),
+    onWorker: (id) => void send({ kind: 'worker', id }),
+    onVitals: (vitals) => void send({ kind: 'vitals', vitals }),
   })
   stop.addEventListener('abort', () => void worker.stop(order.settings.graceMs))
   await worker.ended
-  if (worker.drained) await tell({ kind: 'drained' })
+  if (worker.drained) await send({ kind: 'drained' })
 }
 
-/** Resolves when it has left this process, or cannot. */
-function tell(message: FromWorkerProcess): Promise<void> {
+/** Resolves when the message has been sent, or cannot be. */
+function send(message: FromWorkerProcess): Promise<void> {
   return new Promise((resolve) => {
     if (!process.connected || process.send === undefined) resolve()
     else process.send(message, undefined, undefined, () => resolve())
@@ -62,8 +62,8 @@ function tell(message: FromWorkerProcess): Promise<void> {
 }
 
 const { [WORKER_ORDER]: order = '{}' } = process.env
-// What the spider starts is no worker.
+// A process that the spider starts must not become a worker.
 delete process.env[WORKER_ORDER]
 await main(JSON.parse(order) as WorkerProcessOrder)
-// A timer that the spider left running must not keep this process, and its parent, waiting.
+// A timer that the spider left running must not keep this process and its parent waiting.
 process.exit()

@@ -14,13 +14,13 @@ async function main(data: WorkerThreadData): Promise<void> {
   const { settings } = data
   const beat = new Int32Array(data.beat)
   const beating = setInterval(() => Atomics.add(beat, 0, 1), BEAT_MS)
-  const log = createLog(settings.logLevel, systemClock, (line) => tell({ kind: 'log', line }))
+  const log = createLog(settings.logLevel, systemClock, (line) => send({ kind: 'log', line }))
   let running: RunningWorker | null = null
   parentPort?.on('message', ({ graceMs }: ToWorkerThread) => {
     if (running !== null) void running.stop(graceMs)
     else {
       // The spider file is still loading, possibly for ever: nothing is in flight.
-      tell({ kind: 'stopped' })
+      send({ kind: 'stopped' })
       process.exit()
     }
   })
@@ -46,20 +46,20 @@ async function main(data: WorkerThreadData): Promise<void> {
       random: systemRandom,
       log,
       tracing,
-      onVitals: (vitals) => tell({ kind: 'vitals', vitals }),
+      onVitals: (vitals) => send({ kind: 'vitals', vitals }),
     })
     await running.ended
     await backends.close()
-    tell({ kind: 'stopped' })
+    send({ kind: 'stopped' })
   } catch (thrown) {
     const { code, message, hint } = asShoalError(thrown)
-    tell({ kind: 'failed', code, message, hint })
+    send({ kind: 'failed', code, message, hint })
   }
   clearInterval(beating)
   parentPort?.close()
 }
 
-function tell(message: FromWorkerThread): void {
+function send(message: FromWorkerThread): void {
   parentPort?.postMessage(message)
 }
 

@@ -7,20 +7,20 @@ import { type Earlier, RECENT_MS, VITALS_MS, type Vitals } from '../../observe/v
 import { version } from '../../version.js'
 import type { CrawlWorker } from '../../worker/worker.js'
 
-/** The second report comes sooner: the first has nothing to tell yet, and somebody waits for the worker to be ready. */
+/** The second report comes sooner: the first has no rates yet, and someone may be waiting for the worker to be ready. */
 const SECOND_MS = 1_000
 
-/** Tells how the worker of this event loop is doing, now and every VITALS_MS, until it is stopped. */
+/** Reports the state of the worker on this event loop now and every VITALS_MS, until it is stopped. */
 export function reportVitals(
   id: WorkerId,
   worker: Pick<CrawlWorker, 'reading' | 'longestInFlight'>,
   clock: Clock,
-  tell: (vitals: Vitals) => void,
+  onVitals: (vitals: Vitals) => void,
 ): { stop(): void } {
   const startedAt = clock.now()
   const lag = watchLag(clock)
   let utilization = performance.eventLoopUtilization()
-  let told: Earlier[] = []
+  let earlier: Earlier[] = []
   let cancel = () => {}
   const report = (nextMs: number) => {
     const { idle, active } = performance.eventLoopUtilization()
@@ -30,9 +30,9 @@ export function reportVitals(
     const at = clock.now()
     const { reading } = worker
     const { pages, failed, spent, took } = reading
-    told = told.filter((one) => one.at >= at - RECENT_MS - VITALS_MS / 2)
+    earlier = earlier.filter((one) => one.at >= at - RECENT_MS - VITALS_MS / 2)
     const { used_heap_size, heap_size_limit } = getHeapStatistics()
-    tell({
+    onVitals({
       ...{ worker: id, machine: hostname(), pid: process.pid, version, at, startedAt },
       ...reading,
       rssBytes: process.memoryUsage.rss(),
@@ -40,11 +40,11 @@ export function reportVitals(
       heapLimitBytes: heap_size_limit,
       ...memoryOfMachine(),
       loopBusy: busyMs + idleMs > 0 ? Math.min(1, busyMs / (busyMs + idleMs)) : 0,
-      loopLagMs: lag.sinceLastLook(),
-      earlier: told[0] ?? null,
+      loopLagMs: lag.sinceLastReport(),
+      earlier: earlier[0] ?? null,
       inFlight: worker.longestInFlight,
     })
-    told.push({ at, pages, failed, spent, took })
+    earlier.push({ at, pages, failed, spent, took })
     cancel = clock.after(nextMs, () => report(VITALS_MS))
   }
   report(SECOND_MS)
@@ -56,24 +56,24 @@ export function reportVitals(
   }
 }
 
-const LAG_LOOK_MS = 100
+const LAG_CHECK_MS = 100
 
-/** How late the latest of the timers was. */
-export function watchLag(clock: Clock): { sinceLastLook(): number; stop(): void } {
+/** The longest delay of a timer. */
+export function watchLag(clock: Clock): { sinceLastReport(): number; stop(): void } {
   let worstMs = 0
   let dueAt = 0
   let cancel = () => {}
   const lateMs = () => Math.max(0, clock.mono() - dueAt)
   const wait = () => {
-    dueAt = clock.mono() + LAG_LOOK_MS
-    cancel = clock.after(LAG_LOOK_MS, () => {
+    dueAt = clock.mono() + LAG_CHECK_MS
+    cancel = clock.after(LAG_CHECK_MS, () => {
       worstMs = Math.max(worstMs, lateMs())
       wait()
     })
   }
   wait()
   return {
-    sinceLastLook() {
+    sinceLastReport() {
       const worst = Math.max(worstMs, lateMs())
       worstMs = 0
       return worst
@@ -82,7 +82,7 @@ export function watchLag(clock: Clock): { sinceLastLook(): number; stop(): void 
   }
 }
 
-/** Of the container where there is one; without a limit it says a number that no machine has. */
+/** The limit of the container, if there is one; without a limit the system reports a number that no machine has. */
 function memoryOfMachine(): Pick<Vitals, 'memoryLimitBytes' | 'memoryFreeBytes'> {
   const total = totalmem()
   const limit = process.constrainedMemory()

@@ -152,9 +152,9 @@ it('do not pile up while the queue is away, and hold nobody up who leaves', asyn
 it('of a worker that fell silent grow old in the eyes of its process', () => {
   const clock = new ManualClock()
   const localWorkers = createLocalWorkers(clock)
-  localWorkers.heard(someVitals({ worker: 'b' }))
+  localWorkers.received(someVitals({ worker: 'b' }))
   clock.advance(4_000)
-  localWorkers.heard(someVitals({ worker: 'a' }))
+  localWorkers.received(someVitals({ worker: 'a' }))
   expect(localWorkers.list().map(({ vitals, ageMs }) => [vitals.worker, ageMs])).toEqual([
     ['a', 0],
     ['b', 4_000],
@@ -167,12 +167,12 @@ it('tell how late the timers of the loop were', () => {
   const clock = new ManualClock()
   const lag = watchLag(clock)
   clock.advance(1_000)
-  expect(lag.sinceLastLook()).toBe(0)
+  expect(lag.sinceLastReport()).toBe(0)
   lag.stop()
   let late = 0
   const sluggish = watchLag({ ...systemClock, mono: () => late, after: () => () => {} })
   late = 350
-  expect(sluggish.sinceLastLook()).toBe(250)
+  expect(sluggish.sinceLastReport()).toBe(250)
 })
 
 it('tell what it was fifteen seconds ago', () => {
