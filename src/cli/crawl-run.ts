@@ -1,11 +1,11 @@
-import { asShoalError, EXIT } from '../errors.js'
+import { EXIT } from '../errors.js'
 import type { RunOptions } from '../run/run-crawl.js'
 import type { RunProgress, RunStart, RunSummary } from '../run/run-summary.js'
 import { rememberSource } from './export/source-memory.js'
 import type { CrawlFlags, Session } from './session.js'
-import { listenForSignals } from './signals.js'
+import { withSignals } from './signals.js'
 import { clean } from './terminal/clean.js'
-import { plural, timeOfDay } from './terminal/format.js'
+import { count, plural, timeOfDay } from './terminal/format.js'
 import { type Live, liveLines } from './terminal/live.js'
 import { logText } from './terminal/log-line.js'
 import { type Style, styleFor } from './terminal/style.js'
@@ -38,12 +38,15 @@ export async function runWithProgress(
 
   let latest: RunProgress | null = null
   let start: RunStart | null = null
-  const signals = listenForSignals(() => {
-    const what = latest === null ? 'stopping' : `finishing ${plural(latest.stats.leased, 'page')} in flight`
+  const onDrain = () => {
+    const what =
+      latest === null
+        ? 'stopping'
+        : `finishing ${count(latest.stats.leased)} ${latest.stats.leased === 1 ? 'page' : 'pages'} in flight`
     say(`${what}; press Ctrl-C again to stop immediately`)
-  })
+  }
   const showProgress = json ? () => {} : progressPrinter(live, style, { workers, concurrency }, clock.now, say)
-  try {
+  return withSignals(onDrain, async (signals) => {
     const { runCrawl } = await import('../run/run-crawl.js')
     const summary = await runCrawl({
       settings,
@@ -64,20 +67,9 @@ export async function runWithProgress(
         showProgress(progress)
       },
     })
-    return { start, summary, exitCode: exitCodeOf(summary, signals.received()) }
-  } catch (thrown) {
-    if (asShoalError(thrown).code === 'interrupted' && signals.received() === 'SIGTERM')
-      process.exitCode = EXIT.terminated.code
-    throw thrown
-  } finally {
-    live?.stop()
-    signals.restore()
-  }
-}
-
-function exitCodeOf(summary: RunSummary, signal: 'SIGINT' | 'SIGTERM' | null): number {
-  if (summary.interrupted) return EXIT[signal === 'SIGTERM' ? 'terminated' : 'interrupted'].code
-  return summary.pages === 0 ? EXIT.nothingFetched.code : EXIT.ok.code
+    const ended = summary.pages === 0 ? EXIT.nothingFetched.code : EXIT.ok.code
+    return { start, summary, exitCode: summary.interrupted ? signals.exitCode() : ended }
+  }).finally(() => live?.stop())
 }
 
 function progressPrinter(

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { CONFIG, isOnServer, maskUrl } from '../config.js'
-import type { Sidecar, SidecarParts } from '../run/sidecar.js'
+import type { SidecarParts } from '../run/sidecar.js'
 import { rememberedSpider } from './export/source-memory.js'
 import { plain, type Session } from './session.js'
 
@@ -47,12 +47,4 @@ export async function serveDashboardHere(
   if (json) output.json({ url: dashboard.url, port: dashboard.port })
   else process.stderr.write(`dashboard: ${dashboard.url}\n`)
   return () => dashboard.close()
-}
-
-/** The dashboard as a sidecar of a command that runs workers, if asked for. */
-export function sidecarDashboard(
-  session: Session,
-  { dashboard }: { readonly dashboard: boolean },
-): Sidecar | undefined {
-  return dashboard ? (parts) => serveDashboardHere(session, parts) : undefined
 }

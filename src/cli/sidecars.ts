@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { CONFIG, isOnServer } from '../config.js'
 import type { Sidecar, SidecarParts } from '../run/sidecar.js'
-import { dashboardOptions, sidecarDashboard } from './dashboard.js'
+import { dashboardOptions, serveDashboardHere } from './dashboard.js'
 import { plain, type Session } from './session.js'
 
 /** Sidecars that a command with workers can run. */
@@ -11,18 +11,9 @@ export interface SidecarFlags {
 
 /** The dashboard and the metrics, if asked for. `queueMetrics`: also metrics of the queue, not only of the command's own workers. */
 export function sidecarFor(session: Session, flags: SidecarFlags, queueMetrics: boolean): Sidecar {
-  return async (parts) => {
-    const ends: (() => Promise<void>)[] = []
-    const end = async () => void (await Promise.all(ends.map((one) => one())))
-    try {
-      ends.push(await serveMetricsHere(session, parts, queueMetrics))
-      const dashboard = await sidecarDashboard(session, flags)?.(parts)
-      if (dashboard !== undefined) ends.push(dashboard)
-      return end
-    } catch (error) {
-      await end()
-      throw error
-    }
+  return async (parts, closers) => {
+    closers.add(await serveMetricsHere(session, parts, queueMetrics))
+    if (flags.dashboard) closers.add(await serveDashboardHere(session, parts))
   }
 }
 

@@ -1,12 +1,12 @@
-import { warnOf } from '../closers.js'
+import { Closers, warnOf } from '../closers.js'
 import type { Log } from '../log.js'
 import type { Spider } from '../spider/spider.js'
 import type { Backends } from '../wire/backends.js'
 import type { CrawlStarter } from './crawl-starter.js'
 import type { LocalWorkers } from './workers/local-workers.js'
 
-/** Runs as long as the command, on the same backends: the dashboard, the metrics. Answers with the function that closes it. */
-export type Sidecar = (parts: SidecarParts) => Promise<() => Promise<void>>
+/** Runs as long as the command, on the same backends: the dashboard, the metrics. What it opens, it adds to the closers. */
+export type Sidecar = (parts: SidecarParts, closers: Closers) => Promise<void>
 
 export interface SidecarParts {
   /** Calls fail at once while the queue is down, instead of waiting. */
@@ -23,8 +23,13 @@ export interface SidecarParts {
 
 /** A sidecar that fails to close does not fail the command: the failure is logged. */
 export async function openSidecar(sidecar: Sidecar | undefined, parts: SidecarParts): Promise<() => Promise<void>> {
-  const close = await sidecar?.(parts)
-  return async () => {
-    await close?.().catch(warnOf(parts.log))
+  const closers = new Closers()
+  const close = async () => (await closers.close()).forEach(warnOf(parts.log))
+  try {
+    await sidecar?.(parts, closers)
+  } catch (error) {
+    await close()
+    throw error
   }
+  return close
 }

@@ -8,7 +8,7 @@ import { dashboardOptions, serveDashboardHere } from '../dashboard.js'
 import { rememberSource } from '../export/source-memory.js'
 import { guide } from '../help.js'
 import { acts, proxyOptions, type Session, watchOptions } from '../session.js'
-import { listenForSignals } from '../signals.js'
+import { withSignals } from '../signals.js'
 
 export function dashboardCommand(program: Command): void {
   const command = program
@@ -19,12 +19,10 @@ export function dashboardCommand(program: Command): void {
     .argument('[spider...]', 'spider files (.ts, .js) that can be started from the dashboard')
     .action(
       acts(async (session, files: string[]) => {
-        const signals = listenForSignals(() => {})
-        try {
-          await serve(session, files, signals.drain)
-        } finally {
-          signals.restore()
-        }
+        await withSignals(
+          () => {},
+          ({ drain }) => serve(session, files, drain),
+        )
         return undefined
       }),
     )
@@ -83,12 +81,11 @@ async function serveAndWatch(session: Session, parts: SidecarParts): Promise<voi
     import('../../run/alerts/load-alerts.js'),
   ])
   const alerts = loadAlerts(settings.alerts, process.env)
-  const close = await serveDashboardHere(session, parts)
-  // The watch gets a few seconds to deliver its last alerts; the page closes at once.
-  drain.addEventListener('abort', () => void close(), { once: true })
-  try {
+  await withClosers(warnOf(log), async (closers) => {
+    const close = await serveDashboardHere(session, parts)
+    closers.add(close)
+    // The watch gets a few seconds to deliver its last alerts; the page closes at once.
+    drain.addEventListener('abort', () => void close(), { once: true })
     await startWatchDuty(backends, { alerts, clock, random: systemRandom, log, signal: drain })
-  } finally {
-    await close()
-  }
+  })
 }

@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander'
-import { EXIT, ShoalError } from '../../errors.js'
+import { ShoalError } from '../../errors.js'
 import type { ExportFormat } from '../../store/export/formats.js'
 import { formatFor } from '../export/export-file.js'
 import { guide } from '../help.js'
 import { type RecordFlags, recordFilters, recordQuery } from '../record-filters.js'
 import { acts, type Session } from '../session.js'
-import { listenForSignals } from '../signals.js'
+import { withSignals } from '../signals.js'
 import { count, plural } from '../terminal/format.js'
 
 interface ExportFlags extends RecordFlags {
@@ -121,15 +121,15 @@ function exportPages(session: Session, flags: ExportFlags, signal: AbortSignal):
 
 /** Ctrl-C and SIGTERM abort an export and leave no partial file. */
 async function untilInterrupted(work: (signal: AbortSignal) => Promise<void>): Promise<undefined> {
-  const signals = listenForSignals(() => {})
-  try {
-    await work(signals.drain)
-  } catch (error) {
-    if (!signals.drain.aborted) throw error
-    await new Promise((written) => process.stderr.write('stopped; nothing was written\n', written))
-    // Immediately: waiting for the pipe could hang on a stalled reader, and what is left in it is not a complete export anyway.
-    process.exit(EXIT[signals.received() === 'SIGTERM' ? 'terminated' : 'interrupted'].code)
-  } finally {
-    signals.restore()
-  }
+  const onDrain = () => {}
+  await withSignals(onDrain, async (signals) => {
+    try {
+      await work(signals.drain)
+    } catch (error) {
+      if (!signals.drain.aborted) throw error
+      await new Promise((written) => process.stderr.write('stopped; nothing was written\n', written))
+      // Immediately: waiting for the pipe could hang on a stalled reader, and what is left in it is not a complete export anyway.
+      process.exit(signals.exitCode())
+    }
+  })
 }

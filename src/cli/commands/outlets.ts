@@ -9,7 +9,7 @@ import { type ChangeFeed, type ChangesLag, FROM_START, type OutletInfo } from '.
 import { controlled } from '../controlled.js'
 import { guide } from '../help.js'
 import { acts, type Session } from '../session.js'
-import { listenForSignals } from '../signals.js'
+import { withSignals } from '../signals.js'
 import { spiderByWord, spiderUnknown } from '../spider-choice.js'
 import { clean } from '../terminal/clean.js'
 import { ago, count, duration, plural } from '../terminal/format.js'
@@ -121,10 +121,10 @@ function runCommand(outlets: Command): void {
         const chosen = await chooseOutlets(session, word, names)
         // Without --follow the command prints the result of each outlet at the end.
         const log = flags.follow ? createLog(settings.logLevel, clock, (line) => process.stderr.write(line)) : silentLog
-        const signals = listenForSignals(() => {
+        const onDrain = () => {
           if (!json) output.note('finishing what is in flight; a second signal stops immediately')
-        })
-        try {
+        }
+        return withSignals(onDrain, async ({ drain }) => {
           const { runOutlets } = await import('../../run/outlets.js')
           const ends = await session.withResults(async ({ store }) => {
             const over = new AbortController()
@@ -132,7 +132,7 @@ function runCommand(outlets: Command): void {
             try {
               return await runOutlets(chosen, {
                 ...{ store, queue: settings.queue, log, follow: flags.follow },
-                ...{ graceMs: settings.graceMs, drain: signals.drain },
+                ...{ graceMs: settings.graceMs, drain },
               })
             } finally {
               over.abort()
@@ -148,9 +148,7 @@ function runCommand(outlets: Command): void {
           if (stopped !== undefined) throw outletError('outlet_refused', stopped)
           if (behind !== undefined) throw outletError('outlet_down', behind)
           return undefined
-        } finally {
-          signals.restore()
-        }
+        })
       }),
     )
   guide(run, {

@@ -12,7 +12,7 @@ import { siteOf } from '../../url/host.js'
 import { guide } from '../help.js'
 import { withLedger } from '../proxy-ledger.js'
 import { acts, proxyOptions, type Session, wholeNumber } from '../session.js'
-import { listenForSignals } from '../signals.js'
+import { withSignals } from '../signals.js'
 import { clean } from '../terminal/clean.js'
 import { count, duration, plural } from '../terminal/format.js'
 import { byProxy, bySite, restText, STANDING_COLUMNS, standingCells } from '../views/proxies-view.js'
@@ -182,12 +182,12 @@ async function runTest(session: Session, ledger: ProxyLedger, pool: Pool, flags:
   const { testProxies } = await import('../../run/test-proxies.js')
   if (flags.wake) for (const { id } of pool.proxies) await ledger.wake(pool.name, id)
   const stop = { aborted: false }
-  const signals = listenForSignals(() => {
+  const onDrain = () => {
     stop.aborted = true
-  })
+  }
   const progress = shownProgress(session, 'requests', pool.proxies.length * flags.count)
   let done = 0
-  try {
+  return withSignals(onDrain, async (signals) => {
     const tested = await testProxies(
       {
         ...{ pool, url: flags.url, count: flags.count, concurrency: flags.parallel, stop },
@@ -197,10 +197,7 @@ async function runTest(session: Session, ledger: ProxyLedger, pool: Pool, flags:
       { ledger, clock, random: systemRandom, name: `test-${process.pid}-${clock.now()}` },
     )
     return { tested, signal: signals.received() }
-  } finally {
-    progress.stop()
-    signals.restore()
-  }
+  }).finally(() => progress.stop())
 }
 
 function showTest({ output, json }: Session, pool: Pool, tested: readonly TestedRequest[]): void {

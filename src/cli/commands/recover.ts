@@ -5,7 +5,7 @@ import { createLog } from '../../log.js'
 import { controlled } from '../controlled.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
-import { listenForSignals } from '../signals.js'
+import { withSignals } from '../signals.js'
 import { spiderByWord, spiderUnknown } from '../spider-choice.js'
 import { clean } from '../terminal/clean.js'
 import { plural } from '../terminal/format.js'
@@ -28,8 +28,8 @@ export function recoverCommand(program: Command): void {
     .action(
       acts(async (session, word: string, flags: RecoverFlags) => {
         const { output, clock, json } = session
-        const signals = listenForSignals(() => output.note('stopping; run the same command to resume'))
-        try {
+        const onDrain = () => output.note('stopping; run the same command to resume')
+        return withSignals(onDrain, async ({ drain }) => {
           await session.withBackends(async (backends) => {
             const note = await lostCrawl(backends, word)
             const spider = await spiderByWord(session, flags.spider ?? note.spider)
@@ -43,10 +43,10 @@ export function recoverCommand(program: Command): void {
                 onProgress: (pages) => progress.report(pages, 'recovering'),
                 refetch: flags.refetch,
                 clock,
-                signal: signals.drain,
+                signal: drain,
                 ...seedOptions(flags.seeds, {
                   ...{ backends, spider, crawl: note.crawl, pools: new Map(), clock, random: systemRandom },
-                  ...{ log: createLog(session.settings.logLevel, clock, output.note), signal: signals.drain },
+                  ...{ log: createLog(session.settings.logLevel, clock, output.note), signal: drain },
                 }),
               }),
             ).finally(() => progress.stop())
@@ -68,9 +68,7 @@ export function recoverCommand(program: Command): void {
               )
           })
           return undefined
-        } finally {
-          signals.restore()
-        }
+        })
       }),
     )
   guide(command, {

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { asShoalError, EXIT, ShoalError } from '../../errors.js'
+import { EXIT, ShoalError } from '../../errors.js'
 import type { ReparseSummary } from '../../run/reparse/reparse.js'
 import type { CrawlNote } from '../../store/record-store.js'
 import { guide } from '../help.js'
 import { type Since, since } from '../record-filters.js'
 import { acts, wholeNumber } from '../session.js'
-import { listenForSignals } from '../signals.js'
+import { withSignals } from '../signals.js'
 import { reparseProgress } from '../views/reparse-progress.js'
 import { reparseJson, showReparse } from '../views/reparse-view.js'
 
@@ -33,10 +33,8 @@ export function reparseCommand(program: Command): void {
         const { json, settings, clock } = session
         const { dryRun, route, since: from, workers = null } = flags
         const progress = reparseProgress(json, clock.now)
-        const signals = listenForSignals(() =>
-          progress.say('finishing the pages in flight; press Ctrl-C again to stop immediately'),
-        )
-        try {
+        const onDrain = () => progress.say('finishing the pages in flight; press Ctrl-C again to stop immediately')
+        return withSignals(onDrain, async (signals) => {
           const { reparse } = await import('../../run/reparse/reparse.js')
           const summary = await session.withResults(async (results) => {
             const crawl =
@@ -58,15 +56,8 @@ export function reparseCommand(program: Command): void {
           progress.stop()
           if (json) session.output.json(reparseJson(summary))
           else showReparse(session.output, summary)
-          return exitCodeOf(summary, signals.received())
-        } catch (thrown) {
-          if (asShoalError(thrown).code === 'interrupted' && signals.received() === 'SIGTERM')
-            process.exitCode = EXIT.terminated.code
-          throw thrown
-        } finally {
-          progress.stop()
-          signals.restore()
-        }
+          return summary.interrupted ? signals.exitCode() : exitCodeOf(summary)
+        }).finally(progress.stop)
       }),
     )
   guide(command, {
@@ -91,8 +82,7 @@ function crawlNamed(notes: readonly CrawlNote[], word: string): string {
   return first
 }
 
-function exitCodeOf({ interrupted, report }: ReparseSummary, signal: 'SIGINT' | 'SIGTERM' | null): number {
-  if (interrupted) return EXIT[signal === 'SIGTERM' ? 'terminated' : 'interrupted'].code
+function exitCodeOf({ report }: ReparseSummary): number {
   const read = report.pages - report.missing.count - report.unrouted.count - report.failed
   return read > 0 ? EXIT.ok.code : EXIT.nothingFetched.code
 }

@@ -9,7 +9,7 @@ import { guide } from '../help.js'
 import type { Output } from '../output.js'
 import { acts, programName, shellWord, watchOptions } from '../session.js'
 import { sidecarFor, sidecarOptions } from '../sidecars.js'
-import { listenForSignals } from '../signals.js'
+import { withSignals } from '../signals.js'
 import { clean } from '../terminal/clean.js'
 import { count, moment, plural } from '../terminal/format.js'
 import { table } from '../terminal/table.js'
@@ -33,13 +33,13 @@ export function scheduleCommand(program: Command): void {
         const note = (line: string) => {
           if (!json) output.note(line)
         }
-        const signals = listenForSignals(() => note('stopping; other processes take the next scheduled runs'))
-        try {
+        const onDrain = () => note('stopping; other processes take the next scheduled runs')
+        return withSignals(onDrain, async ({ drain }) => {
           const { runSchedules } = await import('../../run/schedules.js')
           await runSchedules({
             settings,
             sources: sourcesOf(files),
-            drain: signals.drain,
+            drain,
             sidecar: sidecarFor(session, flags, true),
             writeLog: (line) => process.stderr.write(line),
             onStart: (spiders) => {
@@ -54,9 +54,7 @@ export function scheduleCommand(program: Command): void {
             },
           })
           return EXIT.ok.code
-        } finally {
-          signals.restore()
-        }
+        })
       }),
     )
   sidecarOptions(watchOptions(run))

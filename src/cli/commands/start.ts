@@ -7,7 +7,7 @@ import { startLines } from '../crawl-run.js'
 import { rememberSource } from '../export/source-memory.js'
 import { guide } from '../help.js'
 import { acts, type CrawlFlags, programName, SEEDS_HELP, shellWord } from '../session.js'
-import { listenForSignals } from '../signals.js'
+import { withSignals } from '../signals.js'
 
 /** Only worth a message if it takes this long. */
 const WAITING_MS = 3_000
@@ -23,11 +23,9 @@ export function startCommand(program: Command): void {
       acts(async (session, file: string, flags: CrawlFlags) => {
         const { settings, output, json, clock } = session
         const source: SpiderSource = { kind: 'file', path: resolve(file) }
-        const signals = listenForSignals(() =>
-          output.note('stopping; run the same command to add the remaining start URLs'),
-        )
+        const onDrain = () => output.note('stopping; run the same command to add the remaining start URLs')
         let cancelNote = () => {}
-        try {
+        return withSignals(onDrain, async (signals) => {
           const { startCrawl } = await import('../../run/start-crawl.js')
           const started = await startCrawl({
             settings,
@@ -53,12 +51,8 @@ export function startCommand(program: Command): void {
             )
             output.print(crawl)
           }
-          if (seeded) return EXIT.ok.code
-          return EXIT[signals.received() === 'SIGTERM' ? 'terminated' : 'interrupted'].code
-        } finally {
-          cancelNote()
-          signals.restore()
-        }
+          return seeded ? EXIT.ok.code : signals.exitCode()
+        }).finally(() => cancelNote())
       }),
     )
   guide(command, {

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { maskUrl } from '../../config.js'
-import { asShoalError, EXIT } from '../../errors.js'
+import { EXIT } from '../../errors.js'
 import { guide } from '../help.js'
 import { acts, wholeNumber, workerOptions } from '../session.js'
 import { sidecarFor, sidecarOptions } from '../sidecars.js'
-import { listenForSignals } from '../signals.js'
+import { withSignals } from '../signals.js'
 import { clean } from '../terminal/clean.js'
 import { duration, plural } from '../terminal/format.js'
 import { turnLine } from './schedule.js'
@@ -41,8 +41,8 @@ export function workerCommand(program: Command): void {
         const note = (line: string) => {
           if (!json) output.note(line)
         }
-        const signals = listenForSignals(() => note('finishing what is in flight; a second signal stops immediately'))
-        try {
+        const onDrain = () => note('finishing what is in flight; a second signal stops immediately')
+        return withSignals(onDrain, async ({ drain }) => {
           const { serveCrawls } = await import('../../run/serve-crawls.js')
           const served = await serveCrawls({
             settings,
@@ -51,7 +51,7 @@ export function workerCommand(program: Command): void {
             exitWhenIdle: flags.exitWhenIdle,
             schedule: flags.schedule,
             sidecar: sidecarFor(session, flags, false),
-            drain: signals.drain,
+            drain,
             writeLog: (line) => process.stderr.write(line),
             onTurn: (spider, taken) => note(turnLine(spider, taken)),
             onStart: (spiders) =>
@@ -62,13 +62,7 @@ export function workerCommand(program: Command): void {
           if (json) output.json(served)
           else note(`stopped after ${duration(served.seconds * 1000)}: ${WHY_ENDED[served.endedBy]}`)
           return EXIT.ok.code
-        } catch (thrown) {
-          if (asShoalError(thrown).code === 'interrupted' && signals.received() === 'SIGTERM')
-            process.exitCode = EXIT.terminated.code
-          throw thrown
-        } finally {
-          signals.restore()
-        }
+        })
       }),
     )
   sidecarOptions(workerOptions(command))
