@@ -111,9 +111,9 @@ async function fill({ frontier, store }, urls) {
     content: 1,
     bytes: 500,
   }))
-    await store.write(batch)
+    await store.records.write(batch)
   for (let nth = 0; nth < 2_000; nth++)
-    await store.noteAudit({
+    await store.audit.log({
       at: nth,
       by: 'dashboard',
       action: 'host.set',

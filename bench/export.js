@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { SqliteDb } from '../dist/sqlite/db.js'
 import { prepareBatch } from '../dist/store/prepare.js'
 import { migrateStore } from '../dist/store/sqlite/schema.js'
-import { SqliteStoreEngine } from '../dist/store/sqlite/sqlite-store-engine.js'
+import { storeEngines } from '../dist/store/sqlite/store-engines.js'
 import { printBars, round, table, versions } from './report.js'
 import { fillRecords } from './store/fill.js'
 import { startServer } from './store/server.js'
@@ -113,10 +113,10 @@ async function exportAll(store, dir, places, formats) {
 function fill(file, records) {
   const db = new SqliteDb(file)
   migrateStore(db)
-  const engine = new SqliteStoreEngine(db)
+  const { writer } = storeEngines(db)
   for (let from = 0; from < records; from += 1000) {
     const rows = Array.from({ length: Math.min(1000, records - from) }, (_, n) => recordOf(from + n))
-    db.transaction(() => engine.write(prepareBatch({ records: rows, rejected: [], fetches: [] }).prepared))
+    db.transaction(() => writer.write(prepareBatch({ records: rows, rejected: [], fetches: [] }).prepared))
   }
   db.close()
   return file

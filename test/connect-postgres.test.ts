@@ -55,7 +55,9 @@ describe('a program with its queue on Redis and its records in Postgres', () => 
       expect(streamed.map(({ key }) => key).sort()).toEqual(products.sort())
       const items = (await redisCommand(redis.port, 'HVALS', 'shoal:demo:records')) as string[]
       expect(items.map((text) => (JSON.parse(text) as StoredRecord).key).sort()).toEqual(products.sort())
-      expect(await shoal.store.outlets()).toMatchObject([{ name: 'demo/hash', sent: products.length, holder: null }])
+      expect(await shoal.store.outlets.list()).toMatchObject([
+        { name: 'demo/hash', sent: products.length, holder: null },
+      ])
     } finally {
       await shoal.close()
     }

@@ -116,7 +116,7 @@ describe.each(['memory:', 'sqlite:', 'redis:'])('a program on %s', (engine) => {
       .filter((page) => page.product !== undefined)
     expect(streamed.map(({ key }) => key).sort()).toEqual(products.map(({ product }) => product?.sku).sort())
     const stored: StoredRecord[] = []
-    for await (const record of shoal.store.records({ spider: 'demo' })) stored.push(record)
+    for await (const record of shoal.store.records.scan({ spider: 'demo' })) stored.push(record)
     expect(stored).toHaveLength(streamed.length)
   })
 

@@ -63,7 +63,7 @@ describe('the database thread', () => {
       script,
       `import { openBackends } from ${JSON.stringify(wire)}
        const { store } = await openBackends({ queue: ${JSON.stringify(address)}, store: ${JSON.stringify(address)} })
-       for (let n = 0; n < 5000; n++) store.counts({})
+       for (let n = 0; n < 5000; n++) store.records.counts({})
        setTimeout(() => process.exit(3), Number(process.argv[2]))`,
     )
     for (const afterMs of [10, 15, 20, 30]) {

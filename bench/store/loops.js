@@ -22,7 +22,7 @@ async function openShoal(address) {
   const store = await openPostgresStore(address, { clock: systemClock, create: true })
   return {
     async write(_, batch) {
-      const statuses = await store.write(batch)
+      const statuses = await store.records.write(batch)
       return statuses.length
     },
     close: () => store.close(),

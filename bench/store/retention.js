@@ -99,7 +99,11 @@ async function fillOldMonth(address, rows) {
   const store = await openPostgresStore(address, { clock: systemClock, create: true })
   const now = new Date()
   const at = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 3, 2)
-  await store.write({ records: [], rejected: [], fetches: [{ ...fetchOf(recordOf(1, { lease: 0, content: 0 })), at }] })
+  await store.records.write({
+    records: [],
+    rejected: [],
+    fetches: [{ ...fetchOf(recordOf(1, { lease: 0, content: 0 })), at }],
+  })
   await store.close()
   await withClient(address, async (client) => {
     await client.query(

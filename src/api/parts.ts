@@ -49,5 +49,10 @@ export function audited<Answer>(
   work: () => Promise<Answer>,
   outcome?: (answer: Answer) => Details,
 ): Promise<Answer> {
-  return withAudit({ store: backends.store, clock, log, by: 'dashboard' }, { action, target, details }, work, outcome)
+  return withAudit(
+    { audit: backends.store.audit, clock, log, by: 'dashboard' },
+    { action, target, details },
+    work,
+    outcome,
+  )
 }

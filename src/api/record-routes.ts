@@ -20,14 +20,14 @@ export const recordRoutes: readonly Route[] = [
     async handle({ backends, cursors }, { query: { limit, after, spider, kind, text } }) {
       const list = `records ${spider ?? ''} ${kind ?? ''} ${text ?? ''}`
       const [found, counts] = await Promise.all([
-        backends.store.searchRecords({
+        backends.store.search.find({
           limit,
           ...(spider === undefined ? {} : { spider }),
           ...(kind === undefined ? {} : { kind }),
           ...(text === undefined ? {} : { text }),
           ...(after === undefined ? {} : { after: cursors.unwrap(list, after) }),
         }),
-        backends.store.counts(spider === undefined ? {} : { spider }),
+        backends.store.records.counts(spider === undefined ? {} : { spider }),
       ])
       return {
         items: found.records.map((record) => ({
@@ -52,7 +52,7 @@ export const recordRoutes: readonly Route[] = [
     query: z.strictObject(paging),
     answer: pageOf(auditEntry),
     async handle({ backends, cursors }, { query: { limit, after } }) {
-      const { entries, next } = await backends.store.audit({
+      const { entries, next } = await backends.store.audit.entries({
         limit,
         ...(after === undefined ? {} : { after: cursors.unwrap('audit', after) }),
       })

@@ -69,7 +69,7 @@ export function createSnapshots(parts: ApiParts): Snapshots {
   const crawlNotes = memo(
     clock,
     NOTES_MS,
-    async () => new Map((await store.crawlNotes()).map((note) => [note.crawl, note])),
+    async () => new Map((await store.crawls.notes()).map((note) => [note.crawl, note])),
   )
   const known = async (id: string) => {
     const info = (await crawlsNow('')).find((crawl) => crawl.id === id)
@@ -127,7 +127,7 @@ export function createSnapshots(parts: ApiParts): Snapshots {
         looks(id),
         samples(id),
         troubles(id),
-        store.counts({ crawl: id }),
+        store.records.counts({ crawl: id }),
         fields(id),
         crawlNotes(''),
         alertsNow(''),
@@ -213,7 +213,7 @@ async function fillRates(
 ): Promise<Map<string, KindView['fields']>> {
   const rows = []
   const since = (finishedAt ?? clock.now()) - FIELD_HOURS_MS
-  for await (const row of backends.store.fieldStats({ spider, site: ALL_SITES, since })) rows.push(row)
+  for await (const row of backends.store.fields.scan({ spider, site: ALL_SITES, since })) rows.push(row)
   return new Map(
     summarise(rows, []).map(({ kind, fields }) => [
       kind,

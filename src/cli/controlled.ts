@@ -13,7 +13,7 @@ export function controlled<Result>(
   outcome?: (answer: Result) => Details,
 ): Promise<Result> {
   const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
-  return audited({ store, clock, log, by: cliUser() }, control, work, outcome)
+  return audited({ audit: store.audit, clock, log, by: cliUser() }, control, work, outcome)
 }
 
 /** The user at this terminal, for the audit log. */

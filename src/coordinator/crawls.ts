@@ -76,7 +76,7 @@ async function openAlone(backends: WatchedBackends, spider: Spider, options: Ope
   const unfinished = (await frontier.crawls())
     .filter((crawl) => crawl.spider === spider.name && (crawl.state === 'running' || crawl.state === 'paused'))
     .at(-1)
-  const gen = await store.generation(await frontier.identity())
+  const gen = await store.generations.of(await frontier.identity())
   if (unfinished !== undefined && !options.fresh) {
     await openAs(backends, specFor(spider, unfinished.id, gen, options.proxies), unfinished.createdAt)
     if (unfinished.state === 'paused') await setCrawlState(frontier, unfinished.id, 'running')
@@ -97,7 +97,7 @@ export async function openTurn(
 ): Promise<void> {
   await watchQueue(backends).look()
   await settleLost(backends, spider, true)
-  const gen = await backends.store.generation(await backends.frontier.identity())
+  const gen = await backends.store.generations.of(await backends.frontier.identity())
   await openAs(backends, specFor(spider, crawl, gen, proxies), clock.now())
 }
 
@@ -107,7 +107,7 @@ export async function openAs(backends: WatchedBackends, spec: CrawlSpec, openedA
   const queueIdentity = await frontier.identity()
   const info = await frontier.open(spec)
   const { id: crawl, spider } = spec
-  await store.noteCrawl({ crawl, spider, queue: queueAddress, queueIdentity, state: 'open', spec, openedAt })
+  await store.crawls.note({ crawl, spider, queue: queueAddress, queueIdentity, state: 'open', spec, openedAt })
   return info
 }
 
@@ -117,13 +117,13 @@ async function settleLost(
   spider: Spider,
   fresh: boolean,
 ): Promise<void> {
-  const lost = (await store.crawlNotes()).filter(
+  const lost = (await store.crawls.notes()).filter(
     (note) => note.state === 'lost' && note.spider === spider.name && note.queue === queueAddress,
   )
   const newest = lost.at(-1)
   if (newest === undefined) return
   if (!fresh) throw lostError({ crawl: newest.crawl, spider: spider.name, why: 'gone' })
-  for (const note of lost) await store.noteCrawl({ ...note, state: 'ended' })
+  for (const note of lost) await store.crawls.note({ ...note, state: 'ended' })
 }
 
 function crawlId(spider: string, clock: Clock, random: Random): CrawlId {

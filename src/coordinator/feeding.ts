@@ -143,6 +143,6 @@ async function newestCrawl(frontier: Frontier, spider: Spider): Promise<CrawlInf
 
 /** Workers that are fed before anybody started a crawl. One name, so that several that come at once open one crawl. */
 async function openFed(backends: WatchedBackends, spider: Spider, clock: Clock): Promise<string> {
-  const gen = await backends.store.generation(await backends.frontier.identity())
+  const gen = await backends.store.generations.of(await backends.frontier.identity())
   return (await openAs(backends, specFor(spider, `${spider.name}-feed`, gen), clock.now())).id
 }

@@ -48,13 +48,13 @@ export async function moveCrawl(parts: MoveParts, id: CrawlId): Promise<Moved> {
       hint: 'Wait until the workers have finished them, or stop the workers.',
     })
   }
-  const note = (await store.crawlNotes()).find(({ crawl }) => crawl === id)
+  const note = (await store.crawls.notes()).find(({ crawl }) => crawl === id)
   if (note === undefined) {
     throw new ShoalError('usage', `the store has no note of crawl ${id}, which an older version opened`, {
       hint: 'Run it once with this version, pause it, and move it then.',
     })
   }
-  const spec: CrawlSpec = { ...note.spec, gen: await store.generation(await to.identity()) }
+  const spec: CrawlSpec = { ...note.spec, gen: await store.generations.of(await to.identity()) }
   await to.open(spec)
   await to.setState(id, 'paused')
   const moved = await moveLinks(parts, id)

@@ -43,7 +43,7 @@ export async function shareProxies(
   const proxied = spiders.filter(({ proxies }) => proxies !== null)
   if (proxied.length === 0 || !(await reportProxies(backends.notes, holder, proxied, countOf))) return
   const { frontier, store } = backends
-  const gen = await store.generation(await frontier.identity())
+  const gen = await store.generations.of(await frontier.identity())
   for (const { id, spider: name, state, createdAt } of await frontier.crawls()) {
     const spider = proxied.find((one) => one.name === name)
     if (spider === undefined || (state !== 'running' && state !== 'paused')) continue

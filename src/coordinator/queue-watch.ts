@@ -29,7 +29,7 @@ export function watchQueue({ frontier, store, queueAddress = '' }: WatchedBacken
   let began: string | null = null
 
   const lose = async (notes: readonly CrawlNote[], why: LostCrawl['why']): Promise<LostCrawl[]> => {
-    for (const note of notes) await store.noteCrawl({ ...note, state: 'lost' })
+    for (const note of notes) await store.crawls.note({ ...note, state: 'lost' })
     return notes.map(({ crawl, spider }) => ({ crawl, spider, why }))
   }
 
@@ -38,17 +38,17 @@ export function watchQueue({ frontier, store, queueAddress = '' }: WatchedBacken
       const identity = await frontier.identity()
       const before = began
       began = identity
-      const open = (await store.crawlNotes()).filter(({ state }) => state === 'open')
+      const open = (await store.crawls.notes()).filter(({ state }) => state === 'open')
       const elsewhere = ({ queue, queueIdentity }: CrawlNote) =>
         queueIdentity !== identity && (queueIdentity === before || queue === queueAddress)
       const gone = await lose(open.filter(elsewhere), 'gone')
 
       const here = open.filter(({ queueIdentity }) => queueIdentity === identity)
-      const highest = await store.highestMark(identity)
+      const highest = await store.generations.highestMark(identity)
       const mark = await frontier.mark()
       const crawls = new Map((await frontier.crawls()).map((crawl) => [crawl.id, crawl]))
       if (mark > highest) {
-        await store.noteMark(identity, mark)
+        await store.generations.noteMark(identity, mark)
         const missing = await noteEnds(store, here, crawls)
         return [...gone, ...(await lose(missing, 'gone'))]
       }
@@ -56,7 +56,7 @@ export function watchQueue({ frontier, store, queueAddress = '' }: WatchedBacken
         if (crawls.get(crawl)?.state === 'running') await frontier.setState(crawl, 'paused')
       }
       const lost = await lose(here, 'back')
-      await store.renewGeneration(identity, highest)
+      await store.generations.renew(identity, highest)
       return [...gone, ...lost]
     },
   }
@@ -73,7 +73,7 @@ async function noteEnds(
     const crawl = crawls.get(note.crawl)
     if (crawl === undefined) missing.push(note)
     else if (crawl.state === 'finished' || crawl.state === 'cancelled')
-      await store.noteCrawl({ ...note, state: 'ended' })
+      await store.crawls.note({ ...note, state: 'ended' })
   }
   return missing
 }

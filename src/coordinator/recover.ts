@@ -43,7 +43,7 @@ export interface RecoverOptions {
 /** The crawl that a person means among those that the store knows: its id, or the newest lost one of a spider. */
 export async function lostCrawl(backends: WatchedBackends, word: string): Promise<CrawlNote> {
   await watchQueue(backends).look()
-  const notes = await backends.store.crawlNotes()
+  const notes = await backends.store.crawls.notes()
   const found =
     notes.find(({ crawl }) => crawl === word) ??
     notes.filter(({ spider, state }) => spider === word && state === 'lost').at(-1) ??
@@ -71,7 +71,7 @@ export async function recoverCrawl(
 ): Promise<Recovered> {
   const { frontier, store } = backends
   const { clock, signal, groups = [] } = options
-  const gen = await store.generation(await frontier.identity())
+  const gen = await store.generations.of(await frontier.identity())
   const spec = specFor(spider, note.crawl, gen)
   const { state } = await frontier.open(spec)
   if (state === 'finished' || state === 'cancelled') {
@@ -91,7 +91,7 @@ export async function recoverCrawl(
     : await restoreAll(
         backends,
         note.crawl,
-        store.knownPages(note.crawl, true),
+        store.crawls.knownPages(note.crawl, true),
         (page) => ({ state: 'done', link: asLink(page) ?? bareLink(page) }),
         onPages,
       )
@@ -99,9 +99,9 @@ export async function recoverCrawl(
     const link = asLink(page)
     return link === null ? null : { state: 'pending', link, ...NOTHING_USED }
   }
-  const failed = await restoreAll(backends, note.crawl, store.knownPages(note.crawl, false), pending, onPages)
+  const failed = await restoreAll(backends, note.crawl, store.crawls.knownPages(note.crawl, false), pending, onPages)
   const again = options.refetch
-    ? await restoreAll(backends, note.crawl, store.knownPages(note.crawl, true), pending, onPages)
+    ? await restoreAll(backends, note.crawl, store.crawls.knownPages(note.crawl, true), pending, onPages)
     : { restored: 0, unwanted: 0 }
   await frontier.setState(note.crawl, 'running')
   await openAs(backends, spec, note.openedAt)
@@ -142,7 +142,7 @@ function bareLink({ fp, url, host, route, depth }: KnownPage): Link {
 async function restoreAll(
   { frontier }: WatchedBackends,
   crawl: CrawlId,
-  pages: ReturnType<RecordStore['knownPages']>,
+  pages: ReturnType<RecordStore['crawls']['knownPages']>,
   restored: (page: KnownPage) => RestoredLink | null,
   onPages: (pages: number) => void,
 ): Promise<{ restored: number; unwanted: number }> {

@@ -85,7 +85,7 @@ export function seedCrawl(
 
   const addFrom = async (source: SeedSource, gen: number): Promise<void> => {
     const cursor = `${source.name}@${gen}`
-    let skip = await store.seedCursor(crawl, cursor)
+    let skip = await store.crawls.seedCursor(crawl, cursor)
     let at = skip
     let links: Link[] = []
     // One batch is added while the next is read.
@@ -99,7 +99,7 @@ export function seedCrawl(
     }
     const addBatch = async (batch: readonly Link[], upTo: number) => {
       await addChunk(batch)
-      if (!signal.aborted) await store.noteSeedCursor(crawl, cursor, upTo)
+      if (!signal.aborted) await store.crawls.noteSeedCursor(crawl, cursor, upTo)
     }
     try {
       for await (const entry of source.entries()) {
@@ -128,8 +128,8 @@ export function seedCrawl(
   const addGroup = async (group: SeedGroup, gen: number): Promise<void> => {
     full()
     const notes: SeedNotes = {
-      get: (name) => store.seedCursor(crawl, `${name}@${gen}`),
-      set: (name, value) => store.noteSeedCursor(crawl, `${name}@${gen}`, value),
+      get: (name) => store.crawls.seedCursor(crawl, `${name}@${gen}`),
+      set: (name, value) => store.crawls.noteSeedCursor(crawl, `${name}@${gen}`, value),
     }
     try {
       for await (const source of group.sources(notes)) {
@@ -143,7 +143,7 @@ export function seedCrawl(
   }
 
   const addAll = async (): Promise<Seeds> => {
-    const gen = await store.generation(await frontier.identity())
+    const gen = await store.generations.of(await frontier.identity())
     pending = await pendingOf(frontier, crawl)
     await addChunk(startLinks(spider).map(wanted))
     const own = spider.seeds === null ? [] : [{ name: `seeds ${spider.hash}`, entries: spider.seeds }]

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.js'
+import type { StoreEngines } from '../store/sqlite/store-engines.js'
 import type { NativeGate } from './native-gate.js'
 
 export interface DatabaseThreadData {
@@ -6,9 +7,10 @@ export interface DatabaseThreadData {
   readonly gate: NativeGate
 }
 
-/** What travels between a client and the database thread. Plain data only. */
-export type Service = 'frontier' | 'notes' | 'proxies' | 'store'
+/** Engines of the database thread by name; those of the store one by one. */
+export type Service = 'frontier' | 'notes' | 'proxies' | `store.${keyof StoreEngines}`
 
+/** What travels between a client and the database thread. Plain data only. */
 interface CallMessage {
   readonly kind: 'calls'
   readonly calls: readonly Call[]

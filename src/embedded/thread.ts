@@ -6,8 +6,9 @@ import { SqliteFrontierEngine } from '../frontier/sqlite/sqlite-engine.js'
 import { SqliteNotesEngine } from '../notes/sqlite/sqlite-notes-engine.js'
 import { SqliteLedgerEngine } from '../proxy/sqlite/sqlite-ledger-engine.js'
 import { SqliteDb } from '../sqlite/db.js'
+import type { SqliteEngine } from '../sqlite/engine.js'
 import { migrateStore } from '../store/sqlite/schema.js'
-import { SqliteStoreEngine } from '../store/sqlite/sqlite-store-engine.js'
+import { storeEngines } from '../store/sqlite/store-engines.js'
 import { throughGate } from './native-gate.js'
 import type {
   Answer,
@@ -40,12 +41,9 @@ interface Keeper {
 function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
   const clock = systemClock
   let db: SqliteDb
-  let engines: {
-    frontier: SqliteFrontierEngine
-    notes: SqliteNotesEngine
-    proxies: SqliteLedgerEngine
-    store: SqliteStoreEngine
-  }
+  let frontier: SqliteFrontierEngine
+  let proxies: SqliteLedgerEngine
+  const engines = new Map<string, SqliteEngine>()
   try {
     throughGate(gate, () => {
       db = new SqliteDb(file)
@@ -53,12 +51,10 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
       SqliteNotesEngine.migrate(db)
       SqliteLedgerEngine.migrate(db)
       migrateStore(db)
-      engines = {
-        frontier: new SqliteFrontierEngine(db, clock),
-        notes: new SqliteNotesEngine(db, clock),
-        proxies: new SqliteLedgerEngine(db, clock),
-        store: new SqliteStoreEngine(db),
-      }
+      frontier = new SqliteFrontierEngine(db, clock)
+      proxies = new SqliteLedgerEngine(db, clock)
+      engines.set('frontier', frontier).set('proxies', proxies).set('notes', new SqliteNotesEngine(db, clock))
+      for (const [part, engine] of Object.entries(storeEngines(db))) engines.set(`store.${part}`, engine)
     })
   } catch (error) {
     send(port, { kind: 'failed', error: toWire(error) })
@@ -67,27 +63,31 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
   }
   const keepers = new Map<string, Keeper>()
 
-  const method = (service: Service, name: string) =>
-    (engines[service] as unknown as Record<string, (...args: unknown[]) => unknown>)[name] as (
-      ...args: unknown[]
-    ) => unknown
+  const run = (service: Service, name: string, args: readonly unknown[]): unknown => {
+    const engine = engines.get(service) as unknown as Record<string, (...args: readonly unknown[]) => unknown>
+    const method = engine[name] as (...args: readonly unknown[]) => unknown
+    return method.apply(engine, args as unknown[])
+  }
+
+  const isRead = ([, service, name]: Call): boolean => engines.get(service)?.reads.has(name) === true
 
   const transaction = <T>(work: () => T): T =>
     db.transaction(() => {
       const result = work()
-      engines.frontier.beforeCommit()
-      engines.proxies.beforeCommit()
+      frontier.beforeCommit()
+      proxies.beforeCommit()
       return result
     })
 
   /** Workers known to be dead. A call that one of them had sent off may come in later, and what it leased would be nobody's. */
   const forfeited = new Set<string>()
 
-  const runOne = ([id, service, name, args]: Call): Answer => {
+  const runOne = (call: Call): Answer => {
+    const [id, service, name, args] = call
     if (name === 'lease' && forfeited.has((args[0] as LeaseRequest).worker)) return [id, true, NOTHING_LEASED]
     // A question among changes must see them.
-    if (service === 'frontier' && engines.frontier.reads.has(name)) engines.frontier.beforeCommit()
-    const result = method(service, name).apply(engines[service], args as unknown[])
+    if (service === 'frontier' && isRead(call)) frontier.beforeCommit()
+    const result = run(service, name, args)
     if (service === 'frontier') noteLeases(name, args, result)
     return [id, true, result]
   }
@@ -109,12 +109,12 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
   }
 
   const rolledBack = (): void => {
-    engines.frontier.rolledBack()
-    engines.proxies.rolledBack()
+    frontier.rolledBack()
+    proxies.rolledBack()
   }
 
   const runAll = (calls: readonly Call[]): Answer[] => {
-    if (calls.every(([, service, name]) => engines[service].reads.has(name))) return calls.map(runAlone)
+    if (calls.every(isRead)) return calls.map(runAlone)
     if (calls.length === 1) return calls.map(runAlone)
     try {
       return transaction(() => calls.map(runOne))
@@ -127,7 +127,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
 
   const runAlone = (call: Call): Answer => {
     try {
-      return engines[call[1]].reads.has(call[2]) ? runOne(call) : transaction(() => runOne(call))
+      return isRead(call) ? runOne(call) : transaction(() => runOne(call))
     } catch (error) {
       rolledBack()
       return [call[0], false, toWire(error)]
@@ -187,7 +187,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
       beats.set(keeper, now + keeper.message.heartbeatMs)
       for (const [token, until] of keeper.held) if (until < now) keeper.held.delete(token)
       if (keeper.held.size === 0) continue
-      const lost = transaction(() => engines.frontier.extend(worker, [...keeper.held.keys()]))
+      const lost = transaction(() => frontier.extend(worker, [...keeper.held.keys()]))
       for (const token of lost) keeper.held.delete(token)
       if (lost.length > 0) send(keeper.port, { kind: 'lost', worker, tokens: lost })
     }
@@ -212,7 +212,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
   const beat = setInterval(quietly(extendAll), 250)
   const reaper = setInterval(
     quietly(() => {
-      if (keepers.size > 0) transaction(() => engines.frontier.reap(REAP_AT_ONCE))
+      if (keepers.size > 0) transaction(() => frontier.reap(REAP_AT_ONCE))
     }),
     REAP_EVERY_MS,
   )

@@ -30,7 +30,7 @@ export async function waitForResult(
     const where = await frontier.explain(id, target.fp)
     if (where.state === 'unknown') throw new ShoalError('not_found', `crawl ${id} was never given ${shown}`)
     if (where.state === 'done' && (where.link !== null || (await wasFetched(store, id, target.fp, where.crawlState))))
-      return collected(store.records({ spider: spider.name, url: (where.link ?? target).url }))
+      return collected(store.records.scan({ spider: spider.name, url: (where.link ?? target).url }))
     if (where.state === 'dead' || where.state === 'skipped') {
       const failure = where.link.failures.at(-1)
       throw failure === undefined
@@ -58,7 +58,7 @@ async function wasFetched(
   fp: Fingerprint,
   state: CrawlInfo['state'],
 ): Promise<boolean> {
-  const [newest] = await store.fetches({ fp, crawl, limit: 1 })
+  const [newest] = await store.fetches.of({ fp, crawl, limit: 1 })
   return newest?.error === null || state === 'finished' || state === 'cancelled'
 }
 

@@ -13,15 +13,15 @@ export async function* subscription(
   feeding: Feeding,
 ): AsyncGenerator<StoredRecord> {
   const { frontier, store } = backends
-  let cursor = await store.changesOfCrawl(id)
+  let cursor = await store.changes.startOf(id)
 
   const next = async (after: Cursor): Promise<ChangePage> => {
     try {
-      return await store.changes({ spider: spider.name, after, limit: PAGE })
+      return await store.changes.read({ spider: spider.name, after, limit: PAGE })
     } catch (error) {
       // A standby has taken over, and may lack the last moments: what it has is given again.
       if (asShoalError(error).code !== 'cursor_foreign') throw error
-      return { records: [], cursor: await store.changesOfCrawl(id), more: false }
+      return { records: [], cursor: await store.changes.startOf(id), more: false }
     }
   }
 
@@ -41,7 +41,7 @@ export async function* subscription(
         if (closing.aborted) return
       }
     }
-    if (last && (await store.changesLag({ spider: spider.name, after: cursor, most: 1 })).records === 0) return
+    if (last && (await store.changes.lag({ spider: spider.name, after: cursor, most: 1 })).records === 0) return
     await clock.sleep(LOOK_EVERY_MS, closing)
   }
 }

@@ -24,12 +24,12 @@ export interface MergeQuery {
 
 /** In order of identity, those without one at the end. Merged while it reads, in the memory of one record. */
 export async function* mergedRecords(
-  store: Entities,
+  entities: Entities,
   { spider, kind, rules, identity }: MergeQuery,
 ): AsyncGenerator<MergedRecord> {
   const query = { spider, kind, ...(identity === undefined ? {} : { identity }) }
   let current: Entity | null = null
-  for await (const record of store.entities(query)) {
+  for await (const record of entities.scan(query)) {
     if (current !== null && current.identity !== record.identity) {
       yield current.merged()
       current = null
@@ -39,7 +39,7 @@ export async function* mergedRecords(
   }
   if (current !== null) yield current.merged()
   if (identity !== undefined) return
-  for await (const record of store.entities({ spider, kind, identity: null })) {
+  for await (const record of entities.scan({ spider, kind, identity: null })) {
     const alone = new Entity(record, rules)
     alone.add(record)
     yield alone.merged()

@@ -8,7 +8,7 @@ import type { Json } from '../url/link.js'
 const NOTE_MS = 5_000
 
 export interface Auditor {
-  readonly store: Pick<AuditLog, 'noteAudit'>
+  readonly audit: Pick<AuditLog, 'log'>
   readonly clock: Clock
   readonly log: Pick<Log, 'warn'>
   /** `dashboard`, or `cli user@machine`. */
@@ -43,7 +43,7 @@ export async function audited<Result>(
   }
 }
 
-async function note({ store, clock, log }: Auditor, entry: AuditEntry): Promise<void> {
+async function note({ audit, clock, log }: Auditor, entry: AuditEntry): Promise<void> {
   const { action, target } = entry
   const failed = (why: string) => log.warn('audit.failed', { action, target, why })
   await new Promise<void>((resolve) => {
@@ -52,7 +52,7 @@ async function note({ store, clock, log }: Auditor, entry: AuditEntry): Promise<
       resolve()
     })
     Promise.resolve()
-      .then(() => store.noteAudit(entry))
+      .then(() => audit.log(entry))
       .catch((error: unknown) => failed(asShoalError(error).code))
       .finally(() => {
         forget()

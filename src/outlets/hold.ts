@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js'
 import { isAway } from '../errors.js'
-import type { ChangeFeed, OutletClaim, OutletHold } from '../store/changes.js'
+import type { OutletClaim, OutletHold, Outlets } from '../store/outlets.js'
 
 export interface Held extends OutletHold {
   /** Aborted when the outlet is not ours any more, or nobody can say that it is. */
@@ -10,7 +10,7 @@ export interface Held extends OutletHold {
 }
 
 /** Takes the outlet and keeps it by renewing the claim three times in its length; null: it is not to be had. */
-export async function holdOutlet(store: ChangeFeed, claim: OutletClaim, clock: Clock): Promise<Held | null> {
+export async function holdOutlet(outlets: Outlets, claim: OutletClaim, clock: Clock): Promise<Held | null> {
   const { name, holder, forMs } = claim
   const lost = new AbortController()
   const over = new AbortController()
@@ -18,7 +18,7 @@ export async function holdOutlet(store: ChangeFeed, claim: OutletClaim, clock: C
 
   const ask = async (asked: OutletClaim): Promise<OutletHold | null> => {
     const askedAt = clock.mono()
-    const answer = await store.claimOutlet(asked)
+    const answer = await outlets.claim(asked)
     ourUntil = askedAt + forMs
     return answer
   }
@@ -47,7 +47,7 @@ export async function holdOutlet(store: ChangeFeed, claim: OutletClaim, clock: C
       over.abort()
       await renewing
       // Whoever waits gets it when the claim has expired.
-      await store.releaseOutlet(name, holder).catch(() => {})
+      await outlets.release(name, holder).catch(() => {})
     },
   }
 }

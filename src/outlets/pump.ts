@@ -1,8 +1,9 @@
 import type { Clock, Random } from '../clock.js'
 import { asShoalError, isAway } from '../errors.js'
 import type { Log } from '../log.js'
-import type { ChangeFeed, ChangePage, Cursor, OutletInfo, OutletNote } from '../store/changes.js'
-import type { StoredRecord } from '../store/record-store.js'
+import type { ChangePage, Cursor } from '../store/changes.js'
+import type { OutletInfo, OutletNote } from '../store/outlets.js'
+import type { RecordStore, StoredRecord } from '../store/record-store.js'
 import { pauseAfter } from './backoff.js'
 import { type Held, holdOutlet } from './hold.js'
 import type { Outlet } from './outlet.js'
@@ -26,7 +27,7 @@ const FAILURES_AT_THE_END = 1
 
 export interface PumpParts {
   readonly outlet: Pick<Outlet, 'name' | 'spider' | 'kinds' | 'batch'>
-  readonly store: ChangeFeed
+  readonly store: Pick<RecordStore, 'changes' | 'outlets'>
   readonly sink: Sink
   /** Unlike that of any other process, now or before. */
   readonly holder: string
@@ -64,7 +65,7 @@ export async function pump(parts: PumpParts): Promise<PumpEnd> {
   for (;;) {
     if (stop.aborted) return { ...end, sent }
     try {
-      const held = await holdOutlet(store, claim, clock)
+      const held = await holdOutlet(store.outlets, claim, clock)
       if (held !== null) {
         try {
           const result = await feedSink(parts, held)
@@ -77,7 +78,7 @@ export async function pump(parts: PumpParts): Promise<PumpEnd> {
         const info = await infoOf(parts)
         if (info?.stopped) end = { kind: 'stopped', sent, message: info.error ?? '' }
         else if (info?.holder != null && parts.isGone(info.holder)) {
-          await store.releaseOutlet(outlet.name, info.holder)
+          await store.outlets.release(outlet.name, info.holder)
           continue
         } else end = { kind: 'elsewhere', sent }
       }
@@ -92,7 +93,7 @@ export async function pump(parts: PumpParts): Promise<PumpEnd> {
 }
 
 async function infoOf({ outlet, store }: PumpParts): Promise<OutletInfo | null> {
-  return (await store.outlets()).find(({ name }) => name === outlet.name) ?? null
+  return (await store.outlets.list()).find(({ name }) => name === outlet.name) ?? null
 }
 
 /** Until it is lost, stopped, or at its end. */
@@ -108,12 +109,12 @@ async function feedSink(parts: PumpParts, held: Held): Promise<PumpEnd> {
 
   const note = async (what: Omit<OutletNote, 'cursor'>, at: Cursor) => {
     noted = { cursor: at, at: clock.mono() }
-    return store.noteOutlet(outlet.name, parts.holder, { ...what, cursor: at })
+    return store.outlets.note(outlet.name, parts.holder, { ...what, cursor: at })
   }
   const behind = (message: string): PumpEnd => ({ kind: 'behind', sent, message })
 
   while (!over.aborted) {
-    const page: ChangePage = await store.changes({ ...query, after: cursor, limit: batch })
+    const page: ChangePage = await store.changes.read({ ...query, after: cursor, limit: batch })
     if (page.records.length > 0) {
       const result = await deliverAll(parts, held, page.records, over, cursor)
       if (result.kind === 'refused') {
@@ -133,7 +134,7 @@ async function feedSink(parts: PumpParts, held: Held): Promise<PumpEnd> {
     cursor = page.cursor
     if (!page.more) {
       if (finish.aborted) {
-        const { records } = await store.changesLag({ ...query, after: cursor, most: 1 })
+        const { records } = await store.changes.lag({ ...query, after: cursor, most: 1 })
         if (records === 0) return { kind: 'delivered', sent }
         await clock.sleep(timing.idleMs, over)
       } else await clock.sleep(timing.idleMs, idle)
@@ -178,7 +179,7 @@ async function deliver(
     failures++
     if (failures === 1) log.warn('outlet.waiting', { outlet: outlet.name, message: result.message })
     const note = { cursor, sent: 0, trimmed: 0, error: result.message, stop: false }
-    if (!(await store.noteOutlet(outlet.name, holder, note))) return { kind: 'fenced' }
+    if (!(await store.outlets.note(outlet.name, holder, note))) return { kind: 'fenced' }
     if (finish.aborted && failures >= mostFailures) return result
     await clock.sleep(pauseAfter(failures, result.retryAfterMs, random), finish.aborted ? over : waking)
   }

@@ -1,4 +1,4 @@
-import type { OutletHold } from '../store/changes.js'
+import type { OutletHold } from '../store/outlets.js'
 import type { StoredRecord } from '../store/record-store.js'
 
 /**

@@ -62,7 +62,7 @@ export function createCrawlStarter(
     }
     try {
       await whileAway(() => noteTrouble(backends.notes, crawl, failure), pauseUntil(stopped.signal, clock))
-      await backends.store.noteAudit({ at: clock.now(), ...entry })
+      await backends.store.audit.log({ at: clock.now(), ...entry })
     } catch (error) {
       log.warn('audit.failed', { action: entry.action, target: crawl, why: asShoalError(error).code })
     }

@@ -2,14 +2,14 @@ import { type Clock, systemClock, systemRandom } from '../clock.js'
 import type { Log } from '../log.js'
 import type { Outlet } from '../outlets/outlet.js'
 import type { Sent } from '../outlets/sink.js'
-import type { ChangeFeed } from '../store/changes.js'
+import type { RecordStore } from '../store/record-store.js'
 import { type OutletEnd, openSinks, startOutletDuties } from './duties/outlet-duties.js'
 
 /** Retries while the rest is delivered: at most 15 s of pauses. */
 const MOST_FAILURES = 5
 
 export interface RunOutletsOptions {
-  readonly store: ChangeFeed
+  readonly store: Pick<RecordStore, 'changes' | 'outlets'>
   readonly queue: string
   readonly log: Log
   /** Keep running until the drain; otherwise until everything is delivered. */
@@ -24,8 +24,8 @@ export async function runOutlets(
   { store, queue, log, follow, graceMs, drain }: RunOutletsOptions,
 ): Promise<readonly OutletEnd[]> {
   const clock = systemClock
-  const stopped = new Set((await store.outlets()).filter((one) => one.stopped).map(({ name }) => name))
-  for (const { name, spider } of outlets) if (stopped.has(name)) await store.resetOutlet(name, spider, null)
+  const stopped = new Set((await store.outlets.list()).filter((one) => one.stopped).map(({ name }) => name))
+  for (const { name, spider } of outlets) if (stopped.has(name)) await store.outlets.reset(name, spider, null)
   const parts = { store, queue, clock, random: systemRandom, log, mostFailures: MOST_FAILURES }
   const duties = await startOutletDuties(outlets, parts)
   if (follow) {

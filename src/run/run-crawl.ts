@@ -127,7 +127,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
 async function lostInstead(backends: Backends, duties: Duties, crawl: CrawlId): Promise<ShoalError | null> {
   try {
     await duties.checkForLoss()
-    const note = (await backends.store.crawlNotes()).find((one) => one.crawl === crawl && one.state === 'lost')
+    const note = (await backends.store.crawls.notes()).find((one) => one.crawl === crawl && one.state === 'lost')
     return note === undefined ? null : lostError({ crawl, spider: note.spider, why: 'gone' })
   } catch {
     return null

@@ -70,13 +70,13 @@ export async function runSummary(
     seconds: Math.round(run.seconds * 1000) / 1000,
     interrupted: run.interrupted && state !== 'finished',
     drained: run.drained && state !== 'finished',
-    visits: await backends.store.visitCounts(crawl),
+    visits: await backends.store.visits.counts(crawl),
     drift: run.drift,
   }
 }
 
 async function recordTotals(backends: Backends, crawl: CrawlId): Promise<{ records: number; rejected: number }> {
-  const kinds = await backends.store.counts({ crawl })
+  const kinds = await backends.store.records.counts({ crawl })
   return {
     records: kinds.reduce((sum, kind) => sum + kind.records, 0),
     rejected: kinds.reduce((sum, kind) => sum + kind.rejected, 0),

@@ -95,7 +95,7 @@ export async function listSchedules(
     rows.push({
       ...{ spider: name, cron: schedule.cron, timezone: schedule.timezone, overlap: schedule.overlap, next, last },
       crawl: crawl && { id: crawl.id, state: crawl.state },
-      visits: crawl === null ? null : await backends.store.visitCounts(crawl.id),
+      visits: crawl === null ? null : await backends.store.visits.counts(crawl.id),
       due: last === null ? null : turnDue(schedule, last, now),
     })
   }

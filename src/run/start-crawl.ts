@@ -47,7 +47,7 @@ export async function startCrawl(options: StartOptions): Promise<StartedCrawl> {
     if (spider === undefined) throw new Error('one source gives one spider')
     const proxies = await knownProxies(backends.notes, spider)
     const opened = await audited(
-      { store: backends.store, clock, log, by: options.by },
+      { audit: backends.store.audit, clock, log, by: options.by },
       { action: 'crawl.start', target: spider.name, details: { fresh } },
       () => openCrawl(backends, spider, { fresh, clock, random, proxies }),
       ({ crawl, resumed, setAside }) => ({ crawl, resumed, setAside: setAside?.id ?? null }),

@@ -24,3 +24,20 @@ export interface SqliteEngine {
   /** The transaction was rolled back: what was learnt inside it is not so. */
   rolledBack?(): void
 }
+
+/** An engine as its front shows it: the same methods, asynchronous. */
+type Asynchronous<Engine> = {
+  [Name in MethodNames<Engine>]: Engine[Name] extends (...args: infer Args) => infer Result
+    ? (...args: Args) => Promise<Result>
+    : never
+}
+
+/** The methods of a front that only pass a call on. */
+export function forward<Engine, Name extends MethodNames<Engine>>(
+  call: EngineCall<Engine>,
+  ...names: readonly Name[]
+): Pick<Asynchronous<Engine>, Name> {
+  const plain = call as unknown as (method: Name, ...args: readonly unknown[]) => Promise<unknown>
+  const methods = names.map((name) => [name, (...args: unknown[]) => plain(name, ...args)] as const)
+  return Object.fromEntries(methods) as unknown as Pick<Asynchronous<Engine>, Name>
+}

@@ -2,12 +2,12 @@ import { ShoalError } from '../errors.js'
 import type { Json } from '../url/link.js'
 import { cleanJson, cleanText } from './prepare.js'
 
-/** What people did by hand, on the command line and from the dashboard: who, what, to what, and what came of it. */
+/** What people did by hand, on the command line and from the dashboard: who, what, to what, and the result. */
 export interface AuditLog {
-  /** Text is cleaned and cut to AUDIT_MAX; of the entries the AUDIT_KEPT newest stay. */
-  noteAudit(entry: AuditEntry): Promise<void>
-  /** In the order in which they were noted, newest first. */
-  audit(page: AuditPage): Promise<AuditEntries>
+  /** Text is cleaned and cut to AUDIT_MAX; only the newest AUDIT_KEPT entries are kept. */
+  log(entry: AuditEntry): Promise<void>
+  /** Newest first. */
+  entries(page: AuditPage): Promise<AuditEntries>
 }
 
 export interface AuditEntry {
@@ -34,7 +34,7 @@ export interface AuditEntries {
   readonly next: string | null
 }
 
-/** A number, not a time: what somebody did two years ago on a quiet backends is still worth knowing. About 30 MB at the most usual size. */
+/** A number, not a time: what was done two years ago on a quiet installation is still worth knowing. About 30 MB of usual entries. */
 export const AUDIT_KEPT = 100_000
 /** Characters of a name, and of the details as JSON. */
 export const AUDIT_MAX = { name: 200, target: 2_000, details: 4_000 } as const

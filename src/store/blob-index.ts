@@ -1,17 +1,17 @@
 /**
- * Where in which pack each raw page stands. Duties of every driver:
+ * Which pack holds each raw page, and where in it. Duties of every driver:
  *  - An entry belongs to one place (a folder, a bucket): the same page may be kept in several, and each is asked for its own.
- *  - `addBlobs` is durable when it resolves and can be repeated: of several that add a page the first stays.
- *  - `moveBlobs` and `removeBlobs` touch only an entry that still stands where the caller has seen it, and can be repeated.
+ *  - `add` is durable when it resolves and can be repeated: the first of several entries for a page wins.
+ *  - `move` and `remove` change only an entry that is still where the caller saw it, and can be repeated.
  */
 export interface BlobIndex {
-  /** By hash; those that are not known are left out. */
-  findBlobs(place: string, hashes: readonly string[]): Promise<Map<string, BlobEntry>>
-  addBlobs(place: string, entries: readonly BlobEntry[]): Promise<void>
-  moveBlobs(place: string, moves: readonly BlobMove[]): Promise<void>
-  removeBlobs(place: string, entries: readonly BlobEntry[]): Promise<void>
+  /** By hash; unknown ones are left out. */
+  find(place: string, hashes: readonly string[]): Promise<Map<string, BlobEntry>>
+  add(place: string, entries: readonly BlobEntry[]): Promise<void>
+  move(place: string, moves: readonly BlobMove[]): Promise<void>
+  remove(place: string, entries: readonly BlobEntry[]): Promise<void>
   /** In order of their hashes, after this one: at most `limit`. */
-  blobsAfter(place: string, hash: string, limit: number): Promise<BlobEntry[]>
+  after(place: string, hash: string, limit: number): Promise<BlobEntry[]>
 }
 
 export interface BlobEntry {

@@ -6,7 +6,7 @@ import type { StoredRecord } from './rows.js'
  */
 export interface Entities {
   /** In order of identity: records of the same one come one after the other, as they are when the scan comes by. */
-  entities(query: EntityQuery): AsyncIterable<IdentifiedRecord>
+  scan(query: EntityQuery): AsyncIterable<IdentifiedRecord>
 }
 
 export interface EntityQuery {

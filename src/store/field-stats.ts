@@ -3,15 +3,15 @@ import { cleanText } from './prepare.js'
 
 /**
  * How well the fields of records are filled, hour by hour. Duties of every driver:
- *  - `noteFields` adds counts and unites sketches: many workers add to the same rows. They are statistics: a call whose answer was lost
- *    may be repeated, and counts those seconds twice.
- *  - Of each spider and kind the newest KEPT_HOURS hours that had records stay; older ones go when a new hour begins.
+ *  - `add` adds counts and unites sketches: many workers add to the same rows. They are statistics: a call whose
+ *    answer was lost may be repeated, and then counts those seconds twice.
+ *  - Of each spider and kind the newest KEPT_HOURS hours that had records are kept; older ones are deleted when a new hour begins.
  */
 export interface FieldStats {
   /** Each row once, in order of spider, kind, site, field, hour (see `addedUp`). */
-  noteFields(rows: readonly FieldRow[]): Promise<void>
+  add(rows: readonly FieldRow[]): Promise<void>
   /** In the same order. Without `sketches` their sketches are empty, and cost nothing. */
-  fieldStats(query: FieldQuery): AsyncIterable<FieldRow>
+  scan(query: FieldQuery): AsyncIterable<FieldRow>
 }
 
 export interface FieldQuery {

@@ -7,7 +7,7 @@ import type { Json } from '../url/link.js'
  */
 export interface RecordHistory {
   /** Every version of the records with this key, one record after the other, each newest first, beginning with what it is now. */
-  history(query: HistoryQuery): AsyncIterable<RecordVersion>
+  versions(query: HistoryQuery): AsyncIterable<RecordVersion>
 }
 
 export interface HistoryQuery {

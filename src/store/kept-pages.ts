@@ -8,11 +8,11 @@ import type { FetchRow } from './rows.js'
  *  - `newestOnly`: of the pages of one link (by fingerprint) the one that the newest lease read, which is the only one that may
  *    still change what it gave. It is chosen among the pages of the spider and crawl that were read before `before`; `route` and
  *    `since` leave out afterwards.
- *  - A part costs the same wherever the scan stands. It may be empty, and `next` is null only at the end.
+ *  - A part costs the same wherever the scan is. It may be empty, and `next` is null only at the end.
  */
 export interface KeptPages {
-  keptPages(query: KeptPageQuery, after: KeptPageCursor | null, limit: number): Promise<KeptPagePart>
-  countKeptPages(query: KeptPageQuery): Promise<number>
+  part(query: KeptPageQuery, after: KeptPageCursor | null, limit: number): Promise<KeptPagePart>
+  count(query: KeptPageQuery): Promise<number>
 }
 
 export interface KeptPageQuery {
@@ -21,12 +21,12 @@ export interface KeptPageQuery {
   /** As the fetch recorded it. */
   readonly route?: string
   readonly since?: number
-  /** Read before this time: a crawl that goes on is not run after. */
+  /** Read before this time, so that the scan ends while the crawl continues. */
   readonly before?: number
   readonly newestOnly: boolean
 }
 
-/** Where the scan goes on; only its driver knows what it says. */
+/** Where the scan continues; opaque to everybody but its driver. */
 export type KeptPageCursor = string
 
 export interface KeptPagePart {

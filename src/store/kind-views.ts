@@ -1,26 +1,26 @@
 /**
  * The records of one kind as a table of typed columns, for people with SQL. Duties of every driver:
  *  - A value that does not fit its column is NULL there; it never fails a query.
- *  - What is called like it and was not made for this kind stays as it is, and the call is refused.
+ *  - A relation of that name which was not created for this kind stays as it is, and the call is refused.
  */
 export interface KindViews {
-  /** What `makeView` runs. */
-  viewSql(kind: KindColumns): string
-  /** Makes the view, or replaces the one that was made for this kind before. */
-  makeView(kind: KindColumns): Promise<MadeView>
-  /** Null: it has views alone. */
+  /** What `create` runs. */
+  sql(kind: KindColumns): string
+  /** Creates the view, or replaces the one created for this kind before. */
+  create(kind: KindColumns): Promise<MadeView>
+  /** Null: views only. */
   readonly tables: KindTables | null
 }
 
-/** The same as tables of their own, which are read without looking into JSON and take any index. */
+/** The same as real tables: reading them parses no JSON, and they take any index. */
 export interface KindTables {
-  /** What makes the table, and what brings it up to date for the first time. */
-  tableSql(kind: KindColumns): string
+  /** What creates the table and fills it for the first time. */
+  sql(kind: KindColumns): string
   /**
-   * Makes the table where there is none, and brings it what came or changed since it was last refreshed, in short steps. One whose columns
-   * are others now is made anew beside it and put in its place when it is full.
+   * Creates the table if needed, and adds what came or changed since the last refresh, in short transactions. A table whose columns changed
+   * is rebuilt under another name and swapped in when it is complete.
    */
-  refreshTable(kind: KindColumns, progress: (rows: number) => void): Promise<RefreshedTable>
+  refresh(kind: KindColumns, progress: (rows: number) => void): Promise<RefreshedTable>
 }
 
 export interface KindColumns {
@@ -45,6 +45,6 @@ export interface MadeView {
 export interface RefreshedTable extends MadeView {
   /** Rows that came or changed. */
   readonly rows: number
-  /** It was made anew, because its columns changed. */
+  /** Because its columns changed. */
   readonly rebuilt: boolean
 }

@@ -1,11 +1,11 @@
 import type { StoredRecord } from './rows.js'
 
-/** Stored records by what a page gave: many at once, because a call costs more than a row. */
+/** Stored records by what a page produced: many at once, because a call costs more than a row. */
 export interface RecordLookup {
   /** The records with these keys, in order; null where there is none. */
-  recordsOf(keys: readonly RecordKey[]): Promise<(LeasedRecord | null)[]>
+  byKeys(keys: readonly RecordKey[]): Promise<(LeasedRecord | null)[]>
   /** Records that these very readings wrote or confirmed last and that are not among `given`, in any order. */
-  recordsLeft(spider: string, readings: readonly PageReading[], given: readonly GivenKey[]): Promise<PageRecord[]>
+  leftOver(spider: string, readings: readonly PageReading[], given: readonly GivenKey[]): Promise<PageRecord[]>
 }
 
 /** As they are stored (see prepare.ts). */

@@ -10,7 +10,7 @@ export interface RecordSearch {
    * from page to page. No call looks through more than SEARCH_MOST: what it did not come to begins at `next`, so that a page may be empty and
    * not the last.
    */
-  searchRecords(query: SearchQuery): Promise<SearchPage>
+  find(query: SearchQuery): Promise<SearchPage>
 }
 
 export interface SearchQuery {

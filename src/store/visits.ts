@@ -3,16 +3,16 @@ import type { Fingerprint } from '../url/link.js'
 import type { BlobRef } from './blob-store.js'
 
 /**
- * What the last visit of each page left, so that the next crawl takes only what changed. One row for each link of a spider that recrawls,
+ * What the last visit of each page left, so that the next crawl fetches only what changed. One row for each link of a spider that recrawls,
  * written with the fetch of its visit (`WriteBatch.visits`). Duties of every driver:
  *  - The row of the newest lease stays: an older one changes nothing.
  *  - A lease is counted once, however often its write is repeated.
  */
 export interface Visits {
   /** In any order; a link that was never visited is left out. */
-  lastVisits(spider: string, fps: readonly Fingerprint[]): Promise<LastVisit[]>
+  last(spider: string, fps: readonly Fingerprint[]): Promise<LastVisit[]>
   /** Of one crawl; null when none of its visits was noted. */
-  visitCounts(crawl: CrawlId): Promise<VisitCounts | null>
+  counts(crawl: CrawlId): Promise<VisitCounts | null>
 }
 
 export interface LastVisit {

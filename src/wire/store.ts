@@ -5,10 +5,9 @@ import { DatabaseClient, DatabaseThread } from '../embedded/client.js'
 import { ShoalError } from '../errors.js'
 import type { BlobStore } from '../store/blob-store.js'
 import type { StoreMaintenance } from '../store/maintenance.js'
-import { MemoryRecordStore } from '../store/memory/memory-record-store.js'
+import { memoryRecordStore } from '../store/memory/memory-record-store.js'
 import type { RecordStore } from '../store/record-store.js'
-import { SqliteRecordStore } from '../store/sqlite/sqlite-record-store.js'
-import type { SqliteStoreEngine } from '../store/sqlite/sqlite-store-engine.js'
+import { sqliteRecordStore } from '../store/sqlite/sqlite-record-store.js'
 import { showUrl } from '../url/show-url.js'
 import { MEMORY_PAGES, openPages, type PagesAddress, parsePages } from './pages.js'
 
@@ -99,8 +98,7 @@ export async function storeFromPort(
 }
 
 async function memoryStore({ pages, clock }: StoreOptions): Promise<StorePart> {
-  const store = new MemoryRecordStore()
-  return withPages(store, pages, clock, {
+  return withPages(memoryRecordStore(), pages, clock, {
     maintenance: async () => null,
     connect: () => null,
     close: async () => {},
@@ -112,7 +110,7 @@ async function databaseStore(
   { pages, clock }: StoreOptions,
   close: () => Promise<void>,
 ): Promise<StorePart> {
-  const store = new SqliteRecordStore(client.service<SqliteStoreEngine>('store'), close)
+  const store = sqliteRecordStore((part) => client.service(`store.${part}`), close)
   return withPages(store, pages, clock, { maintenance: async () => null, connect: () => null, close })
 }
 
@@ -134,7 +132,7 @@ async function withPages(
   clock: Clock,
   rest: Omit<StorePart, 'store' | 'pages'>,
 ): Promise<StorePart> {
-  const pages = await openPages(address, store, clock)
+  const pages = await openPages(address, store.blobs, clock)
   return {
     ...rest,
     store,

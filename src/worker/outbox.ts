@@ -105,7 +105,7 @@ export class Outbox {
     this.#lookups.delete(spider)
     const fps = waiting.map(({ item }) => item)
     try {
-      const found = await this.#untilDone('store', () => this.#store.lastVisits(spider, fps))
+      const found = await this.#untilDone('store', () => this.#store.visits.last(spider, fps))
       const visits = new Map(found.map((visit) => [visit.fp, visit]))
       for (const { item, resolve } of waiting) resolve(visits.get(item) ?? null)
     } catch (error) {
@@ -230,7 +230,7 @@ export class Outbox {
     this.#writing++
     const began = this.#clock.mono()
     try {
-      const statuses = await this.#untilDone('store', () => this.#store.write(batch))
+      const statuses = await this.#untilDone('store', () => this.#store.records.write(batch))
       this.#meter.took('store', this.#clock.mono() - began)
       let next = 0
       for (const { item, resolve } of writes) {

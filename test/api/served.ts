@@ -118,7 +118,7 @@ async function fill({ frontier, store, proxies }: Backends): Promise<void> {
       data: { token: 'data-canary' },
     },
   ])
-  await store.noteCrawl({
+  await store.crawls.note({
     ...{ crawl: CRAWL, spider: 'shop', queue: '', queueIdentity: await frontier.identity(), state: 'open' },
     ...{ spec: SPEC, openedAt: systemClock.now() },
   })

@@ -64,7 +64,7 @@ function outcomeName(outcome: Outcome): NonNullable<HistoryEvent['outcome']> {
 
 /** Which records were committed, and when. */
 export function recordingStore(inner: RecordStore, { record }: Recorder, before: Before): RecordStore {
-  const write: RecordStore['write'] = async (batch) => {
+  const write: RecordStore['records']['write'] = async (batch) => {
     before('write')
     const about = batch.records.map(({ url, gen, epoch }) => ({
       op: 'write' as const,
@@ -74,7 +74,7 @@ export function recordingStore(inner: RecordStore, { record }: Recorder, before:
     }))
     let statuses: WriteStatus[]
     try {
-      statuses = await inner.write(batch)
+      statuses = await inner.records.write(batch)
     } catch (error) {
       record(about.map((event) => ({ ...event, phase: 'info' })))
       throw error
@@ -82,11 +82,15 @@ export function recordingStore(inner: RecordStore, { record }: Recorder, before:
     record(about.map((event, index) => ({ ...event, phase: 'ok', status: statuses[index] ?? '' })))
     return statuses
   }
-  return new Proxy(inner, {
-    get(target, name) {
-      if (name === 'write') return write
-      const value = Reflect.get(target, name, target) as unknown
-      return typeof value === 'function' ? value.bind(target) : value
+  const { records } = inner
+  return {
+    ...inner,
+    records: {
+      write,
+      scan: (query) => records.scan(query),
+      counts: (query) => records.counts(query),
+      rejected: (query) => records.rejected(query),
+      rejectedByField: (query) => records.rejectedByField(query),
     },
-  })
+  }
 }

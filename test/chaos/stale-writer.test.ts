@@ -49,7 +49,7 @@ it(
     const { spider, crawl } = await openWorldCrawl(backends, file)
     const records = async () => {
       const found: StoredRecord[] = []
-      for await (const record of backends.store.records({})) found.push(record)
+      for await (const record of backends.store.records.scan({})) found.push(record)
       return found
     }
 

@@ -84,7 +84,7 @@ describe('shoal dashboard', () => {
       await redis.stop()
     }
     const results = await openResults({ store })
-    const { entries } = await results.store.audit({ limit: 10 })
+    const { entries } = await results.store.audit.entries({ limit: 10 })
     expect(entries).toMatchObject([{ by: 'dashboard', target: 'shop.example' }])
     await results.close()
   })

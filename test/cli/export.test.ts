@@ -13,7 +13,7 @@ import { progressText } from '../../src/cli/views/work-progress.js'
 import { SqliteDb } from '../../src/sqlite/db.js'
 import { prepareBatch } from '../../src/store/prepare.js'
 import { migrateStore } from '../../src/store/sqlite/schema.js'
-import { SqliteStoreEngine } from '../../src/store/sqlite/sqlite-store-engine.js'
+import { storeEngines } from '../../src/store/sqlite/store-engines.js'
 import { openBackends } from '../../src/wire/backends.js'
 import { batch, fetchRow, record } from '../contract/record-store-contract.js'
 import { readParquet } from '../store/read-exports.js'
@@ -78,7 +78,7 @@ async function fill(addresses: { queue: string; store: string }): Promise<void> 
       return fetchRow({ fp, url: urlOf(n), crawl: 'books-1', page, headers, at: Date.now() })
     }),
   )
-  await backends.store.write(batch({ records, fetches }))
+  await backends.store.records.write(batch({ records, fetches }))
   await backends.close()
 }
 
@@ -186,9 +186,9 @@ describe('an export that is stopped', () => {
   beforeAll(() => {
     const db = new SqliteDb(many)
     migrateStore(db)
-    const engine = new SqliteStoreEngine(db)
+    const { writer } = storeEngines(db)
     const records = Array.from({ length: 2000 }, (_, n) => record({ key: `k${n}`, data: 'x'.repeat(1000) }))
-    db.transaction(() => engine.write(prepareBatch(batch({ records })).prepared))
+    db.transaction(() => writer.write(prepareBatch(batch({ records })).prepared))
     db.close()
   })
   const args = ['export', '--queue', `sqlite:${many}`, '--store', `sqlite:${many}`]

@@ -130,7 +130,7 @@ describe('move and recover', () => {
       await frontier.forfeit('w1')
       await frontier.setState(CRAWL, 'paused')
       const queueIdentity = await frontier.identity()
-      await store.noteCrawl({
+      await store.crawls.note({
         crawl: CRAWL,
         spider: 'shop',
         queue: queueAddress,

@@ -72,7 +72,7 @@ async function shoal(...args: string[]): Promise<{ out: string; error: string | 
 
 async function store(...keys: string[]): Promise<void> {
   const backends = await openBackends({ queue: address, store: address })
-  await backends.store.write(batch({ records: keys.map((key) => record({ key })) }))
+  await backends.store.records.write(batch({ records: keys.map((key) => record({ key })) }))
   await backends.close()
 }
 

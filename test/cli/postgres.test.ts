@@ -80,12 +80,12 @@ describe('retention', () => {
 
     const backends = await openBackends({ queue, store })
     const at = systemClock.now() - 90 * 86_400_000
-    const [row] = await backends.store.fetches({
+    const [row] = await backends.store.fetches.of({
       fp: (await backends.frontier.links({ crawl: CRAWL, state: 'dead', limit: 1 }))[0]?.fp ?? '',
       limit: 1,
     })
     if (row === undefined) throw new Error('the seeded crawl has a dead link with a fetch')
-    await backends.store.write({ records: [], rejected: [], fetches: [{ ...row, at }] })
+    await backends.store.records.write({ records: [], rejected: [], fetches: [{ ...row, at }] })
     await backends.close()
 
     const [due] = (await call('retention', 'apply', '--dry-run')).out.split(':')

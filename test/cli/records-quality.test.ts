@@ -7,12 +7,10 @@ import { SqliteFrontierEngine } from '../../src/frontier/sqlite/sqlite-engine.js
 import { HOUR_MS } from '../../src/quality/field-row.js'
 import { FieldTally } from '../../src/quality/field-tally.js'
 import { SqliteDb } from '../../src/sqlite/db.js'
-import { callDirectly } from '../../src/sqlite/direct.js'
 import { migrateStore } from '../../src/store/sqlite/schema.js'
-import { SqliteRecordStore } from '../../src/store/sqlite/sqlite-record-store.js'
-import { SqliteStoreEngine } from '../../src/store/sqlite/sqlite-store-engine.js'
 import type { Json } from '../../src/url/link.js'
 import { batch, record } from '../contract/record-store-contract.js'
+import { sqliteStoreOn } from '../support/sqlite-store.js'
 import { shoal } from './cli.js'
 
 const dir = mkdtempSync(join(tmpdir(), 'shoal-quality-'))
@@ -20,6 +18,7 @@ const now = systemClock.now()
 
 const SPIDER = `
 import { defineSpider } from 'shoal'
+import { sqliteStoreOn } from '../support/sqlite-store.js'
 export default defineSpider({
   name: 'shops',
   start: ['https://a.example/'],
@@ -36,7 +35,7 @@ beforeAll(async () => {
   const db = new SqliteDb(join(dir, 'shoal.db'))
   SqliteFrontierEngine.migrate(db)
   migrateStore(db)
-  const store = new SqliteRecordStore(callDirectly(db, new SqliteStoreEngine(db)), async () => {})
+  const store = sqliteStoreOn(db, async () => {})
   const tally = new FieldTally()
   const seen = (site: string, scrapedAt: number, data: Json) =>
     tally.note({ records: [{ spider: 'shops', kind: 'product', site, scrapedAt, data }], rejected: [] })
@@ -52,13 +51,13 @@ beforeAll(async () => {
     data: { title: 7, tags: ['x'] },
   }
   tally.note({ records: [], rejected: [{ ...rejected, issues: [{ field: 'title' }] }] })
-  await store.noteFields(tally.take())
+  await store.fields.add(tally.take())
 
   const product = { spider: 'shops', kind: 'product', history: true }
   const pen = (site: string, epoch: string, scrapedAt: number, data: Json) =>
     record({ ...product, site, key: 'pen', identity: '4006381', epoch, scrapedAt, data, url: `https://${site}/pen` })
-  await store.write(batch({ records: [pen('a.example', '1', now - 9000, { title: 'Pen', price: 2, old: 1 })] }))
-  await store.write(
+  await store.records.write(batch({ records: [pen('a.example', '1', now - 9000, { title: 'Pen', price: 2, old: 1 })] }))
+  await store.records.write(
     batch({
       records: [
         pen('a.example', '2', now - 5000, { title: 'Blue pen \u001b[31m', price: 2, stock: 'yes' }),

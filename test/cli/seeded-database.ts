@@ -6,10 +6,9 @@ import { SqliteDb } from '../../src/sqlite/db.js'
 import { callDirectly } from '../../src/sqlite/direct.js'
 import type { RecordStore } from '../../src/store/record-store.js'
 import { migrateStore } from '../../src/store/sqlite/schema.js'
-import { SqliteRecordStore } from '../../src/store/sqlite/sqlite-record-store.js'
-import { SqliteStoreEngine } from '../../src/store/sqlite/sqlite-store-engine.js'
 import { fingerprint } from '../../src/url/fingerprint.js'
 import type { Link } from '../../src/url/link.js'
+import { sqliteStoreOn } from '../support/sqlite-store.js'
 
 export const CRAWL = 'shop-1'
 export const url = (state: string) => `https://shop.example/${state}`
@@ -19,7 +18,7 @@ export async function seedDatabase(file: string): Promise<void> {
   SqliteFrontierEngine.migrate(db)
   migrateStore(db)
   const frontier = new SqliteFrontier(callDirectly(db, new SqliteFrontierEngine(db, systemClock)), async () => {})
-  const store = new SqliteRecordStore(callDirectly(db, new SqliteStoreEngine(db)), async () => {})
+  const store = sqliteStoreOn(db, async () => {})
   await seedBackends(frontier, store)
   db.close()
 }
@@ -61,7 +60,7 @@ export async function seedBackends(frontier: Frontier, store: RecordStore): Prom
         url: lease.link.url,
         data: { title: '=Lamp' },
       }
-      await store.write({
+      await store.records.write({
         records: [
           {
             ...row,
@@ -81,7 +80,7 @@ export async function seedBackends(frontier: Frontier, store: RecordStore): Prom
       })
     }
     if (lease.link.url === url('dead'))
-      await store.write({ records: [], rejected: [], fetches: [fetched(lease, 500, 'server_error')] })
+      await store.records.write({ records: [], rejected: [], fetches: [fetched(lease, 500, 'server_error')] })
     if (outcome !== undefined) await frontier.settle([{ lease, outcome }])
   }
 }

@@ -53,7 +53,7 @@ describe('links', () => {
     await look(async ({ frontier, store }) => {
       expect(await frontier.stats(CRAWL)).toMatchObject({ queued: 3, delayed: 0, dead: 0, skipped: 2 })
       expect(await frontier.explain(CRAWL, fingerprint(url('queued-later')))).toMatchObject({ position: 0 })
-      const { entries } = await store.audit({ limit: 9 })
+      const { entries } = await store.audit.entries({ limit: 9 })
       expect(entries.map(({ action }) => action).sort()).toEqual([
         'link.promote',
         'link.remove',

@@ -26,34 +26,34 @@ export function auditContract(name: string, open: () => Promise<RecordStore>): v
     afterEach(() => store.close())
 
     it('gives back what was noted, newest first, page by page', async () => {
-      expect(await store.audit({ limit: 10 })).toEqual({ entries: [], next: null })
+      expect(await store.audit.entries({ limit: 10 })).toEqual({ entries: [], next: null })
       // By the order of the notes: clocks of machines differ.
       const noted = [5, 3, 4, 1, 2].map((at) => entry({ at, target: `crawl-${at}` }))
-      for (const one of noted) await store.noteAudit(one)
-      const first = await store.audit({ limit: 2 })
+      for (const one of noted) await store.audit.log(one)
+      const first = await store.audit.entries({ limit: 2 })
       expect(first.entries).toEqual([noted[4], noted[3]])
-      const second = await store.audit({ limit: 2, after: String(first.next) })
-      await store.noteAudit(entry({ at: 9 }))
-      const third = await store.audit({ limit: 2, after: String(second.next) })
+      const second = await store.audit.entries({ limit: 2, after: String(first.next) })
+      await store.audit.log(entry({ at: 9 }))
+      const third = await store.audit.entries({ limit: 2, after: String(second.next) })
       expect([second.entries, third]).toEqual([[noted[2], noted[1]], { entries: [noted[0]], next: null }])
-      expect((await store.audit({ limit: 6 })).next).toBeNull()
+      expect((await store.audit.entries({ limit: 6 })).next).toBeNull()
     })
 
     it('keeps any text as text, without what cannot be stored', async () => {
       const bad = "'); DROP TABLE audit; --\0\ud800<script>"
-      await store.noteAudit(
+      await store.audit.log(
         entry({ by: bad, action: bad, target: bad, result: bad, details: { [bad]: [bad, null, 1.5] } }),
       )
       const clean = "'); DROP TABLE audit; --\ufffd\ufffd<script>"
-      expect((await store.audit({ limit: 1 })).entries).toEqual([
+      expect((await store.audit.entries({ limit: 1 })).entries).toEqual([
         entry({ by: clean, action: clean, target: clean, result: clean, details: { [clean]: [clean, null, 1.5] } }),
       ])
     })
 
     it('cuts what is too long', async () => {
       const long = '\u{1f41f}'.repeat(50_000)
-      await store.noteAudit(entry({ by: long, target: long, details: { long } }))
-      const [one] = (await store.audit({ limit: 1 })).entries
+      await store.audit.log(entry({ by: long, target: long, details: { long } }))
+      const [one] = (await store.audit.entries({ limit: 1 })).entries
       expect(one?.by.length).toBeLessThanOrEqual(AUDIT_MAX.name)
       expect(one?.target.length).toBeLessThanOrEqual(AUDIT_MAX.target)
       expect(JSON.stringify(one?.details).length).toBeLessThanOrEqual(AUDIT_MAX.details)
@@ -62,7 +62,7 @@ export function auditContract(name: string, open: () => Promise<RecordStore>): v
 
     it('refuses a cursor that is none', async () => {
       for (const after of ['', 'x', '-1', "1' OR 1=1", '9'.repeat(40), '1e3']) {
-        await expect(store.audit({ limit: 1, after }), after).rejects.toMatchObject({ code: 'cursor_foreign' })
+        await expect(store.audit.entries({ limit: 1, after }), after).rejects.toMatchObject({ code: 'cursor_foreign' })
       }
     })
   })

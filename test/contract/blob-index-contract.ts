@@ -15,60 +15,60 @@ export function blobIndexContract(
     afterEach(() => close())
 
     it('finds what was added, in its own place, and leaves the rest out', async () => {
-      await index.addBlobs('here', [entry(1), entry(2, { codec: 'raw', start: 2 ** 33, bytes: 5_000_000_000 })])
-      expect(await index.findBlobs('here', [hash(1), hash(2), hash(3)])).toEqual(
+      await index.add('here', [entry(1), entry(2, { codec: 'raw', start: 2 ** 33, bytes: 5_000_000_000 })])
+      expect(await index.find('here', [hash(1), hash(2), hash(3)])).toEqual(
         new Map([
           [hash(1), entry(1)],
           [hash(2), entry(2, { codec: 'raw', start: 2 ** 33, bytes: 5_000_000_000 })],
         ]),
       )
-      expect(await index.findBlobs('there', [hash(1)])).toEqual(new Map())
-      expect(await index.findBlobs('here', [])).toEqual(new Map())
+      expect(await index.find('there', [hash(1)])).toEqual(new Map())
+      expect(await index.find('here', [])).toEqual(new Map())
     })
 
     it('keeps the first of several, also when all come at once, and in each place its own', async () => {
       const packs = ['a', 'b', 'c', 'd']
-      await index.addBlobs('here', [entry(1, { pack: 'first' })])
-      await Promise.all(packs.map((pack) => index.addBlobs('here', [entry(1, { pack }), entry(2, { pack })])))
-      await index.addBlobs('there', [entry(1, { pack: 'other' })])
-      const found = await index.findBlobs('here', [hash(1), hash(2)])
+      await index.add('here', [entry(1, { pack: 'first' })])
+      await Promise.all(packs.map((pack) => index.add('here', [entry(1, { pack }), entry(2, { pack })])))
+      await index.add('there', [entry(1, { pack: 'other' })])
+      const found = await index.find('here', [hash(1), hash(2)])
       expect(found.get(hash(1))?.pack).toBe('first')
       expect(packs).toContain(found.get(hash(2))?.pack)
-      expect((await index.findBlobs('there', [hash(1)])).get(hash(1))?.pack).toBe('other')
+      expect((await index.find('there', [hash(1)])).get(hash(1))?.pack).toBe('other')
     })
 
     it('takes the same page twice in one call', async () => {
-      await index.addBlobs('here', [entry(1, { start: 10 }), entry(1, { start: 20 })])
-      expect((await index.findBlobs('here', [hash(1)])).get(hash(1))?.start).toBe(10)
+      await index.add('here', [entry(1, { start: 10 }), entry(1, { start: 20 })])
+      expect((await index.find('here', [hash(1)])).get(hash(1))?.start).toBe(10)
     })
 
     it('moves and removes only what still stands where it was seen', async () => {
-      await index.addBlobs('here', [entry(1), entry(2), entry(3)])
-      await index.addBlobs('there', [entry(1)])
+      await index.add('here', [entry(1), entry(2), entry(3)])
+      await index.add('there', [entry(1)])
       const to = entry(1, { pack: 'large', start: 999, length: 7, codec: 'raw' })
       const late = entry(1, { pack: 'late' })
-      await index.moveBlobs('here', [{ from: entry(1), to }])
-      await index.moveBlobs('here', [
+      await index.move('here', [{ from: entry(1), to }])
+      await index.move('here', [
         { from: entry(1), to: late },
         { from: entry(9), to: entry(9, { pack: 'large' }) },
       ])
-      await index.removeBlobs('here', [entry(2), entry(3, { start: 1 }), entry(9)])
-      expect(await index.findBlobs('here', [1, 2, 3, 9].map(hash))).toEqual(
+      await index.remove('here', [entry(2), entry(3, { start: 1 }), entry(9)])
+      expect(await index.find('here', [1, 2, 3, 9].map(hash))).toEqual(
         new Map([
           [hash(1), to],
           [hash(3), entry(3)],
         ]),
       )
-      expect((await index.findBlobs('there', [hash(1)])).get(hash(1))).toEqual(entry(1))
+      expect((await index.find('there', [hash(1)])).get(hash(1))).toEqual(entry(1))
     })
 
     it('goes through a place in order, part by part', async () => {
       const all = Array.from({ length: 25 }, (_, n) => entry(n))
-      await index.addBlobs('here', all.toReversed())
-      await index.addBlobs('there', [entry(100)])
+      await index.add('here', all.toReversed())
+      await index.add('there', [entry(100)])
       const seen: BlobEntry[] = []
       for (let after = ''; ; after = seen.at(-1)?.hash ?? '') {
-        const part = await index.blobsAfter('here', after, 10)
+        const part = await index.after('here', after, 10)
         expect(part.length).toBeLessThanOrEqual(10)
         if (part.length === 0) break
         seen.push(...part)

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type Cursor, FROM_START, type OutletNote } from '../../src/store/changes.js'
+import { type Cursor, FROM_START } from '../../src/store/changes.js'
+import type { OutletNote } from '../../src/store/outlets.js'
 import type { RecordRow, RecordStore, StoredRecord } from '../../src/store/record-store.js'
 import { runs } from '../support/longer.js'
 import { batch, record } from './record-store-contract.js'
@@ -18,7 +19,7 @@ export async function drain(
 ): Promise<{ records: StoredRecord[]; cursor: Cursor }> {
   const records: StoredRecord[] = []
   for (let cursor = after; ; ) {
-    const page = await store.changes({ ...query, after: cursor, limit })
+    const page = await store.changes.read({ ...query, after: cursor, limit })
     records.push(...page.records)
     cursor = page.cursor
     if (!page.more) return { records, cursor }
@@ -34,7 +35,7 @@ export function changesContract(name: string, open: () => Promise<RecordStore>):
     })
     afterEach(() => store.close())
 
-    const write = (...records: RecordRow[]) => store.write(batch({ records }))
+    const write = (...records: RecordRow[]) => store.records.write(batch({ records }))
     const keys = ({ records }: { records: readonly StoredRecord[] }) => records.map(({ key }) => key)
 
     it('gives each new record once, in the order of its commit, and goes on from a cursor', async () => {
@@ -45,9 +46,9 @@ export function changesContract(name: string, open: () => Promise<RecordStore>):
       expect(keys(first)[0]).toBe('b')
       expect(keys(first).slice(1).sort()).toEqual(['a', 'c'])
       const stored = []
-      for await (const row of store.records({ key: 'b' })) stored.push(row)
+      for await (const row of store.records.scan({ key: 'b' })) stored.push(row)
       expect(first.records[0]).toEqual(stored[0])
-      expect(await store.changes({ after: first.cursor, limit: 10 })).toEqual({
+      expect(await store.changes.read({ after: first.cursor, limit: 10 })).toEqual({
         ...{ records: [], cursor: first.cursor, more: false },
       })
       await write(record({ key: 'd' }))
@@ -103,122 +104,122 @@ export function changesContract(name: string, open: () => Promise<RecordStore>):
     })
 
     it('tells the end, also of when a crawl was first noted', async () => {
-      const spec = { id: 'crawl-1', spider: 'books' } as Parameters<RecordStore['noteCrawl']>[0]['spec']
+      const spec = { id: 'crawl-1', spider: 'books' } as Parameters<RecordStore['crawls']['note']>[0]['spec']
       const note = { crawl: 'crawl-1', spider: 'books', queue: 'q', queueIdentity: 'i', state: 'open' as const, spec }
       await write(record({ key: 'before' }))
-      const end = await store.changesEnd()
-      await store.noteCrawl({ ...note, openedAt: 1 })
+      const end = await store.changes.end()
+      await store.crawls.note({ ...note, openedAt: 1 })
       await write(record({ key: 'after' }))
-      await store.noteCrawl({ ...note, openedAt: 1, state: 'ended' })
+      await store.crawls.note({ ...note, openedAt: 1, state: 'ended' })
       expect(keys(await drain(store, end))).toEqual(['after'])
-      expect(keys(await drain(store, await store.changesOfCrawl('crawl-1')))).toEqual(['after'])
-      expect(await store.changesOfCrawl('never')).toBe(FROM_START)
-      await store.removeCrawl('crawl-1')
-      expect(await store.changesOfCrawl('crawl-1')).toBe(FROM_START)
+      expect(keys(await drain(store, await store.changes.startOf('crawl-1')))).toEqual(['after'])
+      expect(await store.changes.startOf('never')).toBe(FROM_START)
+      await store.crawls.remove('crawl-1')
+      expect(await store.changes.startOf('crawl-1')).toBe(FROM_START)
     })
 
     it('counts what waits', async () => {
-      expect(await store.changesLag({ after: FROM_START, most: 10 })).toEqual({ records: 0, oldestAt: null })
+      expect(await store.changes.lag({ after: FROM_START, most: 10 })).toEqual({ records: 0, oldestAt: null })
       await write(record({ key: 'a', scrapedAt: 5_000 }))
       const { cursor } = await drain(store, FROM_START)
       await write(record({ key: 'b', scrapedAt: 7_000 }))
       await write(record({ key: 'c', scrapedAt: 6_000, kind: 'author' }))
       await write(record({ key: 'd', scrapedAt: 6_500, spider: 'second' }))
-      expect(await store.changesLag({ after: cursor, most: 10 })).toEqual({ records: 3, oldestAt: 7_000 })
-      expect(await store.changesLag({ after: cursor, most: 2 })).toMatchObject({ records: 2 })
+      expect(await store.changes.lag({ after: cursor, most: 10 })).toEqual({ records: 3, oldestAt: 7_000 })
+      expect(await store.changes.lag({ after: cursor, most: 2 })).toMatchObject({ records: 2 })
       const authors = { spider: 'books', kinds: ['author'] }
-      expect(await store.changesLag({ ...authors, after: cursor, most: 10 })).toEqual({ records: 1, oldestAt: 6_000 })
+      expect(await store.changes.lag({ ...authors, after: cursor, most: 10 })).toEqual({ records: 1, oldestAt: 6_000 })
     })
 
     it('refuses a cursor of another database, one from the future, and garbage', async () => {
       const other = await open()
       try {
         await write(record())
-        await other.write(batch({ records: [record({ key: 'x' }), record({ key: 'y' })] }))
+        await other.records.write(batch({ records: [record({ key: 'x' }), record({ key: 'y' })] }))
         const foreign = (await drain(other, FROM_START)).cursor
         const own = (await drain(store, FROM_START)).cursor
         const future = own.replace(/^\d+/, '999999999999')
         for (const cursor of [foreign, future, 'garbage', `${own}x`, '-1', ' ']) {
           const refused = expect.objectContaining({ code: 'cursor_foreign' })
-          await expect(store.changes({ after: cursor, limit: 1 }), cursor).rejects.toEqual(refused)
-          await expect(store.changesLag({ after: cursor, most: 1 }), cursor).rejects.toEqual(refused)
-          await expect(store.resetOutlet('books/x', 'books', cursor), cursor).rejects.toEqual(refused)
+          await expect(store.changes.read({ after: cursor, limit: 1 }), cursor).rejects.toEqual(refused)
+          await expect(store.changes.lag({ after: cursor, most: 1 }), cursor).rejects.toEqual(refused)
+          await expect(store.outlets.reset('books/x', 'books', cursor), cursor).rejects.toEqual(refused)
         }
-        await store.claimOutlet({ ...CLAIM, holder: 'p1' })
-        await expect(store.noteOutlet(CLAIM.name, 'p1', { ...NOTE, cursor: foreign })).rejects.toMatchObject({
+        await store.outlets.claim({ ...CLAIM, holder: 'p1' })
+        await expect(store.outlets.note(CLAIM.name, 'p1', { ...NOTE, cursor: foreign })).rejects.toMatchObject({
           code: 'cursor_foreign',
         })
-        expect(await store.outlets()).toMatchObject([{ name: CLAIM.name, cursor: FROM_START }])
+        expect(await store.outlets.list()).toMatchObject([{ name: CLAIM.name, cursor: FROM_START }])
       } finally {
         await other.close()
       }
     })
 
     it('lets one process hold an outlet, which others get after its release or its time', async () => {
-      const first = await store.claimOutlet({ ...CLAIM, holder: 'p1' })
+      const first = await store.outlets.claim({ ...CLAIM, holder: 'p1' })
       expect(first).toMatchObject({ cursor: FROM_START, epoch: 1 })
-      expect(await store.claimOutlet({ ...CLAIM, holder: 'p2' })).toBeNull()
-      expect(await store.claimOutlet({ ...CLAIM, holder: 'p1' })).toEqual(first)
-      await store.releaseOutlet(CLAIM.name, 'p2')
-      expect(await store.claimOutlet({ ...CLAIM, holder: 'p2' })).toBeNull()
-      await store.releaseOutlet(CLAIM.name, 'p1')
-      const second = await store.claimOutlet({ ...CLAIM, holder: 'p2', forMs: 1 })
+      expect(await store.outlets.claim({ ...CLAIM, holder: 'p2' })).toBeNull()
+      expect(await store.outlets.claim({ ...CLAIM, holder: 'p1' })).toEqual(first)
+      await store.outlets.release(CLAIM.name, 'p2')
+      expect(await store.outlets.claim({ ...CLAIM, holder: 'p2' })).toBeNull()
+      await store.outlets.release(CLAIM.name, 'p1')
+      const second = await store.outlets.claim({ ...CLAIM, holder: 'p2', forMs: 1 })
       expect(second).toEqual({ ...first, epoch: 2 })
       await sleep(20)
-      expect(await store.outlets()).toMatchObject([{ holder: null }])
-      expect(await store.claimOutlet({ ...CLAIM, holder: 'p3' })).toEqual({ ...first, epoch: 3 })
-      expect(await store.noteOutlet(CLAIM.name, 'p2', NOTE)).toBe(false)
-      expect(await store.claimOutlet({ ...CLAIM, name: 'books/list', holder: 'p1' })).toMatchObject({ epoch: 1 })
+      expect(await store.outlets.list()).toMatchObject([{ holder: null }])
+      expect(await store.outlets.claim({ ...CLAIM, holder: 'p3' })).toEqual({ ...first, epoch: 3 })
+      expect(await store.outlets.note(CLAIM.name, 'p2', NOTE)).toBe(false)
+      expect(await store.outlets.claim({ ...CLAIM, name: 'books/list', holder: 'p1' })).toMatchObject({ epoch: 1 })
     })
 
     it('renews a hold, and never takes with that what was reset or is gone', async () => {
       const claim = { ...CLAIM, holder: 'p1' }
-      const hold = await store.claimOutlet({ ...claim, forMs: 1 })
+      const hold = await store.outlets.claim({ ...claim, forMs: 1 })
       await sleep(20)
-      expect(await store.claimOutlet({ ...claim, epoch: 1 })).toEqual(hold)
-      expect(await store.claimOutlet({ ...claim, epoch: 2 })).toBeNull()
-      expect(await store.claimOutlet({ ...claim, holder: 'p2', epoch: 1 })).toBeNull()
-      await store.resetOutlet(CLAIM.name, 'books', FROM_START)
-      expect(await store.claimOutlet({ ...claim, epoch: 1 })).toBeNull()
-      expect(await store.noteOutlet(CLAIM.name, 'p1', NOTE)).toBe(false)
-      expect(await store.claimOutlet({ ...claim, name: 'books/gone', epoch: 1 })).toBeNull()
-      expect(await store.outlets()).toMatchObject([{ name: CLAIM.name, holder: null }])
+      expect(await store.outlets.claim({ ...claim, epoch: 1 })).toEqual(hold)
+      expect(await store.outlets.claim({ ...claim, epoch: 2 })).toBeNull()
+      expect(await store.outlets.claim({ ...claim, holder: 'p2', epoch: 1 })).toBeNull()
+      await store.outlets.reset(CLAIM.name, 'books', FROM_START)
+      expect(await store.outlets.claim({ ...claim, epoch: 1 })).toBeNull()
+      expect(await store.outlets.note(CLAIM.name, 'p1', NOTE)).toBe(false)
+      expect(await store.outlets.claim({ ...claim, name: 'books/gone', epoch: 1 })).toBeNull()
+      expect(await store.outlets.list()).toMatchObject([{ name: CLAIM.name, holder: null }])
     })
 
     it('keeps what became of batches, for the next holder too', async () => {
       await write(record({ key: 'a' }), record({ key: 'b' }))
       const { cursor } = await drain(store, FROM_START)
       const claim = { ...CLAIM, kinds: ['book', 'author'], holder: 'p1' }
-      expect(await store.noteOutlet(CLAIM.name, 'p1', NOTE)).toBe(false)
-      await store.claimOutlet(claim)
-      expect(await store.noteOutlet(CLAIM.name, 'p1', { ...NOTE, cursor, sent: 2, trimmed: 1 })).toBe(true)
-      expect(await store.noteOutlet(CLAIM.name, 'p1', { ...NOTE, cursor, error: 'nobody listens' })).toBe(true)
-      const [info, ...others] = await store.outlets()
+      expect(await store.outlets.note(CLAIM.name, 'p1', NOTE)).toBe(false)
+      await store.outlets.claim(claim)
+      expect(await store.outlets.note(CLAIM.name, 'p1', { ...NOTE, cursor, sent: 2, trimmed: 1 })).toBe(true)
+      expect(await store.outlets.note(CLAIM.name, 'p1', { ...NOTE, cursor, error: 'nobody listens' })).toBe(true)
+      const [info, ...others] = await store.outlets.list()
       expect(others).toEqual([])
       expect(info).toEqual({
         ...{ name: CLAIM.name, spider: 'books', kinds: ['book', 'author'], cursor, holder: 'p1' },
         ...{ sent: 2, sentAt: expect.any(Number), trimmed: 1, error: 'nobody listens', stopped: false },
       })
-      await store.releaseOutlet(CLAIM.name, 'p1')
-      expect(await store.claimOutlet({ ...claim, holder: 'p2' })).toMatchObject({ cursor })
+      await store.outlets.release(CLAIM.name, 'p1')
+      expect(await store.outlets.claim({ ...claim, holder: 'p2' })).toMatchObject({ cursor })
     })
 
     it('is claimed by nobody when it has stopped, until it is reset', async () => {
       await write(record({ key: 'a' }))
       const { cursor } = await drain(store, FROM_START)
-      await store.claimOutlet({ ...CLAIM, holder: 'p1' })
-      await store.noteOutlet(CLAIM.name, 'p1', { ...NOTE, cursor, error: 'gone', stop: true })
-      expect(await store.outlets()).toMatchObject([{ stopped: true, error: 'gone' }])
-      for (const holder of ['p1', 'p2']) expect(await store.claimOutlet({ ...CLAIM, holder })).toBeNull()
-      await store.resetOutlet(CLAIM.name, 'books', null)
-      expect(await store.outlets()).toMatchObject([{ stopped: false, error: null, holder: null, cursor }])
-      const again = await store.claimOutlet({ ...CLAIM, holder: 'p2' })
+      await store.outlets.claim({ ...CLAIM, holder: 'p1' })
+      await store.outlets.note(CLAIM.name, 'p1', { ...NOTE, cursor, error: 'gone', stop: true })
+      expect(await store.outlets.list()).toMatchObject([{ stopped: true, error: 'gone' }])
+      for (const holder of ['p1', 'p2']) expect(await store.outlets.claim({ ...CLAIM, holder })).toBeNull()
+      await store.outlets.reset(CLAIM.name, 'books', null)
+      expect(await store.outlets.list()).toMatchObject([{ stopped: false, error: null, holder: null, cursor }])
+      const again = await store.outlets.claim({ ...CLAIM, holder: 'p2' })
       expect(again).toMatchObject({ cursor, epoch: 2 })
-      await store.resetOutlet(CLAIM.name, 'books', FROM_START)
-      expect(await store.noteOutlet(CLAIM.name, 'p2', { ...NOTE, cursor })).toBe(false)
-      expect(await store.claimOutlet({ ...CLAIM, holder: 'p2' })).toMatchObject({ cursor: FROM_START, epoch: 3 })
-      await store.resetOutlet('books/new', 'books', cursor)
-      expect(await store.claimOutlet({ ...CLAIM, name: 'books/new', holder: 'p1' })).toMatchObject({ cursor })
+      await store.outlets.reset(CLAIM.name, 'books', FROM_START)
+      expect(await store.outlets.note(CLAIM.name, 'p2', { ...NOTE, cursor })).toBe(false)
+      expect(await store.outlets.claim({ ...CLAIM, holder: 'p2' })).toMatchObject({ cursor: FROM_START, epoch: 3 })
+      await store.outlets.reset('books/new', 'books', cursor)
+      expect(await store.outlets.claim({ ...CLAIM, name: 'books/new', holder: 'p1' })).toMatchObject({ cursor })
     })
 
     it('loses nothing while several write and read at once', async () => {
@@ -232,7 +233,7 @@ export function changesContract(name: string, open: () => Promise<RecordStore>):
         fc.asyncProperty(writers, fc.integer({ min: 1, max: 5 }), async (plans, limit) => {
           const spider = `round-${round++}`
           const seen = new Map<string, StoredRecord>()
-          let cursor = await store.changesEnd()
+          let cursor = await store.changes.end()
           let writing = true
           const work = Promise.all(
             plans.map(async (batches, writer) => {
@@ -245,7 +246,7 @@ export function changesContract(name: string, open: () => Promise<RecordStore>):
             writing = false
           })
           const read = async () => {
-            const page = await store.changes({ spider, after: cursor, limit })
+            const page = await store.changes.read({ spider, after: cursor, limit })
             for (const one of page.records) seen.set(one.key, one)
             cursor = page.cursor
             return page.more
@@ -257,7 +258,7 @@ export function changesContract(name: string, open: () => Promise<RecordStore>):
           await work
           while (await read());
           const stored: StoredRecord[] = []
-          for await (const row of store.records({ spider })) stored.push(row)
+          for await (const row of store.records.scan({ spider })) stored.push(row)
           const byKey = (a: StoredRecord, b: StoredRecord) => (a.key < b.key ? -1 : 1)
           const content = ({ key, data, updatedAt }: StoredRecord) => ({ key, data, updatedAt })
           expect([...seen.values()].sort(byKey).map(content)).toEqual(stored.sort(byKey).map(content))

@@ -11,10 +11,10 @@ export function entitiesContract(name: string, open: () => Promise<RecordStore>)
     })
     afterEach(() => store.close())
 
-    const write = (...rows: Partial<RecordRow>[]) => store.write(batch({ records: rows.map(record) }))
+    const write = (...rows: Partial<RecordRow>[]) => store.records.write(batch({ records: rows.map(record) }))
     const entities = async (query: { spider?: string; kind?: string; identity?: string | null } = {}) => {
       const found = []
-      for await (const one of store.entities({ spider: 'books', kind: 'book', ...query })) found.push(one)
+      for await (const one of store.entities.scan({ spider: 'books', kind: 'book', ...query })) found.push(one)
       return found
     }
     const names = async (query = {}) => (await entities(query)).map(({ key, identity }) => `${key} ${identity}`)
@@ -35,7 +35,7 @@ export function entitiesContract(name: string, open: () => Promise<RecordStore>)
       expect(await names({ identity: null })).toEqual(['c null'])
       expect(await names({ identity: 'z' })).toEqual([])
       const [first] = await entities({ identity: 'x' })
-      for await (const same of store.records({ key: 'b' })) expect(first).toEqual({ ...same, identity: 'x' })
+      for await (const same of store.records.scan({ key: 'b' })) expect(first).toEqual({ ...same, identity: 'x' })
     })
 
     it('writes a record whose identity alone has changed', async () => {

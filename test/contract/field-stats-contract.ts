@@ -34,12 +34,12 @@ export function fieldStatsContract(name: string, open: () => Promise<RecordStore
     })
     afterEach(() => store.close())
 
-    const stats = (query = {}) => all(store.fieldStats({ sketches: true, ...query }))
+    const stats = (query = {}) => all(store.fields.scan({ sketches: true, ...query }))
 
     it('adds counts and unites sketches', async () => {
-      await store.noteFields([fieldRow({ filled: 3, failed: 1, sketch: [-7, 5] })])
+      await store.fields.add([fieldRow({ filled: 3, failed: 1, sketch: [-7, 5] })])
       const types = { text: 1, number: 2, boolean: 3, list: 4, object: 5 }
-      await store.noteFields([fieldRow({ filled: 15, failed: 2, types, sketch: [-2_147_483_648, 5, 2_147_483_647] })])
+      await store.fields.add([fieldRow({ filled: 15, failed: 2, types, sketch: [-2_147_483_648, 5, 2_147_483_647] })])
       expect(await stats()).toEqual([
         fieldRow({
           filled: 18,
@@ -54,8 +54,8 @@ export function fieldStatsContract(name: string, open: () => Promise<RecordStore
     it('keeps the smallest hashes of a full sketch', async () => {
       const odd = Array.from({ length: SKETCH_SIZE }, (_, i) => i * 2 + 1)
       const even = Array.from({ length: SKETCH_SIZE }, (_, i) => i * 2)
-      await store.noteFields([fieldRow({ sketch: odd })])
-      await store.noteFields([fieldRow({ sketch: even })])
+      await store.fields.add([fieldRow({ sketch: odd })])
+      await store.fields.add([fieldRow({ sketch: even })])
       expect((await stats())[0]?.sketch).toEqual(Array.from({ length: SKETCH_SIZE }, (_, i) => i))
     })
 
@@ -68,24 +68,24 @@ export function fieldStatsContract(name: string, open: () => Promise<RecordStore
         fieldRow({ site: 'b.example' }),
         fieldRow({ kind: 'shelf' }),
       ]
-      await store.noteFields(rows)
+      await store.fields.add(rows)
       expect(await stats()).toEqual(rows)
       expect(await stats({ spider: 'books', kind: 'book', site: '' })).toEqual(rows.slice(1, 4))
       expect(await stats({ since: HOUR_MS })).toEqual([rows[0], rows[2], rows[3]])
       expect(await stats({ site: 'b.example' })).toEqual([rows[4]])
       expect(await stats({ spider: 'nobody' })).toEqual([])
-      await store.noteFields([])
+      await store.fields.add([])
     })
 
     it('keeps the newest hours of each kind, and reads more of them than fit a page', async () => {
       for (let hour = 0; hour < KEPT_HOURS + 3; hour++) {
         const at = { hour: hour * HOUR_MS }
-        await store.noteFields([
+        await store.fields.add([
           fieldRow({ field: '', ...at }),
           ...['a', 'b', 'c'].map((field) => fieldRow({ field, ...at })),
         ])
       }
-      await store.noteFields([fieldRow({ kind: 'shelf', field: '' })])
+      await store.fields.add([fieldRow({ kind: 'shelf', field: '' })])
       const rows = await stats({ kind: 'book' })
       expect(rows).toHaveLength(KEPT_HOURS * 4)
       expect(Math.min(...rows.map(({ hour }) => hour))).toBe(3 * HOUR_MS)
@@ -93,7 +93,7 @@ export function fieldStatsContract(name: string, open: () => Promise<RecordStore
     })
 
     it('takes names that no database takes', async () => {
-      await store.noteFields([fieldRow({ field: 'a\0\ud800', sketch: [1] })])
+      await store.fields.add([fieldRow({ field: 'a\0\ud800', sketch: [1] })])
       expect(await stats()).toEqual([fieldRow({ field: 'a\ufffd\ufffd', sketch: [1] })])
     })
   })

@@ -12,10 +12,10 @@ export function historyContract(name: string, open: () => Promise<RecordStore>):
     afterEach(() => store.close())
 
     const write = (fields: Partial<RecordRow>) =>
-      store.write(batch({ records: [record({ history: true, ...fields })] }))
+      store.records.write(batch({ records: [record({ history: true, ...fields })] }))
     const history = async (query: { spider?: string; site?: string; kind?: string; key?: string } = {}) => {
       const found = []
-      for await (const version of store.history({ key: 'sku-1', ...query })) found.push(version)
+      for await (const version of store.history.versions({ key: 'sku-1', ...query })) found.push(version)
       return found
     }
 
@@ -49,7 +49,7 @@ export function historyContract(name: string, open: () => Promise<RecordStore>):
         record({ history: true, data: 2, epoch: '1001' }),
         record({ history: true, data: 3, epoch: '1001' }),
       ]
-      for (let repeat = 0; repeat < 2; repeat++) await store.write(batch({ records: twice }))
+      for (let repeat = 0; repeat < 2; repeat++) await store.records.write(batch({ records: twice }))
       expect((await history()).map(({ data }) => data)).toEqual([3, 1])
     })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { KeptPage, KeptPageQuery } from '../../src/store/kept-pages.js'
-import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import { memoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 import type { FetchRow, RecordStore } from '../../src/store/record-store.js'
 import { batch, fetchRow, record } from './record-store-contract.js'
 
@@ -17,7 +17,7 @@ function keptRow(n: number, fields: Partial<FetchRow> = {}): FetchRow {
 async function keptIn(store: RecordStore, query: Partial<KeptPageQuery>, limit = 3): Promise<KeptPage[]> {
   const found: KeptPage[] = []
   for (let after: string | null = null; ; ) {
-    const { pages, next } = await store.keptPages({ spider: 'books', newestOnly: true, ...query }, after, limit)
+    const { pages, next } = await store.pages.part({ spider: 'books', newestOnly: true, ...query }, after, limit)
     expect(pages.length).toBeLessThanOrEqual(limit)
     found.push(...pages)
     if (next === null) return found
@@ -34,7 +34,7 @@ export function keptPagesContract(name: string, open: () => Promise<RecordStore>
     })
     afterEach(() => store.close())
 
-    const write = (...fetches: FetchRow[]) => store.write(batch({ fetches }))
+    const write = (...fetches: FetchRow[]) => store.records.write(batch({ fetches }))
     const urls = async (query: Partial<KeptPageQuery>, limit?: number) =>
       (await keptIn(store, query, limit)).map(({ url }) => url.slice(url.lastIndexOf('/') + 1)).sort()
 
@@ -59,8 +59,8 @@ export function keptPagesContract(name: string, open: () => Promise<RecordStore>
       await write(keptRow(1), redirected, keptRow(3, { page: null, headers: null }), keptRow(4, { spider: 'films' }))
       const found = await keptIn(store, {})
       expect(found.sort((a, b) => (a.fp < b.fp ? -1 : 1))).toEqual([keptRow(1), redirected])
-      expect(await store.countKeptPages({ spider: 'books', newestOnly: true })).toBe(2)
-      expect(await store.countKeptPages({ spider: 'nobody', newestOnly: true })).toBe(0)
+      expect(await store.pages.count({ spider: 'books', newestOnly: true })).toBe(2)
+      expect(await store.pages.count({ spider: 'nobody', newestOnly: true })).toBe(0)
     })
 
     it('gives the newest page of a link, by the lease that read it, or all of them', async () => {
@@ -81,8 +81,8 @@ export function keptPagesContract(name: string, open: () => Promise<RecordStore>
         ['2', 2, '1'],
       ])
       expect(await urls({ newestOnly: false }, 1)).toEqual(['1', '1', '2', '2'])
-      expect(await store.countKeptPages({ spider: 'books', newestOnly: true })).toBe(2)
-      expect(await store.countKeptPages({ spider: 'books', newestOnly: false })).toBe(4)
+      expect(await store.pages.count({ spider: 'books', newestOnly: true })).toBe(2)
+      expect(await store.pages.count({ spider: 'books', newestOnly: false })).toBe(4)
     })
 
     it('chooses the newest of the crawl and before the time, then leaves out by route and since', async () => {
@@ -104,7 +104,7 @@ export function keptPagesContract(name: string, open: () => Promise<RecordStore>
     })
 
     it('agrees with the model, over many pages and parts', async () => {
-      const model = new MemoryRecordStore()
+      const model = memoryRecordStore()
       const rows = fc.array(
         fc.record({
           n: fc.integer({ min: 0, max: 30 }),
@@ -125,7 +125,7 @@ export function keptPagesContract(name: string, open: () => Promise<RecordStore>
       for (let from = 0; from < fetches.length; from += 20) {
         // Half of them are then in an index that is filled in runs, and half are not.
         if (from === 100) await write(...others)
-        for (const to of [model, store]) await to.write(batch({ fetches: fetches.slice(from, from + 20) }))
+        for (const to of [model, store]) await to.records.write(batch({ fetches: fetches.slice(from, from + 20) }))
       }
       const byMs = (pages: KeptPage[]) => pages.sort((a, b) => a.ms - b.ms)
       for (const crawl of [{}, { crawl: 'crawl-1' }]) {
@@ -134,7 +134,7 @@ export function keptPagesContract(name: string, open: () => Promise<RecordStore>
             const query = { ...crawl, ...before, ...more }
             const expected = byMs(await keptIn(model, query))
             expect(byMs(await keptIn(store, query, 7))).toEqual(expected)
-            expect(await store.countKeptPages({ spider: 'books', newestOnly: true, ...query })).toBe(expected.length)
+            expect(await store.pages.count({ spider: 'books', newestOnly: true, ...query })).toBe(expected.length)
           }
         }
       }
@@ -148,16 +148,16 @@ export function keptPagesContract(name: string, open: () => Promise<RecordStore>
       const found = await keptIn(store, {}, 40)
       expect(found).toHaveLength(100)
       expect(found.filter(({ epoch }) => epoch === '2000')).toHaveLength(1)
-      expect(await store.countKeptPages({ spider: 'books', newestOnly: true })).toBe(100)
+      expect(await store.pages.count({ spider: 'books', newestOnly: true })).toBe(100)
     })
 
     it('finds records by their keys, with the lease that wrote them last', async () => {
-      await store.write(
+      await store.records.write(
         batch({ records: [record({ key: 'a' }), record({ key: 'b', epoch: '9007199254740993', identity: 'i-b' })] }),
       )
-      await store.write(batch({ records: [record({ key: 'a', epoch: '1001', scrapedAt: 11_000 })] }))
+      await store.records.write(batch({ records: [record({ key: 'a', epoch: '1001', scrapedAt: 11_000 })] }))
       const key = ({ spider, site, kind, key }: ReturnType<typeof record>) => ({ spider, site, kind, key })
-      const [b, none, a] = await store.recordsOf([
+      const [b, none, a] = await store.lookup.byKeys([
         key(record({ key: 'b' })),
         key(record({ key: 'a', site: 'other.example' })),
         key(record({ key: 'a' })),
@@ -171,33 +171,33 @@ export function keptPagesContract(name: string, open: () => Promise<RecordStore>
         identity: 'i-b',
       })
       expect(a).toMatchObject({ key: 'a', epoch: '1001', scrapedAt: 11_000, firstSeenAt: 10_000, updatedAt: 10_000 })
-      expect(await store.recordsOf([])).toEqual([])
+      expect(await store.lookup.byKeys([])).toEqual([])
     })
 
     it('finds the records that a reading of a page wrote or confirmed last, and that are not given now', async () => {
       const url = 'https://books.example/list'
       const of = (epoch: string, ...keys: string[]) => keys.map((key) => record({ key, url, epoch }))
-      await store.write(batch({ records: [...of('1000', 'a', 'b', 'c'), record({ key: 'elsewhere' })] }))
-      await store.write(batch({ records: of('1001', 'a', 'b') }))
+      await store.records.write(batch({ records: [...of('1000', 'a', 'b', 'c'), record({ key: 'elsewhere' })] }))
+      await store.records.write(batch({ records: of('1001', 'a', 'b') }))
       const keys = async (...epochs: string[]) => {
         const readings = epochs.map((epoch) => ({ url, gen: 1, epoch }))
-        return (await store.recordsLeft('books', readings, [])).map(({ key, epoch }) => `${key} ${epoch}`).sort()
+        return (await store.lookup.leftOver('books', readings, [])).map(({ key, epoch }) => `${key} ${epoch}`).sort()
       }
       expect(await keys('1000')).toEqual(['c 1000'])
       expect(await keys('1001', '7')).toEqual(['a 1001', 'b 1001'])
       const reading = { url, gen: 1, epoch: '1001' }
-      expect(await store.recordsLeft('films', [reading], [])).toEqual([])
-      expect(await store.recordsLeft('books', [], [])).toEqual([])
+      expect(await store.lookup.leftOver('films', [reading], [])).toEqual([])
+      expect(await store.lookup.leftOver('books', [], [])).toEqual([])
       const { site, kind } = record()
       const given = [
         { site, kind, key: 'a' },
         { site, kind: 'film', key: 'b' },
       ]
-      expect((await store.recordsLeft('books', [reading], given)).map(({ key }) => key)).toEqual(['b'])
+      expect((await store.lookup.leftOver('books', [reading], given)).map(({ key }) => key)).toEqual(['b'])
       // Beyond the first run of an index that is filled in runs.
       const more = Array.from({ length: 5000 }, (_, n) => record({ key: `more-${n}` }))
-      await store.write(batch({ records: more }))
-      await store.write(batch({ records: of('1002', 'd') }))
+      await store.records.write(batch({ records: more }))
+      await store.records.write(batch({ records: of('1002', 'd') }))
       expect(await keys('1000', '1002')).toEqual(['c 1000', 'd 1002'])
     })
   })

@@ -15,7 +15,7 @@ export interface OpenedViews {
 export const column = (field: string, type: FieldColumn['type'] = 'text'): FieldColumn => ({ field, type })
 export const books = (...columns: FieldColumn[]): KindColumns => ({ spider: 'books', kind: 'book', columns })
 export const writeTo = (store: RecordStore, ...rows: Partial<RecordRow>[]) =>
-  store.write(batch({ records: rows.map((row, n) => record({ key: `k${n}`, ...row })) }))
+  store.records.write(batch({ records: rows.map((row, n) => record({ key: `k${n}`, ...row })) }))
 
 export function kindViewsContract(name: string, open: () => Promise<OpenedViews>): void {
   describe(`${name}: views of kinds`, () => {
@@ -26,9 +26,9 @@ export function kindViewsContract(name: string, open: () => Promise<OpenedViews>
     afterEach(() => opened.close())
 
     const make = (kind: KindColumns) => {
-      const { kindViews } = opened.store
-      if (kindViews === null) throw new Error('there is no SQL here')
-      return kindViews.makeView(kind)
+      const { views } = opened.store
+      if (views === null) throw new Error('there is no SQL here')
+      return views.create(kind)
     }
     const rows = (view = 'books_book') => opened.select(`SELECT * FROM ${opened.schema}${view} ORDER BY "_key"`)
 
@@ -144,7 +144,7 @@ export function kindViewsContract(name: string, open: () => Promise<OpenedViews>
 
     it('are printed as the SQL that makes them', async () => {
       await writeTo(opened.store, { data: { title: 'A' } })
-      const sql = opened.store.kindViews?.viewSql(books(column('title'))) ?? ''
+      const sql = opened.store.views?.sql(books(column('title'))) ?? ''
       await opened.select(sql)
       expect(await rows()).toMatchObject([{ title: 'A' }])
     })

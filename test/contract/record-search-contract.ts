@@ -12,12 +12,12 @@ export function recordSearchContract(name: string, open: () => Promise<RecordSto
     })
     afterEach(() => store.close())
 
-    const write = (rows: Partial<RecordRow>[]) => store.write(batch({ records: rows.map(record) }))
+    const write = (rows: Partial<RecordRow>[]) => store.records.write(batch({ records: rows.map(record) }))
     /** Keys, page by page. */
     const pages = async (query: SearchQuery) => {
       const found: string[][] = []
       for (let after: string | undefined, more = true; more; ) {
-        const page = await store.searchRecords({ ...query, ...(after === undefined ? {} : { after }) })
+        const page = await store.search.find({ ...query, ...(after === undefined ? {} : { after }) })
         found.push(page.records.map(({ key }) => key))
         more = page.next !== null
         after = page.next ?? undefined
@@ -26,11 +26,11 @@ export function recordSearchContract(name: string, open: () => Promise<RecordSto
     }
 
     it('gives what changed last first, each once, page by page', async () => {
-      expect(await store.searchRecords({ limit: 5 })).toEqual({ records: [], searched: 0, next: null })
+      expect(await store.search.find({ limit: 5 })).toEqual({ records: [], searched: 0, next: null })
       for (const key of ['a', 'b', 'c', 'd', 'e']) await write([{ key }])
       await write([{ key: 'b', data: { title: 'new' }, epoch: '2000' }])
       expect(await pages({ limit: 2 })).toEqual([['b', 'e'], ['d', 'c'], ['a']])
-      const [first] = (await store.searchRecords({ limit: 1 })).records
+      const [first] = (await store.search.find({ limit: 1 })).records
       expect(first).toMatchObject({ spider: 'books', kind: 'book', key: 'b', data: { title: 'new' } })
     })
 
@@ -122,22 +122,22 @@ export function recordSearchContract(name: string, open: () => Promise<RecordSto
       const big = 'x'.repeat(200_000)
       const keys = Array.from({ length: 60 }, (_, i) => `k${String(i).padStart(2, '0')}`)
       await write(keys.map((key, i) => ({ key, data: { big, mark: i === 1 ? 'needle' : '' } })))
-      const page = await store.searchRecords({ limit: 10, text: 'needle', spider: 'books' })
+      const page = await store.search.find({ limit: 10, text: 'needle', spider: 'books' })
       expect(page.searched).toBeLessThanOrEqual(SEARCH_MOST.chars / 200_000 + 1)
       expect(page.next).not.toBeNull()
       expect((await pages({ limit: 10, text: 'needle', spider: 'books' })).flat()).toEqual(['k01'])
-      const nothing = await store.searchRecords({ limit: 10, text: 'nowhere' })
+      const nothing = await store.search.find({ limit: 10, text: 'nowhere' })
       expect(nothing.records).toEqual([])
       expect(nothing.next).not.toBeNull()
     })
 
     it('refuses a cursor that is none, or of another search', async () => {
       await write([{ key: 'a' }, { key: 'b' }])
-      const { next } = await store.searchRecords({ limit: 1 })
-      const foreign = store.searchRecords({ limit: 1, spider: 'books', after: String(next) })
+      const { next } = await store.search.find({ limit: 1 })
+      const foreign = store.search.find({ limit: 1, spider: 'books', after: String(next) })
       await expect(foreign).rejects.toMatchObject({ code: 'cursor_foreign' })
       for (const after of ['', 'x', '!!', "1' OR 1=1", Buffer.from('{"__proto__":1}').toString('base64url')]) {
-        const call = store.searchRecords({ limit: 1, after })
+        const call = store.search.find({ limit: 1, after })
         await expect(call, after).rejects.toMatchObject({ code: 'cursor_foreign' })
       }
     })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CrawlSpec } from '../../src/frontier/frontier.js'
-import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import { memoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 import type {
   CrawlNote,
   FetchRow,
@@ -94,34 +94,34 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
     })
     afterEach(() => store.close())
 
-    const write = (...records: RecordRow[]) => store.write(batch({ records }))
-    const records = (query = {}) => all(store.records(query))
+    const write = (...records: RecordRow[]) => store.records.write(batch({ records }))
+    const records = (query = {}) => all(store.records.scan(query))
 
     it('keeps the generation of a queue and gives a new queue a larger one', async () => {
-      const first = await store.generation('queue-a')
-      expect(await store.generation('queue-a')).toBe(first)
-      const second = await store.generation('queue-b')
+      const first = await store.generations.of('queue-a')
+      expect(await store.generations.of('queue-a')).toBe(first)
+      const second = await store.generations.of('queue-b')
       expect(second).toBeGreaterThan(first)
-      expect(await store.generation('queue-a')).toBe(first)
+      expect(await store.generations.of('queue-a')).toBe(first)
     })
 
     it('gives a queue that went back a larger generation, once', async () => {
-      const first = await store.generation('queue-a')
-      const other = await store.generation('queue-b')
-      expect(await store.highestMark('queue-a')).toBe(0)
-      await store.noteMark('queue-a', 5)
-      await store.noteMark('queue-a', 4)
-      expect(await store.highestMark('queue-a')).toBe(5)
-      await store.renewGeneration('queue-a', 4)
-      expect(await store.generation('queue-a')).toBe(first)
-      await store.renewGeneration('queue-a', 5)
-      await store.renewGeneration('queue-a', 5)
-      const renewed = await store.generation('queue-a')
+      const first = await store.generations.of('queue-a')
+      const other = await store.generations.of('queue-b')
+      expect(await store.generations.highestMark('queue-a')).toBe(0)
+      await store.generations.noteMark('queue-a', 5)
+      await store.generations.noteMark('queue-a', 4)
+      expect(await store.generations.highestMark('queue-a')).toBe(5)
+      await store.generations.renew('queue-a', 4)
+      expect(await store.generations.of('queue-a')).toBe(first)
+      await store.generations.renew('queue-a', 5)
+      await store.generations.renew('queue-a', 5)
+      const renewed = await store.generations.of('queue-a')
       expect(renewed).toBe(Math.max(first, other) + 1)
-      expect(await store.highestMark('queue-a')).toBe(0)
-      expect(await store.generation('queue-c')).toBeGreaterThan(renewed)
-      await store.noteMark('queue-d', 2)
-      expect(await store.highestMark('queue-d')).toBe(2)
+      expect(await store.generations.highestMark('queue-a')).toBe(0)
+      expect(await store.generations.of('queue-c')).toBeGreaterThan(renewed)
+      await store.generations.noteMark('queue-d', 2)
+      expect(await store.generations.highestMark('queue-d')).toBe(2)
     })
 
     it('keeps notes of crawls and cursors of seeds, until the crawl is removed', async () => {
@@ -135,23 +135,23 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         spec,
         openedAt: 2,
       }
-      await store.noteCrawl(note)
-      await store.noteCrawl({ ...note, crawl: 'crawl-0', openedAt: 1 })
-      await store.noteCrawl({ ...note, state: 'lost' })
-      expect(await store.crawlNotes()).toEqual([
+      await store.crawls.note(note)
+      await store.crawls.note({ ...note, crawl: 'crawl-0', openedAt: 1 })
+      await store.crawls.note({ ...note, state: 'lost' })
+      expect(await store.crawls.notes()).toEqual([
         { ...note, crawl: 'crawl-0', openedAt: 1 },
         { ...note, state: 'lost' },
       ])
-      expect(await store.seedCursor('crawl-1', 'start')).toBe(0)
-      await store.noteSeedCursor('crawl-1', 'start', 1000)
-      await store.noteSeedCursor('crawl-1', 'seeds', 7)
-      await store.noteSeedCursor('crawl-1', 'start', 2000)
-      expect(await store.seedCursor('crawl-1', 'start')).toBe(2000)
-      expect(await store.seedCursor('crawl-1', 'seeds')).toBe(7)
-      expect(await store.seedCursor('crawl-0', 'start')).toBe(0)
-      await store.removeCrawl('crawl-1')
-      expect(await store.crawlNotes()).toHaveLength(1)
-      expect(await store.seedCursor('crawl-1', 'start')).toBe(0)
+      expect(await store.crawls.seedCursor('crawl-1', 'start')).toBe(0)
+      await store.crawls.noteSeedCursor('crawl-1', 'start', 1000)
+      await store.crawls.noteSeedCursor('crawl-1', 'seeds', 7)
+      await store.crawls.noteSeedCursor('crawl-1', 'start', 2000)
+      expect(await store.crawls.seedCursor('crawl-1', 'start')).toBe(2000)
+      expect(await store.crawls.seedCursor('crawl-1', 'seeds')).toBe(7)
+      expect(await store.crawls.seedCursor('crawl-0', 'start')).toBe(0)
+      await store.crawls.remove('crawl-1')
+      expect(await store.crawls.notes()).toHaveLength(1)
+      expect(await store.crawls.seedCursor('crawl-1', 'start')).toBe(0)
     })
 
     it('knows the pages of a crawl by its fetches', async () => {
@@ -169,16 +169,16 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         of(4, { error: null, at: 5, fp: 'ffffffffffffffff', depth: 7, link: redirected }),
         of(5, { error: null, at: 6, status: 301 }),
       ]
-      await store.write(batch({ fetches }))
+      await store.records.write(batch({ fetches }))
       const page = ({ fp, url, host, route, depth, link }: (typeof fetches)[number]) => ({
         ...{ fp, url, host, route, depth, link },
       })
       const kept = fetches.map(page)
       const { crawl } = of(1)
-      expect(await all(store.knownPages(crawl, true))).toEqual([kept[1], kept[4]])
-      expect(await all(store.knownPages(crawl, false))).toEqual([kept[0], kept[2], kept[5]])
-      expect(await store.fetches({ fp: 'ffffffffffffffff', limit: 1 })).toEqual([fetches[4]])
-      expect(await all(store.knownPages('never', true))).toEqual([])
+      expect(await all(store.crawls.knownPages(crawl, true))).toEqual([kept[1], kept[4]])
+      expect(await all(store.crawls.knownPages(crawl, false))).toEqual([kept[0], kept[2], kept[5]])
+      expect(await store.fetches.of({ fp: 'ffffffffffffffff', limit: 1 })).toEqual([fetches[4]])
+      expect(await all(store.crawls.knownPages('never', true))).toEqual([])
     })
 
     it('gives back what was written', async () => {
@@ -201,7 +201,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
     })
 
     it('answers an empty batch', async () => {
-      expect(await store.write(batch({}))).toEqual([])
+      expect(await store.records.write(batch({}))).toEqual([])
     })
 
     it('keeps one row per spider, site, kind and key', async () => {
@@ -300,11 +300,15 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         rejected: [rejectedRow()],
         fetches: [fetchRow()],
       })
-      await store.write(work)
-      const before = [await records(), await store.counts({}), await all(store.rejected({ limit: 9 }))]
-      for (const status of await store.write(work)) expect(['written', 'unchanged']).toContain(status)
-      expect([await records(), await store.counts({}), await all(store.rejected({ limit: 9 }))]).toEqual(before)
-      expect(await store.fetches({ fp: fetchRow().fp, limit: 9 })).toEqual([fetchRow()])
+      await store.records.write(work)
+      const before = [await records(), await store.records.counts({}), await all(store.records.rejected({ limit: 9 }))]
+      for (const status of await store.records.write(work)) expect(['written', 'unchanged']).toContain(status)
+      expect([
+        await records(),
+        await store.records.counts({}),
+        await all(store.records.rejected({ limit: 9 })),
+      ]).toEqual(before)
+      expect(await store.fetches.of({ fp: fetchRow().fp, limit: 9 })).toEqual([fetchRow()])
     })
 
     it('takes the same key twice in one batch: the last wins', async () => {
@@ -334,7 +338,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       for (const { key, data } of found) {
         expect(data).toBe(key === 'known' ? 'changed' : Number(key.slice(1)) + (Number(key.slice(1)) < 20 ? 100 : 50))
       }
-      expect(await store.counts({})).toMatchObject([{ records: 51, unchanged: 0 }])
+      expect(await store.records.counts({})).toMatchObject([{ records: 51, unchanged: 0 }])
     })
 
     it('quarantines what cannot be stored, with a reason, beside its neighbours', async () => {
@@ -350,15 +354,15 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       )
       expect(statuses).toEqual(['written', ...bad.map(() => 'quarantined' as const), 'written'])
       expect((await records()).map((row) => row.key).sort()).toEqual(['after', 'before'])
-      const kept = await all(store.rejected({ limit: 99 }))
+      const kept = await all(store.records.rejected({ limit: 99 }))
       expect(kept).toHaveLength(bad.length)
       for (const row of kept) {
         expect(row.reason).toBe('quarantined')
         expect(row.issues[0]?.message).not.toBe('')
         expect(JSON.stringify(row.data).length).toBeLessThan(10_000)
       }
-      expect(await store.counts({})).toMatchObject([{ records: 2, rejected: bad.length }])
-      expect(await store.rejectedByField({ spider: 'books' })).toEqual([])
+      expect(await store.records.counts({})).toMatchObject([{ records: 2, rejected: bad.length }])
+      expect(await store.records.rejectedByField({ spider: 'books' })).toEqual([])
     })
 
     it('stores a record of exactly the largest size', async () => {
@@ -432,7 +436,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
     it('lets a scan go on while rows are written', async () => {
       await write(...Array.from({ length: 300 }, (_, i) => record({ key: `k${i}` })))
       const seen = new Set<string>()
-      for await (const row of store.records({ spider: 'books' })) {
+      for await (const row of store.records.scan({ spider: 'books' })) {
         expect(seen.has(row.key)).toBe(false)
         seen.add(row.key)
         if (seen.size % 50 === 0) await write(record({ key: row.key, epoch: '2000', data: seen.size }))
@@ -441,7 +445,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
     })
 
     it('counts by kind, by spider and by crawl', async () => {
-      await store.write(
+      await store.records.write(
         batch({
           records: [record({ key: 'a' }), record({ key: 'b' }), record({ kind: 'author' })],
           rejected: [rejectedRow()],
@@ -455,16 +459,19 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       )
       const author = { spider: 'books', kind: 'author', records: 1, rejected: 0, fresh: 0, unchanged: 0 }
       const book = { spider: 'books', kind: 'book' }
-      expect(await store.counts({})).toEqual([author, { ...book, records: 3, rejected: 1, fresh: 1, unchanged: 1 }])
-      expect(await store.counts({ spider: 'books', crawl: 'crawl-1' })).toEqual([
+      expect(await store.records.counts({})).toEqual([
+        author,
+        { ...book, records: 3, rejected: 1, fresh: 1, unchanged: 1 },
+      ])
+      expect(await store.records.counts({ spider: 'books', crawl: 'crawl-1' })).toEqual([
         author,
         { ...book, records: 1, rejected: 1, fresh: 0, unchanged: 0 },
       ])
-      expect(await store.counts({ crawl: 'crawl-2' })).toEqual([
+      expect(await store.records.counts({ crawl: 'crawl-2' })).toEqual([
         { ...book, records: 2, rejected: 0, fresh: 1, unchanged: 1 },
       ])
-      expect(await store.counts({ spider: 'nobody' })).toEqual([])
-      expect(await store.counts({ crawl: 'never' })).toEqual([])
+      expect(await store.records.counts({ spider: 'nobody' })).toEqual([])
+      expect(await store.records.counts({ crawl: 'never' })).toEqual([])
     })
 
     it('keeps rejected records with their data, newest first, counted by field', async () => {
@@ -472,25 +479,27 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         { field: 'price', message: 'expected number' },
         { field: 'title', message: 'required' },
       ]
-      await store.write(batch({ rejected: [rejectedRow({ key: 'a' }), rejectedRow({ key: 'b', issues })] }))
-      await store.write(
+      await store.records.write(batch({ rejected: [rejectedRow({ key: 'a' }), rejectedRow({ key: 'b', issues })] }))
+      await store.records.write(
         batch({ rejected: [rejectedRow({ key: 'c', kind: 'author' }), rejectedRow({ spider: 'other' })] }),
       )
-      const kept = await all(store.rejected({ spider: 'books', limit: 10 }))
+      const kept = await all(store.records.rejected({ spider: 'books', limit: 10 }))
       expect(kept.map((row) => row.key)).toEqual(['c', 'b', 'a'])
       expect(kept[1]).toEqual({ ...rejectedRow({ key: 'b', issues }), reason: 'invalid' })
-      expect(await all(store.rejected({ spider: 'books', kind: 'book', limit: 1 }))).toMatchObject([{ key: 'b' }])
-      expect(await store.rejectedByField({ spider: 'books' })).toEqual([
+      expect(await all(store.records.rejected({ spider: 'books', kind: 'book', limit: 1 }))).toMatchObject([
+        { key: 'b' },
+      ])
+      expect(await store.records.rejectedByField({ spider: 'books' })).toEqual([
         { kind: 'book', field: 'title', count: 2 },
         { kind: 'author', field: 'title', count: 1 },
         { kind: 'book', field: 'price', count: 1 },
       ])
-      await store.write(batch({ rejected: [rejectedRow({ key: 'd', crawl: 'crawl-2' })] }))
-      expect(await store.rejectedByField({ spider: 'books', crawl: 'crawl-2' })).toEqual([
+      await store.records.write(batch({ rejected: [rejectedRow({ key: 'd', crawl: 'crawl-2' })] }))
+      expect(await store.records.rejectedByField({ spider: 'books', crawl: 'crawl-2' })).toEqual([
         { kind: 'book', field: 'title', count: 1 },
       ])
-      expect(await store.rejectedByField({ spider: 'other', crawl: 'crawl-2' })).toEqual([])
-      expect(await store.rejectedByField({ spider: 'books', crawl: 'never' })).toEqual([])
+      expect(await store.records.rejectedByField({ spider: 'other', crawl: 'crawl-2' })).toEqual([])
+      expect(await store.records.rejectedByField({ spider: 'books', crawl: 'never' })).toEqual([])
     })
 
     it('gives the fetches of one URL, newest first, and forgets those of a removed crawl', async () => {
@@ -501,13 +510,13 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         fetchRow({ fp, at: 3, crawl: 'crawl-2', worker: 'w2' }),
         fetchRow({ fp: 'ffffffffffffff02', at: 4 }),
       ]
-      await store.write(batch({ fetches: rows, records: [record()] }))
-      expect(await store.fetches({ fp, limit: 10 })).toEqual([rows[2], rows[1], rows[0]])
-      expect(await store.fetches({ fp, crawl: 'crawl-1', limit: 1 })).toEqual([rows[1]])
-      expect(await store.fetches({ fp: '0000000000000000', limit: 1 })).toEqual([])
-      await store.removeCrawl('crawl-1')
-      await store.removeCrawl('never')
-      expect(await store.fetches({ fp, limit: 10 })).toEqual([rows[2]])
+      await store.records.write(batch({ fetches: rows, records: [record()] }))
+      expect(await store.fetches.of({ fp, limit: 10 })).toEqual([rows[2], rows[1], rows[0]])
+      expect(await store.fetches.of({ fp, crawl: 'crawl-1', limit: 1 })).toEqual([rows[1]])
+      expect(await store.fetches.of({ fp: '0000000000000000', limit: 1 })).toEqual([])
+      await store.crawls.remove('crawl-1')
+      await store.crawls.remove('never')
+      expect(await store.fetches.of({ fp, limit: 10 })).toEqual([rows[2]])
       expect(await records()).toHaveLength(1)
     })
 
@@ -515,14 +524,14 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
       const fp = (i: number) => ((BigInt(i) * 0x9e3779b97f4a7c15n) & 0xffffffffffffffffn).toString(16).padStart(16, '0')
       const rows = (crawl: string, from: number, to: number) =>
         Array.from({ length: to - from }, (_, i) => fetchRow({ crawl, fp: fp(from + i), at: from + i }))
-      await store.write(batch({ fetches: rows('kept', 0, 3000) }))
-      await store.write(batch({ fetches: rows('gone', 3000, 9000) }))
-      await store.removeCrawl('gone')
-      await store.write(batch({ fetches: rows('next', 9000, 12_000) }))
-      await store.write(batch({ fetches: rows('next', 12_000, 15_000) }))
+      await store.records.write(batch({ fetches: rows('kept', 0, 3000) }))
+      await store.records.write(batch({ fetches: rows('gone', 3000, 9000) }))
+      await store.crawls.remove('gone')
+      await store.records.write(batch({ fetches: rows('next', 9000, 12_000) }))
+      await store.records.write(batch({ fetches: rows('next', 12_000, 15_000) }))
       for (const i of [0, 2999, 9000, 11_999, 14_999])
-        expect(await store.fetches({ fp: fp(i), limit: 5 })).toHaveLength(1)
-      for (const i of [3000, 8999]) expect(await store.fetches({ fp: fp(i), limit: 5 })).toEqual([])
+        expect(await store.fetches.of({ fp: fp(i), limit: 5 })).toHaveLength(1)
+      for (const i of [3000, 8999]) expect(await store.fetches.of({ fp: fp(i), limit: 5 })).toEqual([])
     })
 
     it('agrees with the model whatever the order, the leases, the repeats and the batches', async () => {
@@ -563,7 +572,7 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
           // A spider of its own for each round keeps rounds apart in one store.
           const spider = `spider-${round++}`
-          const model = new MemoryRecordStore()
+          const model = memoryRecordStore()
           for (const { batch: drawn, repeat } of steps) {
             const work: WriteBatch = {
               records: drawn.records.map((one) => ({ ...one, spider })),
@@ -571,13 +580,13 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
               fetches: drawn.fetches.map((one) => ({ ...one, crawl: spider })),
             }
             for (let times = repeat ? 2 : 1; times > 0; times--) {
-              const expected = await model.write(work)
+              const expected = await model.records.write(work)
               for (const status of expected) reached.add(status)
-              expect(await store.write(work)).toEqual(expected)
+              expect(await store.records.write(work)).toEqual(expected)
             }
           }
           const sorted = async (from: RecordStore, query: object) => {
-            const rows = await all(from.records({ spider, ...query }))
+            const rows = await all(from.records.scan({ spider, ...query }))
             return rows.sort((a, b) => `${a.kind} ${a.key}`.localeCompare(`${b.kind} ${b.key}`))
           }
           for (const query of [{}, { key: 'a' }, { since: 25 }, { url: 'https://books.example/2' }, { kind: 'book' }]) {
@@ -585,16 +594,16 @@ export function recordStoreContract(name: string, open: () => Promise<RecordStor
           }
           for (const crawl of [undefined, 'crawl-1', 'crawl-2']) {
             const query = crawl === undefined ? { spider } : { spider, crawl }
-            expect(await store.counts(query)).toEqual(await model.counts(query))
+            expect(await store.records.counts(query)).toEqual(await model.records.counts(query))
           }
-          expect(await all(store.rejected({ spider, limit: 99 }))).toEqual(
-            await all(model.rejected({ spider, limit: 99 })),
+          expect(await all(store.records.rejected({ spider, limit: 99 }))).toEqual(
+            await all(model.records.rejected({ spider, limit: 99 })),
           )
           for (const query of [{ spider }, { spider, crawl: 'crawl-1' }])
-            expect(await store.rejectedByField(query)).toEqual(await model.rejectedByField(query))
+            expect(await store.records.rejectedByField(query)).toEqual(await model.records.rejectedByField(query))
           for (const fp of ['0a', 'fa'].map((half) => half.repeat(8))) {
             const query = { fp, crawl: spider, limit: 99 }
-            expect(await store.fetches(query)).toEqual(await model.fetches(query))
+            expect(await store.fetches.of(query)).toEqual(await model.fetches.of(query))
           }
         }),
         { numRuns: runs(150) },

@@ -7,7 +7,7 @@ import { MemoryFrontier } from '../../src/frontier/memory/memory-frontier.js'
 import { createLog } from '../../src/log.js'
 import { defineSpider, type FeedDefinition } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
-import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import { memoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 
 /** A feed in memory whose takers can die. */
 function memoryFeed(): Feed & { dies: boolean; expire(): void } {
@@ -56,7 +56,7 @@ function world(
 ) {
   const clock = new ManualClock()
   const frontier = new MemoryFrontier({ clock })
-  const store = new MemoryRecordStore()
+  const store = memoryRecordStore()
   const feed = memoryFeed()
   const definition = {
     name: 's',

@@ -11,7 +11,7 @@ import { openRedisFrontier } from '../../src/frontier/redis/redis-frontier.js'
 import { openRedis, type RedisConnection } from '../../src/redis/connection.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
-import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import { memoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 import { DONE, dead, FAILURE, retry } from '../contract/frontier-fixtures.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 
@@ -53,7 +53,7 @@ async function visit(frontier: Frontier, seq: number, want: number): Promise<str
 
 describe('a Redis that comes back', () => {
   it.each(['older', 'empty'])('%s is noticed, its crawl lost and recovered in a larger generation', async (how) => {
-    const store = new MemoryRecordStore()
+    const store = memoryRecordStore()
     const backendsOn = (on: Frontier) => ({ frontier: on, store, queueAddress: server.url })
     const backends = backendsOn(frontier)
     const { crawl } = await openCrawl(backends, spider, { fresh: false, clock, random })
@@ -63,7 +63,7 @@ describe('a Redis that comes back', () => {
     if (how === 'older') await redis.command(null, ['SAVE'])
     expect(await visit(frontier, 1, 5)).toHaveLength(5)
     expect(await watch.look()).toEqual([])
-    const gen = await store.generation(await frontier.identity())
+    const gen = await store.generations.of(await frontier.identity())
     await server.restart()
     if (how === 'empty') await redis.command(null, ['FLUSHALL']).catch(() => redis.command(null, ['FLUSHALL']))
 
@@ -87,7 +87,7 @@ describe('a Redis that comes back', () => {
 })
 
 it('a crawl is moved into Redis as it is', async () => {
-  const store = new MemoryRecordStore()
+  const store = memoryRecordStore()
   const from = new MemoryFrontier({ clock })
   const backends = { frontier: from, store, queueAddress: 'sqlite:x' }
   const { crawl } = await openCrawl(backends, spider, { fresh: false, clock, random })

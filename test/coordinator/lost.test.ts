@@ -7,7 +7,7 @@ import { seedCrawl } from '../../src/coordinator/seeding.js'
 import { MemoryFrontier } from '../../src/frontier/memory/memory-frontier.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
-import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import { memoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 import type { FetchRow } from '../../src/store/record-store.js'
 import { fingerprint } from '../../src/url/fingerprint.js'
 
@@ -25,7 +25,7 @@ const ADDRESS = 'redis://queue.example:6379'
 /** A queue whose data can be taken away or set back, as a Redis without persistence or with an old snapshot. */
 async function world() {
   const clock = new ManualClock()
-  const store = new MemoryRecordStore()
+  const store = memoryRecordStore()
   const backendsOn = (frontier: MemoryFrontier) => ({ frontier, store, queueAddress: ADDRESS })
   const first = new MemoryFrontier({ clock })
   const backends = backendsOn(first)
@@ -57,7 +57,7 @@ async function world() {
       at: clock.now(),
       ...more,
     }
-    await store.write({ records: [], rejected: [], fetches: [row] })
+    await store.records.write({ records: [], rejected: [], fetches: [row] })
   }
   return {
     clock,
@@ -84,7 +84,7 @@ describe('a queue', () => {
     for (let i = 0; i < 5; i++) {
       expect(await Promise.all(watches.map((watch) => watch.look()))).toEqual([[], []])
     }
-    expect(await store.crawlNotes()).toMatchObject([{ crawl, state: 'open' }])
+    expect(await store.crawls.notes()).toMatchObject([{ crawl, state: 'open' }])
   })
 
   it('that came back empty loses its unfinished crawls, once', async () => {
@@ -92,7 +92,7 @@ describe('a queue', () => {
     const watch = watchQueue(empty())
     expect(await watch.look()).toEqual([{ crawl, spider: 's', why: 'gone' }])
     expect(await watch.look()).toEqual([])
-    expect(await store.crawlNotes()).toMatchObject([{ crawl, state: 'lost' }])
+    expect(await store.crawls.notes()).toMatchObject([{ crawl, state: 'lost' }])
   })
 
   it('that is replaced under the feet of a worker is noticed by it, whatever its address', async () => {
@@ -114,18 +114,18 @@ describe('a queue', () => {
     const { store, clock, crawl } = await world()
     const other = { frontier: new MemoryFrontier({ clock }), store, queueAddress: 'redis://other.example:6379' }
     expect(await watchQueue(other).look()).toEqual([])
-    expect(await store.crawlNotes()).toMatchObject([{ crawl, state: 'open' }])
+    expect(await store.crawls.notes()).toMatchObject([{ crawl, state: 'open' }])
   })
 
   it('that went back gives no more links, and a larger generation', async () => {
     const { backends, store, crawl } = await world()
     const watch = watchQueue(backends)
     for (let i = 0; i < 5; i++) await watch.look()
-    const gen = await store.generation(await backends.frontier.identity())
+    const gen = await store.generations.of(await backends.frontier.identity())
     setBack(backends.frontier, 1)
     expect(await watch.look()).toEqual([{ crawl, spider: 's', why: 'back' }])
     expect(await backends.frontier.stats(crawl)).toMatchObject({ state: 'paused' })
-    expect(await store.generation(await backends.frontier.identity())).toBeGreaterThan(gen)
+    expect(await store.generations.of(await backends.frontier.identity())).toBeGreaterThan(gen)
     expect(await watch.look()).toEqual([])
   })
 
@@ -133,7 +133,7 @@ describe('a queue', () => {
     const { backends, empty, crawl, store } = await world()
     await backends.frontier.setState(crawl, 'cancelled')
     await watchQueue(backends).look()
-    expect(await store.crawlNotes()).toMatchObject([{ state: 'ended' }])
+    expect(await store.crawls.notes()).toMatchObject([{ state: 'ended' }])
     expect(await watchQueue(empty()).look()).toEqual([])
   })
 })
@@ -149,7 +149,7 @@ describe('a lost crawl', () => {
     clock.advance(1_000)
     const opened = await openCrawl(backends, spider, { fresh: true, clock, random })
     expect(opened.crawl).not.toBe(crawl)
-    expect(await store.crawlNotes()).toMatchObject([{ state: 'ended' }, { state: 'open' }])
+    expect(await store.crawls.notes()).toMatchObject([{ state: 'ended' }, { state: 'open' }])
   })
 
   it('is recovered with its seeds and the pages that were not fetched', async () => {
@@ -177,7 +177,7 @@ describe('a lost crawl', () => {
       ['https://a.example/', 'page', 2],
     ])
     expect(await backends.frontier.stats(crawl)).toMatchObject({ total: 3, done: 1, seeding: false, state: 'running' })
-    expect(await store.crawlNotes()).toMatchObject([{ state: 'open' }])
+    expect(await store.crawls.notes()).toMatchObject([{ state: 'open' }])
     await expect(lostCrawl(backends, crawl)).rejects.toMatchObject({ code: 'usage' })
     expect(await openCrawl(backends, spider, { fresh: false, clock, random })).toMatchObject({ crawl, resumed: true })
   })

@@ -11,13 +11,14 @@ import { SqliteFrontierEngine } from '../../src/frontier/sqlite/sqlite-engine.js
 import { SqliteFrontier } from '../../src/frontier/sqlite/sqlite-frontier.js'
 import { SqliteDb } from '../../src/sqlite/db.js'
 import { callDirectly } from '../../src/sqlite/direct.js'
-import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import { memoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import type { RecordStore } from '../../src/store/record-store.js'
 import { DONE, dead, FAILURE, linkTo, retry, scan, specOf, workerOf } from '../contract/frontier-fixtures.js'
 
 let clock: ManualClock
 let from: Frontier
 let to: Frontier
-let store: MemoryRecordStore
+let store: RecordStore
 let directory: string
 
 beforeEach(async () => {
@@ -27,8 +28,8 @@ beforeEach(async () => {
   SqliteFrontierEngine.migrate(db)
   from = new SqliteFrontier(callDirectly(db, new SqliteFrontierEngine(db, clock)), async () => db.close())
   to = new MemoryFrontier({ clock })
-  store = new MemoryRecordStore()
-  const gen = await store.generation(await from.identity())
+  store = memoryRecordStore()
+  const gen = await store.generations.of(await from.identity())
   await openAs({ frontier: from, store, queueAddress: 'sqlite:x' }, specOf({ gen }), clock.now())
 })
 
@@ -66,7 +67,7 @@ describe('moving a crawl', () => {
     expect((await scan(to, 'c1')).map(shown)).toEqual(before.map(shown))
     expect(await to.stats('c1')).toMatchObject({ state: 'running', seeding: false, total: 5 })
     expect(await from.stats('c1')).toMatchObject({ state: 'cancelled' })
-    expect(await store.crawlNotes()).toMatchObject([
+    expect(await store.crawls.notes()).toMatchObject([
       { crawl: 'c1', queue: 'redis://x:6379', queueIdentity: await to.identity(), spec: { gen: 2 } },
     ])
     const { leases } = await workerOf(to, 'w1').lease(9)

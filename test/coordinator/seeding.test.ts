@@ -6,12 +6,12 @@ import { seedCrawl } from '../../src/coordinator/seeding.js'
 import { MemoryFrontier } from '../../src/frontier/memory/memory-frontier.js'
 import { defineSpider } from '../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../src/spider/resolve.js'
-import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import { memoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 
 async function world(starts: number, options: { maxPending?: number; budget?: { pages: number } }) {
   const clock = new ManualClock()
   const frontier = new MemoryFrontier({ clock })
-  const store = new MemoryRecordStore()
+  const store = memoryRecordStore()
   const start = Array.from({ length: starts }, (_, n) => `https://a.example/${n}`)
   const pace = { delay: 0, concurrency: 100 } as const
   const spider = spiderFromDefinition(
@@ -100,7 +100,7 @@ describe('a source of seeds', () => {
     stop.abort()
     await first.all
     expect(await frontier.stats('c')).toMatchObject({ seeding: true })
-    expect(await store.seedCursor('c', 'numbers@1')).toBe(1_000)
+    expect(await store.crawls.seedCursor('c', 'numbers@1')).toBe(1_000)
 
     const wide = { ...spider, maxPending: 100_000 }
     await frontier.open(specFor(wide, 'c', 1))
@@ -115,7 +115,7 @@ describe('a source of seeds', () => {
     expect(known).toBeLessThan(1_001)
     expect(added).toBeGreaterThan(3_000)
     expect(await frontier.stats('c')).toMatchObject({ seeding: false })
-    expect(await store.seedCursor('c', 'numbers@1')).toBe(5_000)
+    expect(await store.crawls.seedCursor('c', 'numbers@1')).toBe(5_000)
   })
 
   it('begins anew in a queue of another generation', async () => {
@@ -153,7 +153,7 @@ describe('a source of seeds', () => {
   it('may belong to the spider, and keeps a fed crawl open', async () => {
     const clock = new ManualClock()
     const frontier = new MemoryFrontier({ clock })
-    const store = new MemoryRecordStore()
+    const store = memoryRecordStore()
     const spider = spiderFromDefinition(
       defineSpider({
         name: 's',

@@ -99,7 +99,7 @@ export async function crawlOn(
     }
     const links = await backends.frontier.links({ crawl, limit: 1_000 })
     const records: StoredRecord[] = []
-    for await (const record of backends.store.records({})) records.push(record)
+    for await (const record of backends.store.records.scan({})) records.push(record)
     const first = links.find(({ depth }) => depth === 0)
     return { outcome: first === undefined ? 'nothing' : outcomeOf(first), links, records }
   } catch (error) {

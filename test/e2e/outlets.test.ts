@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type RunningShop, startShop } from '../../src/demo/server.js'
 import { createShop } from '../../src/demo/shop.js'
-import type { OutletInfo } from '../../src/store/changes.js'
+import type { OutletInfo } from '../../src/store/outlets.js'
 import type { StoredRecord } from '../../src/store/record-store.js'
 import { openBackends } from '../../src/wire/backends.js'
 import { batch, record } from '../contract/record-store-contract.js'
@@ -81,7 +81,7 @@ async function store(keys: readonly string[], at?: string): Promise<void> {
   const backends = await openBackends({ queue: file, store: at ?? file })
   const rows = keys.map((key) => record({ key, kind: 'product', data: { sku: key } }))
   for (let next = 0; next < rows.length; next += 10)
-    await backends.store.write(batch({ records: rows.slice(next, next + 10) }))
+    await backends.store.records.write(batch({ records: rows.slice(next, next + 10) }))
   await backends.close()
 }
 
@@ -89,7 +89,7 @@ async function listed(): Promise<OutletInfo[]> {
   const file = `sqlite:${join(dir, '.shoal', 'shoal.db')}`
   const backends = await openBackends({ queue: file, store: file })
   try {
-    return await backends.store.outlets()
+    return await backends.store.outlets.list()
   } finally {
     await backends.close()
   }

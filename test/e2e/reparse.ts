@@ -112,7 +112,7 @@ export async function crawlShop(given: string | null): Promise<CrawledShop & { r
       const { store: opened, close } = await openResults({ store: address })
       try {
         const rows: StoredRecord[] = []
-        for await (const row of opened.records({ kind: 'product' })) rows.push(row)
+        for await (const row of opened.records.scan({ kind: 'product' })) rows.push(row)
         return rows.sort((a, b) => (a.key < b.key ? -1 : 1))
       } finally {
         await close()

@@ -1,22 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { type MergedRecord, mergedRecords } from '../../src/merge/merged-records.js'
 import type { MergeRules } from '../../src/merge/rules.js'
-import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import { memoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import type { RecordStore } from '../../src/store/record-store.js'
 import { batch, record } from '../contract/record-store-contract.js'
 
 const NEWEST: MergeRules = { prefer: new Map(), otherwise: 'newest' }
 
-async function merged(store: MemoryRecordStore, identity?: string): Promise<MergedRecord[]> {
+async function merged(store: RecordStore, identity?: string): Promise<MergedRecord[]> {
   const found: MergedRecord[] = []
   const query = { spider: 'books', kind: 'book', rules: NEWEST, ...(identity === undefined ? {} : { identity }) }
-  for await (const one of mergedRecords(store, query)) found.push(one)
+  for await (const one of mergedRecords(store.entities, query)) found.push(one)
   return found
 }
 
 describe('merged records', () => {
   it('are one for each identity, those without any at the end', async () => {
-    const store = new MemoryRecordStore()
-    await store.write(
+    const store = memoryRecordStore()
+    await store.records.write(
       batch({
         records: [
           record({ key: 'a', identity: 'y', site: 'a.example', scrapedAt: 10, data: { n: 1, a: 1 } }),

@@ -6,19 +6,16 @@ import type { AuditEntry } from '../../src/store/audit.js'
 
 const CONTROL = { action: 'crawl.pause', target: 'crawl-1', details: { spider: 'books' } }
 
-function auditor(noteAudit?: () => Promise<void>) {
+function auditor(log?: () => Promise<void>) {
   const clock = new ManualClock(5_000)
   const entries: AuditEntry[] = []
   const warned: unknown[] = []
-  const store = {
-    noteAudit:
-      noteAudit ??
-      (async (entry: AuditEntry) => {
-        entries.push(entry)
-      }),
+  const keep = async (entry: AuditEntry) => {
+    entries.push(entry)
   }
-  const log = { warn: (...line: unknown[]) => void warned.push(line) }
-  return { clock, entries, warned, at: { store, clock, log, by: 'cli ann@mill' } }
+  const audit = { log: log ?? keep }
+  const warnings = { warn: (...line: unknown[]) => void warned.push(line) }
+  return { clock, entries, warned, at: { audit, clock, log: warnings, by: 'cli ann@mill' } }
 }
 
 describe('a control', () => {
@@ -45,8 +42,8 @@ describe('a control', () => {
         throw new ShoalError('store_down', 'gone')
       },
     ],
-  ])('stands when the audit log %s', async (_, noteAudit) => {
-    const { at, warned } = auditor(noteAudit)
+  ])('stands when the audit log %s', async (_, log) => {
+    const { at, warned } = auditor(log)
     expect(await audited(at, CONTROL, async () => 7)).toBe(7)
     const ended = new ShoalError('crawl_ended', 'it has ended')
     await expect(audited(at, CONTROL, () => Promise.reject(ended))).rejects.toBe(ended)

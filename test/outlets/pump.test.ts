@@ -5,8 +5,9 @@ import { type Log, silentLog } from '../../src/log.js'
 import { pauseAfter } from '../../src/outlets/backoff.js'
 import { type PumpEnd, type PumpParts, pump } from '../../src/outlets/pump.js'
 import type { Batch, Sent, Sink } from '../../src/outlets/sink.js'
-import { FROM_START } from '../../src/store/changes.js'
-import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import { type Changes, FROM_START } from '../../src/store/changes.js'
+import { memoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import type { RecordStore } from '../../src/store/record-store.js'
 import { batch, record } from '../contract/record-store-contract.js'
 import { until } from '../support/redis-server.js'
 
@@ -30,11 +31,11 @@ class FakeSink implements Sink {
   async close(): Promise<void> {}
 }
 
-let store: MemoryRecordStore
+let store: RecordStore
 let sink: FakeSink
 let running: { finish: AbortController; stop: AbortController; end: Promise<PumpEnd> }[]
 beforeEach(() => {
-  store = new MemoryRecordStore()
+  store = memoryRecordStore()
   sink = new FakeSink()
   running = []
 })
@@ -56,8 +57,8 @@ function start(fields: Partial<PumpParts> = {}) {
   return one
 }
 
-const write = (...keys: string[]) => store.write(batch({ records: keys.map((key) => record({ key })) }))
-const info = async () => (await store.outlets())[0]
+const write = (...keys: string[]) => store.records.write(batch({ records: keys.map((key) => record({ key })) }))
+const info = async () => (await store.outlets.list())[0]
 const keysTo = (n: number) => Array.from({ length: n }, (_, i) => `k${String(i).padStart(2, '0')}`)
 
 describe('a pump', () => {
@@ -79,7 +80,9 @@ describe('a pump', () => {
   })
 
   it('takes only the kinds that are asked for, and notes what trimming cost', async () => {
-    await store.write(batch({ records: keysTo(8).map((key, i) => record({ key, kind: i % 2 ? 'author' : 'book' })) }))
+    await store.records.write(
+      batch({ records: keysTo(8).map((key, i) => record({ key, kind: i % 2 ? 'author' : 'book' })) }),
+    )
     sink.answer = () => ({ kind: 'taken', trimmed: 2 })
     const { finish, end } = start({ outlet: { ...OUTLET, kinds: ['author'] } })
     finish.abort()
@@ -90,9 +93,7 @@ describe('a pump', () => {
 
   it('divides a page that is larger than a batch', async () => {
     await write(...keysTo(8))
-    const whole = bound(store, {
-      changes: (query) => MemoryRecordStore.prototype.changes.call(store, { ...query, limit: 10 }),
-    })
+    const whole = withChanges((query) => store.changes.read({ ...query, limit: 10 }))
     sink.answer = () => ({ kind: 'taken', trimmed: 1 })
     const { finish, end } = start({ store: whole })
     finish.abort()
@@ -128,7 +129,7 @@ describe('a pump', () => {
     await systemClock.sleep(5 * TIMING.lookMs)
     expect(sink.tried).toHaveLength(1)
     expect(await info()).toMatchObject({ error: 'it answers 410', holder: null })
-    await store.resetOutlet(OUTLET.name, 'books', null)
+    await store.outlets.reset(OUTLET.name, 'books', null)
     await until('the record', async () => sink.taken.length === 1)
     finish.abort()
     expect(await end).toMatchObject({ kind: 'delivered' })
@@ -137,11 +138,9 @@ describe('a pump', () => {
   it('rests between looks also when the cursor moves with what is not asked for', async () => {
     let looks = 0
     let rests = 0
-    const busy = bound(store, {
-      changes: async (query) => {
-        await store.write(batch({ records: [record({ key: `other-${looks++}`, spider: 'other' })] }))
-        return MemoryRecordStore.prototype.changes.call(store, query)
-      },
+    const busy = withChanges(async (query) => {
+      await store.records.write(batch({ records: [record({ key: `other-${looks++}`, spider: 'other' })] }))
+      return store.changes.read(query)
     })
     const sleep = (ms: number, signal?: AbortSignal) => {
       if (ms === TIMING.idleMs) rests++
@@ -158,12 +157,12 @@ describe('a pump', () => {
     await write(...keysTo(4))
     const { finish, end } = start({ timing: { ...TIMING, claimMs: 60 } })
     await until('the four', async () => (await info())?.sent === 4)
-    await store.resetOutlet(OUTLET.name, 'books', FROM_START)
+    await store.outlets.reset(OUTLET.name, 'books', FROM_START)
     await until('the four again', async () => sink.taken.length === 8)
     finish.abort()
     expect(await end).toMatchObject({ kind: 'delivered', sent: 8 })
     expect(sink.taken).toEqual([...keysTo(4), ...keysTo(4)])
-    expect(await store.changesLag({ after: (await info())?.cursor ?? '', most: 1 })).toMatchObject({ records: 0 })
+    expect(await store.changes.lag({ after: (await info())?.cursor ?? '', most: 1 })).toMatchObject({ records: 0 })
   })
 
   it('ends when asked to, with what is left for the next', async () => {
@@ -192,7 +191,10 @@ describe('a pump', () => {
     const second = new FakeSink()
     // The first one dies between the answer of the sink and the note: it never notes, and never renews.
     const frozen = { ...systemClock, sleep: () => new Promise<void>(() => {}) }
-    void start({ store: bound(store, { noteOutlet: () => new Promise<boolean>(() => {}) }), clock: frozen })
+    void start({
+      store: { ...store, outlets: bound(store.outlets, { note: () => new Promise<boolean>(() => {}) }) },
+      clock: frozen,
+    })
     await until('its first batch', async () => sink.taken.length === 3)
     running = []
     const { finish, end } = start({ sink: second, holder: 'p2' })
@@ -208,7 +210,7 @@ describe('a pump', () => {
 
   it('does not wait for the claim of a process that is known to be gone', async () => {
     await write('a')
-    await store.claimOutlet({ ...OUTLET, holder: 'gone', forMs: 3_600_000 })
+    await store.outlets.claim({ ...OUTLET, holder: 'gone', forMs: 3_600_000 })
     const { finish, end } = start({ isGone: (holder) => holder === 'gone' })
     await until('the record', async () => sink.taken.length === 1)
     finish.abort()
@@ -218,12 +220,9 @@ describe('a pump', () => {
   it('ends with a store that is away, and goes on when it is back', async () => {
     await write('a')
     let away = true
-    const call = store.changes.bind(store)
-    const flaky = bound(store, {
-      changes: async (query: Parameters<typeof call>[0]) => {
-        if (away) throw new ShoalError('db_busy', 'locked')
-        return call(query)
-      },
+    const flaky = withChanges(async (query) => {
+      if (away) throw new ShoalError('db_busy', 'locked')
+      return store.changes.read(query)
     })
     const { finish, end } = start({ store: flaky })
     await systemClock.sleep(50)
@@ -235,7 +234,12 @@ describe('a pump', () => {
   })
 })
 
-function bound(of: MemoryRecordStore, instead: Partial<MemoryRecordStore>): MemoryRecordStore {
+function withChanges(read: Changes['read']): RecordStore {
+  return { ...store, changes: bound(store.changes, { read }) }
+}
+
+/** A part of the store with some of its methods replaced. */
+function bound<Part extends object>(of: Part, instead: Partial<Part>): Part {
   return new Proxy(of, {
     get(target, name) {
       const member: unknown = Reflect.get(instead, name) ?? Reflect.get(target, name, target)

@@ -56,10 +56,10 @@ describe('orders to a fleet', () => {
   it('whose start URLs fail later are told of where the crawl is looked at, and in the audit log', async () => {
     const { notes, store } = opened.backends
     const { crawl } = await starter.start('broken', false)
-    await until('it is noted', async () => (await store.audit({ limit: 1 })).entries.length > 0)
+    await until('it is noted', async () => (await store.audit.entries({ limit: 1 })).entries.length > 0)
     const trouble = await readTrouble(notes, crawl)
     expect(trouble?.message).toContain('no list today')
-    expect((await store.audit({ limit: 1 })).entries).toMatchObject([
+    expect((await store.audit.entries({ limit: 1 })).entries).toMatchObject([
       { action: 'crawl.seed', target: crawl, result: trouble?.code, details: { spider: 'broken' } },
     ])
     await clearTrouble(notes, crawl)

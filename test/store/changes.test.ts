@@ -4,26 +4,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SqliteDb } from '../../src/sqlite/db.js'
-import { callDirectly } from '../../src/sqlite/direct.js'
 import { FROM_START } from '../../src/store/changes.js'
-import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import { memoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 import type { RecordStore } from '../../src/store/record-store.js'
 import { migrateStore } from '../../src/store/sqlite/schema.js'
-import { SqliteRecordStore } from '../../src/store/sqlite/sqlite-record-store.js'
-import { SqliteStoreEngine } from '../../src/store/sqlite/sqlite-store-engine.js'
 import { changesContract, drain } from '../contract/changes-contract.js'
 import { batch, record } from '../contract/record-store-contract.js'
+import { sqliteStoreOn } from '../support/sqlite-store.js'
 
 function openFile(file: string, onClose = async () => {}): RecordStore {
   const db = new SqliteDb(file)
   migrateStore(db)
-  return new SqliteRecordStore(callDirectly(db, new SqliteStoreEngine(db)), async () => {
+  return sqliteStoreOn(db, async () => {
     db.close()
     await onClose()
   })
 }
 
-changesContract('memory', async () => new MemoryRecordStore())
+changesContract('memory', async () => memoryRecordStore())
 
 changesContract('sqlite', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'shoal-changes-'))
@@ -48,7 +46,7 @@ describe('a file that is restored from a copy', () => {
   }
   const write = async (...keys: string[]) => {
     const store = openFile(file())
-    await store.write(batch({ records: keys.map((key) => record({ key })) }))
+    await store.records.write(batch({ records: keys.map((key) => record({ key })) }))
     const { cursor } = await drain(store, FROM_START)
     await store.close()
     return cursor
@@ -63,13 +61,13 @@ describe('a file that is restored from a copy', () => {
 
     const restored = openFile(file())
     for (const cursor of [lost, alsoLost])
-      await expect(restored.changes({ after: cursor, limit: 1 })).rejects.toMatchObject({ code: 'cursor_foreign' })
+      await expect(restored.changes.read({ after: cursor, limit: 1 })).rejects.toMatchObject({ code: 'cursor_foreign' })
     await restored.close()
     await write('other-c', 'other-d', 'other-e', 'other-f')
 
     const later = openFile(file())
     for (const cursor of [lost, alsoLost])
-      await expect(later.changes({ after: cursor, limit: 1 })).rejects.toMatchObject({ code: 'cursor_foreign' })
+      await expect(later.changes.read({ after: cursor, limit: 1 })).rejects.toMatchObject({ code: 'cursor_foreign' })
     expect((await drain(later, before)).records.map(({ key }) => key)).toEqual([
       ...['other-c', 'other-d', 'other-e', 'other-f'],
     ])
@@ -80,19 +78,19 @@ describe('a file that is restored from a copy', () => {
     const before = await write('a')
     const store = openFile(file())
     const claim = { name: 'books/list', spider: 'books', kinds: null, holder: 'p1', forMs: 1 }
-    await store.claimOutlet(claim)
-    await store.noteOutlet('books/list', 'p1', { cursor: before, sent: 1, trimmed: 0, error: null, stop: false })
+    await store.outlets.claim(claim)
+    await store.outlets.note('books/list', 'p1', { cursor: before, sent: 1, trimmed: 0, error: null, stop: false })
     await store.close()
     await copy('shoal.db', 'copy.db')
     const lost = await write('b')
     const ahead = openFile(file())
-    await ahead.claimOutlet(claim)
-    await ahead.noteOutlet('books/list', 'p1', { cursor: lost, sent: 1, trimmed: 0, error: null, stop: false })
+    await ahead.outlets.claim(claim)
+    await ahead.outlets.note('books/list', 'p1', { cursor: lost, sent: 1, trimmed: 0, error: null, stop: false })
     await ahead.close()
     await copy('copy.db', 'shoal.db')
     await write('c')
     const restored = openFile(file())
-    const hold = await restored.claimOutlet({ ...claim, holder: 'p2' })
+    const hold = await restored.outlets.claim({ ...claim, holder: 'p2' })
     expect((await drain(restored, hold?.cursor ?? '')).records.map(({ key }) => key)).toEqual(['c'])
     await restored.close()
   })

@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SqliteDb } from '../../src/sqlite/db.js'
-import { callDirectly } from '../../src/sqlite/direct.js'
 import type { RecordRow, RecordStore, StoredRecord, WriteStatus } from '../../src/store/record-store.js'
 import { migrateStore } from '../../src/store/sqlite/schema.js'
-import { SqliteRecordStore } from '../../src/store/sqlite/sqlite-record-store.js'
-import { SqliteStoreEngine } from '../../src/store/sqlite/sqlite-store-engine.js'
 import type { Json } from '../../src/url/link.js'
 import { batch, record } from '../contract/record-store-contract.js'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
+import { sqliteStoreOn } from '../support/sqlite-store.js'
 import { emptyPostgresStore } from './postgres/opened.js'
 import {
   csvColumn,
@@ -31,7 +29,7 @@ afterAll(() => postgres.end())
 async function sqliteStore(): Promise<RecordStore> {
   const db = new SqliteDb(':memory:')
   migrateStore(db)
-  return new SqliteRecordStore(callDirectly(db, new SqliteStoreEngine(db)), async () => db.close())
+  return sqliteStoreOn(db)
 }
 
 const STORES: [string, () => Promise<RecordStore>][] = [
@@ -65,21 +63,23 @@ describe.each(STORES)('%s: bad input', (_name, open) => {
     records: StoredRecord[]
   }> {
     const store = await open()
-    const statuses = await store.write(batch({ records: rows.map((row, n) => record({ key: `k${n}`, ...row })) }))
+    const statuses = await store.records.write(
+      batch({ records: rows.map((row, n) => record({ key: `k${n}`, ...row })) }),
+    )
     const records: StoredRecord[] = []
-    for await (const one of store.records({})) records.push(one)
+    for await (const one of store.records.scan({})) records.push(one)
     return { store, statuses, records: records.sort((a, b) => (a.key < b.key ? -1 : 1)) }
   }
 
   /** The same rows in each format, by the names that SQL gives the columns. */
   async function outlets(store: RecordStore) {
-    const sql = await exportedText(store, 'sql')
-    const lines = (await exportedText(store, 'jsonl')).trimEnd().split('\n')
+    const sql = await exportedText(store.records, 'sql')
+    const lines = (await exportedText(store.records, 'jsonl')).trimEnd().split('\n')
     const byKey = (a: { key: string }, b: { key: string }) => (a.key < b.key ? -1 : 1)
     return {
       jsonl: lines.map((line) => JSON.parse(line) as { key: string; url: string; data: Json }).sort(byKey),
-      csv: parseCsv(await exportedText(store, 'csv')),
-      parquet: (await readParquet(await exportedBytes(store, 'parquet'))).sort((a, b) =>
+      csv: parseCsv(await exportedText(store.records, 'csv')),
+      parquet: (await readParquet(await exportedBytes(store.records, 'parquet'))).sort((a, b) =>
         String(a._key) < String(b._key) ? -1 : 1,
       ),
       sqlite: throughSqlite(sql, 'books_book'),
@@ -146,8 +146,8 @@ describe.each(STORES)('%s: bad input', (_name, open) => {
     const keys = [sha256(LONG_URL), sha256(`${LONG_URL}&page=2`)].sort()
     expect(records.map(({ key }) => key)).toEqual(keys)
     const found: StoredRecord[] = []
-    for await (const one of store.records({ key: LONG_URL })) found.push(one)
-    for await (const one of store.records({ url: LONG_URL, limit: 1 })) found.push(one)
+    for await (const one of store.records.scan({ key: LONG_URL })) found.push(one)
+    for await (const one of store.records.scan({ url: LONG_URL, limit: 1 })) found.push(one)
     expect(found).toMatchObject([
       { key: sha256(LONG_URL), url: LONG_URL },
       { url: LONG_URL, data: { link: LONG_URL } },
@@ -195,7 +195,7 @@ describe.each(STORES)('%s: bad input', (_name, open) => {
     )
     expect(statuses).toEqual(['written', 'quarantined', 'quarantined', 'written'])
     const reasons: string[] = []
-    for await (const { issues } of store.rejected({ limit: 10 })) reasons.push(issues[0]?.message ?? '')
+    for await (const { issues } of store.records.rejected({ limit: 10 })) reasons.push(issues[0]?.message ?? '')
     expect(reasons.sort()).toEqual([expect.stringContaining('deeper than'), expect.stringContaining('larger than')])
     expect(csvColumn((await outlets(store)).csv, 'value').sort()).toEqual(['2', 'good'])
     await store.close()

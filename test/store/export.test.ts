@@ -5,12 +5,11 @@ import { Writable } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { exportRecords, exportToFile } from '../../src/store/export/export.js'
-import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
-import type { RecordRow, RecordStore, StoredRecord } from '../../src/store/record-store.js'
+import { exportRecords, exportToFile, type RecordSource } from '../../src/store/export/export.js'
+import type { RecordRow, StoredRecord } from '../../src/store/record-store.js'
 import type { Json } from '../../src/url/link.js'
 import { record } from '../contract/record-store-contract.js'
-import { csvColumn, exportedText, parseCsv, storeWith } from './read-exports.js'
+import { csvColumn, exportedText, parseCsv, recordsWith } from './read-exports.js'
 
 let dir: string
 beforeAll(async () => {
@@ -23,7 +22,7 @@ const column = csvColumn
 
 describe('export as JSON Lines', () => {
   it('writes one record a line, with times a person can read', async () => {
-    const lines = (await exported(await storeWith({ data: { a: 'x\ny' } }, { data: [1] }), 'jsonl')).split('\n')
+    const lines = (await exported(await recordsWith({ data: { a: 'x\ny' } }, { data: [1] }), 'jsonl')).split('\n')
     expect(lines).toHaveLength(3)
     expect(JSON.parse(lines[0])).toEqual({
       spider: 'books',
@@ -44,7 +43,7 @@ describe('export as JSON Lines', () => {
 describe('export as CSV', () => {
   it('has the columns of all records, nested values as JSON, and nothing for null', async () => {
     const text = await exported(
-      await storeWith(
+      await recordsWith(
         { data: { title: 'A, "b"', price: 1.5 } },
         { data: { title: null, tags: ['x', { y: 1 }], ok: true } },
       ),
@@ -62,7 +61,7 @@ describe('export as CSV', () => {
     const dangerous = ['=1+1', '+1', '-1', '@x', '\tx', '\rx', '\nx', '＝1']
     const rows = parseCsv(
       await exported(
-        await storeWith(
+        await recordsWith(
           ...dangerous.map((text) => ({ key: text, data: { text, n: -5, '=head': 1 } }) as Partial<RecordRow>),
         ),
         'csv',
@@ -76,7 +75,7 @@ describe('export as CSV', () => {
 
   it('keeps fields apart from its own columns, and takes data that is no object', async () => {
     const rows = parseCsv(
-      await exported(await storeWith({ data: { _key: 'mine', __proto__: 1 } }, { data: 'plain' }), 'csv'),
+      await exported(await recordsWith({ data: { _key: 'mine', __proto__: 1 } }, { data: 'plain' }), 'csv'),
     )
     expect(column(rows, 'data._key')).toEqual(['mine', ''])
     expect(column(rows, 'value')).toEqual(['', 'plain'])
@@ -90,7 +89,7 @@ describe('export as CSV', () => {
         fc.array(fc.dictionary(text, text, { noNullPrototype: true }), { minLength: 1, maxLength: 5 }),
         async (datas) => {
           const rows = parseCsv(
-            await exported(await storeWith(...datas.map((data) => ({ data: data as Json }))), 'csv'),
+            await exported(await recordsWith(...datas.map((data) => ({ data: data as Json }))), 'csv'),
           )
           expect(rows).toHaveLength(datas.length + 1)
           const plain = (cell: string) => cell.replace(/^'(?=[=+\-@\t\r\n])/, '')
@@ -109,24 +108,24 @@ describe('export as CSV', () => {
 })
 
 describe('export', () => {
-  /** A store whose records never run out of supply, and that notes how many were taken. */
-  function endless(count: number): { store: RecordStore; taken: () => number } {
+  /** Records that never run out, and how many of them were taken. */
+  function endless(count: number): { source: RecordSource; taken: () => number } {
     let taken = 0
-    const store = Object.assign(new MemoryRecordStore(), {
-      async *records(): AsyncGenerator<StoredRecord> {
+    const source = {
+      async *scan(): AsyncGenerator<StoredRecord> {
         for (let i = 0; i < count; i++) {
           taken++
           yield { ...record({ key: `k${i}`, data: 'x'.repeat(1000) }), firstSeenAt: 0, updatedAt: 0 }
         }
       },
-    })
-    return { store, taken: () => taken }
+    }
+    return { source, taken: () => taken }
   }
 
   it('reads no further than the sink takes', async () => {
-    const { store, taken } = endless(100_000)
+    const { source, taken } = endless(100_000)
     const sink = new Writable({ highWaterMark: 1, write: () => {} })
-    const running = exportRecords(store, {}, 'jsonl', sink)
+    const running = exportRecords(source, {}, 'jsonl', sink)
     for (let turn = 0; turn < 2000; turn++) await new Promise(setImmediate)
     expect(taken()).toBeGreaterThan(0)
     expect(taken()).toBeLessThan(1000)
@@ -137,7 +136,7 @@ describe('export', () => {
   it('tells its progress', async () => {
     const seen: number[] = []
     const sink = new Writable({ write: (_chunk, _encoding, done) => done() })
-    const result = await exportRecords(endless(500).store, {}, 'jsonl', sink, { progress: (rows) => seen.push(rows) })
+    const result = await exportRecords(endless(500).source, {}, 'jsonl', sink, { progress: (rows) => seen.push(rows) })
     expect(result).toEqual({ rows: 500, leftOut: 0 })
     expect(seen.length).toBeGreaterThan(3)
     expect(seen.at(-1)).toBe(500)
@@ -145,7 +144,7 @@ describe('export', () => {
 
   it('puts a whole file in place, also over an older one', async () => {
     const path = join(dir, 'deep', 'out.jsonl')
-    const store = await storeWith({ data: 1 })
+    const store = await recordsWith({ data: 1 })
     await exportToFile(store, {}, 'jsonl', path)
     await exportToFile(store, {}, 'jsonl', path)
     expect((await readFile(path, 'utf8')).trim().split('\n')).toHaveLength(1)
@@ -154,14 +153,14 @@ describe('export', () => {
 
   it('leaves the older file and no part when the store fails', async () => {
     const path = join(dir, 'failing', 'out.jsonl')
-    await exportToFile(await storeWith({ data: 'old' }), {}, 'jsonl', path)
+    await exportToFile(await recordsWith({ data: 'old' }), {}, 'jsonl', path)
     const before = await readFile(path, 'utf8')
-    const failing = Object.assign(new MemoryRecordStore(), {
+    const failing = {
       // biome-ignore lint/correctness/useYield: it fails before its first row
-      async *records(): AsyncGenerator<StoredRecord> {
+      async *scan(): AsyncGenerator<StoredRecord> {
         throw new Error('gone')
       },
-    })
+    }
     await expect(exportToFile(failing, {}, 'jsonl', path)).rejects.toThrow('gone')
     expect(await readFile(path, 'utf8')).toBe(before)
     expect(await readdir(join(dir, 'failing'))).toEqual(['out.jsonl'])
@@ -173,18 +172,18 @@ describe('export', () => {
       syscall: 'write',
     })
     const sink = new Writable({ write: (_chunk, _encoding, done) => done(full) })
-    await expect(exportRecords(await storeWith({}), {}, 'jsonl', sink)).rejects.toMatchObject({ code: 'disk_full' })
+    await expect(exportRecords(await recordsWith({}), {}, 'jsonl', sink)).rejects.toMatchObject({ code: 'disk_full' })
   })
 
   it('says that the file cannot be written', async () => {
     await writeFile(join(dir, 'plain'), '')
-    await expect(exportToFile(await storeWith({}), {}, 'csv', join(dir, 'plain', 'out.csv'))).rejects.toMatchObject({
+    await expect(exportToFile(await recordsWith({}), {}, 'csv', join(dir, 'plain', 'out.csv'))).rejects.toMatchObject({
       code: 'out_unwritable',
     })
   })
 
   it('packs a file whose name ends in .gz', async () => {
-    const store = await storeWith({ data: { title: 'A' } })
+    const store = await recordsWith({ data: { title: 'A' } })
     for (const format of ['jsonl', 'csv', 'sql'] as const) {
       const path = join(dir, `packed.${format}.gz`)
       await exportToFile(store, {}, format, path)
@@ -195,10 +194,10 @@ describe('export', () => {
   it('leaves nothing when it is stopped half way', async () => {
     for (const format of ['jsonl', 'csv', 'parquet', 'sql'] as const) {
       const stop = new AbortController()
-      const { store, taken } = endless(100_000)
+      const { source, taken } = endless(100_000)
       const path = join(dir, 'stopped', `out.${format}`)
       const options = { signal: stop.signal, progress: () => stop.abort() }
-      await expect(exportToFile(store, {}, format, path, options)).rejects.toThrow('abort')
+      await expect(exportToFile(source, {}, format, path, options)).rejects.toThrow('abort')
       expect(taken()).toBeLessThan(50_000)
       expect(await readdir(join(dir, 'stopped'))).toEqual([])
     }

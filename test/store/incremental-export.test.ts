@@ -1,20 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SqliteDb } from '../../src/sqlite/db.js'
-import { callDirectly } from '../../src/sqlite/direct.js'
 import { exportChanges } from '../../src/store/export/incremental.js'
-import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import { memoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 import type { RecordRow, RecordStore } from '../../src/store/record-store.js'
 import { migrateStore } from '../../src/store/sqlite/schema.js'
-import { SqliteRecordStore } from '../../src/store/sqlite/sqlite-record-store.js'
-import { SqliteStoreEngine } from '../../src/store/sqlite/sqlite-store-engine.js'
 import { batch, record } from '../contract/record-store-contract.js'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
+import { sqliteStoreOn } from '../support/sqlite-store.js'
 import { emptyPostgresStore } from './postgres/opened.js'
 
 function sqlite(): RecordStore {
   const db = new SqliteDb(':memory:')
   migrateStore(db)
-  return new SqliteRecordStore(callDirectly(db, new SqliteStoreEngine(db)), async () => db.close())
+  return sqliteStoreOn(db)
 }
 
 let postgres: PostgresServer
@@ -26,20 +24,20 @@ afterAll(() => postgres.end())
 let holders = 0
 
 const STORES: [string, () => Promise<RecordStore>][] = [
-  ['memory', async () => new MemoryRecordStore()],
+  ['memory', async () => memoryRecordStore()],
   ['sqlite', async () => sqlite()],
   ['postgres', () => emptyPostgresStore(postgres.address())],
 ]
 
 describe.each(STORES)('%s: an incremental export', (_name, open) => {
   const write = (store: RecordStore, ...rows: Partial<RecordRow>[]) =>
-    store.write(batch({ records: rows.map((row) => record(row)) }))
+    store.records.write(batch({ records: rows.map((row) => record(row)) }))
   /** The keys that an export of this name has; read twice, as formats with columns do. */
   const exported = (store: RecordStore, name: string, asked: { spider?: string; kind?: string } = {}) => {
     const work = { ...asked, name, holder: `h${holders++}` }
-    return exportChanges(store, work, async ({ records }) => {
+    return exportChanges(store, work, async ({ scan }) => {
       const passes: string[][] = [[], []]
-      for (const pass of passes) for await (const { key } of records({})) pass.push(key)
+      for (const pass of passes) for await (const { key } of scan({})) pass.push(key)
       expect(passes[1]).toEqual(passes[0])
       return passes[0]
     })
@@ -53,11 +51,11 @@ describe.each(STORES)('%s: an incremental export', (_name, open) => {
     await write(store, { key: 'c' }, { key: 'a', data: 'changed', epoch: '1001' }, { key: 'b', epoch: '1001' })
     expect((await exported(store, 'nightly'))?.sort()).toEqual(['a', 'c'])
     expect((await exported(store, 'weekly'))?.sort()).toEqual(['a', 'b', 'c'])
-    expect(await store.outlets()).toMatchObject([
+    expect(await store.outlets.list()).toMatchObject([
       { name: 'export/nightly', sent: 4, holder: null },
       { name: 'export/weekly', sent: 3 },
     ])
-    await store.resetOutlet('export/nightly', '', '')
+    await store.outlets.reset('export/nightly', '', '')
     expect(await exported(store, 'nightly')).toHaveLength(3)
     await store.close()
   })
@@ -77,8 +75,8 @@ describe.each(STORES)('%s: an incremental export', (_name, open) => {
   it('that fails is repeated by the next one', async () => {
     const store = await open()
     await write(store, { key: 'a' })
-    const failing = exportChanges(store, { name: 'n', holder: 'x' }, async ({ records }) => {
-      for await (const _ of records({})) throw new Error('the disk is full')
+    const failing = exportChanges(store, { name: 'n', holder: 'x' }, async ({ scan }) => {
+      for await (const _ of scan({})) throw new Error('the disk is full')
     })
     await expect(failing).rejects.toThrow('the disk is full')
     expect(await exported(store, 'n')).toEqual(['a'])
@@ -88,11 +86,11 @@ describe.each(STORES)('%s: an incremental export', (_name, open) => {
   it('goes on with many records, and one is under way at a time', async () => {
     const store = await open()
     await write(store, ...Array.from({ length: 1300 }, (_, n) => ({ key: `k${n}` })))
-    const during = exportChanges(store, { name: 'n', holder: 'first' }, async ({ records }) => {
+    const during = exportChanges(store, { name: 'n', holder: 'first' }, async ({ scan }) => {
       await expect(exported(store, 'n')).rejects.toMatchObject({ code: 'usage' })
       await write(store, { key: 'late' })
       let rows = 0
-      for await (const _ of records({})) rows += 1
+      for await (const _ of scan({})) rows += 1
       return rows
     })
     expect(await during).toBeGreaterThanOrEqual(1300)

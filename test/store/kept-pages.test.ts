@@ -1,15 +1,13 @@
 import { SqliteDb } from '../../src/sqlite/db.js'
-import { callDirectly } from '../../src/sqlite/direct.js'
-import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import { memoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 import { migrateStore } from '../../src/store/sqlite/schema.js'
-import { SqliteRecordStore } from '../../src/store/sqlite/sqlite-record-store.js'
-import { SqliteStoreEngine } from '../../src/store/sqlite/sqlite-store-engine.js'
 import { keptPagesContract } from '../contract/kept-pages-contract.js'
+import { sqliteStoreOn } from '../support/sqlite-store.js'
 
-keptPagesContract('memory', async () => new MemoryRecordStore())
+keptPagesContract('memory', async () => memoryRecordStore())
 
 keptPagesContract('sqlite', async () => {
   const db = new SqliteDb(':memory:')
   migrateStore(db)
-  return new SqliteRecordStore(callDirectly(db, new SqliteStoreEngine(db)), async () => db.close())
+  return sqliteStoreOn(db)
 })

@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { SqliteDb } from '../../src/sqlite/db.js'
-import { callDirectly } from '../../src/sqlite/direct.js'
 import { schemaColumns, withObserved } from '../../src/store/export/schema-columns.js'
 import { migrateStore } from '../../src/store/sqlite/schema.js'
-import { SqliteRecordStore } from '../../src/store/sqlite/sqlite-record-store.js'
-import { SqliteStoreEngine } from '../../src/store/sqlite/sqlite-store-engine.js'
 import { kindViewsContract } from '../contract/kind-views-contract.js'
+import { sqliteStoreOn } from '../support/sqlite-store.js'
 
 kindViewsContract('sqlite', async () => {
   const db = new SqliteDb(':memory:')
   migrateStore(db)
-  const store = new SqliteRecordStore(callDirectly(db, new SqliteStoreEngine(db)), async () => db.close())
+  const store = sqliteStoreOn(db)
   return {
     store,
     schema: '',

@@ -1,22 +1,22 @@
 import fc from 'fast-check'
 import { parquetMetadata, parquetSchema } from 'hyparquet'
 import { describe, expect, it } from 'vitest'
-import type { RecordStore, StoredRecord } from '../../src/store/record-store.js'
+import type { Records, StoredRecord } from '../../src/store/record-store.js'
 import type { Json } from '../../src/url/link.js'
 import { record } from '../contract/record-store-contract.js'
 import { runs } from '../support/longer.js'
-import { exportedBytes, readParquet, storeWith } from './read-exports.js'
+import { exportedBytes, readParquet, recordsWith } from './read-exports.js'
 
 const bufferOf = (bytes: Buffer) => new Uint8Array(bytes).buffer
 
-async function typesOf(store: RecordStore): Promise<Record<string, string>> {
+async function typesOf(store: Records): Promise<Record<string, string>> {
   const { children } = parquetSchema(parquetMetadata(bufferOf(await exportedBytes(store, 'parquet'))))
   return Object.fromEntries(children.map(({ element }) => [element.name, element.converted_type ?? element.type ?? '']))
 }
 
 describe('export as Parquet', () => {
   it('gives each column the type that holds all its values', async () => {
-    const store = await storeWith(
+    const store = await recordsWith(
       {
         data: { title: 'A', n: 1, price: 1.5, ok: true, at: '2026-11-15T12:00:00Z', tags: ['x'], mixed: 1, none: null },
       },
@@ -45,7 +45,7 @@ describe('export as Parquet', () => {
   })
 
   it('is a table without rows when there are none', async () => {
-    const bytes = await exportedBytes(await storeWith(), 'parquet')
+    const bytes = await exportedBytes(await recordsWith(), 'parquet')
     expect(await readParquet(bytes)).toEqual([])
     expect(parquetMetadata(bufferOf(bytes)).schema.map(({ name }) => name)).toContain('_key')
   })
@@ -53,7 +53,7 @@ describe('export as Parquet', () => {
   it('writes row groups of a bounded size, and all of the rows', async () => {
     const rows = 12_000
     const store = {
-      async *records(): AsyncGenerator<StoredRecord> {
+      async *scan(): AsyncGenerator<StoredRecord> {
         for (let i = 0; i < rows; i++) {
           const data = { n: i, text: `${i} `.repeat(200) }
           yield { ...record({ key: `k${i}`, data }), firstSeenAt: 0, updatedAt: i }
@@ -72,7 +72,7 @@ describe('export as Parquet', () => {
   it('counts values that came after the columns were read', async () => {
     let pass = 0
     const store = {
-      async *records(): AsyncGenerator<StoredRecord> {
+      async *scan(): AsyncGenerator<StoredRecord> {
         const data: Json = pass++ === 0 ? { n: 1 } : { n: 'one', later: true }
         yield { ...record({ data }), firstSeenAt: 0, updatedAt: 0 }
       },
@@ -87,7 +87,7 @@ describe('export as Parquet', () => {
   })
 
   it('keeps no bounds of texts: compared as UTF-16 they would be wrong', async () => {
-    const store = await storeWith({ data: { t: '\u{1f600}' } }, { data: { t: '\ufffd' } })
+    const store = await recordsWith({ data: { t: '\u{1f600}' } }, { data: { t: '\ufffd' } })
     const { row_groups: groups } = parquetMetadata(bufferOf(await exportedBytes(store, 'parquet')))
     const text = groups[0]?.columns.find(({ meta_data: chunk }) => chunk?.path_in_schema[0] === 't')
     expect(text?.meta_data?.statistics).toMatchObject({ null_count: 0n })
@@ -107,7 +107,7 @@ describe('export as Parquet', () => {
       fc.asyncProperty(
         fc.array(fc.dictionary(fc.constantFrom('a', 'b', 'c'), value), { minLength: 1, maxLength: 5 }),
         async (datas) => {
-          const store = await storeWith(...datas.map((data) => ({ data: data as Json })))
+          const store = await recordsWith(...datas.map((data) => ({ data: data as Json })))
           const rows = await readParquet(await exportedBytes(store, 'parquet'))
           for (const [index, data] of datas.entries()) {
             const clean = JSON.parse(JSON.stringify(data).replaceAll('\\u0000', '\ufffd')) as Record<string, Json>

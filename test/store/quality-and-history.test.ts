@@ -1,20 +1,18 @@
 import { SqliteDb } from '../../src/sqlite/db.js'
-import { callDirectly } from '../../src/sqlite/direct.js'
-import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import { memoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 import type { RecordStore } from '../../src/store/record-store.js'
 import { migrateStore } from '../../src/store/sqlite/schema.js'
-import { SqliteRecordStore } from '../../src/store/sqlite/sqlite-record-store.js'
-import { SqliteStoreEngine } from '../../src/store/sqlite/sqlite-store-engine.js'
 import { entitiesContract } from '../contract/entities-contract.js'
 import { fieldStatsContract } from '../contract/field-stats-contract.js'
 import { historyContract } from '../contract/history-contract.js'
+import { sqliteStoreOn } from '../support/sqlite-store.js'
 
 const STORES: Record<string, () => Promise<RecordStore>> = {
-  memory: async () => new MemoryRecordStore(),
+  memory: async () => memoryRecordStore(),
   sqlite: async () => {
     const db = new SqliteDb(':memory:')
     migrateStore(db)
-    return new SqliteRecordStore(callDirectly(db, new SqliteStoreEngine(db)), async () => db.close())
+    return sqliteStoreOn(db)
   },
 }
 

@@ -9,16 +9,16 @@ import { expect } from 'vitest'
 import { SqliteDb } from '../../src/sqlite/db.js'
 import { exportRecords, type RecordSource } from '../../src/store/export/export.js'
 import type { ExportFormat } from '../../src/store/export/formats.js'
-import { MemoryRecordStore } from '../../src/store/memory/memory-record-store.js'
-import type { RecordRow, RecordStore } from '../../src/store/record-store.js'
+import { memoryRecordStore } from '../../src/store/memory/memory-record-store.js'
+import type { RecordRow, Records } from '../../src/store/record-store.js'
 import { batch, record } from '../contract/record-store-contract.js'
 
 export type Row = Record<string, unknown>
 
-export async function storeWith(...rows: Partial<RecordRow>[]): Promise<RecordStore> {
-  const store = new MemoryRecordStore()
-  await store.write(batch({ records: rows.map((row, index) => record({ key: `k${index}`, ...row })) }))
-  return store
+export async function recordsWith(...rows: Partial<RecordRow>[]): Promise<Records> {
+  const { records } = memoryRecordStore()
+  await records.write(batch({ records: rows.map((row, index) => record({ key: `k${index}`, ...row })) }))
+  return records
 }
 
 export async function exportedBytes(store: RecordSource, format: ExportFormat): Promise<Buffer> {

@@ -8,7 +8,7 @@ import { columnNames, tableName } from '../../src/store/sql-names.js'
 import type { Json } from '../../src/url/link.js'
 import { record } from '../contract/record-store-contract.js'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js'
-import { exportedText, storeWith, throughPsql, throughSqlite } from './read-exports.js'
+import { exportedText, recordsWith, throughPsql, throughSqlite } from './read-exports.js'
 
 let postgres: PostgresServer
 beforeAll(async () => {
@@ -26,7 +26,7 @@ const NASTY: Json = {
 
 describe('export as SQL', () => {
   it('is read by Postgres and by SQLite alike', async () => {
-    const text = await exportedText(await storeWith({ data: NASTY }, { data: { title: 'second' } }), 'sql')
+    const text = await exportedText(await recordsWith({ data: NASTY }, { data: { title: 'second' } }), 'sql')
     const expected = {
       ...{ quote: `O'Neil "x" \\ \\' ; DROP TABLE books_book; --`, lines: 'a\n\\. \n\\q\n$1 :x ?' },
       ...{ n: -7, big: 9_007_199_254_740_991, price: 1e-7, huge: 1.5e300 },
@@ -58,7 +58,7 @@ describe('export as SQL', () => {
     } catch {
       return rmSync(dir, { recursive: true })
     }
-    writeFileSync(join(dir, 'x.sql'), await exportedText(await storeWith({ data: NASTY }), 'sql'))
+    writeFileSync(join(dir, 'x.sql'), await exportedText(await recordsWith({ data: NASTY }), 'sql'))
     const select = 'SELECT lines FROM books_book'
     const out = execFileSync('sqlite3', ['-bail', join(dir, 'x.db'), `.read ${join(dir, 'x.sql')}`, select])
     expect(out.toString()).toBe('a\n\\. \n\\q\n$1 :x ?\n')
@@ -66,8 +66,8 @@ describe('export as SQL', () => {
   })
 
   it('can be loaded again, and a later one over it: one row for each record', async () => {
-    const first = await exportedText(await storeWith({ data: { n: 1 } }, { data: { n: 2 } }), 'sql')
-    const later = await exportedText(await storeWith({ data: { n: 10 } }), 'sql')
+    const first = await exportedText(await recordsWith({ data: { n: 1 } }, { data: { n: 2 } }), 'sql')
+    const later = await exportedText(await recordsWith({ data: { n: 10 } }), 'sql')
     const numbers = (rows: Record<string, unknown>[]) => rows.map(({ n }) => n)
     expect(numbers(throughSqlite(first + first + later, 'books_book'))).toEqual([10, 2])
     const rows = await throughPsql(first + first + later, 'books_book', await postgres.createDatabase())
@@ -76,7 +76,7 @@ describe('export as SQL', () => {
 
   it('takes a record that changes while the scan goes on and comes again', async () => {
     const store = {
-      async *records(): AsyncGenerator<StoredRecord> {
+      async *scan(): AsyncGenerator<StoredRecord> {
         for (const n of [1, 2, 3]) yield { ...record({ data: { n } }), firstSeenAt: 0, updatedAt: n }
       },
     }
@@ -87,7 +87,7 @@ describe('export as SQL', () => {
 
   it('has a table for each kind of each spider, also when their names look alike', async () => {
     const text = await exportedText(
-      await storeWith(
+      await recordsWith(
         { spider: 'a-b', kind: 'c', data: 1 },
         { spider: 'a', kind: 'b_c', data: 'x' },
         { spider: 'a-b', kind: 'd', data: { title: 'D' } },
@@ -104,7 +104,7 @@ describe('export as SQL', () => {
   it('splits long tables into statements that both take', async () => {
     const text = await exportedText(
       {
-        async *records(): AsyncGenerator<StoredRecord> {
+        async *scan(): AsyncGenerator<StoredRecord> {
           for (let i = 0; i < 3000; i++)
             yield { ...record({ key: `k${i}`, data: { n: i, text: 'y'.repeat(100) } }), firstSeenAt: 0, updatedAt: 0 }
         },

@@ -6,7 +6,7 @@ import { SqliteDb } from '../../src/sqlite/db.js'
 import { prepareBatch } from '../../src/store/prepare.js'
 import type { WriteBatch } from '../../src/store/record-store.js'
 import { migrateStore } from '../../src/store/sqlite/schema.js'
-import { SqliteStoreEngine } from '../../src/store/sqlite/sqlite-store-engine.js'
+import { storeEngines } from '../../src/store/sqlite/store-engines.js'
 import { batch, fetchRow, record, rejectedRow } from '../contract/record-store-contract.js'
 
 describe('sqlite: record store', () => {
@@ -25,13 +25,13 @@ describe('sqlite: record store', () => {
     const db = new SqliteDb(join(dir, 'shoal.db'))
     opened.push(db)
     migrateStore(db)
-    const engine = new SqliteStoreEngine(db)
-    const write = (work: WriteBatch) => engine.write(prepareBatch(work).prepared)
-    return { db, engine, write, rows: () => engine.recordPage({}, null, 1000) }
+    const { writer, records, generations } = storeEngines(db)
+    const write = (work: WriteBatch) => writer.write(prepareBatch(work).prepared)
+    return { db, records, generations, write, rows: () => records.page({}, null, 1000) }
   }
 
   it('leaves nothing of a write that was rolled back, and takes it again', () => {
-    const { db, engine, write, rows } = open()
+    const { db, records, write, rows } = open()
     const work = batch({ records: [record()], rejected: [rejectedRow()], fetches: [fetchRow()] })
     const failing = () => {
       write(work)
@@ -39,10 +39,10 @@ describe('sqlite: record store', () => {
     }
     expect(() => db.transaction(failing)).toThrow('a neighbour failed')
     expect(rows()).toEqual([])
-    expect(engine.counts({})).toEqual([])
+    expect(records.counts({})).toEqual([])
     expect(db.transaction(() => write(work))).toEqual(['written'])
     expect(rows()).toMatchObject([{ spider: 'books', crawl: 'crawl-1' }])
-    expect(engine.counts({})).toMatchObject([{ records: 1, rejected: 1 }])
+    expect(records.counts({})).toMatchObject([{ records: 1, rejected: 1 }])
   })
 
   it('is shared by two connections and found again later', () => {
@@ -51,14 +51,14 @@ describe('sqlite: record store', () => {
     first.db.transaction(() => first.write(batch({ records: [record()] })))
     const stale = record({ epoch: '999', data: 'stale' })
     expect(second.db.transaction(() => second.write(batch({ records: [stale] })))).toEqual(['fenced'])
-    expect(second.db.transaction(() => second.engine.generation('queue'))).toBe(1)
+    expect(second.db.transaction(() => second.generations.of('queue'))).toBe(1)
     expect(open().rows()).toEqual(first.rows())
   })
 
   it('counts what a scan would count', () => {
-    const { db, engine, write } = open()
+    const { db, records, write } = open()
     for (let i = 0; i < 40; i++) {
-      const rows = Array.from({ length: 30 }, (_, j) =>
+      const given = Array.from({ length: 30 }, (_, j) =>
         record({
           key: `k${(i * 7 + j * 3) % 50}`,
           epoch: String(1000 + ((i * 13) % 17)),
@@ -66,11 +66,11 @@ describe('sqlite: record store', () => {
           crawl: `c${i % 3}`,
         }),
       )
-      db.transaction(() => write(batch({ records: rows })))
+      db.transaction(() => write(batch({ records: given })))
     }
     for (const crawl of ['c0', 'c1', 'c2']) {
-      const scanned = engine.recordPage({}, null, 1000).filter((row) => row.crawl === crawl).length
-      expect(engine.counts({ crawl })[0]?.records ?? 0).toBe(scanned)
+      const scanned = records.page({}, null, 1000).filter((row) => row.crawl === crawl).length
+      expect(records.counts({ crawl })[0]?.records ?? 0).toBe(scanned)
     }
   })
 })

@@ -99,8 +99,8 @@ describe('a worker whose raw pages are away', () => {
     expect(await stats(crawl)).toMatchObject({ done: PAGES + 1, dead: 0 })
     expect(new Set(served).size).toBe(served.length)
     expect([told('backend.waiting').length, told('backend.back').length]).toEqual([1, 1])
-    for await (const { fp } of backends.store.knownPages(crawl, true)) {
-      const [fetch] = await backends.store.fetches({ fp, crawl, limit: 2 })
+    for await (const { fp } of backends.store.crawls.knownPages(crawl, true)) {
+      const [fetch] = await backends.store.fetches.of({ fp, crawl, limit: 2 })
       expect(fetch).toMatchObject({ attempt: 1, error: null })
       expect(await backends.pages.get(fetch.page ?? '')).not.toBeNull()
     }

@@ -149,7 +149,7 @@ describe('a worker with several spiders', () => {
     const spiders = [spider('one'), spider('two')]
     const crawls = await start(spiders)
     for (const crawl of crawls) await expect.poll(() => state(crawl), SOON).toBe('finished')
-    for await (const record of backends.store.records({})) expect(['one', 'two']).toContain(record.spider)
+    for await (const record of backends.store.records.scan({})) expect(['one', 'two']).toContain(record.spider)
     for (const name of ['one', 'two']) expect(requests).toContain(`/?${name}`)
     const [about] = await backends.frontier.workers()
     expect(about?.about).toMatchObject({

@@ -118,7 +118,7 @@ describe('a pace', () => {
       ...[one.host, two.host].sort().map((host) => [host, 1, 4, 1]),
       ['@key', 100, 1, 6],
     ])
-    for await (const record of backends.store.records({})) expect(record.site).toBe('127.0.0.1')
+    for await (const record of backends.store.records.scan({})) expect(record.site).toBe('127.0.0.1')
   })
 
   it('of a group is that of the URLs that match', async () => {

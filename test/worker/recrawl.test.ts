@@ -117,11 +117,11 @@ async function crawl(made: Spider, frontier = backends.frontier): Promise<string
 
 async function records(): Promise<Map<string, StoredRecord>> {
   const found = new Map<string, StoredRecord>()
-  for await (const record of backends.store.records({})) found.set(new URL(record.url).pathname, record)
+  for await (const record of backends.store.records.scan({})) found.set(new URL(record.url).pathname, record)
   return found
 }
 
-const counts = async (id: string) => backends.store.visitCounts(id)
+const counts = async (id: string) => backends.store.visits.counts(id)
 
 describe('a spider that recrawls', () => {
   it('asks on condition, handles what changed, confirms the rest, and reaches what lies behind it', async () => {
@@ -156,7 +156,7 @@ describe('a spider that recrawls', () => {
       expect(scrapedAt).toBeGreaterThan(before.get(path)?.scrapedAt ?? Number.POSITIVE_INFINITY)
     }
     expect(after.get('/b')?.data).toEqual({ title: 'b2' })
-    expect(await backends.store.counts({ crawl: second })).toMatchObject([{ records: 5, unchanged: 3 }])
+    expect(await backends.store.records.counts({ crawl: second })).toMatchObject([{ records: 5, unchanged: 3 }])
   })
 
   it('follows the links of an unchanged page though another page had given them first', async () => {
@@ -239,7 +239,7 @@ describe('a spider that recrawls', () => {
   it('keeps no header by which a server would name a picture', async () => {
     pages.set('/', (_, response) => response.setHeader('x-shoal-screenshot', 'sha256:00').end('<h1>x</h1>'))
     await crawl(spider({ savePages: true }))
-    const { pages: kept } = await backends.store.keptPages({ spider: 'shop', newestOnly: true }, null, 10)
+    const { pages: kept } = await backends.store.pages.part({ spider: 'shop', newestOnly: true }, null, 10)
     expect(kept).toMatchObject([{ headers: { 'content-type': 'text/html' } }])
     expect(kept[0]?.headers).not.toHaveProperty('x-shoal-screenshot')
   })
@@ -299,11 +299,11 @@ describe('a spider that recrawls', () => {
     await crawl(spider({ savePages: true }))
     const second = await crawl(spider({ savePages: true }))
     expect(await counts(second)).toMatchObject({ notModified: 1 })
-    const { pages: kept } = await backends.store.keptPages({ spider: 'shop', newestOnly: true }, null, 10)
+    const { pages: kept } = await backends.store.pages.part({ spider: 'shop', newestOnly: true }, null, 10)
     expect(kept).toMatchObject([{ crawl: second, status: 304, headers: { etag: '"1"' } }])
     const [page] = kept
     const readings = [{ url: `${origin}/`, gen: page?.gen ?? 0, epoch: page?.epoch ?? '' }]
-    expect(await backends.store.recordsLeft('shop', readings, [])).toHaveLength(1)
+    expect(await backends.store.lookup.leftOver('shop', readings, [])).toHaveLength(1)
   })
 
   it('asks for the whole page when the one that was kept is gone', async () => {

@@ -77,7 +77,7 @@ async function crawl(spider: Spider): Promise<string> {
 it('takes pages by HTTP, and renders those whose fields are missing', async () => {
   await crawl(shop('shop', '/'))
   const keys: string[] = []
-  for await (const { key } of backends.store.records({ spider: 'shop' })) keys.push(key)
+  for await (const { key } of backends.store.records.scan({ spider: 'shop' })) keys.push(key)
   expect(keys.sort()).toEqual(['One', 'Plain', 'Three'])
   const asked = (path: string) => site.requests.filter((one) => one === path).length
   // Each page that is rendered is asked for a second time, with a permit of its own.
@@ -99,7 +99,7 @@ it('keeps a picture of the page that failed', async () => {
   const id = await crawl(shop('broken', '/broken'))
   const [dead] = await backends.frontier.links({ crawl: id, state: 'dead', limit: 2 })
   expect(dead?.failures.at(-1)?.code).toBe('not_rendered')
-  const [fetch] = await backends.store.fetches({ fp: dead?.fp ?? '', crawl: id, limit: 5 })
+  const [fetch] = await backends.store.fetches.of({ fp: dead?.fp ?? '', crawl: id, limit: 5 })
   const picture = await backends.pages.get(fetch?.headers?.[SCREENSHOT_HEADER] ?? '')
   expect(Buffer.from(picture ?? []).subarray(0, 2)).toEqual(Buffer.from([0xff, 0xd8]))
 })

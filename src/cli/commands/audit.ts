@@ -19,7 +19,7 @@ export function auditCommand(program: Command): void {
           const entries: AuditEntry[] = []
           for (let after: string | undefined, more = true; more && entries.length < flags.limit; ) {
             const limit = Math.min(PAGE, flags.limit - entries.length)
-            const page = await store.audit({ limit, ...(after === undefined ? {} : { after }) })
+            const page = await store.audit.entries({ limit, ...(after === undefined ? {} : { after }) })
             entries.push(...page.entries)
             more = page.next !== null
             after = page.next ?? undefined

@@ -86,8 +86,8 @@ async function writeRecords(
   const { exportToFile } = await import('../../store/export/export.js')
   return session.withBackends(async ({ store }) => {
     const source: RecordSource = {
-      async *records(query) {
-        for await (const record of store.records(query)) if (record.crawl === crawl) yield record
+      async *scan(query) {
+        for await (const record of store.records.scan(query)) if (record.crawl === crawl) yield record
       },
     }
     return (await exportToFile(source, { spider }, format, out)).rows

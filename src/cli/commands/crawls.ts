@@ -76,10 +76,10 @@ export function crawlsCommand(program: Command): void {
           const details = { spider: crawl.spider, links: total }
           await controlled(session, store, { action: 'crawl.delete', target: crawl.id, details }, async () => {
             for (const { id } of await fileCrawlsOf(frontier, crawl.id)) {
-              await store.removeCrawl(id)
+              await store.crawls.remove(id)
               await removeFileCrawl(frontier, id)
             }
-            await store.removeCrawl(crawl.id)
+            await store.crawls.remove(crawl.id)
             await frontier.remove(crawl.id)
           })
           if (session.json) session.output.json({ crawl: crawl.id, deleted: true })

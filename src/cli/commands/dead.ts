@@ -110,7 +110,7 @@ function showCommand(dead: Command): void {
         await session.withBackends(async ({ frontier, store }) => {
           const { output } = session
           const { crawl, link } = await findDead(session, frontier, await candidates(frontier, flags.crawl), url)
-          const fetches = await store.fetches({ fp: link.fp, crawl: crawl.id, limit: 20 })
+          const fetches = await store.fetches.of({ fp: link.fp, crawl: crawl.id, limit: 20 })
           if (session.json) return output.json({ crawl: crawl.id, spider: crawl.spider, ...link, fetches })
           const last = link.failures.at(-1)
           output.print(`${output.style.red('dead')}  ${clean(link.url)}`)

@@ -23,7 +23,7 @@ export function hostsCommand(program: Command): void {
         await session.withBackends(async ({ frontier, store, queueClock }) => {
           const crawl = chooseCrawl(await crawlsNewestFirst(frontier), word)
           const found = await frontier.hosts(crawl.id, { limit: flags.limit, busiest: true })
-          const note = (await store.crawlNotes()).find((one) => one.crawl === crawl.id)
+          const note = (await store.crawls.notes()).find((one) => one.crawl === crawl.id)
           const budget = note?.spec.budget.pagesPerHost ?? null
           if (session.json) {
             return session.output.jsonLines(

@@ -5,7 +5,9 @@ import { createLog, silentLog } from '../../log.js'
 import type { Outlet } from '../../outlets/outlet.js'
 import type { PumpEnd } from '../../outlets/pump.js'
 import type { OutletEnd } from '../../run/duties/outlet-duties.js'
-import { type ChangeFeed, type ChangesLag, FROM_START, type OutletInfo } from '../../store/changes.js'
+import { type ChangesLag, FROM_START } from '../../store/changes.js'
+import type { OutletInfo } from '../../store/outlets.js'
+import type { RecordStore } from '../../store/record-store.js'
 import { controlled } from '../controlled.js'
 import { guide } from '../help.js'
 import { acts, type Session } from '../session.js'
@@ -50,7 +52,7 @@ function listCommand(outlets: Command): void {
         const { output, clock, json } = session
         const spider = word === undefined ? null : await nameOf(session, word)
         await session.withResults(async ({ store }) => {
-          const found = (await store.outlets()).filter((one) => spider === null || one.spider === spider)
+          const found = (await store.outlets.list()).filter((one) => spider === null || one.spider === spider)
           const now = clock.now()
           const listed = await Promise.all(found.map((info) => withLag(store, info, now)))
           if (json) return output.jsonLines(listed)
@@ -87,7 +89,7 @@ function listCommand(outlets: Command): void {
   })
 }
 
-async function withLag(store: ChangeFeed, info: OutletInfo, now: number): Promise<ListedOutlet> {
+async function withLag(store: Pick<RecordStore, 'changes'>, info: OutletInfo, now: number): Promise<ListedOutlet> {
   const { spider, kinds, cursor } = info
   // An incremental export of all spiders also has a position, without a spider.
   const query = {
@@ -96,7 +98,7 @@ async function withLag(store: ChangeFeed, info: OutletInfo, now: number): Promis
     after: cursor,
     most: MOST_COUNTED,
   }
-  const { records, oldestAt }: ChangesLag = await store.changesLag(query)
+  const { records, oldestAt }: ChangesLag = await store.changes.lag(query)
   const seconds = oldestAt === null ? 0 : Math.max(0, Math.round((now - oldestAt) / 1000))
   return { ...info, state: stateOf(info), lag: { records, more: records === MOST_COUNTED, seconds } }
 }
@@ -167,7 +169,7 @@ function restOf(end: PumpEnd): string {
 
 async function reportProgress(
   { clock, output }: Session,
-  store: ChangeFeed,
+  store: Pick<RecordStore, 'changes' | 'outlets'>,
   outlets: readonly Outlet[],
   over: AbortSignal,
 ): Promise<void> {
@@ -175,7 +177,7 @@ async function reportProgress(
   for (;;) {
     await clock.sleep(PROGRESS_MS, over)
     if (over.aborted) return
-    const infos = await store.outlets().catch(() => [])
+    const infos = await store.outlets.list().catch(() => [])
     for (const info of infos.filter(({ name }) => names.includes(name))) {
       const { state, sent, lag, error } = await withLag(store, info, clock.now())
       const waiting = `${count(lag.records)}${lag.more ? '+' : ''} pending`
@@ -211,13 +213,13 @@ function resetCommand(outlets: Command): void {
         const full = `${name}/${outlet}`
         await session.withResults(async ({ store }) => {
           const known = [
-            ...(await store.outlets()).map((one) => one.name),
+            ...(await store.outlets.list()).map((one) => one.name),
             ...(spider?.outlets ?? []).map((one) => one.name),
           ]
           if (!known.includes(full)) throw unknownOutlet(full, known)
-          const cursor = to === 'here' ? null : to === 'start' ? FROM_START : await store.changesEnd()
+          const cursor = to === 'here' ? null : to === 'start' ? FROM_START : await store.changes.end()
           await controlled(session, store, { action: 'outlet.reset', target: full, details: { to } }, () =>
-            store.resetOutlet(full, name, cursor),
+            store.outlets.reset(full, name, cursor),
           )
         })
         if (json) output.json({ outlet: full, to })

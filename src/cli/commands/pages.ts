@@ -131,5 +131,5 @@ async function fetchesOf(
     })
   // The newest crawl may not have fetched it yet, but an older one may have.
   const crawl = word === undefined ? {} : { crawl: found.crawl.id }
-  return store.fetches({ fp: found.target.fp, ...crawl, limit: FETCHES_READ })
+  return store.fetches.of({ fp: found.target.fp, ...crawl, limit: FETCHES_READ })
 }

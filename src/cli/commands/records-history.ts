@@ -36,7 +36,7 @@ export function recordsHistoryCommand(records: Command): void {
           let found = 0
           let older = false
           let shown: RecordVersion | null = null
-          for await (const { version, changes } of changesIn(store.history(query))) {
+          for await (const { version, changes } of changesIn(store.history.versions(query))) {
             found += 1
             older ||= version.until !== null
             if (json) output.json({ ...version, changes })

@@ -37,7 +37,7 @@ export function recordsMergedCommand(records: Command): void {
           let single = 0
           for (const kind of kinds) {
             if (left === 0) break
-            for await (const record of mergedOf(store, spider, kind, flags.identity)) {
+            for await (const record of mergedOf(store.entities, spider, kind, flags.identity)) {
               if (json) output.json(record)
               else show(output, record, clock.now(), left < flags.limit)
               single += record.identity === null ? 1 : 0

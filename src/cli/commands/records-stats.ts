@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { driftsIn, share } from '../../quality/drift.js'
 import { type FieldRow, HOUR_MS } from '../../quality/field-row.js'
 import { type FieldSummary, type KindSummary, summarise } from '../../quality/summary.js'
-import type { FieldStats } from '../../store/field-stats.js'
+import type { FieldQuery, FieldStats } from '../../store/field-stats.js'
 import { parseDuration } from '../../units.js'
 import { guide } from '../help.js'
 import type { Output } from '../output.js'
@@ -28,13 +28,18 @@ export function recordsStatsCommand(records: Command): void {
         await session.withResults(async ({ store }) => {
           let newest = 0
           const drifts = await driftsIn(
-            noticed(store.fieldStats(of), ({ hour }) => {
+            noticed(store.fields.scan(of), ({ hour }) => {
               newest = Math.max(newest, hour)
             }),
           )
           const since = clock.now() - window
           // The hour in which the window starts counts in full.
-          const inWindow = await all(store, { ...of, site: '', since: since - (since % HOUR_MS), sketches: true })
+          const inWindow = await all(store.fields, {
+            ...of,
+            site: '',
+            since: since - (since % HOUR_MS),
+            sketches: true,
+          })
           const kinds = summarise(inWindow, drifts)
           if (json) return output.jsonLines(kinds.map((one) => ({ ...one, window })))
           if (kinds.length === 0) return output.note(nothing(newest, window, clock.now()))
@@ -64,9 +69,9 @@ function lengthOfTime(text: string): number {
   }
 }
 
-async function all(store: FieldStats, query: Parameters<FieldStats['fieldStats']>[0]): Promise<FieldRow[]> {
+async function all(fields: FieldStats, query: FieldQuery): Promise<FieldRow[]> {
   const rows: FieldRow[] = []
-  for await (const row of store.fieldStats(query)) rows.push(row)
+  for await (const row of fields.scan(query)) rows.push(row)
   return rows
 }
 

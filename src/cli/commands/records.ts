@@ -40,7 +40,7 @@ function listCommand(records: Command): void {
         await session.withResults(async ({ store }) => {
           const { output, clock } = session
           const found: StoredRecord[] = []
-          for await (const record of store.records({ ...recordQuery(flags, clock.now()), limit: flags.limit })) {
+          for await (const record of store.records.scan({ ...recordQuery(flags, clock.now()), limit: flags.limit })) {
             if (session.json) output.json(record)
             else found.push(record)
           }
@@ -89,10 +89,10 @@ function getCommand(records: Command): void {
             ...(kind === undefined ? {} : { kind }),
           }
           let found = 0
-          for await (const record of store.records(query)) {
+          for await (const record of store.records.scan(query)) {
             found += 1
             const page = { fp: fingerprint(record.url), crawl: record.crawl, limit: FETCHES_READ }
-            const rawPage = await rawPagePath(pages, await store.fetches(page))
+            const rawPage = await rawPagePath(pages, await store.fetches.of(page))
             if (session.json) session.output.json({ ...record, rawPage })
             else showRecord(session, record, rawPage)
           }
@@ -156,7 +156,7 @@ function rejectedCommand(records: Command): void {
         await session.withResults(async ({ store }) => {
           const { output } = session
           const rows: string[][] = []
-          for await (const record of store.rejected(flags)) {
+          for await (const record of store.records.rejected(flags)) {
             if (session.json) output.json(record)
             const issue = record.issues[0]
             rows.push([

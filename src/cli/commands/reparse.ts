@@ -38,7 +38,7 @@ export function reparseCommand(program: Command): void {
           const { reparse } = await import('../../run/reparse/reparse.js')
           const summary = await session.withResults(async (results) => {
             const crawl =
-              flags.crawl === undefined ? undefined : crawlNamed(await results.store.crawlNotes(), flags.crawl)
+              flags.crawl === undefined ? undefined : crawlNamed(await results.store.crawls.notes(), flags.crawl)
             return reparse({
               source: { kind: 'file', path: resolve(file) },
               results,

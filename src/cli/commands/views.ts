@@ -29,17 +29,17 @@ export function viewsCommand(program: Command): void {
     .action(
       acts(async (session, word: string, flags: ViewsFlags) => {
         await session.withResults(async ({ store }) => {
-          const { kindViews } = store
-          if (kindViews === null)
+          const { views } = store
+          if (views === null)
             throw new ShoalError('usage', 'this store has no SQL', {
               hint: 'Pass --store sqlite:<file> or --store postgres://….',
             })
           const spider = await spiderByWord(session, word)
           const kinds = await columnsOfKinds(store, spider?.name ?? word, spider, flags.kind)
           for (const kind of kinds) {
-            if (flags.print) print(session, kindViews, kind, flags.tables)
-            else if (flags.tables) await refresh(session, kindViews, kind)
-            else await make(session, kindViews, kind)
+            if (flags.print) print(session, views, kind, flags.tables)
+            else if (flags.tables) await refresh(session, views, kind)
+            else await make(session, views, kind)
           }
         })
         return undefined
@@ -56,13 +56,13 @@ export function viewsCommand(program: Command): void {
 }
 
 function print({ json, output }: Session, views: KindViews, kind: KindColumns, tables: boolean): void {
-  const sql = tables ? tablesOf(views).tableSql(kind) : views.viewSql(kind)
+  const sql = tables ? tablesOf(views).sql(kind) : views.sql(kind)
   if (json) output.json({ spider: kind.spider, kind: kind.kind, sql })
   else output.print(sql.trimEnd())
 }
 
 async function make({ json, output }: Session, views: KindViews, kind: KindColumns): Promise<void> {
-  const { name } = await views.makeView(kind)
+  const { name } = await views.create(kind)
   const columns = kind.columns.length
   if (json) output.json({ spider: kind.spider, kind: kind.kind, view: name, columns })
   else output.print(`view ${name}: ${plural(columns, 'column')} and the metadata of the store`)
@@ -78,7 +78,7 @@ async function refresh(session: Session, views: KindViews, kind: KindColumns): P
 async function withProgress(session: Session, kind: KindColumns, tables: KindTables): Promise<RefreshedTable> {
   const progress = shownProgress(session, 'records', null)
   try {
-    return await tables.refreshTable(kind, (rows) => progress.report(rows, kind.kind))
+    return await tables.refresh(kind, (rows) => progress.report(rows, kind.kind))
   } finally {
     progress.stop()
   }

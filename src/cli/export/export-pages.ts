@@ -26,9 +26,9 @@ export async function exportKeptPages(
 ): Promise<WarcResult> {
   const { warcToFiles, warcToStream } = await import('../../store/export/warc.js')
   const queries = await queriesFor(backends, asked)
-  const progress = shownProgress(session, 'pages', await expected(backends.store, queries))
+  const progress = shownProgress(session, 'pages', await expected(backends.store.pages, queries))
   const archive = {
-    pages: pagesOf(backends.store, queries),
+    pages: pagesOf(backends.store.pages, queries),
     bodies: backends.pages,
     info: {
       software: `Shoal/${version}`,
@@ -59,24 +59,24 @@ async function queriesFor(
     return [{ spider: chosen.spider, crawl: chosen.id, ...more }]
   }
   if (spider !== undefined) return [{ spider, ...more }]
-  const known = [...(await frontier.crawls()), ...(await store.crawlNotes()), ...(await store.counts({}))]
+  const known = [...(await frontier.crawls()), ...(await store.crawls.notes()), ...(await store.records.counts({}))]
   return [...new Set(known.map((one) => one.spider))].sort().map((name) => ({ spider: name, ...more }))
 }
 
-async function* pagesOf(store: KeptPages, queries: readonly KeptPageQuery[]): AsyncGenerator<KeptPage> {
+async function* pagesOf(kept: KeptPages, queries: readonly KeptPageQuery[]): AsyncGenerator<KeptPage> {
   for (const query of queries) {
     let after: string | null = null
     do {
-      const part = await store.keptPages(query, after, PART)
+      const part = await kept.part(query, after, PART)
       yield* part.pages
       after = part.next
     } while (after !== null)
   }
 }
 
-async function expected(store: KeptPages, queries: readonly KeptPageQuery[]): Promise<number | null> {
+async function expected(kept: KeptPages, queries: readonly KeptPageQuery[]): Promise<number | null> {
   if (!process.stderr.isTTY) return null
   let total = 0
-  for (const query of queries) total += await store.countKeptPages(query)
+  for (const query of queries) total += await kept.count(query)
   return total
 }

@@ -25,7 +25,7 @@ export async function exportStoredRecords(
   signal: AbortSignal,
 ): Promise<ExportResult> {
   const { exportRecords, exportToFile } = await import('../../store/export/export.js')
-  const source = merged === null ? store : await mergedSource(store, merged, query.kind)
+  const source = merged === null ? store.records : await mergedSource(store.entities, merged, query.kind)
   const total = incremental === null && merged === null ? await expected(store, query) : null
   const progress = shownProgress(session, 'records', total)
   const options = {
@@ -50,6 +50,6 @@ export async function exportStoredRecords(
 async function expected(store: StorePart['store'], query: RecordQuery): Promise<number | null> {
   const { spider, kind, site, since } = query
   if (site !== undefined || since !== undefined || !process.stderr.isTTY) return null
-  const counts = await store.counts(spider === undefined ? {} : { spider })
+  const counts = await store.records.counts(spider === undefined ? {} : { spider })
   return counts.filter((one) => kind === undefined || one.kind === kind).reduce((sum, { records }) => sum + records, 0)
 }

@@ -15,7 +15,9 @@ export async function columnsOfKinds(
   spider: Spider | null,
   wanted: string | undefined,
 ): Promise<KindColumns[]> {
-  const stored = (await store.counts({ spider: name })).filter(({ records }) => records > 0).map(({ kind }) => kind)
+  const stored = (await store.records.counts({ spider: name }))
+    .filter(({ records }) => records > 0)
+    .map(({ kind }) => kind)
   const kinds = [...new Set([...(spider?.records.keys() ?? []), ...stored])].sort()
   const chosen = wanted === undefined ? kinds : kinds.filter((kind) => kind === wanted)
   if (chosen.length === 0) {
@@ -56,6 +58,6 @@ async function columnsOf(
 async function observedColumns(store: RecordStore, spider: string, kind: string): Promise<FieldColumn[]> {
   const { FieldColumns } = await import('../../store/export/columns.js')
   const fields = new FieldColumns(MOST_COLUMNS)
-  for await (const { data } of store.records({ spider, kind, limit: RECORDS_READ })) fields.learn(data)
+  for await (const { data } of store.records.scan({ spider, kind, limit: RECORDS_READ })) fields.learn(data)
   return fields.columns()
 }

@@ -18,7 +18,7 @@ export function mergedKinds(spider: Spider, asked: string | undefined): string[]
 
 /** The merged records of one of these kinds; `identity` as the user wrote it. */
 export async function* mergedOf(
-  store: Entities,
+  entities: Entities,
   spider: Spider,
   kind: string,
   identity?: string,
@@ -26,18 +26,18 @@ export async function* mergedOf(
   const merge = spider.records.get(kind)?.merge
   if (merge === undefined || merge === null) return
   const spelled = identity === undefined ? {} : { identity: merge.spelling(identity) ?? '' }
-  yield* mergedRecords(store, { spider: spider.name, kind, rules: merge.rules, ...spelled })
+  yield* mergedRecords(entities, { spider: spider.name, kind, rules: merge.rules, ...spelled })
 }
 
 /** A record source for exports whose records are merged. */
-export async function mergedSource(store: Entities, file: string, kind: string | undefined): Promise<RecordSource> {
+export async function mergedSource(entities: Entities, file: string, kind: string | undefined): Promise<RecordSource> {
   const { loadSpider } = await import('../../spider/load.js')
   const spider = await loadSpider(file)
   const kinds = mergedKinds(spider, kind)
   return {
-    async *records({ since = 0 }: RecordQuery) {
+    async *scan({ since = 0 }: RecordQuery) {
       for (const one of kinds) {
-        for await (const record of mergedOf(store, spider, one)) if (record.updatedAt >= since) yield record
+        for await (const record of mergedOf(entities, spider, one)) if (record.updatedAt >= since) yield record
       }
     },
   }

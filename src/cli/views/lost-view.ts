@@ -17,7 +17,7 @@ export async function lostCrawlMeant(
 ): Promise<CrawlNote | null> {
   // A Redis server can lose its data while the store survives; a queue file cannot.
   if (isOnServer(settings.queue)) await watchQueue(backends).look()
-  const notes = await backends.store.crawlNotes()
+  const notes = await backends.store.crawls.notes()
   const lost = notes.filter(({ state, queue }) => state === 'lost' && queue === backends.queueAddress)
   const isLost = (id: string) => lost.some(({ crawl }) => crawl === id)
   const meant = lost

@@ -47,5 +47,5 @@ export async function detailsOf(
 ): Promise<SummaryDetails | null> {
   const { queue, store } = session.settings
   if (spider === null || queue.startsWith('memory:') || store.startsWith('memory:')) return null
-  return session.withBackends((backends) => summaryDetails(backends.frontier, backends.store, crawl, spider))
+  return session.withBackends((backends) => summaryDetails(backends.frontier, backends.store.records, crawl, spider))
 }

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../errors.js'
 import type { Frontier } from '../../frontier/frontier.js'
 import type { RunSummary } from '../../run/run-summary.js'
-import type { KindCount, RecordStore } from '../../store/record-store.js'
+import type { KindCount, Records } from '../../store/record-store.js'
 import type { Output } from '../output.js'
 import { clean } from '../terminal/clean.js'
 import { count, duration, plural, rate } from '../terminal/format.js'
@@ -20,14 +20,14 @@ const SKIPPED_READ = 5_000
 
 export async function summaryDetails(
   frontier: Pick<Frontier, 'deadByError' | 'links'>,
-  store: Pick<RecordStore, 'counts' | 'rejectedByField'>,
+  records: Pick<Records, 'counts' | 'rejectedByField'>,
   crawl: string,
   spider: string,
 ): Promise<SummaryDetails> {
   return {
-    kinds: await store.counts({ spider, crawl }),
+    kinds: await records.counts({ spider, crawl }),
     // With millions of rejected records this query may time out; the run has finished all the same.
-    rejectedFields: await store.rejectedByField({ spider, crawl }).catch(() => []),
+    rejectedFields: await records.rejectedByField({ spider, crawl }).catch(() => []),
     dead: await frontier.deadByError(crawl),
     skipped: await skippedByReason(frontier, crawl),
   }

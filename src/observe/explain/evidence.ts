@@ -53,7 +53,7 @@ export async function gatherEvidence(
   }
   const { crawl, where, target } = found
   const spider = await spiderOf(crawl)
-  const fetches = await store.fetches({ fp: target.fp, crawl: crawl.id, limit: FETCHES_READ })
+  const fetches = await store.fetches.of({ fp: target.fp, crawl: crawl.id, limit: FETCHES_READ })
   const pending = where.link !== null && (where.state === 'queued' || where.state === 'delayed')
   return {
     ...nothing,
@@ -75,7 +75,7 @@ async function recordsOf(
   const found: StoredRecord[] = []
   for (const one of [...urls].slice(0, URLS_ASKED)) {
     const limit = RECORDS_READ - found.length
-    if (limit > 0) for await (const record of store.records({ spider, url: one, limit })) found.push(record)
+    if (limit > 0) for await (const record of store.records.scan({ spider, url: one, limit })) found.push(record)
   }
   return found
 }

@@ -81,7 +81,7 @@ export function createMonitor({
     return answer
   })
   // The cheapest query of each backend that is not answered from memory: a fleet of hundreds is probed all the time.
-  const reach = sharedAnswer(clock, FRESH_MS, () => Promise.all([notes.read(WATCH_KEY), store.visitCounts('')]))
+  const reach = sharedAnswer(clock, FRESH_MS, () => Promise.all([notes.read(WATCH_KEY), store.visits.counts('')]))
 
   const stuck = (): Reason[] =>
     (localWorkers?.() ?? [])

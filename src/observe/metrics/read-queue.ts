@@ -13,7 +13,7 @@ import { crawlSnapshotOf, type WorkerSnapshot, workerSnapshots } from '../snapsh
 export interface MeteredBackends {
   readonly frontier: Frontier
   readonly notes: Notes
-  readonly store: Pick<RecordStore, 'visitCounts'>
+  readonly store: Pick<RecordStore, 'visits'>
   readonly proxies: Pick<ProxyLedger, 'scoresOn'>
 }
 

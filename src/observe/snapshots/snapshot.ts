@@ -13,7 +13,7 @@ import { fleetSlots, progressOf, STALLED_MS, stalledMs, type WorkerState, worker
 export interface SnapshotBackends {
   readonly frontier: Frontier
   readonly notes: Notes
-  readonly store: Pick<RecordStore, 'visitCounts'>
+  readonly store: Pick<RecordStore, 'visits'>
 }
 
 export interface WorkerSnapshot extends WorkerInfo {
@@ -115,7 +115,7 @@ export async function crawlSnapshotOf(
     frontier.links({ crawl: crawl.id, state: 'delayed', limit: DELAYED_READ }),
     frontier.links({ crawl: crawl.id, state: 'leased', limit: LEASES_READ }),
     frontier.links({ crawl: crawl.id, state: 'queued', limit: QUEUED_READ }),
-    store.visitCounts(crawl.id),
+    store.visits.counts(crawl.id),
   ])
   const alive = workers.filter(isAlive)
   const lastDueAt = delayed.reduce<number | null>(

@@ -10,7 +10,7 @@ const CHECK_MS = 60_000
 
 /** Logs fields that are no longer filled: once per episode, so again only if the field was fine in between. The signal ends a check early. */
 export function driftWatch(
-  store: FieldStats,
+  stats: FieldStats,
   spiders: readonly string[],
   log: Log,
 ): (signal?: AbortSignal) => Promise<Alert[]> {
@@ -18,7 +18,7 @@ export function driftWatch(
   return async (signal) => {
     const alerts: Alert[] = []
     for (const spider of spiders) {
-      const rows = until(store.fieldStats({ spider }), signal)
+      const rows = until(stats.scan({ spider }), signal)
       alerts.push(...(await driftsIn(rows)).map(driftAlert))
     }
     for (const { name, episode, spider, message, fields } of alerts) {
@@ -32,10 +32,10 @@ export function driftWatch(
 /** The same for a changing set of spiders: each has its own watch. */
 export type DriftChecks = (spider: string, signal?: AbortSignal) => Promise<Alert[]>
 
-export function driftChecks(store: FieldStats, log: Log): DriftChecks {
+export function driftChecks(stats: FieldStats, log: Log): DriftChecks {
   const watches = new Map<string, ReturnType<typeof driftWatch>>()
   return (spider, signal) => {
-    const watch = watches.get(spider) ?? driftWatch(store, [spider], log)
+    const watch = watches.get(spider) ?? driftWatch(stats, [spider], log)
     watches.set(spider, watch)
     return watch(signal)
   }

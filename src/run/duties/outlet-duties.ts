@@ -7,12 +7,12 @@ import { type PumpEnd, type PumpTiming, pump } from '../../outlets/pump.js'
 import type { Sink } from '../../outlets/sink.js'
 import { webhookSink } from '../../outlets/webhook.js'
 import { checkedSecret } from '../../outlets/webhook-signature.js'
-import type { ChangeFeed } from '../../store/changes.js'
+import type { RecordStore } from '../../store/record-store.js'
 import { openRedisSink } from '../../wire/sinks.js'
 import { isGone, workerIds } from '../workers/worker-ids.js'
 
 export interface OutletParts {
-  readonly store: ChangeFeed
+  readonly store: Pick<RecordStore, 'changes' | 'outlets'>
   /** Address of the queue: Redis outlets without an address of their own use it. */
   readonly queue: string
   readonly clock: Clock

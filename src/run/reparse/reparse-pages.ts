@@ -5,7 +5,7 @@ import type { BlobStore } from '../../store/blob-store.js'
 import { compareLease } from '../../store/judge.js'
 import { type KeptPage, pageStatus } from '../../store/kept-pages.js'
 import { cleanText, type PreparedRecord, prepareBatch, storedKey } from '../../store/prepare.js'
-import type { GivenKey, PageReading, PageRecord } from '../../store/record-lookup.js'
+import type { GivenKey, LeasedRecord, PageReading, PageRecord } from '../../store/record-lookup.js'
 import type { RecordRow, RecordStore, RejectedRow, WriteStatus } from '../../store/record-store.js'
 import type { Admitter } from '../../url/admit.js'
 import { type Asked, harvestPage, rowsOf } from '../../worker/harvest-page.js'
@@ -16,7 +16,7 @@ import { emptyReport, list, noteChange, noteFailure, type ReparseReport, tallyOf
 export interface ReparseParts {
   readonly spider: Spider
   readonly admitter: Admitter
-  readonly store: Pick<RecordStore, 'write' | 'recordsOf' | 'recordsLeft'>
+  readonly store: Pick<RecordStore, 'records' | 'lookup'>
   readonly pages: Pick<BlobStore, 'get'>
   readonly clock: Clock
   /** Nothing is written; the report says what would be. */
@@ -130,8 +130,8 @@ async function write({ records, rejected, readings, keys }: Given, parts: Repars
   // Both at once, so that they travel to the database thread together.
   const [statuses, left] = await untilBack(() =>
     Promise.all([
-      records.length + rejected.length === 0 ? [] : store.write({ records, rejected, fetches: [] }),
-      readings.length === 0 ? [] : store.recordsLeft(spider.name, readings, keys),
+      records.length + rejected.length === 0 ? [] : store.records.write({ records, rejected, fetches: [] }),
+      readings.length === 0 ? [] : store.lookup.leftOver(spider.name, readings, keys),
     ]),
   )
   statuses.forEach((status, index) => {
@@ -164,7 +164,7 @@ async function compare({ records, readings, keys }: Given, parts: ReparseParts, 
   const rows = [...last.values()]
   const wanted = rows.map(({ site, kind, key }) => ({ spider: spider.name, site, kind, key }))
   const [stored, left] = await untilBack(() =>
-    Promise.all([store.recordsOf(wanted), store.recordsLeft(spider.name, readings, keys)]),
+    Promise.all([store.lookup.byKeys(wanted), store.lookup.leftOver(spider.name, readings, keys)]),
   )
   rows.forEach((row, index) => {
     judgeRow(row, stored[index] ?? null, report)
@@ -172,11 +172,7 @@ async function compare({ records, readings, keys }: Given, parts: ReparseParts, 
   for (const record of left) noteGone(report, record)
 }
 
-function judgeRow(
-  row: PreparedRecord,
-  stored: Awaited<ReturnType<RecordStore['recordsOf']>>[number],
-  report: ReparseReport,
-): void {
+function judgeRow(row: PreparedRecord, stored: LeasedRecord | null, report: ReparseReport): void {
   const tally = tallyOf(report, row.kind)
   if (stored === null) {
     tally.written += 1

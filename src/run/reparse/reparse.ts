@@ -83,7 +83,7 @@ export async function reparse(options: ReparseOptions): Promise<ReparseSummary> 
   const isOver = () => drain.aborted || giveUp.signal.aborted
   let total: number | null = null
   // If this fails, reading the pages fails too, and reports it.
-  const count = (counted: KeptPageQuery) => results.store.countKeptPages(counted).then(setTotal, () => {})
+  const count = (counted: KeptPageQuery) => results.store.pages.count(counted).then(setTotal, () => {})
   const setTotal = (counted: number): void => {
     total = counted
   }
@@ -164,7 +164,7 @@ async function* partsOf(
   drain: AbortSignal,
 ): AsyncGenerator<readonly KeptPage[]> {
   const ask = (after: KeptPageCursor | null) => {
-    const asked = whileAway(() => store.keptPages(query, after, PART), pauseUntil(drain, clock))
+    const asked = whileAway(() => store.pages.part(query, after, PART), pauseUntil(drain, clock))
     asked.catch(() => {})
     return asked
   }

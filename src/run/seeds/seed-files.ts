@@ -74,7 +74,7 @@ export async function openSeedFiles(parts: SeedFileParts): Promise<FileFetcher> 
   const admitter = createAdmitter(spider.admit)
   const inScope = hostsOf(parts.spider)
   await removeStale(backends, crawl, clock)
-  const gen = await store.generation(await frontier.identity())
+  const gen = await store.generations.of(await frontier.identity())
   await frontier.open(specFor(spider, id, gen, await knownProxies(backends.notes, spider)))
   // Loaded only now: a process that reads its start URLs from local files does without the fetcher.
   const { startWorker } = await import('../workers/start-worker.js')

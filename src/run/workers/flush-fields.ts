@@ -6,13 +6,13 @@ import type { FieldStats } from '../../store/field-stats.js'
 const FLUSH_MS = 5_000
 
 /** Writes the field counts of a worker to the store every few seconds, alongside its work. What the store does not accept is sent again with the next batch. */
-export function flushFields(tally: FieldTally, store: FieldStats, clock: Clock): { stop(): Promise<void> } {
+export function flushFields(tally: FieldTally, stats: FieldStats, clock: Clock): { stop(): Promise<void> } {
   let flushing: Promise<void> = Promise.resolve()
   const flush = async () => {
     const rows = tally.take()
     if (rows.length === 0) return
     // A broken store fails the records as well, and is reported there.
-    await store.noteFields(rows).catch(() => tally.leave(rows))
+    await stats.add(rows).catch(() => tally.leave(rows))
   }
   let cancel = () => {}
   const next = () => {

@@ -95,7 +95,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
     partsOf: partsOfCrawls(spiders, backends, (spider) => spiderProxies(spider, allocator, pools), shared),
   })
   const kept = keepLeases(backends, worker, spiders, id, clock)
-  const flushing = flushFields(fields, store, clock)
+  const flushing = flushFields(fields, store.fields, clock)
   const reporting = reportVitals(id, worker, clock, parts.onVitals ?? (() => {}))
   const ended = kept.ready
     .then(() => worker.run())

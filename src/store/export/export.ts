@@ -2,12 +2,12 @@ import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { outputError } from '../output-error.js'
-import type { RecordQuery, RecordStore, StoredRecord } from '../record-store.js'
+import type { RecordQuery, Records, StoredRecord } from '../record-store.js'
 import type { ExportFormat, ExportResult, Source } from './formats.js'
 import { wholeFile } from './whole-file.js'
 
-/** All that an export needs of a store. */
-export type RecordSource = Pick<RecordStore, 'records'>
+/** All that an export needs: the records of a store, or some other ones. */
+export type RecordSource = Pick<Records, 'scan'>
 
 export interface ExportOptions {
   readonly progress?: ExportProgress
@@ -28,14 +28,14 @@ const TOLD_EVERY = 1000
  * the records twice. The stream stays open (it may be stdout); a reader that goes away early (`| head`) ends the export quietly.
  */
 export async function exportRecords(
-  store: RecordSource,
+  from: RecordSource,
   query: RecordQuery,
   format: ExportFormat,
   sink: Writable,
   options: ExportOptions = {},
 ): Promise<ExportResult> {
   try {
-    return await pump(store, query, format, [sink], options)
+    return await pump(from, query, format, [sink], options)
   } catch (error) {
     throw outputError(error, 'the output')
   }
@@ -43,26 +43,26 @@ export async function exportRecords(
 
 /** The same into a file that appears only when it is whole, packed when its name ends in `.gz`. */
 export function exportToFile(
-  store: RecordSource,
+  from: RecordSource,
   query: RecordQuery,
   format: ExportFormat,
   path: string,
   options: ExportOptions = {},
 ): Promise<ExportResult> {
   return wholeFile(path, (file) =>
-    pump(store, query, format, /\.gz$/i.test(path) ? [createGzip(), file] : [file], options),
+    pump(from, query, format, /\.gz$/i.test(path) ? [createGzip(), file] : [file], options),
   )
 }
 
 async function pump(
-  store: RecordSource,
+  from: RecordSource,
   query: RecordQuery,
   format: ExportFormat,
   way: readonly Writable[],
   { progress = () => {}, signal }: ExportOptions,
 ): Promise<ExportResult> {
   const tally = { rows: 0, leftOut: 0 }
-  const records = () => store.records(query)
+  const records = () => from.scan(query)
   const source = { records, preview: () => lookedThrough(records(), progress, signal), tally }
   const pieces = await piecesOf(format, source)
   const bytes = Readable.from(

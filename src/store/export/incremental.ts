@@ -1,12 +1,14 @@
 import { ShoalError } from '../../errors.js'
-import { type ChangeFeed, type Cursor, FROM_START, readCursor } from '../changes.js'
-import type { StoredRecord } from '../record-store.js'
+import { type Cursor, FROM_START, readCursor } from '../changes.js'
+import type { RecordStore, StoredRecord } from '../record-store.js'
 import type { RecordSource } from './export.js'
 
 /** Changes read at a time. */
 const PAGE = 500
 /** An export that dies keeps others of its name waiting for so long. */
 const HELD_MS = 60_000
+
+type ChangeStore = Pick<RecordStore, 'changes' | 'outlets'>
 
 export interface IncrementalExport {
   /** Each name has its own place in the stream of changes. */
@@ -22,39 +24,41 @@ export interface IncrementalExport {
  * has succeeded: an export that fails, or dies before it could note that, is repeated by the next one.
  */
 export async function exportChanges<Result>(
-  feed: ChangeFeed,
+  store: ChangeStore,
   asked: IncrementalExport,
   write: (source: RecordSource) => Promise<Result>,
 ): Promise<Result> {
   const name = `export/${asked.name}`
   const { holder, spider, kind } = asked
-  await refuseOtherRecords(feed, name, asked)
+  await refuseOtherRecords(store, name, asked)
   const claim = { name, spider: spider ?? '', kinds: kind === undefined ? null : [kind], holder, forMs: HELD_MS }
-  const hold = await feed.claimOutlet(claim)
+  const hold = await store.outlets.claim(claim)
   if (hold === null) {
     throw new ShoalError('usage', `another export called ${asked.name} is under way`, {
       hint: 'Wait for it, or for a minute if it was killed; exports at the same time need names of their own.',
     })
   }
   try {
-    const end = await feed.changesEnd()
+    const end = await store.changes.end()
     const reached = { cursor: hold.cursor, records: 0 }
     const query = { ...(spider !== undefined && { spider }), ...(kind !== undefined && { kinds: [kind] }) }
     const result = await write({
-      records: () =>
-        changesBetween(feed, query, hold.cursor, end, reached, () => feed.claimOutlet({ ...claim, epoch: hold.epoch })),
+      scan: () =>
+        changesBetween(store, query, hold.cursor, end, reached, () =>
+          store.outlets.claim({ ...claim, epoch: hold.epoch }),
+        ),
     })
     const note = { cursor: reached.cursor, sent: reached.records, trimmed: 0, error: null, stop: false }
-    await feed.noteOutlet(name, holder, note)
+    await store.outlets.note(name, holder, note)
     return result
   } finally {
-    await feed.releaseOutlet(name, holder)
+    await store.outlets.release(name, holder)
   }
 }
 
 /** Under one name always the same records: what a wider export has passed, a narrower one has never written. */
-async function refuseOtherRecords(feed: ChangeFeed, name: string, asked: IncrementalExport): Promise<void> {
-  const known = (await feed.outlets()).find((outlet) => outlet.name === name)
+async function refuseOtherRecords(store: ChangeStore, name: string, asked: IncrementalExport): Promise<void> {
+  const known = (await store.outlets.list()).find((outlet) => outlet.name === name)
   if (known === undefined || known.cursor === FROM_START) return
   if (known.spider === (asked.spider ?? '') && (known.kinds?.[0] ?? undefined) === asked.kind) return
   throw new ShoalError('usage', `the export ${asked.name} was made with another --spider or --kind before`, {
@@ -63,7 +67,7 @@ async function refuseOtherRecords(feed: ChangeFeed, name: string, asked: Increme
 }
 
 async function* changesBetween(
-  feed: ChangeFeed,
+  store: ChangeStore,
   query: { readonly spider?: string; readonly kinds?: readonly string[] },
   from: Cursor,
   end: Cursor,
@@ -73,7 +77,7 @@ async function* changesBetween(
   let after = from
   let found = 0
   for (let pages = 1; isBefore(after, end); pages++) {
-    const { records, cursor } = await feed.changes({ ...query, after, limit: PAGE })
+    const { records, cursor } = await store.changes.read({ ...query, after, limit: PAGE })
     yield* records
     found += records.length
     if (cursor === after) break

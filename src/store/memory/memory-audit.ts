@@ -2,24 +2,25 @@ import {
   AUDIT_KEPT,
   type AuditEntries,
   type AuditEntry,
+  type AuditLog,
   type AuditPage,
   auditBefore,
   auditPage,
   prepareAudit,
 } from '../audit.js'
 
-export class MemoryAudit {
+export class MemoryAudit implements AuditLog {
   readonly #rows: { readonly id: number; readonly entry: AuditEntry }[] = []
   #last = 0
 
-  note(entry: AuditEntry): void {
+  async log(entry: AuditEntry): Promise<void> {
     const { details, ...stored } = prepareAudit(entry)
     this.#last += 1
     this.#rows.unshift({ id: this.#last, entry: { ...stored, details: JSON.parse(details) } })
     if (this.#rows.length > AUDIT_KEPT) this.#rows.pop()
   }
 
-  page(page: AuditPage): AuditEntries {
+  async entries(page: AuditPage): Promise<AuditEntries> {
     const before = auditBefore(page)
     return auditPage(
       this.#rows.filter(({ id }) => id < before),

@@ -1,13 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../clock.js'
-import {
-  type Cursor,
-  FROM_START,
-  type OutletClaim,
-  type OutletHold,
-  type OutletInfo,
-  type OutletNote,
-} from '../changes.js'
+import { type Cursor, FROM_START } from '../changes.js'
+import type { OutletClaim, OutletHold, OutletInfo, OutletNote, Outlets } from '../outlets.js'
+import type { MemoryChanges } from './memory-changes.js'
 
 interface Outlet extends OutletInfo {
   readonly id: string
@@ -15,16 +10,17 @@ interface Outlet extends OutletInfo {
   readonly heldUntil: number
 }
 
-/** The outlets of the reference. */
-export class MemoryOutlets {
+export class MemoryOutlets implements Outlets {
   readonly #clock: Clock
+  readonly #changes: MemoryChanges
   readonly #outlets = new Map<string, Outlet>()
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, changes: MemoryChanges) {
     this.#clock = clock
+    this.#changes = changes
   }
 
-  claim({ name, spider, kinds, holder, forMs, epoch: renewed }: OutletClaim): OutletHold | null {
+  async claim({ name, spider, kinds, holder, forMs, epoch: renewed }: OutletClaim): Promise<OutletHold | null> {
     const outlet = this.#get(name, spider)
     const now = this.#clock.now()
     const free = outlet.holder === null || outlet.holder === holder || outlet.heldUntil <= now
@@ -35,12 +31,13 @@ export class MemoryOutlets {
     return { cursor: outlet.cursor, id: outlet.id, epoch }
   }
 
-  release(name: string, holder: string): void {
+  async release(name: string, holder: string): Promise<void> {
     const outlet = this.#outlets.get(name)
     if (outlet?.holder === holder) this.#outlets.set(name, { ...outlet, holder: null })
   }
 
-  note(name: string, holder: string, { cursor, sent, trimmed, error, stop }: OutletNote): boolean {
+  async note(name: string, holder: string, { cursor, sent, trimmed, error, stop }: OutletNote): Promise<boolean> {
+    this.#changes.positionOf(cursor)
     const outlet = this.#outlets.get(name)
     if (outlet?.holder !== holder) return false
     this.#outlets.set(name, {
@@ -51,7 +48,7 @@ export class MemoryOutlets {
     return true
   }
 
-  all(): OutletInfo[] {
+  async list(): Promise<OutletInfo[]> {
     const byName = [...this.#outlets.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
     return byName.map(({ id: _id, epoch: _epoch, heldUntil, holder, ...info }) => ({
       ...info,
@@ -59,7 +56,8 @@ export class MemoryOutlets {
     }))
   }
 
-  reset(name: string, spider: string, cursor: Cursor | null): void {
+  async reset(name: string, spider: string, cursor: Cursor | null): Promise<void> {
+    if (cursor !== null) this.#changes.positionOf(cursor)
     const outlet = this.#get(name, spider)
     const freed = { holder: null, error: null, stopped: false }
     this.#outlets.set(name, { ...outlet, ...freed, cursor: cursor ?? outlet.cursor })

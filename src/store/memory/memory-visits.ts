@@ -1,11 +1,11 @@
 import { compareLease } from '../judge.js'
-import { type LastVisit, NO_VISITS, type VisitCounts, type VisitRow } from '../visits.js'
+import { type LastVisit, NO_VISITS, type VisitCounts, type VisitRow, type Visits } from '../visits.js'
 
-export class MemoryVisits {
+export class MemoryVisits implements Visits {
   readonly #rows = new Map<string, VisitRow>()
   readonly #counts = new Map<string, VisitCounts>()
 
-  note(rows: readonly VisitRow[]): void {
+  add(rows: readonly VisitRow[]): void {
     for (const row of rows) {
       const id = idOf(row.spider, row.fp)
       const before = this.#rows.get(id)
@@ -18,12 +18,12 @@ export class MemoryVisits {
     }
   }
 
-  last(spider: string, fps: readonly string[]): LastVisit[] {
+  async last(spider: string, fps: readonly string[]): Promise<LastVisit[]> {
     const found = fps.map((fp) => this.#rows.get(idOf(spider, fp)))
     return found.flatMap((row) => (row === undefined ? [] : [lastOf(row)]))
   }
 
-  counts(crawl: string): VisitCounts | null {
+  async counts(crawl: string): Promise<VisitCounts | null> {
     return this.#counts.get(crawl) ?? null
   }
 

@@ -63,7 +63,7 @@ export async function cleanPacks(
 ): Promise<void> {
   const id = await place.id()
   if (id === null) return
-  await index.removeBlobs(id, damaged)
+  await index.remove(id, damaged)
   for (const { pack, bytes } of unreferenced) {
     await removeIdle(index, id, place, await readPack(index, id, place, { pack, bytes, writtenAt: 0 }))
   }
@@ -71,6 +71,6 @@ export async function cleanPacks(
 
 /** Not if a compaction moved it since the index was read. */
 async function stillStands(index: BlobIndex, id: string, entry: BlobEntry): Promise<boolean> {
-  const now = (await index.findBlobs(id, [entry.hash])).get(entry.hash)
+  const now = (await index.find(id, [entry.hash])).get(entry.hash)
   return now !== undefined && isSame(now, entry)
 }

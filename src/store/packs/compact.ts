@@ -76,7 +76,7 @@ async function moveGroup(index: BlobIndex, id: string, place: PackPlace, { packs
       return to === undefined ? [] : [{ from, to }]
     })
     for (let first = 0; first < moves.length; first += PART) {
-      await index.moveBlobs(id, moves.slice(first, first + PART))
+      await index.move(id, moves.slice(first, first + PART))
     }
   }
   for (const read of packs) await removeIdle(index, id, place, read)

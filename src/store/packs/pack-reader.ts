@@ -111,7 +111,7 @@ export class PackReader {
 
   async #lookUp(hashes: readonly string[]): Promise<Map<string, BlobEntry>> {
     const id = await this.#place.id()
-    return id === null ? new Map<string, BlobEntry>() : this.#index.findBlobs(id, hashes)
+    return id === null ? new Map<string, BlobEntry>() : this.#index.find(id, hashes)
   }
 }
 

@@ -34,7 +34,7 @@ async function liveOf(index: BlobIndex, id: string, entries: readonly BlobEntry[
   for (let first = 0; first < entries.length; first += PART) {
     const part = entries.slice(first, first + PART)
     const hashes = [...new Set(part.map(({ hash }) => hash))]
-    const found = await index.findBlobs(id, hashes)
+    const found = await index.find(id, hashes)
     for (const entry of part) {
       const known = found.get(entry.hash)
       if (known !== undefined && isSame(known, entry)) live.push(known)
@@ -46,7 +46,7 @@ async function liveOf(index: BlobIndex, id: string, entries: readonly BlobEntry[
 /** All of the place, in the order of their hashes. */
 export async function* indexed(index: BlobIndex, id: string): AsyncGenerator<BlobEntry> {
   for (let after = ''; ; ) {
-    const part = await index.blobsAfter(id, after, PART)
+    const part = await index.after(id, after, PART)
     yield* part
     const last = part.at(-1)
     if (last === undefined) return

@@ -118,20 +118,20 @@ export class PackedBlobStore implements BlobStore {
   async #storeNew(batch: readonly Waiting[]): Promise<void> {
     const place = await this.#place.open()
     const hashes = batch.map(({ hash }) => hash)
-    const found = await this.#index.findBlobs(place, hashes)
+    const found = await this.#index.find(place, hashes)
     const gone = await this.#gonePacks([...found.values()])
     const unknown = batch.filter(({ hash }) => gone.has(found.get(hash)?.pack ?? null))
     if (unknown.length === 0) return
     const pages = await packAll(unknown)
     const entries = await writeRun(this.#place, pages)
     for (const { pack } of entries.slice(0, 1)) this.#knownPacks.add(pack)
-    await this.#index.addBlobs(place, entries)
+    await this.#index.add(place, entries)
     // What stood in a pack that is gone is mended.
     const moves = entries.flatMap((to) => {
       const from = found.get(to.hash)
       return from === undefined ? [] : [{ from, to }]
     })
-    if (moves.length > 0) await this.#index.moveBlobs(place, moves)
+    if (moves.length > 0) await this.#index.move(place, moves)
   }
 
   /** Names of those packs that are not there any more; null, the pack of a page that has none, is among them. */

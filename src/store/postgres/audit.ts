@@ -3,6 +3,7 @@ import {
   AUDIT_KEPT,
   type AuditEntries,
   type AuditEntry,
+  type AuditLog,
   type AuditPage,
   auditBefore,
   auditPage,
@@ -11,12 +12,12 @@ import {
 import type { Pg, SqlStatement } from './pg.js'
 import { millis } from './read-statements.js'
 
-const NOTE: SqlStatement = {
-  name: 'note-audit',
-  text: `WITH noted AS (
+const LOG: SqlStatement = {
+  name: 'log-audit',
+  text: `WITH logged AS (
       INSERT INTO shoal.audit (at, by, action, target, details, result)
       VALUES (to_timestamp($1::float8 / 1000), $2, $3, $4, $5, $6) RETURNING id
-    ) DELETE FROM shoal.audit WHERE id <= (SELECT id FROM noted) - ${AUDIT_KEPT}`,
+    ) DELETE FROM shoal.audit WHERE id <= (SELECT id FROM logged) - ${AUDIT_KEPT}`,
 }
 
 const PAGE: SqlStatement = {
@@ -24,19 +25,27 @@ const PAGE: SqlStatement = {
   text: `SELECT id::float8, ${millis('at')}, by, action, target, details, result FROM shoal.audit WHERE id < $1 ORDER BY id DESC LIMIT $2`,
 }
 
-export async function noteAudit(pg: Pg, entry: AuditEntry): Promise<void> {
-  const { at, by, action, target, details, result } = prepareAudit(entry)
-  await pg.query(NOTE, [at, by, action, target, details, result])
-}
+export class PostgresAudit implements AuditLog {
+  readonly #pg: Pg
 
-export async function auditEntries(pg: Pg, page: AuditPage): Promise<AuditEntries> {
-  type Row = [id: number, at: number, by: string, action: string, target: string, details: Json, result: string]
-  const rows = await pg.query<Row>(PAGE, [auditBefore(page), page.limit + 1])
-  return auditPage(
-    rows.map(([id, at, by, action, target, details, result]) => ({
-      id,
-      entry: { at, by, action, target, details, result },
-    })),
-    page.limit,
-  )
+  constructor(pg: Pg) {
+    this.#pg = pg
+  }
+
+  async log(entry: AuditEntry): Promise<void> {
+    const { at, by, action, target, details, result } = prepareAudit(entry)
+    await this.#pg.query(LOG, [at, by, action, target, details, result])
+  }
+
+  async entries(page: AuditPage): Promise<AuditEntries> {
+    type Row = [id: number, at: number, by: string, action: string, target: string, details: Json, result: string]
+    const rows = await this.#pg.query<Row>(PAGE, [auditBefore(page), page.limit + 1])
+    return auditPage(
+      rows.map(([id, at, by, action, target, details, result]) => ({
+        id,
+        entry: { at, by, action, target, details, result },
+      })),
+      page.limit,
+    )
+  }
 }

@@ -41,7 +41,6 @@ const AFTER: SqlStatement = {
 /** The server sends its bigints as text. */
 type Row = readonly [hash: string, pack: string, start: string, length: string, codec: Codec, bytes: string]
 
-/** The index of raw pages: one statement a call. */
 export class PostgresBlobs implements BlobIndex {
   readonly #pg: Pg
 
@@ -49,12 +48,12 @@ export class PostgresBlobs implements BlobIndex {
     this.#pg = pg
   }
 
-  async findBlobs(place: string, hashes: readonly string[]): Promise<Map<string, BlobEntry>> {
+  async find(place: string, hashes: readonly string[]): Promise<Map<string, BlobEntry>> {
     const rows = await this.#pg.query<Row>(FIND, [place, hashes.map(toBytes)])
     return new Map(rows.map((row) => [row[0], toEntry(row)]))
   }
 
-  async addBlobs(place: string, entries: readonly BlobEntry[]): Promise<void> {
+  async add(place: string, entries: readonly BlobEntry[]): Promise<void> {
     await this.#pg.query(ADD, [
       ...[place, entries.map(({ hash }) => toBytes(hash)), entries.map(({ pack }) => pack)],
       ...[entries.map(({ start }) => start), entries.map(({ length }) => length)],
@@ -62,7 +61,7 @@ export class PostgresBlobs implements BlobIndex {
     ])
   }
 
-  async moveBlobs(place: string, moves: readonly BlobMove[]): Promise<void> {
+  async move(place: string, moves: readonly BlobMove[]): Promise<void> {
     const sorted = moves.toSorted((a, b) => (a.from.hash < b.from.hash ? -1 : 1))
     await this.#pg.query(MOVE, [
       ...[place, sorted.map(({ from }) => toBytes(from.hash))],
@@ -72,14 +71,14 @@ export class PostgresBlobs implements BlobIndex {
     ])
   }
 
-  async removeBlobs(place: string, entries: readonly BlobEntry[]): Promise<void> {
+  async remove(place: string, entries: readonly BlobEntry[]): Promise<void> {
     await this.#pg.query(REMOVE, [
       ...[place, entries.map(({ hash }) => toBytes(hash))],
       ...[entries.map(({ pack }) => pack), entries.map(({ start }) => start)],
     ])
   }
 
-  async blobsAfter(place: string, hash: string, limit: number): Promise<BlobEntry[]> {
+  async after(place: string, hash: string, limit: number): Promise<BlobEntry[]> {
     return (await this.#pg.query<Row>(AFTER, [place, toBytes(hash), limit])).map(toEntry)
   }
 }

@@ -1,8 +1,7 @@
-import type { EntityQuery, IdentifiedRecord } from '../entities.js'
+import type { Entities, EntityQuery, IdentifiedRecord } from '../entities.js'
 import { storedKey } from '../prepare.js'
 import type { Pg, SqlStatement } from './pg.js'
-import { RECORD_COLUMNS } from './read-statements.js'
-import { type RecordColumns, toRecord } from './record-rows.js'
+import { RECORD_COLUMNS, type RecordColumns, toRecord } from './read-statements.js'
 
 const PAGE = 500
 
@@ -16,16 +15,24 @@ const ALL = page('entities', 'identity IS NOT NULL AND (identity, key, site) > (
 const ONE = page('entity', 'identity = $3 AND (key, site) > ($4, $5)', 'key, site')
 const WITHOUT = page('no-entity', 'identity IS NULL AND $3::text IS NOT NULL AND (key, site) > ($4, $5)', 'key, site')
 
-export async function* entities(pg: Pg, { spider, kind, identity }: EntityQuery): AsyncGenerator<IdentifiedRecord> {
-  const statement = identity === undefined ? ALL : identity === null ? WITHOUT : ONE
-  let after = [typeof identity === 'string' ? storedKey(identity) : '', '', '']
-  for (;;) {
-    const rows = await pg.query<[string | null, ...RecordColumns]>(statement, [spider, kind, ...after])
-    for (const [name, ...columns] of rows) {
-      const record = toRecord(columns)
-      yield { ...record, identity: name }
-      after = [name ?? '', record.key, record.site]
+export class PostgresEntities implements Entities {
+  readonly #pg: Pg
+
+  constructor(pg: Pg) {
+    this.#pg = pg
+  }
+
+  async *scan({ spider, kind, identity }: EntityQuery): AsyncGenerator<IdentifiedRecord> {
+    const statement = identity === undefined ? ALL : identity === null ? WITHOUT : ONE
+    let after = [typeof identity === 'string' ? storedKey(identity) : '', '', '']
+    for (;;) {
+      const rows = await this.#pg.query<[string | null, ...RecordColumns]>(statement, [spider, kind, ...after])
+      for (const [name, ...columns] of rows) {
+        const record = toRecord(columns)
+        yield { ...record, identity: name }
+        after = [name ?? '', record.key, record.site]
+      }
+      if (rows.length < PAGE) return
     }
-    if (rows.length < PAGE) return
   }
 }

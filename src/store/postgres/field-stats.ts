@@ -1,15 +1,17 @@
 import { ALL_SITES, type FieldRow, WHOLE_RECORD } from '../../quality/field-row.js'
 import { SKETCH_SIZE } from '../../quality/sketch.js'
-import { type FieldQuery, KEPT_HOURS } from '../field-stats.js'
+import { cleanRow, type FieldQuery, type FieldStats, KEPT_HOURS } from '../field-stats.js'
 import type { Pg, SqlStatement } from './pg.js'
 import { millis } from './read-statements.js'
+
+const PAGE = 1_000
 
 /**
  * One statement for all rows of a worker, in the order of their key: workers that add to the same rows wait for each other for some
  * milliseconds every few seconds, and never in a circle. Whether a row is new tells `xmax`.
  */
-const NOTE: SqlStatement = {
-  name: 'note-fields',
+const ADD: SqlStatement = {
+  name: 'add-fields',
   text: `INSERT INTO shoal.field_stats AS f (spider, kind, site, field, hour, filled, failed, texts, numbers, booleans, lists, objects, sketch)
     SELECT spider, kind, site, field, to_timestamp(hour / 1000), filled, failed, texts, numbers, booleans, lists, objects, sketch
     FROM jsonb_to_recordset($1) AS i (spider text, kind text, site text, field text, hour float8, filled bigint, failed bigint,
@@ -29,15 +31,54 @@ const FORGET: SqlStatement = {
     WHERE spider = $1 AND kind = $2 AND site = '' AND field = '' ORDER BY hour DESC LIMIT 1 OFFSET $3)`,
 }
 
-export async function noteFields(pg: Pg, rows: readonly FieldRow[]): Promise<void> {
-  if (rows.length === 0) return
-  const plain = rows.map(({ types: { text, number, boolean, list, object }, ...row }) => ({
-    ...row,
-    ...{ texts: text, numbers: number, booleans: boolean, lists: list, objects: object },
-  }))
-  const noted = await pg.query<[string, string, string, string, boolean]>(NOTE, [JSON.stringify(plain)])
-  for (const [spider, kind, site, field, isNew] of noted) {
-    if (isNew && site === ALL_SITES && field === WHOLE_RECORD) await pg.query(FORGET, [spider, kind, KEPT_HOURS - 1])
+export class PostgresFieldStats implements FieldStats {
+  readonly #pg: Pg
+
+  constructor(pg: Pg) {
+    this.#pg = pg
+  }
+
+  async add(rows: readonly FieldRow[]): Promise<void> {
+    if (rows.length === 0) return
+    const plain = rows.map(cleanRow).map(({ types: { text, number, boolean, list, object }, ...row }) => ({
+      ...row,
+      ...{ texts: text, numbers: number, booleans: boolean, lists: list, objects: object },
+    }))
+    const added = await this.#pg.query<[string, string, string, string, boolean]>(ADD, [JSON.stringify(plain)])
+    for (const [spider, kind, site, field, isNew] of added) {
+      if (isNew && site === ALL_SITES && field === WHOLE_RECORD)
+        await this.#pg.query(FORGET, [spider, kind, KEPT_HOURS - 1])
+    }
+  }
+
+  async *scan(query: FieldQuery): AsyncGenerator<FieldRow> {
+    for (let after: FieldRow | undefined | null = null; after !== undefined; ) {
+      const rows: FieldRow[] = await this.#page(query, after)
+      yield* rows
+      after = rows.length < PAGE ? undefined : rows.at(-1)
+    }
+  }
+
+  async #page(query: FieldQuery, after: FieldRow | null): Promise<FieldRow[]> {
+    const { spider, kind, site, since, sketches } = query
+    const values: unknown[] = []
+    const place = (value: unknown) => `$${values.push(value)}`
+    const asked = Object.entries({ spider, kind, site }).filter(([, value]) => value !== undefined)
+    const filters = asked.map(([column, value]) => `${column} = ${place(value)}`)
+    if (since !== undefined) filters.push(`hour >= to_timestamp(${place(since)}::float8 / 1000)`)
+    if (after !== null) {
+      const from = [after.spider, after.kind, after.site, after.field].map(place)
+      filters.push(
+        `(spider, kind, site, field, hour) > (${from.join(', ')}, to_timestamp(${place(after.hour)}::float8 / 1000))`,
+      )
+    }
+    const name = ['fields', ...asked.map(([column]) => column), since === undefined ? '' : 'since', after && 'after']
+    const text = `SELECT spider, kind, site, field, ${millis('hour')}, filled::float8, failed::float8, texts::float8, numbers::float8,
+        booleans::float8, lists::float8, objects::float8, ${sketches === true ? 'sketch' : "'{}'::integer[]"}
+      FROM shoal.field_stats WHERE ${filters.length === 0 ? 'true' : filters.join(' AND ')}
+      ORDER BY spider, kind, site, field, hour LIMIT ${PAGE}`
+    const statement = { name: `${name.filter(Boolean).join(' ')}${sketches === true ? ' sketches' : ''}`, text }
+    return (await this.#pg.query<Columns>(statement, values)).map(toRow)
   }
 }
 
@@ -56,32 +97,6 @@ type Columns = [
   number,
   number[],
 ]
-
-export async function fieldPage(
-  pg: Pg,
-  { spider, kind, site, since, sketches }: FieldQuery,
-  after: FieldRow | null,
-  limit: number,
-): Promise<FieldRow[]> {
-  const values: unknown[] = []
-  const place = (value: unknown) => `$${values.push(value)}`
-  const asked = Object.entries({ spider, kind, site }).filter(([, value]) => value !== undefined)
-  const filters = asked.map(([column, value]) => `${column} = ${place(value)}`)
-  if (since !== undefined) filters.push(`hour >= to_timestamp(${place(since)}::float8 / 1000)`)
-  if (after !== null) {
-    const from = [after.spider, after.kind, after.site, after.field].map(place)
-    filters.push(
-      `(spider, kind, site, field, hour) > (${from.join(', ')}, to_timestamp(${place(after.hour)}::float8 / 1000))`,
-    )
-  }
-  const name = ['fields', ...asked.map(([column]) => column), since === undefined ? '' : 'since', after && 'after']
-  const text = `SELECT spider, kind, site, field, ${millis('hour')}, filled::float8, failed::float8, texts::float8, numbers::float8,
-      booleans::float8, lists::float8, objects::float8, ${sketches === true ? 'sketch' : "'{}'::integer[]"}
-    FROM shoal.field_stats WHERE ${filters.length === 0 ? 'true' : filters.join(' AND ')}
-    ORDER BY spider, kind, site, field, hour LIMIT ${place(limit)}`
-  const statement = { name: `${name.filter(Boolean).join(' ')}${sketches === true ? ' sketches' : ''}`, text }
-  return (await pg.query<Columns>(statement, values)).map(toRow)
-}
 
 function toRow(row: Columns): FieldRow {
   const [spider, kind, site, field, hour, filled, failed, text, number, boolean, list, object, sketch] = row

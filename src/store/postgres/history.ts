@@ -1,6 +1,6 @@
 import type { Json } from '../../url/link.js'
-import type { RecordVersion } from '../history.js'
-import type { StoredRecord } from '../record-store.js'
+import type { HistoryQuery, RecordHistory, RecordVersion } from '../history.js'
+import type { Records, StoredRecord } from '../record-store.js'
 import type { Pg, SqlStatement } from './pg.js'
 import { millis } from './read-statements.js'
 
@@ -16,21 +16,35 @@ const VERSIONS: SqlStatement = {
     ORDER BY replaced_at DESC, gen DESC, epoch DESC LIMIT ${PAGE}`,
 }
 
-/** Of one record, newest first. */
-export async function* versionsOf(pg: Pg, record: StoredRecord): AsyncGenerator<RecordVersion> {
-  const { spider, site, kind, key, url, data, crawl, updatedAt } = record
-  const about = { spider, site, kind, key }
-  yield { ...about, url, data, crawl, from: updatedAt, until: null }
-  let before: [number, string, string] = [AFTER_ALL, '0', '0']
-  for (;;) {
-    const rows: [string, Json, string, number, number, string, string][] = await pg.query(VERSIONS, [
-      ...[spider, kind, key, site],
-      ...before,
-    ])
-    for (const [oldUrl, oldData, oldCrawl, from, until, gen, epoch] of rows) {
-      yield { ...about, url: oldUrl, data: oldData, crawl: oldCrawl, from, until }
-      before = [until, gen, epoch]
+export class PostgresHistory implements RecordHistory {
+  readonly #pg: Pg
+  readonly #records: Records
+
+  constructor(pg: Pg, records: Records) {
+    this.#pg = pg
+    this.#records = records
+  }
+
+  async *versions(query: HistoryQuery): AsyncGenerator<RecordVersion> {
+    for await (const record of this.#records.scan(query)) yield* this.#versionsOf(record)
+  }
+
+  /** Of one record, newest first. */
+  async *#versionsOf(record: StoredRecord): AsyncGenerator<RecordVersion> {
+    const { spider, site, kind, key, url, data, crawl, updatedAt } = record
+    const about = { spider, site, kind, key }
+    yield { ...about, url, data, crawl, from: updatedAt, until: null }
+    let before: [number, string, string] = [AFTER_ALL, '0', '0']
+    for (;;) {
+      const rows: [string, Json, string, number, number, string, string][] = await this.#pg.query(VERSIONS, [
+        ...[spider, kind, key, site],
+        ...before,
+      ])
+      for (const [oldUrl, oldData, oldCrawl, from, until, gen, epoch] of rows) {
+        yield { ...about, url: oldUrl, data: oldData, crawl: oldCrawl, from, until }
+        before = [until, gen, epoch]
+      }
+      if (rows.length < PAGE) return
     }
-    if (rows.length < PAGE) return
   }
 }

@@ -1,10 +1,10 @@
-import type { KeptPage, KeptPageCursor, KeptPagePart, KeptPageQuery } from '../kept-pages.js'
-import { toFetch } from './fetch-rows.js'
+import type { KeptPage, KeptPageCursor, KeptPagePart, KeptPageQuery, KeptPages } from '../kept-pages.js'
+import { FETCH_VALUES, toFetch } from './fetches.js'
 import type { Pg, SqlStatement } from './pg.js'
-import { FETCH_VALUES, millis } from './read-statements.js'
+import { millis } from './read-statements.js'
 
-/** Fetches looked at in one call, those without a page among them: a call takes some ten milliseconds however few there are. */
-const LOOKED_AT = 5000
+/** Fetches read in one call, those without a page among them: a call takes some ten milliseconds however few match. */
+const READ_AT_ONCE = 5000
 const BEFORE_ALL = -62_000_000_000_000
 const LAST_ID = '9223372036854775807'
 
@@ -13,42 +13,45 @@ interface Place {
   readonly id: string
 }
 
-export async function keptPages(
-  pg: Pg,
-  query: KeptPageQuery,
-  after: KeptPageCursor | null,
-  limit: number,
-): Promise<KeptPagePart> {
-  const { statement, values } = scan('pages', query, after === null ? firstPlace(query) : placeIn(after), limit)
-  const rows = await pg.query<unknown[]>(statement, values)
-  const pages: KeptPage[] = []
-  let next: Place | null = null
-  for (const row of rows) {
-    next = { at: row[0] as number, id: row[1] as string }
-    const id = row[2] as string | null
-    // A part of the scan that has no page gives one row without any.
-    if (id === null) continue
-    const fetch = toFetch(row, row[3] as string, 4) as KeptPage
-    pages.push(fetch)
-    if (pages.length === limit) next = { at: fetch.at, id }
-  }
-  return { pages, next: next === null ? null : cursorOf(next) }
-}
+export class PostgresKeptPages implements KeptPages {
+  readonly #pg: Pg
 
-export async function countKeptPages(pg: Pg, query: KeptPageQuery): Promise<number> {
-  let total = 0
-  for (let after: Place | null = firstPlace(query); after !== null; ) {
-    const { statement, values } = scan('count', query, after, 0)
-    const [row]: [number, string, number][] = await pg.query(statement, values)
-    total += row?.[2] ?? 0
-    after = row === undefined ? null : { at: row[0], id: row[1] }
+  constructor(pg: Pg) {
+    this.#pg = pg
   }
-  return total
+
+  async part(query: KeptPageQuery, after: KeptPageCursor | null, limit: number): Promise<KeptPagePart> {
+    const { statement, values } = scan('pages', query, after === null ? firstPlace(query) : placeIn(after), limit)
+    const rows = await this.#pg.query<unknown[]>(statement, values)
+    const pages: KeptPage[] = []
+    let next: Place | null = null
+    for (const row of rows) {
+      next = { at: row[0] as number, id: row[1] as string }
+      const id = row[2] as string | null
+      // A part of the scan that has no page gives one row without any.
+      if (id === null) continue
+      const fetch = toFetch(row, row[3] as string, 4) as KeptPage
+      pages.push(fetch)
+      if (pages.length === limit) next = { at: fetch.at, id }
+    }
+    return { pages, next: next === null ? null : cursorOf(next) }
+  }
+
+  async count(query: KeptPageQuery): Promise<number> {
+    let total = 0
+    for (let after: Place | null = firstPlace(query); after !== null; ) {
+      const { statement, values } = scan('count', query, after, 0)
+      const [row]: [number, string, number][] = await this.#pg.query(statement, values)
+      total += row?.[2] ?? 0
+      after = row === undefined ? null : { at: row[0], id: row[1] }
+    }
+    return total
+  }
 }
 
 /**
  * The next fetches by their time, and what they give: where they end, and the pages among them or how many these are. Only what is asked
- * for stands in the statement, so that the server plans for nothing else.
+ * for is in the statement, so that the server plans for nothing else.
  */
 function scan(
   what: 'pages' | 'count',
@@ -75,13 +78,13 @@ function scan(
   }
   // This bound and no other: with a second one the server expects a few rows in between, reads all of them and sorts.
   const range = `(at, id) > (${moment(after.at)}, ${place(after.id)}::bigint)`
-  const looked = `SELECT * FROM shoal.fetches WHERE ${range} ORDER BY at, id LIMIT ${LOOKED_AT}`
-  const found = `FROM looked f WHERE ${[of('f', competing), ...asked].join(' AND ')}`
+  const fetches = `SELECT * FROM shoal.fetches WHERE ${range} ORDER BY at, id LIMIT ${READ_AT_ONCE}`
+  const found = `FROM next f WHERE ${[of('f', competing), ...asked].join(' AND ')}`
   const part =
     what === 'count'
       ? `SELECT count(*)::float8 AS pages ${found}`
       : `SELECT id, lpad(to_hex(fp), 16, '0'), ${FETCH_VALUES} ${found} ORDER BY f.at, f.id LIMIT ${place(limit)}`
-  const text = `WITH looked AS MATERIALIZED (${looked}), last AS (SELECT at, id FROM looked ORDER BY at DESC, id DESC LIMIT 1)
+  const text = `WITH next AS MATERIALIZED (${fetches}), last AS (SELECT at, id FROM next ORDER BY at DESC, id DESC LIMIT 1)
     SELECT ${millis('last.at')}, last.id, given.* FROM last LEFT JOIN LATERAL (${part}) AS given ON true`
   return { statement: { name: name.join(' '), text }, values }
 }

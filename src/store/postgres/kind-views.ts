@@ -16,16 +16,16 @@ export class PostgresKindViews implements KindViews {
   constructor(pg: Pg) {
     this.#pg = pg
     this.tables = {
-      tableSql: (kind) => tableText(pg.schema, kind),
-      refreshTable: (kind, progress) => refreshTable(pg, kind, progress),
+      sql: (kind) => tableText(pg.schema, kind),
+      refresh: (kind, progress) => refreshTable(pg, kind, progress),
     }
   }
 
-  viewSql(kind: KindColumns): string {
+  sql(kind: KindColumns): string {
     return viewText(this.#pg.schema, kind)
   }
 
-  async makeView(kind: KindColumns): Promise<MadeView> {
+  async create(kind: KindColumns): Promise<MadeView> {
     const pg = this.#pg
     const text = viewText(pg.schema, kind)
     const name = fullName(pg.schema, kind)

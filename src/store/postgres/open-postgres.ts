@@ -1,11 +1,12 @@
 import type { Clock } from '../../clock.js'
 import { ShoalError } from '../../errors.js'
+import type { RecordStore } from '../record-store.js'
 import { parsePostgres } from './address.js'
-import { followRestore } from './changes.js'
+import { followRestore } from './follow-restore.js'
 import { migrate, pendingMigrations } from './migrate.js'
 import { makeAhead } from './partitions.js'
 import { openPg, type Pg } from './pg.js'
-import { PostgresRecordStore } from './postgres-record-store.js'
+import { postgresRecordStore } from './postgres-record-store.js'
 
 export interface OpenPostgresOptions {
   readonly clock: Clock
@@ -14,14 +15,14 @@ export interface OpenPostgresOptions {
 }
 
 /** Connects, looks whether the tables are those this version works with, and makes them or what they lack. */
-export async function openPostgresStore(address: string, options: OpenPostgresOptions): Promise<PostgresRecordStore> {
+export async function openPostgresStore(address: string, options: OpenPostgresOptions): Promise<RecordStore> {
   const parsed = parsePostgres(address)
   const pg = await openPg(parsed)
   try {
     await refuseOldServers(pg)
     await refuseOtherEncodings(pg)
     await completeTables(pg, parsed.schema, options)
-    return new PostgresRecordStore(pg)
+    return postgresRecordStore(pg)
   } catch (error) {
     await pg.close()
     throw error

@@ -1,7 +1,6 @@
-import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
+import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey, RecordLookup } from '../record-lookup.js'
 import type { Pg, SqlStatement } from './pg.js'
-import { RECORD_COLUMNS } from './read-statements.js'
-import { type RecordColumns, toRecord } from './record-rows.js'
+import { RECORD_COLUMNS, type RecordColumns, toRecord } from './read-statements.js'
 
 const BY_KEY: SqlStatement = {
   name: 'records-of-keys',
@@ -19,25 +18,33 @@ const LEFT: SqlStatement = {
       WHERE g.key = r.key AND g.kind = r.kind AND g.site = r.site)`,
 }
 
-export async function recordsOf(pg: Pg, keys: readonly RecordKey[]): Promise<(LeasedRecord | null)[]> {
-  if (keys.length === 0) return []
-  const columns = (['spider', 'kind', 'key', 'site'] as const).map((name) => keys.map((key) => key[name]))
-  const found: (LeasedRecord | null)[] = keys.map(() => null)
-  type Row = [n: number, gen: number, epoch: string, identity: string | null, ...record: RecordColumns]
-  const rows = await pg.query<Row>(BY_KEY, columns)
-  for (const [n, gen, epoch, identity, ...record] of rows) found[n - 1] = { ...toRecord(record), gen, epoch, identity }
-  return found
-}
+export class PostgresRecordLookup implements RecordLookup {
+  readonly #pg: Pg
 
-export async function recordsLeft(
-  pg: Pg,
-  spider: string,
-  readings: readonly PageReading[],
-  given: readonly GivenKey[],
-): Promise<PageRecord[]> {
-  if (readings.length === 0) return []
-  const read = (['url', 'gen', 'epoch'] as const).map((name) => readings.map((reading) => reading[name]))
-  const keys = (['site', 'kind', 'key'] as const).map((name) => given.map((key) => key[name]))
-  const rows = await pg.query<[string, string, string, string, number, string]>(LEFT, [spider, ...read, ...keys])
-  return rows.map(([site, kind, key, url, gen, epoch]) => ({ spider, site, kind, key, url, gen, epoch }))
+  constructor(pg: Pg) {
+    this.#pg = pg
+  }
+
+  async byKeys(keys: readonly RecordKey[]): Promise<(LeasedRecord | null)[]> {
+    if (keys.length === 0) return []
+    const columns = (['spider', 'kind', 'key', 'site'] as const).map((name) => keys.map((key) => key[name]))
+    const found: (LeasedRecord | null)[] = keys.map(() => null)
+    type Row = [n: number, gen: number, epoch: string, identity: string | null, ...record: RecordColumns]
+    const rows = await this.#pg.query<Row>(BY_KEY, columns)
+    for (const [n, gen, epoch, identity, ...record] of rows)
+      found[n - 1] = { ...toRecord(record), gen, epoch, identity }
+    return found
+  }
+
+  async leftOver(spider: string, readings: readonly PageReading[], given: readonly GivenKey[]): Promise<PageRecord[]> {
+    if (readings.length === 0) return []
+    const read = (['url', 'gen', 'epoch'] as const).map((name) => readings.map((reading) => reading[name]))
+    const keys = (['site', 'kind', 'key'] as const).map((name) => given.map((key) => key[name]))
+    const rows = await this.#pg.query<[string, string, string, string, number, string]>(LEFT, [
+      spider,
+      ...read,
+      ...keys,
+    ])
+    return rows.map(([site, kind, key, url, gen, epoch]) => ({ spider, site, kind, key, url, gen, epoch }))
+  }
 }

@@ -2,7 +2,7 @@ import type { CrawlId } from '../../frontier/frontier.js'
 import type { Fingerprint } from '../../url/link.js'
 import { compareLease } from '../judge.js'
 import type { ConfirmedRecord } from '../rows.js'
-import type { LastVisit, VisitCounts, VisitRow } from '../visits.js'
+import type { LastVisit, VisitCounts, VisitRow, Visits } from '../visits.js'
 import { numbers, signed, texts } from './array-text.js'
 import type { Pg } from './pg.js'
 import { millis } from './read-statements.js'
@@ -91,24 +91,37 @@ function confirmedJson({ spider, site, kind, key, crawl, gen, epoch, scrapedAt }
 
 type Columns = [string, number, string, string | null, string | null, string, string, string | null, Buffer]
 
-export async function lastVisits(pg: Pg, spider: string, fps: readonly Fingerprint[]): Promise<LastVisit[]> {
-  const text = `SELECT lpad(to_hex(fp), 16, '0'), ${millis('at')}, url, etag, last_modified, encode(body_hash, 'hex'), encode(read_as, 'hex'), page, memo
-    FROM shoal.visits WHERE spider = $1 AND fp = ANY ($2::bigint[])`
-  const rows = await pg.query<Columns>({ name: 'last-visits', text }, [spider, `{${fps.map(signed).join(',')}}`])
-  return rows.map(([fp, at, url, etag, lastModified, bodyHash, readAs, page, memo]) => ({
-    ...{ fp, at, url, etag, lastModified, bodyHash, readAs, page, memo },
-  }))
-}
+export class PostgresVisits implements Visits {
+  readonly #pg: Pg
 
-export async function visitCounts(pg: Pg, crawl: CrawlId): Promise<VisitCounts | null> {
-  const text = `SELECT sum(first_time)::float8, sum(changed)::float8, sum(not_modified)::float8, sum(same_body)::float8
-    FROM shoal.visit_counts WHERE crawl = $1 HAVING count(*) > 0`
-  const [row] = await pg.query<[number, number, number, number]>({ name: 'visit-counts', text }, [crawl])
-  if (row === undefined) return null
-  const [first, changed, notModified, sameBody] = row
-  return { new: first, changed, notModified, sameBody }
-}
+  constructor(pg: Pg) {
+    this.#pg = pg
+  }
 
-export async function forgetVisitCounts(pg: Pg, crawl: CrawlId): Promise<void> {
-  await pg.query({ name: 'forget-visit-counts', text: 'DELETE FROM shoal.visit_counts WHERE crawl = $1' }, [crawl])
+  async last(spider: string, fps: readonly Fingerprint[]): Promise<LastVisit[]> {
+    const text = `SELECT lpad(to_hex(fp), 16, '0'), ${millis('at')}, url, etag, last_modified, encode(body_hash, 'hex'), encode(read_as, 'hex'), page, memo
+      FROM shoal.visits WHERE spider = $1 AND fp = ANY ($2::bigint[])`
+    const rows = await this.#pg.query<Columns>({ name: 'last-visits', text }, [
+      spider,
+      `{${fps.map(signed).join(',')}}`,
+    ])
+    return rows.map(([fp, at, url, etag, lastModified, bodyHash, readAs, page, memo]) => ({
+      ...{ fp, at, url, etag, lastModified, bodyHash, readAs, page, memo },
+    }))
+  }
+
+  async counts(crawl: CrawlId): Promise<VisitCounts | null> {
+    const text = `SELECT sum(first_time)::float8, sum(changed)::float8, sum(not_modified)::float8, sum(same_body)::float8
+      FROM shoal.visit_counts WHERE crawl = $1 HAVING count(*) > 0`
+    const [row] = await this.#pg.query<[number, number, number, number]>({ name: 'visit-counts', text }, [crawl])
+    if (row === undefined) return null
+    const [first, changed, notModified, sameBody] = row
+    return { new: first, changed, notModified, sameBody }
+  }
+
+  async forget(crawl: CrawlId): Promise<void> {
+    await this.#pg.query({ name: 'forget-visit-counts', text: 'DELETE FROM shoal.visit_counts WHERE crawl = $1' }, [
+      crawl,
+    ])
+  }
 }

@@ -1,20 +1,22 @@
 import type { SqliteDb } from '../../sqlite/db.js'
-import { AUDIT_KEPT, type StoredAudit } from '../audit.js'
+import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
+import { AUDIT_KEPT, type AuditLog, auditBefore, auditPage, prepareAudit, type StoredAudit } from '../audit.js'
 
-export interface AuditRow {
+interface AuditRow {
   readonly id: number
   readonly entry: StoredAudit
 }
 
-export class SqliteAudit {
+export class SqliteAudit implements SqliteEngine {
+  readonly reads: ReadonlySet<string> = new Set(['page'])
   readonly #sql: ReturnType<typeof statements>
 
   constructor(db: SqliteDb) {
     this.#sql = statements(db)
   }
 
-  note({ at, by, action, target, details, result }: StoredAudit): void {
-    this.#sql.note.run(at, by, action, target, details, result)
+  log({ at, by, action, target, details, result }: StoredAudit): void {
+    this.#sql.add.run(at, by, action, target, details, result)
     this.#sql.forget.run()
   }
 
@@ -34,9 +36,20 @@ export class SqliteAudit {
   }
 }
 
+export function auditOver(call: EngineCall<SqliteAudit>): AuditLog {
+  return {
+    log: (entry) => call('log', prepareAudit(entry)),
+    async entries(page) {
+      const rows = await call('page', auditBefore(page), page.limit + 1)
+      const entries = rows.map(({ id, entry }) => ({ id, entry: { ...entry, details: JSON.parse(entry.details) } }))
+      return auditPage(entries, page.limit)
+    },
+  }
+}
+
 function statements(db: SqliteDb) {
   return {
-    note: db.prepare('INSERT INTO audit (at, by, action, target, details, result) VALUES (?, ?, ?, ?, ?, ?)'),
+    add: db.prepare('INSERT INTO audit (at, by, action, target, details, result) VALUES (?, ?, ?, ?, ?, ?)'),
     forget: db.prepare(`DELETE FROM audit WHERE id <= (SELECT max(id) FROM audit) - ${AUDIT_KEPT}`),
     page: db.prepare(
       'SELECT id, at, by, action, target, details, result FROM audit WHERE id < ? ORDER BY id DESC LIMIT ?',

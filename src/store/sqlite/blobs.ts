@@ -1,8 +1,9 @@
 import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
-import type { BlobEntry, BlobMove, Codec } from '../blob-index.js'
+import { type EngineCall, forward, type SqliteEngine } from '../../sqlite/engine.js'
+import type { BlobEntry, BlobIndex, BlobMove, Codec } from '../blob-index.js'
 
-/** The index of raw pages on one SQLite connection. */
-export class SqliteBlobs {
+export class SqliteBlobs implements SqliteEngine {
+  readonly reads: ReadonlySet<string> = new Set(['find', 'after'])
   readonly #sql: ReturnType<typeof statements>
 
   constructor(db: SqliteDb) {
@@ -38,6 +39,10 @@ export class SqliteBlobs {
   after(place: string, hash: string, limit: number): BlobEntry[] {
     return this.#sql.after.all(place, Buffer.from(hash, 'hex'), limit).map(entryOf)
   }
+}
+
+export function blobsOver(call: EngineCall<SqliteBlobs>): BlobIndex {
+  return forward(call, 'find', 'add', 'move', 'remove', 'after')
 }
 
 function statements(db: SqliteDb) {

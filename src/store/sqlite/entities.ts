@@ -1,22 +1,24 @@
 import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
-import type { EntityQuery } from '../entities.js'
+import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
+import type { Entities, EntityQuery } from '../entities.js'
 import { storedKey } from '../prepare.js'
-import { RECORD_COLUMNS, type RecordPageRow, toPageRow } from './record-rows.js'
+import { PAGE, RECORD_COLUMNS, type RecordPageRow, storedRecord, toPageRow } from './record-rows.js'
 
 type IdentifiedRow = RecordPageRow & { readonly identity: string | null }
 
-/** Where a scan goes on: after this row. */
-export interface EntityCursor {
+/** Where a scan continues: after this row. */
+interface EntityCursor {
   readonly id: number
   readonly identity: string
 }
 
-export interface EntityPage {
+interface EntityPage {
   readonly rows: IdentifiedRow[]
   readonly next: EntityCursor | null
 }
 
-export class SqliteEntities {
+export class SqliteEntities implements SqliteEngine {
+  readonly reads: ReadonlySet<string> = new Set(['page'])
   readonly #sql: ReturnType<typeof statements>
 
   constructor(db: SqliteDb) {
@@ -40,6 +42,19 @@ export class SqliteEntities {
       rows: found.map(toRow).filter((row) => row.spider === spider && row.kind === kind),
       next: full ? { id: Number(last[0]), identity: String(last[COLUMN] ?? '') } : null,
     }
+  }
+}
+
+export function entitiesOver(call: EngineCall<SqliteEntities>): Entities {
+  return {
+    async *scan(query) {
+      let after: EntityCursor | null = null
+      do {
+        const { rows, next }: EntityPage = await call('page', query, after, PAGE)
+        for (const { identity, ...row } of rows) yield { ...storedRecord(row), identity }
+        after = next
+      } while (after !== null)
+    },
   }
 }
 

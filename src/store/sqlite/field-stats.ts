@@ -1,16 +1,21 @@
 import { ALL_SITES, type FieldRow, WHOLE_RECORD } from '../../quality/field-row.js'
 import { type Sketch, unite } from '../../quality/sketch.js'
 import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
-import { type FieldQuery, KEPT_HOURS } from '../field-stats.js'
+import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
+import { cleanRow, type FieldQuery, type FieldStats, KEPT_HOURS } from '../field-stats.js'
 
-export class SqliteFieldStats {
+/** Rows of a hundred bytes, or with their sketches a kilobyte. */
+const PAGE = 1000
+
+export class SqliteFieldStats implements SqliteEngine {
+  readonly reads: ReadonlySet<string> = new Set(['page'])
   readonly #sql: ReturnType<typeof statements>
 
   constructor(db: SqliteDb) {
     this.#sql = statements(db)
   }
 
-  note(rows: readonly FieldRow[]): void {
+  add(rows: readonly FieldRow[]): void {
     for (const { spider, kind, site, field, hour, filled, failed, types, sketch } of rows) {
       const before = this.#sql.find.get(spider, kind, site, field, hour)
       const united = before === undefined ? sketch : unite(toSketch(before[0]), sketch)
@@ -28,6 +33,19 @@ export class SqliteFieldStats {
     const keyset = [from.spider, from.kind, from.site, from.field, from.hour]
     const filters = [spider ?? null, kind ?? null, site ?? null, since ?? 0]
     return this.#sql.page.all(...keyset, ...filters, sketches === true ? 1 : 0, limit).map(toRow)
+  }
+}
+
+export function fieldsOver(call: EngineCall<SqliteFieldStats>): FieldStats {
+  return {
+    add: (rows) => call('add', rows.map(cleanRow)),
+    async *scan(query) {
+      for (let after: FieldRow | undefined | null = null; after !== undefined; ) {
+        const rows: FieldRow[] = await call('page', query, after, PAGE)
+        yield* rows
+        after = rows.length < PAGE ? undefined : rows.at(-1)
+      }
+    },
   }
 }
 

@@ -1,7 +1,10 @@
 import type { SqliteDb } from '../../sqlite/db.js'
+import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
+import type { RecordHistory, RecordVersion } from '../history.js'
+import { PAGE, type RecordCursor, type RecordPageRow, type RecordPages } from './record-rows.js'
 
 /** A version that was replaced; data is still text, `id` continues a scan. */
-export interface VersionRow {
+interface VersionRow {
   readonly id: number
   readonly url: string
   readonly data: string
@@ -10,14 +13,15 @@ export interface VersionRow {
   readonly until: number
 }
 
-export class SqliteHistory {
+export class SqliteHistory implements SqliteEngine {
+  readonly reads: ReadonlySet<string> = new Set(['page'])
   readonly #sql: ReturnType<typeof statements>
 
   constructor(db: SqliteDb) {
     this.#sql = statements(db)
   }
 
-  /** Of the row as it stands, before it is changed. */
+  /** Keeps the row as it is, before it is changed. */
   keep(record: number, replacedAt: number): void {
     this.#sql.keep.run(record, replacedAt)
   }
@@ -27,6 +31,30 @@ export class SqliteHistory {
       const [id, url, data, crawl, from, until] = row as [number, string, string, string, number, number]
       return { id, url, data, crawl, from, until }
     })
+  }
+}
+
+export function historyOver(call: EngineCall<SqliteHistory>, records: EngineCall<RecordPages>): RecordHistory {
+  async function* versionsOf(record: RecordPageRow): AsyncGenerator<RecordVersion> {
+    const { id, spider, site, kind, key, url, data, crawl, updatedAt } = record
+    const about = { spider, site, kind, key }
+    yield { ...about, url, data: JSON.parse(data), crawl, from: updatedAt, until: null }
+    for (let before: number | undefined | null = null; before !== undefined; ) {
+      const versions: VersionRow[] = await call('page', id, before, PAGE)
+      for (const { id: _id, ...version } of versions) yield { ...about, ...version, data: JSON.parse(version.data) }
+      before = versions.length < PAGE ? undefined : versions.at(-1)?.id
+    }
+  }
+  return {
+    async *versions(query) {
+      let after: RecordCursor | null = null
+      do {
+        const rows: RecordPageRow[] = await records('page', query, after, PAGE)
+        for (const row of rows) yield* versionsOf(row)
+        const last = rows.at(-1)
+        after = rows.length < PAGE || last === undefined ? null : last
+      } while (after !== null)
+    },
   }
 }
 

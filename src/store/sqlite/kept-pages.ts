@@ -1,31 +1,34 @@
 import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
+import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
 import type { Link } from '../../url/link.js'
 import { compareLease } from '../judge.js'
-import type { KeptPage, KeptPageQuery } from '../kept-pages.js'
+import type { KeptPage, KeptPageQuery, KeptPages } from '../kept-pages.js'
 import type { FetchRow } from '../record-store.js'
 import { indexedUpTo } from './index-runs.js'
+import type { SqliteWriter } from './writer.js'
 
-/** Fetches looked at in one call: other callers wait a few milliseconds. */
-const LOOKED_AT = 5000
+/** Fetches read in one call: other callers wait a few milliseconds. */
+const READ_AT_ONCE = 5000
 
 /** Places of a row that hold names. */
 const CRAWL = 5
 const WORKER = 6
 const ROUTE = 9
 
-/** Rows for `toKept`; the scan goes on after the id `next`, or is at its end (null). */
-export interface KeptPageRows {
+/** Rows for `toKept`; the scan continues after the id `next`, or is at its end (null). */
+interface KeptPageRows {
   readonly rows: SqlValue[][]
   readonly next: number | null
 }
 
-export interface KeptPageCount {
+interface KeptPageCount {
   readonly count: number
   readonly next: number | null
 }
 
-/** The scan goes through the table by its key, so that rows without a page cost a look and no index is needed. */
-export class SqliteKeptPages {
+/** The scan goes through the table by its key, so that rows without a page are read and skipped, and no index is needed. */
+export class SqliteKeptPages implements SqliteEngine {
+  readonly reads: ReadonlySet<string> = new Set(['page', 'count'])
   readonly #sql: ReturnType<typeof statements>
 
   constructor(db: SqliteDb) {
@@ -33,8 +36,8 @@ export class SqliteKeptPages {
   }
 
   page(query: KeptPageQuery, after: number, limit: number): KeptPageRows {
-    const rows = this.#sql.pages.all(...asParams(query), after, LOOKED_AT, limit)
-    const next = rows.length === limit ? Number(rows.at(-1)?.[0]) : this.#lastLookedAt(after)
+    const rows = this.#sql.pages.all(...asParams(query), after, READ_AT_ONCE, limit)
+    const next = rows.length === limit ? Number(rows.at(-1)?.[0]) : this.#lastRead(after)
     const newest = this.#newest(query, rows)
     const names = new Map<SqlValue | undefined, string>()
     for (const row of newest) for (const place of [CRAWL, WORKER, ROUTE]) row[place] = this.#name(names, row[place])
@@ -51,15 +54,15 @@ export class SqliteKeptPages {
   }
 
   count(query: KeptPageQuery, after: number): KeptPageCount {
-    const next = this.#lastLookedAt(after)
+    const next = this.#lastRead(after)
     if (!query.newestOnly)
-      return { count: Number(this.#sql.count.get(...asParams(query), after, LOOKED_AT, 1)?.[0]), next }
-    const rows = this.#sql.leases.all(...asParams(query), after, LOOKED_AT, LOOKED_AT)
+      return { count: Number(this.#sql.count.get(...asParams(query), after, READ_AT_ONCE, 1)?.[0]), next }
+    const rows = this.#sql.leases.all(...asParams(query), after, READ_AT_ONCE, READ_AT_ONCE)
     return { count: this.#newest(query, rows).length, next }
   }
 
-  #lastLookedAt(after: number): number | null {
-    const last = this.#sql.last.get(after, LOOKED_AT)?.[0]
+  #lastRead(after: number): number | null {
+    const last = this.#sql.last.get(after, READ_AT_ONCE)?.[0]
     return last === undefined || last === null ? null : Number(last)
   }
 
@@ -78,6 +81,25 @@ export class SqliteKeptPages {
       const late = newest.get(row[1])
       return late === undefined || compareReadings(late, toReading(row)) <= 0
     })
+  }
+}
+
+export function keptPagesOver(call: EngineCall<SqliteKeptPages>, writer: EngineCall<SqliteWriter>): KeptPages {
+  return {
+    async part(query, after, limit) {
+      if (after === null) await writer('fillIndexes')
+      const { rows, next } = await call('page', query, after === null ? 0 : Number(after), limit)
+      return { pages: rows.map((row) => toKept(row, query.spider)), next: next === null ? null : String(next) }
+    },
+    async count(query) {
+      let total = 0
+      for (let after: number | null = 0; after !== null; ) {
+        const { count, next }: KeptPageCount = await call('count', query, after)
+        total += count
+        after = next
+      }
+      return total
+    },
   }
 }
 
@@ -140,7 +162,7 @@ function toReading(row: SqlValue[]): Reading {
 }
 
 /** By place: taking a row of twenty apart by a pattern costs 20 µs. */
-export function toKept(row: SqlValue[], spider: string): KeptPage {
+function toKept(row: SqlValue[], spider: string): KeptPage {
   return {
     spider,
     crawl: row[CRAWL] as string,

@@ -1,24 +1,39 @@
 import { createHash } from 'node:crypto'
 import { ShoalError } from '../../errors.js'
 import type { SqliteDb } from '../../sqlite/db.js'
-import type { ColumnType, KindColumns } from '../kind-views.js'
+import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
+import type { ColumnType, KindColumns, KindViews } from '../kind-views.js'
 import { columnNames, quotedName, quotedText, tableName } from '../sql-names.js'
 
-/** Views on one SQLite connection. SQLite keeps the text of a view, and with it the comment that says for which records it was made. */
-export function makeView(db: SqliteDb, kind: KindColumns): string {
-  const name = tableName(kind.spider, kind.kind)
-  const [type, sql] = db.prepare('SELECT type, sql FROM sqlite_schema WHERE name = ?').get(name) ?? []
-  if (type !== undefined && !(type === 'view' && String(sql).includes(madeFor(kind)))) {
-    throw new ShoalError('usage', `${name} is there already, and was not made for these records`, {
-      hint: 'Rename it, or rename the spider or the kind.',
-    })
+/** SQLite keeps the text of a view, and with it the comment that says for which records it was created. */
+export class SqliteKindViews implements SqliteEngine {
+  readonly reads: ReadonlySet<string> = new Set()
+  readonly #db: SqliteDb
+
+  constructor(db: SqliteDb) {
+    this.#db = db
   }
-  db.prepare(`DROP VIEW IF EXISTS ${quotedName(name)}`).run()
-  db.prepare(createText(kind)).run()
-  return quotedName(name)
+
+  /** The view's name, quoted. */
+  create(kind: KindColumns): string {
+    const name = tableName(kind.spider, kind.kind)
+    const [type, sql] = this.#db.prepare('SELECT type, sql FROM sqlite_schema WHERE name = ?').get(name) ?? []
+    if (type !== undefined && !(type === 'view' && String(sql).includes(madeFor(kind)))) {
+      throw new ShoalError('usage', `${name} already exists, and was not created for these records`, {
+        hint: 'Rename it, or rename the spider or the kind.',
+      })
+    }
+    this.#db.prepare(`DROP VIEW IF EXISTS ${quotedName(name)}`).run()
+    this.#db.prepare(createText(kind)).run()
+    return quotedName(name)
+  }
 }
 
-export function viewText(kind: KindColumns): string {
+export function viewsOver(call: EngineCall<SqliteKindViews>): KindViews {
+  return { sql: viewText, create: async (kind) => ({ name: await call('create', kind) }), tables: null }
+}
+
+function viewText(kind: KindColumns): string {
   return `DROP VIEW IF EXISTS ${quotedName(tableName(kind.spider, kind.kind))};\n${createText(kind)};\n`
 }
 

@@ -1,19 +1,21 @@
 import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
-import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey } from '../record-lookup.js'
+import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
+import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey, RecordLookup } from '../record-lookup.js'
 import { indexedUpTo } from './index-runs.js'
 import { urlHash } from './url-hash.js'
 
 /** Data is still text. */
-export type LeasedRow = Omit<LeasedRecord, 'data'> & { readonly data: string }
+type LeasedRow = Omit<LeasedRecord, 'data'> & { readonly data: string }
 
-export class SqliteRecordLookup {
+export class SqliteRecordLookup implements SqliteEngine {
+  readonly reads: ReadonlySet<string> = new Set(['byKeys', 'leftOver'])
   readonly #sql: ReturnType<typeof statements>
 
   constructor(db: SqliteDb) {
     this.#sql = statements(db)
   }
 
-  recordsOf(keys: readonly RecordKey[]): (LeasedRow | null)[] {
+  byKeys(keys: readonly RecordKey[]): (LeasedRow | null)[] {
     return keys.map(({ spider, site, kind, key }) => {
       const row = this.#sql.byKey.get(spider, site, kind, key)
       if (row === undefined) return null
@@ -33,17 +35,28 @@ export class SqliteRecordLookup {
   }
 
   /** `read` and `given` as JSON: see `asReadings` and `asGiven`. */
-  recordsLeft(spider: string, read: string, given: string): PageRecord[] {
-    return this.#sql.left.all(spider, read, given).map((row) => toPageRecord(spider, row))
+  leftOver(spider: string, read: string, given: string): PageRecord[] {
+    return this.#sql.leftOver.all(spider, read, given).map((row) => toPageRecord(spider, row))
+  }
+}
+
+export function lookupOver(call: EngineCall<SqliteRecordLookup>): RecordLookup {
+  return {
+    async byKeys(keys) {
+      const rows: (LeasedRow | null)[] = await call('byKeys', keys)
+      return rows.map((row) => row && { ...row, data: JSON.parse(row.data) })
+    },
+    // As text they travel to the database thread in one piece.
+    leftOver: (spider, readings, given) => call('leftOver', spider, asReadings(readings), asGiven(given)),
   }
 }
 
 /** Epochs stay text: they may have more digits than JSON numbers keep. */
-export function asReadings(readings: readonly PageReading[]): string {
+function asReadings(readings: readonly PageReading[]): string {
   return JSON.stringify(readings.map(({ url, gen, epoch }) => [urlHash(url), url, gen, epoch]))
 }
 
-export function asGiven(given: readonly GivenKey[]): string {
+function asGiven(given: readonly GivenKey[]): string {
   return JSON.stringify(given.map(({ site, kind, key }) => `${site}\n${kind}\n${key}`))
 }
 
@@ -55,7 +68,7 @@ function statements(db: SqliteDb) {
        WHERE s.spider = ?1 AND s.site = ?2 AND s.kind = ?3 AND r.key = ?4`,
     ),
     // One call for many pages. The second part looks through the few rows that came after the index, once for all of them.
-    left: db.prepare(
+    leftOver: db.prepare(
       `WITH reading AS MATERIALIZED (
          SELECT value ->> 0 AS url_hash, value ->> 1 AS url, value ->> 2 AS gen, CAST(value ->> 3 AS INTEGER) AS epoch FROM json_each(?2)
        ), found AS (

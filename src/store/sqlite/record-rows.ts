@@ -1,8 +1,22 @@
 import type { SqlValue } from '../../sqlite/db.js'
-import type { StoredRecord } from '../record-store.js'
+import type { RecordQuery, StoredRecord } from '../record-store.js'
 
 /** A stored row as it leaves the engine: data is still text, `id` continues a scan. */
 export type RecordPageRow = Omit<StoredRecord, 'data'> & { readonly id: number; readonly data: string }
+
+/** Rows read at a time: with the largest records that is 25 MB, with usual ones 40 KB. */
+export const PAGE = 100
+
+/** Where a scan continues: after this row. */
+export interface RecordCursor {
+  readonly id: number
+  readonly updatedAt: number
+}
+
+/** The engine's half of a scan. */
+export interface RecordPages {
+  page(query: RecordQuery, after: RecordCursor | null, limit: number): RecordPageRow[]
+}
 
 /** What `toPageRow` reads, of `records r` with `record_sets s` and the crawl's name `c`. */
 export const RECORD_COLUMNS =

@@ -1,27 +1,30 @@
 import { z } from 'zod'
 import type { SqliteDb } from '../../sqlite/db.js'
-import { RECORD_COLUMNS, type RecordPageRow, toPageRow } from './record-rows.js'
+import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
+import { type FoundRow, type RecordSearch, searchThrough } from '../record-search.js'
+import { RECORD_COLUMNS, type RecordPageRow, storedRecord, toPageRow } from './record-rows.js'
 
 /** Changes are numbered, newest last: after this one. */
-export const changePlace = z.tuple([z.int()])
+const changePlace = z.tuple([z.int()])
 /** Set and key. */
-export const keyPlace = z.tuple([z.int(), z.string()])
+const keyPlace = z.tuple([z.int(), z.string()])
 
-export type ChangePlace = [change: number]
-export type KeyPlace = [set: number, key: string]
+type ChangePlace = [change: number]
+type KeyPlace = [set: number, key: string]
 
-export interface SearchRow<Place> {
+interface SearchRow<Place> {
   readonly place: Place
   readonly row: RecordPageRow
 }
 
-export interface SearchFilter {
+interface SearchFilter {
   readonly spider: string | undefined
   readonly kind: string | undefined
 }
 
 /** Both ways are steps along an index: records_change, and the one of (set_id, key) in one set after the other. */
-export class SqliteRecordSearch {
+export class SqliteRecordSearch implements SqliteEngine {
+  readonly reads: ReadonlySet<string> = new Set(['newest', 'byKey'])
   readonly #sql: ReturnType<typeof statements>
 
   constructor(db: SqliteDb) {
@@ -46,6 +49,23 @@ export class SqliteRecordSearch {
       set = Number(next)
       key = ''
     }
+  }
+}
+
+export function searchOver(call: EngineCall<SqliteRecordSearch>): RecordSearch {
+  const found = <Place>({ place, row }: SearchRow<Place>): FoundRow<Place> => {
+    const { key, url, data } = row
+    return { place, key, url, json: () => data, record: () => storedRecord(row) }
+  }
+  return {
+    find(query) {
+      const { spider, kind } = query
+      return spider === undefined && kind === undefined
+        ? searchThrough(query, changePlace, async (after, want) => (await call('newest', after, want)).map(found))
+        : searchThrough(query, keyPlace, async (after, want) =>
+            (await call('byKey', { spider, kind }, after, want)).map(found),
+          )
+    },
   }
 }
 

@@ -1,24 +1,24 @@
 import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
+import { type EngineCall, forward, type SqliteEngine } from '../../sqlite/engine.js'
 import type { Fingerprint } from '../../url/link.js'
 import { compareLease } from '../judge.js'
-import { type LastVisit, NO_VISITS, type VisitCounts, type VisitRow } from '../visits.js'
+import { type LastVisit, NO_VISITS, type VisitCounts, type VisitRow, type Visits } from '../visits.js'
 import { fpNumber } from './fp-number.js'
+import type { InternedNames } from './names.js'
 
-/** Numbers of names, from the write they are part of. */
-type NameNumber = (name: string) => number
-
-export class SqliteVisits {
+export class SqliteVisits implements SqliteEngine {
+  readonly reads: ReadonlySet<string> = new Set(['last', 'counts'])
   readonly #sql: ReturnType<typeof statements>
 
   constructor(db: SqliteDb) {
     this.#sql = statements(db)
   }
 
-  note(rows: readonly VisitRow[], nameNumber: NameNumber): void {
+  add(rows: readonly VisitRow[], names: InternedNames): void {
     const counted = new Map<number, VisitCounts>()
     for (const row of rows) {
-      if (!this.#noteOne(row, nameNumber)) continue
-      const crawl = nameNumber(row.crawl)
+      if (!this.#addOne(row, names)) continue
+      const crawl = names.number(row.crawl)
       const counts = counted.get(crawl) ?? NO_VISITS
       counted.set(crawl, { ...counts, [row.result]: counts[row.result] + 1 })
     }
@@ -28,9 +28,9 @@ export class SqliteVisits {
   }
 
   /** Whether it counts: the lease is a new one. */
-  #noteOne(row: VisitRow, nameNumber: NameNumber): boolean {
+  #addOne(row: VisitRow, names: InternedNames): boolean {
     const { gen, epoch, at, url, etag, lastModified, bodyHash, readAs, page, memo } = row
-    const link = [nameNumber(row.spider), fpNumber(row.fp)] as const
+    const link = [names.number(row.spider), fpNumber(row.fp)] as const
     const before = this.#sql.lease.get(...link)
     const order = before === undefined ? 1 : compareLease(row, { gen: Number(before[0]), epoch: String(before[1]) })
     if (order >= 0)
@@ -55,6 +55,10 @@ export class SqliteVisits {
   forget(crawl: string): void {
     this.#sql.forget.run(crawl)
   }
+}
+
+export function visitsOver(call: EngineCall<SqliteVisits>): Visits {
+  return forward(call, 'last', 'counts')
 }
 
 function statements(db: SqliteDb) {

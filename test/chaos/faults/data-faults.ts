@@ -33,7 +33,7 @@ async function recover(world: World, since: number): Promise<void> {
 }
 
 async function lostCrawls(world: World): Promise<number> {
-  return (await world.backends.store.crawlNotes()).filter(({ state }) => state === 'lost').length
+  return (await world.backends.store.crawls.notes()).filter(({ state }) => state === 'lost').length
 }
 
 const POWER_CUT: Scenario = {

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest'
 import { summaryDetails } from '../../../src/cli/views/summary-view.js'
 import { ShoalError } from '../../../src/errors.js'
-import { MemoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
+import { memoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
 import { batch, rejectedRow } from '../../contract/record-store-contract.js'
 
 const frontier = { deadByError: async () => [], links: async () => [] }
 
 it('names the fields that the schemas refused in this crawl, not in those before', async () => {
-  const store = new MemoryRecordStore()
-  await store.write(batch({ rejected: [rejectedRow(), rejectedRow({ key: 'b', crawl: 'crawl-2' })] }))
-  const { rejectedFields } = await summaryDetails(frontier, store, 'crawl-2', 'books')
+  const { records } = memoryRecordStore()
+  await records.write(batch({ rejected: [rejectedRow(), rejectedRow({ key: 'b', crawl: 'crawl-2' })] }))
+  const { rejectedFields } = await summaryDetails(frontier, records, 'crawl-2', 'books')
   expect(rejectedFields).toEqual([{ kind: 'book', field: 'title', count: 1 }])
 })
 

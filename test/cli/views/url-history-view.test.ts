@@ -12,7 +12,7 @@ import { gatherEvidence } from '../../../src/observe/explain/evidence.js'
 import { urlHistoryOf } from '../../../src/observe/explain/url-history.js'
 import type { SpiderDefinition } from '../../../src/spider/definition.js'
 import { resolveSpider } from '../../../src/spider/resolve.js'
-import { MemoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
+import { memoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
 import { fingerprint } from '../../../src/url/fingerprint.js'
 import { specOf } from '../../contract/frontier-fixtures.js'
 import { batch, fetchRow, record } from '../../contract/record-store-contract.js'
@@ -26,7 +26,7 @@ const PAGE = readFileSync(new URL('../../../docs/explain.md', import.meta.url), 
 async function stories(): Promise<[waiting: string, done: string]> {
   const clock = new ManualClock(Date.UTC(2026, 2, 1, 9, 0, 0))
   const frontier = new MemoryFrontier({ clock })
-  const store = new MemoryRecordStore(clock)
+  const store = memoryRecordStore(clock)
   const routes = { product: { match: '/p/*', proxy: 'home' }, page: { match: '/**' } }
   const spider = resolveSpider({ name: 'shop', start: ['https://shop.example/'], routes } as SpiderDefinition, 'h')
   await frontier.open(specOf({ id: 'shop-20260301', spider: 'shop', limits: { delayMs: 2_000, concurrency: 1 } }))
@@ -53,7 +53,7 @@ async function stories(): Promise<[waiting: string, done: string]> {
       ...fields,
     })
   const first = await visit()
-  await store.write(
+  await store.records.write(
     batch({ fetches: [row({ status: 429, bytes: 180, ms: 95, error: 'throttled', pool: 'home/198.51.100.7:8080' })] }),
   )
   const host = 'shop.example'
@@ -67,7 +67,7 @@ async function stories(): Promise<[waiting: string, done: string]> {
   clock.advance(40_000)
   const second = await visit()
   const data = { title: 'Copper kettle', price: 39.5, sku: '17' }
-  await store.write(
+  await store.records.write(
     batch({
       records: [record({ spider: 'shop', kind: 'product', key: '17', url: URL_TOLD, data, scrapedAt: clock.now() })],
       fetches: [row({ status: 200, bytes: 18_432, ms: 140, attempt: 1, pool: 'home/198.51.100.9:8080' })],

@@ -8,7 +8,7 @@ import { attemptsOf, readUrlHistory } from '../../../src/observe/explain/url-his
 import { vitalsKey } from '../../../src/observe/note-keys.js'
 import type { SpiderDefinition } from '../../../src/spider/definition.js'
 import { resolveSpider } from '../../../src/spider/resolve.js'
-import { MemoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
+import { memoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
 import { fingerprint } from '../../../src/url/fingerprint.js'
 import type { Link } from '../../../src/url/link.js'
 import { specOf } from '../../contract/frontier-fixtures.js'
@@ -33,7 +33,7 @@ async function backendsOf(links: readonly Link[], limits = { delayMs: 5_000, con
   const clock = new ManualClock()
   const frontier = new MemoryFrontier({ clock })
   const notes = memoryNotes({ clock })
-  const store = new MemoryRecordStore(clock)
+  const store = memoryRecordStore(clock)
   await frontier.open(specOf({ limits }))
   await frontier.add('c1', links)
   let seq = 0
@@ -97,7 +97,7 @@ describe('the history of a URL', () => {
       error: 'throttled',
       pool: 'home/proxy-3',
     })
-    await store.write(batch({ fetches: [{ ...row, worker: 'w1', at: clock.now() }] }))
+    await store.records.write(batch({ fetches: [{ ...row, worker: 'w1', at: clock.now() }] }))
     const history = await tell(held.url)
     expect(history).toMatchObject({ state: 'delayed', can: ['promote', 'retry', 'remove'] })
     expect(history.why).toEqual([
@@ -134,7 +134,7 @@ describe('the history of a URL', () => {
     const { link: held } = await visit({ kind: 'done', links: [], bytes: 1 })
     const moved = 'https://a.test/books/1'
     const row = { spider: 'books', crawl: 'c1', fp: held.fp, url: moved, page: 'sha256-1' }
-    await store.write(
+    await store.records.write(
       batch({
         records: [
           record({ key: 'k1', url: moved, data: { title: 'T', long: 'x'.repeat(100_000) } }),

@@ -179,7 +179,7 @@ describe('the advice names what is worked at', AGAIN, () => {
   })
 
   it('a store that is slow', async () => {
-    const slowStore = ({ store }: Backends) => ({ store: slow(store, 'write', 1_500) })
+    const slowStore = ({ store }: Backends) => ({ store: { ...store, records: slow(store.records, 'write', 1_500) } })
     const advice = await adviceAfter({ slots: 64, atOnce: 64, slow: slowStore, ms: 1_800, links: 900 })
     expect(advice).toMatchObject({ stage: 'store', moreWorkers: 0 })
   })

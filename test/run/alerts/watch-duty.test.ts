@@ -224,7 +224,7 @@ describe('the watch', () => {
       const tally = new FieldTally()
       const record = { spider: 'books', kind: 'book', site: 'a.test', scrapedAt: hour * HOUR_MS, data }
       tally.note({ records: Array.from({ length: 100 }, () => record), rejected: [] })
-      await backends.store.noteFields(tally.take())
+      await backends.store.fields.add(tally.take())
     }
     await pass(70)
     expect(told.map((line) => line.split(' ')[0])).toEqual(['records.drift', 'alert.began'])

@@ -6,8 +6,8 @@ import type { ReparseReport } from '../../../src/run/reparse/reparse-report.js'
 import { defineSpider } from '../../../src/spider/definition.js'
 import { spiderFromDefinition } from '../../../src/spider/resolve.js'
 import type { KeptPage } from '../../../src/store/kept-pages.js'
-import { MemoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
-import type { FetchRow, StoredRecord } from '../../../src/store/record-store.js'
+import { memoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
+import type { FetchRow, RecordStore, StoredRecord } from '../../../src/store/record-store.js'
 import { createAdmitter } from '../../../src/url/admit.js'
 import { batch, fetchRow, record } from '../../contract/record-store-contract.js'
 
@@ -33,11 +33,11 @@ function kept(n: number, fields: Partial<FetchRow> = {}): KeptPage {
   return { ...fetchRow({ fp: n.toString(16).padStart(16, '0'), url, headers: {}, at: 10_000, ...fields }), page }
 }
 
-let store: MemoryRecordStore
+let store: RecordStore
 beforeEach(async () => {
-  store = new MemoryRecordStore()
+  store = memoryRecordStore()
   const old = (n: number) => ({ key: `https://books.example/${n}`, url: `https://books.example/${n}` })
-  await store.write(
+  await store.records.write(
     batch({
       records: [
         record({ ...old(1), data: { title: 'One', price: null } }),
@@ -67,7 +67,7 @@ function run(pages: KeptPage[], parts: Partial<ReparseParts> = {}): Promise<Repa
 
 async function rows(): Promise<StoredRecord[]> {
   const found: StoredRecord[] = []
-  for await (const row of store.records({})) found.push(row)
+  for await (const row of store.records.scan({})) found.push(row)
   return found.sort((a, b) => (a.key < b.key ? -1 : 1))
 }
 
@@ -205,7 +205,7 @@ describe('pages that are read again', () => {
       expect(report.kinds.get('odd')).toMatchObject({ rejected: 1, written: 0 })
     }
     const aside: string[] = []
-    for await (const row of store.rejected({ limit: 9 })) aside.push(row.reason)
+    for await (const row of store.records.rejected({ limit: 9 })) aside.push(row.reason)
     expect(aside.sort()).toEqual(['invalid', 'quarantined'])
   })
 })

@@ -36,7 +36,7 @@ async function keep(count: number): Promise<void> {
   const fetches = Array.from({ length: count }, (_, n) =>
     fetchRow({ fp: n.toString(16).padStart(16, '0'), url: `https://books.example/${n}`, page, headers: {} }),
   )
-  await results.store.write(batch({ fetches }))
+  await results.store.records.write(batch({ fetches }))
 }
 
 const options = { dryRun: false, workers: 2, logLevel: 'error', writeLog: () => {} } as const
@@ -48,7 +48,7 @@ it('goes on without the pages whose handlers end their thread or never end', asy
     ...{ results, clock: systemClock, startedAt: systemClock.now(), slackMs: 200, onStray: () => {}, ...options },
     ...{ source: source(`if (page.url.endsWith('/1')) for (;;) {}`), drain: new AbortController().signal },
   })
-  const { pages } = await results.store.keptPages({ spider: 'books', newestOnly: true }, null, 3)
+  const { pages } = await results.store.pages.part({ spider: 'books', newestOnly: true }, null, 3)
   const end = await stuck.reparse({ id: 7, pages })
   expect(end).toMatchObject({ kind: 'died', code: 'handler_timeout', page: 1, blamed: true })
   await stuck.close()
@@ -98,7 +98,7 @@ it('calls for more threads only when the first is warm and much is left', () => 
 })
 
 it('hears a drain before it begins, and writes nothing then', async () => {
-  await results.store.write(batch({ records: [record()] }))
+  await results.store.records.write(batch({ records: [record()] }))
   const drain = AbortSignal.abort()
   const stopped = reparse({ ...options, results, source: source(''), drain })
   await expect(stopped).rejects.toMatchObject({ code: 'interrupted' })

@@ -7,7 +7,8 @@ import { type FieldRow, HOUR_MS } from '../../../src/quality/field-row.js'
 import { FieldTally } from '../../../src/quality/field-tally.js'
 import { driftWatch, pauseAfterCheck, unlessAway } from '../../../src/run/duties/drift-watch.js'
 import { flushFields } from '../../../src/run/workers/flush-fields.js'
-import { MemoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
+import { memoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
+import type { RecordStore } from '../../../src/store/record-store.js'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -15,18 +16,18 @@ function noted(tally: FieldTally, data: object, scrapedAt = 0): void {
   tally.note({ records: [{ spider: 'shop', kind: 'product', site: 'a.example', scrapedAt, data }], rejected: [] })
 }
 
-async function filled(store: MemoryRecordStore): Promise<number> {
+async function filled(store: RecordStore): Promise<number> {
   let sum = 0
-  for await (const { field, filled: times } of store.fieldStats({})) if (field === '') sum += times
+  for await (const { field, filled: times } of store.fields.scan({})) if (field === '') sum += times
   return sum
 }
 
 describe('the counts of a worker', () => {
   it('reach the store every few seconds, and at the end', async () => {
     const clock = new ManualClock()
-    const store = new MemoryRecordStore()
+    const store = memoryRecordStore()
     const tally = new FieldTally()
-    const flushing = flushFields(tally, store, clock)
+    const flushing = flushFields(tally, store.fields, clock)
     noted(tally, { a: 1 })
     clock.advance(4_000)
     await turn()
@@ -46,13 +47,13 @@ describe('the counts of a worker', () => {
 
   it('wait for a store that is away, and are not lost', async () => {
     const clock = new ManualClock()
-    const store = new MemoryRecordStore()
+    const store = memoryRecordStore()
     let away = true
     const sometimes = {
-      fieldStats: store.fieldStats.bind(store),
-      async noteFields(rows: readonly FieldRow[]) {
+      scan: store.fields.scan.bind(store.fields),
+      async add(rows: readonly FieldRow[]) {
         if (away) throw new ShoalError('db_busy', 'away')
-        await store.noteFields(rows)
+        await store.fields.add(rows)
       },
     }
     const tally = new FieldTally()
@@ -70,14 +71,14 @@ describe('the counts of a worker', () => {
 
 describe('the watch over drift', () => {
   it('tells of each field once, and again when it was well in between', async () => {
-    const store = new MemoryRecordStore()
+    const store = memoryRecordStore()
     const told: unknown[] = []
     const log: Log = { ...silentLog, warn: (event, fields) => void told.push([event, fields?.field, fields?.spider]) }
-    const look = driftWatch(store, ['shop', 'other'], log)
+    const look = driftWatch(store.fields, ['shop', 'other'], log)
     const hour = async (number: number, data: object) => {
       const tally = new FieldTally()
       for (let i = 0; i < 100; i++) noted(tally, data, number * HOUR_MS)
-      await store.noteFields(tally.take())
+      await store.fields.add(tally.take())
       return look()
     }
     const event = ['records.drift', 'price', 'shop']
@@ -95,7 +96,7 @@ describe('the watch over drift', () => {
   })
 
   it('stops in the middle when the process ends', async () => {
-    const store = new MemoryRecordStore()
+    const store = memoryRecordStore()
     let read = 0
     const endless = async function* () {
       const types = { text: 0, number: 0, boolean: 0, list: 0, object: 0 }
@@ -106,7 +107,7 @@ describe('the watch over drift', () => {
       }
     }
     const end = new AbortController()
-    const look = driftWatch({ noteFields: store.noteFields.bind(store), fieldStats: endless }, ['shop'], silentLog)
+    const look = driftWatch({ add: store.fields.add.bind(store.fields), scan: endless }, ['shop'], silentLog)
     await expect(look(end.signal)).rejects.toMatchObject({ name: 'AbortError' })
     expect(read).toBe(10)
   })

@@ -193,7 +193,7 @@ describe('damage', () => {
     const { pack, start } = await place.write(bomb)
     await place.close()
     const hash = createHash('sha256').update(page).digest('hex')
-    await index.addBlobs(id, [{ hash, pack, start, length: bomb.length, codec: 'br', bytes: page.length }])
+    await index.add(id, [{ hash, pack, start, length: bomb.length, codec: 'br', bytes: page.length }])
     const before = process.memoryUsage.rss()
     expect(await openStore(root, index).get(`sha256:${hash}`)).toBeNull()
     expect(process.memoryUsage.rss() - before).toBeLessThan(50 * 1024 * 1024)
@@ -233,13 +233,13 @@ describe('damage', () => {
 /** Its entries never arrive, as when the process dies after the pack was written. */
 function diesBeforeIndex(index: BlobIndex): BlobIndex {
   return {
-    findBlobs: (place, hashes) => index.findBlobs(place, hashes),
-    addBlobs: async () => {
+    find: (place, hashes) => index.find(place, hashes),
+    add: async () => {
       throw new ShoalError('queue_down', 'the index is away')
     },
-    moveBlobs: (place, moves) => index.moveBlobs(place, moves),
-    removeBlobs: (place, entries) => index.removeBlobs(place, entries),
-    blobsAfter: (place, hash, limit) => index.blobsAfter(place, hash, limit),
+    move: (place, moves) => index.move(place, moves),
+    remove: (place, entries) => index.remove(place, entries),
+    after: (place, hash, limit) => index.after(place, hash, limit),
   }
 }
 

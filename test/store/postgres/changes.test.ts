@@ -38,7 +38,7 @@ async function connect(address: string): Promise<Client> {
 
 const keys = ({ records }: { records: readonly { key: string }[] }) => records.map(({ key }) => key)
 const write = (store: RecordStore, ...names: string[]) =>
-  store.write(batch({ records: names.map((key) => record({ key })) }))
+  store.records.write(batch({ records: names.map((key) => record({ key })) }))
 
 /** As a worker writes it, in a transaction that this connection ends when it likes. */
 const insert = (key: string) => `INSERT INTO shoal.records
@@ -57,7 +57,7 @@ it('keeps the order of transactions when their numbers get another digit', async
   expect(before).toBeLessThan(1_000)
   const later = Array.from({ length: 20 }, (_, i) => `k${i}`)
   for (const key of later) await write(store, key)
-  expect(keys(await store.changes({ after: FROM_START, limit: 100 }))).toEqual(['first', ...later])
+  expect(keys(await store.changes.read({ after: FROM_START, limit: 100 }))).toEqual(['first', ...later])
   expect(keys(await drain(store, FROM_START, { spider: 'books' }, 7))).toEqual(['first', ...later])
 })
 
@@ -73,7 +73,7 @@ describe('the change feed of Postgres', () => {
     await slow.query('BEGIN')
     await slow.query(insert('slow'))
     await write(store, 'quick')
-    expect(await store.changesLag({ after: cursor, most: 9 })).toMatchObject({ records: 1 })
+    expect(await store.changes.lag({ after: cursor, most: 9 })).toMatchObject({ records: 1 })
     const meanwhile = await drain(store, cursor)
     expect(meanwhile.records).toEqual([])
     await write(store, 'quicker')
@@ -89,7 +89,7 @@ describe('the change feed of Postgres', () => {
     await early.query('BEGIN')
     // Its number is given out now, its change comes after that of a transaction with a larger one.
     await early.query('SELECT pg_current_xact_id()')
-    await store.write(batch({ records: [record({ key: 'first', epoch: '2000', data: 'second' })] }))
+    await store.records.write(batch({ records: [record({ key: 'first', epoch: '2000', data: 'second' })] }))
     const { cursor } = await drain(store, FROM_START)
     await early.query(`UPDATE shoal.records SET data = '"third"', change = pg_current_xact_id()::text::bigint`)
     await early.query('COMMIT')
@@ -100,23 +100,23 @@ describe('the change feed of Postgres', () => {
     const address = await server.createDatabase()
     const store = await open(address)
     await write(store, 'first')
-    const before = await store.changes({ after: FROM_START, limit: 10 })
+    const before = await store.changes.read({ after: FROM_START, limit: 10 })
     const sql = await connect(address)
     await sql.query('SELECT pg_current_xact_id()')
-    const after = await store.changes({ after: before.cursor, limit: 10 })
+    const after = await store.changes.read({ after: before.cursor, limit: 10 })
     expect(after.cursor).not.toBe(before.cursor)
     expect([before.more, after.more, after.records]).toEqual([false, false, []])
-    expect(await store.changes({ after: FROM_START, limit: 1 })).toMatchObject({ more: true })
+    expect(await store.changes.read({ after: FROM_START, limit: 1 })).toMatchObject({ more: true })
   })
 
   it('ends a page with a whole transaction', async () => {
     const store = await open(await server.createDatabase())
     await write(store, ...Array.from({ length: 20 }, (_, i) => `a${i}`))
     await write(store, ...Array.from({ length: 20 }, (_, i) => `b${i}`))
-    const first = await store.changes({ after: FROM_START, limit: 3 })
+    const first = await store.changes.read({ after: FROM_START, limit: 3 })
     expect(keys(first).every((key) => key.startsWith('a'))).toBe(true)
     expect(first.records).toHaveLength(20)
-    const second = await store.changes({ after: first.cursor, limit: 100 })
+    const second = await store.changes.read({ after: first.cursor, limit: 100 })
     expect(second.records).toHaveLength(20)
   })
 
@@ -126,8 +126,8 @@ describe('the change feed of Postgres', () => {
     await write(before, 'a', 'b')
     const { cursor } = await drain(before, FROM_START)
     const claim = { name: 'books/list', spider: 'books', kinds: null, holder: 'p1', forMs: 60_000 }
-    await before.claimOutlet(claim)
-    await before.noteOutlet('books/list', 'p1', { cursor, sent: 2, trimmed: 0, error: null, stop: false })
+    await before.outlets.claim(claim)
+    await before.outlets.note('books/list', 'p1', { cursor, sent: 2, trimmed: 0, error: null, stop: false })
     await before.close()
     // As after pg_dump and pg_restore: the numbers are of a cluster that was far ahead, and every row is written anew.
     const sql = await connect(address)
@@ -138,11 +138,11 @@ describe('the change feed of Postgres', () => {
     await sql.query(`UPDATE shoal.settings SET value = gen_random_uuid() WHERE name = 'identity'`)
 
     const restored = await open(address)
-    await expect(restored.changes({ after: cursor, limit: 1 })).rejects.toMatchObject({ code: 'cursor_foreign' })
+    await expect(restored.changes.read({ after: cursor, limit: 1 })).rejects.toMatchObject({ code: 'cursor_foreign' })
     expect(keys(await drain(restored, FROM_START)).sort()).toEqual(['a', 'b'])
     await write(restored, 'c')
     expect(keys(await drain(restored, FROM_START)).at(-1)).toBe('c')
-    const hold = await restored.claimOutlet(claim)
+    const hold = await restored.outlets.claim(claim)
     expect(keys(await drain(restored, hold?.cursor ?? ''))).toEqual(['c'])
   })
 
@@ -152,8 +152,8 @@ describe('the change feed of Postgres', () => {
     await write(store, 'a', 'b', 'confirmed')
     const { cursor } = await drain(store, FROM_START)
     const claim = { name: 'books/list', spider: 'books', kinds: null, holder: 'p1', forMs: 60_000 }
-    await store.claimOutlet(claim)
-    await store.noteOutlet('books/list', 'p1', { cursor, sent: 3, trimmed: 0, error: null, stop: false })
+    await store.outlets.claim(claim)
+    await store.outlets.note('books/list', 'p1', { cursor, sent: 3, trimmed: 0, error: null, stop: false })
     const sql = await connect(address)
     await sql.query('UPDATE shoal.records SET change = change + 1000000000')
     await sql.query('UPDATE shoal.outlets SET position = position + 1000000000')
@@ -162,11 +162,13 @@ describe('the change feed of Postgres', () => {
     await sql.query(`UPDATE shoal.records SET change = txid_current() + 2 WHERE key = 'b'`)
 
     await write(store, 'c', 'd')
-    await store.write(
+    await store.records.write(
       batch({ records: [record({ key: 'd', epoch: '2000' }), record({ key: 'confirmed', epoch: '2000' })] }),
     )
-    const stored = async () => (await store.claimOutlet(claim))?.cursor ?? ''
-    await expect(store.changes({ after: await stored(), limit: 10 })).rejects.toMatchObject({ code: 'cursor_foreign' })
+    const stored = async () => (await store.outlets.claim(claim))?.cursor ?? ''
+    await expect(store.changes.read({ after: await stored(), limit: 10 })).rejects.toMatchObject({
+      code: 'cursor_foreign',
+    })
     await write(store, 'e')
     const { records } = await drain(store, await stored())
     expect(keys({ records }).sort()).toEqual(['c', 'd', 'e'])
@@ -190,10 +192,10 @@ describe('the change feed of Postgres', () => {
     }
     const changes = new PostgresChanges(failing)
     const mark = (cursor: string) => cursor.split('-')[1]
-    const fine = mark(await store.changesEnd())
-    expect(mark(await changes.changesEnd())).not.toBe(fine)
+    const fine = mark(await store.changes.end())
+    expect(mark(await changes.end())).not.toBe(fine)
     inRecovery = false
-    expect(mark(await changes.changesEnd())).toBe(fine)
+    expect(mark(await changes.end())).toBe(fine)
   })
 
   it('works for a user who may not look at the cluster', async () => {

@@ -41,8 +41,8 @@ it('two writers of the same records in opposite orders never wait for each other
   const [up, down] = [await openStore(address), await openStore(address)]
   for (let round = 0; round < 20; round++) {
     const [first, second] = await Promise.all([
-      up.write(batch({ records: rows(round) })),
-      down.write(batch({ records: rows(round).reverse() })),
+      up.records.write(batch({ records: rows(round) })),
+      down.records.write(batch({ records: rows(round).reverse() })),
     ])
     expect([...first, ...second].filter((status) => status === 'written')).toHaveLength(KEYS)
   }
@@ -57,12 +57,12 @@ it('two writers of the same records in opposite orders never wait for each other
 it('a deadlock with somebody else is tried again, unnoticed', async () => {
   const address = await server.createDatabase()
   const store = await openStore(address)
-  await store.write(batch({ records: [record({ key: 'a' }), record({ key: 'b' })] }))
+  await store.records.write(batch({ records: [record({ key: 'a' }), record({ key: 'b' })] }))
   const other = await connect(address)
   // It looks much later than the store's session.
   await other.query("BEGIN; SET LOCAL deadlock_timeout = '10s'")
   await other.query("UPDATE shoal.records SET url = 'theirs' WHERE key = 'b'")
-  const written = store.write(
+  const written = store.records.write(
     batch({ records: [record({ key: 'a', epoch: '2000', data: 1 }), record({ key: 'b', epoch: '2000', data: 1 })] }),
   )
   await until('the store waits for the row', async () => {

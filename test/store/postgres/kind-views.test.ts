@@ -13,8 +13,7 @@ afterAll(() => server.end())
 
 async function open(): Promise<OpenedViews> {
   const store = await emptyPostgresStore(server.address())
-  const { kindViews } = store
-  const schema = /VIEW (\w+\.)/.exec(kindViews.viewSql(books()))?.[1] ?? ''
+  const schema = /VIEW (\w+\.)/.exec(store.views?.sql(books()) ?? '')?.[1] ?? ''
   const client = new pg.Client({ connectionString: server.address() })
   await client.connect()
   return {
@@ -40,12 +39,12 @@ async function using(work: (opened: OpenedViews) => Promise<void>): Promise<void
 }
 
 function tablesOf({ store }: OpenedViews): KindTables {
-  const tables = store.kindViews?.tables
+  const tables = store.views?.tables
   if (tables === null || tables === undefined) throw new Error('there are no tables')
   return tables
 }
 
-const refresh = (opened: OpenedViews, kind: KindColumns) => tablesOf(opened).refreshTable(kind, () => {})
+const refresh = (opened: OpenedViews, kind: KindColumns) => tablesOf(opened).refresh(kind, () => {})
 const titles = async ({ select, schema }: OpenedViews) =>
   (await select(`SELECT title FROM ${schema}books_book ORDER BY "_key"`)).map(({ title }) => title)
 
@@ -59,7 +58,7 @@ describe('postgres: views', () => {
         column('ok', 'boolean'),
         column('at', 'timestamp'),
       ]
-      await store.kindViews?.makeView(books(...kind))
+      await store.views?.create(books(...kind))
       expect(await select(`SELECT n, price, ok, at FROM ${schema}books_book`)).toEqual([
         { n: '12', price: '-1.50', ok: false, at: new Date('2026-11-15T12:00:00Z') },
       ])
@@ -69,15 +68,15 @@ describe('postgres: views', () => {
     using(async (opened) => {
       const { store, select, schema } = opened
       await writeTo(store, { data: { title: 'A' } })
-      await store.kindViews?.makeView(books(column('title')))
+      await store.views?.create(books(column('title')))
       const role = `reader_${schema.slice(0, -1)}`
       await select(`CREATE ROLE ${role}; GRANT USAGE ON SCHEMA ${schema.slice(0, -1)} TO ${role};
         GRANT SELECT ON ${schema}books_book TO ${role}`)
-      await store.kindViews?.makeView(books(column('title'), column('price', 'number')))
+      await store.views?.create(books(column('title'), column('price', 'number')))
       await select(`SET ROLE ${role}`)
       expect(await select(`SELECT title, price FROM ${schema}books_book`)).toEqual([{ title: 'A', price: null }])
       await select(`RESET ROLE; CREATE VIEW ${schema}mine AS SELECT title FROM ${schema}books_book`)
-      await expect(store.kindViews?.makeView(books(column('price', 'number')))).rejects.toMatchObject({
+      await expect(store.views?.create(books(column('price', 'number')))).rejects.toMatchObject({
         code: 'usage',
         message: expect.stringContaining('something of yours is built on it'),
       })
@@ -129,12 +128,12 @@ describe('postgres: tables of kinds', () => {
       const { store, select, schema } = opened
       const rows = Array.from({ length: 12_000 }, (_, n) => ({ key: `k${n}`, data: { title: `T${n}` } }))
       for (let from = 0; from < rows.length; from += 1000) await writeTo(store, ...rows.slice(from, from + 1000))
-      await tablesOf(opened).refreshTable({ ...books(column('title')), kind: 'none' }, () => {})
+      await tablesOf(opened).refresh({ ...books(column('title')), kind: 'none' }, () => {})
       const told: number[] = []
       const kind = books(column('title'))
       await refresh(opened, { ...kind, columns: [] })
       const tell = (rows: number) => told.push(rows)
-      await Promise.all([1, 2].map(() => tablesOf(opened).refreshTable(kind, tell)))
+      await Promise.all([1, 2].map(() => tablesOf(opened).refresh(kind, tell)))
       expect(told.length).toBeGreaterThan(2)
       expect(await select(`SELECT count(*)::int AS n, count(title)::int AS titles FROM ${schema}books_book`)).toEqual([
         { n: 12_000, titles: 12_000 },
@@ -164,7 +163,7 @@ describe('postgres: tables of kinds', () => {
     using(async (opened) => {
       const { store } = opened
       await refresh(opened, books(column('title')))
-      await expect(store.kindViews?.makeView(books(column('title')))).rejects.toMatchObject({
+      await expect(store.views?.create(books(column('title')))).rejects.toMatchObject({
         hint: expect.stringContaining('DROP TABLE'),
       })
     }))
@@ -173,7 +172,7 @@ describe('postgres: tables of kinds', () => {
     using(async (opened) => {
       const { store, select } = opened
       await writeTo(store, { data: { title: 'A' } })
-      await select(tablesOf(opened).tableSql(books(column('title'))))
+      await select(tablesOf(opened).sql(books(column('title'))))
       expect(await titles(opened)).toEqual(['A'])
     }))
 })

@@ -91,15 +91,17 @@ describe('retention', () => {
         headers: { 'content-type': 'text/html' },
       }),
     )
-    await store.write(batch({ fetches, records: [record({ history: true, scrapedAt: old })] }))
-    await store.write(batch({ records: [record({ history: true, scrapedAt: old + 1, epoch: '1001', data: 'new' })] }))
+    await store.records.write(batch({ fetches, records: [record({ history: true, scrapedAt: old })] }))
+    await store.records.write(
+      batch({ records: [record({ history: true, scrapedAt: old + 1, epoch: '1001', data: 'new' })] }),
+    )
     await maintenance.setRetention({ unit: 'week', fetchesMs: 86_400_000, versionsMs: null, archive: `files:${dir}` })
 
     let writing = true
     let written = 0
     const writer = (async () => {
       while (writing) {
-        await store.write(batch({ fetches: [fetchRow({ at: clock.now() })] }))
+        await store.records.write(batch({ fetches: [fetchRow({ at: clock.now() })] }))
         written += 1
       }
     })()
@@ -109,8 +111,8 @@ describe('retention', () => {
     await writer
     expect(written).toBeGreaterThan(0)
     expect(retired).toMatchObject([{ name: 'fetches_20260101' }])
-    expect(await store.fetches({ fp: fetches[7].fp, limit: 1 })).toEqual([])
-    expect(await store.fetches({ fp: fetchRow().fp, limit: 1 })).toHaveLength(1)
+    expect(await store.fetches.of({ fp: fetches[7].fp, limit: 1 })).toEqual([])
+    expect(await store.fetches.of({ fp: fetchRow().fp, limit: 1 })).toHaveLength(1)
 
     const [name = ''] = await readdir(dir)
     expect(name).toMatch(/^fetches_20260101-[0-9a-f]{8}-\d+\.parquet$/)
@@ -138,7 +140,7 @@ describe('retention', () => {
     const address = emptySchema()
     const store = await openPostgresStore(address, { clock, create: true })
     const maintenance = await openPostgresMaintenance(address)
-    await store.write(batch({ fetches: [fetchRow({ at: Date.parse('2026-01-15T00:00:00Z') })] }))
+    await store.records.write(batch({ fetches: [fetchRow({ at: Date.parse('2026-01-15T00:00:00Z') })] }))
     await maintenance.setRetention({ unit: 'month', fetchesMs: 86_400_000, versionsMs: null, archive: null })
     const failing = { write: () => Promise.reject(new Error('the disk is gone')), close: async () => {} }
     await expect(applyRetention(maintenance, failing, clock.now(), () => {})).rejects.toThrow('the disk is gone')
@@ -148,7 +150,7 @@ describe('retention', () => {
     await applyRetention(maintenance, null, clock.now(), (one) => again.push(one))
     expect(again).toMatchObject([{ name: 'fetches_20260101', archived: null }])
     // What somebody takes out by hand stays his.
-    await store.write(batch({ fetches: [fetchRow({ at: Date.parse('2026-02-15T00:00:00Z') })] }))
+    await store.records.write(batch({ fetches: [fetchRow({ at: Date.parse('2026-02-15T00:00:00Z') })] }))
     const schema = new URL(address).searchParams.get('schema')
     await server.query(`ALTER TABLE ${schema}.fetches DETACH PARTITION ${schema}.fetches_20260201`)
     await applyRetention(maintenance, null, clock.now(), (one) => again.push(one))
@@ -156,8 +158,8 @@ describe('retention', () => {
     expect((await maintenance.partitions()).map(({ name }) => name)).toContain('fetches_20260201')
     // Late rows of those days find another place.
     const late = fetchRow({ at: Date.parse('2026-02-16T00:00:00Z'), fp: '00000000000000bb' })
-    await store.write(batch({ fetches: [late] }))
-    expect(await store.fetches({ fp: late.fp, limit: 1 })).toHaveLength(1)
+    await store.records.write(batch({ fetches: [late] }))
+    expect(await store.fetches.of({ fp: late.fp, limit: 1 })).toHaveLength(1)
     expect((await maintenance.partitions()).map(({ name }) => name)).toContain('fetches_20260201_2')
     await Promise.all([store.close(), maintenance.close()])
   })

@@ -43,7 +43,7 @@ describe('an address of Postgres', () => {
 
   it('works with TLS and a password', async () => {
     const store = await open(`${server.address()}&schema=with_tls`)
-    expect(await store.write(batch({ records: [record()] }))).toEqual(['written'])
+    expect(await store.records.write(batch({ records: [record()] }))).toEqual(['written'])
     await store.close()
   })
 
@@ -84,7 +84,9 @@ describe('an address of Postgres', () => {
     url.password = 'worker'
     const store = await open(url.href)
     const fetches = [fetchRow({ at: systemClock.now() })]
-    expect(await store.write(batch({ records: [record()], fetches, rejected: [rejectedRow()] }))).toEqual(['written'])
+    expect(await store.records.write(batch({ records: [record()], fetches, rejected: [rejectedRow()] }))).toEqual([
+      'written',
+    ])
     await store.close()
   })
 
@@ -99,11 +101,11 @@ describe('a server that goes away', () => {
     const plain = await startPostgres()
     const store = await open(plain.address())
     await plain.stop('immediate')
-    const error = await store.write(batch({ records: [record()] })).catch((thrown: unknown) => thrown)
+    const error = await store.records.write(batch({ records: [record()] })).catch((thrown: unknown) => thrown)
     expect(isAway(error)).toBe(true)
-    expect(await store.counts({}).catch(isAway)).toBe(true)
+    expect(await store.records.counts({}).catch(isAway)).toBe(true)
     await plain.start()
-    expect(await store.write(batch({ records: [record()] }))).toEqual(['written'])
+    expect(await store.records.write(batch({ records: [record()] }))).toEqual(['written'])
     await store.close()
     await plain.end()
   })
@@ -112,13 +114,13 @@ describe('a server that goes away', () => {
     const plain = await startPostgres()
     const proxy = await startTcpProxy(plain.port)
     const store = await open(plain.address().replace(`:${plain.port}/`, `:${proxy.port}/`))
-    await store.write(batch({ records: [record({ key: 'first' })] }))
+    await store.records.write(batch({ records: [record({ key: 'first' })] }))
     void proxy.dropNextReply()
     const work = batch({ records: [record(), record({ key: 'k2' })] })
-    const error = await store.write(work).catch((thrown: unknown) => thrown)
+    const error = await store.records.write(work).catch((thrown: unknown) => thrown)
     expect(isAway(error)).toBe(true)
-    expect(await store.write(work)).toEqual(['unchanged', 'unchanged'])
-    expect(await store.counts({})).toMatchObject([{ records: 3, unchanged: 0 }])
+    expect(await store.records.write(work)).toEqual(['unchanged', 'unchanged'])
+    expect(await store.records.counts({})).toMatchObject([{ records: 3, unchanged: 0 }])
     await store.close()
     await proxy.stop()
     await plain.end()

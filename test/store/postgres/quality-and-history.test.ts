@@ -26,12 +26,12 @@ it('postgres: counts of workers that flush at the same time add up', async () =>
         data: { id: `${worker} ${turn} ${i}`, a: worker, b: i, c: [turn] },
       }))
       tally.note({ records, rejected: [] })
-      await store.noteFields(tally.take())
+      await store.fields.add(tally.take())
     }
   }
   await Promise.all(Array.from({ length: 6 }, (_, worker) => flush(worker)))
   const rows = new Map<string, { filled: number; distinct: number }>()
-  for await (const { field, filled, sketch } of store.fieldStats({ site: '', sketches: true }))
+  for await (const { field, filled, sketch } of store.fields.scan({ site: '', sketches: true }))
     rows.set(field, { filled, distinct: distinctValues(sketch) })
   expect([...rows.values()].map(({ filled }) => filled)).toEqual(Array(5).fill(1200))
   expect(rows.get('a')?.distinct).toBe(6)

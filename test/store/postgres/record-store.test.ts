@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.js'
 import { parsePostgres } from '../../../src/store/postgres/address.js'
+import { KNOWN_PAGES, REMOVE_FETCHES } from '../../../src/store/postgres/crawls.js'
 import { openPostgresStore } from '../../../src/store/postgres/open-postgres.js'
 import { openPg } from '../../../src/store/postgres/pg.js'
-import { KNOWN_PAGES, REMOVE_FETCHES } from '../../../src/store/postgres/read-statements.js'
 import { recordStoreContract } from '../../contract/record-store-contract.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 import { emptyPostgresStore } from './opened.js'
@@ -30,7 +30,7 @@ it('looks at a bounded part of the log in each statement about one crawl', async
   )
   await run('analyze', 'ANALYZE shoal.fetches')
   const urls: string[] = []
-  for await (const { url } of store.knownPages('mine', true)) urls.push(url)
+  for await (const { url } of store.crawls.knownPages('mine', true)) urls.push(url)
   expect(urls).toEqual(['http://a.test/1', 'http://a.test/12000'])
   for (const [{ name, text }, ...more] of [[KNOWN_PAGES, true], [REMOVE_FETCHES]] as const) {
     const values = ['nobody', 0, '0', ...more]
@@ -40,7 +40,7 @@ it('looks at a bounded part of the log in each statement about one crawl', async
     )
     expect(Math.max(...read), name).toBe(5_000)
   }
-  await store.removeCrawl('mine')
+  await store.crawls.remove('mine')
   expect(await run('left', 'SELECT crawl, count(*)::float8 FROM shoal.fetches GROUP BY 1')).toEqual([
     ['others', 11_998],
   ])

@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../src/clock.js'
 import { openPostgresStore } from '../../../src/store/postgres/open-postgres.js'
-import type { PostgresRecordStore } from '../../../src/store/postgres/postgres-record-store.js'
+import type { RecordStore } from '../../../src/store/record-store.js'
 import type { Json } from '../../../src/url/link.js'
 import { batch, fetchRow, record, rejectedRow } from '../../contract/record-store-contract.js'
 import { type PgBouncer, type PostgresServer, startPgBouncer, startPostgres } from '../../support/postgres-server.js'
 
 let server: PostgresServer
 let bouncer: PgBouncer
-let store: PostgresRecordStore
+let store: RecordStore
 let schema: string
 let schemas = 0
 
@@ -40,13 +40,15 @@ describe('a batch that Postgres refuses', () => {
       `ALTER TABLE ${schema}.records ADD CONSTRAINT no_seven CHECK (data <> '7'), ADD CONSTRAINT no_nine CHECK (key <> 'k9')`,
     )
     const rows = Array.from({ length: 50 }, (_, i) => record({ key: `k${i}`, data: i === 30 ? 7 : i + 100 }))
-    const statuses = await store.write(batch({ records: rows, fetches: [fetchRow()], rejected: [rejectedRow()] }))
+    const statuses = await store.records.write(
+      batch({ records: rows, fetches: [fetchRow()], rejected: [rejectedRow()] }),
+    )
     expect(statuses.flatMap((status, i) => (status === 'written' ? [] : [[i, status]]))).toEqual([
       [9, 'quarantined'],
       [30, 'quarantined'],
     ])
-    expect(await all(store.records({}))).toHaveLength(48)
-    const kept = await all(store.rejected({ limit: 10 }))
+    expect(await all(store.records.scan({}))).toHaveLength(48)
+    const kept = await all(store.records.rejected({ limit: 10 }))
     expect(kept.map(({ key, reason, data }) => [key, reason, data]).sort()).toEqual([
       ['k30', 'quarantined', 7],
       ['k9', 'quarantined', 109],
@@ -55,23 +57,23 @@ describe('a batch that Postgres refuses', () => {
     expect(kept.find(({ key }) => key === 'k30')?.issues).toMatchObject([
       { message: expect.stringContaining('no_seven') },
     ])
-    expect(await store.fetches({ fp: fetchRow().fp, limit: 9 })).toHaveLength(1)
-    expect(await store.counts({})).toMatchObject([{ records: 48, rejected: 3 }])
+    expect(await store.fetches.of({ fp: fetchRow().fp, limit: 9 })).toHaveLength(1)
+    expect(await store.records.counts({})).toMatchObject([{ records: 48, rejected: 3 }])
     // A repeat, as after a lost reply, keeps nothing twice.
-    await store.write(batch({ records: rows, fetches: [fetchRow()], rejected: [rejectedRow()] }))
-    expect(await all(store.rejected({ limit: 10 }))).toHaveLength(3)
-    expect(await store.counts({})).toMatchObject([{ records: 48, rejected: 3, unchanged: 0 }])
+    await store.records.write(batch({ records: rows, fetches: [fetchRow()], rejected: [rejectedRow()] }))
+    expect(await all(store.records.rejected({ limit: 10 }))).toHaveLength(3)
+    expect(await store.records.counts({})).toMatchObject([{ records: 48, rejected: 3, unchanged: 0 }])
   })
 
   it('keeps a line of the fetch log that is refused, and a rejected record that is refused', async () => {
     await server.query(`ALTER TABLE ${schema}.fetches ADD CONSTRAINT ok CHECK (status < 999)`)
     await server.query(`ALTER TABLE ${schema}.rejected ADD CONSTRAINT small CHECK (length(data::text) < 100)`)
     const big = rejectedRow({ key: 'big', data: 'x'.repeat(1000) })
-    await store.write(
+    await store.records.write(
       batch({ fetches: [fetchRow({ at: 1 }), fetchRow({ at: 2, status: 999 })], rejected: [big, rejectedRow()] }),
     )
-    expect(await store.fetches({ fp: fetchRow().fp, limit: 9 })).toHaveLength(1)
-    const kept = await all(store.rejected({ limit: 10 }))
+    expect(await store.fetches.of({ fp: fetchRow().fp, limit: 9 })).toHaveLength(1)
+    const kept = await all(store.records.rejected({ limit: 10 }))
     expect(kept.map(({ kind, key, reason }) => [kind, key, reason]).sort()).toEqual([
       ['book', 'big', 'quarantined'],
       ['book', 'sku-1', 'invalid'],
@@ -99,14 +101,14 @@ describe('a batch that Postgres refuses', () => {
     const mixed = good
       .flatMap((row, i) => (i % 9 === 0 ? [salted[i / 9], row] : [row]))
       .filter((row) => row !== undefined)
-    const statuses = await store.write(batch({ records: mixed, fetches: [fetchRow({ url })] }))
+    const statuses = await store.records.write(batch({ records: mixed, fetches: [fetchRow({ url })] }))
     expect(mixed.filter((_, i) => statuses[i] !== 'written').map(({ key }) => key)).toEqual(['deep'])
-    const stored = await all(store.records({}))
+    const stored = await all(store.records.scan({}))
     expect(stored).toHaveLength(90 + 8)
     expect(stored.find(({ key }) => key === 'twice')?.data).toBe('second')
     expect(stored.find(({ key }) => key === 'digits')?.data).toEqual(salted[9]?.data)
-    expect(await all(store.records({ url }))).toHaveLength(1)
-    expect(await all(store.rejected({ limit: 9 }))).toMatchObject([
+    expect(await all(store.records.scan({ url }))).toHaveLength(1)
+    expect(await all(store.records.rejected({ limit: 9 }))).toMatchObject([
       { key: 'deep', reason: 'quarantined', issues: [{ message: expect.stringContaining('deeper than') }] },
     ])
   })
@@ -117,13 +119,13 @@ describe('writers at the same time', () => {
     const other = await open(server.address())
     const keys = Array.from({ length: 60 }, (_, i) => `k${i}`)
     const rounds = Array.from({ length: 15 }, (_, n) => n)
-    const write = (by: PostgresRecordStore, order: readonly string[], lease: number) =>
-      by.write(batch({ records: order.map((key) => record({ key, epoch: String(lease), data: lease })) }))
+    const write = (by: RecordStore, order: readonly string[], lease: number) =>
+      by.records.write(batch({ records: order.map((key) => record({ key, epoch: String(lease), data: lease })) }))
     await Promise.all(rounds.flatMap((n) => [write(store, keys, 2 * n), write(other, [...keys].reverse(), 2 * n + 1)]))
-    const found = await all(store.records({}))
+    const found = await all(store.records.scan({}))
     expect(found).toHaveLength(keys.length)
     expect(new Set(found.map(({ data }) => data))).toEqual(new Set([29]))
-    expect(await store.counts({})).toMatchObject([{ records: keys.length }])
+    expect(await store.records.counts({})).toMatchObject([{ records: keys.length }])
     await other.close()
   })
 
@@ -132,23 +134,23 @@ describe('writers at the same time', () => {
     const write = (n: number) => {
       const records = Array.from({ length: 20 }, (_, i) => record({ key: `k${n}-${i}` }))
       // The key that comes twice makes a transaction of several statements.
-      return stores[n % 3]?.write(
+      return stores[n % 3]?.records.write(
         batch({ records: [...records, record({ key: `k${n}-0`, data: 'again' })], fetches: [fetchRow({ at: n })] }),
       )
     }
     const statuses = await Promise.all(Array.from({ length: 30 }, (_, n) => write(n)))
     expect(new Set(statuses.flat())).toEqual(new Set(['written']))
-    expect(await all(stores[0]?.records({}) ?? [])).toHaveLength(600)
+    expect(await all(stores[0]?.records.scan({}) ?? [])).toHaveLength(600)
     await Promise.all(stores.map((one) => one.close()))
   })
 })
 
 it('confirms records without touching an index, as long as they do not all lie in one page', async () => {
   const records = Array.from({ length: 1000 }, (_, i) => record({ key: `k${i}` }))
-  await store.write(batch({ records }))
+  await store.records.write(batch({ records }))
   for (let n = 0; n < 50; n++) {
     const some = records.filter((_, i) => i % 50 === n)
-    await store.write(batch({ records: some.map((row) => ({ ...row, epoch: '1001', scrapedAt: 20_000 })) }))
+    await store.records.write(batch({ records: some.map((row) => ({ ...row, epoch: '1001', scrapedAt: 20_000 })) }))
   }
   const table = `relid = '${schema}.records'::regclass`
   const counts = `SELECT n_tup_upd::int AS updated, n_tup_hot_upd::int AS hot FROM pg_stat_user_tables WHERE ${table}`

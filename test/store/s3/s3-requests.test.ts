@@ -191,7 +191,7 @@ describe('secrets', () => {
     const index = new MemoryBlobIndex()
     const store = new PackedBlobStore(index, newPlace(), systemClock)
     const ref = await store.put(Buffer.from('page'), 'text/html')
-    expect(inspect([ref, await index.blobsAfter('cafe0001', '', 10), store], { depth: 10 })).not.toContain(SECRET)
+    expect(inspect([ref, await index.after('cafe0001', '', 10), store], { depth: 10 })).not.toContain(SECRET)
     for (const { url, body, headers } of asked) {
       expect(`${url} ${body} ${JSON.stringify(headers)}`).not.toContain(SECRET)
       expect(headers.authorization).toContain(KEY_ID)
