@@ -1,4 +1,4 @@
-/** The public surface: what a spider file and a program may import from 'shoal'. */
+/** The public API: what a spider file or a program may import from 'shoal'. */
 export { connect } from './connect.js'
 export { ERRORS, type ErrorCode, EXIT, type Next, ShoalError } from './errors.js'
 export type { Fetcher, FetchLimits, FetchRequest, FetchResponse } from './fetch/fetcher.js'

@@ -3,9 +3,9 @@ const HTTP_DATE =
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d{2}:\d{2}:\d{2} GMT/
 
 /**
- * How long a Retry-After header asks to wait, in milliseconds; null when it says nothing usable, 0 for a date that has passed.
- * Repeated headers arrive joined with ', ': of several numbers the longest wait counts, of several dates the first. Not capped here.
- * Date.parse alone would do harm: it reads '-1' as a month of 2001.
+ * How long a Retry-After header asks to wait, in milliseconds; null if it has no usable value, 0 for a date in the past. Repeated headers arrive
+ * joined with ', ': of several numbers the longest wait counts, of several dates the first. Not capped here. Date.parse alone would do harm: it reads
+ * '-1' as a month of 2001.
  */
 export function parseRetryAfter(header: string | undefined, now: number): number | null {
   const text = header?.trim() ?? ''
@@ -16,7 +16,7 @@ export function parseRetryAfter(header: string | undefined, now: number): number
   return Number.isNaN(at) ? null : Math.max(0, at - now)
 }
 
-/** The same of an answer by itself: a date is counted from the clock that wrote it. */
+/** The same for a response on its own: a date is relative to the clock of the server that wrote it. */
 export function retryAfterIn(headers: Readonly<Record<string, string>>): number | null {
   const waitMs = parseRetryAfter(headers['retry-after'], Date.parse(headers.date ?? ''))
   return Number.isNaN(waitMs) ? null : waitMs

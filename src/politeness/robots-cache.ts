@@ -5,42 +5,42 @@ import { Busy } from './busy.js'
 import { type Robots, type RobotsOutcome, type RobotsResponse, robotsFor } from './robots.js'
 import { decodeNote, encodeNote, freshMs, noteKey, type RobotsNote, robotsIn } from './robots-note.js'
 
-/** A copy that old is of no use to anybody. */
+/** A copy older than this is useless. */
 const KEEP_MS = 3 * 24 * 3_600_000
-/** Longer than a robots.txt takes with its redirects, as a rule; whoever takes longer may find that another was faster. */
+/** Longer than fetching a robots.txt with its redirects usually takes; a slower worker may find that another one was faster. */
 const CLAIM_MS = 60_000
-/** While another worker fetches it, the notes is asked again after 50 ms, 100 ms … 1 s. */
+/** While another worker fetches it, the notes are read again after 50 ms, 100 ms … 1 s. */
 const FIRST_NAP_MS = 50
 const LONGEST_NAP_MS = 1_000
 const MAX_ENTRIES = 10_000
 
 /**
- * Fetches a robots.txt with a permit of its own, redirects followed (five at most). What goes wrong behind a redirect is thrown as
- * bad_redirect: another host's troubles say nothing about this one.
+ * Fetches a robots.txt with its own permit and follows at most five redirects. A failure after a redirect is thrown as bad_redirect: problems of
+ * another host say nothing about this one.
  */
 export type GetRobots = (robotsUrl: string) => Promise<RobotsResponse>
-/** The same, where it may find no slot. */
+/** The same, but it may find no free slot. */
 export type MayGetRobots = (robotsUrl: string) => Promise<RobotsResponse | Busy>
-/** Rejects when whoever waits is no longer wanted. */
+/** Rejects when the caller is being stopped. */
 type Nap = (ms: number) => Promise<void>
 
 export interface RobotsCache {
   /**
-   * What holds for the URL's authority: a value when it is known here, a promise when the fleet's notes or the site must be asked. Many callers at
-   * once, of all workers, share one fetch, made with the `get` of the first. Rejects when the fetch itself could not be made (the backends, a stop), and
-   * with the host's own error when no page of it could be fetched either.
+   * The rules for the URL's authority: a value if they are known here, a promise if the fleet's notes or the site must be asked. Concurrent callers,
+   * of all workers, share one fetch, made with the `get` of the first. Rejects if the fetch itself could not be made (a backend is down, a stop), and
+   * with the host's own error if no page of it could be fetched either.
    */
   check(url: string, get: GetRobots, nap?: Nap): Robots | Promise<Robots>
-  /** Busy when `get` is: nothing is known then, and the next caller tries. */
+  /** Busy if `get` is: nothing is known then, and the next caller tries. */
   check(url: string, get: MayGetRobots, nap?: Nap): Robots | Promise<Robots | Busy>
 }
 
 export interface RobotsCacheOptions {
   readonly clock: Clock
   readonly productToken: string
-  /** Null: nobody else is there. */
+  /** Null: there are no other workers. */
   readonly notes: Notes | null
-  /** Who claims; of each cache of the fleet another one. */
+  /** Who claims the fetch; unique for each cache of the fleet. */
   readonly holder: string
   /** A robots.txt that answers 401 or 403 forbids everything. */
   readonly strict?: boolean
@@ -50,7 +50,7 @@ export interface RobotsCacheOptions {
 interface Entry {
   robots: Robots | null
   error: Error | null
-  /** The one that `robots` was made of. */
+  /** The note that `robots` was built from. */
   note: RobotsNote | null
   /** Monotonic. */
   freshUntil: number
@@ -77,7 +77,7 @@ export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
       if (entry.robots !== null) return entry.robots
       if (entry.error !== null) return Promise.reject(entry.error)
     }
-    // The first caller's fetch may have been given up for reasons of its own: then the next one tries.
+    // The first caller's fetch may have been abandoned for its own reasons: then the next one tries.
     if (entry.pending !== null)
       return entry.pending.then(
         (robots) => (robots instanceof Busy ? check(url, get, nap) : robots),
@@ -111,13 +111,13 @@ export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
       if (claimed.kind === 'note') return adopt(entry, claimed.note, freshMs(claimed.note) - claimed.ageMs)
       const old = claimed.old ?? entry.note
       if (claimed.kind === 'yours') return renew(entry, key, authority, old, get)
-      // Somebody is at it: what was true yesterday will do until then.
+      // Another worker is fetching it: yesterday's copy will do until then.
       if (old !== null && old.found !== null) return adopt(entry, old, Math.min(claimed.waitMs, LONGEST_NAP_MS))
       await nap(Math.min(claimed.waitMs, napMs))
     }
   }
 
-  /** A note says itself for how long it is good: one of a failure, not for long. */
+  /** A note says how long it is valid; the note of a failure, not for long. */
   async function claim(key: string): Promise<Claimed> {
     if (notes === null) return { kind: 'yours', old: null }
     for (let youngerThan = freshMs({ found: null, failures: 0 }); ; ) {
@@ -145,7 +145,7 @@ export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
     const decision = robotsFor(outcome, productToken)
     const failed: RobotsNote = { found: old?.found ?? null, failures: (old?.failures ?? 0) + 1 }
     if (decision.kind === 'hopeless') {
-      // Whether a host may be asked at all is for each worker to say; it costs the site nothing.
+      // Each worker decides whether a host can be asked at all; that costs the site nothing.
       await unlessAway(notes?.drop(key, holder))
       if (failed.found === null) {
         entry.robots = null
@@ -173,16 +173,18 @@ export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
   return { check }
 }
 
-/** What we know we know: a notes that is away just now will be told by somebody else. */
-async function unlessAway(told: Promise<unknown> | undefined): Promise<void> {
+/** The result is known here either way. If the notes are unreachable right now, another worker will write them later. */
+async function unlessAway(writing: Promise<unknown> | undefined): Promise<void> {
   try {
-    await told
+    await writing
   } catch (error) {
     if (!isAway(error)) throw error
   }
 }
 
-/** What our own backends or the user's code did (no sockets, a stop, no permit, a proxy that was refused) says nothing about the site and is passed on. */
+/**
+ * Failures of our own backends or of the user's code (no sockets, a stop, no permit, a refused proxy) say nothing about the site and are passed on.
+ */
 async function fetchOutcome(robotsUrl: string, get: MayGetRobots): Promise<RobotsOutcome | Busy> {
   try {
     const response = await get(robotsUrl)

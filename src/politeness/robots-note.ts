@@ -11,31 +11,31 @@ import {
   unreachableUntil,
 } from './robots.js'
 
-/** What was found at /robots.txt: rules for us, nothing (404), or a closed door (401, 403). */
+/** What was found at /robots.txt: rules for us, nothing (404), or access denied (401, 403). */
 export type Found =
   | { readonly kind: 'rules'; readonly part: OwnPart }
   | { readonly kind: 'none' }
   | { readonly kind: 'denied' }
 
-/** What the fleet knows of a robots.txt. */
+/** What the fleet knows about a robots.txt. */
 export interface RobotsNote {
   /** Null: it was never read. With failures it is an old copy, which is better than none. */
   readonly found: Found | null
-  /** Since it was read last, in a row. */
+  /** Consecutive failures since it was last read. */
   readonly failures: number
 }
 
 const FRESH_MS = 24 * 3_600_000
-/** Waits after failures in a row: 30 s, 1 min, 2 min, 4 min, 5 min. */
+/** Waits after consecutive failures: 30 s, 1 min, 2 min, 4 min, 5 min. */
 const RETRY_BASE_MS = 30_000
 const RETRY_CAP_MS = 300_000
 
-/** So long nobody asks the site again. */
+/** How long no worker asks the site again. */
 export function freshMs({ failures }: RobotsNote): number {
   return failures === 0 ? FRESH_MS : Math.min(RETRY_CAP_MS, RETRY_BASE_MS * 2 ** (failures - 1))
 }
 
-/** `strict`: a closed door is a no. `retryAt` is when an unreachable one is asked for again. */
+/** `strict`: access denied means that nothing is allowed. `retryAt` is when an unreachable file is requested again. */
 export function robotsIn({ found }: RobotsNote, strict: boolean, retryAt: number): Robots {
   if (found === null) return unreachableUntil(retryAt)
   if (found.kind === 'rules') return robotsOf(found.part)
@@ -53,7 +53,7 @@ export function encodeNote({ found, failures }: RobotsNote): string {
   return JSON.stringify({ found: found?.kind ?? null, ...text, failures })
 }
 
-/** Null: no note of this version of the program. */
+/** Null: not a note of this version of Shoal. */
 export function decodeNote(text: string): RobotsNote | null {
   let json: unknown
   try {
@@ -68,7 +68,7 @@ export function decodeNote(text: string): RobotsNote | null {
   return { found: found === null ? null : { kind: found }, failures }
 }
 
-/** A note holds what concerns one name of a robot, so it is called by it too. */
+/** A note contains the rules for one robot name, so the name is part of its key. */
 export function noteKey(url: string, productToken: string): string {
   const slash = url.indexOf('/', 8)
   return `robots ${productToken} ${slash === -1 ? url : url.slice(0, slash)}`

@@ -2,19 +2,22 @@ import type { ShoalError } from '../errors.js'
 
 /** What a site's robots.txt says to us (RFC 9309). */
 export interface Robots {
-  /** `pathAndQuery` as it stands in a canonical URL, beginning with a slash. */
+  /** `pathAndQuery` as in a canonical URL, starting with a slash. */
   allows(pathAndQuery: string): boolean
   readonly crawlDelayMs: number | null
   readonly sitemaps: readonly string[]
-  /** Null when the file was read or does not exist. Else it could not be read, nothing is allowed, and it is asked for again then (wall clock). */
+  /**
+   * Null if the file was read or does not exist. Otherwise it could not be read, nothing is allowed, and it is requested again at this time (wall
+   * clock).
+   */
   readonly retryAt: number | null
 }
 
-/** RFC 9309 wants at least this much read; the rest is left. */
+/** RFC 9309 requires at least this much to be read; the rest is ignored. */
 export const ROBOTS_MAX_BYTES = 500 * 1024
 const MAX_LINE_CHARS = 2_083 * 8
 const MAX_SITEMAPS = 1_000
-/** A longer Crawl-delay is a way of saying no; Disallow is there for that. */
+/** A longer Crawl-delay is a way of saying no; Disallow exists for that. */
 const CRAWL_DELAY_CAP_MS = 300_000
 
 export const ALLOW_ALL: Robots = { allows: () => true, crawlDelayMs: null, sitemaps: [], retryAt: null }
@@ -28,10 +31,10 @@ interface Rule {
   readonly allow: boolean
   /** Octets of the pattern as written: the longest match decides. */
   readonly length: number
-  /** The pattern between its wildcards; the first piece begins at the start of the path. */
+  /** The pattern split at its wildcards; the first piece is anchored at the start of the path. */
   readonly pieces: readonly string[]
   readonly anchored: boolean
-  /** Second character that every match has (the first is always a slash), -1 for any: sorts most rules out with one comparison. */
+  /** The second character that every match has (the first is always a slash), -1 for any: rules out most rules with one comparison. */
   readonly second: number
 }
 
@@ -41,7 +44,7 @@ interface Group {
   crawlDelayMs: number | null
 }
 
-/** The part of a robots.txt that is meant for us. */
+/** The part of a robots.txt that applies to us. */
 export interface OwnPart extends Pick<Group, 'rules' | 'crawlDelayMs'> {
   readonly sitemaps: readonly string[]
 }
@@ -56,7 +59,7 @@ export function robotsOf({ rules, crawlDelayMs, sitemaps }: OwnPart): Robots {
   return { allows: matcher(compiled), crawlDelayMs, sitemaps, retryAt: null }
 }
 
-/** As a robots.txt of its own, for whoever keeps it: a fraction of the file. */
+/** As a small robots.txt of its own, to be stored: a fraction of the file. */
 export function textOf({ rules, crawlDelayMs, sitemaps }: OwnPart): string {
   return [
     'User-agent: *',
@@ -74,7 +77,7 @@ export function ownPart(file: string | Uint8Array, productToken: string): OwnPar
 
   let current = new Set<Group>()
   let readingAgents = false
-  /** A Crawl-delay is for the agents named since the last one: in a list of agents with nothing but delays each has its own. */
+  /** A Crawl-delay applies to the agents named since the last one: in a list of agents with only delays, each has its own. */
   let delayed = new Set<Group>()
   let readingDelayed = false
   for (const line of linesOf(file)) {
@@ -98,7 +101,7 @@ export function ownPart(file: string | Uint8Array, productToken: string): OwnPar
       if (current.size === 0 || value === '') continue
       for (const group of current) group.rules.push({ allow: name === 'allow', pattern: value })
     } else if (name === 'crawl-delay') {
-      // Like every line that RFC 9309 does not know it does not end the list of agents that the next rules are for.
+      // Like every line that RFC 9309 does not define, it does not end the list of agents for the rules that follow.
       readingDelayed = false
       for (const group of delayed) group.crawlDelayMs = crawlDelay(value) ?? group.crawlDelayMs
     } else if (name === 'sitemap' && value !== '' && sitemaps.length < MAX_SITEMAPS) {
@@ -113,7 +116,7 @@ export function ownPart(file: string | Uint8Array, productToken: string): OwnPar
 function linesOf(file: string | Uint8Array): string[] {
   const text = typeof file === 'string' ? file.replace(/^\uFEFF/, '') : decode(file.subarray(0, ROBOTS_MAX_BYTES))
   const cut = file.length > ROBOTS_MAX_BYTES
-  // Half a byte order mark is no letter either.
+  // Half a byte order mark is not a letter either.
   const lines = text
     .slice(0, ROBOTS_MAX_BYTES)
     .replace(/^\uFFFD/, '')
@@ -146,7 +149,7 @@ function fieldOf(line: string): { name: string; value: string } | null {
   const bare = (hash === -1 ? text : text.slice(0, hash)).trim()
   const colon = bare.indexOf(':')
   if (colon === -1) {
-    // 'Disallow /' is what some people write, and what they mean is plain.
+    // Some people write 'Disallow /', and it is clear what they mean.
     const words = bare.split(/\s+/, 3)
     const [name = '', value = ''] = words
     return words.length === 2 ? { name: fieldName(name), value } : null
@@ -176,7 +179,7 @@ function crawlDelay(value: string): number | null {
 
 function rulesOf(pattern: string, allow: boolean): Rule[] {
   const rule = ruleOf(pattern, allow)
-  // Whoever allows a directory's index means the directory.
+  // Allowing a directory's index means allowing the directory.
   if (!allow || !pattern.endsWith('/index.html')) return [rule]
   return [rule, ruleOf(`${pattern.slice(0, -'index.html'.length)}$`, allow)]
 }
@@ -190,12 +193,12 @@ function ruleOf(pattern: string, allow: boolean): Rule {
   return { allow, length, pieces, anchored, second: first.length > 1 ? first.charCodeAt(1) : -1 }
 }
 
-/** Characters that rules and paths may spell in two ways: all but these. */
+/** Characters that rules and paths may spell in two ways: all except these. */
 const TWO_SPELLINGS = /[^!#&'()+,\-./0-9:;=?@A-Z[\]_a-z~]/
 
 /**
- * One spelling for what means the same: unreserved characters bare, everything else that is not plain ASCII as upper-case
- * percent-encoding. A star or dollar inside a path is a character, not a wildcard.
+ * One spelling for equivalent paths: unreserved characters plain, everything else that is not plain ASCII as upper-case percent-encoding. A star or
+ * dollar inside a path is a character, not a wildcard.
  */
 function normalise(text: string): string {
   if (!TWO_SPELLINGS.test(text)) return text
@@ -216,7 +219,7 @@ function percent(text: string): string {
 /** Allowed whatever the rules say (RFC 9309, 2.2.2). */
 const ROBOTS_PATH = '/robots.txt'
 
-/** The longest rule that matches decides, and allow wins a tie: so the first match in this order is the answer. */
+/** The longest matching rule decides, and allow wins a tie: so the first match in this order is the answer. */
 function matcher(rules: readonly Rule[]): (pathAndQuery: string) => boolean {
   if (rules.every((rule) => rule.allow)) return () => true
   const ordered = [...rules].sort((a, b) => b.length - a.length || Number(b.allow) - Number(a.allow))
@@ -231,7 +234,7 @@ function matcher(rules: readonly Rule[]): (pathAndQuery: string) => boolean {
   }
 }
 
-/** Each piece at its earliest place: no wildcard ever needs a second try, so time is linear in the path for each piece. */
+/** Each piece at its earliest position: no wildcard ever needs a second try, so time is linear in the path for each piece. */
 function matches({ pieces, anchored }: Rule, path: string): boolean {
   const first = pieces[0] ?? ''
   if (!path.startsWith(first)) return false
@@ -255,25 +258,25 @@ export interface RobotsResponse {
   readonly body: Uint8Array
 }
 
-/** How fetching robots.txt ended, redirects followed by the caller. */
+/** How fetching robots.txt ended; redirects are followed by the caller. */
 export type RobotsOutcome =
   | { readonly kind: 'response'; readonly response: RobotsResponse }
   | { readonly kind: 'error'; readonly error: ShoalError }
 
 export type RobotsDecision =
   | { readonly kind: 'rules'; readonly part: OwnPart }
-  /** There is none: everything is allowed. */
+  /** It does not exist: everything is allowed. */
   | { readonly kind: 'none' }
-  /** It is kept from us (401, 403): everything is allowed too, unless the spider takes that for a no. */
+  /** Access was denied (401, 403): everything is allowed too, unless the spider is strict. */
   | { readonly kind: 'denied' }
   /** Nothing may be fetched yet; ask again later. */
   | { readonly kind: 'unreachable' }
-  /** The page itself would fail in the same way: let it end with the true reason. */
+  /** The page itself would fail in the same way: let it fail with the real reason. */
   | { readonly kind: 'hopeless'; readonly error: ShoalError }
 
 /**
- * RFC 9309, 2.3.1: "unavailable" (4xx, too many redirects) allows everything; "unreachable" (5xx, network, timeouts) forbids
- * everything. 429 is a 4xx that says "not now" and counts as unreachable.
+ * RFC 9309, 2.3.1: "unavailable" (4xx, too many redirects) allows everything; "unreachable" (5xx, network, timeouts) forbids everything. 429 is a 4xx
+ * that means "not now" and counts as unreachable.
  */
 export function robotsFor(outcome: RobotsOutcome, productToken: string): RobotsDecision {
   if (outcome.kind === 'response') {

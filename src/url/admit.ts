@@ -21,17 +21,17 @@ export { DEFAULT_TRAPS } from './traps.js'
 export const DEFAULT_MAX_URL_LENGTH = 2048
 export const DEFAULT_MAX_DEPTH = 50
 
-/** Answers remembered in each of two generations: about 400 bytes each. */
+/** Cached answers in each of two generations: about 400 bytes each. */
 const REMEMBERED = 10_000
 
-/** A URL that passed the door, independent of the page it was found on. */
+/** A URL that passed the filter, independent of the page it was found on. */
 export interface Target {
   readonly url: string
   readonly fp: Fingerprint
   /** Its pace key. */
   readonly host: HostKey
   readonly route: string
-  /** The route's. */
+  /** That of the route. */
   readonly priority: number
 }
 
@@ -51,42 +51,42 @@ export interface LinkOptions {
   readonly request?: RequestExtras
   readonly dedupeKey?: string
   readonly delayMs?: number
-  /** A group of the pace, by name, instead of what the URL says. */
+  /** A pace group by name, instead of the one that the URL implies. */
   readonly group?: string
 }
 
 export interface Admitter {
   /**
-   * Resolves `href` against `base` and judges it; the answer is remembered, because the forty navigation links of a page stand on
-   * every page. Never throws. Depth and `options.priority` are no part of it: `link` looks at them.
+   * Resolves `href` against `base` and filters it. The answer is cached, because every page repeats the same forty navigation links. Never throws.
+   * Depth and `options.priority` are not part of the answer: `link` applies them.
    */
   resolve(href: string, base: string, options?: LinkOptions): Admission
   /** A link at `depth`, or the refusal `too_deep`. */
   link(target: Target, depth: number, options?: LinkOptions): Link | Refusal
-  /** For requests that are no links: robots.txt. */
+  /** For requests that are not links: robots.txt. */
   paceKey(url: URL): HostKey
 }
 
 type Refused = Extract<Admission, { ok: false }>
 
-/** What was said about a link, for one of the routes it was asked for. */
+/** The answer for a link, for one of the routes it was asked for. */
 interface Answer {
-  /** Null: whatever the route. */
+  /** Null: for any route. */
   readonly asked: string | undefined | null
   readonly admission: Admission
   readonly next: Answer | undefined
 }
 
-/** A URL that may be visited if there is a route for it. */
+/** A URL that may be visited if a route matches it. */
 interface Passed {
   readonly ok: true
   readonly text: string
   readonly host: HostKey
-  /** When it is at hand. */
+  /** If it is already parsed. */
   readonly url: UrlParts | null
 }
 
-/** The single door, for seeds and found links alike. */
+/** The one filter for seeds and found links alike. */
 export function createAdmitter(rules: AdmitRules): Admitter {
   const canonical = compileCanonical(rules.canonical, rules.traps.sessionIds)
   const outOfScope = compileScope(rules)
@@ -151,14 +151,14 @@ export function createAdmitter(rules: AdmitRules): Admitter {
     for (let answer = known; answer !== undefined; answer = answer.next) {
       if (answer.asked === route || answer.asked === null) return answer.admission
     }
-    // Both are strings of their own, apart from the page, and a key that is cut from its text shares the characters.
+    // Both are copies, independent of the page, and a key that is a slice of its text shares the characters.
     const text = place === '' || !whole ? detach(key) : place + key
     const ownKey = whole ? text.slice(place.length) : text
     const url = whole ? parse(text) : parseUrl(text, base)
     const verdict = url === null ? refuse('bad_url', 'It is not a URL', detach(href)) : judge(url)
     const admission = verdict.ok ? decide(verdict, route) : verdict
     const asked = verdict.ok ? route : null
-    // A route that does not exist is the user's slip, and there may be any number of those.
+    // A route that does not exist is a mistake of the user, and there may be any number of those.
     if (admission.ok || asked === undefined || asked === null)
       recall.set(place, ownKey, { asked, admission, next: known })
     return admission
@@ -168,9 +168,9 @@ export function createAdmitter(rules: AdmitRules): Admitter {
 
   return {
     resolve(href, base, options) {
-      // `follow($('a').attr('href'))` in a spider that no compiler has seen.
+      // `follow($('a').attr('href'))` in a spider that no compiler has checked.
       if (typeof href !== 'string') return refuse('bad_url', 'A link must be a text', String(href))
-      // Before anything looks at it: an href of a megabyte costs nothing.
+      // Before anything reads it: an href of a megabyte costs nothing.
       if (href.length > rules.maxUrlLength) return tooLong(href)
       const admission = admit(withoutFragment(href), base, options?.route)
       if (!admission.ok || options === undefined) return admission
@@ -212,11 +212,11 @@ function refuse(code: ErrorCode, reason: string, url: string): Refused {
   return { ok: false, refusal: { code, message: `${reason}: ${showUrl(url)}` } }
 }
 
-/** Not where a space would become the last character: the parser drops spaces at the end. */
+/** Not if a space would become the last character: the parser drops trailing spaces. */
 function withoutFragment(href: string): string {
   const hash = href.indexOf('#')
   return hash === -1 || href.charCodeAt(hash - 1) <= 0x20 ? href : href.slice(0, hash)
 }
 
-/** `a..b` and `.a` are no names in DNS, though they parse. */
+/** `a..b` and `.a` are not valid DNS names, though they parse. */
 const EMPTY_LABEL = /^\.|\.(?:[.:]|$)/

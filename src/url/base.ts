@@ -2,8 +2,8 @@ import { isWeb } from './parse-url.js'
 import type { UrlParts } from './url-parts.js'
 
 /**
- * Where a link is looked up and what it is parsed from. Links with the same place and key lead to the same URL, whichever page they
- * stand on. When it is `whole`, place + key is that URL; otherwise the link has to be parsed against the base.
+ * The cache key of a link, and what it is parsed from. Links with the same place and key lead to the same URL, whichever page they are on. If it is
+ * `whole`, place + key is that URL; otherwise the link has to be parsed against the base.
  */
 interface Located {
   readonly place: string
@@ -11,7 +11,7 @@ interface Located {
   readonly whole: boolean
 }
 
-/** The page that links are resolved against, taken apart once for all of its links. */
+/** The page that links are resolved against, split into its parts once for all of its links. */
 export interface Base {
   readonly href: string
   locate(href: string): Located
@@ -27,10 +27,10 @@ export function isAbsolute(href: string): boolean {
   return href.startsWith('https://') || href.startsWith('http://')
 }
 
-/** `href` without its fragment, for every case but the plain absolute one. `page` is the base, parsed; null when it is no URL. */
+/** `href` without its fragment, for every case but the plain absolute one. `page` is the parsed base; null if it is not a URL. */
 export function createBase(base: string, page: UrlParts | null): Base {
   const own = `=${base}`
-  // Not a page on the web: nothing is known about how links relate to it.
+  // Not a web page: nothing is known about how links relate to it.
   if (page === null || !isWeb(page)) return { href: base, locate: (href) => ({ place: own, key: href, whole: false }) }
 
   const origin = `${page.protocol}//${page.host}`
@@ -53,7 +53,7 @@ export function createBase(base: string, page: UrlParts | null): Base {
         const hasHost = second === SLASH || second === BACKSLASH || second < SPACE
         return { place: origin, key: href, whole: !hasHost }
       }
-      // Of these the page itself is a part; tabs and spaces in front are ignored by the parser.
+      // These depend on the page itself; the parser ignores leading tabs and spaces.
       if (!(first > SPACE) || first === QUESTION || first === BACKSLASH) return { place: own, key: href, whole: false }
       if (href.includes(':')) {
         return OTHER_SCHEME.test(href) ? { place: '', key: href, whole: true } : { place: own, key: href, whole: false }

@@ -6,7 +6,7 @@ import { isSessionParam, withoutSessionParam } from './session-ids.js'
 import { showUrl } from './show-url.js'
 import type { UrlParts } from './url-parts.js'
 
-/** Parameters that advertisers and mailers add and no site needs to find a page. */
+/** Parameters that advertisers and mailers add and that no site needs to find a page. */
 export const DEFAULT_DROP_PARAMS: readonly string[] = [
   ...['utm_*', 'gclid', 'gclsrc', 'dclid', 'gbraid', 'wbraid', 'gad_source', 'gad_campaignid', 'srsltid', '_ga', '_gl'],
   ...['fbclid', 'igshid', 'igsh', 'msclkid', 'yclid', 'ysclid', '_openstat', 'twclid', 'ttclid', 'li_fat_id', 'epik'],
@@ -21,7 +21,7 @@ export const DEFAULT_CANONICAL: CanonicalRules = {
   rewrite: null,
 }
 
-/** The canonical text of an http or https URL, with the parts it was made of: `path` starts with a slash, `query` with `?` or is empty. */
+/** The canonical text of an http or https URL, and its parts: `path` starts with a slash, `query` with `?` or is empty. */
 export interface CanonicalUrl {
   readonly text: string
   readonly host: HostKey
@@ -30,9 +30,9 @@ export interface CanonicalUrl {
 }
 
 /**
- * The one text by which a URL is known: the WHATWG form without user info, fragment, dropped parameters, empty parameters and the
- * trailing dot of the host; parameters sorted by name, those of equal name in their order; escapes in upper case, and none for
- * characters that need none. Nothing else changes: values keep their bytes, reserved characters their escapes.
+ * The one text that identifies a URL: the WHATWG form without user info, fragment, dropped parameters, empty parameters and the trailing dot of the
+ * host; parameters sorted by name, those with equal names in their order; escapes in upper case, and none for characters that need none. Nothing else
+ * changes: values keep their bytes, reserved characters their escapes.
  */
 export function canonicalise(url: URL | string, rules: CanonicalRules): string {
   const parsed = typeof url === 'string' ? parseUrl(url) : url
@@ -43,7 +43,7 @@ export function canonicalise(url: URL | string, rules: CanonicalRules): string {
   return compileCanonical(rules, false)(parsed).text
 }
 
-/** `canonicalise` prepared for many URLs; with `sessionIds` they are taken out as well. */
+/** `canonicalise` prepared for many URLs; with `sessionIds` they are removed as well. */
 export function compileCanonical(rules: CanonicalRules, sessionIds: boolean): (url: UrlParts) => CanonicalUrl {
   const { rewrite, sortParams } = rules
   const isDropped = compileDrops(rules.dropParams, sessionIds)
@@ -75,7 +75,7 @@ export function compileCanonical(rules: CanonicalRules, sessionIds: boolean): (u
     const host = withoutTrailingDot(url.host)
     const path = pathOf(url)
     const query = queryOf(url)
-    // Most URLs are canonical as they are: nothing is left out where the parts are as long as the whole, so no text has to be built.
+    // Most URLs are already canonical: if the parts are as long as the whole, nothing was left out, and no text has to be built.
     const unchanged =
       host === url.host &&
       path === url.pathname &&
@@ -101,7 +101,7 @@ function compileDrops(patterns: readonly string[], sessionIds: boolean): (name: 
     names.has(name) || prefixes.some((prefix) => name.startsWith(prefix)) || (sessionIds && isSessionParam(name, value))
 }
 
-/** One dot, and only behind a label: `0x7f..` without its last dot would be an address. */
+/** Only one dot, and only after a label: `0x7f..` without its last dot would be an address. */
 export function withoutTrailingDot(host: string): string {
   if (!host.endsWith('.') && !host.includes('.:')) return host
   return host.replace(TRAILING_DOT, '$1$2')
@@ -118,7 +118,7 @@ export function normaliseEscapes(text: string): string {
   return text.replace(ESCAPE, (escaped, offset: number) => {
     const character = String.fromCharCode(Number.parseInt(escaped.slice(1), 16))
     if (!UNRESERVED.test(character)) return escaped.toUpperCase()
-    // Behind a stray % the decoded character would make up an escape that was not there: `%%34%31` is not `%41`.
+    // After a stray % the decoded character would form an escape that was not there: `%%34%31` is not `%41`.
     const stray = text[offset - 1] === '%' || (text[offset - 2] === '%' && HEX_DIGIT.test(text[offset - 1] ?? ''))
     return stray ? escaped.toUpperCase() : character
   })

@@ -3,13 +3,13 @@ import type { Fingerprint, RequestExtras } from './link.js'
 
 export interface FingerprintOptions {
   readonly request?: RequestExtras | undefined
-  /** The user's own idea of what is the same: replaces URL and request. */
+  /** The user's own definition of identity: replaces URL and request. */
   readonly dedupeKey?: string | undefined
 }
 
 /**
- * 64 bits of SHA-1 over the canonical URL, or over JSON where there is more than a URL: JSON starts with a bracket and a URL does
- * not, and the number of items tells a key from a request, so that no two of them share a text.
+ * 64 bits of SHA-1 over the canonical URL, or over JSON if there is more than a URL. JSON starts with a bracket and a URL does not, and the number of
+ * items distinguishes a key from a request, so no two of them share a text.
  */
 export function fingerprint(url: string, options?: FingerprintOptions): Fingerprint {
   return hash('sha1', identity(url, options)).slice(0, 16)

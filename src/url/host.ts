@@ -17,8 +17,8 @@ const SITES_REMEMBERED = 10_000
 const sites = new Map<HostKey, string>()
 
 /**
- * The registrable domain, without a port: `shop.example.co.uk:8080` → `example.co.uk`. Private suffixes count (`a.github.io` and
- * `b.github.io` are strangers to each other). Addresses, `localhost` and bare suffixes are their own site.
+ * The registrable domain, without a port: `shop.example.co.uk:8080` → `example.co.uk`. Private suffixes count (`a.github.io` and `b.github.io` are
+ * different sites). Addresses, `localhost` and bare suffixes are their own site.
  */
 export function siteOf(host: HostKey): string {
   const known = sites.get(host)

@@ -1,26 +1,26 @@
-/** A JSON value: what may travel on a link or in a record. */
+/** A JSON value: what a link or a record may contain. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
 /** 64 bits of SHA-1 over the canonical request, as 16 hex digits. 100 million URLs: 3e-4 collisions expected. */
 export type Fingerprint = string
 
 /**
- * The key under which a pace is kept, one of:
- *   `shop.example`, `shop.example:8080`   a host, with its port when that is not the scheme's own
- *   `example`                             a registrable domain, where the spider says so
+ * The key of a pace, one of:
+ *   `shop.example`, `shop.example:8080`   a host, with its port if that is not the scheme's default
+ *   `example`                             a registrable domain, if the spider says so
  *   `@name`                               a named group of URLs, such as those of one API key
- *   `shop.example|203.0.113.7`            any of these through one way out
+ *   `shop.example|203.0.113.7`            any of these through one proxy
  */
 export type HostKey = string
 
-/** What a request carries beside its URL. Absent for a plain GET, which nearly every link is. */
+/** What a request has in addition to its URL. Absent for a plain GET, which nearly every link is. */
 export interface RequestExtras {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
 }
 
-/** A URL that was admitted: canonical, in scope, with a route. Made only by url/admit. */
+/** A URL that was accepted: canonical, in scope, with a route. Created only by url/admit. */
 export interface Link {
   readonly url: string
   readonly fp: Fingerprint
@@ -34,9 +34,9 @@ export interface Link {
   readonly request?: RequestExtras
   /** The user's own data, opaque to the queue. */
   readonly data?: Json
-  /** Not before this long after it is added. */
+  /** Wait at least this long after it is added. */
   readonly delayMs?: number
-  /** To be visited again if it is known and has ended; see `Frontier.add`. */
+  /** Visit it again even if it is known and has ended; see `Frontier.add`. */
   readonly again?: true
 }
 

@@ -4,7 +4,7 @@ import { compilePattern, matchUrl } from './patterns.js'
 import type { PaceRules } from './rules.js'
 import type { UrlParts } from './url-parts.js'
 
-/** The pace key of a URL, whose host is at hand; `parsed` is asked only where patterns are. */
+/** The pace key of a URL whose host is known; `parsed` is called only if there are patterns. */
 export type PaceKey = (host: HostKey, parsed: () => UrlParts) => HostKey
 
 export function compilePaceKey({ per, groups }: PaceRules): PaceKey {
@@ -14,12 +14,12 @@ export function compilePaceKey({ per, groups }: PaceRules): PaceKey {
   return (host, parsed) => compiled.find(({ patterns }) => matchUrl(patterns, parsed()))?.key ?? own(host)
 }
 
-/** No host name has an @ in it. */
+/** No host name contains an @. */
 export function groupKey(name: string): HostKey {
   return `@${name}`
 }
 
-/** The same host through one way out of several, each with a pace of its own. */
+/** The same host through one of several proxies, each with its own pace. */
 export function proxyKey(key: HostKey, proxy: string): HostKey {
   return `${key}|${proxy}`
 }

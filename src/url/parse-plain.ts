@@ -2,8 +2,8 @@ import { isWeb, parseUrl } from './parse-url.js'
 import type { UrlParts } from './url-parts.js'
 
 /**
- * What a URL parser leaves as it is: no escape, no white space, no segment that starts with a dot, no fragment. Of the characters
- * that need no escape in a path or a query the unusual ones are left out; those go to the parser.
+ * What a URL parser leaves unchanged: no escape, no white space, no segment that starts with a dot, no fragment. Unusual characters that need no
+ * escape in a path or a query are not included; those go to the parser.
  */
 const PLAIN = /^(?:\/(?!\.)[\w~!$&()*+,:;=@.-]*)+(?:\?[\w~!$&()*+,:;=@./?-]*)?$/
 const PATH_START = 8
@@ -17,8 +17,8 @@ interface Origin {
 }
 
 /**
- * Takes most links of a site apart without the URL parser, which is the larger part of what a new link costs: the origin is parsed once,
- * and behind it a plain path and query stand for themselves. Null where only the parser knows.
+ * Splits most links of a site without the URL parser, which is most of the cost of a new link: the origin is parsed once, and a plain path and query
+ * after it need no parsing. Null if only the parser knows.
  */
 export function createPlainParser(): (text: string) => UrlParts | null {
   const origins = new Map<string, Origin | null>()
@@ -50,13 +50,13 @@ export function createPlainParser(): (text: string) => UrlParts | null {
       protocol: origin.protocol,
       host: origin.host,
       pathname: question === -1 ? rest : rest.slice(0, question),
-      // The parser, too, has no search for a question mark with nothing behind it.
+      // The parser, too, reports no search for a question mark with nothing after it.
       search: question === -1 || question === rest.length - 1 ? '' : rest.slice(question),
     }
   }
 }
 
-/** Null when the parser would spell it differently. */
+/** Null if the parser would spell it differently. */
 function parseOrigin(text: string): Origin | null {
   const url = parseUrl(text)
   if (url === null || !isWeb(url) || `${url.protocol}//${url.host}` !== text) return null

@@ -1,5 +1,5 @@
 /**
- * null when it is no URL. Not URL.canParse: in Node 20 it answers wrongly, once compiled, for text with letters such as ü
+ * Null if it is not a URL. URL.canParse cannot be used: in Node 20 it gives wrong answers, once compiled, for text with letters such as ü
  * (`http://bücher.example/` is a URL 4,000 times and then no longer).
  */
 export function parseUrl(text: string, base?: string): URL | null {

@@ -7,13 +7,13 @@ export type UrlPattern = (url: UrlParts) => boolean
 /**
  * A route's `match`, and the patterns of a scope:
  *   `/about`                   exactly this path
- *   `/catalogue/page-*`        `*` is any run of characters but `/`, also none
- *   `/docs/**`                 `**` is any run of characters; `/docs` itself is not matched
- *   `/search?q=*`              a pattern with a `?` is compared with path and query, others with the path alone;
- *                              parameters stand in canonical order; `?` is only itself, and behind it `*` is any run
+ *   `/catalogue/page-*`        `*` is any number of characters except `/`, including none
+ *   `/docs/**`                 `**` is any number of characters; `/docs` itself does not match
+ *   `/search?q=*`              a pattern with a `?` is compared with path and query, others only with the path;
+ *                              parameters are in canonical order; `?` is a literal, and after it `*` is any number of characters
  *   `https://x.example/p/*`    with scheme and host; `https://*.x.example/**` for subdomains
  *   a RegExp                   is tested on the whole URL
- * Matching takes time proportional to pattern × URL at worst, whatever the pattern.
+ * Matching takes at most time proportional to pattern × URL, whatever the pattern.
  */
 export function compilePattern(pattern: string | RegExp): UrlPattern {
   if (pattern instanceof RegExp) {
@@ -58,7 +58,7 @@ function normaliseOrigin(pattern: string): string {
   }
 }
 
-/** Letters such as é stand escaped in a URL. */
+/** Letters such as é are escaped in a URL. */
 function encode(pattern: string): string {
   return normaliseEscapes(pattern.replace(/\p{Cs}/gu, '\ufffd').replace(/[^\x21-\x7e]+/g, encodeURIComponent))
 }
@@ -91,7 +91,7 @@ function compileGlob(glob: string): (text: string) => boolean {
   }
 }
 
-/** Piece by piece, all positions at once, where backtracking would try every combination. */
+/** Piece by piece, all positions at once; backtracking would try every combination. */
 function reachesEnd(text: string, start: number, pieces: readonly Piece[]): boolean {
   let reached = new Uint8Array(text.length + 1)
   reached[start] = 1

@@ -1,6 +1,6 @@
 /**
- * Remembers answers by (place, href), for the navigation links that stand on every page. Two generations instead of a list of uses:
- * when the young one is full it becomes the old one, and what is asked for again moves over. At most 2 × `size` answers are kept.
+ * Caches answers by (place, href), for the navigation links that are on every page. It has two generations instead of an LRU list: when the young one
+ * is full it becomes the old one, and entries that are used again move over. At most 2 × `size` answers are kept.
  */
 export interface Recall<Answer> {
   get(place: string, href: string): Answer | undefined
@@ -13,7 +13,7 @@ export function createRecall<Answer>(size: number): Recall<Answer> {
   let young = new Map<string, Shelf<Answer>>()
   let old = new Map<string, Shelf<Answer>>()
   let count = 0
-  // The shelves of the place that was asked for last: most links of a page have the same one.
+  // The entries of the last place: most links of a page have the same one.
   let place: string | null = null
   let youngShelf: Shelf<Answer> | undefined
   let oldShelf: Shelf<Answer> | undefined
@@ -53,7 +53,7 @@ export function createRecall<Answer>(size: number): Recall<Answer> {
   }
 }
 
-/** A string of its own: one cut out of a page keeps the whole page in memory for as long as it lives. */
+/** A copy of the string: a slice of a page keeps the whole page in memory for as long as it lives. */
 export function detach(text: string): string {
   return ` ${text}`.slice(1)
 }

@@ -1,34 +1,34 @@
 import type { UrlParts } from './url-parts.js'
 
-/** What the door goes by; part of a resolved spider. */
+/** The rules of the filter; part of a resolved spider. */
 export interface AdmitRules {
   /**
-   * `example.com` for that name on any port, `example.com:8080` for one port, `*.example.com` for its subdomains only (at any
-   * depth, not the name itself); empty: any host.
+   * `example.com` for that name on any port, `example.com:8080` for one port, `*.example.com` for its subdomains only (at any depth, not the name
+   * itself); empty: any host.
    */
   readonly hosts: readonly string[]
-  /** Patterns (see patterns.ts) for the canonical URL: one must match, unless there are none. */
+  /** Patterns (see patterns.ts) for the canonical URL: at least one must match, unless there are none. */
   readonly allow: readonly (string | RegExp)[]
-  /** Likewise: none may match. */
+  /** The same: none may match. */
   readonly deny: readonly (string | RegExp)[]
   readonly maxDepth: number
   readonly maxUrlLength: number
   readonly traps: TrapRules
   readonly canonical: CanonicalRules
-  /** Added to the priority for each level of depth: negative for breadth first, positive for depth first, 0 for neither. */
+  /** Added to the priority per level of depth: negative for breadth-first, positive for depth-first, 0 for neither. */
   readonly depthPriority: number
   readonly pace: PaceRules
-  /** The route whose pattern matches, with its priority; null when none does. */
+  /** The route whose pattern matches, with its priority; null if none does. */
   routeOf(url: UrlParts): { readonly name: string; readonly priority: number } | null
-  /** Priority of a route named by a link rule or a handler; null when there is no such route. */
+  /** Priority of a route named by a link rule or a handler; null if there is no such route. */
   priorityOf(route: string): number | null
 }
 
-/** For what the pace of a URL is kept. */
+/** What the pace of a URL applies to. */
 export interface PaceRules {
-  /** Each host by itself, or all hosts of a registrable domain together. */
+  /** Each host separately, or all hosts of a registrable domain together. */
   readonly per: 'host' | 'domain'
-  /** URLs that share one pace, whatever their hosts. The first that matches; one without patterns is reached by name only. */
+  /** URLs that share one pace, whatever their hosts. The first that matches; a group without patterns is used by name only. */
   readonly groups: readonly PaceGroup[]
 }
 
@@ -43,18 +43,18 @@ export interface CanonicalRules {
   readonly sortParams: boolean
   /** 'keep' | 'strip' (not on the root path). */
   readonly trailingSlash: 'keep' | 'strip'
-  /** The user's own last word; must be idempotent. */
+  /** The user's own last step; must be idempotent. */
   readonly rewrite: ((url: URL) => void) | null
 }
 
 export interface TrapRules {
-  /** Path segments at most. */
+  /** Maximum number of path segments. */
   readonly maxSegments: number
-  /** The same segment, or the same group of segments, in a row at most. */
+  /** How often the same segment, or group of segments, may occur in a row. */
   readonly maxRepeat: number
-  /** Query parameters at most. */
+  /** Maximum number of query parameters. */
   readonly maxParams: number
-  /** Session ids in the query and `;jsessionid=` are taken out; those that are a part of the path are refused. */
+  /** Session ids in the query and `;jsessionid=` are removed; URLs with one in the path are refused. */
   readonly sessionIds: boolean
   /** Dates outside the years 1900 to 2100 are refused. */
   readonly calendars: boolean

@@ -4,7 +4,7 @@ import { compilePattern, matchUrl } from './patterns.js'
 import type { AdmitRules } from './rules.js'
 import type { UrlParts } from './url-parts.js'
 
-/** Why a canonical URL is out of scope, as the end of a sentence; null when it is within. `parsed` is asked only where patterns are. */
+/** Why a canonical URL is out of scope, as the end of a sentence; null if it is in scope. `parsed` is called only if there are patterns. */
 export type ScopeJudge = (url: CanonicalUrl, parsed: () => UrlParts) => string | null
 
 export function compileScope(rules: Pick<AdmitRules, 'hosts' | 'allow' | 'deny'>): ScopeJudge {
@@ -42,7 +42,7 @@ function compileHosts(entries: readonly string[]): (url: CanonicalUrl) => boolea
 const PORT = /:[0-9]+$/
 const HOST_ENTRY = /^(\[[0-9a-f:.]+\]|[^/?#@\\\s*:[\]]+)(?::([0-9]{1,5}))?$/i
 
-/** In the spelling of a parsed URL: lower case, punycode, addresses in their plain form. */
+/** Spelled as in a parsed URL: lower case, punycode, addresses in their plain form. */
 function parseEntry(entry: string, text: string): string {
   const [, name, port] = HOST_ENTRY.exec(text) ?? []
   try {

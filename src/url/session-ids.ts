@@ -1,19 +1,19 @@
 /**
- * Session ids in URLs make every page endless: a crawler keeps no cookies, so each visit is handed new ones. Where the site works
- * without (query, `;jsessionid=`) they are taken out, because refusing would refuse the whole site; where they are a part of the
- * path (ASP.NET `/(S(…))/`) the site only redirects to a new one, so the link is refused.
+ * Session ids in URLs make every page endless: a crawler keeps no cookies, so each visit gets new ones. If the site works without them (query,
+ * `;jsessionid=`) they are removed, because refusing such links would refuse the whole site. If they are part of the path (ASP.NET `/(S(…))/`) the
+ * site only redirects to a new one, so the link is refused.
  */
 
 const CERTAIN_PARAM = /^(?:jsessionid|phpsessid|aspsessionid[a-z]*|asp\.net_sessionid|cfid|cftoken|oscsid|zenid)$/i
 
-/** Names that mean other things too: only with a value that looks like PHP's 26 or MD5's 32 digits. A UUID may be a real key. */
+/** Names that have other meanings too: only with a value in the form of PHP's 26 or MD5's 32 digits. A UUID may be a real key. */
 const LIKELY_PARAM = /^(?:s|sid|sessid|session|session_?id)$/i
 const TOKEN = /^(?=.*[0-9])(?=.*[a-z])[0-9a-z]{26,}$/i
 
 const PATH_PARAM = /;(?:jsessionid|phpsessid)=[^/;]*/gi
 const DOT_SEGMENT = /\/\.{1,2}(?:\/|$)/
 
-/** No session segment is without one. */
+/** Every session segment contains one of these. */
 const SEGMENT_SIGN = /[(=:,]/
 const PATH_SEGMENT =
   /\/(?:\((?:[a-z]\([^()/]*\))*s\([0-9a-z]{20,}\)\)|(?:jsessionid|phpsessid|sessionid|sid)[=:,][^/]{8,})(?=\/|$)/i
@@ -25,7 +25,7 @@ export function isSessionParam(name: string, value: string): boolean {
 export function withoutSessionParam(path: string): string {
   if (!path.includes(';')) return path
   const stripped = path.replace(PATH_PARAM, '')
-  // `/..;jsessionid=1/` would become a dot segment, and so another resource.
+  // `/..;jsessionid=1/` would become a dot segment, and thus another resource.
   return DOT_SEGMENT.test(stripped) ? path : stripped
 }
 

@@ -2,13 +2,13 @@ import { ShoalError } from '../errors.js'
 
 /** Many URLs written as one: `https://shop.example/{de,fr}/page/{1..100}`. */
 export interface UrlTemplate {
-  /** Known before the first one is made. */
+  /** Known before the first one is generated. */
   readonly count: number
-  /** In a fixed order, the last braces fastest; nothing is kept in memory. */
+  /** In a fixed order, the last braces change fastest; nothing is kept in memory. */
   urls(): Generator<string>
 }
 
-/** What stands for a name in braces: what could stand in them, or a list. */
+/** The values for a name in braces: what could be inside the braces, or a list. */
 export type TemplateValues = Readonly<Record<string, string | readonly (string | number)[]>>
 
 interface Choices {
@@ -17,8 +17,8 @@ interface Choices {
 }
 
 /**
- * `{1..100}` counts, `{001..100}` with leading zeros, `{0..500..20}` in steps, downwards too; `{a,b,c}` lists; `{name}` takes what `values` says.
- * Several braces give every combination.
+ * `{1..100}` counts, `{001..100}` with leading zeros, `{0..500..20}` in steps, downwards too; `{a,b,c}` lists; `{name}` uses `values`. Several braces
+ * give every combination.
  */
 export function parseTemplate(template: string, values: TemplateValues = {}): UrlTemplate {
   const parts = template.split(/\{([^{}]*)\}/)

@@ -9,7 +9,7 @@ export const DEFAULT_TRAPS: TrapRules = {
   calendars: true,
 }
 
-/** Which guard a canonical URL runs into, as the start of a sentence; null when it looks like a page. */
+/** Which guard a canonical URL hits, as the start of a sentence; null if it seems to be a page. */
 export function trapIn(path: string, query: string, rules: TrapRules): string | null {
   const count = countSegments(path)
   if (count > rules.maxSegments) {
@@ -28,7 +28,7 @@ export function trapIn(path: string, query: string, rules: TrapRules): string | 
   return null
 }
 
-/** Slashes, but for one at the end. */
+/** Slashes, except one at the end. */
 function countSegments(path: string): number {
   let count = 0
   for (let at = path.indexOf('/'); at !== -1 && at < path.length - 1; at = path.indexOf('/', at + 1)) count++
@@ -49,17 +49,17 @@ function repeats(segments: readonly string[], most: number): boolean {
 }
 
 /**
- * An endless calendar leads to years nobody publishes for. There is no clock here, so the bounds are wide, and archives of old
- * newspapers stay inside them; within the bounds a calendar is stopped by maxDepth and the budget.
+ * An endless calendar leads to years that nobody publishes for. There is no clock here, so the bounds are wide, and archives of old newspapers are
+ * inside them; within the bounds a calendar is limited by maxDepth and the budget.
  */
 const FIRST_YEAR = 1900
 const LAST_YEAR = 2100
 
-/** `/2150/03/17`, `/2150-03-17`; year and month alone only behind a word for calendar: `/item/4711/12` is no date. */
+/** `/2150/03/17`, `/2150-03-17`; year and month alone only after a word for calendar: `/item/4711/12` is not a date. */
 const PATH_DATE = /\/([0-9]{4,6})([/-])(?:0[1-9]|1[0-2])\2(?:0[1-9]|[12][0-9]|3[01])(?=\/|$)/
 const CALENDAR_PATH =
   /\/(?:calendar|calendars|events?|kalender|agenda|calendrier|calendario)\/(?:[a-z]+\/)?([0-9]{4,6})(?:[/-](?:0?[1-9]|1[0-2]))?(?=\/|$)/i
-/** What both of these need. */
+/** Both of these require it. */
 const NUMBER_SEGMENT = /\/[0-9]{4}/
 const DATE_PARAM = /[?&_.-](?:date|day|week|month)=([0-9]{4,6})-[0-9]{1,2}(?:-[0-9]{1,2})?(?=&|$)/i
 const COMPACT_DATE_PARAM = /[?&_.-](?:date|day)=([0-9]{4})(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?=&|$)/i
@@ -80,7 +80,7 @@ function oddYear(path: string, query: string): string | null {
   return null
 }
 
-/** Years of up to two digits are short for others (`year=24`), and 9999 is how programs write "no end". */
+/** Years of up to two digits are abbreviations (`year=24`), and 9999 is how programs write "no end". */
 function isOdd(year: string | undefined): year is string {
   if (year === undefined || year.length < 3) return false
   const number = Number(year)
