@@ -5,16 +5,16 @@ export interface DecodedText {
   readonly text: string
   /** Name as in the WHATWG encoding standard. */
   readonly encoding: string
-  /** How many replacement characters (U+FFFD) the text holds: bytes that the encoding could not explain. */
+  /** How many replacement characters (U+FFFD) the text contains: bytes that are invalid in the encoding. */
   readonly replaced: number
 }
 
 const ESCAPE = 0x1b
 
 /**
- * Bytes to text. For HTML: BOM, then the header, then the meta element; for everything else BOM, then the header.
- * Without any of these, or when the label is unknown (UTF-7, typing errors): UTF-8 if the bytes are valid UTF-8,
- * otherwise windows-1252 for HTML as in browsers, and UTF-8 with replacements for the rest. Never throws.
+ * Bytes to text. For HTML: BOM, then the header, then the meta element; for everything else BOM, then the header. Without any of these, or if the
+ * label is unknown (UTF-7, typos): UTF-8 if the bytes are valid UTF-8, otherwise windows-1252 for HTML as in browsers, and UTF-8 with replacements
+ * for the rest. Never throws.
  */
 export function decodeText(body: Uint8Array, contentType: string | undefined): DecodedText {
   const { label, html } = readContentType(contentType ?? '')
@@ -28,7 +28,7 @@ export function decodeText(body: Uint8Array, contentType: string | undefined): D
 }
 
 function encodingOf(body: Uint8Array, label: string, html: boolean): string {
-  // Only a BOM of UTF-16 is stronger than the header.
+  // Only a BOM of UTF-16 overrides the header.
   if (label === 'utf-8' && (body[0] ?? 0) < 0xfe) return 'UTF-8'
   const defaultEncoding = html && !isUtf8(body) ? 'windows-1252' : 'UTF-8'
   return sniff(body, {
@@ -55,8 +55,8 @@ function decode(body: Uint8Array, buffer: Buffer, encoding: string): string {
 const BLOCK = 512
 
 /**
- * The same as toString('utf8'), which takes 20 µs for a page of 8 KB as soon as it holds one '£': runs of ASCII are cut
- * out and copied. Cuts are made before ASCII bytes only, where no sequence can be torn apart.
+ * The same as toString('utf8'), which takes 20 µs for a page of 8 KB as soon as it contains one '£': runs of ASCII are copied separately. Cuts are
+ * placed before ASCII bytes only, where no sequence can be split.
  */
 export function decodeUtf8(buffer: Buffer): string {
   let text = ''
@@ -92,12 +92,12 @@ function countReplaced(text: string): number {
 }
 
 interface ContentType {
-  /** Lower case; empty when the header names none. */
+  /** Lower case; empty if the header names none. */
   readonly label: string
   readonly html: boolean
 }
 
-// A crawl meets very few different headers, mostly the same one again.
+// A crawl sees very few different headers, mostly the same one again.
 let lastHeader = ''
 let lastRead: ContentType = { label: '', html: true }
 

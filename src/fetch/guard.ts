@@ -3,12 +3,12 @@ import { isIP, type LookupFunction } from 'node:net'
 import { ShoalError } from '../errors.js'
 
 /**
- * Which addresses may be dialled. Three doors, all of them needed: literals are judged here because net.connect never asks
- * `lookup` for them; names are judged inside `lookup`, on every dial, so that the socket goes to the very address that was judged;
- * ports are judged before both.
+ * Which addresses may be connected to. Three checks, all of them necessary: literals are checked here because net.connect never calls `lookup` for
+ * them; names are checked inside `lookup`, for every connection, so that the socket goes to the very address that was checked; ports are checked
+ * before both.
  */
 
-/** Ports that no web site lives on: the WHATWG list of bad ports, then databases, queues and consoles. */
+/** Ports that no web site uses: the WHATWG list of bad ports, then databases, queues and consoles. */
 const BLOCKED_PORTS: ReadonlySet<number> = new Set([
   ...[0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109],
   ...[110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530],
@@ -46,7 +46,7 @@ function number4(ip: string): number {
   return ip.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
 }
 
-/** Why an address must not be dialled, or null when it is public. Takes what `net.isIP` takes. */
+/** Why an address must not be connected to, or null if it is public. Accepts what `net.isIP` accepts. */
 export function judgeAddress(ip: string): string | null {
   const kind = isIP(ip)
   if (kind === 4) return judge4(number4(ip))
@@ -61,7 +61,7 @@ function judge4(address: number): string | null {
   return null
 }
 
-/** Only global unicast (2000::/3) is public, and not all of it; what carries an IPv4 address inside is judged by that one. */
+/** Only global unicast (2000::/3) is public, and not all of it; an address with an IPv4 address inside is checked by that one. */
 function judge6(groups: readonly number[]): string | null {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups
   const embedded = g * 65536 + h
@@ -102,7 +102,7 @@ function half6(text: string): number[] {
   })
 }
 
-/** The spider's allow list: 'host:port' or 'host:*', the host as it stands in the URL. */
+/** The spider's allow list: 'host:port' or 'host:*', the host as in the URL. */
 export function isAllowed(url: URL, allowPrivate: readonly string[]): boolean {
   if (allowPrivate.length === 0) return false
   const exact = `${url.hostname}:${portOf(url)}`
@@ -118,7 +118,7 @@ function portOf(url: URL): number {
   return url.protocol === 'https:' ? 443 : 80
 }
 
-/** What can be said before any dial: the port and a literal host. Names are judged when they are resolved. */
+/** What can be checked before any connection: the port and a literal host. Names are checked when they are resolved. */
 export function judgeUrl(url: URL, allowPrivate: readonly string[]): ShoalError | null {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     return new ShoalError('bad_scheme', `${url.protocol} cannot be fetched`)
@@ -142,8 +142,8 @@ export type Lookup = (
 ) => void
 
 /**
- * A `lookup` for net.connect. Guarded, it refuses the whole answer when one address of it is not public: a mixed answer is how a
- * private address is smuggled past a check that looks at the first one only.
+ * A `lookup` for net.connect. Guarded, it refuses the whole response if one of its addresses is not public: a mixed response is how a private address
+ * gets past a check of only the first one.
  */
 export function lookupForConnect(lookup: Lookup, guarded: boolean): LookupFunction {
   return (hostname, options, callback) => {

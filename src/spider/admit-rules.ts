@@ -13,7 +13,7 @@ const NO_TRAPS: TrapRules = {
   calendars: false,
 }
 
-/** What the door goes by, from the definition's scope and routes. */
+/** The rules of the filter, from the definition's scope and routes. */
 export function admitRules(checked: CheckedDefinition): AdmitRules {
   const { scope } = checked
   const entries = Object.entries(checked.routes).map(([name, route]) => ({
@@ -50,7 +50,7 @@ export function admitRules(checked: CheckedDefinition): AdmitRules {
   }
 }
 
-/** Without scope.hosts a crawl stays on the hosts it starts from; any host at all must be asked for by '*'. */
+/** Without scope.hosts a crawl stays on the hosts it starts from; any host must be requested explicitly with '*'. */
 function hostsOf(checked: CheckedDefinition): string[] {
   const { hosts, subdomains } = checked.scope
   const named = hosts ?? checked.start.flatMap(hostOf)
@@ -58,7 +58,7 @@ function hostsOf(checked: CheckedDefinition): string[] {
   return subdomains ? named.flatMap((host) => (host.startsWith('*.') ? [host] : [host, `*.${host}`])) : named
 }
 
-/** None of a text that is no URL, or of `file:///etc/passwd`: the door says what is wrong with those. */
+/** Empty for a text that is not a URL, or for `file:///etc/passwd`: the filter reports what is wrong with those. */
 function hostOf(url: string): string[] {
   const host = parseUrl(url)?.host ?? ''
   return host === '' ? [] : [host]

@@ -15,7 +15,7 @@ interface FollowRule {
   readonly deny: readonly UrlPattern[]
 }
 
-/** The follow rules and fields of a route as one function; null when it has neither. */
+/** The follow rules and fields of a route as one function; null if it has neither. */
 export function compileExtract(name: string, route: CheckedRoute): HandlerPlan['extract'] {
   const { follow, record } = route
   if (follow.length === 0 && record === undefined) return null
@@ -49,7 +49,7 @@ export function compileExtract(name: string, route: CheckedRoute): HandlerPlan['
 }
 
 function collectLinks(rules: readonly FollowRule[], found: Found, page: Page, collected: FoundLink[]): void {
-  // Parsing costs more than finding, so links stay as they are wherever the page's own URL is their base.
+  // Parsing costs more than finding, so links stay unparsed if the page's own URL is their base.
   const base = found.base === null ? null : parse(found.base, page.url)
   for (let index = 0; index < rules.length; index++) {
     const rule = rules[index] as FollowRule
@@ -61,7 +61,7 @@ function collectLinks(rules: readonly FollowRule[], found: Found, page: Page, co
         continue
       }
       const url = parse(href, base ?? page.url)
-      // What cannot be parsed is left to the door, which counts its refusals.
+      // What cannot be parsed is left to the filter, which counts its refusals.
       if (url !== null && judged && !passes(rule, url)) continue
       collected.push(rule.link(base === null || url === null ? href : url.href))
     }
@@ -71,7 +71,7 @@ function collectLinks(rules: readonly FollowRule[], found: Found, page: Page, co
   }
 }
 
-/** Written out: a spread costs more than all else that is done for a link here. */
+/** Written out: a spread would cost more than everything else that is done for a link here. */
 function linkMaker(route: string | undefined, priority: number | undefined): FollowRule['link'] {
   if (route !== undefined) {
     return priority === undefined ? (href) => ({ href, route }) : (href) => ({ href, route, priority })
@@ -87,7 +87,7 @@ function parse(href: string, base: string | URL): URL | null {
   return parseUrl(href, String(base))
 }
 
-/** Says in which option a selector or field is wrong. */
+/** Says which option has a wrong selector or field. */
 function named(path: string, compile: () => unknown): void {
   try {
     compile()

@@ -4,8 +4,7 @@ import { isWeb, parseUrl } from '../url/parse-url.js'
 export const CONVERSIONS = ['text', 'number', 'integer', 'boolean', 'url', 'html', 'date'] as const
 
 /**
- * What a field makes of the text it found. Text that cannot be read as what is asked for gives null, so that the
- * record's schema names the field.
+ * What a field makes of the text it found. Text that cannot be converted gives null, so that the record's schema reports the field.
  *   text     trimmed, white space collapsed (the default)
  *   number   the first number in the text, see `readNumber`
  *   integer  a number that has no fraction
@@ -42,10 +41,9 @@ export function collapse(text: string): string {
 }
 
 /**
- * '£51.77' → 51.77 · '1,234.50' → 1234.5 · '1.234,50 €' → 1234.5 · '1 234,5' → 1234.5 · '1’234' → 1234 · 'none' → null.
- * With both separators the last one is the decimal. A separator that repeats groups thousands. A single comma before
- * exactly three digits groups ('1,234' → 1234), otherwise it is the decimal ('1,5' → 1.5); a single dot is always the
- * decimal ('1.234' → 1.234), because that is what programs write.
+ * '£51.77' → 51.77 · '1,234.50' → 1234.5 · '1.234,50 €' → 1234.5 · '1 234,5' → 1234.5 · '1’234' → 1234 · 'none' → null. With both separators the last
+ * one is the decimal separator. A repeated separator groups thousands. A single comma before exactly three digits groups ('1,234' → 1234), otherwise
+ * it is the decimal separator ('1,5' → 1.5); a single dot is always the decimal separator ('1.234' → 1.234), because that is what programs write.
  */
 export function readNumber(text: string): number | null {
   const found =

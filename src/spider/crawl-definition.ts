@@ -5,16 +5,16 @@ import { defineSpider, type TaggedDefinition } from './definition.js'
 import type { FieldDefinition } from './fields.js'
 import type { Page } from './page.js'
 
-/** `shoal crawl`: a spider made of flags. Plain data, so that it can be handed to another process. */
+/** `shoal crawl`: a spider built from flags. Plain data, so that it can be sent to another process. */
 export interface CrawlOptions {
   readonly urls: readonly string[]
-  /** Selector of the links to follow; without it only the URLs themselves are visited. */
+  /** Selector of the links to follow; without it only the given URLs are visited. */
   readonly follow?: string
   /** Field name → selector; empty: url, status, title, text and links are stored. */
   readonly fields?: Readonly<Record<string, FieldDefinition>>
   readonly maxDepth?: number
   readonly pages?: number
-  /** Between two requests to a host; checked with everything else. */
+  /** Between two requests to a host; validated with everything else. */
   readonly delay?: string
   readonly allowPrivate?: readonly string[]
 }
@@ -57,7 +57,7 @@ function pageSummary(page: Page) {
   if (!TEXTUAL.test(page.headers['content-type'] ?? 'text/html')) return { url, status, title: '', text: '', links: [] }
   const { $ } = page
   $('script, style, noscript, template').remove()
-  // Or the last word of one block and the first of the next would be one word.
+  // Otherwise the last word of one block and the first of the next would become one word.
   $(BLOCKS).before(' ').after(' ')
   return {
     url,

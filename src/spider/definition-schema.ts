@@ -14,7 +14,7 @@ import type { Page } from './page.js'
 import type { UserHandler } from './run-handler.js'
 import { seedFunction, seedSources } from './seed-source-schema.js'
 
-/** The definition as a schema, with every default. What each option means stands in definition.ts, for the user's editor. */
+/** The definition as a schema, with every default. What each option means is documented in definition.ts, for the user's editor. */
 
 const YEARS_10_MS = 3_650 * 86_400_000
 
@@ -104,13 +104,13 @@ const field = z.custom<FieldDefinition>(
 )
 
 const preference = z.union(
-  [z.enum(['newest', 'longest']), options({ sites: z.array(z.string().min(1)).min(1, 'names no site') })],
+  [z.enum(['newest', 'longest']), options({ sites: z.array(z.string().min(1)).min(1, 'needs at least one site') })],
   { error: "expected 'newest', 'longest' or { sites: [...] }" },
 )
 
 const merge = options({
   identity: z.union(
-    [z.string().min(1), z.array(z.string().min(1)).min(1, 'names no field'), aFunction<IdentityFunction>()],
+    [z.string().min(1), z.array(z.string().min(1)).min(1, 'needs at least one field'), aFunction<IdentityFunction>()],
     { error: 'expected a field, a list of fields or a function' },
   ),
   ignoreCase: z.boolean().default(false),
@@ -136,7 +136,7 @@ const spiderProxy = z.preprocess(
 
 const render = options({
   when: z.enum(['always', 'fallback']).default('always'),
-  // No selector begins with a digit.
+  // No selector starts with a digit.
   wait: z.union([z.string().regex(/^\D/, 'expected a selector or a duration'), duration({ max: 600_000 })]).optional(),
   settle: duration({ min: 1, max: 600_000 }).default(10_000),
   images: z.boolean().default(false),
@@ -214,12 +214,12 @@ const outlet = options({
   secretEnv: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable')
-    .refine((name) => !name.startsWith('SHOAL_'), "names that begin with SHOAL_ are Shoal's own")
+    .refine((name) => !name.startsWith('SHOAL_'), 'names that start with SHOAL_ are reserved')
     .optional(),
   timeout: duration({ min: 100, max: 600_000 }).optional(),
 })
 
-const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'not the name of a header')
+const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'not a valid header name')
 const headerValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'a header must be one line of Latin-1')
 
 export const definitionSchema = options({

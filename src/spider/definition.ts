@@ -7,8 +7,8 @@ import type { Page } from './page.js'
 import type { SeedFunction, SeedSourceDefinition } from './seed-sources.js'
 
 /**
- * What a user writes. The compiler checks route names, record kinds, fields and the data of links, all inferred from this one object:
- * `Kinds` from `records`, `Data` (route name → type of its links' data) from the routes.
+ * What a user writes. Route names, record kinds, fields and link data are type-checked, all inferred from this one object: `Kinds` from `records`,
+ * `Data` (route name → type of its links' data) from the routes.
  */
 export interface SpiderDefinition<
   Kinds extends RecordDefinitions = RecordDefinitions,
@@ -16,79 +16,79 @@ export interface SpiderDefinition<
 > {
   /** Letters, digits, dot, dash and underscore. Records belong to this name. */
   readonly name: string
-  /** Where a crawl begins: absolute URLs, each inside the scope. May be left out by a spider with `seeds` or `feed`. */
+  /** Where a crawl starts: absolute URLs, each in scope. Optional for a spider with `seeds` or `feed`. */
   readonly start?: readonly string[]
   /**
-   * More start URLs than one would write down: sources like `sitemap()`, `csv()` or `range()`, or a function that gives them one by one, always
-   * in the same order. A crawl that was killed in the middle goes on where it was. One that the scope refuses is left out and told.
+   * Many start URLs: sources such as `sitemap()`, `csv()` or `range()`, or a function that yields them one by one, always in the same order. A crawl
+   * that was killed halfway resumes where it was. URLs that are out of scope are left out and logged.
    */
   readonly seeds?: SeedFunction | readonly SeedSourceDefinition[]
   /** Other programs push URLs: a crawl stays open for them instead of ending with its last page. */
   readonly feed?: true | FeedDefinition
   readonly scope?: ScopeDefinition
-  /** For each host, over all workers and crawls; or for what `pace.per` and `pace.groups` say. */
+  /** Per host, across all workers and crawls; or as `pace.per` and `pace.groups` say. */
   readonly pace?: SpiderPaceDefinition
   /** `priority` (default): higher numbers first. */
   readonly order?: 'priority' | 'fifo' | 'lifo'
-  /** Added to the priority for each click from the start: negative goes breadth first, positive depth first. Default 0. */
+  /** Added to the priority per click from the start: negative is breadth-first, positive depth-first. Default 0. */
   readonly depthPriority?: number
   readonly records?: Kinds
   readonly routes: { readonly [Name in keyof Data]: RouteDefinition<Data[Name], NoInfer<Data>, NoInfer<Kinds>> }
-  /** Run in order on every record before it is checked and stored; null leaves the record out. */
+  /** Run in order on every record before it is validated and stored; null drops the record. */
   readonly steps?: readonly Step<NoInfer<Kinds>>[]
-  /** For routes that say nothing else. Default: 3 more fetches, exponential from 1 s to 5 min with jitter. */
+  /** For routes without their own. Default: 3 more fetches, exponential from 1 s to 5 min with jitter. */
   readonly retries?: RetriesDefinition
   /** How often a host may ask for time (429, 503) on one link before the link is dead. Default 10. */
   readonly maxThrottles?: number
-  /** A retry returns this much lower. Default 10. */
+  /** A retry has this much less priority. Default 10. */
   readonly retryPriorityStep?: number
   /**
-   * Respect robots.txt. Default true; false is for sites that are yours. `strict`: one that is kept from us (401, 403) forbids everything, where the
-   * standard has it forbid nothing.
+   * Respect robots.txt. Default true; false is for sites you own. `strict`: if access to it is denied (401, 403), nothing is allowed; by the
+   * standard, everything would be.
    */
   readonly robots?: boolean | 'strict'
   readonly userAgent?: string
-  /** Shown in the default user agent, so that a site's owner can write to you: a URL or a mail address. */
+  /** Part of the default user agent, so that a site's owner can contact you: a URL or an email address. */
   readonly contact?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Private and loopback addresses that may be fetched, and posted to by webhooks: 'host:port', or 'host:*' for any port. */
+  /** Private and loopback addresses that may be fetched, and used by webhooks: 'host:port', or 'host:*' for any port. */
   readonly allowPrivate?: readonly string[]
   readonly fetch?: FetchDefinition
-  /** The pool of proxies to go through. `pace` is then the pace of each proxy on a host. Default: none. */
+  /** The proxy pool to use. `pace` is then the pace of each proxy on a host. Default: none. */
   readonly proxy?: string | SpiderProxyDefinition
-  /** Visitors as a site sees them: cookies, user agent and proxy come and go together. Default: no cookies are kept. */
+  /** Visitors as a site sees them: cookies, user agent and proxy stay together. Default: no cookies are kept. */
   readonly session?: SessionDefinition
   readonly lease?: LeaseDefinition
   /** How long a handler may run. Default 60 s. */
   readonly handlerTimeout?: Duration
-  /** What "seen before" means. Default: exactly, by this crawl, for ever. */
+  /** What counts as seen. Default: exactly, by this crawl, forever. */
   readonly dedupe?: DedupeDefinition
-  /** Links waiting at most. Default 1,000,000. */
+  /** Maximum number of waiting links. Default 1,000,000. */
   readonly maxPending?: number
-  /** What happens to links found above maxPending: refused and counted (default), or kept all the same. */
+  /** What happens to links over maxPending: refused and counted (default), or kept anyway. */
   readonly overflow?: 'refuse' | 'keep'
   readonly budget?: BudgetDefinition
   /**
-   * A new crawl takes only what changed since the last one: pages are asked for with If-None-Match and If-Modified-Since, and one that is the same
-   * as before is not handled again. Its records are confirmed, its links followed. Default false.
+   * A new crawl handles only what changed since the last one: pages are requested with If-None-Match and If-Modified-Since, and an unchanged page is
+   * not handled again. Its records are confirmed, its links followed. Default false.
    */
   readonly recrawl?: boolean
   /**
-   * When a new crawl begins by itself, as cron writes it ('0 3 * * *', with six parts the first are seconds), for `shoal schedule run` and
+   * When new crawls start automatically, as a cron expression ('0 3 * * *'; with six fields the first is seconds), for `shoal schedule run` and
    * `shoal worker --schedule`.
    */
   readonly schedule?: string | ScheduleDefinition
-  /** Keep the raw pages. Default false. */
+  /** Store raw pages. Default false. */
   readonly savePages?: boolean
-  /** Where records go as they are written, beside the store: Redis, webhooks. */
+  /** Where records are delivered as they are written, in addition to the store: Redis, webhooks. */
   readonly outlets?: readonly OutletDefinition[]
 }
 
 export interface ScheduleDefinition {
   readonly cron: string
-  /** As in 'Europe/Berlin'. Default 'UTC'. */
+  /** For example 'Europe/Berlin'. Default 'UTC'. */
   readonly timezone?: string
-  /** A turn while the last crawl is not finished: left out (default), or begun when that is finished. At most one waits. */
+  /** A turn while the last crawl is unfinished: skipped (default), or started when that crawl has finished. At most one waits. */
   readonly overlap?: 'skip' | 'queue'
 }
 
@@ -99,68 +99,71 @@ export interface FeedDefinition {
   readonly stream?: boolean
   /** The consumer group of a stream. Default 'shoal'. */
   readonly group?: string
-  /** A crawl ends when its queue and its feed have been empty for so long. Without it a fed crawl never ends by itself. */
+  /** A crawl ends when its queue and its feed have been empty for this long. Without it, a crawl with a feed never ends automatically. */
   readonly idleTimeout?: Duration
 }
 
 export type OutletDefinition = RedisOutletDefinition | WebhookOutletDefinition
 
 interface OutletBasics {
-  /** What it is called beside the name of the spider. Default `list`, `stream`, `hash` or `webhook`. */
+  /** The name of the outlet after that of the spider. Default `list`, `stream`, `hash` or `webhook`. */
   readonly name?: string
   /** Records of these kinds only. Default: all. */
   readonly kinds?: readonly string[]
-  /** Records handed over at once. Default 100. */
+  /** Records per batch. Default 100. */
   readonly batch?: number
 }
 
 export interface RedisOutletDefinition extends OutletBasics {
-  /** `list`: pushed on the right, take from the left. `stream`: the field `record` of an entry. `hash`: one field for each URL. */
+  /** `list`: pushed on the right, read from the left. `stream`: the field `record` of an entry. `hash`: one field per URL. */
   readonly redis: 'list' | 'stream' | 'hash'
-  /** Default `shoal:<spider>:items`, of a stream `shoal:<spider>:stream`, of a hash `shoal:<spider>:records`. */
+  /** Default `shoal:<spider>:items`, for a stream `shoal:<spider>:stream`, for a hash `shoal:<spider>:records`. */
   readonly key?: string
   /** Default: the server of the queue. */
   readonly address?: string
-  /** The oldest items beyond it are dropped and counted. Default 100,000; of a hash: no end. */
+  /** The oldest items over this number are dropped and counted. Default 100,000; for a hash: no limit. */
   readonly maxLength?: number
-  /** What goes in for a record. Default: the record as JSON. */
+  /** What is written for a record. Default: the record as JSON. */
   readonly serialize?: (record: StoredRecord) => string | Uint8Array
-  /** The field of a hash. Default: the URL, where the last of several records of a page stays. */
+  /** The field of a hash. Default: the URL; of several records of a page the last one wins. */
   readonly field?: (record: StoredRecord) => string
 }
 
 export interface WebhookOutletDefinition extends OutletBasics {
-  /** Where batches are posted. */
+  /** The URL that batches are posted to. */
   readonly webhook: string
-  /** The environment variable that holds the secret with which batches are signed. Without it they are not. */
+  /** The environment variable with the secret that signs batches. Without it they are not signed. */
   readonly secretEnv?: string
-  /** For one answer. Default 30 s. */
+  /** Per request. Default 30 s. */
   readonly timeout?: Duration
 }
 
 export interface ScopeDefinition {
-  /** 'example.com', 'example.com:8080', '*.example.com' (its subdomains only) or '*' (any). Default: the hosts of `start`, which a spider without start URLs must name here. */
+  /**
+   * 'example.com', 'example.com:8080', '*.example.com' (its subdomains only) or '*' (any). Default: the hosts of `start`; required for a spider
+   * without start URLs.
+   */
   readonly hosts?: readonly string[]
-  /** Subdomains of each host as well. Default false. */
+  /** Also the subdomains of each host. Default false. */
   readonly subdomains?: boolean
   /** Only URLs that match one of these. */
   readonly allow?: Patterns
   /** Never URLs that match one of these. */
   readonly deny?: Patterns
-  /** Clicks from a start URL at most. Default 50. */
+  /** Maximum number of clicks from a start URL. Default 50. */
   readonly maxDepth?: number
   /** Default 2048. */
   readonly maxUrlLength?: number
   /** Default 5000. */
   readonly maxLinksPerPage?: number
-  /** Guards against endless sites; false switches all of them off. */
+  /** Guards against endless sites; false turns all of them off. */
   readonly traps?: TrapsDefinition | false
   readonly canonical?: CanonicalDefinition
 }
 
 /**
- * A string is a pattern of the path (`/catalogue/*`) or of the whole URL (`https://example.com/*`) and takes linear time. A regular
- * expression is tested against the whole URL, on every link: one that backtracks, like `(a+)+$`, can stop a worker.
+ * A string is a pattern of the path (`/catalogue/*`) or of the whole URL (`https://example.com/*`) and takes linear time. A regular expression is
+ * tested against the whole URL, for every link: one that backtracks, like `(a+)+$`, can block a worker.
  */
 export type Pattern = string | RegExp
 export type Patterns = Pattern | readonly Pattern[]
@@ -179,13 +182,13 @@ export interface TrapsDefinition {
 }
 
 export interface CanonicalDefinition {
-  /** Query parameters to drop beside the known tracking parameters; a trailing * matches the rest of the name. */
+  /** Query parameters to drop in addition to the known tracking parameters; a trailing * matches the rest of the name. */
   readonly dropParams?: readonly string[]
   /** Default true. */
   readonly sortParams?: boolean
   /** Default 'keep'. */
   readonly trailingSlash?: 'keep' | 'strip'
-  /** Changes the URL in place; twice must be the same as once. */
+  /** Changes the URL in place; must be idempotent. */
   readonly rewrite?: (url: URL) => void
 }
 
@@ -193,27 +196,29 @@ export interface PaceDefinition {
   /** Between the starts of two requests. Default 1 s. */
   readonly delay?: Duration
   readonly rate?: Rate
-  /** Requests a rate lets through at once after a rest. Default 1. */
+  /** Requests that a rate allows at once after an idle time. Default 1. */
   readonly burst?: number
   /** Requests at once. Default 4. */
   readonly concurrency?: number
 }
 
 export interface SpiderPaceDefinition extends PaceDefinition {
-  /** `host` (default): each by itself, with its port. `domain`: all hosts of a registrable domain together, `shop.example.co.uk` and `example.co.uk`. */
+  /**
+   * `host` (default): each separately, with its port. `domain`: all hosts of a registrable domain together, `shop.example.co.uk` and `example.co.uk`.
+   */
   readonly per?: 'host' | 'domain'
   /**
-   * A host that answers slowly or with errors is asked less often, by all workers alike, and at the old pace once it is well again. Default true:
-   * about `concurrency` requests under way, up to ten times the delay. Without a delay there is none.
+   * A host that responds slowly or with errors gets fewer requests from all workers, and the normal rate again once it has recovered. Default true:
+   * about `concurrency` requests in flight, up to ten times the delay. It has no effect without a delay.
    */
   readonly adaptive?: boolean | AdaptiveDefinition
-  /** URLs with a pace in common, whatever their hosts: the first group that matches. */
+  /** URLs with a common pace, whatever their hosts: the first group that matches. */
   readonly groups?: readonly PaceGroupDefinition[]
 }
 
-/** The delay follows the host's mean answer time ÷ `target`, between `delay` and `maxDelay`. */
+/** The delay is the host's mean response time ÷ `target`, between `delay` and `maxDelay`. */
 interface AdaptiveDefinition {
-  /** Requests under way that the host should have on average. Default: `concurrency`. */
+  /** Requests that the host should have in flight on average. Default: `concurrency`. */
   readonly target?: number
   /** Default: ten times the delay. */
   readonly maxDelay?: Duration
@@ -221,27 +226,27 @@ interface AdaptiveDefinition {
 
 /** Limits left out are those of the spider. */
 export interface PaceGroupDefinition extends PaceDefinition {
-  /** Spiders that share the queue and name a group alike share its pace: an API key, an account, a way out. */
+  /** Spiders that share the queue and use the same group name share its pace: an API key, an account, a proxy. */
   readonly name: string
-  /** Without it links come here only by name: `out.follow(url, { group })`. */
+  /** Without it, links get this group only by name: `out.follow(url, { group })`. */
   readonly match?: Patterns
 }
 
-/** SpiderProxies of remembering that only some queues have: one that has not says so when the crawl is opened. */
+/** Ways of remembering that only some queues support: others refuse to open the crawl. */
 export interface DedupeDefinition {
   /**
-   * `exact` (default). `bloom`: a few bits a URL, and a small share of new URLs wrongly taken for known. `set`: exact, as a plain set that
-   * other programs can read.
+   * `exact` (default). `bloom`: a few bits per URL, and a small share of new URLs is wrongly taken for seen. `set`: exact, as a plain set that other
+   * programs can read.
    */
   readonly mode?: 'exact' | 'bloom' | 'set'
-  /** Who has seen it: this crawl (default), any crawl of this spider, any crawl of the queue. */
+  /** Seen by whom: this crawl (default), any crawl of this spider, any crawl of the queue. */
   readonly scope?: 'crawl' | 'spider' | 'site'
   /**
-   * Seen so long ago counts as new: forgotten after this at the earliest, after twice this at the latest. Longer than a link may wait in the
-   * queue, or it is visited twice. Default: never.
+   * URLs are forgotten after this time at the earliest, after twice this time at the latest. Must be longer than a link may wait in the queue, or it
+   * is visited twice. Default: never.
    */
   readonly ttl?: Duration
-  /** The share that `bloom` gets wrong. Default 0.001. */
+  /** The share of errors of `bloom`. Default 0.001. */
   readonly errorRate?: number
 }
 
@@ -255,7 +260,7 @@ export interface RetriesDefinition {
 export type BackoffDefinition =
   | readonly Duration[]
   | { readonly fixed: Duration }
-  /** base, 2 × base, 4 × base … up to cap, each made shorter by up to `jitter` (0 to 1) of itself. */
+  /** base, 2 × base, 4 × base … up to cap, each shortened by up to `jitter` (0 to 1) of itself. */
   | { readonly exponential: Duration; readonly cap?: Duration; readonly jitter?: number }
 
 export interface FetchDefinition {
@@ -265,7 +270,7 @@ export interface FetchDefinition {
   readonly connectTimeout?: Duration
   /** Default 20 s. */
   readonly headersTimeout?: Duration
-  /** Between two pieces of the body. Default 15 s. */
+  /** Between two chunks of the body. Default 15 s. */
   readonly idleTimeout?: Duration
   /** Default 16 KB. */
   readonly maxHeaderBytes?: Size
@@ -275,19 +280,19 @@ export interface FetchDefinition {
   readonly maxRedirects?: number
 }
 
-/** What a route needs of a proxy. */
+/** Which proxies a route uses. */
 export interface ProxyDefinition {
   readonly pool: string
-  /** Two letters: only proxies of this country. */
+  /** Two letters: only proxies in this country. */
   readonly country?: string
 }
 
 export interface SpiderProxyDefinition extends ProxyDefinition {
   /** `cheapest` (default): by the measured cost of a good page on that site. `rotate`: in turn. `weighted`: by the weights of the pool. */
   readonly choose?: 'cheapest' | 'rotate' | 'weighted'
-  /** For a host as a whole, over all proxies. Default: the number of proxies times `pace`. */
+  /** For a host as a whole, across all proxies. Default: the number of proxies times `pace`. */
   readonly ceiling?: PaceDefinition
-  /** True for an answer by which a site refuses the proxy, beside those that are known: 403, 429, captchas. */
+  /** True for a response that means that the site bans the proxy, in addition to the known ones: 403, 429, captchas. */
   readonly banned?: (answer: BanCheck) => boolean
 }
 
@@ -301,17 +306,17 @@ export interface BanCheck {
 export interface SessionDefinition {
   /** Keep cookies. Default true. */
   readonly cookies?: boolean
-  /** A session ends after so many requests. Default: as the pool of its proxy says; without proxies, never. */
+  /** A session ends after this many requests. Default: as the pool of its proxy says; without proxies, never. */
   readonly requests?: number
-  /** Or after so long. Default: likewise. */
+  /** Or after this time. Default: the same. */
   readonly time?: Duration
-  /** One of them for each session, in place of `userAgent`. */
+  /** One of them per session, instead of `userAgent`. */
   readonly userAgents?: readonly string[]
-  /** Runs once for each session, before its first page. What it throws costs the page an attempt, and ends the session. */
+  /** Runs once per session, before its first page. If it throws, this costs the page an attempt and ends the session. */
   readonly login?: (login: Login) => Promise<void> | void
 }
 
-/** What the login of a session works with. Its requests keep to the pace of their hosts, and go through the proxy of the session. */
+/** What the login of a session can use. Its requests respect the pace of their hosts, and go through the proxy of the session. */
 export interface Login {
   /** Redirects are followed; cookies are kept on the way. */
   fetch(url: string, request?: RequestExtras): Promise<LoginAnswer>
@@ -327,7 +332,7 @@ export interface LoginAnswer {
 }
 
 export interface LeaseDefinition {
-  /** A worker that gives no sign of life for this long loses its links to others. Default 30 s. */
+  /** A worker that does not renew its leases for this long loses its links to others. Default 30 s. */
   readonly visibility?: Duration
   /** Default 10 s. */
   readonly heartbeat?: Duration
@@ -345,65 +350,62 @@ export type RecordDefinitions = Readonly<Record<string, RecordDefinition>>
 export type RecordDefinition =
   | StandardSchemaV1
   | {
-      /** Without a schema anything that is JSON is stored. */
+      /** Without a schema any JSON is stored. */
       readonly schema?: StandardSchemaV1
-      /** A record younger than this is not written again. Default 1 h; 0 writes always. */
+      /** A record younger than this is not overwritten with other content. Default 1 h; 0 always writes. */
       readonly fresh?: Duration
-      /** Keep every version that is replaced by another one. Default false. */
+      /** Keep every replaced version. Default false. */
       readonly history?: boolean
-      /** Records of several pages or sites that describe one thing, read as one. */
+      /** Read records of several pages or sites that describe one thing as one. */
       readonly merge?: MergeDefinition
     }
 
 export interface MergeDefinition {
-  /** What the record describes: a field, several together, or a function of the stored data. A record for which it is empty is one by itself. */
+  /** What the record describes: a field, several together, or a function of the stored data. A record for which it is empty is not merged. */
   readonly identity: string | readonly string[] | IdentityFunction
   /** 'ACME' and 'Acme' are the same. Default false. */
   readonly ignoreCase?: boolean
-  /** Field → which record gives it, where several have it. */
+  /** Field → which record provides it, if several have it. */
   readonly prefer?: Readonly<Record<string, MergePreference>>
-  /** For the other fields. Default 'newest'. */
+  /** For all other fields. Default 'newest'. */
   readonly default?: MergePreference
 }
 
 /** Its parameter needs a type, `(data: { gtin: string }) => data.gtin`: the kinds of a spider are known only when all of them are read. */
 export type IdentityFunction = {
-  // A method, so that the parameter may be told more exactly than this.
+  // A method, so that the type of the parameter may be narrower than this.
   identity(data: Readonly<Record<string, Json>>): string | number | null | undefined
 }['identity']
 
-/**
- * The record that a page showed last; the longest text, or the list with most items; or the first of these sites that has it. What it
- * leaves open, the newest decides.
- */
+/** The record that was seen last; the longest text, or the list with most items; or the first of these sites that has it. Ties go to the newest. */
 export type MergePreference = 'newest' | 'longest' | { readonly sites: readonly string[] }
 
 export interface RouteDefinition<LinkData, Data, Kinds extends RecordDefinitions> {
-  /** Routes are tried in the order in which they are written. A route without `match` is reached by name only. */
+  /** Routes are tried in order. A route without `match` is used by name only. */
   readonly match?: Patterns
   /** −100 … 100, higher first. Default 0. */
   readonly priority?: number
   readonly retries?: RetriesDefinition
-  /** Limits of this route beside those of the host. */
+  /** Limits of this route in addition to those of the host. */
   readonly pace?: PaceDefinition
-  /** The data a link of this route carries; page.data has been checked against it. It is not transformed: data travels as JSON. */
+  /** The data of a link of this route; page.data is validated against it, but not transformed, because it is stored as JSON. */
   readonly data?: StandardSchemaV1<LinkData, unknown>
   readonly follow?: readonly FollowDefinition<keyof Data & string>[]
   /**
-   * The page is one of a list: queue the others, all of them where it tells how many there are, else the one that follows. `true` is all
+   * The page is part of a paginated list: queue the other pages, all of them if it says how many there are, otherwise the next one. `true` is all
    * defaults.
    */
   readonly pages?: true | PagesDefinition<keyof Data & string>
   readonly record?: RecordRule<Kinds>
   /**
-   * Pages of this route are rendered in a browser: always (`true`), or when the page as the server sends it lacks what is wanted (`'fallback'`).
-   * Needs Chromium and the package playwright-core.
+   * Pages of this route are rendered in a browser: always (`true`), or if the page as the server sends it lacks what is wanted (`'fallback'`). Needs
+   * Chromium and the package playwright-core.
    */
   readonly render?: boolean | 'fallback' | RenderDefinition<LinkData>
   /** Runs after `follow` and `record`. */
   handler?(page: Page<LinkData>, out: Out<Data, Kinds>): void | Promise<void>
   readonly handlerTimeout?: Duration
-  /** Another pool than the spider's, or none (false). */
+  /** A pool other than the spider's, or none (false). */
   readonly proxy?: string | ProxyDefinition | false
 }
 
@@ -412,35 +414,35 @@ interface RenderDefinition<LinkData = unknown> {
   readonly when?: 'always' | 'fallback'
   /** When the page counts as ready: a CSS selector that must appear, or a time to wait. Default: until nothing was loaded for 500 ms. */
   readonly wait?: string
-  /** How long a selector or a quiet network is waited for. Default 10 s. */
+  /** How long to wait for a selector or a quiet network. Default 10 s. */
   readonly settle?: Duration
   /** Load images, fonts and media as well. Default false. */
   readonly images?: boolean
-  /** For `fallback`: whether this page, as the server sends it, must be rendered, whatever else is found in it. */
+  /** For `fallback`: whether this page, as the server sends it, must be rendered in any case. */
   readonly needed?: (page: Page<LinkData>) => boolean
 }
 
 export interface FollowDefinition<RouteName extends string = string> {
   /** CSS selector of elements with an href; `img@src` takes another attribute. */
   readonly links: string
-  /** Where the links go; without it the first route that matches. */
+  /** The route of the links; without it the first route that matches. */
   readonly route?: RouteName
   readonly allow?: Patterns
   readonly deny?: Patterns
-  /** Instead of the route's own. */
+  /** Overrides the route's priority. */
   readonly priority?: number
-  /** Take links marked rel="nofollow" too, and those of pages that ask robots not to follow. Default false. */
+  /** Also follow links marked rel="nofollow", and those of pages that ask robots not to follow. Default false. */
   readonly nofollow?: boolean
 }
 
 export interface PagesDefinition<RouteName extends string = string> {
-  /** Pages of one list at most. Default 1000. */
+  /** Maximum number of pages per list. Default 1000. */
   readonly max?: number
-  /** Where they go. Default: the route of this page. */
+  /** Their route. Default: the route of this page. */
   readonly route?: RouteName
 }
 
-/** One record a page, made of its fields. `key` names the field that identifies it; without it the page's URL does. */
+/** One record per page, built from its fields. `key` names the field that identifies it; without it the page's URL does. */
 export type RecordRule<Kinds extends RecordDefinitions> = {
   readonly [Kind in keyof Kinds & string]: {
     readonly kind: Kind
@@ -449,7 +451,7 @@ export type RecordRule<Kinds extends RecordDefinitions> = {
   }
 }[keyof Kinds & string]
 
-/** What a record looks like before its schema has checked it. */
+/** A record before its schema has validated it. */
 export type InputOf<Definition> = Definition extends StandardSchemaV1
   ? StandardSchemaV1.InferInput<Definition>
   : Definition extends { readonly schema: infer Schema extends StandardSchemaV1 }
@@ -459,15 +461,15 @@ export type InputOf<Definition> = Definition extends StandardSchemaV1
 export interface Out<Data, Kinds extends RecordDefinitions> {
   /** Stores a record, once per (spider, site, kind, key): the next one with the same key replaces it. */
   record<Kind extends keyof Kinds & string>(kind: Kind, key: string | number, data: InputOf<Kinds[Kind]>): void
-  /** Queues a link. It is resolved against the page, judged by the scope and dropped when it is known. */
+  /** Queues a link. It is resolved against the page, checked against the scope, and dropped if it is known. */
   follow(href: string, options?: FollowOptions<Data>): void
 }
 
 interface FollowBasics extends RequestExtras {
   readonly priority?: number
-  /** Takes the place of the URL when links are compared. */
+  /** Used instead of the URL to compare links. */
   readonly dedupeKey?: string
-  /** Not before this long from now. */
+  /** Wait at least this long from now. */
   readonly delay?: Duration
   /** One of `pace.groups`, whatever its pattern says. */
   readonly group?: string
@@ -496,7 +498,7 @@ export type StepRecord<Kinds extends RecordDefinitions> = {
   }
 }[keyof Kinds & string]
 
-/** Marks what defineSpider made: a plain key, because the spider file may have loaded another copy of this package. */
+/** Marks the result of defineSpider: a plain key, because the spider file may have loaded another copy of this package. */
 export const SPIDER_TAG = '~shoal'
 
 export interface TaggedDefinition<
@@ -505,7 +507,7 @@ export interface TaggedDefinition<
 > {
   readonly [SPIDER_TAG]: 'spider'
   readonly definition: SpiderDefinition
-  /** Never there: for the compiler alone, which needs the kinds and the routes where a program uses the spider. */
+  /** Never present: only for the compiler, which needs the kinds and the routes where a program uses the spider. */
   readonly types?: { readonly kinds: Kinds; readonly data: Data }
 }
 

@@ -4,8 +4,8 @@
  *   const harvester = compileHarvest({ links: [{ select: 'article a' }], fields: { title: 'h1' } })
  *   harvester.run(page) → { links: [['/a', '/b']], fields: { title: '…' }, base: null, nofollow: false, refresh: null }
  *
- * All of them are answered in one pass over the tags of the page, without a tree, when the selectors allow it
- * (see html/selector.ts) and the page is not misnested; otherwise on the tree of a spec parser, with the same answers.
+ * All of them are evaluated in one pass over the tags of the page, without a tree, if the selectors allow it (see html/selector.ts) and the page is not
+ * misnested; otherwise on the tree of a spec-compliant parser, with the same results.
  */
 import { ShoalError } from '../errors.js'
 import { mediaType } from '../fetch/charset.js'
@@ -29,31 +29,31 @@ interface FieldOptions {
   readonly select?: string
   /** Path into the JSON of the page: `a.b[0].c`, `items[*].name`. */
   readonly path?: string
-  /** How the text is read; default 'text'. Values from a path stay as they are unless this is given. */
+  /** How the text is converted; default 'text'. Values from a path stay as they are unless this is given. */
   readonly as?: Conversion
   /** All matches, as an array, instead of the first. */
   readonly all?: boolean
-  /** Used when nothing is found, or what is found cannot be read. */
+  /** Used if nothing is found, or it cannot be converted. */
   readonly default?: Json
-  /** Only what its first group (or the whole pattern) matches; no match counts as nothing found. */
+  /** Only what its first group (or the whole pattern) matches; no match counts as not found. */
   readonly pattern?: RegExp
 }
 
 export interface LinkRule {
-  /** Elements whose `href` is taken; default `a[href]`. */
+  /** Elements whose `href` is used; default `a[href]`. */
   readonly select?: string
-  /** Take links marked rel=nofollow too. */
+  /** Also follow links marked rel=nofollow. */
   readonly nofollow?: boolean
 }
 
 export interface Harvester {
   run(page: Page): Found
-  /** How many pages the scanner answered alone, and how many needed the tree. */
+  /** How many pages the scanner handled alone, and how many needed the tree. */
   readonly pages: Extractor['pages']
 }
 
 export interface Found {
-  /** Per link rule: the `href`s as they stand on the page, in document order, with repetitions. */
+  /** Per link rule: the `href`s as they are on the page, in document order, with repetitions. */
   readonly links: readonly (readonly string[])[]
   /** Fields that were found; the others are left out, so that the schema reports them. */
   readonly fields: Readonly<Record<string, Json>>
@@ -153,7 +153,7 @@ function compileField(name: string, definition: FieldDefinition, compiled: Rule[
     as: options.as ?? (options.select === undefined ? null : 'text'),
     all,
     fallback: options.default,
-    // A pattern with state would answer differently from page to page.
+    // A pattern with state would give different results from page to page.
     pattern: options.pattern ? new RegExp(options.pattern.source, options.pattern.flags.replace(/[gy]/g, '')) : null,
   }
 }
@@ -178,7 +178,7 @@ function readFields(
   return values
 }
 
-/** Undefined when there is none, so that the schema can say whether the list may be empty. */
+/** Undefined if there is none, so that the schema can say whether the list may be empty. */
 function readAll(field: Field, raw: readonly Json[], page: Page, baseHref: string | null): Json | undefined {
   const values: Json[] = []
   for (const one of raw) {
@@ -206,7 +206,7 @@ function baseOf(page: Page, baseHref: string | null): string {
   return (baseHref === null ? null : parseUrl(baseHref, page.url)?.href) ?? page.url
 }
 
-/** `5; url='/next'` → `/next`; a refresh of the page itself is no link. */
+/** `5; url='/next'` → `/next`; a refresh of the page itself is not a link. */
 function readRefresh(content: string | undefined): string | null {
   if (content === undefined) return null
   const found = /^\s*[\d.]*\s*[;,\s]\s*(?:url\s*=\s*)?(?:"([^"]*)|'([^']*)|(\S.*))/i.exec(content)
@@ -214,7 +214,7 @@ function readRefresh(content: string | undefined): string | null {
   return target === '' ? null : target
 }
 
-/** A picture or a JSON file has no tags worth looking for. */
+/** An image or a JSON file has no tags to scan for. */
 function mayBeHtml(page: Page): boolean {
   const type = mediaType(page.headers['content-type'] ?? '')
   return type === '' || type.startsWith('text/') || type.includes('html') || type.includes('xml')

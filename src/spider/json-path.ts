@@ -2,8 +2,8 @@ import { ShoalError } from '../errors.js'
 import type { Json } from '../url/link.js'
 
 /**
- * A small path language for JSON pages: `a.b[0].c`, `a.b.0.c`, `["a key"].b`, `items[*].name`; a leading `$` or `$.`
- * may be written. `*` takes every element of an array or every value of an object.
+ * A small path language for JSON pages: `a.b[0].c`, `a.b.0.c`, `["a key"].b`, `items[*].name`; a leading `$` or `$.` is optional. `*` is every
+ * element of an array or every value of an object.
  */
 export type JsonPath = readonly (string | typeof EVERY)[]
 
@@ -17,7 +17,7 @@ export function parsePath(source: string): JsonPath {
     const at = step.lastIndex
     const found = step.exec(source)
     if (found === null)
-      throw new ShoalError('bad_selector', `path ${JSON.stringify(source)}: cannot be read at position ${at}`)
+      throw new ShoalError('bad_selector', `path ${JSON.stringify(source)}: cannot be parsed at position ${at}`)
     const [, index, star, double, single, word] = found
     if (star !== undefined || word === '*') steps.push(EVERY)
     else steps.push(index ?? word ?? (double ?? single ?? '').replace(/\\(.)/g, '$1'))

@@ -32,16 +32,16 @@ function called(path: string, identity: (data: Json) => unknown, data: Json): un
     throw new ShoalError('handler_error', `${path}.identity: ${message}`, { cause: error })
   }
   if (value === null || value === undefined || typeof value === 'string' || typeof value === 'number') return value
-  throw new ShoalError('handler_error', `${path}.identity: must give a string, a number or null, not ${shown(value)}`)
+  throw new ShoalError('handler_error', `${path}.identity: must return a string, a number or null, not ${shown(value)}`)
 }
 
-/** Records carry the registrable domain: a rule for another name would never hold. */
+/** Records have the registrable domain: a rule for any other name would never apply. */
 function checkSites(path: string, preference: Preference): void {
   if (typeof preference === 'string') return
   preference.sites.forEach((name, index) => {
     const site = siteOf(name.toLowerCase())
     if (site === name && /^[^\s/:@]+$/.test(name)) return
-    const wrong = site === name ? `${shown(name)} is no domain` : `the site of ${shown(name)} is called '${site}'`
+    const wrong = site === name ? `${shown(name)} is not a domain` : `the site of ${shown(name)} is '${site}'`
     throw new ShoalError('spider_invalid', `${path}.sites[${index}]: ${wrong}`)
   })
 }

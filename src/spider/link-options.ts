@@ -5,8 +5,8 @@ import type { Json, RequestExtras } from '../url/link.js'
 import type { FollowOptions } from './definition.js'
 
 /**
- * What a user says of a link, as the door takes it. Looked at here, where the user says it: later it travels with the links of other
- * pages, and what cannot be stored would take those with it. `wrong` makes the error.
+ * The options of a link as the filter takes them. They are validated here, where the user's code passes them: later the link is stored together with
+ * those of other pages, and a value that cannot be stored would fail all of them. `wrong` creates the error.
  */
 export function linkOptions<Data>(options: FollowOptions<Data>, wrong: (message: string) => ShoalError): LinkOptions {
   const { route, priority, data, dedupeKey, delay, group, method, headers, body } = options as FollowOptions<
@@ -44,7 +44,7 @@ export function linkOptions<Data>(options: FollowOptions<Data>, wrong: (message:
   }
 }
 
-/** A copy also because the handler may go on to change what it gave. */
+/** A copy also because the handler may change the object afterwards. */
 function jsonCopy(data: unknown, wrong: (message: string) => ShoalError): Json {
   let json: string | undefined
   try {

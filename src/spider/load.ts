@@ -7,7 +7,7 @@ import { ShoalError } from '../errors.js'
 import { hashOf, isTagged, resolveSpider } from './resolve.js'
 import type { Spider } from './spider.js'
 
-/** Loads a spider file, TypeScript or JavaScript, as it stands. */
+/** Loads a spider file, TypeScript or JavaScript, without a build step. */
 export async function loadSpider(path: string): Promise<Spider> {
   const file = resolve(path)
   const text = await readSpider(file, path)
@@ -47,15 +47,15 @@ async function evaluate(file: string, path: string): Promise<unknown> {
   const require = createRequire(file)
   const jiti = createJiti(file, {
     interopDefault: false,
-    // Babel takes 200 ms for its first file. The cache is the user's own: code in a shared /tmp could be anybody's.
+    // Babel takes 200 ms for its first file. The cache belongs to the user: code in a shared /tmp could be anybody's.
     fsCache: join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'shoal', 'spiders'),
-    // Modules already in memory: this very Shoal, wherever the file lies, and never a copy through Babel.
+    // Modules already in memory: this very copy of Shoal, wherever the file is, and never a copy through Babel.
     virtualModules: {
       shoal: await import('../index.js'),
       ...(canResolve(require, 'zod') ? {} : { zod: await import('zod') }),
     },
   })
-  // An edited file is loaded anew.
+  // An edited file is loaded again.
   delete require.cache[file]
   try {
     const module = await jiti.import<{ default?: unknown } | undefined>(file)
@@ -89,7 +89,7 @@ function loadFailure(error: unknown, file: string, path: string): string {
   for (const line of rest) {
     const [, place = '', position = ''] = /((?:\/|[A-Za-z]:\\)[^()]*?)((?::\d+){1,2})\)?\s*$/.exec(line) ?? []
     if (place === file) return `${path}${position}: ${message}`
-    // The first place that is nobody's package is where the user wrote it.
+    // The first frame outside of a package is the user's own code.
     if (place !== '' && !place.includes('node_modules')) return `${path}: ${place}${position}: ${message}`
   }
   return `${path}: ${message}`

@@ -8,13 +8,13 @@ const KEY_ENDS = { list: 'items', stream: 'stream', hash: 'records' }
 const OF_REDIS = ['key', 'address', 'maxLength', 'serialize', 'field'] as const
 const OF_WEBHOOKS = ['secretEnv', 'timeout'] as const
 
-/** The outlets of a spider, each with a name of its own. */
+/** The outlets of a spider, each with a unique name. */
 export function outletsOf(checked: CheckedDefinition): Outlet[] {
   const outlets = checked.outlets.map((outlet, index) => outletOf(outlet, `outlets[${index}]`, checked))
   outlets.forEach(({ name }, index) => {
     const twin = outlets.findIndex((other) => other.name === name)
     if (twin !== index)
-      throw invalid(`outlets[${index}].name: outlets[${twin}] is called ${name} too, give each a name of its own`)
+      throw invalid(`outlets[${index}].name: outlets[${twin}] is also named ${name}; give each a unique name`)
   })
   return outlets
 }
@@ -23,7 +23,7 @@ function outletOf(outlet: CheckedOutlet, path: string, definition: CheckedDefini
   const { name: spider, records, allowPrivate } = definition
   const { redis, webhook, kinds = null, batch } = outlet
   for (const kind of kinds ?? []) {
-    if (!Object.hasOwn(records, kind)) throw invalid(`${path}.kinds: no record kind is called '${kind}'`)
+    if (!Object.hasOwn(records, kind)) throw invalid(`${path}.kinds: there is no record kind '${kind}'`)
   }
   const basics = { name: `${spider}/${outlet.name ?? redis ?? 'webhook'}`, spider, kinds, batch }
   if (webhook !== undefined && redis === undefined) {
@@ -31,7 +31,7 @@ function outletOf(outlet: CheckedOutlet, path: string, definition: CheckedDefini
     const { secretEnv = null, timeout: timeoutMs = DEFAULT_TIMEOUT_MS } = outlet
     return { ...basics, to: 'webhook', url: webhook, secretEnv, timeoutMs, allowPrivate }
   }
-  if (redis === undefined || webhook !== undefined) throw invalid(`${path}: say either redis or webhook`)
+  if (redis === undefined || webhook !== undefined) throw invalid(`${path}: set either redis or webhook`)
   refuse(outlet, redis === 'hash' ? OF_WEBHOOKS : [...OF_WEBHOOKS, 'field'], path, `a Redis ${redis}`)
   const { address = null, serialize = JSON.stringify, field = ({ url }) => url } = outlet
   return {
@@ -47,7 +47,7 @@ function outletOf(outlet: CheckedOutlet, path: string, definition: CheckedDefini
 
 function refuse(outlet: CheckedOutlet, options: readonly (keyof CheckedOutlet)[], path: string, what: string): void {
   const given = options.find((option) => outlet[option] !== undefined)
-  if (given !== undefined) throw invalid(`${path}.${given}: means nothing for ${what}`)
+  if (given !== undefined) throw invalid(`${path}.${given}: has no effect for ${what}`)
 }
 
 function invalid(message: string): ShoalError {

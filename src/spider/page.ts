@@ -8,13 +8,13 @@ import { findPagination, type Pagination } from './pagination.js'
 const require = createRequire(import.meta.url)
 let loaded: typeof import('cheerio/slim') | null = null
 
-/** Loaded with the first `page.$`: most spiders never look. */
+/** Loaded with the first `page.$`: most spiders never use it. */
 function cheerio(): typeof import('cheerio/slim') {
   loaded ??= require('cheerio/slim') as typeof import('cheerio/slim')
   return loaded
 }
 
-/** A fetched page as a handler sees it. Nothing is decoded or parsed before somebody looks. */
+/** A fetched page as a handler sees it. Nothing is decoded or parsed before it is used. */
 export interface Page<Data = unknown> {
   /** Where the body came from, after redirects. */
   readonly url: string
@@ -25,16 +25,16 @@ export interface Page<Data = unknown> {
   readonly route: string
   readonly depth: number
   readonly attempt: number
-  /** The user data that came with the link. */
+  /** The data of the link. */
   readonly data: Data
   readonly body: Uint8Array
-  /** The body as text, in the charset found by BOM, header, meta element, in the order of the WHATWG standard. */
+  /** The body as text; the charset comes from BOM, header or meta element, in the order of the WHATWG standard. */
   readonly text: string
-  /** The body as JSON; a handler_error that shows the place when it is not. */
+  /** The body as JSON; if it is not, a handler_error that shows the position. */
   readonly json: Json
-  /** jQuery-like view of the HTML; the tree is built on first use. */
+  /** jQuery-like API for the HTML; the tree is built on first use. */
   readonly $: CheerioAPI
-  /** What the page says of the other pages of its list: how many there are, the next one, all that can be told. */
+  /** What the page says about the other pages of its list: how many there are, the next one, and all that can be derived. */
   readonly pagination: Pagination
 }
 

@@ -1,4 +1,4 @@
-/** How pagers say it. Whole labels only: 'Next day delivery' is no next page. */
+/** The words of pagers. Whole labels only: 'Next day delivery' is not a next page. */
 
 const NEXT = [
   'next( page| results?| posts| set)?',
@@ -58,12 +58,12 @@ const PAGE_OF = [
   new RegExp(`${NUMBER}\\s*\\/\\s*${NUMBER}\\s*(?:ページ|페이지|页|頁)`, 'u'),
 ]
 
-/** 'Page 1 of 37' in any of its languages. */
+/** 'Page 1 of 37' in any of these languages. */
 export function pageOfText(text: string): { readonly current: number; readonly count: number } | null {
   for (const form of PAGE_OF) {
     const [, current, count] = form.exec(text) ?? []
-    const told = { current: plain(current), count: plain(count) }
-    if (told.current >= 1 && told.count >= told.current) return told
+    const stated = { current: plain(current), count: plain(count) }
+    if (stated.current >= 1 && stated.count >= stated.current) return stated
   }
   return null
 }

@@ -3,25 +3,25 @@ import type { AnyNode, Element } from 'domhandler'
 import { parseUrl } from '../url/parse-url.js'
 import { isLastLabel, isNextLabel, pageOfText, shownOfText } from './pagination-words.js'
 
-/** What a page of a list says of the other pages of it. */
+/** What a page of a list says about the other pages of it. */
 export interface Pagination {
-  /** Its own number; 1 when nothing tells. */
+  /** Its own number; 1 if unknown. */
   readonly current: number
-  /** How many there are, as far as this page tells; null when nothing does. */
+  /** How many pages there are, as far as this page shows; null if unknown. */
   readonly count: number | null
-  /** The page that follows; null on the last one, and where nothing tells. */
+  /** The next page; null on the last one, and if unknown. */
   readonly next: string | null
-  /** All other pages that can be told from here, by number: of a list of 37 all of them, from its first page on. */
+  /** All other pages that can be derived from this one, by number: for a list of 37 all of them, already from its first page. */
   readonly pages: readonly PageLink[]
 }
 
 export interface PageLink {
   readonly url: string
-  /** Null: nothing tells, as with `?after=b3f`. */
+  /** Null: unknown, as with `?after=b3f`. */
   readonly number: number | null
 }
 
-/** More pages than this are not written out. */
+/** More pages than this are not listed. */
 const MOST_PAGES = 100_000
 const CONTAINER = /pag(?:er|inat|ing|ination|e-?num|e-?nav|enavi|elinks|es\b)|(?:^|[\s_-])pages?(?:$|[\s_-])/i
 const DISABLED = /(?:^|[\s_-])(?:disabled|inactive)(?:$|[\s_-])/i
@@ -34,12 +34,12 @@ const IN_URL =
 
 interface Anchor {
   readonly url: string
-  /** Of the URL as it will be asked for. */
+  /** Of the URL as it will be requested. */
   readonly rel: readonly string[]
   readonly labels: readonly string[]
   readonly text: string
   readonly classes: string
-  /** In something that calls itself a pager. */
+  /** Inside an element that is marked as a pager. */
   readonly inPager: boolean
 }
 
@@ -47,8 +47,8 @@ export function findPagination($: CheerioAPI, pageUrl: string): Pagination {
   const elements = elementsOf($)
   const anchors = anchorsOf(elements, pageUrl)
   const text = countingTexts(elements)
-  const told = pageOfText(text)
-  const current = currentOf(elements, pageUrl, told?.current ?? null)
+  const stated = pageOfText(text)
+  const current = currentOf(elements, pageUrl, stated?.current ?? null)
   const next = nextOf(anchors)
   const numbered = anchors.flatMap(({ url, text: label, inPager }) => {
     const number = inPager ? wholeNumber(label) : null
@@ -61,7 +61,7 @@ export function findPagination($: CheerioAPI, pageUrl: string): Pagination {
     { number: current, url: pageUrl },
   ])
   const lastNumber = last === undefined ? null : (form?.numberOf(last.url) ?? numberInUrl(last.url))
-  const count = told?.count ?? lastNumber ?? perPage(text) ?? highest(numbered, current, next !== null)
+  const count = stated?.count ?? lastNumber ?? perPage(text) ?? highest(numbered, current, next !== null)
   const urls = new Map<number, string>()
   const reach = Math.min(count ?? 0, MOST_PAGES)
   for (let number = 2; form !== null && number <= reach; number++) urls.set(number, form.urlOf(number))
@@ -76,7 +76,7 @@ export function findPagination($: CheerioAPI, pageUrl: string): Pagination {
   return { current, count, next: next?.url ?? null, pages: others }
 }
 
-/** Every element, in the order of the page. By hand: a selector takes quadratic time where elements are nested deep. */
+/** Every element, in document order. By hand: a selector takes quadratic time if elements are nested deeply. */
 function elementsOf($: CheerioAPI): Element[] {
   const elements: Element[] = []
   const left: AnyNode[] = [...$.root().toArray()]
@@ -122,7 +122,7 @@ const LABEL_NODES = 60
 const LABEL_CHARS = 120
 const NO_LABEL = { text: '', labels: [] }
 
-/** Text and labels inside an element that is as small as a label; nothing of a larger one, however deep it goes. */
+/** Text and labels inside an element that is small enough to be a label; nothing for a larger one, however deep it goes. */
 function labelIn(element: Element): { readonly text: string; readonly labels: readonly string[] } {
   const labels: string[] = []
   let text = ''
@@ -157,7 +157,7 @@ function isInPager(element: Element): boolean {
 
 const TEXT_ELEMENTS = new Set('nav,div,p,span,ul,ol,li,td,section,header,footer,small,strong,b,em,h2,h3'.split(','))
 
-/** Short texts that count: 'Page 1 of 37', 'Showing 1–20 of 734'. */
+/** Short texts with counts: 'Page 1 of 37', 'Showing 1–20 of 734'. */
 function countingTexts(elements: readonly Element[]): string {
   const texts: string[] = []
   for (const element of elements) {
@@ -167,8 +167,8 @@ function countingTexts(elements: readonly Element[]): string {
   return texts.join('\n')
 }
 
-function currentOf(elements: readonly Element[], pageUrl: string, told: number | null): number {
-  if (told !== null) return told
+function currentOf(elements: readonly Element[], pageUrl: string, stated: number | null): number {
+  if (stated !== null) return stated
   const marked = elements.find(
     (element) => /^(page|true)$/.test(element.attribs['aria-current'] ?? '') && numberIn(element) !== null,
   )
@@ -202,19 +202,19 @@ function isLast({ inPager, text, labels }: Anchor): boolean {
   return inPager && [text, ...labels].some(isLastLabel)
 }
 
-/** Numbered links alone may go on behind an ellipsis: they tell what there is at least. */
+/** Numbered links may continue after an ellipsis: they only give a lower bound. */
 function highest(numbered: readonly { number: number }[], current: number, hasNext: boolean): number | null {
   const most = Math.max(0, ...numbered.map(({ number }) => number))
   if (most === 0) return null
   return Math.max(most, current + (hasNext ? 1 : 0))
 }
 
-/** 'Showing 1–20 of 734' is 37 pages, wherever it is said. */
+/** 'Showing 1–20 of 734' means 37 pages, wherever it is. */
 function perPage(text: string): number | null {
   const shown = shownOfText(text)
   if (shown === null) return null
   const size = shown.to - shown.from + 1
-  // The last page is shorter than the others: it does not tell how long those are.
+  // The last page is shorter than the others: it does not show how long those are.
   return (shown.from - 1) % size === 0 && shown.to <= shown.total ? Math.ceil(shown.total / size) : null
 }
 
@@ -228,7 +228,7 @@ interface Form {
   numberOf(url: string): number | null
 }
 
-/** How the URL of a page follows from its number: learnt from those that are there. An offset (`start=40`) is a number too. */
+/** How the URL of a page follows from its number, learnt from the URLs on the page. An offset (`start=40`) is a number too. */
 function formOf(samples: readonly Sample[]): Form | null {
   const byMask = new Map<string, Map<number, readonly number[]>>()
   for (const { number, url } of samples) {
@@ -257,7 +257,7 @@ function fitted(mask: string, group: ReadonlyMap<number, readonly number[]>): Fo
   return formFrom(mask, lines)
 }
 
-/** From one URL alone, when one of its numbers is plainly that of the page. */
+/** From a single URL, if one of its numbers is clearly that of the page. */
 function guessed(mask: string, group: ReadonlyMap<number, readonly number[]>, samples: readonly Sample[]): Form | null {
   const [[number, values] = [0, []]] = [...group]
   const url = samples.find((sample) => sample.number === number && masked(sample.url).mask === mask)?.url ?? ''
@@ -294,7 +294,7 @@ function formFrom(mask: string, lines: readonly Line[]): Form {
   }
 }
 
-/** The URL with a hole for each number of its path and query; numbers too long or with leading zeros are texts. */
+/** The URL with a placeholder for each number of its path and query; numbers that are too long or have leading zeros count as text. */
 function masked(url: string): { mask: string; values: number[] } {
   const values: number[] = []
   const from = url.indexOf('/', url.indexOf('//') + 2)

@@ -3,7 +3,7 @@ import type { Limits } from '../frontier/frontier.js'
 import type { CheckedDefinition, CheckedPace, CheckedRoute } from './definition-schema.js'
 import { DIRECT, type ProxyNeed, type SpiderProxies, type SpiderSession } from './spider.js'
 
-/** What a route needs to go out; null when no route of the spider takes a proxy: then nobody is asked. */
+/** Which proxies a route needs; null if no route of the spider uses a proxy: then the proxy ledger is not involved. */
 export function proxyNeed(route: CheckedRoute, checked: CheckedDefinition): ProxyNeed | null {
   return takesProxies(checked) ? needOf(route, checked) : null
 }
@@ -27,7 +27,7 @@ export function spiderProxies(
   }
 }
 
-/** The user's own code: what it throws is told as such. */
+/** The user's own code: what it throws is reported as such. */
 function toldByName(banned: NonNullable<SpiderProxies['banned']>): NonNullable<SpiderProxies['banned']> {
   return (answer) => {
     try {

@@ -31,18 +31,18 @@ const DEFAULT_RETRIES: RetryPolicy = {
   backoff: { kind: 'exponential', baseMs: 1_000, capMs: 300_000, jitter: 0.5 },
 }
 const DEFAULT_DELAY_MS = 1_000
-/** An adaptive pace makes the delay so many times longer at most. */
+/** An adaptive pace lengthens the delay at most this many times. */
 const LONGEST_DELAYS = 10
 const DEFAULT_CONCURRENCY = 4
-/** As good as no limit. */
+/** Practically no limit. */
 const MOST_AT_ONCE = 10_000
-/** One new URL in a thousand is taken for known. */
+/** One new URL in a thousand is taken for seen. */
 const DEFAULT_ERROR_RATE = 0.001
 const NAME_FORM = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/
 
 /** A spider defined in a program. */
 export function spiderFromDefinition(defined: TaggedDefinition): Spider {
-  if (!isTagged(defined)) throw new ShoalError('spider_invalid', 'this is not a spider: make one with defineSpider')
+  if (!isTagged(defined)) throw new ShoalError('spider_invalid', 'this is not a spider: create one with defineSpider')
   return resolveSpider(defined.definition, hashOf(textForm(defined.definition)))
 }
 
@@ -54,7 +54,7 @@ export function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
-/** Checks everything that can be checked before the first request, and compiles the rest. */
+/** Validates everything that can be validated before the first request, and compiles the rest. */
 export function resolveSpider(definition: SpiderDefinition, hash: string): Spider {
   const checked = check(definitionSchema, definition, 'spider_invalid')
   checkNames(checked)
@@ -154,38 +154,38 @@ export function resolveSpider(definition: SpiderDefinition, hash: string): Spide
   }
 }
 
-/** Each start URL must pass the door: a crawl that refuses its own beginning would end empty and look finished. */
+/** Each start URL must pass the filter: a crawl that refuses its own start would end empty and appear finished. */
 function checkStart(start: readonly string[], rules: AdmitRules): void {
-  const door = createAdmitter(rules)
+  const admitter = createAdmitter(rules)
   start.forEach((url, index) => {
-    const admission = door.resolve(url, url)
+    const admission = admitter.resolve(url, url)
     if (!admission.ok) throw new ShoalError(admission.refusal.code, `start[${index}]: ${admission.refusal.message}`)
   })
 }
 
-/** What a window leaves out would never be written: the page is not handled again before it changes. */
+/** A change that falls into the window would never be written: the page is not handled again until it changes. */
 function checkWindows(records: NonNullable<SpiderDefinition['records']>): void {
   for (const [kind, record] of Object.entries(records)) {
     if ('fresh' in record && record.fresh !== undefined && record.fresh !== 0)
-      throw invalid(`records.${kind}.fresh: a spider with recrawl writes every change; leave it out`)
+      throw invalid(`records.${kind}.fresh: a spider with recrawl writes every change; remove it`)
   }
 }
 
-/** A crawl that knows what the one before it has seen finds nothing to do. */
+/** A crawl that knows what the previous one has seen would have nothing to do. */
 function checkForgets({ dedupe: { scope, ttl } }: CheckedDefinition): void {
   if (scope !== 'crawl' && ttl === undefined)
     throw invalid(
-      `dedupe.scope: with '${scope}' every page would be known to the next crawl; leave it out, or give a ttl`,
+      `dedupe.scope: with '${scope}' every page would count as seen in the next crawl; remove it, or set a ttl`,
     )
 }
 
 function scheduleOf({ feed }: CheckedDefinition, schedule: NonNullable<CheckedDefinition['schedule']>): Schedule {
   if (feed !== undefined && feed.idleTimeout === undefined)
-    throw invalid('schedule: a fed crawl without feed.idleTimeout never ends, so that no other could begin')
+    throw invalid('schedule: a crawl with a feed but no feed.idleTimeout never ends, so the next one could never start')
   return compileSchedule(schedule)
 }
 
-/** A crawl must begin somewhere, and know where it may go. */
+/** A crawl needs a start, and must know where it may go. */
 function checkBeginning({ start, seeds, feed, scope }: CheckedDefinition): void {
   if (start.length > 0) return
   if (seeds === undefined && feed === undefined) throw invalid('start: a spider needs at least one start URL')
@@ -199,7 +199,7 @@ function feedOf({ feed }: CheckedDefinition): SpiderFeed | null {
   return { kind: stream ? 'stream' : 'list', key: redisKey ?? null, group, idleMs: idleTimeout ?? null }
 }
 
-/** What one part says of another: the compiler has checked it in TypeScript, nobody has in JavaScript. */
+/** References between parts: in TypeScript the compiler has checked them, in JavaScript nothing has. */
 function checkNames(checked: CheckedDefinition): void {
   const routes = Object.keys(checked.routes)
   const kinds = Object.keys(checked.records)
@@ -221,13 +221,13 @@ function checkNames(checked: CheckedDefinition): void {
 
 function wellFormed(path: string, name: string): void {
   if (!NAME_FORM.test(name))
-    throw invalid(`${path}: a name has letters, digits, dots, dashes and underscores, at most 64`)
+    throw invalid(`${path}: a name may have letters, digits, dots, dashes and underscores, at most 64`)
 }
 
 function known(path: string, what: string, name: string, names: readonly string[]): void {
   if (names.includes(name)) return
   const guess = nearest(name, names)
-  throw invalid(`${path}: no ${what} is called ${shown(name)}${guess === null ? '' : `, did you mean '${guess}'?`}`)
+  throw invalid(`${path}: there is no ${what} ${shown(name)}${guess === null ? '' : `, did you mean '${guess}'?`}`)
 }
 
 /** A route without a pattern that no rule names can only be meant for a handler's out.follow. */
@@ -242,7 +242,7 @@ function routeRender(name: string, { render }: CheckedRoute): RouteRender | null
   if (render === undefined) return null
   const { when, wait = null, settle, images, needed } = render
   if (needed !== undefined && when === 'always')
-    throw invalid(`routes.${name}.render.needed: means nothing without when: 'fallback'`)
+    throw invalid(`routes.${name}.render.needed: has no effect without when: 'fallback'`)
   if (typeof wait === 'string') checkSelector(`routes.${name}.render.wait`, wait)
   return {
     when,
@@ -272,13 +272,13 @@ function backoffOf(backoff: NonNullable<CheckedRetries['backoff']>): Backoff {
   return { kind: 'exponential', baseMs: backoff.exponential, capMs: backoff.cap, jitter: backoff.jitter }
 }
 
-/** Who gives a rate and no delay means the rate: the default delay would silently make '10/s' one a second. */
+/** A rate without a delay means the rate: the default delay would silently turn '10/s' into one request per second. */
 function hostLimits(pace: CheckedPace & { adaptive: CheckedAdaptive }): Limits {
   const limits = limitsOf(pace, pace.rate === undefined ? DEFAULT_DELAY_MS : 0, DEFAULT_CONCURRENCY)
   return withAdaptive(limits, pace.adaptive)
 }
 
-/** A delay of nothing is a wish for speed, and there is nothing to multiply. */
+/** A delay of 0 is a wish for speed, and there is nothing to multiply. */
 function withAdaptive(limits: Limits, adaptive: CheckedAdaptive): Limits {
   if (adaptive === false || limits.delayMs === 0) return limits
   const { target = limits.concurrency, maxDelay = limits.delayMs * LONGEST_DELAYS } = adaptive === true ? {} : adaptive
@@ -289,7 +289,7 @@ function routeLimits(pace: CheckedPace, host: Limits): Limits {
   return limitsOf(pace, 0, host.concurrency)
 }
 
-/** A group that says neither delay nor rate goes by both of the spider's. */
+/** A group with neither delay nor rate uses both of the spider's. */
 function groupLimits(
   { pace: { groups, adaptive } }: CheckedDefinition,
   host: Limits,
@@ -310,14 +310,14 @@ function groupLimits(
 
 function seenOf({ dedupe: { mode, scope, ttl, errorRate } }: CheckedDefinition): Seen | null {
   if (errorRate !== undefined && mode !== 'bloom')
-    throw invalid("dedupe.errorRate: means nothing without mode: 'bloom'")
+    throw invalid("dedupe.errorRate: has no effect without mode: 'bloom'")
   const seen: Seen = { mode, scope, ttlMs: ttl ?? null, errorRate: errorRate ?? DEFAULT_ERROR_RATE }
   return mode === 'exact' && scope === 'crawl' && ttl === undefined ? null : seen
 }
 
 function limitsOf(pace: CheckedPace, delayMs: number, concurrency: number, path = 'pace'): Limits {
   if (pace.burst !== undefined && pace.rate === undefined)
-    throw invalid(`${path}.burst: means nothing without ${path}.rate`)
+    throw invalid(`${path}.burst: has no effect without ${path}.rate`)
   return {
     delayMs: pace.delay ?? delayMs,
     concurrency: pace.concurrency ?? concurrency,
@@ -330,7 +330,7 @@ function defaultUserAgent(contact: string | undefined): string {
   return about === null ? `Shoal/${version}` : `Shoal/${version} (+${about})`
 }
 
-/** The definition as text, functions and regular expressions included, so that an edit shows. */
+/** The definition as text, including functions and regular expressions, so that an edit is noticed. */
 function textForm(definition: unknown): string {
   return (
     JSON.stringify(definition, (_key, value: unknown) =>

@@ -9,17 +9,17 @@ import type { Page } from './page.js'
 import { linksToPages } from './pages-rule.js'
 import type { FoundLink, Harvest, HarvestedRecord, RecordKind, RejectedHarvest } from './spider.js'
 
-/** A route, compiled: what runHandler needs to know of it. */
+/** A compiled route: what runHandler needs. */
 export interface HandlerPlan {
   readonly route: string
   readonly routes: ReadonlySet<string>
   readonly kinds: ReadonlyMap<string, Pick<RecordKind, 'schema'>>
   readonly data: StandardSchemaV1 | null
-  /** Link rules and fields in one pass over the page, or the fields alone (`links` null); null when the route has neither. */
+  /** Link rules and fields in one pass over the page, or only the fields (`links` null); null if the route has neither. */
   readonly extract: ((page: Page, links: FoundLink[] | null) => Readonly<Record<string, Json>> | null) | null
-  /** The other pages of a list are followed; null: they are not. */
+  /** Follow the other pages of a list; null: no. */
   readonly pages: { readonly max: number; readonly route: string } | null
-  /** Kind and key field of the record that the fields make; without a key field the page's URL is the key. */
+  /** Kind and key field of the record that is built from the fields; without a key field the page's URL is the key. */
   readonly record: { readonly kind: string; readonly key: string | null } | null
   readonly steps: readonly Step[]
   readonly handler: UserHandler | null
@@ -38,7 +38,7 @@ interface Basket {
 
 type Maybe<Value> = Value | Promise<Value>
 
-/** A promise costs a turn of the loop on every page, so each stage continues at once when the one before was synchronous. */
+/** A promise costs a turn of the event loop on every page, so each stage continues immediately if the previous one was synchronous. */
 function then<In, Result>(value: Maybe<In>, next: (value: In) => Maybe<Result>): Maybe<Result> {
   return value instanceof Promise ? value.then(next) : next(value)
 }
@@ -68,7 +68,7 @@ function gather(plan: HandlerPlan, page: Page, ruleLinks: boolean): Maybe<Harves
   })
 }
 
-/** Steps, then the schema: what is stored always fits. */
+/** Steps, then the schema: what is stored always matches it. */
 function finish(
   plan: HandlerPlan,
   page: Page,
@@ -109,7 +109,7 @@ function stepped(plan: HandlerPlan, result: unknown): HarvestedRecord {
   return checkedRecord(plan, 'a step', record.kind, record.key, record.data)
 }
 
-/** Puts the record where it belongs: kept or rejected. */
+/** Adds the record to the kept or the rejected ones. */
 function judge(plan: HandlerPlan, record: HarvestedRecord, basket: Basket): Maybe<void> {
   const schema = plan.kinds.get(record.kind)?.schema ?? null
   if (schema === null) return place(plan, { value: record.data }, record, basket)
@@ -142,19 +142,21 @@ function plainIssue(issue: StandardSchemaV1.Issue): { field: string; message: st
   return { field: pathText(path), message: issue.message }
 }
 
-/** Undefined when it fits; a promise when the schema is asynchronous. */
+/** Undefined if it matches; a promise if the schema is asynchronous. */
 function checkData(plan: HandlerPlan, schema: StandardSchemaV1, page: Page): Promise<void> | undefined {
   const judgeData = (result: StandardSchemaV1.Result<unknown>): undefined => {
     const issue = result.issues?.[0]
     if (issue === undefined) return
     const { field, message } = plainIssue(issue)
-    throw misuse(`the link's data does not fit route '${plan.route}': ${field === '' ? '' : `${field}: `}${message}`)
+    throw misuse(
+      `the link's data does not match the schema of route '${plan.route}': ${field === '' ? '' : `${field}: `}${message}`,
+    )
   }
   const result = validate(schema, page.data)
   return result instanceof Promise ? result.then(judgeData) : judgeData(result)
 }
 
-/** The `out` of one page. Untyped callers make mistakes the compiler would have caught, so it looks at what it gets. */
+/** The `out` of one page. Untyped callers make mistakes the compiler would have caught, so it validates its arguments. */
 function collect(plan: HandlerPlan, found: HarvestedRecord[], links: FoundLink[]) {
   let ended = false
   const stillOpen = () => {
@@ -179,7 +181,7 @@ function collect(plan: HandlerPlan, found: HarvestedRecord[], links: FoundLink[]
 function checkedRecord(plan: HandlerPlan, where: string, kind: string, key: unknown, data: unknown): HarvestedRecord {
   if (!plan.kinds.has(kind))
     throw misuse(
-      `${where}: no record kind is called ${shown(kind)} (there is: ${[...plan.kinds.keys()].join(', ') || 'none'})`,
+      `${where}: there is no record kind ${shown(kind)} (there is: ${[...plan.kinds.keys()].join(', ') || 'none'})`,
     )
   if (!isKey(key))
     throw misuse(`${where}: the key of a record must be a non-empty string or a number, not ${shown(key)}`)
@@ -195,7 +197,7 @@ function foundLink(
 ): FoundLink {
   const { route, priority } = options
   if (route !== undefined && !plan.routes.has(route))
-    throw misuse(`out.follow: no route is called ${shown(route)} (there is: ${[...plan.routes].join(', ')})`)
+    throw misuse(`out.follow: there is no route ${shown(route)} (there is: ${[...plan.routes].join(', ')})`)
   if (priority !== undefined && !Number.isFinite(priority))
     throw misuse(`out.follow: priority must be a number, not ${shown(priority)}`)
   return { href, ...linkOptions(options, (message) => misuse(`out.follow: ${message}`)) }
@@ -214,7 +216,7 @@ function validate(schema: StandardSchemaV1, value: unknown): Maybe<StandardSchem
   }
 }
 
-/** Whatever the user's code throws, now or later, is a handler_error. */
+/** Whatever the user's code throws, now or later, becomes a handler_error. */
 export function userCode<Result>(run: () => Maybe<Result>): Maybe<Result> {
   try {
     const result = run()

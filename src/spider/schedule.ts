@@ -1,11 +1,11 @@
 import { Cron } from 'croner'
 import { ShoalError } from '../errors.js'
 
-/** When a spider's crawls begin by themselves. Turns are whole seconds, the same for every process that asks. */
+/** When crawls of a spider start automatically. Turns are whole seconds, the same for every process. */
 export interface Schedule {
   readonly cron: string
   readonly timezone: string
-  /** What becomes of a turn while the crawl before it is not finished. */
+  /** What happens to a turn while the previous crawl is unfinished. */
   readonly overlap: 'skip' | 'queue'
   /** The first turn after a time; null: never again. */
   next(after: number): number | null
@@ -20,17 +20,18 @@ export interface ScheduleOptions {
 }
 
 export function compileSchedule({ cron, timezone, overlap }: ScheduleOptions): Schedule {
-  if (!isTimezone(timezone)) throw invalid(`schedule.timezone: '${timezone}' is no time zone, like 'Europe/Berlin'`)
+  if (!isTimezone(timezone))
+    throw invalid(`schedule.timezone: '${timezone}' is not a time zone such as 'Europe/Berlin'`)
   const turns = parsed(cron, timezone)
   const schedule: Schedule = {
     cron,
     timezone,
     overlap,
     next: (after) => turns.nextRun(new Date(after))?.getTime() ?? null,
-    // It looks for turns before the second that it is given.
+    // It returns turns before the given second.
     last: (upTo) => turns.previousRuns(1, new Date(upTo + 1000))[0]?.getTime() ?? null,
   }
-  if (schedule.next(0) === null) throw invalid(`schedule.cron: '${cron}' never comes`)
+  if (schedule.next(0) === null) throw invalid(`schedule.cron: '${cron}' never runs`)
   return schedule
 }
 

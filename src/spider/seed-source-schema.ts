@@ -24,7 +24,7 @@ const source = z.discriminatedUnion(
   'from',
   [
     options({ from: z.literal('sitemap'), urls: z.array(webUrl), ...listing }),
-    options({ from: z.literal('feed'), urls: z.array(webUrl).min(1, 'names no feed'), ...listing }),
+    options({ from: z.literal('feed'), urls: z.array(webUrl).min(1, 'needs at least one URL'), ...listing }),
     options({ from: z.literal('lines'), file: text }),
     options({ from: z.literal('csv'), file: text, column: z.union([text, atLeastOne]) }),
     options({ from: z.literal('sql'), address: text, query: text }),
@@ -42,10 +42,10 @@ const source = z.discriminatedUnion(
       }
     }),
   ],
-  { error: 'expected what sitemap(), feed(), lines(), csv(), sql() or range() gives' },
+  { error: 'expected sitemap(), feed(), lines(), csv(), sql() or range()' },
 )
 
-export const seedSources = z.array(source).min(1, 'names no source of seeds')
+export const seedSources = z.array(source).min(1, 'needs at least one source of seeds')
 export const seedFunction = aFunction<SeedFunction>()
 
 export type CheckedSeedSource = z.output<typeof source>

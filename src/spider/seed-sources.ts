@@ -8,7 +8,10 @@ export type SeedDefinition =
   | string
   | { readonly url: string; readonly route?: string; readonly priority?: number; readonly data?: Json }
 
-/** Where seeds come from, for the `seeds` of a spider. Made by the functions below; checked in seed-source-schema.ts, which a program need not load. */
+/**
+ * Where seeds come from, for the `seeds` of a spider. Created by the functions below; validated in seed-source-schema.ts, which a program need not
+ * load.
+ */
 export type SeedSourceDefinition =
   | ListingSource
   | { readonly from: 'lines'; readonly file: string }
@@ -22,18 +25,20 @@ interface ListingSource extends ListingSourceOptions {
 }
 
 export interface ListingSourceOptions {
-  /** Only pages that changed since: a day ('2026-11-01'), a time, or how long before the crawl began ('7d'). Those that do not say are taken. */
+  /**
+   * Only pages that changed since: a date ('2026-11-01'), a time, or a duration before the start of the crawl ('7d'). Entries without a date are
+   * included.
+   */
   readonly since?: Duration | string
-  /** Where the pages go; without it the first route that matches. */
+  /** The route of the pages; without it the first route that matches. */
   readonly route?: string
 }
 
-/** Files with more URLs than this are a slip of the hand, unless somebody says otherwise. */
+/** A range with more URLs than this is probably a typo, unless the user says otherwise. */
 export const MOST_IN_A_RANGE = 10_000_000
 
 /**
- * The pages of sitemaps and of indexes of sitemaps, plain or gzip. Without a URL: those that robots.txt of the spider's hosts names, or
- * /sitemap.xml.
+ * The pages of sitemaps and sitemap indexes, plain or gzip. Without a URL: the sitemaps named by robots.txt of the spider's hosts, or /sitemap.xml.
  */
 export function sitemap(
   urls: string | readonly string[] = [],
@@ -47,27 +52,27 @@ export function feed(urls: string | readonly string[], settings: ListingSourceOp
   return { from: 'feed', urls: typeof urls === 'string' ? [urls] : urls, ...settings }
 }
 
-/** A file of URLs or JSON entries, one a line; `-` is standard input. */
+/** A file of URLs or JSON entries, one per line; `-` is standard input. */
 export function lines(file: string): SeedSourceDefinition {
   return { from: 'lines', file }
 }
 
-/** A column of a CSV file: by name, then the first row is the header, or by number from 1. Default 'url'. */
+/** A column of a CSV file: by name, if the first row is the header, or by number from 1. Default 'url'. */
 export function csv(file: string, settings: { readonly column?: string | number } = {}): SeedSourceDefinition {
   return { from: 'csv', file, column: settings.column ?? 'url' }
 }
 
 /**
- * A query: its column `url`, or its first. `address` is 'postgres://…' or a SQLite file. It is only read. With an ORDER BY a crawl that was
- * killed goes on where it was; without, it may begin again, and known URLs are dropped.
+ * A query: its column `url`, or its first. `address` is 'postgres://…' or a SQLite file. It is read-only. With an ORDER BY, a crawl that was killed
+ * resumes where it was; without, it may start over, and known URLs are dropped.
  */
 export function sql(address: string, query: string): SeedSourceDefinition {
   return { from: 'sql', address, query }
 }
 
 /**
- * Many URLs written as one: `https://shop.example/{de,fr}/page/{1..100}`, `{001..100}`, `{0..500..20}`, or `{n}` with `values: { n: '1..100' }`.
- * More than `max` (10,000,000) are refused before the first.
+ * Many URLs written as one: `https://shop.example/{de,fr}/page/{1..100}`, `{001..100}`, `{0..500..20}`, or `{n}` with `values: { n: '1..100' }`. More
+ * than `max` (10,000,000) are refused before the first.
  */
 export function range(
   template: string,

@@ -12,28 +12,28 @@ import type { Schedule } from './schedule.js'
 import type { CheckedSeedSource } from './seed-source-schema.js'
 
 /**
- * A spider as the rest of Shoal sees it: checked, defaults filled in, durations in milliseconds, selectors compiled.
- * What a user writes is in definition.ts; resolve.ts turns one into the other.
+ * A spider as the rest of Shoal sees it: validated, defaults filled in, durations in milliseconds, selectors compiled. What a user writes is in
+ * definition.ts; resolve.ts turns one into the other.
  */
 export interface Spider {
   readonly name: string
-  /** Hash of the file it came from (or of its text form when defined in a program). */
+  /** Hash of the file it came from (or of its text form if it was defined in a program). */
   readonly hash: string
   readonly start: readonly string[]
-  /** Further seeds, always in the same order. */
+  /** More seeds, always in the same order. */
   readonly seeds: (() => Iterable<Seed> | AsyncIterable<Seed>) | null
   /** Declared sources of seeds, instead. */
   readonly sources: readonly CheckedSeedSource[]
   /** Null: a crawl ends with its last page. */
   readonly feed: SpiderFeed | null
-  /** The door: scope, depth, traps, canonical form, and which route a URL belongs to. */
+  /** The filter: scope, depth, traps, canonical form, and which route a URL belongs to. */
   readonly admit: AdmitRules
   readonly routes: ReadonlyMap<string, Route>
   readonly records: ReadonlyMap<string, RecordKind>
   readonly limits: Limits
-  /** Of the groups of its pace. */
+  /** Those of its pace groups. */
   readonly keyLimits: Readonly<Record<HostKey, Limits>>
-  /** Null: exactly, by its own crawl, for ever. */
+  /** Null: exactly, by its own crawl, forever. */
   readonly seen: Seen | null
   readonly order: 'priority' | 'fifo' | 'lifo'
   /** `strict`: a robots.txt that answers 401 or 403 forbids everything. */
@@ -42,9 +42,9 @@ export interface Spider {
   readonly headers: Readonly<Record<string, string>>
   readonly allowPrivate: readonly string[]
   readonly fetch: FetchLimits & { readonly maxRedirects: number }
-  /** Null: no request of it goes through a proxy. */
+  /** Null: none of its requests uses a proxy. */
   readonly proxies: SpiderProxies | null
-  /** Null: nothing is remembered from one request to the next. */
+  /** Null: nothing is kept from one request to the next. */
   readonly session: SpiderSession | null
   readonly maxLinksPerPage: number
   readonly maxThrottles: number
@@ -54,7 +54,7 @@ export interface Spider {
   readonly maxPending: number
   readonly overflow: 'refuse' | 'keep'
   readonly budget: Budget
-  /** Null: crawls begin when somebody starts them. */
+  /** Null: crawls start only by hand. */
   readonly schedule: Schedule | null
   /** Pages that did not change since the last crawl are not handled again. */
   readonly recrawl: boolean
@@ -62,21 +62,21 @@ export interface Spider {
   readonly outlets: readonly Outlet[]
 }
 
-/** A URL, or more of it; looked at where it is used, because no compiler has seen what a JavaScript file gives. */
+/** A URL, or an entry with more than that; validated where it is used, because no compiler has checked what a JavaScript file provides. */
 export type Seed = string | Readonly<Record<string, unknown>>
 
 export interface SpiderFeed extends FeedPlace {
-  /** A crawl whose queue and feed have been empty for so long ends; null: never. */
+  /** A crawl ends when its queue and feed have been empty for this long; null: never. */
   readonly idleMs: number | null
 }
 
-/** How a spider goes out, when some of its routes take proxies. `limits` of the spider are then those of one proxy on a host. */
+/** How a spider uses proxies, if some of its routes do. `limits` of the spider are then those of one proxy on a host. */
 export interface SpiderProxies {
   readonly choose: 'cheapest' | 'rotate' | 'weighted'
-  /** Of a host over all proxies; null: as much as the proxies can do. */
+  /** For a host across all proxies; null: as much as the proxies allow. */
   readonly ceiling: Limits | null
   readonly banned: ((answer: BanCheck) => boolean) | null
-  /** Those of its routes, each once; DIRECT among them when a route takes none. */
+  /** Those of its routes, each once; includes DIRECT if a route uses none. */
   readonly needs: readonly ProxyNeed[]
 }
 
@@ -95,22 +95,22 @@ export interface ProxyNeed {
   readonly country: string | null
 }
 
-/** No pool can be called so: the way out without a proxy, of a spider that has proxies for other routes. */
+/** No pool can have this name: a request without a proxy, of a spider that has proxies for other routes. */
 export const DIRECT: ProxyNeed = { pool: '(direct)', country: null }
 
 export interface RecordKind {
   readonly schema: StandardSchemaV1 | null
   readonly freshMs: number
-  /** Versions that are replaced are kept. */
+  /** Replaced versions are kept. */
   readonly history: boolean
-  /** Null: every record stands for itself. */
+  /** Null: records are not merged. */
   readonly merge: KindMerge | null
 }
 
 export interface KindMerge {
-  /** What the data describes; null: nothing that others could describe too. Fails with `handler_error`. */
+  /** What the data describes; null: nothing that could be merged. Fails with `handler_error`. */
   identity(data: Json): string | null
-  /** An identity as a person writes it, in its one spelling; null: it is none. */
+  /** An identity as a person writes it, normalised; null: it is not one. */
   spelling(text: string): string | null
   readonly rules: MergeRules
 }
@@ -121,21 +121,21 @@ export interface Route {
   readonly match: readonly (string | RegExp)[]
   readonly priority: number
   readonly retries: RetryPolicy
-  /** A lane of its own, when the route has limits. */
+  /** If the route has limits, it gets a lane of its own. */
   readonly limits: Limits | null
   readonly handlerTimeoutMs: number
-  /** Null: the spider takes no proxies. */
+  /** Null: the spider uses no proxies. */
   readonly proxy: ProxyNeed | null
   /** Null: never. */
   readonly render: RouteRender | null
   /** It has fields or a handler; without them it only follows links. */
   readonly givesRecords: boolean
-  /** Checks the user data of a link that enters the route; null when anything goes. */
+  /** Validates the data of a link that enters the route; null if anything is allowed. */
   readonly data: StandardSchemaV1 | null
   /**
-   * What the route makes of a page: link rules, fields and the user's handler, then the steps and the schemas, in this order. A plain
-   * value when nothing in between was asynchronous. Fails with `handler_error`, whose cause is what the user's code threw. `ruleLinks` false
-   * leaves out the link rules, for whoever has no use for links.
+   * What the route produces from a page: link rules, fields and the user's handler, then the steps and the schemas, in this order. A plain value if
+   * nothing in between was asynchronous. Fails with `handler_error`, whose cause is what the user's code threw. `ruleLinks` false leaves out the link
+   * rules, if the caller does not need links.
    */
   harvest(page: Page, ruleLinks?: boolean): Harvest | Promise<Harvest>
 }
@@ -153,7 +153,7 @@ export interface RouteRender {
   needed(page: Page): boolean
 }
 
-/** `max` more fetches after the first; waits between them. */
+/** What a page produced, still in memory: nothing is stored or queued until the worker does it. */
 export interface RetryPolicy {
   readonly max: number
   readonly backoff: Backoff
@@ -164,7 +164,7 @@ export type Backoff =
   | { readonly kind: 'fixed'; readonly ms: number }
   | { readonly kind: 'exponential'; readonly baseMs: number; readonly capMs: number; readonly jitter: number }
 
-/** What a page gave, still in memory: nothing is stored or queued before the worker says so. */
+/** A record that did not match its schema, with the data as it was found. `key` is '' if the page gave none. */
 export interface Harvest {
   readonly records: readonly HarvestedRecord[]
   readonly rejected: readonly RejectedHarvest[]
@@ -177,16 +177,16 @@ export interface HarvestedRecord {
   readonly data: Json
 }
 
-/** A record that did not fit its schema, with the data as it was found. `key` is '' when the page gave none. */
+/** A link as it is on the page: not resolved, not filtered. */
 export interface RejectedHarvest extends HarvestedRecord {
   readonly issues: readonly { readonly field: string; readonly message: string }[]
 }
 
-/** A link as it stands on the page: not resolved, not judged. */
+/** Another page of the same list: as many clicks from the start as this one. */
 export interface FoundLink {
   readonly href: string
   /** Another page of the same list: as many clicks from the start as this one. */
-  readonly beside?: true
+  readonly sameDepth?: true
   readonly route?: string
   readonly priority?: number
   readonly data?: Json

@@ -106,12 +106,12 @@ export function createAdmitter(rules: AdmitRules): Admitter {
       form = canonical(url)
     } catch (thrown) {
       const reason = thrown instanceof Error ? thrown.message : String(thrown)
-      return refuse('bad_url', `The rewrite of the spider failed (${reason.slice(0, 200)})`, url.href)
+      return refuse('bad_url', `scope.canonical.rewrite failed (${reason.slice(0, 200)})`, url.href)
     }
     const { text, host, path, query } = form
     if (text.length > rules.maxUrlLength) return tooLong(text)
     if (host.endsWith(':0')) return refuse('bad_url', 'There is no port 0', text)
-    if (EMPTY_LABEL.test(host)) return refuse('bad_url', 'The host name has an empty part', text)
+    if (EMPTY_LABEL.test(host)) return refuse('bad_url', 'The host name has an empty label', text)
     let final: UrlParts | null = text === url.href ? url : null
     const parsed = () => {
       final ??= new URL(text)
@@ -169,7 +169,7 @@ export function createAdmitter(rules: AdmitRules): Admitter {
   return {
     resolve(href, base, options) {
       // `follow($('a').attr('href'))` in a spider that no compiler has checked.
-      if (typeof href !== 'string') return refuse('bad_url', 'A link must be a text', String(href))
+      if (typeof href !== 'string') return refuse('bad_url', 'A link must be a string', String(href))
       // Before anything reads it: an href of a megabyte costs nothing.
       if (href.length > rules.maxUrlLength) return tooLong(href)
       const admission = admit(withoutFragment(href), base, options?.route)
@@ -178,7 +178,7 @@ export function createAdmitter(rules: AdmitRules): Admitter {
       if (request === undefined && dedupeKey === undefined && group === undefined) return admission
       const { target } = admission
       if (group !== undefined && !groups.has(group))
-        return refuse('no_group', `The spider has no group ${JSON.stringify(group)} in its pace`, target.url)
+        return refuse('no_group', `The spider has no pace group ${JSON.stringify(group)}`, target.url)
       const host = group === undefined ? target.host : groupKey(group)
       return { ok: true, target: { ...target, host, fp: fingerprint(target.url, options) } }
     },

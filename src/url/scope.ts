@@ -15,7 +15,7 @@ export function compileScope(rules: Pick<AdmitRules, 'hosts' | 'allow' | 'deny'>
     if (isInside !== null && !isInside(url)) return `host ${url.host} is not in scope.hosts`
     if (allow.length > 0 && !matchUrl(allow, parsed())) return 'no pattern of scope.allow matches'
     const denied = deny.find(({ matches }) => matches(parsed()))
-    return denied === undefined ? null : `scope.deny has ${denied.pattern}`
+    return denied === undefined ? null : `pattern ${denied.pattern} of scope.deny matches`
   }
 }
 

@@ -23,7 +23,7 @@ interface Choices {
 export function parseTemplate(template: string, values: TemplateValues = {}): UrlTemplate {
   const parts = template.split(/\{([^{}]*)\}/)
   const texts = parts.filter((_, index) => index % 2 === 0)
-  if (texts.some((text) => /[{}]/.test(text))) throw wrong(template, 'its braces do not fit together')
+  if (texts.some((text) => /[{}]/.test(text))) throw wrong(template, 'its braces do not match')
   const inside = parts.filter((_, index) => index % 2 === 1)
   const unused = Object.keys(values).find((name) => !inside.includes(name))
   if (unused !== undefined) throw wrong(template, `there is no {${unused}} in it`)
@@ -69,7 +69,7 @@ function choicesOf(template: string, text: string, values: TemplateValues): Choi
 function rangeOf(template: string, first: string, last: string, stepped: string): Choices {
   const [from, to, step] = [Number(first), Number(last), Number(stepped)]
   if (![from, to, step].every(Number.isSafeInteger) || step === 0)
-    throw wrong(template, `{${first}..${last}..${stepped}} cannot be counted`)
+    throw wrong(template, `{${first}..${last}..${stepped}} is not a valid range`)
   const padded = [first, last].some((digits) => digits.length > 1 && digits.startsWith('0'))
   const width = padded ? Math.max(first.length, last.length) : 0
   const direction = from <= to ? step : -step

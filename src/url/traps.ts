@@ -20,7 +20,7 @@ export function trapIn(path: string, query: string, rules: TrapRules): string | 
   }
   const params = query === '' ? 0 : query.split('&').length
   if (params > rules.maxParams) return `${params} parameters are more than scope.traps.maxParams (${rules.maxParams})`
-  if (rules.sessionIds && hasSessionSegment(path)) return 'The path holds a session id (scope.traps.sessionIds)'
+  if (rules.sessionIds && hasSessionSegment(path)) return 'The path contains a session id (scope.traps.sessionIds)'
   if (rules.calendars) {
     const year = oddYear(path, query)
     if (year !== null) return `The year ${year} is outside ${FIRST_YEAR} to ${LAST_YEAR} (scope.traps.calendars)`

@@ -43,7 +43,7 @@ export function acceptLinks({ links: found, base }: PageLinks, lease: Lease, par
     const plain = request === undefined && dedupeKey === undefined && typeof href === 'string'
     if (plain && known.has(hasher.hash(href, each.route, hash))) continue
     const admission = admitter.resolve(href, base, each)
-    const level = each.beside === true ? lease.link.depth : depth
+    const level = each.sameDepth === true ? lease.link.depth : depth
     const link = admission.ok ? admitter.link(admission.target, level, each) : admission.refusal
     const refused = 'code' in link
     if (refused && log.verbose) log.debug('link.refused', { href: String(href).slice(0, 200), code: link.code })

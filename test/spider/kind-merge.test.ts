@@ -81,7 +81,7 @@ describe('identity of a record', () => {
     })
     expect(failure(() => ['a'])).toMatchObject({
       code: 'handler_error',
-      message: 'records.product.merge.identity: must give a string, a number or null, not ["a"]',
+      message: 'records.product.merge.identity: must return a string, a number or null, not ["a"]',
     })
   })
 })
@@ -95,20 +95,20 @@ describe('rules of a merge', () => {
 
   it.each([
     [{}, 'records.product.merge.identity: expected a field, a list of fields or a function'],
-    [{ identity: [] }, 'records.product.merge.identity: names no field'],
+    [{ identity: [] }, 'records.product.merge.identity: needs at least one field'],
     [{ identity: 5 }, 'records.product.merge.identity: expected a field, a list of fields or a function'],
     [
       { identity: 'x', prefer: { price: 'cheapest' } },
       "records.product.merge.prefer.price: expected 'newest', 'longest' or { sites: [...] }",
     ],
-    [{ identity: 'x', prefer: { price: { sites: [] } } }, 'records.product.merge.prefer.price.sites: names no site'],
+    [{ identity: 'x', prefer: { price: { sites: [] } } }, 'records.product.merge.prefer.price.sites: needs at least one site'],
     [
       { identity: 'x', prefer: { price: { sites: ['a.example', 'www.a.example'] } } },
-      "records.product.merge.prefer.price.sites[1]: the site of 'www.a.example' is called 'a.example'",
+      "records.product.merge.prefer.price.sites[1]: the site of 'www.a.example' is 'a.example'",
     ],
     [
       { identity: 'x', default: { sites: ['https://a.example/'] } },
-      "records.product.merge.default.sites[0]: 'https://a.example/' is no domain",
+      "records.product.merge.default.sites[0]: 'https://a.example/' is not a domain",
     ],
     [{ identity: 'x', preffer: {} }, "records.product.merge: unknown option 'preffer', did you mean 'prefer'?"],
     [

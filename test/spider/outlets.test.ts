@@ -46,28 +46,28 @@ describe('outlets of a spider', () => {
   })
 
   it.each([
-    [{}, 'spider_invalid outlets[0]: say either redis or webhook'],
-    [{ redis: 'list', webhook: 'https://x.example/' }, 'spider_invalid outlets[0]: say either redis or webhook'],
+    [{}, 'spider_invalid outlets[0]: set either redis or webhook'],
+    [{ redis: 'list', webhook: 'https://x.example/' }, 'spider_invalid outlets[0]: set either redis or webhook'],
     [{ redis: 'set' }, 'spider_invalid outlets[0].redis: '],
     [
       { redis: 'list', maxLenght: 5 },
       "spider_invalid outlets[0]: unknown option 'maxLenght', did you mean 'maxLength'?",
     ],
     [{ redis: 'list', address: 'items.example' }, "spider_invalid outlets[0].address: expected 'redis://host:port'"],
-    [{ redis: 'list', field: () => 'x' }, 'spider_invalid outlets[0].field: means nothing for a Redis list'],
+    [{ redis: 'list', field: () => 'x' }, 'spider_invalid outlets[0].field: has no effect for a Redis list'],
     [{ redis: 'list', serialize: 'json' }, 'spider_invalid outlets[0].serialize: expected a function'],
-    [{ redis: 'hash', secretEnv: 'X' }, 'spider_invalid outlets[0].secretEnv: means nothing for a Redis hash'],
-    [{ redis: 'list', kinds: ['bok'] }, "spider_invalid outlets[0].kinds: no record kind is called 'bok'"],
+    [{ redis: 'hash', secretEnv: 'X' }, 'spider_invalid outlets[0].secretEnv: has no effect for a Redis hash'],
+    [{ redis: 'list', kinds: ['bok'] }, "spider_invalid outlets[0].kinds: there is no record kind 'bok'"],
     [{ redis: 'list', name: 'a/b' }, 'spider_invalid outlets[0].name: expected letters'],
     [{ redis: 'list', batch: 0 }, 'spider_invalid outlets[0].batch: '],
     [{ webhook: 'hooks.example' }, 'spider_invalid outlets[0].webhook: expected an absolute http or https URL'],
     [{ webhook: 'ftp://hooks.example/' }, 'spider_invalid outlets[0].webhook: expected an absolute http or https URL'],
     [{ webhook: 'https://me:pw@x.example/' }, 'spider_invalid outlets[0].webhook: a user name or password'],
-    [{ webhook: 'https://x.example/', key: 'k' }, 'spider_invalid outlets[0].key: means nothing for a webhook'],
+    [{ webhook: 'https://x.example/', key: 'k' }, 'spider_invalid outlets[0].key: has no effect for a webhook'],
     [{ webhook: 'https://x.example/', timeout: 5 }, 'bad_duration outlets[0].timeout: '],
     [
       { webhook: 'https://x.example/', secretEnv: 'SHOAL_SECRET' },
-      'spider_invalid outlets[0].secretEnv: names that begin',
+      'spider_invalid outlets[0].secretEnv: names that start',
     ],
   ])('%j is refused', (given, message) => {
     expect(refused(given)).toContain(message)
@@ -75,7 +75,7 @@ describe('outlets of a spider', () => {
 
   it('need names of their own', () => {
     expect(() => outlets({ redis: 'list' }, { redis: 'list', key: 'other' })).toThrow(
-      /outlets\[1\]\.name: outlets\[0\] is called books\/list too/,
+      /outlets\[1\]\.name: outlets\[0\] is also named books\/list/,
     )
     expect(outlets({ redis: 'list' }, { redis: 'list', key: 'other', name: 'second' })).toHaveLength(2)
   })

@@ -37,7 +37,7 @@ const COUNTED = '<p>Page 1 of 4</p><a rel="next" href="?page=2">Next</a>'
 describe('a route with pages', () => {
   it('queues all of them from the first, as deep as the page itself', async () => {
     expect(await linksOf(COUNTED, true)).toEqual(
-      [2, 3, 4].map((n) => ({ href: `https://shop.example/list?page=${n}`, route: 'list', beside: true })),
+      [2, 3, 4].map((n) => ({ href: `https://shop.example/list?page=${n}`, route: 'list', sameDepth: true })),
     )
   })
 
@@ -59,6 +59,6 @@ describe('a route with pages', () => {
   })
 
   it('names a route that exists', () => {
-    expect(() => spider({ route: 'lst' as 'list' })).toThrow(/routes\.list\.pages\.route: no route is called 'lst'/)
+    expect(() => spider({ route: 'lst' as 'list' })).toThrow(/routes\.list\.pages\.route: there is no route 'lst'/)
   })
 })

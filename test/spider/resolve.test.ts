@@ -214,7 +214,7 @@ describe('mistakes get one line that names the option', () => {
     [{ start: [] }, 'spider_invalid start: a spider needs at least one start URL'],
     [{ start: 'https://books.example/' }, 'spider_invalid start: expected array, received string'],
     [{ routes: {} }, 'spider_invalid routes: a spider needs at least one route'],
-    [{ routes: { 'a b': {} } }, /^spider_invalid routes\.a b: a name has/],
+    [{ routes: { 'a b': {} } }, /^spider_invalid routes\.a b: a name may have/],
     [route({ retries: { max: 'three' } }), 'spider_invalid routes.book.retries.max: expected number, received string'],
     [route({ retries: { max: 1.5 } }), 'spider_invalid routes.book.retries.max: expected int, received number'],
     [route({ retries: { mx: 1 } }), "spider_invalid routes.book.retries: unknown option 'mx', did you mean 'max'?"],
@@ -248,15 +248,15 @@ describe('mistakes get one line that names the option', () => {
     ],
     [
       route({ follow: [{ links: 'a', route: 'bok' }] }),
-      "spider_invalid routes.book.follow[0].route: no route is called 'bok', did you mean 'book'?",
+      "spider_invalid routes.book.follow[0].route: there is no route 'bok', did you mean 'book'?",
     ],
     [
       { ...kinds, ...route({ record: { kind: 'bok', fields: {} } }) },
-      "spider_invalid routes.book.record.kind: no record kind is called 'bok', did you mean 'book'?",
+      "spider_invalid routes.book.record.kind: there is no record kind 'bok', did you mean 'book'?",
     ],
     [
       { ...kinds, ...route({ record: { kind: 'book', key: 'sku', fields: { title: 'h1' } } }) },
-      "spider_invalid routes.book.record.key: no field is called 'sku'",
+      "spider_invalid routes.book.record.key: there is no field 'sku'",
     ],
     [{ routes: { all: { match: '/**' }, lost: {} } }, /^spider_invalid routes\.lost: no link can reach this route/],
     [route({ follow: [{ links: 'a[' }] }), /^bad_selector routes\.book\.follow\[0\]\.links: /],
@@ -272,13 +272,13 @@ describe('mistakes get one line that names the option', () => {
     [{ pace: { delay: 5 } }, 'bad_duration pace.delay: 5 is not a duration'],
     [{ pace: { delay: '60d' } }, "spider_invalid pace.delay: '60d' is longer than 24 days"],
     [{ pace: { rate: 'often' } }, "bad_rate pace.rate: 'often' is not a rate"],
-    [{ pace: { burst: 3 } }, 'spider_invalid pace.burst: means nothing without pace.rate'],
+    [{ pace: { burst: 3 } }, 'spider_invalid pace.burst: has no effect without pace.rate'],
     [{ pace: { adaptive: { target: 0 } } }, 'spider_invalid pace.adaptive.target: expected number to be >0'],
     [{ pace: { adaptive: { maxDelay: 'soon' } } }, "bad_duration pace.adaptive.maxDelay: 'soon' is not a duration"],
     [{ pace: { concurrency: 0 } }, 'spider_invalid pace.concurrency: expected number to be >=1'],
     [{ pace: { per: 'hosts' } }, /^spider_invalid pace\.per: /],
     [{ pace: { groups: [{ match: '/**' }] } }, /^spider_invalid pace\.groups\[0\]\.name: /],
-    [{ pace: { groups: [{ name: 'a b' }] } }, /^spider_invalid pace\.groups\[0\]\.name: a name has letters/],
+    [{ pace: { groups: [{ name: 'a b' }] } }, /^spider_invalid pace\.groups\[0\]\.name: a name may have letters/],
     [
       { pace: { groups: [{ name: 'a' }, { name: 'a' }] } },
       'spider_invalid pace.groups[1].name: there are two groups called a',
@@ -289,10 +289,10 @@ describe('mistakes get one line that names the option', () => {
     ],
     [
       { pace: { groups: [{ name: 'a', burst: 2 }] } },
-      'spider_invalid pace.groups[0].burst: means nothing without pace.groups[0].rate',
+      'spider_invalid pace.groups[0].burst: has no effect without pace.groups[0].rate',
     ],
     [{ dedupe: { mode: 'blum' } }, /^spider_invalid dedupe\.mode: /],
-    [{ dedupe: { errorRate: 0.01 } }, "spider_invalid dedupe.errorRate: means nothing without mode: 'bloom'"],
+    [{ dedupe: { errorRate: 0.01 } }, "spider_invalid dedupe.errorRate: has no effect without mode: 'bloom'"],
     [{ dedupe: { mode: 'bloom', errorRate: 2 } }, /^spider_invalid dedupe\.errorRate: /],
     [{ dedupe: { ttl: '1ms' } }, /^spider_invalid dedupe\.ttl: /],
     [{ fetch: { maxBodyBytes: 'much' } }, /^spider_invalid fetch\.maxBodyBytes: 'much' is not a size/],
@@ -338,6 +338,6 @@ describe('a spider defined in a program', () => {
   })
 
   it('must come from defineSpider', () => {
-    expect(() => spiderFromDefinition({} as never)).toThrow('this is not a spider: make one with defineSpider')
+    expect(() => spiderFromDefinition({} as never)).toThrow('this is not a spider: create one with defineSpider')
   })
 })

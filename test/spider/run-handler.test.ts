@@ -162,7 +162,7 @@ describe('handlers', () => {
     [
       'an unknown kind',
       (out: LooseOut) => out.record('bok', 'x', {}),
-      "out.record: no record kind is called 'bok' (there is: book, raw)",
+      "out.record: there is no record kind 'bok' (there is: book, raw)",
     ],
     [
       'an empty key',
@@ -174,7 +174,7 @@ describe('handlers', () => {
     [
       'an unknown route',
       (out: LooseOut) => out.follow('/', { route: 'bok' }),
-      "out.follow: no route is called 'bok' (there is: book, listing)",
+      "out.follow: there is no route 'bok' (there is: book, listing)",
     ],
     [
       'a bigint in the data of a link',
@@ -249,7 +249,9 @@ describe('data of links', () => {
   it('is checked when the link arrives', async () => {
     expect(runHandler(withData, { ...page, data: { page: 1 } })).toEqual({ records: [], rejected: [], links: [] })
     const error = await failure(() => runHandler(withData, { ...page, data: { page: 'one' } }))
-    expect(`${error.code} ${error.message}`).toMatch(/^handler_error the link's data does not fit route 'book': page: /)
+    expect(`${error.code} ${error.message}`).toMatch(
+      /^handler_error the link's data does not match the schema of route 'book': page: /,
+    )
   })
 })
 

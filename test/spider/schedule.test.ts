@@ -37,7 +37,7 @@ describe('a schedule', () => {
   it.each([
     ['hello', 'UTC', 'five, six'],
     ['61 * * * *', 'UTC', 'minute: 61'],
-    ['0 0 30 2 *', 'UTC', 'never comes'],
+    ['0 0 30 2 *', 'UTC', 'never runs'],
     ['0 3 * * *', 'Mars/Base', 'schedule.timezone'],
   ])('refuses %s in %s', (cron, timezone, message) => {
     expect(() => compileSchedule({ cron, timezone, overlap: 'skip' })).toThrow(message)

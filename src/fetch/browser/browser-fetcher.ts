@@ -9,27 +9,27 @@ import { CLOSE_MS, createRooms, keyOf, type Room, type Rooms } from './contexts.
 import { type GuardProxy, startGuardProxy } from './guard-proxy.js'
 import { openTab, type Tab } from './tab.js'
 
-/** How often deadlines and signals are looked at. */
+/** How often deadlines and signals are checked. */
 const LOOK_MS = 100
-/** From the wish for a page to a tab that waits for leave to send. */
+/** From the request for a page to a tab that is ready to send. */
 const OPEN_MS = 30_000
-/** A visit waits so long for one of the few tabs; then its link goes back to the queue, where waiting costs nothing. */
+/** How long a visit waits for one of the few tabs; then its link goes back to the queue, where waiting costs nothing. */
 const PATIENCE_MS = 20_000
-/** A tab whose permit had grown old is kept for the same visit, which is asking for another. */
+/** A tab whose permit has expired is reserved for the same visit, which is asking for another one. */
 const RESERVED_MS = 10_000
-/** A page that failed is left so long to be painted: what it looked like is kept with the failure. */
+/** How long a failed page may take to be painted: its screenshot is kept with the failure. */
 const LAST_LOOK_MS = 2_500
-/** A browser that nobody needs is ended. */
+/** A browser without work is closed after this time. */
 const IDLE_MS = 60_000
 
 export interface BrowserFetcherOptions {
   readonly clock: Clock
-  /** Name or path of the browser; null: the first that is found. */
+  /** Name or path of the browser; null: the first one found. */
   readonly executable: string | null
-  /** Pages at once. */
+  /** Maximum number of pages at once. */
   readonly maxPages: number
   readonly lookup?: Lookup
-  /** Told of each start. */
+  /** Called at each start. */
   readonly onStart?: () => void
 }
 
@@ -48,8 +48,8 @@ interface OpenTab extends Tab {
 }
 
 /**
- * Pages rendered by Chromium: one browser, started by the first page that needs it. One that crashed or does not answer is killed, what it was doing
- * fails and may be tried again, and the next page starts another.
+ * Pages rendered by Chromium: one browser, started by the first page that needs it. If it crashes or does not answer it is killed, its pages fail and
+ * may be retried, and the next page starts another.
  */
 export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
   const { clock, maxPages, lookup = resolveAll } = options
@@ -105,7 +105,7 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
       busy++
       return
     }
-    // Handed over by whoever is ready: `busy` stays as it is.
+    // Passed on by the previous holder: `busy` does not change.
     let cancel = () => {}
     await new Promise<void>((resolve, reject) => {
       const giveUpAt = clock.mono() + PATIENCE_MS
@@ -147,7 +147,7 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
     }
   }
 
-  /** What does not end by itself in a moment is a browser that is stuck. */
+  /** If it does not end within a moment, the browser is stuck. */
   async function within(work: Promise<unknown>, now: Running): Promise<void> {
     let cancel = () => {}
     const late = new Promise<void>((resolve) => {
@@ -187,7 +187,7 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
       reserved.delete(signal)
       kept.cancel()
       const { url, room, cookie } = kept.tab
-      // The visit may come back with another proxy or session: what the tab was opened with stays in it.
+      // The visit may come back with another proxy or session: the tab keeps what it was opened with.
       if (url === request.url && room.key === keyOf(request) && cookie === cookieOf(request)) return kept.tab
       await leave(kept.tab, false)
     }
@@ -198,10 +198,10 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
         opening,
         signal,
         OPEN_MS,
-        () => new ShoalError('browser_crashed', 'the browser opens no page'),
+        () => new ShoalError('browser_crashed', 'the browser did not open a page'),
       )
     } catch (error) {
-      // It may still come to something, when nobody wants it any more.
+      // It may still succeed after the caller has stopped waiting.
       void opening.then(
         (tab) => leave(tab, true),
         () => freeSlot(),
@@ -211,7 +211,7 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
     }
   }
 
-  /** A promise that is given up at a deadline or when the visit is. */
+  /** A promise that is abandoned at a deadline or when the visit is. */
   async function watched<Value>(
     work: Promise<Value>,
     signal: StopSignal,
@@ -313,7 +313,7 @@ export function createBrowserFetcher(options: BrowserFetcherOptions): Fetcher {
   }
 }
 
-/** Pages with a wish for the browser go to `browser`, all others to `http`. */
+/** Pages that need rendering go to `browser`, all others to `http`. */
 export function withBrowser(http: Fetcher, browser: Fetcher): Fetcher {
   return {
     fetch: (request, signal) => (request.render === undefined ? http : browser).fetch(request, signal),
@@ -334,7 +334,7 @@ function asFailure(error: unknown): ShoalError {
 }
 
 function givenUp({ reason }: StopSignal): ShoalError {
-  return reason instanceof ShoalError ? reason : new ShoalError('aborted', 'the fetch was given up', { cause: reason })
+  return reason instanceof ShoalError ? reason : new ShoalError('aborted', 'the fetch was aborted', { cause: reason })
 }
 
 const resolveAll: Lookup = (hostname, done) => systemLookup(hostname, { all: true }, done)

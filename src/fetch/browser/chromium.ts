@@ -4,20 +4,20 @@ import { delimiter, join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { ShoalError } from '../../errors.js'
 
-/** In the order in which they are looked for in PATH. */
+/** In the order in which PATH is searched for them. */
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
-/** Sidecar what Playwright switches off already (background traffic, updates, sync). */
+/** In addition to what Playwright turns off already (background traffic, updates, sync). */
 const SWITCHES = [
-  // No name is ever resolved by the browser itself: not for prefetches, not for WebRTC.
+  // The browser itself never resolves a name: not for prefetches, not for WebRTC.
   '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
   '--dns-prefetch-disable',
   '--no-pings',
   '--disable-quic',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
-  // A context holds the cookies of one visit alone, and one process for a page with all its frames takes half of the memory. It also puts
-  // the requests of every frame before the same judge.
+  // A context contains the cookies of one visit only, and one process for a page with all its frames takes half of the memory. It also makes the
+  // requests of every frame pass the same checks.
   '--disable-site-isolation-trials',
   '--disable-gpu',
   '--mute-audio',
@@ -25,18 +25,18 @@ const SWITCHES = [
 
 export interface Chromium {
   readonly browser: Browser
-  /** For a browser that does not answer any more. */
+  /** For a browser that no longer answers. */
   kill(): void
 }
 
-/** Shorter than a page waits for its tab: what does not start is told as that. */
+/** Shorter than a page waits for its tab: a browser that does not start is reported as that. */
 const START_MS = 25_000
 
 const VERSION_MS = 20_000
 
 /**
- * Before a worker takes its first link: is everything there that rendering needs? A start takes seconds that a spider may never need; that it can
- * say its version, which takes a tenth of one, shows that it is whole.
+ * Before a worker leases its first link: is everything installed that rendering needs? A start takes seconds that a spider may never need; reporting
+ * its version takes a tenth of one and shows that it is intact.
  */
 export async function checkBrowser(configured: string | null): Promise<void> {
   const path = executableOf(configured)
@@ -63,9 +63,9 @@ export async function startChromium(configured: string | null, proxy: string): P
       chromiumSandbox: !root,
       args: SWITCHES,
       ignoreDefaultArgs: ['--disable-popup-blocking'],
-      // '<-loopback>': also what is on this machine goes through the proxy.
+      // '<-loopback>': traffic to this machine also goes through the proxy.
       proxy: { server: `http://${proxy}`, bypass: '<-loopback>' },
-      // Signals are the business of the command; over its pipe the browser notices by itself that we are gone.
+      // The command handles signals; the browser notices over its pipe when this process is gone.
       handleSIGINT: false,
       handleSIGTERM: false,
       handleSIGHUP: false,
@@ -76,10 +76,10 @@ export async function startChromium(configured: string | null, proxy: string): P
       browser,
       kill: () => {
         try {
-          // Playwright starts it as the leader of a group, with all its helpers.
+          // Playwright starts it as the leader of a process group, with all its helpers.
           process.kill(-pid, 'SIGKILL')
         } catch {
-          // Gone already.
+          // Already gone.
         }
       },
     }
@@ -99,7 +99,7 @@ async function pidOf(browser: Browser): Promise<number> {
   const { processInfo } = await session.send('SystemInfo.getProcessInfo')
   await session.detach()
   const main = processInfo.find(({ type }) => type === 'browser')
-  if (main === undefined) throw new Error('it does not say which process it is')
+  if (main === undefined) throw new Error('it does not report its process id')
   return main.id
 }
 
@@ -114,7 +114,7 @@ async function playwright(): Promise<typeof import('playwright-core')> {
   }
 }
 
-/** A path, or a name to look for in PATH. */
+/** A path, or a name to search in PATH. */
 function executableOf(configured: string | null): string {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')
   for (const name of configured === null ? NAMES : [configured]) {

@@ -3,18 +3,21 @@ import type { Clock } from '../../clock.js'
 import type { FetchRequest } from '../fetcher.js'
 import type { GuardProxy, Way } from './guard-proxy.js'
 
-/** A context is used by one page at a time, and thrown away after so many or so long: what pages leave behind does not pile up. */
+/** A context is used by one page at a time, and closed after this many pages or this time, so that leftovers of pages do not pile up. */
 const MOST_PAGES = 50
 const MOST_MS = 10 * 60_000
-/** A context that does not close in this time belongs to a browser that is stuck. */
+/** A context that does not close in this time belongs to a stuck browser. */
 export const CLOSE_MS = 3_000
 
-/** A context with its way out and its one page. Used again for the same visitor, so that scripts are loaded from the site once and not for each page. */
+/**
+ * A context with its connection to the guard proxy and its one page. Reused for the same visitor, so that scripts are loaded from the site once and
+ * not for each page.
+ */
 export interface Room {
   readonly key: string
   readonly context: BrowserContext
   readonly way: Way
-  /** A window costs ten times the CPU of a plain page, so it is used again as well. */
+  /** A window costs ten times the CPU of a plain page, so it is reused as well. */
   readonly page: Page
   readonly session: CDPSession
   readonly mainFrame: string
@@ -30,7 +33,7 @@ export interface Rooms {
 }
 
 export function createRooms(browser: Browser, proxy: GuardProxy, mostIdle: number, clock: Clock): Rooms {
-  /** Used longest ago first. */
+  /** Least recently used first. */
   const idle: Room[] = []
 
   async function open(key: string, userAgent: string | undefined): Promise<Room> {
@@ -80,7 +83,7 @@ export function createRooms(browser: Browser, proxy: GuardProxy, mostIdle: numbe
   }
 }
 
-/** Windows nobody looks at, pages fetched ahead of a reader that never comes, and the ways to the network that lead past a proxy. */
+/** Windows that nobody sees, pages prefetched for a reader that never comes, and network APIs that bypass a proxy. */
 const NO_SIDE_DOORS = `
   window.open = () => null
   for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'WebTransport']) delete window[name]
@@ -90,7 +93,7 @@ const NO_SIDE_DOORS = `
   }).observe(document, { childList: true, subtree: true })
 `
 
-/** The proxy, the user agent and the visitor, or the cookies by which a site knows one. */
+/** The proxy, the user agent and the visitor, or the cookies by which a site recognises one. */
 export function keyOf({ headers, proxy, allowPrivate, render }: FetchRequest): string {
   const who = render?.visitor === undefined ? (headers?.cookie ?? '') : numberOf(render.visitor)
   return JSON.stringify([headers?.['user-agent'] ?? '', proxy ?? null, allowPrivate, who])

@@ -1,7 +1,7 @@
 import type { BrowserContext, Cookie } from 'playwright-core'
 import { parseUrl } from '../../url/parse-url.js'
 
-/** The seam to a session: its cookies come as a `cookie` header and go back as `set-cookie` headers, as with any other fetcher. */
+/** The interface to a session: its cookies come as a `cookie` header and go back as `set-cookie` headers, as with any other fetcher. */
 
 /** Chromium refuses larger ones. */
 const MOST_BYTES = 4096
@@ -12,7 +12,7 @@ export interface GivenCookie {
   readonly url: string
 }
 
-/** Of the whole host and of no other, because that is all a `cookie` header says. What the browser would not take is left out. */
+/** For this host and no other, because that is all a `cookie` header says. What the browser would refuse is left out. */
 export function cookiesOf(header: string, url: string): GivenCookie[] {
   const home = new URL('/', url)
   return header
@@ -27,7 +27,7 @@ export function cookiesOf(header: string, url: string): GivenCookie[] {
     .filter(({ name }) => home.protocol === 'https:' || !/^__(host|secure)-/i.test(name))
 }
 
-/** One that the browser refuses all the same is no reason to lose the page. Answers those that it took. */
+/** A cookie that the browser refuses anyway is no reason to lose the page. Returns those that it accepted. */
 export async function giveCookies(context: BrowserContext, cookies: readonly GivenCookie[]): Promise<GivenCookie[]> {
   if (cookies.length === 0) return []
   try {
@@ -40,8 +40,8 @@ export async function giveCookies(context: BrowserContext, cookies: readonly Giv
 }
 
 /**
- * What became different since the page was asked for, by its server (`sent`, its Set-Cookie lines) or by a script. The rest is not given
- * back: a `cookie` header does not say how long a cookie lives, where else it is sent and whether scripts may see it, and the session knows.
+ * What changed since the page was requested, by its server (`sent`, its Set-Cookie lines) or by a script. The rest is not returned: a `cookie` header
+ * does not say how long a cookie lives, where else it is sent and whether scripts may read it, and the session knows.
  */
 export function changedCookies(
   now: readonly Cookie[],
@@ -68,7 +68,7 @@ export function changedCookies(
 
 function asHeader({ name, value, domain, path, expires, httpOnly, secure, sameSite }: Cookie): string {
   const parts = [`${name}=${value}`, `Path=${path}`]
-  // A leading dot means the subdomains too; without it the cookie belongs to the host alone and says nothing.
+  // A leading dot includes the subdomains; without it the cookie belongs to the host only and has no Domain.
   if (domain.startsWith('.')) parts.push(`Domain=${domain.slice(1)}`)
   if (expires > 0) parts.push(`Expires=${new Date(expires * 1_000).toUTCString()}`)
   if (secure) parts.push('Secure')

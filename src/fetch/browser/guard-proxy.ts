@@ -11,12 +11,12 @@ import { dialThroughProxy } from '../http/proxy-dial.js'
 import type { Traffic } from './traffic.js'
 
 /**
- * The only way out that the browser has: a proxy on loopback that dials nothing the guard forbids. Each context of the browser has a login of its
- * own, by which its traffic is known and counted, and without which nobody else on this machine gets through.
+ * The browser's only connection to the network: a proxy on loopback that connects to nothing the guard forbids. Each context of the browser has its
+ * own login, which identifies and counts its traffic, and without which no other program on this machine gets through.
  */
 export interface GuardProxy {
   readonly address: string
-  /** A way for one context; it leads nowhere while it serves no page. */
+  /** A login for one context; it is refused while it serves no page. */
   openWay(): Way
   close(): Promise<void>
 }
@@ -34,10 +34,10 @@ interface OpenWay extends Way {
   readonly sockets: Set<Duplex>
 }
 
-/** Marks answers that are the proxy's own: the page never came. */
+/** Marks responses of the proxy itself: the page never came. */
 export const REFUSED_HEADER = 'x-shoal-refused'
 
-/** Between us and one neighbour only (RFC 9110, 7.6.1), or about the proxy. */
+/** Only between two adjacent hops (RFC 9110, 7.6.1), or about the proxy. */
 export const HOP_BY_HOP = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade'],
@@ -58,7 +58,7 @@ export async function startGuardProxy(lookup: Lookup, clock: Clock): Promise<Gua
     return login === undefined ? null : (ways.get(login) ?? null)
   }
 
-  /** A socket to where `url` points, through the visit's own proxy where it has one. */
+  /** A socket to where `url` points, through the visit's own proxy if it has one. */
   async function dial(url: URL, traffic: Traffic, way: OpenWay, plain: boolean): Promise<Socket> {
     const refusal = judgeUrl(url, traffic.allowPrivate)
     if (refusal !== null) throw refusal
@@ -128,7 +128,7 @@ export async function startGuardProxy(lookup: Lookup, clock: Clock): Promise<Gua
         createConnection: () => socket,
       })
       onward.once('response', (answer) => {
-        // To the browser it would be a challenge of ours, answered again and again.
+        // The browser would take it for a challenge of ours and answer it again and again.
         if (answer.statusCode === 407) {
           const code = absolute ? 'proxy_error' : 'http_error'
           refuse(new ShoalError(code, `${url.host} answered 407`))
@@ -223,7 +223,7 @@ function withoutHops<Value>(headers: Readonly<Record<string, Value>>): Record<st
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name)))
 }
 
-/** What Node reports of a dial or of an answer that is no HTTP, as one of our codes. */
+/** What Node reports about a connection attempt, or about a response that is not HTTP, as one of our codes. */
 function dialFailure(url: URL, error: unknown): ShoalError {
   if (error instanceof ShoalError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''

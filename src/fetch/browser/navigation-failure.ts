@@ -2,7 +2,7 @@ import { ShoalError } from '../../errors.js'
 import { parseUrl } from '../../url/parse-url.js'
 import type { Traffic } from './traffic.js'
 
-/** What the browser says of a document that did not come. Where the guarding proxy could not reach the host, it knows better. */
+/** What the browser reports about a document that did not load. If the guard proxy could not reach the host, its own error is more precise. */
 export function navigationFailure(url: string, said: string, traffic: Pick<Traffic, 'failureOf'>): ShoalError {
   const parsed = parseUrl(url)
   const known = parsed === null ? null : traffic.failureOf(parsed)
@@ -14,6 +14,6 @@ export function navigationFailure(url: string, said: string, traffic: Pick<Traff
     return new ShoalError('protocol_error', message)
   if (/ERR_(CONTENT_LENGTH_MISMATCH|INCOMPLETE_CHUNKED)/.test(code)) return new ShoalError('truncated', message)
   if (/ERR_CONTENT_DECODING/.test(code)) return new ShoalError('decode_error', message)
-  // What is no error of the network was said by Playwright: the page or its browser is gone.
+  // Anything but a network error comes from Playwright: the page or its browser is gone.
   return new ShoalError(code.startsWith('ERR_') ? 'connect_error' : 'browser_crashed', message)
 }

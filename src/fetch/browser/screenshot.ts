@@ -1,9 +1,9 @@
 import type { CDPSession } from 'playwright-core'
 import type { Clock } from '../../clock.js'
 
-/** A page that does not paint in this time has no picture. */
+/** A page that does not paint in this time has no screenshot. */
 const PATIENCE_MS = 2_000
-/** Kept with a dead letter: enough to see what went wrong. */
+/** Stored with a dead letter: enough to see what went wrong. */
 const QUALITY = 50
 const MOST_BYTES = 1024 * 1024
 

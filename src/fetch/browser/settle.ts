@@ -3,14 +3,14 @@ import type { Clock } from '../../clock.js'
 import { ShoalError } from '../../errors.js'
 import type { RenderWish } from '../fetcher.js'
 
-/** Nothing under way for so long: the page has what it wanted. */
+/** If nothing is in flight for this long, the page has loaded everything. */
 const QUIET_MS = 500
 const LOOK_MS = 50
 
 export type Settling = Pick<RenderWish, 'wait' | 'settleMs'>
 
 export interface Network {
-  /** Since when nothing is under way, on the monotonic clock; null: something is. */
+  /** Since when nothing is in flight, on the monotonic clock; null: something is. */
   readonly quietSince: number | null
   stop(): void
 }
@@ -35,8 +35,8 @@ export function watchNetwork(page: Page, clock: Clock): Network {
 }
 
 /**
- * When a page counts as ready. A selector must appear, or the page has failed; a time is waited for; otherwise the network must be quiet, and
- * a page that never is quiet is taken as it is after `settleMs`.
+ * When a page counts as ready. A selector must appear, or the page has failed; a time is waited for; otherwise the network must be quiet, and a page
+ * that never is quiet is used as it is after `settleMs`.
  */
 export async function settle(page: Page, network: Network, { wait, settleMs }: Settling, clock: Clock): Promise<void> {
   if (typeof wait === 'number') return clock.sleep(wait)

@@ -12,24 +12,24 @@ import { takeScreenshot } from './screenshot.js'
 import { type Settling, settle, watchNetwork } from './settle.js'
 import { newTraffic } from './traffic.js'
 
-/** All that a page loads beside its own document, as a multiple of what a document may be. */
+/** Limit for everything that a page loads in addition to its document, as a multiple of the limit for a document. */
 const TRAFFIC_FACTOR = 5
-/** A page that is ready to be left lets go in this time. */
+/** A page that is ready to be closed unloads within this time. */
 const LEAVE_MS = 1_000
-/** Sub-requests of one page; the rest is refused. */
+/** Subrequests of one page; more are refused. */
 const MOST_REQUESTS = 500
 
 /**
- * One page in the browser. The request of its document is held back inside the browser until `send`, and no other document of the main frame is
- * ever asked for: a redirect, by the server or by a script, is the answer, so that each hop goes through the door like any other URL.
+ * One page in the browser. The request of its document is paused inside the browser until `send`, and no other document of the main frame is ever
+ * requested: a redirect, by the server or by a script, is the response, so that each target passes the filter like any other URL.
  */
 export interface Tab {
   readonly url: string
-  /** Asks `onDispatch`, lets the request go, and answers with the page as it looks when it has settled. When `onDispatch` throws, the tab is as it was. */
+  /** Calls `onDispatch`, lets the request continue, and returns the page once it has settled. If `onDispatch` throws, the tab is unchanged. */
   send(request: FetchRequest): Promise<FetchResponse>
-  /** Ends what is under way with this error. */
+  /** Ends what is in flight with this error. */
   fail(error: ShoalError): void
-  /** Leaves the page. Fails when the page does not let go: its room is of no use any more. */
+  /** Closes the page. Fails if the page does not unload: its context cannot be reused. */
   close(): Promise<void>
 }
 
@@ -38,7 +38,7 @@ interface Held {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What is read of the events of the browser. */
+/** The parts of the browser's events that are used. */
 interface Paused {
   readonly requestId: string
   readonly networkId?: string
@@ -130,7 +130,7 @@ export async function openTab(
     const finished = ({ requestId, encodedDataLength }: Finished) => {
       if (requestId === document) documentBytes = encodedDataLength
       else if (encodedDataLength > 0) {
-        // From the network, and not from the browser's cache.
+        // From the network, not from the browser's cache.
         requests++
         bytes += encodedDataLength
       }
@@ -158,7 +158,7 @@ export async function openTab(
         else abort(requestId)
         return
       }
-      // The navigation fails, and says more exactly why.
+      // The navigation fails, with a more precise reason.
       if (status === undefined) return reply('Fetch.continueRequest', { requestId })
       void documentAnswered(requestId, readHead(status, paused.responseHeaders ?? [])).catch((error: unknown) =>
         fail(navigationFailure(url, String(error), traffic)),
@@ -175,10 +175,10 @@ export async function openTab(
         .off('Fetch.requestPaused', judge)
     }
 
-    /** A script, or a meta element, leads on: as if the server had. */
+    /** A script, or a meta element, redirects: as if the server had. */
     async function handBack(target: string): Promise<void> {
       leadsOn = true
-      // It may have set some before it led on.
+      // It may have set some before it redirected.
       const cookies = await cookiesNow().catch(() => head?.cookies ?? [])
       answer({ status: 302, headers: { location: target }, cookies }, EMPTY, documentBytes)
     }
@@ -208,7 +208,7 @@ export async function openTab(
       else answer(found, body, body.length)
     }
 
-    /** Waits for the page to settle and reads it; runs beside the deadlines, which may be first. */
+    /** Waits for the page to settle and reads it, in parallel with the deadlines, which may come first. */
     async function read(settling: Settling): Promise<void> {
       await parsed
       await settle(page, network, settling, clock)
@@ -219,13 +219,13 @@ export async function openTab(
       const cookies = await cookiesNow()
       const screenshot = await takeScreenshot(session, clock)
       const { status = 200, headers = {} } = head ?? {}
-      // They speak of the document as it was sent, and not of what scripts made of it.
+      // They describe the document as it was sent, not what scripts made of it.
       const { etag: _etag, 'last-modified': _modified, ...others } = headers
-      const told = { ...others, 'content-type': 'text/html; charset=utf-8' }
-      if (!leadsOn) answer({ status, headers: told, cookies }, body, documentBytes, screenshot)
+      const documentHeaders = { ...others, 'content-type': 'text/html; charset=utf-8' }
+      if (!leadsOn) answer({ status, headers: documentHeaders, cookies }, body, documentBytes, screenshot)
     }
 
-    // The context may have served another visit of the same visitor: scripts stay in its cache, cookies are those of now.
+    // The context may have served another visit of the same visitor: scripts stay in its cache, cookies are the current ones.
     await session.send('Storage.clearDataForOrigin', { origin: new URL(url).origin, storageTypes: 'all' })
     await context.clearCookies()
     given = await giveCookies(context, cookiesOf(first.headers?.cookie ?? '', url))
@@ -250,7 +250,7 @@ export async function openTab(
           if (head === null) fail(new ShoalError('timeout', `${url}: no headers within ${request.limits.headersMs} ms`))
         })
         void read(wish).catch((error: unknown) =>
-          // An answer that is not shown also ends the navigation: whoever took it has more to say.
+          // A response that is not displayed also ends the navigation: whoever took it has a better error.
           fail(error instanceof ShoalError ? error : navigationFailure(url, String(error), traffic)),
         )
         try {
@@ -279,7 +279,7 @@ export async function openTab(
 
 const EMPTY = new Uint8Array(0)
 
-/** Documents are judged twice, before they are sent and when they answer; what only pleases the eye is not asked for. */
+/** Documents are checked twice, before they are sent and when they respond; purely visual resources are not requested. */
 function patternsFor({ images }: RenderWish) {
   const documents = [
     { resourceType: 'Document' as const, requestStage: 'Request' as const },
@@ -295,7 +295,7 @@ function patternsFor({ images }: RenderWish) {
   return images ? documents : [...documents, ...eye]
 }
 
-/** The browser's own, with those of the spider in their place: for this document alone, never for what it loads from elsewhere. */
+/** The browser's own, overridden by those of the spider: for this document only, never for what it loads from elsewhere. */
 function headersFor(
   browsers: Readonly<Record<string, string>>,
   own: Readonly<Record<string, string>>,
@@ -318,7 +318,7 @@ function readHead(status: number, raw: readonly { name: string; value: string }[
   return { status, headers, cookies }
 }
 
-/** In a world of its own, where the page's scripts cannot have changed what is called. Null: longer than `most` characters. */
+/** In an isolated world, where the page's scripts cannot have changed the functions. Null: longer than `most` characters. */
 async function outerHtml(session: CDPSession, frameId: string, most: number): Promise<string | null> {
   const { executionContextId } = await session.send('Page.createIsolatedWorld', { frameId })
   const { result } = await session.send('Runtime.evaluate', {

@@ -1,18 +1,18 @@
 import type { ShoalError } from '../../errors.js'
 import type { FetchRequest } from '../fetcher.js'
 
-/** What one rendered page may send and has sent, over all its sub-resources. */
+/** What one rendered page may send and has sent, for all its subresources. */
 export interface Traffic extends Pick<FetchRequest, 'limits' | 'allowPrivate' | 'proxy'> {
   readonly bytes: number
   count(bytes: number): void
   failed(url: URL, error: ShoalError): void
-  /** Why there was no way to the host of this URL; null: there was one. */
+  /** Why the host of this URL could not be reached; null: it could. */
   failureOf(url: URL): ShoalError | null
-  /** Ends every connection. */
+  /** Closes every connection. */
   cut: () => void
 }
 
-/** `maxBytes` and no more: then it is cut off and `onOver` told. */
+/** At most `maxBytes`: then it is cut off and `onOver` is called. */
 export function newTraffic(
   { limits, allowPrivate, proxy }: Pick<FetchRequest, 'limits' | 'allowPrivate' | 'proxy'>,
   maxBytes: number,
@@ -20,7 +20,7 @@ export function newTraffic(
 ): Traffic {
   const failures = new Map<string, ShoalError>()
   let bytes = 0
-  // A tunnel is asked for without its scheme, so the host and its port are all that a failure is known by.
+  // A tunnel is requested without its scheme, so a failure is identified only by host and port.
   const placeOf = (url: URL) => `${url.hostname}:${url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : url.port}`
   const traffic: Traffic = {
     limits,

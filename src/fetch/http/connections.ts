@@ -7,35 +7,35 @@ import { createOrigins, type Origin, type Origins } from './origins.js'
 import type { Wire, WireHandler, WireRequest } from './wire.js'
 
 /**
- * Connections by origin and proxy. Whoever takes one has it alone, so nothing ever queues here, and the number of connections is the
- * number of requests that the frontier lets run at once. That holds for HTTP/2 too: its streams would share a socket between pages,
- * but every page has its permit and its deadlines, and ends by destroying the socket when they are not kept.
+ * Connections by origin and proxy. A connection has one user at a time, so nothing is ever queued here, and the number of connections is the number
+ * of requests that the frontier allows at once. This applies to HTTP/2 too: its streams could share a socket between pages, but every page has its
+ * own permit and deadlines, and ends by destroying the socket if they are exceeded.
  */
 export interface Connections extends Origins<Connection> {
   take(origin: Origin<Connection>): Connection
-  /** Dials first where there is no connection yet. */
+  /** Connects first if there is no connection yet. */
   dispatch(connection: Connection, request: WireRequest, handler: WireHandler): void
-  /** Bytes came through the proxy that it is dialled through. */
+  /** Bytes came through the proxy of this connection. */
   proxyAnswered(connection: Connection): void
   giveBack(connection: Connection): void
-  /** The connection failed or must not be used again; its socket is destroyed even while it is being dialled. */
+  /** The connection failed or must not be reused; its socket is destroyed even while it is connecting. */
   discard(connection: Connection): void
   close(): Promise<void>
 }
 
 export interface Connection extends Dialled {
   readonly origin: Origin<Connection>
-  /** Null until TLS has settled which HTTP is spoken. */
+  /** Null until TLS has negotiated the version of HTTP. */
   wire: Wire | null
   h2: H2Wire | null
-  /** The socket has carried an answer. */
+  /** The socket has carried a response. */
   used: boolean
 }
 
-/** Well under the 5 s after which many servers hang up: a request on a closing socket is a wasted permit. */
+/** Well below the 5 s after which many servers close a connection: a request on a closing socket wastes a permit. */
 const KEEP_ALIVE_MS = 4_000
 const KEEP_ALIVE_MAX_MS = 30_000
-/** Free sockets over all origins: half of the 1,024 file descriptors that a process may have by default. */
+/** Idle sockets over all origins: half of the 1,024 file descriptors that a process may have by default. */
 const MAX_IDLE = 512
 const WITH_HTTP2 = ['h2', 'http/1.1']
 const WITHOUT_HTTP2 = ['http/1.1']
@@ -67,7 +67,7 @@ export function createConnections(lookup: Lookup, clock: Clock, http2: boolean):
       pipelining: 1,
       allowH2: false,
       maxHeaderSize: connection.origin.terms.maxHeaderBytes,
-      // Deadlines are kept by the fetcher, with one timer for all requests.
+      // The fetcher enforces deadlines, with one timer for all requests.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -77,7 +77,7 @@ export function createConnections(lookup: Lookup, clock: Clock, http2: boolean):
     return client
   }
 
-  /** TLS first: only the handshake tells which HTTP it is to be. */
+  /** TLS first: only the handshake decides the version of HTTP. */
   async function openSecure(connection: Connection): Promise<Wire> {
     const { origin } = connection
     const socket = await dialler.secure(origin, http2 ? WITH_HTTP2 : WITHOUT_HTTP2, connection)
@@ -86,12 +86,12 @@ export function createConnections(lookup: Lookup, clock: Clock, http2: boolean):
       return connection.h2
     }
     let first: typeof socket | null = socket
-    // The client dials again when its server hung up just after an answer.
+    // The client connects again if its server closed the connection just after a response.
     return http1(connection, (_options, callback) => {
       if (first !== null) {
         const ready = first
         first = null
-        // Not at once: the client is not ready for an answer while it asks.
+        // Not immediately: the client is not ready for an answer while it asks.
         queueMicrotask(() => callback(null, ready))
         return
       }
@@ -120,7 +120,7 @@ export function createConnections(lookup: Lookup, clock: Clock, http2: boolean):
     origin.open--
     if (origin.open === 0) origin.neighbours.delete(origin.name)
     connection.socket?.destroy()
-    // Not inside one of the client's own callbacks, which is where most failures are reported.
+    // Not inside one of the client's own callbacks, where most failures are reported.
     queueMicrotask(() => void connection.wire?.destroy().catch(() => {}))
   }
 

@@ -1,12 +1,12 @@
 import * as zlib from 'node:zlib'
 import { ShoalError } from '../../errors.js'
 
-/** Beyond two layers it is an attack, never a page. */
+/** More than two layers is an attack, never a page. */
 const MAX_LAYERS = 2
-/** A body that may keep the event loop busy for longer than a few milliseconds is decoded on the thread pool. */
+/** A body that may block the event loop for more than a few milliseconds is decoded on the thread pool. */
 const SYNC_INPUT_BYTES = 256 * 1024
 const SYNC_OUTPUT_BYTES = 1024 * 1024
-/** Pages are mostly smaller than this: one block, no joining. */
+/** Most pages are smaller than this: one block, no joining. */
 const BLOCK_BYTES = 64 * 1024
 
 type Options = { readonly maxOutputLength: number; readonly chunkSize: number }
@@ -21,7 +21,7 @@ const gzip: Codec = { now: zlib.gunzipSync, later: zlib.gunzip }
 const brotli: Codec = { now: zlib.brotliDecompressSync, later: zlib.brotliDecompress }
 const wrapped: Codec = { now: zlib.inflateSync, later: zlib.inflate }
 const bare: Codec = { now: zlib.inflateRawSync, later: zlib.inflateRaw }
-/** 'deflate' means zlib by the letter and raw deflate on many servers. */
+/** 'deflate' means zlib in the standard and raw deflate on many servers. */
 const deflate: Codec = {
   now: (input, options) => (isZlib(input) ? wrapped : bare).now(input, options),
   later: (input, options, done) => (isZlib(input) ? wrapped : bare).later(input, options, done),
@@ -49,7 +49,7 @@ if (zstdDecompressSync !== undefined && zstdDecompress !== undefined) {
 
 export const ACCEPT_ENCODING = CODECS.has('zstd') ? 'gzip, deflate, br, zstd' : 'gzip, deflate, br'
 
-/** The body without its content encodings, never larger than `cap`. Small ones are decoded at once, large ones on the thread pool. */
+/** The body without its content encodings, never larger than `cap`. Small ones are decoded immediately, large ones on the thread pool. */
 export function decodeBody(body: Buffer, contentEncoding: string, cap: number): Buffer | Promise<Buffer> {
   const codecs = codecsOf(contentEncoding)
   if (codecs.length === 0 || body.length === 0) return body
@@ -78,7 +78,7 @@ async function decodeLater(body: Buffer, codecs: readonly Codec[], cap: number):
   return decoded
 }
 
-/** In the order in which they are taken off: the last one named was put on last. */
+/** In the order in which they are removed: the last one named was applied last. */
 function codecsOf(contentEncoding: string): Codec[] {
   const names = contentEncoding
     .toLowerCase()

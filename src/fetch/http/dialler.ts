@@ -6,17 +6,17 @@ import type { Target } from './connect-tunnel.js'
 import type { Origin } from './origins.js'
 import { dialThroughProxy, proxyName } from './proxy-dial.js'
 
-/** What a dial tells whoever may have to end it. */
+/** The state of a connection attempt, for whoever may have to end it. */
 export interface Dialled {
-  /** The present socket, from the moment it is dialled. */
+  /** The current socket, from the moment it starts to connect. */
   socket: Socket | null
-  /** Nothing is known yet but the proxy to blame for silence or a hang-up. */
+  /** Nothing is known yet except the proxy to blame for silence or a closed connection. */
   awaitsProxy: boolean
 }
 
 /**
- * How sockets are made: straight or through the proxy of the origin, with TLS or without. Without a proxy every dial passes the guard.
- * None has a deadline: whoever gives up destroys the socket.
+ * How sockets are opened: directly or through the proxy of the origin, with TLS or without. Without a proxy every connection passes the guard. None
+ * has a deadline: the caller destroys the socket when it stops waiting.
  */
 export interface Dialler {
   plain(
@@ -26,7 +26,7 @@ export interface Dialler {
     dialled: Dialled,
   ): void
   secure(origin: Origin<unknown>, protocols: readonly string[], dialled: Dialled): Promise<TLSSocket>
-  /** The proxy of the origin has answered: what fails through it from now on may be the target's fault. */
+  /** The proxy of the origin has responded: what fails through it from now on may be the target's fault. */
   proxyAnswered(origin: Origin<unknown>, dialled: Dialled): void
 }
 
@@ -35,7 +35,7 @@ export function createDialler(lookup: Lookup): Dialler {
   const unguarded = lookupForConnect(lookup, false)
   const plainGuarded = connector(guarded)
   const plainAllowed = connector(unguarded)
-  /** Proxies (host:port) that have answered: when one of them is silent about a target, it is the target that does not answer. */
+  /** Proxies (host:port) that have responded: if one of them is silent about a target, the target is not responding. */
   const proven = new Set<string>()
 
   async function throughProxy(origin: Origin<unknown>, target: Target, dialled: Dialled): Promise<Socket | null> {

@@ -1,13 +1,16 @@
 import type { Socket } from 'node:net'
 
-/** More than any proxy has to say before the tunnel stands. */
+/** More than any proxy needs to say before the tunnel is open. */
 const MOST_BYTES = 16_384
 
 /**
- * Reads from a socket until `parse` has an answer; undefined means that it needs more. The bytes it used must be all there are, because
- * in a tunnel nobody speaks before we do. Nothing is read from the socket afterwards.
+ * Reads from a socket until `parse` has a result; undefined means that it needs more. The bytes it used must be all there are, because in a tunnel
+ * nobody sends before we do. Nothing is read from the socket afterwards.
  */
-export function hear<Answer>(socket: Socket, parse: (bytes: Buffer) => Heard<Answer> | undefined): Promise<Answer> {
+export function readUntil<Answer>(
+  socket: Socket,
+  parse: (bytes: Buffer) => Parsed<Answer> | undefined,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let bytes = Buffer.alloc(0)
     const stop = () => {
@@ -17,15 +20,15 @@ export function hear<Answer>(socket: Socket, parse: (bytes: Buffer) => Heard<Ans
       stop()
       reject(error)
     }
-    const ended = () => failed(new Error('it hung up'))
+    const ended = () => failed(new Error('it closed the connection'))
     const read = () => {
       for (let piece = socket.read(); piece !== null; piece = socket.read()) bytes = Buffer.concat([bytes, piece])
       try {
-        const heard = parse(bytes)
-        if (heard === undefined && bytes.length <= MOST_BYTES) return
-        if (heard?.used !== bytes.length) throw new Error('it said more than it should')
+        const parsed = parse(bytes)
+        if (parsed === undefined && bytes.length <= MOST_BYTES) return
+        if (parsed?.used !== bytes.length) throw new Error('it sent more than expected')
         stop()
-        resolve(heard.answer)
+        resolve(parsed.answer)
       } catch (error) {
         failed(error as Error)
       }
@@ -36,7 +39,7 @@ export function hear<Answer>(socket: Socket, parse: (bytes: Buffer) => Heard<Ans
   })
 }
 
-export interface Heard<Answer> {
+export interface Parsed<Answer> {
   readonly answer: Answer
   readonly used: number
 }

@@ -9,13 +9,13 @@ import type { WireHandler } from './wire.js'
 
 /** Early hints come once or twice; a stream of them is an attack. */
 const MAX_INFORMATIONAL = 8
-/** Smaller pieces are copied together: an object for each byte of a body would cost a hundred times the body. */
+/** Smaller chunks are copied together: an object for each byte of a body would cost a hundred times the body. */
 const SMALL_PIECE_BYTES = 2_048
 const SCRATCH_BYTES = 16_384
-/** Data that cannot be compressed grows a little when it is. */
+/** Incompressible data grows a little when it is compressed. */
 const ENCODING_SLACK_BYTES = 65_536
 
-/** ': ' and the end of the line: what a header takes in HTTP/1.1 beside its name and value. */
+/** ': ' and the line end: what a header takes in HTTP/1.1 in addition to its name and value. */
 const HEADER_OVERHEAD_BYTES = 4
 
 export interface ExchangeEnd {
@@ -24,8 +24,8 @@ export interface ExchangeEnd {
 }
 
 /**
- * One request on one connection, from dispatch to the decoded body. A class because undici calls its methods for every request
- * and closures made each time cost more than the rest of this file.
+ * One request on one connection, from dispatch to the decoded body. It is a class because undici calls its methods for every request, and creating
+ * closures each time would cost more than the rest of this file.
  */
 export class Exchange implements WireHandler {
   private readonly request: FetchRequest
@@ -44,7 +44,7 @@ export class Exchange implements WireHandler {
   /** By the caller's own onDispatch. */
   private refused = false
   private sentAt = 0
-  /** Something came in since the last look at the clock. */
+  /** Data has arrived since the last check of the clock. */
   private stirred = false
   private quietSince = 0
   private informational = 0
@@ -81,7 +81,7 @@ export class Exchange implements WireHandler {
     this.wireCap = request.limits.maxBodyBytes
   }
 
-  /** Called now and then by the fetcher: ends the exchange when a deadline has passed or the caller gave up. */
+  /** Called periodically by the fetcher: ends the exchange when a deadline has passed or the caller has stopped. */
   look(now: number): void {
     const failure = this.overdue(now)
     if (failure !== null) this.fail(failure)
@@ -100,10 +100,10 @@ export class Exchange implements WireHandler {
       return now - this.startedAt >= connectMs ? this.noConnection(connectMs) : null
     }
     if (this.phase === 'reading') {
-      return now - this.quietSince >= idleMs ? this.timeout(`nothing came for ${idleMs} ms`) : null
+      return now - this.quietSince >= idleMs ? this.timeout(`no data for ${idleMs} ms`) : null
     }
     if (now - this.sentAt < headersMs) return null
-    return this.proxyFailure(`no answer within ${headersMs} ms`) ?? this.timeout(`no headers within ${headersMs} ms`)
+    return this.proxyFailure(`no response within ${headersMs} ms`) ?? this.timeout(`no headers within ${headersMs} ms`)
   }
 
   private noConnection(connectMs: number): ShoalError {
@@ -111,7 +111,7 @@ export class Exchange implements WireHandler {
     return this.proxyFailure(what) ?? new ShoalError('connect_error', this.say(what))
   }
 
-  /** While nothing ever came through the proxy, it is to blame; the page is not. */
+  /** As long as nothing came through the proxy, it is to blame; the page is not. */
   private proxyFailure(what: string): ShoalError | null {
     const { awaitsProxy, origin } = this.connection
     const { proxy } = origin.terms
@@ -124,13 +124,13 @@ export class Exchange implements WireHandler {
   }
 
   onConnect(abort: () => void): void {
-    // A second time means that the client wants to send the request again by itself: every request needs its own permit.
+    // A second call means that the client wants to send the request again on its own: every request needs its own permit.
     if (this.settled || this.abort !== null) {
       abort()
       return
     }
-    // When this throws, the client drops the request and keeps the connection: a permit that grew old during a slow dial is asked for
-    // again, and the second time there is nothing to dial.
+    // If this throws, the client drops the request and keeps the connection: a permit that expired while connecting is requested again, and the
+    // second time the connection is already open.
     this.refused = true
     this.request.onDispatch?.()
     this.refused = false
@@ -152,7 +152,7 @@ export class Exchange implements WireHandler {
     return true
   }
 
-  /** Of HTTP/2, where nobody but us counts their bytes. */
+  /** For HTTP/2, where only we count their bytes. */
   onHeaderPairs(status: number, pairs: readonly string[]): void {
     if (this.settled || !this.isFinal(status)) return
     let bytes = 0
@@ -172,7 +172,7 @@ export class Exchange implements WireHandler {
   private isFinal(status: number): boolean {
     if (status < 200) {
       if (++this.informational > MAX_INFORMATIONAL) {
-        this.fail(new ShoalError('protocol_error', this.say('a flood of 1xx answers')))
+        this.fail(new ShoalError('protocol_error', this.say('too many 1xx responses')))
       }
       return false
     }
@@ -206,7 +206,7 @@ export class Exchange implements WireHandler {
     }
     const length = this.headers['content-length']
     if (length !== undefined && Number(length) > this.wireCap && this.method !== 'HEAD' && this.status !== 304) {
-      this.fail(new ShoalError('too_large', this.say(`the body is said to have ${length.slice(0, 20)} bytes`)))
+      this.fail(new ShoalError('too_large', this.say(`the body is declared to have ${length.slice(0, 20)} bytes`)))
     }
   }
 
@@ -250,7 +250,7 @@ export class Exchange implements WireHandler {
   }
 
   onComplete(): void {
-    // The client reads on in the same piece of data after this call; only then is it known whether the body ended where it said.
+    // The client continues with the same chunk of data after this call; only then is it known whether the body ended where it said.
     queueMicrotask(() => this.complete())
   }
 
@@ -258,7 +258,7 @@ export class Exchange implements WireHandler {
     if (this.settled) return
     const broken = this.connection.socket?.errored ?? null
     if (broken !== null && !isOrdinaryClose(broken)) {
-      this.fail(new ShoalError('truncated', this.say(`the body does not end where it should (${broken.message})`)))
+      this.fail(new ShoalError('truncated', this.say(`the body does not have the declared length (${broken.message})`)))
       return
     }
     this.abort = null
@@ -282,7 +282,7 @@ export class Exchange implements WireHandler {
 
   onError(error: Error): void {
     if (this.settled) return
-    // A 304 may name the length of the page that it does not send; undici misses that body.
+    // A 304 may state the length of the page that it does not send; undici then complains about a missing body.
     if (this.status === 304 && this.wireBytes === 0 && isLengthMismatch(error)) {
       this.connections.discard(this.connection)
       this.succeed(EMPTY)
@@ -295,9 +295,9 @@ export class Exchange implements WireHandler {
       return
     }
     const failure = failureOf(error, { phase: this.phase, origin: origin.name, method: this.method, reused })
-    // Asked in the clear, a proxy answers 502 for a site that hangs up; but some that work merely hang up as well.
+    // For plain requests, a proxy responds with 502 for a site that closes the connection; but some working proxies merely close it as well.
     const hungUp = failure.code === 'connect_error' && origin.prefix !== '' && !reused
-    this.fail((hungUp ? this.proxyFailure('it closed the connection before an answer') : null) ?? failure)
+    this.fail((hungUp ? this.proxyFailure('it closed the connection before a response') : null) ?? failure)
   }
 
   private succeed(body: Uint8Array): void {
@@ -315,7 +315,7 @@ export class Exchange implements WireHandler {
     })
   }
 
-  /** Ends the exchange with an error; the connection is none of its business any more. */
+  /** Ends the exchange with an error; it no longer owns the connection. */
   private settle(error: unknown): void {
     if (this.settled) return
     this.settled = true
@@ -326,7 +326,7 @@ export class Exchange implements WireHandler {
 
   private fail(error: ShoalError): void {
     if (this.settled) return
-    // While the body is being decoded the connection serves somebody else already.
+    // While the body is being decoded, the connection already serves another request.
     const holdsConnection = this.abort !== null || this.phase === 'connecting'
     this.settle(error)
     if (!holdsConnection) return
@@ -362,5 +362,5 @@ function isLengthMismatch(error: Error): boolean {
 
 export function givenUp(signal: StopSignal): ShoalError {
   const { reason } = signal
-  return reason instanceof ShoalError ? reason : new ShoalError('aborted', 'the fetch was given up', { cause: reason })
+  return reason instanceof ShoalError ? reason : new ShoalError('aborted', 'the fetch was aborted', { cause: reason })
 }

@@ -1,18 +1,18 @@
 import { ShoalError } from '../../errors.js'
 import { markStaleSocket } from '../stale-socket.js'
 
-/** How far an exchange had come when it failed. */
+/** How far an exchange had got when it failed. */
 export type Phase = 'connecting' | 'waiting' | 'answering' | 'reading'
 
 export interface FailedExchange {
   readonly phase: Phase
   readonly origin: string
   readonly method: string
-  /** The connection had carried an answer before. */
+  /** The connection had carried a response before. */
   readonly reused: boolean
 }
 
-/** What undici or Node reported, as one of our codes. Pure, but for remembering which errors mean a stale socket. */
+/** What undici or Node reported, as one of our codes. Pure, except for recording which errors mean a stale socket. */
 export function failureOf(error: Error, exchange: FailedExchange): ShoalError {
   if (error instanceof ShoalError) return error
   const { phase, origin } = exchange
@@ -37,30 +37,30 @@ export function failureOf(error: Error, exchange: FailedExchange): ShoalError {
     return new ShoalError('headers_too_large', say('the response headers are larger than the limit'), { cause })
   }
   if (error.name === 'HTTPParserError' && !(phase === 'reading' && error.message.includes('EOF'))) {
-    // No cause: it holds the data that could not be read.
+    // No cause: it contains the data that could not be parsed.
     return new ShoalError('protocol_error', say(error.message))
   }
   if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && phase !== 'reading') {
     return new ShoalError('protocol_error', say('the length of the body is stated in two ways'), { cause })
   }
-  // undici tells a closed connection and an answer out of turn ('bad response', 'bad upgrade') apart by the message alone.
+  // undici distinguishes a closed connection from an unexpected response ('bad response', 'bad upgrade') only by the message.
   if (code === 'UND_ERR_SOCKET' && error.message.startsWith('bad ')) {
     return new ShoalError('protocol_error', say(`${error.message} (1xx or 101)`), { cause })
   }
-  // What our own side of HTTP/2 could not read, as against a reset that the server sent.
+  // What our own side of HTTP/2 could not read, as opposed to a reset sent by the server.
   if (code === 'ERR_HTTP2_ERROR' || (phase === 'waiting' && error.message.endsWith('NGHTTP2_PROTOCOL_ERROR'))) {
     const tooMany = error.message.includes('CONTINUATION')
     return new ShoalError(tooMany ? 'headers_too_large' : 'protocol_error', say(error.message), { cause })
   }
   if (phase === 'waiting') {
-    const failure = new ShoalError('connect_error', say('the connection was closed before an answer'), { cause })
+    const failure = new ShoalError('connect_error', say('the connection was closed before a response'), { cause })
     if (exchange.reused && (exchange.method === 'GET' || exchange.method === 'HEAD')) markStaleSocket(failure)
     return failure
   }
-  return new ShoalError('truncated', say(`the answer ended early (${code || error.message})`), { cause })
+  return new ShoalError('truncated', say(`the response ended early (${code || error.message})`), { cause })
 }
 
-/** This machine has none left: nobody else's fault. */
+/** This machine has none left: not the site's fault. */
 export function isOutOfSockets(error: Error): boolean {
   return ['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS'].includes(codeOf(error))
 }
@@ -69,7 +69,7 @@ function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
-/** Codes of the network below TLS. Everything else that fails a TLS dial is the handshake or the certificate. */
+/** Error codes of the network below TLS. Everything else that fails a TLS connection is the handshake or the certificate. */
 function isNetworkCode(code: string): boolean {
   return /^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|EAI_|ENOTFOUND|EACCES|EPERM|EINVAL|UND_ERR_)/.test(code)
 }

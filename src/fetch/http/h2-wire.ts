@@ -4,22 +4,22 @@ import type { Clock } from '../../clock.js'
 import type { Wire, WireHandler } from './wire.js'
 
 /**
- * HTTP/2 on node:http2, one request at a time. Not undici's: that takes a stream which was reset in the middle (RST_STREAM with NO_ERROR
- * or CANCEL) for a page that ended, drops the answer under way when a server says GOAWAY between two requests, sends again by itself
- * what a lost connection left open, and counts neither header bytes nor 1xx answers.
+ * HTTP/2 on node:http2, one request at a time. undici's own cannot be used: it takes a stream that was reset halfway (RST_STREAM with NO_ERROR or
+ * CANCEL) for a complete page, drops the response in flight when a server sends GOAWAY between two requests, resends on its own what a lost
+ * connection left open, and counts neither header bytes nor 1xx responses.
  */
 export interface H2Wire extends Wire {
-  /** The server lets the answer under way come to its end, but takes no further request. */
+  /** The server finishes the response in flight, but accepts no further request. */
   readonly closing: boolean
 }
 
-/** Under the minute or more after which servers hang up a quiet connection. */
+/** Below the minute or more after which servers close an idle connection. */
 const QUIET_MS = 30_000
-/** So high that it is the exchange that counts: what is over this ends without a name for it. */
+/** So high that the exchange is the one that counts: headers over this limit would end without a proper error. */
 const MAX_HEADER_LIST_BYTES = 1 << 20
 const MAX_HEADER_PAIRS = 20_000
 const WINDOW_BYTES = 256 * 1024
-/** They speak of the connection, which HTTP/2 does by itself; to send them is a protocol error. */
+/** They describe the connection, which HTTP/2 handles itself; sending them is a protocol error. */
 const OF_THE_CONNECTION = new Set([
   'connection',
   'keep-alive',
@@ -30,8 +30,8 @@ const OF_THE_CONNECTION = new Set([
 ])
 
 /**
- * Whether this Node may speak HTTP/2 with strangers. Below nghttp2 1.68.1 two malformed frames fail an assertion in it (CVE-2026-27135), which
- * nothing can catch: any site could end a worker with all that it has in hand. Node 20.20 comes with 1.61.
+ * Whether this Node can safely use HTTP/2 with untrusted servers. Below nghttp2 1.68.1 two malformed frames fail an assertion in it (CVE-2026-27135),
+ * which cannot be caught: any site could crash a worker with everything it has in flight. Node 20.20 comes with 1.61.
  */
 export function isHttp2Safe(nghttp2 = process.versions.nghttp2 ?? '0'): boolean {
   const [major = 0, minor = 0, patch = 0] = nghttp2.split('.').map((part) => Number.parseInt(part, 10))
@@ -56,7 +56,7 @@ export function createH2Wire(origin: string, socket: TLSSocket, clock: Clock, on
   })
   const authority = new URL(origin).host
   let running = 0
-  /** Takes the end of a quiet connection back. */
+  /** Cancels the timeout of an idle connection. */
   let stay = clock.after(QUIET_MS, onGone)
 
   function dispatch(path: string, method: string, headers: readonly string[], body: string | null, to: WireHandler) {
@@ -113,7 +113,8 @@ function listen(stream: ClientHttp2Stream, to: WireHandler, onClosed: () => Erro
     else to.onError(error)
   }
   const push = stream.push
-  // The stream ends alike whether the server ended it or reset it without an error. Only here can it be told: a reset closes first.
+  // The stream ends in the same way whether the server ended it or reset it without an error. Only here can the two be distinguished: a reset closes
+  // first.
   stream.push = (piece: unknown, ...more: []) => {
     if (piece === null && !stream.closed) whole = true
     return push.call(stream, piece, ...more)

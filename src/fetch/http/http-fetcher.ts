@@ -8,21 +8,21 @@ import { ACCEPT_ENCODING } from './decode.js'
 import { Exchange, type ExchangeEnd, givenUp } from './exchange.js'
 import { isHttp2Safe } from './h2-wire.js'
 
-/** How often deadlines and signals are looked at: one timer for all requests, no listener and no timer for each. */
+/** How often deadlines and signals are checked: one timer for all requests, no listener or timer for each. */
 const LOOK_MS = 50
-/** A look that comes later than this was held up by ourselves. */
+/** A check that comes later than this was delayed by this process itself. */
 const STANDSTILL_MS = 250
 
 export interface HttpFetcherOptions {
   readonly clock: Clock
-  /** Sent when a request has no user-agent of its own. */
+  /** Sent if a request has no user-agent of its own. */
   readonly userAgent?: string
   readonly lookup?: Lookup
-  /** Offer HTTP/2 to servers. Default: where Node can be trusted with it. */
+  /** Offer HTTP/2 to servers. Default: if it is safe in this Node. */
   readonly http2?: boolean
 }
 
-/** HTTP/1.1, or HTTP/2 where the server has it, over kept connections. */
+/** HTTP/1.1, or HTTP/2 if the server supports it, over kept-alive connections. */
 export function createHttpFetcher({
   clock,
   userAgent,
@@ -31,7 +31,7 @@ export function createHttpFetcher({
 }: HttpFetcherOptions): Fetcher {
   const connections = createConnections(lookup, clock, http2)
   const running = new Set<Exchange>()
-  /** Time in which this process stood still (a long handler, a frozen machine) is held against no server. */
+  /** Time during which this process was blocked (a long handler, a frozen machine) does not count against any server. */
   let standstillMs = 0
   const time = () => clock.mono() - standstillMs
   const settled = (exchange: Exchange) => running.delete(exchange)
@@ -103,7 +103,7 @@ function headerList(defaults: Readonly<Record<string, string>>, own: Readonly<Re
       throw new ShoalError('bad_url', `the header ${JSON.stringify(name)} cannot be sent`)
     merged.set(name.toLowerCase(), value)
   }
-  // The login of a proxy is for that proxy alone: it comes with the request's proxy, never with the headers of a spider.
+  // The login of a proxy is only for that proxy: it comes with the request's proxy, never with the headers of a spider.
   merged.delete('proxy-authorization')
   return [...merged].flat()
 }

@@ -3,39 +3,39 @@ import type { ProxyServer } from '../../proxy/proxy.js'
 import { isAllowed, judgeUrl } from '../guard.js'
 import { basicLogin } from './connect-tunnel.js'
 
-/** What else, beside the origin, must be the same for a connection to be used again. */
+/** What must be equal, in addition to the origin, for a connection to be reused. */
 interface Terms {
   readonly maxHeaderBytes: number
   readonly allowPrivate: readonly string[]
   readonly proxy: ProxyServer | undefined
 }
 
-/** An origin on its terms, as long as it has connections. */
+/** An origin with its terms, as long as it has connections. */
 export interface Origin<Connection> {
   /** 'https://host:port', as the URL standard writes it. */
   readonly name: string
   readonly guarded: boolean
   readonly terms: Terms
-  /** Put before the path: a proxy that is spoken to itself wants the whole URL. Built from the origin, so it never holds a user name. */
+  /** Put before the path: a proxy without a tunnel needs the whole URL. Built from the origin, so it never contains a user name. */
   readonly prefix: string
-  /** For the proxy that is spoken to itself. */
+  /** For a proxy without a tunnel. */
   readonly proxyHeaders: readonly string[]
-  /** Free connections; the one used last is taken first, the others may grow old and close. */
+  /** Idle connections; the most recently used is taken first, the others may expire and close. */
   readonly idle: Connection[]
   open: number
-  /** To resume TLS with. Not shared between proxies: it would tell a site that two of them belong together. */
+  /** To resume TLS. Not shared between proxies: it would show a site that two of them belong together. */
   tlsSession: Buffer | null
   readonly neighbours: Map<string, Origin<Connection>>
 }
 
 export interface Origins<Connection> {
-  /** The place of a URL. It is judged by the guard when it is made; afterwards finding it again is one look into a map. */
+  /** The origin of a URL. The guard checks it when it is created; afterwards finding it again is one map lookup. */
   placeOf(url: string, terms: Terms): { origin: Origin<Connection>; path: string }
 }
 
 export function createOrigins<Connection>(): Origins<Connection> {
   type World = Map<string, Origin<Connection>>
-  /** Origins by the terms on which they were judged: another allow list is another world. */
+  /** Origins by the terms under which they were checked: another allow list needs another check. */
   const worlds = new Map<string, World>()
   let lastTerms: Terms | null = null
   let lastWorld: World = new Map()
@@ -75,7 +75,7 @@ export function createOrigins<Connection>(): Origins<Connection> {
   return {
     placeOf(url, terms) {
       const world = worldOf(terms)
-      // A canonical URL has its first slash after 'https://' at the end of the origin. Anything else is not found and parsed.
+      // In a canonical URL the first slash after 'https://' is the end of the origin. Anything else is not found and parsed.
       const slash = url.indexOf('/', 8)
       const known = slash === -1 ? undefined : world.get(url.slice(0, slash))
       if (known !== undefined && !url.includes('#')) return { origin: known, path: known.prefix + url.slice(slash) }
@@ -86,7 +86,7 @@ export function createOrigins<Connection>(): Origins<Connection> {
   }
 }
 
-/** Cheap, because it is asked for every request: a spider and a pool hand out the same objects again and again. */
+/** Cheap, because it runs for every request: a spider and a pool pass the same objects again and again. */
 function areSame(one: Terms, other: Terms): boolean {
   return (
     one.allowPrivate === other.allowPrivate && one.maxHeaderBytes === other.maxHeaderBytes && one.proxy === other.proxy

@@ -8,11 +8,11 @@ import { openSocks5Tunnel } from './socks5.js'
 
 export interface ProxyDial {
   readonly proxy: ProxyServer
-  /** Null: the proxy is spoken to itself, with whole URLs in the request line. */
+  /** Null: no tunnel; the request line has the whole URL. */
   readonly target: Target | null
-  /** Resolves the proxy's own name. Where a proxy stands is the user's choice: the guard has no say in it. */
+  /** Resolves the proxy's own name. The user chooses where a proxy is: the guard does not apply. */
   readonly lookup: LookupFunction
-  /** Told of the socket as soon as there is one, so that a dial which is given up can be ended. */
+  /** Called with the socket as soon as there is one, so that an abandoned connection can be closed. */
   onSocket(socket: Socket): void
   /** From here on silence may be the target's fault as well as the proxy's. */
   onTarget(): void
@@ -21,8 +21,8 @@ export interface ProxyDial {
 export const proxyName = ({ host, port }: ProxyServer): string => `${host.includes(':') ? `[${host}]` : host}:${port}`
 
 /**
- * A socket that leads through a proxy, without TLS to the target yet. Has no deadline: whoever gives up destroys the socket. Fails with
- * `proxy_error` where the proxy itself does not work, with `connect_error` where it says that the target does not.
+ * A socket through a proxy, without TLS to the target yet. It has no deadline: the caller destroys the socket when it stops waiting. Fails with
+ * `proxy_error` if the proxy itself does not work, with `connect_error` if it says that the target does not.
  */
 export async function dialThroughProxy(dial: ProxyDial): Promise<Socket> {
   const { proxy, target } = dial
@@ -50,11 +50,11 @@ function dialProxy({ proxy, lookup, onSocket }: ProxyDial): Promise<Socket> {
     ? tls.connect({ host, port, lookup, servername, ALPNProtocols: ['http/1.1'] })
     : net.connect({ host, port, lookup })
   socket.setKeepAlive(true, 60_000).setNoDelay(true)
-  // Between two listeners an error must not end the process.
+  // Between two listeners an error must not crash the process.
   socket.on('error', () => {})
   onSocket(socket)
   return new Promise((resolve, reject) => {
-    const closed = () => reject(new Error('it hung up'))
+    const closed = () => reject(new Error('it closed the connection'))
     socket.once('error', reject).once('close', closed)
     socket.once(secure ? 'secureConnect' : 'connect', () => {
       socket.off('error', reject).off('close', closed)

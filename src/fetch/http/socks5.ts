@@ -3,13 +3,13 @@ import { ShoalError } from '../../errors.js'
 import type { ProxyServer } from '../../proxy/proxy.js'
 import { groups6 } from '../guard.js'
 import type { Target } from './connect-tunnel.js'
-import { type Heard, hear } from './dialog.js'
+import { type Parsed, readUntil } from './dialog.js'
 
 const VERSION = 5
 const NO_LOGIN = 0
 const PASSWORD = 2
 
-/** RFC 1928 and 1929; names are sent as they are and resolved by the proxy. Afterwards the socket speaks with the target. */
+/** RFC 1928 and 1929; names are sent as they are and resolved by the proxy. Afterwards the socket is connected to the target. */
 export async function openSocks5Tunnel(
   socket: Socket,
   proxy: ProxyServer,
@@ -18,29 +18,31 @@ export async function openSocks5Tunnel(
 ): Promise<void> {
   const hasLogin = proxy.username !== '' || proxy.password !== ''
   socket.write(Buffer.from(hasLogin ? [VERSION, 2, NO_LOGIN, PASSWORD] : [VERSION, 1, NO_LOGIN]))
-  const method = await hear(socket, readPair(VERSION))
+  const method = await readUntil(socket, readPair(VERSION))
   if (method === PASSWORD && hasLogin) await logIn(socket, proxy)
-  else if (method !== NO_LOGIN) throw new ShoalError('proxy_error', 'it wants another login than it was given')
+  else if (method !== NO_LOGIN) throw new ShoalError('proxy_error', 'it requires a different login method')
   onTarget()
   const port = Buffer.from([target.port >> 8, target.port & 255])
   socket.write(Buffer.concat([Buffer.from([VERSION, 1, 0]), addressOf(target.host), port]))
-  const reply = await hear(socket, readReply)
+  const reply = await readUntil(socket, readReply)
   if (reply === 0) return
-  // 7 and 8: it does not know CONNECT, or not this kind of address.
-  if (reply >= 7) throw new ShoalError('proxy_error', `it cannot do what a SOCKS proxy must (reply ${reply})`)
+  // 7 and 8: it does not support CONNECT, or not this kind of address.
+  if (reply >= 7)
+    throw new ShoalError('proxy_error', `it does not support CONNECT, or not this kind of address (reply ${reply})`)
   const why = ['', 'failed', 'forbidden', 'network unreachable', 'host unreachable', 'refused', 'timed out'][reply]
-  throw new ShoalError('connect_error', `the proxy does not reach ${target.host}:${target.port} (${why})`)
+  throw new ShoalError('connect_error', `the proxy cannot reach ${target.host}:${target.port} (${why})`)
 }
 
 async function logIn(socket: Socket, { username, password }: ProxyServer): Promise<void> {
   socket.write(Buffer.concat([Buffer.from([1]), counted(username), counted(password)]))
-  const status = await hear(socket, readPair(1))
+  const status = await readUntil(socket, readPair(1))
   if (status !== 0) throw new ShoalError('proxy_error', 'it refused the login')
 }
 
 function counted(text: string): Buffer {
   const bytes = Buffer.from(text)
-  if (bytes.length > 255) throw new ShoalError('proxy_error', 'SOCKS knows no name and no password over 255 bytes')
+  if (bytes.length > 255)
+    throw new ShoalError('proxy_error', 'names and passwords over 255 bytes do not fit into SOCKS')
   return Buffer.concat([Buffer.from([bytes.length]), bytes])
 }
 
@@ -51,8 +53,8 @@ function addressOf(host: string): Buffer {
   return Buffer.concat([Buffer.from([3]), counted(host)])
 }
 
-/** The version that was agreed on and one byte of answer. */
-function readPair(version: number): (bytes: Buffer) => Heard<number> | undefined {
+/** The agreed version and one byte of reply. */
+function readPair(version: number): (bytes: Buffer) => Parsed<number> | undefined {
   return (bytes) => {
     mustBe(bytes, version)
     const [, answer] = bytes
@@ -60,10 +62,10 @@ function readPair(version: number): (bytes: Buffer) => Heard<number> | undefined
   }
 }
 
-function readReply(bytes: Buffer): Heard<number> | undefined {
+function readReply(bytes: Buffer): Parsed<number> | undefined {
   mustBe(bytes, VERSION)
   const [, answer, , kind, nameLength] = bytes
-  // A refusal says all in its second byte; some proxies send no address with it.
+  // A refusal is complete in its second byte; some proxies send no address with it.
   if (answer !== undefined && answer !== 0) return { answer, used: bytes.length }
   if (answer === undefined || kind === undefined || nameLength === undefined) return undefined
   const length = { 1: 4, 4: 16, 3: 1 + nameLength }[kind]

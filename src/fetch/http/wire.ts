@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 
-/** A connection that carries one request at a time, whichever HTTP is spoken on it. undici's Client is one. */
+/** A connection that carries one request at a time, whichever version of HTTP it uses. undici's Client is one. */
 export interface Wire {
   dispatch(request: WireRequest, handler: WireHandler): unknown
   destroy(): Promise<void>

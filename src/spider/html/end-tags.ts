@@ -148,7 +148,7 @@ export class EndTags extends StartTags {
       }
       if (isMarker(other)) return
       if ((flagsOf(other) & SPECIAL) !== 0) {
-        // Ignored when no such element is open; otherwise the standard splits it in two.
+        // Ignored if no such element is open; otherwise the standard splits it in two.
         for (let j = i - 1; j > 0; j--) {
           if (this.ids[j] === id) this.unsure = true
           if (isMarker(this.ids[j] as number)) return

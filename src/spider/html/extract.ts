@@ -6,14 +6,14 @@ import { compileMatcher, type Matcher, runOnTree } from './tree.js'
 export interface Extractor {
   /** Per rule the values of its matches, in document order. */
   run(html: string): string[][]
-  /** How many pages were answered by the scanner alone, and how many needed the tree. */
+  /** How many pages the scanner handled alone, and how many needed the tree. */
   readonly pages: { readonly scanned: number; readonly tree: number }
 }
 
 export function compileExtractor(rules: readonly Rule[]): Extractor {
   const scanners = compilePrograms(rules)?.map((program) => new Scanner(program)) ?? null
   const compileMatchers = (): readonly Matcher[] => rules.map((rule) => compileMatcher(rule.selector.css))
-  // What the scanner understands is right. Anything else is compiled at once, so that a wrong selector is told before the crawl.
+  // Selectors that the scanner understands are valid. Anything else is compiled now, so that a wrong selector is reported before the crawl.
   let matchers = scanners === null ? compileMatchers() : null
   const pages = { scanned: 0, tree: 0 }
   return {

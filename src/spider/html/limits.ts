@@ -1,6 +1,6 @@
 import { ShoalError } from '../../errors.js'
 
-/** Characters of text that one page may give, all rules together: nested matches repeat what is inside them. */
+/** Maximum characters of text per page, for all rules together: nested matches repeat what is inside them. */
 export const MAX_TEXT = 32 * 1024 * 1024
 
 export function tooComplex(what: string): ShoalError {

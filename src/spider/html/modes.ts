@@ -46,5 +46,5 @@ export function modeOf(id: number): number {
   }
 }
 
-/** End of a raw text element is looked for by name. */
+/** The end of a raw text element is searched by name. */
 export const Raw = { none: 0, withEntities: 1, plain: 2, script: 3 } as const

@@ -6,9 +6,9 @@ import * as tags from './tags.js'
 const { Mode, modeOf } = modes
 const { FORMATTING, flagsOf, MODE, SCOPE, T } = tags
 
-/** The stack of open elements, as the HTML standard keeps it. Index 0 stands for the document. */
+/** The stack of open elements, as the HTML standard defines it. Index 0 is the document. */
 export class OpenElements extends RuleMatcher {
-  /** The standard would move or clone elements here: the tree is needed to be right. */
+  /** The standard would move or clone elements here: only the tree gets this right. */
   protected unsure = false
   protected mode: number = Mode.beforeHtml
   protected readonly ids = new Int32Array(MAX_DEPTH)
@@ -43,7 +43,7 @@ export class OpenElements extends RuleMatcher {
     else if (id === T.a) this.openA++
   }
 
-  /** An element the page does not write but the standard supplies; it has no attributes. */
+  /** An element that is not in the page but implied by the standard; it has no attributes. */
   protected pushImplied(id: number): void {
     const tag = this.tagNumber
     this.tagNumber = 0
@@ -65,8 +65,8 @@ export class OpenElements extends RuleMatcher {
   }
 
   /**
-   * A formatting element that ends with something other than its own end tag would be opened again by the next text:
-   * only the end of a cell, caption or object forgets them (`forgets`).
+   * A formatting element that ends with something other than its own end tag would be opened again by the next text: only the end of a cell, caption
+   * or object clears them (`forgets`).
    */
   protected popTo(newTop: number, forgets: boolean): void {
     let resets = false

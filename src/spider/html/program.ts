@@ -1,7 +1,7 @@
 import type { AttributeTest, Compound, Selector } from './selector.js'
 import { NAMES, type NameTable, nameTable, tagId } from './tags.js'
 
-/** One thing to be found on a page. */
+/** One thing to find on a page. */
 export interface Rule {
   /** CSS, without the `@attribute` extension of spiders. */
   readonly selector: Selector
@@ -43,7 +43,7 @@ export interface Program {
   readonly classHints: Uint8Array
   /** Steps that name a tag, by the tag's id. */
   readonly tagSteps: readonly (readonly Step[])[]
-  /** Whether more than the class of a tag is asked for, by the tag's id; ids beyond the table are like id 0. */
+  /** Whether more than the class of a tag is asked for, by the tag's id; ids outside the table are like id 0. */
   readonly readsAll: Uint8Array
   /** Steps for any tag that need a class, and those that do not. */
   readonly classSteps: readonly Step[]
@@ -59,7 +59,7 @@ interface ProgramRule {
   readonly skipNofollow: boolean
 }
 
-/** Slots of the attributes the scanner itself asks for. */
+/** Slots of the attributes the scanner itself needs. */
 export const CLASS_SLOT = 1
 export const REL_SLOT = 2
 export const TYPE_SLOT = 3

@@ -11,7 +11,7 @@ const { AMPERSAND, isSpace, LF } = characters
 const { CLASS_SLOT, classHint, REL_SLOT, saysNofollow } = program
 const { T } = tags
 
-/** Deeper than any page people write; a deeper one goes to the tree, which has a limit of its own. */
+/** Deeper than any page people write; a deeper one goes to the tree, which has its own limit. */
 export const MAX_DEPTH = 256
 
 /** Tries the steps of the program on each element and collects what the rules pick. */
@@ -56,7 +56,7 @@ export class RuleMatcher extends TagReader {
     this.captureTexts.length = 0
   }
 
-  /** Tries every step on the element that would become a child of `parent`; gives the bits it carries. */
+  /** Tries every step on the element that would become a child of `parent`; returns its bits. */
   protected match(id: number, parent: number): number {
     const { tagSteps, classSteps, otherSteps } = this.program
     this.matchNumber++
@@ -164,7 +164,7 @@ export class RuleMatcher extends TagReader {
     if (this.skipNewline && text.charCodeAt(0) === LF) text = text.slice(1)
     this.skipNewline = false
     this.textLength += text.length * this.captures
-    if (this.textLength > MAX_TEXT) throw tooComplex(`gives more than ${MAX_TEXT} characters of text`)
+    if (this.textLength > MAX_TEXT) throw tooComplex(`produces more than ${MAX_TEXT} characters of text`)
     for (let i = 0; i < this.captures; i++) this.captureTexts[i] += text
   }
 

@@ -11,16 +11,15 @@ const { Mode, Raw } = modes
 const { isMarker, Kind, kindOf, T } = tags
 
 /**
- * Runs a program over a page in one pass over its tags, without building a tree. It keeps the stack of open elements
- * as the HTML standard does, implied elements included, and gives up (`false`) as soon as the standard would move or
- * clone elements (misnested formatting, foster parenting, …): there the tree is needed to be right.
- * One scanner serves one page after another; it is not reentrant.
+ * Runs a program over a page in one pass over its tags, without building a tree. It keeps the stack of open elements as the HTML standard does,
+ * including implied elements, and stops (`false`) as soon as the standard would move or clone elements (misnested formatting, foster parenting …):
+ * only the tree gets those right. One scanner serves one page after another; it is not reentrant. README.md says in which order to read the layers.
  */
 export class Scanner extends EndTags {
   /** After a doctype or an end tag, one that comes later is ignored. */
   private tooLateForDoctype = false
 
-  /** Adds what every rule found to `out[rule]`; false when it cannot be sure (`out` is then worthless). */
+  /** Adds what every rule found to `out[rule]`; false if it cannot be sure (`out` is then worthless). */
   run(html: string, out: string[][]): boolean {
     if (html.includes('\0')) return false
     this.open(html)
@@ -48,7 +47,7 @@ export class Scanner extends EndTags {
       } else if (next === SLASH) {
         if (lt + 2 >= end) return this.finish(textStart, end)
         if (lt > textStart) this.text(textStart, lt)
-        // `</>` is no token at all: a newline after it is still the first one of a <pre>.
+        // `</>` is not a token: a newline after it is still the first one of a <pre>.
         if ((units[lt + 2] as number) === GT) at = lt + 3
         else {
           this.skipNewline = false
@@ -140,7 +139,7 @@ export class Scanner extends EndTags {
     const id = easy ? current : this.tagAt(from, nameEnd)
     const at = (this.units[nameEnd] as number) === GT ? nameEnd + 1 : this.attributes(nameEnd, false)
     if (at < 0) return -1
-    // Nearly every end tag ends the current element; these kinds want more than that.
+    // Nearly every end tag ends the current element; these kinds need more than that.
     if (easy && this.foreignFrom === 0 && this.mode >= Mode.body && !endsWithCare(kindOf(id))) {
       this.popTo(this.top - 1, true)
     } else if (this.foreignFrom > 0) {
@@ -167,7 +166,7 @@ export class Scanner extends EndTags {
     const rest = this.spaceEnd(from, to)
     if (rest > from && this.mode >= Mode.inHead && this.captures > 0) this.collect(from, rest, true)
     if (rest === to) return
-    // A character reference may be white space in disguise.
+    // A character reference may be encoded white space.
     if ((this.units[rest] as number) === AMPERSAND) this.unsure = true
     this.ensureBody()
     if (this.captures > 0) this.collect(rest, to, true)
@@ -209,7 +208,7 @@ export class Scanner extends EndTags {
     return comment >= 0 && /<script/i.test(script.slice(comment))
   }
 
-  /** Contents of a template are not part of the document: only its end is looked for. */
+  /** Contents of a template are not part of the document: only its end is searched. */
   private skipTemplate(from: number): number {
     const { html, units } = this
     let at = from

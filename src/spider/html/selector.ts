@@ -22,7 +22,7 @@ export interface Selector {
 type Chain = readonly Compound[]
 
 export interface Compound {
-  /** How it hangs on the compound before it. */
+  /** How it is connected to the compound before it. */
   readonly child: boolean
   /** Lower case; null for any. */
   readonly tag: string | null
@@ -47,10 +47,10 @@ export function parseSelector(source: string): Selector {
     throw badSelector(source, cause)
   }
   if (alternatives.length === 0) throw badSelector(source, new Error('it is empty'))
-  // css-what lets these pass.
+  // css-what accepts these.
   if (/[>+~,]\s*$/.test(css)) throw badSelector(source, new Error('it ends with a combinator'))
   if (alternatives.flat().some((token) => token.type === SelectorType.Tag && token.name.includes('@')))
-    throw badSelector(source, new Error('@attribute stands once, after a selector'))
+    throw badSelector(source, new Error('@attribute may appear only once, after a selector'))
   const chains: Chain[] = []
   for (const alternative of alternatives) {
     const chain = streamable(alternative)

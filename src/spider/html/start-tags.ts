@@ -139,7 +139,7 @@ export class StartTags extends OpenElements {
     this.mode = Mode.body
   }
 
-  /** A second <html> or <body> adds its attributes to the first: harmless unless some rule can notice. */
+  /** A second <html> or <body> adds its attributes to the first: harmless unless a rule can notice. */
   protected mergeAttributes(id: number, hadAttributes: boolean): number {
     if (!this.hasAttributes) return Raw.none
     const { tagSteps, classSteps, otherSteps, rules } = this.program
@@ -413,7 +413,7 @@ export class StartTags extends OpenElements {
         this.template(id)
         return Raw.none
       default:
-        // Parsers of different years disagree on what else a select may hold; the tree decides.
+        // Parsers of different years disagree on what else a select may contain; the tree decides.
         this.unsure = true
         return Raw.none
     }

@@ -10,7 +10,7 @@ const { APOSTROPHE, EQUALS, GT, isSpace, QUOTE, SLASH } = characters
 const { CLASS_SLOT } = program
 const { PACK, PACKED_HALF, PACKED_MAX, slotOf } = tags
 
-/** Kept for pages up to a million characters; larger ones get an array of their own. */
+/** Reused for pages up to a million characters; larger ones get their own array. */
 let scratch = new Uint16Array(65_536)
 const MAX_SCRATCH = 1_048_576
 const PADDING = 8
@@ -27,7 +27,7 @@ function unitsOf(html: string): Uint16Array {
   return units
 }
 
-/** The lowest layer of the scanner: cuts a tag of the page into its name and the attributes that the program asks for. */
+/** The lowest layer of the scanner: cuts a tag into its name and the attributes that the program needs. */
 export class TagReader {
   protected readonly program: Program
   protected html = ''
@@ -130,7 +130,7 @@ export class TagReader {
     return true
   }
 
-  /** Reads attributes up to and including `>`, noting where those the program asks for are. */
+  /** Reads attributes up to and including `>`, and records where those that the program needs are. */
   protected attributes(from: number, all: boolean): number {
     const { html, units } = this
     const end = html.length

@@ -40,9 +40,8 @@ const MAX_DEPTH = 512
 const MAX_ELEMENTS = 500_000
 
 /**
- * The slow and certain way: a spec parser's tree and css-select. Selectors see what a browser without scripts would
- * show them: names in lower case, `xlink:href` apart from `href`, contents of noscript as elements, contents of
- * templates not at all.
+ * The slow and certain way: the tree of a spec-compliant parser, and css-select. Selectors see what a browser without scripts would show them: names
+ * in lower case, `xlink:href` separate from `href`, contents of noscript as elements, contents of templates not at all.
  */
 export function runOnTree(rules: readonly Rule[], matchers: readonly Matcher[], html: string): string[][] {
   const { selectAll, parse5, adapter } = libraries()
@@ -51,7 +50,7 @@ export function runOnTree(rules: readonly Rule[], matchers: readonly Matcher[], 
   const text = (element: Element): string => {
     const found = textOf(element)
     textLength += found.length
-    if (textLength > MAX_TEXT) throw tooComplex(`gives more than ${MAX_TEXT} characters of text`)
+    if (textLength > MAX_TEXT) throw tooComplex(`produces more than ${MAX_TEXT} characters of text`)
     return found
   }
   return rules.map((rule, index) => {
@@ -117,7 +116,7 @@ function parserOptions(): ParserOptions<Htmlparser2TreeAdapterMap> {
   }
 }
 
-/** Like textContent of the DOM: all text below, comments left out. */
+/** Like textContent of the DOM: all text below, without comments. */
 function textOf(element: Element): string {
   const { isTag, isText } = libraries()
   let text = ''
