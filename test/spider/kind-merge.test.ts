@@ -101,7 +101,10 @@ describe('rules of a merge', () => {
       { identity: 'x', prefer: { price: 'cheapest' } },
       "records.product.merge.prefer.price: expected 'newest', 'longest' or { sites: [...] }",
     ],
-    [{ identity: 'x', prefer: { price: { sites: [] } } }, 'records.product.merge.prefer.price.sites: needs at least one site'],
+    [
+      { identity: 'x', prefer: { price: { sites: [] } } },
+      'records.product.merge.prefer.price.sites: needs at least one site',
+    ],
     [
       { identity: 'x', prefer: { price: { sites: ['a.example', 'www.a.example'] } } },
       "records.product.merge.prefer.price.sites[1]: the site of 'www.a.example' is 'a.example'",
