@@ -29,7 +29,7 @@ const ADAPTIVE = { target: 1_000, maxDelay: '10s' }
 const CRAWLS = {
   none: { ...ONE_HOST, base: null, what: 'robots, proxies and adaptive pace off' },
   robots: { ...ONE_HOST, robots: true, base: 'none', what: 'robots check' },
-  ledger: { ...ONE_HOST, out: 'ledger', base: 'none', what: 'ledger of proxies, one way out' },
+  ledger: { ...ONE_HOST, out: 'ledger', base: 'none', what: 'ledger of proxies, one option' },
   pool: { ...ONE_HOST, out: 'pool', base: 'none', what: `choice of ${EXITS} proxies, judged answers` },
   all: { ...ONE_HOST, robots: true, out: 'pool', base: 'none', what: 'robots check and choice of proxies' },
   paced: { ...PACED, base: null, what: `none, ${MANY_HOSTS} hosts with a delay` },
@@ -57,7 +57,7 @@ export async function run({ pages = 10_000, rounds = 5, only, json }) {
   }
 
   const guardPer1k = guardSeconds() * 1_000
-  /** Of the crawl without features, each round by itself. */
+  /** Of the crawl without features, one value per round. */
   const added = (name) => {
     const { base } = CRAWLS[name]
     const all = [samples.get(name), samples.get(base), samples.get('none')]

@@ -3,8 +3,8 @@ import { createServer as createTcpServer } from 'node:net'
 import { indexOf, pageHtml } from './site.js'
 
 /**
- * The site on many hosts, 127.0.0.1 and up, each with all its pages; {begin} opens them, {report} tells what was asked for and in which order.
- * Two more may be bad: one accepts connections and says nothing, one takes `slowMs` for each page.
+ * The site on many hosts, 127.0.0.1 and up, each with all its pages; {begin} opens them, {report} returns the requests in their order.
+ * Two more may be bad: one accepts connections and never responds, one takes `slowMs` for each page.
  */
 const ROBOTS = 'User-agent: *\nDisallow: /x\n'
 const WRAPPED = '/wrapped?url='

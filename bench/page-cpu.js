@@ -6,7 +6,7 @@ import { LINKS_PER_PAGE, pageHtml, pathOf } from './site.js'
 /**
  * CPU per page from the bytes of the body to the record and the resolved links, in one process without network and queue:
  *   node bench/page-cpu.js [pages]
- * The crawl is done once to warm up and then three times with a new door; the best one counts, because others share the machine.
+ * The crawl is done once to warm up and then three times with a new filter; the best one counts, because others share the machine.
  */
 const PAGES = Number(process.argv[2] ?? 20_000)
 const ORIGIN = 'http://127.0.0.1:8123'
@@ -28,11 +28,11 @@ const steps = {
   text: () => (page) => page.text.length,
   'text, harvest': () => (page) => route.harvest(page).links.length,
   'text, harvest, links': () => {
-    const door = createAdmitter(spider.admit)
+    const admitter = createAdmitter(spider.admit)
     return (page) => {
       const { records, links } = route.harvest(page)
       let admitted = 0
-      for (const link of links) if (door.resolve(link.href, page.url, link).ok) admitted++
+      for (const link of links) if (admitter.resolve(link.href, page.url, link).ok) admitted++
       if (records.length !== 1 || admitted !== LINKS_PER_PAGE) throw new Error(`${page.url} gave too little`)
       return admitted
     }

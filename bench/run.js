@@ -7,29 +7,29 @@ import { parseArgs } from 'node:util'
 const HELP = `npm run bench -- <bench> [options]
 
   crawl      Shoal against undici, htmlparser2, cheerio and Crawlee on the same site: CPU per page, pages per second
-  frontier   the Redis frontier against BullMQ, scrapy-redis's way and plain SADD on a redis-server of its own: CPU of Redis,
-             memory, growth; and the SQLite frontier against bare prepared statements. 10 million URLs take a while
-  slow-hosts what a host that hangs and one that takes 20 s do to the CPU and the order of the pages of others
+  frontier   the Redis frontier against BullMQ, the way of scrapy-redis and plain SADD on a private redis-server: CPU of Redis,
+             memory, growth; and the SQLite frontier against bare prepared statements. Takes a while with 10 million URLs
+  slow-hosts what a host that hangs and one that takes 20 s do to the CPU and the page order of other hosts
   memory     memory of a long crawl
   latency    one host, one request at a time, a server that takes 5 ms
-  pages      what keeping raw pages costs, in files and in S3: CPU and bytes a page, S3 requests
+  pages      cost of keeping raw pages, in files and in S3: CPU and bytes per page, S3 requests
   export     memory and speed of exports of 10,000 and 1,000,000 records
-  sitemap    sitemaps of 100,000 and 1,000,000 URLs into the queue: rate against the frontier's own add, memory, a kill in the middle
-  api        how long every GET of the API takes with 10 million URLs in the queue: p50 and p99
-  watchers   what 200 listeners of the dashboard that read slowly, or not at all, add to the CPU of a page
+  sitemap    sitemaps of 100,000 and 1,000,000 URLs into the queue: rate compared with plain frontier adds, memory, a kill in the middle
+  api        p50 and p99 of every GET of the API with 10 million URLs in the queue
+  watchers   CPU per page that 200 dashboard clients add which read slowly or not at all
   store      Postgres: writes against hand-written loops, growth to 10 million rows, exports, reparse, retention
 
   --pages N      pages of the largest contender (crawl 20000, slow-hosts 30000, memory 200000, latency 2000), links (frontier) or records (export)
-  --rounds N     how often each contender runs, in turns; the median counts (default 3)
+  --rounds N     runs of each contender, in turns; the median counts (default 3)
   --only a,b     only these contenders; of frontier also the parts speed, footprint, sqlite;
                  of store also the parts write, growth, export, reparse, retention
   --quick        frontier, store: one round, and 1 million URLs or rows where it would be 10 million
-  --queue redis  crawl: Shoal on a redis-server against Shoal on SQLite, nobody else; api: on Redis and Postgres
+  --queue redis  crawl: Shoal on a redis-server against Shoal on SQLite only; api: on Redis and Postgres
   --urls N       api: URLs in the queue (10000000)
-  --features     crawl: what robots check, choice of exits, adaptive pace and guard add to a page, nobody else (10000 pages, 5 rounds)
-  --json         end with one line of JSON
+  --features     crawl: what the robots.txt check, proxy selection, adaptive pace and guard add to a page; Shoal only (10000 pages, 5 rounds)
+  --json         print one line of JSON at the end
 
-Exit code 1: a bar was missed, or a contender did not find exactly the pages and records of the site.`
+Exit code 1: a target was missed, or a contender did not find exactly the pages and records of the site.`
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -84,8 +84,8 @@ if (values.features && (bench !== 'crawl' || values.queue !== undefined)) {
 }
 
 requireBuild()
-installPeers()
-// Through `exit`, where the servers of the bench are ended.
+installContenders()
+// process.exit(), because its handlers stop the servers of the bench.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
 const file = values.features ? 'features' : bench === 'crawl' && values.queue === 'redis' ? 'crawl-redis' : bench
 const { run } = await import(`./${file}.js`)
@@ -111,16 +111,16 @@ function requireBuild() {
   process.exit(2)
 }
 
-/** The peers have a manifest of their own and are fetched when somebody benches for the first time. */
-function installPeers() {
+/** The contenders have their own manifest and are installed on the first run. */
+function installContenders() {
   const here = fileURLToPath(new URL('.', import.meta.url))
   const { dependencies } = JSON.parse(readFileSync(`${here}package.json`, 'utf8'))
   if (Object.keys(dependencies).every((name) => existsSync(`${here}node_modules/${name}`))) return
-  console.error('bench: installing the peers into bench/node_modules (once) …')
+  console.error('bench: installing the contenders into bench/node_modules (first run only) …')
   const { status } = spawnSync('npm', ['ci', '--prefix', here, '--ignore-scripts', '--no-audit', '--no-fund'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   if (status === 0) return
-  console.error('bench: the peers could not be installed; is the npm registry reachable?')
+  console.error('bench: the contenders could not be installed; is the npm registry reachable?')
   process.exit(2)
 }

@@ -1,6 +1,6 @@
 import { buildApp } from 'fauxqs'
 
-/** An S3 service in a process of its own, which counts what it is asked for: {counts} tells and begins anew. */
+/** An S3 service in a separate process that counts its requests: {counts} returns the counts and resets them. */
 let counts = {}
 const app = buildApp({ logger: false })
 app.addHook('onRequest', async (request) => {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { indexOf, pageHtml } from './site.js'
 
-/** Serves the site in a process of its own and keeps count of what was asked for: {begin} resets it, {report} tells. */
+/** Serves the site in a separate process and counts its requests: {begin} resets the counts, {report} returns them. */
 let pages = 1
 let delayMs = 0
 let visits = new Uint32Array(1)

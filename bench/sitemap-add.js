@@ -22,14 +22,14 @@ const definition = {
 }
 const spider = spiderFromDefinition({ '~shoal': 'spider', definition })
 await backends.frontier.open(specFor(spider, 'add', 1))
-const door = createAdmitter(spider.admit)
+const admitter = createAdmitter(spider.admit)
 let ms = 0
 let added = 0
 for (let at = 0; at < count; ) {
   const links = []
   for (const end = Math.min(count, at + 1_000); at < end; at++) {
-    const { target } = door.resolve(`https://shop-${at % 1000}.example/catalogue/department/product-${at}`, '')
-    links.push(door.link(target, 0))
+    const { target } = admitter.resolve(`https://shop-${at % 1000}.example/catalogue/department/product-${at}`, '')
+    links.push(admitter.link(target, 0))
   }
   const begun = performance.now()
   added += (await backends.frontier.add('add', links)).added

@@ -102,8 +102,8 @@ async function seed(site, folder, kind, urls) {
   const seconds = (performance.now() - begun) / 1000
   clearInterval(timer)
   forget()
-  const told = code === 0 ? JSON.parse(stdout.trim().split('\n').at(-1)) : {}
-  if (told.added !== urls) throw new Error(`${told.added} of ${urls} URLs were added\n${stderr.slice(-1000)}`)
+  const result = code === 0 ? JSON.parse(stdout.trim().split('\n').at(-1)) : {}
+  if (result.added !== urls) throw new Error(`${result.added} of ${urls} URLs were added\n${stderr.slice(-1000)}`)
   return { seconds, mb }
 }
 
@@ -164,14 +164,14 @@ async function output(args) {
 }
 
 function ended(child) {
-  const told = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '' }
   child.stdout.on('data', (part) => {
-    told.stdout += part
+    output.stdout += part
   })
   child.stderr.on('data', (part) => {
-    told.stderr += part
+    output.stderr += part
   })
-  return new Promise((resolve) => child.once('close', (code) => resolve({ code, ...told })))
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, ...output })))
 }
 
 /** From /proc: on systems without it the bench says 0 and fails its bar rather than guess. */
@@ -185,13 +185,13 @@ function peakMb(pid) {
 
 async function openSitemaps() {
   const child = fork(here('./sitemap-process.js'))
-  const told = () => new Promise((resolve) => child.once('message', resolve))
-  const { port } = await told()
+  const nextMessage = () => new Promise((resolve) => child.once('message', resolve))
+  const { port } = await nextMessage()
   return {
     origin: `http://127.0.0.1:${port}`,
     /** When the next sitemap is asked for. */
     async asked() {
-      await told()
+      await nextMessage()
       return performance.now()
     },
     close: () => child.disconnect(),

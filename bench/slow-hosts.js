@@ -41,7 +41,7 @@ export async function run({ pages = 30_000, rounds = 5, json }) {
   const pairs = without.map((healthy, nth) => [healthy, samples.with[nth]])
   const change = (key) => median(pairs.map(([healthy, troubled]) => troubled[key] / healthy[key] - 1))
   const moved = median(pairs.map(([healthy, troubled]) => displacement(healthy.order, troubled.order)))
-  // Two crawls without bad hosts differ as well: in how much, the crawls of neighbouring rounds tell.
+  // Two crawls without bad hosts differ as well; the crawls of neighbouring rounds show by how much.
   const neighbours = without.slice(1).map((healthy, nth) => displacement(without[nth].order, healthy.order))
   const noise = neighbours.length === 0 ? 0 : median(neighbours)
   const middle = (name, key) => median(samples[name].map((one) => one[key]))
@@ -63,7 +63,7 @@ export async function run({ pages = 30_000, rounds = 5, json }) {
     `\ntime until all healthy pages were answered: ${percent(change('seconds'))}; until a host was done, in the mean: ${percent(change('hostSeconds'))}`,
   )
   console.log(
-    `order: moved by ${percent(moved)} of the crawl, between two crawls without bad hosts by ${neighbours.length === 0 ? 'what a second round would tell' : percent(noise)}\n`,
+    `order: moved by ${percent(moved)} of the crawl, between two crawls without bad hosts by ${neighbours.length === 0 ? 'an unknown share (run a second round)' : percent(noise)}\n`,
   )
   const cpu = change('cpuPer1k')
   const passed = printBars([

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { request } from 'node:http'
-import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from './free-port.js'
 import { median, openSite } from './measure.js'
 import { printBars, round, table, versions } from './report.js'
 import { runShoal } from './shoal.js'
@@ -34,7 +34,7 @@ export async function run({ pages = 20_000, rounds = 5, json }) {
   const changes = samples.none.map((alone, nth) => samples.watched[nth].cpuPer1k / alone.cpuPer1k - 1)
   const middle = (name, key) => median(samples[name].map((one) => one[key]))
   console.log(
-    `\n${pages} pages with the dashboard beside them, ${WATCHERS} listeners that read slowly or not at all, or none; median of ${rounds} alternations\n${versions()}\n`,
+    `\n${pages} pages with a dashboard, with and without ${WATCHERS} clients that read slowly or not at all; median of ${rounds} alternations\n${versions()}\n`,
   )
   console.log(
     table(
@@ -113,16 +113,5 @@ function listen(port, query, reads, signal) {
     })
     call.on('error', () => resolve(false))
     call.end()
-  })
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address()
-      probe.close(() => resolve(port))
-    })
   })
 }

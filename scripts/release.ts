@@ -79,7 +79,7 @@ function release(wanted: string): void {
 
 function checkRepository(version: string): void {
   const branch = read('git', 'branch', '--show-current')
-  if (branch !== 'main') throw new Error(`releases are made from main, not from ${branch || 'a detached HEAD'}`)
+  if (branch !== 'main') throw new Error(`a release starts from main, not from ${branch || 'a detached HEAD'}`)
   const changes = read('git', 'status', '--porcelain')
   if (changes !== '') throw new Error(`the working tree is not clean; commit or stash first:\n${changes}`)
   if (read('git', 'tag', '--list', `v${version}`) !== '') throw new Error(`the tag v${version} already exists`)

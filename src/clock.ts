@@ -4,9 +4,9 @@ export interface Clock {
   now(): number
   /** Monotonic milliseconds. For durations and deadlines inside one process. */
   mono(): number
-  /** Resolves after `ms`, or at once when the signal aborts (it never rejects: the caller looks at the signal). */
+  /** Resolves after `ms`, or at once when the signal aborts (it never rejects: the caller checks the signal). */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** Calls `fire` once after `ms`; the returned function takes it back. Never keeps the process alive by itself. */
+  /** Calls `fire` once after `ms`; the returned function cancels it. A pending timer does not keep the process alive. */
   after(ms: number, fire: () => void): () => void
 }
 
@@ -49,7 +49,7 @@ export function seededRandom(seed: number): Random {
   }
 }
 
-/** A clock that moves only when told to. Timers fire in order of their time while it is advanced. */
+/** A clock that only moves when it is advanced; timers that are due then fire in the order of their times. */
 export class ManualClock implements Clock {
   #now: number
   #timers: { at: number; fire: () => void }[] = []

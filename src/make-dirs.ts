@@ -2,8 +2,8 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes a folder and those above it. Not mkdirSync's `recursive`: below a folder that answers ENOENT to every mkdir, such as /proc,
- * Node 20 tries for ever.
+ * Creates a folder and its parents. mkdirSync's `recursive` is no option: below a folder that answers ENOENT to every mkdir, such as /proc,
+ * Node 20 never returns.
  */
 export function makeDirs(path: string): void {
   if (existsSync(path)) return

@@ -18,7 +18,7 @@ export async function openBullmq({ port, connections }) {
   await Promise.all(queues.map((queue) => queue.waitUntilReady()))
   const waiting = async () => (await queues[0].getJobCounts('wait')).wait
   return {
-    /** removeOnComplete forgets the id with the job: dedupe then needs a set beside it. */
+    /** removeOnComplete forgets the id with the job: deduplication then needs a separate set. */
     remembers: false,
     lanes: queues.map((queue) => ({
       // An id of digits alone is refused.

@@ -78,14 +78,14 @@ async function growAndDrain(queue, { urls, hosts }) {
 }
 
 async function addAll({ lanes, pending }, urls, hosts, from = 0) {
-  const tell = progress('added', urls)
+  const report = progress('added', urls)
   let count = 0
   let known = 0
   await overLanes(lanes, linkBatches(urls, hosts, { from }), async (lane, batch) => {
     const result = await lane.add(batch)
     count += batch.length
     known += result.known
-    tell(count)
+    report(count)
   })
   const there = await pending()
   if (from === 0 && there + known !== urls) throw new Error(`added ${there} of ${urls} URLs`)
@@ -140,7 +140,7 @@ async function settlePages({ lanes, server }) {
 async function blockHosts({ lanes }, wanted) {
   const blocked = new Set()
   const isOpen = ({ link }) => Number(link.host.slice(8, 13)) % 100 === 0
-  const tell = progress('hosts blocked', wanted)
+  const report = progress('hosts blocked', wanted)
   const blockMs = blockMsFor(wanted)
   const until = performance.now() + blockMs / 2
   await Promise.all(
@@ -156,7 +156,7 @@ async function blockHosts({ lanes }, wanted) {
         )
         await lane.settle(leases, () => ({ kind: 'back', afterMs: 0 }))
         for (const lease of leases) if (!isOpen(lease)) blocked.add(lease.link.host)
-        tell(blocked.size)
+        report(blocked.size)
       }
     }),
   )

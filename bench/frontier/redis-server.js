@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Redis from 'ioredis'
+import { freePort } from '../free-port.js'
 
-/** Scripts that took longer than this are looked at; shorter ones are no news. */
+/** Only scripts that took longer than this are reported. */
 const SLOW_US = 2_000
 const SCRIPT_CALLS = ['eval', 'evalsha', 'fcall']
 
@@ -61,7 +61,7 @@ export async function startRedis({ appendonly = false } = {}) {
       await longestScriptMs()
       return Number((await info()).used_memory)
     },
-    /** Lets the time pass for everything that would expire by itself. */
+    /** Waits until everything with a short time to live has expired. */
     async expireNow() {
       for (let cursor = '0', first = true; first || cursor !== '0'; first = false) {
         const [next, keys] = await control.scan(cursor, 'COUNT', 1_000)
@@ -90,15 +90,4 @@ function parseInfo(text) {
 
 function usecOf(stat) {
   return stat === undefined ? 0 : Number(/usec=(\d+)/.exec(stat)[1])
-}
-
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address()
-      probe.close(() => resolve(port))
-    })
-  })
 }

@@ -7,7 +7,7 @@ import { withClient } from './server.js'
 
 const ROWS_AT_ONCE = 250_000
 const PATTERNS = 500
-/** Of the row beside its data, its entries in the indexes, and the log of the server that is not gone yet. */
+/** Bytes per row in addition to its data: row header, index entries, and server log that is not removed yet. */
 const ROW_OVERHEAD = 700
 const LOG_BYTES = 3e9
 

@@ -5,7 +5,7 @@ import { runShoal } from '../shoal.js'
 
 const CONCURRENCY = 64
 const MOST_SHARE = 0.6
-const MENDED = fileURLToPath(new URL('./fixed-spider.js', import.meta.url))
+const FIXED = fileURLToPath(new URL('./fixed-spider.js', import.meta.url))
 
 /** CPU of a crawl of the bench's site, of one that keeps its pages, and of a reparse of those with a spider that finds one field more. */
 export async function compareReparse({ pages, rounds }) {
@@ -70,7 +70,7 @@ async function crawlOnce(site, pages, task) {
 
 async function reparseOnce(shoal, addresses, { origin, pages }) {
   const env = { BENCH_TASK: JSON.stringify({ origin, concurrency: CONCURRENCY }) }
-  const { cpuSeconds, lastLine } = await runMeasured([...shoal, 'reparse', MENDED, '--json', ...addresses], { env })
+  const { cpuSeconds, lastLine } = await runMeasured([...shoal, 'reparse', FIXED, '--json', ...addresses], { env })
   const summary = JSON.parse(lastLine)
   const [kind] = summary.kinds
   if (summary.pages !== pages || kind.written !== pages) throw new Error(`the reparse went wrong: ${lastLine}`)

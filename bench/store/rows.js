@@ -78,8 +78,8 @@ export function fetchOf(record) {
 }
 
 /**
- * The batches of one step. `lease`: which visit of the pages this is; `content`: which version of them it finds. `pick` tells which record the
- * i-th is.
+ * The batches of one step. `lease`: which visit of the pages this is; `content`: which version of them it finds. `pick` maps a
+ * position to the number of its record.
  */
 export function batchesOf({ count, batch, lease, content, fetches = false, pick = (i) => i, bytes }) {
   const batches = []

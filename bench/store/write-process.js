@@ -3,7 +3,7 @@ import { batchesOf } from './rows.js'
 import { connect, serverCpuUs } from './server.js'
 
 /**
- * One contender with its connections. It is told what to write, and tells what that took; the rows are made before the clock starts.
+ * One contender with its connections. Each message says what to write, and the reply what that took; rows are built before the clock starts.
  * Task: { contender, address, postmaster, writers, batch, bytes }; message: { count, from, stride, of, lease, content, fetches }.
  */
 const task = JSON.parse(process.argv[2])

@@ -15,7 +15,7 @@ const LEAST_SHARE = 0.85
 /** Times one row per statement. */
 const LEAST_TIMES = 5
 const MOST_CPU_US = 60
-/** Each row is a commit of its own: fewer of them tell as much. */
+/** Each row is a separate commit, so fewer rows give the same precision. */
 const SINGLE_SHARE = 1 / 10
 const WARM_UP = 4_000
 /** Written that often before the clock starts, with and without fetches, new and changed: compilers on both sides are through by then. */

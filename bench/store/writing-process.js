@@ -1,7 +1,7 @@
 import { LOOPS } from './loops.js'
 import { batchesOf } from './rows.js'
 
-/** A worker that writes batches of records and fetches until it is told to stop, and then tells when each write began and how long it took. */
+/** A worker that writes batches of records and fetches until a message stops it, and then reports when each write began and how long it took. */
 const { address, number, batch } = JSON.parse(process.argv[2])
 /** Batches until the same records come again, changed. */
 const BATCHES = 20

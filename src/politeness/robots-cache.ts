@@ -20,7 +20,7 @@ const MAX_ENTRIES = 10_000
  */
 export type GetRobots = (robotsUrl: string) => Promise<RobotsResponse>
 /** The same, but it may find no free slot. */
-export type MayGetRobots = (robotsUrl: string) => Promise<RobotsResponse | Busy>
+type MayGetRobots = (robotsUrl: string) => Promise<RobotsResponse | Busy>
 /** Rejects when the caller is being stopped. */
 type Nap = (ms: number) => Promise<void>
 

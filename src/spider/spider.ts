@@ -4,8 +4,8 @@ import type { FetchLimits, RenderWish } from '../fetch/fetcher.js'
 import type { Budget, Limits, Seen } from '../frontier/frontier.js'
 import type { MergeRules } from '../merge/rules.js'
 import type { Outlet } from '../outlets/outlet.js'
-import type { AdmitRules } from '../url/admit.js'
-import type { HostKey, Json, RequestExtras } from '../url/link.js'
+import type { AdmitRules, LinkOptions } from '../url/admit.js'
+import type { HostKey, Json } from '../url/link.js'
 import type { BanCheck, SessionDefinition } from './definition.js'
 import type { Page } from './page.js'
 import type { Schedule } from './schedule.js'
@@ -182,16 +182,9 @@ export interface RejectedHarvest extends HarvestedRecord {
   readonly issues: readonly { readonly field: string; readonly message: string }[]
 }
 
-/** Another page of the same list: as many clicks from the start as this one. */
-export interface FoundLink {
+/** A link as the page has it: neither resolved nor checked. */
+export interface FoundLink extends LinkOptions {
   readonly href: string
   /** Another page of the same list: as many clicks from the start as this one. */
   readonly sameDepth?: true
-  readonly route?: string
-  readonly priority?: number
-  readonly data?: Json
-  readonly request?: RequestExtras
-  readonly dedupeKey?: string
-  readonly delayMs?: number
-  readonly group?: string
 }

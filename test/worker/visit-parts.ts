@@ -20,7 +20,7 @@ import { KnownLinks } from '../../src/worker/known-links.js'
 import { newVisit, type Visit, type VisitParts } from '../../src/worker/visit-parts.js'
 import { visitorsOf } from '../../src/worker/visitors.js'
 
-export const PAGE = 'https://site.test/page'
+const PAGE = 'https://site.test/page'
 export const PERMIT_MS = 2_000
 
 export interface Setting {
