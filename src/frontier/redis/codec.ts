@@ -8,7 +8,7 @@ import {
   PRIORITY_MAX,
   type RequestExtras,
 } from '../../url/link.js'
-import type { CrawlSpec, Failure, HostReport, HostSettings, Limits, Outcome } from '../frontier.js'
+import type { CrawlSpec, Failure, HostReport, HostSettings, Limits, Outcome, RestoredLink } from '../frontier.js'
 
 /** What travels between TypeScript and the scripts. Of an item, Redis reads only the priority, and what it needs for the fingerprint. */
 
@@ -315,6 +315,31 @@ export function encodeFailures(failures: readonly KeptFailure[]): Buffer {
       return Buffer.concat([head, text])
     }),
   )
+}
+
+/** restore.lua: the arguments of one link. */
+export function encodeRestored(restored: RestoredLink): (string | Buffer)[] {
+  const { link, state } = restored
+  const failures = restored.state === 'done' ? [] : restored.failures
+  const history = {
+    reclaims: restored.state === 'done' ? 0 : restored.reclaims,
+    attempts: restored.state === 'done' ? 0 : restored.attempts,
+    throttles: restored.state === 'done' ? 0 : restored.throttles,
+    bypassFresh: false,
+  }
+  return [
+    link.host,
+    link.route,
+    String(Math.max(0, link.delayMs ?? 0)),
+    state,
+    decimalOf(link.fp),
+    link.fp,
+    encodeHistory(history),
+    failures.at(-1)?.code ?? '',
+    String(failures.at(-1)?.at ?? ''),
+    failures.length === 0 ? '' : encodeFailures(failures),
+    encodeItem(link),
+  ]
 }
 
 /** parts/hosts.lua, HOST and LANE: as much as views and `seekLink` need. */
