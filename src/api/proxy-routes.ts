@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ShoalError } from '../errors.js'
 import type { ProxyLedger, ProxyScore } from '../proxy/proxy-ledger.js'
-import { scoreCursor } from '../proxy/score-cursor.js'
+import { scoreCursor } from '../proxy/proxy-ledger.js'
 import { standingOf } from '../proxy/standing.js'
 import type { ProxiesView, ProxyView } from './api-types.js'
 import { exitName, paging, poolName } from './inputs.js'

@@ -31,7 +31,7 @@ const REAP_AT_ONCE = 200
 
 const NOTHING_LEASED: LeaseReply = { leases: [], idleMs: REAP_EVERY_MS, drain: false }
 
-interface Keeper {
+interface KeptWorker {
   readonly port: MessagePort
   readonly message: KeepMessage
   /** Token → monotonic time at which the lease is no longer kept. */
@@ -61,7 +61,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
     port.close()
     return
   }
-  const keepers = new Map<string, Keeper>()
+  const keepers = new Map<string, KeptWorker>()
 
   const run = (service: Service, name: string, args: readonly unknown[]): unknown => {
     const engine = engines.get(service) as unknown as Record<string, (...args: readonly unknown[]) => unknown>
@@ -192,8 +192,8 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
       if (lost.length > 0) send(keeper.port, { kind: 'lost', worker, tokens: lost })
     }
   }
-  const beats = new WeakMap<Keeper, number>()
-  const nextBeat = (keeper: Keeper): number => {
+  const beats = new WeakMap<KeptWorker, number>()
+  const nextBeat = (keeper: KeptWorker): number => {
     const at = beats.get(keeper)
     if (at !== undefined) return at
     const first = clock.mono() + keeper.message.heartbeatMs

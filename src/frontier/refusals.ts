@@ -1,5 +1,5 @@
 import { ShoalError } from '../errors.js'
-import type { CrawlId, CrawlState } from './frontier.js'
+import type { Capabilities, CrawlId, CrawlSpec, CrawlState, Seen } from './frontier.js'
 
 /** Why a crawl refuses a call: worded once for all drivers. */
 
@@ -28,4 +28,16 @@ export function refuseUnpaused(id: CrawlId, state: string): void {
 export function refuseUnended(id: CrawlId, state: CrawlState): void {
   if (hasEnded(state)) return
   throw new ShoalError('usage', `crawl ${id} is ${state}`, { hint: `Cancel it first: \`shoal cancel ${id}\`.` })
+}
+
+/** The default: exact, the crawl's own, for ever. */
+function isPlain(seen: Seen | undefined): boolean {
+  return seen === undefined || (seen.mode === 'exact' && seen.scope === 'crawl' && seen.ttlMs === null)
+}
+
+/** Refuses a crawl whose `dedupe` the engine does not support. */
+export function checkSeen({ id, seen }: CrawlSpec, can: Capabilities): void {
+  if (seen === undefined || isPlain(seen) || can.seen.includes(seen.mode)) return
+  const wish = seen.mode === 'exact' ? `dedupe with scope ${seen.scope} or a ttl` : `dedupe mode ${seen.mode}`
+  throw new ShoalError('dedupe_unsupported', `this queue cannot do what crawl ${id} asks for: ${wish}`)
 }

@@ -69,7 +69,7 @@ function listProxies(pool: string, kind: string, written: ListPool, places: Secr
     const id = ids[index]
     return id === undefined || id === null
       ? []
-      : [{ id, pool, kind, country, weight, cost, way: { by: 'proxy' as const, proxy } }]
+      : [{ id, pool, kind, country, weight, cost, via: { by: 'proxy' as const, proxy } }]
   })
 }
 
@@ -124,8 +124,8 @@ function gatewayProxies(pool: string, kind: string, written: GatewayPool, places
     const parsed = parseProxyUrl(fill(url, { session, country: country ?? '', password: password ?? '' }))
     if ('wrong' in parsed) throw poolError(`${pool}.url: ${parsed.wrong}`)
     const proxy = withPassword(parsed.proxy, password)
-    const way = { by: 'proxy' as const, proxy }
-    return { id: `${placeOf(proxy)}${suffix}`, pool, kind, country, weight: 1, cost: written.cost, way }
+    const via = { by: 'proxy' as const, proxy }
+    return { id: `${placeOf(proxy)}${suffix}`, pool, kind, country, weight: 1, cost: written.cost, via }
   })
 }
 
@@ -142,8 +142,8 @@ function wrapProxies(pool: string, kind: string, written: WrapPool, places: Secr
     const service = parseUrl(fill(template, { ...values, url: '' }))
     if (service === null || !/^https?:$/.test(service.protocol))
       throw poolError(`${pool}.url: expected an http or https URL`)
-    const way = { by: 'wrap' as const, wrap: (url: string) => fill(template, { ...values, url }) }
-    return { id: `${service.host}${suffix}`, pool, kind, country, weight: 1, cost: written.cost, way }
+    const via = { by: 'wrap' as const, wrap: (url: string) => fill(template, { ...values, url }) }
+    return { id: `${service.host}${suffix}`, pool, kind, country, weight: 1, cost: written.cost, via }
   })
 }
 

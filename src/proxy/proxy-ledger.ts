@@ -101,3 +101,8 @@ export interface ProxyScore {
 
 /** Upper ends in milliseconds; the last bucket has none. */
 export const LATENCY_BUCKETS = [25, 50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600] as const
+
+/** The place of a score in the order of `scores`: as `after`, it makes the next page begin behind it. */
+export function scoreCursor({ proxy, site }: Pick<ProxyScore, 'proxy' | 'site'>): string {
+  return `${proxy}\n${site}`
+}

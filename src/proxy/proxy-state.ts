@@ -24,7 +24,7 @@ export interface ProxyHealth {
   readonly usedAt: number
 }
 
-export const FRESH_EXIT: ProxyHealth = {
+export const FRESH_HEALTH: ProxyHealth = {
   proved: false,
   strikes: 0,
   rests: 0,
@@ -92,7 +92,7 @@ export function isForgotten({ usedAt }: { readonly usedAt: number }, now: number
 
 /** As it stands now: after a step back of the clock, no rest began later than now. */
 export function healthNow(health: ProxyHealth, now: number): ProxyHealth {
-  if (isForgotten(health, now)) return FRESH_EXIT
+  if (isForgotten(health, now)) return FRESH_HEALTH
   const ahead = health.restedAt - now
   return ahead > 0 ? { ...health, restedAt: now, restsUntil: health.restsUntil - ahead } : health
 }

@@ -10,7 +10,7 @@ export interface PoolProxy {
   /** Of its pool's requests, where the pool is weighted. */
   readonly weight: number
   readonly cost: ProxyCost
-  readonly way: ProxyWay | WrapWay | DirectWay
+  readonly via: ViaProxy | ViaService | Direct
 }
 
 export type ProxyId = string
@@ -22,7 +22,7 @@ export interface ProxyCost {
 }
 
 /** A connection through a proxy. */
-interface ProxyWay {
+interface ViaProxy {
   readonly by: 'proxy'
   readonly proxy: ProxyServer
 }
@@ -38,13 +38,13 @@ export interface ProxyServer {
 }
 
 /** A service that is given the wanted URL as a parameter of its own. */
-interface WrapWay {
+interface ViaService {
   readonly by: 'wrap'
   /** The URL to ask in place of `url`. It holds the key of the service: never shown, logged or stored. */
   wrap(url: string): string
 }
 
 /** Without a proxy: beside pools, for the routes of a spider that take none. */
-interface DirectWay {
+interface Direct {
   readonly by: 'direct'
 }

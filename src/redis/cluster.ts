@@ -2,7 +2,7 @@ import { ShoalError } from '../errors.js'
 import { type HostPort, nameOf, type Server } from './address.js'
 import { away, isAway, isReply } from './redis-errors.js'
 import { readRedirect, readSlots, type SlotRange, slotOf } from './slots.js'
-import { type Link, type LinkOptions, openLink, type RedisReply } from './socket.js'
+import { openSocket, type RedisReply, type RedisSocket, type SocketOptions } from './socket.js'
 
 /** Slots on the move answer with one redirection, at most two; more is a cluster that does not know itself. */
 const MOST_REDIRECTS = 5
@@ -19,21 +19,21 @@ export interface Cluster {
 export async function openCluster(
   seeds: readonly HostPort[],
   login: Omit<Server, keyof HostPort>,
-  options: Omit<LinkOptions, 'target'>,
+  options: Omit<SocketOptions, 'target'>,
 ): Promise<Cluster> {
-  const nodes = new Map<string, { readonly node: HostPort; readonly link: Link }>()
+  const nodes = new Map<string, { readonly node: HostPort; readonly socket: RedisSocket }>()
   let ranges: readonly SlotRange[] = []
   /** The node that gave reason to doubt the map; it is asked last for a new one. */
   let doubted: HostPort | null = null
   let reading: Promise<void> | undefined
 
-  function linkTo(node: HostPort): Link {
+  function socketTo(node: HostPort): RedisSocket {
     const name = nameOf(node)
     const known = nodes.get(name)
-    if (known !== undefined) return known.link
-    const link = openLink({ ...options, target: async () => ({ ...node, ...login }) })
-    nodes.set(name, { node, link })
-    return link
+    if (known !== undefined) return known.socket
+    const socket = openSocket({ ...options, target: async () => ({ ...node, ...login }) })
+    nodes.set(name, { node, socket })
+    return socket
   }
 
   function masters(): HostPort[] {
@@ -46,7 +46,7 @@ export async function openCluster(
     const isDoubted = (node: HostPort) => doubted !== null && nameOf(node) === nameOf(doubted)
     for (const node of [...known.filter((node) => !isDoubted(node)), ...known.filter(isDoubted)]) {
       try {
-        const found = readSlots(await linkTo(node).call(['CLUSTER', 'SLOTS']), node)
+        const found = readSlots(await socketTo(node).call(['CLUSTER', 'SLOTS']), node)
         if (found.length === 0) throw away(`the cluster node ${nameOf(node)} knows no slots yet`)
         ranges = found
         doubted = null
@@ -62,10 +62,10 @@ export async function openCluster(
 
   function forgetOthers(): void {
     const wanted = new Set([...masters(), ...seeds].map(nameOf))
-    for (const [name, { link }] of nodes) {
+    for (const [name, { socket }] of nodes) {
       if (wanted.has(name)) continue
       nodes.delete(name)
-      link.close()
+      socket.close()
     }
   }
 
@@ -90,7 +90,7 @@ export async function openCluster(
     let before: readonly string[] | undefined
     for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
       try {
-        return await linkTo(node).call(args, before)
+        return await socketTo(node).call(args, before)
       } catch (error) {
         // A redirected call has not run: to repeat it is safe.
         const redirect = isReply(error) ? readRedirect(error.message, node) : null
@@ -107,7 +107,7 @@ export async function openCluster(
   }
 
   function close(): void {
-    for (const { link } of nodes.values()) link.close()
+    for (const { socket } of nodes.values()) socket.close()
   }
 
   try {
@@ -116,7 +116,7 @@ export async function openCluster(
     close()
     throw error
   }
-  return { call, callNode: (node, args) => linkTo(node).call(args), masters, close }
+  return { call, callNode: (node, args) => socketTo(node).call(args), masters, close }
 }
 
 function notACluster(node: HostPort): ShoalError {

@@ -4,7 +4,7 @@ import { type HostPort, nameOf, parseAddress } from './address.js'
 import { openCluster } from './cluster.js'
 import { atRunTime, isReply, isUnknownScript } from './redis-errors.js'
 import { findMaster } from './sentinel.js'
-import { type LinkOptions, openLink, type RedisReply } from './socket.js'
+import { openSocket, type RedisReply, type SocketOptions } from './socket.js'
 import { durabilityGap, type Info, readInfo, refuseUnfit } from './start-up-checks.js'
 
 export type { RedisReply } from './socket.js'
@@ -44,7 +44,7 @@ export interface RedisOptions {
 
 type Call = (args: readonly (string | Buffer)[]) => Promise<RedisReply>
 
-interface Backends {
+interface Servers {
   call(key: string | null, args: readonly (string | Buffer)[]): Promise<RedisReply>
   masters(): number
   readonly warnings: readonly string[]
@@ -58,57 +58,57 @@ export async function openRedis(address: string, options: RedisOptions = {}): Pr
   const onLost = () => {
     losses++
   }
-  const backends = await openBackends(
+  const servers = await openServers(
     address,
     { clock, deadlineMs, random: systemRandom, onLost },
     checked ? check : unchecked,
   )
-  const call: Backends['call'] = (key, args) =>
-    backends.call(key, args).catch((error: unknown) => {
+  const call: Servers['call'] = (key, args) =>
+    servers.call(key, args).catch((error: unknown) => {
       throw atRunTime(error)
     })
   return {
     command: call,
     run: (script, keys, args) => evaluate((line) => call(keys[0] ?? null, line), script, keys, args),
     get masters() {
-      return backends.masters()
+      return servers.masters()
     },
     get losses() {
       return losses
     },
-    warnings: backends.warnings,
-    close: async () => backends.close(),
+    warnings: servers.warnings,
+    close: async () => servers.close(),
   }
 }
 
-async function openBackends(address: string, options: Omit<LinkOptions, 'target'>, check: Check): Promise<Backends> {
+async function openServers(address: string, options: Omit<SocketOptions, 'target'>, check: Check): Promise<Servers> {
   const parsed = parseAddress(address)
   const { kind, servers, login } = parsed
-  if (kind === 'cluster') return await openClusterBackends(servers, login, options, check)
+  if (kind === 'cluster') return await openClusterServers(servers, login, options, check)
   const [first] = servers
   const target = kind === 'sentinel' ? () => findMaster(parsed, options) : async () => ({ ...first, ...login })
-  const link = openLink({ ...options, target })
+  const socket = openSocket({ ...options, target })
   try {
-    const info = await askInfo(link.call)
+    const info = await askInfo(socket.call)
     if (info.get('redis_mode') === 'cluster' && kind === 'server') {
-      link.close()
-      return await openClusterBackends(servers, login, options, check)
+      socket.close()
+      return await openClusterServers(servers, login, options, check)
     }
     const name = kind === 'sentinel' ? `${parsed.master} (Sentinel)` : nameOf(first)
-    const warnings = warningsOf([{ name, gap: await check(link.call, info, name) }])
-    return { call: (_key, args) => link.call(args), masters: () => 1, warnings, close: link.close }
+    const warnings = warningsOf([{ name, gap: await check(socket.call, info, name) }])
+    return { call: (_key, args) => socket.call(args), masters: () => 1, warnings, close: socket.close }
   } catch (error) {
-    link.close()
+    socket.close()
     throw error
   }
 }
 
-async function openClusterBackends(
+async function openClusterServers(
   seeds: readonly HostPort[],
   login: Parameters<typeof openCluster>[1],
-  options: Omit<LinkOptions, 'target'>,
+  options: Omit<SocketOptions, 'target'>,
   check: Check,
-): Promise<Backends> {
+): Promise<Servers> {
   const cluster = await openCluster(seeds, login, options)
   try {
     const checks = cluster.masters().map(async (node) => {

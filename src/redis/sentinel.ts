@@ -1,17 +1,17 @@
 import { ShoalError } from '../errors.js'
 import { type Address, type HostPort, nameOf, type Server } from './address.js'
-import { type Link, type LinkOptions, openLink, type RedisReply } from './socket.js'
+import { openSocket, type RedisReply, type RedisSocket, type SocketOptions } from './socket.js'
 
 type SentinelAddress = Extract<Address, { kind: 'sentinel' }>
 
-type Options = Omit<LinkOptions, 'target'>
+type Options = Omit<SocketOptions, 'target'>
 
 /** Asks all sentinels at once for the master of now; the first that knows it is believed. A host that is gone may have held both. */
 export async function findMaster(address: SentinelAddress, options: Options): Promise<Server> {
   const { servers, login, master } = address
-  const links = new Set<Link>()
+  const sockets = new Set<RedisSocket>()
   try {
-    const found = await Promise.any(servers.map((sentinel) => ask(sentinel, address, options, links)))
+    const found = await Promise.any(servers.map((sentinel) => ask(sentinel, address, options, sockets)))
     return { ...found, ...login }
   } catch (error) {
     const reasons: unknown[] = error instanceof AggregateError ? error.errors : [error]
@@ -24,7 +24,7 @@ export async function findMaster(address: SentinelAddress, options: Options): Pr
       `No sentinel of ${servers.map(nameOf).join(', ')} leads to ${master}. ${why}`,
     )
   } finally {
-    for (const link of links) link.close()
+    for (const socket of sockets) socket.close()
   }
 }
 
@@ -32,13 +32,13 @@ async function ask(
   sentinel: HostPort,
   address: SentinelAddress,
   options: Options,
-  links: Set<Link>,
+  sockets: Set<RedisSocket>,
 ): Promise<HostPort> {
   const { login, master } = address
   const askAs = async (credentials: Server['credentials']) => {
-    const link = openLink({ ...options, target: async () => ({ ...sentinel, ...login, credentials, database: 0 }) })
-    links.add(link)
-    return readMaster(await link.call(['SENTINEL', 'get-master-addr-by-name', master]), master)
+    const socket = openSocket({ ...options, target: async () => ({ ...sentinel, ...login, credentials, database: 0 }) })
+    sockets.add(socket)
+    return readMaster(await socket.call(['SENTINEL', 'get-master-addr-by-name', master]), master)
   }
   try {
     return await askAs({})

@@ -12,12 +12,12 @@ export type RedisReply = Buffer | number | null | readonly RedisReply[]
  * One connection to one server. It dials when it is needed, and again after it was lost. A command whose reply did not come is rejected
  * once with `queue_down` and never sent again: whether it ran is unknown, and only the caller knows how to repeat it.
  */
-export interface Link {
+export interface RedisSocket {
   call(args: readonly (string | Buffer)[], before?: readonly string[]): Promise<RedisReply>
   close(): void
 }
 
-export interface LinkOptions {
+export interface SocketOptions {
   /** Told before any call is sent on another connection. */
   readonly onLost?: () => void
   /** The server to dial; asked before every dial. */
@@ -71,7 +71,7 @@ async function trust({ tls }: Server): Promise<{ ca?: Buffer; servername?: strin
   }
 }
 
-export function openLink({ target, deadlineMs, clock, random, onLost }: LinkOptions): Link {
+export function openSocket({ target, deadlineMs, clock, random, onLost }: SocketOptions): RedisSocket {
   let wire: Promise<Wire> | undefined
   let failures = 0
   let closed = false

@@ -127,7 +127,7 @@ async function fetchThrough(
   { allocator, fetcher, clock }: TestParts,
 ): Promise<TestedRequest> {
   const { proxy } = grant
-  const { way } = proxy
+  const { via } = proxy
   const begunAt = clock.mono()
   const end = (outcome: Omit<ProxyOutcome, 'elapsedMs'>, status: number | null, error: ErrorCode | null) => {
     const ms = clock.mono() - begunAt
@@ -139,8 +139,8 @@ async function fetchThrough(
   try {
     const response = await fetcher.fetch(
       {
-        url: way.by === 'wrap' ? way.wrap(target.href) : target.href,
-        ...(way.by === 'proxy' ? { proxy: way.proxy } : {}),
+        url: via.by === 'wrap' ? via.wrap(target.href) : target.href,
+        ...(via.by === 'proxy' ? { proxy: via.proxy } : {}),
         limits: LIMITS,
         allowPrivate: test.allowPrivate,
       },

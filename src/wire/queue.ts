@@ -37,7 +37,7 @@ export interface QueuePart {
    * Renews the worker's leases, off the event loop, from when it is `ready` until it is stopped; `onLost` hears of those that are gone. Null:
    * the engine has no place but the event loop.
    */
-  readonly keep: ((keeper: Keeper) => Kept) | null
+  readonly keep: ((keeper: Keeping) => Kept) | null
   /** Without secrets. */
   readonly queueAddress: string
   /** How full its place is; null: there is no limit that is known. */
@@ -53,7 +53,7 @@ export interface QueuePart {
   close(): Promise<void>
 }
 
-interface Keeper {
+interface Keeping {
   readonly worker: WorkerId
   readonly heartbeatMs: number
   /** A lease is kept for this long at most, unless it waits for our own backends. */

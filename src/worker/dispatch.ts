@@ -72,15 +72,15 @@ function outgoing(
   allowPrivate: readonly string[],
 ): Pick<FetchRequest, 'proxy'> & SiteRequest {
   if (lent === null) return request
-  const { way } = lent.grant.proxy
-  if (way.by === 'wrap') {
+  const { via } = lent.grant.proxy
+  if (via.by === 'wrap') {
     const refused = judgeUrl(new URL(request.url), allowPrivate)
     if (refused !== null) throw refused
     // Its pages come from another address than their own: rendering them is up to the service.
     const { render: _wish, ...plain } = request
-    return { ...plain, url: way.wrap(request.url) }
+    return { ...plain, url: via.wrap(request.url) }
   }
-  return way.by === 'proxy' ? { ...request, proxy: way.proxy } : request
+  return via.by === 'proxy' ? { ...request, proxy: via.proxy } : request
 }
 
 /** A spider of small pages must not lose a site to its long robots.txt. */

@@ -91,14 +91,14 @@ export function isDoubtfulRobots(status: number): boolean {
 }
 
 function isDirect(lent: Lent | null): boolean {
-  return lent === null || lent.grant.proxy.way.by === 'direct'
+  return lent === null || lent.grant.proxy.via.by === 'direct'
 }
 
 /** Such an address contains the key of the service: it is not followed, shown or stored. */
 function redirectsToItself({ status, headers }: FetchResponse, { grant }: Lent, url: string): boolean {
-  const { way } = grant.proxy
-  if (way.by !== 'wrap' || status < 300 || status >= 400) return false
+  const { via } = grant.proxy
+  if (via.by !== 'wrap' || status < 300 || status >= 400) return false
   const location = headers.location ?? ''
   const isWhole = /^([a-z][a-z0-9+.-]*:)?\/\//i.test(location)
-  return isWhole && parseUrl(location, url)?.host === new URL(way.wrap(url)).host
+  return isWhole && parseUrl(location, url)?.host === new URL(via.wrap(url)).host
 }

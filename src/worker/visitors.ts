@@ -30,7 +30,7 @@ export function visitorsOf({ name, session }: Spider, clock: Clock, random: Rand
   return {
     live: (pool, site) => sessions.live({ spider: name, pool, site }),
     next(grant, site) {
-      if (grant?.proxy.way.by === 'wrap') return null
+      if (grant?.proxy.via.by === 'wrap') return null
       const own = grant?.need.pool.rotation ?? FOR_EVER
       const rotation = { requests: requests ?? own.requests, timeMs: timeMs ?? own.timeMs }
       return sessions.use(placeOf(grant, site), proxyOf(grant), { rotation, cookies, userAgents })

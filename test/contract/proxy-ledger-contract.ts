@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.js'
 import type { Limits } from '../../src/frontier/frontier.js'
 import type { ProxyAnswer, ProxyAsk, ProxyLedger, ProxyReport, ProxyVerdict } from '../../src/proxy/proxy-ledger.js'
-import { scoreCursor } from '../../src/proxy/score-cursor.js'
+import { scoreCursor } from '../../src/proxy/proxy-ledger.js'
 
 export type MakeLedger = (clock: ManualClock) => Promise<{ readonly ledger: ProxyLedger; close(): Promise<void> }>
 

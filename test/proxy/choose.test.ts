@@ -8,7 +8,7 @@ import type { ProxyScore } from '../../src/proxy/proxy-ledger.js'
 function proxy(id: string, more: Partial<PoolProxy> = {}): PoolProxy {
   return {
     ...{ id, pool: 'p', kind: 'datacenter', country: null, weight: 1, cost: { perRequest: 0, perGb: 0 } },
-    way: { by: 'proxy', proxy: { protocol: 'http', host: id, port: 1, username: '', password: '' } },
+    via: { by: 'proxy', proxy: { protocol: 'http', host: id, port: 1, username: '', password: '' } },
     ...more,
   }
 }

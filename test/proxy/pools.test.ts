@@ -32,7 +32,7 @@ function refusal(content: unknown, env: Record<string, string> = {}): string {
 
 const ids = (pool: Pool | undefined) => pool?.proxies.map(({ id }) => id)
 function proxyOf(proxy: PoolProxy | undefined) {
-  return proxy?.way.by === 'proxy' ? proxy.way.proxy : null
+  return proxy?.via.by === 'proxy' ? proxy.via.proxy : null
 }
 
 describe('where pools come from', () => {
@@ -171,8 +171,8 @@ describe('services', () => {
       { K: 'a&b' },
     )
     expect(ids(pool)).toEqual(['api.example#de'])
-    const way = pool?.proxies[0]?.way
-    expect(way?.by === 'wrap' ? way.wrap('https://shop.example/?q=a&b=ü') : null).toBe(
+    const via = pool?.proxies[0]?.via
+    expect(via?.by === 'wrap' ? via.wrap('https://shop.example/?q=a&b=ü') : null).toBe(
       'https://api.example/v1?key=a%26b&url=https%3A%2F%2Fshop.example%2F%3Fq%3Da%26b%3D%C3%BC&country=de',
     )
   })

@@ -5,7 +5,6 @@ import { expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.js'
 import type { ProxyLedger } from '../../src/proxy/proxy-ledger.js'
 import { packAsks, packReports } from '../../src/proxy/sqlite/packed.js'
-import { LEDGER_MIGRATIONS } from '../../src/proxy/sqlite/schema.js'
 import { sqliteLedger } from '../../src/proxy/sqlite/sqlite-ledger.js'
 import { SqliteLedgerEngine } from '../../src/proxy/sqlite/sqlite-ledger-engine.js'
 import { SqliteDb } from '../../src/sqlite/db.js'
@@ -103,21 +102,5 @@ it('sees in one transaction what its earlier calls have done', () => {
     expect(other.scoresOn('p', 'a.test')).toMatchObject([{ good: 3, inFlight: 0 }])
   })
   expect(db.prepare('SELECT count(*) FROM proxy_holds').get()).toEqual([0])
-  db.close()
-})
-
-it('takes over the holds of an older file', async () => {
-  const clock = new ManualClock()
-  const db = new SqliteDb(':memory:')
-  db.migrate('proxies', LEDGER_MIGRATIONS.slice(0, 1))
-  const now = clock.now()
-  const hold = [now, now + 1_000, 500]
-  db.prepare('INSERT INTO proxy_holds VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run('1', 'p', 'x', 'a.test', 'a.test', ...hold)
-  const ledger = ledgerOn(db, clock)
-  const place = { pool: 'p', host: 'a.test', site: 'a.test', limits: { delayMs: 0, concurrency: 1 }, holdMs: 1000 }
-  clock.advance(100)
-  expect(await ledger.grant([{ ask: '1', proxies: ['y'], ...place }])).toEqual([
-    { ok: true, proxy: 'x', permitMs: 400 },
-  ])
   db.close()
 })

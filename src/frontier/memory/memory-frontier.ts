@@ -49,8 +49,15 @@ import {
   waitUntil,
   withSettings,
 } from '../pace.js'
-import { crawlEnded, hasEnded, refuseCancelled, refuseUnended, refuseUnpaused, unknownCrawl } from '../refusals.js'
-import { checkSeen } from '../seen.js'
+import {
+  checkSeen,
+  crawlEnded,
+  hasEnded,
+  refuseCancelled,
+  refuseUnended,
+  refuseUnpaused,
+  unknownCrawl,
+} from '../refusals.js'
 import { AFTER_REMOVAL, afterReclaim, afterSettle, isSolo, steerStep, type Transition } from '../transitions.js'
 import { canStart, type Gate, openingOf, start } from './gates.js'
 import {

@@ -32,8 +32,15 @@ import {
   type WorkerId,
   type WorkerInfo,
 } from '../frontier.js'
-import { crawlEnded, hasEnded, refuseCancelled, refuseUnended, refuseUnpaused, unknownCrawl } from '../refusals.js'
-import { checkSeen } from '../seen.js'
+import {
+  checkSeen,
+  crawlEnded,
+  hasEnded,
+  refuseCancelled,
+  refuseUnended,
+  refuseUnpaused,
+  unknownCrawl,
+} from '../refusals.js'
 import { steerStep } from '../transitions.js'
 import {
   decimalOf,
@@ -46,9 +53,11 @@ import {
   encodeSpec,
 } from './codec.js'
 import { CrawlViews, type DeadGroup } from './crawl-views.js'
+import { DeadLetters } from './dead-letters.js'
 import { GuestSlots, slotField } from './guest-slots.js'
 import { type LeasePart, LeasePlans } from './lease-plan.js'
 import { decodeLeaseReply } from './lease-reply.js'
+import { LinkSearch } from './link-search.js'
 import { LinkViews } from './link-views.js'
 import { seekLink } from './seek-link.js'
 import { failureText, LEASES_AT_ONCE, LINKS_AT_ONCE, linksOf, settleBatches, slices } from './settle-batches.js'
@@ -83,6 +92,8 @@ class ShardedFrontier implements RedisFrontier {
   readonly #shards: Shards
   readonly #crawlViews: CrawlViews
   readonly #linkViews: LinkViews
+  readonly #search: LinkSearch
+  readonly #deadLetters: DeadLetters
   readonly #guests = new GuestSlots()
   readonly #plans: LeasePlans
 
@@ -98,6 +109,8 @@ class ShardedFrontier implements RedisFrontier {
     }
     this.#crawlViews = new CrawlViews(shards)
     this.#linkViews = new LinkViews(shards, this.#crawlViews)
+    this.#search = new LinkSearch(shards, this.#crawlViews, this.#linkViews)
+    this.#deadLetters = new DeadLetters(shards, this.#crawlViews)
   }
 
   get doubts(): number {
@@ -485,11 +498,11 @@ class ShardedFrontier implements RedisFrontier {
   }
 
   explain(crawl: CrawlId, fp: Fingerprint, host?: HostKey): Promise<Whereabouts> {
-    return this.#linkViews.explain(crawl, fp, host)
+    return this.#search.explain(crawl, fp, host)
   }
 
   deadByError(crawl: CrawlId): Promise<DeadGroup[]> {
-    return this.#linkViews.deadByError(crawl)
+    return this.#deadLetters.byError(crawl)
   }
 
   replay(crawl: CrawlId, filter: DeadFilter): Promise<number> {
@@ -505,7 +518,7 @@ class ShardedFrontier implements RedisFrontier {
     // Asked without links first: a cancelled crawl refuses even if nothing is dead.
     const refusal = word(await this.#shards.run('replay', 0, [crawl, how]))
     if (refusal !== null) throw refused(refusal, crawl)
-    for await (const { shard, fps } of this.#linkViews.deadMatching(crawl, filter)) {
+    for await (const { shard, fps } of this.#deadLetters.matching(crawl, filter)) {
       const [count, woke] = list(await this.#shards.run('replay', shard, [crawl, how, ...fps])).map(number)
       moved += count ?? 0
       if (woke === 1 && this.#shards.count > 1) {

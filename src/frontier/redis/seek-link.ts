@@ -78,7 +78,7 @@ async function inQueue(seek: Seek, lanes: readonly LaneRecord[]): Promise<Spot |
     }
     for (const { level } of record.levels) {
       for await (const item of elements(shards, shard, 'LRANGE', `q:${num}:${level}:${lane}`, newestFirst)) {
-        // prelude.lua, list_rank: newest first, an item has its place in front.
+        // parts/order.lua, list_rank: newest first, an item starts with its place.
         if (isIt(seek, newestFirst ? item.subarray(4) : item)) return { where: 'queued', lane, level, held: item }
         if (--left <= 0) return 'too_far'
       }

@@ -57,7 +57,8 @@ export const MIGRATIONS = [
     latency REAL,
     set_delay INTEGER,
     set_concurrency INTEGER,
-    floor INTEGER
+    floor INTEGER,
+    closed INTEGER NOT NULL DEFAULT 0
   );
 
   -- A lane is the queue of one crawl for one host; a route with limits of its own has its own lane there.
@@ -116,6 +117,7 @@ export const MIGRATIONS = [
   CREATE INDEX links_queue ON links (lane, rank, seq) WHERE state = 0;
   CREATE INDEX links_due ON links (crawl, due_at) WHERE state = 1;
   CREATE INDEX links_dead ON links (crawl, code) WHERE state = 4;
+  CREATE INDEX links_skipped ON links (crawl) WHERE state = 5;
 
   -- One row per lease, so at most workers × concurrency: small enough to be scanned by worker or deadline without an index.
   CREATE TABLE leases (
@@ -149,20 +151,12 @@ export const MIGRATIONS = [
     started_at INTEGER NOT NULL,
     seen_at INTEGER NOT NULL,
     done INTEGER NOT NULL DEFAULT 0,
-    failed INTEGER NOT NULL DEFAULT 0
+    failed INTEGER NOT NULL DEFAULT 0,
+    progress_at INTEGER,
+    about TEXT
   );
 
   -- Links that ended, per second: the rate over the last minute without a scan.
   CREATE TABLE endings (crawl INTEGER NOT NULL, second INTEGER NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (crawl, second));
-  `,
-  `
-  ALTER TABLE workers ADD COLUMN progress_at INTEGER;
-  ALTER TABLE workers ADD COLUMN about TEXT;
-  `,
-  `
-  ALTER TABLE hosts ADD COLUMN closed INTEGER NOT NULL DEFAULT 0;
-  `,
-  `
-  CREATE INDEX links_skipped ON links (crawl) WHERE state = 5;
   `,
 ] as const

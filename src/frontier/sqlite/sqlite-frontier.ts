@@ -27,7 +27,7 @@ import type {
   WorkerId,
   WorkerInfo,
 } from '../frontier.js'
-import { checkSeen } from '../seen.js'
+import { checkSeen } from '../refusals.js'
 import type { SqliteFrontierEngine } from './sqlite-engine.js'
 import type { DeadMoved } from './steer-links.js'
 

@@ -3,7 +3,17 @@ import type { SqliteDb, Statement } from '../../sqlite/db.js'
 import type { SqliteEngine } from '../../sqlite/engine.js'
 import { afterClaim, afterDrop, afterPost, BLANK, goneAt, type NoteState, noteOf } from '../note.js'
 import type { Claim, Note } from '../notes.js'
-import { BOARD_MIGRATIONS } from './schema.js'
+
+/** See NoteState. The text is stored as bytes: libsql ends a text at its first NUL, and robots.txt files contain some. */
+const NOTES_MIGRATIONS = [
+  `
+  CREATE TABLE notes (
+    key TEXT PRIMARY KEY, text BLOB, posted_at REAL NOT NULL, posted_by TEXT NOT NULL, until REAL NOT NULL, holder TEXT NOT NULL,
+    held_until REAL NOT NULL, gone_at REAL NOT NULL
+  );
+  CREATE INDEX notes_gone ON notes (gone_at);
+  `,
+] as const
 
 /** Sheets whose time has passed, removed with each change at most. */
 const REMOVED_AT_ONCE = 100
@@ -30,7 +40,7 @@ export class SqliteNotesEngine implements SqliteEngine {
   }
 
   static migrate(db: SqliteDb): void {
-    db.migrate('notes', BOARD_MIGRATIONS)
+    db.migrate('notes', NOTES_MIGRATIONS)
   }
 
   claim(key: string, holder: string, freshMs: number, forMs: number): Claim {

@@ -3,9 +3,10 @@ import { ByPlace } from '../by-place.js'
 import { grantAll, type LedgerRows, reportAll } from '../ledger-steps.js'
 import type { ProxyId } from '../proxy.js'
 import type { ProxyLedger, ProxyScore } from '../proxy-ledger.js'
+import { scoreCursor } from '../proxy-ledger.js'
 import {
   awake,
-  FRESH_EXIT,
+  FRESH_HEALTH,
   FRESH_PACE,
   type Hold,
   healthNow,
@@ -16,7 +17,6 @@ import {
   type ProxyPace,
   scoreOf,
 } from '../proxy-state.js'
-import { scoreCursor } from '../score-cursor.js'
 
 interface HealthRow {
   health: ProxyHealth
@@ -41,7 +41,7 @@ export function memoryLedger({ clock }: { readonly clock: Clock }): ProxyLedger 
         .filter((hold) => hold.endsAt <= now)
         .sort((a, b) => a.endsAt - b.endsAt)
         .slice(0, limit),
-    health: (pool, proxy, site) => healths.get(pool, site, proxy)?.health ?? FRESH_EXIT,
+    health: (pool, proxy, site) => healths.get(pool, site, proxy)?.health ?? FRESH_HEALTH,
     setHealth(pool, proxy, site, health) {
       const row = healths.get(pool, site, proxy)
       if (row === undefined) healths.set(pool, site, proxy, { health, counts: NO_COUNTS })

@@ -5,7 +5,7 @@ import { type LedgerRows, type Place, WHOLE } from '../ledger-steps.js'
 import type { ProxyId } from '../proxy.js'
 import {
   FORGET_MS,
-  FRESH_EXIT,
+  FRESH_HEALTH,
   FRESH_PACE,
   type Hold,
   NO_COUNTS,
@@ -205,7 +205,7 @@ function numbers(text: SqlValue | undefined): number[] | null {
 
 export function toHealth(text: SqlValue | undefined): ProxyHealth {
   const all = numbers(text)
-  if (all === null) return FRESH_EXIT
+  if (all === null) return FRESH_HEALTH
   const [proved = 0, strikes = 0, rests = 0, restedAt = 0, restsUntil = 0, inFlight = 0, usedAt = 0] = all
   return { proved: proved === 1, strikes, rests, restedAt, restsUntil, inFlight, usedAt }
 }

@@ -16,7 +16,7 @@ function directPool(site: string): Pool {
     proxies: [
       {
         ...{ id: `direct ${site}`, pool: DIRECT.pool, kind: 'direct', country: null, weight: 1 },
-        ...{ cost: { perRequest: 0, perGb: 0 }, way: { by: 'direct' } },
+        ...{ cost: { perRequest: 0, perGb: 0 }, via: { by: 'direct' } },
       },
     ],
     rest: { strikes: Number.MAX_SAFE_INTEGER, baseMs: 0, capMs: 0 },
