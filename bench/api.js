@@ -16,7 +16,7 @@ import { startServer } from './store/server.js'
 const CRAWL = 'bench-1'
 const HOSTS = 10_000
 const BATCH = 1_000
-/** Of every hundred leased: what becomes of them. */
+/** How every hundred leased links end. */
 const ENDS = { done: 70, dead: 10, delayed: 10, skipped: 10 }
 const SETTLED = 50_000
 const LEASED = 500
@@ -24,7 +24,7 @@ const RECORDS = 100_000
 const MOST_MS = 200
 const CODES = ['timeout', 'server_error', 'http_error']
 
-/** How long a call of the API takes with a queue of many links: every GET of its table, none of them from what is remembered of the last one. */
+/** How long a call of the API takes with a queue of many links: every GET of its table, none of them from the cache of the last one. */
 export async function run({ urls = 10_000_000, queue = 'sqlite', rounds = 100, json }) {
   const dir = mkdtempSync(join(tmpdir(), 'shoal-bench-'))
   const ends = [async () => rmSync(dir, { recursive: true, force: true })]
@@ -33,7 +33,7 @@ export async function run({ urls = 10_000_000, queue = 'sqlite', rounds = 100, j
     const backends = await openBackends(addresses)
     ends.unshift(() => backends.close())
     await fill(backends, urls)
-    // Time runs a thousand times as fast for whoever asks how old an answer is: each is asked anew.
+    // Time runs a thousand times as fast for the caches, so that every answer is computed again.
     const clock = { ...systemClock, mono: () => systemClock.mono() * 1_000 }
     const monitor = createMonitor({ backends, clock, fleet: false, queue: true, localWorkers: null })
     const dashboard = await serveDashboard(
@@ -193,10 +193,10 @@ async function measure(dashboard, rounds) {
     let place = ''
     for (let nth = 0; nth < rounds && times.reduce((sum, ms) => sum + ms, 0) < 20_000; nth++) {
       const { ms, status, text } = await ask(`${path}${place}`)
-      // Nobody works on the queue: health says so.
+      // No worker is running: health says so.
       if (status !== 200 && path !== '/healthz') throw new Error(`${path} answers ${status}: ${text.slice(0, 200)}`)
       times.push(ms)
-      // Page after page, and from the first one again.
+      // Page after page, and then from the first one again.
       const next = path.startsWith('/api') ? JSON.parse(text).next : null
       place = typeof next === 'string' ? `${path.includes('?') ? '&' : '?'}after=${next}` : ''
     }

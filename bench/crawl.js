@@ -6,7 +6,7 @@ import { digestOf, LINKS_PER_PAGE, PAGE_BYTES, siteDigest } from './site.js'
 
 const CONCURRENCY = 64
 
-/** `share` of the pages: slow contenders crawl a smaller site of the same kind; start-up counts for everybody. */
+/** `share` of the pages: slow contenders crawl a smaller site of the same kind; startup counts for all of them. */
 const CONTENDERS = {
   undici: { share: 1, run: script('undici') },
   htmlparser2: { share: 1 / 2, run: script('htmlparser2') },
@@ -86,7 +86,7 @@ function bar(figures, name, base, limit) {
   return { text: `CPU of ${name} at most ${limit} × ${base}`, value: `${round(ratio, 3)} ×`, holds: ratio <= limit }
 }
 
-/** One contender, once; what it fetched and what it found must be the site's, or its figure is worth nothing. */
+/** One contender, once; what it fetched and what it found must match the site, or its figure is worthless. */
 async function runOnce(name, site, pages) {
   await site.begin(pages)
   const { cpuSeconds, digest } = await CONTENDERS[name].run({ origin: site.origin, pages, concurrency: CONCURRENCY })

@@ -13,9 +13,9 @@ import { startServer } from './store/server.js'
 
 const STORES = ['sqlite', 'postgres']
 const FORMATS = ['jsonl', 'csv', 'parquet', 'sql', 'jsonl.gz']
-/** The smallest shows where a process begins: it ends before its heap has settled. */
+/** The smallest shows the baseline of a process: it ends before its heap has settled. */
 const SMALL = 10_000
-/** Flat: ten times the records of a run that has settled need at most this much more memory. */
+/** Flat: ten times the records of a settled run need at most this much more memory. */
 const GROWTH = 1.2
 const BIN = fileURLToPath(new URL('../bin/shoal.js', import.meta.url))
 
@@ -76,7 +76,7 @@ export async function measureExports({ records: many, formats, stores = STORES }
   }
 }
 
-/** Each makes a database of each size and hands them over. */
+/** Each creates a database of each size. */
 const OPEN = {
   sqlite: (dir, sizes, work) =>
     work(sizes.map((records) => ({ records, address: `sqlite:${fill(join(dir, `${records}.db`), records)}` }))),
@@ -149,7 +149,7 @@ function recordOf(n) {
   }
 }
 
-/** The kernel keeps the peak; it is read while the process is there, so its last moments may be missed. */
+/** The kernel keeps the peak; it is read while the process runs, so its last moments may be missed. */
 function exported(address, out, dir) {
   const queue = address.startsWith('sqlite:') ? address : `sqlite:${join(dir, 'queue.db')}`
   const args = [BIN, 'export', '--queue', queue, '--store', address, '--out', out]
@@ -161,7 +161,7 @@ function exported(address, out, dir) {
       const peak = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))
       mb = Math.max(mb, peak === null ? 0 : Number(peak[1]) / 1024)
     } catch {
-      // Gone, or a system without /proc: the bar is missed rather than guessed.
+      // Gone, or a system without /proc: the target is missed rather than guessed.
     }
   }, 20)
   return new Promise((resolve, reject) => {

@@ -11,7 +11,7 @@ import { pageHtml, pathOf } from './site.js'
 
 const CONCURRENCY = 64
 const MOST = 0.1
-const EXITS = 10
+const PROXIES = 10
 const MANY_HOSTS = 64
 
 const ONE_HOST = {
@@ -20,9 +20,9 @@ const ONE_HOST = {
   robots: false,
   out: null,
 }
-/** A pace adapts a delay, so there must be one; 64 hosts may give 2,560 pages a second, more than can be fetched. */
+/** A pace adapts a delay, so there must be one; 64 hosts allow 2,560 pages per second, more than can be fetched. */
 const PACED = { hosts: MANY_HOSTS, pace: { delay: '25ms', concurrency: 4, adaptive: false }, robots: false, out: null }
-/** The delay is worked out for every start and comes out as it was: both crawls do the same. */
+/** The delay is computed for every start and stays the same: both crawls do the same work. */
 const ADAPTIVE = { target: 1_000, maxDelay: '10s' }
 
 /** `base`: what the crawl is compared with. */
@@ -30,20 +30,20 @@ const CRAWLS = {
   none: { ...ONE_HOST, base: null, what: 'robots, proxies and adaptive pace off' },
   robots: { ...ONE_HOST, robots: true, base: 'none', what: 'robots check' },
   ledger: { ...ONE_HOST, out: 'ledger', base: 'none', what: 'ledger of proxies, one option' },
-  pool: { ...ONE_HOST, out: 'pool', base: 'none', what: `choice of ${EXITS} proxies, judged answers` },
+  pool: { ...ONE_HOST, out: 'pool', base: 'none', what: `choice of ${PROXIES} proxies, judged responses` },
   all: { ...ONE_HOST, robots: true, out: 'pool', base: 'none', what: 'robots check and choice of proxies' },
   paced: { ...PACED, base: null, what: `none, ${MANY_HOSTS} hosts with a delay` },
   adaptive: { ...PACED, pace: { ...PACED.pace, adaptive: ADAPTIVE }, base: 'paced', what: 'adaptive pace' },
 }
 
-/** What the features add to the CPU of a page of the embedded crawl, start-up taken off. */
+/** What the features add to the CPU of a page of the embedded crawl, without startup. */
 export async function run({ pages = 10_000, rounds = 5, only, json }) {
   const names = Object.keys(CRAWLS).filter((name) => only === undefined || only.includes(name))
   const samples = new Map(names.map((name) => [name, []]))
   const hosts = await openHosts()
   try {
     for (let nth = 1; nth <= rounds; nth++) {
-      // Each round the other way about: what comes first in one comes last in the next.
+      // Every other round in reverse order: what comes first in one comes last in the next.
       for (const name of nth % 2 === 1 ? names : [...names].reverse()) {
         const sample = await runOnce(name, hosts, pages)
         samples.get(name).push(sample)
@@ -121,7 +121,7 @@ export async function run({ pages = 10_000, rounds = 5, only, json }) {
   return passed
 }
 
-/** The crawl of one page is its start-up. */
+/** The crawl of one page measures startup. */
 async function runOnce(name, hosts, pages) {
   const each = Math.ceil(pages / CRAWLS[name].hosts)
   const start = await crawl(name, hosts, 1, 1)
@@ -140,9 +140,9 @@ async function crawl(name, site, hosts, pages) {
   const dir = mkdtempSync(join(tmpdir(), 'shoal-bench-'))
   try {
     const file = join(dir, 'pools.json')
-    // The service that fetches for us is the site itself: what counts is the choice, not a proxy's work.
+    // The service that fetches for us is the site itself: the figure is the selection, not the work of a proxy.
     const url = `${origins[0]}/wrapped?url={url}`
-    writeFileSync(file, JSON.stringify({ bench: { service: 'wrap', url, sessions: EXITS } }))
+    writeFileSync(file, JSON.stringify({ bench: { service: 'wrap', url, sessions: PROXIES } }))
     const { cpuSeconds, result } = await runShoal('./spider-features.js', {
       origin: origins[0],
       concurrency: CONCURRENCY,
@@ -157,7 +157,7 @@ async function crawl(name, site, hosts, pages) {
   }
 }
 
-/** It cannot be switched off. Judged are origins and dials, far fewer than pages; this is what it would cost to judge every page. */
+/** It cannot be turned off. It checks origins and connections, far fewer than pages; this is what it would cost to check every page. */
 function guardSeconds() {
   const urls = Array.from({ length: 1_000 }, (_, index) => new URL(pathOf(index), 'http://93.184.215.14:8080'))
   return cpuSecondsOf(1_000_000, (nth) => {
@@ -167,7 +167,7 @@ function guardSeconds() {
   })
 }
 
-/** Whether a page that came through a proxy is a wall: a part of what `pool` adds. */
+/** Whether a page that came through a proxy is a bot-protection page: part of what `pool` adds. */
 function verdictSeconds() {
   const bodies = Array.from({ length: 500 }, (_, index) => Buffer.from(pageHtml(index, 1_000)))
   const answer = { status: 200, headers: { 'content-type': 'text/html' }, retryAfterMs: null }

@@ -12,7 +12,7 @@ const WRAPPED = '/wrapped?url='
 let pages = 1
 let visits = new Uint32Array(0)
 let strangers = []
-/** Healthy pages as they were answered: the host, and milliseconds since the first request. */
+/** Healthy pages in the order of their responses: the host, and milliseconds since the first request. */
 let order = []
 let bad = { hung: 0, slow: 0 }
 let firstAt = 0

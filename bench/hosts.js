@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** The process of the hosts. `first` and `last`: a healthy page is asked for, the last one was answered. */
+/** The process of the hosts. `first` and `last`: the first request for a healthy page, the last response. */
 export async function openHosts() {
   const child = fork(fileURLToPath(new URL('./hosts-process.js', import.meta.url)))
   const answer = (kind) =>
@@ -20,7 +20,7 @@ export async function openHosts() {
     return answered
   }
   return {
-    /** `pages` on each of `hosts` hosts; with `slowMs` the two bad ones as well. */
+    /** `pages` on each of `hosts` hosts; with `slowMs` also the two bad ones. */
     begin: ({ hosts, pages, slowMs }) => ask({ kind: 'begin', hosts, pages, slowMs }, 'begun'),
     first: () => answer('first'),
     last: () => answer('last'),

@@ -1,7 +1,7 @@
 import { fork, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** The site's process; `begin` before a contender, `report` after it. */
+/** The process of the site; `begin` before a contender, `report` after it. */
 export async function openSite() {
   const child = fork(fileURLToPath(new URL('./site-process.js', import.meta.url)))
   const answer = () => new Promise((resolve) => child.once('message', resolve))
@@ -20,8 +20,8 @@ export async function openSite() {
 }
 
 /**
- * Runs a command to its end. CPU seconds are those of the process, all its threads and all its children: the shell's `times` has them
- * from the kernel. `watch` is called every half second with the process id of the shell.
+ * Runs a command until it ends. CPU seconds are those of the process, all its threads and all its children: the shell's `times` has them from the
+ * kernel. `watch` is called every half second with the process id of the shell.
  */
 export async function runMeasured(command, { env = {}, watch } = {}) {
   const script = '"$@" 3>&-; code=$?; times >&3; exit $code'

@@ -66,7 +66,7 @@ function mean(numbers) {
   return numbers.length === 0 ? 0 : numbers.reduce((sum, number) => sum + number, 0) / numbers.length
 }
 
-/** From /proc: on systems without it the bench says 0 and fails its bar rather than guess. */
+/** From /proc: on systems without it the benchmark reports 0 and misses its target rather than guess. */
 function largestProcessMb(root) {
   const parents = new Map()
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {

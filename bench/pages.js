@@ -7,10 +7,10 @@ import { PAGE_BYTES } from './site.js'
 
 const CONCURRENCY = 64
 
-/** The service takes any credentials; the SDK wants some. */
+/** The service accepts any credentials, but the SDK needs some. */
 Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'bench', AWS_SECRET_ACCESS_KEY: 'bench' })
 
-/** What keeping raw pages costs: the same crawl without them, with packs in files and with packs in S3. */
+/** The cost of keeping raw pages: the same crawl without them, with packs in files and with packs in S3. */
 export async function run({ pages = 5_000, rounds = 3, only, json }) {
   const names = ['none', 'files', 's3'].filter((name) => only === undefined || only.includes(name))
   const site = await openSite()

@@ -9,7 +9,7 @@ export function table(head, rows) {
   return [line(all[0]), widths.map((width) => '─'.repeat(width)).join('  '), ...all.slice(1).map(line)].join('\n')
 }
 
-/** What must hold, with the figure that was measured. Answers whether all of them do. */
+/** The targets, with the measured figures. Returns whether all of them are met. */
 export function printBars(bars) {
   for (const { text, value, holds } of bars) console.log(`${holds ? 'pass' : 'MISS'}  ${text}: ${value}`)
   return bars.every((bar) => bar.holds)

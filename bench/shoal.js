@@ -6,7 +6,10 @@ import { runMeasured } from './measure.js'
 
 const BIN = fileURLToPath(new URL('../bin/shoal.js', import.meta.url))
 
-/** `shoal run` on a new database, as a user would (with `queue`, only the records are there); answers the measure, its last line, and the records read back from the database. `task` is for the spider, `look` looks at what is there before it goes. */
+/**
+ * `shoal run` on a new database, as a user would (with `queue`, only the records are there); returns the measurement, its last line, and the records
+ * read back from the database. `task` is for the spider, `look` inspects the database before it is removed.
+ */
 export async function runShoal(
   spider,
   { origin, concurrency, watch, withRecords = true, queue, task = {}, flags = [], look },

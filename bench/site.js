@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * The site of the benchmarks: `pages` pages of 10 KB with 42 links each, page 0 being '/'. Page i links to pages 30i+1 … 30i+30, so
- * that every page is reachable in a few clicks; the rest of its links every page has, or are known already. Each page holds a record.
+ * The site of the benchmarks: `pages` pages of 10 KB with 42 links each, page 0 being '/'. Page i links to pages 30i+1 … 30i+30, so that every page
+ * is reachable in a few clicks; the rest of its links are on every page, or already known. Each page contains a record.
  */
 export const PAGE_BYTES = 10_240
 export const LINKS_PER_PAGE = 42
@@ -66,7 +66,7 @@ ${cards}</section>
 
 const fillers = new Map()
 
-/** Paragraphs to make up the size; few lengths occur, so they are kept. */
+/** Paragraphs that fill the page up to its size; only a few lengths occur, so they are cached. */
 function filler(length) {
   let text = fillers.get(length)
   if (text === undefined) {
@@ -79,7 +79,7 @@ function filler(length) {
   return text
 }
 
-/** One text for a set of records, whatever their order: contenders and site must have the same. */
+/** One text for a set of records, whatever their order: contenders and site must produce the same. */
 export function digestOf(records) {
   const lines = records.map(({ title, price, sku }) => `${sku}|${title}|${price}`).sort()
   return createHash('sha256').update(lines.join('\n')).digest('hex')

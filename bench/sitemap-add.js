@@ -6,7 +6,7 @@ import { spiderFromDefinition } from '../dist/spider/resolve.js'
 import { createAdmitter } from '../dist/url/admit.js'
 import { openBackends } from '../dist/wire/backends.js'
 
-/** The frontier alone: links that are ready, added a thousand at a time. Prints seconds in `add`. */
+/** The frontier alone: prepared links, added a thousand at a time. Prints the seconds spent in `add`. */
 const count = Number(process.argv[2])
 const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-'))
 const address = `sqlite:${join(folder, 'q.db')}`
@@ -17,7 +17,7 @@ const definition = {
   seeds: () => [],
   routes: { page: { match: '**' } },
   maxPending: 10 * count,
-  // As in the spider of the bench: hosts with a delay are dearer or cheaper to add to.
+  // As in the spider of the benchmark: a delay changes the cost of adding links.
   pace: { delay: 0 },
 }
 const spider = spiderFromDefinition({ '~shoal': 'spider', definition })

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-/** Sitemaps of any size, made while they are sent: `/index/<urls>.xml` and its files, `/one/<urls>.xml`. 1,000 hosts, URLs of 60 characters. */
+/** Sitemaps of any size, generated while they are sent: `/index/<urls>.xml` and its files, `/one/<urls>.xml`. 1,000 hosts, URLs of 60 characters. */
 const FILE_URLS = 50_000
 
 const server = createServer((request, response) => {

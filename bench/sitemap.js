@@ -8,7 +8,7 @@ import { median } from './measure.js'
 import { printBars, round, table, versions } from './report.js'
 
 const MIN_RATE = 0.5
-/** Flat: ten times the URLs may need this much more at their peak. The queue's own cache fills with the first of them. */
+/** Flat: ten times the URLs may need this much more memory at their peak. The queue's own cache fills with the first of them. */
 const MAX_GROWTH = 1.25
 const here = (name) => fileURLToPath(new URL(name, import.meta.url))
 
@@ -19,7 +19,7 @@ export async function run({ pages = 1_000_000, rounds = 3, quick, json }) {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-'))
   const turnsDone = []
   try {
-    // What is loaded and compiled once is not counted against the first.
+    // What is loaded and compiled once does not count against the first run.
     await seed(site, folder, 'index', 50_000)
     for (let turn = 0; turn < turns; turn++) {
       const add = JSON.parse(await output([here('./sitemap-add.js'), String(pages)])).seconds
@@ -174,7 +174,7 @@ function ended(child) {
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, ...output })))
 }
 
-/** From /proc: on systems without it the bench says 0 and fails its bar rather than guess. */
+/** From /proc: on systems without it the benchmark reports 0 and misses its target rather than guess. */
 function peakMb(pid) {
   try {
     return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
@@ -189,7 +189,7 @@ async function openSitemaps() {
   const { port } = await nextMessage()
   return {
     origin: `http://127.0.0.1:${port}`,
-    /** When the next sitemap is asked for. */
+    /** Resolves when the next sitemap is requested. */
     async asked() {
       await nextMessage()
       return performance.now()

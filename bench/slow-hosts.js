@@ -14,10 +14,10 @@ const SLOW_MS = 20_000
 const MOST = 0.05
 /** Pages of each bad host that wait from the beginning. */
 const WAITING = 40
-/** Of the kernel, a second. */
+/** Kernel ticks per second. */
 const TICKS = 100
 
-/** Healthy hosts with and without a host that hangs and one that takes 20 s among them. */
+/** Healthy hosts with and without a host that hangs and one that takes 20 s. */
 export async function run({ pages = 30_000, rounds = 5, json }) {
   const each = Math.ceil(pages / HOSTS)
   const site = await openHosts()
@@ -60,7 +60,7 @@ export async function run({ pages = 30_000, rounds = 5, json }) {
     ),
   )
   console.log(
-    `\ntime until all healthy pages were answered: ${percent(change('seconds'))}; until a host was done, in the mean: ${percent(change('hostSeconds'))}`,
+    `\ntime until the last healthy page: ${percent(change('seconds'))}; until a host was done, on average: ${percent(change('hostSeconds'))}`,
   )
   console.log(
     `order: moved by ${percent(moved)} of the crawl, between two crawls without bad hosts by ${neighbours.length === 0 ? 'an unknown share (run a second round)' : percent(noise)}\n`,
@@ -86,7 +86,7 @@ export async function run({ pages = 30_000, rounds = 5, json }) {
   return passed
 }
 
-/** From the first healthy page that is asked for to the last one that is answered; what the bad hosts still owe then is not waited for. */
+/** From the first request for a healthy page to the last response; what the bad hosts still owe then is not waited for. */
 async function crawl(name, site, pages) {
   const { origins, badOrigins } = await site.begin({ hosts: HOSTS, pages, ...(name === 'with' && { slowMs: SLOW_MS }) })
   const dir = mkdtempSync(join(tmpdir(), 'shoal-bench-'))
@@ -137,7 +137,7 @@ function cpuSeconds(pid) {
   return (Number(fields[11]) + Number(fields[12])) / TICKS
 }
 
-/** By how many places the n-th page of each host came earlier or later, in the mean, as a share of all places. */
+/** By how many positions the n-th page of each host came earlier or later, on average, as a share of all positions. */
 function displacement(one, other) {
   const places = placesByHost(other)
   const nth = new Map()

@@ -6,7 +6,7 @@ const hosts = origins.map((origin) => new URL(origin).host)
 const plain = bench.definition
 const proxied = { match: '/through-a-proxy/*', proxy: 'bench' }
 
-/** The spider of the crawl bench on one host or many, with each feature on or off. `out`: null, the ledger of proxies alone, or a choice of ten. */
+/** The spider of the crawl benchmark on one host or many, with each feature on or off. `out`: null, the proxy ledger alone, or a selection of ten. */
 export default defineSpider({
   ...plain,
   start: origins.map((origin) => `${origin}/`),
@@ -15,6 +15,6 @@ export default defineSpider({
   pace,
   robots,
   ...(out === 'pool' && { proxy: 'bench' }),
-  // A route that no page takes makes the others ask the ledger for the way without a proxy.
+  // A route that no page takes makes the others ask the ledger for a request without a proxy.
   ...(out === 'ledger' && { routes: { ...plain.routes, proxied } }),
 })

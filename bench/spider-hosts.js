@@ -5,7 +5,9 @@ const { origins, badOrigins, pages } = JSON.parse(process.env.BENCH_TASK)
 const all = [...origins, ...badOrigins]
 const hosts = all.map((origin) => new URL(origin).host)
 
-/** Product defaults but the delay, and the patience to wait for a host that takes 20 s. The bad hosts have as many pages waiting as the others. */
+/**
+ * Product defaults except the delay, and a timeout long enough for a host that takes 20 s. The bad hosts have as many pages waiting as the others.
+ */
 export default defineSpider({
   ...bench.definition,
   start: origins.map((origin) => `${origin}/`),

@@ -4,7 +4,7 @@ import { defineSpider } from '../dist/index.js'
 const { origin, concurrency, savePages = false } = JSON.parse(process.env.BENCH_TASK)
 const { host } = new URL(origin)
 
-// Product defaults, the delay apart.
+// Product defaults, except the delay.
 export default defineSpider({
   name: 'bench',
   start: [`${origin}/`],

@@ -9,11 +9,11 @@ import { runShoal } from './shoal.js'
 const CONCURRENCY = 64
 const WATCHERS = 200
 const MOST = 0.05
-/** Every other one reads, a little now and then; the rest never do. */
+/** Every other client reads a little now and then; the rest never do. */
 const SLOW_EVERY_MS = 5_000
 const TOKEN = 'a-token-for-the-bench-alone'
 
-/** A crawl with its dashboard, watched by nobody and by many who do not read. */
+/** A crawl with its dashboard, without clients and with many that do not read. */
 export async function run({ pages = 20_000, rounds = 5, json }) {
   process.env.SHOAL_TOKEN = TOKEN
   const site = await openSite()
@@ -80,7 +80,7 @@ async function crawl(site, pages, watched) {
   }
 }
 
-/** Half of them watch the crawl, half the overview. Answers how many came in. */
+/** Half of them follow the crawl, half the overview. Returns how many were accepted. */
 async function watch(port, signal) {
   let crawl
   while (crawl === undefined && !signal.aborted) {
@@ -103,7 +103,7 @@ function listen(port, query, reads, signal) {
     const call = request({ port, host: '127.0.0.1', path: `/api/events${query}`, headers, signal }, (response) => {
       response.on('error', () => {})
       response.pause()
-      // One that never reads does not notice its end.
+      // A client that never reads does not notice the end.
       signal.addEventListener('abort', () => response.destroy(), { once: true })
       if (reads) {
         const timer = setInterval(() => response.read(100), SLOW_EVERY_MS)

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Words that Shoal's text no longer uses, with what to write instead (docs/glossary.md has the vocabulary).
-// `npm run check` fails when one of them comes back. `node scripts/check-words.js <path…>` looks at these paths only.
+// Words that Shoal no longer uses, with what to write instead (docs/glossary.md has the vocabulary). `npm run check` fails if one of them is used
+// again. `node scripts/check-words.js <path…>` checks only these paths.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 

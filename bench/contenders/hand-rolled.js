@@ -1,7 +1,7 @@
 import { Pool } from 'undici'
 import { digestOf } from '../site.js'
 
-/** A crawl as one writes it by hand in an afternoon: a Set, an array, undici. `extract(html)` answers {hrefs, record}. */
+/** A crawl as one writes it by hand in an afternoon: a Set, an array, undici. `extract(html)` returns {hrefs, record}. */
 export async function crawlByHand(extract) {
   const { origin, concurrency } = JSON.parse(process.argv[2])
   const pool = new Pool(origin, { connections: concurrency })

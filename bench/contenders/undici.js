@@ -1,7 +1,7 @@
 import { Pool } from 'undici'
 import { pathOf } from '../site.js'
 
-// The floor: every page of a list that is known beforehand, bodies read, nothing looked at.
+// The lower bound: every page of a list that is known beforehand, bodies read, nothing parsed.
 const { origin, pages, concurrency } = JSON.parse(process.argv[2])
 const pool = new Pool(origin, { connections: concurrency })
 let next = 0

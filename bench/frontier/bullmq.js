@@ -5,7 +5,7 @@ const NAME = 'bench'
 /** Of 25, 50, 100 and 200 for each of the four workers, the one with the least CPU and the most jobs per second. */
 const CONCURRENCY = 100
 
-/** Known by jobId, added in bulk; its own Worker fetches the next job with each acknowledgement. No pace of hosts. */
+/** Identified by jobId, added in bulk; its own Worker fetches the next job with each acknowledgement. No rate limits per host. */
 export async function openBullmq({ port, connections }) {
   const connect = () => new Redis(port, '127.0.0.1', { maxRetriesPerRequest: null })
   const clients = []
@@ -21,7 +21,7 @@ export async function openBullmq({ port, connections }) {
     /** removeOnComplete forgets the id with the job: deduplication then needs a separate set. */
     remembers: false,
     lanes: queues.map((queue) => ({
-      // An id of digits alone is refused.
+      // An id of digits only is refused.
       add: (links) =>
         queue.addBulk(links.map(({ url, fp }) => ({ name: 'visit', data: { url }, opts: { jobId: `u${fp}` } }))),
     })),

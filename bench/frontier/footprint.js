@@ -92,7 +92,7 @@ async function addAll({ lanes, pending }, urls, hosts, from = 0) {
   return known
 }
 
-/** Server time of one lease call that came back full, by the server's own account. */
+/** Server time of one full lease call, as reported by the server. */
 async function medianLeaseUs({ lanes, server }) {
   const [lane] = lanes
   const samples = []
@@ -136,7 +136,7 @@ async function settlePages({ lanes, server }) {
   return round(us / pages, 1)
 }
 
-/** As hosts block a fleet: each is leased once and answers 429 with Retry-After; one in a hundred does not. */
+/** As hosts block a fleet: each is leased once and responds with 429 and Retry-After; one in a hundred does not. */
 async function blockHosts({ lanes }, wanted) {
   const blocked = new Set()
   const isOpen = ({ link }) => Number(link.host.slice(8, 13)) % 100 === 0
@@ -165,8 +165,8 @@ async function blockHosts({ lanes }, wanted) {
 }
 
 /**
- * The filter is the spider's and outlives its crawl: with the crawl gone, what is left is the filter. The error is that of the last tenth,
- * when it is at its fullest.
+ * The filter belongs to the spider and outlives its crawl: with the crawl gone, what is left is the filter. The error is that of the last tenth, when
+ * it is fullest.
  */
 async function fillBloom(queue, urls) {
   const { server } = queue

@@ -4,7 +4,7 @@ export const BATCH = 100
 
 const SLUG = 'a-product-with-a-name-of-its-own'
 
-/** URL number `index` of a site of `hosts` hosts: 79 characters on the mean; `run` neighbours are on the same host. */
+/** URL number `index` of a site of `hosts` hosts: 79 characters on average; `run` neighbours are on the same host. */
 export function makeLink(index, hosts, run = 1) {
   const host = `www.shop${String(Math.floor(index / run) % hosts).padStart(5, '0')}.example`
   const slug = SLUG.slice(0, 9 + ((index * 7) % 21))
@@ -13,7 +13,7 @@ export function makeLink(index, hosts, run = 1) {
   return { url, fp, host, route: 'product', depth: 2, priority: 0 }
 }
 
-/** Batches of links from `from` on, made when they are asked for. */
+/** Batches of links starting at `from`, generated on demand. */
 export function* linkBatches(count, hosts, { from = 0, run = 1 } = {}) {
   for (let start = from; start < from + count; start += BATCH) {
     const length = Math.min(BATCH, from + count - start)
@@ -21,7 +21,7 @@ export function* linkBatches(count, hosts, { from = 0, run = 1 } = {}) {
   }
 }
 
-/** The same links again, in batches, as they would be met again: in no order, but runs of one host stay together. */
+/** The same links again, in batches, as a crawl would find them again: in no order, but runs of one host stay together. */
 export function shuffledBatches(batches, run = 1) {
   const links = batches.flat()
   const runs = Array.from({ length: Math.ceil(links.length / run) }, (_, nth) =>

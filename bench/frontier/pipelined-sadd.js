@@ -1,6 +1,6 @@
 import Redis from 'ioredis'
 
-/** The least that remembers URLs exactly: fingerprints in one plain set, a pipeline of SADDs for each batch. */
+/** The minimum that remembers URLs exactly: fingerprints in one plain set, a pipeline of SADDs per batch. */
 export async function openPipelinedSadd({ port, connections }) {
   const clients = Array.from({ length: connections }, () => new Redis(port, '127.0.0.1'))
   return {

@@ -10,7 +10,7 @@ import { freePort } from '../free-port.js'
 const SLOW_US = 2_000
 const SCRIPT_CALLS = ['eval', 'evalsha', 'fcall']
 
-/** A redis-server of our own with its default settings, on loopback, gone with `close`. */
+/** A private redis-server with default settings, on loopback, removed by `close`. */
 export async function startRedis({ appendonly = false } = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'shoal-bench-redis-'))
   const port = await freePort()
@@ -32,7 +32,7 @@ export async function startRedis({ appendonly = false } = {}) {
   await Promise.race([control.ping(), failed])
 
   let longestUs = 0
-  /** The longest script since the start, in milliseconds; 0 when none was slow. */
+  /** The longest script since the start, in milliseconds; 0 if none was slow. */
   const longestScriptMs = async () => {
     for (const [, , us, [name]] of await control.slowlog('GET', -1))
       if (SCRIPT_CALLS.includes(name.toLowerCase())) longestUs = Math.max(longestUs, us)
@@ -51,12 +51,12 @@ export async function startRedis({ appendonly = false } = {}) {
       const names = ['used_cpu_user', 'used_cpu_sys', 'used_cpu_user_children', 'used_cpu_sys_children']
       return names.reduce((sum, name) => sum + Number(all[name]), 0) * 1e6
     },
-    /** Microseconds inside scripts so far, by the server's own account. */
+    /** Microseconds inside scripts so far, as reported by the server. */
     async scriptUs() {
       const stats = parseInfo(await control.info('commandstats'))
       return SCRIPT_CALLS.reduce((sum, name) => sum + usecOf(stats[`cmdstat_${name}`]), 0)
     },
-    /** Without the slow log, whose entries hold arguments of the calls. */
+    /** Without the slow log, whose entries contain arguments of the calls. */
     async memory() {
       await longestScriptMs()
       return Number((await info()).used_memory)

@@ -5,8 +5,8 @@ const SEEN = 'bench:dupefilter'
 const REQUESTS = 'bench:requests'
 
 /**
- * What scrapy-redis 0.9 sends with its defaults, RFPDupeFilter and SpiderPriorityQueue: one SADD for each URL, one ZADD for each new
- * one, one transaction for each pop. What was popped is gone: no acknowledgement, no pace of hosts.
+ * What scrapy-redis 0.9 sends with its defaults, RFPDupeFilter and SpiderPriorityQueue: one SADD per URL, one ZADD per new one, one transaction per
+ * pop. A popped URL is gone: no acknowledgement, no rate limits per host.
  */
 export async function openScrapyRedis({ port, connections }) {
   const clients = Array.from({ length: connections }, () => new Redis(port, '127.0.0.1'))

@@ -5,10 +5,10 @@ import { BATCH } from './links.js'
 
 const CRAWL = 'bench'
 const ELAPSED_MS = 5
-/** Longer than hosts are blocked in any part of the bench. */
+/** Longer than hosts are blocked in any part of the benchmark. */
 const GIVE_UP_MS = 300_000
 
-/** Short enough that 10,000 hosts feed 200,000 leases a second: a pace is kept, and nobody waits for it. */
+/** Short enough that 10,000 hosts allow 200,000 leases per second: rate limits are enforced, and nothing waits for them. */
 const LIMITS = { delayMs: 50, concurrency: 2 }
 
 /** The driver as a worker uses it: lease, release when the body is read, settle. Without releases the settle frees the host's slot. */
@@ -74,7 +74,7 @@ export async function openShoalRedis({
       )
       return done
     },
-    /** The crawl goes; what its spider has seen stays where the scope says so. */
+    /** The crawl is removed; what its spider has seen stays if the scope says so. */
     async discard() {
       await frontiers[0].setState(CRAWL, 'cancelled')
       await frontiers[0].remove(CRAWL)

@@ -10,8 +10,8 @@ export const HOSTS = 10_000
 export const CONNECTIONS = 4
 
 /**
- * `share` of the URLs: slow contenders get fewer, the figures are per URL. The links of a batch are on 100 different hosts, which is the
- * hardest load for a queue that keeps hosts apart; the links of pages come in runs of one host, as with `run`.
+ * `share` of the URLs: slow contenders get fewer, the figures are per URL. The links of a batch are on 100 different hosts, which is the hardest load
+ * for a queue that separates hosts; the links of pages come in runs of one host, as with `run`.
  */
 const CONTENDERS = {
   'pipelined-sadd': { open: openPipelinedSadd, share: 1 },
@@ -25,7 +25,7 @@ const CONTENDERS = {
 
 export const SPEED_CONTENDERS = Object.keys(CONTENDERS)
 
-/** URLs per second, CPU of the server per URL and bytes per URL, of each contender in turn on a server of its own. */
+/** URLs per second, CPU of the server per URL and bytes per URL, for each contender in turn on its own server. */
 export async function compareSpeed({ urls, rounds, names }) {
   const samples = new Map(names.map((name) => [name, []]))
   for (let nth = 1; nth <= rounds; nth++) {
@@ -90,7 +90,7 @@ async function measureOne({ open, appendonly, run }, batches) {
   }
 }
 
-/** Loaded when it is needed: the peers can be measured without a build of the driver. */
+/** Loaded on demand: the contenders can be measured without a build of the driver. */
 export async function openShoal(options) {
   const { openShoalRedis } = await import('./shoal-redis.js')
   return openShoalRedis(options)

@@ -9,8 +9,8 @@ import { round } from '../report.js'
 
 const BATCH = 100
 /**
- * Links of a batch are spread over this many hosts, each with a row for its pace and one for its queue: one site is the easiest
- * load, a broad and polite crawl with one link of each host the hardest. The hardest is the figure of the JSON line.
+ * Links of a batch are spread over this many hosts, each with a row for its pace and one for its queue: one site is the easiest load, a broad and
+ * polite crawl with one link per host the hardest. The hardest is the figure in the JSON line.
  */
 const HOST_COUNTS = [1, 10, 100]
 const CRAWL = 'bench'
@@ -20,8 +20,8 @@ const HEAD = ['contender', 'hosts', 'adds/s', 'duplicates/s', 'lease+settle/s']
 const KEYS = ['addPerSecond', 'duplicatePerSecond', 'leaseSettlePerSecond']
 
 /**
- * The frontier as a worker uses it, against the least that SQL can do: the same inserts and updates of links, leases, hosts and lanes in the same
- * tables, and no decisions.
+ * The frontier as a worker uses it, against the minimum of SQL: the same inserts and updates of links, leases, hosts and lanes in the same tables,
+ * without any decisions.
  */
 export async function compareSqlite({ pages = 100_000, rounds = 3 }) {
   const rows = []
@@ -130,7 +130,7 @@ async function openShoal(file) {
   }
 }
 
-/** The links and leases of the frontier's own schema, columns and indexes alike. */
+/** The links and leases of the frontier's own schema, with the same columns and indexes. */
 const BARE_TABLES = `
   CREATE TABLE links (
     num INTEGER PRIMARY KEY, crawl INTEGER NOT NULL, fp INTEGER NOT NULL, lane INTEGER NOT NULL, state INTEGER NOT NULL,
@@ -192,7 +192,7 @@ function openBare(file, hosts) {
     db.prepare('INSERT INTO hosts (num, host) VALUES (?, ?)').run([num, `shop${num}.example`])
     db.prepare("INSERT INTO lanes (num, crawl, host, route) VALUES (?, 1, ?, '')").run([num, num])
   }
-  /** What the frontier keeps of each host that a batch touches. */
+  /** What the frontier stores about each host that a batch touches. */
   const keep = (touched, now) => {
     for (const num of touched) {
       const { queued, leased, done } = counts[num]

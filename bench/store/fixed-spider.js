@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineSpider } from '../../dist/index.js'
 import bench from '../spider.js'
 
-/** The spider of the bench, with one field more in every record. */
+/** The spider of the benchmark, with one more field in every record. */
 const { book } = bench.definition.routes
 export default defineSpider({
   ...bench.definition,

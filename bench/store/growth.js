@@ -5,7 +5,7 @@ import { startServer } from './server.js'
 import { openWriter } from './writer.js'
 
 const FEW = 100_000
-/** Of the rate at FEW rows. */
+/** Relative to the rate at FEW rows. */
 const LEAST_SHARE = 0.6
 const BATCH = 200
 const WRITERS = 2
@@ -52,7 +52,7 @@ export async function compareGrowth({ rows, records, rounds }) {
   }
 }
 
-/** Smaller records before fewer of them. */
+/** Smaller records rather than fewer of them. */
 function sizeFor(rows) {
   const bytes = BYTES.find((size) => fitting(rows, size) === rows) ?? BYTES.at(-1)
   return { bytes, many: fitting(rows, bytes) }
@@ -71,7 +71,7 @@ async function compareSizes(server, sizes, { bytes, records, rounds }) {
       const task = { contender: 'shoal', address, postmaster: server.pid, writers: WRITERS, batch: BATCH, bytes }
       tables.push({ size, writer: await openWriter(task), new: [], changed: [] })
     }
-    // The first turn warms up, and is the first after a checkpoint, when every page is written to the log as a whole.
+    // The first turn is a warm-up, and the first after a checkpoint, when every page is written to the WAL as a whole.
     for (let nth = 0; nth <= rounds; nth++) {
       for (const step of STEPS) for (const table of tables) table[step].push(await take(table, step, nth, records))
       const rates = tables.map(

@@ -7,8 +7,8 @@ import { connect } from './server.js'
 
 /**
  * Each contender is a function from an address to a loop: `write(writer, batch)`, `close()`. The hand-written ones write what Shoal writes into the
- * same columns of the same tables: records, and fetches where the batch has some, in one transaction. They know no fence, no freshness, no counts,
- * no cleaning, no quarantine and no answer for each record.
+ * same columns of the same tables: records, and fetches if the batch has some, in one transaction. They have no fencing, freshness, counts, cleaning
+ * or quarantine, and no result per record.
  */
 export const LOOPS = {
   shoal: openShoal,
@@ -34,7 +34,7 @@ async function openHandWritten(address, writers, openWriter) {
   const write = await Promise.all(clients.map(openWriter))
   return {
     async write(writer, { records, fetches }) {
-      // As whoever writes such a loop does after the first deadlock.
+      // As everybody writes such a loop after the first deadlock.
       const sorted = [...records].sort((a, b) => (a.key < b.key ? -1 : 1))
       await write[writer](sorted.map(recordColumns), fetches.map(fetchColumns))
       return records.length
@@ -193,7 +193,7 @@ async function openCopy(client) {
   }
 }
 
-/** Rows of the bench hold no tabs and no line ends; those of JSON text are escapes. */
+/** Rows of the benchmark contain no tabs and no line ends; those of JSON text are escaped. */
 function copyText(value) {
   return typeof value === 'string' && value.includes('\\') ? value.replaceAll('\\', '\\\\') : value
 }

@@ -7,7 +7,7 @@ const CONCURRENCY = 64
 const MOST_SHARE = 0.6
 const FIXED = fileURLToPath(new URL('./fixed-spider.js', import.meta.url))
 
-/** CPU of a crawl of the bench's site, of one that keeps its pages, and of a reparse of those with a spider that finds one field more. */
+/** CPU of a crawl of the benchmark's site, of one that keeps its pages, and of a reparse of those with a spider that extracts one more field. */
 export async function compareReparse({ pages, rounds }) {
   const site = await openSite()
   const samples = { crawl: [], 'crawl, keeping pages': [], reparse: [] }

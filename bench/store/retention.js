@@ -14,11 +14,11 @@ const WORKERS = 2
 const BATCH = 200
 const MOST_MS = 1_000
 const DAY_MS = 86_400_000
-/** Writes before and after the drop, to compare with. */
+/** Writes before and after the drop, for comparison. */
 const ALONE_MS = 2_000
 const PROCESS = fileURLToPath(new URL('./writing-process.js', import.meta.url))
 
-/** A month of the fetch log is taken out and dropped while workers write to the present one. */
+/** A month of the fetch log is detached and dropped while workers write to the current one. */
 export async function measureRetention({ rows, rounds }) {
   const server = await startServer()
   const samples = []
@@ -94,7 +94,7 @@ async function measureOne(server, rows) {
   }
 }
 
-/** One row as Shoal writes it, which makes the partition; the server makes the others of it. */
+/** One row as Shoal writes it, which creates the partition; the server generates the others from it. */
 async function fillOldMonth(address, rows) {
   const store = await openPostgresStore(address, { clock: systemClock, create: true })
   const now = new Date()

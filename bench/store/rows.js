@@ -12,7 +12,7 @@ const CRAWL = '01J9ZQK5T8E3W6Y1N4B7C2D0F9'
 const WORDS =
   'amber anchor atlas barometer basket bell blanket compass copper garden harbour journal kettle lantern'.split(' ')
 
-/** Keys come in no order, as the pages of a site do. The server makes the same ones: substr(md5(n::text), 1, 16). */
+/** Keys come in no order, as the pages of a site do. The server generates the same ones: substr(md5(n::text), 1, 16). */
 function keyOf(n) {
   return createHash('md5').update(String(n)).digest('hex').slice(0, 16)
 }

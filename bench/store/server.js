@@ -4,7 +4,7 @@ import pg from 'pg'
 
 const TICKS_PER_SECOND = 100
 
-/** A Postgres of our own as the tests start it, with the durability it has by default: a commit is on the disk. */
+/** A private Postgres, started as the tests start it, with its default durability: a commit is on disk. */
 export async function startServer(settings = {}) {
   const { startPostgres } = await createJiti(import.meta.url).import('../../test/support/postgres-server.ts')
   return startPostgres({ durable: true, settings })
@@ -26,7 +26,7 @@ export async function withClient(address, work) {
   }
 }
 
-/** Microseconds of CPU of the server: of those of its processes that are there, and of those that have ended. */
+/** Microseconds of CPU of the server: of its current processes, and of those that have ended. */
 export function serverCpuUs(postmaster) {
   let sum = 0
   for (const name of readdirSync('/proc')) {
@@ -43,7 +43,7 @@ export function serverCpuUs(postmaster) {
   return sum
 }
 
-/** Its parent, and what its children took that have ended. */
+/** Its parent, and the CPU of its children that have ended. */
 function statOf(pid) {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

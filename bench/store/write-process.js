@@ -38,7 +38,7 @@ async function measure(slice) {
   }
 }
 
-/** Of the server's log of changes (WAL): after a checkpoint each page that is touched goes there as a whole. */
+/** Of the WAL: after a checkpoint each changed page is written to it as a whole. */
 async function logBytes() {
   const { rows } = await control.query("SELECT (pg_current_wal_insert_lsn() - '0/0')::float8 AS bytes")
   return rows[0].bytes
@@ -58,7 +58,7 @@ async function writeAll(batches) {
   return written
 }
 
-/** The i-th record of a slice: from `from` on, or, with a stride, all over the first `of` records, each once. */
+/** The i-th record of a slice: starting at `from`, or, with a stride, all over the first `of` records, each once. */
 function pickOf({ from = 0, stride, of }) {
   return stride === undefined ? (i) => from + i : (i) => ((from + i) * stride) % of
 }

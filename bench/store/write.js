@@ -10,33 +10,33 @@ const HAND_WRITTEN = ['jsonb_to_recordset', 'unnest', 'copy']
 const SINGLE = 'row by row'
 const BATCHES = [200, 1_000]
 const WRITERS = [1, 2]
-/** Of the best hand-written loop. */
+/** Relative to the best hand-written loop. */
 const LEAST_SHARE = 0.85
-/** Times one row per statement. */
+/** Times the rate of one row per statement. */
 const LEAST_TIMES = 5
 const MOST_CPU_US = 60
 /** Each row is a separate commit, so fewer rows give the same precision. */
 const SINGLE_SHARE = 1 / 10
 const WARM_UP = 4_000
-/** Written that often before the clock starts, with and without fetches, new and changed: compilers on both sides are through by then. */
+/** Written this often before the measurement, with and without fetches, new and changed: compilers on both sides are warm by then. */
 const WARM_PASSES = 4
-/** Records come again in another order than before; prime, so that each comes once. */
+/** Records come in a different order each time; prime, so that each comes once. */
 const STRIDES = { changed: 7_368_787, unchanged: 6_291_469 }
 const FIGURES = ['perSecond', 'cpuUs', 'serverCpuUs']
 
-/** Pages of a crawl; the same pages, all changed; once more, none changed; and new pages with a line of the fetch log for each. */
+/** Pages of a crawl; the same pages, all changed; once more, none changed; and new pages with a row of the fetch log for each. */
 const STEPS = {
   new: { lease: 0, content: 0 },
   changed: { lease: 1, content: 1 },
   unchanged: { lease: 2, content: 1 },
   'new + fetches': { lease: 3, content: 1, fetches: true },
 }
-/** An unchanged record is confirmed by Shoal and written anew by the others: for information. */
+/** An unchanged record is confirmed by Shoal and rewritten by the others: for information. */
 const COMPARED = ['new', 'changed', 'new + fetches']
 
-/** Everybody on one server, each in a database of its own, in turns of `records` records: what disturbs one disturbs all. */
+/** All contenders on one server, each in its own database, in turns of `records` records: what disturbs one disturbs all. */
 export async function compareWrites({ records, rounds, contenders }) {
-  // Vacuum comes when it likes, and would come to some and not to others.
+  // Autovacuum would run for some and not for others.
   const server = await startServer({ autovacuum: 'off' })
   const figures = []
   try {
@@ -90,7 +90,7 @@ async function compareOnce(server, names, { batch, writers, records, rounds }) {
   }
 }
 
-/** Nobody always comes first. */
+/** So that no contender always comes first. */
 function rotated(turns, nth) {
   const first = nth % turns.length
   return [...turns.slice(first), ...turns.slice(0, first)]
@@ -129,7 +129,7 @@ async function openTurn(server, { name, batch, writers, records, rounds }) {
         if (found[what] !== number) throw new Error(`${name} left ${found[what]} ${what} where ${number} were written`)
       await server.query(`DROP DATABASE ${new URL(address).pathname.slice(1)}`)
       const steps = Object.fromEntries(Object.keys(STEPS).map((step) => [step, medians(step)]))
-      // A change touches indexed columns, so what is HOT is a confirmation.
+      // A change touches indexed columns, so HOT updates are confirmations.
       return { name, batch, writers, ...steps, hot: found.hot / all }
     },
     close: () => writer.end(),

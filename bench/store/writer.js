@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 const PROCESS = fileURLToPath(new URL('./write-process.js', import.meta.url))
 
-/** A contender in a process of its own: `write` a slice, `end`. */
+/** A contender in a separate process: `write` a slice, `end`. */
 export async function openWriter(task) {
   const child = fork(PROCESS, [JSON.stringify(task)], { execArgv: ['--expose-gc'] })
   const exited = new Promise((resolve) => child.once('exit', resolve))
