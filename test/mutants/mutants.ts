@@ -257,7 +257,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/worker/dispatch.ts',
     find: 'for (const permit of held.permits) if (!isFresh(permit, clock)) throw TOO_OLD',
     replace: '',
-    tests: ['test/worker/permits.test.ts'],
+    tests: ['test/worker/dispatch.test.ts'],
     only: 'sends nothing with a permit that grew old',
   },
   {
@@ -290,7 +290,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/worker/dispatch.ts',
     find: 'if (lent !== null && !isFresh(lent.granted, clock)) throw TOO_OLD',
     replace: '',
-    tests: ['test/worker/proxies.test.ts'],
+    tests: ['test/worker/dispatch.test.ts'],
     only: 'asks again for a proxy whose grant grew old',
   },
   {
@@ -298,7 +298,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/worker/judge-answer.ts',
     find: 'isBanned ? NO_NEWS : hostReport(response, parts.clock)',
     replace: 'hostReport(response, parts.clock)',
-    tests: ['test/worker/proxies.test.ts'],
+    tests: ['test/worker/judge-answer.test.ts'],
     only: 'leaves the host open when one proxy is refused',
   },
   {

@@ -1,116 +1,54 @@
-import { setImmediate } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { ManualClock } from '../../src/clock.js'
 import { ShoalError } from '../../src/errors.js'
-import type { FetchRequest } from '../../src/fetch/fetcher.js'
-import type { Permit } from '../../src/frontier/frontier.js'
-import { createMeter } from '../../src/observe/vitals/meter.js'
 import { Busy } from '../../src/politeness/busy.js'
-import { memoryLedger } from '../../src/proxy/memory/memory-ledger.js'
-import { loadPools } from '../../src/proxy/pools.js'
-import { createProxyAllocator } from '../../src/proxy/proxy-allocator.js'
-import { spiderProxies } from '../../src/run/workers/spider-proxies.js'
-import { defineSpider, type SpiderDefinition } from '../../src/spider/definition.js'
-import { spiderFromDefinition } from '../../src/spider/resolve.js'
-import { createAdmitter } from '../../src/url/admit.js'
+import type { SpiderDefinition } from '../../src/spider/definition.js'
 import { fetchPage } from '../../src/worker/fetch-page.js'
-import type { Visit, VisitParts } from '../../src/worker/visit-parts.js'
-import { visitorsOf } from '../../src/worker/visitors.js'
+import { PERMIT_MS, visitParts } from './visit-parts.js'
 
 const PAGE = 'https://club.test/page'
 const LOGIN = 'https://club.test/login'
 
-interface Setting {
+interface Club {
   readonly session: NonNullable<SpiderDefinition['session']>
   /** Of each host; it begins with a slot that the lease took. */
   readonly paceMs?: number
-  /** `beside`: pages go out without, others of the spider would not. */
-  readonly proxied?: boolean | 'beside'
+  /** `elsewhere`: pages go out directly, and other routes of the spider use proxies. */
+  readonly proxied?: boolean | 'elsewhere'
   /** 0: the proxy is broken. */
   readonly answer?: (url: string, port: number) => { status: number; location?: string }
 }
 
-function club({ session, paceMs = 0, proxied = false, answer = () => ({ status: 200 }) }: Setting) {
-  const clock = new ManualClock()
-  const sent: { url: string; port: number; headers: Readonly<Record<string, string>> }[] = []
-  const spider = spiderFromDefinition(
-    defineSpider({
-      ...{
-        name: 'club',
-        start: [PAGE],
-        robots: false,
-        headers: { 'x-api-key': 'KEY' },
-        handlerTimeout: '30s',
-        session,
-      },
+function club({ session, paceMs = 0, proxied = false, answer = () => ({ status: 200 }) }: Club) {
+  let free: number | null = null
+  const { parts, leased, ended, sent, clock } = visitParts({
+    spider: {
+      ...{ start: [PAGE], headers: { 'x-api-key': 'KEY' }, handlerTimeout: '30s', session },
       ...(proxied !== false && { proxy: 'dc' }),
       routes: {
-        page: { match: '/page', ...(proxied === 'beside' && { proxy: false }), handler() {} },
+        page: { match: '/page', ...(proxied === 'elsewhere' && { proxy: false }), handler() {} },
         other: { match: '/**' },
       },
-    }),
-  )
-  const [dc] = loadPools('http://proxy.test:8001 http://proxy.test:8002', {})
-  const pools = dc === undefined ? new Map() : new Map([['dc', { ...dc, name: 'dc' }]])
-  const allocator = createProxyAllocator({ ledger: memoryLedger({ clock }), clock, random: () => 0.5, worker: 'w' })
-  let free = clock.mono() + paceMs
-  const parts = {
-    ...{ spider, clock, admitter: createAdmitter(spider.admit), log: { info() {} } },
-    proxies: spiderProxies(spider, allocator, pools),
-    visitors: visitorsOf(spider, clock, () => 0.5),
-    frontier: {
-      async permit(): Promise<Permit> {
-        const waitMs = free - clock.mono()
-        if (waitMs > 0) return { ok: false, lost: false, waitMs }
-        free = clock.mono() + paceMs
-        return { ok: true, permitMs: 2_000 }
-      },
     },
-    outbox: { async released() {}, release() {} },
-    fetcher: {
-      async fetch({ url, proxy, headers = {}, onDispatch }: FetchRequest) {
-        onDispatch?.()
-        const port = proxy?.port ?? 0
-        sent.push({ url, port, headers })
-        const { status, location } = answer(url, port)
-        if (status === 0) throw new ShoalError('proxy_error', 'it is broken')
-        const told = location === undefined ? {} : { location }
-        return { url, status, headers: told, cookies: [], body: Buffer.alloc(0), wireBytes: 0, ms: 0 }
-      },
+    permit(_host, clock) {
+      const waitMs = (free ?? started + paceMs) - clock.mono()
+      if (waitMs > 0) return { ok: false, lost: false, waitMs }
+      free = clock.mono() + paceMs
+      return { ok: true, permitMs: PERMIT_MS }
     },
-    meter: createMeter(1, clock),
-  } as unknown as VisitParts
+    answer({ url, proxy }) {
+      const { status, location } = answer(url, proxy?.port ?? 0)
+      tried.push([url, proxy?.port ?? 0])
+      if (status === 0) throw new ShoalError('proxy_error', 'it is broken')
+      return { status, ...(location !== undefined && { headers: { location } }) }
+    },
+  })
+  const started = clock.mono()
+  const tried: [url: string, port: number][] = []
   const visit = () => {
-    const link = { url: PAGE, host: 'club.test', fp: '0', route: 'page', depth: 0, priority: 0 }
-    const current = {
-      ...{
-        lease: { crawl: 'c', token: 't', permitMs: 2_000, link },
-        grantedAt: clock.mono(),
-        stop: { aborted: false },
-      },
-      ...{ lost: false, permitUsed: false, proxy: null, started: false, produced: false, settling: false },
-    } as unknown as Visit
-    return { current, ended: inTime(fetchPage(current, parts, null), clock) }
+    const current = leased({ url: PAGE })
+    return { current, ended: ended(fetchPage(current, parts, null)) }
   }
-  return { visit, sent, urls: () => sent.map(({ url }) => url) }
-}
-
-/** What comes of it within five minutes. */
-async function inTime(fetched: Promise<unknown>, clock: ManualClock): Promise<unknown> {
-  let result: unknown = 'nothing'
-  fetched.then(
-    (value) => {
-      result = value
-    },
-    (error: unknown) => {
-      result = error
-    },
-  )
-  for (let turns = 0; result === 'nothing' && turns < 3_000; turns++) {
-    for (let n = 0; n < 4; n++) await setImmediate()
-    clock.advance(100)
-  }
-  return result
+  return { visit, sent, tried, urls: () => sent.map(({ url }) => url) }
 }
 
 it('waits out the pace of its host', async () => {
@@ -142,9 +80,9 @@ it('is not to blame for a host without a slot, whatever its own code makes of th
   expect(sent).toEqual([])
 })
 
-it('goes on with another proxy when that of its session is broken', async () => {
+it('continues with another proxy when that of its session is broken', async () => {
   let first: number | null = null
-  const { visit, sent } = club({
+  const { visit, tried } = club({
     proxied: true,
     session: { login: ({ fetch }) => fetch(LOGIN).then(() => {}) },
     answer(_url, port) {
@@ -153,12 +91,12 @@ it('goes on with another proxy when that of its session is broken', async () => 
     },
   })
   expect(await visit().ended).toMatchObject({ kind: 'page' })
-  const [broken, ...others] = sent
-  expect(others.map(({ url }) => url)).toEqual([LOGIN, PAGE])
-  expect(new Set(others.map(({ port }) => port))).not.toContain(broken?.port)
+  const [broken, ...others] = tried
+  expect(others.map(([url]) => url)).toEqual([LOGIN, PAGE])
+  expect(others.map(([, port]) => port)).not.toContain(broken?.[1])
 })
 
-it('tells no other origin the headers of the spider', async () => {
+it('sends the headers of the spider to no other origin', async () => {
   const { visit, sent } = club({
     session: { login: ({ fetch }) => fetch(LOGIN, { headers: { authorization: 'Bearer SECRET' } }).then(() => {}) },
     answer: (url) =>
@@ -169,7 +107,7 @@ it('tells no other origin the headers of the spider', async () => {
           : { status: 200 },
   })
   await visit().ended
-  expect(sent.map(({ url, headers }) => [url, headers['x-api-key'], headers.authorization])).toEqual([
+  expect(sent.map(({ url, headers }) => [url, headers?.['x-api-key'], headers?.authorization])).toEqual([
     [LOGIN, 'KEY', 'Bearer SECRET'],
     ['https://other.test/sso', undefined, undefined],
     ['https://club.test/back', undefined, undefined],
@@ -213,20 +151,20 @@ it('is not waited for by a visit that is given up', async () => {
 
 it('on another site goes out without a proxy where the page does', async () => {
   const elsewhere = 'https://accounts.test/login'
-  const { visit, sent } = club({
-    proxied: 'beside',
+  const { visit, tried } = club({
+    proxied: 'elsewhere',
     session: { login: ({ fetch }) => fetch(elsewhere).then(() => {}) },
   })
   expect(await visit().ended).toMatchObject({ kind: 'page' })
-  expect(sent.map(({ url, port }) => [url, port])).toEqual([
+  expect(tried).toEqual([
     [elsewhere, 0],
     [PAGE, 0],
   ])
 })
 
-it('leaves a proxy that rests to itself: the page goes on with another one, soon', async () => {
+it('does not wait for a proxy that rests: the page continues with another one, soon', async () => {
   let refused: number | null = null
-  const { visit, sent } = club({
+  const { visit, tried } = club({
     proxied: true,
     session: {
       async login({ fetch }) {
@@ -244,7 +182,7 @@ it('leaves a proxy that rests to itself: the page goes on with another one, soon
   expect(first).toBeInstanceOf(Busy)
   expect((first as Busy).waitMs).toBeLessThan(1_000)
   expect(await visit().ended).toMatchObject({ kind: 'page' })
-  expect(sent.filter(({ port }) => port !== refused).map(({ url }) => url)).toEqual([
+  expect(tried.filter(([, port]) => port !== refused).map(([url]) => url)).toEqual([
     ...Array.from({ length: 5 }, () => LOGIN),
     `${LOGIN}/2`,
     PAGE,

@@ -17,6 +17,7 @@ import { createAdmitter } from '../../src/url/admit.js'
 import { hostIn } from '../../src/url/host.js'
 import type { Link } from '../../src/url/link.js'
 import { KnownLinks } from '../../src/worker/known-links.js'
+import type { Held, Layer, Sending, SiteRequest } from '../../src/worker/layer.js'
 import { newVisit, type Visit, type VisitParts } from '../../src/worker/visit-parts.js'
 import { visitorsOf } from '../../src/worker/visitors.js'
 
@@ -158,3 +159,21 @@ export function visitParts({
 }
 
 const PENDING = Symbol('pending')
+
+/** One request of a visit, to the host of its URL. */
+export function sendingOf(current: Visit, parts: VisitParts, request: Partial<SiteRequest> = {}): Sending {
+  const { url, host } = current.lease.link
+  return { current, parts, keys: [host], request: { url, ...request } }
+}
+
+export const HOLDS_NOTHING: Held = { permits: [], lent: null, visitor: null, stay: undefined }
+
+/** The layer inside another one: notes what it is given, and answers with an empty page. */
+export function innermost() {
+  const seen: Held[] = []
+  const layer: Layer = async ({ request: { url } }, held) => {
+    seen.push(held)
+    return { url, status: 200, headers: {}, cookies: [], body: Buffer.alloc(0), wireBytes: 0, ms: 0 }
+  }
+  return { layer, seen }
+}

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest'
+import { Busy } from '../../src/politeness/busy.js'
+import { withProxy } from '../../src/worker/with-proxy.js'
+import { HOLDS_NOTHING, innermost, type Setting, sendingOf, visitParts } from './visit-parts.js'
+
+async function pass(spider: Setting['spider'], held = HOLDS_NOTHING) {
+  const { parts, leased } = visitParts({ ...(spider && { spider }) })
+  const { layer, seen } = innermost()
+  const answer = await withProxy(layer)(sendingOf(leased(), parts), held)
+  return { answer, seen }
+}
+
+it('adds nothing for a spider without proxies', async () => {
+  const { seen } = await pass({})
+  expect(seen[0]).toBe(HOLDS_NOTHING)
+})
+
+it('adds a proxy of the pool that the spider names', async () => {
+  const { seen } = await pass({ proxy: 'dc' })
+  expect(seen[0]?.lent?.grant).toMatchObject({ need: { pool: { name: 'dc' }, host: 'site.test', site: 'site.test' } })
+})
+
+it('takes the proxy that the request is bound to, and no other', async () => {
+  const { seen } = await pass({ proxy: 'dc' })
+  const ids = seen[0]?.lent?.grant.need.pool.proxies.map(({ id }) => id) ?? []
+  expect(ids).toHaveLength(2)
+  for (const stay of ids) {
+    const bound = await pass({ proxy: 'dc' }, { ...HOLDS_NOTHING, stay })
+    expect(bound.seen[0]?.lent?.grant.proxy.id).toBe(stay)
+  }
+})
+
+it('goes out directly on a route that opts out', async () => {
+  const page = { match: '/**', proxy: false, handler() {} } as const
+  const { seen } = await pass({ proxy: 'dc', routes: { page, other: { match: '/other' } } })
+  expect(seen[0]?.lent?.grant.proxy.way).toEqual({ by: 'direct' })
+})
+
+it('passes on that there is none, and nothing is sent', async () => {
+  const { answer, seen } = await pass({ proxy: 'elsewhere' })
+  expect(answer).toBeInstanceOf(Busy)
+  expect(seen).toEqual([])
+})
