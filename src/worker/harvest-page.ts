@@ -8,9 +8,9 @@ import type { RecordRow, RejectedRow, WriteBatch } from '../store/record-store.j
 import { hostIn, siteOf } from '../url/host.js'
 import type { Link } from '../url/link.js'
 
-/** From a page to the rows of the store: the same for a page that was just fetched and for one that was kept. */
+/** From a page to the rows of the store: the same for a page just fetched and for a stored one. */
 
-/** Which link the page answers, and in which attempt. */
+/** The link that the page was fetched for, and in which attempt. */
 export interface Asked {
   readonly link: Pick<Link, 'url' | 'depth' | 'data'>
   readonly attempt: number
@@ -32,7 +32,7 @@ export function pageOf(route: Route, { link, attempt }: Asked, { url, status, he
   })
 }
 
-/** Runs the route's rules and handler; a handler that waits for ever is left behind at its deadline. */
+/** Runs the route's rules and handler. A handler that never ends fails at its deadline. */
 export async function harvestPage(
   route: Route,
   asked: Asked,
@@ -61,12 +61,12 @@ export async function harvestPage(
   }
 }
 
-/** Who read the page, when, and whether rows that are still fresh are written all the same. */
+/** The lease under which the page was read, and whether rows that are still fresh are written all the same. */
 export interface Reading extends Pick<Lease, 'crawl' | 'gen' | 'epoch' | 'bypassFresh'> {
   readonly link: Pick<Link, 'url'>
 }
 
-/** Written out field by field: spreading shared ones cost 14 µs a page. */
+/** Field by field, because spreading the shared ones took 14 µs a page. */
 export function rowsOf(
   harvest: Harvest,
   { name, records: kinds }: Pick<Spider, 'name' | 'records'>,

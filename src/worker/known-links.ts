@@ -1,18 +1,17 @@
 import type { CrawlId } from '../frontier/frontier.js'
 
-/** Links remembered before the table begins anew: 8 bytes each, half of the places taken at most. */
+/** Links remembered before the table is cleared: 8 bytes each, and at most half of the places taken. */
 const CAPACITY = 1 << 18
 const PLACES = CAPACITY * 2
 
 /**
- * Links that need not travel to the queue, because it has them or the door refuses them: of the forty links of a page nearly all. They
- * are known by 64 bits of the href as it stands on the page and of the place it is resolved from, so that one that is known costs a
- * fifth of a microsecond: no URL is parsed, nothing is fingerprinted, nothing allocated. The numbers of a crawl of 60,000 pages with 42
- * links each: 440 µs a page with a map of answers and a set of fingerprints, 190 with this table.
+ * Links that need not be sent to the queue, because it has them or a filter rejects them: nearly all of the forty links of a page. They are
+ * identified by a 64-bit hash of the href as written on the page and of what it is relative to, so that a known link costs a fifth of a
+ * microsecond: no URL is parsed, nothing is fingerprinted, nothing is allocated. In a crawl of 60,000 pages with 42 links each, a map of
+ * decisions and a set of fingerprints took 440 µs a page; this table takes 190.
  *
- * One that is not here may be known to the queue all the same; one that is here must be: so it is remembered only after the queue has
- * said ok. Two hrefs with the same 64 bits would lose a link: with a quarter of a million of them the chance is one in seventy million million
- * for each new link.
+ * A link that is not here may still be in the queue, but one that is here must be: it is remembered only after the queue has accepted it. Two
+ * hrefs with the same hash would lose a link: with a quarter of a million of them, the chance is one in seventy trillion for each new link.
  */
 export class KnownLinks {
   #crawl: CrawlId | null = null
@@ -23,7 +22,7 @@ export class KnownLinks {
   #count = 0
   #epoch = 0
 
-  /** Another crawl, or a queue that went back or may have: nothing is known. The number stands for what is known since then. */
+  /** Forgets everything for another crawl, or a queue that may have been restored. Returns a number for what is learnt from then on. */
   serve(crawl: CrawlId, gen: number, doubts = 0): number {
     if (this.#crawl !== crawl || this.#gen !== gen || this.#doubts !== doubts) {
       this.#crawl = crawl
@@ -43,7 +42,7 @@ export class KnownLinks {
     }
   }
 
-  /** What the queue took, or the door refused; nothing when the crawl it belongs to is no longer served. */
+  /** Links that the queue accepted or a filter rejected. Ignored when they were learnt under another number of `serve`. */
   add({ epoch, hashes }: Learnt): void {
     if (epoch !== this.#epoch) return
     for (const link of hashes) {
@@ -69,13 +68,13 @@ export class KnownLinks {
   }
 }
 
-/** What one page taught, under which number of `serve`. */
+/** What was learnt from one page, under which number of `serve`. */
 export interface Learnt {
   readonly epoch: number
   readonly hashes: LinkHash[]
 }
 
-/** 64 bits of an href and its place, as two unsigned halves; never both 0. */
+/** The 64 bits as two unsigned halves, never both 0. */
 export interface LinkHash {
   high: number
   low: number
@@ -86,8 +85,8 @@ const HASH = 35
 const QUESTION = 63
 
 /**
- * Hashes the hrefs of one page. Root-relative ones depend on the origin alone and are the same on every page of the site; relative ones on
- * the folder; a bare query on the path.
+ * Hashes the hrefs of one page. Root-relative ones depend on the origin alone and are the same on every page of the site, relative ones on
+ * the folder, a bare query on the path.
  */
 export class HrefHasher {
   readonly #page: string
@@ -100,7 +99,7 @@ export class HrefHasher {
     this.#origin = hashText(START, page, 0, path < 0 ? page.length : path)
   }
 
-  /** Into `out`, which is written over by the next call. `route` is part of it: the same URL may be refused for one and not for another. */
+  /** Into `out`, which the next call overwrites. `route` is part of it: one route may reject a URL that another accepts. */
   hash(href: string, route: string | undefined, out: LinkHash): LinkHash {
     const first = href.charCodeAt(0)
     const start = first === SLASH && href.charCodeAt(1) !== SLASH ? this.#origin : this.#relative(first, href)
@@ -128,7 +127,7 @@ function folderEnd(page: string): number {
   return page.lastIndexOf('/', query < 0 ? page.length : query) + 1
 }
 
-/** Two multiplications a pair of characters, with different primes: two hashes of the FNV kind that are independent enough together. */
+/** Two multiplications for each pair of characters, with different primes: two FNV-like hashes, independent enough of each other. */
 const PRIME_HIGH = 0x01000193
 const PRIME_LOW = 0x85ebca6b
 const START: LinkHash = { high: 0x811c9dc5 | 0, low: 0x9747b28c | 0 }
@@ -151,7 +150,7 @@ function hashInto(start: LinkHash, text: string, from: number, to: number, out: 
     low ^= low >>> 15
   }
   if (index < to) {
-    // Told apart from a pair that ends in NUL.
+    // Different from a pair that ends in NUL.
     const last = text.charCodeAt(index) | 0x7fff0000
     high = Math.imul(high ^ last, PRIME_HIGH)
     low = Math.imul(low ^ last, PRIME_LOW)
@@ -160,7 +159,7 @@ function hashInto(start: LinkHash, text: string, from: number, to: number, out: 
   out.low = low
 }
 
-/** Mixes the halves, so that the last characters reach all bits. */
+/** Mixes the halves, so that the last characters affect all bits. */
 function finish(out: LinkHash): LinkHash {
   let { high, low } = out
   high ^= low >>> 16

@@ -3,16 +3,16 @@ import type { FetchResponse } from '../fetch/fetcher.js'
 import type { Harvest, Route } from '../spider/spider.js'
 import type { Json } from '../url/link.js'
 
-/** Whether a page, as the server sent it, will do, or a browser must make it what it is meant to be. All of it pure. */
+/** Whether a page is usable as the server sent it, or a browser must render it. All of it is pure. */
 
-/** A page that shows more text than this has something to say without scripts. */
+/** A page with more visible text than this has content without scripts. */
 const LITTLE_TEXT = 250
-/** Where frameworks put what they draw. */
+/** The elements that frameworks render into. */
 const ROOT_IDS = 'root|app|__next|__nuxt|___gatsby|svelte|react-root|main-app|application|mount'
 const ROOT_ID = new RegExp(`(?:^|[\\s"'/])id\\s*=\\s*["']?(?:${ROOT_IDS})(?:["'\\s]|$)`, 'i')
-/** Each character is looked at once: `<` ends a tag, and a name is never tried shorter than it is. */
+/** Linear time: `<` ends a tag, and the regex never backtracks into a name. */
 const EMPTY_ELEMENT = /<([a-z][\w-]*)(?![\w-])([^<>]*)>\s*<\/([a-z][\w-]*)/gi
-/** Attributes beyond these are not looked at. */
+/** Only this many characters of a tag's attributes are searched. */
 const MOST_ATTRIBUTES = 2_000
 const WANTS_SCRIPTS =
   /(?:enable|activate|allow|turn(?:ed)? on|switch on|requires?|needs?|without)[^<>]{0,80}java ?script|java ?script[^<>]{0,80}(?:enable|required|disabled|activate|turned off|needed|necessary|blocked)/i
@@ -22,7 +22,7 @@ const CHALLENGE = /challenge|captcha|verify|verification|bot-?check|cdn-cgi|_inc
 
 export type AskedFor = 'empty app' | 'demands scripts' | 'challenge'
 
-/** What in the page itself asks for a browser; null: nothing does. */
+/** What in the page itself calls for a browser; null: nothing does. */
 export function asksForBrowser(
   { headers, body }: Pick<FetchResponse, 'headers' | 'body'>,
   text: () => string,
@@ -57,7 +57,7 @@ function hasEmptyRoot(markup: string): boolean {
   return false
 }
 
-/** A route that gives records got none worth keeping: nothing at all, only rejected ones, or only ones whose every field is empty. */
+/** A route that yields records got none worth keeping: none at all, only rejected ones, or only ones whose every field is empty. */
 export function lacksWanted(
   { records, rejected, links }: Harvest,
   { givesRecords }: Pick<Route, 'givesRecords'>,
@@ -74,7 +74,7 @@ function isEmpty(value: Json): boolean {
 }
 
 interface Parts {
-  /** Without scripts, styles, comments and what is shown only without scripts. */
+  /** Without scripts, styles, comments and `noscript`. */
   readonly markup: string
   readonly scripts: boolean
   readonly noscript: string
@@ -82,7 +82,7 @@ interface Parts {
 
 const DROPPED = /<!--|<(script|style|noscript|template|svg|title)\b/gi
 
-/** One pass, whatever the page: what is opened and never closed ends with the page. */
+/** One pass, whatever the page: an element that is never closed ends with the page. */
 function withoutScripts(html: string): Parts {
   let markup = ''
   let noscript = ''

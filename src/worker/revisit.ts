@@ -8,22 +8,22 @@ import { hostIn, siteOf } from '../url/host.js'
 import type { Link, RequestExtras } from '../url/link.js'
 import { type PageMemo, packMemo, unpackMemo } from './page-memo.js'
 
-/** A page that was visited before: what is asked of its server, and what follows from the answer. */
+/** A page that was visited before: the conditional request, and what follows from the response. */
 
-/** The last visit of a page, where it says what this one would give if nothing changed. */
+/** The last visit of a page, with what this one would give if nothing changed. */
 export interface Known {
   readonly last: LastVisit
   readonly memo: PageMemo
 }
 
-/** Null: never visited, or another reader makes something else of the same page, so that the whole page is needed. */
+/** Null: never visited, or the spider's code has changed since and may read the page differently, so that all of it is needed. */
 export function knownPage(last: LastVisit | null, spider: Pick<Spider, 'hash'>, link: Link): Known | null {
   if (last === null || last.readAs !== readAs(spider, link)) return null
   const memo = unpackMemo(last.memo)
   return memo === null ? null : { last, memo }
 }
 
-/** The spider's code, and what the handler is told beside the page. */
+/** A hash of the spider's code and of everything but the page that its handler gets. */
 export function readAs({ hash: code }: Pick<Spider, 'hash'>, { route, data, request }: Link): string {
   return digest(JSON.stringify([code, route, data ?? null, request ?? null]))
 }
@@ -40,12 +40,12 @@ const MOST_ETAG = 512
 const MOST_DATE = 64
 const PRINTABLE = /^[\x20-\x7e]+$/
 
-/** As the server gave them. What could not be sent back as one header, or would be no validator, is left out. */
+/** As the server sent them. What cannot be sent back as one header, or is no validator, is left out. */
 export function validatorsOf({
   headers,
   rendered,
 }: Pick<FetchResponse, 'headers' | 'rendered'>): Pick<LastVisit, 'etag' | 'lastModified'> {
-  // The answer depends on more than any request can say, or the page on more than the answer.
+  // `Vary: *` depends on more than a request can say, and a rendered page on more than its response.
   if (headers.vary?.includes('*') || rendered !== undefined) return { etag: null, lastModified: null }
   const sendable = (text: string | undefined, most: number) =>
     text !== undefined && text.length <= most && PRINTABLE.test(text) ? text : null
@@ -53,8 +53,8 @@ export function validatorsOf({
 }
 
 /**
- * The headers that ask for the page only if it changed; null: it is asked for as ever. Validators go to the very URL that gave them, never
- * along a redirect, and only with a plain GET. Whoever sets such headers himself is left alone.
+ * The headers of a conditional request; null: the request is not conditional. Validators go only to the URL that they came from, never along
+ * a redirect, and only with a plain GET. A spider that sets such headers itself is left alone.
  */
 export function conditional(
   known: Known | null,
@@ -75,7 +75,7 @@ export function conditional(
 
 type Reading = Pick<Lease, 'crawl' | 'gen' | 'epoch' | 'link'>
 
-/** What is written for a page that did not change: its records are confirmed, and the visit stands for the next crawl. */
+/** What is written for a page that did not change: its records are confirmed, and the next crawl compares with this visit. */
 export function unchangedBatch(
   { last, memo }: Known,
   result: Extract<VisitResult, 'notModified' | 'sameBody'>,
@@ -88,19 +88,19 @@ export function unchangedBatch(
   const confirmed = memo.records.map(
     ([kind, key]): ConfirmedRecord => ({ spider, site, kind, key, crawl, gen, epoch, scrapedAt: at }),
   )
-  const told = validatorsOf(response)
-  // A 304 need not repeat what it was asked with.
+  const sent = validatorsOf(response)
+  // A 304 need not repeat the validators of its request.
   const validators =
     result === 'sameBody'
-      ? told
-      : { etag: told.etag ?? last.etag, lastModified: told.lastModified ?? last.lastModified }
+      ? sent
+      : { etag: sent.etag ?? last.etag, lastModified: sent.lastModified ?? last.lastModified }
   const visit: VisitRow = { ...last, ...validators, spider, crawl, gen, epoch, at, result }
-  // The page that was kept is the page as it is: whoever reads it again finds it under the lease that its records have now.
+  // The stored page is the current one: `reparse` must find it under the lease that its records have now.
   const kept = result === 'notModified' && last.page !== null ? { page: last.page, headers: memo.headers } : {}
   return { records: [], rejected: [], fetches: [{ ...fetched, ...kept }], visits: [visit], confirmed }
 }
 
-/** The visit of a page that was read; none when there is too much to remember. */
+/** The visit of a page that was handled; none when its links take too much space to remember. */
 export function visitRows(
   last: LastVisit | null,
   body: LastVisit['bodyHash'],

@@ -6,17 +6,17 @@ import type { ProxyGrant } from '../proxy/proxy-allocator.js'
 import { createSessions, type Session } from '../proxy/session.js'
 import { DIRECT, type Spider } from '../spider/spider.js'
 
-/** The sessions of a spider in this thread. A grant of null is the way out without a proxy. */
+/** The sessions of a spider in this thread. A grant of null: without a proxy. */
 export interface Visitors {
-  /** Proxies whose sessions are not over yet: asked for first. */
+  /** Proxies whose sessions have not ended: to be preferred. */
   live(pool: string, site: string): ProxyId[]
-  /** Who makes the next request. Null: a service fetches by itself, with cookies of its own. */
+  /** Who makes the next request. Null: a scraping service, which has cookies of its own. */
   next(grant: ProxyGrant | null, site: string): Session | null
   /** The site refuses it, or its proxy does not work. */
   end(grant: ProxyGrant | null, site: string): void
 }
 
-const DIRECT_EXIT = 'direct'
+const DIRECT_PROXY = 'direct'
 const FOR_EVER: Rotation = { requests: Number.MAX_SAFE_INTEGER, timeMs: Number.MAX_SAFE_INTEGER }
 
 export function visitorsOf({ name, session }: Spider, clock: Clock, random: Random): Visitors | null {
@@ -26,7 +26,7 @@ export function visitorsOf({ name, session }: Spider, clock: Clock, random: Rand
   const placeOf = (grant: ProxyGrant | null, site: string) => ({
     ...{ spider: name, pool: grant?.need.pool.name ?? DIRECT.pool, site },
   })
-  const proxyOf = (grant: ProxyGrant | null) => grant?.proxy.id ?? DIRECT_EXIT
+  const proxyOf = (grant: ProxyGrant | null) => grant?.proxy.id ?? DIRECT_PROXY
   return {
     live: (pool, site) => sessions.live({ spider: name, pool, site }),
     next(grant, site) {
@@ -39,7 +39,7 @@ export function visitorsOf({ name, session }: Spider, clock: Clock, random: Rand
   }
 }
 
-/** A request as this visitor makes it. Cookies that the spider itself sends stay in front. */
+/** The request as this visitor makes it. Cookies that the spider itself sends come first. */
 export function asVisitor<Request extends Pick<FetchRequest, 'url' | 'headers' | 'render'>>(
   request: Request,
   visitor: Session,

@@ -250,7 +250,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if (this.#givenUp) throw error',
     replace: 'throw error',
     tests: ['test/worker/older-queue.test.ts'],
-    only: 'tells a queue that may have gone back',
+    only: 'sends a queue that may have been restored',
   },
   {
     name: 'a permit that grew old is used',

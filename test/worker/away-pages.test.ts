@@ -18,7 +18,7 @@ const PAGES = 120
 let site: Server
 let origin: string
 let served: string[]
-/** What a page holds beside its title. */
+/** The rest of a page, after its title. */
 let filling: string
 let s3: S3Server
 let proxy: TcpProxy
@@ -82,23 +82,23 @@ async function start(pages: BlobStore = backends.pages): Promise<string> {
 }
 
 const stats = (crawl: string) => backends.frontier.stats(crawl)
-const told = (event: string) => events.filter((one) => one.event === event && one.part === 'pages')
+const logged = (event: string) => events.filter((one) => one.event === event && one.part === 'pages')
 const SOON = { timeout: 25_000, interval: 50 }
 
-describe('a worker whose raw pages are away', () => {
-  it('waits, says so once, and goes on by itself: every page kept, fetched once, no attempt burned', async () => {
+describe('a worker whose storage for raw pages is down', () => {
+  it('waits, logs it once, and resumes on its own: every page kept, fetched once, no attempt used up', async () => {
     const crawl = await start()
     await vi.waitUntil(async () => (await stats(crawl)).done >= 20, SOON)
     proxy.refuse(true)
     proxy.reset()
-    await vi.waitUntil(() => told('backend.waiting').length > 0, SOON)
+    await vi.waitUntil(() => logged('backend.waiting').length > 0, SOON)
     await systemClock.sleep(1_000)
     expect((await stats(crawl)).state).toBe('running')
     proxy.refuse(false)
     await vi.waitUntil(async () => (await stats(crawl)).state === 'finished', SOON)
     expect(await stats(crawl)).toMatchObject({ done: PAGES + 1, dead: 0 })
     expect(new Set(served).size).toBe(served.length)
-    expect([told('backend.waiting').length, told('backend.back').length]).toEqual([1, 1])
+    expect([logged('backend.waiting').length, logged('backend.back').length]).toEqual([1, 1])
     for await (const { fp } of backends.store.crawls.knownPages(crawl, true)) {
       const [fetch] = await backends.store.fetches.of({ fp, crawl, limit: 2 })
       expect(fetch).toMatchObject({ attempt: 1, error: null })
@@ -125,12 +125,12 @@ describe('a worker whose raw pages are away', () => {
     back()
   }, 60_000)
 
-  it('hands its pages back when it is told to stop meanwhile', async () => {
+  it('hands its pages back when it is stopped meanwhile', async () => {
     const crawl = await start()
     await vi.waitUntil(async () => (await stats(crawl)).done >= 5, SOON)
     proxy.refuse(true)
     proxy.reset()
-    await vi.waitUntil(() => told('backend.waiting').length > 0, SOON)
+    await vi.waitUntil(() => logged('backend.waiting').length > 0, SOON)
     await worker?.stop(100)
     expect(await stats(crawl)).toMatchObject({ leased: 0, dead: 0, state: 'running' })
   }, 60_000)

@@ -17,7 +17,7 @@ let server: Server
 let origin: string
 let requests: string[]
 let backends: Backends
-let away: boolean
+let isDown: boolean
 /** Calls that were carried out although their answer got lost. */
 let loseAnswers: boolean
 let leased: LeaseRequest[]
@@ -29,7 +29,7 @@ beforeEach(async () => {
   leased = []
   events = []
   workers = []
-  away = false
+  isDown = false
   loseAnswers = false
   server = createServer((request, response) => {
     requests.push(request.url ?? '')
@@ -43,7 +43,7 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  away = false
+  isDown = false
   for (const worker of workers) await worker.stop(0)
   await backends.close()
   server.closeAllConnections()
@@ -76,8 +76,8 @@ function cuttable(frontier: Frontier): Frontier {
       const member: unknown = Reflect.get(target, name, target)
       if (typeof member !== 'function') return member
       return async (...args: unknown[]) => {
-        const gone = () => new ShoalError('queue_down', 'the queue is away')
-        if (away) throw gone()
+        const gone = () => new ShoalError('queue_down', 'the queue is down')
+        if (isDown) throw gone()
         if (name === 'lease') leased.push(args[0] as LeaseRequest)
         const answer: unknown = await Reflect.apply(member, target, args)
         if (loseAnswers && name !== 'crawls') throw gone()
@@ -102,20 +102,20 @@ async function start(spiders: readonly Spider[]): Promise<string[]> {
 }
 
 const state = async (crawl: string) => (await backends.frontier.stats(crawl)).state
-const told = (event: string) => events.filter((one) => one.event === event)
+const logged = (event: string) => events.filter((one) => one.event === event)
 const SOON = { timeout: 15_000 }
 
-describe('a worker whose queue is away', () => {
-  it('pauses, says so once, and goes on by itself with no attempt burned', async () => {
-    away = true
+describe('a worker whose queue is down', () => {
+  it('pauses, logs it once, and resumes on its own with no attempt used up', async () => {
+    isDown = true
     const [crawl = ''] = await start([spider('one')])
-    await expect.poll(() => told('backend.waiting').length, SOON).toBe(1)
+    await expect.poll(() => logged('backend.waiting').length, SOON).toBe(1)
     await systemClock.sleep(1_500)
-    away = false
+    isDown = false
     await expect.poll(() => state(crawl), SOON).toBe('finished')
     expect(await backends.frontier.stats(crawl)).toMatchObject({ done: 4, dead: 0, failed: 0, retried: 0 })
-    expect(told('backend.waiting')).toHaveLength(1)
-    expect(told('backend.back')).toHaveLength(1)
+    expect(logged('backend.waiting')).toHaveLength(1)
+    expect(logged('backend.back')).toHaveLength(1)
   })
 
   it('repeats calls whose answer was lost, with the same number, and fetches nothing twice', async () => {
@@ -136,16 +136,16 @@ describe('a worker whose queue is away', () => {
   it('ends within its grace time all the same', async () => {
     const [crawl = ''] = await start([spider('one')])
     await expect.poll(() => requests.length, SOON).toBeGreaterThan(0)
-    away = true
+    isDown = true
     await workers[0]?.stop(300)
-    away = false
+    isDown = false
     const { dead, failed } = await backends.frontier.stats(crawl)
     expect({ dead, failed }).toEqual({ dead: 0, failed: 0 })
   })
 })
 
 describe('a worker with several spiders', () => {
-  it('serves the crawls of each with its own rules, and tells where it runs', async () => {
+  it('serves the crawls of each with its own rules, and reports where it runs', async () => {
     const spiders = [spider('one'), spider('two')]
     const crawls = await start(spiders)
     for (const crawl of crawls) await expect.poll(() => state(crawl), SOON).toBe('finished')

@@ -42,7 +42,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve))
 })
 
-it('a link in hand whose host is closed goes back unfetched with no attempt used, and is visited as soon as the host is opened', async () => {
+it('a link in flight whose host is closed goes back unfetched with no attempt used, and is visited as soon as the host is opened', async () => {
   const spider = spiderFromDefinition(
     defineSpider({
       ...{ name: 's', start: [`http://${host}/`], allowPrivate: ['127.0.0.1:*'], pace: { delay: 0 } },

@@ -24,7 +24,7 @@ it('resolves links against the page, and takes each once, one click deeper', () 
 
 it('a further page of the same list is not deeper', () => {
   const { accept } = page()
-  expect(accept({ href: '/next', beside: true }).links.map(({ depth }) => depth)).toEqual([1])
+  expect(accept({ href: '/next', sameDepth: true }).links.map(({ depth }) => depth)).toEqual([1])
 })
 
 it('leaves out what the queue is known to have, once it was accepted', () => {

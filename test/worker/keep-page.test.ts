@@ -62,7 +62,7 @@ it('writes nothing and hands the link back, with no attempt used, when the page 
 })
 
 it.each<[string, Partial<FetchRow>, Uint8Array | null, string | undefined]>([
-  ['names the screenshot beside other headers', { headers: { a: '1' } }, JPEG, 'sha256:1'],
+  ['names the screenshot among other headers', { headers: { a: '1' } }, JPEG, 'sha256:1'],
   ['names the screenshot of a page without kept headers', {}, JPEG, 'sha256:1'],
   ['leaves the row alone where there is none', {}, null, undefined],
 ])('%s', async (_what, own, screenshot, ref) => {

@@ -40,7 +40,7 @@ describe('known links', () => {
     expect(known.has(hash('/a'))).toBe(false)
   })
 
-  it('stays small however many there are, and goes on', () => {
+  it('stays small however many there are, and still works', () => {
     const known = new KnownLinks()
     const epoch = known.serve('crawl', 1)
     for (let page = 0; page < 300_000; page++) known.add({ epoch: epoch, hashes: [hash(`/page-${page}`)] })

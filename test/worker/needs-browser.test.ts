@@ -13,7 +13,7 @@ describe('a page asks for a browser', () => {
     ['a root in capitals', '<DIV ID="ROOT"> </DIV><SCRIPT SRC=/a.js></SCRIPT>', 'empty app'],
     ['a root that is filled', `<div id="root"><h1>Tome</h1></div><script src="/app.js"></script>`, null],
     ['an empty root and no script', '<div id="root"></div>', null],
-    ['an empty root beside much text', `<div id="root"></div><p>${TEXT}</p><script></script>`, null],
+    ['an empty root and much text', `<div id="root"></div><p>${TEXT}</p><script></script>`, null],
     [
       'much text inside scripts only',
       `<div id="app"></div><script>'${TEXT}'</script><style>${TEXT}</style>`,
@@ -74,7 +74,7 @@ describe('a page lacks what is wanted', () => {
     ['a record with none', harvest({ records: [record({ title: null, tags: [], price: '' })] }), true, true],
     ['one of two with a field', harvest({ records: [record({ title: null }), record({ title: 'x' })] }), true, false],
     ['only rejected ones', harvest({ rejected }), true, true],
-    ['rejected ones beside a good one', harvest({ rejected, records: [record({ title: 'x' })] }), true, false],
+    ['rejected ones and a good one', harvest({ rejected, records: [record({ title: 'x' })] }), true, false],
     ['links alone', harvest({ links: [{ href: '/a' }] }), true, false],
     ['nothing', harvest({}), true, true],
     ['nothing, from a route that only follows links', harvest({}), false, false],

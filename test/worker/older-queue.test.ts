@@ -36,7 +36,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve))
 })
 
-/** The first settle of /3, the last page, gets no answer, and whether the queue that comes back is the one that went away nobody knows. */
+/** The first settle of /3, the last page, gets no reply, and the queue that comes back may be an older one. */
 function losesTheServer(frontier: Frontier): Frontier {
   let doubts = 0
   const urls = new Map<string, string>()
@@ -56,7 +56,7 @@ function losesTheServer(frontier: Frontier): Frontier {
       }
       if (!cut) return frontier.settle(settlements)
       doubts++
-      throw new ShoalError('queue_down', 'the queue is away')
+      throw new ShoalError('queue_down', 'the queue is down')
     },
   }
   return new Proxy(frontier, {
@@ -69,7 +69,7 @@ function losesTheServer(frontier: Frontier): Frontier {
   })
 }
 
-it('tells a queue that may have gone back all links of a page, known before or not', async () => {
+it('sends a queue that may have been restored all links of a page, known before or not', async () => {
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const spider = spiderFromDefinition(
     defineSpider({
@@ -92,6 +92,6 @@ it('tells a queue that may have gone back all links of a page, known before or n
     log: createLog('error', systemClock, () => {}),
   })
   await expect.poll(async () => (await backends.frontier.stats(crawl)).state, { timeout: 15_000 }).toBe('finished')
-  // The others kept to themselves what the queue was known to have; /3 did so once, and told everything when there was a doubt.
+  // The others left out what the queue was known to have; so did /3 at first, and sent everything once there was a doubt.
   expect(Object.fromEntries(sent)).toEqual({ '/': [3], '/1': [0], '/2': [0], '/3': [0, 3] })
 })

@@ -77,7 +77,7 @@ describe('statuses', () => {
     ])
   })
 
-  it('tells the queue how the host did', () => {
+  it('reports to the queue how the host did', () => {
     const response = (status: number, headers = {}): FetchResponse => ({
       url: 'http://a.test/',
       status,

@@ -196,7 +196,7 @@ describe('a spider that recrawls', () => {
       { url: '/far', etag: '"far"' },
     ])
     expect(handled).toEqual([])
-    // Now it leads elsewhere: what the one gave is not told to the other.
+    // Now it leads elsewhere: the validators of one are not sent to the other.
     pages.set('/', to(`${await listen()}/else`))
     pages.set('/else', tagged('<h1>else</h1>', '"else"'))
     await crawl(spider())

@@ -13,7 +13,7 @@ import { SCREENSHOT_HEADER } from '../../src/store/rows.js'
 import { type Backends, openBackends } from '../../src/wire/backends.js'
 import { browsersUnder, type Site, startSite } from '../fetch/browser/support.js'
 
-/** A shop whose products are drawn by scripts, but for one that is not. */
+/** A shop whose products are rendered by scripts, except for one. */
 const product = (name: string) => `<!doctype html><body><div id="root"></div><script>
   setTimeout(() => { root.innerHTML = '<h1>${name}</h1><a href="/product/three">next</a>' }, 50)
 </script>`
@@ -21,7 +21,7 @@ let site: Site
 let backends: Backends
 
 beforeAll(async () => {
-  const plain = '<h1>Plain</h1><p>drawn by the server</p>'
+  const plain = '<h1>Plain</h1><p>rendered by the server</p>'
   site = await startSite({
     '/robots.txt': (_request, response) => response.writeHead(404).end(),
     '/': '<h1>Shop</h1><a href="/product/one">1</a><a href="/product/plain">2</a>',

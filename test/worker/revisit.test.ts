@@ -49,7 +49,7 @@ describe('a request on condition', () => {
   const known = (fields: Partial<LastVisit> = {}) => knownPage(last(fields), CODE, LINK)
   const agent = { 'user-agent': 'x' }
 
-  it('sends both validators beside the other headers', () => {
+  it('sends both validators with the other headers', () => {
     expect(conditional(known(), LINK.url, {}, agent)).toEqual({
       ...agent,
       'if-none-match': 'W/"1"',
@@ -58,7 +58,7 @@ describe('a request on condition', () => {
     expect(conditional(known({ etag: null }), LINK.url, {}, agent)).not.toHaveProperty('if-none-match')
   })
 
-  it('is made of the very URL that gave the validators, by GET, and by nobody who does it himself', () => {
+  it('is only for the URL that gave the validators, by GET, and unless the spider sets such headers itself', () => {
     expect(conditional(known(), 'https://b.example/', {}, agent)).toBeNull()
     expect(conditional(known({ url: 'https://b.example/' }), LINK.url, {}, agent)).toBeNull()
     expect(conditional(known(), LINK.url, { method: 'POST' }, agent)).toBeNull()

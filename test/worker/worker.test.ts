@@ -83,7 +83,7 @@ async function keys(): Promise<string[]> {
   return found.sort()
 }
 
-/** The store of the backends, with a look at each batch before it is written. */
+/** The store of the backends, with a hook before each batch is written. */
 function watched(before: (batch: WriteBatch) => Promise<void>): RecordStore {
   const { store } = backends
   const write = async (batch: WriteBatch) => {
@@ -132,7 +132,7 @@ describe('a worker', () => {
     expect(await keys()).toEqual(['/', '/1', '/2'])
   })
 
-  it('finishes what is in hand when it is stopped, and takes nothing new', async () => {
+  it('finishes what is in flight when it is stopped, and takes nothing new', async () => {
     let open = () => {}
     gate = new Promise((resolve) => {
       open = resolve
