@@ -21,7 +21,7 @@ import type { Held, Layer, Sending, SiteRequest } from '../../src/worker/layer.j
 import { newVisit, type Visit, type VisitParts } from '../../src/worker/visit-parts.js'
 import { visitorsOf } from '../../src/worker/visitors.js'
 
-const PAGE = 'https://site.test/page'
+export const PAGE = 'https://site.test/page'
 export const PERMIT_MS = 2_000
 
 export interface Setting {
