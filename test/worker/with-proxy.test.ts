@@ -33,7 +33,7 @@ it('takes the proxy that the request is bound to, and no other', async () => {
 it('goes out directly on a route that opts out', async () => {
   const page = { match: '/**', proxy: false, handler() {} } as const
   const { seen } = await pass({ proxy: 'dc', routes: { page, other: { match: '/other' } } })
-  expect(seen[0]?.lent?.grant.proxy.way).toEqual({ by: 'direct' })
+  expect(seen[0]?.lent?.grant.proxy.via).toEqual({ by: 'direct' })
 })
 
 it('passes on that there is none, and nothing is sent', async () => {
