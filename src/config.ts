@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ShoalError } from './errors.js'
 import { atLeastOne, check, country, duration, listenAddress, unknownOption } from './options.js'
 
-/** 'a, b' as a list. */
+/** `a, b` as a list. */
 function words() {
   return z
     .string()
@@ -11,8 +11,8 @@ function words() {
 }
 
 /**
- * Everything that can be set for a process rather than for a spider: key, schema, default, environment name, sentence. A flag wins over
- * the environment, the environment over the default. docs/configuration.md is generated from this table (npm run docs).
+ * Everything that is set per process rather than per spider: key, schema, default, environment variable, description. A flag overrides the environment, and
+ * the environment overrides the default. docs/configuration.md is generated from this table (npm run docs).
  */
 export const CONFIG = {
   queue: {
@@ -21,25 +21,25 @@ export const CONFIG = {
     env: 'SHOAL_QUEUE',
     flag: '--queue <address>',
     meaning:
-      'Where the frontier lives: `sqlite:<file>`, `redis://…` for a fleet (also `rediss://…`, `redis+cluster://…`, `redis+sentinel://…`), or `memory:` for a crawl that ends with the process.',
+      'Address of the queue: `sqlite:<file>`, `redis://…` for a fleet (also `rediss://…`, `redis+cluster://…`, `redis+sentinel://…`), or `memory:` for a crawl that ends with the process.',
   },
   store: {
     schema: z.string().min(1).nullable(),
     default: null,
-    unset: 'as the queue',
+    unset: 'same as the queue',
     env: 'SHOAL_STORE',
     flag: '--store <address>',
     meaning:
-      'Where the records live: `sqlite:<file>`, or `postgres://user:password@host/database` for a fleet. Unless given the same place as the queue, or `sqlite:.shoal/shoal.db` when the queue is on a server.',
+      'Address of the records: `sqlite:<file>`, or `postgres://user:password@host/database` for a fleet. Defaults to the file of the queue, or to `sqlite:.shoal/shoal.db` when the queue is on a server.',
   },
   pages: {
     schema: z.string().min(1).nullable(),
     default: null,
-    unset: 'beside the records',
+    unset: 'next to the records',
     env: 'SHOAL_PAGES',
     flag: '--pages <address>',
     meaning:
-      'Where raw pages lie, of spiders that keep them: `files:<folder>`, or `s3://bucket/prefix?endpoint=…&region=…`. Unless given the folder `pages` beside the records, or `.shoal/pages` when those are on a server.',
+      'Address of the raw pages, for spiders that save them: `files:<folder>`, or `s3://bucket/prefix?endpoint=…&region=…`. Defaults to the folder `pages` next to the records, or to `.shoal/pages` when those are on a server.',
   },
   proxies: {
     schema: z.string().min(1).nullable(),
@@ -49,7 +49,7 @@ export const CONFIG = {
     also: 'PROXY_LIST',
     flag: '--proxies <file>',
     meaning:
-      'Where the pools of proxies stand: a file of pools (JSON), or of one proxy URL a line. The environment may hold the URLs themselves, with commas between.',
+      'File with the proxy pools: JSON, or one proxy URL per line. The environment variable may also contain the URLs themselves, separated by commas.',
   },
   pool: {
     schema: words(),
@@ -58,7 +58,7 @@ export const CONFIG = {
     env: 'SHOAL_POOL',
     flag: '--pool <names>',
     meaning:
-      'Pools of proxies that the workers may use, by name, with commas between. Pages that need others are left to other workers.',
+      'Names of the proxy pools that the workers may use, separated by commas. Pages that need other pools are left to other workers.',
   },
   country: {
     schema: country.nullable(),
@@ -66,7 +66,7 @@ export const CONFIG = {
     unset: 'any',
     env: 'SHOAL_COUNTRY',
     flag: '--country <code>',
-    meaning: 'Only proxies of this country: two letters, such as `de`.',
+    meaning: 'Use only proxies in this country: two letters, such as `de`.',
   },
   browser: {
     schema: z.string().min(1).nullable(),
@@ -74,81 +74,80 @@ export const CONFIG = {
     unset: 'the first of chromium, chromium-browser, google-chrome',
     env: 'SHOAL_BROWSER',
     flag: '--browser <path>',
-    meaning: 'The browser that renders pages, for routes with `render`: a path, or a name in PATH.',
+    meaning: 'Browser for routes with `render`: a path, or a name in PATH.',
   },
   browserPages: {
     schema: z.coerce.number().int().min(1).max(100),
     default: 4,
     env: 'SHOAL_BROWSER_PAGES',
     flag: '--browser-pages <n>',
-    meaning: 'Pages that a worker renders at once.',
+    meaning: 'Number of pages that a worker renders at once.',
   },
   alerts: {
     schema: z.string().min(1).nullable(),
     default: null,
-    unset: 'every rule as it is, told to the log',
+    unset: 'default rules, reported to the log',
     env: 'SHOAL_ALERTS',
     flag: '--alerts <file>',
-    meaning:
-      'Who is told when something is wrong, and when that is: a JSON file of rules, webhooks and commands. Give all processes of a fleet the same one.',
+    meaning: 'JSON file with alert rules, webhooks and commands. Use the same file for all processes of a fleet.',
   },
   workers: {
     schema: z.coerce.number().int().min(1).max(1024),
     default: 1,
     env: 'SHOAL_WORKERS',
     flag: '--workers <n>',
-    meaning: 'Worker processes. One worker runs inside the command itself.',
+    meaning: "Number of worker processes (1 runs in the command's own process).",
   },
   concurrency: {
     schema: z.coerce.number().pipe(atLeastOne.max(10_000)),
     default: 64,
     env: 'SHOAL_CONCURRENCY',
     flag: '--concurrency <n>',
-    meaning: "Pages a worker visits at once, over all hosts. A host's own limits stand in the spider.",
+    meaning: 'Number of pages that a worker visits at once, over all hosts. Limits per host are set in the spider.',
   },
   grace: {
     schema: duration(),
     default: '10s',
     env: 'SHOAL_GRACE',
     flag: '--grace <duration>',
-    meaning: 'How long Ctrl-C or SIGTERM waits for pages in hand before the rest is handed back.',
+    meaning: 'How long Ctrl-C or SIGTERM waits for pages in flight before the rest returns to the queue.',
   },
   metrics: {
     schema: listenAddress.nullable(),
     default: null,
-    unset: 'nobody can ask',
+    unset: 'off',
     env: 'SHOAL_METRICS',
     flag: '--metrics <[host:]port>',
     meaning:
-      'Where this process answers `/metrics`, `/healthz` and `/readyz`: a port of this machine alone, or `host:port`. Other machines reach it only where SHOAL_TOKEN is set.',
+      'Where this process serves `/metrics`, `/healthz` and `/readyz`: a port on this machine only, or `host:port`. Access from other machines requires SHOAL_TOKEN.',
   },
   token: {
     schema: z
       .string()
       .min(16, 'must have at least 16 characters')
-      .regex(/^[\x21-\x7e]+$/, 'must have no spaces and no letters beyond ASCII')
+      .regex(/^[\x21-\x7e]+$/, 'must contain only ASCII characters and no spaces')
       .max(512)
       .nullable(),
     default: null,
-    unset: 'one that the dashboard makes and prints',
+    unset: 'a random one, printed by the dashboard',
     env: 'SHOAL_TOKEN',
     flag: null,
     meaning:
-      'What `/metrics` and the API want to see as `Authorization: Bearer …`, 16 characters at least. Only in the environment: a command line is shown to every user of the machine.',
+      'Token that `/metrics` and the API require as `Authorization: Bearer …`, at least 16 characters. Only in the environment, because every user of the machine can see a command line.',
   },
   logLevel: {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
     default: 'warn',
     env: 'SHOAL_LOG_LEVEL',
     flag: '--log-level <level>',
-    meaning: 'The least important log line that is shown: `debug`, `info`, `warn`, `error` or `silent`.',
+    meaning: 'Lowest log level to print: `debug`, `info`, `warn`, `error` or `silent`.',
   },
   dashboardPort: {
     schema: z.coerce.number().int().min(0).max(65_535),
     default: 7373,
     env: 'SHOAL_DASHBOARD_PORT',
     flag: '--port <n>',
-    meaning: 'The port of the dashboard; 0 takes any that is free.',
+    meaning: 'Port of the dashboard; 0 for any free port.',
   },
   dashboardHost: {
     schema: z
@@ -159,35 +158,35 @@ export const CONFIG = {
     env: 'SHOAL_DASHBOARD_HOST',
     flag: '--host <address>',
     meaning:
-      'The address that the dashboard listens on. Any other than one of this machine alone needs `SHOAL_TOKEN`, and a proxy with TLS in front.',
+      'Address that the dashboard listens on. If other machines can reach it, `SHOAL_TOKEN` is required, and a TLS proxy in front.',
   },
   publicUrl: {
     schema: z
       .url({ protocol: /^https?$/ })
       .regex(
         /^[a-z]+:\/\/[^/?#@]+\/?$/i,
-        'must have no path: the page needs a name of its own, such as https://shoal.example',
+        'must not have a path: the dashboard needs its own host name, such as https://shoal.example',
       )
       .nullable(),
     default: null,
     unset: 'none',
     env: 'SHOAL_PUBLIC_URL',
     flag: '--public-url <url>',
-    meaning: 'The address under which a proxy in front offers the dashboard, such as `https://shoal.example`.',
+    meaning: 'URL of the dashboard behind a proxy, such as `https://shoal.example`.',
   },
   traces: {
     schema: z.union([z.boolean(), z.stringbool()]),
     default: false,
     env: 'SHOAL_TRACES',
     flag: '--traces',
-    meaning: 'Trace each visit with OpenTelemetry, whose SDK you register (docs/logs.md).',
+    meaning: 'Trace each visit with OpenTelemetry; you register the SDK (docs/logs.md).',
   },
   json: {
     schema: z.union([z.boolean(), z.stringbool()]),
     default: false,
     env: 'SHOAL_JSON',
     flag: '--json',
-    meaning: 'Output for programs: one JSON value a line.',
+    meaning: 'Output for programs: one JSON value per line.',
   },
 } as const
 
@@ -235,17 +234,17 @@ export function loadConfig({ flags, env }: ConfigSources): Config {
   })
 }
 
-/** What stands on the command line every user of the machine can read. */
+/** Every user of the machine can read the command line. */
 function refuseShownPassword(proxies: unknown): void {
   if (typeof proxies !== 'string' || !/:\/\/[^/]*@/.test(proxies)) return
-  throw new ShoalError('config_invalid', '--proxies: a password on the command line shows in the list of processes', {
-    hint: 'Write the proxies into a file and name it, or set SHOAL_PROXIES.',
+  throw new ShoalError('config_invalid', '--proxies: a password on the command line is visible in the process list', {
+    hint: 'Put the proxies into a file and pass --proxies <file>, or set SHOAL_PROXIES.',
   })
 }
 
-/** Set on purpose and empty: whoever wrote it thinks that there is a token. */
+/** Whoever set it, even to nothing, believes that there is a token. */
 function refuseEmptyToken(env: ConfigSources['env']): void {
-  if (env[CONFIG.token.env] === '') throw new ShoalError('config_invalid', `${CONFIG.token.env}: it is empty`)
+  if (env[CONFIG.token.env] === '') throw new ShoalError('config_invalid', `${CONFIG.token.env} is empty`)
 }
 
 function chosen(key: ConfigKey, flag: unknown, env: ConfigSources['env']): unknown {
@@ -273,12 +272,12 @@ function refuseUnknown(flags: ConfigSources['flags'], env: ConfigSources['env'])
   }
 }
 
-/** A queue that other machines can reach, and that holds no records. */
+/** A queue that other machines can reach, and that does not hold the records. */
 export function isOnServer(queue: string): boolean {
   return /^rediss?(\+(cluster|sentinel))?:\/\//.test(queue)
 }
 
-/** An address that may be shown: a password, a lone token, and whatever a query calls a secret become stars. */
+/** An address that can be printed: passwords, tokens, and secrets in the query become stars. */
 export function maskUrl(address: string): string {
   return address
     .replace(/^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@/i, (_all, scheme: string, userInfo: string) => {

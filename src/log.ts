@@ -2,7 +2,7 @@ import type { Clock } from './clock.js'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** One event name for each step of a URL's life, and one for each thing that befalls the backends. */
+/** One event name for each step in the life of a URL, and for each thing that can happen to the backends. */
 type LogEvent =
   | 'crawl.opened'
   | 'crawl.seeded'
@@ -60,7 +60,7 @@ type LogEvent =
   | 'api.failed'
 
 export interface Log {
-  /** Debug lines are wanted: on hot paths nobody makes their fields otherwise. */
+  /** Debug lines are printed. Hot paths build their fields only then. */
   readonly verbose: boolean
   debug(event: LogEvent, fields?: Readonly<Record<string, unknown>>): void
   info(event: LogEvent, fields?: Readonly<Record<string, unknown>>): void
@@ -70,7 +70,7 @@ export interface Log {
 
 const RANK = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 } as const
 
-/** JSON lines, one event each. `write` gets the whole line with its newline. */
+/** JSON lines, one event each. `write` receives the whole line including its newline. */
 export function createLog(level: LogLevel, clock: Clock, write: (line: string) => void): Log {
   const at = (name: Exclude<LogLevel, 'silent'>): Log['info'] =>
     RANK[name] < RANK[level]

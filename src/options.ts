@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { type ErrorCode, ShoalError } from './errors.js'
 import { parseDuration, parseRate, parseSize, shown } from './units.js'
 
-/** Options a person wrote, checked: building blocks for the schemas of spiders and of the configuration, and their errors as one line. */
+/** Checks options that a user wrote: building blocks for the schemas of spiders and of the configuration, with errors on one line. */
 
-/** An object that refuses keys it does not know, and guesses which one was meant. */
+/** An object that rejects unknown keys and suggests the one that was probably meant. */
 export function options<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.strictObject(shape, {
     error: (issue) =>
@@ -17,10 +17,10 @@ export function unknownOption(key: string, known: readonly string[]): string {
   return `unknown option '${key}'${guess === null ? '' : `, did you mean '${guess}'?`}`
 }
 
-/** Node takes a timer of 2^31 ms or more for one of 1 ms, so nothing that becomes a timer may be that long. */
+/** Node treats a timer of 2^31 ms or more as one of 1 ms, so no duration may be that long. */
 const TIMER_MAX_MS = 2 ** 31 - 1
 
-/** Milliseconds from a duration. */
+/** A duration in milliseconds. */
 export function duration(limits: { readonly min?: number; readonly max?: number } = {}) {
   const { min = 0, max = TIMER_MAX_MS } = limits
   return z.unknown().transform((value, context) => {
@@ -42,7 +42,7 @@ export function duration(limits: { readonly min?: number; readonly max?: number 
 
 export const rate = z.unknown().transform((value, context) => parsed(() => parseRate(value), context) ?? z.NEVER)
 
-/** Bytes from a size. */
+/** A size in bytes. */
 export const size = z.unknown().transform((value, context) => {
   const bytes = parseSize(value)
   if (bytes !== null) return bytes
@@ -67,7 +67,7 @@ function parsed<Value>(parse: () => Value, context: z.RefinementCtx): Value | nu
   }
 }
 
-/** Checks a value; the first thing wrong becomes the error, on one line that begins with the path of the option. */
+/** Checks a value; the first problem becomes the error, on one line that starts with the path of the option. */
 export function check<Schema extends z.ZodType>(schema: Schema, value: unknown, code: ErrorCode): z.output<Schema> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
@@ -86,7 +86,7 @@ function firstIssue(issues: readonly z.core.$ZodIssue[]): PlainIssue {
   const issue = issues[0]
   if (issue === undefined) return { path: [], message: 'wrong value' }
   if (issue.code === 'invalid_union') {
-    // The branch that got furthest is the one that was meant, unless it only got to something that is not there.
+    // The branch that got furthest is probably the one that was meant, unless it only failed on something missing.
     const branches = issue.errors.map(firstIssue).filter((branch) => branch.params?.missing !== true)
     const meant = branches.sort((a, b) => b.path.length - a.path.length)[0]
     if (meant !== undefined && meant.path.length > 0) return { ...meant, path: [...issue.path, ...meant.path] }
@@ -117,7 +117,7 @@ export const country = z
   .regex(/^[A-Za-z]{2}$/, 'expected the two letters of a country')
   .transform((text) => text.toLowerCase())
 
-/** Where a server listens: a port of this machine alone, or host:port. */
+/** Where a server listens: a port on this machine only, or host:port. */
 export const listenAddress = z.union([z.string(), z.number()]).transform((value, context) => {
   const [, bracketed, plain, digits = ''] =
     /^(?:(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+)):)?(\d{1,5})$/i.exec(`${value}`) ?? []
@@ -127,7 +127,7 @@ export const listenAddress = z.union([z.string(), z.number()]).transform((value,
   return z.NEVER
 })
 
-/** The known word that is at most a third of its letters away; null when none is. */
+/** The known word that differs in at most a third of its letters; null when there is none. */
 export function nearest(word: string, known: readonly string[]): string | null {
   let best: string | null = null
   let bestDistance = Number.POSITIVE_INFINITY

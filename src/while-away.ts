@@ -47,7 +47,7 @@ export class BackendWatch {
     this.#clock = clock
   }
 
-  away(part: BackendPart, error: unknown): void {
+  down(part: BackendPart, error: unknown): void {
     if (this.#awaySince.has(part)) return
     this.#awaySince.set(part, this.#clock.mono())
     const { code, message } = asShoalError(error)
@@ -66,7 +66,7 @@ export class BackendWatch {
   /** `whileAway` with the outage in the log. */
   async wait<Answer>(part: BackendPart, call: () => Promise<Answer>, pause: Pause): Promise<Answer> {
     const answer = await whileAway(call, (ms, error) => {
-      this.away(part, error)
+      this.down(part, error)
       return pause(ms, error)
     })
     this.answered(part)

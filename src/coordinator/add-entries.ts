@@ -8,7 +8,7 @@ import type { SeedSource } from './seed-source.js'
 
 const ADDED_AT_ONCE = 1_000
 
-/** Takes entries through the spider's door straight into the queue, waiting while that is full. */
+/** Adds entries that pass the spider's filters straight to the queue, and waits while it is full. */
 export async function addToCrawl(
   frontier: Frontier,
   spider: Spider,
@@ -18,9 +18,9 @@ export async function addToCrawl(
     readonly again: boolean
     readonly clock: Clock
     readonly onRefused: (entry: Seed, reason: string) => void
-    /** What has not found room by then is left out. */
+    /** Ends the wait: what did not fit by then is left out. */
     readonly signal?: AbortSignal
-    /** From here on it waits for workers to make room. */
+    /** Called when the queue is full: from here on it waits for workers to make room. */
     readonly onFull?: () => void
   },
 ): Promise<{ added: number; known: number; overLimit: number }> {

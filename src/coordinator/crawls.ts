@@ -8,15 +8,15 @@ import { lostError, type WatchedBackends, watchQueue } from './queue-watch.js'
 
 /** One point of priority is worth ten seconds of waiting. */
 const AGING_MS = 10_000
-/** A link that took two workers with it is leased alone, and gets one more chance. */
+/** A link that killed two workers is leased alone, and gets one more chance. */
 const MAX_RECLAIMS = 1
 
 export interface OpenedCrawl {
   readonly crawl: CrawlId
   readonly resumed: boolean
-  /** The unfinished crawl that was cancelled to start anew. */
+  /** The unfinished crawl that was cancelled to start over. */
   readonly setAside: CrawlInfo | null
-  /** The spider file is not the one that the crawl was begun or last resumed with. */
+  /** The spider file has changed since the crawl was started or last resumed. */
   readonly spiderChanged: boolean
 }
 
@@ -27,13 +27,13 @@ export interface OpenOptions {
   readonly proxies?: number
 }
 
-/** Whoever opens a crawl and dies is waited for no longer than this. */
+/** A process that dies while it opens a crawl blocks the others no longer than this. */
 const OPENING_MS = 10_000
 const OPENING_LOOK_MS = 100
 
 /**
- * Resumes the unfinished crawl of this spider, or opens a new one. Refuses with `crawl_lost` while one waits to be recovered. One at a time over the
- * fleet, where it has a notes: two that start at once get the same crawl, also when both want a fresh one.
+ * Resumes the unfinished crawl of this spider, or opens a new one. Fails with `crawl_lost` while one waits to be recovered. With shared notes only one process
+ * of the fleet does this at a time: two that start at once get the same crawl, even if both want a fresh one.
  */
 export async function openCrawl(
   backends: WatchedBackends & { readonly notes?: Notes },
@@ -55,7 +55,7 @@ export async function openCrawl(
   const openedMeanwhile = last !== null && last !== before
   try {
     const opened = await openAlone(backends, spider, { ...options, fresh: options.fresh && !openedMeanwhile })
-    // It is open, whether or not others hear of it at once.
+    // The crawl is open, whether or not the note could be posted.
     await notes.post(key, holder, opened.crawl, OPENING_MS).catch(() => {})
     return opened
   } catch (error) {
@@ -64,7 +64,7 @@ export async function openCrawl(
   }
 }
 
-/** The crawl that was opened last. */
+/** The most recently opened crawl. */
 function noteIn(claim: Claim): string | null {
   return (claim.kind === 'note' ? claim.note : claim.old)?.text ?? null
 }
@@ -88,7 +88,7 @@ async function openAlone(backends: WatchedBackends, spider: Spider, options: Ope
   return { crawl, resumed: false, setAside: unfinished ?? null, spiderChanged: false }
 }
 
-/** A crawl beside whatever else there is of this spider. What went lost before it is given up: each turn of a schedule begins anew. */
+/** A crawl alongside any others of this spider. Earlier lost crawls are given up: each turn of a schedule starts over. */
 export async function openTurn(
   backends: WatchedBackends,
   spider: Spider,
@@ -101,7 +101,7 @@ export async function openTurn(
   await openAs(backends, specFor(spider, crawl, gen, proxies), clock.now())
 }
 
-/** Opens it in the queue, and notes in the store what must outlive the queue. */
+/** Opens it in the queue, and records in the store what must outlive the queue. */
 export async function openAs(backends: WatchedBackends, spec: CrawlSpec, openedAt: number): Promise<CrawlInfo> {
   const { frontier, store, queueAddress = '' } = backends
   const queueIdentity = await frontier.identity()
@@ -111,7 +111,7 @@ export async function openAs(backends: WatchedBackends, spec: CrawlSpec, openedA
   return info
 }
 
-/** What went lost is not resumed by accident; who starts anew has given it up. */
+/** A lost crawl is never resumed by accident; starting over gives it up. */
 async function settleLost(
   { store, queueAddress = '' }: WatchedBackends,
   spider: Spider,
@@ -134,7 +134,7 @@ function crawlId(spider: string, clock: Clock, random: Random): CrawlId {
   return `${spider}-${stamp}-${suffix}`
 }
 
-/** `count`: proxies that a spider with proxies can choose from (proxies.ts). */
+/** `count`: how many proxies the spider can choose from (proxies.ts). */
 export function specFor(spider: Spider, id: CrawlId, gen: number, count = 1): CrawlSpec {
   const { proxies } = spider
   const whole = (limits: Limits) => (proxies === null ? limits : overProxies(limits, count, proxies.ceiling))

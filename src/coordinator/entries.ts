@@ -3,10 +3,10 @@ import type { Seed, Spider } from '../spider/spider.js'
 import { createAdmitter } from '../url/admit.js'
 import type { Link } from '../url/link.js'
 
-/** A link, or why there is none. */
+/** A link, or why it was rejected. */
 export type ReadEntry = { readonly ok: true; readonly link: Link } | { readonly ok: false; readonly reason: string }
 
-/** Takes what a feed or a source of seeds gives through the spider's door. */
+/** Applies the spider's filters to the entries of a feed or of a source of start URLs. */
 export function entryReader(spider: Spider): (entry: Seed) => ReadEntry {
   const admitter = createAdmitter(spider.admit)
 

@@ -1,8 +1,8 @@
 import type { CrawlStats, HostInfo } from '../frontier/frontier.js'
 
-/** When a crawl ends, and what decides it. */
+/** When a crawl will end, and what limits it. */
 export interface Estimate {
-  /** null while nothing can be said: paused, cancelled, no worker alive, no page measured yet, or a host is closed by hand. */
+  /** null while there is no estimate: paused, cancelled, no worker alive, no page measured yet, or a host is closed manually. */
   readonly etaSeconds: number | null
   readonly decidedBy: DecidedBy | null
   /** Links left ÷ rate of the last minute, for comparison; null without a rate. */
@@ -11,33 +11,33 @@ export interface Estimate {
 
 export type DecidedBy =
   | { readonly kind: 'host'; readonly host: string; readonly reason: DrainReason }
-  /** Every slot of every worker is busy: more workers or a higher concurrency would end it earlier. */
+  /** Every slot of every worker is busy: more workers or a higher concurrency would finish it earlier. */
   | { readonly kind: 'workers' }
-  /** Only links that wait for another try are left. */
+  /** Only links that wait for a retry are left. */
   | { readonly kind: 'retries' }
 
-/** `closed`: by hand. Nobody can say when it is opened again, so that there is no estimate. */
+/** `closed`: manually. It is unknown when it will be opened again, so there is no estimate. */
 export type DrainReason = 'delay' | 'rate' | 'latency' | 'blocked' | 'closed'
 
 export interface EtaInput {
   readonly stats: CrawlStats
   /**
-   * At least the hosts with most work left. One that is not among them has no more than the last of them, and decides the end only
-   * where its own pace is slower than theirs.
+   * At least the hosts with the most work left. Any other host has no more than the last of these, and decides the end only if its own pace is
+   * slower than theirs.
    */
   readonly hosts: readonly HostInfo[]
-  /** Visits at once over all workers; 0 when none is alive, null when not known. */
+  /** Concurrent visits over all workers; 0 when none is alive, null when unknown. */
   readonly slots: number | null
   readonly now: number
-  /** When the last of the delayed links is due, if somebody looked. */
+  /** When the last delayed link is due, if known. */
   readonly lastDueAt?: number | null
 }
 
-/** From this share of busy slots on the fleet is the limit, not the hosts. */
+/** From this share of busy slots, the fleet is the limit, not the hosts. */
 const SATURATED = 0.9
-/** A host with this share of the links left is as good as the whole crawl. */
+/** A host with this share of the remaining links is practically the whole crawl. */
 const WHOLE_CRAWL = 0.9
-/** One page in eleven days is no rate. */
+/** One page in eleven days is not a rate. */
 const MIN_RATE = 1e-6
 
 export function estimateEnd({ stats, hosts, slots, now, lastDueAt = null }: EtaInput): Estimate {
@@ -71,16 +71,16 @@ export function estimateEnd({ stats, hosts, slots, now, lastDueAt = null }: EtaI
     return { etaSeconds: fleet, decidedBy: { kind: 'workers' }, plainSeconds }
   }
   if (slowest === null) return { etaSeconds: null, decidedBy: null, plainSeconds }
-  // The drain leaves out the worker's own time between two requests. Where the host is as good as the whole crawl, or its answers
-  // are the limit, the measured rate holds that time; behind a block it only holds the wait that is over.
+  // The drain leaves out the worker's own time between two requests. If the host is practically the whole crawl, or its responses are the limit, the
+  // measured rate includes that time; after a block it only includes the wait that is over.
   const measured = slowest.reason === 'latency' || (slowest.reason !== 'blocked' && slowest.links >= left * WHOLE_CRAWL)
   const seconds = measured ? Math.max(slowest.seconds, plainSeconds ?? 0) : slowest.seconds
   return { etaSeconds: seconds, decidedBy: { kind: 'host', host: slowest.host, reason: slowest.reason }, plainSeconds }
 }
 
 /**
- * With every slot busy all the time: what the fleet needs for all that is left, hosts that nobody looked at included. Many hosts with a few
- * links each are drained by it and not by any one of them. Null: no slots known, or no answer measured.
+ * With every slot busy all the time: how long the fleet needs for everything that is left, hosts outside the snapshot included. For many hosts with a few
+ * links each, this is the limit rather than any single host. Null: the slots are unknown, or no response was measured.
  */
 function fleetSeconds(left: number, hosts: readonly HostInfo[], slots: number | null): number | null {
   if (slots === null || slots < 1) return null
@@ -98,11 +98,11 @@ export interface HostDrain {
   readonly host: string
   readonly seconds: number
   readonly reason: DrainReason
-  /** Links left of it. */
+  /** Its remaining links. */
   readonly links: number
 }
 
-/** The host that needs longest for its own links; null when no host has work or none was measured yet. */
+/** The host that needs longest for its own links; null when no host has work, or none was measured yet. */
 function slowestHost(hosts: readonly HostInfo[], now: number): HostDrain | null {
   let slowest: HostDrain | null = null
   for (const host of hosts) {
@@ -112,7 +112,7 @@ function slowestHost(hosts: readonly HostInfo[], now: number): HostDrain | null 
   return slowest
 }
 
-/** Time to the next slot + links × interval between starts + the last answer. Null: nothing left, or nothing to go by. */
+/** Time to the next slot + links × interval between starts + the last response. Null: nothing left, or no measurements. */
 export function drainOf(host: HostInfo, now: number): HostDrain | null {
   if (host.pending + host.inFlight === 0) return null
   const latency = host.latencyMs ?? 0

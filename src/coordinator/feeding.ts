@@ -10,8 +10,8 @@ import { openAs, specFor } from './crawls.js'
 import { entryReader } from './entries.js'
 import type { WatchedBackends } from './queue-watch.js'
 
-/** A pushed URL is seen within this long: fetched in under two seconds, an idle worker's second included. */
-const LOOK_MS = 300
+/** How often the feed is checked: a pushed URL is fetched in under two seconds, including the second of an idle worker. */
+const CHECK_MS = 300
 /** After a failure of the feed itself. */
 const FAILED_MS = 5_000
 const TAKE_AT_ONCE = 100
@@ -19,15 +19,15 @@ const TAKE_AT_ONCE = 100
 export interface FeedingParts {
   readonly backends: WatchedBackends
   readonly spider: Spider
-  /** Null: the queue has no place for feeds; URLs come by `shoal feed` or the library, straight into the queue. */
+  /** Null: the queue has no feeds; `shoal feed` and the library add URLs straight to the queue. */
   readonly feed: Feed | null
   readonly clock: Clock
   readonly log: Log
 }
 
 /**
- * Takes what others push for the spider into its newest crawl until the signal aborts, and ends a fed crawl that has been idle for long
- * enough. Any number of processes may do this for the same spider.
+ * Adds what other programs push for the spider to its newest crawl until the signal aborts, and finishes a fed crawl that has been idle for long enough. Any
+ * number of processes may do this for the same spider.
  */
 export async function feedSpider(parts: FeedingParts, signal: AbortSignal): Promise<void> {
   const { spider, clock, log } = parts
@@ -36,7 +36,7 @@ export async function feedSpider(parts: FeedingParts, signal: AbortSignal): Prom
   const endIfIdle = idleWatch(parts)
   let failing = false
   while (!signal.aborted) {
-    let napMs = LOOK_MS
+    let napMs = CHECK_MS
     try {
       const taken = await take()
       if (taken === TAKE_AT_ONCE) napMs = 0
@@ -52,7 +52,7 @@ export async function feedSpider(parts: FeedingParts, signal: AbortSignal): Prom
   }
 }
 
-/** Takes one batch; answers how many entries it was. */
+/** Takes one batch; answers how many entries it had. */
 function feedTaker({ backends, spider, feed, clock, log }: FeedingParts, signal: AbortSignal): () => Promise<number> {
   const { frontier } = backends
   const read = entryReader(spider)
@@ -66,7 +66,7 @@ function feedTaker({ backends, spider, feed, clock, log }: FeedingParts, signal:
     )
     pending = result.pending
     if (result.refused === 0) return []
-    // Which ones, nobody says: one by one it shows. Those that are in are known by now.
+    // The queue does not say which ones, so they are added one by one. Those already added are known by now.
     const refusals: FeedRefusal[] = []
     for (const { entry, link } of wanted) {
       let one = await frontier.add(crawl, [link])
@@ -80,7 +80,7 @@ function feedTaker({ backends, spider, feed, clock, log }: FeedingParts, signal:
   }
 
   return async () => {
-    // Most looks find nothing, and cost no more than this.
+    // Most checks find nothing, and cost no more than this call.
     if (feed === null || (await feed.empty())) return 0
     const crawl = await newestCrawl(frontier, spider)
     if (crawl?.state === 'cancelled') return 0
@@ -111,7 +111,7 @@ function feedTaker({ backends, spider, feed, clock, log }: FeedingParts, signal:
   }
 }
 
-/** Says that there are no more seeds when queue and feed have been empty, and nothing has moved, for the spider's idle time. */
+/** Seals the crawl when queue and feed have been empty, and nothing has changed, for the spider's idle time. */
 function idleWatch({ backends, spider, feed, clock }: FeedingParts): () => Promise<void> {
   const idleMs = spider.feed?.idleMs ?? null
   let since = clock.mono()
@@ -132,7 +132,7 @@ function idleWatch({ backends, spider, feed, clock }: FeedingParts): () => Promi
   }
 }
 
-/** The one that entries go to. One that is cancelled takes none: they wait for the next. */
+/** The crawl that entries go to. A cancelled one accepts none: they wait for the next crawl. */
 async function newestCrawl(frontier: Frontier, spider: Spider): Promise<CrawlInfo | null> {
   const crawls = (await frontier.crawls()).filter((crawl) => crawl.spider === spider.name)
   return crawls.reduce<CrawlInfo | null>(
@@ -141,7 +141,7 @@ async function newestCrawl(frontier: Frontier, spider: Spider): Promise<CrawlInf
   )
 }
 
-/** Workers that are fed before anybody started a crawl. One name, so that several that come at once open one crawl. */
+/** For workers that are fed before anyone has started a crawl. The name is fixed, so that several processes open the same crawl. */
 async function openFed(backends: WatchedBackends, spider: Spider, clock: Clock): Promise<string> {
   const gen = await backends.store.generations.of(await backends.frontier.identity())
   return (await openAs(backends, specFor(spider, `${spider.name}-feed`, gen), clock.now())).id

@@ -2,8 +2,8 @@ import { asShoalError } from '../errors.js'
 import type { CrawlId, CrawlInfo, Frontier, WorkerId } from '../frontier/frontier.js'
 
 /**
- * The crawl in which a process fetches the sitemaps and feeds of another, and its spider; no spider of a user can be called so. Each process
- * has its own: a worker of another one would take its files, and the first to be ready would take the crawl away from under the others.
+ * The crawl in which a process fetches the sitemaps and feeds for another crawl, and its spider; no user's spider can have this name. Each process
+ * has its own: otherwise workers of other processes would lease its files, and the first to finish would remove the crawl under the others.
  */
 export function fileCrawl(
   crawl: CrawlId,
@@ -13,12 +13,12 @@ export function fileCrawl(
   return { id: `${crawl}.files.${worker}`, spider: `${spider}/files/${worker}` }
 }
 
-/** Nobody who asks for crawls means it. */
+/** Lists of crawls leave these out. */
 export function isFileCrawl({ spider }: { readonly spider: string }): boolean {
   return spider.includes('/files')
 }
 
-/** Whoever fetches, or fetched, in it. */
+/** The process that fetches, or fetched, in it. */
 export function fileWorker({ spider }: { readonly spider: string }): WorkerId {
   return spider.slice(spider.indexOf('/files') + '/files/'.length)
 }
@@ -27,7 +27,7 @@ export async function fileCrawlsOf(frontier: Pick<Frontier, 'crawls'>, crawl: Cr
   return (await frontier.crawls()).filter((one) => isFileCrawl(one) && one.id.startsWith(`${crawl}.files`))
 }
 
-/** The state of a crawl, and of what is fetched for it. */
+/** Sets the state of a crawl and of the file crawls that belong to it. */
 export async function setCrawlState(
   frontier: Pick<Frontier, 'crawls' | 'setState'>,
   crawl: CrawlId,
@@ -38,7 +38,7 @@ export async function setCrawlState(
     try {
       await frontier.setState(id, state)
     } catch (error) {
-      // Ready meanwhile.
+      // It has finished in the meantime.
       if (!['crawl_ended', 'not_found'].includes(asShoalError(error).code)) throw error
     }
   }

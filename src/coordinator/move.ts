@@ -11,30 +11,30 @@ export interface Moved {
   readonly pending: number
   readonly dead: number
   readonly skipped: number
-  /** Known, never to be visited again. */
+  /** Known, and not to be visited again. */
   readonly done: number
 }
 
 export interface MoveParts {
   readonly from: Frontier
   readonly to: Frontier
-  /** Both queues use it: records stay where they are. */
+  /** Both queues use this store: records stay where they are. */
   readonly store: RecordStore
-  /** Address of the queue it goes to, without secrets. */
+  /** Address of the target queue, without secrets. */
   readonly toAddress: string
   readonly now: number
   readonly onProgress?: (links: number) => void
 }
 
 /**
- * Takes a paused crawl from one queue to another: links with their priority, attempts and errors, and what is done as known. The source is
- * cancelled when everything is there, not before; until then the move can be repeated.
+ * Moves a paused crawl from one queue to another: links with their priority, attempts and errors; finished ones as known. The source is cancelled only when
+ * everything has arrived; until then the move can be repeated.
  */
 export async function moveCrawl(parts: MoveParts, id: CrawlId): Promise<Moved> {
   const { from, to, store } = parts
   if (from.can.ended !== 'kept') {
-    throw new ShoalError('usage', 'a queue that only counts what is done cannot give it to another', {
-      hint: 'Start the crawl anew in the other queue.',
+    throw new ShoalError('usage', 'this queue only counts finished links, so it cannot hand them to another queue', {
+      hint: 'Start a new crawl in the other queue.',
     })
   }
   const stats = await from.stats(id)
@@ -44,14 +44,14 @@ export async function moveCrawl(parts: MoveParts, id: CrawlId): Promise<Moved> {
     })
   }
   if (stats.leased > 0) {
-    throw new ShoalError('usage', `${stats.leased} links of crawl ${id} are still in hand`, {
+    throw new ShoalError('usage', `${stats.leased} links of crawl ${id} are still in flight`, {
       hint: 'Wait until the workers have finished them, or stop the workers.',
     })
   }
   const note = (await store.crawls.notes()).find(({ crawl }) => crawl === id)
   if (note === undefined) {
-    throw new ShoalError('usage', `the store has no note of crawl ${id}, which an older version opened`, {
-      hint: 'Run it once with this version, pause it, and move it then.',
+    throw new ShoalError('usage', `the store does not know crawl ${id}, which an older version opened`, {
+      hint: 'Run it once with this version, pause it, then move it.',
     })
   }
   const spec: CrawlSpec = { ...note.spec, gen: await store.generations.of(await to.identity()) }

@@ -3,15 +3,15 @@ import { DIRECT, type ProxyNeed, type Spider } from '../spider/spider.js'
 import { openAs, specFor } from './crawls.js'
 import type { WatchedBackends } from './queue-watch.js'
 
-/** A fleet that was at rest for longer finds out anew. */
+/** After a longer break, the fleet reports its proxies again. */
 const KEPT_MS = 7 * 86_400_000
-/** Put up again before it is gone. */
+/** The note is renewed before it expires. */
 const RENEWED_MS = 86_400_000
 const CLAIM_MS = 10_000
 
 /**
- * How many proxies a spider has to choose from, as the workers of the fleet have told: whoever opens a crawl need not have their proxies. One when nobody
- * has told yet.
+ * How many proxies a spider can choose from, as reported by the workers of the fleet: the process that opens a crawl need not have the proxies itself. One if
+ * no worker has reported yet.
  */
 export async function knownProxies(notes: Pick<Notes, 'read'>, { proxies }: Spider): Promise<number> {
   const counts = await Promise.all((proxies?.needs ?? []).map((need) => toldCount(notes, need)))
@@ -21,7 +21,7 @@ export async function knownProxies(notes: Pick<Notes, 'read'>, { proxies }: Spid
   )
 }
 
-/** How many proxies of a pool the fleet has told of; 0: nobody has. */
+/** How many proxies of a pool the fleet has reported; 0 if none. */
 export async function reportedProxies(notes: Pick<Notes, 'read'>, pool: string): Promise<number> {
   return countIn((await notes.read(keyOf({ pool, country: null })))?.text)
 }
@@ -31,8 +31,7 @@ async function toldCount(notes: Pick<Notes, 'read'>, need: ProxyNeed): Promise<n
 }
 
 /**
- * Tells the fleet how many proxies this process has. When that is more than was known, crawls that run are opened again, with room for all of
- * them.
+ * Reports to the fleet how many proxies this process has. If that is more than was known, running crawls are opened again with room for all of them.
  */
 export async function shareProxies(
   backends: WatchedBackends & { readonly notes: Notes },
@@ -51,7 +50,7 @@ export async function shareProxies(
   }
 }
 
-/** Answers whether it is news. */
+/** Answers whether the number is new. */
 async function reportProxies(
   notes: Notes,
   holder: string,
@@ -63,12 +62,12 @@ async function reportProxies(
     const count = need === DIRECT ? 0 : countOf(need)
     if (count === 0) continue
     const note = await notes.read(keyOf(need))
-    const told = countIn(note?.text)
-    if (count <= told && (note?.ageMs ?? 0) < RENEWED_MS) continue
+    const known = countIn(note?.text)
+    if (count <= known && (note?.ageMs ?? 0) < RENEWED_MS) continue
     const claim = await notes.claim(keyOf(need), holder, 0, CLAIM_MS)
     if (claim.kind !== 'yours') continue
-    await notes.post(keyOf(need), holder, String(Math.max(count, told)), KEPT_MS)
-    news ||= count > told
+    await notes.post(keyOf(need), holder, String(Math.max(count, known)), KEPT_MS)
+    news ||= count > known
   }
   return news
 }

@@ -9,7 +9,7 @@ export interface WatchedBackends {
   readonly queueAddress?: string
 }
 
-/** `gone`: the queue's data is another than before, or none. `back`: it is older than it was. */
+/** `gone`: the data of the queue is missing or has been replaced. `back`: it is older than it was. */
 export interface LostCrawl {
   readonly crawl: CrawlId
   readonly spider: string
@@ -17,13 +17,13 @@ export interface LostCrawl {
 }
 
 export interface QueueWatch {
-  /** Compares the queue with what the record store knows of it; answers the crawls that are found lost now. */
+  /** Compares the queue with what the record store knows about it; answers with the crawls that turn out to be lost. */
   look(): Promise<LostCrawl[]>
 }
 
 /**
- * Notices a queue that came back empty, or older than it was: its epochs and its links are not to be trusted. Every crawl that was not
- * finished there is noted as lost and gives no more links until `recover`; leases of other crawls get a larger generation.
+ * Notices a queue that came back empty, or older than it was: its epochs and links cannot be trusted. Every unfinished crawl is marked as lost and
+ * grants no more links until `recover`; leases of other crawls get a larger generation.
  */
 export function watchQueue({ frontier, store, queueAddress = '' }: WatchedBackends): QueueWatch {
   let began: string | null = null
@@ -62,7 +62,7 @@ export function watchQueue({ frontier, store, queueAddress = '' }: WatchedBacken
   }
 }
 
-/** Crawls that have ended are no longer waited for; answers those that should be there and are not. */
+/** Forgets crawls that have ended; answers with those that should exist but do not. */
 async function noteEnds(
   store: RecordStore,
   notes: readonly CrawlNote[],
@@ -84,6 +84,6 @@ export function lostError({ crawl, spider, why }: LostCrawl): ShoalError {
       ? 'is not in the queue any more, which came back empty'
       : 'is in a queue that came back older than it was'
   return new ShoalError('crawl_lost', `crawl ${crawl} of ${spider} ${what}`, {
-    hint: `Add its seeds and known pages again: \`shoal recover ${crawl}\`, or start anew with --fresh.`,
+    hint: `Add its start URLs and known pages again: \`shoal recover ${crawl}\`, or start over with --fresh.`,
   })
 }

@@ -17,30 +17,30 @@ export interface Recovered {
   readonly crawl: CrawlId
   readonly spider: string
   readonly gen: number
-  /** Pages that were fetched and are not fetched again; 0 with `refetch`. */
+  /** Fetched pages that are not fetched again; 0 with `refetch`. */
   readonly known: number
-  /** Known pages that are queued now: those that were never fetched without an error, or all of them with `refetch`. */
+  /** Known pages that are queued now: those never fetched successfully, or all of them with `refetch`. */
   readonly queued: number
-  /** Known pages that the spider does not want any more. */
+  /** Known pages that the spider no longer accepts. */
   readonly unwanted: number
   readonly seeds: Seeds
-  /** Every seed is in the queue; if not, those of sitemaps, feeds and databases and those that found no room are added when the spider is run or started. */
+  /** Every start URL is in the queue. If not, those from sitemaps, feeds and databases, and those that did not fit, are added by the next run or start. */
   readonly seeded: boolean
 }
 
 export interface RecoverOptions {
-  /** Visit every known page again, which also finds again the links that were queued and never fetched. */
+  /** Visit every known page again, which also finds the links that were queued but never fetched. */
   readonly refetch: boolean
   readonly sources?: readonly SeedSource[]
-  /** Not read here: fetching may take hours, and the proxies for it are with whoever runs the crawl. */
+  /** Not read here: fetching may take hours, and the process that runs the crawl has the proxies for it. */
   readonly groups?: readonly SeedGroup[]
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** Known pages brought back so far. */
+  /** Known pages restored so far. */
   readonly onProgress?: (pages: number) => void
 }
 
-/** The crawl that a person means among those that the store knows: its id, or the newest lost one of a spider. */
+/** The crawl that the user means, among those in the store: by its id, or the newest lost one of a spider. */
 export async function lostCrawl(backends: WatchedBackends, word: string): Promise<CrawlNote> {
   await watchQueue(backends).look()
   const notes = await backends.store.crawls.notes()
@@ -48,10 +48,10 @@ export async function lostCrawl(backends: WatchedBackends, word: string): Promis
     notes.find(({ crawl }) => crawl === word) ??
     notes.filter(({ spider, state }) => spider === word && state === 'lost').at(-1) ??
     notes.filter(({ spider }) => spider === word).at(-1)
-  if (found === undefined) throw new ShoalError('not_found', `the store knows no crawl '${word}'`)
+  if (found === undefined) throw new ShoalError('not_found', `the store has no crawl '${word}'`)
   if (found.state === 'lost' || !(await isInQueue(backends, found.crawl))) return found
   throw new ShoalError('usage', `crawl ${found.crawl} of ${found.spider} is not lost`, {
-    hint: `Its queue has it: \`shoal status ${found.crawl}\`.`,
+    hint: `It is still in the queue: \`shoal status ${found.crawl}\`.`,
   })
 }
 
@@ -60,8 +60,8 @@ async function isInQueue({ frontier }: WatchedBackends, crawl: CrawlId): Promise
 }
 
 /**
- * Opens a lost crawl again under its id, in the queue's new generation: what was fetched is known, what was not is queued, and the
- * seeds at hand are added again and visited. Can be repeated.
+ * Opens a lost crawl again under its id, in the new generation of the queue: fetched pages are known, the others are queued, and the start URLs that are
+ * available here are added and visited again. It can be repeated.
  */
 export async function recoverCrawl(
   backends: WatchedBackends,
@@ -75,7 +75,7 @@ export async function recoverCrawl(
   const spec = specFor(spider, note.crawl, gen)
   const { state } = await frontier.open(spec)
   if (state === 'finished' || state === 'cancelled') {
-    // As the older queue has it; the crawl went on after that.
+    // The state of the older queue; the crawl continued after that.
     await frontier.remove(note.crawl)
     await frontier.open(spec)
   }
@@ -115,7 +115,7 @@ export async function recoverCrawl(
     more: groups.length > 0,
   })
   const seeds = await seeding.first
-  // Full: whoever runs the crawl goes on with the rest.
+  // The queue is full: the next run of the crawl adds the rest.
   const seeded = await Promise.race([
     seeding.all.then(() => !signal.aborted && groups.length === 0),
     clock.sleep(0).then(() => false),
@@ -134,7 +134,7 @@ export async function recoverCrawl(
   }
 }
 
-/** Enough to be known by. */
+/** Enough of a link to be recognised as known. */
 function bareLink({ fp, url, host, route, depth }: KnownPage): Link {
   return { fp, url, host, route, depth, priority: 0 }
 }
@@ -163,7 +163,7 @@ async function restoreAll(
   return sum
 }
 
-/** Through the door as the spider is now; fingerprint, route and depth are those it was fetched under. */
+/** Filtered by the spider as it is now; fingerprint, route and depth are those of the original fetch. */
 function pageReader(spider: Spider) {
   const admitter = createAdmitter(spider.admit)
   return ({ fp, url, route, depth, link }: KnownPage): Link | null => {

@@ -11,26 +11,26 @@ import { knownProxies } from './proxies.js'
 import type { WatchedBackends } from './queue-watch.js'
 
 /**
- * Turns of schedules, each taken by one process however many there are. One note on the notes for each spider tells which turn was decided
- * last; whoever decides the next one has claimed it. The crawl of a turn is named by its time: a process that takes over from one that died in
- * the middle goes on with the same crawl.
+ * Turns of schedules: each is taken by one process, however many there are. A shared note per spider says which turn was decided last; the process that decides
+ * the next one has claimed the note. The crawl of a turn is named after its time, so that a process that takes over from one that died halfway resumes the
+ * same crawl.
  */
 
-/** A process that is silent for so long has lost its turn to another. */
+/** A process that is silent for this long loses its turn to another. */
 export const CLAIM_MS = 30_000
-/** A schedule that nobody has looked after for so long begins anew. */
+/** A schedule that no process has run for this long starts over. */
 const KEPT_MS = 400 * 86_400_000
 const MOST_COUNTED = 1_000
 
 const noteForm = z.object({
-  /** Of the turn that was decided last, or when the schedule was first looked after. */
+  /** The turn that was decided last, or when a process first ran the schedule. */
   turn: z.number(),
   outcome: z.enum(['begun', 'starting', 'started', 'skipped', 'failed']),
-  /** The crawl of this turn; of a skipped one, the crawl that was in its way. */
+  /** The crawl of this turn; for a skipped one, the crawl that blocked it. */
   crawl: z.string().nullable(),
   /** Why it was skipped or failed. */
   why: z.string().nullable(),
-  /** Turns before it that nobody was there for. */
+  /** Earlier turns that no process was running for. */
   missed: z.number(),
   /** Who decided, and when. */
   by: z.string(),
@@ -41,19 +41,19 @@ export type TurnNote = z.infer<typeof noteForm>
 export interface TurnParts {
   readonly backends: WatchedBackends & { readonly notes: Notes }
   readonly clock: Clock
-  /** What this process is called. */
+  /** The name of this process. */
   readonly holder: string
   readonly claimMs: number
-  /** Adds the start URLs; can be repeated. False: stopped before all were in the queue. */
+  /** Adds the start URLs; it can be repeated. False: stopped before all were in the queue. */
   readonly seed: (spider: Spider, crawl: CrawlId) => Promise<boolean>
 }
 
-/** What this process made of a turn; `waiting`: it comes after the crawl that runs. */
+/** What this process did with a turn; `waiting`: it starts after the running crawl. */
 export type TurnTaken =
   | { readonly kind: 'decided'; readonly note: TurnNote }
   | { readonly kind: 'waiting'; readonly turn: number; readonly crawl: CrawlId }
 
-/** Takes the turn that is due, if there is one and nobody else has it. Can be repeated. */
+/** Takes the turn that is due, if there is one and no other process has it. It can be repeated. */
 export async function takeTurn(spider: Spider, schedule: Schedule, parts: TurnParts): Promise<TurnTaken | null> {
   const { clock, holder, claimMs } = parts
   const { notes } = parts.backends
@@ -93,7 +93,7 @@ export async function takeTurn(spider: Spider, schedule: Schedule, parts: TurnPa
       } as const
       return (await post(skipped)) ? decided(skipped, holder, clock) : null
     }
-    // From here on whoever has the claim goes on with this very crawl.
+    // From here on, the process that holds the claim continues with this very crawl.
     if (!(await post({ turn, outcome: 'starting', crawl: turnCrawl(spider.name, turn), missed }))) return null
     if ((await notes.claim(key, holder, 0, claimMs)).kind !== 'yours') return null
   }
@@ -139,13 +139,13 @@ async function start(
   return (await post(note)) ? decided(note, holder, clock) : null
 }
 
-/** A crawl that was never seeded to its end never finishes: left running, it would be in the way of every later turn. */
+/** A crawl that was not fully seeded never finishes: left running, it would block every later turn. */
 async function giveUp({ frontier }: WatchedBackends, crawl: CrawlId): Promise<void> {
   const left = (await frontier.crawls()).find(({ id }) => id === crawl)
   if (left?.state === 'running' || left?.state === 'paused') await setCrawlState(frontier, crawl, 'cancelled')
 }
 
-/** The turn to decide now: the newest, however many were missed, or the one that somebody has begun to start. */
+/** The turn to decide now: the newest, however many were missed, or one whose start is unfinished. */
 export function turnDue(schedule: Schedule, { turn, outcome }: TurnNote, now: number): number | null {
   if (outcome === 'starting') return turn
   const newest = schedule.last(now)
@@ -170,7 +170,7 @@ async function unfinished(spider: Spider, { backends }: TurnParts): Promise<Craw
   )
 }
 
-/** What is known of the schedule of a spider; null: nobody has looked after it. */
+/** The last decision about the schedule of a spider; null: no process has run it yet. */
 export async function lastTurn(notes: Pick<Notes, 'read'>, spider: string): Promise<TurnNote | null> {
   return noteIn(await notes.read(keyOf(spider)))
 }

@@ -1,18 +1,18 @@
 import type { Seed } from '../spider/spider.js'
 
-/** Seeds that come one by one, always in the same order: how many are in the queue is noted, and a later run goes on from there. */
+/** Start URLs that come one by one, always in the same order: the number already queued is stored, and a later run resumes from there. */
 export interface SeedSource {
-  /** Changes when the entries do: under this name the cursor is kept. */
+  /** Changes when the entries do: the cursor is stored under this name. */
   readonly name: string
   entries(): Iterable<Seed> | AsyncIterable<Seed>
 }
 
-/** Sources that are found one after the other; each is in the queue to its end before the next is asked for. */
+/** Sources that are found one after another; each is fully queued before the next is requested. */
 export interface SeedGroup {
   sources(notes: SeedNotes): AsyncIterable<SeedSource>
 }
 
-/** Numbers kept with the crawl, 0 until they are set. */
+/** Numbers stored with the crawl, 0 until they are set. */
 export interface SeedNotes {
   get(name: string): Promise<number>
   set(name: string, value: number): Promise<void>

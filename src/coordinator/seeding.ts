@@ -13,37 +13,37 @@ const SEEDS_AT_ONCE = 1_000
 export interface Seeds {
   readonly added: number
   readonly known: number
-  /** Not let in by the spider's scope, or no URLs. */
+  /** Rejected by the spider's scope, or not URLs. */
   readonly refused: number
 }
 
 export interface Seeding {
-  /** What went into the queue before it was full; all of it, as a rule. Workers must run from here on, or there is never room again. */
+  /** What was queued before the queue was full; usually everything. Workers must run from here on, or there will never be room again. */
   readonly first: Promise<Seeds>
-  /** Every seed is in the queue, or the signal aborted. */
+  /** Every start URL is in the queue, or the signal was aborted. */
   readonly all: Promise<Seeds>
 }
 
 export interface SeedOptions {
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** Sidecar those of the spider. */
+  /** In addition to those of the spider. */
   readonly sources?: readonly SeedSource[]
-  /** Sidecar those, and after them: what must be fetched or asked for first, so that `first` does not wait for it. */
+  /** Added after the others: sources that must be fetched or queried first, so that `first` does not wait for them. */
   readonly groups?: readonly SeedGroup[]
   readonly onRefused?: (entry: Seed, reason: string) => void
-  /** Told of what the queue has now, known or new. */
+  /** Called with what the queue has now, known or new. */
   readonly onAdded?: (links: readonly Link[]) => void
-  /** Also those that were visited: after the queue was lost. */
+  /** Visit known start URLs again: after the queue was lost. */
   readonly again?: boolean
-  /** There are more, which somebody adds later: the crawl must not finish without them. */
+  /** More will be added later: the crawl must not finish without them. */
   readonly more?: boolean
 }
 
 /**
- * Adds the start URLs and all other seeds, waiting while the queue is full, and says when there are no more (unless the spider is fed). Can
- * be repeated: known links stay as they are, and sources go on where their cursor is. A cursor counts for the queue's generation: a
- * queue that lost its data gets everything anew.
+ * Adds the start URLs and all other sources, waits while the queue is full, and seals the crawl at the end (unless the spider is fed). It can be repeated: known
+ * links stay as they are, and sources resume at their cursor. A cursor is valid for one generation of the queue: a queue that lost its data gets
+ * everything again.
  */
 export function seedCrawl(
   { frontier, store }: { readonly frontier: Frontier; readonly store: RecordStore },
@@ -60,7 +60,7 @@ export function seedCrawl(
     full = resolve
   })
 
-  /** All of them, unless the signal aborts. */
+  /** All of them, unless the signal is aborted. */
   const addChunk = async (links: readonly Link[]): Promise<void> => {
     for (let next = 0; next < links.length && !signal.aborted; ) {
       const room = roomFor(pending, spider.maxPending)
@@ -73,7 +73,7 @@ export function seedCrawl(
       const result = await frontier.add(crawl, chunk)
       seeds.added += result.added
       pending = result.pending
-      // Found links took the room meanwhile: the same again when there is some.
+      // Discovered links took the room in the meantime: try again when there is some.
       if (result.refused > 0 && pending >= spider.maxPending) continue
       seeds.known += result.known
       options.onAdded?.(chunk)
@@ -93,7 +93,7 @@ export function seedCrawl(
     const flush = async () => {
       await adding
       adding = addBatch(links, at)
-      // Heard by whoever waits for it next.
+      // The next await reports a failure.
       adding.catch(() => {})
       links = []
     }
@@ -137,7 +137,7 @@ export function seedCrawl(
         if (signal.aborted) return
       }
     } catch (error) {
-      // What was given up because of the signal is no failure.
+      // Stopping because of the signal is not a failure.
       if (!signal.aborted) throw error
     }
   }
@@ -155,12 +155,12 @@ export function seedCrawl(
 
   const all = addAll()
   const first = Promise.race([all, whenFull]).then(() => ({ ...seeds }))
-  // Who waits for all of them hears of a failure there.
+  // A failure is reported through `all`.
   first.catch(() => {})
   return { all, first }
 }
 
-/** Written down in the spider: one that the door refuses is a mistake there. */
+/** The spider lists these itself, so a rejected one is a mistake in the spider. */
 function startLinks(spider: Spider): Link[] {
   const read = entryReader(spider)
   return spider.start.map((url) => {

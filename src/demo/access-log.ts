@@ -1,21 +1,21 @@
 import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
 
-/** One request as the site saw it. Times are milliseconds since 1970, with fractions. */
+/** One request as the site received it. Times are milliseconds since 1970, with fractions. */
 export interface AccessEntry {
   /** When the request's headers were read. */
   readonly t: number
-  /** When the answer was handed over whole; null while it is under way, or when the server died first. */
+  /** When the whole response was sent; null while it is in flight, or if the server died first. */
   readonly end: number | null
-  /** 0 while it is under way; 499 when the client went away before the end. */
+  /** 0 while it is in flight; 499 if the client disconnected before the end. */
   readonly status: number
   readonly bytes: number
   readonly host: string
   readonly method: string
   /** With the query. */
   readonly path: string
-  /** How often this path had been asked for, this time included. */
+  /** How often this path has been requested, including this request. */
   readonly n: number
-  /** Which start of the server on this log, from 1. */
+  /** The start of the server that wrote it, counted from 1. */
   readonly run: number
   /** Number of the connection, from 1 in each run. */
   readonly conn: number
@@ -23,7 +23,7 @@ export interface AccessEntry {
 }
 
 export interface AccessLog {
-  /** Requests of each path so far, those of earlier runs included. */
+  /** Requests for each path so far, including earlier runs. */
   readonly counts: Map<string, number>
   /** Writes the line; the returned function completes it. */
   begin(
@@ -35,8 +35,8 @@ export interface AccessLog {
 const MAX_PATH = 2_000
 
 /**
- * One JSON line per request, in order of their starts. The line is in the file before the answer begins and its first fields, of
- * fixed width, are overwritten at the end: the log is complete and readable whenever somebody kills the server.
+ * One JSON line per request, in the order of their starts. The line is in the file before the response begins, and its first fields, of fixed width, are
+ * overwritten at the end: the log is complete and readable even if the server is killed.
  */
 export function openAccessLog(file: string): AccessLog {
   const old = existsSync(file) ? readFileSync(file) : Buffer.alloc(0)

@@ -1,4 +1,4 @@
-/** What a product page says, and what a crawl should make of it. */
+/** What a product page says, and the record that a crawl should extract. */
 export interface Product {
   readonly number: number
   readonly title: string

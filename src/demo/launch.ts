@@ -13,7 +13,7 @@ export interface DemoShop {
   readonly origin: string
   readonly port: number
   readonly accessLog: string
-  /** The same site as before, on its old port: an unfinished crawl of it can go on. */
+  /** The same site as before, on its old port: an unfinished crawl of it can resume. */
   readonly resumed: boolean
   readonly options: ShopOptions
   close(): Promise<void>
@@ -22,17 +22,17 @@ export interface DemoShop {
 export interface DemoShopRequest {
   readonly dir: string
   readonly options: ShopOptions
-  /** Begin anew: the access log so far is set aside. */
+  /** Start over: the current access log is set aside. */
   readonly fresh?: boolean
 }
 
-/** Below the range from which the system takes ports for outgoing connections: the port must be free again at the next run. */
+/** Below the range of ports for outgoing connections, because the port must be free again at the next run. */
 const PORTS = { from: 20_000, to: 24_999 } as const
 const PORT_CANDIDATES = 20
 
 /**
- * Starts the shop as a child process, which ends with this one however it ends. The port is kept in the folder, because the links of
- * an unfinished crawl carry it.
+ * Starts the shop as a child process, which ends with this one, however that ends. The port is stored in the folder, because the links of an unfinished
+ * crawl contain it.
  */
 export async function launchShop(
   { dir, options, fresh = false }: DemoShopRequest,
@@ -58,11 +58,11 @@ export async function launchShop(
     child.once('exit', (code) => resolve({ kind: 'failed', message: `it ended with exit code ${code}` }))
   })
   if (message.kind === 'taken') {
-    throw new ShoalError('demo_port', `port ${ports.join(', ')} of the demo's site is in use by another program`, {
-      hint: `Stop that program (another demo?), or remove ${dir} to begin anew.`,
+    throw new ShoalError('demo_port', `port ${ports.join(', ')} of the demo shop is in use by another program`, {
+      hint: `Stop that program (another demo?), or delete ${dir} to start over.`,
     })
   }
-  if (message.kind === 'failed') throw new ShoalError('internal', `the demo's site did not start: ${message.message}`)
+  if (message.kind === 'failed') throw new ShoalError('internal', `the demo shop did not start: ${message.message}`)
 
   if (!resumed) writeSite(siteFile, message.port, options)
   return {
@@ -92,7 +92,7 @@ function readSite(file: string): Site | null {
   }
 }
 
-/** Also lists what a checker wants to know without asking the code. */
+/** Also lists what a test of the demo needs to know without importing this code. */
 function writeSite(file: string, port: number, options: ShopOptions): void {
   const site = createShop(options).siteMap()
   const count = (kind: string) => site.filter((page) => page.kind === kind).length
@@ -127,7 +127,7 @@ function makeDir(dir: string): void {
     makeDirs(dir)
     accessSync(dir, constants.W_OK)
   } catch (error) {
-    throw new ShoalError('out_unwritable', `${dir}: the demo's folder cannot be made or written`, { cause: error })
+    throw new ShoalError('out_unwritable', `${dir}: the demo folder cannot be created or written`, { cause: error })
   }
 }
 

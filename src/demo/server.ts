@@ -16,8 +16,8 @@ export interface RunningShop {
 }
 
 /**
- * Serves the shop on loopback. Whether a page that fails at first works by now follows from the access log, so a server that is
- * started again goes on where the one before it ended.
+ * Serves the shop on loopback. The access log decides whether a page that fails at first works by now, so a restarted server continues where the previous
+ * one ended.
  */
 export async function startShop(options: ShopServerOptions, clock: Clock = systemClock): Promise<RunningShop> {
   const shop = createShop(options)
@@ -30,7 +30,7 @@ export async function startShop(options: ShopServerOptions, clock: Clock = syste
     server.once('error', reject)
     server.listen(options.port, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
   })
-  // Opened after the port is ours: two servers never write one log.
+  // Opened once the port is ours, so that two servers never write to one log.
   const log = openAccessLog(options.accessLog)
   const origin = `http://127.0.0.1:${port}`
 
@@ -69,7 +69,7 @@ export async function startShop(options: ShopServerOptions, clock: Clock = syste
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeAllConnections()
       await closed
-      // The lines of requests cut off just now are completed on the next turn.
+      // The lines of requests that were just cut off are completed on the next tick.
       await clock.sleep(10)
       log.close()
     },

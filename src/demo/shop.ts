@@ -3,14 +3,14 @@ import { type Product, pageHtml, productBlock, productCard } from './html.js'
 import { ADJECTIVES, CATEGORIES, NOUNS, prose } from './words.js'
 
 /**
- * The demo shop: a whole site as a pure function of its options. The same options give the same pages, the same slow and broken
- * ones included, so that a crawl can be compared with the site's own list.
+ * The demo shop: a whole site as a pure function of its options. The same options give the same pages, including the slow and broken ones, so that a crawl can
+ * be compared with the site's own list.
  */
 export interface ShopOptions {
   readonly seed: number
-  /** Product pages. Listings, redirects and the rest come on top: see `siteMap`. */
+  /** Number of product pages. Listings, redirects and the rest are added: see `siteMap`. */
   readonly pages: number
-  /** Size of a product page, about. */
+  /** Approximate size of a product page. */
   readonly bytes: number
   /** 1: the usual share of slow and failing pages; 0: none; 2: twice as many. */
   readonly faults: number
@@ -18,18 +18,18 @@ export interface ShopOptions {
 
 export const SHOP_DEFAULTS: ShopOptions = { seed: 1, pages: 300, bytes: 6_000, faults: 1 }
 
-/** One URL that a crawl of the whole shop fetches: all that links lead to, what robots.txt forbids and the endless calendar aside. */
+/** One URL that a crawl of the whole shop fetches: everything that is linked, except what robots.txt disallows and the endless calendar. */
 export interface SitePage {
   readonly path: string
   readonly kind: 'listing' | 'product' | 'info' | 'moved' | 'missing'
   /** Ends among the dead letters. */
   readonly alwaysFails: boolean
-  /** Answers 500 or 429 this often before it works. */
+  /** Responds with 500 or 429 this often before it works. */
   readonly failsFirst: number
   readonly slowMs: number
-  /** Where a moved page leads: that page is linked from nowhere else. */
+  /** The target of a moved page, which is linked from nowhere else. */
   readonly movedTo?: string
-  /** The record that a product page holds. */
+  /** The record of a product page. */
   readonly product?: Product
 }
 
@@ -37,18 +37,18 @@ interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** The server waits this long before it answers. */
+  /** The server waits this long before it responds. */
   readonly delayMs: number
 }
 
 export interface Shop {
   readonly options: ShopOptions
   siteMap(): SitePage[]
-  /** The answer to the `nth` request (from 1) of a path with its query. `origin` stands in robots.txt and the sitemap only. */
+  /** The response to the `nth` request (from 1) for a path with its query. `origin` is only used in robots.txt and the sitemap. */
   answer(path: string, nth: number, origin: string): Answer
 }
 
-/** Never to be fetched: the first two by robots.txt, the last is a calendar without end. */
+/** Never to be fetched: robots.txt disallows the first two, and the last is an endless calendar. */
 export const FORBIDDEN = ['/private/', '/calendar/', '/events/'] as const
 const MISSING = '/catalogue/discontinued_0/index.html'
 const ABOUT = '/about.html'
@@ -88,7 +88,7 @@ export function createShop(options: ShopOptions): Shop {
       category: categories[number % categories.length] as string,
     }
   }
-  /** Moved products are linked by their old address everywhere, so that each page has one way in. */
+  /** Moved products are linked by their old URL everywhere, so that each page can be reached in one way. */
   const linkTo = (number: number) => (roles.get(number) === 'moved' ? oldPath(number) : product(number).path)
   const card = (number: number) => productCard(product(number), linkTo(number))
 
@@ -150,7 +150,7 @@ export function createShop(options: ShopOptions): Shop {
       pager: null,
     })
 
-  /** Every month leads to the next and to the one before, for ever. */
+  /** Every month links to the next and to the previous one, for ever. */
   const calendar = (month: string) => {
     const read = /^(\d{4})-(\d{2})$/.exec(month)
     const at = read === null ? CALENDAR_START : Number(read[1]) * 12 + Number(read[2]) - 1
@@ -253,13 +253,13 @@ export function createShop(options: ShopOptions): Shop {
   }
 }
 
-/** Gives parts to products: exact numbers of each, chosen by the seed, nobody with two. At most half of the shop has a part. */
+/** Assigns roles to products: an exact number of each, chosen by the seed, at most one per product. At most half of the products have a role. */
 function castRoles({ seed, pages, faults }: ShopOptions): Map<number, Role> {
   const share = (part: number) => (faults > 0 ? Math.max(1, Math.round(pages * part * faults)) : 0)
   const parts: [Role, number][] = [
     ['dead', share(0.01)],
     ['flaky', share(0.03)],
-    // Each stops the whole host for a second: few, however large the shop.
+    // Each blocks the whole host for a second, so there are few, however large the shop is.
     ['throttled', Math.min(share(0.005), Math.ceil(4 * faults))],
     ['slow', share(0.02)],
     ['moved', Math.max(1, Math.round(pages * 0.01))],
@@ -312,7 +312,7 @@ function slownessOf(seed: number, number: number): number {
   return 300 + (mix(seed, number) % 501)
 }
 
-/** 32 bits that look random (the finaliser of MurmurHash3). */
+/** 32 bits that seem random (the finaliser of MurmurHash3). */
 function mix(seed: number, number: number): number {
   let h = (Math.imul(seed, 0x9e3779b1) ^ number) >>> 0
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)

@@ -9,9 +9,9 @@ export function demoDefinition({ origin }: { readonly origin: string }): TaggedD
     start: [`${origin}/`],
     scope: {
       hosts: [host],
-      // A calendar without end.
+      // An endless calendar.
       deny: ['/events/*'],
-      // A large shop has long rows of listings: page 150 is 150 clicks from the first.
+      // A large shop has long chains of listings: page 150 is 150 clicks from the first.
       maxDepth: 100_000,
     },
     allowPrivate: [host],
@@ -33,7 +33,7 @@ export function demoDefinition({ origin }: { readonly origin: string }): TaggedD
           fields: { title: 'h1', price: { select: '.price', as: 'number' }, sku: '.sku', stock: '.stock' },
         },
       },
-      // The account pages among them are forbidden by robots.txt: they end as skipped.
+      // robots.txt disallows the account pages among them: they end as skipped.
       info: { match: ['/about.html', '/private/*'], follow: [{ links: 'main a' }] },
     },
   })

@@ -1,4 +1,4 @@
-/** Words of the demo shop: enough for titles that differ and text that looks like text. */
+/** Words of the demo shop: enough for different titles and realistic text. */
 export const ADJECTIVES = (
   'Amber Ancient Brass Coastal Copper Crimson Distant Driftwood Early Evening Folding Gentle Glass Golden ' +
   'Harbour Hidden Indigo Ivory Linen Little Lunar Marble Midnight Northern Oaken Painted Pocket Quiet Salted ' +
@@ -18,13 +18,13 @@ const SENTENCES = [
   'Made by hand in a workshop that smells of tar and fresh shavings.',
   'It has crossed the bay more often than the ferry, and complained less.',
   'The handle is ash & leather; the rest is patience.',
-  'Customers who bought it tell us that the neighbours asked where it came from.',
-  'Rinse with fresh water after use, dry in the shade, and do not lend it to your brother.',
+  'Customers who bought it say that the neighbours asked where it came from.',
+  'Rinse after use, dry in the shade, and do not lend it to your brother.',
   'Every piece carries the number of the day it was finished.',
   'We tried to make it cheaper once, and were ashamed of the result.',
   'It weighs less than it looks and lasts longer than it should.',
-  'Packed in straw and brown paper, with a card that says how to mend it.',
-  'On a calm evening you can hear why it costs what it costs.',
+  'Packed in straw and brown paper, with a card that says how to fix it.',
+  'On a calm evening you can see why it costs what it costs.',
   'The colour comes from the wood; the shine comes from years.',
   'Returned twice in eleven years, both times with an apology.',
 ] as const

@@ -2,13 +2,13 @@ import type { SeedSource } from '../coordinator/seed-source.js'
 import { ShoalError } from '../errors.js'
 import { identityOf, textPieces } from './seed-file.js'
 
-/** A longer field is a quote that was never closed: the rest of the file would be kept in memory. */
+/** A longer field means a quote that was never closed: the rest of the file would be kept in memory. */
 const MAX_FIELD_CHARS = 1024 * 1024
-/** A longer row is a file that is no table. */
+/** A longer row means that the file is not a table. */
 const MAX_ROW_CHARS = 4 * MAX_FIELD_CHARS
 const SEPARATORS = [',', ';', '\t'] as const
 
-/** The URLs of one column; by name the first row is the header, by number (from 1) there is none. */
+/** The URLs of one column: by name, with the first row as the header, or by number (from 1), without a header. */
 export function csvSource(path: string, column: string | number): SeedSource {
   const identity = identityOf(path)
   return { name: `csv ${identity} ${column}`, entries: () => columnOf(path, column) }
@@ -38,7 +38,7 @@ function columnNamed(name: string, header: readonly string[], path: string): num
   const at = names.indexOf(name.toLowerCase())
   if (at !== -1) return at
   throw new ShoalError('seeds_unreadable', `${path} has no column '${name}'`, {
-    hint: `Name one of ${header
+    hint: `Use one of ${header
       .slice(0, 20)
       .map((field) => `'${field.trim().slice(0, 40)}'`)
       .join(', ')}, or give its number.`,
@@ -46,12 +46,12 @@ function columnNamed(name: string, header: readonly string[], path: string): num
 }
 
 export interface CsvParser {
-  /** Rows that the piece completed. */
+  /** The rows that this piece completes. */
   write(text: string): string[][]
   end(): string[][]
 }
 
-/** RFC 4180: quotes keep separators, line ends and doubled quotes. The separator is the one that the first line has most of. */
+/** RFC 4180: quoted fields may contain separators, line breaks and doubled quotes. The separator is the most frequent one in the first line. */
 export function createCsvParser(): CsvParser {
   let separator: string | null = null
   let head = ''
@@ -96,7 +96,7 @@ export function createCsvParser(): CsvParser {
       if (maybeEnd) {
         maybeEnd = false
         if (char === '"') {
-          // A doubled quote is one quote, and the field goes on.
+          // A doubled quote is one quote, and the field continues.
           plain = i
           continue
         }
@@ -118,7 +118,7 @@ export function createCsvParser(): CsvParser {
     }
     keep(text.length)
     if (field.length > MAX_FIELD_CHARS)
-      throw new ShoalError('seeds_unreadable', 'a field of the CSV file has no end: a quote is not closed')
+      throw new ShoalError('seeds_unreadable', 'a field of the CSV file does not end: a quote is not closed')
   }
 
   const given = (): string[][] => {

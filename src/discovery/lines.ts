@@ -2,15 +2,15 @@ import type { SeedSource } from '../coordinator/seed-source.js'
 import { ShoalError } from '../errors.js'
 import { identityOf, textPieces } from './seed-file.js'
 
-/** A longer line is no seed, but a file of another kind: it would be kept in memory whole. */
+/** A longer line means another kind of file: the whole line would be kept in memory. */
 const MAX_LINE_CHARS = 1024 * 1024
 
-/** A file of URLs or JSON entries, one a line; `-` is standard input, whose first lines a later run takes for the same ones. */
+/** A file with one URL or JSON entry per line. `-` is standard input, which a later run assumes to start with the same lines. */
 export function linesSource(path: string): SeedSource {
   return { name: path === '-' ? 'stdin' : `file ${identityOf(path)}`, entries: () => linesOf(textPieces(path)) }
 }
 
-/** Empty lines and lines that begin with # are nothing. */
+/** Skips empty lines and lines that start with #. */
 export async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   let half = ''
   const entriesOf = (lines: readonly string[]) =>
@@ -20,8 +20,8 @@ export async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<st
     half = lines.pop() ?? ''
     yield* entriesOf(lines)
     if (half.length > MAX_LINE_CHARS)
-      throw new ShoalError('seeds_unreadable', `a line of the seeds is longer than ${MAX_LINE_CHARS} characters`, {
-        hint: 'Give a file with one URL or JSON entry a line; a CSV file is named with `.csv`.',
+      throw new ShoalError('seeds_unreadable', `a line of the file is longer than ${MAX_LINE_CHARS} characters`, {
+        hint: 'Pass a file with one URL or JSON entry per line, or a CSV file whose name ends in `.csv`.',
       })
   }
   yield* entriesOf([half])

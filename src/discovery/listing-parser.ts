@@ -2,27 +2,27 @@ import { SaxesParser, type SaxesTag } from 'saxes'
 import { ShoalError } from '../errors.js'
 import { parseUrl } from '../url/parse-url.js'
 
-/** A page, or a further file of pages. */
+/** A page, or another file that lists pages. */
 export interface Listed {
   readonly kind: 'page' | 'file'
   readonly url: string
-  /** Wall clock; null when the file does not say, or says nothing that is a time. */
+  /** Wall clock; null when the file does not say, or the value is not a time. */
   readonly modifiedAt: number | null
 }
 
-/** A file that lists URLs, read piece by piece: sitemap, index of sitemaps, RSS, Atom, or plain text with a URL a line. */
+/** A file that lists URLs, read piece by piece: a sitemap, a sitemap index, RSS, Atom, or plain text with one URL per line. */
 export interface ListingParser {
-  /** What the piece completed. */
+  /** The entries that this piece completes. */
   write(text: string): Listed[]
   end(): Listed[]
 }
 
-/** A text, tag or comment longer than this is no part of a list of URLs; it would have to be kept whole in memory. */
+/** A text, tag or comment longer than this is not part of a list of URLs, and would have to be kept in memory as a whole. */
 const MAX_TOKEN_CHARS = 1024 * 1024
 const MAX_TEXT_CHARS = 16 * 1024
 const MAX_NESTING = 64
 
-/** `base` resolves what a feed writes in short. */
+/** `base` resolves the relative URLs of a feed. */
 export function createListingParser(base: string): ListingParser {
   let parser: ListingParser | null = null
   return {
@@ -70,8 +70,8 @@ const URL_TEXTS = new Set(['loc', 'link'])
 const TIME_TEXTS = new Set(['lastmod', 'updated', 'published', 'pubdate', 'date'])
 
 /**
- * Declared entities are not known to the parser, so there is nothing that could expand. What is not well-formed is passed over: half of the
- * sitemaps with a bare & are still a sitemap.
+ * The parser does not know declared entities, so nothing can expand. What is not well-formed is skipped: a sitemap with a bare & is still a
+ * sitemap.
  */
 function xmlParser(base: string): ListingParser {
   const sax = new SaxesParser({ position: false })
@@ -143,7 +143,7 @@ function xmlParser(base: string): ListingParser {
   return {
     write(piece) {
       sinceEvent += piece.length
-      // The beginning of an entity at the end of a piece waits for the rest of it.
+      // An entity that starts at the end of a piece waits for the rest.
       const whole = held + piece
       const cut = whole.lastIndexOf('&')
       const keeps = cut !== -1 && whole.length - cut <= MAX_ENTITY_CHARS && !whole.includes(';', cut)
@@ -171,13 +171,13 @@ function escaped(text: string): string {
 
 const ABSOLUTE = /^https?:\/\//i
 
-/** `sm:loc` is a loc; `image:loc` stands one level deeper and is not looked at. */
+/** `sm:loc` is a loc; `image:loc` is one level deeper and is ignored. */
 function localName(name: string): string {
   const colon = name.indexOf(':')
   return (colon === -1 ? name : name.slice(colon + 1)).toLowerCase()
 }
 
-/** As sitemaps (2026-11-15, with or without the time) and feeds (Sun, 15 Nov 2026 10:00:00 GMT) write it. */
+/** In the formats of sitemaps (2026-11-15, with or without a time) and feeds (Sun, 15 Nov 2026 10:00:00 GMT). */
 function timeOf(text: string): number | null {
   if (text === '' || text.length > 64) return null
   const ms = Date.parse(text)

@@ -7,42 +7,42 @@ import { parseUrl } from '../url/parse-url.js'
 import { type ListingFile, readListing } from './read-listing.js'
 import { unpack } from './unpack.js'
 
-/** Indexes of indexes are against the protocol, and exist. */
+/** The protocol forbids an index of indexes, but they exist. */
 const MAX_LEVELS = 4
-/** Of one crawl; an index has 50,000 by the protocol. */
+/** Per crawl; the protocol allows 50,000 in one index. */
 const MAX_FILES = 100_000
-/** So many problems are told one by one. */
-const TOLD = 20
+/** This many problems are reported one by one. */
+const REPORTED = 20
 
-/** Fetches files by the rules for pages: guard, robots.txt, permits, retries. */
+/** Fetches files under the same rules as pages: guard, robots.txt, permits, retries. */
 export interface FileFetcher {
-  /** Rejects with what ended it. */
+  /** Rejects with the final failure. */
   get(url: string): Promise<ListingFile>
   close(): Promise<void>
 }
 
 export interface ListingParts {
   openFetcher(): Promise<FileFetcher>
-  /** Of a host that the spider goes to. */
+  /** The URL is on a host that the spider visits. */
   inScope(url: string): boolean
-  /** A longer one passes no door. */
+  /** A longer URL passes no filter. */
   readonly maxUrlLength: number
   now(): number
-  /** Something that was passed over. */
+  /** Called for what is skipped. */
   onProblem(url: string, error: ShoalError): void
 }
 
 export interface ListingOptions {
-  /** Empty: those that robots.txt names, on each of `sites`. */
+  /** Empty: the ones listed in robots.txt, on each of `sites`. */
   readonly urls: readonly string[]
   /** Origins. */
   readonly sites: readonly string[]
-  /** Pages known to be older are left out: a time, or how long before the crawl began. */
+  /** Pages known to be older are skipped: a time, or a duration before the crawl started. */
   readonly since: { readonly at: number } | { readonly agoMs: number } | null
   readonly route?: string
 }
 
-/** Sitemaps and feeds: each file is a source with a cursor of its own, and one that was read to its end is not fetched again. */
+/** Sitemaps and feeds: each file is a source with its own cursor, and a file that was read completely is not fetched again. */
 export function listings(options: ListingOptions, parts: ListingParts): SeedGroup {
   return {
     async *sources(notes) {
@@ -68,9 +68,9 @@ async function* walk(
   let problems = 0
   const isNewEnough = (modifiedAt: number | null) => since === null || modifiedAt === null || modifiedAt >= since
 
-  /** True when nothing of it was passed over. */
+  /** True when nothing was skipped. */
   async function* visit(url: string, level: number, must: boolean): AsyncGenerator<SeedSource, boolean> {
-    // Hashes: URLs as long as an index likes would be kept by the hundred thousand.
+    // Hashes, because an index may list a hundred thousand URLs of any length.
     const seen = hashOf(url)
     if (visited.has(seen)) return true
     if (visited.size >= MAX_FILES) {
@@ -79,7 +79,7 @@ async function* walk(
       return true
     }
     visited.add(seen)
-    // A key of the store: URLs may be too long for one. What else the source says decides what becomes of the file.
+    // This is a key of the store, and URLs may be too long for one. The other options are part of it because they decide how the file is read.
     const key = hashOf(JSON.stringify([url, options.since, options.route ?? null]))
     const ended = `listing ${key}`
     if ((await notes.get(ended)) > 0) return true
@@ -111,11 +111,12 @@ async function* walk(
 
   const problem = (url: string, error: ShoalError) => {
     problems++
-    if (problems <= TOLD) parts.onProblem(url, error)
-    if (problems === TOLD) parts.onProblem(url, new ShoalError(error.code, 'more that is passed over is not told'))
+    if (problems <= REPORTED) parts.onProblem(url, error)
+    if (problems === REPORTED)
+      parts.onProblem(url, new ShoalError(error.code, 'further skipped entries are not reported'))
   }
 
-  /** What a person named must be there; what a file names may be out of date. */
+  /** A file that the user named must exist; one that another file names may be outdated. */
   const passOver = (url: string, thrown: unknown, must: boolean): false => {
     const error = asShoalError(thrown)
     if (isOurs(error)) throw thrown
@@ -139,7 +140,7 @@ async function* walk(
           )
         else if (target === null) problem(url, new ShoalError('bad_url', 'it is not a URL'))
         else if (target.host !== home && !parts.inScope(target.href))
-          problem(url, new ShoalError('out_of_scope', `${file.url} names a file on a foreign host`))
+          problem(url, new ShoalError('out_of_scope', `${file.url} lists a file on another host`))
         else yield target.href
       }
     }
@@ -154,7 +155,7 @@ async function* walk(
         }
       }
     } catch (error) {
-      // Cut or broken in the middle: what came before stands.
+      // Truncated or broken in the middle: what came before counts.
       problem(file.url, asShoalError(error))
     }
   }
@@ -168,7 +169,7 @@ async function* walk(
   }
 }
 
-/** Nothing that the file can do about: the next one would fare no better. */
+/** Not the fault of the file: the next one would fail the same way. */
 function isOurs({ code, next }: ShoalError): boolean {
   return next === 'backend' || ['aborted', 'internal', 'crawl_ended', 'not_found'].includes(code)
 }
@@ -177,7 +178,7 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }
 
-/** Once for the crawl: what counts must not move while it is resumed. */
+/** Fixed once per crawl, so that the limit does not move when the crawl is resumed. */
 async function sinceOf({ since }: ListingOptions, { now }: ListingParts, notes: SeedNotes): Promise<number | null> {
   if (since === null) return null
   if ('at' in since) return since.at

@@ -2,7 +2,7 @@ import type { SeedSource } from '../coordinator/seed-source.js'
 import { checkedTemplate } from '../spider/seed-source-schema.js'
 import type { TemplateValues } from '../url/template.js'
 
-/** Made one by one, as the queue takes them. */
+/** Expanded one by one, as the queue accepts them. */
 export function rangeSource(range: {
   readonly template: string
   readonly values: TemplateValues

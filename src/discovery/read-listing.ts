@@ -3,7 +3,7 @@ import { createListingParser, type Listed } from './listing-parser.js'
 import type { Spool } from './spool.js'
 import { unpack } from './unpack.js'
 
-/** A file that was fetched, as it came over the wire. */
+/** A fetched file, as it came over the wire. */
 export interface ListingFile {
   /** After redirects. */
   readonly url: string
@@ -11,7 +11,7 @@ export interface ListingFile {
   readonly spool: Pick<Spool, 'read' | 'digest' | 'close'>
 }
 
-/** What the file lists, as many at a time as come together; in memory is never more than a piece of it. */
+/** The entries of the file, in batches as they are parsed; only a piece of the file is in memory at a time. */
 export async function* readListing(file: ListingFile): AsyncGenerator<readonly Listed[]> {
   const parser = createListingParser(file.url)
   let decoder: TextDecoder | null = null
@@ -26,7 +26,7 @@ export async function* readListing(file: ListingFile): AsyncGenerator<readonly L
 
 const SNIFFED_BYTES = 200
 
-/** By byte order mark or XML declaration; else UTF-8, which the protocol asks for. */
+/** From the byte order mark or the XML declaration; otherwise UTF-8, as the protocol requires. */
 function charsetOf(start: Buffer): string {
   if (start[0] === 0xff && start[1] === 0xfe) return 'utf-16le'
   if (start[0] === 0xfe && start[1] === 0xff) return 'utf-16be'

@@ -8,12 +8,12 @@ const PIECE_BYTES = 64 * 1024
 const readAt = promisify(read)
 
 /**
- * A temporary file without a name. What a server or a database gives is read at once and as fast as it comes, so that neither a connection
- * nor a transaction stays open while the queue is full, which may take days; nor does it stay in memory.
+ * A temporary file without a name. The response of a server or a database is read at once and as fast as it comes, so that no connection or transaction stays
+ * open while the queue is full, which may take days; and it need not be kept in memory.
  */
 export interface Spool {
   write(piece: Uint8Array): void
-  /** Of what has been written so far. */
+  /** Reads what has been written so far. */
   digest(): string
   read(): AsyncGenerator<Buffer>
   close(): void
@@ -22,7 +22,7 @@ export interface Spool {
 export function createSpool(): Spool {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-'))
   const fd = openSync(join(folder, 'spool'), 'wx+', 0o600)
-  // Gone by name from the start: a process that is killed leaves nothing behind.
+  // Unlinked from the start, so that a process that is killed leaves nothing behind.
   rmSync(folder, { recursive: true, force: true })
   const hash = createHash('sha256')
   let size = 0

@@ -15,8 +15,8 @@ export interface SqlParts {
 }
 
 /**
- * The URLs of a query: its column `url`, or its first. The result is read into a spool at once: a transaction that is open while the queue
- * is full would keep Postgres from cleaning up.
+ * The URLs of a query: its column `url`, or its first column. The result is read into a spool at once: a transaction that stays open while the queue is full
+ * would keep Postgres from vacuuming.
  */
 export function sqlSource(address: string, query: string, { clock, signal }: SqlParts): SeedGroup {
   const name = createHash('sha256').update(`${address}\n${query}`).digest('hex').slice(0, 16)
@@ -28,7 +28,7 @@ export function sqlSource(address: string, query: string, { clock, signal }: Sql
         const rows = isPostgres ? postgresRows(address, query, signal) : sqliteRows(address, query)
         for await (const urls of rows) {
           spool.write(Buffer.from(urls.map((url) => `${JSON.stringify(url)}\n`).join('')))
-          // A driver that reads a local file never waits: without a pause nothing else would run here until all rows are read.
+          // A driver that reads a local file never waits: without a pause, nothing else would run until all rows are read.
           await clock.sleep(0)
           if (signal.aborted) throw stopped()
         }
@@ -51,21 +51,21 @@ async function* spooledTexts(pieces: AsyncIterable<Buffer>): AsyncGenerator<stri
   }
 }
 
-/** In a transaction that may only read, through a cursor. */
+/** In a read-only transaction, through a cursor. */
 async function* postgresRows(address: string, query: string, signal: AbortSignal): AsyncGenerator<string[]> {
   const { Client } = (await import('pg')).default
   const options = { connectionString: address, connectionTimeoutMillis: CONNECT_MS, application_name: 'shoal' }
   const client = openClient(() => new Client(options))
-  // A connection that breaks between two calls is told by the next call.
+  // A connection that breaks between two calls is reported by the next call.
   client.on('error', () => {})
-  // The server notices that nobody listens any more, and ends the query.
+  // The server notices that the connection is closed, and ends the query.
   const giveUp = () => void client.end().catch(() => {})
   signal.addEventListener('abort', giveUp, { once: true })
   try {
     if (signal.aborted) throw stopped()
     await client.connect()
     await client.query('BEGIN READ ONLY')
-    // The extended protocol takes one statement: the query cannot end the transaction and begin to write.
+    // The extended protocol allows one statement only: the query cannot end the transaction and start to write.
     const declare: QueryConfig & { queryMode: string } = {
       text: `DECLARE shoal_seeds NO SCROLL CURSOR FOR ${query}`,
       queryMode: 'extended',
@@ -90,13 +90,13 @@ async function* postgresRows(address: string, query: string, signal: AbortSignal
   }
 }
 
-/** In our own words, and without a cause: what the parser throws has the address in it. */
+/** With our own message and without a cause: the error of the parser contains the address. */
 function openClient<Client>(open: () => Client): Client {
   try {
     return open()
   } catch {
-    throw new ShoalError('seeds_unreadable', 'the address of the database of seeds is no URL', {
-      hint: 'In a password # / ? @ and % are written as %23 %2F %3F %40 and %25.',
+    throw new ShoalError('seeds_unreadable', 'the address of the database with the start URLs is not a URL', {
+      hint: 'In a password, write # / ? @ and % as %23 %2F %3F %40 and %25.',
     })
   }
 }
@@ -107,7 +107,7 @@ function stopped(): ShoalError {
 
 async function* sqliteRows(address: string, query: string): AsyncGenerator<string[]> {
   const path = address.replace(/^sqlite:/, '')
-  // The library would make an empty one.
+  // The library would create an empty file.
   if (!existsSync(path)) throw new ShoalError('seeds_unreadable', `there is no file ${path}`)
   const { default: Database } = await import('libsql')
   try {
@@ -136,10 +136,12 @@ function urlsOf(rows: readonly unknown[][], names: readonly string[]): string[] 
   return rows.flatMap((row) => (row[at] === null || row[at] === undefined ? [] : [String(row[at])]))
 }
 
-/** Without the address, which has a password in it. */
+/** Without the address, which contains a password. */
 function unreadable(error: unknown): ShoalError {
   if (error instanceof ShoalError) return error
   const reason =
     error instanceof Error && error.message !== '' ? error.message : String((error as { code?: string }).code)
-  return new ShoalError('seeds_unreadable', `the query for seeds failed: ${reason.slice(0, 300)}`, { cause: error })
+  return new ShoalError('seeds_unreadable', `the query for start URLs failed: ${reason.slice(0, 300)}`, {
+    cause: error,
+  })
 }

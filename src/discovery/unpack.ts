@@ -2,10 +2,10 @@ import { pipeline, Readable, type Transform } from 'node:stream'
 import * as zlib from 'node:zlib'
 import { ShoalError } from '../errors.js'
 
-/** After decoding. A sitemap may have 50 MB by its protocol; larger ones exist and cost nothing more, because nothing is kept. */
+/** After decoding. The sitemap protocol allows 50 MB; larger files exist, and cost no memory because nothing is kept. */
 const MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 
-/** Beyond two layers it is an attack, never a file. */
+/** More than two layers is an attack, never a file. */
 const MAX_LAYERS = 2
 
 const DECODERS = new Map<string, () => Transform>([
@@ -17,7 +17,7 @@ const DECODERS = new Map<string, () => Transform>([
 const { createZstdDecompress } = zlib as { createZstdDecompress?: () => Transform }
 if (createZstdDecompress !== undefined) DECODERS.set('zstd', createZstdDecompress)
 
-/** Without its content encoding, and without gzip where the file itself is one, whatever its name and type say. Cut at `cap`. */
+/** Removes the content encoding, and gzip if the file itself is compressed, whatever its name and type say. Fails above `cap`. */
 export async function* unpack(
   pieces: AsyncIterable<Buffer>,
   contentEncoding: string,
@@ -38,7 +38,7 @@ function decoded(pieces: AsyncIterable<Buffer>, contentEncoding: string): AsyncI
     .map((name) => name.trim())
     .filter((name) => name !== '' && name !== 'identity')
   if (names.length > MAX_LAYERS) throw new ShoalError('decode_error', `more than ${MAX_LAYERS} content encodings`)
-  // The last one named was put on last.
+  // The last encoding listed was applied last.
   return names.reduceRight((inner, name) => {
     const decoder = DECODERS.get(name)
     if (decoder === undefined)
@@ -50,7 +50,7 @@ function decoded(pieces: AsyncIterable<Buffer>, contentEncoding: string): AsyncI
 async function* ungzipped(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const iterator = pieces[Symbol.asyncIterator]()
   let first = await iterator.next()
-  // One byte alone does not tell.
+  // One byte is not enough to decide.
   if (!first.done && first.value.length === 1) {
     const second = await iterator.next()
     if (!second.done) first = { value: Buffer.concat([first.value, second.value]), done: false }

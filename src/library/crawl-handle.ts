@@ -14,11 +14,11 @@ import { runUntil } from './workers.js'
 const ADDED_AT_ONCE = 1_000
 
 const misuse = (message: string) =>
-  new ShoalError('usage', `add: ${message}`, { hint: 'Correct the options given to add().' })
+  new ShoalError('usage', `add: ${message}`, { hint: 'Fix the options passed to add().' })
 
 export function crawlHandle<Kinds extends RecordDefinitions, Data>(
   parts: CrawlParts,
-  /** The spider's own seeds, as long as some are not in the queue. */
+  /** Resolves when the spider's own start URLs are in the queue; null if they are not added. */
   seeding: Promise<void> | null,
 ): Crawl<Kinds, Data> {
   const { id, spider, backends, closing, running } = parts
@@ -42,7 +42,7 @@ export function crawlHandle<Kinds extends RecordDefinitions, Data>(
   const seal = async () => {
     open()
     feeding.sealed = true
-    // Else when the last one is in the queue: until then there must be workers, which may be started after this.
+    // Otherwise when the last one is in the queue: that needs workers, which may be started after this call.
     if (!feeding.seeding) await frontier.seeded(id)
   }
   const seeded = async () => {

@@ -6,9 +6,9 @@ import type { Fingerprint } from '../url/link.js'
 import { showUrl } from '../url/show-url.js'
 import type { CrawlParts } from './crawl-parts.js'
 
-/** The first looks are quick, for a page that is visited at once; a thousand long waits together must not keep the queue busy. */
-const FIRST_LOOK_MS = 20
-const SLOWEST_LOOK_MS = 1_000
+/** The first checks come quickly, for a page that is visited at once; a thousand long waits together must not keep the queue busy. */
+const FIRST_CHECK_MS = 20
+const SLOWEST_CHECK_MS = 1_000
 
 /** See `Crawl.result`. */
 export async function waitForResult(
@@ -26,15 +26,15 @@ export async function waitForResult(
   const shown = showUrl(url)
   const deadline = timeoutMs === null ? Number.POSITIVE_INFINITY : clock.mono() + timeoutMs
 
-  for (let napMs = FIRST_LOOK_MS; ; napMs = Math.min(napMs * 1.5, SLOWEST_LOOK_MS)) {
+  for (let napMs = FIRST_CHECK_MS; ; napMs = Math.min(napMs * 1.5, SLOWEST_CHECK_MS)) {
     const where = await frontier.explain(id, target.fp)
-    if (where.state === 'unknown') throw new ShoalError('not_found', `crawl ${id} was never given ${shown}`)
+    if (where.state === 'unknown') throw new ShoalError('not_found', `${shown} was never added to crawl ${id}`)
     if (where.state === 'done' && (where.link !== null || (await wasFetched(store, id, target.fp, where.crawlState))))
       return collected(store.records.scan({ spider: spider.name, url: (where.link ?? target).url }))
     if (where.state === 'dead' || where.state === 'skipped') {
       const failure = where.link.failures.at(-1)
       throw failure === undefined
-        ? new ShoalError('not_found', `${shown} was given up`)
+        ? new ShoalError('not_found', `${shown} failed`)
         : new ShoalError(failure.code, `${shown}: ${failure.message}`)
     }
     if (where.crawlState === 'finished' || where.crawlState === 'cancelled') {
@@ -44,12 +44,12 @@ export async function waitForResult(
     const state = where.link === null ? 'on its way' : where.state
     if (leftMs <= 0) throw new ShoalError('wait_timeout', `${shown} is still ${state} after ${timeoutMs} ms`)
     await clock.sleep(Math.min(napMs, leftMs), closing)
-    if (closing.aborted) throw new ShoalError('closed', `the connection was closed while ${shown} was waited for`)
+    if (closing.aborted) throw new ShoalError('closed', `the connection was closed while waiting for ${shown}`)
   }
 }
 
 /**
- * A queue that only counts what is done finds a link nowhere else, which also happens to one that is just on its way from one state to
+ * A queue that only counts finished links reports `done` for a link that it finds nowhere, which also happens to one that is just moving from one state to
  * another. The store knows for sure: pages are written before they are done.
  */
 async function wasFetched(

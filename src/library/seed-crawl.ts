@@ -6,13 +6,13 @@ import { seedOptions } from '../run/seeds/seed-options.js'
 import type { CrawlParts } from './crawl-parts.js'
 
 export interface Seeding {
-  /** What there was room for is in the queue. Workers must run from here on, or there is never room again. */
+  /** The queue is full, or has everything. Workers must run from here on, or there will never be room again. */
   readonly first: Promise<unknown>
-  /** All of it is, or the program closes its connection, or the crawl was cancelled. */
+  /** Everything is in the queue, or the program closes its connection, or the crawl was cancelled. */
   readonly all: Promise<void>
 }
 
-/** Adds the spider's start URLs and seeds. The crawl stays open: whether more comes is for the program to say. */
+/** Adds the spider's start URLs. The crawl stays open: the program decides whether more will come. */
 export function seedCrawl({ id, spider, backends, settings, clock, random, log, closing }: CrawlParts): Seeding {
   let full = () => {}
   const whenFull = new Promise<void>((resolve) => {
@@ -33,7 +33,7 @@ export function seedCrawl({ id, spider, backends, settings, clock, random, log, 
       ...{ backends, spider, crawl: id, pools: poolsAtHand(settings, [spider]), clock, random, log, signal: closing },
     })
     for (const source of sources) await add(source)
-    // No cursors here: what was added before is known.
+    // No stored cursors here: what was added before is known to the queue.
     const notes = new Map<string, number>()
     for (const group of groups) {
       full()

@@ -3,8 +3,8 @@ import type { ChangePage, Cursor } from '../store/changes.js'
 import type { StoredRecord } from '../store/record-store.js'
 import type { CrawlParts, Feeding } from './crawl-parts.js'
 
-const LOOK_EVERY_MS = 500
-/** With the largest records that is 25 MB. */
+const CHECK_EVERY_MS = 500
+/** 25 MB with the largest records. */
 const PAGE = 100
 
 /** See `Crawl.subscribe`. */
@@ -19,7 +19,7 @@ export async function* subscription(
     try {
       return await store.changes.read({ spider: spider.name, after, limit: PAGE })
     } catch (error) {
-      // A standby has taken over, and may lack the last moments: what it has is given again.
+      // A standby has taken over, and may lack the last moments: start again with what it has.
       if (asShoalError(error).code !== 'cursor_foreign') throw error
       return { records: [], cursor: await store.changes.startOf(id), more: false }
     }
@@ -27,7 +27,7 @@ export async function* subscription(
 
   while (!closing.aborted) {
     feeding.failed.signal.throwIfAborted()
-    // Asked before the records are read: those of a crawl that had ended by then are all there.
+    // Read before the records: if the crawl had ended by then, all its records are written.
     const { state } = await frontier.stats(id)
     const ended = state === 'cancelled' || (state === 'finished' && !feeding.seeding)
     const last = ended && feeding.workers === 0
@@ -36,12 +36,12 @@ export async function* subscription(
       more = page.more
       cursor = page.cursor
       for (const record of page.records) {
-        // A later crawl that gives the same record again makes it its own without a change: whoever has not read it by then does not get it.
+        // A later crawl that produces the same record takes it over without a change, so a subscription that has not read it by then misses it.
         if (record.crawl === id) yield record
         if (closing.aborted) return
       }
     }
     if (last && (await store.changes.lag({ spider: spider.name, after: cursor, most: 1 })).records === 0) return
-    await clock.sleep(LOOK_EVERY_MS, closing)
+    await clock.sleep(CHECK_EVERY_MS, closing)
   }
 }

@@ -8,11 +8,11 @@ export type { Kept } from '../keeper/client.js'
 export { openArchive, parsePages } from './pages.js'
 export { openMaintenance, type StorePart, type StorePort } from './store.js'
 
-/** Addresses become the backends that every command works on: a queue (wire/queue.ts), a store (wire/store.ts) and raw pages (wire/pages.ts), the only importers of drivers. */
+/** Turns addresses into the backends of a command: a queue (wire/queue.ts), a store (wire/store.ts) and raw pages (wire/pages.ts), the only importers of drivers. */
 export interface Backends
   extends Omit<QueuePart, 'connect' | 'close' | 'database'>,
     Omit<StorePart, 'connect' | 'close'> {
-  /** For a worker in another thread of this process; null when the backends cannot be shared with one. */
+  /** For a worker in another thread of this process; null when the backends cannot be shared with a thread. */
   connect(): BackendPorts | null
   close(): Promise<void>
 }
@@ -20,7 +20,7 @@ export interface Backends
 export interface BackendAddresses {
   readonly queue: string
   readonly store: string
-  /** Null or left out: beside the records, or in .shoal/pages when those are on a server. */
+  /** Null or left out: next to the records, or in .shoal/pages when those are on a server. */
   readonly pages?: string | null
 }
 
@@ -31,11 +31,11 @@ export interface BackendPorts {
 
 export interface OpenOptions {
   readonly clock?: Clock
-  /** False for a command that only looks: it makes no tables on a server. A file of records is made by whoever opens it. */
+  /** False for a read-only command: no tables are created on a server. A SQLite file is always created when it is opened. */
   readonly create?: boolean
 }
 
-/** The queue first: a wrong address of it makes no file of records. */
+/** The queue is opened first, so that a wrong queue address creates no file of records. */
 export async function openBackends(
   addresses: BackendAddresses,
   { clock = systemClock, create = true }: OpenOptions = {},
@@ -44,8 +44,8 @@ export async function openBackends(
   const storeAt = parseStore(addresses.store)
   const pages = pagesFor(storeAt, addresses.pages ?? null)
   if (storeAt.engine === 'memory' ? queueAt.engine === 'sqlite' : queueAt.engine === 'memory') {
-    throw new ShoalError('queue_unknown', 'a queue in memory needs its store in memory, and the other way round', {
-      hint: 'Give --queue and --store the same kind of address.',
+    throw new ShoalError('queue_unknown', 'a queue in memory needs a store in memory, and the other way round', {
+      hint: 'Pass the same kind of address to --queue and --store.',
     })
   }
   const queue = await openQueue(queueAt, clock)
@@ -59,18 +59,18 @@ export async function openBackends(
   }
 }
 
-/** Records and raw pages alone, for a command that has no use for a queue; it makes no tables on a server. */
+/** Records and raw pages only, for a command that needs no queue; it creates no tables on a server. */
 export async function openResults({ store, pages = null }: Omit<BackendAddresses, 'queue'>): Promise<StorePart> {
   const storeAt = parseStore(store)
   return openStore(storeAt, null, { pages: pagesFor(storeAt, pages), clock: systemClock, create: false })
 }
 
-/** The same as another thread sees them. */
+/** The same in another thread. */
 export function resultsFromPort(port: StorePort): Promise<StorePart> {
   return storeFromPort(port, null, systemClock)
 }
 
-/** What goes over to a worker thread together with its BackendPorts. */
+/** The ports to transfer to a worker thread along with its BackendPorts. */
 export function transferred({ queue, store }: BackendPorts): MessagePort[] {
   return [queue.kind === 'database' ? queue.port : queue.keeper, ...transferredResults(store)]
 }
@@ -79,13 +79,13 @@ export function transferredResults({ records }: StorePort): MessagePort[] {
   return records.kind === 'database' && records.port !== null ? [records.port] : []
 }
 
-/** The backends as a worker thread sees it, over the ports its process gave it. */
+/** The backends in a worker thread, over the ports it received from the main thread. */
 export async function backendsFromPorts(ports: BackendPorts): Promise<Backends> {
   const { queue, client } = await queueFromPort(ports.queue, systemClock)
   try {
     return backendsOf(queue, await storeFromPort(ports.store, client, systemClock))
   } catch (error) {
-    // A store that is away is tried again, with the same ports: one that was closed would be no use then.
+    // A store that is down is tried again with the same ports, so they must stay open.
     if (ports.queue.kind === 'redis') await queue.close()
     throw error
   }

@@ -24,46 +24,46 @@ import type { SqliteLedgerEngine } from '../proxy/sqlite/sqlite-ledger-engine.js
 import { showUrl } from '../url/show-url.js'
 import { sqliteFile } from './store.js'
 
-/** Where the frontier lives. */
+/** The queue side of the backends. */
 export interface QueuePart {
   readonly frontier: Frontier
-  /** Notes that the fleet shares. */
+  /** The shared notes of the fleet. */
   readonly notes: Notes
-  /** Tells the time of the queue: what it says of hosts, links and workers is compared with that, and not with the clock of whoever looks. */
+  /** The clock of the queue: times of hosts, links and workers are compared with it, not with the clock of this machine. */
   readonly queueClock: Clock
-  /** What the fleet knows of its proxies. */
+  /** What the fleet knows about its proxies. */
   readonly proxies: ProxyLedger
   /**
-   * Renews the worker's leases, off the event loop, from when it is `ready` until it is stopped; `onLost` hears of those that are gone. Null:
-   * the engine has no place but the event loop.
+   * Renews the worker's leases, off the event loop, from when it is `ready` until it is stopped; `onLost` is called with the lost ones. Null: the engine
+   * can only do this on the event loop.
    */
-  readonly keep: ((keeper: Keeping) => Kept) | null
+  readonly keep: ((keeping: LeaseKeeping) => Kept) | null
   /** Without secrets. */
   readonly queueAddress: string
-  /** How full its place is; null: there is no limit that is known. */
+  /** How full the queue's memory or disk is; null when no limit is known. */
   capacity(): Promise<Capacity | null>
-  /** URLs that other programs push for a spider; null: the queue has no place for them. */
+  /** URLs that other programs push for a spider; null: the queue does not support feeds. */
   feed(spider: string, place: FeedPlace): Feed | null
-  /** What is not wrong but should be known: a queue without persistence. */
+  /** Not wrong, but worth knowing: for example a queue without persistence. */
   readonly warnings: readonly string[]
-  /** The database thread of an embedded queue, which may have the records as well. */
+  /** The database thread of an embedded queue, which may hold the records as well. */
   readonly database: { readonly file: string; readonly thread: DatabaseThread } | null
-  /** For another thread of this process; null when it cannot be shared with one. */
+  /** For another thread of this process; null when it cannot be shared with a thread. */
   connect(): QueuePort | null
   close(): Promise<void>
 }
 
-interface Keeping {
+interface LeaseKeeping {
   readonly worker: WorkerId
   readonly heartbeatMs: number
-  /** A lease is kept for this long at most, unless it waits for our own backends. */
+  /** A lease is kept this long at most, unless it waits for a backend. */
   readonly holdMs: number
-  /** All that is in hand. */
+  /** Everything in flight. */
   readonly held: () => readonly Holding[]
   readonly onLost: (tokens: readonly string[]) => void
 }
 
-/** A database file belongs to one thread of the process; a server is dialled by each thread, and the keeper thread renews the leases. */
+/** A database file belongs to one thread of the process; each thread has its own connection to a server, and the keeper thread renews the leases. */
 export type QueuePort =
   | { readonly kind: 'database'; readonly port: MessagePort }
   | { readonly kind: 'redis'; readonly address: string; readonly keeper: MessagePort }
@@ -77,9 +77,9 @@ export function parseQueue(address: string): QueueAddress {
   if (address === 'memory:') return { engine: 'memory' }
   const file = sqliteFile(address)
   if (file !== null) return { engine: 'sqlite', file }
-  // What stands behind the scheme, the driver checks.
+  // The driver checks what follows the scheme.
   if (/^rediss?(\+(cluster|sentinel))?:\/\//.test(address)) return { engine: 'redis', address }
-  throw new ShoalError('queue_unknown', `no engine is known for the address ${showUrl(address)}`)
+  throw new ShoalError('queue_unknown', `unknown kind of address: ${showUrl(address)}`)
 }
 
 export async function openQueue(address: QueueAddress, clock: Clock): Promise<QueuePart> {
@@ -95,7 +95,7 @@ export async function openQueue(address: QueueAddress, clock: Clock): Promise<Qu
   }
 }
 
-/** As a worker thread sees it, over the port its process gave it; `client`: its line to a database. */
+/** The queue in a worker thread, over the port it received; `client` is its connection to a database thread. */
 export async function queueFromPort(
   port: QueuePort,
   clock: Clock,
@@ -107,7 +107,7 @@ export async function queueFromPort(
   return { queue: await dialledQueue(port.address, clock, () => port.keeper), client: null }
 }
 
-/** For `try`, tests and crawls that may end with their process: leases are renewed on the event loop. */
+/** For `try`, tests and crawls that may be lost when their process ends: leases are renewed on the event loop. */
 function memoryQueue(clock: Clock): QueuePart {
   return {
     frontier: new MemoryFrontier({ clock }),
@@ -131,25 +131,25 @@ function databaseQueue(client: DatabaseClient, clock: Clock, close: () => Promis
     queueClock: clock,
     notes: sqliteNotes(client.service<SqliteNotesEngine>('notes')),
     proxies: sqliteLedger(client.service<SqliteLedgerEngine>('proxies')),
-    // What is granted and settled goes through the database thread: it knows what is in hand without being told, but not what waits.
+    // Leases and settlements pass through the database thread, so it knows what is in flight, but not what is waiting.
     keep({ worker, heartbeatMs, holdMs, held, onLost }) {
       client.onLost = onLost
       client.keep({ worker, heartbeatMs, holdMs })
       let cancel = () => {}
-      const tell = () => {
+      const report = () => {
         const waiting = held().filter((one) => one.waiting)
         if (waiting.length > 0)
           client.waiting(
             worker,
             waiting.map(({ token }) => token),
           )
-        cancel = clock.after(holdMs / 4, tell)
+        cancel = clock.after(holdMs / 4, report)
       }
-      cancel = clock.after(holdMs / 4, tell)
+      cancel = clock.after(holdMs / 4, report)
       return { ready: Promise.resolve(), stop: () => cancel() }
     },
     queueAddress: '',
-    // Its process knows.
+    // The main thread knows this.
     capacity: async () => null,
     feed: () => null,
     warnings: [],
@@ -176,7 +176,7 @@ async function redisQueue(address: string, clock: Clock): Promise<QueuePart> {
   }
 }
 
-/** Loaded only here: nothing else has use for a Redis client. */
+/** Loaded only here: nothing else needs a Redis client. */
 async function dialledQueue(address: string, clock: Clock, keeperPort: () => MessagePort): Promise<QueuePart> {
   const [
     { openRedis },
@@ -219,7 +219,7 @@ async function dialledQueue(address: string, clock: Clock, keeperPort: () => Mes
   }
 }
 
-/** Of the file system that the file lies on, as far as we may use it. */
+/** The free space of the file system that holds the file, as far as this user may use it. */
 async function diskOf(file: string): Promise<Capacity | null> {
   const { blocks, bavail, bsize } = await statfs(dirname(resolve(file)))
   return blocks === 0 ? null : { usedBytes: (blocks - bavail) * bsize, limitBytes: blocks * bsize, what: 'disk' }

@@ -240,7 +240,7 @@ export class CrawlWorker {
     this.#leasing = false
     this.#options.meter.answered(null, 1)
     if (isAway(error)) {
-      this.#options.backends.away('queue', error)
+      this.#options.backends.down('queue', error)
       // The call may have arrived and only its reply been lost: the same number again returns the same batch.
       this.#seq--
       this.#awayMs = awayPause(this.#awayMs)

@@ -149,6 +149,6 @@ describe('move and recover', () => {
   })
 
   it('recovers only what is lost', async () => {
-    expect(await shoal('recover', 'shop')).toMatchObject({ code: 5, stderr: expect.stringContaining('knows no crawl') })
+    expect(await shoal('recover', 'shop')).toMatchObject({ code: 5, stderr: expect.stringContaining('has no crawl') })
   })
 })

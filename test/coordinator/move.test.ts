@@ -94,7 +94,7 @@ describe('moving a crawl', () => {
     await expect(move()).rejects.toMatchObject({ code: 'usage', hint: expect.stringContaining('shoal pause c1') })
     await workerOf(from, 'w2').lease(1)
     await from.setState('c1', 'paused')
-    await expect(move()).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('still in hand') })
+    await expect(move()).rejects.toMatchObject({ code: 'usage', message: expect.stringContaining('still in flight') })
     await from.setState('c1', 'cancelled')
     await expect(move()).rejects.toMatchObject({ code: 'usage' })
     await expect(to.stats('c1')).rejects.toMatchObject({ code: 'not_found' })
