@@ -1,5 +1,6 @@
 import type { Clock, Random } from '../clock.js'
 import type { WorkerId } from '../frontier/frontier.js'
+import { awayPause } from '../while-away.js'
 import type { Holding } from './protocol.js'
 
 /** What the keeper needs of a queue. */
@@ -34,7 +35,6 @@ const REAP_EVERY_MS = 500
 const REAP_AT_ONCE = 200
 /** A million leases that run out together are not one process's business alone. */
 const REAPS_IN_A_ROW = 20
-const AWAY_NAP_MS = 500
 /**
  * A lease that the worker did not name so many times, though it had its say, it does not have: its end was told to a queue that has come back older.
  * The reply of a lease call may be on its way, which is why once is not enough.
@@ -58,6 +58,7 @@ export async function keepAlive(ward: Ward, { queue, clock }: Parts, signal: Abo
   const frontier = await queue
   /** Epochs that the queue holds for the worker and the worker does not name, since when. */
   const strangers = new Map<string, number>()
+  let awayMs = 0
   for (let napMs = heartbeatMs; ; ) {
     await clock.sleep(napMs, signal)
     if (signal.aborted) return
@@ -73,8 +74,10 @@ export async function keepAlive(ward: Ward, { queue, clock }: Parts, signal: Abo
       for (const [epoch, since] of strangers) if (!held.has(epoch) && heard - since > FORGOTTEN) strangers.delete(epoch)
       for (const epoch of held) if (!known.has(epoch) && !strangers.has(epoch)) strangers.set(epoch, heard)
       napMs = heartbeatMs
+      awayMs = 0
     } catch {
-      napMs = Math.min(AWAY_NAP_MS, heartbeatMs)
+      awayMs = awayPause(awayMs)
+      napMs = Math.min(awayMs, heartbeatMs)
     }
   }
 }

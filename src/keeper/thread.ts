@@ -2,23 +2,22 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { systemClock, systemRandom } from '../clock.js'
 import { openRedisFrontier } from '../frontier/redis/redis-frontier.js'
 import { openRedis } from '../redis/connection.js'
+import { awayPause } from '../while-away.js'
 import { type KeepingQueue, keepAlive, reapAlways, type Ward } from './lease-keeper.js'
 import type { FromKeeper, KeeperThreadData, ToKeeper } from './protocol.js'
 
-/** Renews leases and reaps expired ones with a connection of its own: an event loop that runs the user's handlers has no say in it. */
-const OPEN_NAP_MS = 500
-
 const { address } = workerData as KeeperThreadData
 const clock = systemClock
+/** Renews leases and reaps expired ones over its own connection, so that handlers that block their event loop do not matter. */
 const parts = { queue: openPatiently(), clock, random: systemRandom }
 
-/** What is wrong with the queue for good, the workers tell. */
+/** A permanent problem with the queue is reported by the workers. */
 async function openPatiently(): Promise<KeepingQueue> {
-  for (;;) {
+  for (let pauseMs = awayPause(0); ; pauseMs = awayPause(pauseMs)) {
     try {
       return await openRedisFrontier(await openRedis(address), {})
     } catch {
-      await clock.sleep(OPEN_NAP_MS)
+      await clock.sleep(pauseMs)
     }
   }
 }

@@ -4,8 +4,8 @@ import { checkBrowser } from '../fetch/browser/chromium.js'
 import type { Log } from '../log.js'
 import { rendersPages, type Spider } from '../spider/spider.js'
 import { type BackendAddresses, type Backends, openBackends } from '../wire/backends.js'
+import { patient } from './patient.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
-import { patient } from './while-away.js'
 import { forfeitDeadWorkers } from './workers/forfeit.js'
 
 export interface OpenedForWork {
