@@ -45,7 +45,7 @@ export interface PumpParts {
   readonly mostFailures?: number
 }
 
-/** `delivered`: everything up to now. `elsewhere`: another process feeds it. `behind`: it is away, or there was no time. `stopped`: it refuses. */
+/** `delivered`: everything up to now. `elsewhere`: another process delivers to it. `behind`: the sink is down, or time ran out. `stopped`: the sink refuses. */
 export type PumpEnd =
   | { readonly kind: 'delivered' | 'elsewhere'; readonly sent: number }
   | { readonly kind: 'behind' | 'stopped'; readonly sent: number; readonly message: string }
@@ -68,7 +68,7 @@ export async function pump(parts: PumpParts): Promise<PumpEnd> {
       const held = await holdOutlet(store.outlets, claim, clock)
       if (held !== null) {
         try {
-          const result = await feedSink(parts, held)
+          const result = await deliverChanges(parts, held)
           sent += result.sent
           end = result
         } finally {
@@ -97,7 +97,7 @@ async function infoOf({ outlet, store }: PumpParts): Promise<OutletInfo | null> 
 }
 
 /** Until it is lost, stopped, or at its end. */
-async function feedSink(parts: PumpParts, held: Held): Promise<PumpEnd> {
+async function deliverChanges(parts: PumpParts, held: Held): Promise<PumpEnd> {
   const { outlet, store, clock, finish, stop, timing = PUMP_TIMING } = parts
   const { spider, kinds, batch } = outlet
   const over = AbortSignal.any([stop, held.lost])

@@ -6,7 +6,6 @@ import type { BlobIndex } from '../store/blob-index.js'
 import type { BlobStore } from '../store/blob-store.js'
 import { fileArchive } from '../store/files/file-archive.js'
 import { FilePackPlace } from '../store/files/file-pack-place.js'
-import { alsoPageFiles } from '../store/files/page-files.js'
 import { MemoryBlobStore } from '../store/memory/memory-blob-store.js'
 import { PackedBlobStore } from '../store/packs/packed-blob-store.js'
 import { parseS3 } from '../store/s3/s3-address.js'
@@ -35,7 +34,7 @@ export async function openPages(address: PagesAddress, index: BlobIndex, clock: 
     return new PackedBlobStore(index, new S3PackPlace(parseS3(address), clock), clock)
   }
   const folder = address.slice('files:'.length)
-  return alsoPageFiles(new PackedBlobStore(index, new FilePackPlace(folder, clock), clock), folder)
+  return new PackedBlobStore(index, new FilePackPlace(folder, clock), clock)
 }
 
 export const MEMORY_PAGES: PagesAddress = 'memory:'

@@ -39,8 +39,6 @@ describe('tables in Postgres', () => {
       dryRun: true,
       migrations: [
         { number: 1, name: 'results', breaking: false, sql: expect.stringContaining('CREATE TABLE shoal.records') },
-        { number: 2, name: 'visits', breaking: false, sql: expect.stringContaining('CREATE TABLE shoal.visits') },
-        { number: 3, name: 'audit', breaking: false, sql: expect.stringContaining('CREATE TABLE shoal.audit') },
       ],
     })
     expect((await call('records', 'list')).code).toBe(5)

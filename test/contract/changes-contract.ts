@@ -26,9 +26,9 @@ export async function drain(
   }
 }
 
-/** What every change feed must do. `open` gives an empty store. */
+/** What every driver must do. `open` gives an empty store. */
 export function changesContract(name: string, open: () => Promise<RecordStore>): void {
-  describe(`${name}: change feed contract`, () => {
+  describe(`${name}: changes contract`, () => {
     let store: RecordStore
     beforeEach(async () => {
       store = await open()

@@ -229,7 +229,7 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'is tried again',
   },
   {
-    name: 'the change feed of Postgres runs ahead of transactions under way',
+    name: 'the change stream of Postgres runs ahead of transactions under way',
     file: `${POSTGRES}/migrations/0001-results.sql`,
     find: 'SELECT pg_snapshot_xmin(pg_current_snapshot())',
     replace: 'SELECT pg_snapshot_xmax(pg_current_snapshot())',

@@ -41,8 +41,8 @@ export async function unpacked(
   return page !== null && page.length === entry.bytes && sha256(page) === entry.hash ? page : null
 }
 
-/** Null when it is no brotli, or more than `most` bytes of it. */
-export async function brotli(bytes: Uint8Array, most: number): Promise<Uint8Array | null> {
+/** Null when it is not brotli, or more than `most` bytes of it. */
+async function brotli(bytes: Uint8Array, most: number): Promise<Uint8Array | null> {
   const limit = { maxOutputLength: Math.max(1, most) }
   try {
     return most <= SMALL_BYTES ? brotliDecompressSync(bytes, limit) : await decompress(bytes, limit)

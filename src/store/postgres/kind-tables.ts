@@ -92,7 +92,7 @@ async function bringChanges(tx: Pg, kind: KindColumns, target: string): Promise<
 const STEP_END = {
   name: 'kind_step',
   text: `SELECT upto::float8, least(upto, (SELECT change FROM shoal.records WHERE change > $1 ORDER BY change OFFSET $2 LIMIT 1))::float8
-    FROM (SELECT shoal.changes_end() AS upto) AS feed`,
+    FROM (SELECT shoal.changes_end() AS upto) AS stream`,
 }
 
 function insertText(schema: string, kind: KindColumns, table: string, from: string, to: string): string {

@@ -132,7 +132,7 @@ function statements(db: SqliteDb) {
       `SELECT c.name, w.name, f.url, f.host, f.status, f.bytes, f.ms, f.attempt, f.error, f.page, f.at, r.name, f.depth, f.link,
          s.name, f.gen, CAST(f.epoch AS TEXT), f.headers, f.pool
        FROM fetches f CROSS JOIN names c ON c.id = f.crawl_id CROSS JOIN names w ON w.id = f.worker_id
-       LEFT JOIN names r ON r.id = f.route_id LEFT JOIN names s ON s.id = f.spider_id
+       CROSS JOIN names r ON r.id = f.route_id CROSS JOIN names s ON s.id = f.spider_id
        WHERE f.id IN (SELECT id FROM fetch_fps WHERE fp = ?1
          UNION ALL SELECT id FROM fetches WHERE id > ${indexedUpTo('fetches')} AND fp = ?1)
          AND (?2 IS NULL OR c.name = ?2)
@@ -142,7 +142,7 @@ function statements(db: SqliteDb) {
     // The subquery is a page of the table by its key: rows of other crawls are read and skipped, and no index is needed.
     knownPages: db.prepare(
       `SELECT printf('%016x', f.fp), f.url, f.host, r.name, f.depth, f.link
-       FROM (SELECT * FROM fetches WHERE id > ?1 ORDER BY id LIMIT ?2) f LEFT JOIN names r ON r.id = f.route_id
+       FROM (SELECT * FROM fetches WHERE id > ?1 ORDER BY id LIMIT ?2) f CROSS JOIN names r ON r.id = f.route_id
        WHERE f.crawl_id = (SELECT id FROM names WHERE name = ?3) AND (f.error IS NULL AND (f.status < 300 OR f.status = 304)) = ?4 ORDER BY f.id`,
     ),
     last: db.prepare('SELECT max(id) FROM (SELECT id FROM fetches WHERE id > ? ORDER BY id LIMIT ?)'),

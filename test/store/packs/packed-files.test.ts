@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { appendFile, mkdir, mkdtemp, open, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, open, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
@@ -10,7 +10,6 @@ import { ShoalError } from '../../../src/errors.js'
 import type { BlobIndex } from '../../../src/store/blob-index.js'
 import type { BlobStore } from '../../../src/store/blob-store.js'
 import { FilePackPlace } from '../../../src/store/files/file-pack-place.js'
-import { alsoPageFiles } from '../../../src/store/files/page-files.js'
 import { MemoryBlobIndex } from '../../../src/store/memory/memory-blob-index.js'
 import { MemoryBlobStore } from '../../../src/store/memory/memory-blob-store.js'
 import { IDLE_MS } from '../../../src/store/packs/pack-place.js'
@@ -33,7 +32,7 @@ afterEach(async () => {
 function openStore(root: string, index: BlobIndex): BlobStore {
   const packs = new PackedBlobStore(index, new FilePackPlace(root, systemClock), systemClock)
   opened.push(packs)
-  return alsoPageFiles(packs, root)
+  return packs
 }
 
 /** A few hundred bytes that become as many zeros as you like. */
@@ -110,26 +109,6 @@ describe('packs in files', () => {
     const index = new MemoryBlobIndex()
     const stores = [openStore(await newRoot(), index), openStore(await newRoot(), index)]
     for (const store of stores) expect(await store.get(await store.put(page, 'text/html'))).toEqual(page)
-  })
-
-  it('reads the page files of older databases, and not their bombs', async () => {
-    const root = await newRoot()
-    const write = async (content: Buffer, file: Buffer, ending: string) => {
-      const hash = createHash('sha256').update(content).digest('hex')
-      await mkdir(join(root, hash.slice(0, 2), hash.slice(2, 4)), { recursive: true })
-      await writeFile(join(root, hash.slice(0, 2), hash.slice(2, 4), `${hash}.${ending}`), file)
-      return `sha256:${hash}`
-    }
-    const store = openStore(root, new MemoryBlobIndex())
-    const image = Buffer.from([1, 2, 3])
-    const refs = [await write(page, brotliCompressSync(page), 'br'), await write(image, image, 'raw')]
-    expect(await store.get(refs[0])).toEqual(page)
-    expect(await store.get(refs[1])).toEqual(image)
-    expect(await store.locate(refs[0])).toBe(
-      join(root, refs[0].slice(7, 9), refs[0].slice(9, 11), `${refs[0].slice(7)}.br`),
-    )
-    const bomb = await write(Buffer.from('bomb'), bombOf(257 * 1024 * 1024), 'br')
-    expect(await store.get(bomb)).toBeNull()
   })
 
   it('says that the folder cannot be used, and takes a put again when it can', async () => {

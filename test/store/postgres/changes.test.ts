@@ -63,7 +63,7 @@ it('keeps the order of transactions when their numbers get another digit', async
 
 changesContract('postgres', () => emptyPostgresStore(server.address()))
 
-describe('the change feed of Postgres', () => {
+describe('the change stream of Postgres', () => {
   it('skips no transaction that commits late, and gives nothing that a later cursor could miss', async () => {
     const address = await server.createDatabase()
     const store = await open(address)

@@ -1,16 +1,16 @@
--- Records, the log of fetches and what a crawl must remember beside its queue.
--- Every statement of Shoal names the schema `shoal`; another name is put in its place (?schema= in the address).
+-- Records, the log of fetches and what a crawl must remember outside its queue.
+-- Every statement of Shoal names the schema `shoal`; ?schema= in the address replaces it.
 
 CREATE TABLE shoal.settings (
   name text PRIMARY KEY,
   value text NOT NULL
 );
--- Tells a restored or copied database from the one it was made of: a cursor of another database must not be followed.
+-- Distinguishes a restored or copied database from its original: a cursor of another database must not be followed.
 INSERT INTO shoal.settings (name, value) VALUES ('identity', gen_random_uuid()::text), ('partition', 'month');
 
--- Transactions count anew in the cluster that a dump is restored into: from then on this is added to their numbers.
+-- Transaction numbers start again in a cluster that a dump is restored into: from then on this is added to them.
 INSERT INTO shoal.settings (name, value) VALUES ('change_offset', '0');
--- What every transaction that is not over yet comes after.
+-- Every transaction still in progress comes after this.
 CREATE FUNCTION shoal.changes_end() RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 + value::bigint FROM shoal.settings WHERE name = 'change_offset'
 $$;
@@ -33,9 +33,9 @@ CREATE TABLE shoal.records (
   first_seen_at timestamptz NOT NULL,
   updated_at    timestamptz NOT NULL,
   scraped_at    timestamptz NOT NULL,
-  -- The transaction that changed the content last: the order of the change feed.
+  -- The transaction that changed the content last: the order of the change stream.
   change        bigint NOT NULL,
-  -- Of the write that came last: where it stood in its batch, what became of it, and the crawl before it.
+  -- Of the write that came last: its index in the batch, its status, and the crawl before it.
   last_write    integer NOT NULL,
   last_crawl    text COLLATE "C" NOT NULL,
   fresh_ms      bigint NOT NULL,
@@ -43,7 +43,7 @@ CREATE TABLE shoal.records (
   PRIMARY KEY (spider, kind, key, site)
 ) WITH (fillfactor = 80);
 
--- Room is left in each page and no index has a column that a confirmation changes, so that confirming a record touches no index.
+-- The fill factor leaves room in each page, and no index has a column that a confirmation changes: confirming a record touches no index.
 CREATE INDEX records_updated ON shoal.records (spider, updated_at);
 CREATE INDEX records_site ON shoal.records (site, updated_at);
 CREATE INDEX records_change ON shoal.records (change);
@@ -76,7 +76,7 @@ END $$;
 -- A trigger, because only it sees the replaced row under the lock of the upsert. Its condition costs nothing where no history is asked for.
 CREATE TRIGGER keep_version AFTER UPDATE ON shoal.records FOR EACH ROW
   WHEN (NEW.keep_history AND NEW.content_hash <> OLD.content_hash
-    -- What one lease says twice is no version of its own, unless a reparse says it.
+    -- What the same lease corrects is not a version of its own, unless a reparse did it.
     AND ((NEW.gen, NEW.epoch) <> (OLD.gen, OLD.epoch) OR NEW.updated_at <> NEW.scraped_at))
   EXECUTE FUNCTION shoal.keep_version();
 
@@ -112,7 +112,7 @@ CREATE TABLE shoal.rejected (
 CREATE INDEX rejected_kind ON shoal.rejected (spider, kind, id);
 CREATE INDEX rejected_crawl ON shoal.rejected (crawl);
 
--- One row for each fetch. Partitions are made ahead (see partitions.ts).
+-- One row for each fetch. Partitions are created ahead (see partitions.ts).
 CREATE SEQUENCE shoal.fetch_ids;
 CREATE TABLE shoal.fetches (
   id       bigint NOT NULL DEFAULT nextval('shoal.fetch_ids'),
@@ -156,7 +156,7 @@ CREATE TABLE shoal.crawl_notes (
   state     text NOT NULL,
   spec      jsonb NOT NULL,
   opened_at timestamptz NOT NULL,
-  -- Where the change feed ended when it was noted first.
+  -- Where the change stream ended when the crawl was first noted.
   changes_from bigint NOT NULL DEFAULT shoal.changes_end()
 );
 CREATE TABLE shoal.seed_cursors (
@@ -166,7 +166,7 @@ CREATE TABLE shoal.seed_cursors (
   PRIMARY KEY (crawl, source)
 );
 
--- How far each sink has come with the change feed, and who feeds it now. -1 is before everything.
+-- How far each sink has read the change stream, and which process delivers to it. -1 is before everything.
 CREATE TABLE shoal.outlets (
   name       text COLLATE "C" PRIMARY KEY,
   id         text NOT NULL DEFAULT gen_random_uuid()::text,
@@ -205,7 +205,7 @@ CREATE TABLE shoal.field_stats (
   PRIMARY KEY (spider, kind, site, field, hour)
 ) WITH (fillfactor = 50);
 
--- Where a raw page lies, in each place that has it: its pack, and the part of it.
+-- Which pack holds a raw page and where in it, for each place that has the page.
 CREATE TABLE shoal.blobs (
   place  text COLLATE "C" NOT NULL,
   hash   bytea NOT NULL,
@@ -215,4 +215,48 @@ CREATE TABLE shoal.blobs (
   codec  text NOT NULL,
   bytes  bigint NOT NULL,
   PRIMARY KEY (place, hash)
+);
+
+-- What the last visit of each page left, for spiders that recrawl.
+CREATE TABLE shoal.visits (
+  spider        text COLLATE "C" NOT NULL,
+  fp            bigint NOT NULL,
+  gen           bigint NOT NULL,
+  epoch         bigint NOT NULL,
+  at            timestamptz NOT NULL,
+  url           text COLLATE "C" NOT NULL,
+  etag          text COLLATE "C",
+  last_modified text COLLATE "C",
+  body_hash     bytea NOT NULL,
+  read_as       bytea NOT NULL,
+  page          text COLLATE "C",
+  memo          bytea NOT NULL,
+  -- Of the write that came last: its crawl, its result, and whether the same lease had written before.
+  crawl         text COLLATE "C" NOT NULL,
+  result        text NOT NULL,
+  repeated      boolean NOT NULL,
+  PRIMARY KEY (spider, fp)
+) WITH (fillfactor = 80);
+-- It is compressed already.
+ALTER TABLE shoal.visits ALTER COLUMN memo SET STORAGE EXTERNAL;
+
+CREATE TABLE shoal.visit_counts (
+  crawl        text COLLATE "C" NOT NULL,
+  slot         smallint NOT NULL,
+  first_time   bigint NOT NULL,
+  changed      bigint NOT NULL,
+  not_modified bigint NOT NULL,
+  same_body    bigint NOT NULL,
+  PRIMARY KEY (crawl, slot)
+) WITH (fillfactor = 50);
+
+-- What people did by hand; the oldest entries are deleted.
+CREATE TABLE shoal.audit (
+  id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at      timestamptz NOT NULL,
+  by      text NOT NULL,
+  action  text NOT NULL,
+  target  text NOT NULL,
+  details jsonb NOT NULL,
+  result  text NOT NULL
 );
