@@ -28,7 +28,7 @@ export function decimalOf(fp: Fingerprint): string {
 }
 
 /** The client's part of an item: a few bytes, then path and query; the whole URL only where it is not its host's. */
-export function encodeItem(link: Link): Buffer {
+function encodeItem(link: Link): Buffer {
   const { url, host, fp, request, data } = link
   const https = url.startsWith('https://')
   const origin = `${https ? 'https' : 'http'}://${host}`
@@ -305,7 +305,7 @@ export function encodeFailure({ code, message }: Failure): string {
   return JSON.stringify({ code, message })
 }
 
-export function encodeFailures(failures: readonly KeptFailure[]): Buffer {
+function encodeFailures(failures: readonly KeptFailure[]): Buffer {
   return Buffer.concat(
     failures.map((failure) => {
       const text = Buffer.from(encodeFailure(failure))
