@@ -1,19 +1,19 @@
-import type { ProxyLedger } from '../proxy/proxy-ledger.js'
+import type { Backends } from '../wire/backends.js'
 import { fileOf, type Session } from './session.js'
 
-/** Opens the proxy ledger without the record store, which may be on a server that this machine cannot reach. */
+/** Opens the proxy ledger and the queue's clock without the record store, which may be on a server that this machine cannot reach. */
 export async function withLedger<Result>(
   session: Session,
   { create }: { readonly create: boolean },
-  work: (ledger: ProxyLedger) => Promise<Result>,
+  work: (backends: Pick<Backends, 'proxies' | 'queueClock'>) => Promise<Result>,
 ): Promise<Result> {
   const { queue } = session.settings
   const { openBackends } = await import('../wire/backends.js')
   const isFile = fileOf(queue) !== null
-  if (isFile && !create) return session.withBackends(({ proxies }) => work(proxies))
+  if (isFile && !create) return session.withBackends(work)
   const backends = await openBackends({ queue, store: isFile ? queue : 'memory:' })
   try {
-    return await work(backends.proxies)
+    return await work(backends)
   } finally {
     await backends.close()
   }

@@ -33,14 +33,17 @@ function listCommand(alerts: Command): void {
     .description('active alerts, and those that ended in the last 24 hours')
     .action(
       acts(async (session) => {
-        const { output, clock, json } = session
-        const { evaluatedMs, ...notes } = await session.withBackends(({ notes }) => readAlerts(notes))
+        const { output, json } = session
+        const { evaluatedMs, now, ...notes } = await session.withBackends(async ({ notes, queueClock }) => ({
+          ...(await readAlerts(notes)),
+          now: queueClock.now(),
+        }))
         if (json) {
           output.jsonLines([
             ...notes.active.map((alert) => ({ state: 'active', ...alert })),
             ...notes.ended.map((alert) => ({ state: 'ended', ...alert })),
           ])
-        } else showNotes(session, notes, clock.now())
+        } else showNotes(session, notes, now)
         if (evaluatedMs === null) output.note('No process has evaluated alerts yet; `shoal run` and `shoal worker` do')
         else if (evaluatedMs > STALE_MS)
           output.note(`No process is evaluating alerts: this is from ${duration(evaluatedMs)} ago`)

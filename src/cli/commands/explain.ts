@@ -37,7 +37,7 @@ export function explainCommand(program: Command): void {
             const rawPage = await rawPagePath(backends.pages, evidence.fetches)
             const history = urlHistoryOf(evidence, found.crawl, now)
             if (session.json) session.output.json(asJson(evidence, history, rawPage))
-            else showUrlHistory(session, history, evidence, rawPage)
+            else showUrlHistory(session, history, evidence, rawPage, now)
           }
           return found.kind === 'never' ? EXIT.notFound.code : EXIT.ok.code
         }),

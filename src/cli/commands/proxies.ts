@@ -46,11 +46,11 @@ function listCommand(proxies: Command): void {
       acts(async (session, { site: host, limit }: { site?: string; limit: number }) => {
         const site = host === undefined ? null : siteOf(host.toLowerCase())
         const pools = poolsOf(session)
-        await withLedger(session, { create: false }, async (ledger) => {
+        await withLedger(session, { create: false }, async ({ proxies, queueClock }) => {
           for (const [index, pool] of pools.entries()) {
-            const scores = await allScores(ledger, pool.name)
+            const scores = await allScores(proxies, pool.name)
             if (index > 0 && !session.json) session.output.print()
-            showPool(session, pool, scores, site, limit)
+            showPool(session, pool, scores, { site, limit, now: queueClock.now() })
           }
         })
         return undefined
@@ -84,16 +84,15 @@ async function allScores(ledger: ProxyLedger, pool: string): Promise<ProxyScore[
 }
 
 function showPool(
-  { output, json, clock }: Session,
+  { output, json }: Session,
   pool: Pool,
   found: readonly ProxyScore[],
-  site: string | null,
-  limit: number,
+  { site, limit, now }: { readonly site: string | null; readonly limit: number; readonly now: number },
 ): void {
   const { style } = output
   const known = new Set(pool.proxies.map(({ id }) => id))
   const scores = found.filter(({ proxy }) => known.has(proxy))
-  const proxies = byProxy(pool.proxies, scores, site, clock.now())
+  const proxies = byProxy(pool.proxies, scores, site, now)
   const sites = bySite(scores).filter((one) => site === null || one.site === site)
   const resting = proxies.filter(({ rests }) => rests.length > 0).length
   const whole = standingOf(scores.filter((score) => score.site === (site ?? '')))
@@ -154,8 +153,9 @@ function testCommand(proxies: Command): void {
         const all = loadPools(settings.proxies, process.env)
         const [pool] = chosenPools([poolNamed(all, name)], null, settings.country)
         if (pool === undefined) throw new ShoalError('proxy_unknown', `there is no pool '${name}'`)
-        const work = (ledger: ProxyLedger) => runTest(session, ledger, pool, flags)
-        const { tested, signal } = await withLedger(session, { create: true }, work)
+        const { tested, signal } = await withLedger(session, { create: true }, ({ proxies }) =>
+          runTest(session, proxies, pool, flags),
+        )
         showTest(session, pool, tested)
         if (signal !== null) return EXIT[signal === 'SIGINT' ? 'interrupted' : 'terminated'].code
         return tested.some(({ outcome }) => outcome === 'good') ? undefined : EXIT.nothingFetched.code

@@ -13,11 +13,11 @@ export function showUrlHistory(
   history: UrlHistory,
   { fetches, records }: Evidence,
   rawPage: string | null,
+  now: number,
 ): void {
-  const { output, clock } = session
+  const { output } = session
   const { style, print } = output
   const { state, link, crawl, spider, crawlState } = history
-  const now = clock.now()
   const paint = {
     queued: style.cyan,
     delayed: style.yellow,

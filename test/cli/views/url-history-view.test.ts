@@ -86,12 +86,12 @@ async function stories(): Promise<[waiting: string, done: string]> {
         for (const line of table(columns, rows, 130, style.dim)) print(line)
       },
     }
-    const session: Partial<Session> = { output: output as Output, clock, sameDatabase: '' }
+    const session: Partial<Session> = { output: output as Output, sameDatabase: '' }
     const backends = { frontier, notes: memoryNotes({ clock }), store }
     const crawls = await frontier.crawls()
     const evidence = await gatherEvidence(backends, crawls, URL_TOLD, async () => spider, clock.now())
     if (crawls[0] === undefined) throw new Error('there is no crawl')
-    showUrlHistory(session as Session, urlHistoryOf(evidence, crawls[0], clock.now()), evidence, null)
+    showUrlHistory(session as Session, urlHistoryOf(evidence, crawls[0], clock.now()), evidence, null, clock.now())
     return lines.map((line) => line.trimEnd()).join('\n')
   }
 }
