@@ -7,9 +7,9 @@ export default defineConfig({
   build: {
     outDir: fileURLToPath(new URL('../dist/dashboard', import.meta.url)),
     emptyOutDir: true,
-    // The page's rules forbid what is not a file of its own: nothing is put into the text as data:.
+    // The page's Content-Security-Policy allows only files, so nothing is inlined as data:.
     assetsInlineLimit: 0,
-    // One file: the polyfill would be a second script for nothing.
+    // The page is a single file, so the polyfill would be a second script for nothing.
     modulePreload: { polyfill: false },
     target: 'es2022',
     reportCompressedSize: false,

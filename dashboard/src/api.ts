@@ -1,7 +1,7 @@
 import type { ApiError } from '../../src/api/api-types.js'
 import { dropToken, token } from './token.js'
 
-/** What the server refused, or why it could not be asked. */
+/** An error response of the server, or why it could not be reached. */
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure'
   constructor(
@@ -28,7 +28,7 @@ export function withQuery(url: string, query: Query): string {
   return pairs.length === 0 ? url : `${url}?${new URLSearchParams(pairs)}`
 }
 
-/** The server answers within 15 s, if only that it cannot: after this long the network has swallowed the question. */
+/** The server responds within 15 s, even if only with an error: after this long the request was lost. */
 const GIVEN_UP_MS = 30_000
 
 export function get<Answer>(url: string, query: Query = {}, signal?: AbortSignal): Promise<Answer> {
@@ -54,12 +54,12 @@ async function ask<Answer>(method: string, url: string, body?: object, signal?: 
   return (await response.json()) as Answer
 }
 
-/** Throws when the server does not take it. */
+/** Throws when the server rejects it. */
 export async function checkToken(candidate: string): Promise<void> {
   await send(path('overview'), {}, candidate)
 }
 
-/** Throws ApiFailure for any answer that is not good; one that refuses the token asks for another. */
+/** Throws ApiFailure for any error response; 401 drops the token, so that the sign-in page appears. */
 export async function send(url: string, init: RequestInit = {}, used = token.get()): Promise<Response> {
   const headers = new Headers(init.headers)
   headers.set('authorization', `Bearer ${used ?? ''}`)
@@ -68,7 +68,12 @@ export async function send(url: string, init: RequestInit = {}, used = token.get
     response = await fetch(url, { ...init, headers, credentials: 'omit', cache: 'no-store', redirect: 'error' })
   } catch (error) {
     if (init.signal?.aborted && isAborted(error)) throw error
-    throw new ApiFailure(0, 'no_answer', 'The server does not answer.', 'Is `shoal dashboard` still running?')
+    throw new ApiFailure(
+      0,
+      'no_answer',
+      'The server does not respond.',
+      'Check that `shoal dashboard` is still running.',
+    )
   }
   if (response.ok) return response
   if (response.status === 401 && token.get() === used) dropToken()
@@ -83,9 +88,9 @@ async function failureOf(response: Response): Promise<ApiFailure> {
       return new ApiFailure(response.status, error.code, String(error.message ?? ''), String(error.hint ?? ''))
     }
   } catch {
-    // Not ours: something between the page and the server answered.
+    // Not ours: a proxy between the page and the server responded.
   }
-  return new ApiFailure(response.status, `http_${response.status}`, `The server answered ${response.status}.`, '')
+  return new ApiFailure(response.status, `http_${response.status}`, `The server responded with ${response.status}.`, '')
 }
 
 export function isAborted(error: unknown): boolean {

@@ -1,4 +1,4 @@
-/** Numbers as people read them. All in English, with the same shape on every machine, so that columns line up and tests hold. */
+/** Numbers for people, in English and the same on every machine, so that columns line up. */
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 
@@ -14,7 +14,7 @@ const SHORT = [
   [1e3, 'k'],
 ] as const
 
-/** What would be rounded to a thousand of a unit is one of the next. */
+/** From here a value would round to 1000 of a unit, so the next unit is used. */
 const ALMOST = 0.9995
 
 /** 1234567 → `1.2M`; below 10,000 in full. */
@@ -72,7 +72,7 @@ function two(value: number, per: number, large: string, one: number, small: stri
   return `${Math.floor(value / per)} ${large}${rest === 0 ? '' : ` ${rest / one} ${small}`}`
 }
 
-/** 0.1234 → `12 %`; little is never shown as nothing, nor almost all as all. */
+/** 0.1234 → `12 %`; a small share never shows as 0 %, nor an almost full one as 100 %. */
 export function percent(share: number): string {
   if (share > 0 && share < 0.01) return '<1 %'
   if (share < 1 && share > 0.99) return '>99 %'

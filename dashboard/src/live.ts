@@ -3,17 +3,17 @@ import { ApiFailure, isAborted, path, send, withQuery } from './api.js'
 import { makeEventReader, waitBefore } from './sse.js'
 import { makeStore, useStore } from './store.js'
 
-/** `lost`: it was there, or should be, and is tried again. `ended`: the command that served it has said good-bye; it may be started again. */
+/** `lost`: reconnecting. `ended`: the command that served the page has shut down; it may be started again. */
 export interface Live {
   readonly connection: 'connecting' | 'live' | 'lost' | 'ended'
   readonly overview: Overview | null
-  /** Of the crawl that is looked at. */
+  /** The crawl that is being viewed. */
   readonly crawl: CrawlView | null
-  /** Why there is nothing new: the queue is away, or there is no such crawl. */
+  /** Why there is nothing new: the queue is down, or there is no such crawl. */
   readonly failure: ApiFailure | null
 }
 
-/** The server speaks every second: after so much silence the connection is dead, whatever the network says. */
+/** The server sends something every second: after this much silence the connection is dead, whatever the network says. */
 const SILENT_MS = 15_000
 
 const NOTHING: Live = { connection: 'connecting', overview: null, crawl: null, failure: null }
@@ -23,7 +23,7 @@ export function useLive(): Live {
   return useStore(live)
 }
 
-/** Follows the overview, and the crawl if one is looked at, until the answer is called. */
+/** Follows the overview, and the crawl if one is being viewed, until the returned function is called. */
 export function follow(crawl: string | null): () => void {
   const stop = new AbortController()
   const before = live.get()
@@ -59,7 +59,7 @@ async function keepFollowing(crawl: string | null, stop: AbortSignal): Promise<v
   }
 }
 
-async function followOnce(crawl: string | null, stop: AbortSignal, onHeard: () => void): Promise<void> {
+async function followOnce(crawl: string | null, stop: AbortSignal, onEvent: () => void): Promise<void> {
   const silence = new AbortController()
   const signal = AbortSignal.any([stop, silence.signal])
   let timer = setTimeout(() => silence.abort(), SILENT_MS)
@@ -67,7 +67,7 @@ async function followOnce(crawl: string | null, stop: AbortSignal, onHeard: () =
     const url = withQuery(path('events'), crawl === null ? {} : { crawl })
     const response = await send(url, { signal, headers: { accept: 'text/event-stream' } })
     const read = makeEventReader(({ event, data }) => {
-      onHeard()
+      onEvent()
       take(event, data, crawl)
     })
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
@@ -84,17 +84,17 @@ async function followOnce(crawl: string | null, stop: AbortSignal, onHeard: () =
 }
 
 function take(event: string, data: string, crawl: string | null): void {
-  const heard: Live = { ...live.get(), connection: 'live' }
-  // While one crawl is looked at the overview may well be heard of though the crawl is gone.
+  const received: Live = { ...live.get(), connection: 'live' }
+  // While a crawl is being viewed, the overview still arrives even if that crawl is gone.
   if (event === 'overview') {
     const overview = JSON.parse(data) as Overview
-    live.set({ ...heard, overview, failure: crawl === null ? null : heard.failure })
+    live.set({ ...received, overview, failure: crawl === null ? null : received.failure })
   }
-  if (event === 'crawl') live.set({ ...heard, crawl: JSON.parse(data) as CrawlView, failure: null })
-  if (event === 'bye') live.set({ ...heard, connection: 'ended' })
+  if (event === 'crawl') live.set({ ...received, crawl: JSON.parse(data) as CrawlView, failure: null })
+  if (event === 'bye') live.set({ ...received, connection: 'ended' })
   if (event === 'problem') {
     const { code, message, hint } = (JSON.parse(data) as ApiError).error
-    live.set({ ...heard, failure: new ApiFailure(503, code, message, hint) })
+    live.set({ ...received, failure: new ApiFailure(503, code, message, hint) })
   }
 }
 

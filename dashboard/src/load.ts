@@ -3,14 +3,14 @@ import type { Page } from '../../src/api/api-types.js'
 import { ApiFailure, get, isAborted, type Query } from './api.js'
 
 export interface Loaded<Value> {
-  /** What was there before stays until the new answer is there; null before the first. */
+  /** The previous value stays until the new one has arrived; null before the first. */
   readonly value: Value | null
   readonly failure: ApiFailure | null
   readonly loading: boolean
   reload(): void
 }
 
-/** One answer of the server; with `everyMs` it is asked for again and again while the page is looked at. */
+/** One response of the server; with `everyMs` it is polled while the page is visible. */
 export function useLoad<Value>(url: string | null, query: Query = {}, everyMs?: number): Loaded<Value> {
   const asked = url === null ? null : JSON.stringify([url, query])
   const [state, setState] = useState<{ asked: string | null; value: Value | null; failure: ApiFailure | null }>({
@@ -20,12 +20,12 @@ export function useLoad<Value>(url: string | null, query: Query = {}, everyMs?: 
   })
   const [turn, setTurn] = useState(0)
   const [loading, setLoading] = useState(true)
-  const underWay = useRef(false)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` says url and query as one value; `turn` asks again
+  const inFlight = useRef(false)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` is url and query as one value; `turn` triggers a reload
   useEffect(() => {
     if (url === null) return
     const stop = new AbortController()
-    underWay.current = true
+    inFlight.current = true
     setLoading(true)
     get<Value>(url, query, stop.signal)
       .then((value) => setState({ asked, value, failure: null }))
@@ -36,25 +36,25 @@ export function useLoad<Value>(url: string | null, query: Query = {}, everyMs?: 
       })
       .finally(() => {
         if (stop.signal.aborted) return
-        underWay.current = false
+        inFlight.current = false
         setLoading(false)
       })
     return () => stop.abort()
   }, [asked, turn])
-  useEffect(() => (everyMs === undefined ? undefined : everyTick(everyMs, underWay, setTurn)), [everyMs])
+  useEffect(() => (everyMs === undefined ? undefined : everyTick(everyMs, inFlight, setTurn)), [everyMs])
   const reload = useCallback(() => setTurn((before) => before + 1), [])
   const mine = state.asked === asked
   return { value: mine ? state.value : null, failure: mine ? state.failure : null, loading, reload }
 }
 
-/** The next turn each time, unless nobody looks or the last answer is still awaited: one slower than the interval would never be seen. */
+/** Triggers the next request, unless the page is hidden or the last one is still in flight: a response slower than the interval would never be seen. */
 export function everyTick(
   everyMs: number,
-  underWay: { readonly current: boolean },
+  inFlight: { readonly current: boolean },
   setTurn: (next: (before: number) => number) => void,
 ): () => void {
   const timer = setInterval(() => {
-    if (document.visibilityState === 'visible' && !underWay.current) setTurn((before) => before + 1)
+    if (document.visibilityState === 'visible' && !inFlight.current) setTurn((before) => before + 1)
   }, everyMs)
   return () => clearInterval(timer)
 }
@@ -65,9 +65,9 @@ export interface Pages<Item> {
   readonly loading: boolean
   /** Loads the next page; null: this was the last one. */
   readonly more: (() => void) | null
-  /** From the first page on again. */
+  /** Starts over from the first page. */
   reload(): void
-  /** Shows it at once, before the server is asked again. */
+  /** Shows items immediately, before the server is asked again. */
   change(items: readonly Item[]): void
 }
 
@@ -101,13 +101,13 @@ export function usePages<Item>(url: string | null, query: Query = {}): Pages<Ite
       })
   }
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` says url and query as one value; `turn` asks again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `asked` is url and query as one value; `turn` triggers a reload
   useEffect(() => {
     setNext(null)
     load(null, [])
     return () => running.current?.abort()
   }, [asked, turn])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another list begins empty
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another list starts empty
   useEffect(() => setItems([]), [asked])
 
   return {

@@ -72,7 +72,7 @@ function App() {
 
 takeTheme()
 takeToken()
-// A second address with a token, pasted into the same tab, is no new page.
+// Pasting another address with a token into the same tab does not reload the page.
 window.addEventListener('hashchange', () => location.hash.startsWith('#token=') && takeToken())
 const place = document.getElementById('page')
 if (place !== null) render(<App />, place)

@@ -6,14 +6,14 @@ export * from './routes.js'
 export function useRoute(): Route {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {
-    const look = () => setHash(location.hash)
-    window.addEventListener('hashchange', look)
-    return () => window.removeEventListener('hashchange', look)
+    const update = () => setHash(location.hash)
+    window.addEventListener('hashchange', update)
+    return () => window.removeEventListener('hashchange', update)
   }, [])
   return routeOf(hash)
 }
 
-/** Writes the query of the present view into the address, without a step in the history. */
+/** Writes the query of the current view into the address, without a history entry. */
 export function replaceQuery(query: Readonly<Record<string, string>>): void {
   const [place = '#/'] = location.hash.split('?')
   const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== '')).toString()

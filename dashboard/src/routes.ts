@@ -1,4 +1,4 @@
-/** Addresses of the page: all behind the #, so that no server ever sees them. */
+/** Routes of the page: all after the #, so that no server ever sees them. */
 
 export const CRAWL_VIEWS = ['live', 'hosts', 'links', 'dead', 'explain'] as const
 export type CrawlViewName = (typeof CRAWL_VIEWS)[number]

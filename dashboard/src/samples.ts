@@ -1,10 +1,10 @@
 import type { Sample, Span } from '../../src/observe/series/series.js'
 
 const SPAN_MS: Readonly<Record<Span, number>> = { '30m': 30 * 60_000, '24h': 24 * 3_600_000 }
-/** Missing for this many steps: a gap, not a line. */
+/** Samples missing for this many steps leave a gap in the line. */
 const GAP_STEPS = 4
 
-/** The newest sample at the end, once it is a step away from the last; what is older than the span goes. */
+/** Appends the newest sample once it is a step after the last, and drops samples older than the span. */
 export function withLatest(
   samples: readonly Sample[],
   latest: Sample | null,
@@ -19,7 +19,7 @@ export function withLatest(
 
 export type Values = readonly (number | null)[]
 
-/** Samples as columns, first the seconds; null where nobody sampled. */
+/** Samples as columns, the seconds first; null in gaps. */
 export function columnsOf(
   samples: readonly Sample[],
   everyMs: number,
@@ -40,7 +40,7 @@ export function columnsOf(
   return [seconds, ...columns]
 }
 
-/** Each column on top of those before it. */
+/** Each column is added to those before it. */
 export function stacked(columns: readonly Values[]): Values[] {
   const sums: (number | null)[] = []
   return columns.map((column) =>

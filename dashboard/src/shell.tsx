@@ -17,7 +17,7 @@ const PLACES: readonly { readonly view: PlainView; readonly href: string; readon
   { view: 'audit', href: '#/audit', name: 'Audit log' },
 ]
 
-/** Around every view: the way to the others, the state of the connection, light or dark. */
+/** The frame of every view: navigation, connection state, theme. */
 export function Shell({ route, children }: { readonly route: Route; readonly children: ComponentChildren }) {
   const live = useLive()
   const main = useRef<HTMLElement>(null)
@@ -28,7 +28,7 @@ export function Shell({ route, children }: { readonly route: Route; readonly chi
   return (
     <div class="shell">
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
-        To the content
+        Skip to content
       </button>
       <header class="top">
         <a class="brand" href="#/">
@@ -50,7 +50,7 @@ export function Shell({ route, children }: { readonly route: Route; readonly chi
         <div class="top-end">
           <Connection live={live} />
           <ThemeButton />
-          <button type="button" class="icon-button" onClick={dropToken} title="Sign out: forget the token">
+          <button type="button" class="icon-button" onClick={dropToken} title="Sign out">
             <Icon shape="out" size={16} />
             <span class="unseen">Sign out</span>
           </button>
@@ -58,12 +58,12 @@ export function Shell({ route, children }: { readonly route: Route; readonly chi
       </header>
       {live.connection === 'lost' ? (
         <div class="lost" role="status">
-          <Icon shape="warn" /> Connection lost, trying again. What you see is as of the last answer.
+          <Icon shape="warn" /> Connection lost, reconnecting. You are seeing the last data received.
         </div>
       ) : null}
       {live.connection === 'ended' ? (
         <div class="lost" role="status">
-          <Icon shape="warn" /> The command that served this page has ended. What you see is how things were then.
+          <Icon shape="warn" /> The command that served this page has ended. You are seeing the last data received.
         </div>
       ) : null}
       <main id="main" ref={main} tabIndex={-1}>
@@ -99,19 +99,19 @@ function Connection({ live }: { readonly live: Live }) {
 }
 
 const SHAPES: Readonly<Record<Theme, Shape>> = { auto: 'auto', light: 'sun', dark: 'moon' }
-const THEMES: Readonly<Record<Theme, string>> = { auto: 'as the machine', light: 'light', dark: 'dark' }
+const THEMES: Readonly<Record<Theme, string>> = { auto: 'system', light: 'light', dark: 'dark' }
 
 function ThemeButton() {
   const now = useStore(theme)
   return (
-    <button type="button" class="icon-button" onClick={nextTheme} title={`Colours: ${THEMES[now]}`}>
+    <button type="button" class="icon-button" onClick={nextTheme} title={`Theme: ${THEMES[now]}`}>
       <Icon shape={SHAPES[now]} size={16} />
-      <span class="unseen">Colours: {THEMES[now]}. Change</span>
+      <span class="unseen">Theme: {THEMES[now]}. Change</span>
     </button>
   )
 }
 
-/** Another view begins at its top, and a screen reader hears its heading. */
+/** A new view starts at the top, and a screen reader announces its heading. */
 function useNewPlace(at: string, main: { current: HTMLElement | null }): void {
   const before = useRef(at)
   useEffect(() => {

@@ -6,7 +6,7 @@ import { Failure } from './parts/failure.js'
 import { Mark } from './parts/mark.js'
 import { keepToken } from './token.js'
 
-/** When there is no token, or the server does not take the one there is. */
+/** Shown when there is no token, or the server rejects it. */
 export function SignIn() {
   const id = useId()
   const [text, setText] = useState('')
@@ -33,7 +33,8 @@ export function SignIn() {
         <Mark size={48} />
         <h1>Shoal</h1>
         <p class="muted">
-          <code>shoal dashboard</code> prints an address with the token in it. Open that one, or paste the token here.
+          <code>shoal dashboard</code> prints an address that contains the token. Open that address, or paste the token
+          here.
         </p>
         <label for={id}>Token</label>
         <input

@@ -3,7 +3,7 @@ export interface ServerEvent {
   readonly data: string
 }
 
-/** Server-sent events out of pieces of text, cut anywhere. */
+/** Parses server-sent events from chunks of text that may be cut anywhere. */
 export function makeEventReader(onEvent: (event: ServerEvent) => void): (piece: string) => void {
   let rest = ''
   let event = ''
@@ -31,7 +31,7 @@ export function makeEventReader(onEvent: (event: ServerEvent) => void): (piece: 
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 10_000
 
-/** How long to wait before try number `tries` (from 1): doubled each time, a little different for each page. */
+/** Delay before attempt number `tries` (from 1): doubled each time, with jitter. */
 export function waitBefore(tries: number, chance: number): number {
   return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (tries - 1)) * (0.5 + chance / 2)
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** A value that several parts of the page look at. */
+/** A value that several parts of the page use. */
 export interface Store<Value> {
   get(): Value
   set(value: Value): void
@@ -27,9 +27,9 @@ export function makeStore<Value>(initial: Value): Store<Value> {
 export function useStore<Value>(store: Store<Value>): Value {
   const [value, setValue] = useState(store.get)
   useEffect(() => {
-    const look = () => setValue(store.get)
-    look()
-    return store.subscribe(look)
+    const update = () => setValue(store.get)
+    update()
+    return store.subscribe(update)
   }, [store])
   return value
 }

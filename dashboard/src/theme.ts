@@ -1,6 +1,6 @@
 import { makeStore } from './store.js'
 
-/** `auto`: as the machine says. */
+/** `auto`: the system's setting. */
 export type Theme = 'auto' | 'light' | 'dark'
 const KEPT_AS = 'shoal-theme'
 const NEXT: Readonly<Record<Theme, Theme>> = { auto: 'light', light: 'dark', dark: 'auto' }

@@ -1,7 +1,7 @@
 import { tokenIn } from './routes.js'
 import { makeStore } from './store.js'
 
-/** The token comes behind the # of the address, which no server and no log ever sees, and is kept for this tab only. */
+/** The token is after the # of the address, which no server and no log ever sees, and is kept for this tab only. */
 const KEPT_AS = 'shoal-token'
 
 export const token = makeStore<string | null>(null)

@@ -10,20 +10,20 @@ import type { AuditEntry } from '../store/audit.js'
 import type { Json } from '../url/link.js'
 
 /**
- * All that the dashboard sees. Every answer is JSON; every list is paged (`next`: the cursor of the next page, null on the last one); an error is
- * { error: { code, message, hint } } with a status of 400 and above. Times are milliseconds of the queue.
+ * The API of the dashboard. Every response is JSON; every list is paged (`next`: the cursor of the next page, null on the last one); an error is
+ * { error: { code, message, hint } } with a status of 400 and above. Times are milliseconds by the queue's clock.
  *
  *   GET  /api/overview                                  Overview
- *   GET  /api/events?crawl=<id>                         server-sent events, one a second: `overview` (Overview), and with a crawl `crawl` (CrawlView);
- *                                                       `problem` (ApiError) instead while the queue is away or the crawl is gone;
- *                                                       `bye` ({}) at last, when the command that serves it ends
+ *   GET  /api/events?crawl=<id>                         server-sent events, every second: `overview` (Overview), and with a crawl `crawl` (CrawlView);
+ *                                                       `problem` (ApiError) instead while the queue is down or the crawl is gone;
+ *                                                       `bye` ({}) at the end, when the command that serves it ends
  *   GET  /api/crawls?limit&after                        Page<CrawlCard>, newest first
  *   POST /api/crawls                                    StartOrder → Started
  *   GET  /api/crawls/:crawl                             CrawlView
  *   POST /api/crawls/:crawl/{pause|resume|cancel}       {} → Done
  *   GET  /api/crawls/:crawl/series?span=30m|24h         SeriesView
  *   GET  /api/crawls/:crawl/hosts?limit&after&order=busiest|name&begins=   Page<HostView>; the busiest are one page
- *   PUT  /api/hosts/:host                               HostOrder → HostDone  (a pace holds over all crawls)
+ *   PUT  /api/hosts/:host                               HostOrder → HostDone  (a pace applies to all crawls)
  *   GET  /api/crawls/:crawl/links?state&host&code&limit&after   Page<LinkView>; a page may be short, or empty, and not the last
  *   POST /api/crawls/:crawl/links/:fp/{promote|retry|remove}    LinkOrder → Done
  *   GET  /api/crawls/:crawl/dead                        DeadView
@@ -39,8 +39,8 @@ import type { Json } from '../url/link.js'
  *   GET  /api/audit?limit&after                         Page<AuditEntry>, newest first
  *   GET  /api/openapi.json                              this, as OpenAPI 3.1
  *
- * Without a token: GET /healthz, /readyz, and the page itself, which holds no data. /metrics is like the API. The token travels as
- * `Authorization: Bearer …` and nowhere else; the page finds it behind the # of its address and keeps it for the tab.
+ * Probes need no token and expose no secrets: GET /healthz and /readyz; the page itself, which contains no data, needs none either. /metrics is like the API. The token is sent as
+ * `Authorization: Bearer …` and nowhere else; the page takes it from after the # of its address and keeps it for the tab.
  */
 export interface Page<Item> {
   readonly items: readonly Item[]
@@ -61,7 +61,7 @@ export interface Overview {
     readonly ok: boolean
     readonly stalled: readonly { readonly crawl: string; readonly forMs: number }[]
   }
-  /** The newest, at most 50; the rest is in /api/crawls. */
+  /** The newest, at most 50; /api/crawls has the rest. */
   readonly crawls: readonly CrawlCard[]
   readonly workers: { readonly alive: number; readonly missing: number; readonly busy: number; readonly slots: number }
   readonly alerts: readonly Alert[]
@@ -73,9 +73,9 @@ export interface CrawlCard {
   readonly stats: CrawlStats
   readonly estimate: Estimate
   readonly advice: Advice | null
-  /** Pages per second over the last minutes, oldest first, for a sparkline; empty when nobody sampled. */
+  /** Pages per second over the last minutes, oldest first, for a sparkline; empty without samples. */
   readonly spark: readonly number[]
-  /** Its start URLs could not all be added in the background; null: nothing was told. */
+  /** Why not all start URLs could be added in the background; null: no problem is known. */
   readonly trouble: Trouble | null
 }
 
@@ -91,9 +91,9 @@ export interface CrawlView extends CrawlCard {
     readonly ms: number | null
   } | null
   readonly alerts: readonly Alert[]
-  /** Of workers alive: how many have the spider, and which have another version of it. */
+  /** How many live workers have the spider, and which have another version of it. */
   readonly holders: { readonly holders: number; readonly otherVersion: readonly string[] }
-  /** Answers by status code, errors by code, over the workers alive. */
+  /** Responses by status and errors by code, over all live workers. */
   readonly statuses: Readonly<Record<string, number>>
   readonly errors: Readonly<Record<string, number>>
 }
@@ -115,12 +115,12 @@ export interface SeriesView {
 }
 
 export interface HostView extends HostInfo {
-  /** Why the next slot is when it is: a sentence. */
+  /** When the next slot is, and why: a sentence. */
   readonly nextSlot: string
   readonly budget: { readonly used: number; readonly of: number | null }
 }
 
-/** Left out: stays as it is; null: the spider's own holds again. `blocked`: closed by hand until it is opened again. */
+/** Missing: unchanged; null: back to the spider's pace. `blocked`: no requests until it is unblocked. */
 export interface HostOrder {
   readonly delayMs?: number | null
   readonly concurrency?: number | null
@@ -128,15 +128,15 @@ export interface HostOrder {
 }
 
 export interface LinkView extends LinkInfo {
-  /** How long it has been in hand; null unless leased. */
+  /** How long it has been in flight; null unless leased. */
   readonly ageMs: number | null
-  /** Pool/proxy of a leased one, where its worker tells; null: none, or not known. */
+  /** Pool/proxy of a leased link, if its worker reports it; null: none, or not known. */
   readonly proxy: string | null
 }
 export type { LinkState }
 
 export interface LinkOrder {
-  /** The link's pace key, as the list gives it. */
+  /** The link's pace key, as in the list. */
   readonly host: string
 }
 
@@ -168,7 +168,7 @@ export interface WorkerView extends WorkerInfo {
   readonly loopLagMs: number | null
   readonly slots: number | null
   readonly busy: number | null
-  /** It was asked to leave. */
+  /** It was asked to stop. */
   readonly draining: boolean
 }
 
@@ -215,7 +215,7 @@ export interface RecordView {
 }
 
 export interface RecordsPage extends Page<RecordView> {
-  /** Records looked through for this page: a search stops after a while and goes on from `next`. */
+  /** Records read for this page: a search stops after a while and continues from `next`. */
   readonly searched: number
   readonly kinds: readonly { readonly spider: string; readonly kind: string; readonly count: number }[]
 }
@@ -223,7 +223,7 @@ export interface RecordsPage extends Page<RecordView> {
 export interface Started {
   readonly crawl: string
   readonly resumed: boolean
-  /** The unfinished crawl that a fresh one put an end to; null: there was none, or it goes on. */
+  /** The unfinished crawl that was cancelled for a fresh one; null: there was none, or it was resumed. */
   readonly setAside: string | null
 }
 
@@ -232,7 +232,7 @@ export interface Done {
 }
 
 export interface HostDone extends Done {
-  /** A crawl has links of it. False: it holds for links that may come; a name may have been misspelt. */
+  /** Whether a crawl has links of it. False: it applies to links that may come; the name may be misspelt. */
   readonly known: boolean
 }
 

@@ -2,13 +2,13 @@ import type { IncomingMessage } from 'node:http'
 import { ShoalError } from '../errors.js'
 
 const BODY_MOST = 64 * 1024
-/** Orders are flat: this is room enough. */
+/** Request bodies are flat: this is deep enough. */
 const DEPTH_MOST = 16
 
-/** The body as JSON. One that is too large is not read to its end. */
+/** The body as JSON. A body that is too large is not read to its end. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   const type = request.headers['content-type'] ?? ''
-  // A form or a plain text is what a page of another site can send without asking first.
+  // A page of another site can send forms and plain text without a preflight request.
   if (!/^application\/json(?:\s*;\s*charset=utf-8)?$/i.test(type))
     throw new ShoalError('request_refused', 'the body must be application/json')
   if (Number(request.headers['content-length'] ?? 0) > BODY_MOST) throw tooLarge()
@@ -23,7 +23,7 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   refuseDeep(text)
   try {
     return JSON.parse(text, (key, value: unknown) => {
-      if (key === '__proto__') throw new ShoalError('bad_request', '__proto__ is no name of anything here')
+      if (key === '__proto__') throw new ShoalError('bad_request', '__proto__ is not allowed')
       return value
     })
   } catch (error) {
@@ -31,7 +31,7 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-/** Before the parser, which would go as deep as it is told. */
+/** Checked before parsing, because the parser has no depth limit. */
 function refuseDeep(text: string): void {
   let depth = 0
   let quoted = false

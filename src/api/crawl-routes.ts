@@ -16,9 +16,9 @@ export const crawlRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/api/overview',
-    summary: 'All at a glance: health, the newest crawls, workers, alerts',
+    summary: 'Overview: health, the newest crawls, workers, alerts',
     answer: overview,
-    handle: ({ look }) => look.overview(),
+    handle: ({ snapshots }) => snapshots.overview(),
   }),
   route({
     method: 'GET',
@@ -26,15 +26,15 @@ export const crawlRoutes: readonly Route[] = [
     summary: 'Crawls, newest first',
     query: z.strictObject(paging),
     answer: pageOf(crawlCard),
-    async handle({ look, cursors }, { query: { limit, after } }) {
-      const crawls = await look.crawls()
+    async handle({ snapshots, cursors }, { query: { limit, after } }) {
+      const crawls = await snapshots.crawls()
       const last = after === undefined ? null : cursors.unwrap('crawls', after)
       const place = last === null ? -1 : crawls.findIndex(({ id }) => id === last)
-      // Deleted meanwhile: whoever pages on begins again.
+      // Deleted in the meantime: the caller has to start over.
       const items = crawls.slice(place + 1, place + 1 + limit)
       const end = items.at(-1)
       return {
-        items: await Promise.all(items.map((crawl) => look.card(crawl))),
+        items: await Promise.all(items.map((crawl) => snapshots.card(crawl))),
         next: end === undefined || place + 1 + limit >= crawls.length ? null : cursors.wrap('crawls', end.id),
       }
     },
@@ -43,13 +43,13 @@ export const crawlRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/crawls',
     summary:
-      'Start a crawl of a spider, or go on with its unfinished one, which `fresh` cancels (`setAside`); start URLs are added in the background',
+      'Start a crawl of a spider, or resume its unfinished one, which `fresh` cancels (`setAside`); start URLs are added in the background',
     body: z.strictObject({ spider: spiderName, fresh: z.boolean() }),
     answer: started,
     async handle(api, { body: { spider, fresh } }) {
       if (!api.spiders.has(spider))
         throw new ShoalError('not_found', `the spider '${spider}' cannot be started from here`, {
-          hint: 'Name its file: shoal dashboard <spider file>.',
+          hint: 'Pass its file: shoal dashboard <spider file>.',
         })
       const shown = ({ crawl, resumed, setAside }: Begun) => ({ crawl, resumed, setAside: setAside?.id ?? null })
       const begun = await audited(
@@ -67,16 +67,16 @@ export const crawlRoutes: readonly Route[] = [
     summary: 'One crawl',
     params: aCrawl,
     answer: crawlView,
-    handle: ({ look }, { params }) => look.crawl(params.crawl),
+    handle: ({ snapshots }, { params }) => snapshots.crawl(params.crawl),
   }),
   ...(['pause', 'resume', 'cancel'] as const).map((verb) =>
     route({
       method: 'POST',
       path: `/api/crawls/:crawl/${verb}`,
       summary: {
-        pause: 'Pause it: nothing new is started, what is in hand is finished',
-        resume: 'Let it go on',
-        cancel: 'End it for good; its records stay',
+        pause: 'Pause it: no new pages are started, pages in flight are finished',
+        resume: 'Resume it',
+        cancel: 'Stop it for good; its records are kept',
       }[verb],
       params: aCrawl,
       body: z.strictObject({}),
@@ -96,8 +96,8 @@ export const crawlRoutes: readonly Route[] = [
     params: aCrawl,
     query: z.strictObject({ span: span.default('30m') }),
     answer: seriesView,
-    async handle({ backends, look }, { params: { crawl }, query: { span } }) {
-      await look.known(crawl)
+    async handle({ backends, snapshots }, { params: { crawl }, query: { span } }) {
+      await snapshots.known(crawl)
       return { span, everyMs: SPANS[span], samples: await readSeries(backends.notes, crawl, span) }
     },
   }),

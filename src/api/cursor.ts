@@ -2,8 +2,8 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { ShoalError } from '../errors.js'
 
 /**
- * The place in a list, as the caller sees it: opaque, and good for that list alone. It is signed, so that no driver is ever handed a cursor that
- * somebody made up.
+ * The position in a list: opaque to the caller, and valid for that list only. It is signed, so that no driver ever gets a cursor that
+ * someone made up.
  */
 export interface Cursors {
   wrap(list: string, place: string): string
@@ -26,8 +26,8 @@ export function createCursors(token: string): Cursors {
       const place = bytes.subarray(SIGNATURE_BYTES)
       if (bytes.length > SIGNATURE_BYTES && timingSafeEqual(bytes.subarray(0, SIGNATURE_BYTES), signed(list, place)))
         return place.toString()
-      throw new ShoalError('bad_request', 'after: this is no cursor of this list', {
-        hint: 'Begin with the first page, and take `next` as it was answered.',
+      throw new ShoalError('bad_request', 'after: not a cursor of this list', {
+        hint: 'Start with the first page, and pass `next` unchanged.',
       })
     },
   }

@@ -6,15 +6,15 @@ import { failureOf } from './failure.js'
 import type { Snapshots } from './snapshots.js'
 
 /**
- * Server-sent events: one look a second for everybody, while anybody listens, made into bytes once. Who does not read gets nothing put aside: as
- * long as the last event is not on its way the next ones are left out, and after STUCK_MS the connection is ended.
+ * Server-sent events: one snapshot per second for all clients while any is connected, serialised once. Nothing is buffered for a slow reader: as
+ * long as the last event is not sent, the next ones are skipped, and after STUCK_MS the connection is closed.
  */
 export interface EventHub {
-  /** From now on it gets events, with those of the crawl if one is named. Throws when there are too many. */
+  /** Adds a client, which gets the events of a crawl too if one is named. Throws when there are too many. */
   join(response: ServerResponse, crawl: string | null): void
   readonly listeners: number
-  /** How things are at the end, by a look of its own, and that this is the end. Waits for readers, though not for long. */
-  sayBye(look: Snapshots): Promise<void>
+  /** Sends a final snapshot and `bye`. Waits for readers, but not for long. */
+  sayBye(snapshots: Snapshots): Promise<void>
   close(): void
 }
 
@@ -23,9 +23,9 @@ const EVERY_MS = 1_000
 const CLIENTS_MOST = 500
 const CRAWLS_MOST = 20
 const STUCK_MS = 30_000
-/** A look that takes longer is not waited for: a comment keeps the connection. */
+/** A snapshot that takes longer is not waited for: a comment keeps the connection alive. */
 const PATIENCE_MS = 5_000
-/** Whoever ends the command waits for the last look, and for the last bytes. */
+/** How long shutdown waits for the last snapshot and the last bytes. */
 const LAST_MS = 1_000
 
 interface Client {
@@ -35,11 +35,11 @@ interface Client {
 }
 
 export function createEventHub({
-  look,
+  snapshots,
   clock,
   log,
 }: {
-  readonly look: Snapshots
+  readonly snapshots: Snapshots
   readonly clock: Clock
   readonly log: Log
 }): EventHub {
@@ -68,15 +68,15 @@ export function createEventHub({
     } catch (error) {
       return error === LATE
         ? Buffer.from(': still looking\n\n')
-        : eventBytes('problem', failureOf(error, log, 'look').answer)
+        : eventBytes('problem', failureOf(error, log, 'read').answer)
     }
   }
-  /** What each client is to hear now. */
-  const news = async (look: Snapshots, patienceMs: number): Promise<(client: Client) => Buffer> => {
+  /** What each client receives now. */
+  const news = async (snapshots: Snapshots, patienceMs: number): Promise<(client: Client) => Buffer> => {
     const crawls = [...new Set([...clients].map(({ crawl }) => crawl))].filter((crawl) => crawl !== null)
     const [overview, ...ofCrawls] = await Promise.all([
-      event('overview', () => look.overview(), patienceMs),
-      ...crawls.map((crawl) => event('crawl', () => look.crawl(crawl), patienceMs)),
+      event('overview', () => snapshots.overview(), patienceMs),
+      ...crawls.map((crawl) => event('crawl', () => snapshots.crawl(crawl), patienceMs)),
     ])
     const both = new Map(crawls.map((crawl, i) => [crawl, Buffer.concat([overview, ofCrawls[i] ?? EMPTY])]))
     return ({ crawl }) => (crawl === null ? null : both.get(crawl)) ?? overview
@@ -85,7 +85,7 @@ export function createEventHub({
     turning = true
     while (clients.size > 0 && !closed.signal.aborted) {
       const begun = clock.mono()
-      const bytesFor = await news(look, PATIENCE_MS)
+      const bytesFor = await news(snapshots, PATIENCE_MS)
       if (closed.signal.aborted) break
       for (const client of clients) send(client, bytesFor(client))
       await clock.sleep(Math.max(EVERY_MS / 4, EVERY_MS - (clock.mono() - begun)), closed.signal)
@@ -150,11 +150,11 @@ async function withPatience<Answer>(work: Promise<Answer>, clock: Clock, patienc
   }
 }
 
-/** JSON has no line break outside of its strings, and none inside. */
+/** JSON.stringify never produces a line break, which would end the event. */
 function eventBytes(name: string, data: unknown): Buffer {
   return Buffer.from(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
 }
 
 function tooMany(message: string): ShoalError {
-  return new ShoalError('too_many_requests', message, { hint: 'Close some of the open pages, and try again.' })
+  return new ShoalError('too_many_requests', message, { hint: 'Close some of the open pages and try again.' })
 }

@@ -1,25 +1,25 @@
 import type { Frontier, LinkInfo, LinkQuery } from '../frontier/frontier.js'
 
-/** Links that one call looks through at most: a few tens of milliseconds. */
+/** Links that one call reads at most: a few tens of milliseconds. */
 const LOOKED_THROUGH = 2_000
 const AT_ONCE = 500
 
 export interface FoundLinks {
   readonly links: readonly LinkInfo[]
-  /** Where to go on; null: there are no more. */
+  /** Where to continue; null: there are no more. */
   readonly next: string | null
 }
 
 /**
- * One page of links, in a time that does not grow with the queue. What an engine cannot find by itself (what is done, hosts and errors of what has ended) is looked
- * for among so many links at a time: such a page may be short, or empty, and not the last.
+ * One page of links, in a time that does not grow with the queue. What an engine has no index for (done links, hosts and errors of ended links) is searched
+ * among a limited number of links at a time: such a page may be short, or empty, and not the last.
  */
 export async function findLinks(frontier: Frontier, { host, ...query }: LinkQuery): Promise<FoundLinks> {
   const { crawl, limit, code } = query
   const state = query.state ?? (code === undefined ? undefined : 'dead')
   if (code !== undefined && state !== 'dead') return { links: [], next: null }
   if (state === 'done' && frontier.can.ended === 'counted') return { links: [], next: null }
-  // Only an engine that keeps all links has them by error.
+  // Only an engine that keeps all links has an index by error.
   const byCode = code !== undefined && frontier.can.ended === 'kept'
   const direct =
     state === 'queued' ||

@@ -15,20 +15,20 @@ export const fleetRoutes: readonly Route[] = [
     path: '/api/workers',
     summary: 'Workers of the fleet',
     answer: workersView,
-    async handle({ look, clock }) {
+    async handle({ snapshots, clock }) {
       const now = clock.now()
-      return { now, workers: (await look.workers()).map((worker) => workerAsView(worker, now)) }
+      return { now, workers: (await snapshots.workers()).map((worker) => workerAsView(worker, now)) }
     },
   }),
   route({
     method: 'POST',
     path: '/api/workers/:worker/drain',
-    summary: 'Ask a worker to finish what it holds and leave',
+    summary: 'Drain a worker: it finishes what is in flight and stops',
     params: z.strictObject({ worker: workerId }),
     body: z.strictObject({}),
     answer: done,
     async handle(api, { params: { worker } }) {
-      const known = (await api.look.workers()).some((one) => one.worker === worker)
+      const known = (await api.snapshots.workers()).some((one) => one.worker === worker)
       if (!known)
         throw new ShoalError('not_found', `there is no worker '${worker}'`, { hint: 'GET /api/workers lists them.' })
       await audited(api, { action: 'worker.drain', target: worker }, () => askToDrain(api.backends.notes, worker))
@@ -38,9 +38,9 @@ export const fleetRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/api/alerts',
-    summary: 'Alerts that hold now, and those that ended lately',
+    summary: 'Active and recently ended alerts',
     answer: alertNotes,
-    handle: ({ look }) => look.alerts(),
+    handle: ({ snapshots }) => snapshots.alerts(),
   }),
 ]
 

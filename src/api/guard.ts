@@ -5,10 +5,10 @@ import { ShoalError } from '../errors.js'
 import { createRateLimit } from './rate-limit.js'
 import { tokenCheck } from './token.js'
 
-/** Wrong tokens from one address in a minute: then no other wrong one is judged until the minute is over. */
+/** Wrong tokens allowed per address and minute; after that, wrong tokens are rejected unchecked until the minute is over. */
 const WRONG_TOKENS = 20
 const WRONG_WINDOW_MS = 60_000
-/** A page of ours makes two calls a second. */
+/** The dashboard makes two calls per second. */
 const CALLS = 2_000
 const CALLS_WINDOW_MS = 10_000
 
@@ -21,18 +21,18 @@ export interface GuardOptions {
   /** As it listens. */
   readonly host: string
   readonly port: number
-  /** The origin under which a proxy in front offers it; null: none. */
+  /** The origin of a reverse proxy in front; null: none. */
   readonly publicOrigin: string | null
-  /** The page's own files, which hold no data: its browser has no token before it is read. */
+  /** The page's own files, which contain no data: the browser has no token before it has loaded them. */
   readonly isPage: (path: string) => boolean
 }
 
 /**
- * Who may come in, before anything else is done with a request. A page of somebody else's must not reach us through the browser of a person who
- * can: its own name in `Host` (DNS that changes its mind), its `Origin`, or what the browser says of it (`Sec-Fetch-Site`) gives it away.
+ * Checks every request first. A page of another site must not reach the API through the browser of someone who
+ * can: its name in `Host` (DNS rebinding), its `Origin`, or what the browser reports (`Sec-Fetch-Site`) shows it.
  *
- * Three kinds of requests are counted apart: those with the right token, those that need none, those that are refused. A foreign page, or a
- * program with an old token, comes from the owner's own address: whatever it sends, the right token stays good.
+ * Three kinds of requests have separate rate limits: those with the right token, those that need none, and rejected ones. A foreign page, or a
+ * program with an old token, may have the owner's own address: whatever it sends, requests with the right token still work.
  */
 export function createGuard({ token, clock, host, port, publicOrigin, isPage }: GuardOptions) {
   const isRight = tokenCheck(token)
@@ -43,9 +43,9 @@ export function createGuard({ token, clock, host, port, publicOrigin, isPage }: 
 
   const judge = ({ headers, headersDistinct, method = '' }: IncomingMessage, path: string, from: string) => {
     if (!METHODS.has(method)) throw refused(`the method ${method.slice(0, 20)} is not served`)
-    if ((headersDistinct.host?.length ?? 0) > 1) throw new ShoalError('bad_request', 'there are two Host headers')
+    if ((headersDistinct.host?.length ?? 0) > 1) throw new ShoalError('bad_request', 'more than one Host header')
     const name = headers.host?.toLowerCase()
-    if (name === undefined || !ours(name)) throw refused('the Host header names another site')
+    if (name === undefined || !ours(name)) throw refused('the Host header names another server')
     const { origin } = headers
     // A browser leaves port 80 out of an origin.
     if (origin !== undefined && origin !== `http://${name.replace(/:80$/, '')}` && origin !== publicOrigin)
@@ -55,11 +55,14 @@ export function createGuard({ token, clock, host, port, publicOrigin, isPage }: 
     if (site !== undefined && site !== 'same-origin' && site !== 'none')
       throw refused('the request comes from a page of another site')
     const given = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(headers.authorization ?? '')?.[1]
-    if (given === undefined) throw new ShoalError('token_refused', 'there is no token')
+    if (given === undefined) throw new ShoalError('token_refused', 'no token')
     if (!isRight(given)) {
       if (!wrong.count(from))
-        throw tooMany('too many wrong tokens', 'Open the address that the command printed: the right token is let in.')
-      throw new ShoalError('token_refused', 'the token is not the right one')
+        throw tooMany(
+          'too many wrong tokens',
+          'Open the address that the command printed: the right token is still accepted.',
+        )
+      throw new ShoalError('token_refused', 'wrong token')
     }
     const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(path)?.[1]
     if (authority !== undefined && !ours(authority.toLowerCase()))
@@ -67,23 +70,23 @@ export function createGuard({ token, clock, host, port, publicOrigin, isPage }: 
     return 'token'
   }
 
-  /** Throws what is wrong with it. */
+  /** Throws if the request is rejected. */
   return (request: IncomingMessage, path: string): void => {
     const from = request.socket.remoteAddress ?? ''
     let kind: 'token' | 'open' = 'open'
     try {
       kind = judge(request, path, from)
     } catch (error) {
-      throw limits.refused.count(from) ? error : tooMany('too many calls that were refused', LESS_OFTEN)
+      throw limits.refused.count(from) ? error : tooMany('too many rejected calls', LESS_OFTEN)
     }
     if (!limits[kind].count(from)) throw tooMany('too many calls', LESS_OFTEN)
   }
 }
 
-const LESS_OFTEN = `Ask less often: ${CALLS} calls in ${CALLS_WINDOW_MS / 1000} s are the most from one address.`
+const LESS_OFTEN = `Slow down: at most ${CALLS} calls in ${CALLS_WINDOW_MS / 1000} s from one address.`
 
 /**
- * By their very spelling, all else needs the token: what another spelling of a path would be taken for further on need not be known here.
+ * Only these exact paths are open; everything else needs the token, so other spellings of a path do not matter.
  */
 const PUBLIC: ReadonlySet<string> = new Set(['/', '/healthz', '/readyz'])
 
@@ -92,14 +95,14 @@ function hostCheck(host: string, port: number, publicOrigin: string | null): (na
   const own = new Set([...LOOPBACK_NAMES, bare.includes(':') ? `[${bare}]` : bare].map((one) => `${one}:${port}`))
   const everywhere = bare === '0.0.0.0' || bare === '::'
   const isOwn = (name: string) => own.has(name) || (everywhere && isOwnAddress(name, port))
-  // The port that belongs to http is left out by whoever calls.
+  // Clients leave out the default port of http.
   const withPort = (name: string) => (/:\d+$/.test(name) ? name : `${name}:80`)
   const publicHost = publicOrigin === null ? null : new URL(publicOrigin).host
-  // A proxy with TLS may name its port or leave it out.
+  // A reverse proxy with TLS may include its port or leave it out.
   return (name) => name.replace(/:443$/, '') === publicHost || isOwn(withPort(name))
 }
 
-/** On all addresses: a browser that was led astray sends a name, never a bare address. */
+/** When listening on all addresses: a browser tricked by DNS rebinding sends a name, never a bare address. */
 function isOwnAddress(name: string, port: number): boolean {
   if (!name.endsWith(`:${port}`)) return false
   const address = name.slice(0, -`:${port}`.length)

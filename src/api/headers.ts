@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 const PAGE_RULES =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-/** On every answer, the refusals too. */
+/** On every response, including errors. */
 export function setHeaders(response: ServerResponse, path: string): void {
   const headers = {
     'content-security-policy': PAGE_RULES,

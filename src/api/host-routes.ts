@@ -7,10 +7,10 @@ import { audited } from './parts.js'
 import { type Api, OK, type Route, route } from './route.js'
 import { hostDone, hostView, pageOf } from './schemas.js'
 
-/** A day between two requests is slower than anybody means. */
+/** Nobody wants more than a day between requests. */
 const DELAY_MOST_MS = 86_400_000
 const CONCURRENCY_MOST = 10_000
-/** The newest. */
+/** The newest crawls. */
 const CRAWLS_SEARCHED = 50
 
 const hostOrder = z
@@ -19,7 +19,7 @@ const hostOrder = z
     concurrency: z.number().int().min(1).max(CONCURRENCY_MOST).nullable().optional(),
     blocked: z.boolean().optional(),
   })
-  .refine((order) => Object.keys(order).length > 0, 'nothing to set: give delayMs, concurrency or blocked')
+  .refine((order) => Object.keys(order).length > 0, 'nothing to set: pass delayMs, concurrency or blocked')
 
 export const hostRoutes: readonly Route[] = [
   route({
@@ -33,10 +33,13 @@ export const hostRoutes: readonly Route[] = [
       begins: hostKey.optional(),
     }),
     answer: pageOf(hostView),
-    async handle({ backends, look, cursors, clock }, { params: { crawl }, query: { limit, after, order, begins } }) {
+    async handle(
+      { backends, snapshots, cursors, clock },
+      { params: { crawl }, query: { limit, after, order, begins } },
+    ) {
       const byName = order === 'name' || begins !== undefined
       if (!byName && after !== undefined)
-        throw new ShoalError('bad_request', 'after: the busiest come on one page; order=name has more')
+        throw new ShoalError('bad_request', 'after: the busiest hosts are a single page; use order=name for more')
       const list = `hosts ${crawl} ${begins ?? ''}`
       const place = after === undefined ? {} : { after: cursors.unwrap(list, after) }
       const found = await backends.frontier.hosts(crawl, {
@@ -45,7 +48,7 @@ export const hostRoutes: readonly Route[] = [
         ...(byName ? {} : { busiest: true }),
         ...(begins === undefined ? {} : { begins }),
       })
-      const of = (await look.note(crawl))?.spec.budget.pagesPerHost ?? null
+      const of = (await snapshots.note(crawl))?.spec.budget.pagesPerHost ?? null
       const last = found.at(-1)
       const now = clock.now()
       return {
@@ -62,7 +65,7 @@ export const hostRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/api/hosts/:host',
     summary:
-      'Set the pace of a host, close it or open it again, for all workers and crawls; `known`: whether a crawl has it by now',
+      'Set the pace of a host, block it or unblock it, for all workers and crawls; `known`: whether a crawl has links of it',
     params: z.strictObject({ host: hostKey }),
     body: hostOrder,
     answer: hostDone,
@@ -72,7 +75,7 @@ export const hostRoutes: readonly Route[] = [
         ...(body.concurrency === undefined ? {} : { concurrency: body.concurrency }),
         ...(body.blocked === undefined ? {} : { blocked: body.blocked }),
       }
-      // First: an order that was carried out is not answered with an error.
+      // Before the change: an error here must not hide that it was carried out.
       const known = await isKnown(api, host)
       await audited(api, { action: 'host.set', target: host, details: { ...settings } }, () =>
         api.backends.frontier.setHost(host, settings),
@@ -82,9 +85,9 @@ export const hostRoutes: readonly Route[] = [
   }),
 ]
 
-/** A pace may be set before the first link of a host is there; a name with a slip of the pen looks the same, and is told by this. */
-async function isKnown({ backends, look }: Api, host: string): Promise<boolean> {
-  for (const { id } of (await look.crawls()).slice(0, CRAWLS_SEARCHED)) {
+/** A pace may be set before a host has links; this lets the caller notice a misspelt name, which looks the same. */
+async function isKnown({ backends, snapshots }: Api, host: string): Promise<boolean> {
+  for (const { id } of (await snapshots.crawls()).slice(0, CRAWLS_SEARCHED)) {
     const [first] = await backends.frontier.hosts(id, { limit: 1, begins: host })
     if (first?.host === host) return true
   }

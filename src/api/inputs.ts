@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { ERRORS, type ErrorCode } from '../errors.js'
 
-/** What may come in from outside, part by part. A name that is none of ours is refused here and reaches no driver. */
+/** Validation of all input from outside. A malformed name is rejected here and reaches no driver. */
 
 const PAGE_LIMIT = 500
 
-/** Ids of crawls and names of spiders: a file crawl of a process has its worker in it. */
+/** Crawl ids and spider names; the id of a file crawl contains the name of its worker. */
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}$/
 /** `shop.example`, `[::1]:8080`, `@group`, each through one proxy too: no space, slash, quote, brace, star or control character. */
 const HOST = /^@?[\p{L}\p{N}._:[\]-]{1,253}(?:\|[A-Za-z0-9._:@[\]-]{1,253})?$/u
@@ -15,11 +15,11 @@ export const spiderName = z.string().regex(NAME, 'not the name of a spider')
 export const kindName = z.string().regex(/^[\p{L}\p{N}._ -]{1,200}$/u, 'not the name of a kind')
 export const workerId = z.string().regex(NAME, 'not the name of a worker')
 export const poolName = z.string().regex(/^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/, 'not the name of a pool')
-/** A pool without names calls its proxies by their addresses. */
-export const exitName = z.string().regex(/^[A-Za-z0-9._:@[\]#~+-]{1,253}$/, 'not the name of a proxy')
+/** Proxies without a name are called by their address. */
+export const proxyName = z.string().regex(/^[A-Za-z0-9._:@[\]#~+-]{1,253}$/, 'not the name of a proxy')
 export const hostKey = z.string().regex(HOST, 'not a host')
 export const fingerprint = z.string().regex(/^[0-9a-f]{16}$/, 'not a fingerprint: 16 hex digits')
-export const errorCode = z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]], 'no error has this code')
+export const errorCode = z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]], 'unknown error code')
 
 const limit = z
   .string()

@@ -29,7 +29,7 @@ export const linkRoutes: readonly Route[] = [
     }),
     answer: pageOf(linkView),
     async handle(
-      { backends, look, cursors, clock },
+      { backends, snapshots, cursors, clock },
       { params: { crawl }, query: { limit, after, state, host, code } },
     ) {
       const list = `links ${crawl} ${state ?? ''} ${host ?? ''} ${code ?? ''}`
@@ -41,7 +41,7 @@ export const linkRoutes: readonly Route[] = [
           ...(code === undefined ? {} : { code }),
           ...(after === undefined ? {} : { after: cursors.unwrap(list, after) }),
         }),
-        look.workers(),
+        snapshots.workers(),
       ])
       const now = clock.now()
       const proxies = proxiesInFlight(workers)
@@ -56,8 +56,8 @@ export const linkRoutes: readonly Route[] = [
       method: 'POST',
       path: `/api/crawls/:crawl/links/:fp/${verb}`,
       summary: {
-        promote: 'Make it the next of its host, due now',
-        retry: 'Due now, in its place; a dead letter is replayed',
+        promote: 'Move it to the front of its host, due now',
+        retry: 'Make it due now; a dead letter is replayed',
         remove: 'Give it up',
       }[verb],
       params: aLink,
@@ -78,8 +78,8 @@ export const linkRoutes: readonly Route[] = [
     summary: 'Dead letters, grouped by error',
     params: aCrawl,
     answer: deadView,
-    async handle({ look }, { params: { crawl } }) {
-      const groups = await look.dead(crawl)
+    async handle({ snapshots }, { params: { crawl } }) {
+      const groups = await snapshots.dead(crawl)
       return { groups: groups.map((group) => ({ ...group, hint: explainedDead(group.code) })) }
     },
   }),
@@ -87,7 +87,7 @@ export const linkRoutes: readonly Route[] = [
     route({
       method: 'POST',
       path: `/api/crawls/:crawl/dead/${verb}`,
-      summary: verb === 'replay' ? 'Put dead letters back into the queue' : 'Give dead letters up for good',
+      summary: verb === 'replay' ? 'Put dead letters back into the queue' : 'Delete dead letters for good',
       params: aCrawl,
       body: z.strictObject({
         fp: fingerprint.optional(),
@@ -107,7 +107,7 @@ export const linkRoutes: readonly Route[] = [
           () => api.backends.frontier[verb](crawl, filter),
           (count) => ({ count }),
         )
-        api.look.forgetDead(crawl)
+        api.snapshots.forgetDead(crawl)
         return { count }
       },
     }),
@@ -115,24 +115,24 @@ export const linkRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/api/crawls/:crawl/explain',
-    summary: 'The whole history of a URL',
+    summary: 'The history of a URL',
     params: aCrawl,
     query: z.strictObject({ url: z.string().min(1).max(URL_MOST) }),
     answer: history,
-    async handle({ backends, look, clock, spiderNamed }, { params, query: { url } }) {
-      const crawl = await look.known(params.crawl)
+    async handle({ backends, snapshots, clock, spiderNamed }, { params, query: { url } }) {
+      const crawl = await snapshots.known(params.crawl)
       const spider = await spiderNamed(crawl.spider)
-      const told = await readUrlHistory(backends, { crawl: crawl.id, url, spider, now: clock.now() })
+      const history = await readUrlHistory(backends, { crawl: crawl.id, url, spider, now: clock.now() })
       return {
-        ...told,
-        link: told.link === null ? null : linkShown(told.link),
-        host: told.host === null ? null : hostShown(told.host),
+        ...history,
+        link: history.link === null ? null : linkShown(history.link),
+        host: history.host === null ? null : hostShown(history.host),
       }
     },
   }),
 ]
 
-/** What it carries to the site (headers, a body) and the user's own data may hold a secret, and stay here. */
+/** Headers, body and the user's own data may contain secrets, so they are left out. */
 function linkShown({ data: _data, request: _request, ...shown }: LinkInfo) {
   return shown
 }
@@ -157,14 +157,14 @@ function proxiesInFlight(workers: readonly WorkerSnapshot[]): ReadonlyMap<string
 
 function notSteered(why: Exclude<LinkSteered, 'ok'>): ShoalError {
   const [code, message, hint] = {
-    in_flight: ['link_busy', 'a worker has it in hand', 'Wait until it has ended, and look again.'],
-    ended: ['link_busy', 'it has ended already', 'See its history; a dead letter can be replayed.'],
+    in_flight: ['link_busy', 'the link is in flight', 'Wait until the visit has ended, then try again.'],
+    ended: ['link_busy', 'the link has already ended', 'See its history; a dead letter can be replayed.'],
     too_far: [
       'link_busy',
-      'it is too far back in the queue of its host',
-      'Slow others down, or wait until it is nearer.',
+      'the link is too far back in the queue of its host to be found',
+      'Try again when the queue of its host is shorter.',
     ],
-    unknown: ['not_found', 'there is no such link in this crawl', 'Look at the list again.'],
+    unknown: ['not_found', 'no such link in this crawl', 'Reload the list.'],
   }[why] as ['link_busy' | 'not_found', string, string]
   return new ShoalError(code, message, { hint })
 }

@@ -11,7 +11,7 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
-/** Answers the port. `failure`: what is thrown when it cannot be had, with why. */
+/** Returns the port. `failure`: the error to throw if it cannot be used. */
 export function listen(
   server: Server,
   { host, port }: ListenAt,
@@ -25,7 +25,7 @@ export function listen(
     server.once('error', refused)
     server.listen(port, host.replace(/^\[|\]$/g, ''), () => {
       server.removeListener('error', refused)
-      // A connection that cannot be taken, because the process has no file left to open, must not end the crawl.
+      // A connection that cannot be accepted, because the process is out of file descriptors, must not end the crawl.
       server.on('error', () => {})
       resolve((server.address() as AddressInfo).port)
     })

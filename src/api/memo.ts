@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.js'
 
 /**
- * Answers that many callers share: one question at a time, however long it takes (a queue that is away is waited for by one question, not by one
- * a second), and none before the last one is `freshMs` old. A failure is not kept.
+ * Shares one query among many callers: only one is in flight at a time, however long it takes (one query waits for a queue that is down, not one
+ * per second), and none starts before the last answer is `freshMs` old. Failures are not cached.
  */
 export function memo<Answer>(
   clock: Clock,

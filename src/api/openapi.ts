@@ -3,7 +3,7 @@ import { version } from '../version.js'
 import type { Route } from './route.js'
 import { apiError } from './schemas.js'
 
-/** The table of routes as OpenAPI 3.1. */
+/** The routes as an OpenAPI 3.1 document. */
 export function describeApi(routes: readonly Route[]): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of routes) {
@@ -15,7 +15,7 @@ export function describeApi(routes: readonly Route[]): Record<string, unknown> {
     info: {
       title: 'Shoal',
       version,
-      description: 'Crawls, hosts, links, workers, proxies and records: see and steer.',
+      description: 'Watch and control crawls, hosts, links, workers, proxies and records.',
     },
     security: [{ token: [] }],
     paths,
@@ -24,7 +24,7 @@ export function describeApi(routes: readonly Route[]): Record<string, unknown> {
       schemas: { Error: shapeOf(apiError, 'output') },
       responses: {
         Error: {
-          description: 'What went wrong, and what to do about it',
+          description: 'The error, and what to do about it',
           content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
         },
       },

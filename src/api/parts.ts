@@ -11,11 +11,11 @@ import type { RecordStore } from '../store/record-store.js'
 export interface Begun {
   readonly crawl: CrawlId
   readonly resumed: boolean
-  /** The unfinished crawl that was cancelled to start anew. */
+  /** The unfinished crawl that was cancelled for a fresh one. */
   readonly setAside: Pick<CrawlInfo, 'id'> | null
 }
 
-/** What the API works on: the same interfaces, whatever stands behind them. */
+/** What the API works on. */
 export interface ApiParts {
   readonly backends: {
     readonly frontier: Frontier
@@ -32,13 +32,13 @@ export interface ApiParts {
   readonly log: Log
   /** Spiders that can be started from here, by name. */
   readonly spiders: ReadonlySet<string>
-  /** A spider as it is now, where its file is known: for the history of a URL. */
+  /** The current spider, if its file is known: for the history of a URL. */
   readonly spiderNamed: (name: string) => Promise<Spider | null>
   /** Opens a crawl of one of them and adds its start URLs in the background. */
   readonly start: (spider: string, fresh: boolean) => Promise<Begun>
   /** For /metrics, /healthz and /readyz. */
   readonly monitor: Monitor
-  /** Pools of proxies that this process knows beside those that workers name. */
+  /** Proxy pools of this process, in addition to those that workers report. */
   readonly pools: readonly string[]
 }
 

@@ -4,12 +4,12 @@ import type { ProxyLedger, ProxyScore } from '../proxy/proxy-ledger.js'
 import { scoreCursor } from '../proxy/proxy-ledger.js'
 import { standingOf } from '../proxy/standing.js'
 import type { ProxiesView, ProxyView } from './api-types.js'
-import { exitName, paging, poolName } from './inputs.js'
+import { paging, poolName, proxyName } from './inputs.js'
 import { audited } from './parts.js'
 import { type Api, OK, type Route, route } from './route.js'
 import { done, pageOf, proxiesView, proxyView } from './schemas.js'
 
-/** Rows that one call reads at most: a pool of a thousand proxies on twenty sites has as many, and reads them in parts. */
+/** Rows that one call reads at most: a thousand proxies on twenty sites have as many, and are read in parts. */
 const ROWS_READ = 5_000
 const ROWS_AT_ONCE = 1_000
 const SITES_SHOWN = 20
@@ -20,7 +20,7 @@ export const proxyRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/api/proxies',
-    summary: 'Pools of proxies',
+    summary: 'Proxy pools',
     answer: proxiesView,
     async handle(api) {
       const names = await poolsKnown(api)
@@ -30,7 +30,7 @@ export const proxyRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/api/proxies/:pool',
-    summary: 'Proxies of a pool, by name: health, rests, success on each site',
+    summary: 'Proxies of a pool, by name: success, latency, bans and rests on each site',
     params: aPool,
     query: z.strictObject(paging),
     answer: pageOf(proxyView),
@@ -50,7 +50,7 @@ export const proxyRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/proxies/:pool/:proxy/wake',
     summary: 'End the rest of a proxy, everywhere',
-    params: z.strictObject({ pool: poolName, proxy: exitName }),
+    params: z.strictObject({ pool: poolName, proxy: proxyName }),
     body: z.strictObject({}),
     answer: done,
     async handle(api, { params: { pool, proxy } }) {
@@ -64,10 +64,10 @@ export const proxyRoutes: readonly Route[] = [
   }),
 ]
 
-/** Those that workers have, or had lately, and those of this process. */
-async function poolsKnown({ look, pools }: Api): Promise<string[]> {
-  const told = (await look.workers()).flatMap(({ about }) => about?.pools ?? [])
-  return [...new Set([...pools, ...told])].sort()
+/** Pools that workers have, or had recently, and those of this process. */
+async function poolsKnown({ snapshots, pools }: Api): Promise<string[]> {
+  const reported = (await snapshots.workers()).flatMap(({ about }) => about?.pools ?? [])
+  return [...new Set([...pools, ...reported])].sort()
 }
 
 async function poolView({ backends, clock }: Api, pool: string): Promise<ProxiesView['pools'][number]> {
@@ -86,7 +86,7 @@ async function poolView({ backends, clock }: Api, pool: string): Promise<Proxies
   }
 }
 
-/** Whole proxies, `limit` of them at most; `next`: behind the last row that was used. */
+/** At most `limit` whole proxies; `next`: after the last row that was used. */
 async function readScores(
   ledger: ProxyLedger,
   pool: string,

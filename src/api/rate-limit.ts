@@ -1,12 +1,12 @@
 import type { Clock } from '../clock.js'
 
-/** Counts what somebody does within a window of time. */
+/** Counts calls per caller within a time window. */
 export interface RateLimit {
-  /** One more; false: too many within this window. */
+  /** Counts one call; false: too many within this window. */
   count(who: string): boolean
 }
 
-/** However many addresses come by, so many are remembered: the one that was quiet for longest is forgotten first. */
+/** At most this many addresses are remembered; the least recently active is forgotten first. */
 const REMEMBERED = 10_000
 
 export function createRateLimit(clock: Clock, most: number, windowMs: number): RateLimit {

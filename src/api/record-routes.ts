@@ -48,7 +48,7 @@ export const recordRoutes: readonly Route[] = [
   route({
     method: 'GET',
     path: '/api/audit',
-    summary: 'What people did by hand, newest first',
+    summary: 'The audit log, newest first',
     query: z.strictObject(paging),
     answer: pageOf(auditEntry),
     async handle({ backends, cursors }, { query: { limit, after } }) {

@@ -5,9 +5,9 @@ import type { Cursors } from './cursor.js'
 import type { ApiParts } from './parts.js'
 import type { Snapshots } from './snapshots.js'
 
-/** What every handler has at hand. */
+/** What every handler works with. */
 export interface Api extends ApiParts {
-  readonly look: Snapshots
+  readonly snapshots: Snapshots
   readonly cursors: Cursors
 }
 
@@ -17,10 +17,10 @@ interface RawInput {
   readonly body: unknown
 }
 
-/** One row of the table: a call of the API, all of it. The server and its description are made of these. */
+/** One call of the API. The server and its OpenAPI document are built from these. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT'
-  /** `:name` stands for a part that `params` describes. */
+  /** `:name` is a parameter that `params` describes. */
   readonly path: string
   readonly summary: string
   readonly params: z.ZodObject
@@ -28,9 +28,9 @@ export interface Route {
   /** Null: there is none. */
   readonly body: z.ZodType | null
   readonly answer: z.ZodType
-  /** The answer is a stream of events. */
+  /** The response is a stream of events. */
   readonly stream: boolean
-  /** Parses what came, and answers. */
+  /** Parses the input and returns the response. */
   run(api: Api, raw: RawInput): Promise<unknown>
 }
 
@@ -75,16 +75,16 @@ export function route<
   }
 }
 
-/** The answer of a call that only does something. */
+/** The response of a call that returns no data. */
 export const OK: Done = { ok: true }
 
 const NOTHING = z.strictObject({})
 
-/** The first fault, on one line, with the name of what is wrong and never its value. */
+/** The first error, on one line, with the name of the field but never its value. */
 function parsed(schema: z.ZodType, value: unknown): unknown {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const [issue] = result.error.issues
   const where = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.join('.')}: `
-  throw new ShoalError('bad_request', `${where}${issue?.message ?? 'not what is expected'}`.slice(0, 300))
+  throw new ShoalError('bad_request', `${where}${issue?.message ?? 'invalid'}`.slice(0, 300))
 }

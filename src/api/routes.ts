@@ -17,20 +17,20 @@ const description = route({
   handle: async () => described(),
 })
 
-/** Its handler checks what came; the server then hands the connection to the hub. */
+/** The handler checks the input; the server then hands the connection to the event hub. */
 export const EVENTS_PATH = '/api/events'
 const events = route({
   method: 'GET',
   path: EVENTS_PATH,
   summary:
-    'Server-sent events, one a second: `overview` (as /api/overview), and with a crawl `crawl` (as /api/crawls/{crawl}); `problem` (an error) while there is nothing to tell; `bye` when the command ends',
+    'Server-sent events, every second: `overview` (as /api/overview), and with a crawl `crawl` (as /api/crawls/{crawl}); `problem` (an error) while there is no data; `bye` when the command ends',
   query: z.strictObject({ crawl: crawlId.optional() }),
   answer: z.string(),
   stream: true,
   handle: async (_api, { query }) => query.crawl ?? '',
 })
 
-/** All of the API. */
+/** All calls of the API. */
 export const ROUTES: readonly Route[] = [
   ...crawlRoutes,
   events,

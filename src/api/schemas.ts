@@ -6,8 +6,8 @@ import type * as Api from './api-types.js'
 import { errorCode } from './inputs.js'
 
 /**
- * The answers, as schemas: what api-types.ts says, in a form that can be checked and described. They are strict: a field that nobody thought of
- * (a header of a link, an address) fails the test that holds every answer against them.
+ * The responses as schemas: api-types.ts in a form that can be checked and documented. They are strict: an unexpected field
+ * (a header of a link, an address) fails the test that checks every response against them.
  */
 
 const json = z.custom<Json>()

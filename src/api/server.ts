@@ -21,20 +21,20 @@ import { newToken } from './token.js'
 
 export interface ServeOptions {
   readonly host: string
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number
-  /** From the environment; null: one is made. */
+  /** From the environment; null: a new one is generated. */
   readonly token: string | null
-  /** The address under which a proxy in front offers it; null: none. */
+  /** The address of a reverse proxy in front; null: none. */
   readonly publicUrl: string | null
 }
 
 export interface Dashboard {
-  /** For people, with the token behind the #, which browsers keep to themselves. */
+  /** For people, with the token after the #, which browsers do not send. */
   readonly url: string
   readonly token: string
   readonly port: number
-  /** Tells listeners how things are at the end, and ends every connection. */
+  /** Sends clients a final snapshot and closes every connection. */
   close(): Promise<void>
 }
 
@@ -48,11 +48,11 @@ interface Patience {
 }
 const BODY: Patience = {
   ms: 10_000,
-  late: () => new ShoalError('request_slow', 'the body of the request did not come within 10 s'),
+  late: () => new ShoalError('request_slow', 'the request body did not arrive within 10 s'),
 }
 const ANSWER: Patience = {
   ms: 15_000,
-  late: () => new ShoalError('queue_down', 'no answer from the queue or the store within 15 s'),
+  late: () => new ShoalError('queue_down', 'no response from the queue or the store within 15 s'),
 }
 
 type Env = { Bindings: HttpBindings }
@@ -60,9 +60,9 @@ type Env = { Bindings: HttpBindings }
 export async function serveDashboard(parts: ApiParts, options: ServeOptions): Promise<Dashboard> {
   refuseOpenDoor(options)
   const token = options.token ?? newToken()
-  const look = createSnapshots(parts)
-  const api: Api = { ...parts, look, cursors: createCursors(token) }
-  const hub = createEventHub({ look, clock: parts.clock, log: parts.log })
+  const snapshots = createSnapshots(parts)
+  const api: Api = { ...parts, snapshots, cursors: createCursors(token) }
+  const hub = createEventHub({ snapshots, clock: parts.clock, log: parts.log })
   const page = loadPage(PAGE_FOLDER)
   const answer = getRequestListener(createApp(api, hub, page).fetch, { overrideGlobalObjects: false })
   const server = createServer(
@@ -83,9 +83,9 @@ export async function serveDashboard(parts: ApiParts, options: ServeOptions): Pr
   server.maxHeadersCount = 100
   server.keepAliveTimeout = 65_000
   const refuse = (request: IncomingMessage, response: ServerResponse, error: unknown) => {
-    // What it still wants to send is not read.
+    // The rest of the request is not read.
     const sends = isOrder(request)
-    const { status, answer } = failureOf(error, parts.log, sends ? 'order' : 'look')
+    const { status, answer } = failureOf(error, parts.log, sends ? 'order' : 'read')
     response.writeHead(status, { 'content-type': 'application/json', ...(sends && { connection: 'close' }) })
     response.end(request.method === 'HEAD' ? undefined : JSON.stringify(answer))
   }
@@ -100,7 +100,7 @@ export async function serveDashboard(parts: ApiParts, options: ServeOptions): Pr
     isPage: (path) => page.has(path),
   })
   const close = async () => {
-    // Its own look: what the others share is as old as a second, and misses that the crawl has ended.
+    // A snapshot of its own: the shared one may be a second old and miss that the crawl has ended.
     await hub.sayBye(createSnapshots(parts))
     hub.close()
     await new Promise<void>((resolve) => {
@@ -149,15 +149,15 @@ function createApp(api: Api, hub: EventHub, page: ReadonlyMap<string, StaticFile
     const file = page.get(context.req.path)
     if (file !== undefined) return fileAnswer(context, file)
     if (context.req.path === '/')
-      return context.text('The page is not built: npm run build. The API is at /api/.\n', 503)
+      return context.text('The dashboard is not built: run npm run build. The API is at /api/.\n', 503)
     throw nothingHere()
   })
   app.notFound(() => {
     throw nothingHere()
   })
   app.onError((error, context) => {
-    const { status, answer } = failureOf(error, api.log, isOrder(context.env.incoming) ? 'order' : 'look')
-    // A body that was not read to its end is in the way of the next request.
+    const { status, answer } = failureOf(error, api.log, isOrder(context.env.incoming) ? 'order' : 'read')
+    // An unread body would be taken for the next request.
     if (!context.env.incoming.complete) context.header('connection', 'close')
     return context.json(answer, status as 400)
   })
@@ -165,24 +165,24 @@ function createApp(api: Api, hub: EventHub, page: ReadonlyMap<string, StaticFile
 }
 
 function nothingHere(): ShoalError {
-  return new ShoalError('not_found', 'there is nothing here', {
-    hint: 'GET /api/openapi.json lists the calls there are; the page is at /.',
+  return new ShoalError('not_found', 'not found', {
+    hint: 'GET /api/openapi.json lists all calls; the dashboard is at /.',
   })
 }
 
-/** Told apart from an answer by its header: the hub has the connection. */
+/** Marked by its header: the event hub already has the connection. */
 const ALREADY_SENT = new Response(null, { headers: { 'x-hono-already-sent': 'true' } })
 
 function isOrder({ method }: IncomingMessage): boolean {
   return method === 'POST' || method === 'PUT'
 }
 
-/** The same name twice is not decided by whoever reads first. */
+/** A duplicate parameter is an error: which one counts must not depend on the parser. */
 function queryOf(url: string): Record<string, string> {
   const pairs = [...new URL(url).searchParams]
   const names = new Set(pairs.map(([name]) => name))
-  if (names.size < pairs.length) throw new ShoalError('bad_request', 'a parameter is given twice')
-  if (names.has('__proto__')) throw new ShoalError('bad_request', '__proto__ is no name of anything here')
+  if (names.size < pairs.length) throw new ShoalError('bad_request', 'duplicate parameter')
+  if (names.has('__proto__')) throw new ShoalError('bad_request', '__proto__ is not allowed')
   return Object.fromEntries(pairs)
 }
 
@@ -212,10 +212,13 @@ function pathOf(request: IncomingMessage): string {
   return (request.url ?? '/').split('?', 1)[0] ?? '/'
 }
 
-/** Whoever can reach it from elsewhere can guess; a token that somebody chose on purpose says that this is meant. */
+/** Other machines may guess a token; setting one explicitly says that remote access is intended. */
 function refuseOpenDoor({ host, token }: ServeOptions): void {
   if (isLoopback(host) || token !== null) return
-  throw new ShoalError('dashboard_open', `--host ${host}: other machines could reach it, and no token is set`)
+  throw new ShoalError(
+    'dashboard_open',
+    `--host ${host} makes the dashboard reachable from other machines, but no token is set`,
+  )
 }
 
 function shownHost(host: string): string {

@@ -21,28 +21,28 @@ import type { AlertNotes, CrawlCard, CrawlView, KindView, Overview } from './api
 import { memo } from './memo.js'
 import type { ApiParts } from './parts.js'
 
-/** Looks that all callers share, each not older than LOOK_MS: a hundred open pages cost the crawl no more than one. */
+/** Snapshots shared by all callers, each at most SNAPSHOT_MS old: a hundred open pages cost the crawl no more than one. */
 export interface Snapshots {
   overview(): Promise<Overview>
   crawl(id: string): Promise<CrawlView>
-  /** Newest first, without those in which sitemaps are fetched. */
+  /** Newest first, without the internal crawls that fetch sitemaps. */
   crawls(): Promise<readonly CrawlInfo[]>
   /** Throws `not_found`. */
   known(id: string): Promise<CrawlInfo>
   card(crawl: CrawlInfo): Promise<CrawlCard>
   dead(id: string): ReturnType<Frontier['deadByError']>
-  /** Somebody changed them by hand, and wants to see it. */
+  /** After an action that changed them, so that the result shows at once. */
   forgetDead(id: string): void
   workers(): Promise<readonly WorkerSnapshot[]>
   alerts(): Promise<AlertNotes>
-  /** As the crawl was opened last; null: the store does not have it. */
+  /** As of the last time the crawl was opened; null: the store does not have it. */
   note(id: string): Promise<CrawlNote | null>
 }
 
-const LOOK_MS = 900
-/** Groups are made of every dead letter, and asked for every three seconds by each page that shows them. */
+const SNAPSHOT_MS = 900
+/** Grouping reads every dead letter, and each open page asks every three seconds. */
 const DEAD_MS = 2_900
-/** Samples come every five seconds. */
+/** Samples are taken every five seconds. */
 const SERIES_MS = 5_000
 const NOTES_MS = 5_000
 const FIELDS_MS = 15_000
@@ -50,18 +50,18 @@ const FIELD_HOURS_MS = 24 * 3_600_000
 const FIELDS_SHOWN = 20
 const CRAWLS_SHOWN = 50
 const SPARK_SAMPLES = 60
-/** Of those that have ended nothing changes but by hand. */
+/** An ended crawl changes only when someone replays or deletes it. */
 const ENDED_MS = 10_000
 
 export function createSnapshots(parts: ApiParts): Snapshots {
   const { backends, clock, fleet } = parts
   const { frontier, store, notes } = backends
 
-  const workersNow = memo(clock, LOOK_MS, () => workerSnapshots(backends, clock.now()))
-  const crawlsNow = memo(clock, LOOK_MS, async () =>
+  const workersNow = memo(clock, SNAPSHOT_MS, () => workerSnapshots(backends, clock.now()))
+  const crawlsNow = memo(clock, SNAPSHOT_MS, async () =>
     (await frontier.crawls()).filter((crawl) => !isFileCrawl(crawl)).sort((a, b) => b.createdAt - a.createdAt),
   )
-  const alertsNow = memo(clock, LOOK_MS, async () => {
+  const alertsNow = memo(clock, SNAPSHOT_MS, async () => {
     const { active, ended } = await readAlerts(notes)
     return { active, ended }
   })
@@ -76,18 +76,18 @@ export function createSnapshots(parts: ApiParts): Snapshots {
     if (info === undefined) throw new ShoalError('not_found', `there is no crawl '${id}'`)
     return info
   }
-  const looks = memo(clock, LOOK_MS, async (id) =>
+  const snapshots = memo(clock, SNAPSHOT_MS, async (id) =>
     crawlSnapshotOf(backends, await known(id), await workersNow(''), clock.now(), fleet),
   )
-  const troubles = memo(clock, LOOK_MS, (id) => readTrouble(notes, id))
+  const troubles = memo(clock, SNAPSHOT_MS, (id) => readTrouble(notes, id))
   const dead = memo(clock, DEAD_MS, (id) => frontier.deadByError(id))
   const endedStats = memo(clock, ENDED_MS, (id) => frontier.stats(id))
   const fields = memo(clock, FIELDS_MS, async (id) => fillRates(parts, await known(id)))
 
   const card = async (crawl: CrawlInfo): Promise<CrawlCard & { readonly stalledMs: number }> => {
     if (crawl.state === 'finished' || crawl.state === 'cancelled') return endedCard(await endedStats(crawl.id))
-    const [look, series, trouble] = await Promise.all([looks(crawl.id), samples(crawl.id), troubles(crawl.id)])
-    return { ...cardOf(look, series, trouble), stalledMs: look.stalledMs }
+    const [snapshot, series, trouble] = await Promise.all([snapshots(crawl.id), samples(crawl.id), troubles(crawl.id)])
+    return { ...cardOf(snapshot, series, trouble), stalledMs: snapshot.stalledMs }
   }
 
   return {
@@ -123,8 +123,8 @@ export function createSnapshots(parts: ApiParts): Snapshots {
     },
     async crawl(id) {
       const info = await known(id)
-      const [look, series, trouble, counts, filled, all, alerts, workers] = await Promise.all([
-        looks(id),
+      const [snapshot, series, trouble, counts, filled, all, alerts, workers] = await Promise.all([
+        snapshots(id),
         samples(id),
         troubles(id),
         store.records.counts({ crawl: id }),
@@ -136,8 +136,8 @@ export function createSnapshots(parts: ApiParts): Snapshots {
       const spec = all.get(id)?.spec
       const alive = workers.filter(isAlive)
       return {
-        ...cardOf(look, series, trouble),
-        now: look.now,
+        ...cardOf(snapshot, series, trouble),
+        now: snapshot.now,
         latest: series.at(-1) ?? null,
         kinds: counts.map(({ kind, records, unchanged, rejected }): KindView => {
           return { kind, written: records, unchanged, rejected, fields: filled.get(kind) ?? [] }
@@ -185,7 +185,7 @@ function endedCard(stats: CrawlStats): CrawlCard & { readonly stalledMs: number 
   }
 }
 
-/** One that was deleted between two questions is left out. */
+/** A crawl that was deleted between two queries is left out. */
 async function cardIfThere<Card>(card: (crawl: CrawlInfo) => Promise<Card>, crawl: CrawlInfo): Promise<Card | null> {
   try {
     return await card(crawl)
@@ -206,7 +206,7 @@ function summed(workers: readonly WorkerSnapshot[]): Overview['workers'] {
   }
 }
 
-/** Of the newest day of the crawl, over all sites. */
+/** Fill rates of the crawl's last day, over all sites. */
 async function fillRates(
   { backends, clock }: ApiParts,
   { spider, finishedAt }: CrawlInfo,

@@ -20,7 +20,7 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The page, read once: a few files. A request is looked up by its path and never becomes a path of the disk, so that no spelling of it leads
+ * The files of the page, read once. A request is looked up by its path and never becomes a path on disk, so that no spelling of it leads
  * anywhere else.
  */
 export function loadPage(folder: string): ReadonlyMap<string, StaticFile> {

@@ -6,7 +6,7 @@ export function newToken(): string {
   return randomBytes(BYTES).toString('base64url')
 }
 
-/** Compares in a time that says nothing about where they differ, nor how long the right one is. */
+/** Compares in constant time, which reveals neither where they differ nor how long the right one is. */
 export function tokenCheck(token: string): (given: string) => boolean {
   const right = hash(token)
   return (given) => timingSafeEqual(hash(given), right)

@@ -42,7 +42,7 @@ function hubWith(look: Partial<Record<'overview' | 'crawl', () => Promise<unknow
       return (look.crawl ?? (async () => ({ id })))()
     },
   } as unknown as Snapshots
-  const hub = createEventHub({ look: snapshots, clock, log: silentLog })
+  const hub = createEventHub({ snapshots, clock, log: silentLog })
   /** Enough turns of the event loop for what is under way, then the time that passes. */
   const pass = async (ms: number) => {
     for (let i = 0; i < 20; i += 1) await new Promise(setImmediate)

@@ -42,7 +42,7 @@ describe('hosts', () => {
     const { code, stdout } = await shoal('hosts')
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^host +pending +in flight +done +errors +dead +answers in +budget +pace +next slot\nshop\.example/,
+      /^host +pending +in flight +done +errors +dead +latency +budget +pace +next slot\nshop\.example/,
     )
     expect(lastJson((await shoal('hosts', '--json')).stdout)).toMatchObject({
       crawl: CRAWL,
@@ -84,7 +84,7 @@ describe('feed', () => {
     writeFileSync(urls, '# some\nhttps://shop.example/new\n\nhttps://shop.example/done\nnonsense\n')
     const { stdout } = await shoal('feed', spider, urls, '--json')
     expect(lastJson(stdout)).toMatchObject({ spider: 'shop', crawl: CRAWL, added: 1, known: 1 })
-    expect(lastJson(stdout).refused).toMatchObject([{ entry: 'nonsense' }])
+    expect(lastJson(stdout).rejected).toMatchObject([{ entry: 'nonsense' }])
     const again = await shoal('feed', spider, urls, '--again')
     expect(again.stdout).toContain('1 URL added')
     expect(again.stderr).toContain('rejected: nonsense')

@@ -67,7 +67,7 @@ describe('retention', () => {
   it('shows, sets and applies a rule', async () => {
     expect((await call('retention', 'show')).out).toContain('keep fetches: forever')
     expect((await call('retention', 'set')).code).toBe(2)
-    expect((await call('retention', 'set', '--fetches', '3 weeks')).err).toContain('Write a length of time like 90d')
+    expect((await call('retention', 'set', '--fetches', '3 weeks')).err).toContain('Expected a duration like 90d')
     expect((await call('retention', 'set', '--archive', 'ftp://x')).err).toContain('pages_address')
     const archive = join(dir.path, 'archive')
     await call('retention', 'set', '--fetches', '30d', '--partition', 'week', '--archive', `files:${archive}`)

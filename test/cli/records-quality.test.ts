@@ -122,7 +122,7 @@ describe('records history', () => {
     expect(lines[6]).toMatch(/first version kept:$/)
     expect(lines.slice(7, 10)).toEqual(['    title: Pen', '    price: 2', '    old: 1'])
     expect(lines.slice(10, 12)).toEqual(['', 'product pen'])
-    expect(lines[13]).toMatch(/as it is now:$/)
+    expect(lines[13]).toMatch(/current version:$/)
   })
 
   it('gives programs every version, and says what is not there', async () => {

@@ -74,7 +74,7 @@ describe('explain', () => {
   it('says why, with the evidence', async () => {
     const { call, json } = database()
     expect((await call('explain', url('queued'))).out).toContain('next slot of shop.example')
-    expect((await call('explain', url('queued-later'))).out).toContain('1 link of its host comes first')
+    expect((await call('explain', url('queued-later'))).out).toContain('1 link of its host is ahead of it')
     expect((await call('explain', url('delayed'))).out).toMatch(/due in 59 min[\s\S]*attempt 1 ended with timeout/)
     expect((await call('explain', url('leased'))).out).toContain('worker w1 has it')
     expect((await call('explain', url('skipped'))).out).toContain('robots_disallowed')

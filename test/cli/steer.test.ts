@@ -68,9 +68,9 @@ describe('links', () => {
     const before = await look(({ frontier }) => frontier.stats(CRAWL))
     const cases = [
       ['promote', url('leased'), 2, 'is in flight'],
-      ['remove', url('done'), 2, 'has ended'],
+      ['remove', url('done'), 2, 'has already ended'],
       ['promote', url('dead'), 2, 'shoal links retry <url>'],
-      ['remove', url('never-seen'), 5, 'is in no crawl'],
+      ['remove', url('never-seen'), 5, 'no crawl has'],
       ['remove', 'not a url', 2, 'is not a URL'],
     ] as const
     const answers = await Promise.all(cases.map(([order, address]) => call('links', order, address)))

@@ -65,7 +65,7 @@ describe('a wrong command line', () => {
       "error usage: option '--field <name=selector>' argument 'nonsense' is invalid",
     ],
     [['dead', 'list', '--code', 'timout'], 'did you mean timeout?'],
-    [['export', '--out', 'x.pdf'], 'error usage: x.pdf: cannot tell the format from the file name'],
+    [['export', '--out', 'x.pdf'], 'error usage: x.pdf: unknown format'],
     [['records', 'get'], 'error usage: no record chosen'],
     [['dead', 'purge'], 'error usage: no dead letters chosen to purge'],
   ])('%j is told in one line, with code 2 and no stack', async (args, line) => {

@@ -111,7 +111,7 @@ describe('an order from a view', () => {
   it.each(ORDERS)('%s', async (_what, place, steps, action, sent) => {
     await goTo(page, place)
     for (const step of steps) await button(step).click()
-    await confirmed(page, 'Leave it as it is')
+    await confirmed(page, 'Go back')
     await question(page).waitFor({ state: 'detached' })
     expect(api.orders).not.toContain(sent)
     await button(steps.at(-1) ?? '').click()

@@ -125,10 +125,10 @@ describe('words', () => {
       {
         when: 'ends in 1 h 13 min',
         host: 'slow-press.example',
-        why: 'decides, by the delay between its requests (links left ÷ rate would say 18 min)',
+        why: 'is the limit (crawl delay); links left ÷ rate: 18 min',
       },
-      { when: 'ends in 13 min 10 s', host: null, why: 'the workers decide: every slot is busy' },
-      { when: 'paused', host: null, why: 'resume it to see when it ends' },
+      { when: 'ends in 13 min 10 s', host: null, why: 'limited by workers (all slots are busy)' },
+      { when: 'paused', host: null, why: 'resume it to get an estimate' },
       { when: 'finished 5 h ago', host: null, why: 'after 1 d 1 h' },
       { when: 'cancelled 1 d ago', host: null, why: 'after 4 h' },
     ])
@@ -138,14 +138,14 @@ describe('words', () => {
     const [{ stats }] = CARDS as [(typeof CARDS)[number]]
     const unknown = { etaSeconds: null, decidedBy: null, plainSeconds: null }
     const empty = { ...stats, queued: 0, leased: 0, delayed: 0 }
-    expect(endWords({ ...empty, seeding: true }, unknown, NOW).why).toBe('it waits for start URLs')
-    expect(endWords({ ...stats, startedAt: null }, unknown, NOW).why).toBe('no worker has begun with it')
-    expect(endWords(stats, unknown, NOW).when).toBe('no end in sight yet')
+    expect(endWords({ ...empty, seeding: true }, unknown, NOW).why).toBe('waiting for start URLs')
+    expect(endWords({ ...stats, startedAt: null }, unknown, NOW).why).toBe('no worker has started on it')
+    expect(endWords(stats, unknown, NOW).when).toBe('no estimate yet')
     const closed = { kind: 'host', host: 'a.example', reason: 'closed' } as const
     expect(endWords(stats, { ...unknown, decidedBy: closed }, NOW)).toEqual({
-      when: 'no end in sight yet',
+      when: 'no estimate yet',
       host: 'a.example',
-      why: 'decides: it was closed by hand',
+      why: 'is the limit (blocked manually)',
     })
   })
 

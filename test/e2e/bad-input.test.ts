@@ -265,7 +265,7 @@ describe('a page', () => {
     const name = spider('all-bad', onSite('/drip').replace(/start: \[.*?\]/, `start: [${others}]`))
     const { code, stdout, stderr } = await inDir('run', name, '--queue', 'sqlite:all-bad.db')
     expect(code).toBe(6)
-    expect(stdout).toContain('Ended without a single page')
+    expect(stdout).toContain('Finished without fetching a page')
     noStack(stdout + stderr)
     expect(await deadCodes('all-bad.db')).toEqual(BAD)
     expect(tripwire.connections()).toBe(0)

@@ -130,7 +130,7 @@ describe('the dashboard in a browser', () => {
     await page.getByRole('link', { name: 'Hosts' }).click()
     await page.getByRole('button', { name: site.host }).click()
     await page.getByRole('button', { name: 'Back to the spider’s pace' }).click()
-    await confirmed(page, 'Take it back')
+    await confirmed(page, 'Reset the pace')
     await page.getByRole('button', { name: 'Close', exact: true }).click()
     await badge(page, 'finished').waitFor({ timeout: 40_000 })
     expect(asked()).toBe(2)

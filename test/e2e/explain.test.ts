@@ -90,7 +90,7 @@ describe('explain, in the middle of a crawl', () => {
     expect(first.code).toBe(0)
     expect(first.json).toMatchObject({ state: 'queued', url: `${origin}/waiting/1`, spider: 'shop', position: 0 })
     expect(first.text).toMatch(/^queued {2}http/)
-    expect(first.text).toContain('no links of its host come first')
+    expect(first.text).toContain('no links of its host are ahead of it')
     expect(first.text).toMatch(/next slot of 127\.0\.0\.1:\d+: /)
     const second = await explain(`${origin}/waiting/2`)
     expect(second.json).toMatchObject({ state: 'queued', position: 1, route: 'waiting', depth: 1, attempts: 0 })

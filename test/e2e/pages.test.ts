@@ -92,7 +92,7 @@ describe('raw pages', () => {
     rmSync(pages, { recursive: true })
     const { code, stderr } = await inDir('pages', 'get', `${origin}/`)
     expect(code).toBe(5)
-    expect(stderr).toContain('is gone, or damaged')
+    expect(stderr).toContain('is missing or damaged')
     expect(lastJson((await inDir('explain', `${origin}/`, '--json')).stdout).rawPage).toBeNull()
   })
 

@@ -113,7 +113,7 @@ export async function goTo(page: Page, place: string): Promise<void> {
 
 /** The question before an order. A dialog behind it may have a button of the same name. */
 export function question(page: Page): Locator {
-  const leave = page.getByRole('button', { name: 'Leave it as it is' })
+  const leave = page.getByRole('button', { name: 'Go back' })
   return page.getByRole('dialog').filter({ has: leave })
 }
 

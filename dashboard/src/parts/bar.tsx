@@ -7,12 +7,12 @@ export interface BarPart {
   readonly tone: 'done' | 'dead' | 'skipped' | 'leased' | 'queued' | 'delayed'
 }
 
-/** A whole and its parts. The parts are told in words beside it, or by its label. */
+/** A whole and its parts. The parts are also given as text, in the legend or the label. */
 export function StackedBar({ parts, label }: { readonly parts: readonly BarPart[]; readonly label: string }) {
   const total = parts.reduce((sum, part) => sum + part.value, 0)
-  const told = parts.filter((part) => part.value > 0).map((part) => `${count(part.value)} ${part.name}`)
+  const shown = parts.filter((part) => part.value > 0).map((part) => `${count(part.value)} ${part.name}`)
   return (
-    <div class="stacked" role="img" aria-label={`${label}: ${told.join(', ') || 'nothing yet'}`}>
+    <div class="stacked" role="img" aria-label={`${label}: ${shown.join(', ') || 'nothing yet'}`}>
       {parts
         .filter((part) => part.value > 0)
         .map((part) => (
@@ -48,7 +48,7 @@ export interface ShareBarProps {
   readonly tone?: 'ok' | 'warn' | 'bad' | 'calm'
 }
 
-/** One line: a name, how much, and a bar of it. */
+/** One line: a name, a bar and a value. */
 export function ShareBar({ name, share, text = percent(share), tone = 'calm' }: ShareBarProps) {
   const width = Math.max(0, Math.min(1, share))
   return (

@@ -8,7 +8,7 @@ export interface ButtonProps {
   readonly busy?: boolean
   readonly disabled?: boolean
   readonly submit?: boolean
-  /** Where the text alone does not say of what: `Pause shop-2`. */
+  /** For screen readers, if the text alone is ambiguous: `Pause shop-2`. */
   readonly label?: string
   readonly title?: string
 }

@@ -14,7 +14,7 @@ export interface Line {
   /** A colour of the theme: `--state-done`. */
   readonly colour: string
   readonly values: Values
-  /** So that lines differ without their colour. */
+  /** So that lines can be values apart without colour. */
   readonly dash?: readonly number[]
 }
 
@@ -23,14 +23,14 @@ export interface ChartProps {
   readonly seconds: readonly number[]
   readonly lines: readonly Line[]
   readonly format: (value: number) => string
-  /** One on top of the other, the first lowest. */
+  /** Stacked, the first at the bottom. */
   readonly stack?: boolean
   /** For the time of day. */
   readonly now: number
 }
 
 const HEIGHT = 190
-/** Rows of the table that says the same. */
+/** Rows of the table view. */
 const ROWS = 12
 
 export function Chart(props: ChartProps) {
@@ -47,7 +47,7 @@ export function Chart(props: ChartProps) {
   }, [seconds, lines, stack])
   const empty = seconds.length < 2
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: made anew for other lines and colours only; the data flows in below
+  // biome-ignore lint/correctness/useExhaustiveDependencies: recreated only for other lines and colours; the data is updated below
   useEffect(() => {
     const box = place.current
     if (box === null || empty || asTable) return
@@ -65,7 +65,7 @@ export function Chart(props: ChartProps) {
   useEffect(() => plot.current?.setData(data), [data])
 
   const shown = at ?? seconds.length - 1
-  const told = lines.map((line) => `${line.name} ${valueAt(line, shown, format)}`).join(', ')
+  const values = lines.map((line) => `${line.name} ${valueAt(line, shown, format)}`).join(', ')
   return (
     <figure class="panel chart">
       <figcaption>
@@ -97,11 +97,13 @@ export function Chart(props: ChartProps) {
         </ul>
       </figcaption>
       {empty ? (
-        <Empty title="No samples yet">They are taken every five seconds while a worker or the dashboard runs.</Empty>
+        <Empty title="No samples yet">
+          Samples are taken every five seconds while a worker or the dashboard is running.
+        </Empty>
       ) : asTable ? (
         <ChartTable {...props} />
       ) : (
-        <div ref={place} class="chart-place" role="img" aria-label={`${title} over time. Now: ${told}`} />
+        <div ref={place} class="chart-place" role="img" aria-label={`${title} over time. Now: ${values}`} />
       )}
     </figure>
   )
@@ -145,11 +147,11 @@ function ChartTable({ title, seconds, lines, format, now }: ChartProps) {
   )
 }
 
-/** A canvas knows no variables of the theme: they are read from the page, again when the theme changes. */
+/** A canvas cannot use CSS variables: they are read from the page, again whenever the theme changes. */
 function useColours(names: readonly string[]): readonly string[] {
   const chosen = useStore(theme)
   const dark = useMedia('(prefers-color-scheme: dark)')
-  // biome-ignore lint/correctness/useExhaustiveDependencies: theme and machine decide what the names mean
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the theme decides what the names mean
   return useMemo(() => names.map(colourOf), [names.join(), chosen, dark])
 }
 
@@ -162,10 +164,10 @@ function colourOf(name: string): string {
   return color
 }
 
-/** A digit of the font above, about. */
+/** Approximate width of a digit in the font below. */
 const LABEL_PX = 7
 
-/** A step below a minute needs seconds. */
+/** Steps below a minute need seconds. */
 function timeMark(seconds: number, step: number): string {
   const date = new Date(seconds * 1000)
   const parts = [date.getHours(), date.getMinutes(), ...(step < 60 ? [date.getSeconds()] : [])]
@@ -215,7 +217,7 @@ function optionsFor(
       },
     ],
     series: [{}, ...series],
-    // Each is filled down to the one below it.
+    // Each area is filled down to the one below it.
     ...(stack ? { bands: lines.slice(1).map((_, at): uPlot.Band => ({ series: [at + 2, at + 1] })) } : {}),
     hooks: { setCursor: [(plot) => onCursor(plot.cursor.idx ?? null)] },
   }

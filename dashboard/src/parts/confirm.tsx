@@ -16,13 +16,13 @@ export interface Question {
   /** What the button does: `Cancel the crawl`. */
   readonly action: string
   readonly danger?: boolean
-  /** Does it; the answer is told as a toast. What it throws is shown, and the dialog stays. */
+  /** Runs the action; its result is shown as a toast. If it throws, the error is shown and the dialog stays open. */
   readonly run: () => Promise<string>
 }
 
 const asked = makeStore<Question | null>(null)
 
-/** Nothing that changes a crawl happens without it. */
+/** Every action that changes something asks for confirmation first. */
 export function confirm(question: Question): void {
   asked.set(question)
 }
@@ -52,7 +52,7 @@ function ConfirmDialog({ question }: { readonly question: Question }) {
       <div class="prose">{question.says}</div>
       {failure === null ? null : <Failure failure={failure} />}
       <div class="actions">
-        <Button onClick={close}>Leave it as it is</Button>
+        <Button onClick={close}>Go back</Button>
         <Button kind={question.danger ? 'danger' : 'primary'} busy={busy} onClick={go}>
           {question.action}
         </Button>

@@ -4,12 +4,12 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 export interface DialogProps {
   readonly title: string
   readonly children: ComponentChildren
-  /** By Escape, by a click beside it, or by a button of its own. */
+  /** By Escape, by a click outside, or by a button in the dialog. */
   readonly onClose: () => void
   readonly wide?: boolean
 }
 
-/** A native modal dialog: the browser keeps the focus inside and gives it back. */
+/** A native modal dialog: the browser keeps the focus inside. */
 export function Dialog({ title, children, onClose, wide = false }: DialogProps) {
   const box = useRef<HTMLDialogElement>(null)
   const heading = useId()
@@ -23,7 +23,7 @@ export function Dialog({ title, children, onClose, wide = false }: DialogProps) 
     }
   }, [])
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard has Escape; this is a click beside the box
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard has Escape; this is a click outside the box
     <dialog
       ref={box}
       class={wide ? 'wide' : undefined}

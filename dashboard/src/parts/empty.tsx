@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { Mark } from './mark.js'
 
-/** Nothing there: says why, and what would change it. */
+/** An empty state: why there is nothing, and what would change that. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
   return (
     <div class="empty">

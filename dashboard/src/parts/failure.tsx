@@ -2,7 +2,7 @@ import type { ApiFailure } from '../api.js'
 import { Button } from './button.js'
 import { Icon } from './icon.js'
 
-/** What went wrong, by name, and what to do. */
+/** The error with its code, and what to do. */
 export function Failure({ failure, again }: { readonly failure: ApiFailure; readonly again?: () => void }) {
   return (
     <div class="failure" role="alert">

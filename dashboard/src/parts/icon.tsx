@@ -1,4 +1,4 @@
-/** Shapes, so that no meaning hangs on a colour alone. */
+/** Shapes, so that no meaning depends on colour alone. */
 const SHAPES = {
   play: 'M4 2.5v11l9-5.5z',
   pause: 'M4 3h3v10H4zM9 3h3v10H9z',

@@ -1,4 +1,4 @@
-/** Three fish of a school: the mark of Shoal. */
+/** Three fish of a school: the logo of Shoal. */
 export function Mark({ size = 28 }: { readonly size?: number }) {
   return (
     <svg class="mark" width={size} height={size} viewBox="0 0 32 32" aria-hidden="true" focusable="false">

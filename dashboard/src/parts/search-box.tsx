@@ -4,11 +4,11 @@ export interface SearchBoxProps {
   readonly label: string
   readonly value: string
   readonly placeholder?: string
-  /** After a short rest, or at once with Enter. */
+  /** After a short pause in typing, or immediately with Enter. */
   readonly onSearch: (text: string) => void
 }
 
-const REST_MS = 300
+const PAUSE_MS = 300
 
 export function SearchBox({ label, value, placeholder, onSearch }: SearchBoxProps) {
   const id = useId()
@@ -16,7 +16,7 @@ export function SearchBox({ label, value, placeholder, onSearch }: SearchBoxProp
   useEffect(() => setText(value), [value])
   useEffect(() => {
     if (text === value) return
-    const timer = setTimeout(() => onSearch(text), REST_MS)
+    const timer = setTimeout(() => onSearch(text), PAUSE_MS)
     return () => clearTimeout(timer)
   }, [text, value, onSearch])
   return (

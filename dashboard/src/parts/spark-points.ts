@@ -1,4 +1,4 @@
-/** Points of the line, x from left to right, y from the bottom. */
+/** SVG points of the line, x from left to right, y from the bottom. */
 export function sparkPoints(values: readonly number[], width: number, height: number): string {
   const top = Math.max(...values, 1e-9)
   const step = width / Math.max(1, values.length - 1)

@@ -13,7 +13,7 @@ export function Sparkline({ values, label }: { readonly values: readonly number[
       viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
       preserveAspectRatio="none"
       role="img"
-      aria-label={`${label}: now ${rate(values.at(-1) ?? 0)}, at most ${rate(Math.max(...values))}`}
+      aria-label={`${label}: now ${rate(values.at(-1) ?? 0)}, maximum ${rate(Math.max(...values))}`}
     >
       <polygon points={`0,${HEIGHT} ${points} ${WIDTH},${HEIGHT}`} />
       <polyline points={points} vector-effect="non-scaling-stroke" />

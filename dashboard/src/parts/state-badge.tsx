@@ -2,7 +2,7 @@ import { Icon, type Shape } from './icon.js'
 
 type Tone = 'ok' | 'go' | 'warn' | 'bad' | 'calm'
 
-/** Of crawls, links, workers and alerts; each with a shape of its own beside its colour. */
+/** States of crawls, links, workers and alerts, each with a shape as well as a colour. */
 const STATES: Readonly<Record<string, readonly [Tone, Shape, string?]>> = {
   running: ['go', 'play'],
   paused: ['warn', 'pause'],
@@ -10,7 +10,7 @@ const STATES: Readonly<Record<string, readonly [Tone, Shape, string?]>> = {
   finished: ['ok', 'check'],
   queued: ['calm', 'ring'],
   delayed: ['warn', 'clock'],
-  leased: ['go', 'play', 'in hand'],
+  leased: ['go', 'play', 'in flight'],
   done: ['ok', 'check'],
   dead: ['bad', 'cross'],
   skipped: ['calm', 'skip'],

@@ -11,9 +11,9 @@ export interface Column<Row> {
   readonly width: string
   readonly cell: (row: Row) => ComponentChildren
   readonly align?: 'end'
-  /** Only where the page is at least this wide; a phone shows all as cards. */
+  /** Shown only if the page is at least this wide; a phone shows all columns as cards. */
   readonly from?: 'medium' | 'wide'
-  /** On a phone over the whole width of the card. */
+  /** Spans the whole width of the card on a phone. */
   readonly whole?: boolean
 }
 
@@ -22,16 +22,16 @@ export interface TableProps<Row> {
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly rowKey: (row: Row) => string
-  /** Loads more; called when the end comes into sight. null: there is no more. */
+  /** Loads more; called when the end comes into view. null: there is no more. */
   readonly more?: (() => void) | null
   readonly loading?: boolean
   readonly rowClass?: (row: Row) => string
-  /** Told which rows are drawn, so that those can be kept fresh. */
+  /** Called with the rows that are rendered, so that they can be refreshed. */
   readonly onSight?: (from: number, to: number) => void
 }
 
 const ROW_PX = 44
-/** On a phone: the first cell as a heading, the others two by two, each with its name above. */
+/** On a phone: the first cell as a heading, the others in pairs, each with its name above. */
 const CARD_HEAD_PX = 44
 const CARD_LINE_PX = 46
 const CARD_PAD_PX = 20
@@ -39,7 +39,7 @@ const PHONE = '(max-width: 699px)'
 const MEDIUM = '(min-width: 980px)'
 const WIDE = '(min-width: 1280px)'
 
-/** Only rows in sight exist: ten thousand hosts scroll like ten. It scrolls with the page. */
+/** Only visible rows are rendered, so ten thousand hosts scroll like ten. It scrolls with the page. */
 export function Table<Row>(props: TableProps<Row>) {
   const { label, rows, rowKey, more = null, loading = false, rowClass, onSight } = props
   const [phone, medium, wide] = [useMedia(PHONE), useMedia(MEDIUM), useMedia(WIDE)]
@@ -57,7 +57,7 @@ export function Table<Row>(props: TableProps<Row>) {
 
   return (
     <div class="table-box">
-      {/* biome-ignore lint/a11y/useSemanticElements: rows out of sight do not exist, which a table element cannot say */}
+      {/* biome-ignore lint/a11y/useSemanticElements: rows out of view are not rendered, which a table element cannot express */}
       <div
         class={phone ? 'table cards' : 'table'}
         role="table"
@@ -132,17 +132,17 @@ function cardHeight<Row>(columns: readonly Column<Row>[]): number {
 function useSight(body: { current: HTMLDivElement | null }, rows: number, rowHeight: number): RowWindow {
   const [sight, setSight] = useState<RowWindow>({ from: 0, to: Math.min(rows, 40) })
   useLayoutEffect(() => {
-    const look = () => {
+    const update = () => {
       const top = body.current?.getBoundingClientRect().top ?? 0
       const next = rowsInSight({ top, height: window.innerHeight, rowHeight, rows })
       setSight((before) => (before.from === next.from && before.to === next.to ? before : next))
     }
-    look()
-    window.addEventListener('scroll', look, { passive: true })
-    window.addEventListener('resize', look)
+    update()
+    window.addEventListener('scroll', update, { passive: true })
+    window.addEventListener('resize', update)
     return () => {
-      window.removeEventListener('scroll', look)
-      window.removeEventListener('resize', look)
+      window.removeEventListener('scroll', update)
+      window.removeEventListener('resize', update)
     }
   }, [body, rows, rowHeight])
   return { from: Math.min(sight.from, rows), to: Math.min(sight.to, rows) }
@@ -152,10 +152,10 @@ export function useMedia(query: string): boolean {
   const [matches, setMatches] = useState(() => window.matchMedia(query).matches)
   useEffect(() => {
     const media = window.matchMedia(query)
-    const look = () => setMatches(media.matches)
-    look()
-    media.addEventListener('change', look)
-    return () => media.removeEventListener('change', look)
+    const update = () => setMatches(media.matches)
+    update()
+    media.addEventListener('change', update)
+    return () => media.removeEventListener('change', update)
   }, [query])
   return matches
 }

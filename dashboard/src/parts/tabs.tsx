@@ -4,15 +4,15 @@ export interface Tab {
   readonly href: string
   readonly name: string
   readonly here: boolean
-  /** Behind the name, such as a number. */
+  /** Shown after the name, such as a number. */
   readonly note?: string
 }
 
-/** Tabs that are links: each has an address, the back button works, and the keyboard needs nothing new. */
+/** Tabs are links: each has an address, and the back button and the keyboard work as usual. */
 export function Tabs({ label, tabs }: { readonly label: string; readonly tabs: readonly Tab[] }) {
   const bar = useRef<HTMLElement>(null)
   const here = tabs.find((tab) => tab.here)?.href
-  // biome-ignore lint/correctness/useExhaustiveDependencies: on a small screen the bar scrolls, and another tab is to be seen
+  // biome-ignore lint/correctness/useExhaustiveDependencies: on a small screen the bar scrolls to the current tab
   useEffect(() => {
     bar.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
   }, [here])
@@ -35,7 +35,7 @@ export interface ChoiceProps<Value extends string> {
   readonly onChange: (value: Value) => void
 }
 
-/** One of a few, as a row of buttons. */
+/** A choice of a few options, as a row of buttons. */
 export function Choice<Value extends string>({ label, options, value, onChange }: ChoiceProps<Value>) {
   return (
     <fieldset class="choice">

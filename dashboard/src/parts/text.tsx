@@ -1,4 +1,4 @@
-/** Text from elsewhere: never more than text, with a direction of its own, and clipped. */
+/** Untrusted text: rendered as text only, with its own direction, and clipped. */
 const LONGEST = 2_000
 const LINKED = /^https?:\/\//i
 
@@ -11,7 +11,7 @@ export function Foreign({ text, clip = true }: { readonly text: string; readonly
   )
 }
 
-/** A link to the outside when it is http(s), text otherwise. What it leads to learns nothing of this page. */
+/** A link if it is http(s), text otherwise. The target learns nothing about this page. */
 export function Outside({ url, text = url }: { readonly url: string; readonly text?: string }) {
   if (!LINKED.test(url)) return <Foreign text={text} />
   return (

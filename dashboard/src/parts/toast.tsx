@@ -12,7 +12,7 @@ const SHOWN_MS = 6_000
 const notes = makeStore<readonly Note[]>([])
 let last = 0
 
-/** One line that something happened. */
+/** Shows a message for a few seconds. */
 export function toast(text: string, tone: Note['tone'] = 'ok'): void {
   last += 1
   notes.set([...notes.get().slice(-3), { id: last, text, tone }])

@@ -1,14 +1,14 @@
-/** Which rows of a long list are drawn: those in sight and a few beyond. */
+/** Which rows of a long list are rendered: those in view and a few more. */
 export interface RowWindow {
   readonly from: number
-  /** Not this one any more. */
+  /** Exclusive. */
   readonly to: number
 }
 
-const BEYOND = 12
+const EXTRA_ROWS = 12
 
 export function rowsInSight(list: {
-  /** Of the list's first row, from the top of what is seen; negative when scrolled past. */
+  /** Position of the list's first row from the top of the viewport; negative when scrolled past. */
   readonly top: number
   readonly height: number
   readonly rowHeight: number
@@ -16,6 +16,6 @@ export function rowsInSight(list: {
 }): RowWindow {
   const first = Math.floor(-list.top / list.rowHeight)
   const last = Math.ceil((list.height - list.top) / list.rowHeight)
-  const from = Math.max(0, Math.min(list.rows, first - BEYOND))
-  return { from, to: Math.max(from, Math.min(list.rows, last + BEYOND)) }
+  const from = Math.max(0, Math.min(list.rows, first - EXTRA_ROWS))
+  return { from, to: Math.max(from, Math.min(list.rows, last + EXTRA_ROWS)) }
 }

@@ -12,7 +12,7 @@ import './lists.css'
 
 const EVERY_MS = 5_000
 
-/** What holds now, and what ended lately. */
+/** Active and recently ended alerts. */
 export function Alerts() {
   const { value, failure, reload } = useLoad<AlertNotes>(path('alerts'), {}, EVERY_MS)
   const now = useLive().overview?.now ?? Date.now()
@@ -29,10 +29,10 @@ export function Alerts() {
       ) : (
         <>
           <section class="panel" aria-labelledby="active">
-            <h2 id="active">Now</h2>
+            <h2 id="active">Active</h2>
             {value.active.length === 0 ? (
-              <Empty title="All is well">
-                Alerts appear here by themselves, and go to a webhook or a command where one is set.
+              <Empty title="No active alerts">
+                Alerts appear here automatically, and are sent to webhooks and commands if configured.
               </Empty>
             ) : (
               <ul class="lines">
@@ -44,13 +44,13 @@ export function Alerts() {
           </section>
           {value.ended.length === 0 ? null : (
             <section class="panel" aria-labelledby="over">
-              <h2 id="over">Over</h2>
+              <h2 id="over">Ended</h2>
               <ul class="lines">
                 {value.ended.map((alert) => (
                   <AlertLine
                     key={alert.episode}
                     alert={alert}
-                    when={`${clockTime(alert.since, now)}, for ${duration(alert.endedAt - alert.since)}, over ${ago(alert.endedAt, now)}`}
+                    when={`${clockTime(alert.since, now)}, for ${duration(alert.endedAt - alert.since)}, ended ${ago(alert.endedAt, now)}`}
                   />
                 ))}
               </ul>
@@ -72,7 +72,7 @@ function AlertLine({ alert, when, open = false }: AlertLineProps) {
   return (
     <li class="line">
       <div class="line-head">
-        <StateBadge state={open ? alert.severity : 'finished'} text={open ? undefined : 'over'} />
+        <StateBadge state={open ? alert.severity : 'finished'} text={open ? undefined : 'ended'} />
         <code>{alert.rule}</code>
         {alert.crawl === null ? null : (
           <a href={crawlHref(alert.crawl)}>

@@ -10,13 +10,13 @@ import { type Column, Table } from '../parts/table.js'
 import { Foreign } from '../parts/text.js'
 import './lists.css'
 
-/** Who did what by hand. */
+/** Who did what, from the dashboard and the terminal. */
 export function Audit() {
   const pages = usePages<AuditEntry>(path('audit'), { limit: 100 })
   const now = useLive().overview?.now ?? Date.now()
   const columns: readonly Column<AuditEntry>[] = [
-    { key: 'action', head: 'What', width: 'minmax(0, 1fr)', cell: ({ action }) => <b>{action}</b> },
-    { key: 'target', head: 'Of what', width: 'minmax(0, 1.4fr)', cell: ({ target }) => <Foreign text={target} /> },
+    { key: 'action', head: 'Action', width: 'minmax(0, 1fr)', cell: ({ action }) => <b>{action}</b> },
+    { key: 'target', head: 'Target', width: 'minmax(0, 1.4fr)', cell: ({ target }) => <Foreign text={target} /> },
     { key: 'by', head: 'By', width: 'minmax(0, 1.2fr)', cell: ({ by }) => <Foreign text={by} /> },
     { key: 'at', head: 'When', width: '9rem', cell: ({ at }) => clockTime(at, now) },
     {
@@ -39,12 +39,12 @@ export function Audit() {
     <>
       <header class="view-head">
         <h1>Audit log</h1>
-        <p class="muted">What people did by hand, from here and from the terminal.</p>
+        <p class="muted">Actions of people, from the dashboard and from the terminal.</p>
       </header>
       {pages.failure === null ? null : <Failure failure={pages.failure} again={pages.reload} />}
       {pages.items.length === 0 && !pages.loading && pages.failure === null ? (
         <section class="panel">
-          <Empty title="Nothing was done by hand yet" />
+          <Empty title="No actions yet" />
         </section>
       ) : (
         <Table

@@ -3,7 +3,7 @@ import { plural } from '../format.js'
 import { sentence } from '../words.js'
 
 const STAGES: Readonly<Record<Stage, string>> = {
-  host_pace: 'Pace of hosts',
+  host_pace: 'Host pace',
   hosts: 'Slow hosts',
   proxies: 'Proxies',
   queue: 'Queue',
@@ -12,17 +12,16 @@ const STAGES: Readonly<Record<Stage, string>> = {
   cpu: 'CPU',
   memory: 'Memory',
   workers: 'Workers',
-  none: 'Nothing',
+  none: 'None',
 }
 
-/** What holds it up now, and what would help. */
+/** The current bottleneck, and what would help. */
 export function CrawlAdvice({ advice }: { readonly advice: Advice | null }) {
   if (advice === null) return null
   return (
     <section class="panel advice" aria-labelledby="advice">
       <h2 id="advice">
-        <span class="advice-note">{advice.stage === 'none' ? 'Holding it up' : 'Slowest stage'}</span>{' '}
-        {STAGES[advice.stage]}
+        <span class="advice-note">Bottleneck</span> {STAGES[advice.stage]}
       </h2>
       <div>
         <p>
@@ -36,8 +35,8 @@ export function CrawlAdvice({ advice }: { readonly advice: Advice | null }) {
       </div>
       {advice.stage === 'none' ? null : (
         <p class="advice-workers">
-          <b>{advice.moreWorkers === 0 ? 'No more workers' : plural(advice.moreWorkers, 'more worker')}</b>
-          <span class="advice-note">{advice.moreWorkers === 0 ? 'they would change nothing' : 'would still help'}</span>
+          <b>{advice.moreWorkers === 0 ? 'Adding workers' : plural(advice.moreWorkers, 'more worker')}</b>
+          <span class="advice-note">{advice.moreWorkers === 0 ? 'won’t help' : 'would help'}</span>
         </p>
       )}
     </section>

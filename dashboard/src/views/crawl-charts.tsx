@@ -14,19 +14,19 @@ const SPAN_NAMES: readonly { readonly value: Span; readonly name: string }[] = [
   { value: '24h', name: '24 hours' },
 ]
 
-/** What was missed while the machine slept or the connection was lost comes with the next look. */
+/** Reloads what was missed while the machine slept or the connection was lost. */
 const AGAIN_MS = 60_000
 
-interface Drawn {
+interface ChartSpec {
   readonly title: string
   readonly format: (value: number) => string
   readonly stack?: boolean
   readonly lines: readonly (Omit<Line, 'values'> & { readonly of: (sample: Sample) => number | null })[]
 }
 
-const CHARTS: readonly Drawn[] = [
+const CHARTS: readonly ChartSpec[] = [
   {
-    title: 'Pages and errors a second',
+    title: 'Pages and errors per second',
     format: rate,
     lines: [
       { name: 'pages', colour: '--state-leased', of: (sample) => sample.pagesPerSecond },
@@ -41,28 +41,28 @@ const CHARTS: readonly Drawn[] = [
       { name: 'done', colour: '--state-done', of: (sample) => sample.done },
       { name: 'skipped', colour: '--state-skipped', of: (sample) => sample.skipped },
       { name: 'dead', colour: '--state-dead', of: (sample) => sample.dead },
-      { name: 'in hand', colour: '--state-leased', of: (sample) => sample.leased },
+      { name: 'in flight', colour: '--state-leased', of: (sample) => sample.leased },
       { name: 'delayed', colour: '--state-delayed', of: (sample) => sample.delayed },
       { name: 'queued', colour: '--state-queued', of: (sample) => sample.queued },
     ],
   },
   {
-    title: 'Time to answer',
+    title: 'Response time',
     format: duration,
     lines: [
-      { name: 'half of them', colour: '--state-done', of: (sample) => sample.latencyMs?.p50 ?? null },
-      { name: '90 %', colour: '--state-delayed', dash: [6, 3], of: (sample) => sample.latencyMs?.p90 ?? null },
-      { name: '99 %', colour: '--state-dead', dash: [2, 3], of: (sample) => sample.latencyMs?.p99 ?? null },
+      { name: 'p50', colour: '--state-done', of: (sample) => sample.latencyMs?.p50 ?? null },
+      { name: 'p90', colour: '--state-delayed', dash: [6, 3], of: (sample) => sample.latencyMs?.p90 ?? null },
+      { name: 'p99', colour: '--state-dead', dash: [2, 3], of: (sample) => sample.latencyMs?.p99 ?? null },
     ],
   },
   {
-    title: 'Bytes a second',
+    title: 'Bytes per second',
     format: bytes,
     lines: [{ name: 'bytes', colour: '--state-leased', of: (sample) => sample.bytesPerSecond }],
   },
 ]
 
-/** The crawl over time; what happens now is added as it comes. */
+/** The crawl over time; new samples are added as they arrive. */
 export function CrawlCharts({ view }: { readonly view: CrawlView }) {
   const [span, setSpan] = useState<Span>('30m')
   const loaded = useLoad<SeriesView>(path('crawls', view.stats.id, 'series'), { span }, AGAIN_MS)
@@ -74,42 +74,42 @@ export function CrawlCharts({ view }: { readonly view: CrawlView }) {
     <section class="charts" aria-labelledby="charts">
       <div class="panel-head">
         <h2 id="charts">Over time</h2>
-        <Choice label="How far back" options={SPAN_NAMES} value={span} onChange={setSpan} />
+        <Choice label="Time range" options={SPAN_NAMES} value={span} onChange={setSpan} />
       </div>
       <PartFailure failure={loaded.failure} again={loaded.reload} />
       <div class="chart-grid">
-        {CHARTS.map((drawn) => (
-          <DrawnChart key={drawn.title} drawn={drawn} samples={samples} everyMs={everyMs} now={view.now} />
+        {CHARTS.map((spec) => (
+          <CrawlChart key={spec.title} spec={spec} samples={samples} everyMs={everyMs} now={view.now} />
         ))}
       </div>
     </section>
   )
 }
 
-interface DrawnChartProps {
-  readonly drawn: Drawn
+interface CrawlChartProps {
+  readonly spec: ChartSpec
   readonly samples: readonly Sample[]
   readonly everyMs: number
   readonly now: number
 }
 
-function DrawnChart({ drawn, samples, everyMs, now }: DrawnChartProps) {
+function CrawlChart({ spec, samples, everyMs, now }: CrawlChartProps) {
   const { seconds, lines } = useMemo(() => {
     const columns = columnsOf(
       samples,
       everyMs,
-      drawn.lines.map((line) => line.of),
+      spec.lines.map((line) => line.of),
     )
     const [at, ...values] = columns
-    return { seconds: at, lines: drawn.lines.map((line, index) => ({ ...line, values: values[index] ?? NONE })) }
-  }, [drawn, samples, everyMs])
+    return { seconds: at, lines: spec.lines.map((line, index) => ({ ...line, values: values[index] ?? NONE })) }
+  }, [spec, samples, everyMs])
   return (
     <Chart
-      title={drawn.title}
+      title={spec.title}
       seconds={seconds}
       lines={lines}
-      format={drawn.format}
-      stack={drawn.stack ?? false}
+      format={spec.format}
+      stack={spec.stack ?? false}
       now={now}
     />
   )

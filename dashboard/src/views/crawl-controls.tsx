@@ -5,7 +5,7 @@ import { Button } from '../parts/button.js'
 import { confirm } from '../parts/confirm.js'
 import { Icon } from '../parts/icon.js'
 
-/** Pause, go on, cancel: each says what it does first. */
+/** Pause, resume, cancel: each explains what it does before you confirm. */
 export function CrawlControls({ crawl }: { readonly crawl: CrawlStats }) {
   const { id, state } = crawl
   if (state === 'cancelled' || state === 'finished') return null
@@ -22,8 +22,8 @@ export function CrawlControls({ crawl }: { readonly crawl: CrawlStats }) {
               title: `Pause ${id}?`,
               says: (
                 <p>
-                  No further link is handed out. {plural(crawl.leased, 'link')} in hand now will still be finished.
-                  Nothing is lost; resume goes on where it stopped.
+                  No new links are handed out. {plural(crawl.leased, 'link')} in flight will be finished. Nothing is
+                  lost: resume continues where it stopped.
                 </p>
               ),
               action: 'Pause the crawl',
@@ -39,11 +39,9 @@ export function CrawlControls({ crawl }: { readonly crawl: CrawlStats }) {
           onClick={() =>
             confirm({
               title: `Resume ${id}?`,
-              says: (
-                <p>{plural(crawl.queued + crawl.delayed, 'link')} will be visited again, at the pace of their hosts.</p>
-              ),
+              says: <p>{plural(crawl.queued + crawl.delayed, 'link')} will be visited, at the pace of their hosts.</p>,
               action: 'Resume the crawl',
-              run: () => order('resume', `${id} runs again`),
+              run: () => order('resume', `${id} is running again`),
             })
           }
         >
@@ -59,9 +57,9 @@ export function CrawlControls({ crawl }: { readonly crawl: CrawlStats }) {
               <>
                 <p>
                   {plural(crawl.queued + crawl.delayed, 'link')} still waiting will <b>never be visited</b> by this
-                  crawl. What is in hand ends as usual, and all records so far are kept.
+                  crawl. Links in flight are finished, and all records so far are kept.
                 </p>
-                <p>A cancelled crawl cannot be resumed. To stop for a while, pause it.</p>
+                <p>A cancelled crawl cannot be resumed. To stop it for a while, pause it instead.</p>
               </>
             ),
             action: 'Cancel the crawl',

@@ -6,7 +6,7 @@ import { crawlHref } from '../router.js'
 interface Figure {
   readonly name: string
   readonly value: string
-  /** What it counts, for whoever wonders. */
+  /** What it counts, as a tooltip. */
   readonly means: string
   readonly href?: string
 }
@@ -14,20 +14,28 @@ interface Figure {
 export function CrawlFigures({ view }: { readonly view: CrawlView }) {
   const { stats, now } = view
   const figures: readonly Figure[] = [
-    { name: 'Done', value: shortCount(stats.done), means: 'Links that ended well' },
-    { name: 'Failed', value: shortCount(stats.failed), means: 'Visits that failed and cost an attempt' },
-    { name: 'Retried', value: shortCount(stats.retried), means: 'Failed visits that were tried again' },
-    { name: 'Throttled', value: shortCount(stats.throttled), means: 'The host asked for time; costs no attempt' },
+    { name: 'Done', value: shortCount(stats.done), means: 'Links fetched successfully' },
+    { name: 'Failed', value: shortCount(stats.failed), means: 'Failed visits that counted as an attempt' },
+    { name: 'Retried', value: shortCount(stats.retried), means: 'Failed visits that were retried' },
+    {
+      name: 'Throttled',
+      value: shortCount(stats.throttled),
+      means: 'Rate limited by the host; does not count as an attempt',
+    },
     {
       name: 'Dead',
       value: shortCount(stats.dead),
-      means: 'Given up after all attempts',
+      means: 'Failed for good after all attempts',
       href: crawlHref(stats.id, 'dead'),
     },
-    { name: 'Reclaimed', value: shortCount(stats.reclaimed), means: 'Leases that ran out: a worker died or froze' },
-    { name: 'Too late', value: shortCount(stats.stale), means: 'Results refused because the lease was lost' },
-    { name: 'Refused', value: shortCount(stats.refused), means: 'Links over a budget or over the most that may wait' },
-    { name: 'Received', value: bytes(stats.bytes), means: 'Bytes of pages' },
+    { name: 'Reclaimed', value: shortCount(stats.reclaimed), means: 'Expired leases: a worker crashed or froze' },
+    { name: 'Too late', value: shortCount(stats.stale), means: 'Results rejected because the lease was lost' },
+    {
+      name: 'Rejected',
+      value: shortCount(stats.refused),
+      means: 'Links over a budget, or over the limit of waiting links',
+    },
+    { name: 'Received', value: bytes(stats.bytes), means: 'Bytes of pages received' },
     {
       name: 'Running for',
       value: stats.startedAt === null ? '–' : duration((stats.finishedAt ?? now) - stats.startedAt),
@@ -54,7 +62,7 @@ export interface TallyProps {
   readonly tone: (key: string) => NonNullable<ShareBarProps['tone']>
 }
 
-/** How often each came, most frequent first. */
+/** Rows shown, most frequent first. */
 const TALLIED = 12
 
 export function Tally({ title, counts, none, name, tone }: TallyProps) {
@@ -110,11 +118,11 @@ export function CrawlBudget({ view }: { readonly view: CrawlView }) {
         </ul>
       )}
       <ul class="muted small-text">
-        {used.length === 0 ? <li>No budget: it ends when its links do.</li> : null}
-        {budget?.pagesPerHost == null ? null : <li>At most {count(budget.pagesPerHost)} pages of each host.</li>}
+        {used.length === 0 ? <li>No budget: the crawl ends when no links are left.</li> : null}
+        {budget?.pagesPerHost == null ? null : <li>At most {count(budget.pagesPerHost)} pages per host.</li>}
         {limits === null ? null : (
           <li>
-            Of each host {plural(limits.concurrency, 'request')} at once, {duration(limits.delayMs)} between them.
+            Per host: {plural(limits.concurrency, 'request')} at once, {duration(limits.delayMs)} crawl delay.
           </li>
         )}
       </ul>

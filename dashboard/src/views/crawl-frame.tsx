@@ -20,11 +20,11 @@ const NAMES: Readonly<Record<CrawlViewName, string>> = {
 export interface CrawlFrameProps {
   readonly crawl: string
   readonly part: CrawlViewName
-  /** Of every view of the crawl. */
+  /** Renders the view. */
   readonly children: (view: CrawlView) => ComponentChildren
 }
 
-/** What all views of a crawl have in common: its name, its state, its controls and the way to the others. */
+/** What all views of a crawl share: name, state, controls and tabs. */
 export function CrawlFrame({ crawl, part, children }: CrawlFrameProps) {
   const { crawl: view, failure } = useLive()
   if (failure?.code === 'not_found') return <NoCrawl crawl={crawl} />
@@ -34,7 +34,7 @@ export function CrawlFrame({ crawl, part, children }: CrawlFrameProps) {
         <h1>
           <bdi>{crawl}</bdi>
         </h1>
-        {failure === null ? <Loading what="Looking at the crawl" /> : <Failure failure={failure} />}
+        {failure === null ? <Loading what="Loading the crawl" /> : <Failure failure={failure} />}
       </>
     )
   }
@@ -68,15 +68,15 @@ export function CrawlFrame({ crawl, part, children }: CrawlFrameProps) {
   )
 }
 
-/** Deleted, perhaps while it was looked at, or never there. */
+/** The crawl was deleted, perhaps while being viewed, or never existed. */
 function NoCrawl({ crawl }: { readonly crawl: string }) {
   return (
     <>
       <h1>
         <bdi>{crawl}</bdi>
       </h1>
-      <Empty title="There is no such crawl, or not any more.">
-        <a href="#/">To the overview</a>
+      <Empty title="This crawl does not exist, or was deleted.">
+        <a href="#/">Go to the overview</a>
       </Empty>
     </>
   )
@@ -85,9 +85,9 @@ function NoCrawl({ crawl }: { readonly crawl: string }) {
 export function NotThere() {
   return (
     <>
-      <h1>Nothing here</h1>
-      <Empty title="There is no such page.">
-        <a href="#/">To the overview</a>
+      <h1>Page not found</h1>
+      <Empty title="This page does not exist.">
+        <a href="#/">Go to the overview</a>
       </Empty>
     </>
   )

@@ -3,7 +3,7 @@ import { count, shortCount } from '../format.js'
 import { ShareBar } from '../parts/bar.js'
 import { Empty } from '../parts/empty.js'
 
-/** Below this a field is missing more often than people expect. */
+/** Fields filled less often than this are highlighted. */
 const OFTEN = 0.95
 const SELDOM = 0.6
 
@@ -12,10 +12,10 @@ export function CrawlKinds({ kinds }: { readonly kinds: readonly KindView[] }) {
     <section class="panel" aria-labelledby="kinds">
       <div class="panel-head">
         <h2 id="kinds">Records</h2>
-        <a href="#/records">Look at them</a>
+        <a href="#/records">View records</a>
       </div>
       {kinds.length === 0 ? (
-        <Empty title="No records yet">They appear with the first page that has some.</Empty>
+        <Empty title="No records yet">They appear with the first page that yields some.</Empty>
       ) : (
         <div class="kinds">
           {kinds.map((kind) => (

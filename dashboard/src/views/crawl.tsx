@@ -12,7 +12,7 @@ import { EndText } from './end-text.js'
 import { endedShare, Progress } from './progress.js'
 import type { CrawlPartProps } from './view.js'
 
-/** One crawl as it is this second. */
+/** One crawl, live. */
 export function Crawl({ view }: CrawlPartProps) {
   const { stats, now } = view
   return (
@@ -20,7 +20,7 @@ export function Crawl({ view }: CrawlPartProps) {
       <Notices view={view} />
       <section class="panel crawl-summary" aria-label="Progress">
         <p class="summary-share">
-          <b>{endedShare(stats)}</b> <span class="muted">of the links known so far have ended</span>
+          <b>{endedShare(stats)}</b> <span class="muted">of the links found so far are done, dead or skipped</span>
         </p>
         <EndText card={view} now={now} />
         <Progress stats={stats} />
@@ -32,16 +32,16 @@ export function Crawl({ view }: CrawlPartProps) {
         <CrawlKinds kinds={view.kinds} />
         <div class="column">
           <Tally
-            title="Answers"
+            title="Responses"
             counts={view.statuses}
-            none="No worker alive has had an answer yet."
+            none="No running worker has received a response yet."
             name={statusName}
             tone={statusTone}
           />
           <Tally
             title="Errors"
             counts={view.errors}
-            none="No errors: none that a worker alive has seen."
+            none="No errors on the running workers."
             name={plainName}
             tone={badTone}
           />
@@ -53,7 +53,7 @@ export function Crawl({ view }: CrawlPartProps) {
 }
 
 function statusName(status: string): string {
-  return status === '0' ? 'no answer' : status
+  return status === '0' ? 'no response' : status
 }
 
 function statusTone(status: string): 'ok' | 'calm' | 'warn' | 'bad' {
@@ -76,21 +76,21 @@ function Notices({ view }: Pick<CrawlPartProps, 'view'>) {
   const lines = [
     trouble === null
       ? null
-      : `Its start URLs could not all be added (${trouble.code}): ${sentence(trouble.message)} ${sentence(trouble.hint)}`,
-    stalled ? 'Work is due, and nobody takes it: no link has been leased or has ended for a while.' : null,
+      : `Not all start URLs could be added (${trouble.code}): ${sentence(trouble.message)} ${sentence(trouble.hint)}`,
+    stalled ? 'Links are due, but no worker takes them: nothing has been leased or settled for a while.' : null,
     stats.state === 'running' && holders.holders === 0
-      ? `No worker alive has the spider ${stats.spider}: the crawl waits. Start one with shoal worker <spider file>.`
+      ? `No running worker has the spider ${stats.spider}, so the crawl waits. Start one with shoal worker <spider file>.`
       : null,
     stats.spiderChanges > 0
-      ? `The spider's file has changed ${plural(stats.spiderChanges, 'time')} since the crawl began; links handed out later use the new one.`
+      ? `The spider file has changed ${plural(stats.spiderChanges, 'time')} since the crawl started; links leased since then use the new version.`
       : null,
     holders.otherVersion.length > 0
-      ? `Another version of the spider than the crawl began with: ${holders.otherVersion.join(', ')}. Results may differ by worker.`
+      ? `These workers have another version of the spider than the crawl was started with: ${holders.otherVersion.join(', ')}. Results may differ between workers.`
       : null,
   ].filter((line) => line !== null)
   if (lines.length === 0 && alerts.length === 0) return null
   return (
-    <section class="health" aria-label="What needs a look">
+    <section class="health" aria-label="Needs attention">
       {lines.map((line) => (
         <p key={line} class="health-line">
           <Icon shape="warn" />

@@ -19,7 +19,7 @@ const EVERY_MS = 3_000
 const PAGE_LINKS = 50
 type Group = DeadView['groups'][number]
 
-/** Dead letters by what killed them: a hint, an example, and a way back. */
+/** Dead letters by error: a hint, an example, and a way to replay them. */
 export function Dead({ view, query }: CrawlPartProps) {
   const crawl = view.stats.id
   const { value, failure, reload } = useLoad<DeadView>(path('crawls', crawl, 'dead'), {}, EVERY_MS)
@@ -32,7 +32,7 @@ export function Dead({ view, query }: CrawlPartProps) {
     <>
       <PartFailure failure={failure} again={reload} />
       {total === 0 ? (
-        <Empty title="No dead letters">Every link that ended, ended well or was skipped for a reason.</Empty>
+        <Empty title="No dead letters">Every link that ended was fetched successfully or skipped for a reason.</Empty>
       ) : (
         <>
           <div class="filters">
@@ -40,8 +40,8 @@ export function Dead({ view, query }: CrawlPartProps) {
             <Button onClick={() => ask(crawl, 'replay', {}, total, reload)}>Replay all</Button>
             <Button onClick={() => ask(crawl, 'purge', {}, total, reload)}>Purge all</Button>
             <SearchBox
-              label="Those of one host"
-              placeholder="Of one host: shop.example"
+              label="Filter by host"
+              placeholder="Host: shop.example"
               value={host}
               onSearch={(text) => replaceQuery({ host: text.trim(), code: query.code ?? '' })}
             />
@@ -66,7 +66,7 @@ export function Dead({ view, query }: CrawlPartProps) {
   )
 }
 
-/** Groups are counted over all hosts: those of one host are counted when somebody wants to do something with them. */
+/** Groups are counted over all hosts; those of one host are counted only when an action needs it. */
 function useCountedAsk(crawl: string, filter: DeadOrder, onChanged: () => void) {
   const [busy, setBusy] = useState(false)
   const counted = async (action: 'replay' | 'purge') => {
@@ -126,7 +126,7 @@ function GroupCard({ crawl, group, most, host, open, onChanged }: GroupCardProps
       <p>{hint}</p>
       <p class="clip-line muted">
         <span>For example</span>
-        <a href={crawlHref(crawl, 'explain', { url: sample })} title="The whole history of this link">
+        <a href={crawlHref(crawl, 'explain', { url: sample })} title="The full history of this link">
           <Foreign text={sample} />
         </a>
       </p>
@@ -197,7 +197,7 @@ function Samples({ crawl, code, host, onChanged }: SamplesProps) {
     onChanged()
   }
   if (links.items.length === 0 && !links.loading && links.failure === null)
-    return <p class="muted">None{host === '' ? '' : ` of ${host}`} any more.</p>
+    return <p class="muted">None{host === '' ? '' : ` of ${host}`} left.</p>
   return (
     <>
       <PartFailure failure={links.failure} again={links.reload} />
@@ -220,14 +220,14 @@ function columns(crawl: string, now: number, onChanged: () => void): readonly Co
       head: 'Link',
       width: 'minmax(0, 2fr)',
       cell: ({ url }) => (
-        <a class="explained" href={crawlHref(crawl, 'explain', { url })} title="The whole history of this link">
+        <a class="explained" href={crawlHref(crawl, 'explain', { url })} title="The full history of this link">
           <Foreign text={url} />
         </a>
       ),
     },
     {
       key: 'says',
-      head: 'Says',
+      head: 'Message',
       width: 'minmax(0, 2fr)',
       whole: true,
       cell: ({ failures }) => <Foreign text={failures.at(-1)?.message ?? '–'} />,
@@ -250,7 +250,7 @@ function columns(crawl: string, now: number, onChanged: () => void): readonly Co
   ]
 }
 
-/** `about`: how many there are; `more`: than these; null: not known. */
+/** `about`: how many there are; null: not known. */
 function ask(
   crawl: string,
   action: 'replay' | 'purge',
@@ -264,16 +264,18 @@ function ask(
   confirm({
     title: replay ? `Replay ${many}${which}?` : `Purge ${many}${which}?`,
     says: replay ? (
-      <p>They go back to the queue with no attempts used, at the pace of their hosts. A finished crawl runs again.</p>
+      <p>
+        They return to the queue with a fresh set of attempts, at the pace of their hosts. A finished crawl runs again.
+      </p>
     ) : (
-      <p>They are given up for good and count as skipped. Only `--fresh` visits them again.</p>
+      <p>They are removed for good and count as skipped. Only a fresh crawl visits them again.</p>
     ),
     action: replay ? 'Replay them' : 'Purge them',
     danger: !replay,
     async run() {
       const done = await post<Counted>(path('crawls', crawl, 'dead', action), filter)
       onChanged()
-      return replay ? `${plural(done.count, 'link')} back in the queue` : `${plural(done.count, 'link')} given up`
+      return replay ? `${plural(done.count, 'link')} back in the queue` : `${plural(done.count, 'link')} removed`
     },
   })
 }
@@ -292,10 +294,10 @@ function countingText({ found, more }: Counting): string {
 }
 
 const PAGE_COUNTED = 500
-/** A page may be short though it is not the last. */
+/** A page may be short even if it is not the last. */
 const PAGES_COUNTED = 5
 
-/** By looking through the links; from a while on it is enough to know that there are more. */
+/** Counts by reading links; past a limit it is enough to know that there are more. */
 async function countOf(crawl: string, { host, code }: DeadOrder): Promise<Counting> {
   let found = 0
   let after: string | undefined

@@ -2,7 +2,7 @@ import type { CrawlCard } from '../../../src/api/api-types.js'
 import { crawlHref } from '../router.js'
 import { endWords } from '../words.js'
 
-/** When it ends, and what decides it. */
+/** When it ends, and what limits it. */
 export function EndText({ card, now }: { readonly card: CrawlCard; readonly now: number }) {
   const { when, host, why } = endWords(card.stats, card.estimate, now)
   return (

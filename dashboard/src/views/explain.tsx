@@ -20,7 +20,7 @@ import type { CrawlPartProps } from './view.js'
 
 const EVERY_MS = 3_000
 
-/** The whole history of a URL: how it came in, what was tried, what it gave, and what comes next. */
+/** The history of a URL: how it was found, every attempt, its records, and what comes next. */
 export function Explain({ view, query }: CrawlPartProps) {
   const crawl = view.stats.id
   const url = query.url ?? ''
@@ -34,8 +34,8 @@ export function Explain({ view, query }: CrawlPartProps) {
       <Asked url={url} />
       {failure === null ? null : <Failure failure={failure} again={reload} />}
       {url === '' ? (
-        <Empty title="Where is it, and why?">
-          Paste any URL: the history of it is told, from the door to its records.
+        <Empty title="Where is a URL, and why?">
+          Paste any URL to see its history, from how it was found to its records.
         </Empty>
       ) : value === null ? (
         loading ? (
@@ -151,7 +151,7 @@ interface PartProps {
 function Admitted({ history: { admitted, link, fp }, now }: PartProps) {
   if (admitted === null) return null
   return (
-    <Step shape="arrow" title="Admitted" at={link === null ? undefined : ago(link.addedAt, now)}>
+    <Step shape="arrow" title="Accepted" at={link === null ? undefined : ago(link.addedAt, now)}>
       <p class="long-text">
         <Foreign text={admitted.by} clip={false} />
       </p>
@@ -164,7 +164,7 @@ function Admitted({ history: { admitted, link, fp }, now }: PartProps) {
 }
 
 function Attempts({ history: { attempts, link }, now }: PartProps) {
-  const told = attempts.length > 0
+  const hasAttempts = attempts.length > 0
   return (
     <>
       {attempts.map(({ at, attempt, worker, status, ms, bytes: size, proxy, error, page }) => (
@@ -172,7 +172,7 @@ function Attempts({ history: { attempts, link }, now }: PartProps) {
           key={`${at} ${attempt}`}
           shape={error === null ? 'check' : 'cross'}
           tone={error === null ? 'ok' : 'bad'}
-          title={`Attempt ${count(attempt)}: ${status === 0 ? 'no answer' : `answered ${status}`}`}
+          title={`Attempt ${count(attempt)}: ${status === 0 ? 'no response' : `status ${status}`}`}
           at={clockTime(at, now)}
         >
           {error === null ? null : (
@@ -184,11 +184,11 @@ function Attempts({ history: { attempts, link }, now }: PartProps) {
             {duration(ms)} · {bytes(size)} · by <Foreign text={worker} clip={false} />
             {proxy === null ? ' · no proxy' : ' · through '}
             {proxy === null ? null : <Foreign text={proxy} clip={false} />}
-            {page ? ' · the page is kept' : ''}
+            {page ? ' · page kept' : ''}
           </p>
         </Step>
       ))}
-      {told
+      {hasAttempts
         ? null
         : (link?.failures ?? []).map(({ at, code, message }) => (
             <Step key={at} shape="cross" tone="bad" title={<code>{code}</code>} at={clockTime(at, now)}>
@@ -202,15 +202,15 @@ function Attempts({ history: { attempts, link }, now }: PartProps) {
 }
 
 const NOW: Readonly<Record<LinkState, readonly [Shape, StepProps['tone'], string]>> = {
-  queued: ['clock', 'warn', 'Waits in the queue'],
-  delayed: ['clock', 'warn', 'Waits for another try'],
-  leased: ['play', 'go', 'In hand'],
+  queued: ['clock', 'warn', 'Waiting in the queue'],
+  delayed: ['clock', 'warn', 'Waiting for a retry'],
+  leased: ['play', 'go', 'In flight'],
   done: ['check', 'ok', 'Done'],
-  dead: ['cross', 'bad', 'A dead letter'],
+  dead: ['cross', 'bad', 'Dead letter'],
   skipped: ['skip', undefined, 'Skipped'],
 }
 
-/** Where it stands now, and what it waits for; the first reason stands above all. */
+/** Its current state and what it waits for; the first reason is shown at the top. */
 function Now({ history: { state, link, why, crawl, nextSlot }, now }: PartProps) {
   if (link === null || state === 'unknown') return null
   const [shape, tone, title] = NOW[state]
@@ -234,7 +234,7 @@ function Now({ history: { state, link, why, crawl, nextSlot }, now }: PartProps)
         {link.worker === null || state !== 'leased' ? null : (
           <>
             {' '}
-            · with <Foreign text={link.worker} clip={false} />
+            · on <Foreign text={link.worker} clip={false} />
           </>
         )}
       </p>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { Foreign } from '../parts/text.js'
 
-/** Names and what they are, in two columns. */
+/** Names and values, in two columns. */
 export function Facts({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }) {
   return (
     <dl class="facts">

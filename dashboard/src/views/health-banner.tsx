@@ -5,7 +5,7 @@ import { StateBadge } from '../parts/state-badge.js'
 import { crawlHref } from '../router.js'
 import { sentence } from '../words.js'
 
-/** What a person should look at now; nothing when all is well. */
+/** What needs attention now; nothing if everything is healthy. */
 const SHOWN = 3
 
 export function HealthBanner({ overview }: { readonly overview: Overview }) {
@@ -13,7 +13,7 @@ export function HealthBanner({ overview }: { readonly overview: Overview }) {
   if (health.stalled.length === 0 && alerts.length === 0) return null
   const worst = [...alerts].sort((a, b) => Number(b.severity === 'critical') - Number(a.severity === 'critical'))
   return (
-    <section class="health" aria-label="What needs a look">
+    <section class="health" aria-label="Needs attention">
       {health.stalled.map(({ crawl, forMs }) => (
         <p key={crawl} class="health-line critical">
           <Icon shape="warn" />
@@ -21,7 +21,7 @@ export function HealthBanner({ overview }: { readonly overview: Overview }) {
             <a href={crawlHref(crawl)}>
               <bdi>{crawl}</bdi>
             </a>{' '}
-            stands still: work has been due for {duration(forMs)}, and nobody takes it.
+            is stalled: links have been due for {duration(forMs)}, but no worker takes them.
           </span>
         </p>
       ))}

@@ -1,11 +1,11 @@
-/** A page as it was asked for; the cursors stay as they were, so that a refreshed page fits between its neighbours. */
+/** A loaded page; its cursors stay the same, so that a refreshed page fits between its neighbours. */
 export interface Held<Item> {
   readonly after: string | null
   readonly items: readonly Item[]
   readonly next: string | null
 }
 
-/** Put in, or in the place of the one that was asked for in the same way. */
+/** Adds the page, or replaces the one with the same cursor. */
 export function withPage<Item>(pages: readonly Held<Item>[], page: Held<Item>): readonly Held<Item>[] {
   const at = pages.findIndex(({ after }) => after === page.after)
   if (at === -1) return [...pages, page]
@@ -13,7 +13,7 @@ export function withPage<Item>(pages: readonly Held<Item>[], page: Held<Item>): 
   return pages.map((one, nth) => (nth === at ? { ...page, next: last ? page.next : one.next } : one))
 }
 
-/** The cursors of those that hold any of these rows. */
+/** The cursors of the pages that contain any of these rows. */
 export function pagesInSight<Item>(
   pages: readonly Held<Item>[],
   { from, to }: { readonly from: number; readonly to: number },
@@ -27,7 +27,7 @@ export function pagesInSight<Item>(
   })
 }
 
-/** A row may have moved from one page to another between two looks: it is shown once. */
+/** A row may have moved from one page to another between two requests: it is shown once. */
 export function unlike<Item>(pages: readonly Held<Item>[], keyOf: (item: Item) => string): readonly Item[] {
   const byKey = new Map<string, Item>()
   for (const { items } of pages) for (const item of items) if (!byKey.has(keyOf(item))) byKey.set(keyOf(item), item)

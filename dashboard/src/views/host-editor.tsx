@@ -16,7 +16,7 @@ export interface HostEditorProps {
   readonly onClose: () => void
 }
 
-/** A host's pace: what holds now, why, and how to change it. */
+/** A host's current pace, the reason for it, and how to change it. */
 export function HostEditor({ host, onChanged, onClose }: HostEditorProps) {
   return (
     <Dialog title={host.host} onClose={onClose} wide>
@@ -24,8 +24,8 @@ export function HostEditor({ host, onChanged, onClose }: HostEditorProps) {
         facts={[
           ['Next slot', host.nextSlot],
           ['Pace', paceText(host)],
-          ['Answers in', host.latencyMs === null ? 'not known yet' : duration(host.latencyMs)],
-          ['Asked for time', host.throttles === 0 ? 'not lately' : `${count(host.throttles)} times in a row`],
+          ['Latency', host.latencyMs === null ? 'not known yet' : duration(host.latencyMs)],
+          ['Rate limited us', host.throttles === 0 ? 'not recently' : `${count(host.throttles)} times in a row`],
           ['robots.txt', floorText(host)],
           ['Budget', budgetText(host)],
         ]}
@@ -37,7 +37,7 @@ export function HostEditor({ host, onChanged, onClose }: HostEditorProps) {
         ) : null}
         {isBlocked(host) ? (
           <>
-            <StateBadge state="blocked" text="closed by hand" />
+            <StateBadge state="blocked" text="blocked manually" />
             <Button onClick={() => askUnblock(host, onChanged)}>Unblock</Button>
           </>
         ) : (
@@ -60,7 +60,7 @@ function PaceForm({ host, onChanged }: Pick<HostEditorProps, 'host' | 'onChanged
   }
   return (
     <form class="pace-form" onSubmit={submit}>
-      <label for={delayId}>Seconds between two requests</label>
+      <label for={delayId}>Seconds between requests</label>
       <input
         id={delayId}
         type="number"
@@ -91,7 +91,7 @@ function PaceForm({ host, onChanged }: Pick<HostEditorProps, 'host' | 'onChanged
   )
 }
 
-const FOR_ALL = 'It holds from the next request on, for all workers and all crawls, until somebody takes it back.'
+const FOR_ALL = 'This applies from the next request on, to all workers and all crawls, until someone changes it back.'
 
 function askPace(host: string, order: { delayMs: number; concurrency: number }, onChanged: () => void): void {
   confirm({
@@ -99,8 +99,8 @@ function askPace(host: string, order: { delayMs: number; concurrency: number }, 
     says: (
       <>
         <p>
-          {order.delayMs === 0 ? 'No delay' : `${duration(order.delayMs)} between two requests`},{' '}
-          {count(order.concurrency)} at once. What robots.txt asks for is never undercut.
+          {order.delayMs === 0 ? 'No delay' : `${duration(order.delayMs)} between requests`}, {count(order.concurrency)}{' '}
+          at once. The crawl delay in robots.txt still applies.
         </p>
         <p>{FOR_ALL}</p>
       </>
@@ -112,10 +112,12 @@ function askPace(host: string, order: { delayMs: number; concurrency: number }, 
 
 function askReset({ host }: HostView, onChanged: () => void): void {
   confirm({
-    title: `Take back the pace of ${host}?`,
-    says: <p>The pace of each crawl’s spider holds again, for all workers and all crawls, from the next request on.</p>,
-    action: 'Take it back',
-    run: () => set(host, { delayMs: null, concurrency: null }, `the spider’s pace holds again for ${host}`, onChanged),
+    title: `Reset the pace of ${host}?`,
+    says: (
+      <p>The pace of each crawl’s spider applies again, for all workers and all crawls, from the next request on.</p>
+    ),
+    action: 'Reset the pace',
+    run: () => set(host, { delayMs: null, concurrency: null }, `${host} is back to the spider’s pace`, onChanged),
   })
 }
 
@@ -125,8 +127,8 @@ function askBlock({ host, pending }: HostView, onChanged: () => void): void {
     says: (
       <>
         <p>
-          Nothing is asked of it any more; what is under way ends as usual. {count(pending)} links of this crawl wait
-          until it is opened again, so the crawl cannot finish.
+          No more requests are sent to it; requests in flight are finished. {count(pending)} links of this crawl wait
+          until it is unblocked, so the crawl cannot finish.
         </p>
         <p>{FOR_ALL}</p>
       </>
@@ -142,14 +144,14 @@ function askUnblock({ host }: HostView, onChanged: () => void): void {
     title: `Unblock ${host}?`,
     says: <p>Its links are handed out again, at its pace, for all workers and all crawls.</p>,
     action: 'Unblock the host',
-    run: () => set(host, { blocked: false }, `${host} is open again`, onChanged),
+    run: () => set(host, { blocked: false }, `${host} is unblocked`, onChanged),
   })
 }
 
-async function set(host: string, order: HostOrder, told: string, onChanged: () => void): Promise<string> {
+async function set(host: string, order: HostOrder, done: string, onChanged: () => void): Promise<string> {
   const { known } = await put<HostDone>(path('hosts', host), order)
   onChanged()
-  return known ? told : `${told}; no crawl has a link of it by now`
+  return known ? done : `${done}; no crawl has links on it yet`
 }
 
 function floorText({ set }: HostView): string {

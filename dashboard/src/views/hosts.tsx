@@ -24,7 +24,7 @@ const ORDERS = [
   { value: 'name', name: 'By name' },
 ] as const
 
-/** Every host of the crawl: how it is doing, when it is asked next, and a way to slow it down. */
+/** Every host of the crawl: its state, its next slot, and a way to change its pace. */
 export function Hosts({ view, query }: CrawlPartProps) {
   const begins = query.begins ?? ''
   const order = query.order === 'name' || begins !== '' ? 'name' : 'busiest'
@@ -40,7 +40,7 @@ export function Hosts({ view, query }: CrawlPartProps) {
   return (
     <>
       <div class="filters">
-        <SearchBox label="Hosts that begin with" placeholder="Begins with…" value={begins} onSearch={search} />
+        <SearchBox label="Hosts that start with" placeholder="Starts with…" value={begins} onSearch={search} />
         <Choice
           label="Order"
           options={ORDERS}
@@ -50,10 +50,10 @@ export function Hosts({ view, query }: CrawlPartProps) {
       </div>
       <PartFailure failure={hosts.failure} again={hosts.reload} />
       {hosts.items.length === 0 && !hosts.loading && hosts.failure === null ? (
-        <Empty title={begins === '' ? 'No hosts yet' : `No host begins with “${begins}”`}>
+        <Empty title={begins === '' ? 'No hosts yet' : `No host starts with “${begins}”`}>
           {begins === ''
-            ? 'They come with the first links.'
-            : 'Names are compared from their beginning: shop finds shop.example.'}
+            ? 'They appear with the first links.'
+            : 'Names are matched from the start: shop finds shop.example.'}
         </Empty>
       ) : (
         <Table
@@ -69,9 +69,9 @@ export function Hosts({ view, query }: CrawlPartProps) {
       )}
       {order === 'busiest' && hosts.items.length >= PAGE_HOSTS ? (
         <p class="table-end">
-          These are the {count(PAGE_HOSTS)} busiest.
+          Showing the {count(PAGE_HOSTS)} busiest hosts.
           <Button small onClick={() => replaceQuery({ order: 'name' })}>
-            All of them, by name
+            Show all, by name
           </Button>
         </p>
       ) : null}
@@ -100,7 +100,7 @@ function columns(open: (host: string) => void): readonly Column<HostView>[] {
       ),
     },
     { key: 'pending', head: 'Pending', width: '4.6rem', align: 'end', cell: ({ pending }) => count(pending) },
-    { key: 'inFlight', head: 'Under way', width: '5rem', align: 'end', cell: ({ inFlight }) => count(inFlight) },
+    { key: 'inFlight', head: 'In flight', width: '5rem', align: 'end', cell: ({ inFlight }) => count(inFlight) },
     { key: 'done', head: 'Done', width: '4.6rem', align: 'end', cell: ({ done }) => count(done) },
     {
       key: 'failed',
@@ -120,7 +120,7 @@ function columns(open: (host: string) => void): readonly Column<HostView>[] {
     },
     {
       key: 'latency',
-      head: 'Answers in',
+      head: 'Latency',
       width: '5.2rem',
       align: 'end',
       cell: ({ latencyMs }) => (latencyMs === null ? '–' : duration(latencyMs)),
@@ -151,12 +151,12 @@ function columns(open: (host: string) => void): readonly Column<HostView>[] {
   ]
 }
 
-/** What is unusual about it, most important first. */
+/** The most important unusual thing about it. */
 function Marks({ host }: { readonly host: HostView }) {
   if (isBlocked(host)) return <StateBadge state="blocked" />
-  if (host.throttles > 0) return <StateBadge state="resting" text="waits" />
+  if (host.throttles > 0) return <StateBadge state="resting" text="rate limited" />
   if (host.slowedFromMs !== null) return <StateBadge state="delayed" text="slowed" />
-  if (isSetByHand(host)) return <StateBadge state="queued" text="by hand" />
+  if (isSetByHand(host)) return <StateBadge state="queued" text="manual" />
   return null
 }
 

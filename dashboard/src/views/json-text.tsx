@@ -3,10 +3,10 @@ import type { Json } from '../../../src/url/link.js'
 import { bytes } from '../format.js'
 import { Button } from '../parts/button.js'
 
-/** What is drawn at once: a page of a megabyte would hold up the whole view. */
+/** Characters rendered at first: a value of a megabyte would block the page. */
 const SHOWN = 4_000
 
-/** JSON as text, never as anything else. */
+/** JSON, rendered as text only. */
 export function JsonText({ value }: { readonly value: Json }) {
   const [whole, setWhole] = useState(false)
   const text = JSON.stringify(value, null, 2)
@@ -19,7 +19,7 @@ export function JsonText({ value }: { readonly value: Json }) {
       </pre>
       {long && !whole ? (
         <Button small onClick={() => setWhole(true)}>
-          Show all of it ({bytes(text.length)})
+          Show all ({bytes(text.length)})
         </Button>
       ) : null}
     </>

@@ -4,7 +4,7 @@ import { Button } from '../parts/button.js'
 import { confirm } from '../parts/confirm.js'
 import { Foreign } from '../parts/text.js'
 
-/** What can be done to one link by hand. */
+/** The link that an action is for. */
 export interface OneLink {
   readonly crawl: string
   readonly fp: string
@@ -19,7 +19,7 @@ interface Wording {
   readonly title: string
   readonly says: string
   readonly action: string
-  readonly told: string
+  readonly done: string
   readonly danger?: boolean
 }
 
@@ -27,36 +27,36 @@ export const LINK_ACTIONS: Readonly<Record<LinkAction, Wording>> = {
   promote: {
     name: 'Promote',
     title: 'Promote this link?',
-    says: 'It becomes the next of its host, due now. The pace of the host stays as it is.',
+    says: 'It moves to the front of its host and is due now. The pace of the host does not change.',
     action: 'Promote it',
-    told: 'It is the next of its host',
+    done: 'It is next for its host',
   },
   retry: {
     name: 'Retry',
     title: 'Retry this link?',
-    says: 'It is due now instead of later, in its place in the queue.',
+    says: 'It is due now instead of later, at its place in the queue.',
     action: 'Retry it',
-    told: 'It is due now',
+    done: 'It is due now',
   },
   replay: {
     name: 'Replay',
     title: 'Replay this dead letter?',
-    says: 'It goes back to the queue with no attempts used. A finished crawl runs again.',
+    says: 'It returns to the queue with a fresh set of attempts. A finished crawl runs again.',
     action: 'Replay it',
-    told: 'It is back in the queue',
+    done: 'It is back in the queue',
   },
   remove: {
     name: 'Remove',
     title: 'Remove this link?',
-    says: 'It is given up for good and counts as skipped. Records it has given stay.',
+    says: 'It is removed for good and counts as skipped. Its records are kept.',
     action: 'Remove it',
-    told: 'It was given up',
+    done: 'It was removed',
     danger: true,
   },
 }
 
 export function askLink(action: LinkAction, link: OneLink, onChanged: () => void): void {
-  const { title, says, action: name, told, danger = false } = LINK_ACTIONS[action]
+  const { title, says, action: name, done, danger = false } = LINK_ACTIONS[action]
   confirm({
     title,
     says: (
@@ -73,17 +73,17 @@ export function askLink(action: LinkAction, link: OneLink, onChanged: () => void
       if (action === 'replay') {
         const { count } = await post<Counted>(path('crawls', link.crawl, 'dead', 'replay'), { fp: link.fp })
         onChanged()
-        return count === 0 ? 'It was no dead letter any more' : told
+        return count === 0 ? 'It was no longer a dead letter' : done
       }
       const order: LinkOrder = { host: link.host }
       await post<Done>(path('crawls', link.crawl, 'links', link.fp, action), order)
       onChanged()
-      return told
+      return done
     },
   })
 }
 
-/** Its buttons at the end of a row. */
+/** The buttons at the end of a row. */
 export function LinkButtons(props: {
   readonly actions: readonly LinkAction[]
   readonly link: OneLink

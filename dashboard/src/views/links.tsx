@@ -18,7 +18,7 @@ const PAGE_LINKS = 100
 const EVERY_MS = 2_000
 
 const STATES = [
-  { value: 'leased', name: 'In hand' },
+  { value: 'leased', name: 'In flight' },
   { value: 'queued', name: 'Queued' },
   { value: 'delayed', name: 'Delayed' },
   { value: 'dead', name: 'Dead' },
@@ -26,7 +26,7 @@ const STATES = [
 ] as const
 type ShownState = (typeof STATES)[number]['value']
 
-/** One in hand stays as it is, and one that has ended well or was given up is no business of the queue any more. */
+/** Links in flight cannot be changed, and those that were done or removed are no longer in the queue. */
 const CAN: Readonly<Record<ShownState, readonly LinkAction[]>> = {
   leased: [],
   queued: ['promote', 'remove'],
@@ -36,14 +36,14 @@ const CAN: Readonly<Record<ShownState, readonly LinkAction[]>> = {
 }
 
 const NOTHING: Readonly<Record<ShownState, readonly [string, string]>> = {
-  leased: ['Nothing is in hand', 'Either no worker serves this crawl, or nothing is due now.'],
-  queued: ['Nothing is queued', 'What is left waits for another try, is in hand, or has ended.'],
-  delayed: ['Nothing waits for another try', 'Links come here after a failure, until their next attempt is due.'],
-  dead: ['No dead letters', 'Every link that ended, ended well.'],
-  skipped: ['Nothing was skipped', 'Links come here when robots.txt forbids them, or when somebody gives them up.'],
+  leased: ['No links in flight', 'Either no worker is running for this crawl, or nothing is due now.'],
+  queued: ['No queued links', 'The remaining links are waiting for a retry, in flight, or have ended.'],
+  delayed: ['No links waiting for a retry', 'Links appear here after a failure, until their next attempt is due.'],
+  dead: ['No dead letters', 'No link has failed for good.'],
+  skipped: ['No skipped links', 'Links appear here when robots.txt disallows them, or when someone removes them.'],
 }
 
-/** Links of the crawl in one state, and what can be done to each. */
+/** Links of the crawl by state, with the actions for each. */
 export function Links({ view, query }: CrawlPartProps) {
   const crawl = view.stats.id
   const state = STATES.find(({ value }) => value === query.state)?.value ?? 'leased'
@@ -66,11 +66,11 @@ export function Links({ view, query }: CrawlPartProps) {
           value={state}
           onChange={(value) => replaceQuery({ state: value, host })}
         />
-        <SearchBox label="Of this host only" value={host} placeholder="shop.example" onSearch={search} />
+        <SearchBox label="Filter by host" value={host} placeholder="shop.example" onSearch={search} />
       </div>
       <PartFailure failure={links.failure} again={links.reload} />
       {links.items.length === 0 && !links.loading && links.failure === null ? (
-        <Empty title={host === '' ? nothing : `${nothing} of ${host}`}>{why}</Empty>
+        <Empty title={host === '' ? nothing : `${nothing} on ${host}`}>{why}</Empty>
       ) : (
         <Table
           label="Links"
@@ -94,7 +94,7 @@ function columnsOf(state: ShownState, crawl: string, now: number, onChanged: () 
       head: 'Link',
       width: 'minmax(0, 3fr)',
       cell: ({ url }) => (
-        <a class="explained" href={crawlHref(crawl, 'explain', { url })} title="The whole history of this link">
+        <a class="explained" href={crawlHref(crawl, 'explain', { url })} title="The full history of this link">
           <Foreign text={url} />
         </a>
       ),
@@ -130,7 +130,7 @@ function columnsOf(state: ShownState, crawl: string, now: number, onChanged: () 
   ]
 }
 
-/** What matters of a link in this state. */
+/** The columns that matter in this state. */
 function whereOf(state: LinkState, now: number): readonly Column<LinkView>[] {
   if (state === 'leased') {
     return [

@@ -8,15 +8,15 @@ export interface LivePages<Item> {
   readonly items: readonly Item[]
   readonly failure: ApiFailure | null
   readonly loading: boolean
-  /** Loads the next page; null: this was the last one, or one is on its way. */
+  /** Loads the next page; null: this was the last one, or one is loading. */
   readonly more: (() => void) | null
-  /** Asks for the pages in sight again, now. */
+  /** Reloads the pages in view now. */
   reload(): void
-  /** Which rows are in sight: their pages are kept fresh. */
+  /** Called with the rows in view: their pages are refreshed. */
   readonly onSight: (from: number, to: number) => void
 }
 
-/** A long list that moves: pages are loaded as one scrolls, and those in sight are asked for again and again. */
+/** A long list that changes: pages are loaded as you scroll, and those in view are polled. */
 export function useLivePages<Item>(
   url: string,
   query: Query,
@@ -28,7 +28,7 @@ export function useLivePages<Item>(
   const [failure, setFailure] = useState<ApiFailure | null>(null)
   const [loading, setLoading] = useState(true)
   const [turn, setTurn] = useState(0)
-  const underWay = useRef(false)
+  const inFlight = useRef(false)
   const sight = useRef({ from: 0, to: 0 })
   const pages = held.asked === asked ? held.pages : []
   const newest = useRef(pages)
@@ -51,20 +51,20 @@ export function useLivePages<Item>(
     [asked],
   )
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` asks again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` triggers a reload
   useEffect(() => {
     const stop = new AbortController()
-    underWay.current = true
+    inFlight.current = true
     const wanted = pagesInSight(newest.current, sight.current)
     if (wanted.length === 0) setLoading(true)
     void Promise.all((wanted.length === 0 ? [null] : wanted).map((after) => load(after, stop.signal))).then(() => {
       if (stop.signal.aborted) return
-      underWay.current = false
+      inFlight.current = false
       setLoading(false)
     })
     return () => stop.abort()
   }, [load, turn])
-  useEffect(() => everyTick(everyMs, underWay, setTurn), [everyMs])
+  useEffect(() => everyTick(everyMs, inFlight, setTurn), [everyMs])
 
   const next = pages.at(-1)?.next ?? null
   const more = useCallback(() => {

@@ -6,7 +6,7 @@ import { Button } from '../parts/button.js'
 import { Failure } from '../parts/failure.js'
 import { EndedCrawl } from './overview.js'
 
-/** The overview holds so many; a shorter one is all there is. */
+/** The overview has at most this many; a shorter list is complete. */
 const OVERVIEW_HOLDS = 50
 
 export function OlderCrawls({ shown, now }: { readonly shown: readonly CrawlCard[]; readonly now: number }) {
@@ -36,7 +36,7 @@ function Older({ shown, now }: { readonly shown: readonly CrawlCard[]; readonly 
       </ul>
       {failure === null ? null : <Failure failure={failure} again={reload} />}
       <p class="older" role="status">
-        {loading ? 'Loading…' : more === null ? 'These are all.' : null}
+        {loading ? 'Loading…' : more === null ? 'No more crawls.' : null}
         {more === null ? null : (
           <Button small onClick={more}>
             Show more

@@ -31,13 +31,7 @@ export function Overview() {
         </Button>
       </header>
       {failure === null ? null : <Failure failure={failure} />}
-      {overview === null ? (
-        failure === null ? (
-          <Loading what="Looking at the crawls" />
-        ) : null
-      ) : (
-        <Loaded overview={overview} />
-      )}
+      {overview === null ? failure === null ? <Loading what="Loading crawls" /> : null : <Loaded overview={overview} />}
       {starting && overview !== null ? <StartDialog overview={overview} onClose={() => setStarting(false)} /> : null}
     </>
   )
@@ -53,7 +47,7 @@ function Loaded({ overview }: { readonly overview: OverviewView }) {
       <Fleet overview={overview} />
       {active.length === 0 ? (
         <section class="panel" aria-label="Active crawls">
-          <Empty title={ended.length === 0 ? 'No crawl yet' : 'Nothing is running'}>
+          <Empty title={ended.length === 0 ? 'No crawls yet' : 'No crawl is running'}>
             Start one here, or in a terminal: <code>shoal run spider.ts</code>
           </Empty>
         </section>
@@ -88,13 +82,13 @@ function Fleet({ overview }: { readonly overview: OverviewView }) {
   const running = crawls.filter(({ stats }) => stats.state === 'running')
   const pages = running.reduce((sum, { stats }) => sum + stats.rate, 0)
   return (
-    <dl class="fleet" aria-label="The fleet now">
+    <dl class="fleet" aria-label="Fleet">
       <div>
         <dt>Running</dt>
         <dd>{count(running.length)}</dd>
       </div>
       <div>
-        <dt>Pages a second</dt>
+        <dt>Pages per second</dt>
         <dd>{rate(pages)}</dd>
       </div>
       <div>
@@ -139,7 +133,7 @@ function ActiveCrawl({ card, now }: { readonly card: CrawlCard; readonly now: nu
         <span>
           <b>{rate(stats.rate)}</b> <span class="muted">pages/s</span>
         </span>
-        <Sparkline values={spark} label="Pages a second" />
+        <Sparkline values={spark} label="Pages per second" />
       </div>
       <EndText card={card} now={now} />
       <Progress stats={stats} />

@@ -7,8 +7,8 @@ export interface PartFailureProps {
   readonly again: () => void
 }
 
-/** Of a view inside the frame of a crawl, which tells already that the queue is away: nothing is said twice. */
+/** The error of a view inside a crawl's frame, unless the frame already shows the same one. */
 export function PartFailure({ failure, again }: PartFailureProps) {
-  const { failure: told } = useLive()
-  return failure === null || failure.code === told?.code ? null : <Failure failure={failure} again={again} />
+  const { failure: shown } = useLive()
+  return failure === null || failure.code === shown?.code ? null : <Failure failure={failure} again={again} />
 }

@@ -2,13 +2,13 @@ import type { CrawlStats } from '../../../src/frontier/frontier.js'
 import { percent } from '../format.js'
 import { type BarPart, Legend, StackedBar } from '../parts/bar.js'
 
-/** A crawl's links by state, ended ones first: the bar fills from the left. */
+/** A crawl's links by state, ended ones first, so that the bar fills from the left. */
 function partsOf(stats: CrawlStats): readonly BarPart[] {
   return [
     { name: 'done', value: stats.done, tone: 'done' },
     { name: 'skipped', value: stats.skipped, tone: 'skipped' },
     { name: 'dead', value: stats.dead, tone: 'dead' },
-    { name: 'in hand', value: stats.leased, tone: 'leased' },
+    { name: 'in flight', value: stats.leased, tone: 'leased' },
     { name: 'delayed', value: stats.delayed, tone: 'delayed' },
     { name: 'queued', value: stats.queued, tone: 'queued' },
   ]

@@ -19,7 +19,7 @@ import { useQueueTime } from './queue-time.js'
 import type { ViewProps } from './view.js'
 
 const EVERY_MS = 3_000
-const PAGE_EXITS = 100
+const PAGE_PROXIES = 100
 type Pool = ProxiesView['pools'][number]
 
 /** Pools with their health, and the proxies of one of them. */
@@ -36,8 +36,8 @@ export function Proxies({ query }: ViewProps) {
           <Loading />
         ) : null
       ) : chosen === undefined ? (
-        <Empty title="No proxy was used yet">
-          A spider names a pool, and workers bring it along:{' '}
+        <Empty title="No proxies used yet">
+          A spider names a pool, and workers load it from a file:{' '}
           <code>shoal worker &lt;spider&gt; --proxies pools.json</code>
         </Empty>
       ) : (
@@ -68,21 +68,21 @@ function PoolCard({
         <span class="pool-name">
           <Foreign text={pool} />
           {allRest ? (
-            <StateBadge state="critical" text="all rest" />
+            <StateBadge state="critical" text="all resting" />
           ) : resting > 0 ? (
-            <StateBadge state="resting" text={`${count(resting)} rest`} />
+            <StateBadge state="resting" text={`${count(resting)} resting`} />
           ) : (
-            <StateBadge state="ok" text="well" />
+            <StateBadge state="ok" text="ok" />
           )}
         </span>
         <span class="muted">
           {more ? 'the first ' : ''}
-          {plural(proxies, 'proxy')}, {plural(good + bad, 'request')}
+          {plural(proxies, 'proxy', 'proxies')}, {plural(good + bad, 'request')}
         </span>
       </button>
       <ul class="shares">
         <ShareBar {...awake(proxies, resting)} />
-        <ShareBar {...success('Worked', good, bad)} />
+        <ShareBar {...success('Success', good, bad)} />
       </ul>
     </li>
   )
@@ -110,7 +110,12 @@ function success(name: string, good: number, bad: number): ShareBarProps {
 }
 
 function PoolProxies({ pool }: { readonly pool: string }) {
-  const proxies = useLivePages<ProxyView>(path('proxies', pool), { limit: PAGE_EXITS }, ({ proxy }) => proxy, EVERY_MS)
+  const proxies = useLivePages<ProxyView>(
+    path('proxies', pool),
+    { limit: PAGE_PROXIES },
+    ({ proxy }) => proxy,
+    EVERY_MS,
+  )
   const now = useQueueTime()
   const [open, setOpen] = useState<string | null>(null)
   const opened = proxies.items.find(({ proxy }) => proxy === open)
@@ -154,7 +159,7 @@ function columns(
   return [
     {
       key: 'proxy',
-      head: 'PoolProxy',
+      head: 'Proxy',
       width: 'minmax(0, 1.6fr)',
       cell: ({ proxy }) => (
         <button type="button" class="as-link" aria-haspopup="dialog" onClick={() => open(proxy)}>
@@ -164,7 +169,7 @@ function columns(
     },
     {
       key: 'success',
-      head: 'Worked',
+      head: 'Success',
       width: 'minmax(0, 1.2fr)',
       cell: (proxy) => (
         <ul class="shares one">
@@ -190,13 +195,13 @@ function columns(
     },
     {
       key: 'hand',
-      head: 'Under way',
+      head: 'In flight',
       width: '5.6rem',
       align: 'end',
       cell: ({ inFlight }) => count(inFlight),
       from: 'medium',
     },
-    { key: 'rest', head: 'Rests', width: 'minmax(0, 1fr)', cell: (proxy) => <Rest proxy={proxy} now={now} /> },
+    { key: 'rest', head: 'Resting', width: 'minmax(0, 1fr)', cell: (proxy) => <Rest proxy={proxy} now={now} /> },
     {
       key: 'wake',
       head: '',
@@ -238,26 +243,26 @@ function ProxyDialog({ pool, proxy, now, onChanged, onClose }: ProxyDialogProps)
         facts={[
           [
             'Requests',
-            `${count(proxy.good)} good, ${count(proxy.neutral)} said nothing, ${count(proxy.banned)} banned, ${count(proxy.broken)} broken`,
+            `${count(proxy.good)} good, ${count(proxy.neutral)} neutral, ${count(proxy.banned)} banned, ${count(proxy.broken)} broken`,
           ],
           [
-            'Answers in',
+            'Latency',
             proxy.p50Ms === null
               ? 'not known'
-              : `${duration(proxy.p50Ms)} (median), ${duration(proxy.p90Ms ?? proxy.p50Ms)} (nine of ten)`,
+              : `${duration(proxy.p50Ms)} (p50), ${duration(proxy.p90Ms ?? proxy.p50Ms)} (p90)`,
           ],
-          ['Rests', rests(proxy, now) ? `for ${duration((proxy.restsUntil ?? now) - now)}` : 'no'],
+          ['Resting', rests(proxy, now) ? `for ${duration((proxy.restsUntil ?? now) - now)}` : 'no'],
           ['Cost', proxy.cost === 0 ? 'none' : proxy.cost.toFixed(4)],
         ]}
       />
       <h3>By site, worst first</h3>
-      {proxy.sites.length === 0 ? <p class="muted">Not used on any site lately.</p> : null}
+      {proxy.sites.length === 0 ? <p class="muted">Not used on any site recently.</p> : null}
       <ul class="shares">
         {proxy.sites.map(({ site, good, bad, restsUntil }) => (
           <ShareBar
             key={site}
             {...success(site, good, bad)}
-            text={`${percent(good / Math.max(1, good + bad))} of ${count(good + bad)}${restsUntil !== null && restsUntil > now ? ` · rests ${duration(restsUntil - now)}` : ''}`}
+            text={`${percent(good / Math.max(1, good + bad))} of ${count(good + bad)}${restsUntil !== null && restsUntil > now ? ` · resting for ${duration(restsUntil - now)}` : ''}`}
           />
         ))}
       </ul>
@@ -273,7 +278,9 @@ function askWake(pool: string, { proxy }: ProxyView, onChanged: () => void): voi
   confirm({
     title: `Wake ${proxy}?`,
     says: (
-      <p>Its rests end now, on every site and for all workers. If it is still refused, it rests again, for longer.</p>
+      <p>
+        It stops resting now, on every site and for all workers. If it is still blocked, it rests again, for longer.
+      </p>
     ),
     action: 'Wake it',
     async run() {

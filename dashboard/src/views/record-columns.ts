@@ -1,7 +1,7 @@
 import type { RecordView } from '../../../src/api/api-types.js'
 import type { Json } from '../../../src/url/link.js'
 
-/** The fields that most of these records fill, best filled first; equals in the order in which they come. */
+/** The fields filled in most of these records, best filled first; ties in order of appearance. */
 export function mostFilled(records: readonly RecordView[], most: number): string[] {
   const filled = new Map<string, number>()
   for (const { data } of records) {
@@ -22,7 +22,7 @@ function isFilled(value: Json | undefined): boolean {
 
 const LONGEST = 200
 
-/** A field of a record in a cell; '' when it has none. */
+/** The text of a field in a cell; '' if the record does not have it. */
 export function fieldText(data: Json, field: string): string {
   if (data === null || typeof data !== 'object' || Array.isArray(data) || !Object.hasOwn(data, field)) return ''
   const value = (data as Readonly<Record<string, Json>>)[field]

@@ -27,7 +27,7 @@ interface Found {
   readonly kinds: RecordsPage['kinds']
 }
 
-/** What the crawls gave: a look into the records, and a search in them. */
+/** Browse and search the records. */
 export function Records({ query }: ViewProps) {
   const { spider = '', kind = '', text = '' } = query
   const { found, failure, loading, more, reload } = useRecords({ spider, kind, text, limit: PAGE_RECORDS })
@@ -44,7 +44,12 @@ export function Records({ query }: ViewProps) {
           kind={kind}
           onChange={(chosen) => replaceQuery({ ...chosen, text })}
         />
-        <SearchBox label="Search in records" placeholder="Search, for example a title" value={text} onSearch={search} />
+        <SearchBox
+          label="Search in records"
+          placeholder="Search text, such as a title"
+          value={text}
+          onSearch={search}
+        />
       </div>
       {failure === null ? null : <Failure failure={failure} again={reload} />}
       {found === null ? (
@@ -71,7 +76,7 @@ export function Records({ query }: ViewProps) {
           {text === '' || found.next === null ? null : (
             <p class="table-end">
               <Button busy={loading} onClick={() => more?.()}>
-                Search on
+                Keep searching
               </Button>
             </p>
           )}
@@ -91,12 +96,12 @@ function Nothing({
   readonly searched: number
   readonly done: boolean
 }) {
-  if (text === '') return <Empty title="No records yet">They come with the first pages that give some.</Empty>
+  if (text === '') return <Empty title="No records yet">They appear with the first pages that yield some.</Empty>
   return (
     <Empty title={done ? 'Nothing found' : 'Nothing found so far'}>
       {done
-        ? `None of ${count(searched)} records has this text.`
-        : 'A search looks through a few thousand records at a time.'}
+        ? `None of ${count(searched)} records contains this text.`
+        : 'A search reads a few thousand records at a time.'}
     </Empty>
   )
 }
@@ -161,7 +166,7 @@ function KindChoice({ kinds, spider, kind, onChange }: KindChoiceProps) {
           onChange({ spider, kind })
         }}
       >
-        <option value="-1">All of them</option>
+        <option value="-1">All</option>
         {kinds.map((one, nth) => (
           <option key={`${one.spider} ${one.kind}`} value={String(nth)}>
             {`${one.spider.slice(0, 80)} · ${one.kind.slice(0, 80)} (${count(one.count)})`}
@@ -199,7 +204,7 @@ function RecordDialog({
   )
 }
 
-/** A search stops after a while, found or not; `more` goes on from there. */
+/** A search stops after a while, whether it found something or not; `more` continues from there. */
 function useRecords(query: Query) {
   const asked = JSON.stringify(query)
   const [state, setState] = useState<{ asked: string; found: Found | null }>({ asked, found: null })
@@ -232,7 +237,7 @@ function useRecords(query: Query) {
     },
     [asked],
   )
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` asks again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` triggers a reload
   useEffect(() => {
     void load(null)
     return () => running.current?.abort()

@@ -21,8 +21,8 @@ export function StartDialog({ overview, onClose }: StartDialogProps) {
     <Dialog title="Start a crawl" onClose={onClose}>
       {overview.spiders.length === 0 ? (
         <>
-          <Empty title="No spider is at hand">
-            The dashboard starts spiders whose files it was given: <code>shoal dashboard spider.ts</code>
+          <Empty title="No spiders available">
+            Pass the files of the spiders that can be started here: <code>shoal dashboard spider.ts</code>
           </Empty>
           <div class="actions">
             <Button onClick={onClose}>Close</Button>
@@ -48,8 +48,8 @@ function StartForm({ overview, onClose }: StartDialogProps) {
     const { crawl, resumed, setAside } = await post<Started>(path('crawls'), { spider, fresh })
     onClose()
     location.hash = crawlHref(crawl)
-    if (resumed) return `${crawl} goes on`
-    return setAside === null ? `${crawl} has begun` : `${crawl} has begun, ${setAside} is cancelled`
+    if (resumed) return `${crawl} resumed`
+    return setAside === null ? `${crawl} started` : `${crawl} started, ${setAside} cancelled`
   }
   const go = async () => {
     if (fresh && open !== undefined) {
@@ -85,14 +85,14 @@ function StartForm({ overview, onClose }: StartDialogProps) {
         <Holders spider={spider} />
       </div>
       <fieldset class="options">
-        <legend>Where to begin</legend>
+        <legend>Start from</legend>
         <label>
           <input type="radio" name={`${id}-fresh`} checked={!fresh} onChange={() => setFresh(false)} />
           <span>
-            <b>Go on where it stopped</b>
+            <b>Resume</b>
             <span class="muted">
               {open === undefined
-                ? 'No crawl of this spider is open: a new one begins.'
+                ? 'No crawl of this spider is open, so a new one is started.'
                 : `${open.stats.id} has ${plural(open.stats.queued + open.stats.delayed, 'link')} waiting.`}
             </span>
           </span>
@@ -100,15 +100,15 @@ function StartForm({ overview, onClose }: StartDialogProps) {
         <label>
           <input type="radio" name={`${id}-fresh`} checked={fresh} onChange={() => setFresh(true)} />
           <span>
-            <b>A fresh crawl</b>
-            <span class="muted">From the start URLs on, with nothing seen yet. Records are kept and updated.</span>
-            {open === undefined ? null : <span class="warn-text">{open.stats.id} is cancelled for good.</span>}
+            <b>Fresh crawl</b>
+            <span class="muted">Starts again from the start URLs. Records are kept and updated.</span>
+            {open === undefined ? null : <span class="warn-text">{open.stats.id} will be cancelled for good.</span>}
           </span>
         </label>
       </fieldset>
       {failure === null ? null : <Failure failure={failure} />}
       <div class="actions">
-        <Button onClick={onClose}>Leave it</Button>
+        <Button onClick={onClose}>Close</Button>
         <Button kind="primary" submit busy={busy}>
           Start {spider}
         </Button>
@@ -117,18 +117,18 @@ function StartForm({ overview, onClose }: StartDialogProps) {
   )
 }
 
-/** What is left of the open crawl is given up with it, which nobody can take back. */
+/** The remaining links of the open crawl are lost with it, which cannot be undone. */
 function askFresh({ stats }: CrawlCard, spider: string, start: () => Promise<string>): void {
   const left = stats.queued + stats.delayed + stats.leased
   confirm({
-    title: `Cancel ${stats.id} and start ${spider} anew?`,
+    title: `Cancel ${stats.id} and start a fresh crawl of ${spider}?`,
     says: (
       <p>
-        <bdi>{stats.id}</bdi> is {stats.state} and cannot be resumed after this: {plural(left, 'link')} of it that{' '}
-        {left === 1 ? 'is' : 'are'} left will not be visited. Its records stay.
+        <bdi>{stats.id}</bdi> is {stats.state} and cannot be resumed after this: {plural(left, 'remaining link')} will
+        not be visited. Its records are kept.
       </p>
     ),
-    action: 'Cancel it and start anew',
+    action: 'Cancel it and start fresh',
     danger: true,
     run: start,
   })
@@ -140,24 +140,24 @@ const WORKER_COMMAND = (
   </>
 )
 
-/** A crawl that no worker can work on waits, which surprises whoever started it. */
+/** A crawl without a worker waits, which would surprise whoever started it. */
 function Holders({ spider }: { readonly spider: string }) {
   const { value } = useLoad<WorkersView>(path('workers'))
   if (value === null) return null
   const alive = value.workers.filter(({ state }) => state !== 'missing' && state !== 'silent')
   const holders = alive.filter(({ about }) => about?.spiders === undefined || Object.hasOwn(about.spiders, spider))
   if (alive.length === 0)
-    return <p class="warn-text small-text">No worker is alive: the crawl waits until one is. {WORKER_COMMAND}</p>
+    return <p class="warn-text small-text">No worker is running: the crawl will wait for one. {WORKER_COMMAND}</p>
   if (holders.length === 0) {
     return (
       <p class="warn-text small-text">
-        No worker alive has this spider: the crawl waits until one does. {WORKER_COMMAND}
+        No running worker has this spider: the crawl will wait for one. {WORKER_COMMAND}
       </p>
     )
   }
   return (
     <p class="muted small-text">
-      {count(holders.length)} of {plural(alive.length, 'worker')} alive {holders.length === 1 ? 'has' : 'have'} it.
+      {count(holders.length)} of {plural(alive.length, 'worker')} {holders.length === 1 ? 'has' : 'have'} it.
     </p>
   )
 }

@@ -15,7 +15,7 @@ import type { ViewProps } from './view.js'
 
 const EVERY_MS = 2_000
 
-/** The fleet: who works, who rests, and above all who is gone. */
+/** The workers of the fleet, and above all those that are missing. */
 export function Workers(_: ViewProps) {
   const { value, failure, reload } = useLoad<WorkersView>(path('workers'), {}, EVERY_MS)
   const now = useQueueTime()
@@ -30,8 +30,8 @@ export function Workers(_: ViewProps) {
           <Loading />
         ) : null
       ) : workers.length === 0 ? (
-        <Empty title="No worker has come yet">
-          Start one: <code>shoal worker &lt;spider&gt;</code>, on this machine or on any that reaches the queue.
+        <Empty title="No workers yet">
+          Start one: <code>shoal worker &lt;spider&gt;</code>, on this machine or any other that can reach the queue.
         </Empty>
       ) : (
         <>
@@ -53,7 +53,7 @@ function isGone(state: WorkerView['state']): boolean {
   return state === 'missing' || state === 'silent'
 }
 
-/** A moment, not an age that grows: a screen reader says an alert again whenever its text changes. */
+/** A fixed time, not a growing age: a screen reader repeats an alert whenever its text changes. */
 function Missing({ workers, now }: { readonly workers: readonly WorkerView[]; readonly now: number }) {
   const missing = workers.filter(({ state }) => state === 'missing')
   if (missing.length === 0) return null
@@ -65,16 +65,14 @@ function Missing({ workers, now }: { readonly workers: readonly WorkerView[]; re
         <ul>
           {missing.map(({ worker, about, seenAt, inFlight }) => (
             <li key={worker}>
-              <Foreign text={worker} clip={false} />: not heard of since {clockTime(seenAt, now)}
+              <Foreign text={worker} clip={false} />: last seen {clockTime(seenAt, now)}
               {about === null ? '' : `, process ${about.pid} on `}
               {about === null ? null : <Foreign text={about.machine} clip={false} />}
-              {inFlight === 0 ? '' : `, with ${plural(inFlight, 'link')} in hand`}
+              {inFlight === 0 ? '' : `, with ${plural(inFlight, 'link')} in flight`}
             </li>
           ))}
         </ul>
-        <p>
-          Nothing is lost: what it held goes back to the queue when its leases run out. Look at its machine and its log.
-        </p>
+        <p>Nothing is lost: its links return to the queue when their leases expire. Check its machine and its log.</p>
       </div>
     </div>
   )
@@ -85,7 +83,7 @@ function summaryOf(workers: readonly WorkerView[]): string {
   const slots = alive.reduce((sum, { slots }) => sum + (slots ?? 0), 0)
   const busy = alive.reduce((sum, { busy, inFlight }) => sum + (busy ?? inFlight), 0)
   const together = alive.reduce((sum, { rate }) => sum + rate, 0)
-  return `${plural(alive.length, 'worker')} alive · ${count(busy)} of ${count(slots)} slots busy · ${rate(together)} pages a second`
+  return `${plural(alive.length, 'worker')} running · ${count(busy)} of ${count(slots)} slots busy · ${rate(together)} pages per second`
 }
 
 function columns(now: number, onChanged: () => void): readonly Column<WorkerView>[] {
@@ -93,7 +91,7 @@ function columns(now: number, onChanged: () => void): readonly Column<WorkerView
     { key: 'worker', head: 'Worker', width: 'minmax(0, 2fr)', cell: (worker) => <Name worker={worker} /> },
     { key: 'state', head: 'State', width: '7rem', cell: ({ state }) => <StateBadge state={state} /> },
     { key: 'rate', head: 'Pages/s', width: '5rem', align: 'end', cell: ({ rate: pages }) => rate(pages) },
-    { key: 'hand', head: 'In hand', width: '5rem', align: 'end', cell: ({ inFlight }) => count(inFlight) },
+    { key: 'hand', head: 'In flight', width: '5rem', align: 'end', cell: ({ inFlight }) => count(inFlight) },
     { key: 'slots', head: 'Slots busy', width: '6rem', align: 'end', cell: slotsText },
     {
       key: 'memory',
@@ -102,7 +100,7 @@ function columns(now: number, onChanged: () => void): readonly Column<WorkerView
       align: 'end',
       cell: ({ rssBytes }) => (rssBytes === null ? '–' : bytes(rssBytes)),
     },
-    { key: 'loop', head: 'CPU · lag', width: '8rem', align: 'end', cell: loopText },
+    { key: 'loop', head: 'CPU · loop lag', width: '8rem', align: 'end', cell: loopText },
     {
       key: 'version',
       head: 'Version',
@@ -164,8 +162,8 @@ function askDrain({ worker, inFlight }: WorkerView, onChanged: () => void): void
           <Foreign text={worker} clip={false} />
         </p>
         <p>
-          It takes nothing new, finishes what it has ({plural(inFlight, 'link')} in hand now) and its process ends. It
-          does not come back by itself; a supervisor that starts processes again may start another.
+          It takes no new links, finishes what is in flight ({plural(inFlight, 'link')} now) and its process ends. It is
+          not replaced, unless a supervisor starts another process.
         </p>
       </>
     ),
@@ -174,7 +172,7 @@ function askDrain({ worker, inFlight }: WorkerView, onChanged: () => void): void
     async run() {
       await post<Done>(path('workers', worker, 'drain'))
       onChanged()
-      return 'It was asked to finish and leave'
+      return 'The worker is draining'
     },
   })
 }

@@ -109,7 +109,7 @@ async function addAll(
 
 async function listRejected(session: Session, feed: Feed | null, spider: string, limit: number): Promise<void> {
   if (feed === null)
-    throw new ShoalError('usage', 'an embedded queue has no feed: `shoal feed` reports rejected entries right away')
+    throw new ShoalError('usage', 'an embedded queue has no feed: `shoal feed` reports rejected entries immediately')
   const rejected = await feed.refused(limit)
   if (session.json) return session.output.jsonLines(rejected)
   if (rejected.length === 0) return session.output.note(`no rejected entries in the feed of ${clean(spider)}`)

@@ -29,7 +29,7 @@ export function workerCommand(program: Command): void {
     .description('work on all crawls of the given spiders, whoever started them, until stopped')
     .argument('<spider...>', 'spider files (.ts, .js)')
     .option('--procs <n>', "number of worker processes (1 runs in the command's own process)", wholeNumber, 1)
-    .option('--exit-when-idle', 'exit when no crawl of these spiders has work left', false)
+    .option('--exit-when-idle', 'stop when no crawl of these spiders has work left', false)
     .addOption(
       new Option('--schedule', 'also start crawls of these spiders on their schedules')
         .default(false)
@@ -73,7 +73,7 @@ export function workerCommand(program: Command): void {
       ['worker books.ts --proxies pools.json --pool residential --country de', 'all requests through these proxies'],
       ['worker books.ts --schedule', 'start crawls on schedule and fetch their pages'],
       ['worker books.ts --dashboard', 'with a dashboard to start, watch and control crawls of books'],
-      ['worker books.ts --exit-when-idle', 'for batch jobs: exits when no work is left'],
+      ['worker books.ts --exit-when-idle', 'for batch jobs: ends when no work is left'],
     ],
     exitCodes: ['interrupted', 'terminated'],
   })

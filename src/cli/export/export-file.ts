@@ -17,7 +17,7 @@ export function formatFor(out: string | undefined, asked: ExportFormat | 'warc' 
   const format =
     asked ?? (out === undefined ? 'jsonl' : ENDINGS[extname(packed ? out.slice(0, -3) : out).toLowerCase()])
   if (format === undefined) {
-    throw new ShoalError('usage', `${out}: cannot tell the format from the file name`, {
+    throw new ShoalError('usage', `${out}: unknown format: the file name has no known extension`, {
       hint: 'Use .jsonl, .csv, .parquet, .sql or .warc (optionally with .gz), or pass --format.',
     })
   }

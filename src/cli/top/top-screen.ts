@@ -108,11 +108,11 @@ function bodyLines(state: TopState, snapshot: TopSnapshot, room: number, screen:
     panes.map((pane) => ({ wants: rowCount(rows, pane), favoured: pane === state.pane })),
     room - fixed,
   )
-  const drawn = panes.map((pane, at) =>
+  const rendered = panes.map((pane, at) =>
     paneLines(pane, heights[at] ?? 1, { state, rows, snapshot, crawl, columns, style }),
   )
-  const crawls = state.alone ? [] : (drawn[0] ?? [])
-  return [...alerts, ...crawls, ...about, ...(state.alone ? drawn : drawn.slice(1)).flat()]
+  const crawls = state.alone ? [] : (rendered[0] ?? [])
+  return [...alerts, ...crawls, ...about, ...(state.alone ? rendered : rendered.slice(1)).flat()]
 }
 
 function alertLines({ alerts }: TopSnapshot, style: Style): string[] {

@@ -7,7 +7,7 @@ import { clean } from '../terminal/clean.js'
 import { count, duration, plural, rate } from '../terminal/format.js'
 import { visitLines } from './visits-view.js'
 
-/** What the summary shows of a crawl besides its counters. */
+/** What the summary shows of a crawl in addition to its counters. */
 export interface SummaryDetails {
   readonly kinds: readonly KindCount[]
   readonly rejectedFields: readonly { readonly kind: string; readonly field: string; readonly count: number }[]

@@ -16,7 +16,7 @@ export function whyThere(evidence: Evidence, now: number): string[] {
   }
   if (found.kind === 'known') return [...whyKnown(found.where, evidence, now), ...evidence.waits]
   if (found.judged === null)
-    return ['none of the searched crawls has it; without its spider, Shoal cannot tell whether it is in scope']
+    return ['none of the searched crawls has it; without its spider, it is unknown whether it is in scope']
   return [
     'it is in scope, but no page fetched so far links to it',
     `links on pages at depth ${found.judged.spider.admit.maxDepth} are not followed (scope.maxDepth)`,
