@@ -1,7 +1,20 @@
 import { EMPTY, typeOf } from '../quality/value.js'
 import type { StoredRecord } from '../store/record-store.js'
 import type { Json } from '../url/link.js'
-import type { MergeRules, Preference } from './rules.js'
+
+/** How the records of one entity are merged. Checked and complete; what a user writes is in spider/definition.ts. */
+export interface MergeRules {
+  /** Field → which record gives it. */
+  readonly prefer: ReadonlyMap<string, Preference>
+  /** For the other fields. */
+  readonly otherwise: Preference
+}
+
+/**
+ * `newest`: the record that a page showed last. `longest`: the longest text, the list with most items. `sites`: the first of these sites
+ * that has it. If a rule decides nothing, the newest record does.
+ */
+export type Preference = 'newest' | 'longest' | { readonly sites: readonly string[] }
 
 /** Where a value comes from. */
 export interface Source {

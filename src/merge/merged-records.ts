@@ -1,7 +1,7 @@
 import type { Entities, IdentifiedRecord } from '../store/entities.js'
 import type { StoredRecord } from '../store/record-store.js'
+import type { MergeRules } from './merge-records.js'
 import { Merging, type Source } from './merge-records.js'
-import type { MergeRules } from './rules.js'
 
 /**
  * One record for each entity: its key is the identity; site, page and crawl are those of the newest of its records, and its times the

@@ -1,4 +1,4 @@
-import type { Alert } from './drift-alert.js'
+import type { Json } from '../url/link.js'
 import { ALL_SITES, type FieldRow, OTHER_FIELDS, WHOLE_RECORD } from './field-row.js'
 
 /** A field that was filled on so many records is one that people count on. */
@@ -141,7 +141,21 @@ function isField({ field }: FieldPlace): boolean {
   return field !== WHOLE_RECORD && field !== OTHER_FIELDS
 }
 
-export function driftAlert(drift: Drift): Alert {
+/** Active until the drift is over; whoever delivers alerts sends each episode once. */
+export interface DriftAlert {
+  /** Also the name of its log event. */
+  readonly name: 'records.drift'
+  readonly severity: 'warn'
+  /** The same for as long as it lasts. */
+  readonly episode: string
+  readonly spider: string
+  /** For a person, on one line. */
+  readonly message: string
+  /** For a program. */
+  readonly fields: Readonly<Record<string, Json>>
+}
+
+export function driftAlert(drift: Drift): DriftAlert {
   const { spider, kind, site, field, since, before, now } = drift
   const where = site === ALL_SITES ? '' : ` on ${site}`
   const percent = (one: Share) => Math.floor(share(one) * 100)

@@ -1,5 +1,5 @@
 import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../frontier/frontier.js'
-import type { Alert } from '../quality/drift-alert.js'
+import type { DriftAlert } from '../quality/drift.js'
 import type { VisitCounts } from '../store/visits.js'
 import type { Backends } from '../wire/backends.js'
 
@@ -42,7 +42,7 @@ export interface RunSummary {
   /** For a spider that recrawls: how its pages compare with the previous crawl. */
   readonly visits: VisitCounts | null
   /** Fields that used to be filled and no longer are. */
-  readonly drift: readonly Alert[]
+  readonly drift: readonly DriftAlert[]
 }
 
 const HOSTS_SHOWN = 100

@@ -1,6 +1,6 @@
 import { ShoalError } from '../errors.js'
 import { identityOfFields, normalIdentity } from '../merge/identity.js'
-import type { Preference } from '../merge/rules.js'
+import type { Preference } from '../merge/merge-records.js'
 import { shown } from '../units.js'
 import { siteOf } from '../url/host.js'
 import type { Json } from '../url/link.js'

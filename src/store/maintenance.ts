@@ -76,3 +76,10 @@ export function expired(partitions: readonly PartitionInfo[], rule: RetentionRul
     return retired || (range !== null && limit !== null && range.to <= now - limit)
   })
 }
+
+/** Where rows go when they leave the store for good. */
+export interface Archive {
+  /** Writes a file of these rows, and resolves with its path when it is complete. An older file of that name is replaced: it holds the same rows. */
+  write(name: string, bytes: AsyncIterable<Uint8Array>): Promise<string>
+  close(): Promise<void>
+}

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { MergeRules, Preference } from '../../src/merge/merge-records.js'
 import { type Member, MOST_SOURCES, mergeRecords } from '../../src/merge/merge-records.js'
-import type { MergeRules, Preference } from '../../src/merge/rules.js'
 import type { Json } from '../../src/url/link.js'
 
 function rules(prefer: Record<string, Preference> = {}, otherwise: Preference = 'newest'): MergeRules {

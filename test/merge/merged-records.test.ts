@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { MergeRules } from '../../src/merge/merge-records.js'
 import { type MergedRecord, mergedRecords } from '../../src/merge/merged-records.js'
-import type { MergeRules } from '../../src/merge/rules.js'
 import { memoryRecordStore } from '../../src/store/memory/memory-record-store.js'
 import type { RecordStore } from '../../src/store/record-store.js'
 import { batch, record } from '../contract/record-store-contract.js'

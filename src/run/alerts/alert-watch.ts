@@ -11,7 +11,7 @@ import { activeIn, type Episodes, episodesFrom, nextEpisodes } from '../../obser
 import { judgesOf } from '../../observe/alerts/rules/all-rules.js'
 import type { WatchSnapshot } from '../../observe/alerts/rules/rule.js'
 import { ALERTS_KEY } from '../../observe/note-keys.js'
-import type { Alert as DriftAlert } from '../../quality/drift-alert.js'
+import type { DriftAlert } from '../../quality/drift.js'
 import type { Backends } from '../../wire/backends.js'
 import type { AlertsSetup } from './load-alerts.js'
 import { watchSnapshots } from './watch-snapshots.js'

@@ -16,7 +16,7 @@ import {
   type WorkerSnapshot,
   workerSnapshots,
 } from '../../observe/snapshots/snapshot.js'
-import type { Alert as DriftAlert } from '../../quality/drift-alert.js'
+import type { DriftAlert } from '../../quality/drift.js'
 import type { Backends } from '../../wire/backends.js'
 
 /** With more crawls than this, those with an active alert are watched, then the newest. */

@@ -1,7 +1,7 @@
 import { isAway } from '../../errors.js'
 import type { Log } from '../../log.js'
+import type { DriftAlert } from '../../quality/drift.js'
 import { driftAlert, driftsIn } from '../../quality/drift.js'
-import type { Alert } from '../../quality/drift-alert.js'
 import { HOUR_MS } from '../../quality/field-row.js'
 import type { FieldStats } from '../../store/field-stats.js'
 
@@ -13,10 +13,10 @@ export function driftWatch(
   stats: FieldStats,
   spiders: readonly string[],
   log: Log,
-): (signal?: AbortSignal) => Promise<Alert[]> {
+): (signal?: AbortSignal) => Promise<DriftAlert[]> {
   let reported = new Set<string>()
   return async (signal) => {
-    const alerts: Alert[] = []
+    const alerts: DriftAlert[] = []
     for (const spider of spiders) {
       const rows = until(stats.scan({ spider }), signal)
       alerts.push(...(await driftsIn(rows)).map(driftAlert))
@@ -30,7 +30,7 @@ export function driftWatch(
 }
 
 /** The same for a changing set of spiders: each has its own watch. */
-export type DriftChecks = (spider: string, signal?: AbortSignal) => Promise<Alert[]>
+export type DriftChecks = (spider: string, signal?: AbortSignal) => Promise<DriftAlert[]>
 
 export function driftChecks(stats: FieldStats, log: Log): DriftChecks {
   const watches = new Map<string, ReturnType<typeof driftWatch>>()
@@ -54,7 +54,7 @@ export function pauseAfterCheck(tookMs: number): number {
 }
 
 /** Nothing is known while the store is down. */
-export async function unlessAway(check: () => Promise<Alert[]>): Promise<Alert[]> {
+export async function unlessAway(check: () => Promise<DriftAlert[]>): Promise<DriftAlert[]> {
   try {
     return await check()
   } catch (error) {

@@ -3,7 +3,7 @@ import { feedSpider } from '../../coordinator/feeding.js'
 import { type LostCrawl, watchQueue } from '../../coordinator/queue-watch.js'
 import { DEFAULT_FEED } from '../../feed/feed.js'
 import type { Log } from '../../log.js'
-import type { Alert } from '../../quality/drift-alert.js'
+import type { DriftAlert } from '../../quality/drift.js'
 import type { Spider } from '../../spider/spider.js'
 import { warnUnlessAway } from '../../while-away.js'
 import type { Backends } from '../../wire/backends.js'
@@ -20,7 +20,7 @@ export interface Duties {
   /** Checks for lost crawls now rather than in a few seconds. */
   checkForLoss(): Promise<LostCrawl[]>
   /** The fields that are no longer filled; none while the store is down. */
-  drift(): Promise<Alert[]>
+  drift(): Promise<DriftAlert[]>
   stop(): Promise<void>
 }
 

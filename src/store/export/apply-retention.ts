@@ -1,5 +1,5 @@
 import { ShoalError } from '../../errors.js'
-import type { Archive } from '../archive.js'
+import type { Archive } from '../maintenance.js'
 import { expired, type PartitionInfo, type StoreMaintenance } from '../maintenance.js'
 import { partitionFile } from './partition-file.js'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Archive } from '../archive.js'
+import type { Archive } from '../maintenance.js'
 import { outputError } from '../output-error.js'
 import { syncFolder } from './sync-folder.js'
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.js'
-import type { Archive } from '../archive.js'
+import type { Archive } from '../maintenance.js'
 import { type S3Address, showS3 } from './s3-address.js'
 import { loadSdk, S3Calls } from './s3-client.js'
 

@@ -2,7 +2,7 @@ import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
 import { type EngineCall, forward, type SqliteEngine } from '../../sqlite/engine.js'
 import type { Fingerprint, Link } from '../../url/link.js'
 import type { Fetches, FetchRow, KnownPage } from '../record-store.js'
-import { fpNumber } from './fp-number.js'
+import { fpNumber } from './hashes.js'
 import { IndexRuns, indexedUpTo } from './index-runs.js'
 import type { InternedNames } from './names.js'
 

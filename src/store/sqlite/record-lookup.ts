@@ -1,8 +1,8 @@
 import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
 import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
 import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey, RecordLookup } from '../record-lookup.js'
+import { urlHash } from './hashes.js'
 import { indexedUpTo } from './index-runs.js'
-import { urlHash } from './url-hash.js'
 
 /** Data is still text. */
 type LeasedRow = Omit<LeasedRecord, 'data'> & { readonly data: string }

@@ -2,6 +2,7 @@ import type { SqliteDb } from '../../sqlite/db.js'
 import { type EngineCall, forward, type SqliteEngine } from '../../sqlite/engine.js'
 import { type PreparedRejected, prepareBatch, storedKey } from '../prepare.js'
 import type { FieldFailures, KindCount, RecordQuery, Records } from '../record-store.js'
+import { urlHash } from './hashes.js'
 import { indexedUpTo } from './index-runs.js'
 import {
   PAGE,
@@ -11,7 +12,6 @@ import {
   type RecordPages,
   toPageRow,
 } from './record-rows.js'
-import { urlHash } from './url-hash.js'
 import type { SqliteWriter } from './writer.js'
 
 export type RejectedPageRow = PreparedRejected & { readonly id: number }

@@ -3,7 +3,7 @@ import { type EngineCall, forward, type SqliteEngine } from '../../sqlite/engine
 import type { Fingerprint } from '../../url/link.js'
 import { compareLease } from '../judge.js'
 import { type LastVisit, NO_VISITS, type VisitCounts, type VisitRow, type Visits } from '../visits.js'
-import { fpNumber } from './fp-number.js'
+import { fpNumber } from './hashes.js'
 import type { InternedNames } from './names.js'
 
 export class SqliteVisits implements SqliteEngine {

@@ -5,10 +5,10 @@ import type { PreparedBatch, PreparedRecord, PreparedRejected } from '../prepare
 import type { ConfirmedRecord, WriteStatus } from '../record-store.js'
 import type { ChangeNumbers, SqliteChanges } from './changes.js'
 import type { SqliteFetches } from './fetches.js'
+import { urlHash } from './hashes.js'
 import type { SqliteHistory } from './history.js'
 import { IndexRuns } from './index-runs.js'
 import { InternedNames, type NameStatements, nameStatements } from './names.js'
-import { urlHash } from './url-hash.js'
 import type { SqliteVisits } from './visits.js'
 
 /** The parts that a batch adds rows to. */

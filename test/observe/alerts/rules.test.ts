@@ -4,7 +4,7 @@ import type { AlertRule } from '../../../src/observe/alerts/alert.js'
 import { judgesOf, ruleSettings } from '../../../src/observe/alerts/rules/all-rules.js'
 import type { Finding, WatchSnapshot } from '../../../src/observe/alerts/rules/rule.js'
 import type { CrawlSnapshot } from '../../../src/observe/snapshots/snapshot.js'
-import type { Alert as DriftAlert } from '../../../src/quality/drift-alert.js'
+import type { DriftAlert } from '../../../src/quality/drift.js'
 import {
   crawlSnapshot,
   crawlStats,

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Alert as DriftAlert } from '../../../quality/drift-alert.js'
+import type { DriftAlert } from '../../../quality/drift.js'
 import type { Sample } from '../../series/series.js'
 import type { Capacity, CrawlSnapshot, WorkerSnapshot } from '../../snapshots/snapshot.js'
 import type { Alert, AlertRule } from '../alert.js'

@@ -1,6 +1,13 @@
+import type { Fingerprint } from '../../url/link.js'
+
+/** 64 bits as SQLite keeps them: signed. */
+export function fpNumber(fp: Fingerprint): bigint {
+  return BigInt.asIntN(64, BigInt(`0x${fp}`))
+}
+
 /**
  * 53 bits of a URL's text (cyrb53): small index entries, and a number that JavaScript and SQLite agree on. Not a fingerprint: the
- * reader compares the URL itself, so a collision costs a look and nothing else.
+ * reader compares the URL itself, so a collision costs one comparison and nothing else.
  */
 export function urlHash(url: string): number {
   let a = 0xdeadbeef
