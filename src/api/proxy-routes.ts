@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ShoalError } from '../errors.js'
 import type { ProxyLedger, ProxyScore } from '../proxy/proxy-ledger.js'
 import { scoreCursor } from '../proxy/proxy-ledger.js'
-import { standingOf } from '../proxy/standing.js'
+import { totalsOf } from '../proxy/proxy-totals.js'
 import type { ProxiesView, ProxyView } from './api-types.js'
 import { paging, poolName, proxyName } from './inputs.js'
 import { audited } from './parts.js'
@@ -74,7 +74,7 @@ async function poolView({ backends, clock }: Api, pool: string): Promise<Proxies
   const { scores, next } = await readScores(backends.proxies, pool, undefined, ROWS_READ)
   const whole = scores.filter(({ site }) => site === '')
   const now = clock.now()
-  const { good, banned, broken } = standingOf(whole)
+  const { good, banned, broken } = totalsOf(whole)
   const resting = scores.filter(({ restsUntil }) => restsUntil !== null && restsUntil > now)
   return {
     pool,
@@ -115,7 +115,7 @@ async function readScores(
 function proxyAsView(rows: readonly ProxyScore[]): ProxyView {
   const proxy = rows[0]?.proxy ?? ''
   const whole = rows.find(({ site }) => site === '')
-  const { good, neutral, banned, broken, p50Ms, p90Ms, cost } = standingOf(whole === undefined ? [] : [whole])
+  const { good, neutral, banned, broken, p50Ms, p90Ms, cost } = totalsOf(whole === undefined ? [] : [whole])
   const sites = rows
     .filter(({ site }) => site !== '')
     .map((row) => ({ site: row.site, good: row.good, bad: row.banned + row.broken, restsUntil: row.restsUntil }))

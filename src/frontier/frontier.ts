@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors.js'
 import type { Fingerprint, HostKey, Link } from '../url/link.js'
 
 /**
- * The frontier: what to visit, when, and who holds it. frontier/memory says the same in code: where prose leaves a question, it answers.
+ * The frontier: what to visit, when, and which worker has it. frontier/memory says the same in code, and answers what the prose leaves open.
  *
  * A link is in exactly one state at any time:
  *
@@ -12,30 +12,30 @@ import type { Fingerprint, HostKey, Link } from '../url/link.js'
  *       └── delayed
  *
  * Duties of every driver:
- *  - A call either happened whole or not at all; when the reply is lost the caller repeats the call, and the repeat changes
+ *  - A call happens completely or not at all. When the reply is lost the caller repeats the call, and the repeat changes
  *    nothing more (lease by (worker, seq), settle, release and extend by token, add by fingerprint).
- *  - No link is held by two workers at once. A lease that ran out is worth nothing: settle and extend refuse it.
+ *  - No link is leased to two workers at once. A lease that ran out is worthless: settle and extend refuse it.
  *  - Politeness is decided here and nowhere else: a host's delay, rate, concurrency and blocks hold over all workers and all crawls.
  *  - Cost does not grow with the number of links queued or hosts waiting.
  *  - Counters always equal a scan: total = queued + delayed + leased + done + dead + skipped.
  *  - Finished is exact: nothing queued, delayed or leased, and every source of seeds has said that it is done.
  */
 export interface Frontier {
-  /** What this engine does not do is declared here, not faked. */
+  /** What this engine cannot do is declared here, not faked. */
   readonly can: Capabilities
 
   /**
-   * Grows whenever the queue may have gone back in time without anybody being told: its server was lost, and the one that answers next may lack
-   * the last seconds. What it said before is then no reason to keep anything from it. Left out: it never does that.
+   * Grows whenever the queue may have gone back in time unnoticed: its server was lost, and the one that answers next may lack the last
+   * seconds. What the queue said before is then no reason to keep anything from it. Left out: it never goes back.
    */
   readonly doubts?: number
 
-  /** Identity of the queue's data: made with the data, lost with the data. The record store turns it into `gen`. */
+  /** Identity of the queue's data: created with the data, lost with the data. The record store turns it into `gen`. */
   identity(): Promise<string>
 
   /**
-   * Moves the queue's mark on and answers it, a whole number from 1. It is kept with the data and as durable as the data: an answer that
-   * is not above every answer received before the call says that the data went back in time.
+   * Increments the queue's mark and answers it, a whole number from 1. It is stored with the data and as durable as the data: an answer
+   * that is not above every answer received before the call means that the data went back in time.
    */
   mark(): Promise<number>
 
@@ -46,17 +46,17 @@ export interface Frontier {
    * Adds links that are not known yet, in order. Of equal fingerprints the first wins. A finished crawl that gets a link runs again; a
    * cancelled one refuses with `crawl_ended`.
    *
-   * A link with `again` that is known and has ended (done, dead, skipped) is queued once more, as it stands in the call, with no attempts,
+   * A known link with `again` that has ended (done, dead, skipped) is queued once more, as the call describes it, with no attempts,
    * throttles and reclaims used and `bypassFresh` set; it counts as added, and maxPending and budgets may refuse it. One that is queued,
-   * delayed or leased is known and stays as it is; an engine with `ended: 'counted'` that cannot tell in constant time may queue it beside
-   * the one that waits (two visits, no loss). Repeated after the visit has ended, the call queues it another time.
+   * delayed or leased is known and stays as it is; an engine with `ended: 'counted'` that cannot check this in constant time may queue it in
+   * addition to the one that waits (two visits, no loss). Repeated after the visit has ended, the call queues it another time.
    */
   add(crawl: CrawlId, links: readonly Link[]): Promise<AddResult>
 
   /**
-   * The door for links that come from another queue or from the record store, each in the state it had there. One whose fingerprint
-   * is known stays as it is, so that an interrupted transfer can be repeated; neither maxPending nor a budget refuses any. In a lane
-   * they stand in the order of the calls. The crawl must be paused (`usage` otherwise). Answers how many were not known.
+   * Takes links from another queue or from the record store, each in the state it had there. One whose fingerprint is known stays as it
+   * is, so that an interrupted transfer can be repeated; neither maxPending nor a budget refuses any. In a lane they keep the order of the
+   * calls. The crawl must be paused (`usage` otherwise). Answers how many were not known.
    */
   restore(crawl: CrawlId, links: readonly RestoredLink[]): Promise<number>
 
@@ -64,30 +64,30 @@ export interface Frontier {
   seeded(crawl: CrawlId): Promise<void>
 
   /**
-   * Hands out up to `want` links of running crawls, each within its host's pace, best first. Empty is not finished: `idleMs` says how
-   * long to sleep before asking again (1 … 1000). `drain` asks the worker to finish what it holds and come back empty-handed: a link that
+   * Leases up to `want` links of running crawls, each within its host's pace, best first. Empty is not finished: `idleMs` says how long
+   * to sleep before asking again (1 … 1000). `drain` asks the worker to finish what it has and come back with nothing leased: a link that
    * killed workers before waits to be leased alone.
    *
    * Links wait in lanes: (crawl, host), and (crawl, host, route) for routes with limits of their own; the lane is chosen when the link is
    * added. One link at a time is taken from the lane with the smallest `laneScore` (pace.ts) among those whose host and route are
-   * open; equal scores: the lane that was made first. The head of a lane is, of its links that are due:
+   * open; equal scores: the lane that was created first. The head of a lane is, of its links that are due:
    *   priority   the highest priority, then first in
-   *   fifo, lifo first in, last in; the priority counts for nothing, in the score neither (0)
+   *   fifo, lifo first in, last in; the priority is ignored, in the score too (0)
    *
-   * Reclaims: a link whose leases ran out SOLO_AFTER times is solo. It is leased only to a worker that holds nothing, as the
-   * only lease of its batch, and that worker gets nothing beside it (`drain`). While it heads its lane and the worker holds
+   * Reclaims: a link whose leases ran out SOLO_AFTER times is solo. It is leased only to a worker that has nothing else, as the
+   * only lease of its batch, and that worker gets nothing more until it is settled (`drain`). While it heads its lane and the worker has
    * something, the lane is skipped and `drain` is true. After `maxReclaims` more it is dead with the code `poison`.
    *
-   * A repeat of the last (worker, seq) answers those leases of that batch that are still held and leases nothing new; what is left
+   * A repeat of the last (worker, seq) answers the leases of that batch that have not ended and leases nothing new; what is left
    * of permit and lease is counted from the first answer.
    *
-   * A crawl over its budget of bytes or time gives nothing; with its last lease settled it is finished, `endedBy` says why, and its
+   * A crawl over its budget of bytes or time gets no leases; with its last lease settled it is finished, `endedBy` says why, and its
    * links stay queued.
    */
   lease(request: LeaseRequest): Promise<LeaseReply>
 
   /**
-   * Every request needs a permit of its host. A lease carries the first one, good for `lease.permitMs` after it was granted; for
+   * Every request needs a permit for its host. A lease carries the first one, valid for `lease.permitMs` after it was granted; for
    * robots.txt, redirect hops, repeated requests and late starts the worker asks here immediately before dispatch.
    * While the lease holds a slot of `host` only time matters; otherwise a free slot is needed too, which it then holds until
    * release or settle. On the link's own host the limits of its route count as well.
@@ -95,7 +95,7 @@ export interface Frontier {
   permit(lease: LeaseRef, host: HostKey): Promise<Permit>
 
   /**
-   * The body of a request is read: frees the lease's slot on `host` and tells how the host did, at once, long before the settle.
+   * The body of a request is read: frees the lease's slot on `host` and reports how the host did, at once, long before the settle.
    * Harmless for a lease that was lost, and when repeated: only the release that frees the slot is counted.
    */
   release(releases: readonly Release[]): Promise<void>
@@ -106,7 +106,7 @@ export interface Frontier {
   /**
    * Ends leases: links found, acknowledgement, counters, in one step each. `false`: the lease was lost and nothing changed.
    * The caller has committed the records before. Links found are added by the rules of `add`; those of a cancelled crawl are not.
-   * Slots that were not released are freed. The same token again answers `true` and changes nothing (remembered for
+   * Slots that were not released are freed, without a report. The same token again answers `true` and changes nothing (remembered for
    * five minutes at least).
    *
    * Place in the lane: a retry that counts as an attempt returns `retryPriorityStep` lower and behind its equals; one that does not, `back`,
@@ -114,13 +114,13 @@ export interface Frontier {
    */
   settle(settlements: readonly Settlement[]): Promise<boolean[]>
 
-  /** Puts links of expired leases back, at most `limit`; any process may call it at any time. Answers how many. */
+  /** Returns links of expired leases to the queue, at most `limit`; any process may call it at any time. Answers how many. */
   reap(limit: number): Promise<number>
 
   /** The worker is known to be dead: its leases are reaped now instead of when they run out. */
   forfeit(worker: WorkerId): Promise<number>
 
-  /** A crawl that has ended refuses with `crawl_ended` (cancelling twice is harmless). What is in hand may still be settled. */
+  /** A crawl that has ended refuses with `crawl_ended` (cancelling twice is harmless). What is leased may still be settled. */
   setState(crawl: CrawlId, state: 'running' | 'paused' | 'cancelled'): Promise<void>
 
   /** Deletes a crawl that has ended or was cancelled (`usage` otherwise), with everything known about its links. */
@@ -128,13 +128,13 @@ export interface Frontier {
 
   crawls(): Promise<CrawlInfo[]>
   stats(crawl: CrawlId): Promise<CrawlStats>
-  /** Hosts of the crawl's links, by name, or those with most pending links first. The pace is the one that holds now, over all crawls. */
+  /** Hosts of the crawl's links, by name, or those with most pending links first. The pace is the current one, over all crawls. */
   hosts(crawl: CrawlId, page: HostPage): Promise<HostInfo[]>
   /** By name. Forfeited workers are forgotten. */
   workers(): Promise<WorkerInfo[]>
-  /** In the order in which they were added, or as `can.ended` says; of those that are queued alone, lane after lane as they are handed out. */
+  /** In the order in which they were added, or as `can.ended` says; of the queued ones alone, lane after lane in the order in which they are leased. */
   links(query: LinkQuery): Promise<LinkInfo[]>
-  /** With the link's host an engine need not look through the queues of all hosts. */
+  /** With the link's host an engine need not search the queues of all hosts. */
   explain(crawl: CrawlId, fp: Fingerprint, host?: HostKey): Promise<Whereabouts>
 
   /** Dead letters grouped by error code, most frequent first. */
@@ -145,13 +145,13 @@ export interface Frontier {
   purge(crawl: CrawlId, filter: DeadFilter): Promise<number>
 
   /**
-   * One link, by hand; `host` is its pace key. An engine that finds links by looking through their host's queue stops at POSITION_CAP of them (`beyond`).
+   * One link, by hand; `host` is its pace key. An engine that searches the queue of the link's host stops after POSITION_CAP links (`too_far`).
    *   promote  Queued or delayed: due now, and the next of its lane, until one is added or promoted that comes before it. By priority it gets the highest
-   *            there is and stands before its equals, so that its lane comes first among hosts too; `fifo`: before all others; `lifo`: as if it were the last
+   *            there is and comes before its equals, so that its lane comes first among hosts too; `fifo`: before all others; `lifo`: as if it were the last
    *            in. It keeps its attempts. A dead letter has ended: it is retried first.
    *   retry    Delayed: due now, in its place. Queued: stays as it is. A dead letter is replayed; a finished crawl runs again.
    *   remove   Queued, delayed or dead: skipped, with the failure `removed`. The last open link ends the crawl. For `laneScore` its lane was served.
-   * A repeated call changes nothing more, or answers `ended`. A leased link is in hand and stays as it is. A paused crawl is steered like a
+   * A repeated call changes nothing more, or answers `ended`. A leased link is in flight and stays as it is. A paused crawl is steered like a
    * running one; a cancelled one refuses all but `remove` with `crawl_ended`, as `replay` does.
    */
   steer(crawl: CrawlId, fp: Fingerprint, host: HostKey, order: LinkSteer): Promise<LinkSteered>
@@ -174,13 +174,13 @@ export interface Capabilities {
    * fingerprint and a number, no more; the others are listed in an order of the engine's own that stays the same from page to page.
    */
   readonly ended: 'kept' | 'counted'
-  /** SpiderProxies of remembering what was seen, beside the exact one of each crawl. */
+  /** Ways of remembering what was seen, in addition to the exact one of each crawl. */
   readonly seen: readonly SeenMode[]
 }
 
 export type SeenMode = 'exact' | 'bloom' | 'set'
 
-/** What "seen" means for a crawl. Left out: exact, this crawl's own, for ever. */
+/** What "seen" means for a crawl. Default: exact, this crawl's own, for ever. */
 export interface Seen {
   /** exact: compact integer sets. bloom: a few bits, and one link in `1 / errorRate` wrongly taken for known. set: a plain set that other tools can read. */
   readonly mode: SeenMode
@@ -212,13 +212,13 @@ export interface Limits {
 export interface CrawlSpec {
   readonly id: CrawlId
   readonly spider: string
-  /** Hash of the spider file: a change in mid-crawl is noted, and new code is for new leases. */
+  /** Hash of the spider file: a change in mid-crawl is counted, and new code applies to new leases. */
   readonly spiderHash: string
   /** Higher priority first (default), or plain first-in, or last-in first. */
   readonly order: 'priority' | 'fifo' | 'lifo'
   /** For each host. Where several running crawls have links queued, delayed or leased on a host, the strictest limits hold. */
   readonly limits: Limits
-  /** For each host and route: routes named here have a lane of their own beside the host's limits. */
+  /** For each host and route: routes named here have a lane of their own, within the host's limits. */
   readonly routeLimits: Readonly<Record<string, Limits>>
   /** For these pace keys these limits replace `limits`. */
   readonly keyLimits?: Readonly<Record<HostKey, Limits>>
@@ -284,7 +284,7 @@ export interface WorkerAbout {
   readonly machine: string
   readonly pid: number
   readonly version: string
-  /** Its spiders, each with the hash of its file: another version than the crawl's is told. */
+  /** Its spiders, each with the hash of its file: a version other than the crawl's is reported. */
   readonly spiders?: Readonly<Record<string, string>>
   /** Visits at once. */
   readonly concurrency?: number
@@ -313,7 +313,7 @@ export interface Lease extends LeaseRef {
   readonly gen: number
   /** Decimal digits; grows over all leases of the queue. Compare as numbers of equal meaning: by length, then as text. */
   readonly epoch: string
-  /** The permit that came with the lease is good for this long. */
+  /** The permit that came with the lease is valid for this long. */
   readonly permitMs: number
   /** The lease runs out after this long unless extended. */
   readonly visibilityMs: number
@@ -323,7 +323,7 @@ export interface Lease extends LeaseRef {
 
 /** `lost`: the lease ran out, waiting is of no use. */
 export type Permit =
-  | { readonly ok: true /** Good for this long. */; readonly permitMs: number }
+  | { readonly ok: true /** Valid for this long. */; readonly permitMs: number }
   | { readonly ok: false; readonly waitMs: number; readonly lost: boolean }
 
 export interface Release {
@@ -336,7 +336,7 @@ export interface Release {
 
 /**
  * How the host did. `throttled` blocks it for the whole fleet; N of them from requests in flight together count once. `wait`: nothing was
- * sent, because no way leads to this host for so long (all proxies rest); it is closed for everybody, and nothing else is counted.
+ * sent, because the host cannot be reached for so long (all proxies rest); it is closed for everybody, and nothing else is counted.
  */
 export type HostReport =
   | { readonly kind: 'ok' }
@@ -525,9 +525,9 @@ export const REMOVED: Failure = { code: 'removed', message: 'removed from the qu
 export const SOLO_AFTER = 2
 /** Errors kept with a link. */
 export const FAILURES_KEPT = 20
-/** `explain` looks no further than this into a host's queue. */
+/** `explain` and `steer` search no further than this in a host's queue. */
 export const POSITION_CAP = 10_000
-/** A permit that came with a lease is good for at most this long (a frozen worker asks again). */
+/** A permit that came with a lease is valid for at most this long (a frozen worker asks again). */
 export const PERMIT_MAX_MS = 2_000
 /** A worker that got nothing asks again after this long at the latest. */
 export const IDLE_MAX_MS = 1_000

@@ -35,7 +35,7 @@ export const FRESH_HOST: HostPace = {
 /** Backoff for hosts that throttle without saying for how long: 5 s, 10 s, 20 s … 5 min. */
 export const THROTTLE_BASE_MS = 5_000
 export const THROTTLE_CAP_MS = 300_000
-/** Retry-After beyond this is taken as this: a host cannot stall a crawl for ever. */
+/** A longer Retry-After is cut to this: a host cannot stall a crawl for ever. */
 export const RETRY_AFTER_CAP_MS = 3_600_000
 
 /** What a crawl says of a pace key. */
@@ -158,7 +158,7 @@ export function afterEnd(host: HostPace, now: number, elapsedMs: number | null):
 }
 
 /**
- * The host said how it feels. A report of a request that was granted before the block began belongs to the same incident (nothing is
+ * The host reported back. A report of a request that was granted before the block began belongs to the same incident (nothing is
  * granted during a block, so a grant of the same millisecond came before it).
  */
 export function afterReport(host: HostPace, report: HostReport, grantedAt: number, now: number): HostPace {

@@ -14,7 +14,7 @@ export class KeeperThread {
       workerData: data,
       resourceLimits: { maxYoungGenerationSizeMb: 8 },
     })
-    // It keeps no process alive, and takes none with it: a worker whose leases nobody renews loses them, and hears it from the queue.
+    // The thread keeps no process alive, and its failure ends none: a worker whose leases are not renewed loses them, and the queue says so.
     this.#thread.unref()
     this.#thread.on('error', () => {})
   }
@@ -34,7 +34,7 @@ export class KeeperThread {
 const READY_PATIENCE_MS = 10_000
 
 export interface Kept {
-  /** Whoever leases before may lose the lease again, on a machine where a thread takes seconds to start. */
+  /** A lease taken before may be lost again, on a machine where a thread takes seconds to start. */
   readonly ready: Promise<void>
   stop(): void
 }
@@ -52,29 +52,29 @@ export function keepThrough(
   clock: Clock = systemClock,
 ): Kept {
   const { worker, heartbeatMs, holdMs, held, onLost } = keeper
-  const say = (message: ToKeeper) => port.postMessage(message)
-  say({ kind: 'keep', worker, heartbeatMs, holdMs })
+  const send = (message: ToKeeper) => port.postMessage(message)
+  send({ kind: 'keep', worker, heartbeatMs, holdMs })
   const ready = new Promise<void>((resolve) => {
     port.on('message', (message: FromKeeper) => {
       if (message.kind === 'lost') onLost(message.tokens)
       else resolve()
     })
     port.on('close', resolve)
-    // A thread that cannot start must not keep its worker from working: what it loses it hears from the queue.
+    // A thread that cannot start must not stop its worker: the queue says which leases it loses.
     clock.after(READY_PATIENCE_MS, resolve)
   })
   port.unref()
   let cancel = () => {}
-  const tell = () => {
-    say({ kind: 'holding', leases: held() })
-    cancel = clock.after(heartbeatMs / 2, tell)
+  const sendHolding = () => {
+    send({ kind: 'holding', leases: held() })
+    cancel = clock.after(heartbeatMs / 2, sendHolding)
   }
-  tell()
+  sendHolding()
   return {
     ready,
     stop() {
       cancel()
-      say({ kind: 'leave' })
+      send({ kind: 'leave' })
       port.close()
     },
   }

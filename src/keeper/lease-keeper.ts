@@ -6,7 +6,7 @@ import type { Holding } from './protocol.js'
 /** What the keeper needs of a queue. */
 export interface KeepingQueue {
   /**
-   * Renews every lease of the worker that is not older than `holdMs` or is `waiting`, but for `disowned` ones; answers the epochs of those
+   * Renews every lease of the worker that is not older than `holdMs` or is `waiting`, except `disowned` ones; answers the epochs of those
    * renewed.
    */
   keep(
@@ -23,21 +23,21 @@ export interface Ward {
   readonly heartbeatMs: number
   /** A lease is kept for this long at most, unless it waits for our own backends. */
   readonly holdMs: number
-  /** What the worker said last that it has in hand. */
+  /** What the worker has in flight, as it said last. */
   believed: readonly Holding[]
   /** How often it said so. */
-  heard: number
+  messages: number
   readonly onLost: (tokens: readonly string[]) => void
 }
 
-/** Between two looks for expired leases; each process adds up to as much again, so that they do not all come at once. */
+/** Between two checks for expired leases; each process adds up to as much again, so that they do not all come at once. */
 const REAP_EVERY_MS = 500
 const REAP_AT_ONCE = 200
-/** A million leases that run out together are not one process's business alone. */
+/** A million leases that run out together are shared among the processes. */
 const REAPS_IN_A_ROW = 20
 /**
- * A lease that the worker did not name so many times, though it had its say, it does not have: its end was told to a queue that has come back older.
- * The reply of a lease call may be on its way, which is why once is not enough.
+ * A lease that so many messages of the worker did not name is not in flight: its settle reached a queue that has since gone back in time.
+ * One message is not enough, because the reply of a lease call may still be on its way.
  */
 const UNNAMED = 4
 /** By then it has run out. */
@@ -50,29 +50,30 @@ interface Parts {
 }
 
 /**
- * Renews the worker's leases until the signal aborts. Lost is what the worker had in hand before the call was sent and the queue no longer
- * knows. A queue that is away is asked again soon: the leases live on until their time is over, and the answer tells.
+ * Renews the worker's leases until the signal aborts. Lost is what the worker had in flight before the call was sent and the queue no longer
+ * knows. A queue that is unreachable is asked again soon: its leases last until they run out, and its answer says which did.
  */
 export async function keepAlive(ward: Ward, { queue, clock }: Parts, signal: AbortSignal): Promise<void> {
   const { worker, heartbeatMs, holdMs } = ward
   const frontier = await queue
-  /** Epochs that the queue holds for the worker and the worker does not name, since when. */
+  /** Epochs that the queue has for the worker and the worker does not name, by the message since when. */
   const strangers = new Map<string, number>()
   let awayMs = 0
   for (let napMs = heartbeatMs; ; ) {
     await clock.sleep(napMs, signal)
     if (signal.aborted) return
-    const { believed, heard } = ward
+    const { believed, messages } = ward
     try {
       for (const { epoch } of believed) strangers.delete(epoch)
-      const disowned = [...strangers].filter(([, since]) => heard - since >= UNNAMED).map(([epoch]) => epoch)
+      const disowned = [...strangers].filter(([, since]) => messages - since >= UNNAMED).map(([epoch]) => epoch)
       const waiting = believed.filter((one) => one.waiting).map(({ epoch }) => epoch)
       const held = new Set(await frontier.keep(worker, holdMs, disowned, waiting))
       const lost = believed.filter(({ epoch, settling }) => !settling && !held.has(epoch)).map(({ token }) => token)
       if (lost.length > 0) ward.onLost(lost)
       const known = new Set(believed.map(({ epoch }) => epoch))
-      for (const [epoch, since] of strangers) if (!held.has(epoch) && heard - since > FORGOTTEN) strangers.delete(epoch)
-      for (const epoch of held) if (!known.has(epoch) && !strangers.has(epoch)) strangers.set(epoch, heard)
+      for (const [epoch, since] of strangers)
+        if (!held.has(epoch) && messages - since > FORGOTTEN) strangers.delete(epoch)
+      for (const epoch of held) if (!known.has(epoch) && !strangers.has(epoch)) strangers.set(epoch, messages)
       napMs = heartbeatMs
       awayMs = 0
     } catch {
@@ -82,7 +83,7 @@ export async function keepAlive(ward: Ward, { queue, clock }: Parts, signal: Abo
   }
 }
 
-/** Puts back what dead workers held, always, in every process that has workers. */
+/** Reclaims the leases of dead workers, all the time, in every process that has workers. */
 export async function reapAlways({ queue, clock, random }: Parts, signal: AbortSignal): Promise<void> {
   const frontier = await queue
   while (!signal.aborted) {
@@ -92,7 +93,7 @@ export async function reapAlways({ queue, clock, random }: Parts, signal: AbortS
         if ((await frontier.reap(REAP_AT_ONCE)) < REAP_AT_ONCE) break
       }
     } catch {
-      // Away: the calls of the workers tell the user, and the next turn tries again.
+      // Unreachable: the calls of the workers report it, and the next turn tries again.
     }
   }
 }

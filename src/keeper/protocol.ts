@@ -3,15 +3,15 @@ import type { Lease, WorkerId } from '../frontier/frontier.js'
 /** What travels between a worker and the keeper thread of its process. Plain data only. */
 export type ToKeeper =
   | { readonly kind: 'keep'; readonly worker: WorkerId; readonly heartbeatMs: number; readonly holdMs: number }
-  /** What the worker has in hand now. */
+  /** What the worker has in flight now. */
   | { readonly kind: 'holding'; readonly leases: readonly Holding[] }
   | { readonly kind: 'leave' }
 
-/** A lease by what its worker calls it, and by what the queue answers. */
+/** A lease, by the name that its worker uses and by the one that the queue answers. */
 export interface Holding extends Pick<Lease, 'token' | 'epoch'> {
   /** Its end is on the way to the queue, which knows best what it has. */
   readonly settling: boolean
-  /** Its page is read and its handler has ended: what it waits for now is our own backends, which may be away for any time. */
+  /** Its page is read and its handler has ended: it waits for our own backends, which may be down for any length of time. */
   readonly waiting: boolean
 }
 

@@ -30,11 +30,11 @@ function serve(port: MessagePort): void {
     else if (message.kind === 'holding') {
       if (ward === null) return
       ward.believed = message.leases
-      ward.heard++
+      ward.messages++
     } else {
       const { worker, heartbeatMs, holdMs } = message
       const onLost = (tokens: readonly string[]) => port.postMessage({ kind: 'lost', tokens } satisfies FromKeeper)
-      ward = { worker, heartbeatMs, holdMs, believed: [], heard: 0, onLost }
+      ward = { worker, heartbeatMs, holdMs, believed: [], messages: 0, onLost }
       void keepAlive(ward, parts, left.signal)
       void parts.queue.then(() => port.postMessage({ kind: 'ready' } satisfies FromKeeper))
     }

@@ -1,6 +1,6 @@
 import type { Claim, Note } from './notes.js'
 
-/** What stands under one key of the notes, and what each call makes of it: pure; Redis says the same in lua/. Times of the queue. */
+/** The state of one note, and what each call makes of it: pure; Redis says the same in lua/. Times are those of the queue. */
 export interface NoteState {
   /** Null: no note. */
   readonly text: string | null

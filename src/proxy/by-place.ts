@@ -1,6 +1,6 @@
 import type { ProxyId } from './proxy.js'
 
-/** Rows of proxies by pool and site or host. Maps in maps: names put together would be new texts at every look, and cost more than the rest of it. */
+/** Rows of proxies by pool and site or host. Maps in maps: concatenated names would be new strings at every read, and cost more than all the rest. */
 export class ByPlace<Row> {
   readonly #pools = new Map<string, Map<string, Map<ProxyId, Row>>>()
   #size = 0

@@ -9,7 +9,7 @@ const COOKIE_BYTES = 4096
 const HEADER_BYTES = 8192
 /** As browsers do. */
 const LONGEST_AGE_S = 400 * 24 * 3600
-/** What may stand in a header. */
+/** What a header may contain. */
 const FIT_TO_SEND = /^[\t\x20-\x7e\x80-\xff]*$/
 
 /** The cookies of one session. What a hostile site sends is left out without a word: for a public suffix, for others, too large, too many. */

@@ -21,13 +21,13 @@ import {
   paceNow,
   REAP_AT_ONCE,
   refusal,
-  type Told,
+  type SentReport,
 } from './proxy-state.js'
 
 /** The rows of a ledger that is read and written in one go: fresh ones where there are none. */
 export interface LedgerRows {
   /** These will be asked for next. */
-  lookForHolds(asks: readonly string[]): void
+  readHolds(asks: readonly string[]): void
   hold(ask: string): Hold | undefined
   addHold(hold: Hold): void
   removeHold(ask: string): void
@@ -36,23 +36,23 @@ export interface LedgerRows {
   health(pool: string, proxy: ProxyId, site: string): ProxyHealth
   setHealth(pool: string, proxy: ProxyId, site: string, health: ProxyHealth): void
   counts(pool: string, proxy: ProxyId, site: string): ProxyCounts
-  /** Of a health that stands already. */
+  /** Of a health that exists already. */
   setCounts(pool: string, proxy: ProxyId, site: string, counts: ProxyCounts): void
   pace(pool: string, proxy: ProxyId, host: HostKey): ProxyPace
   setPace(pool: string, proxy: ProxyId, host: HostKey, pace: ProxyPace): void
-  /** These will be asked for next: read them all at once. */
-  look(place: Place, proxies: readonly ProxyId[]): void
+  /** These are needed next: reads them all at once. */
+  read(place: Place, proxies: readonly ProxyId[]): void
 }
 
 export type Place = Pick<Hold, 'pool' | 'host' | 'site'>
 
-/** The best are named first and mostly one of them is free: few are read at first, and then many. */
-const FIRST_LOOK = 8
-const NEXT_LOOK = 128
+/** The best are named first and usually one of them is free: few are read at first, then many. */
+const FIRST_READ = 8
+const NEXT_READ = 128
 
 export function grantAll(rows: LedgerRows, asks: readonly ProxyAsk[], now: number): ProxyAnswer[] {
   endHolds(rows, now)
-  rows.lookForHolds(asks.map(({ ask }) => ask))
+  rows.readHolds(asks.map(({ ask }) => ask))
   return asks.map((ask) => grant(rows, ask, now))
 }
 
@@ -63,11 +63,11 @@ function grant(rows: LedgerRows, ask: ProxyAsk, now: number): ProxyAnswer {
   const proxies = ask.proxies.slice(0, MOST_PROXIES)
   const obstacles = []
   for (const [index, proxy] of proxies.entries()) {
-    if (index === 0) rows.look(ask, proxies.slice(0, FIRST_LOOK))
-    else if (index % NEXT_LOOK === FIRST_LOOK) rows.look(ask, proxies.slice(index, index + NEXT_LOOK))
+    if (index === 0) rows.read(ask, proxies.slice(0, FIRST_READ))
+    else if (index % NEXT_READ === FIRST_READ) rows.read(ask, proxies.slice(index, index + NEXT_READ))
     const state = stateOf(rows, ask, proxy, now)
-    const stands = obstacle(state, limits, now)
-    if (stands === null) {
+    const found = obstacle(state, limits, now)
+    if (found === null) {
       const hold = {
         ...{ ask: ask.ask, pool, proxy, host, site, grantedAt: now },
         ...{ endsAt: now + ask.holdMs, permitMs: permitMs(limits) },
@@ -76,17 +76,17 @@ function grant(rows: LedgerRows, ask: ProxyAsk, now: number): ProxyAnswer {
       write(rows, ask, proxy, afterGrant(state, limits, now))
       return answerOf(hold, now)
     }
-    obstacles.push(stands)
+    obstacles.push(found)
   }
   return refusal(obstacles)
 }
 
-/** Where it was made stands in the hold. */
+/** The hold says for which host and site. */
 export type ReportOfAsk = Omit<ProxyReport, 'host' | 'site' | 'limits'>
 
 export function reportAll(rows: LedgerRows, reports: readonly ReportOfAsk[], now: number): void {
   endHolds(rows, now)
-  rows.lookForHolds(reports.map(({ ask }) => ask))
+  rows.readHolds(reports.map(({ ask }) => ask))
   for (const report of reports) {
     const hold = rows.hold(report.ask)
     if (hold === undefined || hold.pool !== report.pool || hold.proxy !== report.proxy) continue
@@ -102,12 +102,12 @@ export function reportAll(rows: LedgerRows, reports: readonly ReportOfAsk[], now
   }
 }
 
-function wasSent(report: ReportOfAsk): report is ReportOfAsk & Told {
+function wasSent(report: ReportOfAsk): report is ReportOfAsk & SentReport {
   return report.elapsedMs !== null
 }
 
-function count(rows: LedgerRows, { pool, proxy }: Hold, site: string, told: Told): void {
-  rows.setCounts(pool, proxy, site, counted(rows.counts(pool, proxy, site), told))
+function count(rows: LedgerRows, { pool, proxy }: Hold, site: string, report: SentReport): void {
+  rows.setCounts(pool, proxy, site, counted(rows.counts(pool, proxy, site), report))
 }
 
 /** Their workers died: nothing is known of the proxies. */

@@ -187,7 +187,7 @@ function placeholders(pool: string, template: string, known: readonly string[]):
 function refuseInHost(pool: string, template: string, secret: string): void {
   const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(template)?.[1] ?? ''
   if (authority.slice(authority.lastIndexOf('@') + 1).includes(secret))
-    throw poolError(`${pool}.url: ${secret} is a secret and must not stand in the name of a host`)
+    throw poolError(`${pool}.url: ${secret} is a secret and must not be part of a host name`)
 }
 
 function fill(template: string, values: Readonly<Record<string, string>>): string {

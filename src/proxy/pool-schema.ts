@@ -3,7 +3,7 @@ import { atLeastOne, country, duration, options, poolName } from '../options.js'
 import type { Rotation } from './pool.js'
 import type { RestRules } from './proxy-ledger.js'
 
-/** What stands in a file of pools. Secrets are named, not written: `passwordEnv`, `passwordFile`, `keyEnv`, `keyFile`. */
+/** The contents of a pool file. Secrets are named, not written: `passwordEnv`, `passwordFile`, `keyEnv`, `keyFile`. */
 
 export const DEFAULT_POOL = 'default'
 
@@ -65,7 +65,7 @@ const service = {
 const list = options({
   ...common,
   ...password,
-  /** URLs, or where a list of them stands: `file:<path>`, `env:<name>`. */
+  /** URLs, or where to find a list of them: `file:<path>`, `env:<name>`. */
   entries: z.union([z.array(entry).min(1), z.string().regex(/^(file|env):./, "expected a list, 'file:…' or 'env:…'")]),
 })
 const gateway = options({
@@ -89,5 +89,5 @@ export type GatewayPool = z.output<typeof gateway>
 export type WrapPool = z.output<typeof wrap>
 export type WrittenPool = ListPool | GatewayPool | WrapPool
 
-/** By what the pool says it is, so that a mistake is told about the one that was meant; without `service` it is a list. */
+/** By the pool's `service`, so that a mistake is reported for the kind that was meant; without `service` it is a list. */
 export const POOL_SCHEMAS = { list, gateway, wrap } as const

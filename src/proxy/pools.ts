@@ -12,7 +12,7 @@ type Env = Readonly<Record<string, string | undefined>>
 
 /**
  * The pools of a process. `source`: a file with pools (JSON) or with one proxy URL a line, by its path or as `file:<path>`; or the URLs
- * themselves, with commas or spaces between. Null: no pools. Errors name the place and never show what stands there.
+ * themselves, with commas or spaces between. Null: no pools. Errors name the place and never show its contents.
  */
 export function loadPools(source: string | null, env: Env): Pool[] {
   const text = source?.trim() ?? ''

@@ -8,7 +8,7 @@ import type { ProxyAnswer, ProxyAsk, ProxyLedger, ProxyReport, ProxyScore, Proxy
 
 /**
  * Where the visits of a worker get their proxies: what is asked for in the same turn of the event loop goes to the ledger in one call, and so do
- * reports. It waits for nothing but the ledger: who is told to wait, waits by itself.
+ * reports. It waits for nothing but the ledger: a caller that has to wait does so on its own.
  */
 export interface ProxyAllocator {
   acquire(need: ProxyNeed): Promise<Acquired>
@@ -33,7 +33,7 @@ export interface ProxyNeed {
   readonly limits: Limits
   /** A grant that is never reported ends after this. */
   readonly holdMs: number
-  /** Proxies with a session that should be gone on with: asked for first. */
+  /** Proxies with a session to continue: asked for first. */
   readonly prefer?: readonly ProxyId[]
   /** This proxy and no other: the next request of a visit that began with it. */
   readonly stay?: ProxyId
@@ -48,7 +48,7 @@ export type Acquired =
 export interface ProxyGrant {
   readonly ask: string
   readonly proxy: PoolProxy
-  /** Good for this long, from when it was answered. */
+  /** Valid for this long, from when it was answered. */
   readonly permitMs: number
   readonly need: ProxyNeed
 }
@@ -65,7 +65,7 @@ export interface AllocatorParts {
   readonly ledger: ProxyLedger
   readonly clock: Clock
   readonly random: Random
-  /** Makes the names of asks differ from those of every other worker. */
+  /** Makes the names of asks unique among all workers. */
   readonly worker: string
 }
 
@@ -74,7 +74,7 @@ const MOST_NAMED = 128
 const SCORES_FRESH_MS = 5_000
 /** Sites whose scores are kept at hand. */
 const MOST_SITES = 1_000
-/** Reports kept while the ledger is away; the oldest are dropped, as if their worker had died. */
+/** Reports kept while the ledger is unreachable; the oldest are dropped, as if their worker had died. */
 const MOST_UNSENT = 10_000
 const RESEND_MS = 1_000
 /**
@@ -142,23 +142,23 @@ export function createProxyAllocator({ ledger, clock, random, worker }: Allocato
 
 /** Proxies on hosts whose fastest request is remembered. */
 const MOST_ARRIVALS = 20_000
-/** A way that has become slower is known for it after some fifty requests. */
+/** A route that has become slower is known as such after about fifty requests. */
 const FASTEST_DRIFT = 0.02
 
 /**
- * When a request reached the site. It is sent at a moment that we know, and may be held up on its way through the proxy, so that the next one follows
- * too closely. What it took beyond the fastest of its way is all counted as such a delay: requests that differ in nothing else then keep their distance at
- * the site, and a way that is merely long costs no time.
+ * When a request reached the site. We know when it was sent, but the proxy may delay it, so that the next one follows too closely. Whatever it took longer
+ * than the fastest request on its route counts as such a delay: otherwise equal requests then keep their distance at the site, and a route that is merely
+ * long costs no time.
  */
 function arrivalBook() {
   const fastest = new Map<string, number>()
   return {
     of(host: string, proxy: ProxyId, tookMs: number): { elapsedMs: number; tookMs: number } {
-      const way = `${host} ${proxy}`
-      // A way that is new to this worker is as long as the fastest of the others; of the very first nothing is known. Those are held up most.
-      const known = Math.min(tookMs, fastest.get(way) ?? fastest.get(host) ?? 0)
+      const route = `${host} ${proxy}`
+      // A route that is new to this worker counts as long as the fastest of the others. Nothing is known about the very first, and those are delayed most.
+      const known = Math.min(tookMs, fastest.get(route) ?? fastest.get(host) ?? 0)
       if (fastest.size >= MOST_ARRIVALS) fastest.clear()
-      for (const place of [way, host]) {
+      for (const place of [route, host]) {
         const before = fastest.get(place) ?? tookMs
         fastest.set(place, Math.min(tookMs, before + (tookMs - before) * FASTEST_DRIFT))
       }
@@ -206,7 +206,7 @@ function reportPost(ledger: Pick<ProxyLedger, 'report'>, clock: Clock) {
   let unsent: ProxyReport[] = []
   const sending = new Set<Promise<void>>()
   let cancel: (() => void) | null = null
-  let away = false
+  let unreachable = false
   const send = async (batch: readonly ProxyReport[]): Promise<void> => {
     try {
       await ledger.report(batch)
@@ -214,13 +214,13 @@ function reportPost(ledger: Pick<ProxyLedger, 'report'>, clock: Clock) {
       unsent = [...batch, ...unsent].slice(-MOST_UNSENT)
       cancel?.()
       cancel = clock.after(RESEND_MS, flush)
-      away = true
+      unreachable = true
     }
   }
   const flush = () => {
     cancel?.()
     cancel = null
-    away = false
+    unreachable = false
     if (unsent.length === 0) return
     const sent = send(unsent)
     unsent = []
@@ -229,7 +229,7 @@ function reportPost(ledger: Pick<ProxyLedger, 'report'>, clock: Clock) {
   }
   return {
     goAlong() {
-      if (!away) flush()
+      if (!unreachable) flush()
     },
     add(report: ProxyReport) {
       unsent.push(report)
@@ -260,7 +260,7 @@ function createScoreBook(ledger: Pick<ProxyLedger, 'scoresOn'>, clock: Clock) {
       const rows = await ledger.scoresOn(pool, site)
       leaf.scores = new Map(rows.map((row) => [row.proxy, row]))
     } catch {
-      // The ledger is away: the old ones will do.
+      // The ledger is unreachable: the old scores will do.
     }
     leaf.readAt = clock.mono()
     leaf.reading = false

@@ -7,10 +7,10 @@ import type { ProxyId } from './proxy.js'
  * failure, and how each of them does on each site. It knows names alone, never an address or a password. Times are those of the queue.
  * Duties of every driver:
  *  - A grant is decided in one step for the whole fleet: no proxy is asked faster on a host than its limits, whoever asks.
- *  - A proxy that rests is granted to nobody. One that has not proved itself (new, back from a rest, or after a bad answer) has one request under way at a
+ *  - A proxy that rests is granted to nobody. One that has not proved itself (new, back from a rest, or after a bad answer) has one request in flight at a
  *    time, over all workers, until a good answer: a dead proxy costs the fleet a few tries and not a few for each worker.
  *  - Every call can be repeated: a grant by its ask, a report by its ask; a report for an ask that is not held changes nothing.
- *  - A grant that is never reported (its worker died) ends by itself after `holdMs`, and says nothing about the proxy.
+ *  - A grant that is never reported (its worker died) ends after `holdMs`, and says nothing about the proxy.
  *  - Cost does not grow with the number of sites or hosts ever asked; what was not used for a week is forgotten.
  */
 export interface ProxyLedger {

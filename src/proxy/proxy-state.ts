@@ -90,7 +90,7 @@ export function isForgotten({ usedAt }: { readonly usedAt: number }, now: number
   return usedAt <= now - FORGET_MS
 }
 
-/** As it stands now: after a step back of the clock, no rest began later than now. */
+/** As it is now: after the clock stepped back, no rest began later than now. */
 export function healthNow(health: ProxyHealth, now: number): ProxyHealth {
   if (isForgotten(health, now)) return FRESH_HEALTH
   const ahead = health.restedAt - now
@@ -127,7 +127,7 @@ export function refusal(obstacles: readonly { waitMs: number; resting: boolean }
   return { ok: false, waitMs, why: obstacles.every((one) => one.resting) ? 'resting' : 'paced' }
 }
 
-/** The permit counts from the first answer: what a repeat is told is what is left of it. */
+/** The permit counts from the first answer: a repeat gets what is left of it. */
 export function answerOf(hold: Hold, now: number): ProxyAnswer {
   return { ok: true, proxy: hold.proxy, permitMs: Math.max(0, hold.permitMs - Math.max(0, now - hold.grantedAt)) }
 }
@@ -151,10 +151,17 @@ export function afterHold({ whole, onSite, pace }: ProxyState, elapsedMs: number
   }
 }
 
-export type Told = Pick<ProxyReport, 'verdict' | 'rest' | 'bytes' | 'cost' | 'tookMs'> & { readonly elapsedMs: number }
+export type SentReport = Pick<ProxyReport, 'verdict' | 'rest' | 'bytes' | 'cost' | 'tookMs'> & {
+  readonly elapsedMs: number
+}
 
-/** A request was made. A ban is felt on the site alone, a broken proxy everywhere. */
-export function afterVerdict(state: ProxyState, { verdict, rest }: Told, grantedAt: number, now: number): ProxyState {
+/** A request was sent. A ban counts on the site alone, a broken proxy everywhere. */
+export function afterVerdict(
+  state: ProxyState,
+  { verdict, rest }: SentReport,
+  grantedAt: number,
+  now: number,
+): ProxyState {
   let whole = { ...state.whole, usedAt: now }
   let onSite = { ...state.onSite, usedAt: now }
   if (verdict.kind === 'good') {
@@ -168,7 +175,7 @@ export function afterVerdict(state: ProxyState, { verdict, rest }: Told, granted
 /** For the proxy and for the site alike. */
 export function counted(
   counts: ProxyCounts,
-  { verdict, bytes, cost, elapsedMs, tookMs = elapsedMs }: Told,
+  { verdict, bytes, cost, elapsedMs, tookMs = elapsedMs }: SentReport,
 ): ProxyCounts {
   const bucket = bucketOf(tookMs)
   const latency = [...counts.latency]
@@ -190,7 +197,7 @@ export function bucketOf(elapsedMs: number): number {
   return bucket < 0 ? LATENCY_BUCKETS.length : bucket
 }
 
-/** Nothing is granted during a rest, so a grant of the same millisecond came before it, and tells of the time before it. */
+/** Nothing is granted during a rest, so a grant of the same millisecond came before it, and says nothing about the time after. */
 function beforeRest(health: ProxyHealth, grantedAt: number): boolean {
   return grantedAt <= health.restedAt
 }
@@ -218,7 +225,7 @@ function afterBad(
   return { ...health, proved: false, strikes, rests: health.rests + 1, restedAt: now, restsUntil: now + restMs }
 }
 
-/** Somebody knows better: as good as new, but what was under way before the rest still does not count. */
+/** Woken by a person: as good as new, but requests that were in flight before the rest still do not count. */
 export function awake(health: ProxyHealth): ProxyHealth {
   return { ...health, proved: false, strikes: 0, rests: 0, restsUntil: 0 }
 }

@@ -39,7 +39,7 @@ export function placeOf({ host, port }: ProxyServer): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** Tells users of one proxy apart; 32 bits of a user name say nothing about it. */
+/** Distinguishes users of one proxy; 32 bits of a hash reveal nothing about the name. */
 export function userTag({ protocol, username }: ProxyServer): string {
   return createHash('sha256').update(`${protocol} ${username}`).digest('hex').slice(0, 8)
 }

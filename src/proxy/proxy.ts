@@ -1,4 +1,4 @@
-/** A way out: one proxy, or one session of a gateway. It has a pace of its own on every host, and a health that the fleet shares. */
+/** One proxy of a pool, or one session of a gateway. It has a pace of its own on every host, and a health that the fleet shares. */
 export interface PoolProxy {
   /** Without secrets, and the same on every machine that has it: under this name the fleet keeps its health. */
   readonly id: ProxyId
@@ -44,7 +44,7 @@ interface ViaService {
   wrap(url: string): string
 }
 
-/** Without a proxy: beside pools, for the routes of a spider that take none. */
+/** Without a proxy: for the routes of a spider that use none of its pools. */
 interface Direct {
   readonly by: 'direct'
 }

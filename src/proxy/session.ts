@@ -13,7 +13,7 @@ export interface Session {
   readonly loggedIn: boolean
   /**
    * Once for the session: whoever comes meanwhile waits for the same attempt. One that fails ends the session and is thrown to all who waited.
-   * Must be called without a grant in hand: the login asks for grants of the same proxy.
+   * Must be called while holding no grant: the login asks for grants of the same proxy.
    */
   logIn(login: () => Promise<void>): Promise<void>
 }

@@ -24,8 +24,8 @@ export type BanPredicate = (answer: {
   readonly text: string
 }) => boolean
 
-/** Only so much of a page is looked at. */
-const LOOKED_AT = 8_192
+/** Only this much of a page is searched. */
+const SEARCHED = 8_192
 /** Walls are small. A page that is larger has content, whatever it talks about. */
 const WALL_BYTES = 65_536
 const SMALL_BYTES = 16_384
@@ -36,7 +36,7 @@ const SMALL_BYTES = 16_384
  */
 const BANNED_STATUS: ReadonlySet<number> = new Set([403, 407, 429, 502, 504])
 
-/** Scripts and elements that stand in the walls of the large vendors, and in no page behind them; each with a word without which it is not there. */
+/** Scripts and elements of the large vendors' block pages, which no page behind them contains; each with a word that must be present for it to match. */
 const WALLS: readonly (readonly [word: string, wall: RegExp])[] = [
   ['_cf_chl_opt', /_cf_chl_opt/],
   ['challenge-platform/h/', /\/cdn-cgi\/challenge-platform\/h\/[bg]\/orchestrate/],
@@ -78,7 +78,7 @@ const WALL_TITLE = new RegExp(`<title[^>]*>\\s*(?:${TITLES.join('|')})[^<]{0,40}
 /** Of nearly every page this is all that is done: the expressions together take ten times as long. */
 const mayBeWall = wordSearch([...WALLS.map(([word]) => word), ...TITLES.map(plainStart)])
 
-/** What an expression begins with as it stands there. */
+/** The literal text that an expression begins with. */
 function plainStart(expression: string): string {
   return /^[a-z ]+/.exec(expression)?.[0] ?? ''
 }
@@ -109,7 +109,7 @@ function isText(contentType = ''): boolean {
 }
 
 function looksLikeWall(status: number, body: Uint8Array): boolean {
-  if (status < 400 && !mayBeWall(body, LOOKED_AT)) return false
+  if (status < 400 && !mayBeWall(body, SEARCHED)) return false
   const text = beginningOf(body)
   if (WALLS.some(([, wall]) => wall.test(text))) return true
   if (body.length > SMALL_BYTES) return false
@@ -123,11 +123,11 @@ function linksIn(text: string): number {
 }
 
 function beginningOf(body: Uint8Array): string {
-  return Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, LOOKED_AT)).toString('latin1')
+  return Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, SEARCHED)).toString('latin1')
 }
 
 /**
- * A request that failed. What the proxy itself did is told by its code. Silence and broken connections may come from either side, and a site that
+ * A request that failed. A failure of the proxy itself has a code of its own. Silence and broken connections may come from either side, and a site that
  * does not want a proxy often just lets it wait: the proxy rests on that site alone, so that a site that hangs does not empty the pool.
  */
 export function verdictOfError({ code }: { readonly code: ErrorCode }): ProxyVerdict {

@@ -1,9 +1,9 @@
-/** Letters of either case are alike; so are a few other signs, which costs a second look and nothing else. */
+/** Letters of either case are alike; so are a few other signs, which costs a second comparison and nothing else. */
 const FOLD = 31
 const BLOCK = 3
 
 /**
- * Says whether one of several words may stand in the first `length` bytes of a text, whatever its case. All words are looked for in one pass that reads every
+ * Says whether one of several words may occur in the first `length` bytes of a text, in any case. All words are searched in one pass that reads every
  * fourth byte or so (Wu and Manber): a search for each of them would cost as much as reading the links of the page. Never misses a word.
  */
 export function wordSearch(words: readonly string[]): (text: Uint8Array, length: number) => boolean {

@@ -1,6 +1,6 @@
 import { ShoalError } from '../errors.js'
 import { type HostPort, nameOf, type Server } from './address.js'
-import { away, isAway, isReply } from './redis-errors.js'
+import { isAway, isReply, unreachable } from './redis-errors.js'
 import { readRedirect, readSlots, type SlotRange, slotOf } from './slots.js'
 import { openSocket, type RedisReply, type RedisSocket, type SocketOptions } from './socket.js'
 
@@ -47,7 +47,7 @@ export async function openCluster(
     for (const node of [...known.filter((node) => !isDoubted(node)), ...known.filter(isDoubted)]) {
       try {
         const found = readSlots(await socketTo(node).call(['CLUSTER', 'SLOTS']), node)
-        if (found.length === 0) throw away(`the cluster node ${nameOf(node)} knows no slots yet`)
+        if (found.length === 0) throw unreachable(`the cluster node ${nameOf(node)} knows no slots yet`)
         ranges = found
         doubted = null
         forgetOthers()
@@ -81,7 +81,7 @@ export async function openCluster(
     const range = ranges.find(({ first, last }) => slot !== undefined && first <= slot && slot <= last)
     if (range !== undefined) return range.master
     doubted = ranges[0]?.master ?? null
-    throw away('no master of the cluster serves this key')
+    throw unreachable('no master of the cluster serves this key')
   }
 
   async function call(key: string | null, args: readonly (string | Buffer)[]): Promise<RedisReply> {
@@ -103,7 +103,7 @@ export async function openCluster(
         before = redirect.asking ? ['ASKING'] : undefined
       }
     }
-    throw away('the nodes of the cluster send the call round in a circle')
+    throw unreachable('the nodes of the cluster redirect the call in a circle')
   }
 
   function close(): void {

@@ -17,7 +17,7 @@ export interface Script {
 }
 
 /**
- * Errors: `queue_down` when the server is away, busy or full, or its reply was lost: whether the call ran is then unknown, and it is
+ * Errors: `queue_down` when the server is unreachable, busy or full, or its reply was lost: whether the call ran is then unknown, and it is
  * repeated by the caller. `queue_forbidden` when the ACL user may not run it. What a script itself answers as an error stays as it is.
  */
 export interface RedisConnection {

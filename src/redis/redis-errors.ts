@@ -44,8 +44,8 @@ export function leadsToWrongServer(error: unknown): boolean {
   return WRONG_SERVER.has(replyCode(error) ?? '')
 }
 
-export function away(why: string, cause?: unknown): ShoalError {
-  return new ShoalError('queue_down', `Redis is away: ${why}.`, { cause })
+export function unreachable(why: string, cause?: unknown): ShoalError {
+  return new ShoalError('queue_down', `Redis is unreachable: ${why}.`, { cause })
 }
 
 /** An error reply as ours; MOVED, ASK, NOSCRIPT and the errors of scripts themselves stay what they are. */
@@ -144,8 +144,9 @@ function greetingError(error: ErrorReply, name: string): ShoalError {
       `The user of the Redis queue at ${name} may not choose its database (SELECT).`,
     )
   }
-  if (code === 'LOADING') return away(`the server at ${name} is loading its data`)
-  if (/max number of clients/.test(text)) return away(`the server at ${name} has no connection left (maxclients)`)
+  if (code === 'LOADING') return unreachable(`the server at ${name} is loading its data`)
+  if (/max number of clients/.test(text))
+    return unreachable(`the server at ${name} has no connection left (maxclients)`)
   return new ShoalError('queue_unreachable', `Redis at ${name} refused the connection (${code ?? 'unknown reply'}).`)
 }
 

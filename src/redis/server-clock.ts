@@ -5,7 +5,7 @@ import { list, number } from './replies.js'
 /** Clocks of two machines drift apart by a few milliseconds in a minute at most. */
 const ASK_AGAIN_MS = 60_000
 
-/** The time of the server, counted on from when it was last asked; asked again by and by, without anybody waiting for it. */
+/** The server's time, extrapolated from the last answer; asked again from time to time, without anybody waiting for it. */
 export async function serverClock(connection: Pick<RedisConnection, 'command'>, clock: Clock): Promise<Clock> {
   let asked = { at: 0, mono: 0 }
   let asking = false
@@ -21,7 +21,7 @@ export async function serverClock(connection: Pick<RedisConnection, 'command'>, 
       const mono = clock.mono()
       if (!asking && mono - asked.mono > ASK_AGAIN_MS) {
         asking = true
-        // A server that is away has no time: it is counted on from what it said.
+        // While the server is unreachable, its time is extrapolated from the last answer.
         void ask()
           .catch(() => {})
           .finally(() => {

@@ -14,7 +14,7 @@ function crc16(bytes: Buffer): number {
   return crc
 }
 
-/** The slot of a key: of what stands between its first braces, if anything does. */
+/** The slot of a key: of the text between its first braces, if there is any. */
 export function slotOf(key: string): number {
   const open = key.indexOf('{')
   const close = key.indexOf('}', open + 1)

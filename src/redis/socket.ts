@@ -3,7 +3,15 @@ import { createClient, RESP_TYPES } from '@redis/client'
 import type { Clock, Random } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import { nameOf, type Server } from './address.js'
-import { away, dialError, isReply, leadsToWrongServer, refusesAll, replyError, silentError } from './redis-errors.js'
+import {
+  dialError,
+  isReply,
+  leadsToWrongServer,
+  refusesAll,
+  replyError,
+  silentError,
+  unreachable,
+} from './redis-errors.js'
 
 /** Bulk and status strings come as Buffers: payloads are opaque bytes. */
 export type RedisReply = Buffer | number | null | readonly RedisReply[]
@@ -18,7 +26,7 @@ export interface RedisSocket {
 }
 
 export interface SocketOptions {
-  /** Told before any call is sent on another connection. */
+  /** Called before anything is sent on another connection. */
   readonly onLost?: () => void
   /** The server to dial; asked before every dial. */
   readonly target: () => Promise<Server>
@@ -29,15 +37,15 @@ export interface SocketOptions {
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1000
-/** A dial ends before the calls that wait for it, so that they can tell why it failed. */
+/** A dial ends before the calls that wait for it, so that they can say why it failed. */
 const DIAL_SHARE = 0.8
 /** After a freeze of this process timers fire before replies are read: what has arrived meanwhile still counts. */
 const GRACE_MS = 250
 
-interface Wire {
+interface Connected {
   readonly client: Client
   readonly server: Server
-  heardAt: number
+  repliedAt: number
 }
 
 type Client = Awaited<ReturnType<typeof makeClient>>
@@ -72,15 +80,15 @@ async function trust({ tls }: Server): Promise<{ ca?: Buffer; servername?: strin
 }
 
 export function openSocket({ target, deadlineMs, clock, random, onLost }: SocketOptions): RedisSocket {
-  let wire: Promise<Wire> | undefined
+  let current: Promise<Connected> | undefined
   let failures = 0
   let closed = false
   let greeting: Client | undefined
 
-  function connected(): Promise<Wire> {
-    if (wire === undefined) {
+  function connected(): Promise<Connected> {
+    if (current === undefined) {
       const dialed = dial()
-      wire = dialed
+      current = dialed
       dialed.then(
         ({ client }) => {
           client.on('end', () => forget(dialed))
@@ -90,22 +98,22 @@ export function openSocket({ target, deadlineMs, clock, random, onLost }: Socket
         () => forget(dialed),
       )
     }
-    return wire
+    return current
   }
 
-  function forget(lost: Promise<Wire>): void {
-    if (wire !== lost) return
-    wire = undefined
+  function forget(lost: Promise<Connected>): void {
+    if (current !== lost) return
+    current = undefined
     onLost?.()
   }
 
-  async function dial(): Promise<Wire> {
+  async function dial(): Promise<Connected> {
     if (failures > 0) {
       const pause = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS)
       await clock.sleep(pause * (0.5 + random() / 2))
     }
     failures += 1
-    if (closed) throw away('the connection was closed')
+    if (closed) throw unreachable('the connection was closed')
     const server = await target()
     const dialMs = Math.round(deadlineMs * DIAL_SHARE)
     const client = await makeClient(server, dialMs).catch((error: unknown) => {
@@ -126,7 +134,7 @@ export function openSocket({ target, deadlineMs, clock, random, onLost }: Socket
       await client.sendCommand(['PING']).catch((error: unknown) => {
         if (!isReply(error) || refusesAll(error)) throw error
       })
-      if (closed) throw away('the connection was closed')
+      if (closed) throw unreachable('the connection was closed')
     } catch (error) {
       client.destroy()
       throw tooLate ? silentError(server) : dialError(error, server)
@@ -135,10 +143,14 @@ export function openSocket({ target, deadlineMs, clock, random, onLost }: Socket
       greeting = undefined
     }
     failures = 0
-    return { client, server, heardAt: clock.mono() }
+    return { client, server, repliedAt: clock.mono() }
   }
 
-  function send({ client }: Wire, args: readonly (string | Buffer)[], before?: readonly string[]): Promise<RedisReply> {
+  function send(
+    { client }: Connected,
+    args: readonly (string | Buffer)[],
+    before?: readonly string[],
+  ): Promise<RedisReply> {
     // Written in the same tick, so nothing comes between the two.
     if (before !== undefined) client.sendCommand(before).catch(() => {})
     return client.sendCommand<RedisReply>(args)
@@ -148,22 +160,22 @@ export function openSocket({ target, deadlineMs, clock, random, onLost }: Socket
     args: readonly (string | Buffer)[],
     before: readonly string[] | undefined,
     until: number,
-    sent: (on: Wire) => void,
+    sent: (on: Connected) => void,
   ) {
     const dialed = connected()
     const found = await dialed
-    if (clock.mono() >= until) throw away(`no connection within ${deadlineMs} ms`)
+    if (clock.mono() >= until) throw unreachable(`no connection within ${deadlineMs} ms`)
     sent(found)
     try {
       const reply = await send(found, args, before)
-      found.heardAt = clock.mono()
+      found.repliedAt = clock.mono()
       return reply
     } catch (error) {
       if (!isReply(error)) {
         forget(dialed)
-        throw away(`the connection to ${nameOf(found.server)} was lost`, error)
+        throw unreachable(`the connection to ${nameOf(found.server)} was lost`, error)
       }
-      found.heardAt = clock.mono()
+      found.repliedAt = clock.mono()
       if (leadsToWrongServer(error)) found.client.destroy()
       throw replyError(error, found.server)
     }
@@ -174,11 +186,11 @@ export function openSocket({ target, deadlineMs, clock, random, onLost }: Socket
       if (closed) throw new ShoalError('closed', 'The connection to Redis was closed.')
       const until = clock.mono() + deadlineMs
       return await new Promise<RedisReply>((resolve, reject) => {
-        let sentOn: Wire | undefined
+        let sentOn: Connected | undefined
         const tooLate = () => {
-          reject(away(`no answer within ${deadlineMs} ms`))
+          reject(unreachable(`no answer within ${deadlineMs} ms`))
           // While other calls are answered the server is slow, and the connection sound.
-          if (sentOn !== undefined && clock.mono() - sentOn.heardAt >= deadlineMs) sentOn.client.destroy()
+          if (sentOn !== undefined && clock.mono() - sentOn.repliedAt >= deadlineMs) sentOn.client.destroy()
         }
         let cancel = clock.after(deadlineMs, () => {
           cancel = clock.after(GRACE_MS, tooLate)
@@ -193,11 +205,11 @@ export function openSocket({ target, deadlineMs, clock, random, onLost }: Socket
     close() {
       closed = true
       greeting?.destroy()
-      wire?.then(
+      current?.then(
         ({ client }) => client.destroy(),
         () => {},
       )
-      wire = undefined
+      current = undefined
     },
   }
 }

@@ -4,7 +4,7 @@ import type { RedisOutlet } from '../outlets/outlet.js'
 import { redisSink } from '../outlets/redis/redis-sink.js'
 import type { Sink } from '../outlets/sink.js'
 
-/** A sink on Redis: at the outlet's own address, or beside the queue. It has a connection of its own, so that a slow sink holds up no lease. */
+/** A sink on Redis: at the outlet's own address, or on the queue's server. It has a connection of its own, so that a slow sink holds up no lease. */
 export function openRedisSink(outlet: RedisOutlet, queue: string, clock: Clock): Sink {
   const address = outlet.address ?? (queue.startsWith('redis') ? queue : null)
   if (address === null)

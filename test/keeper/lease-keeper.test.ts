@@ -31,7 +31,7 @@ function ward(lost: string[]): Ward {
     heartbeatMs: 20,
     holdMs: 1_000,
     believed: [],
-    heard: 0,
+    messages: 0,
     onLost: (tokens) => lost.push(...tokens),
   }
 }
@@ -87,7 +87,7 @@ describe('keeping leases', () => {
     await expect.poll(() => calls.keep).toBeGreaterThan(10)
     // Its event loop is blocked: nobody can say what it has.
     expect(calls.disowned).toEqual([])
-    one.heard = 10
+    one.messages = 10
     await expect.poll(() => calls.disowned).toEqual(['2'])
     // The reply of the lease call had been on its way for long.
     one.believed = holding('1', '2')

@@ -193,11 +193,11 @@ describe('services', () => {
     [{ service: 'wrap', url: 'ftp://a.example/{url}' }, 'gw.url: expected an http or https URL'],
     [
       { service: 'wrap', url: 'https://{key}.api.example/?url={url}', keyEnv: 'SECRET' },
-      'gw.url: {key} is a secret and must not stand in the name of a host',
+      'gw.url: {key} is a secret and must not be part of a host name',
     ],
     [
       { service: 'gateway', url: 'http://u@{password}.gate.example:1', passwordEnv: 'SECRET' },
-      'gw.url: {password} is a secret and must not stand in the name of a host',
+      'gw.url: {password} is a secret and must not be part of a host name',
     ],
     [{ service: 'tor', url: 'x' }, "gw.service: expected 'wrap' or 'gateway'"],
   ])('%j is refused', (gw, message) => {

@@ -5,7 +5,7 @@ import type { Pool } from '../../proxy/pool.js'
 import { chosenPools, loadPools, poolNamed } from '../../proxy/pools.js'
 import { LATENCY_BUCKETS, type ProxyLedger, type ProxyScore, scoreCursor } from '../../proxy/proxy-ledger.js'
 import { bucketOf } from '../../proxy/proxy-state.js'
-import { standingOf } from '../../proxy/standing.js'
+import { totalsOf } from '../../proxy/proxy-totals.js'
 import type { TestedRequest } from '../../run/test-proxies.js'
 import { siteOf } from '../../url/host.js'
 import { guide } from '../help.js'
@@ -14,7 +14,7 @@ import { acts, proxyOptions, type Session, wholeNumber } from '../session.js'
 import { withSignals } from '../signals.js'
 import { clean } from '../terminal/clean.js'
 import { count, duration, plural } from '../terminal/format.js'
-import { byProxy, bySite, restText, STANDING_COLUMNS, standingCells } from '../views/proxies-view.js'
+import { byProxy, bySite, restText, TOTALS_COLUMNS, totalsCells } from '../views/proxies-view.js'
 import { shownProgress } from '../views/work-progress.js'
 
 const PAGE = 1_000
@@ -95,7 +95,7 @@ function showPool(
   const proxies = byProxy(pool.proxies, scores, site, now)
   const sites = bySite(scores).filter((one) => site === null || one.site === site)
   const resting = proxies.filter(({ rests }) => rests.length > 0).length
-  const whole = standingOf(scores.filter((score) => score.site === (site ?? '')))
+  const whole = totalsOf(scores.filter((score) => score.site === (site ?? '')))
   const { name, kind } = pool
   if (json) {
     output.json({ of: 'pool', pool: name, kind, proxies: pool.proxies.length, resting, site, ...whole })
@@ -114,18 +114,18 @@ function showPool(
     return
   }
   output.table(
-    [{ title: 'site', shrinks: true }, ...STANDING_COLUMNS],
+    [{ title: 'site', shrinks: true }, ...TOTALS_COLUMNS],
     [
-      ...(site === null ? [['all', ...standingCells(whole, style)]] : []),
-      ...sites.slice(0, limit).map((one) => [clean(one.site), ...standingCells(one, style)]),
+      ...(site === null ? [['all', ...totalsCells(whole, style)]] : []),
+      ...sites.slice(0, limit).map((one) => [clean(one.site), ...totalsCells(one, style)]),
     ],
   )
   output.print()
   output.table(
-    [{ title: 'proxy', shrinks: true }, { title: 'country' }, ...STANDING_COLUMNS, { title: 'resting for' }],
+    [{ title: 'proxy', shrinks: true }, { title: 'country' }, ...TOTALS_COLUMNS, { title: 'resting for' }],
     proxies
       .slice(0, limit)
-      .map((one) => [clean(one.proxy), one.country ?? '', ...standingCells(one, style), restText(one, style)]),
+      .map((one) => [clean(one.proxy), one.country ?? '', ...totalsCells(one, style), restText(one, style)]),
   )
   if (proxies.length > limit) output.note(`the first ${count(limit)}; more with --limit`)
 }
@@ -205,10 +205,10 @@ function showTest({ output, json }: Session, pool: Pool, tested: readonly Tested
   const rows = pool.proxies.map(({ id, country }) => ({
     proxy: id,
     country,
-    ...standingOfTest(of(id)),
+    ...totalsOfTest(of(id)),
     last: of(id).at(-1),
   }))
-  const whole = standingOfTest(tested)
+  const whole = totalsOfTest(tested)
   if (json) {
     output.jsonLines(
       rows.map(({ last, ...row }) => ({
@@ -221,10 +221,10 @@ function showTest({ output, json }: Session, pool: Pool, tested: readonly Tested
     return
   }
   output.table(
-    [{ title: 'proxy', shrinks: true }, { title: 'country' }, ...STANDING_COLUMNS, { title: 'last' }],
+    [{ title: 'proxy', shrinks: true }, { title: 'country' }, ...TOTALS_COLUMNS, { title: 'last' }],
     [
-      ...rows.map((row) => [clean(row.proxy), row.country ?? '', ...standingCells(row, style), lastText(row.last)]),
-      ['all', '', ...standingCells(whole, style), ''],
+      ...rows.map((row) => [clean(row.proxy), row.country ?? '', ...totalsCells(row, style), lastText(row.last)]),
+      ['all', '', ...totalsCells(whole, style), ''],
     ],
   )
 }
@@ -235,8 +235,8 @@ function lastText(last: TestedRequest | undefined): string {
   return `${last.outcome} ${last.error ?? last.status ?? ''}`.trim()
 }
 
-function standingOfTest(tested: readonly TestedRequest[]) {
-  return standingOf(
+function totalsOfTest(tested: readonly TestedRequest[]) {
+  return totalsOf(
     tested.flatMap(({ outcome, bytes, cost, ms }) =>
       outcome === 'resting' ? [] : [{ ...NOTHING, [outcome]: 1, bytes, cost, latency: latencyOf(ms ?? 0) }],
     ),

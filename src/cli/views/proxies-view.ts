@@ -1,6 +1,6 @@
 import type { PoolProxy } from '../../proxy/proxy.js'
 import type { ProxyScore } from '../../proxy/proxy-ledger.js'
-import { type Standing, standingOf } from '../../proxy/standing.js'
+import { type ProxyTotals, totalsOf } from '../../proxy/proxy-totals.js'
 import { clean } from '../terminal/clean.js'
 import { bar, count, duration } from '../terminal/format.js'
 import type { Style } from '../terminal/style.js'
@@ -9,14 +9,14 @@ import type { Column } from '../terminal/table.js'
 const BAR_WIDTH = 10
 
 /** The columns that every proxy table has after its first ones. */
-export const STANDING_COLUMNS: readonly Column[] = [
+export const TOTALS_COLUMNS: readonly Column[] = [
   { title: 'requests', right: true },
   { title: 'success' },
   ...['bans', 'broken', 'p50', 'p90', 'p99', 'per 1,000 good'].map((title) => ({ title, right: true })),
 ]
 
-export function standingCells(standing: Standing, style: Style): string[] {
-  const { requests, success, banned, broken, p50Ms, p90Ms, p99Ms, costPer1000 } = standing
+export function totalsCells(totals: ProxyTotals, style: Style): string[] {
+  const { requests, success, banned, broken, p50Ms, p90Ms, p99Ms, costPer1000 } = totals
   return [
     count(requests),
     success === null ? '' : successText(success, style),
@@ -38,12 +38,12 @@ export function price(value: number): string {
   return value >= 0.01 ? value.toFixed(2) : value.toPrecision(2)
 }
 
-export interface SiteStanding extends Standing {
+export interface SiteTotals extends ProxyTotals {
   readonly site: string
 }
 
 /** By site, busiest first. */
-export function bySite(scores: readonly ProxyScore[]): SiteStanding[] {
+export function bySite(scores: readonly ProxyScore[]): SiteTotals[] {
   const sites = new Map<string, ProxyScore[]>()
   for (const score of scores) {
     if (score.site === '') continue
@@ -52,11 +52,11 @@ export function bySite(scores: readonly ProxyScore[]): SiteStanding[] {
     else known.push(score)
   }
   return [...sites]
-    .map(([site, rows]) => ({ site, ...standingOf(rows) }))
+    .map(([site, rows]) => ({ site, ...totalsOf(rows) }))
     .sort((a, b) => b.requests - a.requests || (a.site < b.site ? -1 : 1))
 }
 
-export interface ProxyStanding extends Standing {
+export interface TotalsOfProxy extends ProxyTotals {
   readonly proxy: string
   /** Null: not given, or no longer in the proxies file. */
   readonly country: string | null
@@ -71,7 +71,7 @@ export function byProxy(
   scores: readonly ProxyScore[],
   site: string | null,
   now: number,
-): ProxyStanding[] {
+): TotalsOfProxy[] {
   const rows = new Map<string, ProxyScore[]>(proxies.map(({ id }) => [id, []]))
   for (const score of scores) rows.set(score.proxy, [...(rows.get(score.proxy) ?? []), score])
   const countries = new Map(proxies.map(({ id, country }) => [id, country]))
@@ -81,7 +81,7 @@ export function byProxy(
       return {
         proxy,
         country: countries.get(proxy) ?? null,
-        ...standingOf(own.filter((row) => row.site === (site ?? ''))),
+        ...totalsOf(own.filter((row) => row.site === (site ?? ''))),
         inUse: own.find((row) => row.site === '')?.inFlight ?? 0,
         rests: felt.flatMap((row) =>
           row.restsUntil !== null && row.restsUntil > now ? [{ site: row.site, ms: row.restsUntil - now }] : [],
@@ -91,7 +91,7 @@ export function byProxy(
     .sort((a, b) => b.requests - a.requests || (a.proxy < b.proxy ? -1 : 1))
 }
 
-export function restText({ rests }: ProxyStanding, style: Style): string {
+export function restText({ rests }: TotalsOfProxy, style: Style): string {
   if (rests.length === 0) return ''
   const [first] = [...rests].sort((a, b) => b.ms - a.ms)
   if (first === undefined) return ''

@@ -1,5 +1,5 @@
 /**
- * Keys of a feed. The list or stream has the name that others push to; what Shoal keeps beside it carries that name as its hash
+ * Keys of a feed. The list or stream has the name that others push to; the keys that Shoal adds carry that name as their hash
  * tag, so that a cluster puts all of it on one node.
  */
 export interface FeedKeys {

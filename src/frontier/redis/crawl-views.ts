@@ -23,8 +23,8 @@ export interface DeadGroup {
   sample: string
 }
 
-/** Looking for the busiest hosts, a call looks at so many; the next one goes on from there. */
-const HOSTS_LOOKED_AT = 500
+/** Hosts that one search for the busiest checks; the next search continues from there. */
+const HOSTS_CHECKED = 500
 /** Hosts of one script call. */
 const HOSTS_AT_ONCE = 100
 /** What view.lua answers for each. */
@@ -245,7 +245,7 @@ export class CrawlViews {
   }
 }
 
-/** Finds the hosts with most links left without looking at all of them at once: each look takes some more, and the best so far again. */
+/** Finds the hosts with most links left without reading all of them at once: each search reads some more, and the best so far again. */
 class BusyHosts {
   readonly #views: CrawlViews
   readonly #shard: number
@@ -262,8 +262,8 @@ class BusyHosts {
   }
 
   async look(limit: number): Promise<string[]> {
-    const more = await this.#views.hostNames(this.#shard, this.#num, this.#next, HOSTS_LOOKED_AT)
-    this.#next = more.length < HOSTS_LOOKED_AT ? 0 : this.#next + more.length
+    const more = await this.#views.hostNames(this.#shard, this.#num, this.#next, HOSTS_CHECKED)
+    this.#next = more.length < HOSTS_CHECKED ? 0 : this.#next + more.length
     const hosts = [...new Set([...this.#best, ...more])]
     const infos = await this.#views.hostInfos(this.#shard, this.#crawl, hosts)
     this.#best = infos

@@ -3,10 +3,10 @@ import { SLOTS, slotOf } from '../../redis/slots.js'
 
 /**
  * Every key of the queue in Redis. All keys of a shard begin with its hash tag (`{shoal}` when there is one shard), so that a script finds
- * them on one node; `<crawl>` and `<lane>` are numbers that the shard gives out. Records are packed: lua/prelude.lua has their formats.
+ * them on one node; `<crawl>` and `<lane>` are numbers that the shard gives out. Records are packed: lua/parts has their formats.
  *
  *   meta              hash    layout, shards, identity
- *   mark              string  grows with every look: tells a queue that went back in time
+ *   mark              string  grows with every check: a smaller one means that the queue went back in time
  *   clock             string  server time seen last, and the queue's own time then
  *   epoch             string  the last epoch given to a lease
  *   numbers lanes ends fronts counters: crawls, lanes, dead letters in order, links promoted
@@ -14,14 +14,14 @@ import { SLOTS, slotOf } from '../../redis/slots.js'
  *   c:<crawl>         hash    spec, state and counters of a crawl; named limits as r:<route>, k:<pace key>
  *   running:<spider>  set     numbers of the spider's running crawls
  *   h                 hash    host → pace, settings, and its lanes in all crawls: counters, place in the order, levels of the queue
- *   l:<crawl>         hash    lanes of a crawl that has ended, put aside
+ *   l:<crawl>         hash    lanes of a crawl that has ended, archived
  *   n:<crawl>         zset    hosts by name
  *   q:<crawl>:<level>:<host>  list   links that wait (with \n route: of a lane of its own), first in first; level = 100 − priority
- *   b:<crawl>:<lane>  zset    links that came back, by rank: level and place
+ *   b:<crawl>:<lane>  zset    links that returned, by rank: level and place
  *   d:<crawl>         zset    delayed links, by due time
  *   r:<crawl>         zset    lanes with a link and an open host, by score
  *   w:<crawl>         zset    lanes with a link and a closed host, by the time it opens
- *   a:<crawl>         zset    lanes to be looked at again, because limits changed
+ *   a:<crawl>         zset    lanes to be checked again, because limits changed
  *   leases            hash    epoch → lease with its item
  *   deadlines         zset    epoch by the time it runs out
  *   guests guestends          slots held by leases of other shards, and when they run out
@@ -35,7 +35,7 @@ import { SLOTS, slotOf } from '../../redis/slots.js'
  *   xs:<crawl>        hash    error code → fingerprint of one of them; none of those that are older than this key
  *   f:<crawl>         hash    fingerprint → failures so far
  *   t:<crawl>         hash    links that ended, in a ring of 64 seconds
- *   s:<scope>…                what was seen: lua/links.lua
+ *   s:<scope>…                what was seen: lua/parts/seen.lua
  *   trash             list    numbers of removed crawls whose keys are being swept
  */
 export const LAYOUT = 1

@@ -27,7 +27,7 @@ interface Spot {
   readonly held: Buffer
 }
 
-/** `ended`: done or skipped. `beyond`: it may be further back in the queue than is looked. */
+/** `ended`: done or skipped. `too_far`: it may be further back in the queue than the search goes. */
 export type Sought = Spot | 'in_flight' | 'ended' | 'too_far' | 'unknown'
 
 export interface Seek {
@@ -39,8 +39,8 @@ export interface Seek {
 }
 
 /**
- * Looks for a link that its shard has seen, with reads that each take little of the server's time. A link moves from the queue to a worker and on: in this
- * order it cannot slip past, but for one that falls due or comes back meanwhile, so that a search that found nothing is made once more.
+ * Searches for a link that its shard has seen, with reads that each take little of the server's time. The order is the one in which a link moves, from the
+ * queue to a worker to its end, so that it cannot slip past; one that falls due or returns meanwhile can, so a search that found nothing is repeated once.
  */
 export async function seekLink(seek: Seek): Promise<Sought> {
   return (await seekOnce(seek)) ?? (await seekOnce(seek)) ?? 'ended'
@@ -50,18 +50,18 @@ async function seekOnce(seek: Seek): Promise<Sought | null> {
   const { shards, shard, num, host } = seek
   const record = await shards.command(shard, 'HGET', 'h', host)
   const lanes = record === null ? [] : decodeHost(bytes(record)).lanes.filter((lane) => lane.crawl === num)
-  let beyond = false
+  let tooFar = false
   const places = [
     () => inQueue(seek, lanes),
     async () => (lanes.some((lane) => lane.delayed > 0) ? inDelayed(seek) : null),
     async () => (lanes.some((lane) => lane.leased > 0) ? inFlightOf(seek) : null),
   ]
-  for (const look of places) {
-    const found = await look()
-    if (found === 'too_far') beyond = true
+  for (const search of places) {
+    const found = await search()
+    if (found === 'too_far') tooFar = true
     else if (found !== null) return found
   }
-  return (await atItsEnd(seek)) ?? (beyond ? 'too_far' : null)
+  return (await atItsEnd(seek)) ?? (tooFar ? 'too_far' : null)
 }
 
 async function inQueue(seek: Seek, lanes: readonly LaneRecord[]): Promise<Spot | 'too_far' | null> {

@@ -10,7 +10,7 @@ import { type Operation, scriptOf } from './scripts.js'
 
 export interface RedisFrontierOptions {
   readonly namespace?: string
-  /** For a queue that is made now; one that exists keeps its number. Default: one, in a cluster two for each master. */
+  /** For a new queue; an existing one keeps its number. Default: one, in a cluster two for each master. */
   readonly shards?: number
   /** For tests: in place of the server's time. */
   readonly clock?: Clock

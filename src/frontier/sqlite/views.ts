@@ -23,10 +23,10 @@ import { adapted, earliestOpen, limitsFor, settingsShown, strictest, withSetting
 import { unknownCrawl } from '../refusals.js'
 import { STATE_NAMES } from './schema.js'
 
-/** So many are read and sorted faster than one looks for them among the hosts of all crawls. */
+/** Up to this many, reading and sorting them is faster than a search among the hosts of all crawls. */
 const FEW_LANES = 1_000
 
-/** The questions people ask: nothing here changes a row. */
+/** What people ask about: nothing here changes a row. */
 export abstract class SqliteViews {
   protected readonly db: SqliteDb
   readonly #clock: Clock

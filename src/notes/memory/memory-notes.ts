@@ -38,5 +38,5 @@ export function memoryNotes({ clock }: { readonly clock: Clock }): Notes {
   }
 }
 
-/** Sheets are looked through when they have doubled: the cost of it does not grow with their number. */
+/** States are swept when their number has doubled, so that the cost per call does not grow with it. */
 const FEWEST_SWEPT = 1_000

@@ -15,7 +15,7 @@ const NOTES_MIGRATIONS = [
   `,
 ] as const
 
-/** Sheets whose time has passed, removed with each change at most. */
+/** Expired states removed with each change at most. */
 const REMOVED_AT_ONCE = 100
 
 /** The notes on SQLite: synchronous, inside the caller's transaction. */

@@ -32,7 +32,7 @@ export function memoryLedger({ clock }: { readonly clock: Clock }): ProxyLedger 
   const sweepHealths = sweeper(healths, ({ health }) => health)
 
   const rows: LedgerRows = {
-    lookForHolds: () => {},
+    readHolds: () => {},
     hold: (ask) => holds.get(ask),
     addHold: (hold) => void holds.set(hold.ask, hold),
     removeHold: (ask) => void holds.delete(ask),
@@ -54,7 +54,7 @@ export function memoryLedger({ clock }: { readonly clock: Clock }): ProxyLedger 
     },
     pace: (pool, proxy, host) => paces.get(pool, host, proxy) ?? FRESH_PACE,
     setPace: (pool, proxy, host, pace) => paces.set(pool, host, proxy, pace),
-    look: () => {},
+    read: () => {},
   }
 
   const scoresOf = (pool: string): ProxyScore[] => {

@@ -53,7 +53,7 @@ export class SqliteLedgerRows implements LedgerRows {
     return this.#healths.size + this.#paces.size
   }
 
-  lookForHolds(asks: readonly string[]): void {
+  readHolds(asks: readonly string[]): void {
     if (this.#allHoldsRead) return
     const unread = asks.filter((ask) => !this.#holds.has(ask))
     if (unread.length === 0) return
@@ -131,7 +131,7 @@ export class SqliteLedgerRows implements LedgerRows {
     this.#changedPaces.add(row)
   }
 
-  look({ pool, host, site }: Place, proxies: readonly ProxyId[]): void {
+  read({ pool, host, site }: Place, proxies: readonly ProxyId[]): void {
     const unread = proxies.filter(
       (proxy) =>
         this.#paces.get(pool, host, proxy) === undefined ||
@@ -139,7 +139,7 @@ export class SqliteLedgerRows implements LedgerRows {
         this.#healths.get(pool, WHOLE, proxy) === undefined,
     )
     if (unread.length === 0) return
-    for (const [name, whole, onSite, pace] of this.#sql.look.all(JSON.stringify(unread), pool, site, host)) {
+    for (const [name, whole, onSite, pace] of this.#sql.read.all(JSON.stringify(unread), pool, site, host)) {
       const proxy = String(name)
       this.#health(pool, proxy, WHOLE, whole)
       this.#health(pool, proxy, site, onSite)

@@ -83,7 +83,7 @@ export function unpackReports({ texts, rests, reports }: PackedReports): ReportO
   }))
 }
 
-/** A list in which everything stands once. */
+/** A list without duplicates. */
 function places<Item>() {
   const all: Item[] = []
   const known = new Map<Item, number>()

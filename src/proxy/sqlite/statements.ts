@@ -3,7 +3,7 @@ import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
 const FORGOTTEN_AT_ONCE = 500
 const HOLD = 'ask, ends_at, hold'
 
-/** Of wide rows, this many by themselves cost less than one statement over JSON; of twenty, a row costs half in that one. */
+/** Up to this many wide rows cost less one by one than in one statement over JSON; with twenty rows, each costs half as much in that one. */
 const FEW = 3
 
 /** A list is stored as JSON. */
@@ -32,7 +32,7 @@ export function prepareLedger(db: SqliteDb) {
     )
   return {
     dataVersion: db.prepare('PRAGMA data_version'),
-    look: db.prepare(
+    read: db.prepare(
       `SELECT e.value, w.state, s.state, p.state FROM json_each(?1) e
        LEFT JOIN proxy_health w ON w.pool = ?2 AND w.proxy = e.value AND w.site = ''
        LEFT JOIN proxy_health s ON s.pool = ?2 AND s.proxy = e.value AND s.site = ?3

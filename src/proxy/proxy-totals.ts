@@ -1,7 +1,7 @@
 import { LATENCY_BUCKETS, type ProxyScore } from './proxy-ledger.js'
 
 /** How proxies did, taken together: of a pool, of a site, of one proxy. */
-export interface Standing {
+export interface ProxyTotals {
   readonly requests: number
   readonly good: number
   readonly banned: number
@@ -21,20 +21,20 @@ export interface Standing {
 
 export type Counted = Pick<ProxyScore, 'good' | 'neutral' | 'banned' | 'broken' | 'bytes' | 'cost' | 'latency'>
 
-export function standingOf(scores: readonly Counted[]): Standing {
+export function totalsOf(scores: readonly Counted[]): ProxyTotals {
   const sum = (part: (score: Counted) => number) => scores.reduce((total, score) => total + part(score), 0)
   const good = sum((score) => score.good)
   const banned = sum((score) => score.banned)
   const broken = sum((score) => score.broken)
   const neutral = sum((score) => score.neutral)
   const cost = sum((score) => score.cost)
-  const telling = good + banned + broken
+  const meaningful = good + banned + broken
   const buckets = Array.from({ length: LATENCY_BUCKETS.length + 1 }, (_, index) =>
     sum((score) => score.latency[index] ?? 0),
   )
   return {
-    ...{ requests: telling + neutral, good, banned, broken, neutral },
-    success: telling === 0 ? null : good / telling,
+    ...{ requests: meaningful + neutral, good, banned, broken, neutral },
+    success: meaningful === 0 ? null : good / meaningful,
     p50Ms: percentile(buckets, 0.5),
     p90Ms: percentile(buckets, 0.9),
     p99Ms: percentile(buckets, 0.99),
@@ -44,7 +44,7 @@ export function standingOf(scores: readonly Counted[]): Standing {
   }
 }
 
-/** Between the ends of the bucket in which it falls, in proportion; beyond the last end, that end. */
+/** Between the ends of the bucket in which it falls, in proportion; after the last end, that end. */
 export function percentile(buckets: readonly number[], share: number): number | null {
   const total = buckets.reduce((sum, count) => sum + count, 0)
   if (total === 0) return null

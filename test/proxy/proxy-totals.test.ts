@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { styleFor } from '../../src/cli/terminal/style.js'
-import { byProxy, bySite, price, restText, standingCells } from '../../src/cli/views/proxies-view.js'
+import { byProxy, bySite, price, restText, totalsCells } from '../../src/cli/views/proxies-view.js'
 import { LATENCY_BUCKETS, type ProxyScore } from '../../src/proxy/proxy-ledger.js'
-import { percentile, standingOf } from '../../src/proxy/standing.js'
+import { percentile, totalsOf } from '../../src/proxy/proxy-totals.js'
 
 const NO_STYLE = styleFor({}, {})
 const buckets = (counts: Record<number, number>) =>
@@ -22,15 +22,15 @@ describe('how proxies did together', () => {
       score('a', '', { good: 6, neutral: 2, cost: 0.3, bytes: 10, latency: buckets({ 0: 8 }) }),
       score('b', '', { good: 2, banned: 1, broken: 1, cost: 0.1, bytes: 5, latency: buckets({ 3: 4 }) }),
     ]
-    expect(standingOf(rows)).toMatchObject({
+    expect(totalsOf(rows)).toMatchObject({
       ...{ requests: 12, good: 8, neutral: 2, banned: 1, broken: 1, success: 0.8, bytes: 15 },
       costPer1000: expect.closeTo(50),
     })
   })
 
   it('has no share, no latency and no price before the first request', () => {
-    expect(standingOf([])).toMatchObject({ success: null, p50Ms: null, p99Ms: null, costPer1000: null })
-    expect(standingOf([score('a', '', { banned: 3, cost: 1 })]).costPer1000).toBeNull()
+    expect(totalsOf([])).toMatchObject({ success: null, p50Ms: null, p99Ms: null, costPer1000: null })
+    expect(totalsOf([score('a', '', { banned: 3, cost: 1 })]).costPer1000).toBeNull()
   })
 
   it('knows percentiles as well as the buckets do', () => {
@@ -76,8 +76,8 @@ describe('the views', () => {
   })
 
   it('as cells of a table', () => {
-    const standing = standingOf([score('a', '', { good: 3, banned: 1, cost: 0.0003, latency: buckets({ 2: 4 }) })])
-    expect(standingCells(standing, NO_STYLE)).toEqual([
+    const totals = totalsOf([score('a', '', { good: 3, banned: 1, cost: 0.0003, latency: buckets({ 2: 4 }) })])
+    expect(totalsCells(totals, NO_STYLE)).toEqual([
       ...['4', '███████░░░  75 %', '1', '0', '75 ms', '95 ms', '100 ms', '0.10'],
     ])
     expect([0, 0.00123, 12.345].map(price)).toEqual(['0', '0.0012', '12.35'])
