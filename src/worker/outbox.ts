@@ -32,16 +32,32 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void
 }
 
+interface OutboxParts {
+  readonly frontier: Pick<Frontier, 'release' | 'settle'>
+  readonly store: {
+    readonly records: Pick<RecordStore['records'], 'write'>
+    readonly visits: Pick<RecordStore['visits'], 'last'>
+  }
+  readonly clock: Clock
+  readonly meter: Meter
+  readonly backends: BackendWatch
+  /** How many visits could still add to a batch. */
+  readonly inFlight: () => number
+  /** Called in the same turn as the calls of a flush, so that a lease for the freed slots travels with them. */
+  readonly onFlush: () => void
+  /** A backend cannot be used. One that is down is waited for. */
+  readonly onFailure: (error: unknown) => void
+}
+
 /**
  * The calls of all visits to store and queue, batched: visits share one statement and one settle call, and each waits for its own
  * commit. Records are always committed before their link is settled, because a visit settles only after its write has resolved.
  */
 export class Outbox {
-  readonly #frontier: Pick<Frontier, 'release' | 'settle'>
-  readonly #store: RecordStore
+  readonly #frontier: OutboxParts['frontier']
+  readonly #store: OutboxParts['store']
   readonly #clock: Clock
   readonly #inFlight: () => number
-  /** Called in the same turn as the calls of a flush, so that a lease for the freed slots travels with them. */
   readonly #onFlush: () => void
   readonly #backends: BackendWatch
   readonly #onFailure: (error: unknown) => void
@@ -62,16 +78,7 @@ export class Outbox {
   /** Called to make visits stop waiting for their page to be kept. */
   readonly #stopKeeping = new Set<(error: unknown) => void>()
 
-  constructor(parts: {
-    frontier: Pick<Frontier, 'release' | 'settle'>
-    store: RecordStore
-    clock: Clock
-    inFlight: () => number
-    onFlush: () => void
-    backends: BackendWatch
-    onFailure: (error: unknown) => void
-    meter: Meter
-  }) {
+  constructor(parts: OutboxParts) {
     this.#frontier = parts.frontier
     this.#store = parts.store
     this.#clock = parts.clock
@@ -143,6 +150,7 @@ export class Outbox {
   }
 
   async #keep(pages: BlobStore, page: Uint8Array, type: string): Promise<BlobRef> {
+    if (this.#givenUp) throw notKept()
     this.#keeping++
     this.#keepingBytes += page.length
     const kept = this.#untilDone('pages', () => {
@@ -174,8 +182,7 @@ export class Outbox {
   giveUp(): void {
     this.#givenUp = true
     // Storage that hangs would answer only at its own deadline.
-    const error = new ShoalError('aborted', 'the worker stopped before the page was kept')
-    for (const stop of this.#stopKeeping) stop(error)
+    for (const stop of this.#stopKeeping) stop(notKept())
   }
 
   /** A visit has ended and there is room for another: the next flush, even an empty one, leases more. */
@@ -274,4 +281,8 @@ export class Outbox {
       throw error
     }
   }
+}
+
+function notKept(): ShoalError {
+  return new ShoalError('aborted', 'the worker stopped before the page was kept')
 }

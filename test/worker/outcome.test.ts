@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.js'
 import { type ErrorCode, ShoalError } from '../../src/errors.js'
 import type { FetchResponse } from '../../src/fetch/fetcher.js'
-import { backoffMs, failureReport, hostReport, outcomeOf, statusError } from '../../src/worker/outcome.js'
+import { backoffMs, busyOutcome, failureReport, hostReport, outcomeOf, statusError } from '../../src/worker/outcome.js'
 
 const RULES = { retries: { max: 3, backoff: { kind: 'list', ms: [1_000, 10_000, 60_000] } }, maxThrottles: 2 } as const
 const half = () => 0.5
@@ -10,6 +10,14 @@ const half = () => 0.5
 function outcome(code: ErrorCode, lease: { attempt?: number; throttles?: number } = {}, waitMs?: number) {
   return outcomeOf(new ShoalError(code, 'because'), { attempt: 1, throttles: 0, ...lease }, RULES, half, waitMs)
 }
+
+it.each([
+  ['its own host, which the queue keeps closed, with no wait on top', 'site.test', 0],
+  ['another host', 'other.test', 7_000],
+  ['a reason that the queue does not know', null, 7_000],
+])('a link goes back as it was for %s', (_what, closedHost, afterMs) => {
+  expect(busyOutcome({ waitMs: 7_000, closedHost }, { host: 'site.test' })).toEqual({ kind: 'back', afterMs })
+})
 
 describe('what becomes of a visit that failed', () => {
   it('retries what may work later, max times, with the intervals of the list', () => {
