@@ -428,7 +428,7 @@ export const ERRORS = {
     next: 'backend',
     exitCode: 'backend',
     meaning: 'The browser does not start: a library is missing, or its sandbox does not work.',
-    hint: 'Start it by hand with --headless to see why, or name another one with SHOAL_BROWSER.',
+    hint: 'Start it by hand to see why, or name another one with SHOAL_BROWSER.',
   },
   browser_busy: {
     next: 'backend',
