@@ -62,7 +62,7 @@ describe('configuration', () => {
     const publicly = (publicUrl: string) => loadConfig({ flags: { publicUrl }, env: {} }).publicUrl
     expect(publicly('https://shoal.example:8443/')).toBe('https://shoal.example:8443/')
     for (const url of ['https://a.example/shoal', 'https://a.example/?x', 'https://me:pw@a.example'])
-      expect(() => publicly(url)).toThrow(/must have no path/)
+      expect(() => publicly(url)).toThrow(/must not have a path/)
   })
 
   it('takes proxies under the name that other programs use, too', () => {
@@ -127,7 +127,7 @@ describe('addresses that are shown', () => {
     const token = 'a-token-of-24-characters'
     expect(loadConfig({ flags: {}, env: { SHOAL_TOKEN: token } }).token).toBe(token)
     expect(refusal({ flags: { token } })).toMatch(/^config_invalid unknown option 'token'/)
-    expect(refusal({ env: { SHOAL_TOKEN: '' } })).toBe('config_invalid SHOAL_TOKEN: it is empty')
+    expect(refusal({ env: { SHOAL_TOKEN: '' } })).toBe('config_invalid SHOAL_TOKEN is empty')
     expect(refusal({ env: { SHOAL_TOKEN: 'too-short' } })).toBe(
       'config_invalid SHOAL_TOKEN: must have at least 16 characters',
     )
