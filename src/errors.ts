@@ -207,11 +207,7 @@ export const ERRORS = {
     meaning: 'The command was interrupted before it opened a crawl.',
     hint: 'Nothing was started; run the command again.',
   },
-  closed: {
-    next: 'stop',
-    meaning: 'The connection was already closed.',
-    hint: 'Open a new one with connect().',
-  },
+  closed: { next: 'stop', meaning: 'The connection was already closed.', hint: 'Open a new one with connect().' },
   wait_timeout: {
     next: 'stop',
     meaning: 'The result did not arrive within the timeout.',
@@ -373,11 +369,7 @@ export const ERRORS = {
     meaning: 'The redirect leads to a URL that must not be fetched.',
     hint: 'The message names the target and the reason.',
   },
-  http_error: {
-    next: 'dead',
-    meaning: 'The server responded with a client error (4xx).',
-    hint: 'Check the URL.',
-  },
+  http_error: { next: 'dead', meaning: 'The server responded with a client error (4xx).', hint: 'Check the URL.' },
   server_error: {
     next: 'retry',
     meaning: 'The server responded with an error (5xx).',

@@ -1,8 +1,10 @@
 import type { Clock, Random } from '../clock.js'
+import { warnOf, withClosers } from '../closers.js'
 import { asShoalError, type ErrorCode, ShoalError } from '../errors.js'
 import type { Fetcher, FetchLimits, StopSignal } from '../fetch/fetcher.js'
 import { judgeUrl } from '../fetch/guard.js'
 import { createHttpFetcher } from '../fetch/http/http-fetcher.js'
+import { silentLog } from '../log.js'
 import { retryAfterIn } from '../politeness/retry-after.js'
 import type { Pool } from '../proxy/pool.js'
 import type { PoolProxy } from '../proxy/proxy.js'
@@ -75,26 +77,26 @@ export async function testProxies(
     throw new ShoalError(refused.code, refused.message, {
       hint: 'If the site is yours, pass --allow-private host:port.',
     })
-  const allocator = createProxyAllocator({ ledger, clock, random, worker: name })
-  const fetcher = createHttpFetcher({ clock, userAgent: `Shoal/${version} (proxy test)` })
   const done: TestedRequest[] = []
   const waiting = [...test.pool.proxies]
-  const work = async () => {
+  const work = async (parts: TestParts) => {
     for (let proxy = waiting.shift(); proxy !== undefined; proxy = waiting.shift()) {
       for (let times = 0; times < test.count && !test.stop.aborted; times++) {
-        const tested = await testOnce(test, target, proxy, { allocator, fetcher, clock })
+        const tested = await testOnce(test, target, proxy, parts)
         done.push(tested)
         test.onDone(tested)
         if (tested.outcome === 'resting') break
       }
     }
   }
-  try {
-    await Promise.all(Array.from({ length: Math.min(test.concurrency, waiting.length) }, work))
-  } finally {
-    await allocator.close()
-    await fetcher.close()
-  }
+  await withClosers(warnOf(silentLog), async (closers) => {
+    const fetcher = createHttpFetcher({ clock, userAgent: `Shoal/${version} (proxy test)` })
+    closers.add(() => fetcher.close())
+    const allocator = createProxyAllocator({ ledger, clock, random, worker: name })
+    closers.add(() => allocator.close())
+    const atOnce = Math.min(test.concurrency, waiting.length)
+    await Promise.all(Array.from({ length: atOnce }, () => work({ allocator, fetcher, clock })))
+  })
   return done
 }
 

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util'
 import { systemClock, systemRandom } from '../clock.js'
+import { warnOf, withClosers } from '../closers.js'
 import { specFor } from '../coordinator/crawls.js'
 import { type ErrorCode, ShoalError } from '../errors.js'
 import { createBrowserFetcher, withBrowser } from '../fetch/browser/browser-fetcher.js'
@@ -47,15 +48,18 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
   const admission = admitter.resolve(url, '')
   const link = admission.ok ? admitter.link(admission.target, 0) : admission.refusal
   if ('code' in link) throw new ShoalError(link.code, link.message)
-  const backends = await openBackends({ queue: 'memory:', store: 'memory:' })
-  const fetcher = withBrowser(
-    createHttpFetcher({ clock, userAgent: spider.userAgent }),
-    createBrowserFetcher({ clock, executable: browser, maxPages: 1 }),
-  )
-  // While a handler waits, nothing else may keep the process alive, and it would end without a message.
-  const ended = new AbortController()
-  void clock.sleep(MOST_MS, ended.signal)
-  try {
+  return withClosers(warnOf(silentLog), async (closers) => {
+    const backends = await openBackends({ queue: 'memory:', store: 'memory:' })
+    closers.add(() => backends.close())
+    const fetcher = withBrowser(
+      createHttpFetcher({ clock, userAgent: spider.userAgent }),
+      createBrowserFetcher({ clock, executable: browser, maxPages: 1 }),
+    )
+    closers.add(() => fetcher.close())
+    // While a handler waits, nothing else may keep the process alive, and it would end without a message.
+    const ended = new AbortController()
+    void clock.sleep(MOST_MS, ended.signal)
+    closers.add(() => ended.abort())
     await backends.frontier.open(specFor(spider, 'try', 1))
     await backends.frontier.add('try', [link])
     const [lease] = (await backends.frontier.lease({ worker: 'try', seq: 1, want: 1, spiders: [spider.name] })).leases
@@ -129,11 +133,7 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
       links: links.map(({ url, route, priority }) => ({ url, route, priority })),
       refused,
     }
-  } finally {
-    ended.abort()
-    await fetcher.close()
-    await backends.close()
-  }
+  })
 }
 
 /** The store of a crawl rejects what is not JSON; there is no store here, and the caller relies on JSON. */
