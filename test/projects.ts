@@ -34,7 +34,7 @@ export const NEEDS_PROCESSES = [
   'test/redis/{acl,cluster,connection,sentinel,server-clock,start-up-checks}.test.ts',
   'test/run/alerts/*.test.ts',
   'test/run/seeds/seed-files.test.ts',
-  'test/run/{begin-crawls,schedules}.test.ts',
+  'test/run/{crawl-starter,schedules}.test.ts',
   'test/run/reparse/reparse.test.ts',
   'test/run/workers/{drain-watch,supervise,worker-process}.test.ts',
   'test/scripts/release.test.ts',
