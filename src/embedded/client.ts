@@ -27,7 +27,7 @@ export class DatabaseClient {
   #calls: Call[] = []
   #nextId = 1
   #dead: Error | null = null
-  /** Told when leases kept for a worker turned out to be lost. */
+  /** Called with leases of a worker that turned out to be lost. */
   onLost: (tokens: readonly string[]) => void = () => {}
 
   constructor(port: DuplexPort) {
@@ -78,7 +78,7 @@ export class DatabaseClient {
     try {
       this.post({ kind: 'calls', calls })
     } catch {
-      // One of them holds what cannot be sent: each by itself, so that only that one fails.
+      // One of them contains what cannot be cloned: each is sent alone, so that only that one fails.
       for (const call of calls) this.#sendAlone(call)
     }
   }
@@ -101,11 +101,11 @@ export class DatabaseClient {
   }
 }
 
-/** Long enough for the longest batch; a database that another process has locked is not waited for. */
+/** Long enough for the longest batch; not long enough for a database that another process has locked. */
 const EXIT_PATIENCE_MS = 500
 const gates = new Set<NativeGate>()
 
-/** However this process comes to proxy: with databases in the middle of a call it would be an abort. */
+/** Whatever ends this process: in the middle of a native call that would be an abort. */
 function shutAtExit(thread: Worker, gate: NativeGate): void {
   if (gates.size === 0) process.on('exit', shutGates)
   gates.add(gate)
@@ -141,7 +141,7 @@ export class DatabaseThread {
     const data: DatabaseThreadData = { file, gate: nativeGate() }
     const thread = new Worker(entryFile(import.meta.url, './thread.js'), {
       workerData: data,
-      // It makes little garbage: a large nursery would only hold memory.
+      // It produces little garbage: a larger young generation would only hold memory.
       resourceLimits: { maxYoungGenerationSizeMb: 8 },
     })
     shutAtExit(thread, data.gate)
@@ -155,7 +155,7 @@ export class DatabaseThread {
     return new DatabaseThread(thread)
   }
 
-  /** A port for another thread of this process, which makes a DatabaseClient of it. */
+  /** A port for another thread of this process, which wraps it in a DatabaseClient. */
   connect(): MessagePort {
     const { port1, port2 } = new MessageChannel()
     this.client.post({ kind: 'port', port: port1 })

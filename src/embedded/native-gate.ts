@@ -1,6 +1,6 @@
 /**
- * A thread that is ended while it is inside the native database library takes the process with it (SIGABRT, and a panic on standard
- * error instead of the exit code). So the thread enters that library through a gate, and a process that is about to exit shuts it first.
+ * A thread that is terminated inside the native database library aborts the process (SIGABRT, and a panic on standard error instead of
+ * the exit code). So the thread enters that library through a gate, and a process that is about to end closes it first.
  */
 const OPEN = 0
 const INSIDE = 1
@@ -12,7 +12,7 @@ export function nativeGate(): NativeGate {
   return new Int32Array(new SharedArrayBuffer(4))
 }
 
-/** For the thread. At a gate that is shut it waits for its end. */
+/** Called by the thread. At a closed gate it waits to be terminated. */
 export function throughGate<Result>(gate: NativeGate, work: () => Result): Result {
   if (Atomics.compareExchange(gate, 0, OPEN, INSIDE) === SHUT) Atomics.wait(gate, 0, SHUT)
   try {
@@ -23,7 +23,7 @@ export function throughGate<Result>(gate: NativeGate, work: () => Result): Resul
   }
 }
 
-/** For who ends the thread: returns when it is outside for good, or when one stay inside takes longer than `patienceMs`. */
+/** Called before the thread is terminated: returns when it is outside for good, or when one call inside takes longer than `patienceMs`. */
 export function shutGate(gate: NativeGate, patienceMs: number): void {
   while (Atomics.compareExchange(gate, 0, OPEN, SHUT) === INSIDE) {
     if (Atomics.wait(gate, 0, INSIDE, patienceMs) === 'timed-out') return

@@ -23,11 +23,11 @@ export interface KeepMessage {
   readonly kind: 'keep'
   readonly worker: string
   readonly heartbeatMs: number
-  /** A lease is kept for this long at most: a handler that never ends must not hold it for ever. */
+  /** A lease is kept for this long at most: a handler that never ends must not hold it forever. */
   readonly holdMs: number
 }
 
-/** These wait for a store that is away, their pages read and their handlers ended: they are kept for another `holdMs`. */
+/** These leases wait for a store that is down, with page and handler done: they are kept for another `holdMs`. */
 export interface WaitingMessage {
   readonly kind: 'waiting'
   readonly worker: string

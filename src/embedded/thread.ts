@@ -23,7 +23,7 @@ import type {
 } from './protocol.js'
 
 /**
- * The database thread: one connection, one transaction for everything that waits in line. Leases are kept alive and expired ones reaped
+ * The database thread: one connection, one transaction for all calls that are waiting. Leases are kept alive and expired ones reaped
  * from here, so that neither depends on the event loop that runs the user's handlers.
  */
 const REAP_EVERY_MS = 1_000
@@ -79,20 +79,20 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
       return result
     })
 
-  /** Workers known to be dead. A call that one of them had sent off may come in later, and what it leased would be nobody's. */
+  /** Workers known to be dead. A call that one of them sent before may arrive later, and nobody would work on what it leased. */
   const forfeited = new Set<string>()
 
   const runOne = (call: Call): Answer => {
     const [id, service, name, args] = call
     if (name === 'lease' && forfeited.has((args[0] as LeaseRequest).worker)) return [id, true, NOTHING_LEASED]
-    // A question among changes must see them.
+    // A read in the middle of a batch of changes must see them.
     if (service === 'frontier' && isRead(call)) frontier.beforeCommit()
     const result = run(service, name, args)
     if (service === 'frontier') noteLeases(name, args, result)
     return [id, true, result]
   }
 
-  /** What is granted and settled here need not be told to the keeper by the worker. */
+  /** Leases granted and settled here are known here: the worker need not report them. */
   const noteLeases = (name: string, args: readonly unknown[], result: unknown): void => {
     if (name === 'lease') {
       const keeper = keepers.get((args[0] as LeaseRequest).worker)
@@ -119,7 +119,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
     try {
       return transaction(() => calls.map(runOne))
     } catch {
-      // One of them failed and took the others with it: each by itself, so that only the guilty one is answered with its error.
+      // One of them failed and rolled back the others: each is run alone, so that only the failing one gets its error.
       rolledBack()
       return calls.map(runAlone)
     }
@@ -136,7 +136,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
 
   const listen = (client: MessagePort): void => {
     client.on('message', (first: ToThread) => {
-      // Everything that waits in line shares one transaction: a commit costs more than a call.
+      // All calls that are waiting share one transaction: a commit costs more than a call.
       let calls: Call[] = []
       const answer = () => {
         if (calls.length > 0) {
@@ -148,7 +148,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
       for (let message: ToThread | undefined = first; message !== undefined; ) {
         if (message.kind === 'calls') for (const call of message.calls) calls.push(call)
         else {
-          // In the order in which they were said: leases that follow a `keep` are to be kept.
+          // In the order in which they were sent: leases granted after a `keep` are to be kept.
           answer()
           handle(client, message)
         }
@@ -201,7 +201,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
     return first
   }
 
-  /** Our own servers may be away for a while: the next turn tries again, and the calls of the workers tell the user. */
+  /** The database may be locked or the disk full for a while: the next turn tries again, and the workers' calls report it. */
   const quietly = (work: () => void) => () => {
     try {
       throughGate(gate, work)

@@ -8,7 +8,7 @@ export function normalIdentity(value: unknown, ignoreCase: boolean): string | nu
   return ignoreCase ? text.toLowerCase() : text
 }
 
-/** The identity that some fields make together; null when one of them is empty. One field stands for itself, several as JSON. */
+/** The identity that some fields make together; null when one of them is empty. One field is used as it is, several as JSON. */
 export function identityOfFields(data: Json, fields: readonly string[], ignoreCase: boolean): string | null {
   if (data === null || typeof data !== 'object' || Array.isArray(data)) return null
   const record = data as Readonly<Record<string, Json>>

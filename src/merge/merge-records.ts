@@ -37,7 +37,7 @@ export interface Merged {
 
 export type Member = Pick<StoredRecord, 'site' | 'key' | 'url' | 'data' | 'scrapedAt' | 'updatedAt'>
 
-/** An entity may have thousands of records; a reader looks at the first ones. */
+/** An entity may have thousands of records; a reader wants the first ones. */
 export const MOST_SOURCES = 100
 
 /** One record of many. The order in which they come does not matter, nor whether one comes twice. */
@@ -121,7 +121,7 @@ function isBetterWhole(a: Candidate, b: Candidate): boolean {
   return (order || newerFirst(a, b)) < 0
 }
 
-/** Negative: `a` is to be taken. A value that says something goes before one that does not. */
+/** Negative: `a` wins. A value that is not empty wins over one that is. */
 function compare(a: Candidate, b: Candidate, rule: Preference): number {
   return (
     Number(isEmpty(a.value)) - Number(isEmpty(b.value)) ||

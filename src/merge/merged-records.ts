@@ -5,7 +5,7 @@ import { Merging, type Source } from './merge-records.js'
 
 /**
  * One record for each entity: its key is the identity; site, page and crawl are those of the newest of its records, and its times the
- * widest of all of them. A record without an identity is one by itself, under its own key.
+ * widest of all of them. A record without an identity is an entity of its own, under its own key.
  */
 export interface MergedRecord extends StoredRecord {
   readonly identity: string | null

@@ -3,13 +3,13 @@ import { isAway } from '../errors.js'
 import type { OutletClaim, OutletHold, Outlets } from '../store/outlets.js'
 
 export interface Held extends OutletHold {
-  /** Aborted when the outlet is not ours any more, or nobody can say that it is. */
+  /** Aborted when this process does not hold the outlet any more, or can no longer be sure. */
   readonly lost: AbortSignal
-  /** Lets others have it. */
+  /** Another process may take it at once. */
   release(): Promise<void>
 }
 
-/** Takes the outlet and keeps it by renewing the claim three times in its length; null: it is not to be had. */
+/** Claims the outlet and renews the claim three times per term; null: another process has it. */
 export async function holdOutlet(outlets: Outlets, claim: OutletClaim, clock: Clock): Promise<Held | null> {
   const { name, holder, forMs } = claim
   const lost = new AbortController()
@@ -31,10 +31,10 @@ export async function holdOutlet(outlets: Outlets, claim: OutletClaim, clock: Cl
       await clock.sleep(forMs / 3, napping)
       if (napping.aborted) return
       try {
-        // Never taken anew: after a reset the cursor in hand is not that of the outlet any more.
+        // Renewed only, never claimed again: after a reset our cursor is not the outlet's any more.
         if ((await ask({ ...claim, epoch: hold.epoch })) === null) lost.abort()
       } catch (error) {
-        // A store that is away cannot give the outlet to anybody else either, but may have by the time it answers us.
+        // A store that is down cannot give the outlet to another process either, but may have done so by the time it is back.
         if (!isAway(error) || clock.mono() >= ourUntil) lost.abort()
       }
     }
@@ -46,7 +46,7 @@ export async function holdOutlet(outlets: Outlets, claim: OutletClaim, clock: Cl
     async release() {
       over.abort()
       await renewing
-      // Whoever waits gets it when the claim has expired.
+      // Another process gets it when the claim expires.
       await outlets.release(name, holder).catch(() => {})
     },
   }

@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../store/record-store.js'
 
-/** Where a spider's records go as they are written: what it says of its outlets, checked and with defaults. */
+/** Where a spider's records go as they are written: its outlets as declared, checked and with defaults. */
 export type Outlet = RedisOutlet | WebhookOutlet
 
 interface OutletBasics {
@@ -9,7 +9,7 @@ interface OutletBasics {
   readonly spider: string
   /** Null: all. */
   readonly kinds: readonly string[] | null
-  /** Records handed over at once. */
+  /** Records per delivery. */
   readonly batch: number
 }
 
@@ -18,7 +18,7 @@ export interface RedisOutlet extends OutletBasics {
   readonly key: string
   /** Null: the server of the queue. */
   readonly address: string | null
-  /** The oldest items beyond it are dropped; null: none are. */
+  /** Over this length the oldest items are dropped; null: none are. */
   readonly maxLength: number | null
   readonly serialize: (record: StoredRecord) => string | Uint8Array
   /** Of a hash. */

@@ -9,10 +9,10 @@ import { type SignedWebhook, webhookHeaders } from './webhook-signature.js'
 const CONNECT_MS = 10_000
 const ANSWER_BYTES = 1024 * 1024
 const ANSWER_HEADER_BYTES = 64 * 1024
-/** Of the answer of a sink that refuses, as much as helps. */
+/** How much of the response of a sink that refuses is shown. */
 const SHOWN_LENGTH = 200
 
-/** Client errors that pass: timeout, too early, too many requests. */
+/** Client errors that are temporary: timeout, too early, too many requests. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
 
 export interface WebhookPost extends SignedWebhook {
@@ -43,7 +43,7 @@ export async function postWebhook(
     const { code, message } = asShoalError(thrown)
     // Waiting does not change an address that the guard refuses, nor a response that is too large.
     const final = describeError(code).failedAt === 'guard' || code === 'too_large'
-    return { kind: final ? 'refused' : 'away', message: `${code}: ${message}` }
+    return { kind: final ? 'refused' : 'down', message: `${code}: ${message}` }
   }
 }
 
@@ -52,7 +52,7 @@ function readAnswer({ status, headers, body }: FetchResponse, now: number): Sent
   const message = `it answers ${status}`
   if (status >= 500 || PASSING.has(status)) {
     const retryAfterMs = parseRetryAfter(headers['retry-after'], now)
-    return { kind: 'away', message, ...(retryAfterMs !== null && { retryAfterMs }) }
+    return { kind: 'down', message, ...(retryAfterMs !== null && { retryAfterMs }) }
   }
   if (status < 400) return { kind: 'refused', message: `${message}: a redirect is not followed, write where it leads` }
   const said = new TextDecoder().decode(body.subarray(0, SHOWN_LENGTH)).replace(/\s+/g, ' ').trim()

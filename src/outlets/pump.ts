@@ -10,19 +10,19 @@ import type { Outlet } from './outlet.js'
 import type { Sent, Sink } from './sink.js'
 
 export interface PumpTiming {
-  /** A holder that gives no sign of life for so long is replaced. */
+  /** A holder that does not renew its claim for this long is replaced. */
   readonly claimMs: number
-  /** How often others look whether it is. */
+  /** How often others check for that. */
   readonly lookMs: number
-  /** How often the holder looks for changes when there were none. */
+  /** How often the holder checks for changes when there were none. */
   readonly idleMs: number
 }
 
 const PUMP_TIMING: PumpTiming = { claimMs: 15_000, lookMs: 5_000, idleMs: 500 }
 
-/** A cursor that only passed by what is not wanted is noted this often. */
+/** A cursor that moved over changes of other spiders or kinds only is stored this often. */
 const NOTE_MOVES_MS = 10_000
-/** How often in a row the sink may fail while the rest is delivered. */
+/** Failures in a row after which the final delivery gives up. */
 const FAILURES_AT_THE_END = 1
 
 export interface PumpParts {
@@ -31,17 +31,17 @@ export interface PumpParts {
   readonly sink: Sink
   /** Unlike that of any other process, now or before. */
   readonly holder: string
-  /** The holder's process has ended, for all that is known here: nobody need wait for its claim to expire. */
+  /** The holder's process is known to have ended: its claim need not expire first. */
   readonly isGone: (holder: string) => boolean
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
-  /** Deliver what there is, then end. */
+  /** Deliver everything committed so far, then end. */
   readonly finish: AbortSignal
   /** End now. */
   readonly stop: AbortSignal
   readonly timing?: PumpTiming
-  /** While the rest is delivered. */
+  /** Of the final delivery. */
   readonly mostFailures?: number
 }
 
@@ -51,9 +51,9 @@ export type PumpEnd =
   | { readonly kind: 'behind' | 'stopped'; readonly sent: number; readonly message: string }
 
 /**
- * Takes the changes of a spider to a sink: each at least once, in order, one batch after the other and never more than one in memory. The cursor is noted
- * when the sink has taken the batch, so that whoever comes after a crash sends it again. Any number of processes may do this for one outlet:
- * the one that holds it does.
+ * Delivers the changes of a spider to a sink: each at least once, in order, one batch after the other and never more than one in memory. The
+ * cursor is stored after the sink has accepted the batch, so after a crash the next holder sends it again. Any number of processes may run
+ * this for one outlet: only the one that holds it delivers.
  */
 export async function pump(parts: PumpParts): Promise<PumpEnd> {
   const { outlet, store, clock, log, finish, stop, timing = PUMP_TIMING } = parts
@@ -61,7 +61,7 @@ export async function pump(parts: PumpParts): Promise<PumpEnd> {
   const { name, spider, kinds } = outlet
   const claim = { name, spider, kinds, holder: parts.holder, forMs: timing.claimMs }
   let sent = 0
-  let end: PumpEnd = { kind: 'behind', sent, message: 'there was no time' }
+  let end: PumpEnd = { kind: 'behind', sent, message: 'time ran out' }
   for (;;) {
     if (stop.aborted) return { ...end, sent }
     try {
@@ -96,7 +96,7 @@ async function infoOf({ outlet, store }: PumpParts): Promise<OutletInfo | null> 
   return (await store.outlets.list()).find(({ name }) => name === outlet.name) ?? null
 }
 
-/** Until it is lost, stopped, or at its end. */
+/** Until the hold is lost, the sink refuses, or everything is delivered. */
 async function deliverChanges(parts: PumpParts, held: Held): Promise<PumpEnd> {
   const { outlet, store, clock, finish, stop, timing = PUMP_TIMING } = parts
   const { spider, kinds, batch } = outlet
@@ -122,7 +122,7 @@ async function deliverChanges(parts: PumpParts, held: Held): Promise<PumpEnd> {
         await note({ sent: 0, trimmed: 0, error: result.message, stop: true }, cursor)
         return { kind: 'stopped', sent, message: result.message }
       }
-      if (result.kind === 'away') return behind(result.message)
+      if (result.kind === 'down') return behind(result.message)
       if (result.kind === 'fenced') return { kind: 'elsewhere', sent }
       sent += page.records.length
       const taken = { sent: page.records.length, trimmed: result.trimmed, error: null, stop: false }
@@ -140,10 +140,10 @@ async function deliverChanges(parts: PumpParts, held: Held): Promise<PumpEnd> {
       } else await clock.sleep(timing.idleMs, idle)
     }
   }
-  return behind('there was no time')
+  return behind('time ran out')
 }
 
-/** A page may hold more than a batch: it ends where a transaction did. */
+/** A page of changes may be larger than a batch: it ends where a transaction did. */
 async function deliverAll(
   parts: PumpParts,
   held: Held,
@@ -160,7 +160,7 @@ async function deliverAll(
   return { kind: 'taken', trimmed }
 }
 
-/** Hands a batch over, again and again while the sink is away. */
+/** Sends a batch, and retries while the sink is down. */
 async function deliver(
   { outlet, store, sink, holder, clock, random, log, finish, mostFailures = FAILURES_AT_THE_END }: PumpParts,
   held: Held,
@@ -171,7 +171,7 @@ async function deliver(
   const waking = AbortSignal.any([over, finish])
   for (let failures = 0; ; ) {
     const result = await sink.send({ records, hold: held }, over)
-    if (result.kind !== 'away') {
+    if (result.kind !== 'down') {
       if (failures > 0 && result.kind === 'taken') log.info('outlet.back', { outlet: outlet.name })
       return result
     }

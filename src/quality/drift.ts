@@ -1,14 +1,14 @@
 import type { Json } from '../url/link.js'
 import { ALL_SITES, type FieldRow, OTHER_FIELDS, WHOLE_RECORD } from './field-row.js'
 
-/** A field that was filled on so many records is one that people count on. */
+/** A field filled on this share of records is one that people rely on. */
 const USUALLY_FILLED = 0.95
-/** How far it must have fallen, in shares of all records, beyond chance. */
+/** How far its share must have fallen, in addition to chance. */
 const FALL = 0.05
-/** Records before and now, or it means nothing. */
+/** Records needed before and now: fewer mean nothing. */
 const ENOUGH_BEFORE = 50
 const ENOUGH_NOW = 20
-/** 99.9 %: of a thousand fields that are as they were, one is called drifting. */
+/** 99.9 %: of a thousand unchanged fields, one is reported as drifting. */
 const SURE_Z = 3
 
 export interface Drift {

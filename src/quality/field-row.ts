@@ -2,23 +2,23 @@ import { type Sketch, unite } from './sketch.js'
 import type { ValueType } from './value.js'
 
 export const HOUR_MS = 3_600_000
-/** The field that stands for the record as a whole: `filled` are the accepted ones, `failed` the rejected ones. */
+/** The field name that means the record as a whole: `filled` are the accepted ones, `failed` the rejected ones. */
 export const WHOLE_RECORD = ''
-/** The site that stands for all of them together. */
+/** The site name that means all sites together. */
 export const ALL_SITES = ''
-/** Fields beyond the limit, counted together. */
+/** Fields over the limit, counted together. */
 export const OTHER_FIELDS = '(other)'
 
 /**
- * What the records of one hour, kind and site gave for one field. How many records there were tells the row of WHOLE_RECORD: an hour in
- * which nobody filled a field has no row of it. Rows of many workers and minutes add up to one.
+ * What the records of one hour, kind and site contain for one field. The number of records is in the row of WHOLE_RECORD: an hour in which
+ * a field was never filled has no row for it. Rows of many workers and minutes add up to one.
  */
 export interface FieldRow extends FieldCounts {
   readonly spider: string
   readonly kind: string
   readonly site: string
   readonly field: string
-  /** Its beginning. */
+  /** The start of the hour. */
   readonly hour: number
   /** Of the filled values; only rows of ALL_SITES have one. */
   readonly sketch: Sketch
@@ -53,7 +53,7 @@ export function addCounts(a: FieldCounts, b: FieldCounts): FieldCounts {
   }
 }
 
-/** One row for each spider, kind, site, field and hour, in this order: writers that take them in the same order do not wait in circles. */
+/** One row for each spider, kind, site, field and hour, in this order: writers that lock them in the same order do not deadlock. */
 export function addedUp(rows: readonly FieldRow[]): FieldRow[] {
   const sums = new Map<string, FieldRow>()
   for (const row of rows) {

@@ -11,11 +11,11 @@ import {
 import { Sketcher } from './sketch.js'
 import { EMPTY, hashOf, TYPES, typeOf } from './value.js'
 
-/** Of a kind; the first ones met. A spider that makes names of its data has no end of them. */
+/** Per kind; the first ones seen. A spider that uses data as field names would have no end of them. */
 export const MOST_FIELDS = 200
 /** Longer names are data. */
 const LONGEST_NAME = 128
-/** While a kind comes from no more sites than this, each is counted by itself too; a crawl of the whole web has no use for that. */
+/** While a kind comes from no more sites than this, each is also counted on its own; a crawl of the whole web has no use for that. */
 export const MOST_SITES = 32
 
 /** A record as it was harvested, stored or not. */
@@ -32,8 +32,8 @@ export interface TalliedRejected extends TalliedRecord {
 }
 
 /**
- * Counts what records give for each of their fields, until somebody takes the counts away. On the way of every record, so it is made to
- * cost little: 1.5 µs for a record of ten fields.
+ * Counts the values of each field until the counts are taken. It sees every record, so it must be cheap: 1.5 µs for a record of ten
+ * fields.
  */
 export class FieldTally {
   readonly #kinds = new Map<string, KindTally>()
@@ -47,7 +47,7 @@ export class FieldTally {
     }
   }
 
-  /** What came since the last time, and what was left. */
+  /** What was counted since the last time, and what was put back. */
   take(): FieldRow[] {
     for (const kind of this.#kinds.values()) this.#left.push(...kind.take())
     const rows = addedUp(this.#left)
@@ -55,7 +55,7 @@ export class FieldTally {
     return rows
   }
 
-  /** What nobody would take: it comes along the next time. */
+  /** Puts back what could not be stored, for the next time. */
   leave(rows: readonly FieldRow[]): void {
     this.#left.push(...rows)
   }

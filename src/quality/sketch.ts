@@ -1,7 +1,7 @@
 /**
  * How many values are distinct, in a kilobyte: the 256 smallest hashes of all values (KMV). With fewer than 256 distinct values the
  * number is exact; above, its standard error is 1/√254 = 6.3 %. Sketches of parts unite into the sketch of the whole, in any order
- * and as often as one likes.
+ * and any number of times.
  */
 export const SKETCH_SIZE = 256
 
@@ -24,7 +24,7 @@ export function distinctValues(sketch: Sketch): number {
   return Math.round((SKETCH_SIZE - 1) / share)
 }
 
-/** A sketch in the making. Hashes are gathered and sorted now and then, which costs about 30 ns a value. */
+/** Builds a sketch. Hashes are collected and sorted now and then, which costs about 30 ns a value. */
 export class Sketcher {
   readonly #hashes = new Int32Array(SKETCH_SIZE * 2)
   #count = 0

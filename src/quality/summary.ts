@@ -6,7 +6,7 @@ import { distinctValues, SKETCH_SIZE } from './sketch.js'
 export interface KindSummary {
   readonly spider: string
   readonly kind: string
-  /** Records that pages gave, those that were skipped or refused later too. */
+  /** Records that pages produced, including those skipped or rejected later. */
   readonly records: number
   readonly rejected: number
   readonly fields: readonly FieldSummary[]
@@ -22,7 +22,7 @@ export interface FieldSummary {
   /** False: an estimate, with a standard error of 6.3 %. */
   readonly exact: boolean
   readonly types: TypeCounts
-  /** Where it fell: each site by itself, or all of them together. */
+  /** Where it fell: single sites, or all of them together. */
   readonly drift: readonly Pick<Drift, 'site' | 'since' | 'before' | 'now'>[]
 }
 

@@ -1,4 +1,4 @@
-/** What a value is to the statistics of its field, and 32 bits of it. Values come as the spider made them: nearly JSON. */
+/** What a value is to the statistics of its field, and 32 bits of it. Values are as the spider produced them: nearly JSON. */
 
 export const TYPES = ['text', 'number', 'boolean', 'list', 'object'] as const
 export type ValueType = (typeof TYPES)[number]
@@ -23,7 +23,7 @@ export function typeOf(value: unknown): number {
     case 'object':
       if (value === null) return EMPTY
       if (Array.isArray(value)) return value.length === 0 ? EMPTY : LIST
-      // JSON makes a text of it.
+      // JSON.stringify turns it into a text.
       if (value instanceof Date) return TEXT
       for (const _ in value) return OBJECT
       return EMPTY
@@ -40,7 +40,7 @@ function isBlank(text: string): boolean {
 
 /** Longer texts are hashed by their length and as many characters of both ends: a page of text would cost microseconds. */
 const TEXT_END = 32
-/** Values looked at in a list or object. */
+/** Values hashed of a list or object. */
 const MOST_INNER = 32
 
 const number = new Float64Array(1)

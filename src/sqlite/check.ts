@@ -3,9 +3,9 @@ import { SqliteDb } from './db.js'
 
 export interface DatabaseCheck {
   readonly bytes: number
-  /** Of the write-ahead log beside it. */
+  /** Of its write-ahead log. */
   readonly walBytes: number
-  /** What SQLite finds wrong; empty when the file is sound. */
+  /** What SQLite finds wrong; empty when the file is intact. */
   readonly problems: readonly string[]
 }
 

@@ -14,12 +14,12 @@ export interface Statement {
   run(...params: SqlValue[]): number
 }
 
-/** How long a writer waits for another process before it says `db_busy`. */
+/** How long a writer waits for another process before it fails with `db_busy`. */
 const BUSY_TIMEOUT_MS = 15_000
 
 /**
- * One connection to one SQLite file, behind which the library can be swapped. Integers beyond 2^53 lose digits on the way out
- * (libsql): select them as text.
+ * One connection to one SQLite file, behind which the library can be swapped. libsql rounds integers of more than
+ * 53 bits that it reads: select them as text.
  */
 export class SqliteDb {
   readonly path: string
@@ -36,11 +36,11 @@ export class SqliteDb {
         refuseOtherFiles(path)
       }
       this.#db = new Database(path, { timeout: 0 })
-      // NORMAL: a commit survives the death of the process; a power cut may take the last moments, never the file.
+      // NORMAL: a commit survives a crash of the process; a power cut may lose the last moments, never the file.
       whileBusy(() => this.#db.exec('PRAGMA journal_mode = WAL'))
       this.#db.exec('PRAGMA synchronous = NORMAL')
       this.#db.exec('PRAGMA cache_size = -16384')
-      // Pages change many times between checkpoints: with 32 MB of WAL a crawl spends half as much on moving them as with the usual 4.
+      // Pages change many times between checkpoints: with 32 MB of WAL a crawl spends half as much time on moving them as with the default of 4.
       this.#db.exec('PRAGMA wal_autocheckpoint = 8000')
       this.#db.exec('PRAGMA temp_store = MEMORY')
       this.#db.exec('PRAGMA foreign_keys = OFF')
@@ -61,9 +61,9 @@ export class SqliteDb {
       }
     }
     const statement = guarded(() => this.#db.prepare(sql))
-    // RETURNING makes a change answer with rows; raw() is refused for statements that have none.
+    // A change with RETURNING yields rows; raw() throws for statements that yield none.
     if (/^\s*(select|with|pragma)\b|\breturning\b/i.test(sql)) statement.raw(true)
-    // Parameters go in as one array: libsql takes a lone null for a bag of named parameters.
+    // Parameters are passed as one array: libsql mistakes a single null for an object of named parameters.
     return {
       all: (...params) => guarded(() => statement.all(params) as SqlValue[][]),
       get: (...params) => guarded(() => statement.get(params) as SqlValue[] | undefined),
@@ -90,7 +90,7 @@ export class SqliteDb {
       try {
         this.#rollback.run()
       } catch {
-        // SQLite has rolled back by itself (disk full, I/O error): the first error is the one to tell.
+        // SQLite has already rolled back (disk full, I/O error): the first error is the one to report.
       }
       throw error
     }
@@ -98,7 +98,7 @@ export class SqliteDb {
 
   /**
    * Brings one part's tables up to date. Migrations are numbered by their place in the list and never edited once released;
-   * the ledger row is written in the same transaction.
+   * the version is written in the same transaction.
    */
   migrate(part: string, migrations: readonly string[]): void {
     this.transaction(() => {
@@ -124,11 +124,11 @@ export class SqliteDb {
   }
 }
 
-/** As SQLite itself would wait, the last one again and again. */
+/** The waits of SQLite's own busy handler; the last one repeats. */
 const BUSY_WAITS_MS = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100]
 const never = new Int32Array(new SharedArrayBuffer(4))
 
-/** Waits here and not inside SQLite: a thread that is ended while libsql waits brings the process down with an abort. */
+/** Waits here and not inside SQLite: terminating a thread while libsql waits aborts the process. */
 function whileBusy<T>(work: () => T): T {
   let waitedMs = 0
   for (let turn = 0; ; turn++) {
@@ -152,7 +152,7 @@ function textOf(error: unknown): string {
 
 const MAGIC = Buffer.from('SQLite format 3\0')
 
-/** SQLite takes a file of one byte for an empty database, and would write over it. */
+/** SQLite takes a file of one byte for an empty database, and would overwrite it. */
 function refuseOtherFiles(path: string): void {
   if (!existsSync(path)) return
   const start = Buffer.alloc(MAGIC.length)
@@ -166,7 +166,7 @@ function refuseOtherFiles(path: string): void {
   throw new ShoalError('db_corrupt', `${path}: file is not a database`)
 }
 
-/** SQLite's error as one of ours. What is not named here is a defect in our SQL. */
+/** SQLite's error as a ShoalError. Anything else is a defect in our SQL. */
 function sqliteError(error: unknown, path: string): unknown {
   if (error instanceof ShoalError) return error
   const { message } = error as { message?: unknown }
@@ -190,7 +190,7 @@ const UNWRITABLE =
 /** What SQLite needs to grow the index of its log by one step. */
 const LEAST_FREE_BYTES = 32_768
 
-/** The index of the log is mapped memory: SQLite tells of a disk too full for it as of any other I/O error. */
+/** The index of the log is mapped memory: when the disk is too full for it, SQLite reports a plain I/O error. */
 function isFull(path: string): boolean {
   try {
     const { blocks, bavail, bsize } = statfsSync(dirname(path))

@@ -1,7 +1,7 @@
 import type { SqliteDb } from './db.js'
 import type { EngineCall, SqliteEngine } from './engine.js'
 
-/** Calls an engine in this very thread, one transaction a call: for tests and short commands. */
+/** Calls an engine in the caller's thread, one transaction per call: for tests and short commands. */
 export function callDirectly<Engine extends SqliteEngine>(db: SqliteDb, engine: Engine): EngineCall<Engine> {
   const methods = engine as unknown as Record<string, (...args: unknown[]) => unknown>
   return (async (method: string, ...args: unknown[]) => {

@@ -19,9 +19,9 @@ type MethodNames<Engine> = {
 export interface SqliteEngine {
   /** Methods that only read: they need no write lock. */
   readonly reads: ReadonlySet<string>
-  /** Writes what the calls of the transaction have left to write. */
+  /** Writes what the calls of the transaction have deferred. */
   beforeCommit?(): void
-  /** The transaction was rolled back: what was learnt inside it is not so. */
+  /** The transaction was rolled back: nothing learned inside it is true. */
   rolledBack?(): void
 }
 

@@ -7,7 +7,7 @@ import type { StoredRecord } from './rows.js'
  *  - Each committed write that changed the content of a record gives it a new place behind all that were handed out before. A write that
  *    commits late is not skipped: its place is behind whatever could be read before it.
  *  - A record is in the stream once, at its last change: one that changed twice comes at least with its newest content.
- *  - A cursor of another database, or of a past that a restore took away, is refused with `cursor_foreign` instead of skipping.
+ *  - A cursor of another database, or of a past that a restore has undone, is refused with `cursor_foreign` instead of skipping.
  */
 export interface Changes {
   /**

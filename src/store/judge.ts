@@ -13,7 +13,7 @@ export interface Version {
 }
 
 /**
- * What becomes of a write, given the row as it stands. Writes are judged one after the other, so the answers do not depend on where
+ * The status of a write, given the current row. Writes are judged one after the other, so the answers do not depend on where
  * batches are cut. The order matters: a stale writer is fenced even when it brings the same content, and content that did not change
  * confirms the row inside the freshness window too.
  */

@@ -1,22 +1,22 @@
-/** The tables of a store on a server, seen by who looks after them. */
+/** Maintenance of the tables of a store on a server. */
 export interface StoreMaintenance {
-  /** What this version of Shoal would change, in order; refuses tables that a newer one has changed. */
+  /** Missing migrations, in order; refuses tables that a newer version has changed. */
   pending(): Promise<readonly PendingMigration[]>
-  /** Changes it, all or nothing; answers what was done. `onBegin` before each, with how many were done before it. */
+  /** Applies them, all or nothing, and returns what was applied. `onBegin` is called before each, with how many were done before it. */
   migrate(onBegin?: MigrationBegins): Promise<readonly PendingMigration[]>
 
   retention(): Promise<RetentionRule>
   setRetention(rule: RetentionRule): Promise<void>
-  /** Oldest first: the time partitions, and those that were taken out and not dropped yet. */
+  /** Oldest first: the time partitions, and those detached but not dropped yet. */
   partitions(): Promise<readonly PartitionInfo[]>
-  /** Makes the partitions of the days to come. */
+  /** Creates the partitions of the days to come. */
   makeAhead(now: number): Promise<readonly string[]>
-  /** Takes a partition out of its table, while others write to it. Nothing of it is lost yet. */
+  /** Detaches a partition from its table while others write to it. Its rows are still there. */
   detach(partition: PartitionInfo): Promise<void>
-  /** The rows of a partition that was taken out, in the order in which they lie. */
+  /** The rows of a detached partition, in physical order. */
   rows(partition: PartitionInfo): AsyncIterable<Readonly<Record<string, unknown>>>
   drop(partition: PartitionInfo): Promise<void>
-  /** Work that one process at a time does; false when another is at it. */
+  /** Runs work that one process at a time may do; false when another is doing it. */
   alone(work: () => Promise<void>): Promise<boolean>
   about(): Promise<ServerAbout>
   close(): Promise<void>
@@ -24,7 +24,7 @@ export interface StoreMaintenance {
 
 export interface ServerAbout {
   readonly version: string
-  /** Settings with which rows that were acknowledged can be lost when the machine goes down. */
+  /** Settings with which acknowledged rows can be lost when the machine crashes. */
   readonly undurable: readonly string[]
   readonly connections: { readonly used: number; readonly most: number }
   /** Of the whole database. */
@@ -36,7 +36,7 @@ export type MigrationBegins = (migration: PendingMigration, done: number, of: nu
 export interface PendingMigration {
   readonly number: number
   readonly name: string
-  /** Workers of the version before cannot go on after it. */
+  /** Workers of the previous version cannot work after it. */
   readonly breaking: boolean
   readonly sql: string
 }
@@ -48,11 +48,11 @@ export type PartitionedTable = 'fetches' | 'record_versions'
 export interface PartitionInfo {
   readonly table: PartitionedTable
   readonly name: string
-  /** Of this very table, in whichever database: late rows may make another of the same name after it was dropped. */
+  /** Of this very table, in whichever database: late rows may create another of the same name after it was dropped. */
   readonly id: string
-  /** From `from` up to and without `to`; null for one that was taken out. */
+  /** From `from` up to and without `to`; null for a detached one. */
   readonly range: { readonly from: number; readonly to: number } | null
-  /** Shoal has begun to take it out. What somebody else took out is his. */
+  /** Shoal has started to detach it. What somebody else detached is left alone. */
   readonly retired: boolean
   /** As the server estimates them. */
   readonly rows: number
@@ -61,14 +61,14 @@ export interface PartitionInfo {
 
 export interface RetentionRule {
   readonly unit: PartitionUnit
-  /** A partition goes when its youngest row is older than this; null: never. */
+  /** A partition is dropped when its newest row is older than this; null: never. */
   readonly fetchesMs: number | null
   readonly versionsMs: number | null
   /** Folder or bucket into which a partition is written before it is dropped; null: it is dropped. */
   readonly archive: string | null
 }
 
-/** What may go now: what lies wholly before the time of the rule, and what was begun and not ended. */
+/** What can be dropped now: partitions entirely before the limit of the rule, and those whose removal was started and not finished. */
 export function expired(partitions: readonly PartitionInfo[], rule: RetentionRule, now: number): PartitionInfo[] {
   const keepMs = { fetches: rule.fetchesMs, record_versions: rule.versionsMs }
   return partitions.filter(({ table, range, retired }) => {

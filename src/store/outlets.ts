@@ -2,7 +2,7 @@ import type { Cursor } from './changes.js'
 
 /**
  * Who delivers the changes to which sink, and how far. Duties of every driver:
- *  - An outlet is held by one process at a time; a process that lost it can no longer note progress.
+ *  - An outlet is held by one process at a time; a process that lost it can no longer store its progress.
  *  - Its cursor lives with the records and goes where they go: into a copy, and back in time with a restore.
  *  - A foreign cursor is refused with `cursor_foreign`, as by `Changes`.
  */
@@ -14,7 +14,7 @@ export interface Outlets {
   claim(claim: OutletClaim): Promise<OutletHold | null>
   /** Another process may claim it at once. */
   release(name: string, holder: string): Promise<void>
-  /** The result of a batch. False: this holder does not hold it any more, and nothing was noted. */
+  /** The result of a batch. False: this holder does not hold it any more, and nothing was stored. */
   note(name: string, holder: string, note: OutletNote): Promise<boolean>
   /** By name. */
   list(): Promise<OutletInfo[]>
@@ -36,7 +36,7 @@ export interface OutletClaim {
 
 export interface OutletHold {
   readonly cursor: Cursor
-  /** Of the outlet, for good: a sink tells outlets of two databases apart by it. */
+  /** Of the outlet, for good: a sink distinguishes outlets of two databases by it. */
   readonly id: string
   /** Larger for each holder: a sink that has seen a larger one refuses this one. */
   readonly epoch: number

@@ -1,10 +1,10 @@
 import type { BlobEntry } from './blob-index.js'
 
-/** What is done with packs of raw pages from time to time, while pages are read and written. */
+/** Maintenance of packs of raw pages, safe while pages are read and written. */
 export interface PackMaintenance {
   /** Reads every pack, and every page in it. */
   check(onProgress: (progress: PackProgress) => void): Promise<PackCheck>
-  /** Deletes packs that nobody points to, and forgets pages that cannot be read, so that they are stored again when they come again. */
+  /** Deletes unreferenced packs, and removes damaged pages from the index, so that they are stored again when they are fetched again. */
   clean(found: Pick<PackCheck, 'unreferenced' | 'damaged'>): Promise<void>
   /** Writes the pages of small or half empty packs into large ones. Pages stay readable throughout. */
   compact(onProgress: (progress: PackProgress) => void): Promise<PackCompaction>
@@ -21,9 +21,9 @@ export interface PackCheck {
   readonly pages: number
   readonly pageBytes: number
   readonly storedBytes: number
-  /** Bytes in packs that no page stands in: left by a process that died, or by a page that two workers stored at once. */
+  /** Bytes in packs that belong to no page: left by a process that died, or by a page that two workers stored at once. */
   readonly idleBytes: number
-  /** Packs that no page stands in at all, and that nobody is writing. */
+  /** Packs without any page that nobody is writing to. */
   readonly unreferenced: readonly StoredPack[]
   /** Pages that the index knows and that cannot be read. */
   readonly damaged: readonly BlobEntry[]

@@ -3,12 +3,11 @@ import { ShoalError } from '../errors.js'
 import { cleanJson } from './prepare.js'
 import type { StoredRecord } from './rows.js'
 
-/** Records for people who look through them. */
+/** Records for people who browse them. */
 export interface RecordSearch {
   /**
    * Without a filter those that changed last come first; of a spider or kind they come in an order of the engine's own that stays the same
-   * from page to page. No call looks through more than SEARCH_MOST: what it did not come to begins at `next`, so that a page may be empty and
-   * not the last.
+   * from page to page. No call reads more than SEARCH_MOST: the rest begins at `next`, so a page may be empty and not the last.
    */
   find(query: SearchQuery): Promise<SearchPage>
 }
@@ -25,7 +24,7 @@ export interface SearchQuery {
 
 export interface SearchPage {
   readonly records: readonly StoredRecord[]
-  /** Looked through for this page. */
+  /** Records read for this page. */
   readonly searched: number
   /** Null: there are no more. */
   readonly next: string | null
@@ -39,14 +38,14 @@ const FIRST_READ = 100
 const READ_CHARS = 1_000_000
 const MOST_READ = 1_000
 
-/** Rows from a place on, as many as asked for; fewer: there are no more. `place` is where the next page goes on after this row. */
+/** The next rows after a place, as many as asked for; fewer: there are no more. `place` is where the next page continues after this row. */
 export type ReadOn<Place> = (after: Place | null, want: number) => Promise<readonly FoundRow<Place>[]>
 
 export interface FoundRow<Place> {
   readonly place: Place
   readonly key: string
   readonly url: string
-  /** As JSON: most rows are looked through and not wanted, and need not be parsed. */
+  /** As JSON: most rows do not match, and need not be parsed. */
   json(): string
   record(): StoredRecord
 }
@@ -57,7 +56,7 @@ export function foundRow<Place>(place: Place, record: StoredRecord): FoundRow<Pl
   return { place, key, url, json: () => JSON.stringify(data), record: () => record }
 }
 
-/** The look through records that every driver shares. */
+/** The search that every driver shares. */
 export async function searchThrough<Place extends Parts>(
   { text = '', limit, after }: SearchQuery,
   place: z.ZodType<Place>,
@@ -91,7 +90,7 @@ export async function searchThrough<Place extends Parts>(
 function matcher(text: string): (row: FoundRow<unknown>) => { readonly matches: boolean; readonly chars: number } {
   if (text === '') return () => ({ matches: true, chars: 0 })
   const plain = text.toLowerCase()
-  // As it stands within a string of JSON.
+  // As it is written inside a JSON string.
   const quoted = JSON.stringify(plain).slice(1, -1)
   return (row) => {
     const { key, url } = row
@@ -104,7 +103,7 @@ function matcher(text: string): (row: FoundRow<unknown>) => { readonly matches: 
 
 type Parts = readonly (string | number)[]
 
-/** A cursor that travels in an address as it stands. */
+/** A cursor that can be part of a URL without escaping. */
 function makePlace(parts: Parts): string {
   return Buffer.from(JSON.stringify(parts)).toString('base64url')
 }

@@ -94,7 +94,7 @@ export interface Crawls {
   note(note: CrawlNote): Promise<void>
   /** Oldest crawl first. */
   notes(): Promise<CrawlNote[]>
-  /** How many entries of a seed source are known to be in the queue; 0 when nothing was noted. */
+  /** How many entries of a seed source are known to be in the queue; 0 when there is no cursor. */
   seedCursor(crawl: CrawlId, source: string): Promise<number>
   noteSeedCursor(crawl: CrawlId, source: string, entries: number): Promise<void>
   /**

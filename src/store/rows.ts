@@ -9,7 +9,7 @@ export interface CrawlNote {
   /** Address of its queue, without secrets, and the identity of the data there. */
   readonly queue: string
   readonly queueIdentity: string
-  /** `lost`: the queue's data went back or is gone, and nobody has recovered the crawl. */
+  /** `lost`: the queue's data went back in time or is gone, and the crawl was not recovered. */
   readonly state: 'open' | 'ended' | 'lost'
   /** As it was opened last. */
   readonly spec: CrawlSpec
@@ -48,7 +48,7 @@ export interface RecordRow {
   readonly identity: string | null
   /** Keep the version that this one replaces. */
   readonly history: boolean
-  /** When a reparse of a stored page made it: a change counts from then, not from when the page was read. */
+  /** When a reparse of a stored page produced it: its changes count from then, not from when the page was fetched. */
   readonly reparsedAt?: number
 }
 

@@ -11,7 +11,7 @@ import type { BlobRef } from './blob-store.js'
 export interface Visits {
   /** In any order; a link that was never visited is left out. */
   last(spider: string, fps: readonly Fingerprint[]): Promise<LastVisit[]>
-  /** Of one crawl; null when none of its visits was noted. */
+  /** Of one crawl; null when it has none. */
   counts(crawl: CrawlId): Promise<VisitCounts | null>
 }
 
@@ -24,7 +24,7 @@ export interface LastVisit {
   readonly lastModified: string | null
   /** Of the decoded body; hexadecimal. */
   readonly bodyHash: string
-  /** Of the spider's code and of what the link brings to the handler: another one makes something else of the same page. */
+  /** Of the spider's code and of what the link brings to the handler: another hash may produce other records from the same page. */
   readonly readAs: string
   /** The raw page, where it was kept. */
   readonly page: BlobRef | null

@@ -11,10 +11,10 @@ import { PackedBlobStore } from '../store/packs/packed-blob-store.js'
 import { parseS3 } from '../store/s3/s3-address.js'
 import { showUrl } from '../url/show-url.js'
 
-/** `memory:`, `files:<folder>` with its whole path, or `s3://…`: checked, and good for another thread. */
+/** `memory:`, `files:<folder>` with its whole path, or `s3://…`: checked, and usable by another thread. */
 export type PagesAddress = string
 
-/** `file`: of the records, beside which raw pages lie unless another place is given; null when they are on a server. */
+/** `file`: that of the records; raw pages are in its folder unless an address is given. Null when the records are on a server. */
 export function parsePages(given: string | null, file: string | null): PagesAddress {
   if (given === null) return `files:${file === null ? resolve('.shoal', 'pages') : join(dirname(file), 'pages')}`
   if (given.startsWith('s3://')) {
@@ -26,7 +26,7 @@ export function parsePages(given: string | null, file: string | null): PagesAddr
   throw new ShoalError('pages_address', `no place for raw pages is known for the address ${showUrl(given)}`)
 }
 
-/** Nothing is dialled or made before the first page is put or asked for. */
+/** Nothing is connected or created before the first page is put or read. */
 export async function openPages(address: PagesAddress, index: BlobIndex, clock: Clock): Promise<BlobStore> {
   if (address === MEMORY_PAGES) return new MemoryBlobStore()
   if (address.startsWith('s3://')) {
@@ -39,7 +39,7 @@ export async function openPages(address: PagesAddress, index: BlobIndex, clock: 
 
 export const MEMORY_PAGES: PagesAddress = 'memory:'
 
-/** Where rows go that leave the store: `files:<folder>` or `s3://bucket/prefix`. */
+/** Where rows go when they leave the store: `files:<folder>` or `s3://bucket/prefix`. */
 export async function openArchive(address: string, clock: Clock): Promise<Archive> {
   const place = parsePages(address, null)
   if (!place.startsWith('s3://')) return fileArchive(place.slice('files:'.length))

@@ -15,7 +15,7 @@ import { MEMORY_PAGES, openPages, type PagesAddress, parsePages } from './pages.
 export interface StorePart {
   readonly store: RecordStore
   readonly pages: BlobStore
-  /** For who looks after the tables of a server; null: a file or memory needs nobody. */
+  /** Maintenance of the tables on a server; null: a file or memory needs none. */
   maintenance(): Promise<StoreMaintenance | null>
   /** For another thread of this process; null when it cannot be shared with one. */
   connect(): StorePort | null
@@ -27,7 +27,7 @@ export interface StorePort {
   readonly pages: PagesAddress
 }
 
-/** A database file belongs to one thread of the process (null: the one that has the queue); a server is dialled by each thread. */
+/** A database file belongs to one thread of the process (null: the one that has the queue); each thread connects to a server itself. */
 type RecordsPort =
   | { readonly kind: 'database'; readonly port: MessagePort | null }
   | { readonly kind: 'postgres'; readonly address: string }
@@ -41,7 +41,7 @@ export function parseStore(address: string): StoreAddress {
   if (address === 'memory:') return { engine: 'memory' }
   const file = sqliteFile(address)
   if (file !== null) return { engine: 'sqlite', file }
-  // What stands behind the scheme, the driver checks.
+  // The driver checks the rest of the address.
   if (/^postgres(?:ql)?:\/\//.test(address)) return { engine: 'postgres', address }
   throw new ShoalError('queue_unknown', `no store of records is known for the address ${showUrl(address)}`, {
     hint: 'Records live in a file, --store sqlite:<file>, or in Postgres, --store postgres://user:password@host/database.',
@@ -54,7 +54,7 @@ export function sqliteFile(address: string): string | null {
   return file === '' ? null : resolve(file)
 }
 
-/** Where raw pages go, given or not, with these records. */
+/** Where raw pages go: to the given address, or to the default for this store. */
 export function pagesFor(store: StoreAddress, given: string | null): PagesAddress {
   if (store.engine === 'memory' && given === null) return MEMORY_PAGES
   return parsePages(given, store.engine === 'sqlite' ? store.file : null)
@@ -83,7 +83,7 @@ export async function openStore(
   }
 }
 
-/** As a worker thread sees it, over the port its process gave it; `queue`: its line to the database of the queue. */
+/** As a worker thread sees it, over the port its process gave it; `queue`: its connection to the queue's database. */
 export async function storeFromPort(
   { records, pages }: StorePort,
   queue: DatabaseClient | null,
@@ -114,7 +114,7 @@ async function databaseStore(
   return withPages(store, pages, clock, { maintenance: async () => null, connect: () => null, close })
 }
 
-/** Loaded only here: nothing else has use for a Postgres client. */
+/** Loaded on demand: nothing else needs the Postgres client. */
 async function postgresStore(address: string, { pages, clock, create }: StoreOptions): Promise<StorePart> {
   const { openPostgresStore } = await import('../store/postgres/open-postgres.js')
   const store = await openPostgresStore(address, { clock, create })
@@ -144,7 +144,7 @@ async function withPages(
   }
 }
 
-/** For who looks after the tables of a server; a file of records needs nobody. */
+/** Maintenance of the tables on a server; null: a file of records needs none. */
 export async function openMaintenance(address: string): Promise<StoreMaintenance | null> {
   const parsed = parseStore(address)
   if (parsed.engine !== 'postgres') return null

@@ -130,7 +130,7 @@ describe('shoal outlets', () => {
       error: expect.stringMatching(/^outlet_down: outlet books\/list: .*127.0.0.1:1/),
       exit: 4,
     })
-    expect(JSON.parse(away.out)).toMatchObject({ outlet: 'books/list', kind: 'away' })
+    expect(JSON.parse(away.out)).toMatchObject({ outlet: 'books/list', kind: 'down' })
   })
 
   it.each([

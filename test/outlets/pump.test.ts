@@ -107,7 +107,7 @@ describe('a pump', () => {
     const log: Log = { ...silentLog, warn: (event) => told.push(event), info: (event) => told.push(event) }
     await write(...keysTo(4))
     let failures = 2
-    sink.answer = () => (failures-- > 0 ? { kind: 'away', message: 'nobody listens' } : TAKEN)
+    sink.answer = () => (failures-- > 0 ? { kind: 'down', message: 'nobody listens' } : TAKEN)
     const clock = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 50, signal) }
     const { finish, end } = start({ log, clock })
     await until('the error', async () => (await info())?.error === 'nobody listens')
@@ -167,7 +167,7 @@ describe('a pump', () => {
 
   it('ends when asked to, with what is left for the next', async () => {
     await write(...keysTo(9))
-    sink.answer = () => ({ kind: 'away', message: 'nobody listens' })
+    sink.answer = () => ({ kind: 'down', message: 'nobody listens' })
     const away = start()
     await until('a try', async () => sink.tried.length > 0)
     away.finish.abort()
@@ -250,7 +250,7 @@ function bound<Part extends object>(of: Part, instead: Partial<Part>): Part {
 
 function untilAborted(signal: AbortSignal): Promise<Sent> {
   return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve({ kind: 'away', message: 'given up' }))
+    signal.addEventListener('abort', () => resolve({ kind: 'down', message: 'given up' }))
   })
 }
 

@@ -188,7 +188,7 @@ describe('a Redis sink', () => {
     expect(await send(open(), [])).toMatchObject({ kind: 'refused' })
     const nobody = open({ address: 'redis://127.0.0.1:1' })
     expect(await send(nobody, [record('a')])).toMatchObject({
-      kind: 'away',
+      kind: 'down',
       message: expect.stringContaining('127.0.0.1:1'),
     })
     await command('ACL', 'SETUSER', 'reader', 'on', '>pw', '~*', '+@read', '+ping', '+info', '+evalsha', '+eval')
@@ -202,7 +202,7 @@ describe('a Redis sink', () => {
     await command('CONFIG', 'SET', 'maxmemory', '1')
     try {
       expect(await send(open(), [record('a')])).toMatchObject({
-        kind: 'away',
+        kind: 'down',
         message: expect.stringMatching(/OOM|memory/),
       })
     } finally {
@@ -217,7 +217,7 @@ describe('a Redis sink', () => {
       const sink = open({ address: own.url }, 'sqlite:some.db')
       expect(await send(sink, [record('a')])).toEqual({ kind: 'taken', trimmed: 0 })
       await own.kill()
-      expect(await send(sink, [record('b')])).toMatchObject({ kind: 'away' })
+      expect(await send(sink, [record('b')])).toMatchObject({ kind: 'down' })
       await own.restart()
       expect(await send(sink, [record('b')])).toEqual({ kind: 'taken', trimmed: 0 })
     } finally {

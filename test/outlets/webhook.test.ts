@@ -104,16 +104,16 @@ describe('a webhook', () => {
 
   it.each([
     [{ status: 200 }, { kind: 'taken' }],
-    [{ status: 500 }, { kind: 'away', message: 'it answers 500' }],
+    [{ status: 500 }, { kind: 'down', message: 'it answers 500' }],
     [
       { status: 503, headers: { 'retry-after': '7' } },
-      { kind: 'away', retryAfterMs: 7_000 },
+      { kind: 'down', retryAfterMs: 7_000 },
     ],
     [
       { status: 429, headers: { 'retry-after': '120' } },
-      { kind: 'away', retryAfterMs: 120_000 },
+      { kind: 'down', retryAfterMs: 120_000 },
     ],
-    [{ status: 408 }, { kind: 'away' }],
+    [{ status: 408 }, { kind: 'down' }],
     [
       { status: 400, body: 'no such\nfield' },
       { kind: 'refused', message: 'it answers 400: no such field' },
@@ -131,8 +131,8 @@ describe('a webhook', () => {
 
   it('is away when it does not answer in time or nobody listens', async () => {
     answer = { status: 200, hang: true }
-    expect(await send([record('a')], { timeoutMs: 200 })).toMatchObject({ kind: 'away' })
-    expect(await send([record('a')], { url: 'http://127.0.0.1:1/' })).toMatchObject({ kind: 'away' })
+    expect(await send([record('a')], { timeoutMs: 200 })).toMatchObject({ kind: 'down' })
+    expect(await send([record('a')], { url: 'http://127.0.0.1:1/' })).toMatchObject({ kind: 'down' })
   })
 
   it('never goes to a private address that the spider does not allow', async () => {

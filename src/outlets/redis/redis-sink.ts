@@ -7,13 +7,13 @@ import { ADD, PUSH, SET } from './scripts.js'
 
 const SCRIPTS = { list: PUSH, stream: ADD, hash: SET }
 
-/** What Shoal keeps beside the items has their key as its hash tag, so that a cluster puts all of it on one node. */
+/** Shoal's own keys have the items' key as their hash tag, so that a cluster puts all of them on one node. */
 function keysOf(key: string): string[] {
   const base = /\{[^}]+\}/.test(key) ? key : `{${key}}`
   return [key, `${base}:epochs`, `${base}:order`]
 }
 
-/** A Redis list, stream or hash. Each batch is one script, whole or not at all. It is dialled when the first batch comes. */
+/** A Redis list, stream or hash. Each batch is one script, all or nothing. It connects when the first batch comes. */
 export function redisSink(outlet: RedisOutlet, open: () => Promise<RedisConnection>): Sink {
   const keys = keysOf(outlet.key)
   const script = SCRIPTS[outlet.to]
@@ -62,9 +62,9 @@ function itemsOf({ to, serialize, field }: RedisOutlet, record: StoredRecord): (
   return to === 'hash' ? [name, bytes] : [bytes]
 }
 
-/** What the server says about our command, such as a key of another type, stays the same until somebody changes it. */
+/** An error about the command itself, such as a key of another type, stays until somebody changes something. */
 function failure(error: unknown): Sent {
   const { code, message } = asShoalError(error)
   const waits = isAway(error) || (error instanceof ShoalError && (code === 'no_sockets' || code === 'closed'))
-  return { kind: waits ? 'away' : 'refused', message }
+  return { kind: waits ? 'down' : 'refused', message }
 }

@@ -7,7 +7,7 @@ function script(name: string, source: string): Script {
 
 /**
  * KEYS items, epochs   ARGV outlet, epoch, most (0: no end), …
- * A holder that was replaced writes nothing: it would put old content over new.
+ * A holder that was replaced writes nothing: it would overwrite new content with old.
  */
 const FENCED = `
 local seen = tonumber(redis.call('HGET', KEYS[2], ARGV[1]) or '0')
@@ -41,16 +41,16 @@ return redis.call('XTRIM', KEYS[1], 'MAXLEN', '=', most)
 
 /**
  * KEYS …, order   ARGV …, field, item, field, item, …
- * With an end to its length the fields are kept in the order in which they were set last, in a sorted set beside the hash. Each call does a
- * little more work than its batch gives, so that it catches up with whatever it finds, and never holds the server up:
- *  - Readers delete fields, and nobody tells the order: as long as it is longer than the hash, `sweep` goes through it and takes those out.
- *  - Fields without a place in the order were set before there was an end to the length: `scan` looks for them, and they go first.
+ * A hash of limited length has a sorted set with the order in which its fields were last set. Each call does a little more work than its
+ * batch causes, so that it catches up with any backlog and never blocks the server:
+ *  - Readers delete fields from the hash but not from the order: while the order is longer than the hash, `sweep` walks it and removes them.
+ *  - Fields without a place in the order were set before the length was limited: `scan` finds them, and they are dropped first.
  *  - Fields of this batch stay, even when they alone are too many.
  */
 export const SET = script(
   'outlet-set',
   `${FENCED}
--- A key of another type is told to an empty batch too.
+-- A key of another type fails an empty batch too.
 redis.call('HLEN', KEYS[1])
 if #ARGV < 4 then return 0 end
 local newest = redis.call('ZREVRANGE', KEYS[3], 0, 0, 'WITHSCORES')

@@ -47,7 +47,7 @@ function webhookChannel(
       const sent = await postWebhook({ ...post, url, secret, timeoutMs, allowPrivate }, parts, signal)
       if (sent.kind === 'taken') return { kind: 'delivered' }
       if (sent.kind === 'fenced') return { kind: 'rejected', message: sent.kind }
-      return { ...sent, kind: sent.kind === 'away' ? 'down' : 'rejected' }
+      return { ...sent, kind: sent.kind === 'down' ? 'down' : 'rejected' }
     },
   }
 }

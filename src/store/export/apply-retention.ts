@@ -9,7 +9,7 @@ export interface Retired extends Pick<PartitionInfo, 'table' | 'name' | 'rows' |
 }
 
 /**
- * Makes the partitions to come, then takes out, archives and drops what the rule says, oldest first; writers go on meanwhile. Ended at any
+ * Creates the partitions of the days to come, then detaches, archives and drops what the rule says, oldest first, while writers continue. Ended at any
  * point it can be run again: a partition that was taken out is dropped only after its file is whole. `archive` is null when the rule names
  * none. False: another process is at it.
  */
@@ -44,7 +44,7 @@ function archivePartition(
   return archive.write(name, unlessAborted(bytes, signal))
 }
 
-/** Half a file is no file: the next run begins it anew. */
+/** Half a file is no file: the next run starts it again. */
 async function* unlessAborted(bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   for await (const piece of bytes) {
     if (signal.aborted) throw new ShoalError('interrupted', 'stopped before the partition was archived')

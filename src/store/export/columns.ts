@@ -2,7 +2,7 @@ import type { Json } from '../../url/link.js'
 import type { ColumnType, FieldColumn } from '../kind-views.js'
 import type { StoredRecord } from '../record-store.js'
 
-/** Beyond this the data is a dictionary, not a table; the rest is counted as left out. */
+/** With more fields than this the data is a dictionary, not a table; the rest is counted as left out. */
 const MAX_COLUMNS = 2000
 
 const SEEN = { text: 1, integer: 2, number: 4, boolean: 8, timestamp: 16, json: 32 } as const
@@ -101,7 +101,7 @@ interface StoreColumn {
   value(record: StoredRecord): string | number
 }
 
-/** What the store knows of a record, behind the record's own fields and told apart from them by the underscore. */
+/** What the store knows of a record, after the record's own fields, and distinguished from them by the underscore. */
 export const STORE_COLUMNS: readonly StoreColumn[] = [
   { name: '_spider', sqlName: '_spider', type: 'text', value: (record) => record.spider },
   { name: '_site', sqlName: '_site', type: 'text', value: (record) => record.site },

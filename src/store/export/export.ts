@@ -15,17 +15,17 @@ export interface ExportOptions {
   readonly signal?: AbortSignal
 }
 
-/** Told now and then: the records written so far, or those looked through for their columns. */
+/** Called now and then: the records written so far, or those read for their columns. */
 type ExportProgress = (rows: number, pass: 'columns' | 'rows') => void
 
 /** Text is handed on in pieces of about this size: a write per row costs more than the row. */
 const CHUNK_CHARS = 64 * 1024
-/** While the columns are read it is told this often how far it is. */
+/** Records between two calls while the columns are read. */
 const TOLD_EVERY = 1000
 
 /**
  * Writes records to a stream as fast as it takes them, in constant memory. All formats but JSON Lines need their columns first and read
- * the records twice. The stream stays open (it may be stdout); a reader that goes away early (`| head`) ends the export quietly.
+ * the records twice. The stream stays open (it may be stdout); a reader that closes it early (`| head`) ends the export quietly.
  */
 export async function exportRecords(
   from: RecordSource,
@@ -63,10 +63,10 @@ async function pump(
 ): Promise<ExportResult> {
   const tally = { rows: 0, leftOut: 0 }
   const records = () => from.scan(query)
-  const source = { records, preview: () => lookedThrough(records(), progress, signal), tally }
+  const source = { records, preview: () => previewed(records(), progress, signal), tally }
   const pieces = await piecesOf(format, source)
   const bytes = Readable.from(
-    told(pieces, () => progress(tally.rows, 'rows')),
+    reporting(pieces, () => progress(tally.rows, 'rows')),
     { highWaterMark: 1 },
   )
   try {
@@ -92,7 +92,7 @@ async function piecesOf(format: ExportFormat, source: Source): Promise<AsyncIter
 }
 
 /** Nothing is handed on here, so nobody else would notice the signal. */
-async function* lookedThrough(
+async function* previewed(
   records: AsyncIterable<StoredRecord>,
   progress: ExportProgress,
   signal: AbortSignal | undefined,
@@ -119,10 +119,10 @@ async function* inChunks(texts: AsyncIterable<string>): AsyncGenerator<string> {
   if (chunk !== '') yield chunk
 }
 
-async function* told<Piece>(pieces: AsyncIterable<Piece>, tell: () => void): AsyncGenerator<Piece> {
+async function* reporting<Piece>(pieces: AsyncIterable<Piece>, report: () => void): AsyncGenerator<Piece> {
   for await (const piece of pieces) {
     yield piece
-    tell()
+    report()
   }
-  tell()
+  report()
 }

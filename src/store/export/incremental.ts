@@ -11,7 +11,7 @@ const HELD_MS = 60_000
 type ChangeStore = Pick<RecordStore, 'changes' | 'outlets'>
 
 export interface IncrementalExport {
-  /** Each name has its own place in the stream of changes. */
+  /** Each name has its own position in the change stream. */
   readonly name: string
   readonly spider?: string
   readonly kind?: string
@@ -20,8 +20,8 @@ export interface IncrementalExport {
 }
 
 /**
- * Lets `write` export what changed since the last export of that name, or everything the first time. The place is moved on only when `write`
- * has succeeded: an export that fails, or dies before it could note that, is repeated by the next one.
+ * Lets `write` export what changed since the last export of that name, or everything the first time. The position moves only when `write` has
+ * succeeded: an export that fails, or dies before it could store the position, is repeated by the next one.
  */
 export async function exportChanges<Result>(
   store: ChangeStore,
@@ -34,7 +34,7 @@ export async function exportChanges<Result>(
   const claim = { name, spider: spider ?? '', kinds: kind === undefined ? null : [kind], holder, forMs: HELD_MS }
   const hold = await store.outlets.claim(claim)
   if (hold === null) {
-    throw new ShoalError('usage', `another export called ${asked.name} is under way`, {
+    throw new ShoalError('usage', `another export called ${asked.name} is running`, {
       hint: 'Wait for it, or for a minute if it was killed; exports at the same time need names of their own.',
     })
   }
@@ -56,12 +56,12 @@ export async function exportChanges<Result>(
   }
 }
 
-/** Under one name always the same records: what a wider export has passed, a narrower one has never written. */
+/** One name always exports the same records: a narrower export would skip what a wider one has already passed. */
 async function refuseOtherRecords(store: ChangeStore, name: string, asked: IncrementalExport): Promise<void> {
   const known = (await store.outlets.list()).find((outlet) => outlet.name === name)
   if (known === undefined || known.cursor === FROM_START) return
   if (known.spider === (asked.spider ?? '') && (known.kinds?.[0] ?? undefined) === asked.kind) return
-  throw new ShoalError('usage', `the export ${asked.name} was made with another --spider or --kind before`, {
+  throw new ShoalError('usage', `the export ${asked.name} was started with another --spider or --kind`, {
     hint: 'Give it the same ones, or another name.',
   })
 }

@@ -31,7 +31,7 @@ export async function* parquetTable(
   let count = 0
   let size = 0
   const writeGroup = () => {
-    // A promise comes from writers that flush by themselves; this one never does.
+    // Writers that flush automatically return a promise; this one never does.
     void file.write({ columnData: group.map(({ name, cells }) => ({ name, data: cells })), rowGroupSize: count })
     forgetTextBounds(file)
     group = emptyGroup(elements)
@@ -84,7 +84,7 @@ function elementOf(name: string, type: ColumnType): Element {
 
 /**
  * The smallest and largest text of a group is not kept: the library compares UTF-16 units where the format asks for bytes, so that a reader
- * could skip a group that has what it looks for; and whole texts would pile up until the footer.
+ * could skip a group that contains a match; and whole texts would pile up until the footer.
  */
 function forgetTextBounds(file: ParquetWriter): void {
   for (const { meta_data: chunk } of file.row_groups.at(-1)?.columns ?? []) {

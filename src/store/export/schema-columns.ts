@@ -5,7 +5,7 @@ type JsonSchema = Readonly<Record<string, unknown>>
 
 /**
  * The columns of records that fit the schema, where its library can say what they look like (Standard JSON Schema; zod can). A type of
- * null: the schema does not tell. Null: it tells nothing, or the records are no objects.
+ * null: the schema does not say. Null: it says nothing, or the records are not objects.
  */
 export function schemaColumns(
   schema: StandardSchemaV1,
@@ -16,7 +16,7 @@ export function schemaColumns(
   return Object.entries(properties).map(([field, property]) => ({ field, type: typeOf(property, described) }))
 }
 
-/** What the schema does not tell is taken from the records. */
+/** What the schema does not say is taken from the records. */
 export function withObserved(
   columns: readonly { readonly field: string; readonly type: ColumnType | null }[],
   observed: readonly FieldColumn[],
@@ -28,7 +28,7 @@ export function withObserved(
 function jsonSchemaOf(schema: StandardSchemaV1): JsonSchema | null {
   const standard: Partial<StandardJSONSchemaV1.Props> = schema['~standard']
   try {
-    // zod refuses a schema as a whole for one date in it unless it is told not to.
+    // By default zod refuses a whole schema because of one date in it.
     const options = { target: 'draft-2020-12', libraryOptions: { unrepresentable: 'any' } }
     return objectOf(standard.jsonSchema?.output(options))
   } catch {

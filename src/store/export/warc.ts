@@ -42,7 +42,7 @@ export interface WarcResult {
   readonly missing: number
 }
 
-/** One archive on a stream that stays open, each record in a gzip member of its own. A reader that goes away ends it quietly. */
+/** One archive on a stream that stays open, each record in a gzip member of its own. A reader that closes the stream ends it quietly. */
 export async function warcToStream(
   archive: PageArchive,
   sink: Writable,
@@ -109,7 +109,7 @@ class Records {
     this.#progress = progress
     this.#pages = archive.pages[Symbol.asyncIterator]()
     this.#next = this.#pages.next()
-    // Reported to whoever takes it; nobody may have come so far.
+    // Reported where it is awaited; it may fail before that.
     this.#next.catch(() => {})
   }
 

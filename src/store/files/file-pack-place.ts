@@ -42,12 +42,12 @@ export class FilePackPlace implements PackPlace {
   }
 
   async id(): Promise<string | null> {
-    this.#id ??= await this.#told(() => readId(this.#root))
+    this.#id ??= await this.#withErrors(() => readId(this.#root))
     return this.#id
   }
 
   open(): Promise<string> {
-    this.#opening ??= this.#told(async () => {
+    this.#opening ??= this.#withErrors(async () => {
       makeDirs(this.#packs)
       this.#id = await makeId(this.#root, this.#id ?? randomBytes(4).toString('hex'))
       return this.#id
@@ -60,7 +60,7 @@ export class FilePackPlace implements PackPlace {
 
   /** One after the other: they share the end of a file. */
   write(run: Uint8Array): Promise<{ pack: string; start: number }> {
-    const written = this.#writing.then(() => this.#told(() => this.#append(run)))
+    const written = this.#writing.then(() => this.#withErrors(() => this.#append(run)))
     this.#writing = written.catch(() => {})
     return written
   }
@@ -112,7 +112,7 @@ export class FilePackPlace implements PackPlace {
   }
 
   async read(pack: string, start: number, length: number): Promise<Uint8Array | null> {
-    return this.#told(async () => {
+    return this.#withErrors(async () => {
       const file = await this.#opened(pack)
       if (file === null) return null
       try {
@@ -141,7 +141,7 @@ export class FilePackPlace implements PackPlace {
   }
 
   async *list(): AsyncGenerator<PackInfo> {
-    const names = await this.#told(() =>
+    const names = await this.#withErrors(() =>
       readdir(this.#packs).catch((error: unknown) => {
         if (isMissing(error)) return []
         throw error
@@ -157,7 +157,7 @@ export class FilePackPlace implements PackPlace {
   }
 
   async remove(pack: string): Promise<void> {
-    await this.#told(() => rm(this.#path(pack), { force: true }))
+    await this.#withErrors(() => rm(this.#path(pack), { force: true }))
   }
 
   where(pack: string): string {
@@ -173,7 +173,7 @@ export class FilePackPlace implements PackPlace {
     return join(this.#packs, `${pack}${ENDING}`)
   }
 
-  async #told<Result>(work: () => Promise<Result>): Promise<Result> {
+  async #withErrors<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work()
     } catch (error) {
@@ -193,7 +193,7 @@ async function readId(root: string): Promise<string | null> {
   }
 }
 
-/** What is there stays, and of several that make it at once the first: a link is made whole or not at all. */
+/** An existing file stays, and so does the first of several created at once: a hard link is created completely or not at all. */
 async function makeId(root: string, id: string): Promise<string> {
   const known = await readId(root)
   if (known !== null) return known

@@ -6,7 +6,7 @@ import type { PackPlace } from './pack-place.js'
 import { indexed, isReadable, isSame, isSettled, listPacks, readPack, removeIdle } from './pack-reading.js'
 
 /**
- * The packs first, each read whole, page by page as its heads tell of them; then the index, which may know pages in packs that are gone,
+ * The packs first, each read whole, page by page by its headers; then the index, which may know pages in packs that are gone,
  * and pages behind a damaged head.
  */
 export async function checkPacks(
@@ -26,7 +26,7 @@ export async function checkPacks(
     totals.pageBytes += bytes
   }
   const intact = new Set<string>()
-  /** Where the pages that were looked at begin, in packs whose heads did not tell of all. */
+  /** Where the checked pages begin, in packs whose headers do not list all of them. */
   const lookedAt = new Map<string, Set<number>>()
   for (const [at, info] of packs.entries()) {
     const read = await readPack(index, id, place, info)
@@ -48,7 +48,7 @@ export async function checkPacks(
     referenced.add(entry.pack)
     if (intact.has(entry.pack) || lookedAt.get(entry.pack)?.has(entry.start)) continue
     if (await isReadable(place, entry)) count(entry)
-    else if (await stillStands(index, id, entry)) damaged.push(entry)
+    else if (await isStillThere(index, id, entry)) damaged.push(entry)
   }
   const unreferenced = packs
     .filter((info) => !referenced.has(info.pack) && isSettled(info, now))
@@ -70,7 +70,7 @@ export async function cleanPacks(
 }
 
 /** Not if a compaction moved it since the index was read. */
-async function stillStands(index: BlobIndex, id: string, entry: BlobEntry): Promise<boolean> {
+async function isStillThere(index: BlobIndex, id: string, entry: BlobEntry): Promise<boolean> {
   const now = (await index.find(id, [entry.hash])).get(entry.hash)
   return now !== undefined && isSame(now, entry)
 }

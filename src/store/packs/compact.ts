@@ -6,7 +6,7 @@ import { PACK_BYTES, type PackPlace } from './pack-place.js'
 import { isSettled, listPacks, type ReadPack, readPack, removeIdle } from './pack-reading.js'
 import { writeRun } from './write-run.js'
 
-/** Below this a pack is worth writing anew, together with others. */
+/** A pack smaller than this is worth rewriting together with others. */
 const SMALL_BYTES = PACK_BYTES / 4
 /** Entries moved in one call of the index. */
 const PART = 1_000

@@ -1,6 +1,6 @@
 import { ShoalError } from '../../errors.js'
 
-/** For who does not wait for a place that is away. */
+/** For commands, which do not wait for a place that is down. */
 export async function dialled<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

@@ -39,7 +39,7 @@ export function layOut(pages: readonly PackedPage[]): { run: Uint8Array; starts:
   return { run, starts }
 }
 
-/** The entries of a whole pack, up to where it makes no sense any more: `intact` tells whether that is its end. */
+/** The entries of a whole pack, up to the first invalid header; `intact`: there is none. */
 export function entriesIn(pack: string, content: Uint8Array): { entries: BlobEntry[]; intact: boolean } {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
   const entries: BlobEntry[] = []

@@ -1,13 +1,13 @@
 /**
- * Where packs lie: a folder, a bucket. Bytes that were answered for never change. Every call can be repeated; a place that is away says so
+ * Where packs are: a folder, a bucket. Acknowledged bytes never change. Every call can be repeated; a place that is down says so
  * with an error that isAway() knows.
  */
 export interface PackPlace {
-  /** Tells this place from others, for the index; null when it was never written. */
+  /** Identifies this place in the index; null when it was never written to. */
   id(): Promise<string | null>
   /** The same, before something is written. */
   open(): Promise<string>
-  /** Whether it must be dialled: then it is opened before the first page is fetched. A folder is told soon enough by the first page. */
+  /** Whether it is on a server: then it is opened before the first page is fetched. A folder fails soon enough with the first page. */
   readonly remote: boolean
   /** Stores a run of entries in one piece; durable, and to be read by everybody, when it resolves. Where the run begins. */
   write(run: Uint8Array): Promise<{ readonly pack: string; readonly start: number }>
@@ -18,7 +18,7 @@ export interface PackPlace {
   remove(pack: string): Promise<void>
   /** Where a person finds it. */
   where(pack: string): string
-  /** How long a put waits for company, how many bytes are company enough, and how many runs are written at once. */
+  /** How long a put waits for others to share a write with, how many bytes end the wait, and how many runs are written at once. */
   readonly gathering: { readonly ms: number; readonly bytes: number; readonly runs: number }
   close(): Promise<void>
 }

@@ -6,12 +6,12 @@ import { isSame } from './pack-reading.js'
 /** Entries asked for at once. */
 const LOOKUP = 500
 /**
- * Pages of one moment lie near each other in a pack, and a read from S3 costs 2 ms of CPU and a line on the bill: what is less than this
+ * Pages stored at about the same time are near each other in a pack, and a read from S3 costs 2 ms of CPU and a line on the bill: what is less than this
  * apart is read in one piece, up to so many bytes.
  */
 const GAP_BYTES = 64 * 1024
 const PIECE_BYTES = 8 * 1024 * 1024
-/** Who reads pages one after the other, in the order in which they lie, gets so many bytes at a time from a place on a server. */
+/** Pages read one after the other, in the order of the pack, come in pieces of this size from a place on a server. */
 const AHEAD_BYTES = 1024 * 1024
 
 interface Wanted {
@@ -115,7 +115,7 @@ export class PackReader {
   }
 }
 
-/** Neighbours together, in the order in which they lie. */
+/** Neighbours together, in the order of the pack. */
 function piecesOf(found: readonly Found[]): Found[][] {
   const sorted = found.toSorted((a, b) =>
     a.entry.pack < b.entry.pack ? -1 : a.entry.pack > b.entry.pack ? 1 : a.entry.start - b.entry.start,

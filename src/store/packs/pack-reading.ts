@@ -12,7 +12,7 @@ export interface ReadPack {
   readonly entries: readonly BlobEntry[]
   /** Those that the index points to, each with its bytes; the rest is idle. */
   readonly live: readonly { readonly entry: BlobEntry; readonly packed: Uint8Array }[]
-  /** Every head made sense up to the end. */
+  /** Every header was valid up to the end. */
   readonly intact: boolean
 }
 
@@ -74,7 +74,7 @@ export function isSame(a: BlobEntry, b: BlobEntry): boolean {
   return a.pack === b.pack && a.start === b.start
 }
 
-/** Deletes a pack unless a page stands in it, now. */
+/** Deletes a pack unless a page is in it by now. */
 export async function removeIdle(index: BlobIndex, id: string, place: PackPlace, read: ReadPack): Promise<void> {
   const live = await liveOf(index, id, read.entries)
   if (live.length === 0) await place.remove(read.info.pack)

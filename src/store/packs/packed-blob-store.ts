@@ -126,7 +126,7 @@ export class PackedBlobStore implements BlobStore {
     const entries = await writeRun(this.#place, pages)
     for (const { pack } of entries.slice(0, 1)) this.#knownPacks.add(pack)
     await this.#index.add(place, entries)
-    // What stood in a pack that is gone is mended.
+    // Entries that point into a pack that is gone are replaced.
     const moves = entries.flatMap((to) => {
       const from = found.get(to.hash)
       return from === undefined ? [] : [{ from, to }]
@@ -166,7 +166,7 @@ export class PackedBlobStore implements BlobStore {
     return `${this.#place.where(pack)} bytes ${start}-${start + length - 1} (${codec === 'br' ? 'brotli' : 'as it is'})`
   }
 
-  /** Answers for what is gathered, unless the place takes too long: whoever put it has given up by then. */
+  /** Writes what is collected, unless the place takes too long: the callers have given up by then. */
   async close(): Promise<void> {
     const done = new AbortController()
     await Promise.race([this.#drain(), this.#clock.sleep(CLOSE_MS, done.signal)])

@@ -7,7 +7,7 @@ export interface PostgresAddress {
 }
 
 const DEFAULT_SCHEMA = 'shoal'
-/** As Postgres takes it without quotes: whoever types it into psql need not think. */
+/** What Postgres accepts without quotes, so that it can be typed into psql as it is. */
 const SCHEMA = /^[a-z_][a-z0-9_]{0,62}$/
 /** What is not listed here would be passed on to the server or ignored, and a typing error would go unnoticed. */
 const PARAMETERS: ReadonlySet<string> = new Set(['schema', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'])

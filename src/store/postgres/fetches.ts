@@ -6,7 +6,7 @@ import type { Pg, SqlStatement } from './pg.js'
 import { millis } from './read-statements.js'
 
 const FETCH_COLUMNS = `spider, crawl, gen, epoch, url, host, route, depth, link, status, bytes, ms, attempt, worker, error, page, headers, pool, at`
-/** Without the fingerprint, which whoever asks knows. */
+/** Without the fingerprint, which the caller knows. */
 export const FETCH_VALUES = `spider, crawl, gen::float8, epoch, url, host, route, depth, link, status, bytes::float8, ms, attempt, worker, error, page,
   headers, pool, ${millis('at')}`
 

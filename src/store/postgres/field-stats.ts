@@ -8,7 +8,7 @@ const PAGE = 1_000
 
 /**
  * One statement for all rows of a worker, in the order of their key: workers that add to the same rows wait for each other for some
- * milliseconds every few seconds, and never in a circle. Whether a row is new tells `xmax`.
+ * milliseconds every few seconds, and never in a circle. `xmax` shows whether a row is new.
  */
 const ADD: SqlStatement = {
   name: 'add-fields',

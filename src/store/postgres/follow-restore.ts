@@ -2,8 +2,8 @@ import type { Pg } from './pg.js'
 
 /**
  * A dump that was restored into another cluster has changes of larger numbers than the transactions there will have for a long time: those that
- * come are counted from behind the largest. So are those that were written there before this: whoever was at work goes on writing when its
- * database is replaced under it.
+ * come are counted from behind the largest. So are those that were written there before this: a worker keeps writing when its
+ * database is replaced while it runs.
  */
 export async function followRestore(pg: Pg): Promise<void> {
   const [known] = await pg.query<[boolean]>(IS_IN_PLACE, [])
@@ -13,7 +13,7 @@ export async function followRestore(pg: Pg): Promise<void> {
     const [found] = await tx.query<[boolean]>(IS_IN_PLACE, [])
     if (found?.[0] === true) return
     if (found !== undefined) {
-      // Whoever writes now is waited for, and who comes next reads the new offset.
+      // Waits for current writers; later ones read the new offset.
       await tx.query({ name: 'count-on-lock', text: 'LOCK TABLE shoal.records IN SHARE ROW EXCLUSIVE MODE' }, [])
       await tx.query(COUNT_ON, [])
     }
@@ -22,8 +22,8 @@ export async function followRestore(pg: Pg): Promise<void> {
 }
 
 /**
- * A row that holds the number of the transaction that wrote it, and of its table: both stay through an upgrade and on a standby, where numbers
- * go on, and become others in a dump, which is written anew. Every server tells it, and to everybody.
+ * A row that holds the number of the transaction that wrote it, and of its table: both survive an upgrade and a failover to a
+ * standby, where numbers continue, and differ in a restored dump, whose rows are new. Every server shows it to every role.
  */
 const TABLE = `'shoal.settings'::regclass::oid`
 const IS_IN_PLACE = {

@@ -5,13 +5,13 @@ import { quotedName, quotedText, tableName } from '../sql-names.js'
 import type { Pg } from './pg.js'
 import { sqlState } from './pg-errors.js'
 
-/** A view or table in our schema, and what its comment says that we made it for. */
+/** A view or table in our schema, and what its comment says it was created for. */
 export interface Relation {
   readonly kind: 'view' | 'table' | 'other'
   readonly made: Made | null
 }
 
-/** Kept as the comment of what was made, so that it goes where that goes. */
+/** Kept as the comment of the relation, so that it moves with it. */
 export interface Made {
   readonly for: string
   readonly columns: string
@@ -46,7 +46,7 @@ export function fullName(schema: string, { spider, kind }: KindColumns): string 
   return `${schema}.${quotedName(tableName(spider, kind))}`
 }
 
-/** Two kinds whose names become one name are told apart by this. */
+/** Distinguishes two kinds whose names become the same relation name. */
 export function idOf({ spider, kind }: KindColumns): string {
   return digest([spider, kind])
 }

@@ -4,7 +4,7 @@ import { columnsOf, functionsText, LASTING_COLUMNS, text } from './kind-columns.
 import { columnsId, fullName, idOf, madeText, refuseOthers, relation, replacementError } from './kind-relations.js'
 import type { Pg } from './pg.js'
 
-/** Changes that one transaction looks through: a second or so, and other refreshes wait for it. */
+/** Changes that one transaction processes: a second or so, and other refreshes wait for it. */
 const STEP = 10_000
 /** Before every change. */
 const FROM_START = -1
@@ -50,7 +50,7 @@ export function tableText(schema: string, kind: KindColumns): string {
   return `${createText(schema, kind, table)}\n${insertText(schema, kind, table, String(FROM_START), `${schema}.changes_end()`)};\n`
 }
 
-/** One that was left half full by a refresh that died is gone on with, unless the columns are others again. */
+/** A table left half full by a refresh that died is continued, unless the columns have changed again. */
 async function makeTable(tx: Pg, kind: KindColumns, target: string): Promise<void> {
   const table = `${tx.schema}.${quotedName(target)}`
   const found = await relation(tx, target)
@@ -72,7 +72,7 @@ function upTo(kind: KindColumns, change: number): string {
   return madeText({ for: idOf(kind), columns: columnsId(kind), upTo: change })
 }
 
-/** The place is noted with the rows, so that a step is done or not done at all. */
+/** The position is stored with the rows, so that a step is done or not done at all. */
 async function bringChanges(tx: Pg, kind: KindColumns, target: string): Promise<{ rows: number; more: boolean }> {
   const found = await relation(tx, target)
   // Another refresh has put it in its place already.

@@ -110,7 +110,7 @@ function tableOf(name: string): PartitionedTable {
   return name.startsWith('fetches_') ? 'fetches' : 'record_versions'
 }
 
-/** CONCURRENTLY: writers go on; it waits for the transactions that were under way. One that was interrupted is finished. */
+/** CONCURRENTLY: writers continue; it waits for the transactions in progress. An interrupted detach is finished. */
 async function detach(pg: Pg, { table, name }: PartitionInfo): Promise<void> {
   const [found] = (await pg.query<Listed>(LIST, [])).filter(([one]) => one === name)
   const pending = found?.[5] ?? null
@@ -120,7 +120,7 @@ async function detach(pg: Pg, { table, name }: PartitionInfo): Promise<void> {
   await pg.script(`ALTER TABLE shoal.${table} DETACH PARTITION shoal.${checked(name)} ${how}`)
 }
 
-/** A name that goes into SQL as it stands. */
+/** A name that goes into SQL without quotes. */
 function checked(name: string): string {
   if (!/^(?:fetches|record_versions)_\d{8}(?:_\d+)?$/.test(name))
     throw new ShoalError('internal', `${name} is no partition`)

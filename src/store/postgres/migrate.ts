@@ -5,7 +5,7 @@ import { version } from '../../version.js'
 import type { MigrationBegins, PendingMigration } from '../maintenance.js'
 import type { Pg } from './pg.js'
 
-/** What stands in the ledger. */
+/** A row of shoal.migrations. */
 interface Applied {
   readonly number: number
   readonly name: string
@@ -15,7 +15,7 @@ interface Applied {
 /** The same path from src and from dist, so that there is one copy of the files. */
 const FOLDER = new URL('../../../src/store/postgres/migrations/', import.meta.url)
 
-/** One that older workers cannot live with says `-- breaking` in its first line. */
+/** A migration that older workers cannot work with says `-- breaking` in its first line. */
 export function knownMigrations(): PendingMigration[] {
   return readdirSync(FOLDER)
     .filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
@@ -35,11 +35,11 @@ export interface Pending {
 
 /** What is missing. Refuses a schema that a newer version has changed so that this one cannot work with it. */
 export async function pendingMigrations(pg: Pg, known = knownMigrations()): Promise<Pending> {
-  const [[ledger] = [null]] = await pg.query<[string | null]>(
-    { name: 'migrations-ledger', text: `SELECT to_regclass('shoal.migrations')::text` },
+  const [[table] = [null]] = await pg.query<[string | null]>(
+    { name: 'migrations-table', text: `SELECT to_regclass('shoal.migrations')::text` },
     [],
   )
-  if (ledger === null) return { pending: known, empty: true }
+  if (table === null) return { pending: known, empty: true }
   const rows = await pg.query<[number, string, boolean]>(
     { name: 'migrations', text: 'SELECT number, name, breaking FROM shoal.migrations ORDER BY number' },
     [],
@@ -60,16 +60,16 @@ function refuseNewer(applied: readonly Applied[], known: readonly PendingMigrati
   )
 }
 
-const LEDGER = {
-  name: 'create-ledger',
+const MIGRATIONS_TABLE = {
+  name: 'create-migrations',
   text: `CREATE TABLE IF NOT EXISTS shoal.migrations (
     number integer PRIMARY KEY, name text NOT NULL, breaking boolean NOT NULL, sql_hash text NOT NULL, shoal_version text NOT NULL,
     applied_at timestamptz NOT NULL DEFAULT now())`,
 }
 
 /**
- * Applies what is missing, all in one transaction. Two at once: the second waits, and finds nothing to do. The row of the ledger goes first,
- * so that whoever came without the lock fails before anything is changed.
+ * Applies what is missing, all in one transaction. Two at once: the second waits, and finds nothing to do. The row in shoal.migrations
+ * is written first, so that a process without the lock fails before anything is changed.
  */
 export async function migrate(
   pg: Pg,
@@ -80,7 +80,7 @@ export async function migrate(
   return pg.transaction(async (tx) => {
     await tx.query({ name: 'migration-lock', text: `SELECT pg_advisory_xact_lock(hashtext('shoal.migrate'))` }, [])
     await makeSchema(tx, schema)
-    await tx.query(LEDGER, [])
+    await tx.query(MIGRATIONS_TABLE, [])
     const { pending } = await pendingMigrations(tx, known)
     for (const [done, migration] of pending.entries()) {
       const { number, name, breaking, sql } = migration
@@ -98,7 +98,7 @@ export async function migrate(
   })
 }
 
-/** Asked for only when it is not there: somebody who may use a schema need not be allowed to make one. */
+/** Only when it is missing: a role may use a schema without being allowed to create one. */
 async function makeSchema(tx: Pg, schema: string): Promise<void> {
   const there = await tx.query({ name: 'find-schema', text: 'SELECT 1 FROM pg_namespace WHERE nspname = $1' }, [schema])
   if (there.length === 0) await tx.script(`CREATE SCHEMA ${schema}`)

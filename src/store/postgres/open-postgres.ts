@@ -10,11 +10,11 @@ import { postgresRecordStore } from './postgres-record-store.js'
 
 export interface OpenPostgresOptions {
   readonly clock: Clock
-  /** Make or complete the tables; a command that only looks does not. */
+  /** Create or update the tables; commands that only read do not. */
   readonly create: boolean
 }
 
-/** Connects, looks whether the tables are those this version works with, and makes them or what they lack. */
+/** Connects, checks that this version can work with the tables, and creates or updates them. */
 export async function openPostgresStore(address: string, options: OpenPostgresOptions): Promise<RecordStore> {
   const parsed = parsePostgres(address)
   const pg = await openPg(parsed)
@@ -51,7 +51,7 @@ async function completeTables(pg: Pg, schema: string, { clock, create }: OpenPos
   const { pending, empty } = await pendingMigrations(pg)
   if (pending.length > 0) {
     if (!create) throw outdated(empty)
-    // Workers of the version before may be at work: what they cannot live with is done when somebody says so.
+    // Workers of the previous version may be running: a breaking migration waits for `shoal migrate`.
     if (!empty && pending.some(({ breaking }) => breaking)) throw outdated(empty)
     await migrate(pg, schema)
   }
@@ -67,8 +67,8 @@ async function completeTables(pg: Pg, schema: string, { clock, create }: OpenPos
 
 function outdated(empty: boolean): ShoalError {
   return empty
-    ? new ShoalError('not_found', 'there are no tables of Shoal in this Postgres database yet', {
-        hint: 'Start a crawl with `shoal run <spider> --store …`, or make them with `shoal migrate --store …`.',
+    ? new ShoalError('not_found', 'this Postgres database has no tables of Shoal yet', {
+        hint: 'Start a crawl with `shoal run <spider> --store …`, or create them with `shoal migrate --store …`.',
       })
     : new ShoalError('store_outdated', 'the tables in Postgres are older than this version of Shoal needs')
 }

@@ -52,13 +52,13 @@ export class PostgresOutlets implements Outlets {
         `, noted AS (
           UPDATE shoal.outlets SET position = $3, sent = sent + $4, sent_at = CASE WHEN $4 > 0 THEN clock_timestamp() ELSE sent_at END,
             trimmed = trimmed + $5, error = $6, stopped = $7
-          FROM stream WHERE name = $1 AND holder = $2 AND ($8::text IS NULL OR (mark = $8 AND $3 < beyond)) RETURNING 1)
-        SELECT mark, beyond::text, (SELECT count(*)::int FROM noted) FROM stream`,
+          FROM stream WHERE name = $1 AND holder = $2 AND ($8::text IS NULL OR (mark = $8 AND $3 < unused)) RETURNING 1)
+        SELECT mark, unused::text, (SELECT count(*)::int FROM noted) FROM stream`,
       ),
       [name, holder, positionIn(cursor), sent, trimmed, error, stop, readCursor(cursor)?.mark ?? null],
     )
-    const [mark, beyond, noted] = row ?? ['', '0', 0]
-    await this.#changes.refuseForeign(cursor, { mark, beyond: BigInt(beyond) })
+    const [mark, unused, noted] = row ?? ['', '0', 0]
+    await this.#changes.refuseForeign(cursor, { mark, unused: BigInt(unused) })
     return noted === 1
   }
 

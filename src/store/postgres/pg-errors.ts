@@ -11,7 +11,7 @@ const AWAY_CODES: ReadonlySet<string> = new Set(['55P03', '57014', '25006', '550
 const DISK_FULL = '53100'
 /** Deadlock, serialization failure: the other transaction went first, ours may go now. */
 const COLLISIONS: ReadonlySet<string> = new Set(['40001', '40P01'])
-/** The data itself: numeric and text errors, constraints, sizes beyond a limit of the server. */
+/** The data itself: numeric and text errors, constraints, sizes over a limit of the server. */
 const DATA_CLASSES = /^(?:22|23|54)/
 /** PgBouncer gave us another server connection than the one that knows the prepared statement. */
 const UNPREPARED: ReadonlySet<string> = new Set(['26000', '42P05'])
@@ -38,7 +38,7 @@ export function isDataError(error: unknown): boolean {
   return DATA_CLASSES.test(sqlState(error) ?? '') && !isMissingPartition(error)
 }
 
-/** While a crawl runs whatever happens on the way to the server is one thing: it is away. What the server said about our SQL is a defect. */
+/** While a crawl runs, any failure on the way to the server means that it is down. An error about our SQL is a defect. */
 export function runError(error: unknown): unknown {
   if (error instanceof ShoalError) return error
   const state = sqlState(error)
@@ -51,7 +51,7 @@ export function runError(error: unknown): unknown {
   return error
 }
 
-/** When a command begins, what is wrong with the address is the user's to mend. */
+/** When a command starts, a wrong address is for the user to fix. */
 export function openError(error: unknown): unknown {
   if (error instanceof ShoalError) return error
   const state = sqlState(error)

@@ -24,7 +24,7 @@ export interface Pg {
   close(): Promise<void>
 }
 
-/** One writes while another is on its way; more would only wait in the server. A process has twice as many: its worker thread and itself. */
+/** One batch is written while the next is on its way; more would only wait in the server. A process has twice as many: its worker thread and itself. */
 const CONNECTIONS = 2
 const DIAL_DEADLINE_MS = 10_000
 /** Longer than any batch takes; a call that outlives it is repeated on another connection. */
@@ -33,7 +33,7 @@ const IDLE_MS = 30_000
 /** Deadlocks follow each other only while writers collide: sorted batches make one rare and two in a row rarer. */
 const MOST_COLLISIONS = 10
 
-/** Dials once, so that a wrong address is told at once. */
+/** Connects once, so that a wrong address fails at once. */
 export async function openPg({ config, schema }: PostgresAddress): Promise<Pg> {
   let pool: pg.Pool
   try {
@@ -50,7 +50,7 @@ export async function openPg({ config, schema }: PostgresAddress): Promise<Pg> {
   } catch (error) {
     throw openError(error)
   }
-  // An idle connection that breaks is replaced at the next call, which is where it is told.
+  // An idle connection that breaks is replaced at the next call, which reports an error if there is one.
   pool.on('error', () => {})
   const statements = new Statements(schema)
   try {
@@ -144,7 +144,7 @@ async function repeated<Result>(statements: Statements, call: () => Promise<Resu
   }
 }
 
-/** The text of each statement for our schema, made once. */
+/** The text of each statement for our schema, built once. */
 class Statements {
   readonly schema: string
   readonly #texts = new Map<string, string>()

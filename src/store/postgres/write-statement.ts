@@ -8,7 +8,7 @@ import { confirmSql, countVisitsSql, visitSql } from './visits.js'
  * rows per second and CPU of the client per row: jsonb_to_recordset 22,000 and 8 µs, unnest of arrays 15,000 and 25 µs,
  * json_to_recordset 14,000 and 12 µs. COPY into a staging table needs a session of its own and was no faster in the end.
  *
- * `last_write` tells what became of each row, because RETURNING sees the new row alone: its place in the batch × 4, plus 0 for a new row,
+ * `last_write` holds the status of each row, because RETURNING sees the new row alone: its place in the batch × 4, plus 0 for a new row,
  * 1 changed, 2 confirmed, 3 confirmed by the very lease that wrote it. A row that is not returned was fenced or fresh.
  */
 const LAST_WRITE = { changed: 1, confirmed: 2, repeated: 3 } as const

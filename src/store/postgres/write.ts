@@ -50,7 +50,7 @@ async function writeWhole(
 ): Promise<WriteStatus[]> {
   const [first = [], ...others] = statementsOf(records)
   const all = async (on: Pg) => {
-    // Begun anew with each try: what a transaction that was rolled back had answered does not count.
+    // New for each attempt: the statuses of a transaction that was rolled back do not count.
     const statuses = new Array<WriteStatus>(records.length)
     await writePart(on, first, rejected, fetches, statuses, { visits, confirmed })
     for (const part of others) await writePart(on, part, [], [], statuses)
@@ -115,7 +115,7 @@ function inParts(round: readonly Placed[]): Placed[][] {
   return part.length === 0 ? parts : [...parts, part]
 }
 
-/** What pages that are visited again give beside their fetch. */
+/** What revisited pages produce in addition to their fetch. */
 interface Revisited {
   readonly visits: readonly VisitRow[]
   readonly confirmed: readonly ConfirmedRecord[]
@@ -193,7 +193,7 @@ async function writeWithoutPoison(pg: Pg, batch: PreparedBatch): Promise<WriteSt
       tx,
       batch.visits,
       (some) => writePart(tx, [], [], [], statuses, { visits: some, confirmed: [] }),
-      // A page whose visit is not noted is read in full the next time.
+      // A page without a stored visit is fetched in full the next time.
       () => {},
     )
     await halving(
@@ -236,7 +236,7 @@ async function halving<Item>(
   }
 }
 
-/** A line of the fetch log that the server refuses is kept where refused records are. */
+/** A fetch row that the server refuses is kept with the rejected records. */
 function refusedFetch(row: FetchRow, reason: string): PreparedRejected {
   const { spider, crawl, host, fp, url, at } = row
   return {
@@ -263,7 +263,7 @@ function recordJson(record: PreparedRecord): string {
   )
 }
 
-/** Rows that stand together and share these columns. */
+/** Neighbouring rows that share these columns. */
 function sameGroup(a: PreparedRecord, b: PreparedRecord): boolean {
   return (
     a.kind === b.kind &&
@@ -275,7 +275,7 @@ function sameGroup(a: PreparedRecord, b: PreparedRecord): boolean {
   )
 }
 
-/** In groups of what stands together: the order of the keys is what keeps writers from waiting for each other crosswise. */
+/** In groups of neighbours: the order of the keys must stay, because it keeps writers from deadlocking. */
 function numbered(part: readonly Placed[]): string | null {
   const groups: string[] = []
   for (let start = 0; start < part.length; ) {

@@ -14,7 +14,7 @@ export interface S3Address {
 const BUCKET = /^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/i
 const SETTINGS = ['endpoint', 'region']
 
-/** `s3://bucket/prefix?endpoint=https://…&region=…`. What is wrong with it is told without repeating it: there may be a secret in it. */
+/** `s3://bucket/prefix?endpoint=https://…&region=…`. Errors do not repeat it: it may contain a secret. */
 export function parseS3(address: string): S3Address {
   const url = parseUrl(address)
   if (url === null) throw wrong('cannot be read')

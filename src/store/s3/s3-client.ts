@@ -7,17 +7,17 @@ import { s3Error } from './s3-errors.js'
 export type Sdk = typeof import('@aws-sdk/client-s3')
 
 const DIAL_MS = 5_000
-/** A connection that says nothing. */
+/** Of a silent connection. */
 const SILENCE_MS = 15_000
-/** Of one call, its repetitions included, and a second more for so many bytes of it: a line of 2 Mbit/s is slow, not away. */
+/** Of one call, its repetitions included, and a second more for so many bytes of it: a line of 2 Mbit/s is slow, not down. */
 const CALL_MS = 30_000
 const BYTES_A_SECOND = 256 * 1024
-/** One answer of a service that is busy for a moment is no outage. */
+/** One error of a briefly busy service is not an outage. */
 const ATTEMPTS = 3
 
 /** An optional package, loaded when somebody keeps pages in S3. */
 export async function loadSdk(): Promise<Sdk> {
-  // It would warn once in every thread of the Node version that we support on purpose.
+  // It would warn, once per thread, about a Node version that Shoal supports on purpose.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
   try {
     return await import('@aws-sdk/client-s3')
@@ -82,7 +82,7 @@ export class S3Calls {
       requestHandler: {
         connectionTimeout: DIAL_MS,
         socketTimeout: SILENCE_MS,
-        // Or it would complain of waiting by itself, after less.
+        // Otherwise it would warn about waiting, and earlier.
         socketAcquisitionWarningTimeout: CALL_MS,
       },
       // Other services than Amazon's stumble over newer checksums. The body is signed with its SHA-256, and each page has its own.

@@ -26,7 +26,7 @@ export function s3Error(thrown: unknown, address: S3Address): ShoalError {
       hint: 'Name it in the address: s3://bucket/prefix?region=eu-central-1.',
     })
   if (BUSY.has(name) || UNREACHABLE.has(code) || status === 429 || status >= 500)
-    return new ShoalError('pages_down', `${where}: ${endpointText(address)} is away (${code || name || status})`)
+    return new ShoalError('pages_down', `${where}: ${endpointText(address)} is unreachable (${code || name || status})`)
   return new ShoalError('blobs_unwritable', `${where}: ${endpointText(address)} refuses the call (${name} ${status})`, {
     hint: 'Check that the endpoint speaks S3.',
   })
@@ -38,7 +38,7 @@ export function isAbsent(thrown: unknown): boolean {
   return name !== 'NoSuchBucket' && (status === 404 || status === 416)
 }
 
-/** Somebody else was first, where the service looks at that. */
+/** Another writer was first, on services that check for that. */
 export function wasThere(thrown: unknown): boolean {
   const { status } = facts(thrown)
   return status === 412 || status === 409

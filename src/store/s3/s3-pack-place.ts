@@ -9,7 +9,7 @@ import { isAbsent, isUnknownCall, wasThere } from './s3-errors.js'
 
 const ENDING = '.pack'
 
-/** Packs as objects, one for each run: every put is a line on the bill, so that a run waits longer for company than a file does. */
+/** Packs as objects, one for each run: every put costs money, so a run waits longer for more pages than a file does. */
 const GATHERING = { ms: 200, bytes: 8 * 1024 * 1024, runs: 4 }
 
 export class S3PackPlace implements PackPlace {
@@ -45,7 +45,7 @@ export class S3PackPlace implements PackPlace {
     const known = await this.id()
     if (known === null) await this.#claim(randomBytes(4).toString('hex'))
     else await this.#writeId(known, false)
-    // Of several that begin at once one was first.
+    // Another process created it first.
     const id = await this.#readId()
     if (id !== null) this.#id = id
     return id ?? this.#open()

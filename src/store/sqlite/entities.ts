@@ -62,7 +62,7 @@ export function entitiesOver(call: EngineCall<SqliteEntities>): Entities {
 const COLUMN = RECORD_COLUMNS.split(',').length
 
 function statements(db: SqliteDb) {
-  // Rows of other kinds are read and left out by the caller, so that no call looks through more than a page of them.
+  // Rows of other kinds are read and left out by the caller, so that no call reads more than a page of them.
   const page = (where: string, order: string) =>
     db.prepare(
       `SELECT ${RECORD_COLUMNS}, r.identity

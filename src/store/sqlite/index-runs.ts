@@ -1,6 +1,6 @@
 import type { SqliteDb, Statement } from '../../sqlite/db.js'
 
-/** So many rows may wait for their index entry: a reader looks through them in about 2 ms. */
+/** So many rows may wait for their index entry: a reader scans them in about 2 ms. */
 const RUN_LENGTH = 4096
 
 /** Fills an index table in sorted runs: 4,096 entries in order dirty a few hundred pages, one by one they dirty 4,096. */

@@ -67,7 +67,7 @@ function statements(db: SqliteDb) {
        FROM record_sets s CROSS JOIN records r ON r.set_id = s.id CROSS JOIN names c ON c.id = r.crawl_id
        WHERE s.spider = ?1 AND s.site = ?2 AND s.kind = ?3 AND r.key = ?4`,
     ),
-    // One call for many pages. The second part looks through the few rows that came after the index, once for all of them.
+    // One call for many pages. The second part scans the few rows that are not in the index yet, once for all pages.
     leftOver: db.prepare(
       `WITH reading AS MATERIALIZED (
          SELECT value ->> 0 AS url_hash, value ->> 1 AS url, value ->> 2 AS gen, CAST(value ->> 3 AS INTEGER) AS epoch FROM json_each(?2)

@@ -127,7 +127,7 @@ export class SqliteWriter implements SqliteEngine {
     counts.add(row.spider, row.kind, crawl, 'rejected', added)
   }
 
-  /** Before a scan that looks up everything. */
+  /** Before a scan that needs the whole index. */
   fillIndexes(): void {
     this.#recordUrls.fill()
     this.#fetches.index.fill()
