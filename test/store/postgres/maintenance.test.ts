@@ -70,7 +70,7 @@ describe('migrations', () => {
 
   it('give the schema that is written down', async () => {
     await (await openPostgresStore(server.address(), { clock, create: true })).close()
-    const file = new URL('../../../src/store/postgres/schema.sql', import.meta.url)
+    const file = new URL('../../../docs/postgres-schema.sql', import.meta.url)
     expect(server.dumpSchema('shoal'), 'after a migration run `npm run schema`').toBe(await readFile(file, 'utf8'))
   })
 })
