@@ -13,7 +13,7 @@ import type {
 } from '../../src/frontier/frontier.js'
 import { FAILURES_KEPT } from '../../src/frontier/frontier.js'
 import type { Link } from '../../src/url/link.js'
-import { frontierDoorsContract } from './frontier-doors-contract.js'
+import { frontierEntryContract } from './frontier-entry-contract.js'
 import {
   addresses,
   addressOf,
@@ -200,7 +200,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect((await frontier.stats('c1')).state).toBe('finished')
       })
 
-      it('cancels for good: in hand may be settled, nothing is added', async () => {
+      it('cancels for good: what is in flight may be settled, nothing is added', async () => {
         await crawlOf({}, numbers(3))
         const w = workerOf(frontier, 'w1')
         const held = await take(w)
@@ -290,7 +290,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(await frontier.add('c1', numbers(4))).toEqual({ added: 2, known: 0, refused: 2, pending: 2 })
         const w = workerOf(frontier, 'w1')
         const lease = await take(w)
-        // The parent is in hand and not pending: one of its links fits.
+        // The parent is in flight and not pending: one of its links fits.
         expect(await settle(lease, done([linkTo('a.test/x'), linkTo('a.test/y')]))).toBe(true)
         expect(await frontier.stats('c1')).toMatchObject({ queued: 2, refused: 3, total: 3 })
         await w.lease(9)
@@ -377,7 +377,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expectAddresses(await workerOf(frontier, 'w1').lease(9), ['b.test/1', 'a.test/old', 'c.test/1'])
       })
 
-      it('never starves a low host beside a busy one', async () => {
+      it('never starves a low-priority host while another is busy', async () => {
         await crawlOf({ agingMs: 100, limits: { delayMs: 0, concurrency: 1 } }, [
           linkTo('low.test/1', { priority: -100 }),
           ...Array.from({ length: 300 }, (_, i) => linkTo(`busy.test/${i}`, { priority: 100 })),
@@ -410,7 +410,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(served).toEqual(['c1', 'c2', 'c1', 'c2', 'c1', 'c2'])
       })
 
-      it('does not let a closed host stand before others', async () => {
+      it('does not let a closed host hold up the others', async () => {
         await crawlOf({ limits: { delayMs: 60_000, concurrency: 1 } }, [
           ...Array.from({ length: 20 }, (_, i) => linkTo(`slow.test/${i}`, { priority: 100 })),
           ...Array.from({ length: 5 }, (_, i) => linkTo(`h${i}.test/`)),
@@ -438,7 +438,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(addresses(await w.lease(9))).toEqual(['a.test/s2'])
       })
 
-      it('counts a route beside its host: both must be open', async () => {
+      it('counts a route in addition to its host: both must be open', async () => {
         const routeLimits = { item: { delayMs: 0, concurrency: 1 } }
         await crawlOf({ routeLimits, limits: { delayMs: 0, concurrency: 2 } }, [
           linkTo('a.test/i1', { route: 'item' }),
@@ -475,7 +475,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect((await w.lease(-1)).leases).toEqual([])
       })
 
-      it('tells what a lease needs', async () => {
+      it('answers what a lease needs', async () => {
         await crawlOf({ visibilityMs: 30_000, gen: 4 }, numbers(3))
         const { leases } = await workerOf(frontier, 'w1').lease(3)
         expect(leases[0]).toMatchObject({
@@ -691,7 +691,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(await settle(lease, DONE)).toBe(true)
       })
 
-      it('judges each settlement of a batch by itself', async () => {
+      it('judges each settlement of a batch separately', async () => {
         await crawlOf({}, numbers(3))
         const w = workerOf(frontier, 'w1')
         const [one, two, three] = (await w.lease(3)).leases
@@ -781,7 +781,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         await frontier.seeded('c1')
         expect((await frontier.stats('c1')).state).toBe('running')
         const lease = await take(w)
-        // In hand is not at an end, whoever looks.
+        // A link in flight has not ended, whoever asks.
         expect((await w.lease()).leases).toEqual([])
         expect((await frontier.stats('c1')).state).toBe('running')
         await settle(lease, retry(1000))
@@ -877,12 +877,12 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         const alone = await busy.lease(9)
         expect(addresses(alone)).toEqual(['bad.test/1'])
         expect(alone.drain).toBe(false)
-        // It ends well: the lane goes on as before.
+        // It ends well: the lane continues as before.
         await settle(alone.leases[0] as Lease, DONE)
         expect(await busy.lease(9)).toMatchObject({ leases: [{ link: { url: 'https://bad.test/2' } }], drain: false })
       })
 
-      it('does not put another link beside it in the same batch', async () => {
+      it('leases no other link in the same batch', async () => {
         await crawlOf({}, [linkTo('bad.test/1')])
         for (const name of ['w1', 'w2']) {
           await workerOf(frontier, name).lease(1)
@@ -1034,7 +1034,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(await info()).toMatchObject({ delayMs: 100, concurrency: 5 })
       })
 
-      it('goes by the strictest for what a paused crawl still has in hand', async () => {
+      it('applies the strictest limits to what a paused crawl still has in flight', async () => {
         await crawlOf({ id: 'c1' }, numbers(1))
         const lease = await take(workerOf(frontier, 'w1'))
         await crawlOf({ id: 'c2', spider: 'films', limits: { delayMs: 1000, concurrency: 9 } }, numbers(1))
@@ -1210,7 +1210,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         const w = workerOf(frontier, 'w1')
         const { leases } = await w.lease(9)
         expect(leases.map((lease) => lease.link.host).sort()).toEqual(['@api', '@api', 'a.test', 'slow.test'])
-        // What a key stands for is another thing than the hosts of its links.
+        // A pace key and the hosts of its links are different things.
         const api = leases.find((lease) => lease.link.host === '@api')
         if (api === undefined) throw new Error('nothing was leased')
         expect(addressOf(api)).toBe('h0.test/')
@@ -1256,7 +1256,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect((await w.lease(1)).leases).toHaveLength(1)
       })
 
-      it('paces a host apart for each way out', async () => {
+      it('paces a host separately for each proxy', async () => {
         await crawlOf({ limits: { delayMs: 1000, concurrency: 9 } }, numbers(1))
         const lease = await take(workerOf(frontier, 'w1'))
         for (const key of ['a.test|203.0.113.7', 'a.test|203.0.113.8']) {
@@ -1372,7 +1372,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
           expect((await w.lease(9)).leases).toHaveLength(1)
         })
 
-        it('takes failures for slow answers, up to the longest delay, and comes back by itself', async () => {
+        it('counts failures as slow answers, up to the longest delay, and recovers automatically', async () => {
           await crawlOf({ limits }, numbers(99))
           const w = workerOf(frontier, 'w1')
           const visit = async (report: HostReport) => {
@@ -1415,7 +1415,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         })
       })
 
-      it('tells how a host does', async () => {
+      it('shows how a host does', async () => {
         await crawlOf({ limits: { delayMs: 0, concurrency: 8, rate: { count: 5, perMs: 1000, burst: 9 } } }, [
           ...numbers(4),
           linkTo('a.test/late', { delayMs: 60_000 }),
@@ -1466,7 +1466,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
     })
 
     describe('budgets (P6)', () => {
-      it('stops leasing when the bytes are spent, and ends with what is in hand', async () => {
+      it('stops leasing when the bytes are spent, and ends with what is in flight', async () => {
         await crawlOf({ budget: { bytes: 1000 } }, numbers(5))
         const w = workerOf(frontier, 'w1')
         const [one, two] = (await w.lease(2)).leases
@@ -1496,7 +1496,7 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(await frontier.stats('c1')).toMatchObject({ state: 'finished', endedBy: 'budget_time', queued: 3 })
       })
 
-      it('says nothing of a budget when the work ended by itself', async () => {
+      it('says nothing of a budget when the work was done', async () => {
         await crawlOf({ budget: { bytes: 10 } }, numbers(1))
         await settle(await take(workerOf(frontier, 'w1')), done([], 10))
         expect(await frontier.stats('c1')).toMatchObject({ state: 'finished', endedBy: null })
@@ -1784,6 +1784,6 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
     })
   })
 
-  frontierDoorsContract(name, makeDriver)
+  frontierEntryContract(name, makeDriver)
   frontierSteerContract(name, makeDriver)
 }

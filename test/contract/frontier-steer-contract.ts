@@ -164,7 +164,7 @@ export function frontierSteerContract(name: string, makeDriver: MakeFrontier): v
       })
     })
 
-    it('leaves alone what is in hand, has ended or is not known', async () => {
+    it('leaves alone what is in flight, has ended or is not known', async () => {
       await crawlOf({}, numbers(3))
       const { leases } = await w().lease(2)
       await settle(leases[1], DONE)

@@ -36,7 +36,7 @@ export function notesContract(driver: string, make: MakeNotes): void {
       expect(await notes.claim('k', 'b', HOUR, 1000)).toMatchObject({ kind: 'taken', waitMs: 100 })
     })
 
-    it('ends a claim by itself', async () => {
+    it('ends a claim when its time is over', async () => {
       await notes.claim('k', 'a', HOUR, 1000)
       clock.advance(1000)
       expect(await notes.claim('k', 'b', HOUR, 1000)).toEqual({ kind: 'yours', old: null })

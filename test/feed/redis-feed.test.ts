@@ -24,7 +24,7 @@ beforeEach(async () => {
   await redis.command(null, ['FLUSHALL'])
 })
 afterEach(async () => {
-  // What Shoal keeps beside a feed does not grow.
+  // The keys that Shoal adds to a feed do not grow.
   const keys = (await redis.command(null, ['KEYS', '*'])) as Buffer[]
   expect(keys.length).toBeLessThanOrEqual(10)
 })
@@ -121,7 +121,7 @@ describe.each([
 })
 
 describe('the keys of a feed', () => {
-  it('are where others push, and beside it on the same node of a cluster', async () => {
+  it('are where others push, and on the same node of a cluster', async () => {
     await redis.command('x', ['LPUSH', 'shoal:feed:books', 'https://a.example/'])
     expect(texts(await feedOf(LIST).take(1))).toEqual(['https://a.example/'])
     await redis.command('x', ['LPUSH', 'other:key', 'https://b.example/'])

@@ -45,7 +45,7 @@ interface Known {
 }
 
 /**
- * What a driver's replies alone say, and what they must never say: two workers with one link, a request beyond a host's pace, a lost lease
+ * What a driver's replies alone say, and what they must never say: two workers with one link, a request over a host's pace, a lost lease
  * that is accepted. It knows nothing of order, so that it holds for engines that keep none.
  */
 export class Book {
@@ -95,7 +95,7 @@ export class Book {
 
   leased(worker: string, seq: number, want: number, spiders: readonly string[], reply: LeaseReply): void {
     const now = this.clock.now()
-    expect(reply.leases.length, 'leases beyond what was wanted').toBeLessThanOrEqual(Math.max(0, want))
+    expect(reply.leases.length, 'more leases than were wanted').toBeLessThanOrEqual(Math.max(0, want))
     for (const lease of reply.leases) {
       const spec = this.#spec(lease.crawl)
       expect(spiders, 'lease of a spider not asked for').toContain(spec.spider)
@@ -120,7 +120,7 @@ export class Book {
     }
   }
 
-  /** A link that killed workers must be the only one in hand. */
+  /** A link that killed workers must be the only one in flight. */
   async checkSolo(frontier: Frontier, worker: string, reply: LeaseReply): Promise<void> {
     for (const lease of reply.leases) {
       const where = await frontier.explain(lease.crawl, lease.link.fp)
@@ -217,7 +217,7 @@ export class Book {
     const held = this.leases.some(
       (one) => this.isLive(one) && one.lease.crawl === crawl && one.lease.link.fp === link.fp,
     )
-    if (held) expect(answer, 'a link in hand').toBe('in_flight')
+    if (held) expect(answer, 'a link in flight').toBe('in_flight')
     if (answer === 'ok') {
       expect(order === 'promote' ? [null] : [null, 'dead'], `${link.url} was steered`).toContain(known.ended)
       if (order === 'remove') known.ended = 'skipped'

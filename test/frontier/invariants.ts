@@ -30,7 +30,7 @@ const DRAIN_STEP_MS = 60_000
 const DRAIN_ROUNDS = 300
 
 /**
- * For drivers that do not keep the model's order: whatever they choose, no link is in two hands, no host is asked beyond its pace, nothing
+ * For drivers that do not keep the model's order: whatever they choose, no link is leased twice, no host is asked over its pace, nothing
  * stale is accepted, counters equal a scan, and after a drain every link has ended once and the crawls are finished, not earlier.
  */
 export function frontierInvariants(name: string, makeDriver: MakeFrontier, options: { runs: number }): void {

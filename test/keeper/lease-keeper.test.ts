@@ -3,26 +3,26 @@ import { seededRandom, systemClock } from '../../src/clock.js'
 import { ShoalError } from '../../src/errors.js'
 import { keepAlive, reapAlways, type Ward } from '../../src/keeper/lease-keeper.js'
 
-/** A queue that answers as told. */
+/** A queue that answers as state. */
 function queue() {
   const calls = { keep: 0, reap: [] as number[], disowned: [] as string[] }
-  const told = { held: [] as string[], away: false, expired: 0 }
+  const state = { held: [] as string[], down: false, expired: 0 }
   const answer = {
     async keep(_worker: string, _holdMs: number, disowned: readonly string[]) {
       calls.keep++
       calls.disowned = [...disowned]
-      if (told.away) throw new ShoalError('queue_down', 'away')
-      return told.held
+      if (state.down) throw new ShoalError('queue_down', 'down')
+      return state.held
     },
     async reap(limit: number) {
-      if (told.away) throw new ShoalError('queue_down', 'away')
-      const reaped = Math.min(limit, told.expired)
-      told.expired -= reaped
+      if (state.down) throw new ShoalError('queue_down', 'down')
+      const reaped = Math.min(limit, state.expired)
+      state.expired -= reaped
       calls.reap.push(reaped)
       return reaped
     },
   }
-  return { calls, told, parts: { queue: Promise.resolve(answer), clock: systemClock, random: seededRandom(1) } }
+  return { calls, state, parts: { queue: Promise.resolve(answer), clock: systemClock, random: seededRandom(1) } }
 }
 
 function ward(lost: string[]): Ward {
@@ -42,34 +42,34 @@ const holding = (...names: string[]) =>
   }))
 
 describe('keeping leases', () => {
-  it('tells of those that the worker had before the call and the queue has no longer', async () => {
-    const { told, parts } = queue()
+  it('reports those that the worker had before the call and the queue no longer has', async () => {
+    const { state, parts } = queue()
     const lost: string[] = []
     const one = ward(lost)
     const stop = new AbortController()
-    told.held = ['1', '2']
+    state.held = ['1', '2']
     one.believed = holding('1', '2')
     const keeping = keepAlive(one, parts, stop.signal)
     await systemClock.sleep(100)
     expect(lost).toEqual([])
-    told.held = ['2']
+    state.held = ['2']
     await expect.poll(() => lost).toContain('token-1')
     expect(lost).not.toContain('token-2')
     stop.abort()
     await keeping
   })
 
-  it('goes on after the queue was away, and takes nothing for lost meanwhile', async () => {
-    const { calls, told, parts } = queue()
+  it('continues after the queue was down, and takes nothing for lost meanwhile', async () => {
+    const { calls, state, parts } = queue()
     const lost: string[] = []
     const one = ward(lost)
     const stop = new AbortController()
     one.believed = holding('1')
-    told.held = ['1']
-    told.away = true
+    state.held = ['1']
+    state.down = true
     const keeping = keepAlive(one, parts, stop.signal)
     await expect.poll(() => calls.keep).toBeGreaterThan(3)
-    told.away = false
+    state.down = false
     const before = calls.keep
     await expect.poll(() => calls.keep).toBeGreaterThan(before + 1)
     expect(lost).toEqual([])
@@ -78,10 +78,10 @@ describe('keeping leases', () => {
   })
 
   it('lets go of what the worker never names, if the worker has had its say often enough', async () => {
-    const { calls, told, parts } = queue()
+    const { calls, state, parts } = queue()
     const one = ward([])
     const stop = new AbortController()
-    told.held = ['1', '2']
+    state.held = ['1', '2']
     one.believed = holding('1')
     const keeping = keepAlive(one, parts, stop.signal)
     await expect.poll(() => calls.keep).toBeGreaterThan(10)
@@ -96,7 +96,7 @@ describe('keeping leases', () => {
     await keeping
   })
 
-  it('tells nobody of a lease whose end is on its way', async () => {
+  it('reports no lease whose end is on its way', async () => {
     const { calls, parts } = queue()
     const lost: string[] = []
     const one = ward(lost)
@@ -111,14 +111,14 @@ describe('keeping leases', () => {
 })
 
 describe('reaping', () => {
-  it('is bounded in each call, goes on while there is more, and survives a queue that is away', async () => {
-    const { calls, told, parts } = queue()
-    told.away = true
+  it('is bounded in each call, continues while there is more, and survives a queue that is down', async () => {
+    const { calls, state, parts } = queue()
+    state.down = true
     const stop = new AbortController()
     const reaping = reapAlways(parts, stop.signal)
     await systemClock.sleep(1_200)
-    told.expired = 450
-    told.away = false
+    state.expired = 450
+    state.down = false
     await expect.poll(() => calls.reap.length, { timeout: 5_000 }).toBeGreaterThan(2)
     expect(calls.reap.slice(0, 3)).toEqual([200, 200, 50])
     stop.abort()

@@ -5,7 +5,7 @@
 export interface Mutant {
   readonly name: string
   readonly file: string
-  /** Must stand in the file exactly once. */
+  /** Occurs in the file exactly once. */
   readonly find: string
   readonly replace: string
   /** The shortest tests that must fail: files, and the names of tests where a part is enough. */
@@ -148,7 +148,7 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'knows every link once',
   },
   {
-    name: 'finished while links are in hand',
+    name: 'finished while links are in flight',
     file: `${LUA}/parts/crawls.lua`,
     find: "return c.state == 'running' and c.leased == 0 and",
     replace: "return c.state == 'running' and",

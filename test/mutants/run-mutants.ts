@@ -56,7 +56,7 @@ async function tryMutant(dir: string, tests: Tests, mutant: Mutant): Promise<Mut
   const path = join(dir, file)
   const source = readFileSync(path, 'utf8')
   const places = source.split(find).length - 1
-  if (places !== 1) return end('broken', `the line stands in the file ${places} times`)
+  if (places !== 1) return end('broken', `the line occurs in the file ${places} times`)
   const write = (text: string) => {
     writeFileSync(path, text)
     tests.changed(path)

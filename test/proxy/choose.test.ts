@@ -55,7 +55,7 @@ describe('the order of proxies', () => {
     expect(order(ABC, 'rotate', { country: 'fr' })).toBe('')
   })
 
-  it('goes on with sessions first, and stays where a visit began', () => {
+  it('continues sessions first, and stays where a visit began', () => {
     expect(order(ABC, 'rotate', { prefer: ['c', 'x'] })).toBe('cab')
     expect(order(ABC, 'cheapest', { stay: 'b' })).toBe('b')
   })

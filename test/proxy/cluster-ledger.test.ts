@@ -22,8 +22,8 @@ it('has the ledger on one node of a cluster', async () => {
   const ledger = redisLedger(connection, { clock: new ManualClock() })
   const place = { ask: '1', pool: 'p', host: 'a.test', site: 'a.test', limits: { delayMs: 0, concurrency: 1 } }
   expect(await ledger.grant([{ ...place, proxies: ['x'], holdMs: 1000 }])).toMatchObject([{ ok: true, proxy: 'x' }])
-  const told = { verdict: { kind: 'good' }, elapsedMs: 5, bytes: 1, cost: 0 } as const
-  await ledger.report([{ ...place, proxy: 'x', ...told, rest: { strikes: 3, baseMs: 1, capMs: 1 } }])
+  const outcome = { verdict: { kind: 'good' }, elapsedMs: 5, bytes: 1, cost: 0 } as const
+  await ledger.report([{ ...place, proxy: 'x', ...outcome, rest: { strikes: 3, baseMs: 1, capMs: 1 } }])
   await ledger.wake('p', 'x')
   expect(await ledger.scores('p', { limit: 10 })).toHaveLength(2)
   expect(await ledger.scoresOn('p', 'a.test')).toHaveLength(1)

@@ -172,9 +172,9 @@ export function proxyLedgerProperties(driver: string, make: MakeLedger, usualRun
                 else {
                   const proxy = answer.ok ? answer.proxy : 'x'
                   witness.reported(ask.ask, step.verdict, step.elapsedMs !== null, clock.now())
-                  const told = reportOf(ask, proxy, step.verdict, step.elapsedMs)
-                  await ledger.report([told])
-                  await model.report([told])
+                  const outcome = reportOf(ask, proxy, step.verdict, step.elapsedMs)
+                  await ledger.report([outcome])
+                  await model.report([outcome])
                 }
               }
             }

@@ -72,7 +72,7 @@ describe('where pools come from', () => {
 })
 
 describe('secrets', () => {
-  it('stand in the environment or in files beside', () => {
+  it('are in the environment or in files next to it', () => {
     mkdirSync(join(dir.path, 'secrets'), { recursive: true })
     writeFileSync(join(dir.path, 'secrets/password'), 'from file\n')
     writeFileSync(join(dir.path, 'secrets/list'), 'http://x:1\nhttp://u@y:2\n')
@@ -89,7 +89,7 @@ describe('secrets', () => {
     expect(ids(pools[2])).toEqual(['z:9'])
   })
 
-  it('that are missing are told by the name of their place', () => {
+  it('that are missing are reported by the name of their place', () => {
     const entries = ['http://u@a:1']
     expect(refusal({ a: { entries, passwordEnv: 'DC_PASSWORD' } })).toBe('a.passwordEnv: DC_PASSWORD is not set')
     expect(refusal({ a: { entries, passwordFile: 'nowhere' } })).toBe('a.passwordFile: there is no such file')
@@ -216,7 +216,7 @@ it.each([
   [{ a: { entries: ['http://a:1'], country: 'deu' } }, 'a.country: expected the two letters of a country'],
   [{ a: { entries: ['http://a:1'], rest: { first: 5 } } }, 'a.rest.first: 5 is not a duration'],
   [{ a: { entries: [{ url: 'http://a:1', weight: 0 }] } }, expect.stringMatching(/^a\.entries\[0\]\.weight: /)],
-])('%j is told in one line', (content, message) => {
+])('%j is reported in one line', (content, message) => {
   expect(refusal(content)).toEqual(message)
 })
 

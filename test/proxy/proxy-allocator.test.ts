@@ -4,17 +4,17 @@ import { loadPools } from '../../src/proxy/pools.js'
 import { createProxyAllocator, type ProxyNeed } from '../../src/proxy/proxy-allocator.js'
 import type { ProxyAnswer, ProxyAsk, ProxyLedger, ProxyReport } from '../../src/proxy/proxy-ledger.js'
 
-/** Answers as it is told and remembers the calls. */
+/** Answers what it is given and remembers the calls. */
 function ledger(answer: (ask: ProxyAsk) => ProxyAnswer) {
   const calls = { grant: [] as ProxyAsk[][], report: [] as ProxyReport[][], scoresOn: [] as string[] }
-  const away = { now: false }
+  const down = { now: false }
   const fake: ProxyLedger = {
     async grant(asks) {
       calls.grant.push([...asks])
       return asks.map(answer)
     },
     async report(reports) {
-      if (away.now) throw new Error('away')
+      if (down.now) throw new Error('down')
       calls.report.push([...reports])
     },
     scores: async () => [],
@@ -24,13 +24,13 @@ function ledger(answer: (ask: ProxyAsk) => ProxyAnswer) {
     },
     wake: async () => {},
   }
-  return { fake, calls, away }
+  return { fake, calls, down }
 }
 
 const first = (ask: ProxyAsk): ProxyAnswer => ({ ok: true, proxy: ask.proxies[0] ?? '', permitMs: 100 })
 
 function allocator(answer: (ask: ProxyAsk) => ProxyAnswer, proxies = 3) {
-  const { fake, calls, away } = ledger(answer)
+  const { fake, calls, down } = ledger(answer)
   const clock = new ManualClock()
   const [pool] = loadPools(Array.from({ length: proxies }, (_, index) => `http://h${index}:1`).join(' '), {})
   if (pool === undefined) throw new Error('there is no pool')
@@ -39,7 +39,7 @@ function allocator(answer: (ask: ProxyAsk) => ProxyAnswer, proxies = 3) {
     ...{ limits: { delayMs: 0, concurrency: 1 }, holdMs: 1_000 },
   }
   const made = createProxyAllocator({ ledger: fake, clock, random: seededRandom(1), worker: 'w1' })
-  return { made, calls, away, clock, need }
+  return { made, calls, down, clock, need }
 }
 
 describe('the allocator', () => {
@@ -70,16 +70,16 @@ describe('the allocator', () => {
   })
 
   it('reports with the cost and the rules of the pool; what could not be sent is sent again', async () => {
-    const { made, calls, need, away, clock } = allocator(first)
+    const { made, calls, need, down, clock } = allocator(first)
     const got = await made.acquire(need)
     if (!got.ok) throw new Error('nothing was granted')
     const priced = { ...got.grant.proxy, cost: { perRequest: 1, perGb: 2 } }
     const grant = { ...got.grant, proxy: priced }
-    away.now = true
+    down.now = true
     made.report(grant, { verdict: { kind: 'good' }, elapsedMs: 10, bytes: 5e8 })
     await new Promise(setImmediate)
     expect(calls.report).toEqual([])
-    away.now = false
+    down.now = false
     made.report(grant, { verdict: { kind: 'neutral' }, elapsedMs: null, bytes: 0 })
     await new Promise(setImmediate)
     clock.advance(2_000)
@@ -90,7 +90,7 @@ describe('the allocator', () => {
     ])
   })
 
-  it('counts what a request took beyond the fastest of its way as a delay before the site', async () => {
+  it('counts what a request took longer than the fastest on its route as a delay before the site', async () => {
     const { made, calls, need } = allocator(first)
     const got = await made.acquire(need)
     if (!got.ok) throw new Error('nothing was granted')
@@ -111,24 +111,24 @@ describe('the allocator', () => {
     const report = (count: number, kind: 'good' | 'broken') => {
       for (const grant of grants.splice(0, count)) made.report(grant, { verdict: { kind }, elapsedMs: 10, bytes: 1 })
     }
-    const told = async () => {
+    const reported = async () => {
       await new Promise(setImmediate)
       return calls.report.map((batch) => batch.length)
     }
     report(5, 'good')
-    expect(await told()).toEqual([])
+    expect(await reported()).toEqual([])
     await made.acquire(need)
-    expect(await told()).toEqual([5])
+    expect(await reported()).toEqual([5])
     report(2, 'good')
     clock.advance(100)
-    expect(await told()).toEqual([5, 2])
+    expect(await reported()).toEqual([5, 2])
     report(1, 'broken')
-    expect(await told()).toEqual([5, 2, 1])
+    expect(await reported()).toEqual([5, 2, 1])
     report(12, 'good')
     made.goAlong()
-    expect(await told()).toEqual([5, 2, 1, 12])
+    expect(await reported()).toEqual([5, 2, 1, 12])
     made.goAlong()
-    expect(await told()).toEqual([5, 2, 1, 12])
+    expect(await reported()).toEqual([5, 2, 1, 12])
   })
 
   it('reads scores in the background, every few seconds, and only where they decide', async () => {
@@ -145,8 +145,8 @@ describe('the allocator', () => {
 
   it('hands a failing ledger on to who asked', async () => {
     const { made, need } = allocator(() => {
-      throw new Error('away')
+      throw new Error('down')
     })
-    await expect(made.acquire(need)).rejects.toThrow('away')
+    await expect(made.acquire(need)).rejects.toThrow('down')
   })
 })

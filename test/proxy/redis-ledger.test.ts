@@ -35,8 +35,8 @@ const REST = { strikes: 3, baseMs: 10_000, capMs: 60_000 }
 async function use(ledger: ProxyLedger, proxy: string, host = 'a.test'): Promise<void> {
   const place = { ask: `${proxy} ${host}`, pool: 'p', host, site: host, limits: LIMITS }
   await ledger.grant([{ ...place, proxies: [proxy], holdMs: 60_000 }])
-  const told = { verdict: { kind: 'good' }, elapsedMs: 5, bytes: 1, cost: 0, rest: REST } as const
-  await ledger.report([{ ...place, proxy, ...told }])
+  const outcome = { verdict: { kind: 'good' }, elapsedMs: 5, bytes: 1, cost: 0, rest: REST } as const
+  await ledger.report([{ ...place, proxy, ...outcome }])
 }
 
 describe('the ledger on Redis', () => {

@@ -69,14 +69,14 @@ it('sees in one transaction what its earlier calls have done', () => {
   SqliteLedgerEngine.migrate(db)
   const place = { pool: 'p', host: 'a.test', site: 'a.test', limits: { delayMs: 0, concurrency: 1 } }
   const ask = (name: string) => ({ ask: name, proxies: ['x'], ...place, holdMs: 1000 })
-  const told = {
+  const outcome = {
     verdict: { kind: 'good' },
     elapsedMs: 1,
     bytes: 1,
     cost: 1,
     rest: { strikes: 1, baseMs: 1, capMs: 1 },
   } as const
-  const report = (name: string) => ({ ask: name, proxy: 'x', ...place, ...told })
+  const report = (name: string) => ({ ask: name, proxy: 'x', ...place, ...outcome })
   const together = (engine: SqliteLedgerEngine, work: () => void) =>
     db.transaction(() => {
       work()

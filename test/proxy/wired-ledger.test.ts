@@ -33,7 +33,7 @@ async function shareOneState(one: Backends, other: Backends): Promise<void> {
 }
 
 describe('what the fleet shares', () => {
-  it('stands in the database file, for processes and threads', async () => {
+  it('is in the database file, for processes and threads', async () => {
     const dir = tempDir('shared')
     toClose.push(() => dir.remove())
     const address = `sqlite:${join(dir.path, 'shoal.db')}`
@@ -47,7 +47,7 @@ describe('what the fleet shares', () => {
     await thread.close()
   })
 
-  it('stands in Redis', async () => {
+  it('is in Redis', async () => {
     const { url } = await redisForTest()
     const dir = tempDir('shared')
     toClose.push(() => dir.remove())
@@ -55,7 +55,7 @@ describe('what the fleet shares', () => {
     await shareOneState(await backends({ queue: url, store }), await backends({ queue: url, store }))
   })
 
-  it('stands in memory for one process', async () => {
+  it('is in memory for one process', async () => {
     const one = await backends({ queue: 'memory:', store: 'memory:' })
     await shareOneState(one, one)
   })

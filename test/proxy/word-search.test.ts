@@ -8,7 +8,7 @@ describe('a search for words', () => {
   const words = ['captcha', '_cf_chl_opt', 'var dd={', '/sorry/index?']
   const mayStandIn = wordSearch(words)
 
-  it('finds each of them wherever it stands, whatever its case', () => {
+  it('finds each of them anywhere, in any case', () => {
     const random = seededRandom(1)
     const filling = (length: number) =>
       Array.from({ length }, () => 'capthvrd_ />{\n'[Math.floor(random() * 14)] ?? '').join('')

@@ -77,7 +77,7 @@ describe('A cluster of three masters', () => {
     expect(await redis.command(key, ['INCR', key])).toBe(3)
   })
 
-  test('with one master away: its keys wait, the others are served, and it is found again', async () => {
+  test('with one master down: its keys wait, the others are served, and it is found again', async () => {
     const keys = Array.from({ length: 30 }, (_, n) => `key${n}`)
     const lost = server(2)
     lost.pause()
@@ -93,7 +93,7 @@ describe('A cluster of three masters', () => {
     })
   })
 
-  test('goes on with the replica when a master was killed', async () => {
+  test('continues with the replica when a master was killed', async () => {
     const key = Array.from({ length: 100 }, (_, n) => `key${n}`).find((one) => slotOf(one) < 16_384 / 3) ?? ''
     await redis.command(key, ['SET', key, '1'])
     await server(0).kill()

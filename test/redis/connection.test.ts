@@ -12,7 +12,7 @@ function script(source: string): Script {
 
 const COUNT = script("return { redis.call('INCRBY', KEYS[1], ARGV[1]), ARGV[1], false }")
 
-const AWAY = expect.objectContaining({ code: 'queue_down', next: 'backend' })
+const DOWN = expect.objectContaining({ code: 'queue_down', next: 'backend' })
 
 /** Repeats the call as workers do. */
 async function untilBack(redis: RedisConnection, withinMs = 5000): Promise<void> {
@@ -22,7 +22,7 @@ async function untilBack(redis: RedisConnection, withinMs = 5000): Promise<void>
       redis.command(null, ['PING']).then(
         () => true,
         (error: unknown) => {
-          expect(error).toEqual(AWAY)
+          expect(error).toEqual(DOWN)
           return false
         },
       ),
@@ -54,22 +54,22 @@ describe('A connection to one Redis', () => {
     expect(await redis.run(COUNT, ['n'], ['1'])).toEqual([1, Buffer.from('1'), null])
   })
 
-  test('tells that it was closed, and lets go of what is waiting', async () => {
+  test('says that it was closed, and releases what is waiting', async () => {
     const server = await redisForTest()
     const redis = await openForTest(server.url)
     server.pause()
     const waiting = redis.command(null, ['PING'])
-    await Promise.all([expect(waiting).rejects.toEqual(AWAY), redis.close()])
+    await Promise.all([expect(waiting).rejects.toEqual(DOWN), redis.close()])
     server.resume()
     await expect(redis.command(null, ['PING'])).rejects.toMatchObject({ code: 'closed' })
   })
 
-  test('is back by itself after the server was killed and started again', async () => {
+  test('recovers after the server was killed and started again', async () => {
     const server = await redisForTest({ aof: 'always' })
     const redis = await openForTest(server.url)
     await redis.command('n', ['SET', 'n', '1'])
     await server.kill()
-    for (let times = 0; times < 4; times++) await expect(redis.command('n', ['GET', 'n'])).rejects.toEqual(AWAY)
+    for (let times = 0; times < 4; times++) await expect(redis.command('n', ['GET', 'n'])).rejects.toEqual(DOWN)
     await server.restart()
     await untilBack(redis)
     expect(await redis.command('n', ['GET', 'n'])).toEqual(Buffer.from('1'))
@@ -87,7 +87,7 @@ describe('A connection to one Redis', () => {
       redis.command('k', ['GET', 'k3999']).then(
         () => true,
         (error: unknown) => {
-          expect(error).toEqual(AWAY)
+          expect(error).toEqual(DOWN)
           seen.add(String(error))
           return false
         },
@@ -100,7 +100,7 @@ describe('A connection to one Redis', () => {
   test('waits for a server that has no connection left', async () => {
     const server = await redisForTest({ args: ['--maxclients', '2'] })
     const [first, second] = [await openForTest(server.url), await openForTest(server.url)]
-    await expect(openRedis(server.url)).rejects.toEqual(AWAY)
+    await expect(openRedis(server.url)).rejects.toEqual(DOWN)
     await first.close()
     await second.command(null, ['PING'])
     await until('there is room', () =>
@@ -119,7 +119,7 @@ describe('A connection to one Redis', () => {
     await admin.command(null, ['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'])
     for (let times = 0; times < 3; times++) {
       const error: unknown = await redis.command(null, ['PING']).catch((thrown: unknown) => thrown)
-      expect(error).toEqual(AWAY)
+      expect(error).toEqual(DOWN)
       expect(inspect(error, { depth: 10, showHidden: true })).not.toContain('canary')
     }
     await admin.command(null, ['CONFIG', 'SET', 'requirepass', 'canary'])
@@ -127,7 +127,7 @@ describe('A connection to one Redis', () => {
     expect(process.title).not.toContain('canary')
   })
 
-  test('takes a busy server for one that is away', async () => {
+  test('treats a busy server like one that is down', async () => {
     const server = await redisForTest({ args: ['--busy-reply-threshold', '50'] })
     const redis = await openForTest(server.url)
     const other = await openForTest(server.url, { deadlineMs: 20_000 })
@@ -137,7 +137,7 @@ describe('A connection to one Redis', () => {
       redis.command('k', ['GET', 'k']).then(
         () => false,
         (error: unknown) => {
-          expect(error).toEqual(AWAY)
+          expect(error).toEqual(DOWN)
           return true
         },
       ),
@@ -156,7 +156,7 @@ describe('A reply that is lost', () => {
     await redis.run(COUNT, ['n'], ['1'])
     for (let round = 1; round <= 5; round++) {
       const dropped = proxy.dropNextReply()
-      await expect(redis.run(COUNT, ['n'], ['1'])).rejects.toEqual(AWAY)
+      await expect(redis.run(COUNT, ['n'], ['1'])).rejects.toEqual(DOWN)
       await dropped
       // Were it sent again by anybody, it would be before this call on the new connection.
       expect(await redis.command('n', ['GET', 'n'])).toEqual(Buffer.from(String(1 + round)))
@@ -186,7 +186,7 @@ describe('A reply that is lost', () => {
     const redis = await openForTest(`redis://127.0.0.1:${proxy.port}`)
     await redis.command('k', ['SET', 'k', 'x'.repeat(1000)])
     proxy.cutAfter('replies', 500)
-    await expect(redis.command('k', ['GET', 'k'])).rejects.toEqual(AWAY)
+    await expect(redis.command('k', ['GET', 'k'])).rejects.toEqual(DOWN)
     expect(String(await redis.command('k', ['GET', 'k']))).toHaveLength(1000)
   })
 })
@@ -198,7 +198,7 @@ describe('A connection that does not answer', () => {
     const redis = await openForTest(`redis://127.0.0.1:${proxy.port}`, { deadlineMs: 800 })
     proxy.hold()
     await expect(redis.command('n', ['INCR', 'n'])).rejects.toThrow('no answer within 800 ms')
-    await expect(redis.command('n', ['INCR', 'n'])).rejects.toEqual(AWAY)
+    await expect(redis.command('n', ['INCR', 'n'])).rejects.toEqual(DOWN)
     expect(proxy.accepted).toBe(2)
     // The dead connections are never released: only a new one can help.
     proxy.reset()
@@ -206,12 +206,12 @@ describe('A connection that does not answer', () => {
     await untilBack(redis)
   })
 
-  test('because the server sleeps, goes on when it wakes', async () => {
+  test('because the server sleeps, continues when it wakes', async () => {
     const server = await redisForTest()
     const redis = await openForTest(server.url, { deadlineMs: 1000 })
     server.pause()
-    await expect(redis.command(null, ['PING'])).rejects.toEqual(AWAY)
-    await expect(redis.command(null, ['PING'])).rejects.toEqual(AWAY)
+    await expect(redis.command(null, ['PING'])).rejects.toEqual(DOWN)
+    await expect(redis.command(null, ['PING'])).rejects.toEqual(DOWN)
     server.resume()
     await untilBack(redis)
   })
@@ -221,7 +221,7 @@ describe('A connection that does not answer', () => {
     const proxy = await proxyForTest(server.port)
     const redis = await openForTest(`redis://127.0.0.1:${proxy.port}`, { deadlineMs: 1000 })
     const [first, second] = [redis.command('a', ['BLPOP', 'a', '30']), redis.command('b', ['BLPOP', 'b', '30'])]
-    const late = expect(second).rejects.toEqual(AWAY)
+    const late = expect(second).rejects.toEqual(DOWN)
     await new Promise((resolve) => setTimeout(resolve, 500))
     await redisCommand(server.port, 'RPUSH', 'a', '1')
     await first

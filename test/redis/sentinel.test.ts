@@ -11,7 +11,7 @@ describe('Sentinels', () => {
     await redis.command('k', ['SET', 'k', '1'])
     await backends.master.kill()
     await until(
-      'writes go on',
+      'writes continue',
       () =>
         redis.command('k', ['SET', 'k', '2']).then(
           () => true,

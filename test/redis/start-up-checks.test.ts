@@ -59,7 +59,7 @@ describe('At the start a clear line refuses', () => {
     expect(await refusal(`redis://noevalsha:canary@${at}`)).toMatchObject(lacks('EVALSHA'))
     expect(await refusal(`redis://noinfo:canary@${at}`)).toMatchObject(lacks('INFO'))
 
-    // What a script may not do is told as well, and CONFIG is not needed.
+    // What a script may not do is reported as well, and CONFIG is not needed.
     const redis = await openForTest(`redis://enough:canary@${at}`)
     expect(redis.warnings).toEqual([expect.stringContaining('keeps at most snapshots')])
     const write = { name: 'write', source: "return redis.call('SET', KEYS[1], '1')", sha: '0'.repeat(40) }

@@ -48,7 +48,7 @@ async function open(shards: number, scissors: Scissors = { cut: null }) {
     },
   }
   let asked = 0
-  /** How many questions it takes beside the scripts. */
+  /** How many commands it takes in addition to the scripts. */
   const questions = async (work: () => Promise<unknown>) => {
     const before = asked
     await work()
@@ -89,7 +89,7 @@ describe('a crawl over several shards', () => {
     expect(await frontier.stats('c1')).toMatchObject({ state: 'finished', done: EVERYWHERE.length })
   })
 
-  test('is finished again when a link woke one of them and nobody told the others', async () => {
+  test('is finished again when a link woke one of them and the others were not notified', async () => {
     const scissors: Scissors = { cut: null }
     const { frontier } = await open(2, scissors)
     await frontier.open(specOf())

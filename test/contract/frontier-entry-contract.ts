@@ -18,9 +18,9 @@ import {
 
 const NOTHING_USED = { attempts: 0, throttles: 0, reclaims: 0, failures: [] }
 
-/** Links that enter by another door than a first `add`: to be visited again, or restored from elsewhere. And the mark. */
-export function frontierDoorsContract(name: string, makeDriver: MakeFrontier): void {
-  describe(`frontier doors: ${name}`, () => {
+/** Links that enter the queue in other ways than a first `add`: to be visited again, or restored from elsewhere. And the mark. */
+export function frontierEntryContract(name: string, makeDriver: MakeFrontier): void {
+  describe(`frontier entries: ${name}`, () => {
     let clock: ManualClock
     let frontier: Frontier
     let close: () => Promise<void>
@@ -60,7 +60,7 @@ export function frontierDoorsContract(name: string, makeDriver: MakeFrontier): v
       expect(await frontier.mark()).toBeGreaterThan(second)
     })
 
-    it('lets a worker sleep that has everything in hand', async () => {
+    it('lets a worker sleep that has everything in flight', async () => {
       await frontier.open(specOf())
       await frontier.add('c1', [linkTo('a.test/1'), linkTo('a.test/2'), linkTo('b.test/1')])
       const worker = workerOf(frontier, 'w1')
@@ -102,7 +102,7 @@ export function frontierDoorsContract(name: string, makeDriver: MakeFrontier): v
         expect(await frontier.stats('c1')).toMatchObject({ queued: 0, leased: 0, dead: 0, skipped: 0 })
       })
 
-      it('loses no link that still waits or is in hand', async () => {
+      it('loses no link that still waits or is in flight', async () => {
         await frontier.open(specOf())
         const worker = workerOf(frontier, 'w1')
         await frontier.add('c1', [linkTo('a.test/1')])
@@ -129,7 +129,7 @@ export function frontierDoorsContract(name: string, makeDriver: MakeFrontier): v
         expect(await frontier.add('c1', [again('a.test/1')])).toMatchObject({ added: 0, refused: 1 })
       })
 
-      it('waits when it is told to', async () => {
+      it('waits when it is delayed', async () => {
         await frontier.open(specOf())
         const worker = workerOf(frontier, 'w1')
         await frontier.add('c1', [linkTo('a.test/1')])
