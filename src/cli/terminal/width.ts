@@ -1,19 +1,7 @@
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with one
-const COLOUR = /\x1b\[[0-9;]*m/g
-const ENDS: ReadonlySet<string> = new Set(['\x1b[0m', '\x1b[22m', '\x1b[27m', '\x1b[39m'])
-const NOTHING = /[\p{Mn}\p{Me}\p{Cf}]/u
-const WIDE =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
-const ASCII = /^[\x20-\x7e]*$/
+import stringWidth from 'string-width'
 
-/** Columns that a text takes on a terminal, colours aside. */
-export function widthOf(text: string): number {
-  const bare = text.replace(COLOUR, '')
-  if (ASCII.test(bare)) return bare.length
-  let width = 0
-  for (const char of bare) width += NOTHING.test(char) ? 0 : WIDE.test(char) ? 2 : 1
-  return width
-}
+/** Columns that a text takes on a terminal, without its colours. */
+export const widthOf = stringWidth
 
 export function padEnd(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - widthOf(text)))
@@ -23,33 +11,42 @@ export function padStart(text: string, width: number): string {
   return ' '.repeat(Math.max(0, width - widthOf(text))) + text
 }
 
-/** Text without colours, cut to `width` columns; the middle goes, because the end of a URL tells more than its middle. */
+/** Text without colours, cut to `width` columns in the middle, because the end of a URL says more than its middle. */
 export function cutMiddle(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   const room = Math.max(0, width - 1)
   const tail = Math.floor(room / 2)
-  return `${take([...text], room - tail).join('')}…${take([...text].reverse(), tail)
-    .reverse()
-    .join('')}`
+  const parts = charactersOf(text)
+  return `${take(parts, room - tail).join('')}…${take(parts.toReversed(), tail).reverse().join('')}`
 }
 
+/** Text without colours, cut to `width` columns. */
 export function cutEnd(text: string, width: number): string {
-  return widthOf(text) <= width ? text : `${take([...text], Math.max(0, width - 1)).join('')}…`
+  return widthOf(text) <= width ? text : `${take(charactersOf(text), Math.max(0, width - 1)).join('')}…`
 }
 
-function take(chars: readonly string[], width: number): string[] {
-  const taken: string[] = []
+const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+function charactersOf(text: string): string[] {
+  return Array.from(segmenter.segment(text), ({ segment }) => segment)
+}
+
+/** Never wider than `width`: packages that truncate may exceed it by a column after a wide character, and a live line would wrap. */
+function take(characters: readonly string[], width: number): string[] {
   let used = 0
-  for (const char of chars) {
-    used += widthOf(char)
-    if (used > width) break
-    taken.push(char)
-  }
-  return taken
+  const end = characters.findIndex((character) => {
+    used += widthOf(character)
+    return used > width
+  })
+  return end < 0 ? [...characters] : characters.slice(0, end)
 }
 
-/** Broken between words; a colour that begins and ends on the line goes on over its parts. */
-export function wrapColoured(line: string, width: number): string[] {
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colour codes begin with one
+const COLOUR = /\x1b\[[0-9;]*m/g
+const ENDS: ReadonlySet<string> = new Set(['\x1b[0m', '\x1b[22m', '\x1b[27m', '\x1b[39m'])
+
+/** Wrapped between words, the following lines indented; a colour is ended at each break and resumed after it. */
+export function wrap(line: string, width: number): string[] {
   if (widthOf(line) <= width) return [line]
   const lines: string[] = []
   let current = ''
@@ -62,7 +59,7 @@ export function wrapColoured(line: string, width: number): string[] {
   return painted([...lines, current])
 }
 
-/** Each line ends without a colour, and the next begins with those that were on. */
+/** Ends each line without a colour and starts the next with those that were on. */
 function painted(lines: readonly string[]): string[] {
   const on: string[] = []
   return lines.map((line) => {

@@ -9,7 +9,7 @@ import { bytes, count, duration, percent, plural, progressBar, rate, sparkline, 
 import { cutColoured } from '../terminal/live.js'
 import type { Style } from '../terminal/style.js'
 import { type Column, table } from '../terminal/table.js'
-import { padEnd, widthOf, wrapColoured } from '../terminal/width.js'
+import { padEnd, widthOf, wrap } from '../terminal/width.js'
 import { adviceLines, ended, endText } from '../views/progress-view.js'
 import type { TopCrawl, TopSnapshot } from './top-snapshot.js'
 import { chosenCrawl, chosenIndex, PANES, type Pane, type Rows, rowsOf, SORTS, type TopState } from './top-state.js'
@@ -160,7 +160,7 @@ function aboutLines(
   const slowest =
     advice === null || stats.state !== 'running'
       ? []
-      : adviceLines(advice, style).flatMap((line) => wrapColoured(line, columns))
+      : adviceLines(advice, style).flatMap((line) => wrap(line, columns))
   const stalled =
     snapshot !== null && snapshot.stalledMs > 0
       ? [`${style.red('unhealthy:')} no link was leased or settled for ${duration(snapshot.stalledMs)}`]
