@@ -109,8 +109,8 @@ describe('a fleet on Redis', () => {
     const drained = await second.result
     expect(drained.code, drained.stderr).toBe(0)
     expect(drained.stderr).not.toContain(PASSWORD)
-    expect(drained.stderr.match(/backends\.waiting/g)).toHaveLength(1)
-    expect(drained.stderr.match(/backends\.back/g)).toHaveLength(1)
+    expect(drained.stderr.match(/backend\.waiting/g)).toHaveLength(1)
+    expect(drained.stderr.match(/backend\.back/g)).toHaveLength(1)
 
     const third = worker(spiderFile('edited.mjs', '// edited\n'), '--exit-when-idle')
     await expect.poll(async () => (await status()).otherVersion, SOON).toHaveLength(1)
