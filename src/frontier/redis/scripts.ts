@@ -1,63 +1,15 @@
 import type { Script } from '../../redis/connection.js'
-import { type LuaConstants, loadScript } from '../../redis/load-script.js'
-import { PRIORITY_MAX, PRIORITY_MIN } from '../../url/link.js'
-import { FAILURES_KEPT, IDLE_MAX_MS, PERMIT_MAX_MS, SLOT_WAIT_MS, SOLO_AFTER } from '../frontier.js'
-import {
-  CLOSED_WAIT_MS,
-  FAILURE_CAP_MS,
-  FAILURE_MS,
-  LATENCY_WEIGHT,
-  NO_TIME_MS,
-  PERMIT_MIN_MS,
-  PERMITS_PER_GAP,
-  RETRY_AFTER_CAP_MS,
-  THROTTLE_BASE_MS,
-  THROTTLE_CAP_MS,
-} from '../pace.js'
+import { constantsOf, type LuaConstants, loadScript } from '../../redis/load-script.js'
+import * as link from '../../url/link.js'
+import * as frontier from '../frontier.js'
+import * as pace from '../pace.js'
 import { poisoned } from '../transitions.js'
-import {
-  BY_PRIORITY,
-  DEAD_LETTER,
-  encodeFailure,
-  FAR,
-  LEVEL,
-  NEWEST_FIRST,
-  NO_LIMIT,
-  OUTCOME_KINDS,
-  REPORT_KINDS,
-  SKIPPED_LINK,
-  UNKNOWN_LATENCY,
-} from './codec.js'
+import * as codec from './codec.js'
 
+/** Every exported constant of these files can be named in Lua. */
 const CONSTANTS: LuaConstants = {
-  BY_PRIORITY,
-  CLOSED_WAIT_MS,
-  DEAD_LETTER,
-  FAILURE_CAP_MS,
-  FAILURE_MS,
-  FAILURES_KEPT,
-  FAR,
-  IDLE_MAX_MS,
-  LATENCY_WEIGHT,
-  LEVEL,
-  NEWEST_FIRST,
-  NO_LIMIT,
-  NO_TIME_MS,
-  OUTCOME_KINDS,
-  PERMIT_MAX_MS,
-  PERMIT_MIN_MS,
-  PERMITS_PER_GAP,
-  POISONED: encodeFailure(poisoned('%d')),
-  PRIORITY_MAX,
-  PRIORITY_MIN,
-  REPORT_KINDS,
-  RETRY_AFTER_CAP_MS,
-  SKIPPED_LINK,
-  SLOT_WAIT_MS,
-  SOLO_AFTER,
-  THROTTLE_BASE_MS,
-  THROTTLE_CAP_MS,
-  UNKNOWN_LATENCY,
+  ...constantsOf(link, frontier, pace, codec),
+  POISONED: codec.encodeFailure(poisoned('%d')),
 }
 
 /** Files of lua/parts, each group with what it builds on. A script loads no more than it needs: every function costs time in every call. */

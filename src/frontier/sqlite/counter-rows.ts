@@ -1,4 +1,4 @@
-import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
+import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
 import type { HostKey } from '../../url/link.js'
 import type { CrawlId, CrawlSpec, CrawlState } from '../frontier.js'
 import type { HostPace } from '../pace.js'
@@ -83,27 +83,9 @@ const HOST_COLUMNS =
 const LANE_COLUMNS =
   'num, crawl, host, route, phase, wake_at, score, served_at, queued, delayed, leased, total, done, failed, dead, started_at, arrival_at, in_flight'
 
-export interface CountersSql extends Record<string, Statement> {
-  crawl: Statement
-  crawlNum: Statement
-  runningCrawls: Statement
-  crawlsOfHost: Statement
-  saveCrawl: Statement
-  host: Statement
-  hostNum: Statement
-  addHost: Statement
-  saveHost: Statement
-  lane: Statement
-  laneNum: Statement
-  addLane: Statement
-  lanesOfHost: Statement
-  lanesOnHost: Statement
-  routeLanes: Statement
-  head: Statement
-  saveLane: Statement
-}
+export type CountersSql = ReturnType<typeof prepareCounters>
 
-export function prepareCounters(db: SqliteDb): CountersSql {
+export function prepareCounters(db: SqliteDb) {
   return {
     crawl: db.prepare(`SELECT ${CRAWL_COLUMNS} FROM crawls WHERE num = ?`),
     crawlNum: db.prepare('SELECT num FROM crawls WHERE id = ?'),

@@ -1,20 +1,12 @@
 import type { Clock } from '../../clock.js'
-import { PERMIT_MAX_MS, SLOT_WAIT_MS } from '../../frontier/frontier.js'
-import { NO_TIME_MS, PERMIT_MIN_MS, PERMITS_PER_GAP } from '../../frontier/pace.js'
+import * as frontier from '../../frontier/frontier.js'
+import * as pace from '../../frontier/pace.js'
 import type { RedisConnection, RedisReply, Script } from '../../redis/connection.js'
-import { type LuaConstants, loadScript } from '../../redis/load-script.js'
+import { constantsOf, type LuaConstants, loadScript } from '../../redis/load-script.js'
 import { bytes, list, number, text } from '../../redis/replies.js'
 import type { ProxyId } from '../proxy.js'
 import type { ProxyAnswer, ProxyAsk, ProxyLedger, ProxyReport, ProxyScore } from '../proxy-ledger.js'
-import {
-  FORGET_MS,
-  healthNow,
-  isForgotten,
-  MOST_DOUBLINGS,
-  MOST_PROXIES,
-  REAP_AT_ONCE,
-  scoreOf,
-} from '../proxy-state.js'
+import * as state from '../proxy-state.js'
 import { decodeCounts, decodeHealth, encodeAsk, encodeReport, VERDICTS } from './codec.js'
 import { ledgerTag } from './keys.js'
 
@@ -33,18 +25,8 @@ const NAMES_AT_ONCE = 500
 type Operation = 'grant' | 'report' | 'scores' | 'scores-on' | 'wake'
 
 const CONSTANTS: LuaConstants = {
-  BANNED: VERDICTS.indexOf('banned') + 1,
-  BROKEN: VERDICTS.indexOf('broken') + 1,
-  FORGET_MS,
-  GOOD: VERDICTS.indexOf('good') + 1,
-  MOST_DOUBLINGS,
-  NEUTRAL: VERDICTS.indexOf('neutral') + 1,
-  NO_TIME_MS,
-  PERMIT_MAX_MS,
-  PERMIT_MIN_MS,
-  PERMITS_PER_GAP,
-  REAP_AT_ONCE,
-  SLOT_WAIT_MS,
+  ...constantsOf(frontier, pace, state),
+  ...Object.fromEntries(VERDICTS.map((kind, nth) => [kind.toUpperCase(), nth + 1])),
 }
 
 function load(name: Operation): Script {
@@ -123,7 +105,7 @@ function batchesOf(asks: readonly ProxyAsk[]): ProxyAsk[][] {
 }
 
 function askArgs({ ask, pool, proxies, host, site, limits, holdMs }: ProxyAsk): (string | Buffer)[] {
-  const named = proxies.slice(0, MOST_PROXIES)
+  const named = proxies.slice(0, state.MOST_PROXIES)
   return [encodeAsk(limits, holdMs, named.length), ask, pool, host, site, ...named]
 }
 
@@ -142,5 +124,7 @@ function toAnswer(reply: RedisReply): ProxyAnswer {
 /** None for a record that nobody used for a week. */
 function toScore(proxy: ProxyId, site: string, record: Buffer, now: number): ProxyScore[] {
   const health = decodeHealth(record)
-  return isForgotten(health, now) ? [] : [scoreOf({ proxy, site }, healthNow(health, now), decodeCounts(record), now)]
+  return state.isForgotten(health, now)
+    ? []
+    : [state.scoreOf({ proxy, site }, state.healthNow(health, now), decodeCounts(record), now)]
 }
