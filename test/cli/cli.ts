@@ -1,4 +1,4 @@
-import { type CliOptions, startCli } from '../support/cli.js'
+import { type CliOptions, runCli, startCli } from '../support/cli.js'
 
 export interface CliResult {
   readonly code: number | null
@@ -29,6 +29,7 @@ export function startShoal(args: readonly string[], options: CliOptions = {}): R
   }
 }
 
-export function shoal(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  return startShoal(args, options).ended
+export async function shoal(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  const { code, stdout, stderr } = await runCli(args, options)
+  return { code, out: stdout, err: stderr }
 }

@@ -1,11 +1,11 @@
 import { type ChildProcess, execFile, execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import Database from 'libsql'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type BadServer, startBadServer } from '../support/bad-server.js'
-import { BIN, type CliResult, lastJson, startCli, tempDir } from '../support/cli.js'
+import { BIN, type CliResult, lastJson, runCli, startCli, tempDir } from '../support/cli.js'
 
 /**
  * What a user or a site can do wrong, through the built command line: one line with a code, one with the next step, the documented exit
@@ -20,7 +20,7 @@ const start = (...args: string[]) => {
   run.child.once('close', () => running.delete(run.child))
   return run
 }
-const inDir = (...args: string[]) => start(...args).result
+const inDir = (...args: string[]) => runCli(args, { cwd: dir.path })
 const file = (name: string) => join(dir.path, name)
 
 let site: BadServer
@@ -387,7 +387,7 @@ describe('Ctrl-C', () => {
     holder.exec('BEGIN IMMEDIATE')
     try {
       const run = start('run', 'fine.ts', '--queue', 'sqlite:held.db')
-      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      await vi.waitFor(() => expect(openFiles(run.child)).toContain(file('held.db')), { timeout: 60_000 })
       run.child.kill(signal)
       const { code, stderr } = await run.result
       expect(code).toBe(exit)
@@ -397,6 +397,12 @@ describe('Ctrl-C', () => {
       holder.close()
     }
   })
+
+  /** The command listens for signals before it opens the database. */
+  function openFiles(child: ChildProcess): string[] {
+    const files = `/proc/${child.pid}/fd`
+    return readdirSync(files).map((fd) => readlinkSync(join(files, fd)))
+  }
 
   it('while the spider file loads ends the command', async () => {
     writeFileSync(

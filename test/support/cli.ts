@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+const HOST = fileURLToPath(new URL('./cli-host.mjs', import.meta.url))
 export const BIN = fileURLToPath(new URL('../../bin/shoal.js', import.meta.url))
 
 export interface CliResult {
@@ -24,20 +25,28 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
 
-/** Starts the built command line; `result` resolves when it has ended. */
+/** What the machine or npm has set must not decide a test. */
+function environment(): NodeJS.ProcessEnv {
+  const { SHOAL_QUEUE: _queue, SHOAL_STORE: _store, SHOAL_PAGES: _pages, npm_command: _npm, ...env } = process.env
+  return env
+}
+
+function keepTrackOf(child: ChildProcess): void {
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+}
+
+/** Starts the built command line in a process of its own; `result` resolves when it has ended. */
 export function startCli(
   args: readonly string[],
   options: CliOptions = {},
 ): { child: ChildProcess; result: Promise<CliResult> } {
-  // What the machine or npm has set must not decide a test.
-  const { SHOAL_QUEUE: _queue, SHOAL_STORE: _store, SHOAL_PAGES: _pages, npm_command: _npm, ...env } = process.env
   const child = spawn(process.execPath, [BIN, ...args], {
     cwd: options.cwd,
-    env: { ...env, ...options.env },
+    env: { ...environment(), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  running.add(child)
-  child.once('exit', () => running.delete(child))
+  keepTrackOf(child)
   let stdout = ''
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
@@ -53,8 +62,36 @@ export function startCli(
   return { child, result }
 }
 
+/** Each has loaded the program and waits for the next command. */
+const idle: ChildProcess[] = []
+
+/** Runs a command in a process that has run others before (`cli-host.mjs`), of which there are as many as commands run at once. */
 export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  return startCli(args, options).result
+  // Node reads these when a process starts.
+  if (options.env?.NODE_OPTIONS !== undefined) return startCli(args, options).result
+  const host = idle.pop() ?? startHost()
+  host.ref()
+  host.channel?.ref()
+  return new Promise((resolve) => {
+    const died = (code: number | null, signal: NodeJS.Signals | null) =>
+      resolve({ code, signal, stdout: '', stderr: 'the process of the command died\n' })
+    host.once('exit', died)
+    host.once('message', ({ last, result }: { last: boolean; result: CliResult }) => {
+      host.removeListener('exit', died)
+      if (!last) idle.push(host)
+      // One that waits does not keep this process from ending.
+      host.unref()
+      host.channel?.unref()
+      resolve(result)
+    })
+    host.send({ args, env: options.env ?? {}, cwd: options.cwd ?? process.cwd() })
+  })
+}
+
+function startHost(): ChildProcess {
+  const host = fork(HOST, [], { env: environment(), stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  keepTrackOf(host)
+  return host
 }
 
 export function lastJson(text: string): Record<string, unknown> {
