@@ -38,12 +38,15 @@ describe('politeness, judged by the log of the site', () => {
       writeFileSync(file, spider(shop.origin))
       const queue = `sqlite:${join(dir.path, 'shoal.db')}`
       const { child, result } = startCli(['run', file, '--workers', '2', '--queue', queue, '--json'])
-      await sleep(4_000)
+      started.push(child.pid ?? 0)
+      const requests = (count: number) =>
+        expect.poll(() => readAccessLog(shop.accessLog).length, { timeout: 60_000 }).toBeGreaterThanOrEqual(count)
+      await requests(20)
       const [first, second] = childrenOf(child.pid ?? 0)
-      started.push(...[child.pid, second].filter((pid) => pid !== undefined))
       if (first === undefined || second === undefined) throw new Error('the two worker processes are not there')
+      started.push(second)
       process.kill(first, 'SIGKILL')
-      await sleep(2_000)
+      await requests(40)
       process.kill(second, 'SIGSTOP')
       await sleep(3 * VISIBILITY_MS)
       process.kill(second, 'SIGCONT')
