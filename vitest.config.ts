@@ -1,7 +1,19 @@
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
-import { ALONE, IN_PAIRS, NEEDS_PROCESSES } from './test/projects.js'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { ALONE, IN_PAIRS, LONG, NEEDS_PROCESSES } from './test/projects.js'
 import { LONGER } from './test/support/longer.js'
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification) => {
+      const found = LONG.findIndex((file) => moduleId === join(this.ctx.config.root, file))
+      return found < 0 ? LONG.length : found
+    }
+    return (await super.sort(files)).toSorted((a, b) => place(a) - place(b))
+  }
+}
 
 export default defineConfig({
   test: {
@@ -9,6 +21,7 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 30_000 * LONGER,
     hookTimeout: 60_000,
+    sequence: { sequencer: LongFirst },
     projects: [
       {
         extends: true,

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { ALONE, IN_PAIRS, NEEDS_PROCESSES } from './projects.js'
+import { ALONE, IN_PAIRS, LONG, NEEDS_PROCESSES } from './projects.js'
 
 const FILES = readdirSync(fileURLToPath(new URL('.', import.meta.url)), { recursive: true, encoding: 'utf8' })
   .map((path) => join('test', path))
@@ -23,7 +23,7 @@ function filesOf(patterns: readonly string[]): string[] {
 
 describe('the lists of test files', () => {
   // A renamed file had left the list of those that run alone, and nobody noticed.
-  it.each([...NEEDS_PROCESSES, ...IN_PAIRS, ...ALONE])('%s names a test file', (pattern) => {
+  it.each([...NEEDS_PROCESSES, ...IN_PAIRS, ...ALONE, ...LONG])('%s names a test file', (pattern) => {
     expect(filesOf([pattern])).not.toEqual([])
   })
 

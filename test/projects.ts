@@ -45,12 +45,32 @@ export const NEEDS_PROCESSES = [
   'test/worker/{away-pages,closed-host,render}.test.ts',
 ]
 
-/** Several servers or worker processes of their own, which wait for one another more than they work: two of these at a time fill two cores. */
-export const IN_PAIRS = ['test/e2e/{fleet,kill}.test.ts', 'test/frontier/redis/cluster-frontier.test.ts']
+/**
+ * Several servers or worker processes of their own, which wait for one another more than they work: two of these at a time fill two cores.
+ * The gaps between requests that some of them measure are half a second and more, or may be half as long as they should.
+ */
+export const IN_PAIRS = [
+  'test/e2e/{dashboard,fleet,kill,proxies,sitemaps}.test.ts',
+  'test/frontier/redis/cluster-frontier.test.ts',
+]
 
 /** What is judged by the milliseconds in the log of a site has the machine to itself. */
 export const ALONE = [
-  'test/chaos/{chaos,stale-writer}.test.ts',
-  'test/e2e/{dashboard,many-hosts,politeness,proxies,sitemaps,throttle}.test.ts',
+  'test/chaos/chaos.test.ts',
+  'test/e2e/{many-hosts,politeness,throttle}.test.ts',
   'test/observe/snapshots/advice-caused.test.ts',
+]
+
+/** Started first, the longest before the others: the mutants, last and alone, had kept one of two cores idle for a minute. */
+export const LONG = [
+  'test/mutants/mutants.test.ts',
+  'test/e2e/bad-input.test.ts',
+  'test/e2e/pages.test.ts',
+  'test/frontier/redis/frontier.test.ts',
+  'test/frontier/redis/cluster-frontier.test.ts',
+  'test/e2e/proxies.test.ts',
+  'test/e2e/dashboard.test.ts',
+  'test/frontier/sqlite.test.ts',
+  'test/frontier/memory.test.ts',
+  'test/corpus/corpus.test.ts',
 ]

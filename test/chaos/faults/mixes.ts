@@ -25,7 +25,7 @@ export const SHORT: Scenario = {
   title: 'kill -9, SIGSTOP, Redis restart, lost replies',
   needsRedis: true,
   proxied: true,
-  pages: 12_000,
+  pages: 7_000,
   injects: ['kill -9', 'SIGSTOP', 'Redis restart', 'lost reply'],
   rules: { resumeWithinMs: 5_000 },
   inject: async (world) => {

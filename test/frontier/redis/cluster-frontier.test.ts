@@ -10,6 +10,6 @@ const onCluster = onServers(async () => {
 })
 
 frontierContract('redis cluster, one shard', onCluster(1))
-frontierProperties('redis cluster, one shard', onCluster(1), { runs: 8 })
+frontierProperties('redis cluster, one shard', onCluster(1), { runs: 5 })
 frontierContract('redis cluster, six shards', onCluster(6))
-frontierInvariants('redis cluster, six shards', onCluster(6), { runs: 12 })
+frontierInvariants('redis cluster, six shards', onCluster(6), { runs: 8 })

@@ -9,4 +9,4 @@ const onRedis = onServers(async () => {
 })
 
 frontierContract('redis', onRedis(1))
-frontierProperties('redis', onRedis(1), { runs: 40 })
+frontierProperties('redis', onRedis(1), { runs: 20 })
