@@ -88,7 +88,7 @@ describe('retention', () => {
 
     const [due] = (await call('retention', 'apply', '--dry-run')).out.split(':')
     expect(due).toMatch(/^fetches_\d{8}$/)
-    expect(await call('retention', 'apply')).toMatchObject({ code: 2, err: expect.stringContaining('Say --yes') })
+    expect(await call('retention', 'apply')).toMatchObject({ code: 2, err: expect.stringContaining('Pass --yes') })
     expect(await json('retention', 'apply', '--yes')).toMatchObject({ done: true, retired: [{ name: due }] })
     const [file = ''] = readdirSync(archive)
     expect(file.startsWith(`${due}-`)).toBe(true)
