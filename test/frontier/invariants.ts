@@ -36,7 +36,7 @@ const DRAIN_ROUNDS = 300
 export function frontierInvariants(name: string, makeDriver: MakeFrontier, options: { runs: number }): void {
   describe(`frontier invariants: ${name}`, () => {
     const sequences = runs(options.runs)
-    const timeout = 30_000 + sequences * 4_000
+    const timeout = 60_000 + sequences * 4_000
     it(`hold over ${sequences} sequences and their drain`, { timeout }, () =>
       checkInvariants(makeDriver, {
         numRuns: sequences,

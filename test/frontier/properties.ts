@@ -14,7 +14,7 @@ import { same, type World } from './world.js'
 export function frontierProperties(name: string, makeDriver: MakeFrontier, options: { runs: number }): void {
   describe(`frontier properties: ${name}`, () => {
     const sequences = runs(options.runs)
-    const timeout = 30_000 + sequences * 2_000
+    const timeout = 60_000 + sequences * 2_000
     it(`does what the model does, over ${sequences} sequences`, { timeout }, () =>
       compareWithModel(makeDriver, {
         numRuns: sequences,

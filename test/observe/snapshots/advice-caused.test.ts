@@ -158,10 +158,10 @@ describe.concurrent('the advice names what is waited for', () => {
     const advice = await adviceAfter(
       'handler',
       { slots: 4, atOnce: 32, handler: () => systemClock.sleep(150) },
-      'waits',
+      'mostly waiting',
     )
     expect(advice).toMatchObject({ stage: 'handler' })
-    expect(advice.sentence).toContain('waits')
+    expect(advice.sentence).toContain('mostly waiting')
   })
 
   it('a pool with one proxy', async () => {
