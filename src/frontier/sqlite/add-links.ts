@@ -1,5 +1,5 @@
 import type { SqlValue } from '../../sqlite/db.js'
-import type { Link } from '../../url/link.js'
+import type { Json, Link, RequestExtras } from '../../url/link.js'
 import { FAILURES_KEPT, type RestoredLink } from '../frontier.js'
 import type { CrawlRow } from './counter-rows.js'
 import { moveLink } from './counters.js'
@@ -23,8 +23,8 @@ export function addLinks(
   links.forEach((link, index) => {
     const fp = toSigned(link.fp)
     const ended = link.again ? tx.sql.endedLink.get(crawl.num, fp) : undefined
-    const hostIsFull = () => pagesPerHost !== undefined && tx.counters.linksOnHost(crawl, link.host) >= pagesPerHost
-    if (roomFor(crawl) < 1 || hostIsFull()) {
+    const hostIsFull = pagesPerHost !== undefined && tx.counters.linksOnHost(crawl, link.host) >= pagesPerHost
+    if (hostIsFull || roomFor(crawl) < 1) {
       if (ended !== undefined || tx.sql.known.get(crawl.num, fp) === undefined) refused++
       return
     }
@@ -45,7 +45,7 @@ function insert({ sql, counters }: Transaction, crawl: CrawlRow, fp: string, lin
     if (sql.known.get(crawl.num, fp) !== undefined) return false
     laneNum = counters.addLane(crawl, link.host, link.route)
   }
-  const { state, delayMs } = placeOf(link)
+  const state = stateOf(link)
   const inserted = sql.addLink.run(
     crawl.num,
     fp,
@@ -57,9 +57,10 @@ function insert({ sql, counters }: Transaction, crawl: CrawlRow, fp: string, lin
     link.depth,
     link.priority,
     now,
-    now + delayMs,
+    now + Math.max(0, link.delayMs ?? 0),
     link.url,
-    ...extrasOf(link),
+    jsonOf(link.request),
+    jsonOf(link.data),
   )
   if (inserted === 0) return false
   const lane = counters.lane(laneNum)
@@ -72,7 +73,7 @@ function insert({ sql, counters }: Transaction, crawl: CrawlRow, fp: string, lin
 
 function visitAgain({ sql, counters }: Transaction, crawl: CrawlRow, ended: SqlValue[], link: Link, seq: number): void {
   const [num, oldLane, oldState] = ended.map(Number) as [number, number, number]
-  const { state, delayMs } = placeOf(link)
+  const state = stateOf(link)
   const laneNum = counters.findLane(crawl, link.host, link.route) ?? counters.addLane(crawl, link.host, link.route)
   sql.visitAgain.run(
     laneNum,
@@ -82,9 +83,10 @@ function visitAgain({ sql, counters }: Transaction, crawl: CrawlRow, ended: SqlV
     link.route,
     link.depth,
     link.priority,
-    counters.now + delayMs,
+    counters.now + Math.max(0, link.delayMs ?? 0),
     link.url,
-    ...extrasOf(link),
+    jsonOf(link.request),
+    jsonOf(link.data),
     num,
   )
   const before = counters.lane(oldLane)
@@ -107,7 +109,7 @@ export function restoreLink(tx: Transaction, crawl: CrawlRow, restored: Restored
     restored.state === 'done'
       ? [1, 0, 0, []]
       : [restored.attempts, restored.throttles, restored.reclaims, restored.failures.slice(-FAILURES_KEPT)]
-  const placed = placeOf(link).state
+  const placed = stateOf(link)
   const to = state === 'pending' ? placed : state
   const last = state === 'pending' ? undefined : failures.at(-1)
   const kept = failures.length === 0 ? null : JSON.stringify(failures)
@@ -118,10 +120,10 @@ export function restoreLink(tx: Transaction, crawl: CrawlRow, restored: Restored
   return true
 }
 
-function placeOf({ delayMs = 0 }: Link): { readonly state: 'queued' | 'delayed'; readonly delayMs: number } {
-  return delayMs > 0 ? { state: 'delayed', delayMs } : { state: 'queued', delayMs: 0 }
+function stateOf({ delayMs = 0 }: Link): 'queued' | 'delayed' {
+  return delayMs > 0 ? 'delayed' : 'queued'
 }
 
-function extrasOf({ request, data }: Link): [request: string | null, data: string | null] {
-  return [request === undefined ? null : JSON.stringify(request), data === undefined ? null : JSON.stringify(data)]
+function jsonOf(value: Json | RequestExtras | undefined): string | null {
+  return value === undefined ? null : JSON.stringify(value)
 }
