@@ -54,14 +54,7 @@ interface OutboxParts {
  * commit. Records are always committed before their link is settled, because a visit settles only after its write has resolved.
  */
 export class Outbox {
-  readonly #frontier: OutboxParts['frontier']
-  readonly #store: OutboxParts['store']
-  readonly #clock: Clock
-  readonly #inFlight: () => number
-  readonly #onFlush: () => void
-  readonly #backends: BackendWatch
-  readonly #onFailure: (error: unknown) => void
-  readonly #meter: Meter
+  readonly #parts: OutboxParts
   #writes: Waiting<WriteBatch, WriteStatus[]>[] = []
   /** By spider. */
   readonly #lookups = new Map<string, Waiting<Fingerprint, LastVisit | null>[]>()
@@ -79,14 +72,7 @@ export class Outbox {
   readonly #stopKeeping = new Set<(error: unknown) => void>()
 
   constructor(parts: OutboxParts) {
-    this.#frontier = parts.frontier
-    this.#store = parts.store
-    this.#clock = parts.clock
-    this.#inFlight = parts.inFlight
-    this.#onFlush = parts.onFlush
-    this.#backends = parts.backends
-    this.#onFailure = parts.onFailure
-    this.#meter = parts.meter
+    this.#parts = parts
   }
 
   write(batch: WriteBatch): Promise<WriteStatus[]> {
@@ -112,7 +98,7 @@ export class Outbox {
     this.#lookups.delete(spider)
     const fps = waiting.map(({ item }) => item)
     try {
-      const found = await this.#untilDone('store', () => this.#store.visits.last(spider, fps))
+      const found = await this.#untilDone('store', () => this.#parts.store.visits.last(spider, fps))
       const visits = new Map(found.map((visit) => [visit.fp, visit]))
       for (const { item, resolve } of waiting) resolve(visits.get(item) ?? null)
     } catch (error) {
@@ -156,7 +142,7 @@ export class Outbox {
     const kept = this.#untilDone('pages', () => {
       const put = pages.put(page, type)
       // All visits in flight wait for theirs: no more pages will come for this batch.
-      if (this.#keeping >= this.#inFlight()) pages.hurry()
+      if (this.#keeping >= this.#parts.inFlight()) pages.hurry()
       return put
     })
     let stop: (error: unknown) => void = () => {}
@@ -194,12 +180,12 @@ export class Outbox {
     if (this.#immediate) return
     const writes = this.#writing < MOST_WRITING ? this.#writes.length : 0
     const waiting = writes + this.#releases.length + this.#settlements.length
-    if (this.#inFlight() < FEW || waiting >= ENOUGH) {
+    if (this.#parts.inFlight() < FEW || waiting >= ENOUGH) {
       // In a microtask: calls of other visits in this turn of the event loop are batched too.
       this.#immediate = true
       queueMicrotask(() => this.#flush())
     } else if (this.#cancelGather === null) {
-      this.#cancelGather = this.#clock.after(GATHER_MS, () => this.#flush())
+      this.#cancelGather = this.#parts.clock.after(GATHER_MS, () => this.#flush())
     }
   }
 
@@ -216,12 +202,12 @@ export class Outbox {
     if (writes.length > 0) void this.#sendWrites(writes)
     if (releases.length > 0) this.#sendReleases(releases)
     if (settlements.length > 0) void this.#sendSettlements(settlements)
-    this.#onFlush()
+    this.#parts.onFlush()
   }
 
   #sendReleases(releases: readonly Release[]): void {
     const before = this.#releasing
-    this.#releasing = this.#untilDone('queue', () => this.#frontier.release(releases))
+    this.#releasing = this.#untilDone('queue', () => this.#parts.frontier.release(releases))
       .catch(() => {})
       .then(() => before)
   }
@@ -235,10 +221,10 @@ export class Outbox {
       confirmed: writes.flatMap(({ item }) => item.confirmed ?? NONE),
     }
     this.#writing++
-    const began = this.#clock.mono()
+    const began = this.#parts.clock.mono()
     try {
-      const statuses = await this.#untilDone('store', () => this.#store.records.write(batch))
-      this.#meter.took('store', this.#clock.mono() - began)
+      const statuses = await this.#untilDone('store', () => this.#parts.store.records.write(batch))
+      this.#parts.meter.took('store', this.#parts.clock.mono() - began)
       let next = 0
       for (const { item, resolve } of writes) {
         resolve(statuses.slice(next, next + item.records.length))
@@ -255,12 +241,12 @@ export class Outbox {
   async #sendSettlements(
     settlements: readonly Waiting<{ lease: LeaseRef; outcome: () => Outcome }, boolean>[],
   ): Promise<void> {
-    const began = this.#clock.mono()
+    const began = this.#parts.clock.mono()
     try {
       const answers = await this.#untilDone('queue', () =>
-        this.#frontier.settle(settlements.map(({ item: { lease, outcome } }) => ({ lease, outcome: outcome() }))),
+        this.#parts.frontier.settle(settlements.map(({ item: { lease, outcome } }) => ({ lease, outcome: outcome() }))),
       )
-      this.#meter.took('settle', this.#clock.mono() - began)
+      this.#parts.meter.took('settle', this.#parts.clock.mono() - began)
       settlements.forEach(({ resolve }, index) => {
         resolve(answers[index] ?? false)
       })
@@ -272,12 +258,12 @@ export class Outbox {
   /** Waits for a backend that is down: leases are renewed meanwhile, and no attempt is used up. Every call here can be repeated. */
   async #untilDone<T>(part: BackendPart, call: () => Promise<T>): Promise<T> {
     try {
-      return await this.#backends.wait(part, call, async (ms, error) => {
+      return await this.#parts.backends.wait(part, call, async (ms, error) => {
         if (this.#givenUp) throw error
-        await this.#clock.sleep(ms)
+        await this.#parts.clock.sleep(ms)
       })
     } catch (error) {
-      if (!isAway(error)) this.#onFailure(error)
+      if (!isAway(error)) this.#parts.onFailure(error)
       throw error
     }
   }
