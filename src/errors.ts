@@ -52,7 +52,7 @@ interface ErrorRow {
   readonly meaning: string
   /** What the reader can do about it, as one sentence. */
   readonly hint: string
-  /** Exit code of a command that ends with this error; `usage` when left out. */
+  /** Exit code of a command that ends with this error; left out where `next` is `backend`, as it is the same then. */
   readonly exitCode?: ExitName
   /** HTTP status of an API call that ends with this error; 503 for what `waits`, otherwise 400. */
   readonly status?: number
@@ -383,7 +383,6 @@ export const ERRORS = {
   },
   proxies_resting: {
     next: 'backend',
-    exitCode: 'backend',
     meaning: 'Every proxy of the pool is resting after bans or failures; the link waits and uses no attempt.',
     hint: '`shoal proxies list` shows when the first one is back; or add proxies to the pool.',
   },
@@ -412,19 +411,16 @@ export const ERRORS = {
   },
   browser_missing: {
     next: 'backend',
-    exitCode: 'backend',
     meaning: 'A route renders its pages, but there is no browser, or no package to drive one.',
     hint: 'Install both: `npm install playwright-core`, and Chromium (Debian: `apt-get install chromium`); or name a browser with SHOAL_BROWSER.',
   },
   browser_unusable: {
     next: 'backend',
-    exitCode: 'backend',
     meaning: 'The browser does not start: a library is missing, or its sandbox does not work.',
     hint: 'Start it by hand to see why, or name another one with SHOAL_BROWSER.',
   },
   browser_busy: {
     next: 'backend',
-    exitCode: 'backend',
     meaning: 'Every browser tab was in use for too long; the link waits and uses no attempt.',
     hint: 'Lower --concurrency, raise --browser-pages, or render fewer routes.',
   },
@@ -490,39 +486,33 @@ export const ERRORS = {
   // The backends: our own servers
   db_unwritable: {
     next: 'backend',
-    exitCode: 'backend',
     meaning: 'The database file cannot be opened or written.',
     hint: 'Check the path and its permissions.',
   },
   db_corrupt: {
     next: 'backend',
-    exitCode: 'backend',
     meaning: 'The database file is damaged, or not a database.',
     hint: 'Move the file and run again, or restore a backup.',
   },
   db_newer: {
     next: 'backend',
-    exitCode: 'backend',
     meaning: 'The database was written by a newer version of Shoal.',
     hint: 'Upgrade Shoal, or use another file with --queue and --store.',
   },
   db_busy: {
     next: 'backend',
     waits: 'outage',
-    exitCode: 'backend',
     meaning: 'Another process has locked the database.',
     hint: 'It is retried automatically; if this continues, stop the other process.',
   },
   disk_full: {
     next: 'backend',
-    exitCode: 'backend',
     meaning: 'The disk is full.',
     hint: 'Free some space and run again; nothing that was acknowledged is lost.',
   },
   no_sockets: {
     next: 'backend',
     dial: true,
-    exitCode: 'backend',
     meaning: 'This machine has no sockets or file descriptors left.',
     hint: 'Raise `ulimit -n`, or lower --concurrency.',
   },
@@ -533,39 +523,33 @@ export const ERRORS = {
   },
   aborted: {
     next: 'backend',
-    exitCode: 'backend',
     meaning: 'The worker cancelled the request: it is stopping, or it lost the lease.',
     hint: 'Nothing to do: the URL will be leased again.',
   },
   blobs_unwritable: {
     next: 'backend',
-    exitCode: 'backend',
     meaning: 'The folder of raw pages cannot be read or written.',
     hint: 'Check the path and its permissions.',
   },
   pages_down: {
     next: 'backend',
     waits: 'outage',
-    exitCode: 'backend',
     meaning: 'The S3 service that holds the raw pages is unreachable or busy.',
     hint: 'Nothing to do: the call is retried until the service is back, and no attempt is used.',
   },
   pages_unreachable: {
     next: 'backend',
     waits: 'fix',
-    exitCode: 'backend',
     meaning: 'The S3 service that holds the raw pages could not be reached at startup.',
     hint: 'Check the endpoint in --pages, and that the service is running.',
   },
   pages_missing: {
     next: 'backend',
-    exitCode: 'backend',
     meaning: 'The bucket for raw pages does not exist, at least not in this region.',
     hint: 'Create it, or fix the bucket or the endpoint in --pages.',
   },
   pages_forbidden: {
     next: 'backend',
-    exitCode: 'backend',
     meaning: 'There are no credentials for the bucket of raw pages, or they lack a permission that Shoal needs.',
     hint: 'Grant s3:ListBucket, s3:GetObject, s3:PutObject and s3:DeleteObject on the bucket (docs/pages.md).',
   },
@@ -577,7 +561,6 @@ export const ERRORS = {
   },
   pages_driver: {
     next: 'backend',
-    exitCode: 'backend',
     meaning: 'Raw pages in S3 need a package that is not installed.',
     hint: 'Install it: `npm install @aws-sdk/client-s3`.',
   },
@@ -590,28 +573,24 @@ export const ERRORS = {
   queue_down: {
     next: 'backend',
     waits: 'outage',
-    exitCode: 'backend',
     meaning: 'The Redis server of the queue is unreachable, busy or full.',
     hint: 'Nothing to do: the call is retried until the server is back, and no attempt is used.',
   },
   store_down: {
     next: 'backend',
     waits: 'outage',
-    exitCode: 'backend',
     meaning: 'The Postgres server of the store is unreachable or busy.',
     hint: 'Nothing to do: the call is retried until the server is back, and no attempt is used.',
   },
   store_full: {
     next: 'backend',
     waits: 'fix',
-    exitCode: 'backend',
     meaning: 'The disk of the Postgres server is full.',
     hint: 'Free some space, or drop old fetches with `shoal retention`; work resumes automatically.',
   },
   store_unreachable: {
     next: 'backend',
     waits: 'fix',
-    exitCode: 'backend',
     meaning: 'The Postgres server of the store could not be reached at startup.',
     hint: 'Check the host and port in --store, and that the server is running and has free connections.',
   },
@@ -679,7 +658,6 @@ export const ERRORS = {
     next: 'backend',
     waits: 'fix',
     dial: true,
-    exitCode: 'backend',
     meaning: 'The Redis server of the queue could not be reached at startup.',
     hint: 'Check the host and port in --queue, and that the server is running.',
   },
@@ -712,7 +690,6 @@ export const ERRORS = {
   queue_full: {
     next: 'backend',
     waits: 'fix',
-    exitCode: 'backend',
     meaning: 'The Redis server of the queue has reached its maxmemory.',
     hint: 'Raise maxmemory, or cancel crawls you no longer need.',
   },
@@ -820,6 +797,12 @@ export function describeError(code: ErrorCode): ErrorRow {
   return ERRORS[code]
 }
 
+/** Undefined: it ends a page, not a command. */
+export function exitNameOf(code: ErrorCode): ExitName | undefined {
+  const { exitCode, next } = describeError(code)
+  return exitCode ?? (next === 'backend' ? 'backend' : undefined)
+}
+
 /** The only error Shoal throws on purpose. `message` is for people, `code` for programs; neither ever contains a secret. */
 export class ShoalError extends Error {
   readonly code: ErrorCode
@@ -838,7 +821,7 @@ export class ShoalError extends Error {
   }
 
   get exitCode(): number {
-    return EXIT[describeError(this.code).exitCode ?? 'usage'].code
+    return EXIT[exitNameOf(this.code) ?? 'usage'].code
   }
 }
 
