@@ -1,10 +1,9 @@
-import type { SqliteDb } from '../../sqlite/db.js'
+import { rowReader, type SqliteDb } from '../../sqlite/db.js'
 import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
 import { AUDIT_KEPT, type AuditLog, auditBefore, auditPage, prepareAudit, type StoredAudit } from '../audit.js'
 
-interface AuditRow {
+interface AuditRow extends StoredAudit {
   readonly id: number
-  readonly entry: StoredAudit
 }
 
 export class SqliteAudit implements SqliteEngine {
@@ -21,27 +20,18 @@ export class SqliteAudit implements SqliteEngine {
   }
 
   page(before: number, limit: number): AuditRow[] {
-    return this.#sql.page.all(before, limit).map((row) => {
-      const [id, at, by, action, target, details, result] = row as [
-        number,
-        number,
-        string,
-        string,
-        string,
-        string,
-        string,
-      ]
-      return { id, entry: { at, by, action, target, details, result } }
-    })
+    return this.#sql.page.all(before, limit).map(toRow)
   }
 }
+
+const toRow = rowReader<AuditRow>('id', 'at', 'by', 'action', 'target', 'details', 'result')
 
 export function auditOver(call: EngineCall<SqliteAudit>): AuditLog {
   return {
     log: (entry) => call('log', prepareAudit(entry)),
     async entries(page) {
       const rows = await call('page', auditBefore(page), page.limit + 1)
-      const entries = rows.map(({ id, entry }) => ({ id, entry: { ...entry, details: JSON.parse(entry.details) } }))
+      const entries = rows.map(({ id, ...entry }) => ({ id, entry: { ...entry, details: JSON.parse(entry.details) } }))
       return auditPage(entries, page.limit)
     },
   }

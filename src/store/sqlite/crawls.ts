@@ -1,5 +1,5 @@
 import type { CrawlSpec } from '../../frontier/frontier.js'
-import type { SqliteDb } from '../../sqlite/db.js'
+import { rowReader, type SqliteDb } from '../../sqlite/db.js'
 import { type EngineCall, forward, type SqliteEngine } from '../../sqlite/engine.js'
 import type { CrawlNote, Crawls } from '../record-store.js'
 import type { SqliteChanges } from './changes.js'
@@ -28,16 +28,8 @@ export class SqliteCrawls implements SqliteEngine {
 
   notes(): CrawlNote[] {
     return this.#sql.notes.all().map((row) => {
-      const [crawl, spider, queue, queueIdentity, state, spec, openedAt] = row as [
-        string,
-        string,
-        string,
-        string,
-        CrawlNote['state'],
-        string,
-        number,
-      ]
-      return { crawl, spider, queue, queueIdentity, state, spec: JSON.parse(spec) as CrawlSpec, openedAt }
+      const note = toNote(row)
+      return { ...note, spec: JSON.parse(note.spec) as CrawlSpec }
     })
   }
 
@@ -56,6 +48,10 @@ export class SqliteCrawls implements SqliteEngine {
     this.#visits.forget(crawl)
   }
 }
+
+const toNote = rowReader<Omit<CrawlNote, 'spec'> & { readonly spec: string }>(
+  ...(['crawl', 'spider', 'queue', 'queueIdentity', 'state', 'spec', 'openedAt'] as const),
+)
 
 export function crawlsOver(call: EngineCall<SqliteCrawls>, fetches: EngineCall<SqliteFetches>): Crawls {
   return {

@@ -1,4 +1,4 @@
-import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
+import { rowReader, type SqliteDb, type SqlValue } from '../../sqlite/db.js'
 import { type EngineCall, forward, type SqliteEngine } from '../../sqlite/engine.js'
 import type { Fingerprint, Link } from '../../url/link.js'
 import type { Fetches, FetchRow, KnownPage } from '../record-store.js'
@@ -50,32 +50,8 @@ export class SqliteFetches implements SqliteEngine {
 
   of(query: { fp: Fingerprint; crawl?: string; limit: number }): FetchRow[] {
     return this.#sql.of.all(fpNumber(query.fp), query.crawl ?? null, query.limit).map((row) => {
-      const [crawl, worker, url, host, status, bytes, ms, attempt, error, page, at, route, depth, link, ...more] =
-        row as [
-          string,
-          string,
-          string,
-          string,
-          number,
-          number,
-          number,
-          number,
-          string | null,
-          string | null,
-          number,
-          string | null,
-          number,
-          string | null,
-          string | null,
-          number,
-          string,
-          string | null,
-          string | null,
-        ]
-      const [spider, gen, epoch, headers, pool] = more
-      const about = { route: route ?? '', depth, link: linkOf(link), spider: spider ?? '', gen, epoch, pool }
-      const answer = { status, bytes, ms, attempt, worker, error, page, headers: headersOf(headers), at }
-      return { crawl, fp: query.fp, url, host, ...about, ...answer }
+      const { headers, link, ...fetch } = toFetch(row)
+      return { fp: query.fp, ...fetch, link: linkOf(link), headers: headersOf(headers) }
     })
   }
 
@@ -107,6 +83,13 @@ export class SqliteFetches implements SqliteEngine {
     return last === undefined || last === null ? null : Number(last)
   }
 }
+
+const toFetch = rowReader<
+  Omit<FetchRow, 'fp' | 'link' | 'headers'> & { readonly link: string | null; readonly headers: string | null }
+>(
+  ...(['crawl', 'worker', 'url', 'host', 'status', 'bytes', 'ms', 'attempt', 'error', 'page', 'at'] as const),
+  ...(['route', 'depth', 'link', 'spider', 'gen', 'epoch', 'headers', 'pool'] as const),
+)
 
 export function fetchesOver(call: EngineCall<SqliteFetches>): Fetches {
   return forward(call, 'of')

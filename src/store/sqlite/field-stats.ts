@@ -1,6 +1,6 @@
 import { ALL_SITES, type FieldRow, WHOLE_RECORD } from '../../quality/field-row.js'
 import { type Sketch, unite } from '../../quality/sketch.js'
-import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
+import { rowReader, type SqliteDb, type SqlValue } from '../../sqlite/db.js'
 import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
 import { cleanRow, type FieldQuery, type FieldStats, KEPT_HOURS } from '../field-stats.js'
 
@@ -74,24 +74,14 @@ function statements(db: SqliteDb) {
   }
 }
 
+const toColumns = rowReader<Omit<FieldRow, 'types' | 'sketch'> & FieldRow['types'] & { readonly sketch: SqlValue }>(
+  ...(['spider', 'kind', 'site', 'field', 'hour', 'filled', 'failed'] as const),
+  ...(['text', 'number', 'boolean', 'list', 'object', 'sketch'] as const),
+)
+
 function toRow(row: SqlValue[]): FieldRow {
-  const [spider, kind, site, field, hour, filled, failed, text, number, boolean, list, object, sketch] = row as [
-    string,
-    string,
-    string,
-    string,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    SqlValue,
-  ]
-  const types = { text, number, boolean, list, object }
-  return { spider, kind, site, field, hour, filled, failed, types, sketch: toSketch(sketch) }
+  const { text, number, boolean, list, object, sketch, ...counts } = toColumns(row)
+  return { ...counts, types: { text, number, boolean, list, object }, sketch: toSketch(sketch) }
 }
 
 function toBytes(sketch: Sketch): Uint8Array {

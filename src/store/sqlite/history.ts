@@ -1,4 +1,4 @@
-import type { SqliteDb } from '../../sqlite/db.js'
+import { rowReader, type SqliteDb } from '../../sqlite/db.js'
 import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
 import type { RecordHistory, RecordVersion } from '../history.js'
 import { PAGE, type RecordCursor, type RecordPageRow, type RecordPages } from './record-rows.js'
@@ -27,12 +27,11 @@ export class SqliteHistory implements SqliteEngine {
   }
 
   page(record: number, before: number | null, limit: number): VersionRow[] {
-    return this.#sql.page.all(record, before, limit).map((row) => {
-      const [id, url, data, crawl, from, until] = row as [number, string, string, string, number, number]
-      return { id, url, data, crawl, from, until }
-    })
+    return this.#sql.page.all(record, before, limit).map(toVersion)
   }
 }
+
+const toVersion = rowReader<VersionRow>('id', 'url', 'data', 'crawl', 'from', 'until')
 
 export function historyOver(call: EngineCall<SqliteHistory>, records: EngineCall<RecordPages>): RecordHistory {
   async function* versionsOf(record: RecordPageRow): AsyncGenerator<RecordVersion> {

@@ -1,4 +1,4 @@
-import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
+import { rowReader, type SqliteDb, type SqlValue } from '../../sqlite/db.js'
 import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
 import type { Link } from '../../url/link.js'
 import { compareLease } from '../judge.js'
@@ -156,10 +156,7 @@ function statements(db: SqliteDb) {
   }
 }
 
-function toReading(row: SqlValue[]): Reading {
-  const [id, fp, gen, epoch, at] = row as [number, string, number, string, number]
-  return { id, fp, gen, epoch, at }
-}
+const toReading = rowReader<Reading>('id', 'fp', 'gen', 'epoch', 'at')
 
 /** By place: taking a row of twenty apart by a pattern costs 20 µs. */
 function toKept(row: SqlValue[], spider: string): KeptPage {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { SqliteDb } from '../../sqlite/db.js'
+import { rowReader, type SqliteDb } from '../../sqlite/db.js'
 import { type EngineCall, forward, type SqliteEngine } from '../../sqlite/engine.js'
 import type { Cursor } from '../changes.js'
 import type { OutletClaim, OutletHold, OutletInfo, OutletNote, Outlets } from '../outlets.js'
@@ -35,20 +35,8 @@ export class SqliteOutlets implements SqliteEngine {
 
   list(): OutletInfo[] {
     return this.#sql.list.all().map((row) => {
-      const [name, spider, kinds, cursor, holder, sent, sentAt, trimmed, error, stopped] = row as [
-        string,
-        string,
-        string | null,
-        string,
-        string | null,
-        number,
-        number | null,
-        number,
-        string | null,
-        number,
-      ]
-      const known = kinds === null ? null : (JSON.parse(kinds) as string[])
-      return { name, spider, kinds: known, cursor, holder, sent, sentAt, trimmed, error, stopped: stopped === 1 }
+      const { kinds, stopped, ...info } = toInfo(row)
+      return { ...info, kinds: kinds === null ? null : (JSON.parse(kinds) as string[]), stopped: stopped === 1 }
     })
   }
 
@@ -58,6 +46,10 @@ export class SqliteOutlets implements SqliteEngine {
     this.#sql.reset.run(name, cursor)
   }
 }
+
+const toInfo = rowReader<Omit<OutletInfo, 'kinds' | 'stopped'> & { kinds: string | null; stopped: number }>(
+  ...(['name', 'spider', 'kinds', 'cursor', 'holder', 'sent', 'sentAt', 'trimmed', 'error', 'stopped'] as const),
+)
 
 export function outletsOver(call: EngineCall<SqliteOutlets>): Outlets {
   return forward(call, 'claim', 'release', 'note', 'list', 'reset')

@@ -1,4 +1,4 @@
-import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
+import { rowReader, type SqliteDb } from '../../sqlite/db.js'
 import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
 import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey, RecordLookup } from '../record-lookup.js'
 import { urlHash } from './hashes.js'
@@ -19,26 +19,19 @@ export class SqliteRecordLookup implements SqliteEngine {
     return keys.map(({ spider, site, kind, key }) => {
       const row = this.#sql.byKey.get(spider, site, kind, key)
       if (row === undefined) return null
-      const [url, data, crawl, gen, epoch, scrapedAt, firstSeenAt, updatedAt, identity] = row as [
-        string,
-        string,
-        string,
-        number,
-        string,
-        number,
-        number,
-        number,
-        string | null,
-      ]
-      return { spider, site, kind, key, url, data, crawl, gen, epoch, identity, scrapedAt, firstSeenAt, updatedAt }
+      return { spider, site, kind, key, ...toLeased(row) }
     })
   }
 
   /** `read` and `given` as JSON: see `asReadings` and `asGiven`. */
   leftOver(spider: string, read: string, given: string): PageRecord[] {
-    return this.#sql.leftOver.all(spider, read, given).map((row) => toPageRecord(spider, row))
+    return this.#sql.leftOver.all(spider, read, given).map((row) => ({ spider, ...toPageRecord(row) }))
   }
 }
+
+const toLeased = rowReader<Omit<LeasedRow, keyof RecordKey>>(
+  ...(['url', 'data', 'crawl', 'gen', 'epoch', 'scrapedAt', 'firstSeenAt', 'updatedAt', 'identity'] as const),
+)
 
 export function lookupOver(call: EngineCall<SqliteRecordLookup>): RecordLookup {
   return {
@@ -84,7 +77,4 @@ function statements(db: SqliteDb) {
   }
 }
 
-function toPageRecord(spider: string, row: SqlValue[]): PageRecord {
-  const [site, kind, key, url, gen, epoch] = row as [string, string, string, string, number, string]
-  return { spider, site, kind, key, url, gen, epoch }
-}
+const toPageRecord = rowReader<Omit<PageRecord, 'spider'>>('site', 'kind', 'key', 'url', 'gen', 'epoch')

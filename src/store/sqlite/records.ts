@@ -1,4 +1,4 @@
-import type { SqliteDb } from '../../sqlite/db.js'
+import { rowReader, type SqliteDb } from '../../sqlite/db.js'
 import { type EngineCall, forward, type SqliteEngine } from '../../sqlite/engine.js'
 import { type PreparedRejected, prepareBatch, storedKey } from '../prepare.js'
 import type { FieldFailures, KindCount, RecordQuery, Records } from '../record-store.js'
@@ -40,48 +40,26 @@ export class SqliteRecords implements RecordPages, SqliteEngine {
   }
 
   rejectedPage(query: { spider?: string; kind?: string }, before: number | null, limit: number): RejectedPageRow[] {
-    const rows = this.#sql.rejected.all(query.spider ?? null, query.kind ?? null, before, limit)
-    return rows.map((row) => {
-      const [id, spider, site, kind, key, url, data, issues, reason, crawl, scrapedAt] = row as [
-        number,
-        string,
-        string,
-        string,
-        string,
-        string,
-        string,
-        string,
-        RejectedPageRow['reason'],
-        string,
-        number,
-      ]
-      return { id, spider, site, kind, key, url, data, issues, reason, crawl, scrapedAt }
-    })
+    return this.#sql.rejected.all(query.spider ?? null, query.kind ?? null, before, limit).map(toRejected)
   }
 
   counts(query: { spider?: string; crawl?: string }): KindCount[] {
-    return this.#sql.counts.all(query.spider ?? null, query.crawl ?? null).map((row) => {
-      const [spider, kind, records, rejected, fresh, unchanged] = row as [
-        string,
-        string,
-        number,
-        number,
-        number,
-        number,
-      ]
-      return { spider, kind, records, rejected, fresh, unchanged }
-    })
+    return this.#sql.counts.all(query.spider ?? null, query.crawl ?? null).map(toCount)
   }
 
   rejectedByField({ spider, crawl }: { spider: string; crawl?: string }): FieldFailures[] {
     const { rejectedByField, rejectedOfCrawl } = this.#sql
     const rows = crawl === undefined ? rejectedByField.all(spider) : rejectedOfCrawl.all(spider, crawl)
-    return rows.map((row) => {
-      const [kind, field, count] = row as [string, string, number]
-      return { kind, field, count }
-    })
+    return rows.map(toFailures)
   }
 }
+
+const toRejected = rowReader<RejectedPageRow>(
+  ...(['id', 'spider', 'site', 'kind', 'key', 'url', 'data'] as const),
+  ...(['issues', 'reason', 'crawl', 'scrapedAt'] as const),
+)
+const toCount = rowReader<KindCount>('spider', 'kind', 'records', 'rejected', 'fresh', 'unchanged')
+const toFailures = rowReader<FieldFailures>('kind', 'field', 'count')
 
 export function recordsOver(call: EngineCall<SqliteRecords>, writer: EngineCall<SqliteWriter>): Records {
   return {

@@ -1,4 +1,4 @@
-import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
+import { rowReader, type SqliteDb } from '../../sqlite/db.js'
 import { type EngineCall, forward, type SqliteEngine } from '../../sqlite/engine.js'
 import type { Fingerprint } from '../../url/link.js'
 import { compareLease } from '../judge.js'
@@ -41,7 +41,7 @@ export class SqliteVisits implements SqliteEngine {
   last(spider: string, fps: readonly Fingerprint[]): LastVisit[] {
     return fps.flatMap((fp) => {
       const row = this.#sql.last.get(spider, fpNumber(fp))
-      return row === undefined ? [] : [toVisit(fp, row)]
+      return row === undefined ? [] : [{ fp, ...toVisit(row) }]
     })
   }
 
@@ -88,16 +88,6 @@ function statements(db: SqliteDb) {
   }
 }
 
-function toVisit(fp: Fingerprint, row: SqlValue[]): LastVisit {
-  const [at, url, etag, lastModified, bodyHash, readAs, page, memo] = row as [
-    number,
-    string,
-    string | null,
-    string | null,
-    string,
-    string,
-    string | null,
-    Uint8Array,
-  ]
-  return { fp, at, url, etag, lastModified, bodyHash, readAs, page, memo }
-}
+const toVisit = rowReader<Omit<LastVisit, 'fp'>>(
+  ...(['at', 'url', 'etag', 'lastModified', 'bodyHash', 'readAs', 'page', 'memo'] as const),
+)
