@@ -162,13 +162,15 @@ export function programName(env: NodeJS.ProcessEnv): string {
   return env.npm_command === 'exec' ? 'npx shoal' : 'shoal'
 }
 
-/** A command action with its session; its result is the exit code. */
-export function acts<Args extends unknown[]>(work: (session: Session, ...args: Args) => Promise<number | undefined>) {
+/** A command action with its session; its result is the exit code, if it has one. */
+export function acts<Args extends unknown[]>(
+  work: (session: Session, ...args: Args) => Promise<number | undefined> | Promise<void>,
+) {
   return async (...args: [...Args, Command]) => {
     const command = args.at(-1)
     if (!(command instanceof Command)) throw new Error('commander hands the command over last')
     const given = Object.entries(command.optsWithGlobals<Flags>()).filter(([key]) => Object.hasOwn(CONFIG, key))
     const code = await work(openSession(Object.fromEntries(given)), ...(args.slice(0, -1) as Args))
-    if (code !== undefined) process.exitCode = code
+    if (typeof code === 'number') process.exitCode = code
   }
 }

@@ -47,7 +47,6 @@ function listCommand(alerts: Command): void {
         if (evaluatedMs === null) output.note('No process has evaluated alerts yet; `shoal run` and `shoal worker` do')
         else if (evaluatedMs > STALE_MS)
           output.note(`No process is evaluating alerts: this is from ${duration(evaluatedMs)} ago`)
-        return undefined
       }),
     )
   guide(list, {
@@ -104,7 +103,6 @@ function rulesCommand(alerts: Command): void {
           output.print(`${output.style.bold(rule)}  ${state}`)
           output.print(`  ${meaning}`)
         }
-        return undefined
       }),
     )
   guide(rules, {

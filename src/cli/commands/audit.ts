@@ -46,7 +46,6 @@ export function auditCommand(program: Command): void {
           )
           if (entries.length === flags.limit) output.note(`the newest ${count(flags.limit)}; more with --limit`)
         })
-        return undefined
       }),
     )
   guide(command, {

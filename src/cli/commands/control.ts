@@ -38,7 +38,6 @@ export function controlCommand(program: Command, verb: keyof typeof VERBS): void
           if (session.json) session.output.json({ crawl: crawl.id, spider: crawl.spider, state })
           else session.output.print(`crawl ${crawl.id} of ${clean(crawl.spider)} is ${said}`)
         })
-        return undefined
       }),
     )
   guide(command, {

@@ -45,7 +45,6 @@ export function crawlsCommand(program: Command): void {
             ]),
           )
         })
-        return undefined
       }),
     )
   guide(list, { examples: [['crawls list --json', 'one crawl per line']], exitCodes: ['notFound'] })
@@ -85,7 +84,6 @@ export function crawlsCommand(program: Command): void {
           if (session.json) session.output.json({ crawl: crawl.id, deleted: true })
           else session.output.print(`crawl ${crawl.id} deleted; its records are kept`)
         })
-        return undefined
       }),
     )
   guide(remove, {

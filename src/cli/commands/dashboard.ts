@@ -23,7 +23,6 @@ export function dashboardCommand(program: Command): void {
           () => {},
           ({ drain }) => serve(session, files, drain),
         )
-        return undefined
       }),
     )
   dashboardOptions(watchOptions(proxyOptions(command)))

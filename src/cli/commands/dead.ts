@@ -87,7 +87,6 @@ function listCommand(dead: Command): void {
           )
           if (links.length === flags.limit) output.note(`the first ${count(flags.limit)}; more with --limit`)
         })
-        return undefined
       }),
     )
   guide(list, {
@@ -123,7 +122,6 @@ function showCommand(dead: Command): void {
             output.print(`  a screenshot was kept: shoal pages screenshot '${clean(link.url)}' > page.jpg`)
           if (link.failures.length > 0) historyTable(output, link.failures)
         })
-        return undefined
       }),
     )
   guide(show, {
@@ -178,7 +176,6 @@ function changeCommand(dead: Command, verb: 'replay' | 'purge', does: string): v
           if (verb === 'replay' && changed > 0)
             session.output.note('run the spider again to fetch them, unless workers are running')
         })
-        return undefined
       }),
     )
   guide(command, {

@@ -44,7 +44,6 @@ export function feedCommand(program: Command): void {
           if (spider === null) throw spiderUnknown(name, 'shoal feed <spider file>')
           await addAll(session, backends, spider, file, flags.again)
         })
-        return undefined
       }),
     )
   guide(command, {

@@ -57,7 +57,6 @@ export function hostsCommand(program: Command): void {
           )
           if (found.length === flags.limit) session.output.note(`the first ${count(flags.limit)}; more with --limit`)
         })
-        return undefined
       }),
     )
   guide(hosts, {
@@ -107,7 +106,6 @@ function setCommand(hosts: Command): void {
         )
         if (session.json) session.output.json({ host, ...settings })
         else session.output.print(`${clean(host)}: ${settingsText(settings)}`)
-        return undefined
       }),
     )
   guide(set, {

@@ -50,7 +50,6 @@ export function initCommand(program: Command): void {
             [`${shoal} export --out books.csv`, 'export the records as a table'],
           ])
         }
-        return undefined
       }),
     )
   guide(command, { examples: [['init my-spiders', 'my-spiders/books.ts, with every part explained']] })

@@ -68,7 +68,6 @@ function steerCommand(links: Command, order: LinkSteer): void {
           if (session.json) return session.output.json({ crawl: crawl.id, url: link.url, order, steered: 'ok' })
           session.output.print(`${clean(shown)} ${ORDERS[order].done} (crawl ${crawl.id})`)
         })
-        return undefined
       }),
     )
   guide(command, {

@@ -61,7 +61,6 @@ export function linksCommand(program: Command): void {
           )
           if (found.length === flags.limit) session.output.note(`the first ${count(flags.limit)}; more with --limit`)
         })
-        return undefined
       }),
     )
   guide(list, {

@@ -35,7 +35,6 @@ export function migrateCommand(program: Command): void {
               : `${plural(migrations.length, 'migration')} applied`,
           )
         })
-        return undefined
       }),
     )
   guide(command, {

@@ -50,7 +50,6 @@ export function moveCommand(program: Command): void {
             await target.close()
           }
         })
-        return undefined
       }),
     )
   guide(command, {

@@ -78,7 +78,6 @@ function listCommand(outlets: Command): void {
             ]),
           )
         })
-        return undefined
       }),
     )
   guide(list, {
@@ -149,7 +148,6 @@ function runCommand(outlets: Command): void {
           const behind = flags.follow ? undefined : ends.find(({ end }) => end.kind === 'behind')
           if (stopped !== undefined) throw outletError('outlet_refused', stopped)
           if (behind !== undefined) throw outletError('outlet_down', behind)
-          return undefined
         })
       }),
     )
@@ -224,7 +222,6 @@ function resetCommand(outlets: Command): void {
         })
         if (json) output.json({ outlet: full, to })
         else output.print(`${clean(full)} ${DONE[to]}`)
-        return undefined
       }),
     )
   guide(reset, {

@@ -44,7 +44,6 @@ function getCommand(pages: Command): void {
           const path = page === null ? null : await backends.pages.locate(page)
           session.output.json({ url: fetch.url, crawl, fetchedAt: at, status, bytes: body.length, page, path })
         })
-        return undefined
       }),
     )
   guide(get, {
@@ -71,7 +70,6 @@ function screenshotCommand(pages: Command): void {
           const path = await backends.pages.locate(ref)
           session.output.json({ url: fetch.url, crawl, fetchedAt: at, error, bytes: picture.length, page: ref, path })
         })
-        return undefined
       }),
     )
   guide(screenshot, {

@@ -53,7 +53,6 @@ function listCommand(proxies: Command): void {
             showPool(session, pool, scores, { site, limit, now: queueClock.now() })
           }
         })
-        return undefined
       }),
     )
   guide(list, {

@@ -49,7 +49,6 @@ export function recordsHistoryCommand(records: Command): void {
           }
           if (!older) output.note('no older versions are kept; kinds with `history: true` keep them from then on')
         })
-        return undefined
       }),
     )
   guide(history, {

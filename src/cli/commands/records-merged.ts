@@ -52,7 +52,6 @@ export function recordsMergedCommand(records: Command): void {
           if (single === found)
             output.note('none of them has an identity: check that the fields of merge.identity are in the data')
         })
-        return undefined
       }),
     )
   guide(merged, {

@@ -48,7 +48,6 @@ export function recordsStatsCommand(records: Command): void {
             show(output, one, window)
           })
         })
-        return undefined
       }),
     )
   guide(stats, {

@@ -58,7 +58,6 @@ function listCommand(records: Command): void {
           if (found.length === flags.limit)
             output.note(`the first ${count(flags.limit)}; more with --limit, all with \`shoal export\``)
         })
-        return undefined
       }),
     )
   guide(list, {
@@ -109,7 +108,6 @@ function getCommand(records: Command): void {
             )
           }
         })
-        return undefined
       }),
     )
   guide(get, {
@@ -174,7 +172,6 @@ function rejectedCommand(records: Command): void {
           )
           if (rows.length === flags.limit) output.note(`the first ${count(flags.limit)}; more with --limit`)
         })
-        return undefined
       }),
     )
   guide(rejected, {

@@ -67,7 +67,6 @@ export function recoverCommand(program: Command): void {
                 'links that were found but not fetched when the queue was lost are unknown; --refetch visits every page again and finds them all',
               )
           })
-          return undefined
         })
       }),
     )

@@ -58,7 +58,6 @@ function showCommand(retention: Command): void {
             partitions.map((one) => partitionRow(one, going.has(one))),
           )
         })
-        return undefined
       }),
     )
   guide(show, { examples: [['retention show --json', 'as JSON']] })
@@ -122,7 +121,6 @@ function setCommand(retention: Command): void {
           if (session.json) session.output.json({ rule })
           else session.output.print(ruleInWords(rule))
         })
-        return undefined
       }),
     )
   guide(set, {
@@ -184,7 +182,6 @@ function applyCommand(retention: Command): void {
             await archive?.close()
           }
         })
-        return undefined
       }),
     )
   guide(apply, {

@@ -22,7 +22,6 @@ export function topCommand(program: Command): void {
       acts(async (session, flags: { every: number }) => {
         mustBeTerminal(session)
         await watch(session, flags.every)
-        return undefined
       }),
     )
   guide(command, {

@@ -42,7 +42,6 @@ export function viewsCommand(program: Command): void {
             else await make(session, views, kind)
           }
         })
-        return undefined
       }),
     )
   guide(command, {

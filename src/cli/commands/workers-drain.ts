@@ -32,7 +32,6 @@ export function drainCommand(workers: Command): void {
               : `${clean(worker)} is finishing ${plural(inFlight, 'page')} in flight and will stop within seconds`,
           )
         })
-        return undefined
       }),
     )
   guide(command, {

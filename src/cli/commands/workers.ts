@@ -23,7 +23,6 @@ export function workersCommand(program: Command): void {
           if (workers.length === 0) return output.note('no workers')
           for (const line of workerTable(workers, now, output.width, output.style)) output.print(line)
         })
-        return undefined
       }),
     )
   guide(command, {
