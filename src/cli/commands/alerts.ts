@@ -8,6 +8,7 @@ import { guide } from '../help.js'
 import { acts, type Session, watchOptions } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, bytes, count, duration, moment } from '../terminal/format.js'
+import { figure, shrinking } from '../terminal/table.js'
 
 /** Alerts are evaluated every five seconds. */
 const STALE_MS = 30_000
@@ -70,7 +71,7 @@ function showNotes({ output }: Session, { active, ended }: AlertNotes, now: numb
   if (ended.length === 0) return
   output.print()
   output.table(
-    [{ title: 'ended' }, { title: 'lasted', right: true }, { title: 'rule' }, { title: 'message', shrinks: true }],
+    ['ended', figure('lasted'), 'rule', shrinking('message')],
     ended.map((alert) => [
       ago(alert.endedAt, now),
       duration(alert.endedAt - alert.since),

@@ -4,6 +4,7 @@ import { guide } from '../help.js'
 import { acts, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { count, moment } from '../terminal/format.js'
+import { shrinking } from '../terminal/table.js'
 
 const PAGE = 500
 
@@ -27,14 +28,7 @@ export function auditCommand(program: Command): void {
           if (session.json) return output.jsonLines(entries)
           if (entries.length === 0) return output.note('the audit log is empty')
           output.table(
-            [
-              { title: 'when' },
-              { title: 'who', shrinks: true },
-              { title: 'action' },
-              { title: 'target', shrinks: true },
-              { title: 'details', shrinks: true },
-              { title: 'result' },
-            ],
+            ['when', shrinking('who'), 'action', shrinking('target'), shrinking('details'), 'result'],
             entries.map(({ at, by, action, target, details, result }) => [
               moment(at),
               clean(by),

@@ -8,6 +8,7 @@ import { guide } from '../help.js'
 import { acts } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { count, duration, moment } from '../terminal/format.js'
+import { figure, figures, shrinking } from '../terminal/table.js'
 
 export function crawlsCommand(program: Command): void {
   const crawls = program.command('crawls').description('list crawls and delete old ones')
@@ -25,14 +26,7 @@ export function crawlsCommand(program: Command): void {
           if (stats.length === 0) return session.output.note('no crawls yet; start one with `shoal run <spider>`')
           const now = queueClock.now()
           session.output.table(
-            [
-              { title: 'crawl' },
-              { title: 'spider', shrinks: true },
-              { title: 'state' },
-              ...['done', 'left', 'dead'].map((title) => ({ title, right: true })),
-              { title: 'started' },
-              { title: 'took', right: true },
-            ],
+            ['crawl', shrinking('spider'), 'state', ...figures('done', 'left', 'dead'), 'started', figure('took')],
             stats.map((one) => [
               one.id,
               clean(one.spider),

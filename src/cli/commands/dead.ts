@@ -13,6 +13,7 @@ import { guide } from '../help.js'
 import { acts, type Session, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, count, plural } from '../terminal/format.js'
+import { figure, shrinking } from '../terminal/table.js'
 import { fetchTable, historyTable } from '../views/link-view.js'
 
 interface Filters {
@@ -65,19 +66,14 @@ function listCommand(dead: Command): void {
           )
           if (flags.host === undefined) {
             output.table(
-              [{ title: 'count', right: true }, { title: 'error' }, { title: 'meaning', shrinks: true }],
+              [figure('count'), 'error', shrinking('meaning')],
               groups.map((group) => [count(group.count), group.code, ERRORS[group.code].meaning]),
             )
             output.print()
           }
           const now = queueClock.now()
           output.table(
-            [
-              { title: 'error' },
-              { title: 'url', shrinks: true },
-              { title: 'attempts', right: true },
-              { title: 'when' },
-            ],
+            ['error', shrinking('url'), figure('attempts'), 'when'],
             links.map((link) => [
               link.failures.at(-1)?.code ?? '',
               clean(link.url),

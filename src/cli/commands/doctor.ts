@@ -51,7 +51,7 @@ function print({ output }: Session, checks: readonly Check[]): void {
   const { style } = output
   const paint = { ok: style.green, warn: style.yellow, fail: style.red }
   output.table(
-    [{ title: '' }, { title: 'check' }, { title: 'found' }],
+    ['', 'check', 'found'],
     checks.map((check) => [paint[check.status](check.status), check.name, clean(check.detail)]),
   )
   for (const check of checks) if (check.next !== '') output.print(`  → ${check.name}: ${clean(check.next)}`)

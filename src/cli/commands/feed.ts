@@ -11,6 +11,7 @@ import { acts, type Session, wholeNumber } from '../session.js'
 import { spiderByWord, spiderUnknown } from '../spider-choice.js'
 import { clean } from '../terminal/clean.js'
 import { count, moment, plural } from '../terminal/format.js'
+import { shrinking } from '../terminal/table.js'
 
 const PUSH_AT_ONCE = 500
 
@@ -113,7 +114,7 @@ async function listRejected(session: Session, feed: Feed | null, spider: string,
   if (session.json) return session.output.jsonLines(rejected)
   if (rejected.length === 0) return session.output.note(`no rejected entries in the feed of ${clean(spider)}`)
   session.output.table(
-    [{ title: 'rejected' }, { title: 'entry', shrinks: true }, { title: 'reason' }],
+    ['rejected', shrinking('entry'), 'reason'],
     rejected.map(({ text, reason, at }) => [moment(at), clean(text), clean(reason)]),
   )
 }

@@ -10,6 +10,7 @@ import { guide } from '../help.js'
 import { acts, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { count, duration } from '../terminal/format.js'
+import { figures, shrinking } from '../terminal/table.js'
 import { paceText, slotText } from './status.js'
 
 export function hostsCommand(program: Command): void {
@@ -34,13 +35,10 @@ export function hostsCommand(program: Command): void {
           const now = queueClock.now()
           session.output.table(
             [
-              { title: 'host', shrinks: true },
-              ...['pending', 'in flight', 'done', 'errors', 'dead', 'latency', 'budget'].map((title) => ({
-                title,
-                right: true,
-              })),
-              { title: 'pace' },
-              { title: 'next slot' },
+              shrinking('host'),
+              ...figures('pending', 'in flight', 'done', 'errors', 'dead', 'latency', 'budget'),
+              'pace',
+              'next slot',
             ],
             found.map((host) => [
               clean(host.host),

@@ -5,6 +5,7 @@ import { guide } from '../help.js'
 import { acts, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, count, duration } from '../terminal/format.js'
+import { figure, shrinking } from '../terminal/table.js'
 import { steerCommands } from './links-steer.js'
 
 const STATES: readonly LinkState[] = ['queued', 'delayed', 'leased', 'done', 'dead', 'skipped']
@@ -42,14 +43,7 @@ export function linksCommand(program: Command): void {
           if (found.length === 0) return session.output.note(`no matching links in crawl ${crawl.id}`)
           const now = queueClock.now()
           session.output.table(
-            [
-              { title: 'state' },
-              { title: 'url', shrinks: true },
-              { title: 'route' },
-              { title: 'priority', right: true },
-              { title: 'attempt', right: true },
-              { title: 'details' },
-            ],
+            ['state', shrinking('url'), 'route', figure('priority'), figure('attempt'), 'details'],
             found.map((link) => [
               link.state,
               clean(link.url),

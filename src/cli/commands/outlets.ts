@@ -15,6 +15,7 @@ import { withSignals } from '../signals.js'
 import { spiderByWord, spiderUnknown } from '../spider-choice.js'
 import { clean } from '../terminal/clean.js'
 import { ago, count, duration, plural } from '../terminal/format.js'
+import { figures, shrinking } from '../terminal/table.js'
 
 /** Pending records are counted up to here; an outlet with more is simply far behind. */
 const MOST_COUNTED = 100_000
@@ -59,11 +60,11 @@ function listCommand(outlets: Command): void {
           if (listed.length === 0) return output.note('no outlets yet: nothing has been sent to one')
           output.table(
             [
-              { title: 'outlet' },
-              { title: 'state' },
-              ...['sent', 'last', 'pending', 'lag', 'trimmed'].map((title) => ({ title, right: true })),
-              { title: 'sender', shrinks: true },
-              { title: 'error', shrinks: true },
+              'outlet',
+              'state',
+              ...figures('sent', 'last', 'pending', 'lag', 'trimmed'),
+              shrinking('sender'),
+              shrinking('error'),
             ],
             listed.map((one) => [
               clean(one.name),

@@ -14,6 +14,7 @@ import { acts, proxyOptions, type Session, wholeNumber } from '../session.js'
 import { withSignals } from '../signals.js'
 import { clean } from '../terminal/clean.js'
 import { count, duration, plural } from '../terminal/format.js'
+import { shrinking } from '../terminal/table.js'
 import { byProxy, bySite, restText, TOTALS_COLUMNS, totalsCells } from '../views/proxies-view.js'
 import { shownProgress } from '../views/work-progress.js'
 
@@ -113,7 +114,7 @@ function showPool(
     return
   }
   output.table(
-    [{ title: 'site', shrinks: true }, ...TOTALS_COLUMNS],
+    [shrinking('site'), ...TOTALS_COLUMNS],
     [
       ...(site === null ? [['all', ...totalsCells(whole, style)]] : []),
       ...sites.slice(0, limit).map((one) => [clean(one.site), ...totalsCells(one, style)]),
@@ -121,7 +122,7 @@ function showPool(
   )
   output.print()
   output.table(
-    [{ title: 'proxy', shrinks: true }, { title: 'country' }, ...TOTALS_COLUMNS, { title: 'resting for' }],
+    [shrinking('proxy'), 'country', ...TOTALS_COLUMNS, 'resting for'],
     proxies
       .slice(0, limit)
       .map((one) => [clean(one.proxy), one.country ?? '', ...totalsCells(one, style), restText(one, style)]),
@@ -220,7 +221,7 @@ function showTest({ output, json }: Session, pool: Pool, tested: readonly Tested
     return
   }
   output.table(
-    [{ title: 'proxy', shrinks: true }, { title: 'country' }, ...TOTALS_COLUMNS, { title: 'last' }],
+    [shrinking('proxy'), 'country', ...TOTALS_COLUMNS, 'last'],
     [
       ...rows.map((row) => [clean(row.proxy), row.country ?? '', ...totalsCells(row, style), lastText(row.last)]),
       ['all', '', ...totalsCells(whole, style), ''],

@@ -7,6 +7,7 @@ import type { Output } from '../output.js'
 import { acts, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, count, plural } from '../terminal/format.js'
+import { shrinking } from '../terminal/table.js'
 import { cutEnd } from '../terminal/width.js'
 
 const VALUE_WIDTH = 60
@@ -86,7 +87,7 @@ function show(
   print(`${style.bold(clean(kind))} ${clean(key)}  ${style.dim(`${plural(records, 'record')} of ${named}${others}`)}`)
   const fields = Object.entries(data !== null && typeof data === 'object' ? data : { data })
   output.table(
-    [{ title: '  field' }, { title: 'value', shrinks: true }, { title: 'from' }, { title: 'seen' }],
+    ['  field', shrinking('value'), 'from', 'seen'],
     fields.map(([field, value]) => {
       const source = provenance[field]
       return [

@@ -9,6 +9,7 @@ import type { Output } from '../output.js'
 import { acts } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, bar, count, duration, moment, plural } from '../terminal/format.js'
+import { figure, shrinking } from '../terminal/table.js'
 
 const BAR_WIDTH = 20
 const DAY_MS = 86_400_000
@@ -95,14 +96,7 @@ function show(output: Output, { spider, kind, records, rejected, fields }: KindS
   )
   if (fields.length === 0) return
   output.table(
-    [
-      { title: 'field', shrinks: true },
-      { title: 'filled' },
-      { title: '', right: true },
-      { title: 'distinct', right: true },
-      { title: 'failed', right: true },
-      { title: 'type' },
-    ],
+    [shrinking('field'), 'filled', figure(''), figure('distinct'), figure('failed'), 'type'],
     fields.map((field) => {
       const paint = field.drift.length > 0 ? style.red : (text: string) => text
       return [

@@ -9,6 +9,7 @@ import { type RecordFlags, recordFilters, recordQuery } from '../record-filters.
 import { acts, type Session, wholeNumber } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, count, moment } from '../terminal/format.js'
+import { shrinking } from '../terminal/table.js'
 import { cutEnd } from '../terminal/width.js'
 import { rawPagePath } from '../views/link-view.js'
 import { recordsHistoryCommand } from './records-history.js'
@@ -47,7 +48,7 @@ function listCommand(records: Command): void {
           if (session.json) return
           if (found.length === 0) return output.note('no matching records')
           output.table(
-            [{ title: 'kind' }, { title: 'key' }, { title: 'data', shrinks: true }, { title: 'updated' }],
+            ['kind', 'key', shrinking('data'), 'updated'],
             found.map((record) => [
               clean(record.kind),
               cutEnd(clean(record.key), VALUE_WIDTH),
@@ -166,10 +167,7 @@ function rejectedCommand(records: Command): void {
           }
           if (session.json) return
           if (rows.length === 0) return output.note('no rejected records')
-          output.table(
-            [{ title: 'kind' }, { title: 'field' }, { title: 'what is wrong' }, { title: 'url', shrinks: true }],
-            rows,
-          )
+          output.table(['kind', 'field', 'what is wrong', shrinking('url')], rows)
           if (rows.length === flags.limit) output.note(`the first ${count(flags.limit)}; more with --limit`)
         })
       }),

@@ -14,6 +14,7 @@ import { guide } from '../help.js'
 import { withMaintenance } from '../maintenance.js'
 import { acts, type Session } from '../session.js'
 import { bytes, count, duration, plural } from '../terminal/format.js'
+import { figure } from '../terminal/table.js'
 
 export function retentionCommand(program: Command): void {
   const retention = program
@@ -47,14 +48,7 @@ function showCommand(retention: Command): void {
           }
           output.print(ruleInWords(rule))
           output.table(
-            [
-              { title: 'partition' },
-              { title: 'from' },
-              { title: 'to' },
-              { title: 'rows', right: true },
-              { title: 'size', right: true },
-              { title: '' },
-            ],
+            ['partition', 'from', 'to', figure('rows'), figure('size'), ''],
             partitions.map((one) => partitionRow(one, going.has(one))),
           )
         })

@@ -12,7 +12,7 @@ import { sidecarFor, sidecarOptions } from '../sidecars.js'
 import { withSignals } from '../signals.js'
 import { clean } from '../terminal/clean.js'
 import { count, moment, plural } from '../terminal/format.js'
-import { table } from '../terminal/table.js'
+import { shrinking, table } from '../terminal/table.js'
 import { visitLines } from '../views/visits-view.js'
 
 export function scheduleCommand(program: Command): void {
@@ -138,13 +138,7 @@ function rowJson({ next, last, due, ...row }: ScheduleRow): Record<string, unkno
 
 function printRows(output: Output, rows: readonly ScheduleRow[]): void {
   const { style, width, print } = output
-  const columns = [
-    { title: 'spider' },
-    { title: 'schedule', shrinks: true },
-    { title: 'next' },
-    { title: 'last' },
-    { title: 'outcome', shrinks: true },
-  ]
+  const columns = ['spider', shrinking('schedule'), 'next', 'last', shrinking('outcome')]
   const cells = rows.map(({ spider, cron, timezone, next, last, crawl }) => [
     clean(spider),
     `${cron} ${timezone}`,

@@ -19,7 +19,7 @@ import { clean } from '../terminal/clean.js'
 import { bytes, count, duration, moment, percent, rate } from '../terminal/format.js'
 import { type Live, liveLines } from '../terminal/live.js'
 import type { Style } from '../terminal/style.js'
-import { table } from '../terminal/table.js'
+import { figure, shrinking, table } from '../terminal/table.js'
 import { lostCrawlMeant, showLost } from '../views/lost-view.js'
 import { adviceLines, ended, endText } from '../views/progress-view.js'
 import { visitLines } from '../views/visits-view.js'
@@ -245,10 +245,10 @@ function hostTable(hosts: readonly HostInfo[], now: number, width: number, style
     slotText(host, now),
   ])
   const columns = [
-    { title: 'host', shrinks: true },
-    ...['pending', 'in flight', 'done', 'latency'].map((title) => ({ title, right: true })),
-    { title: 'pace' },
-    { title: 'next slot' },
+    shrinking('host'),
+    ...['pending', 'in flight', 'done', 'latency'].map((title) => figure(title)),
+    'pace',
+    'next slot',
   ]
   return table(columns, rows, width - 2, style.dim)
 }

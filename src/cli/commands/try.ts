@@ -5,6 +5,7 @@ import { guide } from '../help.js'
 import { acts, type Session } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { bytes, count, duration, plural } from '../terminal/format.js'
+import { figure, shrinking } from '../terminal/table.js'
 
 /** More links than this are counted, not shown. */
 const SHOWN = 20
@@ -73,7 +74,7 @@ function show({ output }: Session, page: TriedPage): void {
   print(`\n${plural(page.links.length, 'link')} accepted`)
   if (page.links.length > 0) {
     output.table(
-      [{ title: '  route' }, { title: 'priority', right: true }, { title: 'url', shrinks: true }],
+      ['  route', figure('priority'), shrinking('url')],
       page.links.slice(0, SHOWN).map((link) => [`  ${clean(link.route)}`, String(link.priority), clean(link.url)]),
     )
     if (page.links.length > SHOWN) print(style.dim(`  and ${count(page.links.length - SHOWN)} more; all with --json`))
@@ -81,7 +82,7 @@ function show({ output }: Session, page: TriedPage): void {
   if (page.refused.length > 0) {
     print(`\n${plural(page.refused.length, 'link')} rejected`)
     output.table(
-      [{ title: '  reason' }, { title: 'link', shrinks: true }],
+      ['  reason', shrinking('link')],
       page.refused.slice(0, SHOWN).map((link) => [`  ${link.code}`, clean(shorten(link.href))]),
     )
     if (page.refused.length > SHOWN)

@@ -6,7 +6,7 @@ import { acts } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, bytes, count, duration, percent, rate } from '../terminal/format.js'
 import type { Style } from '../terminal/style.js'
-import { type Column, table } from '../terminal/table.js'
+import { type Column, figure, shrinking, table } from '../terminal/table.js'
 import { drainCommand } from './workers-drain.js'
 
 export function workersCommand(program: Command): void {
@@ -69,13 +69,12 @@ export function workerTable(workers: readonly WorkerSnapshot[], now: number, wid
       ago(worker.seenAt, now),
     ]
   })
-  const figure = (title: string, yields = 0): Column => ({ title, right: true, yields })
   const columns: Column[] = [
-    { title: 'worker', shrinks: true },
+    shrinking('worker'),
     { title: 'machine', yields: 6 },
     figure('pid', 8),
     { title: 'version', yields: 9 },
-    { title: 'state' },
+    'state',
     figure('busy'),
     figure('in flight', 2),
     ...['done', 'errors', 'rate'].map((title) => figure(title)),

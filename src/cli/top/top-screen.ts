@@ -8,7 +8,7 @@ import { clean } from '../terminal/clean.js'
 import { bytes, count, duration, percent, plural, progressBar, rate, sparkline, timeOfDay } from '../terminal/format.js'
 import { cutColoured } from '../terminal/live.js'
 import type { Style } from '../terminal/style.js'
-import { type Column, table } from '../terminal/table.js'
+import { type Column, figure, shrinking, table } from '../terminal/table.js'
 import { padEnd, widthOf, wrap } from '../terminal/width.js'
 import { adviceLines, ended, endText } from '../views/progress-view.js'
 import type { TopCrawl, TopSnapshot } from './top-snapshot.js'
@@ -241,8 +241,8 @@ interface PaneTable {
 const PANE_TABLES: Readonly<Record<Pane, (parts: PaneParts) => PaneTable>> = {
   crawls: ({ rows, style }) => ({
     columns: [
-      { title: 'spider', shrinks: true },
-      { title: 'state' },
+      shrinking('spider'),
+      'state',
       { title: 'progress', yields: 2 },
       figure('%'),
       figure('done'),
@@ -258,7 +258,7 @@ const PANE_TABLES: Readonly<Record<Pane, (parts: PaneParts) => PaneTable>> = {
   }),
   hosts: ({ rows, snapshot }) => ({
     columns: [
-      { title: 'host', shrinks: true },
+      shrinking('host'),
       figure('pending'),
       figure('in flight'),
       figure('done'),
@@ -271,9 +271,9 @@ const PANE_TABLES: Readonly<Record<Pane, (parts: PaneParts) => PaneTable>> = {
   }),
   workers: ({ rows, snapshot, style }) => ({
     columns: [
-      { title: 'worker', shrinks: true },
+      shrinking('worker'),
       { title: 'machine', yields: 3 },
-      { title: 'state' },
+      'state',
       figure('busy'),
       figure('done'),
       figure('errors'),
@@ -285,10 +285,6 @@ const PANE_TABLES: Readonly<Record<Pane, (parts: PaneParts) => PaneTable>> = {
     ],
     cells: rows.workers.map((worker) => workerCells(worker, snapshot.now, style)),
   }),
-}
-
-function figure(title: string, yields = 0): Column {
-  return { title, right: true, yields }
 }
 
 const CRAWL_BAR = 12

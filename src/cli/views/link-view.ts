@@ -4,17 +4,13 @@ import type { FetchRow } from '../../store/record-store.js'
 import type { Output } from '../output.js'
 import { clean } from '../terminal/clean.js'
 import { bytes, duration, moment } from '../terminal/format.js'
+import { figures, shrinking } from '../terminal/table.js'
 
 /** Requests of one link, newest first. */
 export function fetchTable(output: Output, fetches: readonly FetchRow[]): void {
   output.print()
   output.table(
-    [
-      { title: 'fetched' },
-      ...['status', 'bytes', 'took', 'attempt'].map((title) => ({ title, right: true })),
-      { title: 'error' },
-      { title: 'worker', shrinks: true },
-    ],
+    ['fetched', ...figures('status', 'bytes', 'took', 'attempt'), 'error', shrinking('worker')],
     fetches.map((fetch) => [
       moment(fetch.at),
       fetch.status === 0 ? '' : String(fetch.status),
@@ -31,7 +27,7 @@ export function fetchTable(output: Output, fetches: readonly FetchRow[]): void {
 export function historyTable(output: Output, failures: LinkInfo['failures']): void {
   output.print()
   output.table(
-    [{ title: 'failed' }, { title: 'code' }, { title: 'message', shrinks: true }],
+    ['failed', 'code', shrinking('message')],
     failures.map((failure) => [moment(failure.at), failure.code, clean(failure.message)]),
   )
 }

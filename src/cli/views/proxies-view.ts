@@ -4,15 +4,15 @@ import { type ProxyTotals, totalsOf } from '../../proxy/proxy-totals.js'
 import { clean } from '../terminal/clean.js'
 import { bar, count, duration } from '../terminal/format.js'
 import type { Style } from '../terminal/style.js'
-import type { Column } from '../terminal/table.js'
+import { type Column, figure, figures } from '../terminal/table.js'
 
 const BAR_WIDTH = 10
 
 /** The columns that every proxy table has after its first ones. */
 export const TOTALS_COLUMNS: readonly Column[] = [
-  { title: 'requests', right: true },
-  { title: 'success' },
-  ...['bans', 'broken', 'p50', 'p90', 'p99', 'per 1,000 good'].map((title) => ({ title, right: true })),
+  figure('requests'),
+  'success',
+  ...figures('bans', 'broken', 'p50', 'p90', 'p99', 'per 1,000 good'),
 ]
 
 export function totalsCells(totals: ProxyTotals, style: Style): string[] {

@@ -3,6 +3,7 @@ import type { FieldTally, KindTally, Listed, ReparseReport } from '../../run/rep
 import type { Output } from '../output.js'
 import { clean } from '../terminal/clean.js'
 import { count, duration, plural, rate } from '../terminal/format.js'
+import { figures } from '../terminal/table.js'
 import { cutEnd } from '../terminal/width.js'
 
 /** Items printed of each list; --json has the others. */
@@ -41,7 +42,7 @@ const NOT_WRITTEN: readonly Counted[] = [
 function showKinds(output: Output, { kinds, gone }: ReparseReport, dryRun: boolean): void {
   const columns = [...(dryRun ? WOULD_BE_WRITTEN : WRITTEN), ...NOT_WRITTEN]
   output.table(
-    [{ title: 'kind' }, ...columns.map(([title]) => ({ title, right: true }))],
+    ['kind', ...columns.map(([title]) => ({ title, right: true }))],
     [...kinds].sort(byName).map(([kind, tally]) => [clean(kind), ...columns.map(([, of]) => count(of(tally)))]),
   )
   const { print, style } = output
@@ -72,14 +73,7 @@ function showFields(output: Output, { fields }: ReparseReport): void {
     return
   }
   output.table(
-    [
-      { title: 'kind' },
-      { title: 'field' },
-      ...['records', 'filled → empty', 'empty → filled', 'other type', 'other value'].map((title) => ({
-        title,
-        right: true,
-      })),
-    ],
+    ['kind', 'field', ...figures('records', 'filled → empty', 'empty → filled', 'other type', 'other value')],
     rows.map(({ kind, field, tally }) => [clean(kind), fieldName(field), ...fieldCounts(tally)]),
   )
   for (const { kind, field, tally } of rows) {

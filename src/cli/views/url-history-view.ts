@@ -3,6 +3,7 @@ import type { UrlAttempt, UrlHistory } from '../../observe/explain/url-history.j
 import { programName, type Session, shellWord } from '../session.js'
 import { clean } from '../terminal/clean.js'
 import { ago, bytes, duration, moment, plural } from '../terminal/format.js'
+import { shrinking } from '../terminal/table.js'
 
 /** Characters of a record's data shown on its line. */
 const DATA_SHOWN = 120
@@ -77,7 +78,7 @@ function timeline({ output }: Session, history: UrlHistory, now: number): void {
   if (moments.length === 0) return
   output.print()
   output.table(
-    [{ title: 'when' }, { title: 'event' }, { title: 'details', shrinks: true }],
+    ['when', 'event', shrinking('details')],
     moments.sort(([a], [b]) => a - b).map(([at, what, text]) => [moment(at), what, clean(text)]),
   )
 }
