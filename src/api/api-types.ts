@@ -7,7 +7,7 @@ import type { Advice } from '../observe/snapshots/advice.js'
 import type { WorkerState } from '../observe/snapshots/health.js'
 import type { Trouble } from '../observe/trouble.js'
 import type { AuditEntry } from '../store/audit.js'
-import type { Json } from '../url/link.js'
+import type { PlainRecord } from '../store/rows.js'
 
 /**
  * The API of the dashboard. Every response is JSON; every list is paged (`next`: the cursor of the next page, null on the last one); an error is
@@ -204,14 +204,8 @@ export interface ProxyView {
   }[]
 }
 
-export interface RecordView {
-  readonly spider: string
-  readonly site: string
-  readonly kind: string
-  readonly key: string
-  readonly url: string
+export interface RecordView extends PlainRecord {
   readonly changedAt: number
-  readonly data: Json
 }
 
 export interface RecordsPage extends Page<RecordView> {

@@ -52,13 +52,13 @@ export function prepareAudit({ at, by, action, target, details, result }: AuditE
 }
 
 /** One page of entries that were read with one more than asked for. Numbers of entries grow. */
-export function auditPage<Row extends { readonly id: number; readonly entry: AuditEntry }>(
-  rows: readonly Row[],
-  limit: number,
-): AuditEntries {
+export function auditPage(rows: readonly (AuditEntry & { readonly id: number })[], limit: number): AuditEntries {
   const page = rows.slice(0, limit)
   const last = page.at(-1)
-  return { entries: page.map(({ entry }) => entry), next: rows.length > limit && last ? String(last.id) : null }
+  return {
+    entries: page.map(({ id: _id, ...entry }) => entry),
+    next: rows.length > limit && last ? String(last.id) : null,
+  }
 }
 
 /** The number that the page comes before. */

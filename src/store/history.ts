@@ -1,5 +1,5 @@
 import type { CrawlId } from '../frontier/frontier.js'
-import type { Json } from '../url/link.js'
+import type { PlainRecord } from './rows.js'
 
 /**
  * What records were before. Duties of every driver: a row whose kind keeps its history (`RecordRow.history`) leaves the version that
@@ -17,13 +17,7 @@ export interface HistoryQuery {
   readonly key: string
 }
 
-export interface RecordVersion {
-  readonly spider: string
-  readonly site: string
-  readonly kind: string
-  readonly key: string
-  readonly url: string
-  readonly data: Json
+export interface RecordVersion extends PlainRecord {
   /** The crawl that wrote or confirmed it last. */
   readonly crawl: CrawlId
   /** When it came. */

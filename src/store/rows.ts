@@ -30,7 +30,8 @@ export interface WriteBatch {
 
 export type WriteStatus = 'written' | 'unchanged' | 'fresh' | 'fenced' | 'quarantined'
 
-export interface RecordRow {
+/** A record, wherever it is on its way. */
+export interface PlainRecord {
   readonly spider: string
   /** Registrable domain of the page, or its host when it has none (an address, localhost). */
   readonly site: string
@@ -38,6 +39,9 @@ export interface RecordRow {
   readonly key: string
   readonly url: string
   readonly data: Json
+}
+
+export interface RecordRow extends PlainRecord {
   readonly crawl: CrawlId
   readonly gen: number
   readonly epoch: string
@@ -59,14 +63,8 @@ export type ConfirmedRecord = Pick<
 >
 
 /** A record that did not fit its schema: kept with its raw data. */
-export interface RejectedRow {
-  readonly spider: string
+export interface RejectedRow extends PlainRecord {
   readonly crawl: CrawlId
-  readonly site: string
-  readonly kind: string
-  readonly key: string
-  readonly url: string
-  readonly data: Json
   readonly issues: readonly { readonly field: string; readonly message: string }[]
   readonly scrapedAt: number
 }
@@ -118,13 +116,7 @@ export interface RecordQuery {
   readonly limit?: number
 }
 
-export interface StoredRecord {
-  readonly spider: string
-  readonly site: string
-  readonly kind: string
-  readonly key: string
-  readonly url: string
-  readonly data: Json
+export interface StoredRecord extends PlainRecord {
   /** The crawl that wrote or confirmed it last. */
   readonly crawl: CrawlId
   /** When a page last showed it, changed or not. */

@@ -10,13 +10,13 @@ import {
 } from '../audit.js'
 
 export class MemoryAudit implements AuditLog {
-  readonly #rows: { readonly id: number; readonly entry: AuditEntry }[] = []
+  readonly #rows: (AuditEntry & { readonly id: number })[] = []
   #last = 0
 
   async log(entry: AuditEntry): Promise<void> {
     const { details, ...stored } = prepareAudit(entry)
     this.#last += 1
-    this.#rows.unshift({ id: this.#last, entry: { ...stored, details: JSON.parse(details) } })
+    this.#rows.unshift({ id: this.#last, ...stored, details: JSON.parse(details) })
     if (this.#rows.length > AUDIT_KEPT) this.#rows.pop()
   }
 

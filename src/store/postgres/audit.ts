@@ -1,4 +1,3 @@
-import type { Json } from '../../url/link.js'
 import {
   AUDIT_KEPT,
   type AuditEntries,
@@ -9,6 +8,7 @@ import {
   auditPage,
   prepareAudit,
 } from '../audit.js'
+import { rowReader } from '../row-reader.js'
 import type { Pg, SqlStatement } from './pg.js'
 import { millis } from './read-statements.js'
 
@@ -25,6 +25,8 @@ const PAGE: SqlStatement = {
   text: `SELECT id::float8, ${millis('at')}, by, action, target, details, result FROM shoal.audit WHERE id < $1 ORDER BY id DESC LIMIT $2`,
 }
 
+const toRow = rowReader<AuditEntry & { readonly id: number }>('id', 'at', 'by', 'action', 'target', 'details', 'result')
+
 export class PostgresAudit implements AuditLog {
   readonly #pg: Pg
 
@@ -38,14 +40,7 @@ export class PostgresAudit implements AuditLog {
   }
 
   async entries(page: AuditPage): Promise<AuditEntries> {
-    type Row = [id: number, at: number, by: string, action: string, target: string, details: Json, result: string]
-    const rows = await this.#pg.query<Row>(PAGE, [auditBefore(page), page.limit + 1])
-    return auditPage(
-      rows.map(([id, at, by, action, target, details, result]) => ({
-        id,
-        entry: { at, by, action, target, details, result },
-      })),
-      page.limit,
-    )
+    const rows = await this.#pg.query<unknown[]>(PAGE, [auditBefore(page), page.limit + 1])
+    return auditPage(rows.map(toRow), page.limit)
   }
 }

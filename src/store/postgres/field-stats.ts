@@ -1,6 +1,7 @@
 import { ALL_SITES, type FieldRow, WHOLE_RECORD } from '../../quality/field-row.js'
 import { SKETCH_SIZE } from '../../quality/sketch.js'
 import { cleanRow, type FieldQuery, type FieldStats, KEPT_HOURS } from '../field-stats.js'
+import { rowReader } from '../row-reader.js'
 import type { Pg, SqlStatement } from './pg.js'
 import { millis } from './read-statements.js'
 
@@ -78,27 +79,16 @@ export class PostgresFieldStats implements FieldStats {
       FROM shoal.field_stats WHERE ${filters.length === 0 ? 'true' : filters.join(' AND ')}
       ORDER BY spider, kind, site, field, hour LIMIT ${PAGE}`
     const statement = { name: `${name.filter(Boolean).join(' ')}${sketches === true ? ' sketches' : ''}`, text }
-    return (await this.#pg.query<Columns>(statement, values)).map(toRow)
+    return (await this.#pg.query<unknown[]>(statement, values)).map(toRow)
   }
 }
 
-type Columns = [
-  string,
-  string,
-  string,
-  string,
-  number,
-  number,
-  number,
-  number,
-  number,
-  number,
-  number,
-  number,
-  number[],
-]
+const toColumns = rowReader<Omit<FieldRow, 'types'> & FieldRow['types']>(
+  ...(['spider', 'kind', 'site', 'field', 'hour', 'filled', 'failed'] as const),
+  ...(['text', 'number', 'boolean', 'list', 'object', 'sketch'] as const),
+)
 
-function toRow(row: Columns): FieldRow {
-  const [spider, kind, site, field, hour, filled, failed, text, number, boolean, list, object, sketch] = row
-  return { spider, kind, site, field, hour, filled, failed, types: { text, number, boolean, list, object }, sketch }
+function toRow(row: readonly unknown[]): FieldRow {
+  const { text, number, boolean, list, object, ...counts } = toColumns(row)
+  return { ...counts, types: { text, number, boolean, list, object } }
 }

@@ -1,5 +1,4 @@
 import type { CrawlId } from '../../frontier/frontier.js'
-import type { Json } from '../../url/link.js'
 import { prepareBatch, storedKey } from '../prepare.js'
 import type {
   FieldFailures,
@@ -11,12 +10,19 @@ import type {
   WriteBatch,
   WriteStatus,
 } from '../record-store.js'
+import { rowReader } from '../row-reader.js'
 import type { Pg, SqlStatement } from './pg.js'
 import { millis, type RecordColumns, type RecordPlace, recordsPage, SPIDERS, toRecord } from './read-statements.js'
 import { writeBatch } from './write.js'
 
 /** Rows read at a time: with the largest records that is 128 MB, with usual ones half a MB. */
 const PAGE = 500
+
+const toRejected = rowReader<RejectedRecord & { readonly id: number }>(
+  ...(['id', 'spider', 'site', 'kind', 'key', 'url', 'data'] as const),
+  ...(['issues', 'reason', 'crawl', 'scrapedAt'] as const),
+)
+const toCount = rowReader<KindCount>('spider', 'kind', 'records', 'rejected', 'fresh', 'unchanged')
 
 export class PostgresRecords implements Records {
   readonly #pg: Pg
@@ -78,21 +84,9 @@ export class PostgresRecords implements Records {
     let before = Number.MAX_SAFE_INTEGER
     for (let left = query.limit; left > 0; ) {
       const want = Math.min(PAGE, left)
-      const rows: [
-        number,
-        string,
-        string,
-        string,
-        string,
-        string,
-        Json,
-        RejectedRecord['issues'],
-        RejectedRecord['reason'],
-        string,
-        number,
-      ][] = await this.#pg.query(REJECTED, [query.spider ?? null, query.kind ?? null, before, want])
-      for (const [id, spider, site, kind, key, url, data, issues, reason, crawl, scrapedAt] of rows) {
-        yield { spider, site, kind, key, url, data, issues, reason, crawl, scrapedAt }
+      const rows = await this.#pg.query<unknown[]>(REJECTED, [query.spider ?? null, query.kind ?? null, before, want])
+      for (const { id, ...record } of rows.map(toRejected)) {
+        yield record
         before = id
       }
       if (rows.length < want) return
@@ -101,13 +95,7 @@ export class PostgresRecords implements Records {
   }
 
   async counts(query: { spider?: string; crawl?: CrawlId }): Promise<KindCount[]> {
-    const rows = await this.#pg.query<[string, string, number, number, number, number]>(COUNTS, [
-      query.spider ?? null,
-      query.crawl ?? null,
-    ])
-    return rows.map(([spider, kind, records, rejected, fresh, unchanged]) => ({
-      ...{ spider, kind, records, rejected, fresh, unchanged },
-    }))
+    return (await this.#pg.query<unknown[]>(COUNTS, [query.spider ?? null, query.crawl ?? null])).map(toCount)
   }
 
   async rejectedByField(query: { spider: string; crawl?: CrawlId }): Promise<FieldFailures[]> {

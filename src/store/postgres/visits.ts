@@ -1,6 +1,7 @@
 import type { CrawlId } from '../../frontier/frontier.js'
 import type { Fingerprint } from '../../url/link.js'
 import { compareLease } from '../judge.js'
+import { rowReader } from '../row-reader.js'
 import type { ConfirmedRecord } from '../rows.js'
 import type { LastVisit, VisitCounts, VisitRow, Visits } from '../visits.js'
 import { numbers, signed, texts } from './array-text.js'
@@ -89,7 +90,9 @@ function confirmedJson({ spider, site, kind, key, crawl, gen, epoch, scrapedAt }
   return `${plain.slice(0, -1)},"epoch":${epoch}}`
 }
 
-type Columns = [string, number, string, string | null, string | null, string, string, string | null, Buffer]
+const toVisit = rowReader<LastVisit>(
+  ...(['fp', 'at', 'url', 'etag', 'lastModified', 'bodyHash', 'readAs', 'page', 'memo'] as const),
+)
 
 export class PostgresVisits implements Visits {
   readonly #pg: Pg
@@ -101,13 +104,8 @@ export class PostgresVisits implements Visits {
   async last(spider: string, fps: readonly Fingerprint[]): Promise<LastVisit[]> {
     const text = `SELECT lpad(to_hex(fp), 16, '0'), ${millis('at')}, url, etag, last_modified, encode(body_hash, 'hex'), encode(read_as, 'hex'), page, memo
       FROM shoal.visits WHERE spider = $1 AND fp = ANY ($2::bigint[])`
-    const rows = await this.#pg.query<Columns>({ name: 'last-visits', text }, [
-      spider,
-      `{${fps.map(signed).join(',')}}`,
-    ])
-    return rows.map(([fp, at, url, etag, lastModified, bodyHash, readAs, page, memo]) => ({
-      ...{ fp, at, url, etag, lastModified, bodyHash, readAs, page, memo },
-    }))
+    const values = [spider, `{${fps.map(signed).join(',')}}`]
+    return (await this.#pg.query<unknown[]>({ name: 'last-visits', text }, values)).map(toVisit)
   }
 
   async counts(crawl: CrawlId): Promise<VisitCounts | null> {

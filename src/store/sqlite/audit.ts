@@ -1,6 +1,7 @@
-import { rowReader, type SqliteDb } from '../../sqlite/db.js'
+import type { SqliteDb } from '../../sqlite/db.js'
 import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
 import { AUDIT_KEPT, type AuditLog, auditBefore, auditPage, prepareAudit, type StoredAudit } from '../audit.js'
+import { rowReader } from '../row-reader.js'
 
 interface AuditRow extends StoredAudit {
   readonly id: number
@@ -31,8 +32,10 @@ export function auditOver(call: EngineCall<SqliteAudit>): AuditLog {
     log: (entry) => call('log', prepareAudit(entry)),
     async entries(page) {
       const rows = await call('page', auditBefore(page), page.limit + 1)
-      const entries = rows.map(({ id, ...entry }) => ({ id, entry: { ...entry, details: JSON.parse(entry.details) } }))
-      return auditPage(entries, page.limit)
+      return auditPage(
+        rows.map((row) => ({ ...row, details: JSON.parse(row.details) })),
+        page.limit,
+      )
     },
   }
 }

@@ -1,8 +1,9 @@
 import { ALL_SITES, type FieldRow, WHOLE_RECORD } from '../../quality/field-row.js'
 import { type Sketch, unite } from '../../quality/sketch.js'
-import { rowReader, type SqliteDb, type SqlValue } from '../../sqlite/db.js'
+import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
 import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
 import { cleanRow, type FieldQuery, type FieldStats, KEPT_HOURS } from '../field-stats.js'
+import { rowReader } from '../row-reader.js'
 
 /** Rows of a hundred bytes, or with their sketches a kilobyte. */
 const PAGE = 1000

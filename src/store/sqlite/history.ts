@@ -1,6 +1,7 @@
-import { rowReader, type SqliteDb } from '../../sqlite/db.js'
+import type { SqliteDb } from '../../sqlite/db.js'
 import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
 import type { RecordHistory, RecordVersion } from '../history.js'
+import { rowReader } from '../row-reader.js'
 import { PAGE, type RecordCursor, type RecordPageRow, type RecordPages } from './record-rows.js'
 
 /** A version that was replaced; data is still text, `id` continues a scan. */

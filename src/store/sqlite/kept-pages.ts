@@ -1,9 +1,10 @@
-import { rowReader, type SqliteDb, type SqlValue } from '../../sqlite/db.js'
+import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
 import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
 import type { Link } from '../../url/link.js'
 import { compareLease } from '../judge.js'
 import type { KeptPage, KeptPageQuery, KeptPages } from '../kept-pages.js'
 import type { FetchRow } from '../record-store.js'
+import { rowReader } from '../row-reader.js'
 import { indexedUpTo } from './index-runs.js'
 import type { SqliteWriter } from './writer.js'
 

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { rowReader, type SqliteDb } from '../../sqlite/db.js'
+import type { SqliteDb } from '../../sqlite/db.js'
 import { type EngineCall, forward, type SqliteEngine } from '../../sqlite/engine.js'
 import type { Cursor } from '../changes.js'
 import type { OutletClaim, OutletHold, OutletInfo, OutletNote, Outlets } from '../outlets.js'
+import { rowReader } from '../row-reader.js'
 import { kindsText, type SqliteChanges } from './changes.js'
 
 export class SqliteOutlets implements SqliteEngine {

@@ -1,6 +1,7 @@
-import { rowReader, type SqliteDb } from '../../sqlite/db.js'
+import type { SqliteDb } from '../../sqlite/db.js'
 import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
 import type { GivenKey, LeasedRecord, PageReading, PageRecord, RecordKey, RecordLookup } from '../record-lookup.js'
+import { rowReader } from '../row-reader.js'
 import { urlHash } from './hashes.js'
 import { indexedUpTo } from './index-runs.js'
 

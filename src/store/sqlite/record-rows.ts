@@ -1,5 +1,5 @@
-import { rowReader } from '../../sqlite/db.js'
 import type { RecordQuery, StoredRecord } from '../record-store.js'
+import { rowReader } from '../row-reader.js'
 
 /** A stored row as it leaves the engine: data is still text, `id` continues a scan. */
 export type RecordPageRow = Omit<StoredRecord, 'data'> & { readonly id: number; readonly data: string }

@@ -1,7 +1,8 @@
-import { rowReader, type SqliteDb } from '../../sqlite/db.js'
+import type { SqliteDb } from '../../sqlite/db.js'
 import { type EngineCall, forward, type SqliteEngine } from '../../sqlite/engine.js'
 import { type PreparedRejected, prepareBatch, storedKey } from '../prepare.js'
 import type { FieldFailures, KindCount, RecordQuery, Records } from '../record-store.js'
+import { rowReader } from '../row-reader.js'
 import { urlHash } from './hashes.js'
 import { indexedUpTo } from './index-runs.js'
 import {
