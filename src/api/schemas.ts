@@ -23,6 +23,8 @@ export const apiError: z.ZodType<Api.ApiError> = z.strictObject({
   error: z.strictObject({ code: text, message: text, hint: text }),
 })
 
+const linkCounts = { queued: count, delayed: count, leased: count, done: count, dead: count, skipped: count }
+
 const stats = z.strictObject({
   id: text,
   spider: text,
@@ -35,12 +37,7 @@ const stats = z.strictObject({
   finishedAt: moment.nullable(),
   seeding: z.boolean(),
   total: count,
-  queued: count,
-  delayed: count,
-  leased: count,
-  done: count,
-  dead: count,
-  skipped: count,
+  ...linkCounts,
   failed: count,
   retried: count,
   throttled: count,
@@ -124,12 +121,7 @@ const sample = z.strictObject({
   errorsPerSecond: z.number(),
   bytesPerSecond: z.number(),
   latencyMs: z.strictObject({ p50: z.number(), p90: z.number(), p99: z.number() }).nullable(),
-  queued: count,
-  delayed: count,
-  leased: count,
-  done: count,
-  dead: count,
-  skipped: count,
+  ...linkCounts,
   workers: count,
 })
 

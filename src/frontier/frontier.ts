@@ -196,6 +196,7 @@ export type CrawlId = string
 export type WorkerId = string
 export type CrawlState = 'running' | 'paused' | 'cancelled' | 'finished'
 export type LinkState = 'queued' | 'delayed' | 'leased' | 'done' | 'dead' | 'skipped'
+export type LinkCounts = Readonly<Record<LinkState, number>>
 
 /** At most `concurrency` requests at once, `delayMs` between starts, `rate` on average. */
 export interface Limits {
@@ -379,14 +380,8 @@ export interface CrawlInfo {
   readonly seeding: boolean
 }
 
-export interface CrawlStats extends CrawlInfo {
+export interface CrawlStats extends CrawlInfo, LinkCounts {
   readonly total: number
-  readonly queued: number
-  readonly delayed: number
-  readonly leased: number
-  readonly done: number
-  readonly dead: number
-  readonly skipped: number
   /** Visits that failed and cost an attempt, whether or not they were tried again. */
   readonly failed: number
   /** Those that were tried again. */

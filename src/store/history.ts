@@ -1,5 +1,5 @@
 import type { CrawlId } from '../frontier/frontier.js'
-import type { PlainRecord } from './rows.js'
+import type { PlainRecord, RecordQuery } from './rows.js'
 
 /**
  * What records were before. Duties of every driver: a row whose kind keeps its history (`RecordRow.history`) leaves the version that
@@ -10,10 +10,7 @@ export interface RecordHistory {
   versions(query: HistoryQuery): AsyncIterable<RecordVersion>
 }
 
-export interface HistoryQuery {
-  readonly spider?: string
-  readonly site?: string
-  readonly kind?: string
+export interface HistoryQuery extends Pick<RecordQuery, 'spider' | 'site' | 'kind'> {
   readonly key: string
 }
 

@@ -1,10 +1,10 @@
 import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
 import type { HostKey } from '../../url/link.js'
-import type { CrawlId, CrawlSpec, CrawlState } from '../frontier.js'
+import type { CrawlId, CrawlInfo, CrawlSpec, CrawlState, CrawlStats } from '../frontier.js'
 import type { HostPace } from '../pace.js'
 
 /** A crawl's row; numbers are changed here and written back once. */
-export interface CrawlRow {
+export interface CrawlRow extends Mutable<Omit<CrawlStats, keyof CrawlInfo | 'rate'>> {
   readonly num: number
   readonly id: CrawlId
   readonly spec: CrawlSpec
@@ -14,20 +14,6 @@ export interface CrawlRow {
   startedAt: number | null
   finishedAt: number | null
   nextSeq: number
-  total: number
-  queued: number
-  delayed: number
-  leased: number
-  done: number
-  dead: number
-  skipped: number
-  failed: number
-  retried: number
-  throttled: number
-  reclaimed: number
-  stale: number
-  refused: number
-  bytes: number
 }
 
 export interface HostRow extends Mutable<HostPace> {

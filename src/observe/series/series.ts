@@ -1,5 +1,7 @@
+import type { LinkCounts } from '../../frontier/frontier.js'
+
 /** One moment of a crawl. Rates are since the previous sample. */
-export interface Sample {
+export interface Sample extends LinkCounts {
   /** Milliseconds, by the queue. */
   readonly at: number
   readonly pagesPerSecond: number
@@ -7,12 +9,6 @@ export interface Sample {
   readonly bytesPerSecond: number
   /** Of the requests since the previous sample; null: none, or no worker reports. */
   readonly latencyMs: { readonly p50: number; readonly p90: number; readonly p99: number } | null
-  readonly queued: number
-  readonly delayed: number
-  readonly leased: number
-  readonly done: number
-  readonly dead: number
-  readonly skipped: number
   readonly workers: number
 }
 

@@ -18,30 +18,24 @@ export interface ThreadCount {
 
 const CHECK_MS = 1_000
 
+interface ReparseParts {
+  readonly jobs: AsyncGenerator<readonly KeptPage[]>
+  readonly report: ReparseReport
+  readonly isOver: () => boolean
+  readonly start: () => ReparseThread
+  readonly clock: Clock
+}
+
 /** Threads that share the jobs. One that dies is replaced, and its jobs are repeated without the page that killed it. */
 export class ReparseThreads {
-  readonly #jobs: AsyncGenerator<readonly KeptPage[]>
-  readonly #report: ReparseReport
-  readonly #isOver: () => boolean
-  readonly #start: () => ReparseThread
-  readonly #clock: Clock
+  readonly #parts: ReparseParts
   readonly #again: (readonly KeptPage[])[] = []
   #nextId = 1
   #deaths = 0
   #allTaken = false
 
-  constructor(
-    jobs: AsyncGenerator<readonly KeptPage[]>,
-    report: ReparseReport,
-    isOver: () => boolean,
-    start: () => ReparseThread,
-    clock: Clock,
-  ) {
-    this.#jobs = jobs
-    this.#report = report
-    this.#isOver = isOver
-    this.#start = start
-    this.#clock = clock
+  constructor(parts: ReparseParts) {
+    this.#parts = parts
   }
 
   /**
@@ -59,12 +53,12 @@ export class ReparseThreads {
     const join = async (thread: ReparseThread | null): Promise<void> => {
       const pages = await this.#take()
       if (pages === null) return oneEnded.abort()
-      const serving = this.#serve(thread ?? this.#start(), pages).catch(fail)
+      const serving = this.#serve(thread ?? this.#parts.start(), pages).catch(fail)
       members.push(serving.finally(() => oneEnded.abort()))
     }
     try {
       await join(first)
-      while (!isMuch() && !oneEnded.signal.aborted) await this.#clock.sleep(CHECK_MS, oneEnded.signal)
+      while (!isMuch() && !oneEnded.signal.aborted) await this.#parts.clock.sleep(CHECK_MS, oneEnded.signal)
       while (members.length < most && !oneEnded.signal.aborted) await join(null)
     } catch (error) {
       fail(error)
@@ -77,7 +71,8 @@ export class ReparseThreads {
 
   async #serve(first: ReparseThread, pages: readonly KeptPage[]): Promise<void> {
     await this.#lead(first, pages)
-    for (let left = this.#leftOver(); left !== null; left = this.#leftOver()) await this.#lead(this.#start(), left)
+    for (let left = this.#leftOver(); left !== null; left = this.#leftOver())
+      await this.#lead(this.#parts.start(), left)
   }
 
   /** Until nothing is left, or the thread has died. */
@@ -95,7 +90,7 @@ export class ReparseThreads {
       const job: ReparseJob = { id: this.#nextId++, pages }
       const end = await thread.reparse(job)
       if (end.kind === 'died') return this.#putBack(pages, end)
-      addReport(this.#report, end.report)
+      addReport(this.#parts.report, end.report)
       if (end.report.pages < pages.length) this.#again.push(pages.slice(end.report.pages))
     }
   }
@@ -103,8 +98,8 @@ export class ReparseThreads {
   #putBack(pages: readonly KeptPage[], { code, message, page, blamed }: Extract<JobEnd, { kind: 'died' }>): void {
     const guilty = page === null ? undefined : pages[page]
     if (guilty !== undefined) {
-      this.#report.pages += 1
-      noteFailure(this.#report, { code, message, url: guilty.link?.url ?? guilty.url })
+      this.#parts.report.pages += 1
+      noteFailure(this.#parts.report, { code, message, url: guilty.link?.url ?? guilty.url })
     } else if (!blamed && ++this.#deaths > MOST_DEATHS)
       throw new ShoalError('poison', `reparse threads keep dying: ${message}`)
     const rest = pages.filter((_, index) => index !== page)
@@ -112,13 +107,13 @@ export class ReparseThreads {
   }
 
   #leftOver(): readonly KeptPage[] | null {
-    return this.#isOver() ? null : (this.#again.shift() ?? null)
+    return this.#parts.isOver() ? null : (this.#again.shift() ?? null)
   }
 
   async #take(): Promise<readonly KeptPage[] | null> {
     const left = this.#leftOver()
-    if (left !== null || this.#isOver()) return left
-    const { done, value } = await this.#jobs.next()
+    if (left !== null || this.#parts.isOver()) return left
+    const { done, value } = await this.#parts.jobs.next()
     if (done !== true) return value
     this.#allTaken = true
     return null

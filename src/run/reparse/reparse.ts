@@ -93,7 +93,8 @@ export async function reparse(options: ReparseOptions): Promise<ReparseSummary> 
   const reporting = reportProgress(clock, giveUp.signal, () =>
     options.onProgress?.({ spider: spider.name, report, total, seconds: seconds() }),
   )
-  const threads = new ReparseThreads(jobsOf(partsOf(results.store, query, clock, drain)), report, isOver, start, clock)
+  const jobs = jobsOf(partsOf(results.store, query, clock, drain))
+  const threads = new ReparseThreads({ jobs, report, isOver, start, clock })
   const isMuch = () => options.workers !== null || isMuchLeft(report.pages, total, seconds() - loadedAt)
   const size = { most: options.workers ?? availableParallelism(), isMuch }
   let finished: boolean

@@ -1,5 +1,5 @@
 import type { ProcessSettings } from '../../config.js'
-import type { ErrorCode } from '../../errors.js'
+import type { ShoalError } from '../../errors.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
 import type { SpiderSource } from '../spider-source.js'
 
@@ -18,9 +18,4 @@ export type FromWorkerProcess =
   /** It was drained from outside, and is leaving. */
   | { readonly kind: 'drained' }
   | { readonly kind: 'vitals'; readonly vitals: Vitals }
-  | {
-      readonly kind: 'failed'
-      readonly code: ErrorCode
-      readonly message: string
-      readonly hint: string
-    }
+  | ({ readonly kind: 'failed' } & Pick<ShoalError, 'code' | 'message' | 'hint'>)

@@ -1,5 +1,5 @@
 import type { ProcessSettings } from '../../config.js'
-import type { ErrorCode } from '../../errors.js'
+import type { ShoalError } from '../../errors.js'
 import type { Vitals } from '../../observe/vitals/vitals.js'
 import type { BackendPorts } from '../../wire/backends.js'
 import type { SpiderSource } from '../spider-source.js'
@@ -19,11 +19,6 @@ export type FromWorkerThread =
   | { readonly kind: 'log'; readonly line: string }
   | { readonly kind: 'vitals'; readonly vitals: Vitals }
   | { readonly kind: 'stopped' }
-  | {
-      readonly kind: 'failed'
-      readonly code: ErrorCode
-      readonly message: string
-      readonly hint: string
-    }
+  | ({ readonly kind: 'failed' } & Pick<ShoalError, 'code' | 'message' | 'hint'>)
 
 export const BEAT_MS = 200

@@ -25,19 +25,13 @@ export class SqliteWriter implements SqliteEngine {
   readonly #sql: ReturnType<typeof statements>
   readonly #names: NameStatements
   readonly #recordUrls: IndexRuns
-  readonly #fetches: SqliteFetches
-  readonly #visits: SqliteVisits
-  readonly #changes: SqliteChanges
-  readonly #history: SqliteHistory
+  readonly #parts: Written
 
-  constructor(db: SqliteDb, { fetches, visits, changes, history }: Written) {
+  constructor(db: SqliteDb, parts: Written) {
     this.#sql = statements(db)
     this.#names = nameStatements(db)
     this.#recordUrls = new IndexRuns(db, 'records', 'record_urls', 'url_hash')
-    this.#fetches = fetches
-    this.#visits = visits
-    this.#changes = changes
-    this.#history = history
+    this.#parts = parts
   }
 
   /**
@@ -47,16 +41,16 @@ export class SqliteWriter implements SqliteEngine {
   write(batch: PreparedBatch): WriteStatus[] {
     const names = new InternedNames(this.#names)
     const counts = new CountDeltas()
-    const changes = this.#changes.numbers()
+    const changes = this.#parts.changes.numbers()
     const statuses = batch.records.map((record) => this.#writeRecord(record, names, counts, changes))
     for (const row of batch.rejected) this.#writeRejected(row, names, counts)
-    for (const row of batch.fetches) this.#fetches.add(row, names)
-    this.#visits.add(batch.visits, names)
+    for (const row of batch.fetches) this.#parts.fetches.add(row, names)
+    this.#parts.visits.add(batch.visits, names)
     for (const row of batch.confirmed) this.#confirm(row, names, counts)
     for (const delta of counts.all()) this.#sql.count.run(...delta)
     changes.keep()
     if (batch.records.length > 0) this.#recordUrls.fillWhenDue()
-    if (batch.fetches.length > 0) this.#fetches.index.fillWhenDue()
+    if (batch.fetches.length > 0) this.#parts.fetches.index.fillWhenDue()
     return statuses
   }
 
@@ -96,7 +90,7 @@ export class SqliteWriter implements SqliteEngine {
       return status
     }
     // What the same lease corrects is not a version of its own, unless the handler has changed in between.
-    if (record.history && (!repeated || record.reparsedAt !== undefined)) this.#history.keep(id, reparsedAt)
+    if (record.history && (!repeated || record.reparsedAt !== undefined)) this.#parts.history.keep(id, reparsedAt)
     sql.update.run(id, crawl, gen, lease, scrapedAt, url, urlHash(url), data, reparsedAt, change, identity)
     changes.used()
     if (url !== oldUrl) sql.indexUrl.run(urlHash(url), id)
@@ -130,7 +124,7 @@ export class SqliteWriter implements SqliteEngine {
   /** Before a scan that needs the whole index. */
   fillIndexes(): void {
     this.#recordUrls.fill()
-    this.#fetches.index.fill()
+    this.#parts.fetches.index.fill()
   }
 }
 
