@@ -1,6 +1,6 @@
 import { ShoalError } from '../errors.js'
 import type { StoreMaintenance } from '../store/maintenance.js'
-import type { Session } from './session.js'
+import { type Session, whileOpen } from './session.js'
 
 /** For the commands that maintain the tables of a Postgres store. */
 export async function withMaintenance<Result>(
@@ -14,9 +14,5 @@ export async function withMaintenance<Result>(
       hint: 'Pass --store postgres://user:password@host/database, or set SHOAL_STORE.',
     })
   }
-  try {
-    return await work(maintenance)
-  } finally {
-    await maintenance.close()
-  }
+  return whileOpen(maintenance, work)
 }

@@ -1,5 +1,5 @@
 import type { Backends } from '../wire/backends.js'
-import { fileOf, type Session } from './session.js'
+import { fileOf, type Session, whileOpen } from './session.js'
 
 /** Opens the proxy ledger and the queue's clock without the record store, which may be on a server that this machine cannot reach. */
 export async function withLedger<Result>(
@@ -11,10 +11,5 @@ export async function withLedger<Result>(
   const { openBackends } = await import('../wire/backends.js')
   const isFile = fileOf(queue) !== null
   if (isFile && !create) return session.withBackends(work)
-  const backends = await openBackends({ queue, store: isFile ? queue : 'memory:' })
-  try {
-    return await work(backends)
-  } finally {
-    await backends.close()
-  }
+  return whileOpen(await openBackends({ queue, store: isFile ? queue : 'memory:' }), work)
 }

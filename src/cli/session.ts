@@ -110,22 +110,25 @@ function openSession(flags: Flags): Session {
         { queue, store: onServer && !notes && isMissing(store) ? 'memory:' : store, pages },
         { create: false },
       )
-      try {
-        return await work(backends)
-      } finally {
-        await backends.close()
-      }
+      return whileOpen(backends, work)
     },
     async withResults(work) {
       mustExist(settings.store)
       const { openResults } = await import('../wire/backends.js')
-      const results = await openResults(settings)
-      try {
-        return await work(results)
-      } finally {
-        await results.close()
-      }
+      return whileOpen(await openResults(settings), work)
     },
+  }
+}
+
+/** Closes what was opened, however the work with it ends. */
+export async function whileOpen<Opened extends { close(): Promise<void> }, Result>(
+  opened: Opened,
+  work: (opened: Opened) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work(opened)
+  } finally {
+    await opened.close()
   }
 }
 
