@@ -35,6 +35,23 @@ export const systemClock: Clock = {
   },
 }
 
+/** The work's result, or the failure `late` when it takes longer than `ms`. The work is not stopped; its result is dropped. */
+export async function inTime<Result>(
+  work: Promise<Result>,
+  clock: Clock,
+  { ms, late }: { readonly ms: number; readonly late: () => unknown },
+): Promise<Result> {
+  let cancel = () => {}
+  const tooLate = new Promise<never>((_, reject) => {
+    cancel = clock.after(ms, () => reject(late()))
+  })
+  try {
+    return await Promise.race([work, tooLate])
+  } finally {
+    cancel()
+  }
+}
+
 export const systemRandom: Random = () => Math.random()
 
 /** mulberry32: small, seeded, good enough for jitter and for tests that must repeat. */

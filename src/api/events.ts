@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Clock } from '../clock.js'
+import { type Clock, inTime } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import type { Log } from '../log.js'
 import { failureOf } from './failure.js'
@@ -64,7 +64,7 @@ export function createEventHub({
   }
   const event = async (name: string, ask: () => Promise<unknown>, patienceMs: number): Promise<Buffer> => {
     try {
-      return eventBytes(name, await withPatience(ask(), clock, patienceMs))
+      return eventBytes(name, await inTime(ask(), clock, { ms: patienceMs, late: () => LATE }))
     } catch (error) {
       return error === LATE
         ? Buffer.from(': still looking\n\n')
@@ -136,19 +136,6 @@ export function createEventHub({
 const EMPTY = Buffer.alloc(0)
 const BYE = eventBytes('bye', {})
 const LATE = Symbol('late')
-
-async function withPatience<Answer>(work: Promise<Answer>, clock: Clock, patienceMs: number): Promise<Answer> {
-  let cancel = () => {}
-  const late = new Promise<never>((_, reject) => {
-    cancel = clock.after(patienceMs, () => reject(LATE))
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    cancel()
-    work.catch(() => {})
-  }
-}
 
 /** JSON.stringify never produces a line break, which would end the event. */
 function eventBytes(name: string, data: unknown): Buffer {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { fileURLToPath } from 'node:url'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
-import type { Clock } from '../clock.js'
+import { inTime } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import { METRICS_TYPE } from '../observe/metrics/prometheus.js'
 import { readJson } from './body.js'
@@ -193,19 +193,6 @@ function fileAnswer(context: Context<Env>, { type, bytes, gzip }: StaticFile): R
     vary: 'accept-encoding',
     ...(zipped && { 'content-encoding': 'gzip' }),
   })
-}
-
-async function inTime<Answer>(work: Promise<Answer>, clock: Clock, { ms, late }: Patience): Promise<Answer> {
-  let cancel = () => {}
-  const tooLate = new Promise<never>((_, reject) => {
-    cancel = clock.after(ms, () => reject(late()))
-  })
-  try {
-    return await Promise.race([work, tooLate])
-  } finally {
-    cancel()
-    work.catch(() => {})
-  }
 }
 
 function pathOf(request: IncomingMessage): string {

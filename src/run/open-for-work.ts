@@ -58,9 +58,13 @@ export async function readyForPages(
 }
 
 /** Nothing is open yet, so there is nothing to drain: Ctrl-C does not wait for a slow spider file or a locked database. */
-async function unlessDrained<Result>(work: Promise<Result>, drain: AbortSignal): Promise<Result> {
+export async function unlessDrained<Result>(
+  work: Promise<Result>,
+  drain: AbortSignal,
+  before = 'the crawl was opened',
+): Promise<Result> {
   const drained = new Promise<never>((_, reject) => {
-    const stop = () => reject(new ShoalError('interrupted', 'stopped before the crawl was opened'))
+    const stop = () => reject(new ShoalError('interrupted', `stopped before ${before}`))
     if (drain.aborted) stop()
     else drain.addEventListener('abort', stop, { once: true })
   })

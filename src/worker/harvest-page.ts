@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js'
+import { type Clock, inTime } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import type { FetchResponse } from '../fetch/fetcher.js'
 import type { Lease } from '../frontier/frontier.js'
@@ -43,22 +43,9 @@ export async function harvestPage(
   const page = pageOf(route, asked, answered)
   const harvest = route.harvest(page, ruleLinks)
   if (!(harvest instanceof Promise)) return harvest
-  let cancel = () => {}
-  const deadline = new Promise<never>((_, reject) => {
-    cancel = clock.after(route.handlerTimeoutMs, () => {
-      reject(
-        new ShoalError(
-          'handler_timeout',
-          `the handler of route ${route.name} took longer than ${route.handlerTimeoutMs} ms`,
-        ),
-      )
-    })
-  })
-  try {
-    return await Promise.race([harvest, deadline])
-  } finally {
-    cancel()
-  }
+  const { name, handlerTimeoutMs: ms } = route
+  const late = () => new ShoalError('handler_timeout', `the handler of route ${name} took longer than ${ms} ms`)
+  return inTime(harvest, clock, { ms, late })
 }
 
 /** The lease under which the page was read, and whether rows that are still fresh are written all the same. */

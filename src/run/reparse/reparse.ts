@@ -7,6 +7,7 @@ import type { KeptPage, KeptPageCursor, KeptPageQuery } from '../../store/kept-p
 import type { RecordStore } from '../../store/record-store.js'
 import { pauseUntil, whileAway } from '../../while-away.js'
 import type { StorePart } from '../../wire/backends.js'
+import { unlessDrained } from '../open-for-work.js'
 import type { SpiderSource } from '../spider-source.js'
 import { emptyReport, noteStray, type ReparseReport } from './reparse-report.js'
 import type { LoadedSpider } from './reparse-thread-messages.js'
@@ -115,13 +116,8 @@ export function isMuchLeft(pages: number, total: number | null, seconds: number)
 
 /** Until a page is read there is nothing to finish. */
 async function loaded(first: ReparseThread, drain: AbortSignal): Promise<LoadedSpider> {
-  const drained = new Promise<never>((_, reject) => {
-    const stop = () => reject(new ShoalError('interrupted', 'stopped before a page was read'))
-    if (drain.aborted) stop()
-    else drain.addEventListener('abort', stop, { once: true })
-  })
   try {
-    return await Promise.race([first.ready, drained])
+    return await unlessDrained(first.ready, drain, 'a page was read')
   } catch (error) {
     await first.close()
     throw error
