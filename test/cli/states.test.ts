@@ -76,7 +76,7 @@ describe('explain', () => {
     expect((await call('explain', url('queued'))).out).toContain('next slot of shop.example')
     expect((await call('explain', url('queued-later'))).out).toContain('1 link of its host is ahead of it')
     expect((await call('explain', url('delayed'))).out).toMatch(/due in 59 min[\s\S]*attempt 1 ended with timeout/)
-    expect((await call('explain', url('leased'))).out).toContain('worker w1 has it')
+    expect((await call('explain', url('leased'))).out).toContain('in flight on worker w1')
     expect((await call('explain', url('skipped'))).out).toContain('robots_disallowed')
     const dead = (await call('explain', url('dead'))).out
     expect(dead).toContain('server_error: status 500')
