@@ -797,7 +797,7 @@ export function describeError(code: ErrorCode): ErrorRow {
   return ERRORS[code]
 }
 
-/** Undefined: it ends a page, not a command. */
+/** Undefined: it ends a page, not a command. @public for scripts/generate-docs.js, which reads the build. */
 export function exitNameOf(code: ErrorCode): ExitName | undefined {
   const { exitCode, next } = describeError(code)
   return exitCode ?? (next === 'backend' ? 'backend' : undefined)

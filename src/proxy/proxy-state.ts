@@ -83,7 +83,7 @@ export const MOST_PROXIES = 1_000
 /** Grants that ran out, ended in one call at most. */
 export const REAP_AT_ONCE = 1_000
 
-/** More than any cap allows, and still a number. */
+/** More than any cap allows, and still a number. @lua */
 export const MOST_DOUBLINGS = 30
 
 export function isForgotten({ usedAt }: { readonly usedAt: number }, now: number): boolean {

@@ -94,7 +94,7 @@ describe.each(LOOKS)('$scheme, $width px', ({ scheme, width }) => {
 async function go(page: Page, view: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(view)}`)
   const [place] = view.split('?')
-  await page.locator(view === NOWHERE ? 'h1:text("Nothing here")' : `[aria-current][href="#${place}"]`).waitFor()
+  await page.locator(view === NOWHERE ? 'h1:text("Page not found")' : `[aria-current][href="#${place}"]`).waitFor()
   await page.locator('main h1').waitFor()
   await page.locator('.loading').waitFor({ state: 'detached' })
 }

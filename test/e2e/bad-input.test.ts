@@ -192,7 +192,7 @@ describe('the command line', () => {
     [['crawl', 'http://a.example/', '--delay', '5 parsecs'], 'bad_duration', 3, '5 parsecs'],
     // Linux takes at most 128 KiB in one argument.
     [['crawl', 'http://a.example/LONG'], 'url_too_long', 2, '130017 characters'],
-    [['explain', 'nonsense'], 'not_found', 5, 'there is no database'],
+    [['explain', 'nonsense'], 'not_found', 5, 'no database at'],
   ])('%j', async (args, code, exit, says) => {
     const result = await inDir(...args.map((arg) => arg.replace('LONG', 'x'.repeat(130_000))))
     tellsOneLine(result, code, exit, says)
@@ -298,7 +298,7 @@ describe('a page', () => {
     const name = spider('megabyte-link', onSite('/links-megabyte'), "follow: [{ links: 'a' }]")
     const tried = await inDir('try', name, `${site.origin}/links-megabyte`)
     expect(tried.code).toBe(0)
-    expect(tried.stdout).toMatch(/2 links refused[\s\S]*url_too_long[\s\S]*bad_url/)
+    expect(tried.stdout).toMatch(/2 links rejected[\s\S]*url_too_long[\s\S]*bad_url/)
     expect(tried.stdout.length).toBeLessThan(10_000)
     const { code, stdout } = await inDir('run', name, '--json', '--queue', 'sqlite:megabyte.db')
     expect(code).toBe(0)
@@ -391,7 +391,7 @@ describe('Ctrl-C', () => {
       run.child.kill(signal)
       const { code, stderr } = await run.result
       expect(code).toBe(exit)
-      expect(stderr).toMatch(/^stopping, .*\nerror interrupted: .*\n {2}→ .*\n$/)
+      expect(stderr).toMatch(/^stopping; .*\nerror interrupted: .*\n {2}→ .*\n$/)
     } finally {
       holder.exec('ROLLBACK')
       holder.close()

@@ -94,7 +94,7 @@ describe('explain, in the middle of a crawl', () => {
     expect(first.text).toMatch(/next slot of 127\.0\.0\.1:\d+: /)
     const second = await explain(`${origin}/waiting/2`)
     expect(second.json).toMatchObject({ state: 'queued', position: 1, route: 'waiting', depth: 1, attempts: 0 })
-    expect(second.text).toContain('1 link of its host comes first')
+    expect(second.text).toContain('1 link of its host is ahead of it')
   })
 
   it('delayed: until when, and after what', async () => {
@@ -113,7 +113,7 @@ describe('explain, in the middle of a crawl', () => {
     const { code, text, json } = await explain(`${origin}/held`)
     expect(code).toBe(0)
     expect(json).toMatchObject({ state: 'leased', worker: expect.stringContaining(`-${run.child.pid}-`), attempts: 0 })
-    expect(text).toMatch(/^in hand {2}http.*\n {2}worker \S+ has it for .+, attempt 1\n/)
+    expect(text).toMatch(/^in flight {2}http.*\n {2}in flight on worker \S+ for .+, attempt 1\n/)
   })
 
   it('done: the fetch and the records', async () => {
@@ -155,11 +155,11 @@ describe('explain, in the middle of a crawl', () => {
     ['no_route', () => `${origin}/no/such/route`],
     ['url_too_long', () => `${origin}/waiting/${'x'.repeat(5_000)}`],
     ['trap', () => `${origin}/waiting/a/a/a/a/a/a/a/a`],
-  ])('refused at the door: %s', async (refusal, url) => {
+  ])('rejected by the filter: %s', async (refusal, url) => {
     const { code, text, json } = await explain(url())
     expect(code).toBe(0)
     expect(json).toMatchObject({ state: 'rejected', code: refusal, spider: 'shop' })
-    expect(text).toMatch(new RegExp(`^refused {2}${refusal}: `))
+    expect(text).toMatch(new RegExp(`^rejected {2}${refusal}: `))
     expect(text.length).toBeLessThan(1_000)
   })
 

@@ -62,7 +62,7 @@ describe('raw pages in S3', () => {
     const address = (bucket: string, port: number) => `s3://${bucket}/x?endpoint=http://127.0.0.1:${port}`
     const cases: [string, number, RegExp][] = [
       [address('no-such-bucket', s3.port), 4, /pages_missing: .*there is no such bucket at http:\/\/127.0.0.1/],
-      [address('shoal-test', 1), 4, /pages_unreachable: .*away \(ECONNREFUSED\)/],
+      [address('shoal-test', 1), 4, /pages_unreachable: .*unreachable \(ECONNREFUSED\)/],
       [`s3://someone:${SECRET}@bucket/x`, 2, /pages_address: the S3 address holds credentials\n.*AWS_ACCESS_KEY_ID/],
     ]
     for (const [pages, code, message] of cases) {

@@ -57,7 +57,7 @@ it('begins each turn once, and goes on when one of its processes is killed', asy
   const listed = lastJson((await runCli(['schedule', 'list', 'often.ts', '--json', ...to], { cwd: dir.path })).stdout)
   expect(listed).toMatchObject({ spider: 'often', cron: '* * * * * *', last: { missed: expect.any(Number) } })
   two.child.kill('SIGTERM')
-  expect((await two.result).stderr).toMatch(/crawl often-\d{8}-\d{6}-turn begun/)
+  expect((await two.result).stderr).toMatch(/crawl often-\d{8}-\d{6}-turn started/)
 
   const crawls = await backends.frontier.crawls()
   expect(crawls.every(({ id }) => /^often-\d{8}-\d{6}-turn$/.test(id))).toBe(true)

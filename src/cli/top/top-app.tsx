@@ -18,7 +18,7 @@ export interface TopParts {
 }
 
 export function Top({ snapshots, clock, everyMs, where, style, carryOut }: TopParts) {
-  const { exit } = useApp()
+  const app = useApp()
   const size = useSize()
   const [seen, setSeen] = useState<Seen>({ snapshot: null, failure: null })
   const [state, setState] = useState(FIRST_STATE)
@@ -43,12 +43,12 @@ export function Top({ snapshots, clock, everyMs, where, style, carryOut }: TopPa
         await clock.sleep(everyMs, AbortSignal.any([nap.signal, stopped.signal]))
       }
     }
-    watch().catch((error: unknown) => exit(asShoalError(error)))
+    watch().catch((error: unknown) => app.exit(asShoalError(error)))
     return () => stopped.abort()
-  }, [snapshots, clock, everyMs, exit])
+  }, [snapshots, clock, everyMs, app])
 
   const obey = async (order: Order) => {
-    if (order.kind === 'quit') return exit()
+    if (order.kind === 'quit') return app.exit()
     try {
       show({ ...latest.current.state, notice: await carryOut(order) })
     } catch (thrown) {

@@ -124,6 +124,7 @@ export function sharesOf(spec: Buffer): readonly [pending: number, pages: number
 }
 
 const ORDERS: readonly CrawlSpec['order'][] = ['priority', 'fifo', 'lifo']
+/** @lua */
 export const BY_PRIORITY = ORDERS.indexOf('priority')
 export const NEWEST_FIRST = ORDERS.indexOf('lifo')
 /** More than any host is asked at once; concurrency Infinity has no place in a script. */
@@ -132,6 +133,7 @@ export const NO_LIMIT = 1e9
 export const LEVEL = 2 ** 32
 /** First byte of the record of a link that ended (parts/ends.lua). */
 export const DEAD_LETTER = 4
+/** @lua */
 export const SKIPPED_LINK = 5
 
 /** parts/crawls.lua, SPEC, for one shard of several. Limits of the whole crawl are divided over them. */
@@ -215,6 +217,7 @@ export function decodeHistory(bytes: Buffer): History {
   }
 }
 
+/** @lua */
 export const REPORT_KINDS: readonly HostReport['kind'][] = ['ok', 'failed', 'throttled', 'wait']
 
 /** release.lua, REPORT. */
@@ -231,6 +234,7 @@ function askedMs(report: HostReport): number {
   return report.kind === 'throttled' ? (report.retryAfterMs ?? -1) : -1
 }
 
+/** @lua */
 export const OUTCOME_KINDS: readonly Outcome['kind'][] = ['done', 'retry', 'dead', 'skipped', 'back']
 
 /** settle.lua, SETTLEMENT. */
@@ -364,9 +368,9 @@ export interface LaneRecord {
   readonly levels: readonly { readonly level: number; readonly popped: number }[]
 }
 
-/** Latency of a host without any measurement; a worker's clock may produce small negative ones. */
+/** Latency of a host without any measurement; a worker's clock may produce small negative ones. @lua */
 export const UNKNOWN_LATENCY = -1e15
-/** Later than any time: when a lane without a free slot wakes; added to the end of a host's block while the host is closed by hand. */
+/** Later than any time: when a lane without a free slot wakes; added to the end of a host's block while the host is closed by hand. @lua */
 export const FAR = 1e15
 
 export function decodeHost(bytes: Buffer): HostRecord {
