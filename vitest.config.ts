@@ -44,7 +44,7 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ...ALONE, ...IN_PAIRS],
           // Half of the time a test waits for a server or a clock: with two files at a time two cores were idle for a third of it. None of these
           // is judged by the time it takes; they have passed on machines five times as busy.
-          maxWorkers: Math.max(3, availableParallelism() - 1),
+          maxWorkers: Math.max(4, availableParallelism() - 1),
           sequence: { groupOrder: 1 },
         },
       },

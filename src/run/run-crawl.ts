@@ -61,6 +61,11 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
   return withClosers(warnOf(log), async (closers) => {
     const { spiders, backends, direct } = await openForWork(sources, settings, drain, clock, log)
     closers.add(() => backends.close())
+    const { start } = noCrawlStarter
+    const closeSidecar = await openSidecar(options.sidecar, {
+      ...{ backends: direct, spiders: [], start, log, localWorkers, drain },
+    })
+    closers.add(closeSidecar)
     const [spider] = spiders
     if (spider === undefined) throw new Error('one source gives one spider')
     const pools = poolsAtHand(settings, spiders)
@@ -69,8 +74,8 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
       ...{ store: backends.store, queue: settings.queue, clock, random, log },
     })
     closers.add(() => finishOutlets(outlets, grace.leftMs(), log))
-    const { start } = noCrawlStarter
-    closers.add(await openSidecar(options.sidecar, { backends: direct, spiders: [], start, log, localWorkers, drain }))
+    // Before the outlets, which may take the rest of the grace period.
+    closers.add(closeSidecar)
 
     await shareProxiesNow(backends, spiders, pools)
     const proxies = await knownProxies(backends.notes, spider)

@@ -73,6 +73,7 @@ export async function serveCrawls(options: ServeOptions): Promise<Served> {
       { store: backends.store, queue: settings.queue, clock, random, log },
     )
     closers.add(() => finishOutlets(outlets, grace.leftMs(), log))
+    closers.add(grace.start)
     const pools = poolsAtHand(settings, spiders)
     const workers = await startWorkers({ ...options, localWorkers }, backends, spiders, pools, log, writeLog)
     const duties = startQueueDuties(backends, spiders, { pools, clock, log, drain, alerts }, () => {})

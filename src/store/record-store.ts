@@ -106,7 +106,7 @@ export interface Crawls {
   remove(crawl: CrawlId): Promise<void>
 }
 
-/** Generations of queues, the first half of the fence (see reliability in docs/architecture.md). */
+/** Generations of queues, the first half of the fence (see docs/reliability.md). */
 export interface Generations {
   /** The generation of a queue: the same for the same identity, larger for an identity not seen before. */
   of(queueIdentity: string): Promise<number>

@@ -58,9 +58,8 @@ async function exchange(sending: Sending, held: Held): Promise<Answer> {
     verdict = verdictOn(response, sending, lent)
   } catch (thrown) {
     if (thrown !== TOO_OLD) return failed(thrown, response, sending, held, { began, dispatchedAt })
-    lent?.end(null)
     // The connection goes through this proxy: through another it would have to be opened again, and the next permit would expire too.
-    return new Again('stale', { ...held, lent: null, stay: lent?.grant.proxy.id ?? held.stay })
+    return new Again('stale', { ...held, stay: lent?.grant.proxy.id ?? held.stay })
   }
   return answered(response, verdict, sending, held, dispatchedAt)
 }

@@ -33,14 +33,20 @@ export async function send(
   const sending = { current, parts, keys, request }
   let held = nothingHeld(sending)
   let tried = NONE
-  for (;;) {
-    const answer = await attempt(sending, held)
-    if (!(answer instanceof Again)) return answer
-    const { why } = answer
-    tried = { ...tried, [why]: tried[why] + 1 }
-    if (tried[why] < MOST[why]) held = answer.held
-    else if (why === 'stale') return new Busy(STALE_WAIT_MS)
-    else throw answer.error
+  try {
+    for (;;) {
+      const answer = await attempt(sending, held)
+      if (!(answer instanceof Again)) return answer
+      const { why } = answer
+      held = answer.held
+      tried = { ...tried, [why]: tried[why] + 1 }
+      if (tried[why] < MOST[why]) continue
+      if (why === 'stale') return new Busy(STALE_WAIT_MS)
+      throw answer.error
+    }
+  } finally {
+    // A proxy that was kept for one more attempt, which did not come to use it.
+    held.lent?.end(null)
   }
 }
 

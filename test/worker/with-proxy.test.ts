@@ -41,3 +41,30 @@ it('passes on that there is none, and nothing is sent', async () => {
   expect(answer).toBeInstanceOf(Busy)
   expect(seen).toEqual([])
 })
+
+it('uses the proxy of the attempt before while its grant is fresh, and asks again when it is not', async () => {
+  const { parts, leased } = visitParts({ spider: { proxy: 'dc' } })
+  const { layer, seen } = innermost()
+  const sending = sendingOf(leased(), parts)
+  await withProxy(layer)(sending, HOLDS_NOTHING)
+  const lent = seen[0]?.lent ?? null
+  if (lent === null) throw new Error('no proxy was lent')
+  await withProxy(layer)(sending, { ...HOLDS_NOTHING, lent })
+  expect(seen[1]?.lent).toBe(lent)
+
+  const ends: unknown[] = []
+  const old = { ...lent, granted: { ...lent.granted, forMs: -1 }, end: (how: unknown) => void ends.push(how) }
+  await withProxy(layer)(sending, { ...HOLDS_NOTHING, lent: old })
+  expect(ends).toEqual([null])
+  expect(seen[2]?.lent).not.toBe(old)
+})
+
+it('gives the proxy back when what comes after it fails', async () => {
+  const { parts, leased } = visitParts({ spider: { proxy: 'dc' } })
+  const sending = sendingOf(leased(), parts)
+  const broken = withProxy(() => Promise.reject(new Error('a defect')))
+  await expect(broken(sending, HOLDS_NOTHING)).rejects.toThrow('a defect')
+  const { layer, seen } = innermost()
+  await withProxy(layer)(sendingOf(leased(), parts), HOLDS_NOTHING)
+  expect(seen[0]?.lent).not.toBeNull()
+})

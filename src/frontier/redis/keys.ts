@@ -38,7 +38,7 @@ import { SLOTS, slotOf } from '../../redis/slots.js'
  *   s:<scope>…                what was seen: lua/parts/seen.lua
  *   trash             list    numbers of removed crawls whose keys are being swept
  */
-export const LAYOUT = 1
+export const LAYOUT = 2
 
 /** Hash tags that divide the slots of a cluster evenly: shard i falls into the i-th part of the slots. */
 export function shardTags(namespace: string, shards: number): string[] {

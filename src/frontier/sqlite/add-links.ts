@@ -23,8 +23,9 @@ export function addLinks(
   links.forEach((link, index) => {
     const fp = toSigned(link.fp)
     const ended = link.again ? tx.sql.endedLink.get(crawl.num, fp) : undefined
-    const hostIsFull = pagesPerHost !== undefined && tx.counters.linksOnHost(crawl, link.host) >= pagesPerHost
-    if (hostIsFull || roomFor(crawl) < 1) {
+    // In this order: to count the links of a host creates its row, also for a link that the queue has no room for.
+    const hostIsFull = () => pagesPerHost !== undefined && tx.counters.linksOnHost(crawl, link.host) >= pagesPerHost
+    if (roomFor(crawl) < 1 || hostIsFull()) {
       if (ended !== undefined || tx.sql.known.get(crawl.num, fp) === undefined) refused++
       return
     }

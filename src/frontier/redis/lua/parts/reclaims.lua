@@ -44,8 +44,8 @@ end
 
 -- Frees the slot that a lease of another shard holds here; the field is its token, a line feed, the host.
 local function free_guest(field)
-  if call('HDEL', B .. ':guests', field) == 0 then return end
   call('ZREM', B .. ':guestends', field)
+  if call('HDEL', B .. ':guests', field) == 0 then return end
   local h = host_of(sub(field, (string.find(field, '\n', 1, true)) + 1))
   slot_freed(h)
   h.reopened = true
