@@ -264,6 +264,8 @@ export const workersView: z.ZodType<Api.WorkersView> = z.strictObject({
       startedAt: moment,
       seenAt: moment,
       progressAt: moment.nullable(),
+      beatAt: moment.nullable(),
+      lostAt: moment.nullable(),
       about: z
         .strictObject({
           machine: text,

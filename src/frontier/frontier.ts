@@ -441,6 +441,10 @@ export interface WorkerInfo {
   readonly seenAt: number
   /** The last time that a link ended here; null before the first. */
   readonly progressAt: number | null
+  /** Its last beat (see `beat`); null: it has never beaten, or was given up as lost. */
+  readonly beatAt: number | null
+  /** When its links return to the queue unless it beats before; null as above. A worker that is well is always seconds ahead of it. */
+  readonly lostAt: number | null
   readonly about: WorkerAbout | null
 }
 

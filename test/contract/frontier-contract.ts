@@ -1701,10 +1701,21 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         await settle(three, retry(1000))
         await w2.lease(0)
         const now = clock.now()
-        const nowhere = { progressAt: null, about: null }
+        const never = { beatAt: null, lostAt: null }
+        const nowhere = { progressAt: null, about: null, ...never }
         expect(await frontier.workers()).toEqual([
           { worker: 'w1', inFlight: 1, done: 0, failed: 0, startedAt: now, seenAt: now, ...nowhere },
-          { worker: 'w2', inFlight: 1, done: 1, failed: 2, startedAt, seenAt: now, progressAt: now, about: null },
+          {
+            worker: 'w2',
+            inFlight: 1,
+            done: 1,
+            failed: 2,
+            startedAt,
+            seenAt: now,
+            progressAt: now,
+            about: null,
+            ...never,
+          },
         ])
         await frontier.forfeit('w2')
         expect((await frontier.workers()).map((worker) => worker.worker)).toEqual(['w1'])

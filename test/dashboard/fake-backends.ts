@@ -314,6 +314,8 @@ export function workers(at: number): WorkersView {
       startedAt: NOW - 2 * HOUR,
       seenAt: state === 'missing' ? NOW - 48_000 : at,
       progressAt: at - 800,
+      beatAt: state === 'missing' ? NOW - 48_000 : at,
+      lostAt: state === 'missing' ? NOW - 38_000 : at + 10_000,
       about: {
         machine: 'crawler-1',
         pid: 4_100 + index,

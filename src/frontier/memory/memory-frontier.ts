@@ -330,7 +330,9 @@ export class MemoryFrontier implements Frontier {
     return [...this.#workers]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([worker, { startedAt, seenAt, progressAt, about, done, failed }]) => {
-        return { worker, inFlight: this.#inFlight(worker).length, done, failed, startedAt, seenAt, progressAt, about }
+        const liveness = { beatAt: null, lostAt: null }
+        const inFlight = this.#inFlight(worker).length
+        return { worker, inFlight, done, failed, startedAt, seenAt, progressAt, ...liveness, about }
       })
   }
 

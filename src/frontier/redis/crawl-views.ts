@@ -194,6 +194,8 @@ export class CrawlViews {
             startedAt: count('started'),
             seenAt: count('seen'),
             progressAt: progress === '' ? null : Number(progress),
+            beatAt: null,
+            lostAt: null,
             about: about === '' ? null : (JSON.parse(about) as WorkerAbout),
           },
         ]
@@ -355,8 +357,14 @@ function joined(a: WorkerInfo, b: WorkerInfo): WorkerInfo {
       a.progressAt === null || b.progressAt === null
         ? (a.progressAt ?? b.progressAt)
         : Math.max(a.progressAt, b.progressAt),
+    beatAt: earlier(a.beatAt, b.beatAt),
+    lostAt: earlier(a.lostAt, b.lostAt),
     about: a.about ?? b.about,
   }
+}
+
+function earlier(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b)
 }
 
 function total(numbers: readonly number[]): number {

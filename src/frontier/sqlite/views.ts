@@ -150,6 +150,8 @@ export abstract class SqliteViews {
       startedAt: Number(v[4]),
       seenAt: Number(v[5]),
       progressAt: optional(v[6]),
+      beatAt: null,
+      lostAt: null,
       about: typeof v[7] === 'string' ? (JSON.parse(v[7]) as WorkerAbout) : null,
     }))
   }

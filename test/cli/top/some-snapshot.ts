@@ -40,6 +40,7 @@ export function someCrawl(change: Partial<CrawlStats> = {}, hosts: readonly Host
 export function someWorker(change: Partial<WorkerSnapshot> = {}): WorkerSnapshot {
   return {
     ...{ worker: 'w1', inFlight: 1, done: 490, failed: 12, startedAt: NOW - 60_000, seenAt: NOW, progressAt: NOW },
+    ...{ beatAt: NOW, lostAt: NOW + 10_000 },
     about: { machine: 'm1', pid: 7, version: '1.0.0' },
     ...{ vitals: someVitals({ rssBytes: 123e6, loopBusy: 0.25 }), reportedMs: 500, draining: false, state: 'working' },
     ...change,

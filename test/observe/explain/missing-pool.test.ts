@@ -15,7 +15,8 @@ const spider = spiderFromDefinition(
 
 function worker(pools: readonly string[], seenAt: number): WorkerInfo {
   const about = { machine: 'm', pid: 1, version: '1', pools }
-  return { worker: 'w', inFlight: 0, done: 0, failed: 0, startedAt: 0, seenAt, progressAt: null, about }
+  const liveness = { beatAt: null, lostAt: null }
+  return { worker: 'w', inFlight: 0, done: 0, failed: 0, startedAt: 0, seenAt, progressAt: null, ...liveness, about }
 }
 
 const ask = (workers: WorkerInfo[], route: string) =>

@@ -56,6 +56,7 @@ const histogram = (took = { ms: 0, calls: 0 }): Histogram => ({
 
 const worker = (told: Vitals | null = vitals({}), change: Partial<AdvisedWorker> = {}): AdvisedWorker => ({
   ...{ worker: told?.worker ?? 'w', inFlight: 4, done: 100, failed: 0, startedAt: 0, seenAt: NOW, progressAt: NOW },
+  ...{ beatAt: NOW, lostAt: NOW + 10_000 },
   about: { machine: 'm', pid: 7, version: '1.0.0', spiders: { s: 'h' }, concurrency: 4 },
   ...{ vitals: told, state: 'working' },
   ...change,

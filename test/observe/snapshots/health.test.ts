@@ -28,6 +28,8 @@ const worker = (change: Partial<WorkerInfo> = {}): WorkerInfo => ({
   startedAt: 0,
   seenAt: NOW,
   progressAt: null,
+  beatAt: null,
+  lostAt: null,
   about: null,
   ...change,
 })

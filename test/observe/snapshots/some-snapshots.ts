@@ -36,6 +36,7 @@ export function workerSnapshot(given: Partial<WorkerSnapshot>): WorkerSnapshot {
   const about = { machine: 'm', pid: 1, version: '1', spiders: { books: 'hash' }, concurrency: 10, pools: [] }
   return {
     ...{ worker: 'w1', inFlight: 0, done: 0, failed: 0, startedAt: 0, seenAt: 0, progressAt: null, about },
+    ...{ beatAt: null, lostAt: null },
     ...{ vitals: null, reportedMs: null, draining: false, state: 'working' },
     ...given,
   }
