@@ -395,7 +395,7 @@ export interface CrawlStats extends CrawlInfo, LinkCounts {
   /** Links refused by maxPending or a budget. */
   readonly refused: number
   readonly bytes: number
-  /** Links that ended (done, dead, skipped) within the last minute or since the start if that is shorter, per second. */
+  /** Links that ended (done, dead, skipped) per second, over the last ten seconds of running time: see `rateOf` (rate.ts). */
   readonly rate: number
 }
 
@@ -532,5 +532,3 @@ export const PERMIT_MAX_MS = 2_000
 export const IDLE_MAX_MS = 1_000
 /** Nobody knows when a slot will be free: ask again after this long. */
 export const SLOT_WAIT_MS = 100
-/** The rate of a crawl is that of the last minute. */
-export const RATE_WINDOW_MS = 60_000

@@ -1741,18 +1741,50 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(await info()).toMatchObject({ about: { ...about, pid: 8 }, progressAt, seenAt: clock.now() })
       })
 
-      it('counts the rate over the last minute, or since the start', async () => {
-        await crawlOf({}, numbers(60))
-        const w = workerOf(frontier, 'w1')
-        for (let i = 0; i < 20; i++) {
-          await settle(await take(w), DONE)
-          clock.advance(1000)
+      describe('the rate', () => {
+        const rate = async () => (await frontier.stats('c1')).rate
+        const endOneEvery = async (ms: number, count: number) => {
+          const w = workerOf(frontier, 'w1')
+          for (let i = 0; i < count; i++) {
+            await settle(await take(w), DONE)
+            clock.advance(ms)
+          }
         }
-        expect((await frontier.stats('c1')).rate).toBeCloseTo(1, 1)
-        clock.advance(30_000)
-        expect((await frontier.stats('c1')).rate).toBeCloseTo(20 / 50, 1)
-        clock.advance(120_000)
-        expect((await frontier.stats('c1')).rate).toBe(0)
+
+        it('is that of the last ten seconds, or since the start, and 0 when it has stalled', async () => {
+          await crawlOf({}, numbers(60))
+          await endOneEvery(1_000, 4)
+          expect(await rate()).toBeCloseTo(1, 1)
+          await endOneEvery(1_000, 16)
+          expect(await rate()).toBeCloseTo(1, 1)
+          await endOneEvery(250, 40)
+          expect(await rate()).toBeCloseTo(4, 0)
+          clock.advance(10_000)
+          expect(await rate()).toBe(0)
+        })
+
+        it('leaves out the time of a pause', async () => {
+          await crawlOf({}, numbers(60))
+          await endOneEvery(500, 20)
+          await frontier.setState('c1', 'paused')
+          clock.advance(300_000)
+          await frontier.setState('c1', 'running')
+          await endOneEvery(500, 6)
+          expect(await rate()).toBeGreaterThan(1.6)
+          expect(await rate()).toBeLessThan(2.4)
+        })
+
+        it('does not flicker when pages are rare', async () => {
+          await crawlOf({}, numbers(60))
+          await endOneEvery(15_000, 5)
+          await endOneEvery(0, 1)
+          for (let second = 0; second < 14; second++) {
+            expect(await rate()).toBeCloseTo(1 / 15, 2)
+            clock.advance(1_000)
+          }
+          clock.advance(45_000)
+          expect(await rate()).toBe(0)
+        })
       })
 
       it('keeps its counters true through a long mixed crawl', async () => {

@@ -124,6 +124,7 @@ export class MemoryFrontier implements Frontier {
         spiderChanges: 0,
         createdAt: this.#clock.now(),
         startedAt: null,
+        resumedAt: null,
         finishedAt: null,
         seeding: true,
         entries: [],
@@ -291,6 +292,7 @@ export class MemoryFrontier implements Frontier {
     if (crawl.state === state) return
     if (hasEnded(crawl.state)) throw crawlEnded(id, crawl.state)
     crawl.state = state
+    if (state === 'running') crawl.resumedAt = this.#clock.now()
     if (state === 'cancelled') crawl.finishedAt = this.#clock.now()
     this.#endIfDone(crawl)
   }

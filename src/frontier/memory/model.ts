@@ -28,6 +28,8 @@ export interface Crawl {
   spiderChanges: number
   readonly createdAt: number
   startedAt: number | null
+  /** After a pause; null: it was never paused. */
+  resumedAt: number | null
   finishedAt: number | null
   seeding: boolean
   /** In the order in which they were added. */

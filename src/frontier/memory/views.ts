@@ -1,16 +1,7 @@
 import type { HostKey } from '../../url/link.js'
-import {
-  type CrawlInfo,
-  type CrawlStats,
-  type Frontier,
-  type HostInfo,
-  type Limits,
-  type LinkInfo,
-  type LinkQuery,
-  type LinkState,
-  RATE_WINDOW_MS,
-} from '../frontier.js'
+import type { CrawlInfo, CrawlStats, Frontier, HostInfo, Limits, LinkInfo, LinkQuery, LinkState } from '../frontier.js'
 import { adapted, earliestOpen, settingsShown } from '../pace.js'
+import { type Ending, rateOf, resumeMark } from '../rate.js'
 import { type Crawl, deadOf, type Entry, type Hold, type Host, lastCode, stateOf } from './model.js'
 
 export function infoOf(crawl: Crawl): CrawlInfo {
@@ -21,8 +12,6 @@ export function infoOf(crawl: Crawl): CrawlInfo {
 
 export function statsOf(crawl: Crawl, now: number): CrawlStats {
   const count = (state: LinkState) => crawl.entries.filter((entry) => stateOf(entry, now) === state).length
-  const ended = crawl.entries.filter((entry) => entry.endedAt !== null && entry.endedAt > now - RATE_WINDOW_MS).length
-  const windowMs = Math.min(RATE_WINDOW_MS, Math.max(1000, now - (crawl.startedAt ?? now)))
   const { retried, throttled, reclaimed, stale, refused, bytes } = crawl
   return {
     ...infoOf(crawl),
@@ -40,8 +29,16 @@ export function statsOf(crawl: Crawl, now: number): CrawlStats {
     stale,
     refused,
     bytes,
-    rate: ended / (windowMs / 1000),
+    rate: rateOf(endingsOf(crawl), { since: crawl.startedAt, now }),
   }
+}
+
+function endingsOf({ entries, resumedAt }: Crawl): Ending[] {
+  const ended = entries.flatMap(({ endedAt }) => (endedAt === null ? [] : [endedAt]))
+  return [
+    ...(resumedAt === null ? [] : [resumeMark(resumedAt)]),
+    ...ended.map((at) => ({ second: Math.floor(at / 1000), count: 1 })),
+  ]
 }
 
 export function hostInfoOf(crawl: Crawl, key: HostKey, host: Host, set: Limits, now: number): HostInfo {

@@ -1,18 +1,18 @@
 import type { ErrorCode } from '../../errors.js'
 import type { RedisReply } from '../../redis/connection.js'
 import { bytes, fields, list, number, text, word } from '../../redis/replies.js'
-import {
-  type CrawlId,
-  type CrawlInfo,
-  type CrawlState,
-  type CrawlStats,
-  type HostInfo,
-  type HostPage,
-  RATE_WINDOW_MS,
-  type WorkerAbout,
-  type WorkerInfo,
+import type {
+  CrawlId,
+  CrawlInfo,
+  CrawlState,
+  CrawlStats,
+  HostInfo,
+  HostPage,
+  WorkerAbout,
+  WorkerInfo,
 } from '../frontier.js'
 import { earliestStart, FRESH_HOST, settingsShown } from '../pace.js'
+import { type Ending, rateOf } from '../rate.js'
 import { unknownCrawl } from '../refusals.js'
 import { decodeHost, NO_LIMIT, sharesOf } from './codec.js'
 import type { Shards } from './shards.js'
@@ -37,7 +37,7 @@ interface Part {
   readonly offset: number
   readonly fields: Map<string, Buffer>
   readonly delayed: number
-  readonly ended: number
+  readonly endings: readonly Ending[]
   readonly quiet: boolean
 }
 
@@ -67,7 +67,6 @@ export class CrawlViews {
     const info = infoOf(parts)
     const delayed = total(parts.map((part) => part.delayed))
     const now = Math.max(...parts.map((part) => part.wall))
-    const windowMs = Math.min(RATE_WINDOW_MS, Math.max(1000, now - (info.startedAt ?? now)))
     return {
       ...info,
       total: count('total'),
@@ -84,7 +83,10 @@ export class CrawlViews {
       stale: count('stale'),
       refused: count('refused'),
       bytes: count('bytes'),
-      rate: total(parts.map((part) => part.ended)) / (windowMs / 1000),
+      rate: rateOf(
+        parts.flatMap((part) => part.endings),
+        { since: info.startedAt, now },
+      ),
     }
   }
 
@@ -230,8 +232,7 @@ export class CrawlViews {
       if (word(reply) !== null) return null
       const [wallText, nowText, record, delayed, ring, quiet] = list(reply)
       const wall = number(wallText)
-      const since = (wall - RATE_WINDOW_MS) / 1000
-      const seconds = list(ring).map((slot) => ({
+      const endings = list(ring).map((slot) => ({
         second: bytes(slot).readUIntBE(0, 6),
         count: bytes(slot).readUInt32BE(6),
       }))
@@ -240,7 +241,7 @@ export class CrawlViews {
         offset: wall - number(nowText),
         fields: fields(record),
         delayed: number(delayed),
-        ended: total(seconds.filter(({ second }) => second > since).map(({ count }) => count)),
+        endings,
         quiet: quiet === 1,
       }
     })

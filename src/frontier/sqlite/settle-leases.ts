@@ -1,6 +1,7 @@
 import type { SqlValue } from '../../sqlite/db.js'
 import { clampPriority } from '../../url/link.js'
-import { type LeaseRef, RATE_WINDOW_MS, type Settlement, type WorkerId } from '../frontier.js'
+import type { LeaseRef, Settlement, WorkerId } from '../frontier.js'
+import { ENDINGS_KEPT_S, resumeMark } from '../rate.js'
 import { afterReclaim, afterSettle, type Transition } from '../transitions.js'
 import { addLinks } from './add-links.js'
 import type { CrawlRow, LaneRow } from './counter-rows.js'
@@ -158,5 +159,11 @@ export function dropLeases({ sql, counters }: Transaction, leases: readonly Leas
 export function countEndings({ sql, counters }: Transaction, crawl: number, count: number): void {
   const second = Math.floor(counters.now / 1000)
   sql.countEnding.run(crawl, second, count)
-  sql.forgetEndings.run(crawl, second - RATE_WINDOW_MS / 1000 - 1)
+  sql.forgetEndings.run(crawl, second - ENDINGS_KEPT_S - 1)
+}
+
+/** For the rate: the time of the pause does not count. */
+export function markResume({ sql, counters }: Transaction, crawl: number): void {
+  const { second, count } = resumeMark(counters.now)
+  sql.markResume.run(crawl, second, count)
 }

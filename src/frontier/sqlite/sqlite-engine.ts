@@ -28,7 +28,7 @@ import { Counters } from './counters.js'
 import { leaseLinks } from './lease-links.js'
 import { leaseOf, reopen, reserve, toLeaseRow } from './rows.js'
 import { MIGRATIONS } from './schema.js'
-import { dropLeases, reclaimLeases, settleLeases } from './settle-leases.js'
+import { dropLeases, markResume, reclaimLeases, settleLeases } from './settle-leases.js'
 import { permitRequest, releaseSlots } from './slots.js'
 import { type EngineSql, prepareEngine, type Transaction } from './statements.js'
 import { type DeadMoved, purgeDead, replayDead, steerLink } from './steer-links.js'
@@ -209,6 +209,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     if (hasEnded(crawl.state)) throw crawlEnded(id, crawl.state)
     crawl.state = state
     if (state === 'cancelled') crawl.finishedAt = counters.now
+    if (state === 'running') markResume(this.#transaction(), crawl.num)
     // Its limits start or stop counting for the other crawls of its hosts.
     for (const [host] of this.#sql.sharedHosts.all(crawl.num)) counters.host(Number(host))
     // While it was paused its lanes were not scheduled.

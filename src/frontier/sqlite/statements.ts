@@ -152,6 +152,7 @@ export function prepareEngine(db: SqliteDb) {
     countEnding: statement(
       'INSERT INTO endings (crawl, second, count) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count',
     ),
+    markResume: statement('INSERT OR REPLACE INTO endings (crawl, second, count) VALUES (?, ?, ?)'),
     forgetEndings: statement('DELETE FROM endings WHERE crawl = ? AND second < ?'),
 
     // epoch 0: a settle of the lost lease must not be taken for a repeated one.

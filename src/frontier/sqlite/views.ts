@@ -14,12 +14,12 @@ import {
   type LinkInfo,
   type LinkQuery,
   POSITION_CAP,
-  RATE_WINDOW_MS,
   type Whereabouts,
   type WorkerAbout,
   type WorkerInfo,
 } from '../frontier.js'
 import { adapted, earliestOpen, limitsFor, settingsShown, strictest, withSettings } from '../pace.js'
+import { rateOf } from '../rate.js'
 import { unknownCrawl } from '../refusals.js'
 import { STATE_NAMES } from './schema.js'
 
@@ -78,10 +78,11 @@ export abstract class SqliteViews {
 
   #rate(crawlNum: number, info: CrawlInfo): number {
     if (info.startedAt === null) return 0
-    const now = this.#clock.now()
-    const window = Math.min(RATE_WINDOW_MS, Math.max(1_000, now - info.startedAt))
-    const ended = Number(this.#sql.endings.get(crawlNum, Math.floor((now - window) / 1000))?.[0] ?? 0)
-    return ended / (window / 1000)
+    const endings = this.#sql.endings.all(crawlNum).map(([second, count]) => ({
+      second: Number(second),
+      count: Number(count),
+    }))
+    return rateOf(endings, { since: info.startedAt, now: this.#clock.now() })
   }
 
   hosts(id: CrawlId, page: HostPage): HostInfo[] {
@@ -283,7 +284,7 @@ function prepareViews(db: SqliteDb) {
     counters: statement(
       'SELECT num, total, queued, delayed, leased, done, dead, skipped, failed, retried, throttled, reclaimed, stale, refused, bytes FROM crawls WHERE id = ?',
     ),
-    endings: statement('SELECT sum(count) FROM endings WHERE crawl = ? AND second >= ?'),
+    endings: statement('SELECT second, count FROM endings WHERE crawl = ?'),
     hasManyLanes: statement(`SELECT 1 FROM lanes WHERE crawl = ? LIMIT 1 OFFSET ${FEW_LANES}`),
     // Few: all of them are read, and sorted. Many: names are read in their order, as far as the page goes.
     namedOfFew: statement(`${HOST_QUERY} WHERE l.crawl = ?1 AND ${NAMED} GROUP BY h.num ORDER BY h.host LIMIT ?4`),

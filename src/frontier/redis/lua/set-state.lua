@@ -12,5 +12,10 @@ if state == 'cancelled' then set_crawl(c, 'finished', wall) end
 call(state == 'running' and 'SADD' or 'SREM', B .. ':running:' .. c.spider, c.num)
 end_if_done(c)
 flush()
+if state == 'running' then
+  -- A slot with nothing in it marks the resume for the rate (rate.ts): the time of the pause does not count.
+  local before = floor(wall / 1000) - 1
+  call('HSET', B .. ':t:' .. c.num, before % 64, pack('>I6I4', before, 0))
+end
 recheck_lanes()
 return is_quiet(c) and 1 or 0
