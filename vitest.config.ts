@@ -21,6 +21,8 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 30_000 * LONGER,
     hookTimeout: 60_000,
+    // A developer's shell may have these for another project; empty counts as not set, here and in every process that a test starts.
+    env: { REDIS_URL: '', DATABASE_URL: '', DB_URL: '', PROXY_LIST: '' },
     sequence: { sequencer: LongFirst },
     projects: [
       {

@@ -38,13 +38,29 @@ ${table(
   ['flag', 'environment', 'default', 'meaning'],
   Object.values(CONFIG).map((row) => [
     row.flag === null ? '' : code(row.flag),
-    'also' in row ? `${code(row.env)}, ${code(row.also)}` : code(row.env),
+    [row.env, ...(row.also ?? [])].map(code).join(', '),
     row.default === null ? (row.unset ?? '') : code(row.default),
     row.meaning,
   ]),
 )}
 
-Durations have a unit: \`500ms\`, \`2s\`, \`5min\`, \`1h\`, \`7d\`.
+Durations have a unit: \`500ms\`, \`2s\`, \`5min\`, \`1h\`, \`7d\`. An empty variable counts as not set.
+
+## Variables of other programs
+
+Many platforms set \`REDIS_URL\` and \`DATABASE_URL\` (or \`DB_URL\`). Shoal uses them where neither the flag nor the \`SHOAL_…\` variable is set, and without
+\`--json\` the first line of every command says so:
+
+\`\`\`text
+queue redis://:***@10.0.0.8:6379 (from REDIS_URL), records postgres://shoal:***@10.0.0.9/shoal (from DATABASE_URL); --queue and --store override them
+\`\`\`
+
+Only an address that Shoal can use is taken: \`redis://…\` (or \`rediss://…\`, \`redis+cluster://…\`, \`redis+sentinel://…\`) and \`postgres://…\` or \`postgresql://…\`. Any
+other value, such as \`mysql://…\`, is ignored, and a line says so. If these variables belong to another project, choose a file with \`--queue sqlite:<file>\` or
+\`SHOAL_QUEUE\`: the records then go to the same file.
+
+Kubernetes adds variables for each service of a namespace. Those of services called \`shoal\` or \`shoal-…\` (\`SHOAL_SERVICE_HOST\`, \`SHOAL_PORT\`,
+\`SHOAL_REDIS_PORT_6379_TCP\` …) are ignored. Any other unknown \`SHOAL_…\` variable is refused, because it is probably a typo.
 `,
   'docs/errors.md': `# Errors
 

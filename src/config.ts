@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type EnvNames, findInEnv, skippedInEnv, withoutInjected } from './environment.js'
 import { ShoalError } from './errors.js'
 import { atLeastOne, check, country, duration, listenAddress, unknownOption } from './options.js'
 
@@ -10,6 +11,9 @@ function words() {
     .nullable()
 }
 
+const ON_SERVER = /^rediss?(\+(cluster|sentinel))?:\/\//
+const POSTGRES = /^postgres(ql)?:\/\//
+
 /**
  * Everything that is set per process rather than per spider: key, schema, default, environment variable, description. A flag overrides the environment, and
  * the environment overrides the default. docs/configuration.md is generated from this table (npm run docs).
@@ -19,6 +23,8 @@ export const CONFIG = {
     schema: z.string().min(1),
     default: 'sqlite:.shoal/shoal.db',
     env: 'SHOAL_QUEUE',
+    also: ['REDIS_URL'],
+    fits: ON_SERVER,
     flag: '--queue <address>',
     meaning:
       'Address of the queue: `sqlite:<file>`, `redis://…` for a fleet (also `rediss://…`, `redis+cluster://…`, `redis+sentinel://…`), or `memory:` for a crawl that ends with the process.',
@@ -28,6 +34,8 @@ export const CONFIG = {
     default: null,
     unset: 'same as the queue',
     env: 'SHOAL_STORE',
+    also: ['DATABASE_URL', 'DB_URL'],
+    fits: POSTGRES,
     flag: '--store <address>',
     meaning:
       'Address of the records: `sqlite:<file>`, or `postgres://user:password@host/database` for a fleet. Defaults to the file of the queue, or to `sqlite:.shoal/shoal.db` when the queue is on a server.',
@@ -46,7 +54,7 @@ export const CONFIG = {
     default: null,
     unset: 'no proxies',
     env: 'SHOAL_PROXIES',
-    also: 'PROXY_LIST',
+    also: ['PROXY_LIST'],
     flag: '--proxies <file>',
     meaning:
       'File with the proxy pools: JSON, or one proxy URL per line. The environment variable may also contain the URLs themselves, separated by commas.',
@@ -197,6 +205,15 @@ type Values = { readonly [Key in ConfigKey]: z.output<Table[Key]['schema']> }
 export interface Config extends Omit<Values, 'store' | 'grace'> {
   readonly store: string
   readonly graceMs: number
+  readonly origins: Origins
+}
+
+/** Where an address came from: a flag, or an environment variable; null is the default. */
+export interface Origins {
+  readonly queue: string | null
+  readonly store: string | null
+  /** Variables of other programs that hold an address of another kind. */
+  readonly skipped: readonly string[]
 }
 
 /** What a process that works on crawls needs to know, and what it hands on to the worker processes that it starts: no token, no ports. */
@@ -220,18 +237,44 @@ export interface ConfigSources {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-export function loadConfig({ flags, env }: ConfigSources): Config {
+export function loadConfig({ flags, env: given }: ConfigSources): Config {
+  const env = withoutInjected(given)
   refuseUnknown(flags, env)
   refuseShownPassword(flags.proxies)
   refuseEmptyToken(env)
-  const { grace, store, ...values } = Object.fromEntries(
-    KEYS.map((key) => [key, chosen(key, flags[key], env)]),
-  ) as Values
+  const choices = Object.fromEntries(KEYS.map((key) => [key, chosen(key, flags[key], env)])) as Choices
+  const {
+    grace,
+    store: _,
+    ...values
+  } = Object.fromEntries(KEYS.map((key) => [key, choices[key].value])) as unknown as Values
+  const { queue } = choices
+  const store = withQueue(choices.store, queue)
   return Object.freeze({
     ...values,
-    store: store ?? (isOnServer(values.queue) ? CONFIG.queue.default : values.queue),
+    store: store.value ?? (isOnServer(queue.value) ? CONFIG.queue.default : queue.value),
     graceMs: grace,
+    origins: {
+      ...{ queue: queue.from, store: store.from },
+      skipped: [...queue.skipped, ...store.skipped],
+    },
   })
+}
+
+interface Choice<Value> {
+  readonly value: Value
+  readonly from: string | null
+  readonly skipped: readonly string[]
+}
+
+type Choices = { readonly [Key in ConfigKey]: Choice<Values[Key]> }
+
+/** Whoever names a file for the queue wants the records in it too, and not in the database of another program. */
+function withQueue(store: Choices['store'], queue: Choices['queue']): Choices['store'] {
+  const named = queue.from !== null && !isOnServer(queue.value)
+  const isBorrowed = store.from !== null && CONFIG.store.also.some((name) => name === store.from)
+  if (!named || !(isBorrowed || store.from === null)) return store
+  return { value: null, from: null, skipped: [] }
 }
 
 /** Every user of the machine can read the command line. */
@@ -247,16 +290,19 @@ function refuseEmptyToken(env: ConfigSources['env']): void {
   if (env[CONFIG.token.env] === '') throw new ShoalError('config_invalid', `${CONFIG.token.env} is empty`)
 }
 
-function chosen(key: ConfigKey, flag: unknown, env: ConfigSources['env']): unknown {
-  const row = CONFIG[key]
-  const fromEnv = env[row.env] || ('also' in row ? env[row.also] : undefined) || undefined
-  const [value, source] =
-    flag !== undefined
-      ? [flag, row.flag?.split(' ')[0]]
-      : fromEnv !== undefined
-        ? [fromEnv, row.env]
-        : [row.default, key]
-  return check(z.object({ [source ?? key]: row.schema }), { [source ?? key]: value }, 'config_invalid')[source ?? key]
+function chosen(key: ConfigKey, flag: unknown, env: ConfigSources['env']): Choice<unknown> {
+  const row: { readonly schema: z.ZodType; readonly default: unknown; readonly flag: string | null } & EnvNames =
+    CONFIG[key]
+  const isGiven = flag !== undefined
+  const found = isGiven ? null : findInEnv(row, env)
+  const from = isGiven ? (row.flag?.split(' ')[0] ?? key) : (found?.name ?? null)
+  const name = from ?? key
+  const value = isGiven ? flag : (found?.value ?? row.default)
+  return {
+    value: check(z.object({ [name]: row.schema }), { [name]: value }, 'config_invalid')[name],
+    from,
+    skipped: isGiven ? [] : skippedInEnv(row, env),
+  }
 }
 
 function refuseUnknown(flags: ConfigSources['flags'], env: ConfigSources['env']): void {
@@ -274,7 +320,7 @@ function refuseUnknown(flags: ConfigSources['flags'], env: ConfigSources['env'])
 
 /** A queue that other machines can reach, and that does not hold the records. */
 export function isOnServer(queue: string): boolean {
-  return /^rediss?(\+(cluster|sentinel))?:\/\//.test(queue)
+  return ON_SERVER.test(queue)
 }
 
 /** An address that can be printed: passwords, tokens, and secrets in the query become stars. */

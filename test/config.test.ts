@@ -35,6 +35,7 @@ describe('configuration', () => {
       logLevel: 'warn',
       traces: false,
       json: false,
+      origins: { queue: null, store: null, skipped: [] },
     })
   })
 
@@ -73,6 +74,73 @@ describe('configuration', () => {
       pool: ['dc', 'home'],
       country: 'de',
     })
+  })
+
+  it('takes addresses under the names that other programs use, where Shoal has none of its own', () => {
+    const redis = 'redis://:pw@queue:6379/1'
+    const postgres = 'postgresql://u:pw@db/app'
+    expect(
+      loadConfig({ flags: {}, env: { REDIS_URL: redis, DATABASE_URL: postgres, DB_URL: 'postgres://x' } }),
+    ).toMatchObject({
+      ...{ queue: redis, store: postgres, origins: { queue: 'REDIS_URL', store: 'DATABASE_URL', skipped: [] } },
+    })
+    expect(loadConfig({ flags: {}, env: { REDIS_URL: redis, DB_URL: postgres } })).toMatchObject({
+      ...{ queue: redis, store: postgres, origins: { queue: 'REDIS_URL', store: 'DB_URL' } },
+    })
+    expect(loadConfig({ flags: {}, env: { REDIS_URL: redis } })).toMatchObject({
+      ...{ queue: redis, store: 'sqlite:.shoal/shoal.db', origins: { queue: 'REDIS_URL', store: null } },
+    })
+    // Records on a server work with a queue in a file, too.
+    expect(loadConfig({ flags: {}, env: { DATABASE_URL: postgres } })).toMatchObject({
+      ...{ queue: 'sqlite:.shoal/shoal.db', store: postgres },
+    })
+    const all = { REDIS_URL: redis, SHOAL_QUEUE: 'redis://mine', DATABASE_URL: postgres, SHOAL_STORE: 'sqlite:mine.db' }
+    expect(loadConfig({ flags: {}, env: all })).toMatchObject({
+      ...{ queue: 'redis://mine', store: 'sqlite:mine.db', origins: { queue: 'SHOAL_QUEUE', store: 'SHOAL_STORE' } },
+    })
+    expect(loadConfig({ flags: { queue: 'redis://flag' }, env: all })).toMatchObject({
+      ...{ queue: 'redis://flag', origins: { queue: '--queue', store: 'SHOAL_STORE' } },
+    })
+  })
+
+  it('leaves what another program needs to that program', () => {
+    const load = (env: Record<string, string>, flags = {}) => loadConfig({ flags, env })
+    const mysql = { DATABASE_URL: 'mysql://u:pw@db/app', REDIS_URL: 'unix:///run/redis.sock' }
+    expect(load(mysql)).toMatchObject({
+      ...{ queue: 'sqlite:.shoal/shoal.db', store: 'sqlite:.shoal/shoal.db' },
+      origins: { queue: null, store: null, skipped: ['REDIS_URL', 'DATABASE_URL'] },
+    })
+    expect(load({ ...mysql, DB_URL: 'postgres://db/app' })).toMatchObject({
+      ...{ store: 'postgres://db/app', origins: { skipped: ['REDIS_URL', 'DATABASE_URL'] } },
+    })
+    // Empty counts as not set.
+    expect(load({ REDIS_URL: '', DATABASE_URL: '', DB_URL: '' }).origins).toEqual({
+      ...{ queue: null, store: null, skipped: [] },
+    })
+    // Whoever names a file keeps the records in it.
+    const env = { REDIS_URL: 'redis://queue', DATABASE_URL: 'postgres://db/app' }
+    for (const named of [load(env, { queue: 'sqlite:my.db' }), load({ ...env, SHOAL_QUEUE: 'sqlite:my.db' })])
+      expect(named).toMatchObject({ queue: 'sqlite:my.db', store: 'sqlite:my.db', origins: { store: null } })
+    expect(load({ ...mysql, SHOAL_QUEUE: 'sqlite:my.db' }).origins.skipped).toEqual([])
+    expect(load(env, { queue: 'memory:' }).store).toBe('memory:')
+    expect(load({ ...env, SHOAL_STORE: 'postgres://mine' }, { queue: 'sqlite:my.db' }).store).toBe('postgres://mine')
+  })
+
+  it('ignores what an orchestrator sets for services with its name, and still refuses a typo', () => {
+    const injected = {
+      ...{ SHOAL_SERVICE_HOST: '10.0.0.7', SHOAL_SERVICE_PORT: '7373', SHOAL_SERVICE_PORT_HTTP: '7373' },
+      ...{ SHOAL_PORT: 'tcp://10.0.0.7:7373', SHOAL_PORT_7373_TCP: 'tcp://10.0.0.7:7373' },
+      ...{ SHOAL_PORT_7373_TCP_PROTO: 'tcp', SHOAL_PORT_7373_TCP_PORT: '7373', SHOAL_PORT_7373_TCP_ADDR: '10.0.0.7' },
+      ...{ SHOAL_REDIS_SERVICE_HOST: '10.0.0.8', SHOAL_REDIS_PORT: 'tcp://10.0.0.8:6379' },
+      ...{ SHOAL_REDIS_PORT_6379_TCP: 'tcp://10.0.0.8:6379', SHOAL_REDIS_SERVICE_PORT_REDIS: '6379' },
+      // A service called shoal-dashboard, and the setting of that name.
+      ...{ SHOAL_DASHBOARD_PORT: 'tcp://10.0.0.9:7373', SHOAL_DASHBOARD_SERVICE_HOST: '10.0.0.9' },
+    }
+    expect(loadConfig({ flags: {}, env: injected })).toEqual(loadConfig({ flags: {}, env: {} }))
+    expect(loadConfig({ flags: {}, env: { SHOAL_DASHBOARD_PORT: '8080' } }).dashboardPort).toBe(8080)
+    expect(refusal({ env: { SHOAL_DASHBORD_PORT: '8080' } })).toMatch(/did you mean 'SHOAL_DASHBOARD_PORT'/)
+    expect(refusal({ env: { ...injected, SHOAL_CONCURENCY: '8' } })).toMatch(/did you mean 'SHOAL_CONCURRENCY'/)
+    expect(refusal({ env: { SHOAL_SERVICE: 'x' } })).toMatch(/unknown environment variable 'SHOAL_SERVICE'/)
   })
 
   it('takes no password from the command line', () => {

@@ -29,6 +29,7 @@ export async function runWithProgress(
 ): Promise<FinishedRun> {
   const { clock, settings, json } = session
   const { workers, concurrency } = settings
+  session.noteAddresses()
   const style = styleFor(process.stderr, process.env)
   const live = !json && process.stderr.isTTY ? liveLines(process.stderr) : null
   const say = (line: string) => {

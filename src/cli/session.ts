@@ -5,6 +5,7 @@ import { CONFIG, type Config, isOnServer, loadConfig, maskUrl } from '../config.
 import { ShoalError } from '../errors.js'
 import type { Backends, StorePart } from '../wire/backends.js'
 import { type Output, standardOutput } from './output.js'
+import { addressLines, surprisingAddressLines } from './views/address-lines.js'
 
 /** What every command works with. */
 export interface Session {
@@ -22,6 +23,8 @@ export interface Session {
   ): Promise<Result>
   /** The same with the records and raw pages alone. */
   withResults<Result>(work: (results: StorePart) => Promise<Result>): Promise<Result>
+  /** For a command that works on crawls: says where, if that came from the environment. */
+  noteAddresses(): void
   /** The flags to repeat in a printed command so that it works when copied; passwords are masked. */
   readonly sameDatabase: string
   /** The same, with another database unless the user named one. */
@@ -93,15 +96,23 @@ export function wholeNumber(text: string): number {
 
 function openSession(flags: Flags): Session {
   const settings = loadConfig({ flags, env: process.env })
+  const output = standardOutput()
+  let isNoted = settings.json
+  const noteOnce = (lines: readonly string[]) => {
+    if (!isNoted) for (const line of lines) output.note(line)
+    isNoted = true
+  }
   return {
     settings,
     json: settings.json,
     clock: systemClock,
-    output: standardOutput(),
+    output,
+    noteAddresses: () => noteOnce(addressLines(settings)),
     sameDatabase: sameDatabase(flags),
     at: (queue) => openSession({ ...flags, queue: flags.queue ?? queue }),
     async withBackends(work, { notes = false } = {}) {
       const { queue, store, pages } = settings
+      noteOnce(surprisingAddressLines(settings))
       const onServer = isOnServer(queue)
       if (!onServer) for (const address of [queue, store]) mustExist(address)
       const { openBackends } = await import('../wire/backends.js')
@@ -113,6 +124,7 @@ function openSession(flags: Flags): Session {
       return whileOpen(backends, work)
     },
     async withResults(work) {
+      noteOnce(surprisingAddressLines(settings))
       mustExist(settings.store)
       const { openResults } = await import('../wire/backends.js')
       return whileOpen(await openResults(settings), work)

@@ -5,6 +5,7 @@ import type { Log } from '../log.js'
 import { rendersPages, type Spider } from '../spider/spider.js'
 import { type BackendAddresses, type Backends, openBackends } from '../wire/backends.js'
 import { patient } from './patient.js'
+import { setupWarnings } from './setup-warnings.js'
 import { type SpiderSource, spiderFrom } from './spider-source.js'
 import { forfeitDeadWorkers } from './workers/forfeit.js'
 
@@ -19,20 +20,21 @@ export interface OpenedForWork {
 /** The spiders and backends of a command that works on crawls. */
 export async function openForWork(
   sources: readonly SpiderSource[],
-  addresses: BackendAddresses,
+  settings: BackendAddresses & { readonly proxies?: string | null },
   drain: AbortSignal,
   clock: Clock,
   log: Log,
 ): Promise<OpenedForWork> {
   const spiders = await unlessDrained(Promise.all(sources.map(spiderFrom)), drain)
   refuseTwins(spiders)
-  refuseMemory(addresses)
-  const opening = openBackends(addresses)
+  refuseMemory(settings)
+  const opening = openBackends(settings)
   const opened = await unlessDrained(opening, drain).catch((error: unknown) => {
     opening.then((late) => late.close()).catch(() => {})
     throw error
   })
-  for (const message of opened.warnings) log.warn('backend.warning', { message })
+  for (const message of [...opened.warnings, ...setupWarnings(settings, spiders)])
+    log.warn('backend.warning', { message })
   const backends = {
     ...opened,
     frontier: patient(opened.frontier, clock, drain),

@@ -47,6 +47,7 @@ async function serve(session: Session, files: readonly string[], drain: AbortSig
     import('../../run/open-for-work.js'),
   ])
   refuseMemoryQueue(settings)
+  session.noteAddresses()
   const parts = { log, localWorkers: null, drain }
   if (files.length === 0) {
     await session.withBackends(

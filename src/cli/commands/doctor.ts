@@ -6,6 +6,7 @@ import { isOnServer } from '../../config.js'
 import { asShoalError, EXIT } from '../../errors.js'
 import type { CrawlInfo, Frontier, WorkerInfo } from '../../frontier/frontier.js'
 import { healthOf, STALLED_MS, spiderHolders, workerState } from '../../observe/snapshots/health.js'
+import { recordsStayHere } from '../../run/setup-warnings.js'
 import type { Backends } from '../../wire/backends.js'
 import { type Check, serverStoreChecks } from '../checks/store-checks.js'
 import { crawlsNewestFirst, hasEnded } from '../crawl-choice.js'
@@ -184,7 +185,9 @@ async function crawlChecks(session: Session, { frontier, queueClock, warnings }:
   const newest = Math.max(0, ...crawls.map((crawl) => crawl.createdAt), ...workers.map((worker) => worker.seenAt))
   return [
     clockCheck(session, newest),
-    ...warnings.map((warning): Check => ({ name: 'queue', status: 'warn', detail: warning, next: '' })),
+    ...[...warnings, ...recordsStayHere(session.settings)].map(
+      (warning): Check => ({ name: 'queue', status: 'warn', detail: warning, next: '' }),
+    ),
     await progressCheck(session, frontier, unfinished, now),
     ...spiderChecks(
       unfinished,

@@ -33,6 +33,7 @@ export function scheduleCommand(program: Command): void {
         const note = (line: string) => {
           if (!json) output.note(line)
         }
+        session.noteAddresses()
         const onDrain = () => note('stopping; other processes take the next scheduled runs')
         return withSignals(onDrain, async ({ drain }) => {
           const { runSchedules } = await import('../../run/schedules.js')

@@ -23,6 +23,7 @@ export function startCommand(program: Command): void {
       acts(async (session, file: string, flags: CrawlFlags) => {
         const { settings, output, json, clock } = session
         const source: SpiderSource = { kind: 'file', path: resolve(file) }
+        session.noteAddresses()
         const onDrain = () => output.note('stopping; run the same command to add the remaining start URLs')
         let cancelNote = () => {}
         return withSignals(onDrain, async (signals) => {

@@ -41,6 +41,7 @@ export function workerCommand(program: Command): void {
         const note = (line: string) => {
           if (!json) output.note(line)
         }
+        session.noteAddresses()
         const onDrain = () => note('finishing what is in flight; a second signal stops immediately')
         return withSignals(onDrain, async ({ drain }) => {
           const { serveCrawls } = await import('../../run/serve-crawls.js')
