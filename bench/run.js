@@ -11,6 +11,8 @@ const HELP = `npm run bench -- <bench> [options]
              memory, growth; and the SQLite frontier against bare prepared statements. Takes a while with 10 million URLs
   slow-hosts what a host that hangs and one that takes 20 s do to the CPU and the page order of other hosts
   memory     memory of a long crawl
+  scale      pages per minute by workers, hosts and proxies: CPU-bound, I/O-bound and mixed pages, spread over the workers, CPU of Redis.
+             --only takes cpu, io, mixed, sqlite, proxies; --quick ends in under 3 minutes, the full run takes about 12
   latency    one host, one request at a time, a server that takes 5 ms
   pages      cost of keeping raw pages, in files and in S3: CPU and bytes per page, S3 requests
   export     memory and speed of exports of 10,000 and 1,000,000 records
@@ -23,7 +25,7 @@ const HELP = `npm run bench -- <bench> [options]
   --rounds N     runs of each contender, in turns; the median counts (default 3)
   --only a,b     only these contenders; of frontier also the parts speed, footprint, sqlite;
                  of store also the parts write, growth, export, reparse, retention
-  --quick        frontier, store: one round, and 1 million URLs or rows where it would be 10 million
+  --quick        scale: only the cells of the targets; frontier, store: one round, and 1 million URLs or rows where it would be 10 million
   --queue redis  crawl: Shoal on a redis-server against Shoal on SQLite only; api: on Redis and Postgres
   --urls N       api: URLs in the queue (10000000)
   --features     crawl: what the robots.txt check, proxy selection, adaptive pace and guard add to a page; Shoal only (10000 pages, 5 rounds)
@@ -52,6 +54,7 @@ const BENCHES = [
   'frontier',
   'memory',
   'latency',
+  'scale',
   'pages',
   'export',
   'sitemap',

@@ -30,3 +30,112 @@ it('every bench that --help names is there', () => {
   expect(names).toContain('crawl')
   expect(names.filter((name) => !existsSync(join(ROOT, `bench/${name}.js`)))).toEqual([])
 })
+
+/** The bench is plain JavaScript, which has no types to import. */
+interface Figures {
+  spreadOf(pagesByWorker: readonly number[]): { min: number; mean: number; max: number; uneven: number }
+  figuresOf(given: object): Cell
+  barsOf(cells: readonly Cell[], cores: number): { text: string; value: string; holds: boolean }[]
+}
+interface Cell {
+  readonly pagesPerMinute: number
+  readonly pagesPerSecond: number
+  readonly speedUp: number | null
+  readonly efficiency: number | null
+  readonly limitedBy: string
+  readonly redisUsPerPage: number | null
+  readonly faults: readonly string[]
+}
+interface Plan {
+  planFleets(size: {
+    quick: boolean
+    cores: number
+  }): { workers: number; cells: { pages: number; workers: number }[] }[]
+  secondsOf(fleets: ReturnType<Plan['planFleets']>, cores: number): number
+}
+
+describe('the bench scale', async () => {
+  const load = (file: string): Promise<unknown> => import(new URL(`../bench/scale/${file}`, import.meta.url).href)
+  const { spreadOf, figuresOf, barsOf } = (await load('figures.js')) as Figures
+  const { planFleets, secondsOf } = (await load('plan.js')) as Plan
+
+  const clean = { finished: true, missing: 0, twice: 0, handledTwice: 0, strangers: 0, overlaps: 0, shortGaps: 0 }
+  const measured = (pagesByWorker: readonly number[], seconds: number, more: object = {}) => ({
+    ...{ ...clean, pagesByWorker, firstRequestAt: 5_000, lastHandledAt: 5_000 + seconds * 1_000 },
+    ...{ redisUs: 40_000, siteCpuS: 0.5, ...more },
+  })
+  const cell = (kind: string, hosts: number, workers: number, pages: number, proxies = 0) => ({
+    ...{ kind, hosts, workers, pages, proxies, queue: 'redis', seconds: 10 },
+  })
+
+  it('the spread is how far the farthest worker is from an even share', () => {
+    expect(spreadOf([100, 100, 100, 100])).toEqual({ min: 100, mean: 100, max: 100, uneven: 0 })
+    expect(spreadOf([130, 90, 80])).toEqual({ min: 80, mean: 100, max: 130, uneven: 0.3 })
+    expect(spreadOf([150, 100, 50]).uneven).toBe(0.5)
+    expect(spreadOf([400, 0, 0, 0]).uneven).toBe(3)
+    expect(spreadOf([0, 0]).uneven).toBe(1)
+  })
+
+  it('rate, speed-up and efficiency are those of the whole time, against one worker', () => {
+    const one = figuresOf({ cell: cell('cpu', 20, 1, 200), measured: measured([200], 10), cores: 2 })
+    expect(one).toMatchObject({
+      pagesPerMinute: 1_200,
+      speedUp: 1,
+      efficiency: 1,
+      redisUsPerPage: 200,
+      siteCores: 0.05,
+    })
+    const two = figuresOf({ cell: cell('cpu', 20, 2, 400), measured: measured([200, 200], 12.5), one, cores: 2 })
+    expect(two).toMatchObject({ pagesPerSecond: 32, speedUp: 1.6, efficiency: 0.8, limitedBy: 'workers' })
+    const eight = figuresOf({ cell: cell('cpu', 20, 8, 400), measured: measured(Array(8).fill(50), 10), one, cores: 2 })
+    expect(eight, 'eight processes on two cores').toMatchObject({ speedUp: 2, efficiency: 1, limitedBy: 'cores' })
+  })
+
+  it('hosts and proxies limit what is possible', () => {
+    const one = figuresOf({ cell: cell('io', 1, 1, 600), measured: measured([600], 10), cores: 2 })
+    expect(one.limitedBy, '20 at once and 300 ms are less than the 32 slots of a worker').toBe('hosts')
+    const four = figuresOf({ cell: cell('io', 1, 4, 600), measured: measured([600, 0, 0, 0], 10), one, cores: 2 })
+    expect(four.efficiency).toBeCloseTo(0.9)
+    const proxied = figuresOf({ cell: cell('io', 1, 3, 150, 10), measured: measured([50, 50, 50], 15), cores: 2 })
+    expect(proxied).toMatchObject({ speedUp: null, efficiency: 1, limitedBy: 'proxies', pagesPerMinute: 600 })
+  })
+
+  it('a target is decided by its worst cell', () => {
+    const one = figuresOf({ cell: cell('cpu', 20, 1, 200), measured: measured([200], 10), cores: 2 })
+    const fast = figuresOf({ cell: cell('cpu', 20, 2, 400), measured: measured([190, 210], 10), one, cores: 2 })
+    const slow = figuresOf({ cell: cell('cpu', 200, 2, 400), measured: measured([200, 200], 12), one, cores: 2 })
+    const held = (cells: readonly Cell[], cores = 2) => barsOf(cells, cores).map(({ holds }) => holds)
+    expect(held([one, fast])).toEqual([true, true, true])
+    expect(held([one, fast, slow])).toEqual([false, true, true])
+    expect(held([one, fast, slow], 1), 'one core cannot run two workers').toEqual([true, true])
+    const idle = figuresOf({
+      cell: cell('io', 200, 8, 800),
+      measured: measured([...Array(7).fill(114), 2], 10),
+      cores: 2,
+    })
+    expect(barsOf([idle], 2).map(({ value, holds }) => [value.split(' (')[0], holds])).toEqual([
+      ['± 98 %', false],
+      ['2 %', false],
+      ['fewest 2', true],
+      ['yes', true],
+    ])
+  })
+
+  it('a page that was fetched twice or too early makes the figure worthless', () => {
+    const faulty = measured([10], 1, { finished: false, twice: 2, shortGaps: 1 })
+    const { faults } = figuresOf({ cell: cell('io', 1, 1, 10), measured: faulty, cores: 2 })
+    expect(faults).toEqual([
+      'did not finish in time',
+      '2 pages fetched again',
+      '1 gaps shorter than nine tenths of the delay',
+    ])
+  })
+
+  it('runs as long as the help says, and one worker of each kind first', () => {
+    expect(secondsOf(planFleets({ quick: true, cores: 2 }), 2)).toBeLessThan(180)
+    const full = planFleets({ quick: false, cores: 2 })
+    expect(secondsOf(full, 2)).toBeLessThan(12 * 60)
+    expect(full.map(({ workers }) => workers)).toEqual([1, 2, 4, 8, 1, 2, 3, 10, 20])
+    expect(full.flatMap(({ cells }) => cells).filter(({ pages, workers }) => pages < 10 * workers)).toEqual([])
+  })
+})
