@@ -4,12 +4,14 @@ import { indexOf, pageHtml } from './site.js'
 
 /**
  * The site on many hosts, 127.0.0.1 and up, each with all its pages; {begin} opens them, {report} returns the requests in their order.
- * Two more may be bad: one accepts connections and never responds, one takes `slowMs` for each page.
+ * With `answerMs` a page takes between these two times, always the same for the same page. Two more hosts may be bad: one accepts connections and
+ * never responds, one takes `slowMs` for each page.
  */
 const ROBOTS = 'User-agent: *\nDisallow: /x\n'
 const WRAPPED = '/wrapped?url='
 
 let pages = 1
+let answerMs = [0, 0]
 let visits = new Uint32Array(0)
 let strangers = []
 /** Healthy pages in the order of their responses: the host, and milliseconds since the first request. */
@@ -25,13 +27,14 @@ process.on('message', async (message) => {
 process.on('disconnect', () => process.exit(0))
 process.send({ kind: 'ready' })
 
-async function begin({ hosts, pages: each, slowMs }) {
+async function begin({ hosts, pages: each, slowMs, answerMs: between = [0, 0] }) {
   for (const server of servers) {
     server.closeAllConnections?.()
     server.close()
   }
   servers = []
   pages = each
+  answerMs = between
   visits = new Uint32Array(hosts * pages)
   strangers = []
   order = []
@@ -73,8 +76,13 @@ function healthy(host) {
     }
     visits[host * pages + index]++
     order.push([host, Math.round(performance.now() - firstAt)])
-    send(response, pageHtml(index, pages), 'text/html; charset=utf-8')
-    if (order.length === visits.length) process.send({ kind: 'last' })
+    const reply = () => {
+      send(response, pageHtml(index, pages), 'text/html; charset=utf-8')
+      if (order.length === visits.length) process.send({ kind: 'last' })
+    }
+    const [least, most] = answerMs
+    if (most === 0) reply()
+    else setTimeout(reply, least + ((index * 7_919 + host * 104_729) % (most - least + 1)))
   }
 }
 

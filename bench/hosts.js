@@ -20,8 +20,8 @@ export async function openHosts() {
     return answered
   }
   return {
-    /** `pages` on each of `hosts` hosts; with `slowMs` also the two bad ones. */
-    begin: ({ hosts, pages, slowMs }) => ask({ kind: 'begin', hosts, pages, slowMs }, 'begun'),
+    /** `pages` on each of `hosts` hosts, answered within `answerMs`; with `slowMs` also the two bad ones. */
+    begin: ({ hosts, pages, slowMs, answerMs }) => ask({ kind: 'begin', hosts, pages, slowMs, answerMs }, 'begun'),
     first: () => answer('first'),
     last: () => answer('last'),
     async report(name) {

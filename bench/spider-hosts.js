@@ -1,12 +1,12 @@
 import { defineSpider } from '../dist/index.js'
 import bench from './spider.js'
 
-const { origins, badOrigins, pages } = JSON.parse(process.env.BENCH_TASK)
+const { origins, badOrigins = [], pages = [], delay = '0ms' } = JSON.parse(process.env.BENCH_TASK)
 const all = [...origins, ...badOrigins]
 const hosts = all.map((origin) => new URL(origin).host)
 
 /**
- * Product defaults except the delay, and a timeout long enough for a host that takes 20 s. The bad hosts have as many pages waiting as the others.
+ * Product defaults except the delay, which a task may set, and a timeout long enough for a host that takes 20 s. The bad hosts have as many pages waiting as the others.
  */
 export default defineSpider({
   ...bench.definition,
@@ -16,6 +16,6 @@ export default defineSpider({
   },
   scope: { hosts },
   allowPrivate: hosts,
-  pace: { delay: '0ms' },
+  pace: { delay },
   fetch: { headersTimeout: '25s' },
 })

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 
+/** Links of a call, where nothing else is said. */
 export const BATCH = 100
 
 const SLUG = 'a-product-with-a-name-of-its-own'
@@ -14,15 +15,16 @@ export function makeLink(index, hosts, run = 1) {
 }
 
 /** Batches of links starting at `from`, generated on demand. */
-export function* linkBatches(count, hosts, { from = 0, run = 1 } = {}) {
-  for (let start = from; start < from + count; start += BATCH) {
-    const length = Math.min(BATCH, from + count - start)
+export function* linkBatches(count, hosts, { from = 0, run = 1, size = BATCH } = {}) {
+  for (let start = from; start < from + count; start += size) {
+    const length = Math.min(size, from + count - start)
     yield Array.from({ length }, (_, nth) => makeLink(start + nth, hosts, run))
   }
 }
 
 /** The same links again, in batches, as a crawl would find them again: in no order, but runs of one host stay together. */
 export function shuffledBatches(batches, run = 1) {
+  const size = batches[0].length
   const links = batches.flat()
   const runs = Array.from({ length: Math.ceil(links.length / run) }, (_, nth) =>
     links.slice(nth * run, (nth + 1) * run),
@@ -34,9 +36,7 @@ export function shuffledBatches(batches, run = 1) {
     ;[runs[last], runs[other]] = [runs[other], runs[last]]
   }
   const mixed = runs.flat()
-  return Array.from({ length: Math.ceil(mixed.length / BATCH) }, (_, nth) =>
-    mixed.slice(nth * BATCH, (nth + 1) * BATCH),
-  )
+  return Array.from({ length: Math.ceil(mixed.length / size) }, (_, nth) => mixed.slice(nth * size, (nth + 1) * size))
 }
 
 /** Several lanes take from one source until it is empty. */

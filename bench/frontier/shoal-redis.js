@@ -19,6 +19,7 @@ export async function openShoalRedis({
   seen,
   visibilityMs = 60_000,
   releases = true,
+  batch = BATCH,
 }) {
   const opened = await Promise.all(
     Array.from({ length: connections }, async () => {
@@ -44,7 +45,7 @@ export async function openShoalRedis({
     ...(seen === undefined ? {} : { seen }),
     gen: 1,
   })
-  const lanes = frontiers.map((frontier, nth) => laneOf(frontier, `bench-${nth}`))
+  const lanes = frontiers.map((frontier, nth) => laneOf(frontier, `bench-${nth}`, batch))
   return {
     lanes,
     stats: () => frontiers[0].stats(CRAWL),
@@ -88,11 +89,11 @@ export async function openShoalRedis({
   }
 }
 
-function laneOf(frontier, worker) {
+function laneOf(frontier, worker, want) {
   let seq = 0
   return {
     add: (links) => frontier.add(CRAWL, links),
-    lease: () => frontier.lease({ worker, seq: ++seq, want: BATCH, spiders: [CRAWL] }),
+    lease: () => frontier.lease({ worker, seq: ++seq, want, spiders: [CRAWL] }),
     release: (leases, reportOf = () => ({ kind: 'ok' })) =>
       frontier.release(
         leases.map((lease) => ({ lease, host: lease.link.host, elapsedMs: ELAPSED_MS, report: reportOf(lease) })),

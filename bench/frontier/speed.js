@@ -11,7 +11,8 @@ export const CONNECTIONS = 4
 
 /**
  * `share` of the URLs: slow contenders get fewer, the figures are per URL. The links of a batch are on 100 different hosts, which is the hardest load
- * for a queue that separates hosts; the links of pages come in runs of one host, as with `run`.
+ * for a queue that separates hosts; the links of pages come in runs of one host, as with `run`. A polite crawl sends 2–3 links a call (`batch`): there the
+ * fixed cost of a call is what counts.
  */
 const CONTENDERS = {
   'pipelined-sadd': { open: openPipelinedSadd, share: 1 },
@@ -19,6 +20,8 @@ const CONTENDERS = {
   bullmq: { open: openBullmq, share: 1 / 2 },
   'shoal-redis': { open: openShoal, share: 1 },
   'shoal-redis, runs of 10': { open: openShoal, share: 1, run: 10 },
+  'shoal-redis, batches of 30': { open: openShoal, share: 1 / 4, batch: 30 },
+  'shoal-redis, batches of 3': { open: openShoal, share: 1 / 10, batch: 3 },
   'shoal-redis, no release': { open: (options) => openShoal({ ...options, releases: false }), share: 1 },
   'shoal-redis+aof': { open: openShoal, share: 1, appendonly: true },
 }
@@ -32,20 +35,20 @@ export async function compareSpeed({ urls, rounds, names }) {
     for (const name of names) {
       const contender = CONTENDERS[name]
       const sample = await measureOne(contender, [
-        ...linkBatches(Math.round(urls * contender.share), HOSTS, { run: contender.run }),
+        ...linkBatches(Math.round(urls * contender.share), HOSTS, { run: contender.run, size: contender.batch }),
       ])
       samples.get(name).push(sample)
-      console.error(`round ${nth} of ${rounds}  ${name.padEnd(24)} ${describe(sample)}`)
+      console.error(`round ${nth} of ${rounds}  ${name.padEnd(26)} ${describe(sample)}`)
     }
   }
   return Object.fromEntries([...samples].map(([name, all]) => [name, medians(all)]))
 }
 
-async function measureOne({ open, appendonly, run }, batches) {
+async function measureOne({ open, appendonly, run, batch }, batches) {
   const urls = batches.reduce((sum, batch) => sum + batch.length, 0)
   const server = await startRedis({ appendonly })
   try {
-    const queue = await open({ port: server.port, url: server.url, connections: CONNECTIONS })
+    const queue = await open({ port: server.port, url: server.url, connections: CONNECTIONS, batch })
     const timed = async (work) => {
       const cpu = await server.cpuUs()
       const from = performance.now()

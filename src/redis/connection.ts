@@ -14,6 +14,8 @@ export interface Script {
   readonly source: string
   /** SHA-1 of the source in hex, as SCRIPT LOAD answers it. */
   readonly sha: string
+  /** The files it was loaded from, in order, and how many of its lines each has. */
+  readonly parts?: readonly { readonly file: string; readonly lines: number }[]
 }
 
 /**
@@ -171,9 +173,31 @@ async function evaluate(
 ): Promise<RedisReply> {
   const rest = [String(keys.length), ...keys, ...args]
   try {
-    return await call(['EVALSHA', script.sha, ...rest])
+    try {
+      return await call(['EVALSHA', script.sha, ...rest])
+    } catch (error) {
+      if (!isUnknownScript(error)) throw error
+      return await call(['EVAL', script.source, ...rest])
+    }
   } catch (error) {
-    if (!isUnknownScript(error)) throw error
-    return await call(['EVAL', script.source, ...rest])
+    if (isReply(error)) nameFile(error, script)
+    throw error
   }
+}
+
+/** Redis counts the lines of the whole script, which no file has: the message gets the place in the file. */
+function nameFile(error: Error, script: Script): void {
+  const line = /user_script: ?(\d+)/.exec(error.message)?.[1]
+  const place = line === undefined ? null : placeIn(script, Number(line))
+  if (place !== null) error.message = `${error.message} (${place})`
+}
+
+/** The file and line of a line of the script, as error messages of Redis number it. */
+function placeIn({ parts = [] }: Script, line: number): string | null {
+  let left = line
+  for (const { file, lines } of parts) {
+    if (left <= lines) return `${file}:${left}`
+    left -= lines
+  }
+  return null
 }

@@ -1,5 +1,5 @@
 import type { Script } from '../../redis/connection.js'
-import { constantsOf, type LuaConstants, loadScript } from '../../redis/load-script.js'
+import { constantsOf, type LuaConstants, scriptLoader } from '../../redis/load-script.js'
 import * as link from '../../url/link.js'
 import * as frontier from '../frontier.js'
 import * as pace from '../pace.js'
@@ -12,7 +12,7 @@ const CONSTANTS: LuaConstants = {
   POISONED: codec.encodeFailure(poisoned('%d')),
 }
 
-/** Files of lua/parts, each group with what it builds on. A script loads no more than it needs: every function costs time in every call. */
+/** Files of lua/parts, each group with what it builds on. Of these a script keeps what its operation uses (../../redis/slim-script.ts). */
 const CRAWLS = ['base', 'crawls'] as const
 const LANES = [...CRAWLS, 'hosts', 'order', 'pace', 'lanes', 'flush'] as const
 const ITEMS = [...LANES, 'items'] as const
@@ -61,9 +61,10 @@ export function scriptOf(operation: Operation): Script {
 
 function loadAll(): Record<Operation, Script> {
   const folder = 'frontier/redis/lua'
+  const loadScript = scriptLoader(CONSTANTS)
   const loaded = Object.entries(PARTS).map(([name, parts]) => {
     const files = [...parts.map((part) => `${folder}/parts/${part}`), `${folder}/${name}`]
-    return [name, loadScript(name, files, CONSTANTS)]
+    return [name, loadScript(name, files)]
   })
   return Object.fromEntries(loaded) as Record<Operation, Script>
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js'
 import type { RedisConnection, RedisReply } from '../../redis/connection.js'
-import { loadScript } from '../../redis/load-script.js'
+import { scriptLoader } from '../../redis/load-script.js'
 import { list, number, text } from '../../redis/replies.js'
 import type { Note, Notes } from '../notes.js'
 
@@ -13,6 +13,7 @@ export interface RedisNotesOptions {
 /** The notes of a fleet: one key for each note, `{<namespace>.notes:<key>}`, a hash (lua/note.lua) that expires with it. In a cluster they spread over the nodes. */
 export function redisNotes(connection: RedisConnection, options: RedisNotesOptions = {}): Notes {
   const { namespace = 'shoal', clock } = options
+  const loadScript = scriptLoader()
   const load = (name: string) =>
     loadScript(name, ['redis/lua/server-time', 'notes/redis/lua/note', `notes/redis/lua/${name}`])
   const scripts = { claim: load('claim'), post: load('post'), drop: load('drop'), read: load('read') }

@@ -1,8 +1,8 @@
 import type { Clock } from '../../clock.js'
 import * as frontier from '../../frontier/frontier.js'
 import * as pace from '../../frontier/pace.js'
-import type { RedisConnection, RedisReply, Script } from '../../redis/connection.js'
-import { constantsOf, type LuaConstants, loadScript } from '../../redis/load-script.js'
+import type { RedisConnection, RedisReply } from '../../redis/connection.js'
+import { constantsOf, type LuaConstants, scriptLoader } from '../../redis/load-script.js'
 import { bytes, list, number, text } from '../../redis/replies.js'
 import type { ProxyId } from '../proxy.js'
 import type { ProxyAnswer, ProxyAsk, ProxyLedger, ProxyReport, ProxyScore } from '../proxy-ledger.js'
@@ -29,14 +29,13 @@ const CONSTANTS: LuaConstants = {
   ...Object.fromEntries(VERDICTS.map((kind, nth) => [kind.toUpperCase(), nth + 1])),
 }
 
-function load(name: Operation): Script {
-  return loadScript(name, ['redis/lua/server-time', 'proxy/redis/lua/ledger', `proxy/redis/lua/${name}`], CONSTANTS)
-}
-
 /** The ledger of a fleet: decided inside Redis, by one script for each call. */
 export function redisLedger(connection: RedisConnection, options: RedisLedgerOptions = {}): ProxyLedger {
   const { namespace = 'shoal', clock } = options
   const tag = ledgerTag(namespace)
+  const loadScript = scriptLoader(CONSTANTS)
+  const load = (name: Operation) =>
+    loadScript(name, ['redis/lua/server-time', 'proxy/redis/lua/ledger', `proxy/redis/lua/${name}`])
   const scripts = {
     grant: load('grant'),
     report: load('report'),
