@@ -77,6 +77,7 @@ export interface FetchResponse {
   readonly body: Uint8Array
   /** Bytes of the body on the wire. */
   readonly wireBytes: number
+  /** From the dispatch to the arrival of the last byte, without the time for which our event loop was too busy to read it. */
   readonly ms: number
   /** Only for a rendered page. */
   readonly rendered?: Rendered

@@ -332,6 +332,11 @@ export interface Release {
   readonly host: HostKey
   /** Milliseconds from dispatch to the end of the body: the next start is counted from the real dispatch. */
   readonly elapsedMs: number
+  /**
+   * How long the host took, without the time that the response waited for our own event loop: only this counts for its mean latency. Left out:
+   * `elapsedMs`.
+   */
+  readonly latencyMs?: number
   readonly report: HostReport
 }
 

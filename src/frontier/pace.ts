@@ -212,10 +212,10 @@ export function sentFor(report: HostReport, elapsedMs: number): number | null {
   return report.kind === 'wait' ? null : Math.max(0, elapsedMs)
 }
 
-export function meanLatency(old: number | null, report: HostReport, elapsedMs: number): number | null {
-  const sentMs = sentFor(report, elapsedMs)
-  if (sentMs === null) return old
+export function meanLatency(old: number | null, report: HostReport, latencyMs: number): number | null {
+  if (report.kind === 'wait') return old
+  const tookMs = Math.max(0, latencyMs)
   const latest =
-    report.kind === 'failed' ? Math.max(sentMs, Math.min(FAILURE_CAP_MS, Math.max(FAILURE_MS, 2 * (old ?? 0)))) : sentMs
+    report.kind === 'failed' ? Math.max(tookMs, Math.min(FAILURE_CAP_MS, Math.max(FAILURE_MS, 2 * (old ?? 0)))) : tookMs
   return old === null ? latest : old + LATENCY_WEIGHT * (latest - old)
 }

@@ -54,7 +54,7 @@ async function exchange(sending: Sending, held: Held): Promise<Answer> {
       },
       current.stop,
     )
-    count(response, sending, clock.mono() - began)
+    count(response, sending, dispatchedAt - began + response.ms)
     verdict = verdictOn(response, sending, lent)
   } catch (thrown) {
     if (thrown !== TOO_OLD) return failed(thrown, response, sending, held, { began, dispatchedAt })

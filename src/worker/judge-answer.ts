@@ -29,12 +29,13 @@ export function answered(
   const { current, parts, request } = sending
   const { lent, visitor } = held
   const elapsedMs = parts.clock.mono() - dispatchedAt
+  const latencyMs = Math.min(elapsedMs, response.ms)
   const isBanned = verdict.kind === 'banned'
   const isDoubtful = request.isRobots === true && isDoubtfulRobots(response.status)
   lent?.end({ verdict, elapsedMs, bytes: response.wireBytes })
   // A site that refuses one proxy may welcome the others: only the proxy rests.
   if (!isDoubtful || request.keepsSlot !== true)
-    releaseSlots(sending, held, elapsedMs, isBanned ? NO_NEWS : hostReport(response, parts.clock))
+    releaseSlots(sending, held, { elapsedMs, latencyMs }, isBanned ? NO_NEWS : hostReport(response, parts.clock))
   visitor?.cookies?.take(request.url, response.cookies)
   if (request.isRobots !== true)
     current.stay = visitor !== null && response.status >= 300 && response.status < 400 ? visitor.proxy : undefined
@@ -65,7 +66,7 @@ export function failed(
     lent?.end({ verdict, elapsedMs: now - dispatchedAt, bytes: 0 })
   }
   if (isBroken) endVisitor(sending, held)
-  else releaseSlots(sending, held, now - dispatchedAt, failureReport(failure))
+  else releaseSlots(sending, held, { elapsedMs: now - dispatchedAt }, failureReport(failure))
   if (failure.code === 'tls_error' && !isDirect(lent))
     throw new ShoalError('proxy_banned', `${current.proxy}: ${failure.message}`, { cause: failure })
   return againAfter(thrown, sending, held.permits)

@@ -1,5 +1,5 @@
 import { ShoalError } from '../errors.js'
-import type { HostReport } from '../frontier/frontier.js'
+import type { HostReport, Release } from '../frontier/frontier.js'
 import { Busy } from '../politeness/busy.js'
 import type { HostKey } from '../url/link.js'
 import type { Held, HostPermit, Layer, Sending } from './layer.js'
@@ -23,9 +23,14 @@ export function withPermits(next: Layer): Layer {
 }
 
 /** The slots that come with the permits are free again, and the queue learns how the host did. */
-export function releaseSlots({ current, parts }: Sending, held: Held, elapsedMs: number, report: HostReport): void {
+export function releaseSlots(
+  { current, parts }: Sending,
+  held: Held,
+  took: Pick<Release, 'elapsedMs' | 'latencyMs'>,
+  report: HostReport,
+): void {
   const { crawl, token } = current.lease
-  for (const { host } of held.permits) parts.outbox.release({ lease: { crawl, token }, host, elapsedMs, report })
+  for (const { host } of held.permits) parts.outbox.release({ lease: { crawl, token }, host, ...took, report })
 }
 
 /** The lease brings the first permit of its own host. It expires quickly, because a worker that was frozen must not send a burst on waking. */

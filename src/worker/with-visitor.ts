@@ -50,7 +50,7 @@ async function logInFirst(
   const { handlerTimeoutMs = 0 } = parts.spider.routes.get(current.lease.link.route) ?? {}
   // The login asks for permits and a proxy of its own: it would wait for those that this request holds.
   held.lent?.end(null)
-  releaseSlots(sending, held, 0, NO_NEWS)
+  releaseSlots(sending, held, { elapsedMs: 0 }, NO_NEWS)
   current.patient = true
   const send: LoginSend = (...request) => sendAs(visitor, sending, ...request)
   try {

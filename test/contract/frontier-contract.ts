@@ -1372,6 +1372,21 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
           expect((await w.lease(9)).leases).toHaveLength(1)
         })
 
+        it('is not slowed by the time that a response waited for us, which still counts for the next start', async () => {
+          await crawlOf({ limits }, numbers(9))
+          const w = workerOf(frontier, 'w1')
+          const busy = await take(w)
+          clock.advance(600)
+          await release(busy, { elapsedMs: 50, latencyMs: 2 })
+          expect(await pace()).toEqual({ delayMs: 100, slowedFromMs: null, latencyMs: 2 })
+          // Dispatched 50 ms ago, whatever its latency.
+          clock.advance(49)
+          expect((await w.lease(9)).leases).toEqual([])
+          clock.advance(1)
+          await release(await take(w), { elapsedMs: 50, latencyMs: -1 })
+          expect((await pace()).latencyMs).toBeCloseTo(1.6)
+        })
+
         it('counts failures as slow answers, up to the longest delay, and recovers automatically', async () => {
           await crawlOf({ limits }, numbers(99))
           const w = workerOf(frontier, 'w1')

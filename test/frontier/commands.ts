@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { CrawlSpec, HostReport, HostSettings, Outcome } from '../../src/frontier/frontier.js'
+import type { CrawlSpec, HostReport, HostSettings, Outcome, Release } from '../../src/frontier/frontier.js'
 import type { Link } from '../../src/url/link.js'
 import { linkTo, specOf } from '../contract/frontier-fixtures.js'
 import { type Both, type Call, compareAll, leaseView, same, type World } from './world.js'
@@ -8,6 +8,14 @@ import { type Both, type Call, compareAll, leaseView, same, type World } from '.
 const CRAWLS = ['c1', 'c2']
 export const WORKERS = ['w1', 'w2', 'w3']
 const HOSTS = ['a.test', 'b.test', 'far.test']
+/** A request took, and its response waited for a busy worker. */
+const TOOK: readonly Pick<Release, 'elapsedMs' | 'latencyMs'>[] = [
+  ...[0, 10, 500, -3].map((elapsedMs) => ({ elapsedMs })),
+  ...[
+    { elapsedMs: 500, latencyMs: 2 },
+    { elapsedMs: 10, latencyMs: -3 },
+  ],
+]
 
 /** Mostly a recent lease that is still held, sometimes any recent one. */
 function pick(world: World, nth: number): Both | undefined {
@@ -255,18 +263,16 @@ const weighted: readonly (readonly [times: number, arb: fc.Arbitrary<Command>])[
   ],
   [
     5,
-    fc
-      .tuple(nthArb, fc.option(hostArb), fc.constantFrom(0, 10, 500, -3), reportArb)
-      .map(([nth, host, elapsedMs, report]) =>
-        onLease(`release(${host ?? 'own host'}, ${elapsedMs}, ${text(report)})`, nth, (world, lease) =>
-          same(
-            world,
-            remembered(world, 'release', (frontier, side) =>
-              frontier.release([{ lease: lease[side], host: host ?? lease.model.link.host, elapsedMs, report }]),
-            ),
+    fc.tuple(nthArb, fc.option(hostArb), fc.constantFrom(...TOOK), reportArb).map(([nth, host, took, report]) =>
+      onLease(`release(${host ?? 'own host'}, ${text(took)}, ${text(report)})`, nth, (world, lease) =>
+        same(
+          world,
+          remembered(world, 'release', (frontier, side) =>
+            frontier.release([{ lease: lease[side], host: host ?? lease.model.link.host, ...took, report }]),
           ),
         ),
       ),
+    ),
   ],
   [
     4,

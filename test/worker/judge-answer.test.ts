@@ -88,3 +88,22 @@ it.each([
 ])('a robots.txt with status %i is doubtful: %s', (status, doubtful) => {
   expect(isDoubtfulRobots(status)).toBe(doubtful)
 })
+
+it('reports how long the host took apart from how long ago the request was sent', async () => {
+  const { parts, leased, released, clock } = visitParts()
+  const { fetcher } = parts
+  const busy = {
+    ...parts,
+    fetcher: {
+      ...fetcher,
+      async fetch(...asked: Parameters<typeof fetcher.fetch>) {
+        const response = await fetcher.fetch(...asked)
+        // The response was there after 1 ms, but another page kept the event loop busy.
+        clock.advance(100)
+        return response
+      },
+    },
+  }
+  await fetchPage(leased(), busy, null)
+  expect(released).toMatchObject([{ elapsedMs: 100, latencyMs: 1 }])
+})

@@ -5,6 +5,7 @@ import type { Connection, Connections } from './connections.js'
 import { decodeBody } from './decode.js'
 import { failureOf, type Phase } from './failure.js'
 import { proxyName } from './proxy-dial.js'
+import type { Turns } from './turns.js'
 import type { WireHandler } from './wire.js'
 
 /** Early hints come once or twice; a stream of them is an attack. */
@@ -34,6 +35,7 @@ export class Exchange implements WireHandler {
   private readonly connection: Connection
   private readonly end: ExchangeEnd
   private readonly time: () => number
+  private readonly turns: Turns
   private readonly onSettled: (exchange: Exchange) => void
   private readonly startedAt: number
   private readonly method: string
@@ -44,6 +46,9 @@ export class Exchange implements WireHandler {
   /** By the caller's own onDispatch. */
   private refused = false
   private sentAt = 0
+  /** By the turns of the event loop: what the host took, not we. */
+  private dispatchedAt = 0
+  private arrivedAt = 0
   /** Data has arrived since the last check of the clock. */
   private stirred = false
   private quietSince = 0
@@ -67,6 +72,7 @@ export class Exchange implements WireHandler {
     connection: Connection,
     end: ExchangeEnd,
     time: () => number,
+    turns: Turns,
     onSettled: (exchange: Exchange) => void,
   ) {
     this.request = request
@@ -75,6 +81,7 @@ export class Exchange implements WireHandler {
     this.connection = connection
     this.end = end
     this.time = time
+    this.turns = turns
     this.onSettled = onSettled
     this.startedAt = time()
     this.method = request.method ?? 'GET'
@@ -137,6 +144,7 @@ export class Exchange implements WireHandler {
     this.abort = abort
     this.phase = 'waiting'
     this.sentAt = this.time()
+    this.dispatchedAt = this.turns.dispatched()
   }
 
   onResponseStarted(): void {
@@ -250,6 +258,7 @@ export class Exchange implements WireHandler {
   }
 
   onComplete(): void {
+    this.arrivedAt = this.turns.arrived()
     // The client continues with the same chunk of data after this call; only then is it known whether the body ended where it said.
     queueMicrotask(() => this.complete())
   }
@@ -285,6 +294,7 @@ export class Exchange implements WireHandler {
     // A 304 may state the length of the page that it does not send; undici then complains about a missing body.
     if (this.status === 304 && this.wireBytes === 0 && isLengthMismatch(error)) {
       this.connections.discard(this.connection)
+      this.arrivedAt = this.turns.arrived()
       this.succeed(EMPTY)
       return
     }
@@ -311,7 +321,7 @@ export class Exchange implements WireHandler {
       cookies: this.cookies,
       body,
       wireBytes: this.wireBytes,
-      ms: this.time() - this.sentAt,
+      ms: Math.max(0, this.arrivedAt - this.dispatchedAt),
     })
   }
 

@@ -1,12 +1,14 @@
 import { lookup as systemLookup } from 'node:dns'
 import type { Clock } from '../../clock.js'
 import { ShoalError } from '../../errors.js'
+import { type EventLoop, eventLoop } from '../../event-loop.js'
 import type { Fetcher, FetchRequest, FetchResponse, StopSignal } from '../fetcher.js'
 import type { Lookup } from '../guard.js'
 import { createConnections } from './connections.js'
 import { ACCEPT_ENCODING } from './decode.js'
 import { Exchange, type ExchangeEnd, givenUp } from './exchange.js'
 import { isHttp2Safe } from './h2-wire.js'
+import { createTurns } from './turns.js'
 
 /** How often deadlines and signals are checked: one timer for all requests, no listener or timer for each. */
 const LOOK_MS = 50
@@ -20,6 +22,8 @@ export interface HttpFetcherOptions {
   readonly lookup?: Lookup
   /** Offer HTTP/2 to servers. Default: if it is safe in this Node. */
   readonly http2?: boolean
+  /** Default: that of this thread. */
+  readonly loop?: EventLoop
 }
 
 /** HTTP/1.1, or HTTP/2 if the server supports it, over kept-alive connections. */
@@ -28,8 +32,10 @@ export function createHttpFetcher({
   userAgent,
   lookup = resolveAll,
   http2 = isHttp2Safe(),
+  loop = eventLoop,
 }: HttpFetcherOptions): Fetcher {
   const connections = createConnections(lookup, clock, http2)
+  const turns = createTurns(clock, loop)
   const running = new Set<Exchange>()
   /** Time during which this process was blocked (a long handler, a frozen machine) does not count against any server. */
   let standstillMs = 0
@@ -76,7 +82,7 @@ export function createHttpFetcher({
     const own = headersOf(request.headers)
     const { origin, path } = connections.placeOf(request.url, { maxHeaderBytes, allowPrivate, proxy })
     const connection = connections.take(origin)
-    const exchange = new Exchange(request, signal, connections, connection, end, time, settled)
+    const exchange = new Exchange(request, signal, connections, connection, end, time, turns, settled)
     running.add(exchange)
     if (lookDueAt === null) lookLater()
     const { method = 'GET', body = null } = request

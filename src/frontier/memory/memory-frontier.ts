@@ -223,14 +223,14 @@ export class MemoryFrontier implements Frontier {
 
   async release(releases: readonly Release[]): Promise<void> {
     const now = this.#clock.now()
-    for (const { lease, host: hostKey, elapsedMs, report } of releases) {
+    for (const { lease, host: hostKey, elapsedMs, latencyMs = elapsedMs, report } of releases) {
       const hold = this.#hold(lease)
       const grantedAt = hold?.slots.get(hostKey)
       if (hold === undefined || grantedAt === undefined) continue
       this.#freeSlot(hold, hostKey, sentFor(report, elapsedMs))
       const host = this.#host(hostKey)
       host.pace = afterReport(host.pace, report, grantedAt, now)
-      host.latencyMs = meanLatency(host.latencyMs, report, elapsedMs)
+      host.latencyMs = meanLatency(host.latencyMs, report, latencyMs)
     }
   }
 

@@ -8,7 +8,16 @@ import {
   PRIORITY_MAX,
   type RequestExtras,
 } from '../../url/link.js'
-import type { CrawlSpec, Failure, HostReport, HostSettings, Limits, Outcome, RestoredLink } from '../frontier.js'
+import type {
+  CrawlSpec,
+  Failure,
+  HostReport,
+  HostSettings,
+  Limits,
+  Outcome,
+  Release,
+  RestoredLink,
+} from '../frontier.js'
 
 /** What travels between TypeScript and the scripts. Of an item, Redis reads only the priority, and what it needs for the fingerprint. */
 
@@ -221,11 +230,16 @@ export function decodeHistory(bytes: Buffer): History {
 export const REPORT_KINDS: readonly HostReport['kind'][] = ['ok', 'failed', 'throttled', 'wait']
 
 /** release.lua, REPORT. */
-export function encodeReport(elapsedMs: number, report: HostReport): Buffer {
-  const bytes = Buffer.alloc(17)
+export function encodeReport({
+  elapsedMs,
+  latencyMs = elapsedMs,
+  report,
+}: Pick<Release, 'elapsedMs' | 'latencyMs' | 'report'>): Buffer {
+  const bytes = Buffer.alloc(25)
   bytes.writeDoubleBE(elapsedMs, 0)
   bytes[8] = REPORT_KINDS.indexOf(report.kind) + 1
   bytes.writeDoubleBE(askedMs(report), 9)
+  bytes.writeDoubleBE(latencyMs, 17)
   return bytes
 }
 

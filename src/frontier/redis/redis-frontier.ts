@@ -315,11 +315,12 @@ class ShardedFrontier implements RedisFrontier {
     )
   }
 
-  #releaseArgs(shard: number, { lease, host, elapsedMs, report }: Release): (string | Buffer)[] {
+  #releaseArgs(shard: number, release: Release): (string | Buffer)[] {
+    const { lease, host } = release
     const token = this.#token(lease)
     const home = token.shard === shard
     if (!home) this.#guests.released({ token: lease.token, host })
-    return [lease.crawl, token.epoch, host, encodeReport(elapsedMs, report), home ? '' : lease.token]
+    return [lease.crawl, token.epoch, host, encodeReport(release), home ? '' : lease.token]
   }
 
   async extend(worker: WorkerId, tokens: readonly string[]): Promise<string[]> {

@@ -44,7 +44,7 @@ export function releaseSlots({ sql, counters }: Transaction, releases: readonly 
     releases.map(({ lease }) => lease.token),
   )
   const freed: number[] = []
-  for (const { lease: ref, host: hostKey, elapsedMs, report } of releases) {
+  for (const { lease: ref, host: hostKey, elapsedMs, latencyMs = elapsedMs, report } of releases) {
     const lease = leases.get(ref.token)
     if (lease === undefined || counters.crawl(lease.crawl).id !== ref.crawl) continue
     const host = counters.host(counters.hostNum(hostKey))
@@ -53,7 +53,7 @@ export function releaseSlots({ sql, counters }: Transaction, releases: readonly 
     if (slotAt === undefined) continue
     const sentMs = sentFor(report, elapsedMs)
     Object.assign(host, afterReport(afterEnd(host, now, sentMs), report, Number(slotAt), now))
-    host.latency = meanLatency(host.latency, report, elapsedMs)
+    host.latency = meanLatency(host.latency, report, latencyMs)
     if (own) {
       lease.held = false
       freed.push(lease.link)

@@ -1,7 +1,7 @@
 -- release(releases): the body is read; frees the slot on `host` and records how the host did.
--- ARGV: time, then for each: crawl id, epoch, host, REPORT (elapsed ms, kind, ms asked for or −1), '' or the token of a lease in another shard.
+-- ARGV: time, then for each: crawl id, epoch, host, REPORT (elapsed ms, kind, ms asked for or −1, latency ms), '' or the token of a lease in another shard.
 clock(true)
-local REPORT, KINDS = '>dBd', REPORT_KINDS
+local REPORT, KINDS = '>dBdd', REPORT_KINDS
 
 -- pace.ts, afterReport.
 local function report(h, kind, retryafter, granted)
@@ -47,8 +47,8 @@ end
 
 for i = 2, #ARGV, 5 do
   local id, epoch, host, reported, guest = unpack(ARGV, i, i + 4)
-  local elapsed, kind, retryafter = unpackstruct(REPORT, reported)
-  elapsed, kind = max(0, elapsed), KINDS[kind]
+  local elapsed, kind, retryafter, latency = unpackstruct(REPORT, reported)
+  elapsed, kind, latency = max(0, elapsed), KINDS[kind], max(0, latency)
   -- Nothing was sent.
   if kind == 'wait' then elapsed = nil end
   local granted, _
@@ -72,7 +72,7 @@ for i = 2, #ARGV, 5 do
       -- The slot comes after number, seq, grant and permit.
       records[epoch] = sub(record, 1, 28) .. NO_SLOT .. sub(record, 37)
       changed[epoch] = true
-      end_simple(c, host, true, elapsed, false, kind == 'failed')
+      end_simple(c, host, true, elapsed, false, kind == 'failed', latency)
     elseif c and c.id == id then
       local l = lease_from(epoch, record)
       local lane = lane_named(c, l.lane)
@@ -102,7 +102,7 @@ for i = 2, #ARGV, 5 do
   if granted then
     local h = host_of(host)
     report(h, kind, retryafter, granted)
-    if elapsed then h[LATENCY] = mean_latency(h[LATENCY], elapsed, kind == 'failed') end
+    if elapsed then h[LATENCY] = mean_latency(h[LATENCY], latency, kind == 'failed') end
     h.reopened = true
     touch(h)
   end

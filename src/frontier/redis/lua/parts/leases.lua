@@ -54,13 +54,13 @@ local function is_simple(c, key)
   return bytes and #bytes == SIMPLE_BYTES and c.interval == 0 and c.special < 2
 end
 
--- A request on a simple host ended (`elapsed` ms after its dispatch, if that is known), or the link with it: what slot_freed, place_lane and end_lease do, on bytes.
-local function end_simple(c, key, frees, elapsed, done_too, failed)
+-- A request on a simple host ended (`elapsed` ms after its dispatch and with a latency of `took`, if that is known), or the link with it: what slot_freed, place_lane and end_lease do, on bytes.
+local function end_simple(c, key, frees, elapsed, done_too, failed, took)
   local started, inflight, latency, _, num, _, done, leased, number, phase, pos, since, served, pops, _, _, level, popped = unpackstruct(SIMPLE, raw[key])
   if started > now then started = now end
   if elapsed then
     if now - max(0, elapsed) > started then started = now - max(0, elapsed) end
-    latency = mean_latency(latency, elapsed, failed)
+    latency = mean_latency(latency, took, failed)
   end
   if frees then inflight = max(0, inflight - 1) end
   local at = FAR

@@ -11,10 +11,10 @@ local function adapted(delay, target, maxdelay, latency)
 end
 
 -- pace.ts, meanLatency.
-local function mean_latency(old, elapsed, failed)
-  if failed then elapsed = max(elapsed, min(FAILURE_CAP_MS, max(FAILURE_MS, 2 * old))) end
-  if old == UNKNOWN_LATENCY then return elapsed end
-  return old + LATENCY_WEIGHT * (elapsed - old)
+local function mean_latency(old, took, failed)
+  if failed then took = max(took, min(FAILURE_CAP_MS, max(FAILURE_MS, 2 * old))) end
+  if old == UNKNOWN_LATENCY then return took end
+  return old + LATENCY_WEIGHT * (took - old)
 end
 
 local function own_limits(c, key)
