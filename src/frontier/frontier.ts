@@ -104,6 +104,14 @@ export interface Frontier {
   extend(worker: WorkerId, tokens: readonly string[]): Promise<string[]>
 
   /**
+   * The worker is alive: its keeper says so a few times in every `lostAfterMs`, off the event loop that runs the handlers. After `lostAfterMs` without a
+   * beat the worker is lost, and `reap` takes back what it holds without waiting for its leases to run out. Only time during which the queue is watched
+   * counts: after more than WATCH_GAP_MS without a `reap` (the queue was down, the machine slept, the clock jumped) everybody's time starts again. A worker
+   * that never beats is never lost: its leases run out. False: this is its first beat, or it was lost, and what it held is gone.
+   */
+  beat(worker: WorkerId, lostAfterMs: number): Promise<boolean>
+
+  /**
    * Ends leases: links found, acknowledgement, counters, in one step each. `false`: the lease was lost and nothing changed.
    * The caller has committed the records before. Links found are added by the rules of `add`; those of a cancelled crawl are not.
    * Slots that were not released are freed, without a report. The same token again answers `true` and changes nothing (remembered for
@@ -114,7 +122,10 @@ export interface Frontier {
    */
   settle(settlements: readonly Settlement[]): Promise<boolean[]>
 
-  /** Returns links of expired leases to the queue, at most `limit`; any process may call it at any time. Answers how many. */
+  /**
+   * Returns links to the queue, at most `limit`: those of expired leases, oldest first, then those of lost workers (see `beat`), longest lost
+   * first, whose slots are freed with them. Any process may call it at any time, and those with workers do about once a second. Answers how many.
+   */
   reap(limit: number): Promise<number>
 
   /** The worker is known to be dead: its leases are reaped now instead of when they run out. */

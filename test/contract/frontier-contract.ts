@@ -32,6 +32,7 @@ import {
   specOf,
   workerOf,
 } from './frontier-fixtures.js'
+import { frontierLivenessContract } from './frontier-liveness-contract.js'
 import { frontierSteerContract } from './frontier-steer-contract.js'
 
 /** What every driver of the frontier must do. Time is the test's: the driver takes it from the clock it is given. */
@@ -1844,4 +1845,5 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
 
   frontierEntryContract(name, makeDriver)
   frontierSteerContract(name, makeDriver)
+  frontierLivenessContract(name, makeDriver)
 }

@@ -195,6 +195,15 @@ export class Book {
     for (const held of own) held.state = 'lost'
   }
 
+  /** A reap without a limit that found the worker lost: everything that ran out, and everything that it held. */
+  lost(worker: string, count: number): void {
+    const over = this.leases.filter((held) => held.state === 'held' && (held.worker === worker || !this.isLive(held)))
+    const own = over.filter((held) => held.worker === worker)
+    expect(count, 'leases of a lost worker').toBeGreaterThanOrEqual(own.filter((held) => this.isLive(held)).length)
+    expect(count, 'leases of a lost worker').toBeLessThanOrEqual(over.length)
+    for (const held of over) held.state = 'lost'
+  }
+
   /** Dead letters put back; which ones, the driver says. */
   async replayed(frontier: Frontier, crawl: string, count: number): Promise<void> {
     const dead = new Set((await frontier.links({ crawl, state: 'dead', limit: 1000 })).map(({ fp }) => fp))

@@ -314,6 +314,23 @@ const weighted: readonly (readonly [times: number, arb: fc.Arbitrary<Command>])[
   ],
   [1, fc.constant(command('disturb', (world) => world.disturb()))],
   [3, fc.constantFrom(1, 100).map((limit) => command(`reap(${limit})`, (world) => same(world, (f) => f.reap(limit))))],
+  [
+    2,
+    fc
+      .tuple(workerArb, fc.constantFrom(2_000, 10_000))
+      .map(([worker, ms]) => command(`beat(${worker}, ${ms})`, (world) => same(world, (f) => f.beat(worker, ms)))),
+  ],
+  [
+    3,
+    fc.tuple(fc.constantFrom(1, 3, 10), fc.constantFrom(1, 100)).map(([seconds, limit]) =>
+      command(`watch for ${seconds} s, reap(${limit})`, async (world) => {
+        for (let second = 0; second < seconds; second++) {
+          world.clock.advance(1_000)
+          await same(world, (f) => f.reap(limit))
+        }
+      }),
+    ),
+  ],
   [6, workerArb.map((worker) => command(`forfeit(${worker})`, (world) => same(world, (f) => f.forfeit(worker))))],
   [
     8,

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.js'
 import { ShoalError } from '../../src/errors.js'
 import type { CrawlSpec, Frontier, Outcome } from '../../src/frontier/frontier.js'
+import { LOST_AFTER_MS } from '../../src/frontier/liveness.js'
 import type { Link } from '../../src/url/link.js'
 import { done, linkTo, type MakeFrontier, specOf } from '../contract/frontier-fixtures.js'
 import { runs } from '../support/longer.js'
@@ -28,6 +29,8 @@ const HOSTS = ['a.test', 'b.test', 'c.test', 'd.test', 'www.d.test', 'e.test']
 /** Backoffs and blocks are over after an hour at most. */
 const DRAIN_STEP_MS = 60_000
 const DRAIN_ROUNDS = 300
+/** Between two reaps of a fleet. */
+const WATCH_STEP_MS = 2_000
 
 /**
  * For drivers that do not keep the model's order: whatever they choose, no link is leased twice, no host is asked over its pace, nothing
@@ -128,6 +131,18 @@ async function setHost({ frontier, book }: World, host: string, settings: Parame
 
 async function reap({ frontier, book }: World, limit: number): Promise<void> {
   book.reaped(limit, await frontier.reap(limit))
+}
+
+/** The worker beats once and then falls silent, while the others watch. */
+async function loseWorker(world: World, worker: string): Promise<void> {
+  await world.frontier.beat(worker, LOST_AFTER_MS)
+  await reap(world, 1000)
+  for (let passed = 0; passed < LOST_AFTER_MS - WATCH_STEP_MS; passed += WATCH_STEP_MS) {
+    world.book.clock.advance(WATCH_STEP_MS)
+    await reap(world, 1000)
+  }
+  world.book.clock.advance(WATCH_STEP_MS)
+  world.book.lost(worker, await world.frontier.reap(1000))
 }
 
 /** All faults cease: everything must end, and the crawls with it. */
@@ -332,6 +347,7 @@ const weighted: readonly (readonly [times: number, arb: fc.Arbitrary<Command>])[
       ),
     ),
   ],
+  [2, workerArb.map((worker) => command(`lose ${worker}`, (world) => loseWorker(world, worker)))],
   [
     6,
     fc

@@ -34,6 +34,7 @@ import {
   type WorkerId,
   type WorkerInfo,
 } from '../frontier.js'
+import { type Beat, beatNow, LOST_AT_ONCE, startAgain, wasUnwatched } from '../liveness.js'
 import {
   adapted,
   afterEnd,
@@ -91,6 +92,10 @@ export class MemoryFrontier implements Frontier {
   readonly #crawls = new Map<CrawlId, Crawl>()
   readonly #hosts = new Map<HostKey, Host>()
   readonly #workers = new Map<WorkerId, Worker>()
+  /** Of workers that are expected to beat again. */
+  readonly #beats = new Map<WorkerId, Beat>()
+  /** The last reap. */
+  #watchedAt: number | null = null
   /** In the order in which they were created. */
   #lanes: Lane[] = []
   /** By token, in the order in which they were granted. */
@@ -246,6 +251,15 @@ export class MemoryFrontier implements Frontier {
     })
   }
 
+  async beat(workerId: WorkerId, lostAfterMs: number): Promise<boolean> {
+    const now = this.#clock.now()
+    const worker = this.#workers.get(workerId)
+    if (worker !== undefined) worker.seenAt = now
+    const expected = this.#beats.has(workerId)
+    this.#beats.set(workerId, beatNow(now, lostAfterMs))
+    return expected
+  }
+
   async settle(settlements: readonly Settlement[]): Promise<boolean[]> {
     return settlements.map(({ lease, outcome }) => {
       if (this.#hold(lease)?.state === 'settled') return true
@@ -277,13 +291,36 @@ export class MemoryFrontier implements Frontier {
     const expired = [...this.#holds.values()].filter((hold) => hold.state === 'held' && hold.expiresAt <= now)
     const batch = expired.sort((a, b) => a.expiresAt - b.expiresAt).slice(0, Math.max(0, limit))
     for (const hold of batch) this.#reclaim(hold)
-    return batch.length
+    return batch.length + this.#reapLost(limit - batch.length)
+  }
+
+  #reapLost(limit: number): number {
+    const now = this.#clock.now()
+    if (wasUnwatched(this.#watchedAt, now)) {
+      for (const [worker, beat] of this.#beats) this.#beats.set(worker, startAgain(beat, now))
+    }
+    this.#watchedAt = now
+    const lost = [...this.#beats]
+      .filter(([, { lostAt }]) => lostAt <= now)
+      .sort(([a, first], [b, second]) => first.lostAt - second.lostAt || (a < b ? -1 : 1))
+      .slice(0, LOST_AT_ONCE)
+    let reaped = 0
+    for (const [worker] of lost) {
+      const held = this.#inFlight(worker)
+      const batch = held.slice(0, Math.max(0, limit - reaped))
+      for (const hold of batch) this.#reclaim(hold)
+      reaped += batch.length
+      if (batch.length < held.length) break
+      this.#beats.delete(worker)
+    }
+    return reaped
   }
 
   async forfeit(worker: WorkerId): Promise<number> {
     const batch = this.#inFlight(worker)
     for (const hold of batch) this.#reclaim(hold)
     this.#workers.delete(worker)
+    this.#beats.delete(worker)
     return batch.length
   }
 
@@ -332,9 +369,9 @@ export class MemoryFrontier implements Frontier {
     return [...this.#workers]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([worker, { startedAt, seenAt, progressAt, about, done, failed }]) => {
-        const liveness = { beatAt: null, lostAt: null }
         const inFlight = this.#inFlight(worker).length
-        return { worker, inFlight, done, failed, startedAt, seenAt, progressAt, ...liveness, about }
+        const { beatAt, lostAt } = this.#beats.get(worker) ?? { beatAt: null, lostAt: null }
+        return { worker, inFlight, done, failed, startedAt, seenAt, progressAt, beatAt, lostAt, about }
       })
   }
 

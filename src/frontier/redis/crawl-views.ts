@@ -178,7 +178,12 @@ export class CrawlViews {
   }
 
   async #workersOf(shard: number): Promise<WorkerInfo[]> {
-    const names = list(await this.#shards.command(shard, 'SMEMBERS', 'workers')).map(text)
+    const [names, beats, lost, offset] = await Promise.all([
+      this.#shards.command(shard, 'SMEMBERS', 'workers').then((reply) => list(reply).map(text)),
+      this.#shards.command(shard, 'HGETALL', 'beats').then(fields),
+      this.#shards.command(shard, 'ZRANGE', 'lost', '0', '-1', 'WITHSCORES').then(fields),
+      this.#shards.command(shard, 'GET', 'clock').then(offsetOf),
+    ])
     const infos = await Promise.all(
       names.map(async (worker): Promise<WorkerInfo[]> => {
         const record = fields(await this.#shards.command(shard, 'HGETALL', `worker:${worker}`))
@@ -187,6 +192,7 @@ export class CrawlViews {
         const count = (field: string) => Number(record.get(field) ?? 0)
         const progress = record.get('progress')?.toString() ?? ''
         const about = record.get('about')?.toString() ?? ''
+        const [beat, lostAt] = [beats.get(worker), lost.get(worker)]
         return [
           {
             worker,
@@ -196,8 +202,8 @@ export class CrawlViews {
             startedAt: count('started'),
             seenAt: count('seen'),
             progressAt: progress === '' ? null : Number(progress),
-            beatAt: null,
-            lostAt: null,
+            beatAt: beat === undefined ? null : Number.parseInt(beat.toString(), 10),
+            lostAt: lostAt === undefined ? null : Number(lostAt) + offset,
             about: about === '' ? null : (JSON.parse(about) as WorkerAbout),
           },
         ]
@@ -362,6 +368,13 @@ function joined(a: WorkerInfo, b: WorkerInfo): WorkerInfo {
     lostAt: earlier(a.lostAt, b.lostAt),
     about: a.about ?? b.about,
   }
+}
+
+/** What to add to the queue's own time (lua/parts/base.lua) to get the time of people, as of the last call that changed something. */
+function offsetOf(clock: RedisReply): number {
+  if (clock === null) return 0
+  const [wall, now] = [bytes(clock).readDoubleBE(0), bytes(clock).readDoubleBE(8)]
+  return wall - now
 }
 
 function earlier(a: number | null, b: number | null): number | null {

@@ -28,6 +28,9 @@ import { SLOTS, slotOf } from '../../redis/slots.js'
  *   worker:<id>       hash    last lease call and its batch, counters, about
  *   held:<id>         set     epochs the worker holds
  *   workers           set     names
+ *   beats             hash    worker → time of its last beat, and how long it may be silent
+ *   lost              zset    worker by the time at which it is lost
+ *   watched           string  time of the last reap
  *   settled:<tenth>   set     epochs settled, by the tenth of a second of their lease; for five minutes
  *   e:<crawl>         hash    fingerprint → dead letter or skipped link
  *   x:<crawl> y:<crawl>  zset dead, skipped fingerprints in order

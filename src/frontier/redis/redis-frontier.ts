@@ -352,6 +352,11 @@ class ShardedFrontier implements RedisFrontier {
     return kept.flatMap((reply) => list(reply).map(text))
   }
 
+  async beat(worker: WorkerId, lostAfterMs: number): Promise<boolean> {
+    const expected = await this.#everywhere((shard) => this.#shards.run('beat', shard, [worker, String(lostAfterMs)]))
+    return expected.every((reply) => number(reply) === 1)
+  }
+
   async settle(settlements: readonly Settlement[]): Promise<boolean[]> {
     const answers: boolean[] = []
     const numbered = settlements.map((settlement, index) => ({ ...settlement, index }))

@@ -2,13 +2,14 @@ import type { Script } from '../../redis/connection.js'
 import { constantsOf, type LuaConstants, scriptLoader } from '../../redis/load-script.js'
 import * as link from '../../url/link.js'
 import * as frontier from '../frontier.js'
+import * as liveness from '../liveness.js'
 import * as pace from '../pace.js'
 import { poisoned } from '../transitions.js'
 import * as codec from './codec.js'
 
 /** Every exported constant of these files can be named in Lua. */
 const CONSTANTS: LuaConstants = {
-  ...constantsOf(link, frontier, pace, codec),
+  ...constantsOf(link, frontier, liveness, pace, codec),
   POISONED: codec.encodeFailure(poisoned('%d')),
 }
 
@@ -32,8 +33,9 @@ const PARTS = {
   extend: CRAWLS,
   keep: CRAWLS,
   settle: [...LEASES, 'ends', 'seen', 'links'],
-  reap: [...LEASES, 'ends', 'reclaims'],
-  forfeit: [...LEASES, 'ends', 'reclaims'],
+  beat: ['base'],
+  reap: [...LEASES, 'ends', 'reclaims', 'liveness'],
+  forfeit: [...LEASES, 'ends', 'reclaims', 'liveness'],
   'free-guests': [...LEASES, 'ends', 'reclaims'],
   'set-state': LANES,
   'set-host': LANES,

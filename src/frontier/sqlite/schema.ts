@@ -159,4 +159,14 @@ export const MIGRATIONS = [
   -- Links that ended, per second: the rate over the last minute without a scan.
   CREATE TABLE endings (crawl INTEGER NOT NULL, second INTEGER NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (crawl, second));
   `,
+  `
+  -- Workers that are expected to beat again.
+  CREATE TABLE beats (
+    worker TEXT PRIMARY KEY,
+    beat_at INTEGER NOT NULL,
+    lost_after INTEGER NOT NULL,
+    lost_at INTEGER NOT NULL
+  );
+  CREATE INDEX beats_lost ON beats (lost_at, worker);
+  `,
 ] as const

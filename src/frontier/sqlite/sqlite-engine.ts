@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../clock.js'
-import type { SqliteDb, SqlValue } from '../../sqlite/db.js'
+import type { SqliteDb } from '../../sqlite/db.js'
 import type { SqliteEngine } from '../../sqlite/engine.js'
 import type { Fingerprint, HostKey, Link } from '../../url/link.js'
 import type {
@@ -26,6 +26,7 @@ import { addLinks, restoreLink } from './add-links.js'
 import { type CountersSql, prepareCounters } from './counter-rows.js'
 import { Counters } from './counters.js'
 import { leaseLinks } from './lease-links.js'
+import { beatWorker, takeFromLost } from './lost-workers.js'
 import { leaseOf, reopen, reserve, toLeaseRow } from './rows.js'
 import { MIGRATIONS } from './schema.js'
 import { dropLeases, markResume, reclaimLeases, settleLeases } from './settle-leases.js'
@@ -188,18 +189,22 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     return settleLeases(this.#transaction(), settlements)
   }
 
+  beat(worker: WorkerId, lostAfterMs: number): boolean {
+    return beatWorker(this.#transaction(), worker, lostAfterMs)
+  }
+
   reap(limit: number): number {
-    return this.#reclaim(this.#sql.expiredLeases.all(this.#clock.now(), limit))
+    const tx = this.#transaction()
+    const expired = this.#sql.expiredLeases.all(tx.counters.now, limit).map(toLeaseRow)
+    const reclaimed = reclaimLeases(tx, expired)
+    return reclaimed + reclaimLeases(tx, takeFromLost(tx, limit - reclaimed))
   }
 
   forfeit(worker: WorkerId): number {
-    const reclaimed = this.#reclaim(this.#sql.leasesOfWorker.all(worker))
+    const reclaimed = reclaimLeases(this.#transaction(), this.#sql.leasesOfWorker.all(worker).map(toLeaseRow))
     this.#sql.forgetWorker.run(worker)
+    this.#sql.forgetBeat.run(worker)
     return reclaimed
-  }
-
-  #reclaim(leases: readonly SqlValue[][]): number {
-    return leases.length === 0 ? 0 : reclaimLeases(this.#transaction(), leases.map(toLeaseRow))
   }
 
   setState(id: CrawlId, state: 'running' | 'paused' | 'cancelled'): void {

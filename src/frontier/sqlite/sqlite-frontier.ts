@@ -75,6 +75,9 @@ export class SqliteFrontier implements Frontier {
   extend(worker: WorkerId, tokens: readonly string[]): Promise<string[]> {
     return this.#call('extend', worker, tokens)
   }
+  beat(worker: WorkerId, lostAfterMs: number): Promise<boolean> {
+    return this.#call('beat', worker, lostAfterMs)
+  }
   settle(settlements: readonly Settlement[]): Promise<boolean[]> {
     return this.#call('settle', settlements)
   }

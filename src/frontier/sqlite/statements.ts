@@ -70,6 +70,13 @@ export function prepareEngine(db: SqliteDb) {
     ),
     forgetWorker: statement('DELETE FROM workers WHERE worker = ?'),
     touchWorker: statement('UPDATE workers SET seen_at = ? WHERE worker = ?'),
+    isBeating: statement('SELECT 1 FROM beats WHERE worker = ?'),
+    beat: statement('INSERT OR REPLACE INTO beats (worker, beat_at, lost_after, lost_at) VALUES (?, ?, ?, ?)'),
+    watchedAt: statement("SELECT value FROM frontier_meta WHERE name = 'watched'"),
+    watchedNow: statement("INSERT OR REPLACE INTO frontier_meta (name, value) VALUES ('watched', ?)"),
+    startBeatsAgain: statement('UPDATE beats SET lost_at = ? + lost_after'),
+    lostWorkers: statement('SELECT worker FROM beats WHERE lost_at <= ? ORDER BY lost_at, worker LIMIT ?'),
+    forgetBeat: statement('DELETE FROM beats WHERE worker = ?'),
     tallyWorker: statement(
       `UPDATE workers SET done = done + ?1, failed = failed + ?2, seen_at = ?3, progress_at = iif(?4, ?3, progress_at)
        WHERE worker = ?5`,

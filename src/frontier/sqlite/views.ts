@@ -151,9 +151,9 @@ export abstract class SqliteViews {
       startedAt: Number(v[4]),
       seenAt: Number(v[5]),
       progressAt: optional(v[6]),
-      beatAt: null,
-      lostAt: null,
       about: typeof v[7] === 'string' ? (JSON.parse(v[7]) as WorkerAbout) : null,
+      beatAt: optional(v[8]),
+      lostAt: optional(v[9]),
     }))
   }
 
@@ -305,8 +305,8 @@ function prepareViews(db: SqliteDb) {
     ),
     workers: statement(
       `SELECT w.worker, (SELECT count(*) FROM leases WHERE leases.worker = w.worker), w.done, w.failed, w.started_at, w.seen_at,
-       w.progress_at, w.about
-       FROM workers w ORDER BY w.worker`,
+       w.progress_at, w.about, beats.beat_at, beats.lost_at
+       FROM workers w LEFT JOIN beats ON beats.worker = w.worker ORDER BY w.worker`,
     ),
     // Left to itself SQLite begins with the lanes and sorts all links.
     links: statement(

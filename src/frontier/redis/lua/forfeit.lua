@@ -5,13 +5,11 @@ local worker, limit = ARGV[2], tonumber(ARGV[3])
 local held = call('SRANDMEMBER', B .. ':held:' .. worker, limit)
 table.sort(held, function(a, b) return tonumber(a) < tonumber(b) end)
 local touched = reclaim_all(held)
-for _, field in ipairs(call('ZRANGE', B .. ':guestends', 0, limit)) do
-  local _, holder = unpackstruct('>dBc0', call('HGET', B .. ':guests', field))
-  if holder == worker then free_guest(field) end
-end
+free_guests_of(worker, limit)
 flush()
 if #held < limit then
   call('DEL', B .. ':worker:' .. worker, B .. ':held:' .. worker)
   call('SREM', B .. ':workers', worker)
+  forget_beat(worker)
 end
 return { #held, quiet_ids(touched) }
