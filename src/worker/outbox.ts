@@ -10,9 +10,15 @@ import type { BackendPart, BackendWatch } from '../while-away.js'
 
 /**
  * Under load a flush waits this long for more calls to batch, or until there are enough. A message to the database thread and back costs about
- * 300 µs of CPU, most of it waking threads, and a commit 50: shared by twenty pages they cost a twentieth.
+ * 300 µs of CPU, most of it waking threads, and a commit 50: shared by twenty pages they cost a twentieth. A free slot waits no longer than this for
+ * its lease call.
  */
 const GATHER_MS = 10
+/**
+ * A flush waits longer while there is more work than slots: nobody waits for the hosts that it would open. A polite crawl sent two or three links a call,
+ * and the fixed cost of the call was most of what a page cost Redis.
+ */
+const GATHER_IN_PLENTY_MS = 40
 const ENOUGH = 192
 /**
  * Batches in flight to the store: one is being written while the next arrives. Writes that come meanwhile wait and make the next batch larger,
@@ -43,6 +49,8 @@ interface OutboxParts {
   readonly backends: BackendWatch
   /** How many visits could still add to a batch. */
   readonly inFlight: () => number
+  /** The queue had less work than the worker has slots: they wait for what a release or a settle may open. */
+  readonly isShort: () => boolean
   /** Called in the same turn as the calls of a flush, so that a lease for the freed slots travels with them. */
   readonly onFlush: () => void
   /** A backend cannot be used. One that is down is waited for. */
@@ -65,8 +73,11 @@ export class Outbox {
   #keepingBytes = 0
   #writing = 0
   #immediate = false
+  /** The exchange with the queue that is under way; null: none is. */
+  #exchange: Promise<unknown> | null = null
   #releasing: Promise<void> = Promise.resolve()
   #cancelGather: (() => void) | null = null
+  #cancelLease: (() => void) | null = null
   #givenUp = false
   /** Called to make visits stop waiting for their page to be kept. */
   readonly #stopKeeping = new Set<(error: unknown) => void>()
@@ -109,6 +120,7 @@ export class Outbox {
   release(release: Release): void {
     this.#releases.push(release)
     this.#schedule()
+    this.#scheduleLease()
   }
 
   /**
@@ -116,7 +128,10 @@ export class Outbox {
    * lease would count as already held, and the release would then free the slot of a request in flight.
    */
   async released(): Promise<void> {
-    if (this.#releases.length > 0) this.#flush()
+    if (this.#releases.length > 0) {
+      await this.#exchange
+      this.#flush()
+    }
     await this.#releasing
   }
 
@@ -173,43 +188,73 @@ export class Outbox {
 
   /** A visit has ended and there is room for another: the next flush, even an empty one, leases more. */
   poke(): void {
-    this.#schedule()
+    if (this.#parts.inFlight() < FEW) this.#schedule()
+    else this.#scheduleLease()
   }
 
   #schedule(): void {
     if (this.#immediate) return
-    const writes = this.#writing < MOST_WRITING ? this.#writes.length : 0
-    const waiting = writes + this.#releases.length + this.#settlements.length
-    if (this.#parts.inFlight() < FEW || waiting >= ENOUGH) {
+    if (this.#parts.inFlight() < FEW || this.#sendable() >= ENOUGH) {
       // In a microtask: calls of other visits in this turn of the event loop are batched too.
       this.#immediate = true
       queueMicrotask(() => this.#flush())
     } else if (this.#cancelGather === null) {
-      this.#cancelGather = this.#parts.clock.after(GATHER_MS, () => this.#flush())
+      const ms = this.#parts.isShort() ? GATHER_MS : GATHER_IN_PLENTY_MS
+      this.#cancelGather = this.#parts.clock.after(ms, () => this.#flush())
     }
+  }
+
+  /** A slot is free, or about to be: it waits for a lease, but not for everything else to be sent. */
+  #scheduleLease(): void {
+    if (this.#immediate) return
+    this.#cancelLease ??= this.#parts.clock.after(GATHER_MS, () => this.#leaseMore())
+  }
+
+  /** What the next flush would send. */
+  #sendable(): number {
+    const writes = this.#writing < MOST_WRITING ? this.#writes.length : 0
+    return writes + (this.#exchange === null ? this.#releases.length + this.#settlements.length : 0)
   }
 
   #flush(): void {
     this.#immediate = false
     this.#cancelGather?.()
     this.#cancelGather = null
-    const writes = this.#writing < MOST_WRITING ? this.#writes : []
-    const releases = this.#releases
-    const settlements = this.#settlements
-    if (writes.length > 0) this.#writes = []
-    this.#releases = []
-    this.#settlements = []
-    if (writes.length > 0) void this.#sendWrites(writes)
-    if (releases.length > 0) this.#sendReleases(releases)
-    if (settlements.length > 0) void this.#sendSettlements(settlements)
+    if (this.#writing < MOST_WRITING && this.#writes.length > 0) {
+      const writes = this.#writes
+      this.#writes = []
+      void this.#sendWrites(writes)
+    }
+    if (this.#exchange === null && this.#releases.length + this.#settlements.length > 0) this.#sendToQueue()
+    this.#leaseMore()
+  }
+
+  #leaseMore(): void {
+    this.#cancelLease?.()
+    this.#cancelLease = null
     this.#parts.onFlush()
   }
 
-  #sendReleases(releases: readonly Release[]): void {
-    const before = this.#releasing
-    this.#releasing = this.#untilDone('queue', () => this.#parts.frontier.release(releases))
-      .catch(() => {})
-      .then(() => before)
+  /**
+   * One exchange at a time: what comes meanwhile makes the next one larger, so that a slow queue gets fewer calls instead of more that wait for one another.
+   * The releases go first: a settle that overtook the release of its own lease would take what it reports about the host with it.
+   */
+  #sendToQueue(): void {
+    const releases = this.#releases
+    const settlements = this.#settlements
+    this.#releases = []
+    this.#settlements = []
+    const sent: Promise<unknown>[] = []
+    if (releases.length > 0) {
+      this.#releasing = this.#untilDone('queue', () => this.#parts.frontier.release(releases)).catch(() => {})
+      sent.push(this.#releasing)
+    }
+    if (settlements.length > 0) sent.push(this.#sendSettlements(settlements))
+    this.#exchange = Promise.all(sent).then(() => {
+      this.#exchange = null
+      // Their time to gather may have passed meanwhile.
+      if (this.#cancelGather === null && this.#sendable() > 0) this.#flush()
+    })
   }
 
   async #sendWrites(writes: readonly Waiting<WriteBatch, WriteStatus[]>[]): Promise<void> {

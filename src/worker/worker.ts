@@ -42,6 +42,7 @@ export class CrawlWorker {
   #fetching = 0
   #seq = 0
   #leasing = false
+  #short = true
   /** The queue does not know yet where this worker runs. */
   #aboutDue = true
   #stopping = false
@@ -109,6 +110,11 @@ export class CrawlWorker {
     return this.#inFlight.size
   }
 
+  /** The last lease call got fewer links than there were slots for. */
+  get isShort(): boolean {
+    return this.#short
+  }
+
   /** What is in flight and not being settled. */
   get held(): Lease[] {
     return [...this.#inFlight.values()].filter(({ settling }) => !settling).map(({ lease }) => lease)
@@ -161,6 +167,7 @@ export class CrawlWorker {
     frontier
       .lease({ worker: id, seq: ++this.#seq, want: room, spiders, ...(this.#aboutDue ? { about } : {}) })
       .then((reply) => {
+        this.#short = reply.leases.length < room
         meter.answered(reply.leases.length, room)
         this.#take(reply, grantTime(askedAt, clock.mono()))
       })

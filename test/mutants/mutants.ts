@@ -253,6 +253,14 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'sends a queue that may have been restored',
   },
   {
+    name: 'a settle overtakes the release of its lease',
+    file: 'src/worker/outbox.ts',
+    find: 'if (this.#exchange === null && this.#releases.length + this.#settlements.length > 0) this.#sendToQueue()',
+    replace: 'if (this.#settlements.length > 0 || this.#exchange === null) this.#sendToQueue()',
+    tests: ['test/worker/outbox.test.ts'],
+    only: 'a settle does not overtake',
+  },
+  {
     name: 'a permit that grew old is used',
     file: 'src/worker/dispatch.ts',
     find: 'for (const permit of held.permits) if (!isFresh(permit, clock)) throw TOO_OLD',

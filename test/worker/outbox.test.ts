@@ -5,17 +5,28 @@ import { BackendWatch } from '../../src/while-away.js'
 import { Outbox } from '../../src/worker/outbox.js'
 import { visitParts } from './visit-parts.js'
 
-function outbox(inFlight = 1) {
+function outbox(inFlight = 1, short = true) {
   const { parts, clock, leased, ended } = visitParts()
   const calls: string[] = []
+  /** While the queue is slow, its calls end one by one, by `answer`. */
+  const queue = { slow: false, waiting: [] as (() => void)[] }
+  const answered = async () => {
+    if (queue.slow) await new Promise<void>((resolve) => queue.waiting.push(resolve))
+  }
+  const answer = async () => {
+    queue.waiting.shift()?.()
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+  }
   const box = new Outbox({
     ...{ clock, meter: parts.meter, backends: new BackendWatch(parts.log, clock) },
     frontier: {
       async release(releases) {
         calls.push(`release ${releases.length}`)
+        await answered()
       },
       async settle(settlements) {
         calls.push(`settle ${settlements.length}`)
+        await answered()
         return settlements.map(() => true)
       },
     },
@@ -29,10 +40,13 @@ function outbox(inFlight = 1) {
       visits: { last: async () => [] },
     },
     inFlight: () => inFlight,
+    isShort: () => short,
     onFlush: () => void calls.push('flush'),
     onFailure() {},
   })
-  return { box, calls, clock, ended, lease: leased().lease }
+  const { lease } = leased()
+  const release = () => box.release({ lease, host: lease.link.host, elapsedMs: 5, report: { kind: 'ok' } })
+  return { box, calls, clock, ended, lease, release, queue, answer }
 }
 
 const BACK = (): Outcome => ({ kind: 'back', afterMs: 0 })
@@ -53,6 +67,68 @@ it('waits ten milliseconds for more when many visits are in flight', async () =>
   clock.advance(1)
   expect(await settled).toBe(true)
   expect(calls).toEqual(['settle 1', 'flush'])
+})
+
+it('gathers for longer while there is more work than slots, but a free slot waits only ten milliseconds for its lease', async () => {
+  const { box, calls, lease, clock, release } = outbox(100, false)
+  const settled = box.settle(lease, BACK)
+  release()
+  clock.advance(10)
+  expect(calls).toEqual(['flush'])
+  clock.advance(29)
+  expect(calls).toEqual(['flush'])
+  clock.advance(1)
+  expect(await settled).toBe(true)
+  expect(calls).toEqual(['flush', 'release 1', 'settle 1', 'flush'])
+})
+
+it('has one exchange with a slow queue under way: what comes meanwhile makes the next one larger', async () => {
+  const { box, calls, lease, clock, release, queue, answer } = outbox(100)
+  queue.slow = true
+  const settle = () => void box.settle(lease, BACK)
+  settle()
+  clock.advance(10)
+  for (let nth = 0; nth < 50; nth++) {
+    settle()
+    release()
+    clock.advance(10)
+  }
+  expect(calls.filter((call) => call !== 'flush')).toEqual(['settle 1'])
+  await answer()
+  expect(calls.filter((call) => call !== 'flush')).toEqual(['settle 1', 'release 50', 'settle 50'])
+})
+
+it('a settle does not overtake the release of its lease', async () => {
+  const { box, calls, lease, release, queue, answer } = outbox(1)
+  queue.slow = true
+  release()
+  await Promise.resolve()
+  release()
+  void box.settle(lease, BACK)
+  await Promise.resolve()
+  expect(calls).toEqual(['release 1', 'flush', 'flush'])
+  await answer()
+  expect(calls).toEqual(['release 1', 'flush', 'flush', 'release 1', 'settle 1', 'flush'])
+})
+
+it('a permit waits until every release before it has reached the queue', async () => {
+  const { box, release, queue, answer, calls } = outbox(100)
+  queue.slow = true
+  release()
+  const first = box.released()
+  await Promise.resolve()
+  await Promise.resolve()
+  release()
+  let reached = false
+  void box.released().then(() => {
+    reached = true
+  })
+  await answer()
+  await first
+  expect(calls.filter((call) => call !== 'flush')).toEqual(['release 1', 'release 1'])
+  expect(reached).toBe(false)
+  await answer()
+  expect(reached).toBe(true)
 })
 
 it('asks for an outcome when it is sent, not when it is handed in', async () => {

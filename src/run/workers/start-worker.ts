@@ -76,6 +76,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
   const outbox = new Outbox({
     ...{ frontier, store, clock, meter, backends: watch },
     inFlight: () => worker.inFlight,
+    isShort: () => worker.isShort,
     // In the same tick as the calls of the outbox, so that reports about proxies and the next lease travel with them.
     onFlush() {
       allocator.goAlong()
