@@ -39,6 +39,8 @@ type LogEvent =
   | 'visit.settled'
   | 'visit.stale'
   | 'worker.started'
+  | 'worker.added'
+  | 'worker.removed'
   | 'worker.draining'
   | 'worker.stopped'
   | 'worker.stuck'

@@ -31,6 +31,8 @@ export interface RunningWorker {
   readonly ended: Promise<void>
   /** It left because of a drain request from outside (observe/drain.ts), so it is not replaced. */
   readonly drained?: boolean
+  /** How many processes it consists of; 1 if left out. */
+  readonly alive?: number
 }
 
 /** Added to all timeouts of a visit: a worker that holds a lease longer than that is not coming back. */
