@@ -37,7 +37,7 @@ export const NEEDS_PROCESSES = [
   'test/run/seeds/seed-files.test.ts',
   'test/run/{crawl-starter,schedules}.test.ts',
   'test/run/reparse/reparse.test.ts',
-  'test/run/workers/{drain-watch,supervise,worker-process}.test.ts',
+  'test/run/workers/{drain-watch,start-workers,supervise,worker-process}.test.ts',
   'test/scripts/release.test.ts',
   'test/store/{blob-index,corpus,incremental-export,sql-export}.test.ts',
   'test/store/postgres/*.test.ts',

@@ -28,22 +28,36 @@ interface ProcessEnd {
   readonly signal: string | null
 }
 
+export interface ForkedWorker extends RunningWorker {
+  /** Resolves when it asks for its first pages. */
+  readonly ready: Promise<void>
+}
+
 /** A worker process that is restarted, with growing pauses, when it ends without being asked; what it held returns to the queue at once. */
 export function forkWorker(
   order: WorkerProcessOrder,
-  parts: { frontier: Frontier; clock: Clock; log: Log; localWorkers?: LocalWorkers },
-): RunningWorker {
+  parts: { frontier: Frontier; clock: Clock; log: Log; localWorkers?: LocalWorkers; startAfter?: Promise<unknown> },
+): ForkedWorker {
   const { frontier, clock, log } = parts
   let current: ChildProcess | null = null
+  /** The child has a worker, which may hold leases. */
+  let hasWorker = false
   let drained = false
   const stopping = new AbortController()
+  let isReady = () => {}
+  const ready = new Promise<void>((resolve) => {
+    isReady = resolve
+  })
 
   const ended = (async () => {
+    await parts.startAfter
+    if (stopping.signal.aborted) return
     for (let pauseMs = 0; ; ) {
       const startedAt = clock.mono()
       const { worker, failure, signal, code } = await runProcess()
       if (worker !== null) parts.localWorkers?.gone(worker)
       if (failure !== null) throw failure
+      if (stopping.signal.aborted && worker === null) return
       if (code === 0 && (stopping.signal.aborted || drained)) return
       const reclaimed = worker === null ? 0 : await forfeit(frontier, worker, clock, stopping.signal)
       log.error('worker.died', { worker, signal, code, reclaimed })
@@ -61,6 +75,7 @@ export function forkWorker(
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
     current = child
+    hasWorker = false
     children.add(child)
     let worker: WorkerId | null = null
     let failure: ShoalError | null = null
@@ -69,7 +84,9 @@ export function forkWorker(
       if (message.kind === 'worker') {
         if (worker !== null) parts.localWorkers?.gone(worker)
         worker = message.id
-      } else if (message.kind === 'drained') drained = true
+        hasWorker = true
+      } else if (message.kind === 'ready') isReady()
+      else if (message.kind === 'drained') drained = true
       else if (message.kind === 'vitals') parts.localWorkers?.received(message.vitals)
       else {
         failure = new ShoalError(message.code, message.message, { hint: message.hint })
@@ -95,11 +112,14 @@ export function forkWorker(
     async stop(graceMs) {
       stopping.abort()
       const child = current
-      if (child?.connected) child.send({ kind: 'stop' })
+      // One that is still loading its modules would read the message seconds later, and has nothing to give back.
+      if (!hasWorker) child?.kill('SIGKILL')
+      else if (child?.connected) child.send({ kind: 'stop' })
       const spareChild = clock.after(graceMs + STOP_SLACK_MS, () => child?.kill('SIGKILL'))
       await ended.catch(() => {})
       spareChild()
     },
+    ready,
     ended,
     get drained() {
       return drained

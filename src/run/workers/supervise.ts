@@ -28,6 +28,8 @@ export interface SuperviseOptions {
   readonly newId: () => WorkerId
   /** Called for each worker that starts: if the process dies, its parent forfeits the leases of the last one. */
   readonly onWorker?: (id: WorkerId) => void
+  /** Called each time a thread has loaded everything and asks for pages. */
+  readonly onReady?: () => void
   /** Called every few seconds; silence means that the event loop is blocked. */
   readonly onVitals?: (vitals: Vitals) => void
   readonly onGone?: (id: WorkerId) => void
@@ -39,7 +41,7 @@ export interface SuperviseOptions {
  */
 export function superviseWorker(options: SuperviseOptions): RunningWorker {
   const { clock, log, backends } = options
-  let current: Worker | null = null
+  let current: { stop(graceMs: number): void } | null = null
   let drained = false
   const stopping = new AbortController()
   const notes = postVitals(backends.notes, clock)
@@ -90,7 +92,7 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       workerData: data,
       transferList: transferred(ports),
     })
-    current = thread
+    let isReady = false
     return new Promise((resolve) => {
       const watching = watch(new Int32Array(beat), () => {
         finish({
@@ -102,12 +104,24 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
       const finish = (end: End) => {
         clearInterval(watching)
         // A thread that was terminated inside native code ends late, when the next one is already running.
-        if (current === thread) current = null
+        if (current === control) current = null
         resolve(end)
       }
+      const control = {
+        stop(graceMs: number) {
+          if (isReady) return send(thread, { kind: 'stop', graceMs })
+          // It is still loading, possibly for ever, and holds nothing.
+          finish({ kind: 'stopped' })
+          void thread.terminate()
+        },
+      }
+      current = control
       thread.on('message', (message: FromWorkerThread) => {
         if (message.kind === 'log') options.writeLog(message.line)
-        else if (message.kind === 'vitals') {
+        else if (message.kind === 'ready') {
+          isReady = true
+          options.onReady?.()
+        } else if (message.kind === 'vitals') {
           notes.post(message.vitals)
           options.onVitals?.(message.vitals)
         } else finish(message)
@@ -126,7 +140,7 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
 
   function stop(graceMs: number): void {
     stopping.abort()
-    if (current !== null) send(current, { kind: 'stop', graceMs })
+    current?.stop(graceMs)
   }
 
   return {

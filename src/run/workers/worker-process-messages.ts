@@ -15,6 +15,8 @@ export interface WorkerProcessOrder {
 
 export type FromWorkerProcess =
   | { readonly kind: 'worker'; readonly id: string }
+  /** Everything is loaded: it asks for its first pages. */
+  | { readonly kind: 'ready' }
   /** It was drained from outside, and is leaving. */
   | { readonly kind: 'drained' }
   | { readonly kind: 'vitals'; readonly vitals: Vitals }

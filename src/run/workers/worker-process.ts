@@ -46,6 +46,7 @@ async function work(order: WorkerProcessOrder, backends: Backends, log: Log, sto
     writeLog,
     newId: workerIds(),
     onWorker: (id) => void send({ kind: 'worker', id }),
+    onReady: () => void send({ kind: 'ready' }),
     onVitals: (vitals) => void send({ kind: 'vitals', vitals }),
   })
   stop.addEventListener('abort', () => void worker.stop(order.settings.graceMs))

@@ -16,6 +16,8 @@ export interface WorkerThreadData {
 
 export type ToWorkerThread = { readonly kind: 'stop'; readonly graceMs: number }
 export type FromWorkerThread =
+  /** Everything is loaded: it asks for its first pages. */
+  | { readonly kind: 'ready' }
   | { readonly kind: 'log'; readonly line: string }
   | { readonly kind: 'vitals'; readonly vitals: Vitals }
   | { readonly kind: 'stopped' }

@@ -7,7 +7,7 @@ import { backendsFromPorts } from '../../wire/backends.js'
 import { openTracing } from '../open-tracing.js'
 import { poolsAtHand } from '../pools-at-hand.js'
 import { spiderFrom } from '../spider-source.js'
-import { type RunningWorker, startWorker } from './start-worker.js'
+import { startWorker } from './start-worker.js'
 import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadData } from './worker-thread-messages.js'
 
 async function main(data: WorkerThreadData): Promise<void> {
@@ -15,15 +15,6 @@ async function main(data: WorkerThreadData): Promise<void> {
   const beat = new Int32Array(data.beat)
   const beating = setInterval(() => Atomics.add(beat, 0, 1), BEAT_MS)
   const log = createLog(settings.logLevel, systemClock, (line) => send({ kind: 'log', line }))
-  let running: RunningWorker | null = null
-  parentPort?.on('message', ({ graceMs }: ToWorkerThread) => {
-    if (running !== null) void running.stop(graceMs)
-    else {
-      // The spider file is still loading, possibly for ever: nothing is in flight.
-      send({ kind: 'stopped' })
-      process.exit()
-    }
-  })
   try {
     const spiders = await Promise.all(data.sources.map(spiderFrom))
     // A queue that is down when this thread starts is waited for, like one that goes down later.
@@ -34,7 +25,7 @@ async function main(data: WorkerThreadData): Promise<void> {
       (ms) => systemClock.sleep(ms),
     )
     const tracing = await openTracing(settings.traces, log)
-    running = startWorker({
+    const running = startWorker({
       id: data.id,
       backends,
       spiders,
@@ -48,6 +39,9 @@ async function main(data: WorkerThreadData): Promise<void> {
       tracing,
       onVitals: (vitals) => send({ kind: 'vitals', vitals }),
     })
+    // Before that it is not stopped but terminated.
+    parentPort?.on('message', ({ graceMs }: ToWorkerThread) => void running.stop(graceMs))
+    send({ kind: 'ready' })
     await running.ended
     await backends.close()
     send({ kind: 'stopped' })

@@ -68,6 +68,29 @@ describe('a worker process', () => {
     expect(spider.pids()).toHaveLength(1)
   })
 
+  it('that is stopped while it still loads its modules is not waited for, and did not die', async () => {
+    const spider = notedSpider(dir.path)
+    let died = 0
+    const worker = start(spider.path, systemClock, { ...silentLog, error: () => died++ })
+    await worker.stop(60_000)
+    expect(spider.pids()).toEqual([])
+    expect(died).toBe(0)
+  })
+
+  it('that waits for another to be ready never starts when it is stopped first', async () => {
+    const spider = notedSpider(dir.path)
+    let ready = () => {}
+    const startAfter = new Promise<void>((resolve) => {
+      ready = resolve
+    })
+    const parts = { frontier: backends.frontier, clock: systemClock, log: silentLog, startAfter }
+    const worker = forkWorker(orderOf(dir.path, spider.path), parts)
+    const stopped = worker.stop(500)
+    ready()
+    await stopped
+    expect(spider.pids()).toEqual([])
+  })
+
   it.each([0, 100, 250])('ends when its parent goes %i ms after the start', async (afterMs) => {
     const spider = notedSpider(dir.path)
     const entry = fileURLToPath(new URL('../../../dist/run/workers/worker-process.js', import.meta.url))

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { silentLog } from '../../../src/log.js'
+import { startWorkers } from '../../../src/run/workers/start-workers.js'
+import { type Backends, openBackends } from '../../../src/wire/backends.js'
+import { tempDir } from '../../support/cli.js'
+import { isAlive, notedSpider, orderOf } from './processes.js'
+
+let dir: ReturnType<typeof tempDir>
+let backends: Backends
+
+beforeEach(async () => {
+  dir = tempDir('start-workers')
+  backends = await openBackends(orderOf(dir.path, '').settings)
+})
+
+afterEach(async () => {
+  await backends.close()
+  dir.remove()
+})
+
+it('starts the other processes when the first one is ready', async () => {
+  const spider = notedSpider(dir.path, 'await new Promise((resolve) => setTimeout(resolve, 1500))')
+  const { settings, sources } = orderOf(dir.path, spider.path)
+  const order = { settings, sources, workers: 3 }
+  const workers = await startWorkers(order, backends, [], new Map(), silentLog, () => {})
+  expect(workers).toHaveLength(3)
+  await expect.poll(() => spider.pids().length, { timeout: 40_000 }).toBe(3)
+  const [first = 0, ...others] = spider.pids()
+  expect(new Set([process.pid, first, ...others]).size).toBe(4)
+  // In Linux a process that was forked later has a later start time.
+  const startedAt = (pid: number) => Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[21])
+  const TICKS = 100
+  for (const other of others) expect(startedAt(other) - startedAt(first)).toBeGreaterThan(1.5 * TICKS)
+  await Promise.all(workers.map((worker) => worker.stop(500)))
+  expect(spider.pids().filter(isAlive)).toEqual([])
+}, 60_000)
