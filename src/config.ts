@@ -120,6 +120,14 @@ export const CONFIG = {
     flag: '--grace <duration>',
     meaning: 'How long Ctrl-C or SIGTERM waits for pages in flight before the rest returns to the queue.',
   },
+  lostAfter: {
+    schema: duration({ min: 2_000, max: 3_600_000 }),
+    default: '10s',
+    env: 'SHOAL_LOST_AFTER',
+    flag: '--lost-after <duration>',
+    meaning:
+      'How long a worker may be silent before the rest of the fleet takes over its pages: at least `2s`. Raise it where the network to the queue fails for longer than that.',
+  },
   metrics: {
     schema: listenAddress.nullable(),
     default: null,
@@ -202,9 +210,10 @@ type Table = typeof CONFIG
 type ConfigKey = keyof Table
 type Values = { readonly [Key in ConfigKey]: z.output<Table[Key]['schema']> }
 
-export interface Config extends Omit<Values, 'store' | 'grace'> {
+export interface Config extends Omit<Values, 'store' | 'grace' | 'lostAfter'> {
   readonly store: string
   readonly graceMs: number
+  readonly lostAfterMs: number
   readonly origins: Origins
 }
 
@@ -219,7 +228,7 @@ export interface Origins {
 /** What a process that works on crawls needs to know, and what it hands on to the worker processes that it starts: no token, no ports. */
 const PROCESS_KEYS = [
   ...(['queue', 'store', 'pages', 'proxies', 'pool', 'country', 'alerts', 'browser', 'browserPages'] as const),
-  ...(['traces', 'concurrency', 'logLevel', 'graceMs'] as const),
+  ...(['traces', 'concurrency', 'logLevel', 'graceMs', 'lostAfterMs'] as const),
 ] as const
 
 export type ProcessSettings = Pick<Config, (typeof PROCESS_KEYS)[number]>
@@ -245,6 +254,7 @@ export function loadConfig({ flags, env: given }: ConfigSources): Config {
   const choices = Object.fromEntries(KEYS.map((key) => [key, chosen(key, flags[key], env)])) as Choices
   const {
     grace,
+    lostAfter,
     store: _,
     ...values
   } = Object.fromEntries(KEYS.map((key) => [key, choices[key].value])) as unknown as Values
@@ -254,6 +264,7 @@ export function loadConfig({ flags, env: given }: ConfigSources): Config {
     ...values,
     store: store.value ?? (isOnServer(queue.value) ? CONFIG.queue.default : queue.value),
     graceMs: grace,
+    lostAfterMs: lostAfter,
     origins: {
       ...{ queue: queue.from, store: store.from },
       skipped: [...queue.skipped, ...store.skipped],

@@ -26,6 +26,7 @@ describe('configuration', () => {
       pool: null,
       country: null,
       graceMs: 10_000,
+      lostAfterMs: 10_000,
       metrics: null,
       token: null,
       alerts: null,
@@ -53,6 +54,7 @@ describe('configuration', () => {
       store: 'sqlite:flag.db',
       workers: 3,
       graceMs: 60_000,
+      lostAfterMs: 10_000,
       json: true,
     })
     expect(loadConfig({ flags: { store: 'sqlite:x.db' }, env }).store).toBe('sqlite:x.db')

@@ -115,7 +115,14 @@ describe('the database thread', () => {
     await frontier.open(specOf({ visibilityMs: 1_200 }))
     await frontier.add('c1', [linkTo('a.test/1'), linkTo('b.test/1')])
     const lost: string[] = []
-    keep?.({ worker: 'w1', heartbeatMs: 300, holdMs: 60_000, held: () => [], onLost: (tokens) => lost.push(...tokens) })
+    keep?.({
+      worker: 'w1',
+      lostAfterMs: 10_000,
+      heartbeatMs: 300,
+      holdMs: 60_000,
+      held: () => [],
+      onLost: (tokens) => lost.push(...tokens),
+    })
     const { leases } = await frontier.lease({ worker: 'w1', seq: 1, want: 2, spiders: ['books'] })
     const [kept, taken] = leases as [Lease, Lease]
     // A handler that burns CPU: nothing on this thread runs meanwhile.
@@ -132,7 +139,7 @@ describe('the database thread', () => {
     const { frontier, keep } = await backends()
     await frontier.open(specOf({ visibilityMs: 600 }))
     await frontier.add('c1', [linkTo('a.test/1')])
-    keep?.({ worker: 'w1', heartbeatMs: 200, holdMs: 500, held: () => [], onLost: () => {} })
+    keep?.({ worker: 'w1', lostAfterMs: 10_000, heartbeatMs: 200, holdMs: 500, held: () => [], onLost: () => {} })
     await frontier.lease({ worker: 'w1', seq: 1, want: 1, spiders: ['books'] })
     await expect.poll(async () => (await frontier.stats('c1')).queued, { timeout: 10_000 }).toBe(1)
     expect(await frontier.stats('c1')).toMatchObject({ reclaimed: 1 })
@@ -144,7 +151,7 @@ describe('the database thread', () => {
     await frontier.add('c1', [linkTo('a.test/1')])
     let waiting: Lease[] = []
     const held = () => waiting.map(({ token, epoch }) => ({ token, epoch, settling: false, waiting: true }))
-    const kept = keep?.({ worker: 'w1', heartbeatMs: 200, holdMs: 800, held, onLost: () => {} })
+    const kept = keep?.({ worker: 'w1', lostAfterMs: 10_000, heartbeatMs: 200, holdMs: 800, held, onLost: () => {} })
     waiting = (await frontier.lease({ worker: 'w1', seq: 1, want: 1, spiders: ['books'] })).leases as Lease[]
     await systemClock.sleep(2_500)
     expect(await frontier.stats('c1')).toMatchObject({ leased: 1, reclaimed: 0 })

@@ -62,13 +62,14 @@ export function crawlOptions(command: Command): Command {
 
 /** On the commands that run workers. */
 export function workerOptions(command: Command): Command {
-  const { concurrency, grace, browser, browserPages, traces } = CONFIG
+  const { concurrency, grace, lostAfter, browser, browserPages, traces } = CONFIG
   return watchOptions(proxyOptions(command))
     .option(browser.flag, plain(browser.meaning))
     .option(browserPages.flag, `${plain(browserPages.meaning)} (default: ${browserPages.default})`, wholeNumber)
     .option(traces.flag, plain(traces.meaning))
     .option(concurrency.flag, `${plain(concurrency.meaning)} (default: ${concurrency.default})`, wholeNumber)
     .option(grace.flag, `${plain(grace.meaning)} (default: ${grace.default})`)
+    .option(lostAfter.flag, `${plain(lostAfter.meaning)} (default: ${lostAfter.default})`)
 }
 
 /** On the commands that can evaluate alerts. */

@@ -18,10 +18,12 @@ interface CallMessage {
 
 export type Call = readonly [id: number, service: Service, method: string, args: readonly unknown[]]
 
-/** Keep the leases of this worker alive, from this thread, whatever the worker's own thread is doing. */
+/** Beat for this worker and keep its leases alive, from this thread, whatever the worker's own thread is doing. */
 export interface KeepMessage {
   readonly kind: 'keep'
   readonly worker: string
+  /** How long it may be silent before it is lost. */
+  readonly lostAfterMs: number
   readonly heartbeatMs: number
   /** A lease is kept for this long at most: a handler that never ends must not hold it forever. */
   readonly holdMs: number

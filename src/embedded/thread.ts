@@ -2,6 +2,7 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 import { systemClock } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import type { LeaseReply, LeaseRequest, Settlement } from '../frontier/frontier.js'
+import { BEATS_PER_LOST_AFTER } from '../frontier/liveness.js'
 import { SqliteFrontierEngine } from '../frontier/sqlite/sqlite-engine.js'
 import { SqliteNotesEngine } from '../notes/sqlite/sqlite-notes-engine.js'
 import { SqliteLedgerEngine } from '../proxy/sqlite/sqlite-ledger-engine.js'
@@ -36,6 +37,9 @@ interface KeptWorker {
   readonly message: KeepMessage
   /** Token → monotonic time at which the lease is no longer kept. */
   readonly held: Map<string, number>
+  /** Monotonic times of the next beat, and of the next renewal. */
+  beatAt: number
+  extendAt: number
 }
 
 function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
@@ -159,9 +163,12 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
   }
 
   const handle = (client: MessagePort, message: ToThread): void => {
-    if (message.kind === 'keep' && !forfeited.has(message.worker))
-      keepers.set(message.worker, { port: client, message, held: new Map() })
-    else if (message.kind === 'waiting') keepLonger(message)
+    if (message.kind === 'keep' && !forfeited.has(message.worker)) {
+      const extendAt = clock.mono() + message.heartbeatMs
+      keepers.set(message.worker, { port: client, message, held: new Map(), beatAt: 0, extendAt })
+      // Before its first lease: a worker that dies a moment later is missed.
+      keepAlive()
+    } else if (message.kind === 'waiting') keepLonger(message)
     else if (message.kind === 'port') listen(message.port as MessagePort)
     else if (message.kind === 'close') {
       clearInterval(reaper)
@@ -180,25 +187,22 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
     for (const token of tokens) if (keeper.held.has(token)) keeper.held.set(token, until)
   }
 
-  const extendAll = (): void => {
+  const beatAndExtend = (worker: string, keeper: KeptWorker): void => {
+    const { lostAfterMs, heartbeatMs } = keeper.message
     const now = clock.mono()
-    for (const [worker, keeper] of keepers) {
-      if (now < nextBeat(keeper)) continue
-      beats.set(keeper, now + keeper.message.heartbeatMs)
-      for (const [token, until] of keeper.held) if (until < now) keeper.held.delete(token)
-      if (keeper.held.size === 0) continue
-      const lost = transaction(() => frontier.extend(worker, [...keeper.held.keys()]))
-      for (const token of lost) keeper.held.delete(token)
-      if (lost.length > 0) send(keeper.port, { kind: 'lost', worker, tokens: lost })
+    if (now >= keeper.beatAt) {
+      const expected = transaction(() => frontier.beat(worker, lostAfterMs))
+      keeper.beatAt = now + lostAfterMs / BEATS_PER_LOST_AFTER
+      // It was lost, because this process did not run for a while: what it held is checked now.
+      if (!expected) keeper.extendAt = now
     }
-  }
-  const beats = new WeakMap<KeptWorker, number>()
-  const nextBeat = (keeper: KeptWorker): number => {
-    const at = beats.get(keeper)
-    if (at !== undefined) return at
-    const first = clock.mono() + keeper.message.heartbeatMs
-    beats.set(keeper, first)
-    return first
+    if (now < keeper.extendAt) return
+    keeper.extendAt = now + heartbeatMs
+    for (const [token, until] of keeper.held) if (until < now) keeper.held.delete(token)
+    if (keeper.held.size === 0) return
+    const lost = transaction(() => frontier.extend(worker, [...keeper.held.keys()]))
+    for (const token of lost) keeper.held.delete(token)
+    if (lost.length > 0) send(keeper.port, { kind: 'lost', worker, tokens: lost })
   }
 
   /** The database may be locked or the disk full for a while: the next turn tries again, and the workers' calls report it. */
@@ -209,7 +213,10 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
       rolledBack()
     }
   }
-  const beat = setInterval(quietly(extendAll), 250)
+  const keepAlive = quietly(() => {
+    for (const [worker, keeper] of keepers) beatAndExtend(worker, keeper)
+  })
+  const beat = setInterval(keepAlive, 250)
   const reaper = setInterval(
     quietly(() => {
       if (keepers.size > 0) transaction(() => frontier.reap(REAP_AT_ONCE))

@@ -1,8 +1,7 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
 import { type Clock, systemClock } from '../clock.js'
 import { entryFile } from '../entry-file.js'
-import type { WorkerId } from '../frontier/frontier.js'
-import type { FromKeeper, Holding, KeeperThreadData, ToKeeper } from './protocol.js'
+import type { FromKeeper, Holding, KeeperThreadData, Keeping, ToKeeper } from './protocol.js'
 
 /** The keeper thread of this process. */
 export class KeeperThread {
@@ -42,18 +41,15 @@ export interface Kept {
 /** Has the worker's leases kept until it is stopped. */
 export function keepThrough(
   port: MessagePort,
-  keeper: {
-    readonly worker: WorkerId
-    readonly heartbeatMs: number
-    readonly holdMs: number
+  keeper: Keeping & {
     readonly held: () => readonly Holding[]
     readonly onLost: (tokens: readonly string[]) => void
   },
   clock: Clock = systemClock,
 ): Kept {
-  const { worker, heartbeatMs, holdMs, held, onLost } = keeper
+  const { held, onLost, ...keeping } = keeper
   const send = (message: ToKeeper) => port.postMessage(message)
-  send({ kind: 'keep', worker, heartbeatMs, holdMs })
+  send({ kind: 'keep', ...keeping })
   const ready = new Promise<void>((resolve) => {
     port.on('message', (message: FromKeeper) => {
       if (message.kind === 'lost') onLost(message.tokens)
@@ -67,7 +63,7 @@ export function keepThrough(
   let cancel = () => {}
   const sendHolding = () => {
     send({ kind: 'holding', leases: held() })
-    cancel = clock.after(heartbeatMs / 2, sendHolding)
+    cancel = clock.after(keeping.heartbeatMs / 2, sendHolding)
   }
   sendHolding()
   return {

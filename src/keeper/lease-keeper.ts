@@ -1,7 +1,8 @@
 import type { Clock, Random } from '../clock.js'
 import type { WorkerId } from '../frontier/frontier.js'
+import { BEATS_PER_LOST_AFTER } from '../frontier/liveness.js'
 import { awayPause } from '../while-away.js'
-import type { Holding } from './protocol.js'
+import type { Holding, Keeping } from './protocol.js'
 
 /** What the keeper needs of a queue. */
 export interface KeepingQueue {
@@ -15,18 +16,17 @@ export interface KeepingQueue {
     disowned: readonly string[],
     waiting: readonly string[],
   ): Promise<readonly string[]>
+  beat(worker: WorkerId, lostAfterMs: number): Promise<boolean>
   reap(limit: number): Promise<number>
 }
 
-export interface Ward {
-  readonly worker: WorkerId
-  readonly heartbeatMs: number
-  /** A lease is kept for this long at most, unless it waits for our own backends. */
-  readonly holdMs: number
+export interface Ward extends Keeping {
   /** What the worker has in flight, as it said last. */
   believed: readonly Holding[]
   /** How often it said so. */
   messages: number
+  /** After the first beat. */
+  readonly onReady: () => void
   readonly onLost: (tokens: readonly string[]) => void
 }
 
@@ -50,40 +50,54 @@ interface Parts {
 }
 
 /**
- * Renews the worker's leases until the signal aborts. Lost is what the worker had in flight before the call was sent and the queue no longer
- * knows. A queue that is unreachable is asked again soon: its leases last until they run out, and its answer says which did.
+ * Beats for the worker, the first time at once, and renews its leases, until the signal aborts. A beat that was not expected means that the worker was
+ * lost (this process did not run for a while): what it held is checked at once. A queue that is unreachable is asked again soon: its leases last until they
+ * run out, and its answer says which did.
  */
 export async function keepAlive(ward: Ward, { queue, clock }: Parts, signal: AbortSignal): Promise<void> {
-  const { worker, heartbeatMs, holdMs } = ward
+  const { worker, lostAfterMs, heartbeatMs, onReady } = ward
   const frontier = await queue
-  /** Epochs that the queue has for the worker and the worker does not name, by the message since when. */
-  const strangers = new Map<string, number>()
-  let awayMs = 0
-  for (let napMs = heartbeatMs; ; ) {
-    await clock.sleep(napMs, signal)
-    if (signal.aborted) return
-    const { believed, messages } = ward
+  const renew = renewalsOf(ward, frontier)
+  const longestNapMs = Math.min(heartbeatMs, lostAfterMs / BEATS_PER_LOST_AFTER)
+  let renewAt = clock.mono() + heartbeatMs
+  let isReady = false
+  for (let awayMs = 0; !signal.aborted; ) {
     try {
-      for (const { epoch } of believed) strangers.delete(epoch)
-      const disowned = [...strangers].filter(([, since]) => messages - since >= UNNAMED).map(([epoch]) => epoch)
-      const waiting = believed.filter((one) => one.waiting).map(({ epoch }) => epoch)
-      const held = new Set(await frontier.keep(worker, holdMs, disowned, waiting))
-      const lost = believed.filter(({ epoch, settling }) => !settling && !held.has(epoch)).map(({ token }) => token)
-      if (lost.length > 0) ward.onLost(lost)
-      const known = new Set(believed.map(({ epoch }) => epoch))
-      for (const [epoch, since] of strangers)
-        if (!held.has(epoch) && messages - since > FORGOTTEN) strangers.delete(epoch)
-      for (const epoch of held) if (!known.has(epoch) && !strangers.has(epoch)) strangers.set(epoch, messages)
-      napMs = heartbeatMs
+      const expected = await frontier.beat(worker, lostAfterMs)
+      if (!isReady) onReady()
+      else if (!expected || clock.mono() >= renewAt) {
+        await renew()
+        renewAt = clock.mono() + heartbeatMs
+      }
+      isReady = true
       awayMs = 0
     } catch {
       awayMs = awayPause(awayMs)
-      napMs = Math.min(awayMs, heartbeatMs)
     }
+    await clock.sleep(awayMs === 0 ? longestNapMs : Math.min(awayMs, longestNapMs), signal)
   }
 }
 
-/** Reclaims the leases of dead workers, all the time, in every process that has workers. */
+/** Lost is what the worker had in flight before the call was sent and the queue no longer knows. */
+function renewalsOf(ward: Ward, frontier: KeepingQueue): () => Promise<void> {
+  /** Epochs that the queue has for the worker and the worker does not name, by the message since when. */
+  const strangers = new Map<string, number>()
+  return async () => {
+    const { worker, holdMs, believed, messages } = ward
+    for (const { epoch } of believed) strangers.delete(epoch)
+    const disowned = [...strangers].filter(([, since]) => messages - since >= UNNAMED).map(([epoch]) => epoch)
+    const waiting = believed.filter((one) => one.waiting).map(({ epoch }) => epoch)
+    const held = new Set(await frontier.keep(worker, holdMs, disowned, waiting))
+    const lost = believed.filter(({ epoch, settling }) => !settling && !held.has(epoch)).map(({ token }) => token)
+    if (lost.length > 0) ward.onLost(lost)
+    const known = new Set(believed.map(({ epoch }) => epoch))
+    for (const [epoch, since] of strangers)
+      if (!held.has(epoch) && messages - since > FORGOTTEN) strangers.delete(epoch)
+    for (const epoch of held) if (!known.has(epoch) && !strangers.has(epoch)) strangers.set(epoch, messages)
+  }
+}
+
+/** Reclaims what lost workers hold and what ran out, all the time, in every process that has workers. */
 export async function reapAlways({ queue, clock, random }: Parts, signal: AbortSignal): Promise<void> {
   const frontier = await queue
   while (!signal.aborted) {

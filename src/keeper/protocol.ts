@@ -2,10 +2,19 @@ import type { Lease, WorkerId } from '../frontier/frontier.js'
 
 /** What travels between a worker and the keeper thread of its process. Plain data only. */
 export type ToKeeper =
-  | { readonly kind: 'keep'; readonly worker: WorkerId; readonly heartbeatMs: number; readonly holdMs: number }
+  | ({ readonly kind: 'keep' } & Keeping)
   /** What the worker has in flight now. */
   | { readonly kind: 'holding'; readonly leases: readonly Holding[] }
   | { readonly kind: 'leave' }
+
+export interface Keeping {
+  readonly worker: WorkerId
+  /** How long it may be silent before it is lost. */
+  readonly lostAfterMs: number
+  readonly heartbeatMs: number
+  /** A lease is kept for this long at most, unless it waits for our own backends. */
+  readonly holdMs: number
+}
 
 /** A lease, by the name that its worker uses and by the one that the queue answers. */
 export interface Holding extends Pick<Lease, 'token' | 'epoch'> {
@@ -16,7 +25,7 @@ export interface Holding extends Pick<Lease, 'token' | 'epoch'> {
 }
 
 export type FromKeeper =
-  /** Connected to the queue: from now on leases are renewed. */
+  /** The queue has its first beat: from now on leases are renewed, and it is noticed when the worker dies. */
   { readonly kind: 'ready' } | { readonly kind: 'lost'; readonly tokens: readonly string[] }
 
 export interface KeeperThreadData {

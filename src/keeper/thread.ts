@@ -32,11 +32,11 @@ function serve(port: MessagePort): void {
       ward.believed = message.leases
       ward.messages++
     } else {
-      const { worker, heartbeatMs, holdMs } = message
+      const { kind: _, ...keeping } = message
       const onLost = (tokens: readonly string[]) => port.postMessage({ kind: 'lost', tokens } satisfies FromKeeper)
-      ward = { worker, heartbeatMs, holdMs, believed: [], messages: 0, onLost }
+      const onReady = () => port.postMessage({ kind: 'ready' } satisfies FromKeeper)
+      ward = { ...keeping, believed: [], messages: 0, onReady, onLost }
       void keepAlive(ward, parts, left.signal)
-      void parts.queue.then(() => port.postMessage({ kind: 'ready' } satisfies FromKeeper))
     }
   })
   // The worker's thread is gone: nobody works on what it holds.

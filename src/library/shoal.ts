@@ -17,6 +17,8 @@ export interface ConnectOptions {
   readonly concurrency?: number
   /** How long stopped workers may take to finish pages in flight. Default 10 s. */
   readonly grace?: Duration
+  /** How long a worker may be silent before the rest of the fleet takes over its pages. Default 10 s. */
+  readonly lostAfter?: Duration
   /** Log lines go to standard error. Default `warn`. */
   readonly logLevel?: LogLevel
 }

@@ -27,7 +27,7 @@ export async function runUntil(
   signal: AbortSignal | undefined,
 ): Promise<CrawlStats> {
   const { frontier } = backends
-  const { queue, browser, browserPages, graceMs } = settings
+  const { queue, browser, browserPages, graceMs, lostAfterMs } = settings
   const stop = signal === undefined ? closing : AbortSignal.any([signal, closing])
   const spiders = [spider]
   await readyForPages(spiders, backends, browser)
@@ -47,7 +47,7 @@ export async function runUntil(
     closers.add(() => notes.clear(worker))
     const { ended, stop: stopWorker } = startWorker({
       ...{ id: worker, backends: own, spiders, pools, browser, browserPages, concurrency, clock, random, log },
-      onVitals: notes.post,
+      ...{ lostAfterMs, onVitals: notes.post },
     })
     const drained = new AbortController()
     const unwatch = watchForDrain(worker, { notes: backends.notes, clock, log }, () => drained.abort())

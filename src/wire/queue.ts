@@ -34,8 +34,8 @@ export interface QueuePart {
   /** What the fleet knows about its proxies. */
   readonly proxies: ProxyLedger
   /**
-   * Renews the worker's leases, off the event loop, from when it is `ready` until it is stopped; `onLost` is called with the lost ones. Null: the engine
-   * can only do this on the event loop.
+   * Beats for the worker and renews its leases, off the event loop, from when it is `ready` until it is stopped; `onLost` is called with the lost ones. Null:
+   * the engine can only do this on the event loop.
    */
   readonly keep: ((keeping: LeaseKeeping) => Kept) | null
   /** Without secrets. */
@@ -55,6 +55,8 @@ export interface QueuePart {
 
 interface LeaseKeeping {
   readonly worker: WorkerId
+  /** How long the worker may be silent before it is lost (`Frontier.beat`). */
+  readonly lostAfterMs: number
   readonly heartbeatMs: number
   /** A lease is kept this long at most, unless it waits for a backend. */
   readonly holdMs: number
@@ -132,9 +134,9 @@ function databaseQueue(client: DatabaseClient, clock: Clock, close: () => Promis
     notes: sqliteNotes(client.service<SqliteNotesEngine>('notes')),
     proxies: sqliteLedger(client.service<SqliteLedgerEngine>('proxies')),
     // Leases and settlements pass through the database thread, so it knows what is in flight, but not what is waiting.
-    keep({ worker, heartbeatMs, holdMs, held, onLost }) {
+    keep({ worker, lostAfterMs, heartbeatMs, holdMs, held, onLost }) {
       client.onLost = onLost
-      client.keep({ worker, heartbeatMs, holdMs })
+      client.keep({ worker, lostAfterMs, heartbeatMs, holdMs })
       let cancel = () => {}
       const report = () => {
         const waiting = held().filter((one) => one.waiting)

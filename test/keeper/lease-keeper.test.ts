@@ -1,13 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { seededRandom, systemClock } from '../../src/clock.js'
+import { ManualClock, seededRandom, systemClock } from '../../src/clock.js'
 import { ShoalError } from '../../src/errors.js'
 import { keepAlive, reapAlways, type Ward } from '../../src/keeper/lease-keeper.js'
 
 /** A queue that answers as state. */
 function queue() {
-  const calls = { keep: 0, reap: [] as number[], disowned: [] as string[] }
-  const state = { held: [] as string[], down: false, expired: 0 }
+  const calls = { beats: [] as number[], keep: 0, reap: [] as number[], disowned: [] as string[] }
+  const state = { held: [] as string[], down: false, expired: 0, expected: true }
   const answer = {
+    async beat(_worker: string, lostAfterMs: number) {
+      if (state.down) throw new ShoalError('queue_down', 'down')
+      calls.beats.push(lostAfterMs)
+      return state.expected
+    },
     async keep(_worker: string, _holdMs: number, disowned: readonly string[]) {
       calls.keep++
       calls.disowned = [...disowned]
@@ -27,14 +32,14 @@ function queue() {
 
 function ward(lost: string[]): Ward {
   return {
-    worker: 'w',
-    heartbeatMs: 20,
-    holdMs: 1_000,
-    believed: [],
-    messages: 0,
+    ...{ worker: 'w', lostAfterMs: 10_000, heartbeatMs: 20, holdMs: 1_000, believed: [], messages: 0 },
+    onReady: () => {},
     onLost: (tokens) => lost.push(...tokens),
   }
 }
+
+/** Everything that follows from what happened so far has happened. */
+const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 const holding = (...names: string[]) =>
   names.map((name) => ({
@@ -66,9 +71,10 @@ describe('keeping leases', () => {
     const stop = new AbortController()
     one.believed = holding('1')
     state.held = ['1']
-    state.down = true
     const keeping = keepAlive(one, parts, stop.signal)
     await expect.poll(() => calls.keep).toBeGreaterThan(3)
+    state.down = true
+    await systemClock.sleep(300)
     state.down = false
     const before = calls.keep
     await expect.poll(() => calls.keep).toBeGreaterThan(before + 1)
@@ -105,6 +111,50 @@ describe('keeping leases', () => {
     const keeping = keepAlive(one, parts, stop.signal)
     await expect.poll(() => calls.keep).toBeGreaterThan(3)
     expect(lost).toEqual([])
+    stop.abort()
+    await keeping
+  })
+})
+
+describe('beating', () => {
+  it('begins at once, is ready with the first beat, and beats four times in the time after which the worker is lost', async () => {
+    const { calls, state, parts } = queue()
+    const clock = new ManualClock()
+    const stop = new AbortController()
+    let ready = 0
+    state.down = true
+    const one = { ...ward([]), heartbeatMs: 60_000, onReady: () => ready++ }
+    const keeping = keepAlive(one, { ...parts, clock }, stop.signal)
+    await settled()
+    expect(ready).toBe(0)
+    state.down = false
+    for (let passed = 0; passed <= one.lostAfterMs; passed += 100) {
+      clock.advance(100)
+      await settled()
+    }
+    expect(ready).toBe(1)
+    expect(calls.beats).toEqual(Array(4).fill(one.lostAfterMs))
+    expect(calls.keep).toBe(0)
+    stop.abort()
+    await keeping
+  })
+
+  it('finds out what is lost at once when its beat was no longer expected', async () => {
+    const { state, parts } = queue()
+    const lost: string[] = []
+    const clock = new ManualClock()
+    const stop = new AbortController()
+    const one = { ...ward(lost), heartbeatMs: 60_000 }
+    state.held = ['1']
+    one.believed = holding('1')
+    const keeping = keepAlive(one, { ...parts, clock }, stop.signal)
+    await settled()
+    // The process was frozen.
+    state.expected = false
+    state.held = []
+    clock.advance(one.lostAfterMs / 4)
+    await settled()
+    expect(lost).toEqual(['token-1'])
     stop.abort()
     await keeping
   })

@@ -5,6 +5,7 @@ import { createBrowserFetcher, withBrowser } from '../../fetch/browser/browser-f
 import type { Fetcher } from '../../fetch/fetcher.js'
 import { createHttpFetcher } from '../../fetch/http/http-fetcher.js'
 import type { WorkerId } from '../../frontier/frontier.js'
+import { LOST_AFTER_MS } from '../../frontier/liveness.js'
 import type { Log } from '../../log.js'
 import type { Tracing } from '../../observe/tracing/tracing.js'
 import { createMeter } from '../../observe/vitals/meter.js'
@@ -43,7 +44,7 @@ const SLOWEST_BEAT_MS = 10_000
 /** How long the traces of the last visits may take to be sent. */
 const FLUSH_MS = 3_000
 
-interface WorkerParts extends Partial<Pick<ProcessSettings, 'browser' | 'browserPages'>> {
+interface WorkerParts extends Partial<Pick<ProcessSettings, 'browser' | 'browserPages' | 'lostAfterMs'>> {
   readonly id: WorkerId
   readonly backends: Backends
   readonly spiders: readonly Spider[]
@@ -97,7 +98,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
     },
     partsOf: partsOfCrawls(spiders, backends, (spider) => spiderProxies(spider, allocator, pools), shared),
   })
-  const kept = keepLeases(backends, worker, spiders, id, clock)
+  const kept = keepLeases(backends, worker, spiders, { id, lostAfterMs: parts.lostAfterMs ?? LOST_AFTER_MS, clock })
   const flushing = flushFields(fields, store.fields, clock)
   const reporting = reportVitals(id, worker, clock, parts.onVitals ?? (() => {}))
   const ended = kept.ready
@@ -127,19 +128,21 @@ function flushed(tracing: Tracing, clock: Clock): Promise<void> {
   })
 }
 
-/** Leases are renewed off this event loop where the backend supports that; a queue in memory has no other thread. */
+/**
+ * Leases are renewed off this event loop where the backend supports that; a queue in memory has no other thread. There the worker does not beat either: an event
+ * loop that is busy is not dead, and nobody else could take over.
+ */
 function keepLeases(
   backends: Backends,
   worker: CrawlWorker,
   spiders: readonly Spider[],
-  id: WorkerId,
-  clock: Clock,
+  { id, lostAfterMs, clock }: Pick<WorkerParts, 'id' | 'clock'> & { readonly lostAfterMs: number },
 ): Kept {
   const heartbeatMs = Math.min(SLOWEST_BEAT_MS, ...spiders.map(beatOf))
   const onLost = (tokens: readonly string[]) => worker.lost(tokens)
   if (backends.keep !== null) {
     const holdMs = Math.max(...spiders.map(holdMsOf))
-    return backends.keep({ worker: id, heartbeatMs, holdMs, held: () => worker.holdings, onLost })
+    return backends.keep({ worker: id, lostAfterMs, heartbeatMs, holdMs, held: () => worker.holdings, onLost })
   }
   let cancel = () => {}
   const beat = () => {

@@ -33,6 +33,7 @@ async function main(data: WorkerThreadData): Promise<void> {
       concurrency: settings.concurrency,
       browser: settings.browser,
       browserPages: settings.browserPages,
+      lostAfterMs: settings.lostAfterMs,
       clock: systemClock,
       random: systemRandom,
       log,
