@@ -253,12 +253,12 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'sends a queue that may have been restored',
   },
   {
-    name: 'a settle overtakes the release of its lease',
+    name: 'a slow queue gets more calls at once',
     file: 'src/worker/outbox.ts',
     find: 'if (this.#exchange === null && this.#releases.length + this.#settlements.length > 0) this.#sendToQueue()',
-    replace: 'if (this.#settlements.length > 0 || this.#exchange === null) this.#sendToQueue()',
+    replace: 'if (this.#releases.length + this.#settlements.length > 0) this.#sendToQueue()',
     tests: ['test/worker/outbox.test.ts'],
-    only: 'a settle does not overtake',
+    only: 'has one exchange with a slow queue',
   },
   {
     name: 'a permit that grew old is used',
