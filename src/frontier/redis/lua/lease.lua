@@ -106,7 +106,9 @@ else
   local function fetch()
     candidates, first, last = {}, 1, 0
     round = round + 1
-    local size = min(want - given, 400) + 16
+    -- A few more than wanted, because some turn out to be closed; each costs the read of its host.
+    local need = min(want - given, 400)
+    local size = need + min(16, need + 2)
     for _, c in ipairs(giving) do
       vcall('ZADD', B .. ':r:' .. c.num, c.readyadd)
       vcall('ZREM', B .. ':r:' .. c.num, c.readyrem)
@@ -115,7 +117,8 @@ else
       c.readyrem, c.readyadd, c.waitrem, c.waitadd = {}, {}, {}, {}
       local recheck = call('ZPOPMIN', B .. ':a:' .. c.num, MOVED)
       local woken = call('ZRANGEBYSCORE', B .. ':w:' .. c.num, '-inf', now, 'LIMIT', 0, size)
-      local ready = call('ZRANGE', B .. ':r:' .. c.num, 0, size - 1, 'WITHSCORES')
+      -- Without their scores, which Redis would format and Lua parse again: the records have them.
+      local ready = call('ZRANGE', B .. ':r:' .. c.num, 0, size - 1)
       -- A rate, or a pace without delay, needs more than the bytes of a simple host hold.
       local quick = c.interval == 0 and c.special < 2 and c.order ~= NEWEST_FIRST and (c.delay > 0 or c.conc == 1)
       local again = {}
@@ -133,23 +136,17 @@ else
         end
       end
       -- The ready ones first: they come in order, and most of the others rank behind them.
-      local members, keys, readies = {}, {}, #ready / 2
-      for n = 1, readies do members[n] = ready[2 * n - 1] end
+      local members, keys, readies = ready, {}, #ready
       for n = 1, #woken do members[readies + n] = woken[n] end
-      for n = 1, #members do keys[n] = (split_name(sub(members[n], 5))) end
+      for n = 1, #members do keys[n] = (split_name(members[n], 5)) end
       read_hosts(keys)
       local edge
       for n = 1, #members do
         local isready, member, key = n <= readies, members[n], keys[n]
         local bytes = raw[key]
         if bytes and #bytes == SIMPLE_BYTES and quick then
-          local score
-          if isready then
-            score = tonumber(ready[2 * n])
-          else
-            local _, _, _, _, _, _, _, _, _, _, _, since, _, _, _, _, level = unpackstruct(SIMPLE, bytes)
-            score = floor(since - (PRIORITY_MAX - level) * c.aging + 0.5)
-          end
+          local _, _, _, _, _, _, _, _, _, _, score, since, _, _, _, _, level = unpackstruct(SIMPLE, bytes)
+          if not isready then score = floor(since - (PRIORITY_MAX - level) * c.aging + 0.5) end
           -- What the order needs, in place of a lane.
           local candidate = { simple = true, crawl = c.num, key = key, member = member, score = score, tie = (unpackstruct('>I4', member)) }
           insert(candidate, score)
@@ -170,8 +167,8 @@ else
           end
         end
       end
-      c.more = #ready == 2 * size or #woken == size
-      c.edge = #ready == 2 * size and edge or nil
+      c.more = readies == size or #woken == size
+      c.edge = readies == size and edge or nil
       c.edgepos = c.edge and c.edge.score
     end
   end

@@ -150,10 +150,12 @@ local function main_of(c, lane)
   return lane_of(c, lane.h, '')
 end
 
-local function split_name(name)
-  local cut = string.find(name, '\n', 1, true)
-  if not cut then return name, '' end
-  return sub(name, 1, cut - 1), sub(name, cut + 1)
+-- `from`: where the name begins, in a member of a sorted set.
+local function split_name(name, from)
+  from = from or 1
+  local cut = string.find(name, '\n', from, true)
+  if not cut then return sub(name, from), '' end
+  return sub(name, from, cut - 1), sub(name, cut + 1)
 end
 
 local function lane_named(c, name)
