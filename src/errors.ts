@@ -437,9 +437,9 @@ export const ERRORS = {
     hint: 'The host is slowed down automatically; lower its pace if this keeps happening.',
   },
   robots_unreachable: {
-    next: 'throttle',
-    meaning: 'robots.txt could not be read, so nothing may be fetched yet (RFC 9309).',
-    hint: 'It is retried automatically.',
+    next: 'retry',
+    meaning: 'robots.txt could not be read, so nothing of the site may be fetched (RFC 9309).',
+    hint: 'It is retried as often as `retries` of the spider says; check in a browser whether the site is up.',
   },
   html_too_complex: {
     next: 'dead',

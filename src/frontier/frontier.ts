@@ -300,6 +300,8 @@ export interface WorkerAbout {
   readonly spiders?: Readonly<Record<string, string>>
   /** Visits at once. */
   readonly concurrency?: number
+  /** The waits before each retry of a link, in milliseconds, by spider: when a link that fails again and again is given up. */
+  readonly retries?: Readonly<Record<string, readonly number[]>>
   /** Pools of proxies that it has. */
   readonly pools?: readonly string[]
 }

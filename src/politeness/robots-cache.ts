@@ -3,7 +3,16 @@ import { asShoalError, describeError, isAway } from '../errors.js'
 import type { Notes } from '../notes/notes.js'
 import { Busy } from './busy.js'
 import { type Robots, type RobotsOutcome, type RobotsResponse, robotsFor } from './robots.js'
-import { decodeNote, encodeNote, freshMs, noteKey, type RobotsNote, robotsIn } from './robots-note.js'
+import {
+  decodeNote,
+  encodeNote,
+  freshMs,
+  noteKey,
+  PATIENT_WAIT,
+  type RobotsNote,
+  type RobotsWait,
+  robotsIn,
+} from './robots-note.js'
 
 /** A copy older than this is useless. */
 const KEEP_MS = 3 * 24 * 3_600_000
@@ -44,6 +53,8 @@ export interface RobotsCacheOptions {
   readonly holder: string
   /** A robots.txt that answers 401 or 403 forbids everything. */
   readonly strict?: boolean
+  /** When a robots.txt that was never read is requested again: the links that wait for it obey the spider's `retries`. */
+  readonly retryWait?: RobotsWait
   readonly maxEntries?: number
 }
 
@@ -63,7 +74,15 @@ type Claimed =
   | { readonly kind: 'taken'; readonly waitMs: number; readonly old: RobotsNote | null }
 
 export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
-  const { clock, productToken, notes, holder, strict = false, maxEntries = MAX_ENTRIES } = options
+  const {
+    clock,
+    productToken,
+    notes,
+    holder,
+    strict = false,
+    retryWait = PATIENT_WAIT,
+    maxEntries = MAX_ENTRIES,
+  } = options
   const entries = new Map<string, Entry>()
   const sleep: Nap = (ms) => clock.sleep(ms)
 
@@ -108,7 +127,7 @@ export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
     const key = noteKey(authority, productToken)
     for (let napMs = FIRST_NAP_MS; ; napMs = Math.min(LONGEST_NAP_MS, 2 * napMs)) {
       const claimed = await claim(key)
-      if (claimed.kind === 'note') return adopt(entry, claimed.note, freshMs(claimed.note) - claimed.ageMs)
+      if (claimed.kind === 'note') return adopt(entry, claimed.note, freshMs(claimed.note, retryWait) - claimed.ageMs)
       const old = claimed.old ?? entry.note
       if (claimed.kind === 'yours') return renew(entry, key, authority, old, get)
       // Another worker is fetching it: yesterday's copy will do until then.
@@ -120,11 +139,11 @@ export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
   /** A note says how long it is valid; the note of a failure, not for long. */
   async function claim(key: string): Promise<Claimed> {
     if (notes === null) return { kind: 'yours', old: null }
-    for (let youngerThan = freshMs({ found: null, failures: 0 }); ; ) {
+    for (let youngerThan = freshMs({ found: null, failures: 0 }, retryWait); ; ) {
       const answer = await notes.claim(key, holder, youngerThan, CLAIM_MS)
       if (answer.kind !== 'note') return { ...answer, old: answer.old === null ? null : decodeNote(answer.old.text) }
       const note = decodeNote(answer.note.text)
-      const lasts = note === null ? 0 : freshMs(note)
+      const lasts = note === null ? 0 : freshMs(note, retryWait)
       if (note !== null && answer.note.ageMs < lasts) return { kind: 'note', note, ageMs: answer.note.ageMs }
       youngerThan = lasts
     }
@@ -143,7 +162,8 @@ export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
       return outcome
     }
     const decision = robotsFor(outcome, productToken)
-    const failed: RobotsNote = { found: old?.found ?? null, failures: (old?.failures ?? 0) + 1 }
+    const why = decision.kind === 'unreachable' ? decision.why : ''
+    const failed: RobotsNote = { found: old?.found ?? null, failures: (old?.failures ?? 0) + 1, why }
     if (decision.kind === 'hopeless') {
       // Each worker decides whether a host can be asked at all; that costs the site nothing.
       await unlessAway(notes?.drop(key, holder))
@@ -151,14 +171,14 @@ export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
         entry.robots = null
         entry.error = decision.error
         entry.note = failed
-        entry.freshUntil = clock.mono() + freshMs(failed)
+        entry.freshUntil = clock.mono() + freshMs(failed, PATIENT_WAIT)
         throw decision.error
       }
-      return adopt(entry, failed, freshMs(failed))
+      return adopt(entry, failed, freshMs(failed, retryWait))
     }
-    const note: RobotsNote = decision.kind === 'unreachable' ? failed : { found: decision, failures: 0 }
+    const note: RobotsNote = decision.kind === 'unreachable' ? failed : { found: decision, failures: 0, why: '' }
     await unlessAway(notes?.post(key, holder, encodeNote(note), KEEP_MS))
-    return adopt(entry, note, freshMs(note))
+    return adopt(entry, note, freshMs(note, retryWait))
   }
 
   function adopt(entry: Entry, note: RobotsNote, forMs: number): Robots {

@@ -23,21 +23,33 @@ export interface RobotsNote {
   readonly found: Found | null
   /** Consecutive failures since it was last read. */
   readonly failures: number
+  /** The last of them, for people; '' without one, and in notes of versions that did not say. */
+  readonly why: string
 }
 
 const FRESH_MS = 24 * 3_600_000
-/** Waits after consecutive failures: 30 s, 1 min, 2 min, 4 min, 5 min. */
+/** Waits after consecutive failures while an old copy does: 30 s, 1 min, 2 min, 4 min, 5 min. */
 const RETRY_BASE_MS = 30_000
+/** No wait is longer: a site that is back is noticed within minutes. */
 const RETRY_CAP_MS = 300_000
+/** However impatient the spider is, a site that is down is not asked more often. */
+const RETRY_FLOOR_MS = 1_000
 
-/** How long no worker asks the site again. */
-export function freshMs({ failures }: RobotsNote): number {
-  return failures === 0 ? FRESH_MS : Math.min(RETRY_CAP_MS, RETRY_BASE_MS * 2 ** (failures - 1))
+/** The wait after so many consecutive failures. */
+export type RobotsWait = (failures: number) => number
+
+export const PATIENT_WAIT: RobotsWait = (failures) => RETRY_BASE_MS * 2 ** (failures - 1)
+
+/** How long no worker asks the site again. Without even an old copy, links wait for it: `wait` is the spider's own. */
+export function freshMs({ found, failures }: Pick<RobotsNote, 'found' | 'failures'>, wait: RobotsWait): number {
+  if (failures === 0) return FRESH_MS
+  const ms = found === null ? wait(failures) : PATIENT_WAIT(failures)
+  return Math.min(RETRY_CAP_MS, Math.max(RETRY_FLOOR_MS, ms))
 }
 
 /** `strict`: access denied means that nothing is allowed. `retryAt` is when an unreachable file is requested again. */
-export function robotsIn({ found }: RobotsNote, strict: boolean, retryAt: number): Robots {
-  if (found === null) return unreachableUntil(retryAt)
+export function robotsIn({ found, why }: RobotsNote, strict: boolean, retryAt: number): Robots {
+  if (found === null) return unreachableUntil(retryAt, why)
   if (found.kind === 'rules') return robotsOf(found.part)
   return found.kind === 'denied' && strict ? FORBID_ALL : ALLOW_ALL
 }
@@ -46,11 +58,12 @@ const noteShape = z.object({
   found: z.enum(['rules', 'none', 'denied']).nullable(),
   text: z.string().default(''),
   failures: z.number().int().nonnegative(),
+  why: z.string().default(''),
 })
 
-export function encodeNote({ found, failures }: RobotsNote): string {
+export function encodeNote({ found, failures, why }: RobotsNote): string {
   const text = found?.kind === 'rules' ? { text: textOf(found.part) } : {}
-  return JSON.stringify({ found: found?.kind ?? null, ...text, failures })
+  return JSON.stringify({ found: found?.kind ?? null, ...text, failures, ...(why !== '' && { why }) })
 }
 
 /** Null: not a note of this version of Shoal. */
@@ -63,9 +76,9 @@ export function decodeNote(text: string): RobotsNote | null {
   }
   const parsed = noteShape.safeParse(json)
   if (!parsed.success) return null
-  const { found, failures } = parsed.data
-  if (found === 'rules') return { found: { kind: found, part: ownPart(parsed.data.text, '') }, failures }
-  return { found: found === null ? null : { kind: found }, failures }
+  const { found, failures, why } = parsed.data
+  if (found === 'rules') return { found: { kind: found, part: ownPart(parsed.data.text, '') }, failures, why }
+  return { found: found === null ? null : { kind: found }, failures, why }
 }
 
 /** A note contains the rules for one robot name, so the name is part of its key. */

@@ -11,20 +11,24 @@ export interface Robots {
    * clock).
    */
   readonly retryAt: number | null
+  /** Why it could not be read, for people; '' if it was. */
+  readonly why: string
 }
 
 /** RFC 9309 requires at least this much to be read; the rest is ignored. */
 export const ROBOTS_MAX_BYTES = 500 * 1024
 const MAX_LINE_CHARS = 2_083 * 8
 const MAX_SITEMAPS = 1_000
+/** The reason goes into the shared notes and into the history of every link that waits for it. */
+const WHY_MAX_CHARS = 300
 /** A longer Crawl-delay is a way of saying no; Disallow exists for that. */
 const CRAWL_DELAY_CAP_MS = 300_000
 
-export const ALLOW_ALL: Robots = { allows: () => true, crawlDelayMs: null, sitemaps: [], retryAt: null }
+export const ALLOW_ALL: Robots = { allows: () => true, crawlDelayMs: null, sitemaps: [], retryAt: null, why: '' }
 export const FORBID_ALL: Robots = { ...ALLOW_ALL, allows: () => false }
 
-export function unreachableUntil(retryAt: number): Robots {
-  return { allows: () => false, crawlDelayMs: null, sitemaps: [], retryAt }
+export function unreachableUntil(retryAt: number, why: string): Robots {
+  return { allows: () => false, crawlDelayMs: null, sitemaps: [], retryAt, why }
 }
 
 interface Rule {
@@ -56,7 +60,7 @@ export function parseRobots(file: string | Uint8Array, productToken: string): Ro
 
 export function robotsOf({ rules, crawlDelayMs, sitemaps }: OwnPart): Robots {
   const compiled = rules.flatMap(({ allow, pattern }) => rulesOf(pattern, allow))
-  return { allows: matcher(compiled), crawlDelayMs, sitemaps, retryAt: null }
+  return { allows: matcher(compiled), crawlDelayMs, sitemaps, retryAt: null, why: '' }
 }
 
 /** As a small robots.txt of its own, to be stored: a fraction of the file. */
@@ -269,8 +273,8 @@ export type RobotsDecision =
   | { readonly kind: 'none' }
   /** Access was denied (401, 403): everything is allowed too, unless the spider is strict. */
   | { readonly kind: 'denied' }
-  /** Nothing may be fetched yet; ask again later. */
-  | { readonly kind: 'unreachable' }
+  /** Nothing may be fetched yet; ask again later. `why` is for people. */
+  | { readonly kind: 'unreachable'; readonly why: string }
   /** The page itself would fail in the same way: let it fail with the real reason. */
   | { readonly kind: 'hopeless'; readonly error: ShoalError }
 
@@ -282,7 +286,7 @@ export function robotsFor(outcome: RobotsOutcome, productToken: string): RobotsD
   if (outcome.kind === 'response') {
     const { status, body } = outcome.response
     if (status >= 200 && status < 300) return { kind: 'rules', part: ownPart(body, productToken) }
-    if (status === 429 || status >= 500) return { kind: 'unreachable' }
+    if (status === 429 || status >= 500) return { kind: 'unreachable', why: `the server answered ${status}` }
     return { kind: status === 401 || status === 403 ? 'denied' : 'none' }
   }
   const { error } = outcome
@@ -299,6 +303,6 @@ export function robotsFor(outcome: RobotsOutcome, productToken: string): RobotsD
     case 'tls_error':
       return { kind: 'hopeless', error }
     default:
-      return { kind: 'unreachable' }
+      return { kind: 'unreachable', why: error.message.slice(0, WHY_MAX_CHARS) }
   }
 }

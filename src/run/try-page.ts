@@ -18,6 +18,7 @@ import { fetchWanted } from '../worker/fetch-wanted.js'
 import { harvestPage } from '../worker/harvest-page.js'
 import { KnownLinks } from '../worker/known-links.js'
 import { statusError } from '../worker/outcome.js'
+import { robotsWaitMs } from '../worker/retry-waits.js'
 import { newVisit } from '../worker/visit-parts.js'
 import { visitorsOf } from '../worker/visitors.js'
 
@@ -90,6 +91,7 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
         notes: null,
         holder: '',
         strict: spider.robots === 'strict',
+        retryWait: (failures) => robotsWaitMs(spider.routes.values(), failures),
       }),
       known: new KnownLinks(),
       fields: { note() {} },

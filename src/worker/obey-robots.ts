@@ -36,9 +36,13 @@ export async function obeyRobots(
     await untilBack(() => parts.frontier.setHost(host, { floorMs: robots.crawlDelayMs }), current, parts.clock)
   }
   if (robots.retryAt !== null) {
-    throw new ShoalError('robots_unreachable', `robots.txt of ${new URL(url).host} could not be read`, {
-      cause: { retryAt: robots.retryAt },
-    })
+    throw new ShoalError(
+      'robots_unreachable',
+      `robots.txt of ${new URL(url).host} could not be read${robots.why === '' ? '' : `: ${robots.why}`}`,
+      {
+        cause: { retryAt: robots.retryAt },
+      },
+    )
   }
   const allowed = robots.allows(url.slice(url.indexOf('/', 8)))
   if (parts.log.verbose) parts.log.debug('robots.checked', { fp: current.lease.link.fp, url, allowed })

@@ -48,7 +48,7 @@ export function outcomeOf(
       if (lease.throttles >= rules.maxThrottles) return { kind: 'dead', failure }
       return { kind: 'retry', afterMs: waitMs, failure, countsAsAttempt: false }
     case 'retry':
-      return retryOrDead(failure, lease, rules, random)
+      return retryOrDead(failure, lease, rules, random, waitMs)
   }
 }
 
@@ -57,9 +57,11 @@ function retryOrDead(
   lease: Pick<Lease, 'attempt'>,
   { retries }: OutcomeRules,
   random: Random,
+  waitMs = 0,
 ): Outcome {
   if (lease.attempt > retries.max) return { kind: 'dead', failure }
-  return { kind: 'retry', afterMs: backoffMs(retries.backoff, lease.attempt, random), failure, countsAsAttempt: true }
+  const afterMs = Math.max(waitMs, backoffMs(retries.backoff, lease.attempt, random))
+  return { kind: 'retry', afterMs, failure, countsAsAttempt: true }
 }
 
 /** The wait before retry number `retry` (1 is the first). A list shorter than the number of retries repeats its last interval. */

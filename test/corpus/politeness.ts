@@ -40,7 +40,7 @@ async function withSite<Result>(serve: Serve, use: (site: Site) => Promise<Resul
 
 const ok = (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>x</h1>')
 const FORBIDDEN = 'robots_disallowed → skipped'
-const UNREACHABLE = 'robots_unreachable → throttle'
+const UNREACHABLE = 'robots_unreachable → retry'
 
 /** What becomes of /open and of /closed, by the site's robots.txt. */
 function robots(

@@ -93,6 +93,19 @@ describe('robots cache', () => {
     expect(again.retryAt).toBe(clock.now() + 30_000)
   })
 
+  it('asks for a file that was never read as often as the spider retries, says why, and never more than once a second', async () => {
+    const clock = new ManualClock()
+    const waits = [50, 5_000, 600_000]
+    const retryWait = (failures: number) => waits[failures - 1] ?? 0
+    const cache = createRobotsCache({ clock, productToken: 'Shoal', notes: null, holder: '', retryWait })
+    const get = vi.fn(() => Promise.reject(new ShoalError('connect_error', 'connect ECONNREFUSED 10.0.0.1:80')))
+    for (const waitMs of [1_000, 5_000, 300_000]) {
+      const robots = await cache.check('http://a.test/', get)
+      expect(robots).toMatchObject({ retryAt: clock.now() + waitMs, why: 'connect ECONNREFUSED 10.0.0.1:80' })
+      clock.advance(waitMs)
+    }
+  })
+
   it("a host that no page can be fetched from ends with the host's own error, remembered for a while", async () => {
     const { cache, clock } = setUp()
     const refused = new ShoalError('private_address', '')
@@ -195,7 +208,8 @@ describe('robots cache over a notes', () => {
     const nap = async () => {}
     for (const [failures, waitMs] of [30_000, 60_000, 120_000].entries()) {
       const since = clock.now()
-      for (const { retryAt } of await ask(caches, get, nap)) expect(retryAt).toBe(since + waitMs)
+      for (const { retryAt, why } of await ask(caches, get, nap))
+        expect({ retryAt, why }).toEqual({ retryAt: since + waitMs, why: 'the server answered 500' })
       expect(get).toHaveBeenCalledTimes(failures + 1)
       clock.advance(waitMs)
     }

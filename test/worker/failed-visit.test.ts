@@ -39,7 +39,7 @@ it.each([
 
 it.each([
   ['robots_unreachable', (now: number) => ({ retryAt: now + 42_000 }), 42_000],
-  ['robots_unreachable', (now: number) => ({ retryAt: now - 1 }), 0],
+  ['robots_unreachable', (now: number) => ({ retryAt: now - 1 }), 750],
   ['proxies_resting', () => ({ waitMs: 42_000 }), 42_000],
   ['proxies_resting', () => ({ waitMs: 10 }), 1_000],
 ] as const)('waits as long as %s asks for', async (code, cause, afterMs) => {

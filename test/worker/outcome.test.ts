@@ -42,8 +42,15 @@ describe('what becomes of a visit that failed', () => {
 
   it('burns no attempt when the host asks for time, until it has asked too often', () => {
     expect(outcome('throttled', { attempt: 4 })).toMatchObject({ kind: 'retry', countsAsAttempt: false, afterMs: 0 })
-    expect(outcome('robots_unreachable', {}, 30_000)).toMatchObject({ kind: 'retry', afterMs: 30_000 })
     expect(outcome('throttled', { throttles: 2 }).kind).toBe('dead')
+  })
+
+  it('retries a site whose robots.txt cannot be read as often as its pages, and no sooner than it is requested again', () => {
+    expect(outcome('robots_unreachable', {}, 30_000)).toMatchObject({
+      ...{ kind: 'retry', countsAsAttempt: true, afterMs: 30_000 },
+    })
+    expect(outcome('robots_unreachable', {}, 10)).toMatchObject({ afterMs: 1_000 })
+    expect(outcome('robots_unreachable', { attempt: 4 }, 30_000).kind).toBe('dead')
   })
 
   it('burns nothing when our own backends fails', () => {

@@ -6,6 +6,7 @@ import { rendersPages, type Spider } from '../../spider/spider.js'
 import { createAdmitter } from '../../url/admit.js'
 import type { Backends } from '../../wire/backends.js'
 import { KnownLinks } from '../../worker/known-links.js'
+import { robotsWaitMs } from '../../worker/retry-waits.js'
 import type { VisitParts } from '../../worker/visit-parts.js'
 import { visitorsOf } from '../../worker/visitors.js'
 import type { PartsOf } from '../../worker/worker.js'
@@ -33,6 +34,7 @@ export function partsOfCrawls(
         notes: backends.notes,
         holder: `${shared.worker} ${spider.name}`,
         strict: spider.robots === 'strict',
+        retryWait: (failures) => robotsWaitMs(spider.routes.values(), failures),
       })
       const pages = spider.savePages ? backends.pages : null
       const screenshots = rendersPages(spider) ? backends.pages : null

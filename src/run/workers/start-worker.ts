@@ -17,6 +17,7 @@ import { version } from '../../version.js'
 import { BackendWatch } from '../../while-away.js'
 import type { Backends, Kept } from '../../wire/backends.js'
 import { Outbox } from '../../worker/outbox.js'
+import { retryWaits } from '../../worker/retry-waits.js'
 import { CrawlWorker } from '../../worker/worker.js'
 import { isServed, type PoolsAtHand } from '../pools-at-hand.js'
 import { partsOfCrawls } from './crawl-parts.js'
@@ -94,6 +95,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
     spiders: spiders.filter((spider) => isServed(spider, pools)).map(({ name }) => name),
     about: {
       ...{ machine: hostname(), pid: process.pid, version, spiders: hashes, concurrency },
+      retries: Object.fromEntries(spiders.map(({ name, routes }) => [name, retryWaits(routes.values())])),
       ...(pools.size > 0 && { pools: [...pools.keys()] }),
     },
     partsOf: partsOfCrawls(spiders, backends, (spider) => spiderProxies(spider, allocator, pools), shared),

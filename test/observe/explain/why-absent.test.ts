@@ -30,7 +30,7 @@ async function setUp(definition: Partial<SpiderDefinition>, links: readonly stri
   const robots = async (found: Found | null) => {
     const key = noteKey('https://a.test/', 'Shoal')
     await notes.claim(key, 'w1', 0, 1000)
-    await notes.post(key, 'w1', encodeNote({ found, failures: found === null ? 1 : 0 }), 1000)
+    await notes.post(key, 'w1', encodeNote({ found, failures: found === null ? 1 : 0, why: '' }), 1000)
   }
   return { frontier, codes, robots }
 }
