@@ -31,6 +31,11 @@ export function rateOf(endings: readonly Ending[], { since, now }: { since: numb
   return (sum(recent) * 1000) / Math.max(1000, now - windowStart)
 }
 
+/** Time in which no process with workers was there, or the queue was down, does not count. `watchedSince` is 0 or null if nobody ever was. */
+export function runningSince({ startedAt }: { readonly startedAt: number | null }, watchedSince: number | null) {
+  return startedAt === null ? null : Math.max(startedAt, watchedSince ?? 0)
+}
+
 /** The slot of the ring that a resume leaves behind. What ended before the pause no longer counts. */
 export function resumeMark(now: number): Ending {
   return { second: Math.floor(now / 1000) - 1, count: 0 }

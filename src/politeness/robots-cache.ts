@@ -4,6 +4,7 @@ import type { Notes } from '../notes/notes.js'
 import { Busy } from './busy.js'
 import { type Robots, type RobotsOutcome, type RobotsResponse, robotsFor } from './robots.js'
 import {
+  asOfNow,
   decodeNote,
   encodeNote,
   freshMs,
@@ -141,7 +142,10 @@ export function createRobotsCache(options: RobotsCacheOptions): RobotsCache {
     if (notes === null) return { kind: 'yours', old: null }
     for (let youngerThan = freshMs({ found: null, failures: 0 }, retryWait); ; ) {
       const answer = await notes.claim(key, holder, youngerThan, CLAIM_MS)
-      if (answer.kind !== 'note') return { ...answer, old: answer.old === null ? null : decodeNote(answer.old.text) }
+      if (answer.kind !== 'note') {
+        const old = answer.old === null ? null : decodeNote(answer.old.text)
+        return { ...answer, old: old === null ? null : asOfNow(old, answer.old?.ageMs ?? 0, retryWait) }
+      }
       const note = decodeNote(answer.note.text)
       const lasts = note === null ? 0 : freshMs(note, retryWait)
       if (note !== null && answer.note.ageMs < lasts) return { kind: 'note', note, ageMs: answer.note.ageMs }

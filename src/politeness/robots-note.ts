@@ -47,9 +47,16 @@ export function freshMs({ found, failures }: Pick<RobotsNote, 'found' | 'failure
   return Math.min(RETRY_CAP_MS, Math.max(RETRY_FLOOR_MS, ms))
 }
 
+/** Failures of a site that nobody has asked since are history: the next crawl gets all its retries. */
+const HISTORY_MS = 60_000
+
+export function asOfNow(note: RobotsNote, ageMs: number, wait: RobotsWait): RobotsNote {
+  return note.found === null && ageMs > freshMs(note, wait) + HISTORY_MS ? { ...note, failures: 0 } : note
+}
+
 /** `strict`: access denied means that nothing is allowed. `retryAt` is when an unreachable file is requested again. */
-export function robotsIn({ found, why }: RobotsNote, strict: boolean, retryAt: number): Robots {
-  if (found === null) return unreachableUntil(retryAt, why)
+export function robotsIn({ found, failures, why }: RobotsNote, strict: boolean, retryAt: number): Robots {
+  if (found === null) return unreachableUntil(retryAt, failures, why)
   if (found.kind === 'rules') return robotsOf(found.part)
   return found.kind === 'denied' && strict ? FORBID_ALL : ALLOW_ALL
 }

@@ -11,7 +11,8 @@ export interface Robots {
    * clock).
    */
   readonly retryAt: number | null
-  /** Why it could not be read, for people; '' if it was. */
+  /** How often in a row it could not be read, and why the last time, for people; 0 and '' if it was. */
+  readonly failures: number
   readonly why: string
 }
 
@@ -24,11 +25,12 @@ const WHY_MAX_CHARS = 300
 /** A longer Crawl-delay is a way of saying no; Disallow exists for that. */
 const CRAWL_DELAY_CAP_MS = 300_000
 
-export const ALLOW_ALL: Robots = { allows: () => true, crawlDelayMs: null, sitemaps: [], retryAt: null, why: '' }
+const WAS_READ = { retryAt: null, failures: 0, why: '' } as const
+export const ALLOW_ALL: Robots = { allows: () => true, crawlDelayMs: null, sitemaps: [], ...WAS_READ }
 export const FORBID_ALL: Robots = { ...ALLOW_ALL, allows: () => false }
 
-export function unreachableUntil(retryAt: number, why: string): Robots {
-  return { allows: () => false, crawlDelayMs: null, sitemaps: [], retryAt, why }
+export function unreachableUntil(retryAt: number, failures: number, why: string): Robots {
+  return { allows: () => false, crawlDelayMs: null, sitemaps: [], retryAt, failures, why }
 }
 
 interface Rule {
@@ -60,7 +62,7 @@ export function parseRobots(file: string | Uint8Array, productToken: string): Ro
 
 export function robotsOf({ rules, crawlDelayMs, sitemaps }: OwnPart): Robots {
   const compiled = rules.flatMap(({ allow, pattern }) => rulesOf(pattern, allow))
-  return { allows: matcher(compiled), crawlDelayMs, sitemaps, retryAt: null, why: '' }
+  return { allows: matcher(compiled), crawlDelayMs, sitemaps, ...WAS_READ }
 }
 
 /** As a small robots.txt of its own, to be stored: a fraction of the file. */

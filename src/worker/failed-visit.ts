@@ -1,5 +1,6 @@
 import { asShoalError, type ShoalError } from '../errors.js'
 import { screenshotOf } from '../fetch/failure-screenshot.js'
+import type { Lease } from '../frontier/frontier.js'
 import { fetchRow } from './fetch-row.js'
 import { NO_LINKS } from './found-links.js'
 import { withScreenshot } from './keep-page.js'
@@ -20,7 +21,7 @@ export async function failedVisit(
   const error = asShoalError(thrown)
   const { code, message } = error
   const rules = { retries: spider.routes.get(route)?.retries ?? NO_RETRIES, maxThrottles: spider.maxThrottles }
-  const outcome = outcomeOf(error, lease, rules, parts.random, waitAskedBy(error, clock.now()))
+  const outcome = outcomeOf(error, attemptsOf(error, lease), rules, parts.random, waitAskedBy(error, clock.now()))
   log[code === 'internal' ? 'error' : 'info'](code.startsWith('handler') ? 'handler.failed' : 'fetch.failed', {
     ...{ fp, url, code, message, attempt: lease.attempt, outcome: outcome.kind },
   })
@@ -34,6 +35,16 @@ export async function failedVisit(
     found: null,
     accepted: NO_LINKS,
   }
+}
+
+/**
+ * What cannot be read is the robots.txt of the site, so its failures count for every link of it: after the last retry the others are not tried four times
+ * each, at the pace of the host, for a site that is down.
+ */
+function attemptsOf({ code, cause }: ShoalError, lease: Lease): Pick<Lease, 'attempt' | 'throttles'> {
+  if (code !== 'robots_unreachable') return lease
+  const { failures = 0 } = (cause ?? {}) as { readonly failures?: number }
+  return { attempt: Math.max(lease.attempt, failures), throttles: lease.throttles }
 }
 
 /** How long the failure itself asks to wait: an unreachable robots.txt, or proxies that rest. */

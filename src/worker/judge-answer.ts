@@ -66,7 +66,7 @@ export function failed(
     lent?.end({ verdict, elapsedMs: now - dispatchedAt, bytes: 0 })
   }
   if (isBroken) endVisitor(sending, held)
-  else releaseSlots(sending, held, { elapsedMs: now - dispatchedAt }, failureReport(failure))
+  else releaseSlots(sending, held, { elapsedMs: now - dispatchedAt }, failureReport(failure, request.isRobots))
   if (failure.code === 'tls_error' && !isDirect(lent))
     throw new ShoalError('proxy_banned', `${current.proxy}: ${failure.message}`, { cause: failure })
   return againAfter(thrown, sending, held.permits)

@@ -40,7 +40,7 @@ export async function obeyRobots(
       'robots_unreachable',
       `robots.txt of ${new URL(url).host} could not be read${robots.why === '' ? '' : `: ${robots.why}`}`,
       {
-        cause: { retryAt: robots.retryAt },
+        cause: { retryAt: robots.retryAt, failures: robots.failures },
       },
     )
   }

@@ -89,8 +89,12 @@ export function statusError(status: number): ShoalError | null {
 /** Frees the slot and says nothing about the host. */
 export const NO_NEWS: HostReport = { kind: 'wait', ms: 0 }
 
-/** How the host did when the request failed. A failure on our side, or before anything was sent, says nothing about it. */
-export function failureReport({ code, next }: ShoalError): HostReport {
+/**
+ * How the host did when the request failed. A failure on our side, or before anything was sent, says nothing about it. Nor does that of a robots.txt slow
+ * the host down: it has waits of its own, and the links that wait for it send nothing.
+ */
+export function failureReport({ code, next }: ShoalError, isRobots = false): HostReport {
+  if (isRobots) return NO_NEWS
   const { failedAt } = describeError(code)
   // The host did respond; the response is too large or malformed, or the user's own code fails on it.
   if (failedAt === 'response' || failedAt === 'handler') return { kind: 'ok' }

@@ -1790,6 +1790,18 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
           expect(await rate()).toBeLessThan(2.4)
         })
 
+        it('leaves out time in which nobody watched the queue: no worker ran, or it was down', async () => {
+          await crawlOf({}, numbers(60))
+          await frontier.reap(9)
+          await endOneEvery(500, 20)
+          clock.advance(300_000)
+          await frontier.reap(9)
+          await endOneEvery(500, 6)
+          await frontier.reap(9)
+          expect(await rate()).toBeGreaterThan(1.6)
+          expect(await rate()).toBeLessThan(2.4)
+        })
+
         it('does not flicker when pages are rare', async () => {
           await crawlOf({}, numbers(60))
           await endOneEvery(15_000, 5)

@@ -216,6 +216,17 @@ describe('robots cache over a notes', () => {
     for (const robots of await ask(caches, async () => rules, nap)) expect(robots.retryAt).toBeNull()
   })
 
+  it('counts failures from 1 again when nobody has asked for a while', async () => {
+    const { worker, clock } = fleet(0)
+    const get = vi.fn(async () => answer(500))
+    const failures = async () => (await worker('w1').check('http://a.test/', get)).failures
+    expect(await failures()).toBe(1)
+    clock.advance(31_000)
+    expect(await failures()).toBe(2)
+    clock.advance(HOUR)
+    expect(await failures()).toBe(1)
+  })
+
   it('uses the old copy while the new one is fetched, and when it cannot be had, also one that another worker read', async () => {
     const { worker, clock } = fleet(0)
     await worker('reader').check('http://a.test/', async () => rules)

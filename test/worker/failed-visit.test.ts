@@ -48,6 +48,12 @@ it.each([
   expect(outcome).toMatchObject({ afterMs })
 })
 
+it('counts the failures of a robots.txt for each link of its site', async () => {
+  const failures = (count: number) => failWith(error('robots_unreachable', { retryAt: 0, failures: count }))
+  expect((await failures(2)).outcome.kind).toBe('retry')
+  expect((await failures(3)).outcome).toMatchObject({ kind: 'dead', failure: { code: 'robots_unreachable' } })
+})
+
 it.each([
   ['timeout', 'fetch.failed'],
   ['handler_error', 'handler.failed'],

@@ -96,6 +96,7 @@ export class MemoryFrontier implements Frontier {
   readonly #beats = new Map<WorkerId, Beat>()
   /** The last reap. */
   #watchedAt: number | null = null
+  #watchedSince: number | null = null
   /** In the order in which they were created. */
   #lanes: Lane[] = []
   /** By token, in the order in which they were granted. */
@@ -298,6 +299,7 @@ export class MemoryFrontier implements Frontier {
     const now = this.#clock.now()
     if (wasUnwatched(this.#watchedAt, now)) {
       for (const [worker, beat] of this.#beats) this.#beats.set(worker, startAgain(beat, now))
+      this.#watchedSince = now
     }
     this.#watchedAt = now
     const lost = [...this.#beats]
@@ -350,7 +352,7 @@ export class MemoryFrontier implements Frontier {
   }
 
   async stats(id: CrawlId): Promise<CrawlStats> {
-    return statsOf(this.#crawl(id), this.#clock.now())
+    return statsOf(this.#crawl(id), this.#watchedSince, this.#clock.now())
   }
 
   async hosts(id: CrawlId, page: HostPage): Promise<HostInfo[]> {

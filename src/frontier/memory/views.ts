@@ -1,7 +1,7 @@
 import type { HostKey } from '../../url/link.js'
 import type { CrawlInfo, CrawlStats, Frontier, HostInfo, Limits, LinkInfo, LinkQuery, LinkState } from '../frontier.js'
 import { adapted, earliestOpen, settingsShown } from '../pace.js'
-import { type Ending, rateOf, resumeMark } from '../rate.js'
+import { type Ending, rateOf, resumeMark, runningSince } from '../rate.js'
 import { type Crawl, deadOf, type Entry, type Hold, type Host, lastCode, stateOf } from './model.js'
 
 export function infoOf(crawl: Crawl): CrawlInfo {
@@ -10,7 +10,7 @@ export function infoOf(crawl: Crawl): CrawlInfo {
   return { id, spider, state, endedBy, spiderHash, spiderChanges, createdAt, startedAt, finishedAt, seeding }
 }
 
-export function statsOf(crawl: Crawl, now: number): CrawlStats {
+export function statsOf(crawl: Crawl, watchedSince: number | null, now: number): CrawlStats {
   const count = (state: LinkState) => crawl.entries.filter((entry) => stateOf(entry, now) === state).length
   const { retried, throttled, reclaimed, stale, refused, bytes } = crawl
   return {
@@ -29,7 +29,7 @@ export function statsOf(crawl: Crawl, now: number): CrawlStats {
     stale,
     refused,
     bytes,
-    rate: rateOf(endingsOf(crawl), { since: crawl.startedAt, now }),
+    rate: rateOf(endingsOf(crawl), { since: runningSince(crawl, watchedSince), now }),
   }
 }
 

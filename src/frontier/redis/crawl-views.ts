@@ -12,7 +12,7 @@ import type {
   WorkerInfo,
 } from '../frontier.js'
 import { earliestStart, FRESH_HOST, settingsShown } from '../pace.js'
-import { type Ending, rateOf } from '../rate.js'
+import { type Ending, rateOf, runningSince } from '../rate.js'
 import { unknownCrawl } from '../refusals.js'
 import { decodeHost, NO_LIMIT, sharesOf } from './codec.js'
 import type { Shards } from './shards.js'
@@ -39,6 +39,8 @@ interface Part {
   readonly delayed: number
   readonly endings: readonly Ending[]
   readonly quiet: boolean
+  /** Since when somebody has reaped without a pause; null: never. */
+  readonly watchedSince: number | null
 }
 
 /** Answers about crawls, hosts and workers, summed over the shards. */
@@ -85,7 +87,7 @@ export class CrawlViews {
       bytes: count('bytes'),
       rate: rateOf(
         parts.flatMap((part) => part.endings),
-        { since: info.startedAt, now },
+        { since: runningSince(info, Math.max(...parts.map((part) => part.watchedSince ?? 0))), now },
       ),
     }
   }
@@ -236,7 +238,7 @@ export class CrawlViews {
     )
     return replies.map((reply) => {
       if (word(reply) !== null) return null
-      const [wallText, nowText, record, delayed, ring, quiet] = list(reply)
+      const [wallText, nowText, record, delayed, ring, quiet, watched] = list(reply)
       const wall = number(wallText)
       const endings = list(ring).map((slot) => ({
         second: bytes(slot).readUIntBE(0, 6),
@@ -249,6 +251,7 @@ export class CrawlViews {
         delayed: number(delayed),
         endings,
         quiet: quiet === 1,
+        watchedSince: text(watched) === '' ? null : number(watched),
       }
     })
   }

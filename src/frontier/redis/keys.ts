@@ -31,6 +31,7 @@ import { SLOTS, slotOf } from '../../redis/slots.js'
  *   beats             hash    worker → time of its last beat, and how long it may be silent
  *   lost              zset    worker by the time at which it is lost
  *   watched           string  time of the last reap
+ *   watchedsince      string  wall clock of the first one after nobody had reaped: the rate counts from there
  *   settled:<tenth>   set     epochs settled, by the tenth of a second of their lease; for five minutes
  *   e:<crawl>         hash    fingerprint → dead letter or skipped link
  *   x:<crawl> y:<crawl>  zset dead, skipped fingerprints in order

@@ -15,7 +15,10 @@ export function beatWorker({ sql, counters }: Transaction, worker: WorkerId, los
 export function takeFromLost({ sql, counters }: Transaction, limit: number): LeaseRow[] {
   const { now } = counters
   const watchedAt = sql.watchedAt.get()?.[0]
-  if (wasUnwatched(watchedAt === undefined ? null : Number(watchedAt), now)) sql.startBeatsAgain.run(now)
+  if (wasUnwatched(watchedAt === undefined ? null : Number(watchedAt), now)) {
+    sql.startBeatsAgain.run(now)
+    sql.watchedFromNow.run(now)
+  }
   sql.watchedNow.run(now)
   const taken: LeaseRow[] = []
   for (const [worker] of sql.lostWorkers.all(now, LOST_AT_ONCE)) {

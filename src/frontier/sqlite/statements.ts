@@ -73,6 +73,7 @@ export function prepareEngine(db: SqliteDb) {
     isBeating: statement('SELECT 1 FROM beats WHERE worker = ?'),
     beat: statement('INSERT OR REPLACE INTO beats (worker, beat_at, lost_after, lost_at) VALUES (?, ?, ?, ?)'),
     watchedAt: statement("SELECT value FROM frontier_meta WHERE name = 'watched'"),
+    watchedFromNow: statement("INSERT OR REPLACE INTO frontier_meta (name, value) VALUES ('watched_since', ?)"),
     watchedNow: statement("INSERT OR REPLACE INTO frontier_meta (name, value) VALUES ('watched', ?)"),
     startBeatsAgain: statement('UPDATE beats SET lost_at = ? + lost_after'),
     lostWorkers: statement('SELECT worker FROM beats WHERE lost_at <= ? ORDER BY lost_at, worker LIMIT ?'),

@@ -19,7 +19,7 @@ import {
   type WorkerInfo,
 } from '../frontier.js'
 import { adapted, earliestOpen, limitsFor, settingsShown, strictest, withSettings } from '../pace.js'
-import { rateOf } from '../rate.js'
+import { rateOf, runningSince } from '../rate.js'
 import { unknownCrawl } from '../refusals.js'
 import { STATE_NAMES } from './schema.js'
 
@@ -82,7 +82,8 @@ export abstract class SqliteViews {
       second: Number(second),
       count: Number(count),
     }))
-    return rateOf(endings, { since: info.startedAt, now: this.#clock.now() })
+    const watchedSince = optional(this.#sql.watchedSince.get()?.[0] ?? null)
+    return rateOf(endings, { since: runningSince(info, watchedSince), now: this.#clock.now() })
   }
 
   hosts(id: CrawlId, page: HostPage): HostInfo[] {
@@ -277,6 +278,7 @@ function prepareViews(db: SqliteDb) {
        CROSS JOIN links ON links.num = page.num ${LINK_JOINS} ORDER BY links.num`,
     )
   return {
+    watchedSince: statement("SELECT value FROM frontier_meta WHERE name = 'watched_since'"),
     identity: statement("SELECT value FROM frontier_meta WHERE name = 'identity'"),
     crawls: statement(`SELECT ${INFO_COLUMNS} FROM crawls ORDER BY num`),
     crawl: statement(`SELECT ${INFO_COLUMNS} FROM crawls WHERE id = ?`),

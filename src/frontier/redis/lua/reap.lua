@@ -11,6 +11,7 @@ for _, epoch in ipairs(expired) do gone[epoch] = true end
 local watched = tonumber(call('GET', B .. ':watched') or -FAR)
 if now < watched or now - watched > WATCH_GAP_MS then
   for _, worker in ipairs(call('ZRANGE', B .. ':lost', 0, -1)) do call('ZADD', B .. ':lost', now + lost_after(worker), worker) end
+  call('SET', B .. ':watchedsince', text_of(wall))
 end
 call('SET', B .. ':watched', text_of(now))
 for _, worker in ipairs(call('ZRANGEBYSCORE', B .. ':lost', '-inf', now, 'LIMIT', 0, LOST_AT_ONCE)) do
