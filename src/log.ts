@@ -11,6 +11,7 @@ type LogEvent =
   | 'crawl.finished'
   | 'crawl.lost'
   | 'feed.refused'
+  | 'feed.noted'
   | 'feed.failed'
   | 'schedule.started'
   | 'schedule.skipped'

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.js'
+import type { EntryNote } from '../feed/entry/fed-url.js'
 import type { CrawlId, Frontier } from '../frontier/frontier.js'
 import type { Seed, Spider } from '../spider/spider.js'
 import type { Link } from '../url/link.js'
@@ -18,6 +19,7 @@ export async function addToCrawl(
     readonly again: boolean
     readonly clock: Clock
     readonly onRefused: (entry: Seed, reason: string) => void
+    readonly onNotes?: (notes: readonly EntryNote[]) => void
     /** Ends the wait: what did not fit by then is left out. */
     readonly signal?: AbortSignal
     /** Called when the queue is full: from here on it waits for workers to make room. */
@@ -48,9 +50,10 @@ export async function addToCrawl(
   }
 
   for await (const entry of source.entries()) {
-    const result = read(entry)
-    if (result.ok) links.push(options.again ? { ...result.link, again: true } : result.link)
-    else options.onRefused(entry, result.reason)
+    const { links: accepted, refused, notes } = read(entry)
+    for (const { link } of accepted) links.push(options.again ? { ...link, again: true } : link)
+    for (const { text, reason } of refused) options.onRefused(typeof entry === 'string' ? text : entry, reason)
+    if (notes.length > 0) options.onNotes?.(notes)
     if (links.length >= ADDED_AT_ONCE) await flush()
     if (signal.aborted) break
   }

@@ -1,25 +1,83 @@
-import { type FedUrl, type ParsedEntry, parseEntry, parseFields } from '../feed/feed.js'
+import { type EntryNote, entryOf, type FedUrl, type ParsedEntry } from '../feed/entry/fed-url.js'
+import { parseEntry } from '../feed/entry/parse-entry.js'
+import type { RefusedPart } from '../feed/feed.js'
 import type { Seed, Spider } from '../spider/spider.js'
 import { createAdmitter } from '../url/admit.js'
-import type { Link } from '../url/link.js'
+import type { Json, Link } from '../url/link.js'
 
-/** A link, or why it was rejected. */
-export type ReadEntry = { readonly ok: true; readonly link: Link } | { readonly ok: false; readonly reason: string }
+/** The links of an entry, usually one, and what was rejected. */
+export interface ReadEntry {
+  readonly links: readonly AcceptedUrl[]
+  readonly refused: readonly RefusedPart[]
+  readonly notes: readonly EntryNote[]
+}
 
-/** Applies the spider's filters to the entries of a feed or of a source of start URLs. */
-export function entryReader(spider: Spider): (entry: Seed) => ReadEntry {
+export interface AcceptedUrl {
+  readonly link: Link
+  /** An entry for this URL alone, to be set aside if the queue rejects the link. */
+  text(): string
+}
+
+/** Applies the spider's filters to the entries of a feed or of a source of start URLs. `bytes`: the real size of a text that was cut. */
+export function entryReader(spider: Spider): (entry: Seed, bytes?: number) => ReadEntry {
   const admitter = createAdmitter(spider.admit)
+  const hasRoute = (name: string) => spider.routes.has(name)
 
-  const admit = ({ url, again, ...options }: FedUrl): ReadEntry => {
+  const admit = ({ url, again, ...options }: FedUrl): Link | string => {
     const admission = admitter.resolve(url, '', options)
-    if (!admission.ok) return { ok: false, reason: admission.refusal.message }
+    if (!admission.ok) return admission.refusal.message
     const link = admitter.link(admission.target, 0, options)
-    if ('code' in link) return { ok: false, reason: link.message }
-    return { ok: true, link: again === true ? { ...link, again: true } : link }
+    if ('code' in link) return link.message
+    return again === true ? { ...link, again: true } : link
   }
 
-  return (entry) => {
-    const parsed: ParsedEntry = typeof entry === 'string' ? parseEntry(entry) : parseFields(entry)
-    return parsed.ok ? admit(parsed.fed) : parsed
+  return (entry, bytes) => {
+    const isText = typeof entry === 'string'
+    const { fed, refused, notes } = isText ? parseEntry(entry, hasRoute, bytes) : parseSeed(entry)
+    const isWhole = fed.length + refused.length === 1
+    const links: AcceptedUrl[] = []
+    const rejected = [...refused]
+    for (const one of fed) {
+      const text = () => (isWhole && isText ? entry : entryOf(one))
+      const link = admit(one)
+      if (typeof link === 'string') rejected.push({ text: text(), reason: link })
+      else links.push({ link, text })
+    }
+    return { links, refused: rejected, notes }
+  }
+}
+
+const SEED_KEYS = ['url', 'route', 'priority', 'data', 'again']
+
+/** An object comes from the spider's own code, where an unknown key is a mistake and not the habit of another program. */
+function parseSeed(seed: Readonly<Record<string, unknown>>): ParsedEntry {
+  const refuse = (reason: string): ParsedEntry => ({
+    fed: [],
+    refused: [{ text: shownSeed(seed), reason }],
+    notes: [],
+  })
+  if (typeof seed !== 'object' || seed === null) return refuse('it is neither a URL nor an object')
+  const unknown = Object.keys(seed).find((key) => !SEED_KEYS.includes(key))
+  if (unknown !== undefined) return refuse(`it has an unknown key ${JSON.stringify(unknown.slice(0, 60))}`)
+  const { url, route, priority, data, again } = seed
+  if (typeof url !== 'string') return refuse('it has no url')
+  if (route !== undefined && typeof route !== 'string') return refuse('route is not a text')
+  if (priority !== undefined && typeof priority !== 'number') return refuse('priority is not a number')
+  if (again !== undefined && typeof again !== 'boolean') return refuse('again is neither true nor false')
+  const fed: FedUrl = {
+    url: url.trim(),
+    ...(route !== undefined && { route }),
+    ...(priority !== undefined && { priority }),
+    ...(data !== undefined && { data: data as Json }),
+    ...(again !== undefined && { again }),
+  }
+  return { fed: [fed], refused: [], notes: [] }
+}
+
+function shownSeed(seed: unknown): string {
+  try {
+    return JSON.stringify(seed) ?? String(seed)
+  } catch {
+    return 'an object that is not JSON'
   }
 }

@@ -1,13 +1,14 @@
 import type { Clock } from '../clock.js'
 import { asShoalError, isAway } from '../errors.js'
-import type { Feed, FeedEntry, FeedRefusal } from '../feed/feed.js'
+import type { Feed, RefusedPart } from '../feed/feed.js'
 import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { Spider } from '../spider/spider.js'
-import type { Link } from '../url/link.js'
+import { showUrl } from '../url/show-url.js'
 import { roomFor, untilLowMark } from './backpressure.js'
 import { openAs, specFor } from './crawls.js'
-import { entryReader } from './entries.js'
+import { type AcceptedUrl, entryReader } from './entries.js'
+import { noteReporter } from './entry-notes.js'
 import type { WatchedBackends } from './queue-watch.js'
 
 /** How often the feed is checked: a pushed URL is fetched in under two seconds, including the second of an idle worker. */
@@ -15,6 +16,9 @@ const CHECK_MS = 300
 /** After a failure of the feed itself. */
 const FAILED_MS = 5_000
 const TAKE_AT_ONCE = 100
+/** An entry may have many URLs. */
+const ADD_AT_ONCE = 1_000
+const REPORT_REFUSED_MS = 10_000
 
 export interface FeedingParts {
   readonly backends: WatchedBackends
@@ -56,30 +60,39 @@ export async function feedSpider(parts: FeedingParts, signal: AbortSignal): Prom
 function feedTaker({ backends, spider, feed, clock, log }: FeedingParts, signal: AbortSignal): () => Promise<number> {
   const { frontier } = backends
   const read = entryReader(spider)
+  const reportNotes = noteReporter((note, keys) => log.warn('feed.noted', { spider: spider.name, keys, note }))
+  const refusals = refusalReports(spider.name, clock, log)
   let pending = 0
 
-  const addAll = async (crawl: string, wanted: readonly { entry: FeedEntry; link: Link }[]): Promise<FeedRefusal[]> => {
-    if (wanted.length === 0) return []
-    const result = await frontier.add(
-      crawl,
-      wanted.map(({ link }) => link),
-    )
-    pending = result.pending
-    if (result.refused === 0) return []
-    // The queue does not say which ones, so they are added one by one. Those already added are known by now.
-    const refusals: FeedRefusal[] = []
-    for (const { entry, link } of wanted) {
-      let one = await frontier.add(crawl, [link])
-      while (one.refused > 0 && one.pending >= spider.maxPending && !signal.aborted) {
-        pending = await untilLowMark(frontier, crawl, spider.maxPending, clock, signal)
-        one = await frontier.add(crawl, [link])
-      }
-      if (one.refused > 0) refusals.push({ entry, reason: 'A budget of the crawl or of the host is used up' })
+  /** What a budget rejects is noted with its entry. False: the signal was aborted before all were added. */
+  const addAll = async (crawl: string, wanted: readonly WantedLink[]): Promise<boolean> => {
+    for (let next = 0; next < wanted.length; next += ADD_AT_ONCE) {
+      if (signal.aborted) return false
+      const batch = wanted.slice(next, next + ADD_AT_ONCE)
+      const result = await frontier.add(
+        crawl,
+        batch.map(({ accepted }) => accepted.link),
+      )
+      pending = result.pending
+      // The queue does not say which ones, so they are added one by one. Those already added are known by now.
+      if (result.refused > 0) for (const one of batch) if (!(await addOne(crawl, one))) return false
     }
-    return refusals
+    return true
+  }
+
+  const addOne = async (crawl: string, { accepted: { link, text }, refused }: WantedLink): Promise<boolean> => {
+    let one = await frontier.add(crawl, [link])
+    while (one.refused > 0 && one.pending >= spider.maxPending) {
+      if (signal.aborted) return false
+      pending = await untilLowMark(frontier, crawl, spider.maxPending, clock, signal)
+      one = await frontier.add(crawl, [link])
+    }
+    if (one.refused > 0) refused.push({ text: text(), reason: 'A budget of the crawl or of the host is used up' })
+    return true
   }
 
   return async () => {
+    refusals.flush()
     // Most checks find nothing, and cost no more than this call.
     if (feed === null || (await feed.empty())) return 0
     const crawl = await newestCrawl(frontier, spider)
@@ -92,22 +105,49 @@ function feedTaker({ backends, spider, feed, clock, log }: FeedingParts, signal:
     if (room === 0 || signal.aborted) return 0
     const entries = await feed.take(Math.min(TAKE_AT_ONCE, room))
     if (entries.length === 0) return 0
-    const wanted: { entry: FeedEntry; link: Link }[] = []
-    const refusals: FeedRefusal[] = []
-    for (const entry of entries) {
-      const result = read(entry.text)
-      if (result.ok) wanted.push({ entry, link: result.link })
-      else refusals.push({ entry, reason: result.reason })
-    }
-    if (wanted.length > 0)
-      refusals.push(...(await addAll(crawl?.id ?? (await openFed(backends, spider, clock)), wanted)))
-    for (const { entry, reason } of refusals) {
-      log.warn('feed.refused', { spider: spider.name, entry: entry.text.slice(0, 200), reason })
-    }
-    const refused = new Set(refusals.map(({ entry }) => entry))
-    await feed.refuse(refusals)
-    await feed.done(entries.filter((entry) => !refused.has(entry)))
+    const taken = entries.map((entry) => {
+      const { links, refused, notes } = read(entry.text, entry.bytes)
+      return { entry, links, refused: [...refused], notes }
+    })
+    reportNotes(taken.flatMap(({ notes }) => notes))
+    const wanted = taken.flatMap(({ links, refused }) => links.map((accepted) => ({ accepted, refused })))
+    const target = wanted.length === 0 ? '' : (crawl?.id ?? (await openFed(backends, spider, clock)))
+    // What a process that stops did not add is taken over by another one.
+    if (!(await addAll(target, wanted))) return 0
+    const bad = taken.filter(({ refused }) => refused.length > 0)
+    await feed.refuse(bad.map(({ entry, refused }) => ({ entry, parts: refused })))
+    await feed.done(taken.filter(({ refused }) => refused.length === 0).map(({ entry }) => entry))
+    refusals.report(bad.flatMap(({ refused }) => refused))
     return entries.length
+  }
+}
+
+interface WantedLink {
+  readonly accepted: AcceptedUrl
+  /** Of its entry. */
+  readonly refused: RefusedPart[]
+}
+
+/** Somebody who pushes garbage pushes a lot of it: one line for all of it, at most every ten seconds. */
+function refusalReports(spider: string, clock: Clock, log: Log) {
+  let waiting: { count: number; first: RefusedPart } | null = null
+  let reportedAt = Number.NEGATIVE_INFINITY
+
+  const flush = () => {
+    if (waiting === null || clock.mono() - reportedAt < REPORT_REFUSED_MS) return
+    const { count, first } = waiting
+    log.warn('feed.refused', { spider, entries: count, entry: showUrl(first.text), reason: first.reason })
+    reportedAt = clock.mono()
+    waiting = null
+  }
+  return {
+    flush,
+    report(parts: readonly RefusedPart[]) {
+      const [first] = parts
+      if (first === undefined) return
+      waiting = { count: (waiting?.count ?? 0) + parts.length, first: waiting?.first ?? first }
+      flush()
+    },
   }
 }
 

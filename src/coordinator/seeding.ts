@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js'
 import { ShoalError } from '../errors.js'
+import type { EntryNote } from '../feed/entry/fed-url.js'
 import type { CrawlId, Frontier } from '../frontier/frontier.js'
 import type { Seed, Spider } from '../spider/spider.js'
 import type { RecordStore } from '../store/record-store.js'
@@ -32,6 +33,8 @@ export interface SeedOptions {
   /** Added after the others: sources that must be fetched or queried first, so that `first` does not wait for them. */
   readonly groups?: readonly SeedGroup[]
   readonly onRefused?: (entry: Seed, reason: string) => void
+  /** Called with what was not taken as it is in the entries of a file. */
+  readonly onNotes?: (notes: readonly EntryNote[]) => void
   /** Called with what the queue has now, known or new. */
   readonly onAdded?: (links: readonly Link[]) => void
   /** Visit known start URLs again: after the queue was lost. */
@@ -107,12 +110,11 @@ export function seedCrawl(
           skip--
           continue
         }
-        const result = read(entry)
-        if (result.ok) links.push(wanted(result.link))
-        else {
-          seeds.refused++
-          options.onRefused?.(entry, result.reason)
-        }
+        const { links: accepted, refused, notes } = read(entry)
+        for (const { link } of accepted) links.push(wanted(link))
+        seeds.refused += refused.length
+        for (const { text, reason } of refused) options.onRefused?.(typeof entry === 'string' ? text : entry, reason)
+        if (notes.length > 0) options.onNotes?.(notes)
         at++
         if (links.length >= SEEDS_AT_ONCE) await flush()
         if (signal.aborted) break
@@ -164,8 +166,9 @@ export function seedCrawl(
 function startLinks(spider: Spider): Link[] {
   const read = entryReader(spider)
   return spider.start.map((url) => {
-    const result = read({ url })
-    if (!result.ok) throw new ShoalError('spider_invalid', `start: ${result.reason}`)
-    return result.link
+    const { links, refused } = read({ url })
+    const [first] = links
+    if (first === undefined) throw new ShoalError('spider_invalid', `start: ${refused[0]?.reason}`)
+    return first.link
   })
 }

@@ -1,4 +1,5 @@
 import { addToCrawl } from '../coordinator/add-entries.js'
+import { noteReporter } from '../coordinator/entry-notes.js'
 import type { SeedSource } from '../coordinator/seed-source.js'
 import { asShoalError } from '../errors.js'
 import { poolsAtHand } from '../run/pools-at-hand.js'
@@ -19,7 +20,8 @@ export function seedCrawl({ id, spider, backends, settings, clock, random, log, 
     full = resolve
   })
   const onRefused = (_entry: unknown, reason: string) => log.warn('link.refused', { spider: spider.name, reason })
-  const how = { again: false, clock, onRefused, signal: closing, onFull: () => full() }
+  const onNotes = noteReporter((note, keys) => log.warn('feed.noted', { spider: spider.name, keys, note }))
+  const how = { again: false, clock, onRefused, onNotes, signal: closing, onFull: () => full() }
 
   const add = async (source: SeedSource) => {
     if (!closing.aborted) await addToCrawl(backends.frontier, spider, id, source, how)

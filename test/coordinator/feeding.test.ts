@@ -16,6 +16,7 @@ function memoryFeed(): Feed & { dies: boolean; expire(): void } {
   const refused: RefusedEntry[] = []
   let number = 0
   return {
+    key: 'memory',
     dies: false,
     async take(count) {
       const batch = waiting.slice(0, count)
@@ -28,11 +29,16 @@ function memoryFeed(): Feed & { dies: boolean; expire(): void } {
       for (const { id } of entries) taken.delete(id)
     },
     async refuse(refusals) {
-      for (const { entry, reason } of refusals) {
-        if (taken.delete(entry.id)) refused.unshift({ text: entry.text, reason, at: 0 })
+      for (const { entry, parts } of refusals) {
+        if (taken.delete(entry.id)) refused.unshift(...parts.map((part) => ({ ...part, at: 0 })))
       }
     },
-    refused: async (limit) => refused.slice(0, limit),
+    refused: async (limit) => ({ entries: refused.slice(0, limit), kept: refused.length, dropped: 0 }),
+    async retryRefused() {
+      const texts = refused.splice(0).map(({ text }) => text)
+      await this.push(texts)
+      return { retried: texts.length, left: 0 }
+    },
     empty: async () => waiting.length + taken.size === 0,
     expire() {
       this.dies = false
@@ -40,7 +46,7 @@ function memoryFeed(): Feed & { dies: boolean; expire(): void } {
       taken.clear()
     },
     async push(texts) {
-      waiting = [...waiting, ...texts.map((text) => ({ id: String(++number), text }))]
+      waiting = [...waiting, ...texts.map((text) => ({ id: String(++number), text, bytes: text.length }))]
     },
   }
 }
@@ -67,7 +73,8 @@ function world(
   const spider = spiderFromDefinition(
     defineSpider({ ...definition, ...more, ...(feedOptions === undefined ? {} : { feed: feedOptions }) }),
   )
-  const log = createLog('silent', clock, () => {})
+  const lines: { event: string; [field: string]: unknown }[] = []
+  const log = createLog('warn', clock, (line) => lines.push(JSON.parse(line)))
   const controller = new AbortController()
   const begin = (given: Feed | null = feed) => {
     const ended = feedSpider({ backends: { frontier, store }, spider, feed: given, clock, log }, controller.signal)
@@ -76,6 +83,9 @@ function world(
       await ended
     })
     return ended
+  }
+  const stop = async () => {
+    for (const one of stops.splice(0)) await one()
   }
   /** Lets the feeder come round so many times. */
   const rounds = async (count: number) => {
@@ -92,7 +102,7 @@ function world(
     return leases.map(({ link }) => link.url)
   }
   const open = () => frontier.open(specFor(spider, 'c', 1))
-  return { clock, frontier, store, feed, spider, begin, rounds, visitAll, open }
+  return { clock, frontier, store, feed, spider, begin, rounds, visitAll, open, lines, stop }
 }
 
 describe('a fed spider', () => {
@@ -111,13 +121,79 @@ describe('a fed spider', () => {
     expect(await frontier.links({ crawl: 'c', limit: 9 })).toMatchObject([
       { url: 'https://a.example/1' },
       { url: 'https://a.example/2', priority: 9, data: { n: 2 } },
+      { url: 'https://a.example/3', route: 'page', data: { route: 'none' } },
     ])
     expect(await feed.empty()).toBe(true)
-    expect((await feed.refused(9)).map(({ text }) => text).sort()).toEqual([
+    expect((await feed.refused(9)).entries.map(({ text }) => text).sort()).toEqual([
       'https://elsewhere.example/',
       'nonsense',
-      '{"url":"https://a.example/3","route":"none"}',
     ])
+  })
+
+  it('takes the URLs of an entry that are in scope, and sets the others aside as entries of their own', async () => {
+    const { frontier, feed, begin, rounds, open } = world(true)
+    await open()
+    begin()
+    await feed.push(['{"urls":["https://a.example/1","https://b.example/","https://a.example/2"],"shop":7}'])
+    await rounds(2)
+    expect(await frontier.links({ crawl: 'c', limit: 9 })).toMatchObject([
+      { url: 'https://a.example/1', data: { shop: 7 } },
+      { url: 'https://a.example/2', data: { shop: 7 } },
+    ])
+    expect((await feed.refused(9)).entries).toMatchObject([
+      { text: '{"url":"https://b.example/","data":{"shop":7}}', reason: expect.stringContaining('scope') },
+    ])
+    expect(await feed.empty()).toBe(true)
+  })
+
+  it('names a key that it does not know once, and garbage once in ten seconds', async () => {
+    const { feed, begin, rounds, open, lines } = world(true)
+    await open()
+    begin()
+    const entries = (from: number, more: object) =>
+      Array.from({ length: 50 }, (_, n) => JSON.stringify({ url: `https://a.example/${from + n}`, ...more }))
+    await feed.push([...entries(0, { attempts: 3, max_retries: 1 }), ...Array(50).fill('nonsense')])
+    await rounds(2)
+    await feed.push([...entries(50, { attempts: 4, shop: 1 }), ...Array(50).fill('https://user:secret@b.example/')])
+    await rounds(2)
+    expect(lines.filter(({ event }) => event === 'feed.noted')).toMatchObject([
+      { spider: 's', keys: ['max_retries'], note: expect.stringContaining('of the spider') },
+      { spider: 's', keys: ['attempts'], note: expect.stringContaining('kept in data') },
+      { spider: 's', keys: ['shop'] },
+    ])
+    const refused = () => lines.filter(({ event }) => event === 'feed.refused')
+    expect(refused()).toMatchObject([{ entries: 50, entry: 'nonsense', reason: expect.stringContaining('not a URL') }])
+    await rounds(20)
+    expect(refused()).toMatchObject([{ entries: 50 }, { entries: 50, entry: 'https://b.example/' }])
+    expect(JSON.stringify(lines)).not.toContain('secret')
+  })
+
+  it('stops naming keys when every entry has another one', async () => {
+    const { feed, begin, rounds, open, lines } = world(true)
+    await open()
+    begin()
+    await feed.push(
+      Array.from({ length: 300 }, (_, n) => JSON.stringify({ url: 'https://a.example/1', [`key${n}`]: 1 })),
+    )
+    await rounds(9)
+    const keys = lines.flatMap(({ event, keys: named }) => (event === 'feed.noted' ? (named as string[]) : []))
+    expect(keys).toHaveLength(100)
+    expect(lines.at(-1)).toMatchObject({ note: 'further keys are not named' })
+    expect(await feed.empty()).toBe(true)
+  })
+
+  it('refuses nothing because it stops while the queue is full', async () => {
+    const { frontier, feed, rounds, open, begin, stop } = world(true, { maxPending: 2 })
+    await open()
+    begin()
+    await feed.push([
+      '{"urls":["https://a.example/1","https://a.example/2","https://a.example/3","https://a.example/4"]}',
+    ])
+    await rounds(4)
+    expect((await frontier.stats('c')).queued).toBe(2)
+    await stop()
+    expect(await feed.refused(9)).toMatchObject({ kept: 0 })
+    expect(await feed.empty()).toBe(false)
   })
 
   it('skips what it has seen, unless it is wanted again', async () => {
@@ -212,7 +288,7 @@ describe('a fed spider', () => {
     await feed.push(['https://a.example/1', 'https://a.example/2', 'https://a.example/3'])
     await rounds(3)
     expect(await frontier.stats('c')).toMatchObject({ total: 2 })
-    expect(await feed.refused(9)).toMatchObject([
+    expect((await feed.refused(9)).entries).toMatchObject([
       { text: 'https://a.example/3', reason: expect.stringMatching(/budget/) },
     ])
   })

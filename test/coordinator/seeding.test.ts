@@ -138,16 +138,31 @@ describe('a source of seeds', () => {
       'https://other.example/',
       '{"url": 7}',
       '',
-      '{"url":"https://a.example/y","route":"none"}',
+      // From the spider's own code, where it is a mistake.
+      { url: 'https://a.example/y', route: 'none' },
+      { url: 'https://a.example/y', prio: 1 },
     ]
     const refused: [unknown, string][] = []
     const signal = new AbortController().signal
     const sources = [{ name: 'file', entries: () => entries }]
     const onRefused = (entry: unknown, reason: string) => refused.push([entry, reason])
     const seeds = await seedCrawl({ frontier, store }, spider, 'c', { clock, signal, sources, onRefused }).all
-    expect(seeds).toEqual({ added: 2, known: 0, refused: 5 })
+    expect(seeds).toEqual({ added: 2, known: 0, refused: 6 })
     expect(refused.map(([entry]) => entry)).toEqual(entries.slice(1))
     expect(refused[1]?.[1]).toMatch(/Out of scope/)
+    expect(refused[5]?.[1]).toMatch(/unknown key "prio"/)
+  })
+
+  it('takes the lines of a file as a feed does, and says what it does not know', async () => {
+    const { clock, frontier, store, spider } = await world(1, {})
+    const entries = ['{"url":"https://a.example/y","route":"none","shop":1}', '["https://a.example/z"]']
+    const noted: string[] = []
+    const onNotes = (notes: readonly { key: string }[]) => noted.push(...notes.map(({ key }) => key))
+    const signal = new AbortController().signal
+    const sources = [{ name: 'file', entries: () => entries }]
+    const seeds = await seedCrawl({ frontier, store }, spider, 'c', { clock, signal, sources, onNotes }).all
+    expect(seeds).toEqual({ added: 3, known: 0, refused: 0 })
+    expect(noted).toEqual(['route', 'shop'])
   })
 
   it('may belong to the spider, and keeps a fed crawl open', async () => {

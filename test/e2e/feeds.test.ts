@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
@@ -16,9 +16,9 @@ const PICKED_UP_MS = 2_000
 vi.setConfig({ testTimeout: 120_000 })
 
 const dir = tempDir('feeds')
-const hits: { path: string; at: number }[] = []
+const hits: { path: string; at: number; headers: IncomingHttpHeaders }[] = []
 const site = createServer((request, response) => {
-  hits.push({ path: request.url ?? '', at: performance.now() })
+  hits.push({ path: request.url ?? '', at: performance.now(), headers: request.headers })
   response.setHeader('content-type', 'text/html')
   response.end(request.url === '/broken' ? '' : '<h1>a page</h1>')
 })
@@ -120,6 +120,93 @@ it('fetches what is pushed in under two seconds, once, and lists what it refused
   expect(await direct.command(null, ['LLEN', 'shoal:feed:plain'])).toBe(0)
   const { stdout } = await shoal('status', '--json')
   expect(lastJson(stdout)).toMatchObject({ state: 'running', seeding: true, queued: 0 })
+})
+
+/** As the libraries of these systems push them: LPUSH (scrapy-redis, Celery, BullMQ-style) or RPUSH (rq, Sidekiq-style). */
+function entriesOfOthers(): { at: 'LPUSH' | 'RPUSH'; path: string; entry: string }[] {
+  const celery = {
+    body: Buffer.from(JSON.stringify([[page('/celery')], { shop: 7 }, { chord: null }])).toString('base64'),
+    'content-encoding': 'utf-8',
+    'content-type': 'application/json',
+    headers: { lang: 'py', task: 'tasks.fetch', id: '5f0c', retries: 0, eta: null, origin: 'gen1@host' },
+    properties: { correlation_id: '5f0c', delivery_tag: '9a', priority: 0, body_encoding: 'base64' },
+  }
+  const json = (at: 'LPUSH' | 'RPUSH', path: string, entry: object) => ({ at, path, entry: JSON.stringify(entry) })
+  return [
+    { at: 'LPUSH', path: '/bare', entry: page('/bare') },
+    json('LPUSH', '/scrapy', {
+      ...{
+        url: page('/scrapy'),
+        meta: { 'job-id': '123xsd' },
+        callback: 'parse_item',
+        dont_filter: true,
+        priority: '5',
+      },
+      ...{ method: 'GET', headers: { 'X-Shop': ['seven'] }, cookies: { sid: 'abc' }, 'start-date': '01/02/26' },
+    }),
+    json('RPUSH', '/rq', { func: 'tasks.fetch', args: [page('/rq')], kwargs: { depth: 2 }, timeout: 180 }),
+    json('LPUSH', '/celery', celery),
+    json('RPUSH', '/hand', { url: page('/hand'), attempts: 3 }),
+    json('LPUSH', '/bull', { name: 'fetch', data: { url: page('/bull') }, opts: { attempts: 3 } }),
+    json('LPUSH', '/urls', { urls: [page('/urls'), page('/denied/two')] }),
+  ]
+}
+
+/** A pickle of {'url': …}, as scrapy-redis stores its own requests. */
+const PICKLE = Buffer.concat([Buffer.from('80059520000000000000007d948c0375726c94', 'hex'), Buffer.from('x.')])
+
+it('fetches what the queues of other systems hold, lists the garbage of a key of its own, and retries it', async () => {
+  const file = spiderFile('others', "feed: { redisKey: 'crawl:start_urls' },")
+  const allowing = readFileSync(file, 'utf8')
+  writeFileSync(file, allowing.replace('scope: { hosts:', "scope: { deny: ['/denied/**'], hosts:"))
+  const key = 'crawl:start_urls'
+  const { child, result } = startCli(at(['worker', file]), { cwd: dir.path })
+  children.push(child)
+  const entries = entriesOfOthers()
+  for (const { at: command, entry } of entries) await direct.command(key, [command, key, entry])
+  await direct.command(key, ['LPUSH', key, PICKLE, '{"url":', '3662e57b-0188-4b78-982c-6904058242d8', "{'url': 'x'}"])
+  await direct.command(key, ['LPUSH', key, 'v'.repeat(10 * 1024 * 1024), '{"no":"url"}'])
+  for (const { path } of entries) await expect.poll(() => hit(path).length, SOON).toBe(1)
+  expect(hit('/scrapy')[0]?.headers).toMatchObject({ 'x-shop': 'seven', cookie: 'sid=abc' })
+  await expect.poll(() => direct.command(null, ['HLEN', `{${key}}:taken`]), SOON).toBe(0)
+  expect(await direct.command(null, ['LLEN', key])).toBe(0)
+
+  // By its name alone, from a machine that does not have the file: the workers have reported the key.
+  const elsewhere = tempDir('feeds-elsewhere')
+  const far = (...args: string[]) => runCli([...args, '--queue', redis.url], { cwd: elsewhere.path })
+  const listed = await far('feed', 'others', '--rejected', '--json')
+  const rejected = listed.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const reasons = rejected.map(({ reason }) => reason).sort()
+  expect(reasons).toEqual([
+    expect.stringContaining('Out of scope'),
+    'it has no url',
+    expect.stringContaining('Python or JavaScript object'),
+    expect.stringContaining('pickled Python object'),
+    expect.stringContaining('not JSON'),
+    expect.stringContaining('id of a job'),
+    expect.stringContaining('10485760 bytes'),
+  ])
+  expect((await far('feed', 'others', '--refused', '--limit', '2')).stderr).toContain('newest 2 of 7')
+
+  child.kill('SIGTERM')
+  const { stderr } = await result
+  const noted = stderr.split('\n').filter((line) => line.includes('feed.noted'))
+  expect(noted.join()).toContain('"attempts"')
+  expect(noted.filter((line) => line.includes('"attempts"'))).toHaveLength(1)
+
+  writeFileSync(file, allowing)
+  const retried = await far('feed', 'others', '--retry-rejected', '--json')
+  expect(lastJson(retried.stdout)).toEqual({ spider: 'others', key, retried: 6, left: 1 })
+  expect(await direct.command(null, ['LLEN', key])).toBe(6)
+  children.push(startCli(at(['worker', file]), { cwd: dir.path }).child)
+  await expect.poll(() => hit('/denied/two').length, SOON).toBe(1)
+  await expect
+    .poll(async () => (await far('feed', 'others', '--rejected', '--json')).stdout.split('\n').length, SOON)
+    .toBe(7)
+  elsewhere.remove()
 })
 
 it('takes over what a taker held when it died', async () => {

@@ -3,7 +3,7 @@
  * tag, so that a cluster puts all of it on one node.
  */
 export interface FeedKeys {
-  /** List or stream: others push, Shoal takes. */
+  /** List, set, sorted set or stream: others push, Shoal takes. */
   readonly source: string
   /** Hash, number → entry: taken, not ended. */
   readonly taken: string
@@ -11,8 +11,10 @@ export interface FeedKeys {
   readonly due: string
   /** String: the last number given. */
   readonly numbers: string
-  /** List of JSON {text, reason, at}, newest first, bounded. */
+  /** List of JSON {text, reason, at, cut, id}, newest first, bounded. */
   readonly refused: string
+  /** Hash: `bytes` of the refused entries that are kept, and how many were `dropped`. */
+  readonly refusedSums: string
 }
 
 export function feedKeys(source: string): FeedKeys {
@@ -23,6 +25,7 @@ export function feedKeys(source: string): FeedKeys {
     due: `${base}:due`,
     numbers: `${base}:numbers`,
     refused: `${base}:refused`,
+    refusedSums: `${base}:refused-sums`,
   }
 }
 

@@ -1,19 +1,39 @@
 import type { Clock } from '../../clock.js'
-import type { RedisConnection } from '../../redis/connection.js'
-import type { Feed, FeedEntry } from '../feed.js'
+import type { RedisConnection, Script } from '../../redis/connection.js'
+import { type Feed, type FeedEntry, MAX_ENTRY_BYTES, REFUSED_KEPT, REFUSED_KEPT_BYTES } from '../feed.js'
 import type { FeedKeys } from './keys.js'
-import { HOLD_MS, PUSH_AT_ONCE, REFUSED_KEPT, readRefused, refusalText, textOf } from './parts.js'
-import { DONE, REFUSE, TAKE } from './scripts.js'
+import {
+  checkingType,
+  HOLD_MS,
+  listOf,
+  PUSH_AT_ONCE,
+  REPLY_BYTES,
+  readRefused,
+  refusalArgs,
+  retryAll,
+  SHOWN_BYTES,
+  textOf,
+} from './parts.js'
+import { DONE, PUSH, REFUSE, RETRY, SIZE, TAKE } from './scripts.js'
 
-/** A Redis list: `LPUSH` puts an entry in, the other end is taken first. */
+/**
+ * A Redis list: `LPUSH` puts an entry in, the other end is taken first. A program that uses a set or a sorted set instead, as scrapy-redis can, is
+ * understood as well.
+ */
 export function listFeed(redis: RedisConnection, keys: FeedKeys, clock: Clock): Feed {
-  const { source, taken, due, numbers, refused } = keys
+  const { source, taken, due, numbers, refused, refusedSums } = keys
+  const run = (script: Script, on: readonly string[], args: readonly (string | Buffer)[]) =>
+    checkingType(source, () => redis.run(script, on, args))
+
   return {
+    key: source,
+
     async take(count) {
-      const reply = await redis.run(TAKE, [source, taken, due, numbers], [String(count), String(HOLD_MS)])
-      const texts = Array.isArray(reply) ? reply.map(textOf) : []
+      const bounds = [HOLD_MS, MAX_ENTRY_BYTES, SHOWN_BYTES, REPLY_BYTES].map(String)
+      const reply = listOf(await run(TAKE, [source, taken, due, numbers], [String(count), ...bounds]))
       const entries: FeedEntry[] = []
-      for (let i = 0; i + 1 < texts.length; i += 2) entries.push({ id: texts[i] ?? '', text: texts[i + 1] ?? '' })
+      for (let i = 0; i + 2 < reply.length; i += 3)
+        entries.push({ id: textOf(reply[i]), text: textOf(reply[i + 1]), bytes: Number(textOf(reply[i + 2])) })
       return entries
     },
 
@@ -25,22 +45,27 @@ export function listFeed(redis: RedisConnection, keys: FeedKeys, clock: Clock): 
 
     async refuse(refusals) {
       if (refusals.length === 0) return
-      const args = refusals.flatMap((refusal) => [refusal.entry.id, refusalText(refusal, clock.now())])
-      await redis.run(REFUSE, [taken, due, refused], [String(REFUSED_KEPT), ...args])
+      const bounds = [REFUSED_KEPT, REFUSED_KEPT_BYTES].map(String)
+      await redis.run(
+        REFUSE,
+        [taken, due, refused, refusedSums],
+        [...bounds, ...refusalArgs(refusals, clock.now(), false)],
+      )
     },
 
-    refused: (limit) => readRefused(redis, refused, limit),
+    refused: (limit) => readRefused(redis, keys, limit),
 
-    async empty() {
-      const waiting = await redis.command(source, ['LLEN', source])
-      const held = await redis.command(taken, ['HLEN', taken])
-      return waiting === 0 && held === 0
-    },
+    retryRefused: () =>
+      retryAll(redis, keys, async (items) => {
+        const args = items.flatMap(({ item, entry }) => [item, entry.text])
+        return Number(await run(RETRY, [source, refused, refusedSums], args))
+      }),
+
+    empty: async () => Number(await run(SIZE, [source, taken], [])) === 0,
 
     async push(texts) {
-      for (let next = 0; next < texts.length; next += PUSH_AT_ONCE) {
-        await redis.command(source, ['LPUSH', source, ...texts.slice(next, next + PUSH_AT_ONCE)])
-      }
+      for (let next = 0; next < texts.length; next += PUSH_AT_ONCE)
+        await run(PUSH, [source], texts.slice(next, next + PUSH_AT_ONCE))
     },
   }
 }

@@ -1,9 +1,22 @@
 import type { Clock } from '../../clock.js'
 import type { RedisConnection, RedisReply } from '../../redis/connection.js'
-import type { Feed, FeedEntry } from '../feed.js'
+import { type Feed, type FeedEntry, MAX_ENTRY_BYTES, REFUSED_KEPT, REFUSED_KEPT_BYTES } from '../feed.js'
 import type { FeedKeys } from './keys.js'
-import { HOLD_MS, REFUSED_KEPT, readRefused, refusalText, textOf } from './parts.js'
-import { REFUSE_STREAM } from './scripts.js'
+import {
+  checkingType,
+  HOLD_MS,
+  listOf,
+  REPLY_BYTES,
+  readRefused,
+  refusalArgs,
+  retryAll,
+  SHOWN_BYTES,
+  textOf,
+} from './parts.js'
+import { REFUSE_STREAM, RETRY_STREAM, TAKE_STREAM } from './scripts.js'
+
+/** Entries that the server has in memory twice at a time, whatever their size. */
+const TAKE_STEP = 10
 
 /**
  * A Redis stream read by a consumer group: `XADD <key> * url https://…`, or one field `entry` with a URL or JSON. Entries stay in the
@@ -16,7 +29,7 @@ export function streamFeed(
   consumer: string,
   clock: Clock,
 ): Feed {
-  const { source, refused } = keys
+  const { source, refused, refusedSums } = keys
   let made = false
 
   /** From the beginning of the stream: what was there before the first worker counts. */
@@ -31,44 +44,32 @@ export function streamFeed(
   }
 
   /** A stream that somebody deleted takes its groups along. */
-  const inGroup = async (args: readonly string[]): Promise<RedisReply> => {
-    await makeGroup()
-    try {
-      return await redis.command(source, args)
-    } catch (error) {
-      if (!(error instanceof Error && error.message.includes('NOGROUP'))) throw error
-      made = false
+  const inGroup = (call: () => Promise<RedisReply>): Promise<RedisReply> =>
+    checkingType(source, async () => {
       await makeGroup()
-      return await redis.command(source, args)
-    }
-  }
+      try {
+        return await call()
+      } catch (error) {
+        if (!(error instanceof Error && error.message.includes('NOGROUP'))) throw error
+        made = false
+        await makeGroup()
+        return await call()
+      }
+    })
 
   return {
+    key: source,
+
     async take(count) {
-      const claimed = await inGroup([
-        'XAUTOCLAIM',
-        source,
-        group,
-        consumer,
-        String(HOLD_MS),
-        '0-0',
-        'COUNT',
-        String(count),
-      ])
-      const old = entriesOf(listOf(claimed)[1])
-      if (old.length >= count) return old
-      const read = await inGroup([
-        'XREADGROUP',
-        'GROUP',
-        group,
-        consumer,
-        'COUNT',
-        String(count - old.length),
-        'STREAMS',
-        source,
-        '>',
-      ])
-      return [...old, ...entriesOf(listOf(listOf(read)[0])[1])]
+      const bounds = [HOLD_MS, MAX_ENTRY_BYTES, SHOWN_BYTES, REPLY_BYTES, TAKE_STEP].map(String)
+      const args = [group, consumer, String(count), ...bounds]
+      const reply = listOf(await inGroup(() => redis.run(TAKE_STREAM, [source], args)))
+      const entries: FeedEntry[] = []
+      for (let i = 0; i + 2 < reply.length; i += 3) {
+        const fields = fieldsOf(reply[i + 2])
+        entries.push({ id: textOf(reply[i]), text: entryText(fields), bytes: Number(textOf(reply[i + 1])) })
+      }
+      return entries
     },
 
     async done(entries) {
@@ -78,14 +79,25 @@ export function streamFeed(
 
     async refuse(refusals) {
       if (refusals.length === 0) return
-      const args = refusals.flatMap((refusal) => [refusal.entry.id, refusalText(refusal, clock.now())])
-      await redis.run(REFUSE_STREAM, [source, refused], [String(REFUSED_KEPT), group, ...args])
+      const bounds = [REFUSED_KEPT, REFUSED_KEPT_BYTES].map(String)
+      const args = [group, ...bounds, ...refusalArgs(refusals, clock.now(), true)]
+      await redis.run(REFUSE_STREAM, [source, refused, refusedSums], args)
     },
 
-    refused: (limit) => readRefused(redis, refused, limit),
+    refused: (limit) => readRefused(redis, keys, limit),
+
+    retryRefused: () =>
+      retryAll(redis, keys, async (items) => {
+        const args = items.flatMap(({ item, entry }) => [item, entry.id ?? '', entry.text])
+        // Idle for longer than the hold: whoever asks next takes them.
+        const idleMs = String(HOLD_MS + 1)
+        return Number(
+          await inGroup(() => redis.run(RETRY_STREAM, [source, refused, refusedSums], [group, idleMs, ...args])),
+        )
+      }),
 
     async empty() {
-      const pending = listOf(await inGroup(['XPENDING', source, group]))[0]
+      const pending = listOf(await inGroup(() => redis.command(source, ['XPENDING', source, group])))[0]
       if (Number(pending) > 0) return false
       const groups = listOf(await redis.command(source, ['XINFO', 'GROUPS', source])).map(fieldsOf)
       const delivered = groups.find((fields) => fields.name === group)?.['last-delivered-id'] ?? '0-0'
@@ -94,24 +106,13 @@ export function streamFeed(
     },
 
     async push(texts) {
-      for (const text of texts) await redis.command(source, ['XADD', source, '*', 'entry', text])
+      for (const text of texts)
+        await checkingType(source, () => redis.command(source, ['XADD', source, '*', 'entry', text]))
     },
   }
 }
 
-function listOf(reply: RedisReply | undefined): readonly RedisReply[] {
-  return Array.isArray(reply) ? reply : []
-}
-
-/** [[id, [field, value, …]], …]; an entry that was deleted meanwhile has no fields. */
-function entriesOf(reply: RedisReply | undefined): FeedEntry[] {
-  return listOf(reply).flatMap((item) => {
-    const [id, fields] = listOf(item)
-    return id === undefined || !Array.isArray(fields) ? [] : [{ id: textOf(id), text: entryText(fieldsOf(fields)) }]
-  })
-}
-
-function fieldsOf(reply: RedisReply): Record<string, string> {
+function fieldsOf(reply: RedisReply | undefined): Record<string, string> {
   const values = listOf(reply).map(textOf)
   const fields: Record<string, string> = Object.create(null)
   for (let i = 0; i + 1 < values.length; i += 2) fields[values[i] ?? ''] = values[i + 1] ?? ''
@@ -127,9 +128,11 @@ function entryText(fields: Readonly<Record<string, string>>): string {
 
 const TEXTS = new Set(['url', 'route'])
 
+/** A number with more digits than fit stays a text: it is somebody's id. */
 function jsonOr(text: string): unknown {
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'number' && String(value) !== text ? text : value
   } catch {
     return text
   }

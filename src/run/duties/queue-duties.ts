@@ -1,7 +1,5 @@
 import { type Clock, systemRandom } from '../../clock.js'
-import { feedSpider } from '../../coordinator/feeding.js'
 import { type LostCrawl, watchQueue } from '../../coordinator/queue-watch.js'
-import { DEFAULT_FEED } from '../../feed/feed.js'
 import type { Log } from '../../log.js'
 import type { DriftAlert } from '../../quality/drift.js'
 import type { Spider } from '../../spider/spider.js'
@@ -11,6 +9,7 @@ import { type AlertsSetup, NO_CHANNELS } from '../alerts/load-alerts.js'
 import { startWatchDuty } from '../alerts/watch-duty.js'
 import type { PoolsAtHand } from '../pools-at-hand.js'
 import { driftChecks, unlessAway } from './drift-watch.js'
+import { startFeedDuties } from './feed-duties.js'
 import { startProxyDuties } from './proxy-duties.js'
 import { maintainTables } from './table-maintenance.js'
 
@@ -66,10 +65,7 @@ export function startQueueDuties(
     startWatchDuty(backends, { alerts, clock, random: systemRandom, log, signal, drifts }),
     maintainTables(backends, clock, log, signal),
     startProxyDuties(backends, spiders, parts.pools, { clock, log, signal }),
-    ...spiders.map((spider) => {
-      const feed = backends.feed(spider.name, spider.feed ?? DEFAULT_FEED)
-      return feedSpider({ backends, spider, feed, clock, log }, signal)
-    }),
+    ...spiders.map((spider) => startFeedDuties(backends, spider, { clock, log, signal })),
   ]
   return {
     checkForLoss,

@@ -1,3 +1,4 @@
+import { noteReporter } from '../../coordinator/entry-notes.js'
 import type { SeedGroup, SeedSource } from '../../coordinator/seed-source.js'
 import type { SeedOptions } from '../../coordinator/seeding.js'
 import { csvSource } from '../../discovery/csv.js'
@@ -22,13 +23,14 @@ const LOGGED = 20
 export function seedOptions(
   seeds: string | undefined,
   parts: SeedFileParts,
-): Pick<SeedOptions, 'sources' | 'groups' | 'onRefused' | 'onAdded'> {
+): Pick<SeedOptions, 'sources' | 'groups' | 'onRefused' | 'onNotes' | 'onAdded'> {
   const declared = [...parts.spider.sources, ...(seeds === undefined ? [] : [sourceNamed(seeds)])]
   const opened = declared.map((source) => openSource(source, parts))
   return {
     sources: opened.filter((one): one is SeedSource => 'entries' in one),
     groups: opened.filter((one): one is SeedGroup => 'sources' in one),
     onRefused: refusals(parts.log),
+    onNotes: noteReporter((note, keys) => parts.log.warn('feed.noted', { spider: parts.spider.name, keys, note })),
     ...(parts.log.verbose && { onAdded: (links) => reportAdded(links, parts.log) }),
   }
 }
