@@ -64,7 +64,7 @@ function feedTaker({ backends, spider, feed, clock, log }: FeedingParts, signal:
   const refusals = refusalReports(spider.name, clock, log)
   let pending = 0
 
-  /** What a budget rejects is noted with its entry. False: the signal was aborted before all were added. */
+  /** What a budget rejects is kept with its entry. False: the signal was aborted before all were added. */
   const addAll = async (crawl: string, wanted: readonly WantedLink[]): Promise<boolean> => {
     for (let next = 0; next < wanted.length; next += ADD_AT_ONCE) {
       if (signal.aborted) return false

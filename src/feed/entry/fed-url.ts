@@ -30,7 +30,7 @@ export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** With its scheme: an argument of a task that looks like this is a URL. */
+/** With its scheme: how a URL among the arguments of a task is recognised. */
 export const WEB_URL = /^\s*https?:\/\//i
 
 /** `max_retries`, `maxRetries` and `Max-Retries` are one name. */
