@@ -100,11 +100,14 @@ export const CONFIG = {
     meaning: 'JSON file with alert rules, webhooks and commands. Use the same file for all processes of a fleet.',
   },
   workers: {
-    schema: z.coerce.number().int().min(1).max(1024),
-    default: 1,
+    schema: z.union([z.literal('auto'), z.coerce.number().int().min(1).max(1024)], {
+      error: "expected a whole number from 1 to 1024, or 'auto'",
+    }),
+    default: 'auto',
     env: 'SHOAL_WORKERS',
     flag: '--workers <n>',
-    meaning: "Number of worker processes (1 runs in the command's own process).",
+    meaning:
+      "Number of worker processes (1 runs in the command's own process). `auto`: one at first, more while CPU is the bottleneck and a core is idle.",
   },
   concurrency: {
     schema: z.coerce.number().pipe(atLeastOne.max(10_000)),

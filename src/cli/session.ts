@@ -56,7 +56,7 @@ export const SEEDS_HELP =
 
 export function crawlOptions(command: Command): Command {
   const { workers } = CONFIG
-  command.option(workers.flag, `${plain(workers.meaning)} (default: ${workers.default})`, wholeNumber)
+  command.option(workers.flag, `${plain(workers.meaning)} (default: ${workers.default})`, wholeNumberOrAuto)
   return workerOptions(command).option('--fresh', 'start a new crawl instead of resuming an unfinished one', false)
 }
 
@@ -93,6 +93,12 @@ export function wholeNumber(text: string): number {
   if (!/^\d+$/.test(text) || value < 1 || !Number.isSafeInteger(value))
     throw new InvalidArgumentError('Expected a whole number, 1 or more.')
   return value
+}
+
+export function wholeNumberOrAuto(text: string): number | 'auto' {
+  if (text === 'auto') return text
+  if (!/^\d+$/.test(text) || Number(text) < 1) throw new InvalidArgumentError("Expected a whole number, or 'auto'.")
+  return Number(text)
 }
 
 function openSession(flags: Flags): Session {

@@ -22,14 +22,13 @@ import { seedOptions } from './seeds/seed-options.js'
 import { openSidecar, type Sidecar } from './sidecar.js'
 import type { SpiderSource } from './spider-source.js'
 import { createLocalWorkers } from './workers/local-workers.js'
-import { startWorkers } from './workers/start-workers.js'
+import { startWorkers, type WorkerCount } from './workers/start-workers.js'
 import { type WorkerFailures, watchWorkers } from './workers/worker-failures.js'
 
 export interface RunOptions {
   readonly settings: ProcessSettings
   readonly source: SpiderSource
-  /** Number of worker processes (1 runs in this process). */
-  readonly workers: number
+  readonly workers: WorkerCount
   /** A source of more start URLs: a file, `-` for standard input, a sitemap, a URL template. */
   readonly seeds?: string | undefined
   /** Start over instead of resuming an unfinished crawl of this spider. */

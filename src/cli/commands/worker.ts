@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import { maskUrl } from '../../config.js'
 import { EXIT } from '../../errors.js'
 import { guide } from '../help.js'
-import { acts, wholeNumber, workerOptions } from '../session.js'
+import { acts, wholeNumberOrAuto, workerOptions } from '../session.js'
 import { sidecarFor, sidecarOptions } from '../sidecars.js'
 import { withSignals } from '../signals.js'
 import { clean } from '../terminal/clean.js'
@@ -11,7 +11,7 @@ import { duration, plural } from '../terminal/format.js'
 import { turnLine } from './schedule.js'
 
 interface WorkerFlags {
-  readonly procs: number
+  readonly procs: number | 'auto'
   readonly exitWhenIdle: boolean
   readonly schedule: boolean
   readonly dashboard: boolean
@@ -28,7 +28,12 @@ export function workerCommand(program: Command): void {
     .command('worker')
     .description('work on all crawls of the given spiders, whoever started them, until stopped')
     .argument('<spider...>', 'spider files (.ts, .js)')
-    .option('--procs <n>', "number of worker processes (1 runs in the command's own process)", wholeNumber, 1)
+    .option(
+      '--procs <n>',
+      "number of worker processes (1 runs in the command's own process). auto: more while CPU is the bottleneck and a core is idle",
+      wholeNumberOrAuto,
+      1,
+    )
     .option('--exit-when-idle', 'stop when no crawl of these spiders has work left', false)
     .addOption(
       new Option('--schedule', 'also start crawls of these spiders on their schedules')
@@ -57,7 +62,7 @@ export function workerCommand(program: Command): void {
             onTurn: (spider, taken) => note(turnLine(spider, taken)),
             onStart: (spiders) =>
               note(
-                `working on ${clean(spiders.join(', '))} from ${maskUrl(settings.queue)}, ${plural(flags.procs, 'process', 'processes')} × ${plural(settings.concurrency, 'page')} at once`,
+                `working on ${clean(spiders.join(', '))} from ${maskUrl(settings.queue)}, ${processesText(flags.procs)} × ${plural(settings.concurrency, 'page')} at once`,
               ),
           })
           if (json) output.json(served)
@@ -70,6 +75,7 @@ export function workerCommand(program: Command): void {
   guide(command, {
     examples: [
       ['worker books.ts --queue redis://queue.example', 'on as many machines as you like'],
+      ['worker books.ts --procs auto', 'one process, and more while CPU is the bottleneck and a core is idle'],
       ['worker books.ts shops.ts --procs 4', 'four processes, each for the crawls of both spiders'],
       ['worker books.ts --proxies pools.json --pool residential --country de', 'all requests through these proxies'],
       ['worker books.ts --schedule', 'start crawls on schedule and fetch their pages'],
@@ -78,4 +84,8 @@ export function workerCommand(program: Command): void {
     ],
     exitCodes: ['interrupted', 'terminated'],
   })
+}
+
+function processesText(procs: WorkerFlags['procs']): string {
+  return procs === 'auto' ? 'as many processes as CPU needs' : plural(procs, 'process', 'processes')
 }

@@ -6,7 +6,7 @@ import { count, duration, percent, plural, progressBar, rate } from '../terminal
 import type { Style } from '../terminal/style.js'
 
 export interface Fleet {
-  readonly workers: number
+  readonly workers: number | 'auto'
   /** Concurrent visits in each of them. */
   readonly concurrency: number
 }
@@ -26,17 +26,24 @@ export function progressLines(progress: RunProgress, fleet: Fleet, now: number, 
     ...(stats.failed > 0 ? [style.yellow(`${plural(stats.failed, 'error')}, ${count(stats.retried)} retried`)] : []),
     ...(stats.dead > 0 ? [style.red(`${count(stats.dead)} dead`)] : []),
     `${count(stats.leased)} in flight`,
-    ...(fleet.workers > 1 ? [workersText(progress.workersAlive, fleet.workers, style)] : []),
+    ...workersText(progress.workersAlive, fleet.workers, style),
   ]
   return [
     `${style.bold(clean(stats.spider))}  ${progressBar(over, stats.total, style)}  ${count(over)} / ${count(stats.total)}  ${percent(over, stats.total)}`,
     `  ${numbers.join(style.dim(' · '))}`,
-    `  ${style.dim(endText(estimateEnd({ stats, hosts: progress.hosts, slots: fleet.workers * fleet.concurrency, now }), stats.state))}`,
+    `  ${style.dim(endText(estimateEnd({ stats, hosts: progress.hosts, slots: slotsOf(fleet, progress.workersAlive), now }), stats.state))}`,
   ]
 }
 
-function workersText(alive: number, wanted: number, style: Style): string {
-  return alive >= wanted ? `${wanted} workers` : style.yellow(`${alive} of ${wanted} workers`)
+/** Nothing while there is only one. */
+function workersText(alive: number, wanted: Fleet['workers'], style: Style): string[] {
+  if (wanted === 'auto') return alive > 1 ? [`${alive} workers`] : []
+  if (wanted === 1) return []
+  return [alive >= wanted ? `${wanted} workers` : style.yellow(`${alive} of ${wanted} workers`)]
+}
+
+function slotsOf({ workers, concurrency }: Fleet, alive: number): number {
+  return (workers === 'auto' ? Math.max(1, alive) : workers) * concurrency
 }
 
 /** The progress as one line of text, for a pipe. */
@@ -48,7 +55,10 @@ export function progressLine(progress: RunProgress, fleet: Fleet, now: number): 
     plural(progress.records, 'record'),
     ...(stats.failed > 0 ? [plural(stats.failed, 'error')] : []),
     ...(stats.dead > 0 ? [`${count(stats.dead)} dead`] : []),
-    endText(estimateEnd({ stats, hosts: progress.hosts, slots: fleet.workers * fleet.concurrency, now }), stats.state),
+    endText(
+      estimateEnd({ stats, hosts: progress.hosts, slots: slotsOf(fleet, progress.workersAlive), now }),
+      stats.state,
+    ),
   ]
   return parts.join(' · ')
 }

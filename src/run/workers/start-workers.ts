@@ -7,19 +7,23 @@ import type { Backends } from '../../wire/backends.js'
 import { openTracing } from '../open-tracing.js'
 import type { PoolsAtHand } from '../pools-at-hand.js'
 import type { SpiderSource } from '../spider-source.js'
+import { autoWorkers, queuedOf } from './auto-workers.js'
 import { drainable } from './drain-watch.js'
 import { forkWorker } from './fork-worker.js'
-import type { LocalWorkers } from './local-workers.js'
+import { createLocalWorkers, type LocalWorkers } from './local-workers.js'
+import { machineCpu } from './machine-cpu.js'
 import { postVitals } from './post-vitals.js'
 import type { RunningWorker } from './start-worker.js'
 import { superviseWorker } from './supervise.js'
 import { workerIds } from './worker-ids.js'
 
+/** Number of worker processes (1 runs in this process). `auto`: one at first, more while CPU is the bottleneck and a core is idle. */
+export type WorkerCount = number | 'auto'
+
 export interface WorkersOrder {
   readonly settings: ProcessSettings
   readonly sources: readonly SpiderSource[]
-  /** Number of worker processes (1 runs in this process). */
-  readonly workers: number
+  readonly workers: WorkerCount
   /** Receives the vitals of all of them. */
   readonly localWorkers?: LocalWorkers
 }
@@ -30,7 +34,7 @@ const HEAD_START_MS = 2_000
 const STUCK_SLACK_MS = 5_000
 
 export async function startWorkers(
-  { settings, sources, workers, localWorkers }: WorkersOrder,
+  { settings, sources, workers, localWorkers = createLocalWorkers(systemClock) }: WorkersOrder,
   backends: Backends,
   spiders: readonly Spider[],
   pools: PoolsAtHand,
@@ -47,7 +51,7 @@ export async function startWorkers(
     const notes = postVitals(backends.notes, clock)
     const onVitals = (vitals: Vitals) => {
       notes.post(vitals)
-      localWorkers?.received(vitals)
+      localWorkers.received(vitals)
     }
     const tracing = await openTracing(settings.traces, log)
     const { browser, browserPages, concurrency } = settings
@@ -57,13 +61,21 @@ export async function startWorkers(
     })
     return [drainable(worker, id, backends, clock, log, settings.graceMs)]
   }
-  if (workers === 1) {
-    const newId = workerIds()
-    const report = localWorkers && { onVitals: localWorkers.received, onGone: localWorkers.gone }
-    return [superviseWorker({ settings, backends, sources, log, clock, stuckMs, writeLog, newId, ...report })]
-  }
   const order = { settings: processSettings(settings), sources, stuckMs }
-  const parts = { frontier: backends.frontier, clock, log, ...(localWorkers && { localWorkers }) }
+  const parts = { frontier: backends.frontier, clock, log, localWorkers }
+  if (workers === 1 || workers === 'auto') {
+    const report = { onVitals: localWorkers.received, onGone: localWorkers.gone }
+    const newId = workerIds()
+    const first = superviseWorker({ settings, backends, sources, log, clock, stuckMs, writeLog, newId, ...report })
+    if (workers === 1) return [first]
+    const names = new Set(spiders.map(({ name }) => name))
+    const auto = autoWorkers({
+      ...{ first, localWorkers, clock, log, graceMs: settings.graceMs, cpu: machineCpu(clock) },
+      startProcess: () => forkWorker(order, parts),
+      queued: () => queuedOf(backends.frontier, names),
+    })
+    return [auto]
+  }
   // Four processes that load their modules at once on two cores kept the first page waiting for 4 to 9 s: the first one has the cores to itself.
   const first = forkWorker(order, parts)
   const startAfter = Promise.race([first.ready, clock.sleep(HEAD_START_MS)])
