@@ -20,7 +20,7 @@ describe('configuration', () => {
       pages: null,
       browser: null,
       browserPages: 4,
-      workers: 1,
+      workers: 'auto',
       concurrency: 64,
       proxies: null,
       pool: null,
@@ -163,7 +163,8 @@ describe('configuration', () => {
 
   it('names the flag or the variable that is wrong', () => {
     expect(refusal({ flags: { workers: '1e9' } })).toBe('config_invalid --workers: expected number to be <=1024')
-    expect(refusal({ flags: { workers: 'many' } })).toBe('config_invalid --workers: expected number, received NaN')
+    const choice = "config_invalid --workers: expected a whole number from 1 to 1024, or 'auto'"
+    for (const workers of ['many', 'Auto']) expect(refusal({ flags: { workers } })).toBe(choice)
     expect(refusal({ env: { SHOAL_CONCURRENCY: '0' } })).toBe(
       'config_invalid SHOAL_CONCURRENCY: expected number to be >=1',
     )
