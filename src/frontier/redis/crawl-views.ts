@@ -30,6 +30,9 @@ const HOSTS_AT_ONCE = 100
 /** What view.lua answers for each. */
 const HOST_FIELDS = 10
 
+/** What workers.lua answers for each. */
+const WORKER_FIELDS = 10
+
 /** One shard's part of a crawl. */
 interface Part {
   readonly wall: number
@@ -180,38 +183,22 @@ export class CrawlViews {
   }
 
   async #workersOf(shard: number): Promise<WorkerInfo[]> {
-    const [names, beats, lost, offset] = await Promise.all([
-      this.#shards.command(shard, 'SMEMBERS', 'workers').then((reply) => list(reply).map(text)),
-      this.#shards.command(shard, 'HGETALL', 'beats').then(fields),
-      this.#shards.command(shard, 'ZRANGE', 'lost', '0', '-1', 'WITHSCORES').then(fields),
-      this.#shards.command(shard, 'GET', 'clock').then(offsetOf),
-    ])
-    const infos = await Promise.all(
-      names.map(async (worker): Promise<WorkerInfo[]> => {
-        const record = fields(await this.#shards.command(shard, 'HGETALL', `worker:${worker}`))
-        if (record.size === 0) return []
-        const inFlight = number(await this.#shards.command(shard, 'SCARD', `held:${worker}`))
-        const count = (field: string) => Number(record.get(field) ?? 0)
-        const progress = record.get('progress')?.toString() ?? ''
-        const about = record.get('about')?.toString() ?? ''
-        const [beat, lostAt] = [beats.get(worker), lost.get(worker)]
-        return [
-          {
-            worker,
-            inFlight,
-            done: count('done'),
-            failed: count('failed'),
-            startedAt: count('started'),
-            seenAt: count('seen'),
-            progressAt: progress === '' ? null : Number(progress),
-            beatAt: beat === undefined ? null : Number.parseInt(beat.toString(), 10),
-            lostAt: lostAt === undefined ? null : Number(lostAt) + offset,
-            about: about === '' ? null : (JSON.parse(about) as WorkerAbout),
-          },
-        ]
+    const [wall, now, ...values] = list(await this.#shards.run('workers', shard, []))
+    const offset = number(wall) - number(now)
+    return chunks(values.map(text), WORKER_FIELDS).map(
+      ([worker = '', inFlight, done, failed, started, seen, progress = '', about = '', beat = '', lost = '']) => ({
+        worker,
+        inFlight: Number(inFlight),
+        done: Number(done),
+        failed: Number(failed),
+        startedAt: Number(started),
+        seenAt: Number(seen),
+        progressAt: progress === '' ? null : Number(progress),
+        beatAt: beat === '' ? null : Number.parseInt(beat, 10),
+        lostAt: lost === '' ? null : Number(lost) + offset,
+        about: about === '' ? null : (JSON.parse(about) as WorkerAbout),
       }),
     )
-    return infos.flat()
   }
 
   /** Of the shards that know the crawl, which may have been removed from some; null when none does. */
@@ -373,11 +360,8 @@ function joined(a: WorkerInfo, b: WorkerInfo): WorkerInfo {
   }
 }
 
-/** What to add to the queue's own time (lua/parts/base.lua) to get the time of people, as of the last call that changed something. */
-function offsetOf(clock: RedisReply): number {
-  if (clock === null) return 0
-  const [wall, now] = [bytes(clock).readDoubleBE(0), bytes(clock).readDoubleBE(8)]
-  return wall - now
+function chunks<Item>(items: readonly Item[], size: number): Item[][] {
+  return Array.from({ length: items.length / size }, (_, nth) => items.slice(nth * size, (nth + 1) * size))
 }
 
 function earlier(a: number | null, b: number | null): number | null {

@@ -49,6 +49,7 @@ const PARTS = {
   wake: LANES,
   view: LANES,
   seen: [...CRAWLS, 'seen'],
+  workers: ['base'],
 } as const satisfies Record<string, readonly string[]>
 
 export type Operation = keyof typeof PARTS

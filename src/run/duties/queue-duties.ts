@@ -8,6 +8,7 @@ import type { Backends } from '../../wire/backends.js'
 import { type AlertsSetup, NO_CHANNELS } from '../alerts/load-alerts.js'
 import { startWatchDuty } from '../alerts/watch-duty.js'
 import type { PoolsAtHand } from '../pools-at-hand.js'
+import { forfeitLocalDeaths } from '../workers/local-deaths.js'
 import { driftChecks, unlessAway } from './drift-watch.js'
 import { startFeedDuties } from './feed-duties.js'
 import { startProxyDuties } from './proxy-duties.js'
@@ -24,7 +25,7 @@ export interface Duties {
 }
 
 /**
- * What a process does alongside its workers: adds what is fed, notices when the queue has lost its data, watches the crawls of the fleet when it is its
+ * What a process does alongside its workers: adds what is fed, notices when the queue has lost its data and when a worker of this machine dies, watches the crawls of the fleet when it is its
  * turn, and maintains the tables of a store on a server.
  */
 export function startQueueDuties(
@@ -62,6 +63,7 @@ export function startQueueDuties(
   const { alerts = NO_CHANNELS } = parts
   const tasks = [
     keepChecking(),
+    forfeitLocalDeaths(backends.frontier, { clock, log, signal }),
     startWatchDuty(backends, { alerts, clock, random: systemRandom, log, signal, drifts }),
     maintainTables(backends, clock, log, signal),
     startProxyDuties(backends, spiders, parts.pools, { clock, log, signal }),

@@ -16,19 +16,32 @@ export function workerIds(random: Random = systemRandom): () => WorkerId {
   return () => `${hostname()}-${process.pid}-${run}-${++started}`
 }
 
-/** True for a process of this machine or container that has ended. About other machines nothing is known. */
-export function isGone(worker: WorkerId): boolean {
+/** The process of a worker on this machine, or in this container; null elsewhere, where nothing is known about it. */
+export function localPid(worker: WorkerId): number | null {
   const [, host, pid, there] = /^(.+)-(\d+)-([0-9a-z]{4})[0-9a-z]{4}-\d+$/.exec(worker) ?? []
-  if (host !== hostname() || there !== scope()) return false
+  return host === hostname() && there === scope() ? Number(pid) : null
+}
+
+/** True for a process of this machine or container that has ended. If another process has its pid by now, this is not noticed. */
+export function isGone(worker: WorkerId): boolean {
+  const pid = localPid(worker)
+  if (pid === null) return false
   try {
-    process.kill(Number(pid), 0)
+    process.kill(pid, 0)
     return false
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ESRCH'
   }
 }
 
+let scopeHere: string | null = null
+
 function scope(): string {
+  scopeHere ??= readScope()
+  return scopeHere
+}
+
+function readScope(): string {
   const parts = [
     hostname(),
     orEmpty(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')),
