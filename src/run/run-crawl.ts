@@ -21,6 +21,7 @@ import { type RunProgress, type RunStart, type RunSummary, runProgress, runSumma
 import { seedOptions } from './seeds/seed-options.js'
 import { openSidecar, type Sidecar } from './sidecar.js'
 import type { SpiderSource } from './spider-source.js'
+import { watchPause } from './watch-pause.js'
 import { createLocalWorkers } from './workers/local-workers.js'
 import { startWorkers, type WorkerCount } from './workers/start-workers.js'
 import { type WorkerFailures, watchWorkers } from './workers/worker-failures.js'
@@ -39,11 +40,9 @@ export interface RunOptions {
   /** Where log lines go; standard error when left out. */
   readonly writeLog?: (line: string) => void
   readonly onStart?: (start: RunStart) => void
-  /** About four times a second while the crawl runs. */
+  /** About once a second while the crawl runs, four times as often when it begins and ends. */
   readonly onProgress?: (progress: RunProgress) => void
 }
-
-const PROGRESS_MS = 250
 
 /** Opens or resumes the crawl, seeds it, and runs workers until it has finished or is drained. */
 export async function runCrawl(options: RunOptions): Promise<RunSummary> {
@@ -138,6 +137,9 @@ async function lostInstead(backends: Backends, duties: Duties, crawl: CrawlId): 
   }
 }
 
+/** When the queue did not answer. */
+const AWAY_MS = 250
+
 /**
  * Returns when the crawl has ended (false), or when the drain was requested or every worker was drained from outside (true). Rejects with the first
  * failure of a worker or of the seeding.
@@ -154,7 +156,9 @@ async function watch(
     if (asShoalError(error).code !== 'crawl_ended') failures.fail(error)
   })
   const wake = AbortSignal.any([drain, failures.signal])
+  const startedAt = systemClock.mono()
   for (;;) {
+    let pauseMs = AWAY_MS
     if (drain.aborted) return true
     failures.check()
     if (failures.drained) return true
@@ -162,10 +166,11 @@ async function watch(
       const stats = await backends.frontier.stats(crawl)
       onProgress?.(await runProgress(backends, crawl, stats, failures.alive))
       if (stats.state === 'finished' || stats.state === 'cancelled') return false
+      pauseMs = watchPause(stats, systemClock.mono() - startedAt)
     } catch (error) {
       // Down when the drain was requested: the workers are stopped all the same.
       if (!isAway(error) || !drain.aborted) throw error
     }
-    await systemClock.sleep(PROGRESS_MS, wake)
+    await systemClock.sleep(pauseMs, wake)
   }
 }

@@ -119,17 +119,16 @@ export class CrawlViews {
   }
 
   async hosts(crawl: CrawlId, page: HostPage): Promise<HostInfo[]> {
-    await this.#known(crawl)
     const busiest = page.busiest === true && page.begins === undefined
     const perShard = await Promise.all(
       this.#shards.all.map(async (shard) => {
         const num = await this.number(shard, crawl)
-        if (num === null) return []
-        return busiest ? this.#busy(shard, crawl, num, page.limit) : this.#named(shard, num, page)
+        if (num === null) throw unknownCrawl(crawl)
+        if (busiest) return this.#busy(shard, crawl, num, page.limit)
+        return this.hostInfos(shard, crawl, await this.#named(shard, num, page))
       }),
     )
-    const infos = await Promise.all(perShard.map((hosts, shard) => this.hostInfos(shard, crawl, hosts)))
-    const byName = infos.flat().sort((a, b) => (a.host < b.host ? -1 : 1))
+    const byName = perShard.flat().sort((a, b) => (a.host < b.host ? -1 : 1))
     if (busiest) byName.sort((a, b) => b.pending - a.pending)
     return byName.slice(0, page.limit)
   }
@@ -149,7 +148,7 @@ export class CrawlViews {
     return list(names).map(text)
   }
 
-  #busy(shard: number, crawl: CrawlId, num: number, limit: number): Promise<string[]> {
+  #busy(shard: number, crawl: CrawlId, num: number, limit: number): Promise<HostInfo[]> {
     const key = `${shard}/${crawl}/${num}`
     const busy = this.#busiest.get(key) ?? new BusyHosts(this, shard, crawl, num)
     this.#busiest.set(key, busy)
@@ -260,16 +259,14 @@ class BusyHosts {
     this.#num = num
   }
 
-  async look(limit: number): Promise<string[]> {
+  async look(limit: number): Promise<HostInfo[]> {
     const more = await this.#views.hostNames(this.#shard, this.#num, this.#next, HOSTS_CHECKED)
     this.#next = more.length < HOSTS_CHECKED ? 0 : this.#next + more.length
     const hosts = [...new Set([...this.#best, ...more])]
     const infos = await this.#views.hostInfos(this.#shard, this.#crawl, hosts)
-    this.#best = infos
-      .sort((a, b) => b.pending - a.pending)
-      .slice(0, limit)
-      .map((info) => info.host)
-    return this.#best
+    const best = infos.sort((a, b) => b.pending - a.pending).slice(0, limit)
+    this.#best = best.map(({ host }) => host)
+    return best
   }
 }
 
