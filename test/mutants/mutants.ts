@@ -333,4 +333,12 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ['test/coordinator/schedule.test.ts'],
     only: 'go on with the same crawl',
   },
+  {
+    name: 'processes are added beyond the cores of the machine',
+    file: 'src/run/workers/process-count.ts',
+    find: 'processes < cores && ',
+    replace: '',
+    tests: ['test/run/workers/process-count.test.ts'],
+    only: 'and no further',
+  },
 ]

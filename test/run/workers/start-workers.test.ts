@@ -35,3 +35,16 @@ it('starts the other processes when the first one is ready', async () => {
   await Promise.all(workers.map((worker) => worker.stop(500)))
   expect(spider.pids().filter(isAlive)).toEqual([])
 }, 60_000)
+
+it('with auto, starts with one worker in this process', async () => {
+  const spider = notedSpider(dir.path)
+  const { settings, sources } = orderOf(dir.path, spider.path)
+  const order = { settings, sources, workers: 'auto' as const }
+  const [worker, ...others] = await startWorkers(order, backends, [], new Map(), silentLog, () => {})
+  await expect.poll(() => spider.pids(), { timeout: 40_000 }).toEqual([process.pid])
+  expect(others).toEqual([])
+  expect(worker).toMatchObject({ alive: 1, drained: false })
+  await worker?.stop(500)
+  await worker?.ended
+  expect(worker?.alive).toBe(0)
+}, 60_000)
