@@ -123,7 +123,7 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     const seconds = (clock.mono() - startedAt) / 1000
     const { interrupted, failures, duties } = worked
     const { drained } = failures
-    return runSummary(backends, stats, { before, seconds, interrupted, drained, drift: await duties.drift() })
+    return runSummary(backends, stats, spider, { before, seconds, interrupted, drained, drift: await duties.drift() })
   })
 }
 

@@ -1,5 +1,7 @@
 import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../frontier/frontier.js'
 import type { DriftAlert } from '../quality/drift.js'
+import type { Spider } from '../spider/spider.js'
+import type { KindCount } from '../store/record-store.js'
 import type { VisitCounts } from '../store/visits.js'
 import type { Backends } from '../wire/backends.js'
 
@@ -31,6 +33,10 @@ export interface RunSummary {
   readonly pagesNow: number
   readonly records: number
   readonly rejected: number
+  /** Records that pages showed with the content that is stored. */
+  readonly unchanged: number
+  /** Records that were not overwritten because of their freshness window, by kind. */
+  readonly fresh: readonly FreshRecords[]
   readonly failed: number
   readonly dead: number
   readonly retried: number
@@ -45,6 +51,12 @@ export interface RunSummary {
   readonly drift: readonly DriftAlert[]
 }
 
+export interface FreshRecords {
+  readonly kind: string
+  readonly records: number
+  readonly windowMs: number
+}
+
 const HOSTS_SHOWN = 100
 
 export async function runProgress(
@@ -54,18 +66,24 @@ export async function runProgress(
   workersAlive: number,
 ): Promise<RunProgress> {
   const hosts = await backends.frontier.hosts(crawl, { limit: HOSTS_SHOWN, busiest: true })
-  return { stats, hosts, ...(await recordTotals(backends, crawl)), workersAlive }
+  const { records, rejected } = recordTotals(await backends.store.records.counts({ crawl }))
+  return { stats, hosts, records, rejected, workersAlive }
 }
 
 export async function runSummary(
   backends: Backends,
   stats: CrawlStats,
+  spider: Pick<Spider, 'records'>,
   run: Pick<RunSummary, 'seconds' | 'interrupted' | 'drained' | 'drift'> & { readonly before: CrawlStats },
 ): Promise<RunSummary> {
   const { id: crawl, state, endedBy, done, failed, dead, retried, skipped } = stats
+  const counts = await backends.store.records.counts({ crawl })
   return {
     ...{ crawl, state, endedBy, pages: done, pagesNow: done - run.before.done },
-    ...(await recordTotals(backends, crawl)),
+    ...recordTotals(counts),
+    fresh: counts.flatMap(({ kind, fresh }) =>
+      fresh === 0 ? [] : [{ kind, records: fresh, windowMs: spider.records.get(kind)?.freshMs ?? 0 }],
+    ),
     ...{ failed, dead, retried, skipped },
     seconds: Math.round(run.seconds * 1000) / 1000,
     interrupted: run.interrupted && state !== 'finished',
@@ -75,10 +93,10 @@ export async function runSummary(
   }
 }
 
-async function recordTotals(backends: Backends, crawl: CrawlId): Promise<{ records: number; rejected: number }> {
-  const kinds = await backends.store.records.counts({ crawl })
+function recordTotals(kinds: readonly KindCount[]): Pick<RunSummary, 'records' | 'rejected' | 'unchanged'> {
   return {
     records: kinds.reduce((sum, kind) => sum + kind.records, 0),
     rejected: kinds.reduce((sum, kind) => sum + kind.rejected, 0),
+    unchanged: kinds.reduce((sum, kind) => sum + kind.unchanged, 0),
   }
 }

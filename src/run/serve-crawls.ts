@@ -4,11 +4,13 @@ import type { TurnTaken } from '../coordinator/schedule.js'
 import { asShoalError, isAway } from '../errors.js'
 import type { CrawlInfo, Frontier } from '../frontier/frontier.js'
 import { createLog, type Log } from '../log.js'
+import type { Spider } from '../spider/spider.js'
 import { loadAlerts } from './alerts/load-alerts.js'
 import { createCrawlStarter } from './crawl-starter.js'
 import { finishOutlets, startOutletDuties } from './duties/outlet-duties.js'
 import { startQueueDuties } from './duties/queue-duties.js'
 import { startScheduleDuties } from './duties/schedule-duties.js'
+import { idleWatch, type SpiderWork } from './idle-watch.js'
 import { openForWork, readyForPages, refuseMemoryQueue } from './open-for-work.js'
 import { poolsAtHand } from './pools-at-hand.js'
 import { refuseUnscheduled } from './schedules.js'
@@ -40,8 +42,6 @@ export interface Served {
 /** How soon a crawl of an unknown spider is reported, and how soon an idle worker that should leave does. */
 const NOTICE_MS = 5_000
 const IDLE_CHECK_MS = 1_000
-/** A crawl whose start URLs are still being added may be empty for a moment. */
-const SEEDING_IDLE_MS = 5_000
 
 /** Runs workers for every crawl of their spiders, whoever started it, until it is asked to stop. */
 export async function serveCrawls(options: ServeOptions): Promise<Served> {
@@ -125,33 +125,32 @@ async function untilOver(
 
 /** Reports crawls that cannot be served as they were started; answers whether everything is done. */
 function crawlWatch(
-  spiders: Parameters<typeof spiderNotices>[0],
+  spiders: readonly Spider[],
   exitWhenIdle: boolean,
   frontier: Frontier,
   log: Log,
 ): () => Promise<boolean> {
   const notices = spiderNotices(spiders)
-  const names = new Set(spiders.map(({ name }) => name))
-  let idleSince: number | null = null
+  const isIdle = idleWatch(spiders, systemClock.mono())
   return async () => {
     const crawls = await frontier.crawls()
     for (const { event, crawl, spider } of notices(crawls)) log.warn(event, { crawl, spider })
     if (!exitWhenIdle) return false
-    const ours = crawls.filter(({ spider, state }) => state === 'running' && names.has(spider))
-    if (ours.length === 0) return true
-    if (!(await allEmpty(frontier, ours))) {
-      idleSince = null
-      return false
-    }
-    idleSince ??= systemClock.mono()
-    return systemClock.mono() - idleSince >= SEEDING_IDLE_MS
+    const work = new Map<string, SpiderWork>()
+    for (const { name } of spiders) work.set(name, await workOf(frontier, crawls, name))
+    return isIdle((spider) => work.get(spider) ?? NO_WORK, systemClock.mono())
   }
 }
 
-async function allEmpty(frontier: Frontier, crawls: readonly CrawlInfo[]): Promise<boolean> {
-  for (const { id } of crawls) {
-    const { queued, delayed, leased } = await frontier.stats(id)
-    if (queued + delayed + leased > 0) return false
+const NO_WORK: SpiderWork = { running: 0, pending: 0, seen: 0 }
+
+async function workOf(frontier: Frontier, crawls: readonly CrawlInfo[], spider: string): Promise<SpiderWork> {
+  const running = crawls.filter((crawl) => crawl.spider === spider && crawl.state === 'running')
+  let { pending, seen } = NO_WORK
+  for (const { id } of running) {
+    const { queued, delayed, leased, total, done } = await frontier.stats(id)
+    pending += queued + delayed + leased
+    seen += total + done
   }
-  return true
+  return { running: running.length, pending, seen }
 }

@@ -30,6 +30,11 @@ export function duration(ms: number): string {
   return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`
 }
 
+/** A duration that someone has set, without a rest of zero: `1 h`, not `1 h 00 min`. */
+export function setDuration(ms: number): string {
+  return duration(ms).replace(/ 0?0 \w+$/, '')
+}
+
 export function bytes(value: number): string {
   if (value < 1000) return `${value} B`
   let scaled = value

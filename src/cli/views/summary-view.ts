@@ -4,7 +4,7 @@ import type { RunSummary } from '../../run/run-summary.js'
 import type { KindCount, Records } from '../../store/record-store.js'
 import type { Output } from '../output.js'
 import { clean } from '../terminal/clean.js'
-import { count, duration, plural, rate } from '../terminal/format.js'
+import { count, duration, plural, rate, setDuration } from '../terminal/format.js'
 import { visitLines } from './visits-view.js'
 
 /** What the summary shows of a crawl in addition to its counters. */
@@ -59,6 +59,7 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   )
   for (const line of visitLines(summary.visits, style)) print(line)
   print(`  ${figure(summary.records)}  records${kindsText(details)}`)
+  for (const line of unchangedLines(summary)) print(line)
   if (summary.rejected > 0) print(`  ${figure(summary.rejected)}  ${style.yellow('rejected')}${fieldsText(details)}`)
   for (const { message } of summary.drift) print(`             ${style.red('drift')} ${clean(message)}`)
   if (summary.skipped > 0) print(`  ${figure(summary.skipped)}  skipped${listText(details?.skipped ?? [])}`)
@@ -69,6 +70,19 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
     for (const group of details?.dead.slice(0, 3) ?? [])
       print(style.dim(`             ${group.code}, for example ${clean(group.sample)}`))
   }
+}
+
+/** Why a second run has so few records: without this, `0 records` looks like a broken spider. */
+export function unchangedLines({ unchanged, fresh }: Pick<RunSummary, 'unchanged' | 'fresh'>): string[] {
+  const noun = (records: number) => (records === 1 ? 'record' : 'records')
+  const windows = new Map<number, number>()
+  for (const { records, windowMs } of fresh) windows.set(windowMs, (windows.get(windowMs) ?? 0) + records)
+  const lines = [...windows].map(
+    ([windowMs, records]) =>
+      `  ${figure(records)}  ${noun(records)} unchanged: written less than ${setDuration(windowMs)} ago (\`fresh\`)`,
+  )
+  if (unchanged === 0) return lines
+  return [`  ${figure(unchanged)}  ${noun(unchanged)} unchanged: the content is the same as stored`, ...lines]
 }
 
 function headline({ style }: Output, summary: RunSummary): string {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { summaryDetails } from '../../../src/cli/views/summary-view.js'
+import { summaryDetails, unchangedLines } from '../../../src/cli/views/summary-view.js'
 import { ShoalError } from '../../../src/errors.js'
 import { memoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
 import { batch, rejectedRow } from '../../contract/record-store-contract.js'
@@ -18,4 +18,22 @@ it('leaves them out when they take too long to count', async () => {
   const rejectedByField = () => Promise.reject(new ShoalError('store_down', 'no answer within 60 s'))
   const details = await summaryDetails(frontier, { counts, rejectedByField }, 'crawl-1', 'books')
   expect(details.rejectedFields).toEqual([])
+})
+
+it('says why a second run wrote few records', () => {
+  const hour = 3_600_000
+  expect(unchangedLines({ unchanged: 0, fresh: [] })).toEqual([])
+  expect(unchangedLines({ unchanged: 0, fresh: [{ kind: 'book', records: 297, windowMs: hour }] })).toEqual([
+    '        297  records unchanged: written less than 1 h ago (`fresh`)',
+  ])
+  const fresh = [
+    { kind: 'book', records: 2, windowMs: hour },
+    { kind: 'author', records: 3, windowMs: hour },
+    { kind: 'price', records: 1, windowMs: 600_000 },
+  ]
+  expect(unchangedLines({ unchanged: 1, fresh })).toEqual([
+    '          1  record unchanged: the content is the same as stored',
+    '          5  records unchanged: written less than 1 h ago (`fresh`)',
+    '          1  record unchanged: written less than 10 min ago (`fresh`)',
+  ])
 })
