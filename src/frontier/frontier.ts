@@ -78,6 +78,10 @@ export interface Frontier {
    * only lease of its batch, and that worker gets nothing more until it is settled (`drain`). While it heads its lane and the worker has
    * something, the lane is skipped and `drain` is true. After `maxReclaims` more it is dead with the code `poison`.
    *
+   * Scarce work is shared (turns.ts): of workers that ask for the same spiders, state how many pages they fetch (`busy`) and get less than they want, those
+   * that used more slots lately leave links to the one that used the least, until they are even, for 50 ms at most each time. Nothing
+   * is held back from a worker while the others get all that they want, or for one that does not ask. A worker that can do less wants less, and gets it.
+   *
    * A repeat of the last (worker, seq) answers the leases of that batch that have not ended and leases nothing new; what is left
    * of permit and lease is counted from the first answer.
    *
@@ -288,6 +292,8 @@ export interface LeaseRequest {
   readonly want: number
   /** Only crawls of these spiders. */
   readonly spiders: readonly string[]
+  /** Pages that it fetches now, those that only wait for their commit not included. Left out: it takes no part in the sharing of scarce work. */
+  readonly busy?: number
   /** Where the worker runs, for people; the newest is kept. */
   readonly about?: WorkerAbout
 }

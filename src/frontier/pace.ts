@@ -187,8 +187,13 @@ export const PERMITS_PER_GAP = 10
 /** Less than this no worker could use. */
 export const PERMIT_MIN_MS = 5
 
+/** Between two starts at least; 0 when one may follow the other at once. */
+export function gapMs(limits: Limits): number {
+  return Math.max(limits.delayMs, limits.rate?.burst === 1 ? intervalOf(limits.rate) : 0)
+}
+
 export function permitMs(limits: Limits): number {
-  const gap = Math.max(limits.delayMs, limits.rate?.burst === 1 ? intervalOf(limits.rate) : 0)
+  const gap = gapMs(limits)
   return gap > 0 ? Math.min(PERMIT_MAX_MS, Math.max(PERMIT_MIN_MS, gap / PERMITS_PER_GAP)) : PERMIT_MAX_MS
 }
 

@@ -165,7 +165,10 @@ export class CrawlWorker {
     meter.asked()
     const askedAt = clock.mono()
     frontier
-      .lease({ worker: id, seq: ++this.#seq, want: room, spiders, ...(this.#aboutDue ? { about } : {}) })
+      .lease({
+        ...{ worker: id, seq: ++this.#seq, want: room, busy: this.#fetching, spiders },
+        ...(this.#aboutDue ? { about } : {}),
+      })
       .then((reply) => {
         this.#short = reply.leases.length < room
         meter.answered(reply.leases.length, room)

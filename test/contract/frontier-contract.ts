@@ -34,6 +34,7 @@ import {
 } from './frontier-fixtures.js'
 import { frontierLivenessContract } from './frontier-liveness-contract.js'
 import { frontierSteerContract } from './frontier-steer-contract.js'
+import { frontierTurnsContract } from './frontier-turns-contract.js'
 
 /** What every driver of the frontier must do. Time is the test's: the driver takes it from the clock it is given. */
 export function frontierContract(name: string, makeDriver: MakeFrontier): void {
@@ -1858,4 +1859,5 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
   frontierEntryContract(name, makeDriver)
   frontierSteerContract(name, makeDriver)
   frontierLivenessContract(name, makeDriver)
+  frontierTurnsContract(name, makeDriver)
 }

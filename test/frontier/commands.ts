@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import type { CrawlSpec, HostReport, HostSettings, Outcome, Release } from '../../src/frontier/frontier.js'
+import type {
+  CrawlSpec,
+  HostReport,
+  HostSettings,
+  LeaseRequest,
+  Outcome,
+  Release,
+} from '../../src/frontier/frontier.js'
 import type { Link } from '../../src/url/link.js'
 import { linkTo, specOf } from '../contract/frontier-fixtures.js'
 import { type Both, type Call, compareAll, leaseView, same, type World } from './world.js'
@@ -50,6 +57,9 @@ export const workerArb = fc.constantFrom(...WORKERS)
 const hostArb = fc.constantFrom(...HOSTS)
 export const nthArb = fc.nat(9)
 export const spidersArb = fc.constantFrom(['books'], ['books', 'films'], ['films'])
+
+/** Most workers state it; many pages at once, so that a turn begins within the few calls of a sequence. */
+const busyArb = fc.record({ busy: fc.constantFrom(undefined, 0, 0, 1, 2, 40) })
 
 export const limitsArb = fc.record(
   {
@@ -145,11 +155,12 @@ export const deadFilterArb = fc.record(
   { requiredKeys: [] },
 )
 
-async function leaseOn(world: World, worker: string, want: number, spiders: readonly string[]): Promise<void> {
+async function leaseOn(world: World, request: Omit<LeaseRequest, 'seq'>): Promise<void> {
+  const { worker, want } = request
   const seq = world.seqs.get(worker) ?? 0
   const replies = await same(
     world,
-    (frontier) => frontier.lease({ worker, seq, want, spiders }),
+    (frontier) => frontier.lease({ ...request, seq }),
     (reply) => ({ leases: reply.leases.map(leaseView), drain: want > 0 && reply.drain }),
   )
   if (replies === null) return
@@ -205,12 +216,14 @@ const weighted: readonly (readonly [times: number, arb: fc.Arbitrary<Command>])[
   ],
   [
     12,
-    fc.tuple(workerArb, fc.constantFrom(0, 1, 2, 4, 4, 4), spidersArb).map(([worker, want, spiders]) =>
-      command(`lease(${worker}, ${want}, ${spiders})`, async (world) => {
-        world.seqs.set(worker, (world.seqs.get(worker) ?? 0) + 1)
-        await leaseOn(world, worker, want, spiders)
-      }),
-    ),
+    fc
+      .tuple(workerArb, fc.constantFrom(0, 1, 2, 4, 4, 4), spidersArb, busyArb)
+      .map(([worker, want, spiders, { busy }]) =>
+        command(`lease(${worker}, ${want}, ${spiders}, busy ${busy})`, async (world) => {
+          world.seqs.set(worker, (world.seqs.get(worker) ?? 0) + 1)
+          await leaseOn(world, { worker, want, spiders, ...(busy === undefined ? {} : { busy }) })
+        }),
+      ),
   ],
   [
     2,

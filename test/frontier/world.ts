@@ -25,7 +25,7 @@ export type Both = { model: Lease; driver: Lease; over: boolean }
 
 /** Makes the call on both and compares the answers, or the codes of the errors. */
 export async function same<T>(
-  world: World,
+  world: Pick<World, 'model' | 'driver'>,
   call: (frontier: Frontier, side: 'model' | 'driver') => Promise<T>,
   view: (answer: T) => unknown = (answer) => answer,
 ): Promise<{ model: T; driver: T } | null> {

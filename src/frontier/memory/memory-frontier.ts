@@ -40,6 +40,7 @@ import {
   afterEnd,
   afterReport,
   FRESH_HOST,
+  gapMs,
   laneScore,
   limitsFor,
   meanLatency,
@@ -60,6 +61,7 @@ import {
   unknownCrawl,
 } from '../refusals.js'
 import { AFTER_REMOVAL, afterReclaim, afterSettle, isSolo, steerStep, type Transition } from '../transitions.js'
+import { afterLease, type Contest, NO_TURNS, roomFor, type Turns, turnsName } from '../turns.js'
 import { canStart, type Gate, openingOf, start } from './gates.js'
 import {
   budgetSpent,
@@ -97,6 +99,8 @@ export class MemoryFrontier implements Frontier {
   /** The last reap. */
   #watchedAt: number | null = null
   #watchedSince: number | null = null
+  /** Of workers that ask for the same spiders. */
+  readonly #turns = new Map<string, Turns>()
   /** In the order in which they were created. */
   #lanes: Lane[] = []
   /** By token, in the order in which they were granted. */
@@ -190,10 +194,13 @@ export class MemoryFrontier implements Frontier {
     }
     worker.lastSeq = request.seq
 
+    const contest = this.#contest(request)
+    const room = contest === null ? request.want : roomFor(contest)
     const leases: Lease[] = []
     const skipped = new Set<Lane>()
     let drain = false
-    while (leases.length < request.want) {
+    let gapsMs = 0
+    while (leases.length < room) {
       const inFlight = this.#inFlight(request.worker)
       if (inFlight.some((hold) => hold.solo)) {
         drain = leases.length === 0
@@ -208,9 +215,16 @@ export class MemoryFrontier implements Frontier {
         skipped.add(lane)
         continue
       }
+      gapsMs += Math.max(...this.#laneGates(lane).map((gate) => gapMs(gate.limits)))
       leases.push(this.#leaseOf(this.#grant(head, request)))
     }
-    return { leases, idleMs: this.#idleMs(crawls), drain }
+    const idleMs = this.#idleMs(crawls)
+    if (contest === null) return { leases, idleMs, drain }
+    const short = leases.length < request.want && !drain && this.#anyQueued(crawls)
+    const after = afterLease(contest, { count: leases.length, gapsMs, short, idleMs })
+    worker.usage = after.usage
+    this.#turns.set(turnsName(request.spiders), after.turns)
+    return { leases, idleMs: after.idleMs, drain }
   }
 
   async permit(ref: LeaseRef, host: HostKey): Promise<Permit> {
@@ -498,7 +512,16 @@ export class MemoryFrontier implements Frontier {
     let worker = this.#workers.get(id)
     if (worker === undefined) {
       const now = this.#clock.now()
-      worker = { startedAt: now, seenAt: now, progressAt: null, about: null, lastSeq: null, done: 0, failed: 0 }
+      worker = {
+        startedAt: now,
+        seenAt: now,
+        progressAt: null,
+        about: null,
+        lastSeq: null,
+        usage: null,
+        done: 0,
+        failed: 0,
+      }
       this.#workers.set(id, worker)
     }
     return worker
@@ -591,6 +614,21 @@ export class MemoryFrontier implements Frontier {
     crawl.state = 'finished'
     crawl.endedBy = endedBy
     crawl.finishedAt = now
+  }
+
+  #contest({ worker, busy, want, spiders }: LeaseRequest): Contest | null {
+    if (busy === undefined) return null
+    const turns = this.#turns.get(turnsName(spiders)) ?? NO_TURNS
+    const usageOf = (id: WorkerId | null) => (id === null ? null : (this.#workers.get(id)?.usage ?? null))
+    const [own, lead, next] = [usageOf(worker), usageOf(turns.lead), usageOf(turns.next)]
+    return { worker, busy, want, turns, own, lead, next, now: this.#clock.now() }
+  }
+
+  #anyQueued(crawls: readonly Crawl[]): boolean {
+    const now = this.#clock.now()
+    return crawls.some(
+      (crawl) => givesLeases(crawl, now) && crawl.entries.some((entry) => stateOf(entry, now) === 'queued'),
+    )
   }
 
   #bestLane(crawls: readonly Crawl[], skipped: ReadonlySet<Lane>): Lane | undefined {

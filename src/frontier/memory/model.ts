@@ -10,6 +10,7 @@ import type {
   WorkerId,
 } from '../frontier.js'
 import type { HostPace } from '../pace.js'
+import type { Usage } from '../turns.js'
 
 /** Whatever has a pace: a host, or a lane whose route has limits. */
 export interface Paced {
@@ -95,6 +96,7 @@ export interface Worker {
   progressAt: number | null
   about: WorkerAbout | null
   lastSeq: number | null
+  usage: Usage | null
   done: number
   failed: number
 }

@@ -25,7 +25,8 @@ import { SLOTS, slotOf } from '../../redis/slots.js'
  *   leases            hash    epoch → lease with its item
  *   deadlines         zset    epoch by the time it runs out
  *   guests guestends          slots held by leases of other shards, and when they run out
- *   worker:<id>       hash    last lease call and its batch, counters, about
+ *   worker:<id>       hash    last lease call and its batch, counters, about, what it used lately
+ *   turns             hash    spiders → the workers that used the most and whose turn it is, of those that ask for these spiders
  *   held:<id>         set     epochs the worker holds
  *   workers           set     names
  *   beats             hash    worker → time of its last beat, and how long it may be silent

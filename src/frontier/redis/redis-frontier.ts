@@ -269,7 +269,7 @@ class ShardedFrontier implements RedisFrontier {
   }
 
   async #leaseFrom(request: LeaseRequest, part: LeasePart): Promise<LeaseReply> {
-    const { worker, spiders, about } = request
+    const { worker, spiders, about, busy } = request
     const { shard, want, round, alone } = part
     const args = [
       worker,
@@ -277,6 +277,7 @@ class ShardedFrontier implements RedisFrontier {
       String(Math.min(want, LEASES_AT_ONCE)),
       about === undefined ? '' : JSON.stringify(about),
       alone ? '0' : '1',
+      busy === undefined ? '' : String(busy),
       ...spiders,
     ]
     const { quiet, ...reply } = decodeLeaseReply(shard, await this.#shards.run('lease', shard, args))

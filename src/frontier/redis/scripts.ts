@@ -5,11 +5,12 @@ import * as frontier from '../frontier.js'
 import * as liveness from '../liveness.js'
 import * as pace from '../pace.js'
 import { poisoned } from '../transitions.js'
+import * as turns from '../turns.js'
 import * as codec from './codec.js'
 
 /** Every exported constant of these files can be named in Lua. */
 const CONSTANTS: LuaConstants = {
-  ...constantsOf(link, frontier, liveness, pace, codec),
+  ...constantsOf(link, frontier, liveness, pace, turns, codec),
   POISONED: codec.encodeFailure(poisoned('%d')),
 }
 
@@ -26,7 +27,7 @@ const PARTS = {
   open: CRAWLS,
   add: [...ENDS, 'seen', 'links'],
   seeded: LANES,
-  lease: LEASES,
+  lease: [...LEASES, 'turns'],
   held: ['base'],
   permit: LEASES,
   release: LEASES,

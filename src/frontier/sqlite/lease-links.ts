@@ -1,11 +1,13 @@
 import { IDLE_MAX_MS, type Lease, type LeaseReply, type LeaseRequest, type Limits, PERMIT_MAX_MS } from '../frontier.js'
-import { afterStart, permitMs, startsAllowed } from '../pace.js'
+import { afterStart, gapMs, permitMs, startsAllowed } from '../pace.js'
 import { isSolo } from '../transitions.js'
+import { roomFor } from '../turns.js'
 import { type CrawlRow, type HostRow, type LaneRow, lanePace } from './counter-rows.js'
 import { moveLink, overBudget, scoreOf } from './counters.js'
 import { ReadyLanes } from './ready-lanes.js'
 import { type LinkColumns, startLane, toLease } from './rows.js'
 import type { Transaction } from './statements.js'
+import { contestOf, saveTurns } from './turn-rows.js'
 
 /** Lanes and due links checked in one lease call at most: a long line of them is worked off over several calls. */
 const PROMOTE_LIMIT = 500
@@ -27,6 +29,7 @@ interface Taken {
   readonly crawl: CrawlRow
   readonly solo: boolean
   readonly permitMs: number
+  readonly gapMs: number
 }
 
 export function leaseLinks(tx: Transaction, request: LeaseRequest): LeaseReply {
@@ -44,12 +47,23 @@ export function leaseLinks(tx: Transaction, request: LeaseRequest): LeaseReply {
   counters.flush()
 
   if (lastSeq === request.seq) return { leases: heldBatch(tx, request), idleMs: idleMs(tx, crawls), drain: false }
-  const { taken, drain } = request.want > 0 ? takeBest(tx, crawls, request) : { taken: [], drain: false }
+  const contest = contestOf(tx, request)
+  const want = contest === null ? request.want : roomFor(contest)
+  const { taken, drain } = want > 0 ? takeBest(tx, crawls, { ...request, want }) : { taken: [], drain: false }
   const leases = grant(tx, taken, request)
-  // All that was asked for: there may be more at once. Otherwise the phases of the lanes decide.
-  if (leases.length > 0 && leases.length === request.want) return { leases, idleMs: 1, drain }
-  counters.flush()
-  return { leases, idleMs: idleMs(tx, crawls), drain }
+  const askAgainMs = idleAfter(tx, crawls, leases.length > 0 && leases.length === want)
+  if (contest === null) return { leases, idleMs: askAgainMs, drain }
+  const count = leases.length
+  const short = count < request.want && !drain && crawls.some(({ queued }) => queued > 0)
+  const gapsMs = taken.reduce((sum, { gapMs }) => sum + gapMs, 0)
+  return { leases, idleMs: saveTurns(tx, request, contest, { count, gapsMs, short, idleMs: askAgainMs }), drain }
+}
+
+/** All that was asked for: there may be more at once. Otherwise the phases of the lanes decide. */
+function idleAfter(tx: Transaction, crawls: readonly CrawlRow[], gotAll: boolean): number {
+  if (gotAll) return 1
+  tx.counters.flush()
+  return idleMs(tx, crawls)
 }
 
 function servableCrawls({ sql, counters }: Transaction, spiders: readonly string[]): CrawlRow[] {
@@ -118,7 +132,8 @@ function takeBest(
     moveLink(crawl, lane, 'queued', 'leased')
     crawl.startedAt ??= now
     const permit = Math.min(permitMs(hostLimits), laneLimits === null ? PERMIT_MAX_MS : permitMs(laneLimits))
-    taken.push({ columns, lane, host, crawl, solo, permitMs: permit })
+    const gap = Math.max(gapMs(hostLimits), laneLimits === null ? 0 : gapMs(laneLimits))
+    taken.push({ columns, lane, host, crawl, solo, permitMs: permit, gapMs: gap })
     if (solo) break
     const head = taken.length < request.want ? nextOf(tx, queue, lane, wanted) : undefined
     if (head !== undefined) {

@@ -169,4 +169,9 @@ export const MIGRATIONS = [
   );
   CREATE INDEX beats_lost ON beats (lost_at, worker);
   `,
+  `
+  -- Who gets scarce work (../turns.ts): what each worker used lately, and whose turn it is among those that ask for the same spiders.
+  CREATE TABLE usage (worker TEXT PRIMARY KEY, slot_ms REAL NOT NULL, busy INTEGER NOT NULL, asked_at REAL NOT NULL) WITHOUT ROWID;
+  CREATE TABLE turns (spiders TEXT PRIMARY KEY, lead TEXT, next TEXT) WITHOUT ROWID;
+  `,
 ] as const

@@ -204,6 +204,7 @@ export class SqliteFrontierEngine extends SqliteViews implements SqliteEngine {
     const reclaimed = reclaimLeases(this.#transaction(), this.#sql.leasesOfWorker.all(worker).map(toLeaseRow))
     this.#sql.forgetWorker.run(worker)
     this.#sql.forgetBeat.run(worker)
+    this.#sql.forgetUsage.run(worker)
     return reclaimed
   }
 

@@ -69,6 +69,18 @@ export function prepareEngine(db: SqliteDb) {
        about = coalesce(excluded.about, about)`,
     ),
     forgetWorker: statement('DELETE FROM workers WHERE worker = ?'),
+    forgetUsage: statement('DELETE FROM usage WHERE worker = ?'),
+    contest: statement(
+      `SELECT turns.lead, turns.next, own.slot_ms, own.busy, own.asked_at, lead.slot_ms, lead.busy, lead.asked_at,
+       next.slot_ms, next.busy, next.asked_at
+       FROM (SELECT ?1 AS worker, ?2 AS spiders) AS asks LEFT JOIN turns USING (spiders) LEFT JOIN usage AS own USING (worker)
+       LEFT JOIN usage AS lead ON lead.worker = turns.lead LEFT JOIN usage AS next ON next.worker = turns.next`,
+    ),
+    saveUsage: statement(
+      `INSERT INTO usage (worker, slot_ms, busy, asked_at) VALUES (?, ?, ?, ?)
+       ON CONFLICT (worker) DO UPDATE SET slot_ms = excluded.slot_ms, busy = excluded.busy, asked_at = excluded.asked_at`,
+    ),
+    saveTurns: statement('INSERT OR REPLACE INTO turns (spiders, lead, next) VALUES (?, ?, ?)'),
     touchWorker: statement('UPDATE workers SET seen_at = ? WHERE worker = ?'),
     isBeating: statement('SELECT 1 FROM beats WHERE worker = ?'),
     beat: statement('INSERT OR REPLACE INTO beats (worker, beat_at, lost_after, lost_at) VALUES (?, ?, ?, ?)'),

@@ -1,6 +1,6 @@
--- lease({worker, seq, want, spiders}): up to `want` links, each within the pace of its host, best first.
--- ARGV: time, worker, seq, want, about the worker (JSON or ''), 1 when it must not get links that are leased alone, spiders. Over several shards a
--- call comes in rounds, 7.1, 7.2 …, and each can be repeated separately.
+-- lease({worker, seq, want, spiders, busy}): up to `want` links, each within the pace of its host, best first.
+-- ARGV: time, worker, seq, want, about the worker (JSON or ''), 1 when it must not get links that are leased alone, pages that it fetches or '',
+-- spiders. Over several shards a call comes in rounds, 7.1, 7.2 …, and each can be repeated separately.
 -- Replies {idle ms, 1 to drain, {crawl number, id, gen, visibility, …}, {epoch, lease (parts/leases.lua: LEASE), …}, {quiet crawl id, …}, queue time,
 -- {deadline, …} of a repeated call}.
 clock(true)
@@ -11,7 +11,7 @@ local seqnumber = tonumber(seq)
 local patience = 200 + 2 * want
 local MOVED = 200
 
-local w = call('HMGET', wkey, 'seq', 'batch', 'solo')
+local w = call('HMGET', wkey, 'seq', 'batch', 'solo', 'usage')
 if w[1] == false then
   call('SADD', B .. ':workers', worker)
   call('HSET', wkey, 'started', wall, 'done', 0, 'failed', 0, 'progress', '', 'about', '')
@@ -19,7 +19,7 @@ end
 if ARGV[5] ~= '' then call('HSET', wkey, 'about', ARGV[5]) end
 
 local running = {}
-for i = 7, #ARGV do
+for i = 8, #ARGV do
   for _, num in ipairs(call('SMEMBERS', B .. ':running:' .. ARGV[i])) do
     local c = crawl_by_number(tonumber(num))
     if c then
@@ -29,7 +29,7 @@ for i = 7, #ARGV do
   end
 end
 
-local records, deadlines, drain, names, named = {}, {}, 0, {}, {}
+local records, deadlines, drain, names, named, contest = {}, {}, 0, {}, {}
 local function name_crawl(c)
   if not named[c] then
     named[c] = true
@@ -63,7 +63,12 @@ if same and tonumber(w[1]) >= seqnumber then
 else
   local held_count = call('SCARD', heldkey) + tonumber(ARGV[6])
   local soloheld = w[3] and w[3] ~= '' and call('SISMEMBER', heldkey, w[3]) == 1
-  local candidates, first, last, round, giving, given = {}, 1, 0, 0, {}, 0
+  local candidates, first, last, round, giving, given, gaps = {}, 1, 0, 0, {}, 0, 0
+  local asked = want
+  if ARGV[7] ~= '' then
+    contest = contest_of(worker, w[4], tonumber(ARGV[7]), table.concat(ARGV, ' ', 8))
+    want = room_for(contest, want)
+  end
 
   -- By score, then by age of the lane.
   local function insert(lane, score)
@@ -222,13 +227,14 @@ else
       inflight, leased, pops, popped = inflight + 1, leased + 1, pops + 1, popped + 1
       started, since, served = now, now, now
       at = inflight >= c.conc and FAR or now + delay
+      gaps = gaps + delay
       grant(c, key, item, permit_ms(delay, 0, 1), level * LEVEL + popped, 0, 0, 0, 0)
     end
     move_lane(c, candidate.member, phase, WAITING, at)
     set_raw(key, pack(SIMPLE, started, inflight, latency, 0, num, 0, done, leased, number, WAITING, at, since, served, pops, 0, 1, level, popped))
     return true
   end
-  fetch()
+  if want > 0 then fetch() end
   while given < want and patience > 0 do
     if soloheld then
       if given == 0 then drain = 1 end
@@ -257,7 +263,7 @@ else
     end
     if lane then
       local h = lane.h
-      local at, full, permit, interval, routeinterval = gates(c, lane)
+      local at, full, permit, interval, routeinterval, gap = gates(c, lane)
       if full or at > now then
         patience = patience - 1
         place_lane(c, lane)
@@ -304,6 +310,7 @@ else
           local main = main_of(c, lane)
           main[LEASED] = main[LEASED] + 1
           touch(h)
+          gaps = gaps + gap
           grant(c, lane.name, item, permit, rank, attempts, throttles, reclaims, flags + (solo and 2 or 0))
           if solo then
             soloheld = true
@@ -330,7 +337,16 @@ else
   end
   local batch = table.concat(epochs, ',')
   if same then batch = w[2] .. ',' .. batch end
-  call('HSET', wkey, 'seq', seq, 'batch', batch, 'seen', wall)
+  if contest then
+    local function queued()
+      for _, c in ipairs(giving) do if c.pending > call('ZCARD', B .. ':d:' .. c.num) then return true end end
+      return false
+    end
+    local usage = after_lease(contest, given, gaps, given == asked or drain == 1, queued)
+    call('HSET', wkey, 'seq', seq, 'batch', batch, 'seen', wall, 'usage', usage)
+  else
+    call('HSET', wkey, 'seq', seq, 'batch', batch, 'seen', wall)
+  end
 end
 flush()
 
@@ -348,4 +364,6 @@ for _, c in ipairs(running) do
 end
 local expiry = call('ZRANGEBYSCORE', B .. ':deadlines', '(' .. fmt('%.17g', now), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
 if expiry[2] then soonest = min(soonest, tonumber(expiry[2])) end
-return { max(1, min(IDLE_MAX_MS, ceil(soonest - now))), drain, names, records, quiet, text_of(now), deadlines }
+local idle = max(1, min(IDLE_MAX_MS, ceil(soonest - now)))
+if contest then idle = pause_of(contest, idle) end
+return { idle, drain, names, records, quiet, text_of(now), deadlines }

@@ -90,9 +90,14 @@ local function opening(p, blocked, delay, interval, burst)
   return at
 end
 
+-- pace.ts, gapMs.
+local function gap_ms(delay, interval, burst)
+  return (interval > 0 and burst == 1 and interval > delay) and interval or delay
+end
+
 -- pace.ts, permitMs.
 local function permit_ms(delay, interval, burst)
-  local gap = (interval > 0 and burst == 1 and interval > delay) and interval or delay
+  local gap = gap_ms(delay, interval, burst)
   if gap <= 0 then return PERMIT_MAX_MS end
   return min(PERMIT_MAX_MS, max(PERMIT_MIN_MS, gap / PERMITS_PER_GAP))
 end
@@ -104,12 +109,13 @@ local function start_on(p, interval, slot)
   if interval > 0 then p[ARRIVAL] = max(p[ARRIVAL], now) + interval end
 end
 
--- When the lane may start a request, whether a slot is missing, how long a permit is valid, and the intervals of host and route.
+-- When the lane may start a request, whether a slot is missing, how long a permit is valid, the intervals of host and route, and the gap between two starts.
 local function gates(c, lane)
   local h = lane.h
   local delay, conc, interval, burst = host_limits(h, c)
   local at, full, permit = opening(h, h[BLOCKED], delay, interval, burst), h[INFLIGHT] >= conc, permit_ms(delay, interval, burst)
-  if lane.route == '' then return at, full, permit, interval, 0 end
+  local gap = gap_ms(delay, interval, burst)
+  if lane.route == '' then return at, full, permit, interval, 0, gap end
   local d, n, t, b = route_limits(c, lane.route)
-  return max(at, opening(lane, 0, d, t, b)), full or lane[INFLIGHT] >= n, min(permit, permit_ms(d, t, b)), interval, t
+  return max(at, opening(lane, 0, d, t, b)), full or lane[INFLIGHT] >= n, min(permit, permit_ms(d, t, b)), interval, t, max(gap, gap_ms(d, t, b))
 end
