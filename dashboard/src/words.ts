@@ -15,6 +15,8 @@ const REASONS: Readonly<Record<DrainReason, string>> = {
   latency: 'is the limit (slow responses)',
   blocked: 'is the limit (asked us to wait)',
   closed: 'is the limit (blocked manually)',
+  missing: 'is the limit (its slots are held by a missing worker)',
+  unreachable: 'is the limit (cannot be reached)',
 }
 
 /** From this factor on the simple division is misleading enough to mention. */
@@ -39,6 +41,7 @@ function decider(decidedBy: DecidedBy | null, plain: string): { host: string | n
   if (decidedBy === null) return { host: null, why: '' }
   if (decidedBy.kind === 'host') return { host: decidedBy.host, why: `${REASONS[decidedBy.reason]}${plain}` }
   if (decidedBy.kind === 'workers') return { host: null, why: 'limited by workers (all slots are busy)' }
+  if (decidedBy.kind === 'cpu') return { host: null, why: 'limited by CPU (the event loop of the workers is busy)' }
   return { host: null, why: 'only links waiting for a retry are left' }
 }
 

@@ -55,9 +55,9 @@ const estimate = z.strictObject({
       z.strictObject({
         kind: z.literal('host'),
         host: text,
-        reason: z.enum(['delay', 'rate', 'latency', 'blocked', 'closed']),
+        reason: z.enum(['delay', 'rate', 'latency', 'blocked', 'closed', 'missing', 'unreachable']),
       }),
-      z.strictObject({ kind: z.enum(['workers', 'retries']) }),
+      z.strictObject({ kind: z.enum(['workers', 'cpu', 'retries']) }),
     ])
     .nullable(),
   plainSeconds: z.number().nullable(),
@@ -277,7 +277,7 @@ export const workersView: z.ZodType<Api.WorkersView> = z.strictObject({
           pools: z.array(text).exactOptional(),
         })
         .nullable(),
-      state: z.enum(['working', 'idle', 'draining', 'missing', 'silent']),
+      state: z.enum(['working', 'idle', 'draining', 'missing']),
       rate: z.number(),
       rssBytes: z.number().nullable(),
       loopBusy: z.number().nullable(),

@@ -4,7 +4,7 @@ import type { CrawlInfo, CrawlStats, Frontier } from '../frontier/frontier.js'
 import { readAlerts } from '../observe/alerts/alert-notes.js'
 import type { Sample } from '../observe/series/series.js'
 import { readSeries } from '../observe/series/series-notes.js'
-import { spiderHolders } from '../observe/snapshots/health.js'
+import { isListed, spiderHolders } from '../observe/snapshots/health.js'
 import {
   type CrawlSnapshot,
   crawlSnapshotOf,
@@ -116,7 +116,7 @@ export function createSnapshots(parts: ApiParts): Snapshots {
         store: parts.store,
         health: { ok: stalled.length === 0, stalled },
         crawls: there.map(({ stalledMs: _, ...shown }) => shown),
-        workers: summed(workers),
+        workers: summed(workers, clock.now()),
         alerts: alerts.active,
         spiders: [...parts.spiders].sort(),
       }
@@ -195,12 +195,12 @@ async function cardIfThere<Card>(card: (crawl: CrawlInfo) => Promise<Card>, craw
   }
 }
 
-function summed(workers: readonly WorkerSnapshot[]): Overview['workers'] {
+function summed(workers: readonly WorkerSnapshot[], now: number): Overview['workers'] {
   const alive = workers.filter(isAlive)
   const sum = (part: (worker: WorkerSnapshot) => number) => alive.reduce((total, worker) => total + part(worker), 0)
   return {
     alive: alive.length,
-    missing: workers.filter(({ state }) => state === 'missing').length,
+    missing: workers.filter((worker) => worker.state === 'missing' && isListed(worker, now)).length,
     busy: sum(({ vitals, inFlight }) => vitals?.busy ?? inFlight),
     slots: sum(({ vitals, about }) => vitals?.slots ?? about?.concurrency ?? 0),
   }

@@ -5,7 +5,7 @@ export interface Estimate {
   /** null while there is no estimate: paused, cancelled, no worker alive, no page measured yet, or a host is closed manually. */
   readonly etaSeconds: number | null
   readonly decidedBy: DecidedBy | null
-  /** Links left ÷ rate of the last minute, for comparison; null without a rate. */
+  /** Links left ÷ current rate, for comparison; null without a rate. */
   readonly plainSeconds: number | null
 }
 
@@ -13,11 +13,22 @@ export type DecidedBy =
   | { readonly kind: 'host'; readonly host: string; readonly reason: DrainReason }
   /** Every slot of every worker is busy: more workers or a higher concurrency would finish it earlier. */
   | { readonly kind: 'workers' }
+  /** The event loop of every worker is busy: pages wait for CPU, not for their hosts. */
+  | { readonly kind: 'cpu' }
   /** Only links that wait for a retry are left. */
   | { readonly kind: 'retries' }
 
-/** `closed`: manually. It is unknown when it will be opened again, so there is no estimate. */
-export type DrainReason = 'delay' | 'rate' | 'latency' | 'blocked' | 'closed'
+/**
+ * `closed`: manually. It is unknown when it will be opened again, so there is no estimate. `missing`: a worker that has not been heard of holds all its
+ * slots. `unreachable`: its links wait for their next try.
+ */
+export type DrainReason = 'delay' | 'rate' | 'latency' | 'blocked' | 'closed' | 'missing' | 'unreachable'
+
+/** Nothing is fetched from a host until then; null: nobody knows until when. */
+export interface Block {
+  readonly reason: 'missing' | 'unreachable'
+  readonly until: number | null
+}
 
 export interface EtaInput {
   readonly stats: CrawlStats
@@ -31,16 +42,22 @@ export interface EtaInput {
   readonly now: number
   /** When the last delayed link is due, if known. */
   readonly lastDueAt?: number | null
+  /** By host. */
+  readonly blocks?: ReadonlyMap<string, Block>
+  /** Pages wait for the CPU of the workers. */
+  readonly cpuBound?: boolean
 }
 
 /** From this share of busy slots, the fleet is the limit, not the hosts. */
 const SATURATED = 0.9
 /** A host with this share of the remaining links is practically the whole crawl. */
 const WHOLE_CRAWL = 0.9
+const NO_BLOCKS: ReadonlyMap<string, Block> = new Map()
 /** One page in eleven days is not a rate. */
 const MIN_RATE = 1e-6
 
-export function estimateEnd({ stats, hosts, slots, now, lastDueAt = null }: EtaInput): Estimate {
+export function estimateEnd(input: EtaInput): Estimate {
+  const { stats, hosts, slots, now, lastDueAt = null, blocks = NO_BLOCKS, cpuBound = false } = input
   const left = stats.queued + stats.delayed + stats.leased
   const plainSeconds = left === 0 ? 0 : stats.rate > MIN_RATE ? left / stats.rate : null
   if (stats.state === 'finished') return { etaSeconds: 0, decidedBy: null, plainSeconds: 0 }
@@ -51,7 +68,12 @@ export function estimateEnd({ stats, hosts, slots, now, lastDueAt = null }: EtaI
   if (closed !== undefined)
     return { etaSeconds: null, decidedBy: { kind: 'host', host: closed.host, reason: 'closed' }, plainSeconds }
 
-  const slowest = slowestHost(hosts, now)
+  const slowest = slowestHost(hosts, blocks, now)
+  if (slowest !== null && blocks.has(slowest.host)) {
+    const { host, reason, seconds } = slowest
+    const etaSeconds = Number.isFinite(seconds) ? seconds : null
+    return { etaSeconds, decidedBy: { kind: 'host', host, reason }, plainSeconds }
+  }
   if (stats.queued + stats.leased === 0) {
     const dueSeconds = lastDueAt === null ? null : Math.max(0, lastDueAt - now) / 1000
     const seconds = Math.max(dueSeconds ?? 0, slowest?.seconds ?? 0)
@@ -61,6 +83,9 @@ export function estimateEnd({ stats, hosts, slots, now, lastDueAt = null }: EtaI
       plainSeconds,
     }
   }
+
+  if (cpuBound && plainSeconds !== null && plainSeconds > (slowest?.seconds ?? 0))
+    return { etaSeconds: plainSeconds, decidedBy: { kind: 'cpu' }, plainSeconds }
 
   const saturated = slots !== null && slots > 0 && stats.leased >= slots * SATURATED
   if (plainSeconds !== null && (slowest === null || (saturated && plainSeconds > slowest.seconds))) {
@@ -103,17 +128,21 @@ export interface HostDrain {
 }
 
 /** The host that needs longest for its own links; null when no host has work, or none was measured yet. */
-function slowestHost(hosts: readonly HostInfo[], now: number): HostDrain | null {
+function slowestHost(
+  hosts: readonly HostInfo[],
+  blocks: NonNullable<EtaInput['blocks']>,
+  now: number,
+): HostDrain | null {
   let slowest: HostDrain | null = null
   for (const host of hosts) {
-    const drain = drainOf(host, now)
+    const drain = drainOf(host, now, blocks.get(host.host))
     if (drain !== null && (slowest === null || drain.seconds > slowest.seconds)) slowest = drain
   }
   return slowest
 }
 
-/** Time to the next slot + links × interval between starts + the last response. Null: nothing left, or no measurements. */
-export function drainOf(host: HostInfo, now: number): HostDrain | null {
+/** Time to the next slot + links × interval between starts + the last response. Null: nothing left, or no measurements. Infinite: nobody knows. */
+export function drainOf(host: HostInfo, now: number, block?: Block): HostDrain | null {
   if (host.pending + host.inFlight === 0) return null
   const latency = host.latencyMs ?? 0
   const byDelay = host.delayMs
@@ -121,9 +150,12 @@ export function drainOf(host: HostInfo, now: number): HostDrain | null {
   const byLatency = latency / Math.max(1, host.concurrency)
   const interval = Math.max(byDelay, byRate, byLatency)
   const blockedMs = Math.max(0, (host.blockedUntil ?? 0) - now)
-  const waitMs = Math.max(blockedMs, host.nextAt - now, 0)
+  const waitMs = Math.max(blockedMs, host.nextAt - now, waitOf(block, now))
   if (interval === 0 && waitMs === 0) return null
   const workMs = host.pending * interval
+  const links = host.pending + host.inFlight
+  const seconds = (waitMs + workMs + latency) / 1000
+  if (block !== undefined) return { host: host.host, seconds, reason: block.reason, links }
   const reason =
     blockedMs > workMs
       ? 'blocked'
@@ -132,5 +164,10 @@ export function drainOf(host: HostInfo, now: number): HostDrain | null {
         : interval === byRate && byRate > 0
           ? 'rate'
           : 'latency'
-  return { host: host.host, seconds: (waitMs + workMs + latency) / 1000, reason, links: host.pending + host.inFlight }
+  return { host: host.host, seconds, reason, links }
+}
+
+function waitOf(block: Block | undefined, now: number): number {
+  if (block === undefined) return 0
+  return block.until === null ? Number.POSITIVE_INFINITY : Math.max(0, block.until - now)
 }

@@ -1,4 +1,6 @@
 import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, HostInfo } from '../frontier/frontier.js'
+import { readWaits } from '../observe/snapshots/snapshot.js'
+import type { Waits } from '../observe/snapshots/waits.js'
 import type { DriftAlert } from '../quality/drift.js'
 import type { Spider } from '../spider/spider.js'
 import type { KindCount } from '../store/record-store.js'
@@ -22,6 +24,8 @@ export interface RunProgress {
   readonly records: number
   readonly rejected: number
   readonly workersAlive: number
+  /** Read only while nothing ends. */
+  readonly waits: Waits
 }
 
 export interface RunSummary {
@@ -67,7 +71,8 @@ export async function runProgress(
 ): Promise<RunProgress> {
   const hosts = await backends.frontier.hosts(crawl, { limit: HOSTS_SHOWN, busiest: true })
   const { records, rejected } = recordTotals(await backends.store.records.counts({ crawl }))
-  return { stats, hosts, records, rejected, workersAlive }
+  const waits = await readWaits(backends.frontier, stats, hosts, backends.queueClock.now())
+  return { stats, hosts, records, rejected, workersAlive, waits }
 }
 
 export async function runSummary(

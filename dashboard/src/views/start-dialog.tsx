@@ -144,7 +144,7 @@ const WORKER_COMMAND = (
 function Holders({ spider }: { readonly spider: string }) {
   const { value } = useLoad<WorkersView>(path('workers'))
   if (value === null) return null
-  const alive = value.workers.filter(({ state }) => state !== 'missing' && state !== 'silent')
+  const alive = value.workers.filter(({ state }) => state !== 'missing')
   const holders = alive.filter(({ about }) => about?.spiders === undefined || Object.hasOwn(about.spiders, spider))
   if (alive.length === 0)
     return <p class="warn-text small-text">No worker is running: the crawl will wait for one. {WORKER_COMMAND}</p>

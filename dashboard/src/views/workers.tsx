@@ -50,12 +50,17 @@ export function Workers(_: ViewProps) {
 }
 
 function isGone(state: WorkerView['state']): boolean {
-  return state === 'missing' || state === 'silent'
+  return state === 'missing'
 }
+
+/** A worker that has been missing for longer and holds nothing is only listed. */
+const GONE_MS = 60_000
 
 /** A fixed time, not a growing age: a screen reader repeats an alert whenever its text changes. */
 function Missing({ workers, now }: { readonly workers: readonly WorkerView[]; readonly now: number }) {
-  const missing = workers.filter(({ state }) => state === 'missing')
+  const missing = workers.filter(
+    ({ state, inFlight, seenAt }) => state === 'missing' && (inFlight > 0 || now - seenAt < GONE_MS),
+  )
   if (missing.length === 0) return null
   return (
     <div class="loud" role="alert">
@@ -63,16 +68,18 @@ function Missing({ workers, now }: { readonly workers: readonly WorkerView[]; re
       <div>
         <p class="loud-title">{plural(missing.length, 'worker is missing', 'workers are missing')}</p>
         <ul>
-          {missing.map(({ worker, about, seenAt, inFlight }) => (
+          {missing.map(({ worker, about, seenAt, inFlight, lostAt }) => (
             <li key={worker}>
               <Foreign text={worker} clip={false} />: last seen {clockTime(seenAt, now)}
               {about === null ? '' : `, process ${about.pid} on `}
               {about === null ? null : <Foreign text={about.machine} clip={false} />}
-              {inFlight === 0 ? '' : `, with ${plural(inFlight, 'link')} in flight`}
+              {inFlight === 0
+                ? ''
+                : `; its ${plural(inFlight, 'link')} ${inFlight === 1 ? 'returns' : 'return'} to the queue ${lostAt === null ? 'when the leases expire' : `at ${clockTime(lostAt, now)}`}`}
             </li>
           ))}
         </ul>
-        <p>Nothing is lost: its links return to the queue when their leases expire. Check its machine and its log.</p>
+        <p>Nothing is lost: other workers take over. Check its machine and its log.</p>
       </div>
     </div>
   )

@@ -6,6 +6,7 @@ import { isOnServer } from '../../config.js'
 import { asShoalError, EXIT } from '../../errors.js'
 import type { CrawlInfo, Frontier, WorkerInfo } from '../../frontier/frontier.js'
 import { healthOf, STALLED_MS, spiderHolders, workerState } from '../../observe/snapshots/health.js'
+import { type MissingWorker, missingText, missingWorkers } from '../../observe/snapshots/waits.js'
 import { recordsStayHere } from '../../run/setup-warnings.js'
 import type { Backends } from '../../wire/backends.js'
 import { type Check, serverStoreChecks } from '../checks/store-checks.js'
@@ -24,7 +25,6 @@ const WAL_WARN_BYTES = 256e6
 /** This version did not exist before then, so an earlier time is wrong. */
 const CLOCK_FLOOR = Date.UTC(2026, 0, 1)
 const CLOCK_SLACK_MS = 60_000
-const LEASES_READ = 10_000
 /** The only check that makes health red. */
 const PROGRESS = 'progress'
 
@@ -169,19 +169,11 @@ async function crawlChecks(session: Session, { frontier, queueClock, warnings }:
   const now = queueClock.now()
   const [crawls, workers] = [await crawlsNewestFirst(frontier), await frontier.workers()]
   const alive = new Set(
-    workers.filter((worker) => workerState(worker, now) !== 'silent').map((worker) => worker.worker),
+    workers.filter((worker) => workerState(worker, now) !== 'missing').map((worker) => worker.worker),
   )
   const unfinished = crawls.filter((crawl) => !hasEnded(crawl))
   const orphaned = unfinished.filter((crawl) => crawl.state === 'running' && alive.size === 0)
-  let stuck = 0
-  let oldestMs = 0
-  for (const crawl of unfinished) {
-    for (const link of await frontier.links({ crawl: crawl.id, state: 'leased', limit: LEASES_READ })) {
-      if (link.worker !== null && alive.has(link.worker)) continue
-      stuck += 1
-      oldestMs = Math.max(oldestMs, now - (link.leasedAt ?? now))
-    }
-  }
+  const missing = missingWorkers(workers, now)
   const newest = Math.max(0, ...crawls.map((crawl) => crawl.createdAt), ...workers.map((worker) => worker.seenAt))
   return [
     clockCheck(session, newest),
@@ -202,16 +194,23 @@ async function crawlChecks(session: Session, { frontier, queueClock, warnings }:
           ? `No worker is running for ${orphaned.map((crawl) => `${crawl.spider} (${crawl.id})`).join(', ')}: run the spider again, or \`shoal cancel\`.`
           : '',
     },
-    {
-      name: 'links in flight',
-      status: stuck > 0 ? 'warn' : 'ok',
-      detail:
-        stuck > 0
-          ? `${count(stuck)} held by silent workers, the oldest for ${duration(oldestMs)}`
-          : 'none held by a silent worker',
-      next: stuck > 0 ? 'They return to the queue automatically as soon as a worker runs.' : '',
-    },
+    missingCheck(missing, now),
   ]
+}
+
+/** A host whose slots a missing worker holds is not fetched from until its links return. */
+function missingCheck(missing: readonly MissingWorker[], now: number): Check {
+  const links = missing.reduce((all, worker) => all + worker.links, 0)
+  const [first] = missing
+  return {
+    name: 'links in flight',
+    status: first === undefined ? 'ok' : 'warn',
+    detail:
+      first === undefined
+        ? 'none held by a missing worker'
+        : `${plural(links, 'link')} held by ${plural(missing.length, 'missing worker')}: ${missingText(first, now)}`,
+    next: first === undefined ? '' : 'They return to the queue automatically while a worker runs. Check its machine.',
+  }
 }
 
 /** Health means progress: workers that are connected but lease nothing are no better than none. */

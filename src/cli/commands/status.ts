@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { isOnServer } from '../../config.js'
 import { asShoalError, EXIT, isAway, ShoalError } from '../../errors.js'
 import type { CrawlInfo, CrawlStats, HostInfo } from '../../frontier/frontier.js'
-import { spiderHolders } from '../../observe/snapshots/health.js'
+import { isListed, spiderHolders } from '../../observe/snapshots/health.js'
 import {
   type CrawlSnapshot,
   crawlSnapshotOf,
@@ -21,7 +21,7 @@ import { type Live, liveLines } from '../terminal/live.js'
 import type { Style } from '../terminal/style.js'
 import { figure, shrinking, table } from '../terminal/table.js'
 import { lostCrawlMeant, showLost } from '../views/lost-view.js'
-import { adviceLines, ended, endText } from '../views/progress-view.js'
+import { adviceLines, ended, endText, waitLines } from '../views/progress-view.js'
 import { visitLines } from '../views/visits-view.js'
 import { workerJson, workerTable } from './workers.js'
 
@@ -78,7 +78,7 @@ interface Snapshot extends CrawlSnapshot {
 async function takeSnapshot({ settings }: Session, backends: Backends, crawl: CrawlInfo): Promise<Snapshot> {
   const now = backends.queueClock.now()
   const workers = await workerSnapshots(backends, now)
-  const seen = workers.filter(({ state }) => state !== 'silent')
+  const seen = workers.filter((worker) => isListed(worker, now))
   const snapshot = await crawlSnapshotOf(backends, crawl, workers, now, isOnServer(settings.queue))
   return { ...snapshot, seen, trouble: await readTrouble(backends.notes, crawl.id) }
 }
@@ -91,6 +91,7 @@ function asJson({
   estimate,
   stalledMs,
   visits,
+  waits,
   advice,
   trouble,
   now,
@@ -113,6 +114,7 @@ function asJson({
     spiderChanges: stats.spiderChanges,
     visits,
     healthy: stalledMs === 0,
+    waits,
     advice,
     trouble,
     ...spiderHolders(stats, workers),
@@ -171,15 +173,19 @@ async function snapshotUnlessDown(
   }
 }
 
-/** For a pipe: pending, in flight, completed, dead, rate. */
-function oneLine({ stats, estimate }: Snapshot): string {
+/** For a pipe: pending, in flight, done, failed, dead, rate, and what it waits for. */
+function oneLine({ stats, estimate, waits, now }: Snapshot): string {
   const pending = stats.queued + stats.delayed
-  return `${stats.state} · ${count(pending)} pending · ${count(stats.leased)} in flight · ${count(ended(stats))} completed · ${count(stats.dead)} dead · ${rate(stats.rate)} · ${endText(estimate, stats.state)}`
+  return [
+    ...[stats.state, `${count(pending)} pending`, `${count(stats.leased)} in flight`, `${count(stats.done)} done`],
+    ...[`${count(stats.failed)} failed`, `${count(stats.dead)} dead`, rate(stats.rate), endText(estimate, stats.state)],
+    ...waitLines(waits, now),
+  ].join(' · ')
 }
 
 function screen(
   { style, width }: Output,
-  { stats, hosts, workers, estimate, stalledMs, seen, visits, advice, trouble, now }: Snapshot,
+  { stats, hosts, workers, estimate, stalledMs, seen, visits, waits, advice, trouble, now }: Snapshot,
 ): string[] {
   const over = ended(stats)
   const started = stats.startedAt ?? stats.createdAt
@@ -201,6 +207,8 @@ function screen(
   const plain = estimate.plainSeconds
   if (plain !== null) lines.push(style.dim(`  (links left ÷ rate: ${duration(plain * 1000)})`))
   if (spiderHolders(stats, workers).holders > 0) lines.push('', ...indent(adviceLines(advice, style)))
+  const waiting = waitLines(waits, now).filter((line) => !clean(advice.sentence).startsWith(line))
+  if (waiting.length > 0) lines.push('', ...waiting.map((line) => `  ${style.yellow('waiting:')} ${line}`))
   if (trouble !== null)
     lines.push(
       '',

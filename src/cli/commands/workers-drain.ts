@@ -21,13 +21,13 @@ export function drainCommand(workers: Command): void {
         await session.withBackends(async ({ frontier, notes, store, queueClock }) => {
           const chosen = chooseWorker(await frontier.workers(), word)
           const { worker, inFlight } = chosen
-          const silent = workerState(chosen, queueClock.now()) === 'silent'
+          const missing = workerState(chosen, queueClock.now()) === 'missing'
           await controlled(session, store, { action: 'worker.drain', target: worker, details: {} }, () =>
             askToDrain(notes, worker),
           )
           if (session.json) return session.output.json({ worker, inFlight, draining: true })
           session.output.print(
-            silent
+            missing
               ? `${clean(worker)} was last seen ${ago(chosen.seenAt, queueClock.now())}: it stops if it comes back; other workers take over its links`
               : `${clean(worker)} is finishing ${plural(inFlight, 'page')} in flight and will stop within seconds`,
           )

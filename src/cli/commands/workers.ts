@@ -29,7 +29,7 @@ export function workersCommand(program: Command): void {
     examples: [
       [
         'workers --queue redis://queue.example',
-        'workers of a fleet; silent ones are dropped from the list after a day',
+        'workers of a fleet; missing ones are dropped from the list after a day',
       ],
       [
         'workers --json',
@@ -89,6 +89,6 @@ export function workerTable(workers: readonly WorkerSnapshot[], now: number, wid
 }
 
 export function stateText(state: WorkerState, style: Style): string {
-  if (state === 'missing' || state === 'silent') return style.red(state)
+  if (state === 'missing') return style.red(state)
   return state === 'draining' ? style.yellow(state) : state
 }

@@ -1,6 +1,6 @@
 import type { ShoalError } from '../../errors.js'
 import type { HostInfo } from '../../frontier/frontier.js'
-import { workerRate } from '../../observe/snapshots/health.js'
+import { isListed, workerRate } from '../../observe/snapshots/health.js'
 import type { WorkerSnapshot } from '../../observe/snapshots/snapshot.js'
 import { paceText, slotText } from '../commands/status.js'
 import { stateText } from '../commands/workers.js'
@@ -49,8 +49,8 @@ export function screenOf(state: TopState, { snapshot, failure }: Seen, screen: S
 function headLine(snapshot: TopSnapshot | null, { where, columns, style }: Screen): string {
   const left = `${style.bold('shoal top')}  ${style.dim(clean(where))}`
   if (snapshot === null) return left
-  const alive = snapshot.workers.filter(({ state }) => state !== 'silent' && state !== 'missing')
-  const missing = snapshot.workers.filter(({ state }) => state === 'missing').length
+  const alive = snapshot.workers.filter(({ state }) => state !== 'missing')
+  const missing = snapshot.workers.filter((one) => one.state === 'missing' && isListed(one, snapshot.now)).length
   const slots = alive.reduce((all, { vitals }) => all + (vitals?.slots ?? 0), 0)
   const busy = alive.reduce((all, { vitals }) => all + (vitals?.busy ?? 0), 0)
   const right = [

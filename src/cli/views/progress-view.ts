@@ -1,5 +1,6 @@
 import { type DecidedBy, type Estimate, estimateEnd } from '../../coordinator/eta.js'
 import type { Advice } from '../../observe/snapshots/advice.js'
+import { blocksOf, missingText, unreachableText, type Waits } from '../../observe/snapshots/waits.js'
 import type { RunProgress } from '../../run/run-summary.js'
 import { clean } from '../terminal/clean.js'
 import { count, duration, percent, plural, progressBar, rate } from '../terminal/format.js'
@@ -31,7 +32,20 @@ export function progressLines(progress: RunProgress, fleet: Fleet, now: number, 
   return [
     `${style.bold(clean(stats.spider))}  ${progressBar(over, stats.total, style)}  ${count(over)} / ${count(stats.total)}  ${percent(over, stats.total)}`,
     `  ${numbers.join(style.dim(' · '))}`,
-    `  ${style.dim(endText(estimateEnd({ stats, hosts: progress.hosts, slots: slotsOf(fleet, progress.workersAlive), now }), stats.state))}`,
+    `  ${style.dim(endText(estimateOf(progress, fleet, now), stats.state))}`,
+    ...waitLines(progress.waits, now).map((line) => `  ${style.yellow(line)}`),
+  ]
+}
+
+function estimateOf({ stats, hosts, waits, workersAlive }: RunProgress, fleet: Fleet, now: number): Estimate {
+  return estimateEnd({ stats, hosts, slots: slotsOf(fleet, workersAlive), now, blocks: blocksOf(waits) })
+}
+
+/** Who is missing and what cannot be reached, one line each. */
+export function waitLines({ missing, unreachable }: Waits, now: number): string[] {
+  return [
+    ...missing.map((worker) => clean(missingText(worker, now))),
+    ...unreachable.map((host) => clean(unreachableText(host, now))),
   ]
 }
 
@@ -55,10 +69,8 @@ export function progressLine(progress: RunProgress, fleet: Fleet, now: number): 
     plural(progress.records, 'record'),
     ...(stats.failed > 0 ? [plural(stats.failed, 'error')] : []),
     ...(stats.dead > 0 ? [`${count(stats.dead)} dead`] : []),
-    endText(
-      estimateEnd({ stats, hosts: progress.hosts, slots: slotsOf(fleet, progress.workersAlive), now }),
-      stats.state,
-    ),
+    endText(estimateOf(progress, fleet, now), stats.state),
+    ...waitLines(progress.waits, now),
   ]
   return parts.join(' · ')
 }
@@ -77,11 +89,19 @@ const REASONS = {
   latency: 'slow responses',
   blocked: 'asked us to wait',
   closed: 'blocked manually',
+  missing: 'its slots are held by a missing worker',
+  unreachable: 'cannot be reached',
+} as const
+
+const OTHERS = {
+  workers: 'workers (all slots are busy)',
+  cpu: 'CPU (the event loop of the workers is busy)',
+  retries: 'links waiting for a retry',
 } as const
 
 export function decidedByText(decidedBy: DecidedBy): string {
   if (decidedBy.kind === 'host') return `${clean(decidedBy.host)} (${REASONS[decidedBy.reason]})`
-  return decidedBy.kind === 'workers' ? 'workers (all slots are busy)' : 'links waiting for a retry'
+  return OTHERS[decidedBy.kind]
 }
 
 /** The current bottleneck and what to do about it; nothing if there is none. */

@@ -11,7 +11,7 @@ export async function missingPool(
 ): Promise<string[]> {
   const need = spider?.routes.get(route)?.proxy ?? null
   if (need === null || need === DIRECT) return []
-  const workers = (await frontier.workers()).filter((worker) => workerState(worker, now) !== 'silent')
+  const workers = (await frontier.workers()).filter((worker) => workerState(worker, now) !== 'missing')
   if (workers.some(({ about }) => about?.pools?.includes(need.pool))) return []
   return [`no running worker has the proxy pool it needs: '${need.pool}' (shoal worker --proxies <file>)`]
 }

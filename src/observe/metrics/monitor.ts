@@ -5,6 +5,7 @@ import type { CrawlId, CrawlInfo, WorkerInfo } from '../../frontier/frontier.js'
 import { version } from '../../version.js'
 import { WATCH_KEY } from '../note-keys.js'
 import { endedLately, type Health, healthAmong, STALLED_MS } from '../snapshots/health.js'
+import { type MissingWorker, missingText, missingWorkers } from '../snapshots/waits.js'
 import type { ReceivedVitals } from '../vitals/read-vitals.js'
 import { MISSED_MS } from '../vitals/vitals.js'
 import { BUILD_METRICS, familiesOf } from './metric-names.js'
@@ -42,7 +43,7 @@ interface Reply {
 }
 
 interface Reason {
-  readonly code: 'queue_down' | 'stalled' | 'worker_stuck' | 'not_leasing' | 'draining'
+  readonly code: 'queue_down' | 'stalled' | 'worker_stuck' | 'not_leasing' | 'draining' | 'worker_missing'
   /** For people, without secrets. */
   readonly message: string
 }
@@ -68,17 +69,18 @@ export function createMonitor({
   const readQueue = sharedAnswer(clock, FRESH_MS, queueReader(backends, clock, fleet))
   const began = clock.mono()
   const inTurn = takesTurns()
-  const health = sharedAnswer(clock, HEALTH_MS, async (): Promise<Health> => {
+  const health = sharedAnswer(clock, HEALTH_MS, async (): Promise<Health & { missing: readonly MissingWorker[] }> => {
     // Its own workers are just starting.
-    if (localWorkers !== null && clock.mono() - began < STALLED_MS) return { ok: true, stalled: [] }
+    if (localWorkers !== null && clock.mono() - began < STALLED_MS) return { ok: true, stalled: [], missing: [] }
     const workers = await frontier.workers()
-    if (endedLately(workers, clock.now())) return { ok: true, stalled: [] }
+    const missing = missingWorkers(workers, clock.now())
+    if (endedLately(workers, clock.now())) return { ok: true, stalled: [], missing }
     const crawls = (await frontier.crawls()).filter((crawl) => crawl.state === 'running' && !isFileCrawl(crawl))
     const spiders = spidersOf(workers, new Set((localWorkers?.() ?? []).map(({ vitals }) => vitals.worker)))
     const own = spiders.size === 0 ? crawls : crawls.filter(({ spider }) => spiders.has(spider))
     const answer = await healthAmong(frontier, workers, inTurn.next(own), clock.now(), fleet)
     inTurn.first(answer.stalled.map(({ crawl }) => crawl))
-    return answer
+    return { ...answer, missing }
   })
   // The cheapest query of each backend that is not answered from memory: a fleet of hundreds is probed all the time.
   const reach = sharedAnswer(clock, FRESH_MS, () => Promise.all([notes.read(WATCH_KEY), store.visits.counts('')]))
@@ -104,14 +106,17 @@ export function createMonitor({
     },
     async healthReply() {
       try {
-        const { stalled } = await inTime(clock, ANSWER_MS, health())
+        const { stalled, missing } = await inTime(clock, ANSWER_MS, health())
         const reasons = stalled.map(
           ({ crawl, spider, forMs }): Reason => ({
             code: 'stalled',
             message: `links of the crawl ${crawl} of ${spider} have been due for ${seconds(forMs)}, but no worker takes them`,
           }),
         )
-        return replyOf([...reasons, ...stuck()])
+        const lost = missing.map(
+          (worker): Reason => ({ code: 'worker_missing', message: missingText(worker, clock.now()) }),
+        )
+        return replyOf([...reasons, ...stuck(), ...lost])
       } catch (error) {
         return replyOf([queueDown(error), ...stuck()])
       }
@@ -164,7 +169,8 @@ function nullIfDown(error: unknown): null {
 }
 
 function replyOf(reasons: readonly Reason[]): Reply {
-  const ok = reasons.length === 0
+  // Others take over the links of a missing worker: a reason to look at it, not to restart this process.
+  const ok = reasons.every(({ code }) => code === 'worker_missing')
   return { status: ok ? 200 : 503, body: { ok, reasons } }
 }
 

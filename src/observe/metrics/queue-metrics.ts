@@ -7,7 +7,7 @@ import type { CrawlReading, QueueReading } from './read-queue.js'
 
 const CRAWL_STATES: readonly CrawlState[] = ['running', 'paused', 'finished', 'cancelled']
 const LINK_STATES = ['queued', 'delayed', 'leased', 'done', 'dead', 'skipped'] as const
-const WORKER_STATES: readonly WorkerState[] = ['working', 'idle', 'draining', 'missing', 'silent']
+const WORKER_STATES: readonly WorkerState[] = ['working', 'idle', 'draining', 'missing']
 const HOST_STATES = ['open', 'waiting', 'blocked'] as const
 const VERDICTS = ['good', 'neutral', 'banned', 'broken'] as const
 

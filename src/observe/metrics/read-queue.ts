@@ -7,7 +7,7 @@ import type { ProxyLedger, ProxyScore } from '../../proxy/proxy-ledger.js'
 import type { RecordStore } from '../../store/record-store.js'
 import type { Alert } from '../alerts/alert.js'
 import { readAlerts } from '../alerts/alert-notes.js'
-import type { WorkerState } from '../snapshots/health.js'
+import { isListed, type WorkerState } from '../snapshots/health.js'
 import { crawlSnapshotOf, type WorkerSnapshot, workerSnapshots } from '../snapshots/snapshot.js'
 
 export interface MeteredBackends {
@@ -101,7 +101,7 @@ export function queueReader(backends: MeteredBackends, clock: Clock, fleet: bool
     return {
       crawls: counted(crawls.map(({ state }) => state)),
       crawl: [...read.filter((one) => one !== null), ...(other === null ? [] : [other])],
-      workers: counted(workers.map(({ state }) => state)),
+      workers: counted(workers.filter((worker) => isListed(worker, now)).map(({ state }) => state)),
       pools: scores,
       alerts: alerts.evaluatedMs === null ? null : alerts.active,
       now,

@@ -3,6 +3,14 @@ import type { CrawlStats, HostInfo } from '../../frontier/frontier.js'
 import { percent, span } from '../in-words.js'
 import { type AdvisedWorker, type FleetLoad, loadOf } from './fleet-load.js'
 import { type HostRoom, roomOf } from './host-room.js'
+import {
+  type MissingWorker,
+  missingText,
+  NO_WAITS,
+  type UnreachableHost,
+  unreachableText,
+  type Waits,
+} from './waits.js'
 
 /** The current bottleneck, and what would help. */
 export interface Advice {
@@ -40,6 +48,7 @@ export interface AdviceInput {
   /** Workers that are alive. */
   readonly workers: readonly AdvisedWorker[]
   readonly estimate: Estimate | null
+  readonly waits?: Waits
   readonly now: number
 }
 
@@ -70,6 +79,8 @@ const JUDGES: readonly ((facts: Facts) => Advice | null)[] = [ofMemory, ofCpu, o
 
 export function adviceOf(input: AdviceInput): Advice {
   const { stats, hosts, now } = input
+  const waiting = ofWaitsFor(input)
+  if (waiting !== null) return waiting
   const quiet = quietText(stats)
   if (quiet !== null) return say('none', quiet)
   const workers = input.workers.filter(
@@ -93,6 +104,44 @@ export function adviceOf(input: AdviceInput): Advice {
     if (advice !== null) return advice
   }
   return say('none', `no bottleneck: ${perSecond(stats.rate)}`)
+}
+
+/** What the crawl as a whole waits for comes before what it could do better. */
+function ofWaitsFor({ stats, hosts, waits = NO_WAITS, now }: AdviceInput): Advice | null {
+  if (stats.state !== 'running') return null
+  const pending = hosts.reduce((all, host) => all + host.pending, 0)
+  const pendingOf = (names: readonly string[]) =>
+    hosts.reduce((all, { host, pending: own }) => (names.includes(host) ? all + own : all), 0)
+  const missing = most(waits.missing, ({ links }) => links)
+  const blocked = pendingOf(waits.missing.flatMap((worker) => worker.hosts))
+  const held = waits.missing.reduce((all, { links }) => all + links, 0)
+  if (missing !== null && (pending === 0 ? held >= stats.leased * MOST : blocked >= pending * MOST))
+    return ofMissing(missing, waits.missing.length, now)
+  const unreachable = most(waits.unreachable, ({ links }) => links)
+  if (unreachable !== null && pendingOf(waits.unreachable.map(({ host }) => host)) >= pending * MOST)
+    return ofUnreachable(unreachable, waits.unreachable.length, now)
+  return null
+}
+
+function ofMissing(worker: MissingWorker, workers: number, now: number): Advice {
+  const others = workers > 1 ? `; ${workers} workers are missing` : ''
+  return say('workers', `${missingText(worker, now)}${others}`, 'check its machine; other workers take over its links')
+}
+
+function ofUnreachable(host: UnreachableHost, hosts: number, now: number): Advice {
+  const others = hosts > 1 ? `; ${hosts} hosts cannot be reached` : ''
+  return say(
+    'hosts',
+    `${unreachableText(host, now)}${others}`,
+    `check in a browser whether the site is up; ${WONT_HELP}`,
+    {
+      host: host.host,
+    },
+  )
+}
+
+function most<Item>(items: readonly Item[], of: (item: Item) => number): Item | null {
+  return items.reduce<Item | null>((best, item) => (best === null || of(item) > of(best) ? item : best), null)
 }
 
 function quietText(stats: CrawlStats): string | null {
@@ -120,9 +169,14 @@ function ofMemory({ load }: Facts): Advice | null {
       )
 }
 
+/** Pages wait for the event loop of their worker. */
+export function isCpuBound({ reporting, loopBusy }: Pick<FleetLoad, 'reporting' | 'loopBusy'>): boolean {
+  return reporting > 0 && loopBusy >= LOOP_FULL
+}
+
 function ofCpu(facts: Facts): Advice | null {
   const { load } = facts
-  if (load.reporting === 0 || load.loopBusy < LOOP_FULL) return null
+  if (!isCpuBound(load)) return null
   const more = moreByRate(facts)
   const next = more === 0 ? WONT_HELP : `${moreText(more)} on free cores or other machines would help`
   const handler = load.share('handler')

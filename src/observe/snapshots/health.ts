@@ -2,8 +2,10 @@ import type { CrawlInfo, CrawlStats, Frontier, HostInfo, LinkInfo, WorkerInfo } 
 
 /** Health means progress, not a connection: unhealthy when links are due and nothing was leased or settled for this long. */
 export const STALLED_MS = 15_000
-/** A worker that was not seen for this long has lost its leases or is about to. */
-const WORKER_SILENT_MS = 60_000
+/** A worker that was not heard of for this long is missing, even if it has never said how often it beats. */
+const WORKER_GONE_MS = 60_000
+/** However often it beats: two late beats on a busy machine are no news. */
+const MISSING_MS = 5_000
 /** The busiest hosts: if nothing is due there, hardly anything is due elsewhere. */
 const HOSTS_READ = 100
 /** The leases that expire first: if none of them is new and nothing has ended, visits hang. */
@@ -65,7 +67,7 @@ export function progressOf(workers: readonly WorkerInfo[], snapshots: readonly C
 function mannedSince(workers: readonly WorkerInfo[], now: number): number {
   let since = now
   for (const { startedAt, seenAt } of [...workers].sort((a, b) => b.seenAt - a.seenAt)) {
-    if (seenAt + WORKER_SILENT_MS <= since) return since === now ? 0 : since
+    if (seenAt + WORKER_GONE_MS <= since) return since === now ? 0 : since
     since = Math.min(since, startedAt)
   }
   return workers.length === 0 ? 0 : since
@@ -95,7 +97,7 @@ export async function healthAmong(
   now: number,
   fleet: boolean,
 ): Promise<Health> {
-  if (!fleet && workers.every((worker) => workerState(worker, now) === 'silent')) return FINE
+  if (!fleet && workers.every((worker) => workerState(worker, now) === 'missing')) return FINE
   if (endedLately(workers, now)) return FINE
   const running = crawls.filter(({ state }) => state === 'running')
   const snapshots = await Promise.all(running.map(({ id }) => readCrawl(frontier, id)))
@@ -144,12 +146,28 @@ async function withLeases(frontier: Frontier, snapshot: CrawlSnapshot): Promise<
     : { ...snapshot, leased: await frontier.links({ crawl: id, state: 'leased', limit: LEASES_READ }) }
 }
 
-/** `missing`: it has stopped reporting vitals. `silent`: not seen for a minute. `draining`: asked to stop. */
-export type WorkerState = 'working' | 'idle' | 'draining' | 'missing' | 'silent'
+/** `missing`: it has not been heard of, and did not shut down. `draining`: asked to stop. */
+export type WorkerState = 'working' | 'idle' | 'draining' | 'missing'
 
 export function workerState(worker: WorkerInfo, now: number): WorkerState {
-  if (now - worker.seenAt >= WORKER_SILENT_MS) return 'silent'
+  if (isMissing(worker, now)) return 'missing'
   return worker.inFlight > 0 ? 'working' : 'idle'
+}
+
+export function heardAt({ seenAt, beatAt }: WorkerInfo): number {
+  return Math.max(seenAt, beatAt ?? 0)
+}
+
+/** Half of the time after which its links are handed out again has passed without a beat: two of them are overdue. */
+export function isMissing(worker: WorkerInfo, now: number): boolean {
+  const { beatAt, lostAt } = worker
+  const halfLost = beatAt === null || lostAt === null ? WORKER_GONE_MS : (lostAt - beatAt) / 2
+  return now - heardAt(worker) >= Math.min(WORKER_GONE_MS, Math.max(MISSING_MS, halfLost))
+}
+
+/** One that is alive, or that somebody may still look for: it went missing a moment ago, or holds links. */
+export function isListed(worker: WorkerInfo, now: number): boolean {
+  return worker.inFlight > 0 || now - heardAt(worker) < WORKER_GONE_MS
 }
 
 /** Links ended per second since it started. */

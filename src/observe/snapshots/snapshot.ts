@@ -6,8 +6,19 @@ import type { VisitCounts } from '../../store/visits.js'
 import { drainKey } from '../note-keys.js'
 import { NOTES_AT_ONCE, readVitals } from '../vitals/read-vitals.js'
 import { MISSED_MS, type Vitals } from '../vitals/vitals.js'
-import { type Advice, adviceOf } from './advice.js'
-import { fleetSlots, progressOf, STALLED_MS, stalledMs, type WorkerState, workerState } from './health.js'
+import { type Advice, adviceOf, isCpuBound } from './advice.js'
+import { loadOf } from './fleet-load.js'
+import {
+  fleetSlots,
+  isListed,
+  isMissing,
+  progressOf,
+  STALLED_MS,
+  stalledMs,
+  type WorkerState,
+  workerState,
+} from './health.js'
+import { blocksOf, NO_WAITS, type Waits, waitsOf } from './waits.js'
 
 /** What people, alerts and the dashboard see of a queue at one moment: read here and nowhere else. */
 export interface SnapshotBackends {
@@ -36,6 +47,8 @@ export interface CrawlSnapshot {
   /** How long links have been due without progress; 0: healthy. */
   readonly stalledMs: number
   readonly visits: VisitCounts | null
+  /** Missing workers that hold its links, and hosts that cannot be reached. */
+  readonly waits: Waits
   readonly advice: Advice
   readonly now: number
 }
@@ -60,8 +73,8 @@ export async function workerSnapshots(
   now: number,
 ): Promise<WorkerSnapshot[]> {
   const workers = await frontier.workers()
-  // A silent worker has no vitals any more, so they are not read.
-  const recent = workers.filter((worker) => workerState(worker, now) !== 'silent').map(({ worker }) => worker)
+  // A worker that has been missing for a while has no vitals any more, so they are not read.
+  const recent = workers.filter((worker) => isListed(worker, now)).map(({ worker }) => worker)
   const [vitals, drained] = await Promise.all([readVitals(notes, recent), drainedOf(notes, recent)])
   return workers.map((worker) => {
     const received = vitals.get(worker.worker)
@@ -89,16 +102,34 @@ async function drainedOf(notes: Notes, workers: readonly WorkerId[]): Promise<Se
   return asked
 }
 
-/** A worker that has stopped reporting counts as missing long before its leases expire. */
+/** One that does not beat, because its version does not, counts as missing when it has stopped reporting. */
 function stateOf(worker: WorkerInfo, reportedMs: number | null, draining: boolean, now: number): WorkerState {
   const state = workerState(worker, now)
-  if (state === 'silent') return state
+  if (isMissing(worker, now)) return 'missing'
   if (reportedMs !== null && reportedMs > MISSED_MS && now - worker.seenAt > MISSED_MS) return 'missing'
   return draining ? 'draining' : state
 }
 
 export function isAlive({ state }: Pick<WorkerSnapshot, 'state'>): boolean {
-  return state !== 'silent' && state !== 'missing'
+  return state !== 'missing'
+}
+
+/** What a crawl waits for, asked only while nothing ends or nothing is queued: a crawl that makes progress waits for nobody. */
+export async function readWaits(
+  frontier: Frontier,
+  stats: CrawlStats,
+  hosts: readonly HostInfo[],
+  now: number,
+): Promise<Waits> {
+  const { id: crawl, spider, state, delayed, leased } = stats
+  const isMoving = stats.rate > 0 && stats.queued > 0
+  if (state !== 'running' || isMoving || delayed + leased === 0) return NO_WAITS
+  const [delayedLinks, leasedLinks, workers] = await Promise.all([
+    delayed === 0 ? [] : frontier.links({ crawl, state: 'delayed', limit: DELAYED_READ }),
+    leased === 0 ? [] : frontier.links({ crawl, state: 'leased', limit: LEASES_READ }),
+    frontier.workers(),
+  ])
+  return waitsOf({ spider, hosts, delayed: delayedLinks, leased: leasedLinks, workers, now })
 }
 
 /** `fleet`: workers are expected at any time; on one machine a crawl without workers was simply stopped. */
@@ -124,10 +155,16 @@ export async function crawlSnapshotOf(
   )
   const snapshot = { stats, hosts, leased, queued }
   const stalled = !fleet && alive.length === 0 ? 0 : stalledMs(snapshot, progressOf(workers, [snapshot], now), now)
-  const estimate = estimateEnd({ stats, hosts, slots: fleetSlots(crawl, alive), now, lastDueAt })
+  const waits =
+    stats.state === 'running' ? waitsOf({ spider: crawl.spider, hosts, delayed, leased, workers, now }) : NO_WAITS
+  const cpuBound = isCpuBound(loadOf(alive))
+  const estimate = estimateEnd({
+    ...{ stats, hosts, slots: fleetSlots(crawl, alive), now, lastDueAt, cpuBound },
+    blocks: blocksOf(waits),
+  })
   return {
-    ...{ stats, hosts, workers: alive, estimate, visits, now },
+    ...{ stats, hosts, workers: alive, estimate, visits, waits, now },
     stalledMs: stalled > STALLED_MS ? stalled : 0,
-    advice: adviceOf({ stats, hosts, workers: alive, estimate, now }),
+    advice: adviceOf({ stats, hosts, workers: alive, estimate, waits, now }),
   }
 }

@@ -2,6 +2,7 @@ import type { TopCrawl, TopSnapshot } from '../../../src/cli/top/top-snapshot.js
 import type { CrawlStats, HostInfo } from '../../../src/frontier/frontier.js'
 import type { Advice } from '../../../src/observe/snapshots/advice.js'
 import type { CrawlSnapshot, WorkerSnapshot } from '../../../src/observe/snapshots/snapshot.js'
+import { NO_WAITS } from '../../../src/observe/snapshots/waits.js'
 import { someVitals } from '../../observe/vitals/some-vitals.js'
 
 const NOW = Date.UTC(2026, 10, 16, 12, 0, 0)
@@ -33,7 +34,9 @@ export function someCrawl(change: Partial<CrawlStats> = {}, hosts: readonly Host
     sentence: 'the pace of shop.example: one request every 1.0 s, 8.0/s are done',
     ...{ next: 'more workers do not help', moreWorkers: 0, host: 'shop.example' },
   }
-  const snapshot: CrawlSnapshot = { stats, hosts, workers: [], estimate, stalledMs: 0, visits: null, advice, now: NOW }
+  const snapshot: CrawlSnapshot = {
+    ...{ stats, hosts, workers: [], estimate, stalledMs: 0, visits: null, waits: NO_WAITS, advice, now: NOW },
+  }
   return { stats, snapshot, advice, rates: [1, 2, 3, 8] }
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { logText } from '../../../src/cli/terminal/log-line.js'
 import { styleFor } from '../../../src/cli/terminal/style.js'
 import { decidedByText, progressLine, progressLines } from '../../../src/cli/views/progress-view.js'
+import { NO_WAITS } from '../../../src/observe/snapshots/waits.js'
 import type { RunProgress } from '../../../src/run/run-summary.js'
 
 const plain = styleFor({}, {})
@@ -23,6 +24,7 @@ const progress: RunProgress = {
       rate: 50,
     },
   },
+  waits: NO_WAITS,
   hosts: [
     {
       ...{

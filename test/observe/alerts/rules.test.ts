@@ -270,7 +270,10 @@ describe('worker_lost', () => {
     expect(worker({ state: 'missing', inFlight: 3, reportedMs: 12_000 })).toMatchObject([
       { level: 'over', about: 'w1' },
     ])
-    expect(levels(worker({ state: 'silent', inFlight: 3 }))).toEqual(['over'])
+    const [alert] = worker({ state: 'missing', inFlight: 3, beatAt: NOW - 12_000, lostAt: NOW + 2_000 }) ?? []
+    expect(alert?.message).toBe(
+      'worker w1 on m has not been heard of for 12 s; its 3 links return to the queue in 2.0 s',
+    )
     expect(levels(worker({ state: 'missing', inFlight: 0 }))).toEqual(['near'])
   })
 
@@ -278,7 +281,7 @@ describe('worker_lost', () => {
     expect(worker({ state: 'working', inFlight: 3 })).toEqual([])
     expect(worker({ state: 'idle' })).toEqual([])
     expect(worker({ state: 'draining', inFlight: 3 })).toEqual([])
-    expect(worker({ state: 'silent', inFlight: 3, seenAt: NOW - 11 * MINUTE })).toEqual([])
+    expect(worker({ state: 'missing', inFlight: 3, seenAt: NOW - 11 * MINUTE })).toEqual([])
   })
 })
 

@@ -3,6 +3,7 @@ import type { CrawlStats, HostInfo, LinkInfo, WorkerInfo } from '../../../src/fr
 import {
   type CrawlSnapshot,
   fleetSlots,
+  isListed,
   progressOf,
   spiderHolders,
   stalledMs,
@@ -100,10 +101,31 @@ describe('health', () => {
 })
 
 describe('workers', () => {
-  it('are silent after a minute, whatever they hold', () => {
-    expect(workerState(worker({ inFlight: 3, seenAt: NOW - 60_000 }), NOW)).toBe('silent')
+  it('are missing after a minute, whatever they hold', () => {
+    expect(workerState(worker({ inFlight: 3, seenAt: NOW - 60_000 }), NOW)).toBe('missing')
     expect(workerState(worker({ inFlight: 3 }), NOW)).toBe('working')
     expect(workerState(worker(), NOW)).toBe('idle')
+  })
+
+  it.each([
+    [10_000, 4_900, 'working'],
+    [10_000, 5_000, 'missing'],
+    [2_000, 4_900, 'working'],
+    [60_000, 29_000, 'working'],
+    [60_000, 30_000, 'missing'],
+    [600_000, 60_000, 'missing'],
+  ] as const)(
+    'of a fleet that waits %d ms for a beat, one not heard of for %d ms is %s',
+    (lostAfter, silentMs, state) => {
+      const beatAt = NOW - silentMs
+      expect(workerState(worker({ inFlight: 3, seenAt: beatAt, beatAt, lostAt: beatAt + lostAfter }), NOW)).toBe(state)
+    },
+  )
+
+  it('are listed while somebody may look for them', () => {
+    expect(isListed(worker({ seenAt: NOW - 59_000 }), NOW)).toBe(true)
+    expect(isListed(worker({ seenAt: NOW - 61_000 }), NOW)).toBe(false)
+    expect(isListed(worker({ seenAt: NOW - 61_000, inFlight: 1 }), NOW)).toBe(true)
   })
 
   it('have a rate since their start', () => {

@@ -2,6 +2,7 @@ import type { CrawlStats, HostInfo } from '../../../src/frontier/frontier.js'
 import type { WatchSnapshot } from '../../../src/observe/alerts/rules/rule.js'
 import type { Sample } from '../../../src/observe/series/series.js'
 import type { CrawlSnapshot, WorkerSnapshot } from '../../../src/observe/snapshots/snapshot.js'
+import { NO_WAITS } from '../../../src/observe/snapshots/waits.js'
 
 /** Figures of a crawl that runs well, with what the test says of them. */
 export function crawlStats(given: Partial<CrawlStats>): CrawlStats {
@@ -26,6 +27,7 @@ export function hostInfo(given: Partial<HostInfo>): HostInfo {
 export function crawlSnapshot(given: Partial<CrawlSnapshot>): CrawlSnapshot {
   return {
     ...{ stats: crawlStats({}), hosts: [], workers: [workerSnapshot({})], stalledMs: 0, visits: null, now: 0 },
+    waits: NO_WAITS,
     estimate: { etaSeconds: null, decidedBy: null, plainSeconds: null },
     advice: { stage: 'none', sentence: '', next: '', moreWorkers: 0, host: null },
     ...given,

@@ -1,7 +1,9 @@
 import type { z } from 'zod'
 import { duration, options } from '../../../options.js'
+import { heardAt } from '../../snapshots/health.js'
 import type { WorkerSnapshot } from '../../snapshots/snapshot.js'
-import { count, type Finding, minutes, type Rule, STATELESS, type WatchSnapshot } from './rule.js'
+import { missingText, missingWorker } from '../../snapshots/waits.js'
+import { type Finding, minutes, type Rule, STATELESS, type WatchSnapshot } from './rule.js'
 
 const settings = options({ forget: duration({ min: 60_000 }).default(10 * 60_000) })
 type Settings = z.output<typeof settings>
@@ -22,20 +24,21 @@ export const workerLost: Rule<Settings, null> = {
 }
 
 function isLost({ state }: WorkerSnapshot): boolean {
-  return state === 'missing' || state === 'silent'
+  return state === 'missing'
 }
 
-function findingOf(
-  { worker, inFlight, seenAt, reportedMs, about, state }: WorkerSnapshot,
-  now: WatchSnapshot['now'],
-): Finding {
-  const silentMs = reportedMs ?? now - seenAt
+function findingOf(snapshot: WorkerSnapshot, now: WatchSnapshot['now']): Finding {
+  const { worker, inFlight, about } = snapshot
+  const silentMs = now - heardAt(snapshot)
   return {
     ...{ about: worker, crawl: null, spider: null, severity: 'warn' },
     // Once its leases have been reclaimed, nothing shows that it held any.
     level: inFlight > 0 ? 'over' : 'near',
-    message: `worker ${worker} is ${state}: no report for ${minutes(silentMs)}${inFlight > 0 ? `, with ${count(inFlight)} links in flight` : ''}`,
-    next: `Its links return to the queue automatically. Check its machine${about === null ? '' : ` (${about.machine}, process ${about.pid})`}: it may have run out of memory.`,
+    message:
+      inFlight === 0
+        ? `worker ${worker} is missing: it has not been heard of for ${minutes(silentMs)}`
+        : missingText(missingWorker(snapshot), now),
+    next: `Other workers take over its links. Check its machine${about === null ? '' : ` (${about.machine}, process ${about.pid})`}: it may have run out of memory.`,
     fields: {
       worker,
       inFlight,
