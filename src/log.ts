@@ -42,6 +42,7 @@ type LogEvent =
   | 'worker.started'
   | 'worker.added'
   | 'worker.removed'
+  | 'worker.slots'
   | 'worker.draining'
   | 'worker.stopped'
   | 'worker.stuck'

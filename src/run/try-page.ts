@@ -96,6 +96,7 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
       known: new KnownLinks(),
       fields: { note() {} },
       meter: createMeter(1, clock),
+      slots: { answered() {} },
       clock,
       random: systemRandom,
       log: silentLog,

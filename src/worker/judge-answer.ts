@@ -30,6 +30,7 @@ export function answered(
   const { lent, visitor } = held
   const elapsedMs = parts.clock.mono() - dispatchedAt
   const latencyMs = Math.min(elapsedMs, response.ms)
+  parts.slots.answered(current, dispatchedAt, elapsedMs - latencyMs, response.body.length)
   const isBanned = verdict.kind === 'banned'
   const isDoubtful = request.isRobots === true && isDoubtfulRobots(response.status)
   lent?.end({ verdict, elapsedMs, bytes: response.wireBytes })

@@ -17,6 +17,7 @@ import type { Admitter } from '../url/admit.js'
 import type { KnownLinks } from './known-links.js'
 import type { Outbox } from './outbox.js'
 import type { Visitors } from './visitors.js'
+import type { BodyHolder, WorkerSlots } from './worker-slots.js'
 
 /** What a visit works with. */
 export interface VisitParts {
@@ -39,6 +40,7 @@ export interface VisitParts {
   /** Counts which fields the records fill. */
   readonly fields: Pick<FieldTally, 'note'>
   readonly meter: Meter
+  readonly slots: Pick<WorkerSlots, 'answered'>
   /** Null or left out: visits are not traced. */
   readonly tracing?: Tracing | null
   readonly clock: Clock
@@ -56,7 +58,7 @@ export interface SpiderProxies {
 }
 
 /** One visit in flight. `lost` and `stop` are set from outside: the lease ran out, or the worker stops. */
-export interface Visit extends Clocked {
+export interface Visit extends Clocked, BodyHolder {
   readonly lease: Lease
   /** Monotonic time at which the lease arrived; when it was requested, if the reply took too long. */
   readonly grantedAt: number
@@ -94,5 +96,6 @@ export function newVisit(lease: Lease, grantedAt: number): Visit {
     settling: false,
     doing: NOTHING,
     since: 0,
+    bodyBytes: 0,
   }
 }

@@ -3,21 +3,24 @@ import { asShoalError, isAway, type ShoalError } from '../errors.js'
 import type { CrawlId, Frontier, Lease, LeaseReply, WorkerAbout, WorkerId } from '../frontier/frontier.js'
 import type { Log } from '../log.js'
 import type { Meter, Reading } from '../observe/vitals/meter.js'
-import { IN_FLIGHT_REPORTED, type InFlight } from '../observe/vitals/vitals.js'
+import { IN_FLIGHT_REPORTED, type InFlight, type Vitals } from '../observe/vitals/vitals.js'
 import { awayPause, type BackendWatch } from '../while-away.js'
 import type { Outbox } from './outbox.js'
 import { visit } from './visit.js'
 import { newVisit, type Visit, type VisitParts } from './visit-parts.js'
 import { grantTime } from './waits.js'
+import type { WorkerSlots } from './worker-slots.js'
 
 /** Visits that only wait for their commit take no slot. More of them than this, and slow backends slow down the leasing. */
-const MOST_COMMITTING = 256
+export const MOST_COMMITTING = 256
+/** How often the number of slots is reviewed while nothing else happens. */
+const REVIEW_MS = 250
 /** Links of a crawl whose spider this worker does not have go back for this long. */
 const NOT_OURS_MS = 5_000
 
 export interface WorkerOptions {
   readonly id: WorkerId
-  readonly concurrency: number
+  readonly slots: WorkerSlots
   readonly frontier: Pick<Frontier, 'lease'>
   readonly outbox: Pick<Outbox, 'settle' | 'poke' | 'giveUp'>
   readonly backends: BackendWatch
@@ -49,6 +52,7 @@ export class CrawlWorker {
   /** The queue asked this worker to finish what it has: a link that killed workers is to be leased alone. */
   #draining = false
   #cancelNap: () => void = () => {}
+  #cancelReview: () => void = () => {}
   /** The last pause while the queue was down; 0: it is not. */
   #awayMs = 0
   #failure: ShoalError | null = null
@@ -64,8 +68,9 @@ export class CrawlWorker {
 
   /** Runs until stopped. Rejects when a backend cannot be used. */
   async run(): Promise<void> {
-    this.#options.log.info('worker.started', { worker: this.#options.id, concurrency: this.#options.concurrency })
+    this.#options.log.info('worker.started', { worker: this.#options.id, concurrency: this.#options.slots.most })
     this.#leaseMore()
+    this.#reviewLater()
     await this.#ended
     if (this.#failure !== null) throw this.#failure
   }
@@ -121,8 +126,9 @@ export class CrawlWorker {
   }
 
   /** How it is doing, for its vitals. */
-  get reading(): Reading {
-    return this.#options.meter.read(this.#inFlight.values())
+  get reading(): Reading & Pick<Vitals, 'most' | 'because'> {
+    const { most, because } = this.#options.slots
+    return { ...this.#options.meter.read(this.#inFlight.values()), most, because }
   }
 
   /** What is in flight, longest first. */
@@ -151,13 +157,12 @@ export class CrawlWorker {
   /** Leases as many links as there is room for, unless a lease call is in flight. Called with every flush of the outbox and after a nap. */
   #leaseMore(): void {
     if (this.#stopping || this.#leasing || this.#failure !== null) return
-    const room = Math.min(
-      this.#options.concurrency - this.#fetching,
-      MOST_COMMITTING + this.#options.concurrency - this.#inFlight.size,
-    )
-    const { frontier, id, spiders, clock, about, meter } = this.#options
-    if (room <= 0 || (this.#draining && this.#inFlight.size > 0)) {
-      if (this.#fetching < this.#options.concurrency) meter.heldUpBy(room <= 0 ? this.#slowBackends() : 'idle')
+    const { frontier, id, spiders, clock, about, meter, slots } = this.#options
+    slots.decide(this.#fetching, this.#committing)
+    const free = slots.now - this.#fetching
+    const room = Math.min(free, MOST_COMMITTING + free - this.#committing)
+    if (room <= 0 || slots.isFullOfBodies || (this.#draining && this.#inFlight.size > 0)) {
+      if (free > 0) meter.heldUpBy(room <= 0 ? this.#slowBackends() : slots.isFullOfBodies ? 'handler' : 'idle')
       return
     }
     this.#leasing = true
@@ -172,9 +177,23 @@ export class CrawlWorker {
       .then((reply) => {
         this.#short = reply.leases.length < room
         meter.answered(reply.leases.length, room)
+        slots.leased(room, reply.leases.length, this.#fetching + reply.leases.length)
         this.#take(reply, grantTime(askedAt, clock.mono()))
       })
       .catch((error: unknown) => this.#leaseFailed(error))
+  }
+
+  /** Visits that only wait for their commit. */
+  get #committing(): number {
+    return this.#inFlight.size - this.#fetching
+  }
+
+  /** Slow pages lead to no lease call for seconds: more slots are found by time alone. */
+  #reviewLater(): void {
+    this.#cancelReview = this.#options.clock.after(REVIEW_MS, () => {
+      if (this.#options.slots.decide(this.#fetching, this.#committing)) this.#leaseMore()
+      this.#reviewLater()
+    })
   }
 
   /** Too many commits are in flight for another visit: what most of them wait for. */
@@ -227,6 +246,7 @@ export class CrawlWorker {
     const read = () => {
       if (fetching) this.#fetching--
       this.#options.meter.end(current)
+      this.#options.slots.handled(current)
       fetching = false
     }
     try {
@@ -273,6 +293,7 @@ export class CrawlWorker {
   #endIfEmpty(): void {
     if (!this.#stopping || this.#leasing || this.#inFlight.size > 0) return
     this.#cancelNap()
+    this.#cancelReview()
     this.#options.log.info('worker.stopped', { worker: this.#options.id })
     this.#end()
   }

@@ -123,6 +123,7 @@ export function visitParts({
     known: new KnownLinks(),
     fields: { note() {} },
     meter: createMeter(1, clock),
+    slots: { answered() {} },
     clock,
     random: () => 0.5,
     log: { verbose: false, debug: say, info: say, warn: say, error: say },

@@ -4,6 +4,7 @@ import { ShoalError } from '../../src/errors.js'
 import type { LeaseReply, LeaseRequest, Outcome } from '../../src/frontier/frontier.js'
 import { BackendWatch } from '../../src/while-away.js'
 import { CrawlWorker, type PartsOf } from '../../src/worker/worker.js'
+import { WorkerSlots } from '../../src/worker/worker-slots.js'
 import { PAGE, visitParts } from './visit-parts.js'
 
 /** A worker of two slots whose queue gives these replies, one for each lease call, and then nothing. */
@@ -17,7 +18,11 @@ function worker(replies: (Partial<LeaseReply> | Error)[], parts: ReturnType<Part
   const settled: [url: string, outcome: Outcome][] = []
   let pokes = 0
   const loop = new CrawlWorker({
-    ...{ id: 'w1', concurrency: 2, spiders: ['visits'], clock, log, meter },
+    ...{ id: 'w1', spiders: ['visits'], clock, log, meter },
+    slots: new WorkerSlots({
+      ...{ most: 2, mostCommitting: 256, clock, heapLimitBytes: 1e9 },
+      ...{ loop: { idleMs: () => clock.mono() }, memory: () => 0, onChange() {} },
+    }),
     about: { machine: 'm', pid: 1, version: '0', spiders: {}, concurrency: 2 },
     backends: new BackendWatch(log, clock),
     frontier: {

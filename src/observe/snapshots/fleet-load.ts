@@ -107,7 +107,7 @@ function busierHalf(shares: readonly number[]): number {
 }
 
 /** The share of a machine's memory that our workers must use before we warn: if other processes fill it, fewer workers are no help. */
-const OURS = 0.25
+export const OURS = 0.25
 
 /**
  * The limit that V8 reports includes its young generation, three semi-spaces of 16 MiB, in which nothing stays: a small heap is full, and its process crashes, well below
@@ -115,7 +115,7 @@ const OURS = 0.25
  */
 const YOUNG_BYTES = 48 * 1024 * 1024
 
-function lastingBytes(limit: number): number {
+export function lastingBytes(limit: number): number {
   return Math.max(limit - YOUNG_BYTES, limit / 2)
 }
 

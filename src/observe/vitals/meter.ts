@@ -27,6 +27,8 @@ export interface Meter {
   /** Free slots ask the queue for work; `links` is the number it returned, or null: it is down. */
   asked(): void
   answered(links: number | null, wanted: number): void
+  /** The worker has this many slots from now on. One that was taken away counts until its visit ends. */
+  resize(slots: number): void
   /** Why slots stay free although they do not ask for work. */
   heldUpBy(spent: Spent): void
 
@@ -56,7 +58,8 @@ const STEP_AT = Object.fromEntries(STEPS.map((step, at) => [step, at])) as Recor
 const BUCKETS = HISTOGRAM_MS.length + 1
 const { idle: IDLE, queue: QUEUE, fetch: FETCH } = SPENT_AT
 
-export function createMeter(slots: number, clock: Clock): Meter {
+export function createMeter(firstSlots: number, clock: Clock): Meter {
+  let slots = firstSlots
   const spent = new Float64Array(SPENT.length)
   const buckets = new Float64Array(STEPS.length * BUCKETS)
   const sums = new Float64Array(STEPS.length)
@@ -77,7 +80,7 @@ export function createMeter(slots: number, clock: Clock): Meter {
   let askingMs = 0
 
   const bookFree = (now: number) => {
-    const ms = (slots - busy) * (now - bookedAt)
+    const ms = Math.max(0, slots - busy) * (now - bookedAt)
     bookedAt = now
     if (asking) askingMs += ms
     else add(freeBecause, ms)
@@ -141,6 +144,10 @@ export function createMeter(slots: number, clock: Clock): Meter {
       // All slots got a link and there may be more: the next free slot waits for the next call.
       freeBecause = share >= 1 ? QUEUE : IDLE
       if (links !== null) took(STEP_AT.lease, now - askedAt)
+    },
+    resize(next) {
+      bookFree(clock.mono())
+      slots = next
     },
     heldUpBy(reason) {
       bookFree(clock.mono())

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { WorkerId } from '../../frontier/frontier.js'
 import type { Notes } from '../../notes/notes.js'
 import { vitalsKey } from '../note-keys.js'
-import { HISTOGRAM_MS, IN_FLIGHT_REPORTED, SPENT, STEPS, type Vitals } from './vitals.js'
+import { HISTOGRAM_MS, IN_FLIGHT_REPORTED, SLOT_LIMITS, SPENT, STEPS, type Vitals } from './vitals.js'
 
 export interface ReceivedVitals {
   readonly vitals: Vitals
@@ -36,36 +36,45 @@ const name = z.string().max(1_000)
 const histogram = z.object({ counts: z.array(count).length(HISTOGRAM_MS.length + 1), sumMs: count })
 const spent = z.record(z.enum(SPENT), count)
 const took = z.record(z.enum(STEPS), histogram)
-const vitalsSchema = z.object({
-  worker: name,
-  machine: name,
-  pid: count,
-  version: name,
-  at: z.number(),
-  startedAt: z.number(),
-  pages: count,
-  failed: count,
-  bytes: count,
-  stale: count,
-  lost: count,
-  statuses: z.record(z.string().regex(/^\d{1,3}$/), count),
-  errors: z.record(z.string().regex(/^[a-z][a-z0-9_]{0,63}$/), count),
-  took,
-  slots: count,
-  busy: count,
-  spent,
-  rssBytes: count,
-  heapBytes: count,
-  heapLimitBytes: count,
-  memoryLimitBytes: count,
-  memoryFreeBytes: count,
-  loopBusy: count,
-  loopLagMs: count,
-  earlier: z.object({ at: z.number(), pages: count, failed: count, spent, took }).nullable(),
-  inFlight: z
-    .array(z.object({ crawl: name, fp: name, proxy: z.object({ pool: name, proxy: name }).nullable(), forMs: count }))
-    .max(IN_FLIGHT_REPORTED),
-}) satisfies z.ZodType<Vitals>
+const vitalsSchema = z
+  .object({
+    worker: name,
+    machine: name,
+    pid: count,
+    version: name,
+    at: z.number(),
+    startedAt: z.number(),
+    pages: count,
+    failed: count,
+    bytes: count,
+    stale: count,
+    lost: count,
+    statuses: z.record(z.string().regex(/^\d{1,3}$/), count),
+    errors: z.record(z.string().regex(/^[a-z][a-z0-9_]{0,63}$/), count),
+    took,
+    slots: count,
+    // Versions before 0.2 had as many slots as they were given; later ones may know other reasons.
+    most: count.optional(),
+    because: z.enum(SLOT_LIMITS).optional().catch(undefined),
+    busy: count,
+    spent,
+    rssBytes: count,
+    heapBytes: count,
+    heapLimitBytes: count,
+    memoryLimitBytes: count,
+    memoryFreeBytes: count,
+    loopBusy: count,
+    loopLagMs: count,
+    earlier: z.object({ at: z.number(), pages: count, failed: count, spent, took }).nullable(),
+    inFlight: z
+      .array(z.object({ crawl: name, fp: name, proxy: z.object({ pool: name, proxy: name }).nullable(), forMs: count }))
+      .max(IN_FLIGHT_REPORTED),
+  })
+  .transform(({ most, because = 'most', ...vitals }) => ({
+    ...vitals,
+    most: most ?? vitals.slots,
+    because,
+  })) satisfies z.ZodType<Vitals>
 
 /** Null: garbage, or written by an incompatible version. */
 export function parseVitals(text: string): Vitals | null {

@@ -26,8 +26,10 @@ export interface Vitals {
   readonly errors: Readonly<Record<string, number>>
   /** Durations by step: see HISTOGRAM_MS. */
   readonly took: Readonly<Record<Step, Histogram>>
-  /** Maximum concurrent visits, and how many are in flight. */
+  /** Concurrent visits that it allows itself at the moment, its ceiling, why it has no more, and how many are in flight. */
   readonly slots: number
+  readonly most: number
+  readonly because: SlotLimit
   readonly busy: number
   /** Milliseconds of all slots, by activity or what they waited for. */
   readonly spent: Readonly<Record<Spent, number>>
@@ -57,6 +59,19 @@ export type Step = (typeof STEPS)[number]
 /** `idle`: nothing was due. `pace`: waiting for a host's slot. `proxy`: waiting for a proxy. The rest: working on it. */
 export const SPENT = ['idle', 'pace', 'proxy', 'fetch', 'handler', 'store', 'queue'] as const
 export type Spent = (typeof SPENT)[number]
+
+/**
+ * Why a worker has no more slots than it has.
+ *   growing   it has just started, or its load has changed: it is trying
+ *   most      its ceiling, `--concurrency`
+ *   work      the queue has no more links for it at the moment
+ *   cpu       pages wait for its event loop
+ *   memory    its heap, or the memory of the machine or container, is nearly full
+ *   bodies    too many bytes of pages wait for handlers
+ *   outbox    too many pages wait for their commit
+ */
+export const SLOT_LIMITS = ['growing', 'most', 'work', 'cpu', 'memory', 'bodies', 'outbox'] as const
+export type SlotLimit = (typeof SLOT_LIMITS)[number]
 
 export interface Histogram {
   /** One more than HISTOGRAM_MS: the last bucket has no upper bound. Not cumulative. */

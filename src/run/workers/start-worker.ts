@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import type { Clock, Random } from '../../clock.js'
 import { CONFIG, type ProcessSettings } from '../../config.js'
+import { eventLoop } from '../../event-loop.js'
 import { createBrowserFetcher, withBrowser } from '../../fetch/browser/browser-fetcher.js'
 import type { Fetcher } from '../../fetch/fetcher.js'
 import { createHttpFetcher } from '../../fetch/http/http-fetcher.js'
@@ -18,10 +19,12 @@ import { BackendWatch } from '../../while-away.js'
 import type { Backends, Kept } from '../../wire/backends.js'
 import { Outbox } from '../../worker/outbox.js'
 import { retryWaits } from '../../worker/retry-waits.js'
-import { CrawlWorker } from '../../worker/worker.js'
+import { CrawlWorker, MOST_COMMITTING } from '../../worker/worker.js'
+import { WorkerSlots } from '../../worker/worker-slots.js'
 import { isServed, type PoolsAtHand } from '../pools-at-hand.js'
 import { partsOfCrawls } from './crawl-parts.js'
 import { flushFields } from './flush-fields.js'
+import { watchMemory } from './memory-use.js'
 import { spiderProxies } from './spider-proxies.js'
 import { reportVitals } from './worker-vitals.js'
 
@@ -74,7 +77,14 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
     : http
   const allocator = createProxyAllocator({ ledger: backends.proxies, clock, random, worker: id })
   const fields = new FieldTally()
-  const meter = createMeter(concurrency, clock)
+  const slots = new WorkerSlots({
+    ...{ most: concurrency, mostCommitting: MOST_COMMITTING, clock, loop: eventLoop, ...watchMemory(clock) },
+    onChange({ slots: now, because }) {
+      meter.resize(now)
+      if (log.verbose) log.debug('worker.slots', { worker: id, slots: now, most: concurrency, because })
+    },
+  })
+  const meter = createMeter(slots.now, clock)
   const hashes = Object.fromEntries(spiders.map(({ name, hash }) => [name, hash]))
   const watch = new BackendWatch(log, clock)
   const outbox = new Outbox({
@@ -88,9 +98,9 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
     },
     onFailure: (error) => worker.fail(error),
   })
-  const shared = { worker: id, frontier, outbox, fetcher, fields, meter, tracing, clock, random, log }
+  const shared = { worker: id, frontier, outbox, fetcher, fields, meter, slots, tracing, clock, random, log }
   const worker = new CrawlWorker({
-    ...{ id, concurrency, frontier, outbox, backends: watch, clock, log, meter },
+    ...{ id, slots, frontier, outbox, backends: watch, clock, log, meter },
     // Spiders of which it cannot fetch a single page are left to other workers.
     spiders: spiders.filter((spider) => isServed(spider, pools)).map(({ name }) => name),
     about: {

@@ -1,4 +1,4 @@
-import { freemem, hostname, totalmem } from 'node:os'
+import { hostname } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import type { Clock } from '../../clock.js'
@@ -6,6 +6,7 @@ import type { WorkerId } from '../../frontier/frontier.js'
 import { type Earlier, RECENT_MS, VITALS_MS, type Vitals } from '../../observe/vitals/vitals.js'
 import { version } from '../../version.js'
 import type { CrawlWorker } from '../../worker/worker.js'
+import { memoryOfMachine } from './memory-use.js'
 
 /** The second report comes sooner: the first has no rates yet, and someone may be waiting for the worker to be ready. */
 const SECOND_MS = 1_000
@@ -80,13 +81,4 @@ export function watchLag(clock: Clock): { sinceLastReport(): number; stop(): voi
     },
     stop: () => cancel(),
   }
-}
-
-/** The limit of the container, if there is one; without a limit the system reports a number that no machine has. */
-function memoryOfMachine(): Pick<Vitals, 'memoryLimitBytes' | 'memoryFreeBytes'> {
-  const total = totalmem()
-  const limit = process.constrainedMemory()
-  return limit > 0 && limit < total
-    ? { memoryLimitBytes: limit, memoryFreeBytes: Math.max(0, process.availableMemory()) }
-    : { memoryLimitBytes: total, memoryFreeBytes: freemem() }
 }

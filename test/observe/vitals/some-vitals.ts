@@ -7,6 +7,7 @@ export function someVitals(given: Partial<Vitals>): Vitals {
   return {
     ...{ worker: 'w', machine: 'm', pid: 7, version: '1.0.0', at: 1_000, startedAt: 0 },
     ...createMeter(4, new ManualClock()).read([]),
+    ...{ most: 4, because: 'most' },
     ...{ rssBytes: 1, heapBytes: 2, heapLimitBytes: 3, memoryLimitBytes: 4, memoryFreeBytes: 5 },
     ...{ loopBusy: 0.5, loopLagMs: 6, earlier: null, inFlight: [] },
     ...given,

@@ -181,7 +181,7 @@ it('tell what it was fifteen seconds ago', () => {
   const told: Vitals[] = []
   const worker = {
     get reading() {
-      return { ...meter.read([]), pages: clock.now() }
+      return { ...meter.read([]), most: 4, because: 'most' as const, pages: clock.now() }
     },
     longestInFlight: [],
   }
