@@ -339,6 +339,6 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'processes < cores && ',
     replace: '',
     tests: ['test/run/workers/process-count.test.ts'],
-    only: 'and no further',
+    only: 'has no more processes than cores',
   },
 ]

@@ -58,6 +58,13 @@ describe('the number of processes', () => {
     expect(Math.max(...simulate(600, { cores: 1, wanted: () => 40 }))).toBe(1)
   })
 
+  it('has no more processes than cores, even if loops that wait leave a core idle', () => {
+    const sample = { processes: 2, loops: [0.9, 0.9], cores: 2, idleCores: 1.2, rssBytes: MB, freeBytes: 100 * MB }
+    const since = { fullSince: 0, slackSince: null, changedAt: null }
+    expect(processChange(since, { ...sample, atMs: 60_000 }).change).toBe(null)
+    expect(processChange(since, { ...sample, atMs: 60_000, cores: 3 }).change).toBe('more')
+  })
+
   it('stays at one for a crawl that is full for less than three seconds, again and again', () => {
     const bursts = (second: number) => (second % 5 < 3 ? 5 : 0.2)
     expect(changesIn(simulate(300, { cores: 8, wanted: bursts }))).toEqual([])
