@@ -13,7 +13,7 @@ const HELP = `npm run bench -- <bench> [options]
   polite     a polite crawl of 100 hosts with its queue in Redis: CPU of Redis per page, calls per page
   memory     memory of a long crawl
   scale      pages per minute by workers, hosts and proxies: CPU-bound, I/O-bound and mixed pages, spread over the workers, CPU of Redis.
-             --only takes cpu, io, mixed, sqlite, proxies; --quick ends in under 3 minutes, the full run takes about 12
+             --only takes cpu, io, mixed, sqlite, proxies, auto; --quick ends in under 3 minutes, the full run takes about 12
   latency    one host, one request at a time, a server that takes 5 ms
   pages      cost of keeping raw pages, in files and in S3: CPU and bytes per page, S3 requests
   export     memory and speed of exports of 10,000 and 1,000,000 records

@@ -1,8 +1,9 @@
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { printBars, round, table, versions } from './report.js'
+import { AUTO_SECONDS, measureAuto } from './scale/auto.js'
 import { stepsFor } from './scale/burn.js'
-import { barsOf, figuresOf, KIND_NAMES, nameOf } from './scale/figures.js'
+import { autoBar, barsOf, figuresOf, KIND_NAMES, nameOf } from './scale/figures.js'
 import { startFleet } from './scale/fleet.js'
 import { openScaleSite } from './scale/helpers.js'
 import {
@@ -20,35 +21,44 @@ const CHECK_MS = 500
 /** A cell may take this many times as long as it should before it is given up. */
 const PATIENCE = 6
 
-/** Pages per minute by workers, hosts and proxies. `only` takes kinds of pages (cpu, io, mixed), sqlite and proxies. */
+const GROUPS = ['cpu', 'io', 'mixed', 'sqlite', 'proxies', 'auto']
+
+/** Pages per minute by workers, hosts and proxies. `only` takes GROUPS. */
 export async function run({ only, quick, json }) {
   const cores = availableParallelism()
   const fleets = chosen(planFleets({ quick, cores }), only)
-  console.error(`about ${minutes(secondsOf(fleets, cores))}, with nothing else running on this machine`)
+  const withAuto = only === undefined ? !quick : only.includes('auto')
+  const autoSeconds = withAuto ? AUTO_SECONDS : 0
+  console.error(`about ${minutes(secondsOf(fleets, cores) + autoSeconds)}, with nothing else running on this machine`)
   const site = await openScaleSite()
   const task = { steps: stepsFor(HANDLER_MS), allowed: site.origins.map((origin) => new URL(origin).host) }
   const all = []
+  let auto = null
   try {
     for (const [nth, fleet] of fleets.entries()) {
-      const left = minutes(secondsOf(fleets.slice(nth), cores))
+      const left = minutes(secondsOf(fleets.slice(nth), cores) + autoSeconds)
       console.error(`fleet ${nth + 1} of ${fleets.length}, ${left} left: ${describeFleet(fleet)}`)
       await runFleet(fleet, site, task, all, cores)
+    }
+    if (withAuto) {
+      console.error(`run --workers auto, ${minutes(autoSeconds)} left`)
+      auto = await measureAuto(site, task)
     }
   } finally {
     site.close()
   }
-  print(all, cores)
-  const passed = printBars(barsOf(all, cores))
-  if (json) console.log(JSON.stringify({ bench: 'scale', cores, cells: all }))
+  if (all.length > 0) print(all, cores)
+  if (auto !== null) printAuto(auto)
+  const passed = printBars([...barsOf(all, cores), ...(auto === null ? [] : autoBar(auto, cores))])
+  if (json) console.log(JSON.stringify({ bench: 'scale', cores, cells: all, auto }))
   return passed
 }
 
 function chosen(fleets, only) {
   if (only === undefined) return fleets
   const groupOf = ({ kind, queue, proxies }) => (proxies > 0 ? 'proxies' : queue === 'sqlite' ? 'sqlite' : kind)
-  const known = ['cpu', 'io', 'mixed', 'sqlite', 'proxies']
-  const unknown = only.filter((name) => !known.includes(name))
-  if (unknown.length > 0) throw new Error(`--only knows ${known.join(', ')}, not ${unknown}`)
+  const unknown = only.filter((name) => !GROUPS.includes(name))
+  if (unknown.length > 0) throw new Error(`--only knows ${GROUPS.join(', ')}, not ${unknown}`)
   return fleets
     .map((fleet) => ({ ...fleet, cells: fleet.cells.filter((cell) => only.includes(groupOf(cell))) }))
     .filter(({ cells }) => cells.length > 0)
@@ -146,6 +156,13 @@ function print(all, cores) {
     ])
   console.log(table(head, rows))
   console.log('')
+}
+
+function printAuto({ processes, secondsUntilLast, onePagesPerMinute, allPagesPerMinute, speedUpOfCrawl }) {
+  console.log(
+    `run --workers auto, CPU-bound, 1 host, SQLite: ${Math.round(onePagesPerMinute)} pages/min with one process; ${processes} processes after ` +
+      `${round(secondsUntilLast, 1)} s, then ${Math.round(allPagesPerMinute)} pages/min; ${round(speedUpOfCrawl)} × over the whole crawl\n`,
+  )
 }
 
 /** People compare the workers of one site, so those rows are next to each other. */

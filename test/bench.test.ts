@@ -131,6 +131,19 @@ describe('the bench scale', async () => {
     ])
   })
 
+  it('compares one process with all of them, from the first page of the last one on', async () => {
+    const { autoFigures } = (await load('auto.js')) as {
+      autoFigures(one: number[][], auto: number[][]): Record<string, number>
+    }
+    const every = (ms: number, from: number, to: number) =>
+      Array.from({ length: (to - from) / ms + 1 }, (_, nth) => from + nth * ms)
+    const figures = autoFigures([every(50, 1_000, 21_000)], [every(50, 0, 30_000), every(50, 10_025, 30_000)])
+    expect(figures).toMatchObject({ processes: 2, secondsUntilLast: 10.025, onePagesPerMinute: 1_200 })
+    expect(figures.speedUp).toBeCloseTo(2, 2)
+    expect(figures.speedUpOfCrawl).toBeCloseTo(1 + 20 / 30, 2)
+    expect(autoFigures([every(50, 0, 5_000)], [every(50, 0, 5_000)])).toMatchObject({ processes: 1, speedUp: 1 })
+  })
+
   it('runs as long as the help says, and one worker of each kind first', () => {
     expect(secondsOf(planFleets({ quick: true, cores: 2 }), 2)).toBeLessThan(180)
     const full = planFleets({ quick: false, cores: 2 })

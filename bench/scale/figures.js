@@ -105,6 +105,7 @@ export function barsOf(all, cores) {
       holds: ({ spread }) => spread.min > 0,
     },
   )
+  if (all.length === 0) return bars
   const faulty = all.filter(({ faults }) => faults.length > 0)
   bars.push({
     text: 'every page fetched and handled once, within the limits of its host and proxy, by the log of the site',
@@ -112,6 +113,18 @@ export function barsOf(all, cores) {
     holds: faulty.length === 0,
   })
   return bars
+}
+
+/** Of `run --workers auto`, from the moment when all its processes are there. */
+export function autoBar({ processes, speedUp }, cores) {
+  if (cores < 2) return []
+  return [
+    {
+      text: `run --workers auto, CPU-bound: at least ${CPU_SPEED_UP} × one process on 2 cores`,
+      value: `${speedUp.toFixed(2)} × with ${processes} ${processes === 1 ? 'process' : 'processes'}`,
+      holds: speedUp >= CPU_SPEED_UP,
+    },
+  ]
 }
 
 export const KIND_NAMES = { cpu: 'CPU-bound', io: 'I/O-bound', mixed: 'mixed' }
