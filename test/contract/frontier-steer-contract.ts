@@ -164,6 +164,30 @@ export function frontierSteerContract(name: string, makeDriver: MakeFrontier): v
       })
     })
 
+    for (const order of ['priority', 'fifo', 'lifo'] as const) {
+      const inOrder = (addresses: string[]) => (order === 'lifo' ? addresses.reverse() : addresses)
+      const later = (path: string) => linkTo(`a.test/${path}`, { delayMs: 100 })
+
+      for (const steered of ['remove', 'promote'] as const) {
+        it(`leaves the others in their places, delayed ones too: ${steered}, ${order}`, async () => {
+          const all = [...numbers(1), later('x'), ...numbers(3).slice(1), later('y'), linkTo('a.test/3')]
+          await crawlOf({ order }, all)
+          expect(await steer('a.test/1', steered)).toBe('ok')
+          clock.advance(100)
+          const others = inOrder(['a.test/0', 'a.test/x', 'a.test/2', 'a.test/y', 'a.test/3'])
+          const expected = steered === 'promote' ? ['a.test/1', ...others] : others
+          expect(addresses(await w().lease(9))).toEqual(expected)
+        })
+      }
+
+      it(`leaves a delayed link its place when the first one is removed: ${order}`, async () => {
+        await crawlOf({ order }, [linkTo('a.test/0'), later('x'), linkTo('a.test/1')])
+        expect(await steer('a.test/0', 'remove')).toBe('ok')
+        clock.advance(100)
+        expect(addresses(await w().lease(9))).toEqual(inOrder(['a.test/x', 'a.test/1']))
+      })
+    }
+
     it('leaves alone what is in flight, has ended or is not known', async () => {
       await crawlOf({}, numbers(3))
       const { leases } = await w().lease(2)

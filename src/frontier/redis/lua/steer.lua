@@ -11,7 +11,8 @@ if c.state == 'cancelled' and order ~= 'remove' then return 'cancelled' end
 
 -- What it was, as it would be outside its list.
 local lane, history, item, rank, due, code, ended
-local listkey, newest = nil, c.order == NEWEST_FIRST
+local listkey, level, index
+local newest = c.order == NEWEST_FIRST
 if where == 'dead' then
   local record = call('HGET', B .. ':e:' .. c.num, fp)
   if not record or string.byte(record, 1) ~= DEAD_LETTER then return 'moved' end
@@ -22,10 +23,12 @@ if where == 'dead' then
 else
   lane = lane_named(c, name)
   if where == 'queued' then
-    listkey = list_key(c, tonumber(ARGV[7]), name)
-    if not call('LPOS', listkey, found, 'RANK', newest and -1 or 1, 'MAXLEN', ARGV[10]) then return 'moved' end
+    level = tonumber(ARGV[7])
+    listkey = list_key(c, level, name)
+    index = call('LPOS', listkey, found, 'RANK', newest and -1 or 1, 'MAXLEN', ARGV[10])
+    if not index then return 'moved' end
     history, item = NO_HISTORY, newest and sub(found, 5) or found
-    rank = tonumber(ARGV[7]) * LEVEL
+    rank = level * LEVEL
   elseif where == 'returned' then
     if not call('ZSCORE', returned_key(lane), found) then return 'moved' end
     history, rank, item = sub(found, 1, 6), unpackstruct('>d', found, 7), sub(found, 15)
@@ -41,8 +44,24 @@ if order == 'retry' and where ~= 'dead' and (not due or tonumber(due) <= now) th
 
 local main = main_of(c, lane)
 touch(lane.h)
-if where == 'queued' then
+if where == 'queued' and (newest or lane[RETURNED] + lane[DELAYED] == 0) then
   call('LREM', listkey, newest and -1 or 1, found)
+elseif where == 'queued' then
+  -- A link's place is where it is in the list (parts/order.lua): without this one, those behind it would move up, past links that are delayed or returned. So
+  -- those in front leave the list with their rank, and this one counts as taken; the client looks through POSITION_CAP links at most.
+  local lv, front = lane.lv, index > 0 and call('LRANGE', listkey, 0, index - 1) or {}
+  for i = 1, #lv, 2 do
+    if lv[i] == level then
+      local args = {}
+      for n, other in ipairs(front) do
+        local place = level * LEVEL + lv[i + 1] + n
+        args[2 * n - 1], args[2 * n] = text_of(place), NO_HISTORY .. pack('>d', place) .. other
+      end
+      vcall('ZADD', returned_key(lane), args)
+      call('LTRIM', listkey, index + 1, -1)
+      lv[i + 1], lane[POPS], lane[RETURNED] = lv[i + 1] + index + 1, lane[POPS] + index + 1, lane[RETURNED] + index
+    end
+  end
 elseif where == 'returned' then
   call('ZREM', returned_key(lane), found)
   lane[RETURNED] = lane[RETURNED] - 1
