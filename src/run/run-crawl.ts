@@ -109,7 +109,8 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
       working.add(stopSeeding, () => duties.stop(), ...workers.map((worker) => () => worker.stop(graceMs)))
       working.add(grace.start)
       try {
-        const interrupted = await watch(options, backends, crawl, failures, seeding.all)
+        const workersNow = () => ({ workersAlive: failures.alive, workersReady: localWorkers.list().length })
+        const interrupted = await watch(options, backends, crawl, failures, workersNow, seeding.all)
         return { interrupted, duties, failures }
       } catch (error) {
         // A queue that came back empty shows in many ways: a crawl that is missing, workers that fail.
@@ -118,12 +119,14 @@ export async function runCrawl(options: RunOptions): Promise<RunSummary> {
     })
 
     const stats = await backends.frontier.stats(crawl)
-    options.onProgress?.(await runProgress(backends, crawl, stats, 0))
+    options.onProgress?.(await runProgress(backends, crawl, stats, { workersAlive: 0, workersReady: 0 }))
     log.info('crawl.finished', { crawl, state: stats.state, done: stats.done })
     const seconds = (clock.mono() - startedAt) / 1000
     const { interrupted, failures, duties } = worked
     const { drained } = failures
-    return runSummary(backends, stats, spider, { before, seconds, interrupted, drained, drift: await duties.drift() })
+    return runSummary(backends, stats, spider, {
+      ...{ before, seconds, interrupted, drained, workers: localWorkers.pages(), drift: await duties.drift() },
+    })
   })
 }
 
@@ -149,6 +152,7 @@ async function watch(
   backends: Backends,
   crawl: CrawlId,
   failures: WorkerFailures,
+  workersNow: () => Pick<RunProgress, 'workersAlive' | 'workersReady'>,
   seeding: Promise<unknown>,
 ): Promise<boolean> {
   seeding.catch((error: unknown) => {
@@ -164,7 +168,7 @@ async function watch(
     if (failures.drained) return true
     try {
       const stats = await backends.frontier.stats(crawl)
-      onProgress?.(await runProgress(backends, crawl, stats, failures.alive))
+      onProgress?.(await runProgress(backends, crawl, stats, workersNow()))
       if (stats.state === 'finished' || stats.state === 'cancelled') return false
       pauseMs = watchPause(stats, systemClock.mono() - startedAt)
     } catch (error) {

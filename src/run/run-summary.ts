@@ -6,6 +6,7 @@ import type { Spider } from '../spider/spider.js'
 import type { KindCount } from '../store/record-store.js'
 import type { VisitCounts } from '../store/visits.js'
 import type { Backends } from '../wire/backends.js'
+import type { WorkerPages } from './workers/local-workers.js'
 
 export interface RunStart {
   readonly crawl: CrawlId
@@ -24,6 +25,8 @@ export interface RunProgress {
   readonly records: number
   readonly rejected: number
   readonly workersAlive: number
+  /** Those that have loaded everything and ask for pages. */
+  readonly workersReady: number
   /** Read only while nothing ends. */
   readonly waits: Waits
 }
@@ -49,6 +52,8 @@ export interface RunSummary {
   /** True when the drain signal ended it before the crawl had finished, or its last worker was drained from outside. */
   readonly interrupted: boolean
   readonly drained: boolean
+  /** What each worker of this run has fetched. Workers of other commands may have fetched the rest. */
+  readonly workers: readonly WorkerPages[]
   /** For a spider that recrawls: how its pages compare with the previous crawl. */
   readonly visits: VisitCounts | null
   /** Fields that used to be filled and no longer are. */
@@ -67,19 +72,19 @@ export async function runProgress(
   backends: Backends,
   crawl: CrawlId,
   stats: CrawlStats,
-  workersAlive: number,
+  workers: Pick<RunProgress, 'workersAlive' | 'workersReady'>,
 ): Promise<RunProgress> {
   const hosts = await backends.frontier.hosts(crawl, { limit: HOSTS_SHOWN, busiest: true })
   const { records, rejected } = recordTotals(await backends.store.records.counts({ crawl }))
   const waits = await readWaits(backends.frontier, stats, hosts, backends.queueClock.now())
-  return { stats, hosts, records, rejected, workersAlive, waits }
+  return { stats, hosts, records, rejected, ...workers, waits }
 }
 
 export async function runSummary(
   backends: Backends,
   stats: CrawlStats,
   spider: Pick<Spider, 'records'>,
-  run: Pick<RunSummary, 'seconds' | 'interrupted' | 'drained' | 'drift'> & { readonly before: CrawlStats },
+  run: Pick<RunSummary, 'seconds' | 'interrupted' | 'drained' | 'workers' | 'drift'> & { readonly before: CrawlStats },
 ): Promise<RunSummary> {
   const { id: crawl, state, endedBy, done, failed, dead, retried, skipped } = stats
   const counts = await backends.store.records.counts({ crawl })
@@ -93,6 +98,7 @@ export async function runSummary(
     seconds: Math.round(run.seconds * 1000) / 1000,
     interrupted: run.interrupted && state !== 'finished',
     drained: run.drained && state !== 'finished',
+    workers: run.workers,
     visits: await backends.store.visits.counts(crawl),
     drift: run.drift,
   }

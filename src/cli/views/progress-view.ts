@@ -32,7 +32,7 @@ export function progressLines(progress: RunProgress, fleet: Fleet, now: number, 
   return [
     `${style.bold(clean(stats.spider))}  ${progressBar(over, stats.total, style)}  ${count(over)} / ${count(stats.total)}  ${percent(over, stats.total)}`,
     `  ${numbers.join(style.dim(' · '))}`,
-    `  ${style.dim(endText(estimateOf(progress, fleet, now), stats.state))}`,
+    `  ${style.dim(outlook(progress, fleet, now))}`,
     ...waitLines(progress.waits, now).map((line) => `  ${style.yellow(line)}`),
   ]
 }
@@ -69,10 +69,18 @@ export function progressLine(progress: RunProgress, fleet: Fleet, now: number): 
     plural(progress.records, 'record'),
     ...(stats.failed > 0 ? [plural(stats.failed, 'error')] : []),
     ...(stats.dead > 0 ? [`${count(stats.dead)} dead`] : []),
-    endText(estimateOf(progress, fleet, now), stats.state),
+    outlook(progress, fleet, now),
     ...waitLines(progress.waits, now),
   ]
   return parts.join(' · ')
+}
+
+/** An estimate needs pages, and pages need a worker that has loaded: on a busy machine that takes seconds. */
+function outlook(progress: RunProgress, fleet: Fleet, now: number): string {
+  const { stats, workersAlive, workersReady } = progress
+  if (stats.state === 'running' && workersReady === 0 && stats.leased === 0 && ended(stats) === 0)
+    return `starting ${workersAlive > 1 ? `${workersAlive} workers` : 'a worker'}`
+  return endText(estimateOf(progress, fleet, now), stats.state)
 }
 
 export function endText(estimate: Estimate, state: RunProgress['stats']['state']): string {

@@ -57,6 +57,8 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   print(
     `  ${figure(summary.pages)}  pages fetched${summary.retried > 0 ? style.dim(`, ${plural(summary.retried, 'retry', 'retries')}`) : ''}`,
   )
+  const shares = sharesText(summary.workers)
+  if (shares !== null) print(`             ${style.dim(shares)}`)
   for (const line of visitLines(summary.visits, style)) print(line)
   print(`  ${figure(summary.records)}  records${kindsText(details)}`)
   for (const line of unchangedLines(summary)) print(line)
@@ -70,6 +72,12 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
     for (const group of details?.dead.slice(0, 3) ?? [])
       print(style.dim(`             ${group.code}, for example ${clean(group.sample)}`))
   }
+}
+
+/** How the workers of this run shared the pages; null when there was only one. */
+export function sharesText(workers: RunSummary['workers']): string | null {
+  if (workers.length < 2) return null
+  return `by ${plural(workers.length, 'worker')}: ${workers.map(({ pages }) => count(pages)).join(', ')}`
 }
 
 /** Why a second run has so few records: without this, `0 records` looks like a broken spider. */

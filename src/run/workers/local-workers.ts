@@ -9,16 +9,28 @@ export interface LocalWorkers {
   gone(worker: WorkerId): void
   /** Sorted by name. */
   list(): ReceivedVitals[]
+  /** Of every worker since the start, also of those that are gone, in the order in which they started. */
+  pages(): WorkerPages[]
+}
+
+export interface WorkerPages {
+  readonly worker: WorkerId
+  readonly pages: number
 }
 
 export function createLocalWorkers(clock: Clock): LocalWorkers {
   const latest = new Map<WorkerId, { readonly vitals: Vitals; readonly receivedAt: number }>()
+  const pages = new Map<WorkerId, number>()
   return {
-    received: (vitals) => void latest.set(vitals.worker, { vitals, receivedAt: clock.mono() }),
+    received(vitals) {
+      latest.set(vitals.worker, { vitals, receivedAt: clock.mono() })
+      pages.set(vitals.worker, vitals.pages)
+    },
     gone: (worker) => void latest.delete(worker),
     list: () =>
       [...latest.values()]
         .map(({ vitals, receivedAt }) => ({ vitals, ageMs: clock.mono() - receivedAt }))
         .sort((a, b) => (a.vitals.worker < b.vitals.worker ? -1 : 1)),
+    pages: () => [...pages].map(([worker, count]) => ({ worker, pages: count })),
   }
 }

@@ -52,6 +52,9 @@ export function reportVitals(
   return {
     stop() {
       cancel()
+      // The last pages count too, for whoever adds them up.
+      report(VITALS_MS)
+      cancel()
       lag.stop()
     },
   }

@@ -51,6 +51,7 @@ const progress: RunProgress = {
   records: 900,
   rejected: 3,
   workersAlive: 2,
+  workersReady: 2,
 }
 
 describe('progress', () => {
@@ -64,6 +65,27 @@ describe('progress', () => {
 
   it('tells when a worker is missing', () => {
     expect(progressLines(progress, { workers: 3, concurrency: 1 }, NOW, plain)[1]).toContain('2 of 3 workers')
+  })
+
+  it('says that workers start, as long as none is there and nothing was fetched', () => {
+    const stats = {
+      ...progress.stats,
+      total: 1,
+      queued: 1,
+      leased: 0,
+      done: 0,
+      dead: 0,
+      skipped: 0,
+      failed: 0,
+      rate: 0,
+    }
+    const starting = { ...progress, stats, records: 0, workersAlive: 4, workersReady: 0 }
+    const fleet = { workers: 4, concurrency: 64 }
+    expect(progressLine(starting, fleet, NOW)).toBe('0/1 pages (0 %) · 0.0/s · no records · starting 4 workers')
+    expect(progressLines({ ...starting, workersAlive: 1 }, fleet, NOW, plain).at(-1)).toBe('  starting a worker')
+    expect(progressLine({ ...starting, workersReady: 1 }, fleet, NOW)).not.toContain('starting')
+    // A crawl that is resumed has pages already.
+    expect(progressLine({ ...progress, workersReady: 0 }, fleet, NOW)).not.toContain('starting')
   })
 
   it('is one line on a pipe', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { summaryDetails, unchangedLines } from '../../../src/cli/views/summary-view.js'
+import { sharesText, summaryDetails, unchangedLines } from '../../../src/cli/views/summary-view.js'
 import { ShoalError } from '../../../src/errors.js'
 import { memoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
 import { batch, rejectedRow } from '../../contract/record-store-contract.js'
@@ -36,4 +36,11 @@ it('says why a second run wrote few records', () => {
     '          5  records unchanged: written less than 1 h ago (`fresh`)',
     '          1  record unchanged: written less than 10 min ago (`fresh`)',
   ])
+})
+
+it('says how several workers shared the pages', () => {
+  expect(sharesText([])).toBe(null)
+  expect(sharesText([{ worker: 'a', pages: 9 }])).toBe(null)
+  const workers = [1_204, 1_187, 0].map((pages, i) => ({ worker: `w${i}`, pages }))
+  expect(sharesText(workers)).toBe('by 3 workers: 1,204, 1,187, 0')
 })

@@ -188,7 +188,13 @@ it('tell what it was fifteen seconds ago', () => {
   const telling = reportVitals('w', worker, clock, (vitals) => void told.push(vitals))
   expect(told.at(-1)?.earlier).toBeNull()
   for (let i = 0; i < 20; i++) clock.advance(VITALS_MS)
-  telling.stop()
   const last = told.at(-1)
   expect(last?.earlier).toMatchObject({ at: (last?.at ?? 0) - RECENT_MS, pages: (last?.pages ?? 0) - RECENT_MS })
+  clock.advance(500)
+  telling.stop()
+  // The last pages are reported, and nothing after that.
+  const reports = told.length
+  expect(told.at(-1)?.pages).toBe(clock.now())
+  clock.advance(10 * VITALS_MS)
+  expect(told).toHaveLength(reports)
 })
