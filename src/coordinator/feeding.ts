@@ -38,19 +38,22 @@ export async function feedSpider(parts: FeedingParts, signal: AbortSignal): Prom
   if (parts.feed === null && (spider.feed?.idleMs ?? null) === null) return
   const take = feedTaker(parts, signal)
   const endIfIdle = idleWatch(parts)
-  let failing = false
+  let failure: string | null = null
   while (!signal.aborted) {
     let napMs = CHECK_MS
     try {
       const taken = await take()
       if (taken === TAKE_AT_ONCE) napMs = 0
       else if (taken === 0) await endIfIdle()
-      failing = false
+      failure = null
     } catch (thrown) {
       const error = asShoalError(thrown)
-      if (!failing && !isAway(error)) log.warn('feed.failed', { spider: spider.name, message: error.message })
-      failing = true
-      if (!isAway(error)) napMs = FAILED_MS
+      if (!isAway(error)) {
+        const { message, hint } = error
+        if (message !== failure) log.warn('feed.failed', { spider: spider.name, message, next: hint })
+        failure = message
+        napMs = FAILED_MS
+      }
     }
     if (napMs > 0) await clock.sleep(napMs, signal)
   }
@@ -66,9 +69,15 @@ function feedTaker({ backends, spider, feed, clock, log }: FeedingParts, signal:
 
   /** What a budget rejects is kept with its entry. False: the signal was aborted before all were added. */
   const addAll = async (crawl: string, wanted: readonly WantedLink[]): Promise<boolean> => {
-    for (let next = 0; next < wanted.length; next += ADD_AT_ONCE) {
+    for (let next = 0; next < wanted.length; ) {
       if (signal.aborted) return false
-      const batch = wanted.slice(next, next + ADD_AT_ONCE)
+      const room = roomFor(pending, spider.maxPending)
+      if (room === 0) {
+        pending = await untilLowMark(frontier, crawl, spider.maxPending, clock, signal)
+        continue
+      }
+      const batch = wanted.slice(next, next + Math.min(ADD_AT_ONCE, room))
+      next += batch.length
       const result = await frontier.add(
         crawl,
         batch.map(({ accepted }) => accepted.link),

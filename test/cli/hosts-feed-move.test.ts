@@ -90,6 +90,20 @@ describe('feed', () => {
     expect(again.stderr).toContain('rejected: nonsense')
   })
 
+  it('takes entries of other systems, and names the keys that it does not know once', async () => {
+    const urls = join(dir.path, 'others.jsonl')
+    const lines = [1, 2].map((n) =>
+      JSON.stringify({ url: `https://shop.example/other-${n}`, attempts: n, 'max-retries': 3 }),
+    )
+    writeFileSync(urls, [...lines, '{"func":"f","args":["https://shop.example/rq"]}'].join('\n'))
+    const { stdout, stderr } = await shoal('feed', spider, urls, '--json')
+    expect(lastJson(stdout)).toMatchObject({ added: 3, rejected: [] })
+    expect(stderr.match(/attempts: not a key that Shoal knows: kept in data/g)).toHaveLength(1)
+    expect(stderr).toContain('max-retries: a link has no limit of its own')
+    const links = await onQueue(({ frontier }) => frontier.links({ crawl: CRAWL, limit: 99 }))
+    expect(links.find(({ url }) => url.endsWith('/other-2'))).toMatchObject({ data: { attempts: 2, 'max-retries': 3 } })
+  })
+
   it('reads standard input', async () => {
     const child = spawn(process.execPath, [BIN, 'feed', spider, '-', '--json', '--queue', address], { cwd: dir.path })
     let out = ''
@@ -112,9 +126,11 @@ describe('feed', () => {
       code: 2,
       stderr: expect.stringContaining('there is no file'),
     })
-    expect(await shoal('feed', spider, '--rejected')).toMatchObject({
+    for (const flag of ['--rejected', '--refused', '--retry-rejected', '--retry-refused'])
+      expect(await shoal('feed', spider, flag)).toMatchObject({ code: 2, stderr: expect.stringContaining('no feed') })
+    expect(await shoal('feed', spider, '--rejected', '--retry-rejected')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('no feed'),
+      stderr: expect.stringContaining('cannot be combined'),
     })
   })
 })

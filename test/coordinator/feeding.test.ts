@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { ManualClock } from '../../src/clock.js'
 import { specFor } from '../../src/coordinator/crawls.js'
 import { feedSpider } from '../../src/coordinator/feeding.js'
+import { ShoalError } from '../../src/errors.js'
 import type { Feed, FeedEntry, RefusedEntry } from '../../src/feed/feed.js'
 import { MemoryFrontier } from '../../src/frontier/memory/memory-frontier.js'
 import { createLog } from '../../src/log.js'
@@ -190,7 +191,7 @@ describe('a fed spider', () => {
       '{"urls":["https://a.example/1","https://a.example/2","https://a.example/3","https://a.example/4"]}',
     ])
     await rounds(4)
-    expect((await frontier.stats('c')).queued).toBe(2)
+    expect(await frontier.stats('c')).toMatchObject({ queued: 1, refused: 0 })
     await stop()
     expect(await feed.refused(9)).toMatchObject({ kept: 0 })
     expect(await feed.empty()).toBe(false)
@@ -291,6 +292,24 @@ describe('a fed spider', () => {
     expect((await feed.refused(9)).entries).toMatchObject([
       { text: 'https://a.example/3', reason: expect.stringMatching(/budget/) },
     ])
+  })
+
+  it('reports a feed that cannot be read once, with what to do, and continues when it can', async () => {
+    const { frontier, feed, begin, rounds, open, lines } = world(true)
+    await open()
+    const empty = feed.empty.bind(feed)
+    feed.empty = async () => {
+      throw new ShoalError('config_invalid', "the key 'in' of the feed is a string", { hint: 'Set another key.' })
+    }
+    begin()
+    await feed.push(['https://a.example/1'])
+    await rounds(40)
+    expect(lines.filter(({ event }) => event === 'feed.failed')).toMatchObject([
+      { spider: 's', message: "the key 'in' of the feed is a string", next: 'Set another key.' },
+    ])
+    feed.empty = empty
+    await rounds(12)
+    expect(await frontier.links({ crawl: 'c', limit: 9 })).toMatchObject([{ url: 'https://a.example/1' }])
   })
 
   it('opens a crawl when there is none, and feeds none that was cancelled', async () => {
