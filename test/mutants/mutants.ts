@@ -334,6 +334,14 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'go on with the same crawl',
   },
   {
+    name: 'processes are added beyond the cores of the machine',
+    file: 'src/run/workers/process-count.ts',
+    find: 'processes < cores && ',
+    replace: '',
+    tests: ['test/run/workers/process-count.test.ts'],
+    only: 'has no more processes than cores',
+  },
+  {
     name: 'a rejected entry is put back by each of two commands',
     file: 'src/feed/redis/scripts.ts',
     find: "if redis.call('LREM', refused, -1, item) == 0 then return false end",
@@ -356,3 +364,5 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'await addAll(target, wanted)',
     tests: ['test/coordinator/feeding.test.ts'],
     only: 'refuses nothing because it stops',
+  },
+]
