@@ -51,7 +51,7 @@ export const NEEDS_PROCESSES = [
  * The gaps between requests that some of them measure are half a second and more, or may be half as long as they should.
  */
 export const IN_PAIRS = [
-  'test/e2e/{dashboard,fleet,kill,proxies,sitemaps}.test.ts',
+  'test/e2e/{dashboard,dead-worker,fleet,kill,proxies,sitemaps}.test.ts',
   'test/frontier/redis/cluster-frontier.test.ts',
 ]
 
