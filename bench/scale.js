@@ -20,6 +20,8 @@ import {
 const CHECK_MS = 500
 /** A cell may take this many times as long as it should before it is given up. */
 const PATIENCE = 6
+/** Pages in flight of a crawl that was cancelled are waited for this long. */
+const CANCEL_S = 30
 
 const GROUPS = ['cpu', 'io', 'mixed', 'sqlite', 'proxies', 'auto']
 
@@ -109,18 +111,20 @@ async function runCell(cell, fleet, site) {
   }
 }
 
-/** False if the crawl took too long; it is cancelled then, and the next cell can run. */
+/** False if the crawl took too long; it is cancelled then, and the next cell begins when nothing of it is in flight any more. */
 async function untilFinished(crawl, seconds) {
-  const deadline = performance.now() + seconds * 1_000
-  for (;;) {
-    const { state } = await crawl.stats()
-    if (state === 'finished') return true
-    if (performance.now() > deadline) {
-      await crawl.cancel()
-      return false
+  const until = async (holds, forSeconds) => {
+    const deadline = performance.now() + forSeconds * 1_000
+    while (!holds(await crawl.stats())) {
+      if (performance.now() > deadline) return false
+      await sleep(CHECK_MS)
     }
-    await sleep(CHECK_MS)
+    return true
   }
+  if (await until(({ state }) => state === 'finished', seconds)) return true
+  await crawl.cancel()
+  await until(({ leased }) => leased === 0, CANCEL_S)
+  return false
 }
 
 function print(all, cores) {
