@@ -74,7 +74,7 @@ export function processesChanged(atMs: number): ProcessCountState {
   return { fullSince: null, slackSince: null, changedAt: atMs }
 }
 
-/** Whether what is waiting pays for another process, at the current rate. */
+/** Whether what is waiting pays for another process, at the current rate, which is 0 until the first page is done. */
 export function isWorthAProcess(queued: number, pagesPerSecond: number): boolean {
-  return queued >= pagesPerSecond * WORTH_SECONDS
+  return queued > 0 && queued >= pagesPerSecond * WORTH_SECONDS
 }

@@ -67,6 +67,12 @@ describe('progress', () => {
     expect(progressLines(progress, { workers: 3, concurrency: 1 }, NOW, plain)[1]).toContain('2 of 3 workers')
   })
 
+  it('with auto, shows as many workers as there are, and none while it is one', () => {
+    const fleet = { workers: 'auto', concurrency: 64 } as const
+    expect(progressLines(progress, fleet, NOW, plain)[1]).toMatch(/ · 2 workers$/)
+    expect(progressLines({ ...progress, workersAlive: 1 }, fleet, NOW, plain)[1]).toMatch(/ · 4 in flight$/)
+  })
+
   it('says that workers start, as long as none is there and nothing was fetched', () => {
     const stats = {
       ...progress.stats,

@@ -103,6 +103,8 @@ describe('the number of processes', () => {
 describe('another process', () => {
   it('is worth it when what is waiting takes ten seconds or more at the current rate', () => {
     expect(isWorthAProcess(0, 20)).toBe(false)
+    expect(isWorthAProcess(0, 0), 'the only page computes for minutes').toBe(false)
+    expect(isWorthAProcess(3, 0)).toBe(true)
     expect(isWorthAProcess(199, 20)).toBe(false)
     expect(isWorthAProcess(200, 20)).toBe(true)
     expect(isWorthAProcess(50, 500), 'a crawl of 50 pages').toBe(false)
