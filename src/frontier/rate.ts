@@ -10,6 +10,8 @@ const WINDOW_S = 10
 export const ENDINGS_KEPT_S = 60
 /** So many intervals between endings make a mean. */
 const INTERVALS = 5
+/** So many seconds without an ending, in the middle of many, were a stall. Once it is over it no longer counts, or the end would seem hours away. */
+const STALL_S = 4
 /** A crawl that ends a page every 15 s has not stalled after ten: it has after this many of its usual intervals. */
 const STALLED_INTERVALS = 3
 
@@ -19,9 +21,11 @@ const STALLED_INTERVALS = 3
  */
 export function rateOf(endings: readonly Ending[], { since, now }: { since: number | null; now: number }): number {
   if (since === null) return 0
-  const begin = Math.max(since, resumedAt(endings))
   const second = Math.floor(now / 1000)
-  const ended = endings.filter(({ count, second: at }) => count > 0 && at >= Math.floor(begin / 1000) && at <= second)
+  const begun = Math.max(since, resumedAt(endings))
+  const known = endings.filter(({ count, second: at }) => count > 0 && at >= Math.floor(begun / 1000) && at <= second)
+  const begin = Math.max(begun, 1000 * stallEnded(known))
+  const ended = known.filter(({ second: at }) => at >= Math.floor(begin / 1000))
   const windowStart = Math.max(begin, (second - WINDOW_S + 1) * 1000)
   if (windowStart > begin) {
     const rare = rareRate(ended, begin, second)
@@ -43,6 +47,18 @@ export function resumeMark(now: number): Ending {
 
 function resumedAt(endings: readonly Ending[]): number {
   return Math.max(0, ...endings.map(({ count, second }) => (count === 0 ? (second + 1) * 1000 : 0)))
+}
+
+/** The second of the first ending after the last stall; 0: there was none, or too little has ended since to tell. */
+function stallEnded(ended: readonly Ending[]): number {
+  const newestFirst = ended.toSorted((a, b) => b.second - a.second)
+  let since = 0
+  for (const [nth, { second, count }] of newestFirst.entries()) {
+    since += count
+    const before = newestFirst[nth + 1]
+    if (before !== undefined && second - before.second > STALL_S) return since > INTERVALS ? second : 0
+  }
+  return 0
 }
 
 /** The mean of the last intervals if they took longer than the window; null: pages are not that rare. */

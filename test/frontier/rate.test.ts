@@ -69,6 +69,15 @@ describe('the rate of a crawl', () => {
     expect(rateOf(endings, { since: START, now: START + 324_000 })).toBeCloseTo(2, 0)
   })
 
+  it('is right again within seconds after a stall', () => {
+    const times = [...every(125, 0, 30_000), ...every(125, 42_000, 80_000)]
+    expect(at(41_000, times)).toBe(0)
+    for (let now = 44_000; now < 60_000; now += 500) {
+      expect(at(now, times), `after ${now} ms`).toBeGreaterThan(6.5)
+      expect(at(now, times), `after ${now} ms`).toBeLessThan(9.5)
+    }
+  })
+
   it('falls as pages take longer, without a jump to 0 and back', () => {
     const times = [...every(500, 0, 30_000), ...every(6_000, 30_000, 120_000)]
     const rates = every(1_000, 30_000, 90_000).map((now) => at(now, times))

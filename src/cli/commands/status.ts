@@ -174,7 +174,12 @@ async function snapshotUnlessDown(
 }
 
 /** For a pipe: pending, in flight, done, failed, dead, rate, and what it waits for. */
-function oneLine({ stats, estimate, waits, now }: Snapshot): string {
+export function oneLine({
+  stats,
+  estimate,
+  waits,
+  now,
+}: Pick<Snapshot, 'stats' | 'estimate' | 'waits' | 'now'>): string {
   const pending = stats.queued + stats.delayed
   return [
     ...[stats.state, `${count(pending)} pending`, `${count(stats.leased)} in flight`, `${count(stats.done)} done`],
