@@ -187,3 +187,47 @@ describe('the end of a crawl', () => {
     )
   })
 })
+
+describe('a crawl that waits', () => {
+  const blocked = (until: number | null, reason: 'missing' | 'unreachable' = 'missing') =>
+    estimateEnd({
+      ...{ stats: stats({ leased: 2, rate: 3 }), slots: 16, now: NOW },
+      hosts: [host({ latencyMs: 200, concurrency: 2, inFlight: 2 })],
+      blocks: new Map([['a.example', { reason, until }]]),
+    })
+
+  it('for the links of a missing worker ends after they have returned, whatever the rate was', () => {
+    expect(blocked(NOW + 4_000)).toMatchObject({
+      etaSeconds: 4 + 100 * 0.1 + 0.2,
+      decidedBy: { kind: 'host', host: 'a.example', reason: 'missing' },
+    })
+  })
+
+  it('for a site that cannot be reached has no end if nobody knows when it is given up', () => {
+    expect(blocked(null, 'unreachable')).toMatchObject({
+      etaSeconds: null,
+      decidedBy: { kind: 'host', host: 'a.example', reason: 'unreachable' },
+    })
+  })
+
+  it('with nothing but retries of such a site left ends when it is given up', () => {
+    const { etaSeconds, decidedBy } = estimateEnd({
+      ...{ stats: stats({ queued: 0, delayed: 3, rate: 0 }), slots: 16, now: NOW, lastDueAt: NOW + 1_000 },
+      hosts: [host({ pending: 3, delayMs: 1_000 })],
+      blocks: new Map([['a.example', { reason: 'unreachable', until: NOW + 7_000 }]]),
+    })
+    expect({ etaSeconds, decidedBy }).toMatchObject({ etaSeconds: 10, decidedBy: { reason: 'unreachable' } })
+  })
+})
+
+it('a crawl whose pages wait for CPU ends by its rate, not by the speed of its hosts', () => {
+  const hosts = [host({ latencyMs: 1, concurrency: 8 })]
+  expect(estimateEnd({ stats: stats({ rate: 10 }), hosts, slots: 64, now: NOW, cpuBound: true })).toMatchObject({
+    etaSeconds: 10,
+    decidedBy: { kind: 'cpu' },
+  })
+  const slow = [host({ delayMs: 1_000 })]
+  expect(estimateEnd({ stats: stats({ rate: 10 }), hosts: slow, slots: 64, now: NOW, cpuBound: true })).toMatchObject({
+    decidedBy: { kind: 'host', reason: 'delay' },
+  })
+})

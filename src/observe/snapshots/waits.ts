@@ -132,7 +132,8 @@ export function blocksOf({ missing, unreachable }: Waits): ReadonlyMap<HostKey, 
 
 export function missingText({ worker, machine, since, links, backAt }: MissingWorker, now: number): string {
   const who = `worker ${worker}${machine === null ? '' : ` on ${machine}`}`
-  const when = backAt === null ? 'when their leases expire' : backAt <= now ? 'now' : `in ${span(backAt - now)}`
+  const expiry = links === 1 ? 'when its lease expires' : 'when their leases expire'
+  const when = backAt === null ? expiry : backAt <= now ? 'now' : `in ${span(backAt - now)}`
   const what = links === 1 ? 'its link returns' : `its ${links} links return`
   return `${who} has not been heard of for ${span(now - since)}; ${what} to the queue ${when}`
 }
