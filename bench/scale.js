@@ -35,12 +35,17 @@ export async function run({ only, quick, json }) {
   const site = await openScaleSite()
   const task = { steps: stepsFor(HANDLER_MS), allowed: site.origins.map((origin) => new URL(origin).host) }
   const all = []
+  const failed = []
   let auto = null
   try {
     for (const [nth, fleet] of fleets.entries()) {
       const left = minutes(secondsOf(fleets.slice(nth), cores) + autoSeconds)
       console.error(`fleet ${nth + 1} of ${fleets.length}, ${left} left: ${describeFleet(fleet)}`)
-      await runFleet(fleet, site, task, all, cores)
+      // The figures of the other fleets are worth having.
+      await runFleet(fleet, site, task, all, cores).catch((error) => {
+        failed.push(describeFleet(fleet))
+        console.error(`  ${error.message}`)
+      })
     }
     if (withAuto) {
       console.error(`run --workers auto, ${minutes(autoSeconds)} left`)
@@ -51,7 +56,11 @@ export async function run({ only, quick, json }) {
   }
   if (all.length > 0) print(all, cores)
   if (auto !== null) printAuto(auto)
-  const passed = printBars([...barsOf(all, cores), ...(auto === null ? [] : autoBar(auto, cores))])
+  const passed = printBars([
+    ...barsOf(all, cores),
+    ...(auto === null ? [] : autoBar(auto, cores)),
+    ...(failed.length === 0 ? [] : [{ text: 'every fleet ran to its end', value: failed.join('; '), holds: false }]),
+  ])
   if (json) console.log(JSON.stringify({ bench: 'scale', cores, cells: all, auto }))
   return passed
 }
@@ -163,9 +172,13 @@ function print(all, cores) {
 }
 
 function printAuto({ processes, secondsUntilLast, onePagesPerMinute, allPagesPerMinute, speedUpOfCrawl }) {
+  const others =
+    processes === 1
+      ? 'no other process was started'
+      : `${processes} processes after ${round(secondsUntilLast, 1)} s, then ${Math.round(allPagesPerMinute)} pages/min`
   console.log(
-    `run --workers auto, CPU-bound, 1 host, SQLite: ${Math.round(onePagesPerMinute)} pages/min with one process; ${processes} processes after ` +
-      `${round(secondsUntilLast, 1)} s, then ${Math.round(allPagesPerMinute)} pages/min; ${round(speedUpOfCrawl)} × over the whole crawl\n`,
+    `run --workers auto, CPU-bound, 1 host, SQLite: ${Math.round(onePagesPerMinute)} pages/min with one process; ${others}; ` +
+      `${round(speedUpOfCrawl)} × over the whole crawl\n`,
   )
 }
 

@@ -24,7 +24,7 @@ export async function openScaleSite() {
   return {
     origins,
     originsOf: (hosts) => (hosts === 1 ? [single] : many.slice(0, hosts)),
-    begin: (cell) => ask({ ...cell, kind: 'begin', pageKind: cell.kind }),
+    begin: (cell) => ask({ kind: 'begin', cell }),
     report: () => ask({ kind: 'report' }),
     close,
   }

@@ -15,7 +15,7 @@ let cpuBefore = process.cpuUsage()
 const origins = await Promise.all(Array.from({ length: MOST_HOSTS + 1 }, (_, nth) => listen(nth)))
 process.on('message', (message) => {
   if (message.kind === 'begin') {
-    begin(message)
+    begin(message.cell)
     process.send({ kind: 'begun' })
   } else process.send({ kind: 'report', ...report() })
 })
@@ -32,7 +32,7 @@ function listen(nth) {
   })
 }
 
-function begin({ pages, pageKind: kind, hosts, proxies }) {
+function begin({ pages, kind, hosts, proxies }) {
   cell = {
     ...{ kind, proxied: proxies > 0, limit: perHost(hosts), visits: new Uint16Array(pages), firstAt: null },
     ...{ strangers: 0, overlaps: 0, shortGaps: 0 },
