@@ -25,7 +25,7 @@ export interface Session {
   withResults<Result>(work: (results: StorePart) => Promise<Result>): Promise<Result>
   /** For a command that works on crawls: says where, if that came from the environment. */
   noteAddresses(): void
-  /** The flags to repeat in a printed command so that it works when copied; passwords are masked. */
+  /** The flags to repeat in a printed command so that it works when copied. An address with a password is not printed: the variable for it is. */
   readonly sameDatabase: string
   /** The same, with another database unless the user named one. */
   at(queue: string): Session
@@ -169,9 +169,17 @@ function mustExist(address: string): void {
 }
 
 function sameDatabase(flags: Flags): string {
-  return ['queue', 'store', 'pages']
-    .flatMap((name) => (typeof flags[name] === 'string' ? [` --${name} ${shellWord(maskUrl(flags[name]))}`] : []))
+  return (['queue', 'store', 'pages'] as const)
+    .flatMap((name) => {
+      const address = flags[name]
+      return typeof address === 'string' ? [` --${name} ${printable(address, CONFIG[name].env)}`] : []
+    })
     .join('')
+}
+
+/** With stars for its password an address is of no use when copied; the variable is, once it is set. */
+function printable(address: string, variable: string): string {
+  return maskUrl(address) === address ? shellWord(address) : `"$${variable}"`
 }
 
 /** Quoted for the shell, if necessary. */

@@ -40,8 +40,6 @@ export interface RunSummary {
   readonly pagesNow: number
   readonly records: number
   readonly rejected: number
-  /** Records that pages showed with the content that is stored. */
-  readonly unchanged: number
   /** Records that were not overwritten because of their freshness window, by kind. */
   readonly fresh: readonly FreshRecords[]
   readonly failed: number
@@ -104,10 +102,9 @@ export async function runSummary(
   }
 }
 
-function recordTotals(kinds: readonly KindCount[]): Pick<RunSummary, 'records' | 'rejected' | 'unchanged'> {
+function recordTotals(kinds: readonly KindCount[]): Pick<RunSummary, 'records' | 'rejected'> {
   return {
     records: kinds.reduce((sum, kind) => sum + kind.records, 0),
     rejected: kinds.reduce((sum, kind) => sum + kind.rejected, 0),
-    unchanged: kinds.reduce((sum, kind) => sum + kind.unchanged, 0),
   }
 }

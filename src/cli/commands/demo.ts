@@ -1,5 +1,6 @@
 import { join, relative } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
+import { isOnServer, maskUrl } from '../../config.js'
 import type { DemoShop } from '../../demo/launch.js'
 import type { ShopOptions } from '../../demo/shop.js'
 import { type AccessCheck, checkAccess } from '../checks/access-check.js'
@@ -35,7 +36,10 @@ export function demoCommand(program: Command): void {
         const pages = given.products ?? given.pages
         const shop = await launchShop({ dir: flags.dir, options: { pages, bytes, faults, seed }, fresh: flags.fresh })
         try {
-          if (!session.json) session.output.note(`demo shop with ${count(pages)} products running at ${shop.origin}`)
+          if (!session.json) {
+            session.output.note(`demo shop with ${count(pages)} products running at ${shop.origin}`)
+            for (const line of fleetLines(at)) session.output.note(line)
+          }
           // The shop differs from the last one: resuming a crawl of the old shop makes no sense.
           const finished = await runWithProgress(
             at,
@@ -53,10 +57,23 @@ export function demoCommand(program: Command): void {
   guide(command, {
     examples: [
       ['demo', 'see a whole crawl in under a minute'],
+      [
+        'demo --queue redis://127.0.0.1:6379 --store postgres://shoal:secret@127.0.0.1/shoal --workers 3',
+        'the fleet demo: three worker processes share a queue in Redis and write to Postgres',
+      ],
       ['demo --products 3000 --workers 2', 'a larger shop with two processes; kill them, run it again, and it resumes'],
     ],
     exitCodes: ['nothingFetched', 'interrupted', 'terminated'],
   })
+}
+
+/** With a queue on a server the demo is a fleet: others can join, and watch. */
+function fleetLines({ settings: { queue, store }, sameDatabase }: Session): string[] {
+  if (!isOnServer(queue)) return []
+  return [
+    `queue ${maskUrl(queue)}, records ${maskUrl(store)}`,
+    `watch it from another terminal: ${programName(process.env)} workers${sameDatabase}`,
+  ]
 }
 
 function share(text: string): number {

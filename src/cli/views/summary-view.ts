@@ -61,7 +61,7 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   if (shares !== null) print(`             ${style.dim(shares)}`)
   for (const line of visitLines(summary.visits, style)) print(line)
   print(`  ${figure(summary.records)}  records${kindsText(details)}`)
-  for (const line of unchangedLines(summary)) print(line)
+  for (const line of freshLines(summary.fresh)) print(line)
   if (summary.rejected > 0) print(`  ${figure(summary.rejected)}  ${style.yellow('rejected')}${fieldsText(details)}`)
   for (const { message } of summary.drift) print(`             ${style.red('drift')} ${clean(message)}`)
   if (summary.skipped > 0) print(`  ${figure(summary.skipped)}  skipped${listText(details?.skipped ?? [])}`)
@@ -81,16 +81,13 @@ export function sharesText(workers: RunSummary['workers']): string | null {
 }
 
 /** Why a second run has so few records: without this, `0 records` looks like a broken spider. */
-export function unchangedLines({ unchanged, fresh }: Pick<RunSummary, 'unchanged' | 'fresh'>): string[] {
-  const noun = (records: number) => (records === 1 ? 'record' : 'records')
+export function freshLines(fresh: RunSummary['fresh']): string[] {
   const windows = new Map<number, number>()
   for (const { records, windowMs } of fresh) windows.set(windowMs, (windows.get(windowMs) ?? 0) + records)
-  const lines = [...windows].map(
-    ([windowMs, records]) =>
-      `  ${figure(records)}  ${noun(records)} unchanged: written less than ${setDuration(windowMs)} ago (\`fresh\`)`,
-  )
-  if (unchanged === 0) return lines
-  return [`  ${figure(unchanged)}  ${noun(unchanged)} unchanged: the content is the same as stored`, ...lines]
+  return [...windows].map(([windowMs, records]) => {
+    const noun = records === 1 ? 'record' : 'records'
+    return `  ${figure(records)}  ${noun} unchanged: written less than ${setDuration(windowMs)} ago (\`fresh\`)`
+  })
 }
 
 function headline({ style }: Output, summary: RunSummary): string {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { sharesText, summaryDetails, unchangedLines } from '../../../src/cli/views/summary-view.js'
+import { freshLines, sharesText, summaryDetails } from '../../../src/cli/views/summary-view.js'
 import { ShoalError } from '../../../src/errors.js'
 import { memoryRecordStore } from '../../../src/store/memory/memory-record-store.js'
 import { batch, rejectedRow } from '../../contract/record-store-contract.js'
@@ -22,8 +22,8 @@ it('leaves them out when they take too long to count', async () => {
 
 it('says why a second run wrote few records', () => {
   const hour = 3_600_000
-  expect(unchangedLines({ unchanged: 0, fresh: [] })).toEqual([])
-  expect(unchangedLines({ unchanged: 0, fresh: [{ kind: 'book', records: 297, windowMs: hour }] })).toEqual([
+  expect(freshLines([])).toEqual([])
+  expect(freshLines([{ kind: 'book', records: 297, windowMs: hour }])).toEqual([
     '        297  records unchanged: written less than 1 h ago (`fresh`)',
   ])
   const fresh = [
@@ -31,8 +31,7 @@ it('says why a second run wrote few records', () => {
     { kind: 'author', records: 3, windowMs: hour },
     { kind: 'price', records: 1, windowMs: 600_000 },
   ]
-  expect(unchangedLines({ unchanged: 1, fresh })).toEqual([
-    '          1  record unchanged: the content is the same as stored',
+  expect(freshLines(fresh)).toEqual([
     '          5  records unchanged: written less than 1 h ago (`fresh`)',
     '          1  record unchanged: written less than 10 min ago (`fresh`)',
   ])
