@@ -87,5 +87,5 @@ export function workerCommand(program: Command): void {
 }
 
 function processesText(procs: WorkerFlags['procs']): string {
-  return procs === 'auto' ? 'as many processes as CPU needs' : plural(procs, 'process', 'processes')
+  return procs === 'auto' ? '1 or more processes' : plural(procs, 'process', 'processes')
 }
