@@ -150,8 +150,8 @@ else
         local isready, member, key = n <= readies, members[n], keys[n]
         local bytes = raw[key]
         if bytes and #bytes == SIMPLE_BYTES and quick then
-          local _, _, _, _, _, _, _, _, _, _, score, since, _, _, _, _, level = unpackstruct(SIMPLE, bytes)
-          if not isready then score = floor(since - (PRIORITY_MAX - level) * c.aging + 0.5) end
+          local score, since = unpackstruct('>dd', bytes, SIMPLE_POS)
+          if not isready then score = floor(since - (PRIORITY_MAX - string.byte(bytes, SIMPLE_LEVEL)) * c.aging + 0.5) end
           -- What the order needs, in place of a lane.
           local candidate = { simple = true, crawl = c.num, key = key, member = member, score = score, tie = (unpackstruct('>I4', member)) }
           insert(candidate, score)

@@ -38,8 +38,7 @@ if #epochs > 0 then
   for n, record in ipairs(call('HMGET', B .. ':leases', unpack(epochs))) do
     if record then
       records[epochs[n]] = record
-      local _, _, _, _, _, _, _, _, _, _, _, lane = unpackstruct(LEASE, record)
-      keys[#keys + 1] = (split_name(lane))
+      keys[#keys + 1] = (split_name(lane_in(record)))
     end
   end
   read_hosts(keys)

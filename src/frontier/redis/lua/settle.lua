@@ -21,8 +21,7 @@ local deadlines = call('ZCOUNT', B .. ':deadlines', '-inf', text_of(now)) > 0 an
 local keys, over = {}, {}
 for _, record in ipairs(records) do
   if record then
-    local _, _, _, _, _, _, _, _, _, _, _, lane = unpackstruct(LEASE, record)
-    keys[#keys + 1] = (split_name(lane))
+    keys[#keys + 1] = (split_name(lane_in(record)))
   end
 end
 read_hosts(keys)

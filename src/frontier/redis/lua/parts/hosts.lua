@@ -71,6 +71,7 @@ end
 -- Most hosts have one lane of one level and nothing rare: a record of this format and length. The scripts that run for every page work on its bytes, at a
 -- third of the cost of a table. `raw` holds what was read, or changed if it is in `rawdirty`; host_of turns a host that needs more into a table.
 local SIMPLE, SIMPLE_BYTES = '>dI4dBI4BI4I4I4BdddI4BBBI4', 74
+local SIMPLE_POS, SIMPLE_LEVEL = 40, 70             -- where the position of its lane and the level are; `since` follows the position
 local RESTING = '>dI4dBI4BI4I4I4BdddI4BB'   -- the same without its level: the list is empty
 local raw, rawdirty = {}, {}
 

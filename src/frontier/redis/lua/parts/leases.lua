@@ -2,6 +2,11 @@
 
 local LEASE = '>I4ddddI2I2BBdBc0I2c0B'
 
+-- The lane alone, whose place depends on the length of the worker's name (byte 51). Struct is the dearest part of these scripts.
+local function lane_in(record)
+  return (unpackstruct('>I2c0', record, 52 + string.byte(record, 51)))
+end
+
 local function lease_from(epoch, bytes)
   local num, seq, granted, permit, slot, attempts, throttles, reclaims, flags, rank, worker, lane, count, at = unpackstruct(LEASE, bytes)
   local guests = {}
