@@ -92,6 +92,16 @@ const ANOMALIES: Record<string, [Invariant, (made: Draft) => void]> = {
       change(made.history, (event) => event === second, { tMono: early, invokedAt: early - 1 })
     },
   ],
+  'a link of a frozen worker leased to another before it could be lost': [
+    'I4',
+    (made) => {
+      const first = find(made, killedUrl, 'lease', 'ok', 0)
+      change(made.history, (event) => event.op === 'fault', { fault: 'freeze' })
+      const second = find(made, killedUrl, 'lease', 'ok', 1)
+      const early = first.tMono + LEASE_MS / 4
+      change(made.history, (event) => event === second, { tMono: early, invokedAt: early - 1 })
+    },
+  ],
   'a link leased again after it was done': ['I5', (made) => lease(made, plainUrl, { epoch: '1:999999' })],
   'a stale settle that was accepted': [
     'I6',

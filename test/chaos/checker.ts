@@ -45,6 +45,8 @@ export interface CheckRules {
   readonly maxReclaims: number
   /** From a kill to the link leased again; null where other faults stand in the way. */
   readonly reclaimWithinMs: number | null
+  /** After so long a frozen worker is lost. */
+  readonly lostAfterMs: number
   /** From a heal of the queue to the first settle. */
   readonly resumeWithinMs: number | null
   /** A queue that lost data may visit pages again: what was settled before counts for nothing. */
@@ -87,7 +89,7 @@ interface Figures {
 }
 
 export function check(evidence: Evidence): Verdict {
-  const found = deliveriesOf(evidence.history ?? [])
+  const found = deliveriesOf(evidence.history ?? [], evidence.rules.lostAfterMs)
   const politeness = checkSiteLog(evidence)
   const exclusive = checkExclusive(found)
   const fence = checkFence(found)

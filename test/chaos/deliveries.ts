@@ -1,3 +1,4 @@
+import { BEATS_PER_LOST_AFTER, LOST_AFTER_MS } from '../../src/frontier/liveness.js'
 import type { HistoryEvent } from './history.js'
 
 /** One lease of one link, from the grant to its end, put together from what the processes wrote down. */
@@ -33,7 +34,7 @@ export interface Deliveries {
 const STOOD_STILL_MS = 1_000
 
 /** One pass over the history, which is in order of time. */
-export function deliveriesOf(history: readonly HistoryEvent[]): Deliveries {
+export function deliveriesOf(history: readonly HistoryEvent[], lostAfterMs = LOST_AFTER_MS): Deliveries {
   const byLease = new Map<string, Delivery>()
   const open = new Map<string, Set<Delivery>>()
   const openOf = (proc: string) => {
@@ -52,6 +53,12 @@ export function deliveriesOf(history: readonly HistoryEvent[]): Deliveries {
       delivery.sureUntil = Math.min(delivery.sureUntil, killedAt)
     }
     if (killedAt !== null) openOf(proc).clear()
+  }
+
+  /** Its last beat was just before, or as long ago as it is between two of them; from then on it is silent. */
+  const freeze = (proc: string, at: number) => {
+    const lostAt = at + lostAfterMs * (1 - 1 / BEATS_PER_LOST_AFTER)
+    for (const delivery of openOf(proc)) delivery.sureUntil = Math.min(delivery.sureUntil, lostAt)
   }
 
   for (const event of history) {
@@ -89,6 +96,7 @@ export function deliveriesOf(history: readonly HistoryEvent[]): Deliveries {
     } else if (op === 'fault') {
       const killed = event.fault === 'kill'
       if (event.target !== undefined) excuse(event.target, killed ? tMono : null)
+      if (event.target !== undefined && event.fault === 'freeze') freeze(event.target, tMono)
       else for (const other of open.keys()) excuse(other, null)
     } else if (op === 'exit' || op === 'stall') {
       excuse(proc, null)

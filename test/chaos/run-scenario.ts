@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom } from '../../src/clock.js'
 import { SOLO_AFTER } from '../../src/frontier/frontier.js'
+import { LOST_AFTER_MS } from '../../src/frontier/liveness.js'
 import type { SeenAccess } from '../support/access-log.js'
 import { type PostgresServer, type PostgresServerOptions, startPostgres } from '../support/postgres-server.js'
 import type { RedisServerOptions } from '../support/redis-server.js'
@@ -202,6 +203,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
         retries: RETRIES,
         maxReclaims: SOLO_AFTER + MAX_RECLAIMS,
         reclaimWithinMs: null,
+        lostAfterMs: LOST_AFTER_MS,
         resumeWithinMs: null,
         queueMayGoBack: false,
         ...scenario.rules,

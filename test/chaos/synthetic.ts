@@ -130,6 +130,7 @@ export function evidenceOf(made: Draft): Evidence {
       maxReclaims: 3,
       reclaimWithinMs: LEASE_MS + 2_000,
       resumeWithinMs: 5_000,
+      lostAfterMs: LEASE_MS / 2,
       queueMayGoBack: false,
     },
   }

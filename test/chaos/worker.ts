@@ -13,6 +13,8 @@ export interface ChaosWorkerOrder extends BackendAddresses {
   readonly spider: string
   readonly concurrency: number
   readonly dir: string
+  /** How long it may be silent; that of the product when left out. */
+  readonly lostAfterMs?: number
   /** Dies by SIGKILL before this many-th call. */
   readonly dieBefore?: { readonly op: 'settle' | 'write'; readonly call: number }
   /** Stops itself (SIGSTOP) before its first call, until somebody lets it go on. */
@@ -114,6 +116,7 @@ const worker = startWorker({
   backends: { ...recorded, keep: backends.keep === null ? null : recordedKeep(backends.keep) },
   spiders: [spider],
   concurrency: order.concurrency,
+  ...(order.lostAfterMs !== undefined && { lostAfterMs: order.lostAfterMs }),
   clock,
   random: systemRandom,
   log,

@@ -41,12 +41,16 @@ export async function freezes(world: World, count: number, to = 0.7): Promise<vo
   await Promise.all(thawed)
 }
 
+/** Half a lease, so that silence is what ends the leases of a dead worker. */
+const LOST_AFTER_MS = 2_500
+
 const KILLED: Scenario = {
   id: 'X1',
   title: 'workers killed in mid-fetch',
   injects: ['kill -9'],
-  // The lease, the reaper's second, and one more.
-  rules: { reclaimWithinMs: 7_000 },
+  order: () => ({ lostAfterMs: LOST_AFTER_MS }),
+  // The silence, the reaper's second, and one more.
+  rules: { reclaimWithinMs: LOST_AFTER_MS + 2_000, lostAfterMs: LOST_AFTER_MS },
   // One at a time: the others must be there to take over.
   inject: (world) => kills(world, 6, 5_000),
 }
@@ -79,6 +83,8 @@ const FROZEN: Scenario = {
   id: 'X4',
   title: 'workers frozen for three leases',
   injects: ['SIGSTOP'],
+  order: () => ({ lostAfterMs: LOST_AFTER_MS }),
+  rules: { lostAfterMs: LOST_AFTER_MS },
   inject: (world) => freezes(world, 4),
 }
 
@@ -86,6 +92,8 @@ const ALL_FROZEN: Scenario = {
   id: 'X5',
   title: 'all workers frozen, woken at once',
   injects: ['SIGSTOP of all'],
+  // Nobody watches meanwhile, so nobody is lost.
+  order: () => ({ lostAfterMs: LOST_AFTER_MS }),
   async inject(world) {
     for (const moment of [0.2, 0.5]) {
       await world.until(moment)
