@@ -14,6 +14,9 @@ function words() {
 const ON_SERVER = /^rediss?(\+(cluster|sentinel))?:\/\//
 const POSTGRES = /^postgres(ql)?:\/\//
 
+/** More has never made a crawl faster in our measurements, and costs memory. */
+export const AUTO_CONCURRENCY = 64
+
 /**
  * Everything that is set per process rather than per spider: key, schema, default, environment variable, description. A flag overrides the environment, and
  * the environment overrides the default. docs/configuration.md is generated from this table (npm run docs).
@@ -110,11 +113,16 @@ export const CONFIG = {
       "Number of worker processes (1 runs in the command's own process). `auto`: one at first, more while CPU is the bottleneck and a core is idle.",
   },
   concurrency: {
-    schema: z.coerce.number().pipe(atLeastOne.max(10_000)),
-    default: 64,
+    schema: z.union(
+      [z.literal('auto').transform(() => AUTO_CONCURRENCY), z.coerce.number().pipe(atLeastOne.max(10_000))],
+      {
+        error: "expected a whole number from 1 to 10000, or 'auto'",
+      },
+    ),
+    default: 'auto',
     env: 'SHOAL_CONCURRENCY',
     flag: '--concurrency <n>',
-    meaning: 'Number of pages that a worker visits at once, over all hosts. Limits per host are set in the spider.',
+    meaning: `Maximum number of pages that a worker visits at once, over all hosts. It starts with a few and finds out how many its CPU and memory can take. \`auto\`: at most ${AUTO_CONCURRENCY}. Limits per host are set in the spider.`,
   },
   grace: {
     schema: duration(),

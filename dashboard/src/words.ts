@@ -1,5 +1,6 @@
 import type { DecidedBy, DrainReason, Estimate } from '../../src/coordinator/eta.js'
 import type { CrawlStats } from '../../src/frontier/frontier.js'
+import type { SlotLimit } from '../../src/observe/vitals/vitals.js'
 import { ago, duration } from './format.js'
 
 /** When a crawl ends, and what limits it, in words. `host` is separate, because its name is untrusted text. */
@@ -17,6 +18,17 @@ const REASONS: Readonly<Record<DrainReason, string>> = {
   closed: 'is the limit (blocked manually)',
   missing: 'is the limit (its slots are held by a missing worker)',
   unreachable: 'is the limit (cannot be reached)',
+}
+
+/** Why a worker has no more slots; empty when it has all of them. */
+export const SLOT_LIMITS: Readonly<Record<SlotLimit, string>> = {
+  growing: 'growing',
+  most: '',
+  work: 'no more work',
+  cpu: 'CPU',
+  memory: 'memory',
+  bodies: 'page bodies',
+  outbox: 'commits',
 }
 
 /** From this factor on the simple division is misleading enough to mention. */

@@ -6,6 +6,7 @@ import type { Sample, Span } from '../observe/series/series.js'
 import type { Advice } from '../observe/snapshots/advice.js'
 import type { WorkerState } from '../observe/snapshots/health.js'
 import type { Trouble } from '../observe/trouble.js'
+import type { SlotLimit } from '../observe/vitals/vitals.js'
 import type { AuditEntry } from '../store/audit.js'
 import type { PlainRecord } from '../store/rows.js'
 
@@ -167,6 +168,9 @@ export interface WorkerView extends WorkerInfo {
   readonly loopBusy: number | null
   readonly loopLagMs: number | null
   readonly slots: number | null
+  /** Its ceiling, and why it has no more slots than it has. */
+  readonly slotsMost: number | null
+  readonly slotsBecause: SlotLimit | null
   readonly busy: number | null
   /** It was asked to stop. */
   readonly draining: boolean

@@ -52,6 +52,8 @@ function workerAsView({ vitals, reportedMs: _, ...worker }: WorkerSnapshot, now:
     loopBusy: vitals?.loopBusy ?? null,
     loopLagMs: vitals?.loopLagMs ?? null,
     slots: vitals?.slots ?? worker.about?.concurrency ?? null,
+    slotsMost: vitals?.most ?? worker.about?.concurrency ?? null,
+    slotsBecause: vitals?.because ?? null,
     busy: vitals?.busy ?? null,
   }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { ALERT_RULES } from '../observe/alerts/alert.js'
 import { SPANS } from '../observe/series/series.js'
+import { SLOT_LIMITS } from '../observe/vitals/vitals.js'
 import type { Json } from '../url/link.js'
 import type * as Api from './api-types.js'
 import { errorCode } from './inputs.js'
@@ -283,6 +284,8 @@ export const workersView: z.ZodType<Api.WorkersView> = z.strictObject({
       loopBusy: z.number().nullable(),
       loopLagMs: z.number().nullable(),
       slots: z.number().nullable(),
+      slotsMost: z.number().nullable(),
+      slotsBecause: z.enum(SLOT_LIMITS).nullable(),
       busy: z.number().nullable(),
       draining: z.boolean(),
     }),

@@ -67,7 +67,7 @@ export function workerOptions(command: Command): Command {
     .option(browser.flag, plain(browser.meaning))
     .option(browserPages.flag, `${plain(browserPages.meaning)} (default: ${browserPages.default})`, wholeNumber)
     .option(traces.flag, plain(traces.meaning))
-    .option(concurrency.flag, `${plain(concurrency.meaning)} (default: ${concurrency.default})`, wholeNumber)
+    .option(concurrency.flag, `${plain(concurrency.meaning)} (default: ${concurrency.default})`, wholeNumberOrAuto)
     .option(grace.flag, `${plain(grace.meaning)} (default: ${grace.default})`)
     .option(lostAfter.flag, `${plain(lostAfter.meaning)} (default: ${lostAfter.default})`)
 }

@@ -1,3 +1,4 @@
+import { AUTO_CONCURRENCY } from '../config.js'
 import { setCrawlState } from '../coordinator/file-crawl.js'
 import { ShoalError } from '../errors.js'
 import type { RecordDefinitions } from '../spider/definition.js'
@@ -99,7 +100,7 @@ export function crawlHandle<Kinds extends RecordDefinitions, Data>(
     async runWorkers({ concurrency = parts.settings.concurrency, signal, until = 'finished' } = {}) {
       open()
       if (until === 'finished') await seal()
-      return kept(runUntil(parts, feeding, concurrency, until, signal))
+      return kept(runUntil(parts, feeding, concurrency === 'auto' ? AUTO_CONCURRENCY : concurrency, until, signal))
     },
 
     pause: () => setState('paused'),

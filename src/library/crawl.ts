@@ -42,8 +42,8 @@ export interface Crawl<Kinds extends RecordDefinitions = RecordDefinitions, Data
 }
 
 export interface RunWorkersOptions {
-  /** Pages visited at once. */
-  readonly concurrency?: number
+  /** Maximum number of pages visited at once: as many as CPU and memory can take. `auto`: at most 64. */
+  readonly concurrency?: number | 'auto'
   /** Stops the workers: they finish what is in flight within the grace period and return the rest to the queue. */
   readonly signal?: AbortSignal
   /**

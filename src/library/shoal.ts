@@ -13,8 +13,8 @@ export interface ConnectOptions {
   readonly store?: string
   /** Address of the raw pages: `files:<folder>` or `s3://…`. Default: the folder `pages` next to the records, or `.shoal/pages`. */
   readonly pages?: string
-  /** Concurrent pages of one `runWorkers`. Default 64. */
-  readonly concurrency?: number
+  /** Maximum number of pages that one `runWorkers` visits at once. Default `auto`: at most 64. */
+  readonly concurrency?: number | 'auto'
   /** How long stopped workers may take to finish pages in flight. Default 10 s. */
   readonly grace?: Duration
   /** How long a worker may be silent before the rest of the fleet takes over its pages. Default 10 s. */

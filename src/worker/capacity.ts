@@ -33,8 +33,6 @@ export interface WorkerLoad {
 
 /** Low: a page may need a second of CPU, and what one worker holds no other can take. Four doublings lead to 64. */
 export const FIRST_SLOTS = 4
-/** The ceiling of `auto`. */
-export const AUTO_MOST_SLOTS = 64
 
 /** A busy event loop always has its next page: as many may wait as it handles in this time, … */
 const WAITING_MS = 100

@@ -329,6 +329,8 @@ export function workers(at: number): WorkersView {
       loopBusy: state === 'missing' ? null : 0.46,
       loopLagMs: state === 'missing' ? null : 4,
       slots: state === 'missing' ? null : 32,
+      slotsMost: 64,
+      slotsBecause: state === 'missing' ? null : 'cpu',
       busy: state === 'missing' ? null : 28,
       draining: false,
     })),

@@ -10,6 +10,7 @@ import { Icon } from '../parts/icon.js'
 import { StateBadge } from '../parts/state-badge.js'
 import { type Column, Table } from '../parts/table.js'
 import { Foreign } from '../parts/text.js'
+import { SLOT_LIMITS } from '../words.js'
 import { useQueueTime } from './queue-time.js'
 import type { ViewProps } from './view.js'
 
@@ -100,6 +101,7 @@ function columns(now: number, onChanged: () => void): readonly Column<WorkerView
     { key: 'rate', head: 'Pages/s', width: '5rem', align: 'end', cell: ({ rate: pages }) => rate(pages) },
     { key: 'hand', head: 'In flight', width: '5rem', align: 'end', cell: ({ inFlight }) => count(inFlight) },
     { key: 'slots', head: 'Slots busy', width: '6rem', align: 'end', cell: slotsText },
+    { key: 'most', head: 'At most', width: '8rem', align: 'end', cell: ceilingText, from: 'medium' },
     {
       key: 'memory',
       head: 'Memory',
@@ -153,6 +155,13 @@ function Name({ worker: { worker, about } }: { readonly worker: WorkerView }) {
 
 function slotsText({ busy, slots, inFlight }: WorkerView): string {
   return slots === null ? '–' : `${count(busy ?? inFlight)} of ${count(slots)}`
+}
+
+/** `64 (CPU)`: its ceiling, and why it does not use all of it. */
+function ceilingText({ slotsMost, slotsBecause }: WorkerView): string {
+  if (slotsMost === null) return '–'
+  const why = slotsBecause === null ? '' : SLOT_LIMITS[slotsBecause]
+  return why === '' ? count(slotsMost) : `${count(slotsMost)} (${why})`
 }
 
 function loopText({ loopBusy, loopLagMs }: WorkerView): string {

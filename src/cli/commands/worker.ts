@@ -62,7 +62,7 @@ export function workerCommand(program: Command): void {
             onTurn: (spider, taken) => note(turnLine(spider, taken)),
             onStart: (spiders) =>
               note(
-                `working on ${clean(spiders.join(', '))} from ${maskUrl(settings.queue)}, ${processesText(flags.procs)} × ${plural(settings.concurrency, 'page')} at once`,
+                `working on ${clean(spiders.join(', '))} from ${maskUrl(settings.queue)}, ${processesText(flags.procs)} × at most ${plural(settings.concurrency, 'page')} at once`,
               ),
           })
           if (json) output.json(served)

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { type WorkerState, workerRate } from '../../observe/snapshots/health.js'
 import { type WorkerSnapshot, workerSnapshots } from '../../observe/snapshots/snapshot.js'
+import type { SlotLimit, Vitals } from '../../observe/vitals/vitals.js'
 import { guide } from '../help.js'
 import { acts } from '../session.js'
 import { clean } from '../terminal/clean.js'
@@ -33,7 +34,7 @@ export function workersCommand(program: Command): void {
       ],
       [
         'workers --json',
-        'worker,state,inFlight,done,failed,rate,slots,busy,rssBytes,loopBusy,loopLagMs,seenAt,progressAt,about,… one per line',
+        'worker,state,inFlight,done,failed,rate,slots,slotsMost,slotsBecause,busy,rssBytes,loopBusy,loopLagMs,seenAt,progressAt,about,… one per line',
       ],
     ],
   })
@@ -41,11 +42,18 @@ export function workersCommand(program: Command): void {
 }
 
 export function workerJson({ vitals, ...worker }: WorkerSnapshot, now: number): Record<string, unknown> {
-  const { slots, busy, rssBytes, heapBytes, loopBusy, loopLagMs } = vitals ?? NOT_REPORTED
-  return { ...worker, rate: workerRate(worker, now), ...{ slots, busy, rssBytes, heapBytes, loopBusy, loopLagMs } }
+  const { slots, most, because, busy, rssBytes, heapBytes, loopBusy, loopLagMs } = vitals ?? NOT_REPORTED
+  return {
+    ...worker,
+    rate: workerRate(worker, now),
+    ...{ slots, slotsMost: most, slotsBecause: because, busy, rssBytes, heapBytes, loopBusy, loopLagMs },
+  }
 }
 
-const NOT_REPORTED = { slots: null, busy: null, rssBytes: null, heapBytes: null, loopBusy: null, loopLagMs: null }
+const NOT_REPORTED = {
+  ...{ slots: null, most: null, because: null, busy: null },
+  ...{ rssBytes: null, heapBytes: null, loopBusy: null, loopLagMs: null },
+}
 
 export function workerTable(workers: readonly WorkerSnapshot[], now: number, width: number, style: Style): string[] {
   const rows = workers.map((worker) => {
@@ -57,6 +65,7 @@ export function workerTable(workers: readonly WorkerSnapshot[], now: number, wid
       clean(worker.about?.version ?? ''),
       stateText(worker.state, style),
       vitals === null ? '' : `${count(vitals.busy)}/${count(vitals.slots)}`,
+      vitals === null ? '' : ceilingText(vitals),
       count(worker.inFlight),
       count(worker.done),
       count(worker.failed),
@@ -76,6 +85,7 @@ export function workerTable(workers: readonly WorkerSnapshot[], now: number, wid
     { title: 'version', yields: 9 },
     'state',
     figure('busy'),
+    { title: 'at most', yields: 4 },
     figure('in flight', 2),
     ...['done', 'errors', 'rate'].map((title) => figure(title)),
     figure('memory', 1),
@@ -86,6 +96,23 @@ export function workerTable(workers: readonly WorkerSnapshot[], now: number, wid
     figure('seen', 7),
   ]
   return table(columns, rows, width, style.dim)
+}
+
+/** Why it has no more slots. */
+const LIMIT_WORDS: Readonly<Record<SlotLimit, string>> = {
+  growing: 'growing',
+  most: '',
+  work: 'no more work',
+  cpu: 'CPU',
+  memory: 'memory',
+  bodies: 'page bodies',
+  outbox: 'commits',
+}
+
+/** `64 (CPU)`: its ceiling, and why it does not use all of it. */
+export function ceilingText({ most, because }: Pick<Vitals, 'most' | 'because'>): string {
+  const why = LIMIT_WORDS[because]
+  return why === '' ? count(most) : `${count(most)} (${why})`
 }
 
 export function stateText(state: WorkerState, style: Style): string {

@@ -3,7 +3,7 @@ import type { HostInfo } from '../../frontier/frontier.js'
 import { isListed, workerRate } from '../../observe/snapshots/health.js'
 import type { WorkerSnapshot } from '../../observe/snapshots/snapshot.js'
 import { paceText, slotText } from '../commands/status.js'
-import { stateText } from '../commands/workers.js'
+import { ceilingText, stateText } from '../commands/workers.js'
 import { clean } from '../terminal/clean.js'
 import { bytes, count, duration, percent, plural, progressBar, rate, sparkline, timeOfDay } from '../terminal/format.js'
 import { cutColoured } from '../terminal/live.js'
@@ -275,6 +275,7 @@ const PANE_TABLES: Readonly<Record<Pane, (parts: PaneParts) => PaneTable>> = {
       { title: 'machine', yields: 3 },
       'state',
       figure('busy'),
+      { title: 'at most', yields: 4 },
       figure('done'),
       figure('errors'),
       figure('rate'),
@@ -333,6 +334,7 @@ function workerCells(worker: WorkerSnapshot, now: number, style: Style): string[
     clean(about?.machine ?? ''),
     stateText(state, style),
     vitals === null ? '' : `${count(vitals.busy)}/${count(vitals.slots)}`,
+    vitals === null ? '' : ceilingText(vitals),
     count(worker.done),
     count(worker.failed),
     rate(workerRate(worker, now)),

@@ -39,7 +39,12 @@ export const WORKER_METRICS = {
   shoal_settle_seconds: histogram(['worker'], 'Duration of one settle call to the queue.'),
   shoal_lease_seconds: histogram(['worker'], 'Duration of one lease call to the queue.'),
   shoal_lease_age_seconds: histogram(['worker'], 'Time from the lease of a link to its settlement.'),
-  shoal_slots: gauge(['worker'], 'Maximum number of concurrent visits of the worker.'),
+  shoal_slots: gauge(['worker'], 'Concurrent visits that the worker allows itself at the moment.'),
+  shoal_slots_max: gauge(['worker'], 'The ceiling of shoal_slots: --concurrency.'),
+  shoal_slots_limit: gauge(
+    ['worker', 'reason'],
+    'Always 1, with the reason why the worker has no more slots: growing, most (it has all of them), work (there is no more), cpu, memory, bodies (too many bytes wait for handlers), outbox (too many pages wait for their commit).',
+  ),
   shoal_slots_busy: gauge(['worker'], 'Visits in flight.'),
   shoal_slot_seconds_total: counter(
     ['worker', 'doing'],

@@ -42,6 +42,8 @@ export function workerMetrics(workers: readonly ReceivedVitals[]): Family[] {
     shoal_lease_seconds: each(({ vitals }) => inSeconds(vitals.took.lease)),
     shoal_lease_age_seconds: each(({ vitals }) => inSeconds(vitals.took.leaseAge)),
     shoal_slots: each(({ vitals }) => vitals.slots),
+    shoal_slots_max: each(({ vitals }) => vitals.most),
+    shoal_slots_limit: several(({ vitals }) => [[{ reason: vitals.because }, 1]]),
     shoal_slots_busy: each(({ vitals }) => vitals.busy),
     shoal_slot_seconds_total: several(({ vitals }) => SPENT.map((doing) => [{ doing }, vitals.spent[doing] / 1000])),
     shoal_event_loop_busy_ratio: each(({ vitals }) => vitals.loopBusy),
