@@ -135,6 +135,28 @@ describe('the database thread', () => {
     await expect.poll(() => lost, { timeout: 10_000 }).toEqual([taken.token])
   })
 
+  it('beats for a worker, so that others take over when its process is gone, long before its leases run out', async () => {
+    const [one, two] = await Promise.all([backends(), backends()])
+    const keeping = { lostAfterMs: 2_000, heartbeatMs: 10_000, holdMs: 60_000, held: () => [], onLost: () => {} }
+    await one.frontier.open(specOf({ visibilityMs: 60_000 }))
+    await one.frontier.add('c1', [linkTo('a.test/1'), linkTo('b.test/1')])
+    one.keep?.({ worker: 'w1', ...keeping })
+    two.keep?.({ worker: 'w2', ...keeping })
+    for (const [of, worker] of [
+      [one, 'w1'],
+      [two, 'w2'],
+    ] as const)
+      await of.frontier.lease({ worker, seq: 1, want: 1, spiders: ['books'] })
+    await systemClock.sleep(3_000)
+    expect(await two.frontier.stats('c1')).toMatchObject({ leased: 2, reclaimed: 0 })
+    await one.close()
+    await expect.poll(async () => (await two.frontier.stats('c1')).reclaimed, { timeout: 10_000 }).toBe(1)
+    expect((await two.frontier.workers()).map(({ inFlight, lostAt }) => [inFlight, lostAt === null])).toEqual([
+      [0, true],
+      [1, false],
+    ])
+  })
+
   it('does not keep a lease for ever', async () => {
     const { frontier, keep } = await backends()
     await frontier.open(specOf({ visibilityMs: 600 }))
