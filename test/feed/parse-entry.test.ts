@@ -176,6 +176,7 @@ describe('an entry without a usable URL', () => {
     [`{"url":"${A}","data":${'['.repeat(5_000)}${']'.repeat(5_000)}}`, 'nested more than 100'],
     [JSON.stringify({ urls: Array(1_001).fill('x') }), 'more than 1000'],
     [`${A}\n`.repeat(1_001), 'more than 1000'],
+    [JSON.stringify({ urls: Array(900).fill(A), data: 'x'.repeat(200_000) }), 'stored with each of its 900 URLs'],
     [PICKLE, 'pickled Python object'],
     ['(dp0\nVurl\np1\nVhttps://a.example/\np2\ns.', 'pickled Python object'],
     ["{'url': 'https://a.example/'}", 'not JSON: use json.dumps'],

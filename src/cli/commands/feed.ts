@@ -23,6 +23,10 @@ import { bytes, count, moment, plural } from '../terminal/format.js'
 import { shrinking } from '../terminal/table.js'
 
 const PUSH_AT_ONCE = 500
+/** A line may have a megabyte. */
+const PUSH_LENGTH = 4 * 1024 * 1024
+/** Of a rejected entry in a table; JSON has all of it. */
+const SHOWN_LENGTH = 200
 
 interface FeedFlags {
   readonly rejected: boolean
@@ -91,14 +95,17 @@ function withFeed(feed: Feed | null): Feed {
 async function pushAll(session: Session, feed: Feed, spider: string, file: string, again: boolean): Promise<void> {
   let pushed = 0
   let texts: string[] = []
+  let length = 0
   const flush = async () => {
     if (texts.length > 0) await feed.push(texts)
     pushed += texts.length
     texts = []
+    length = 0
   }
   for await (const line of linesSource(file).entries()) {
     texts.push(again ? withAgain(String(line)) : String(line))
-    if (texts.length >= PUSH_AT_ONCE) await flush()
+    length += texts.at(-1)?.length ?? 0
+    if (texts.length >= PUSH_AT_ONCE || length >= PUSH_LENGTH) await flush()
   }
   await flush()
   if (session.json) session.output.json({ spider, pushed })
@@ -156,7 +163,7 @@ async function listRejected(session: Session, feed: Feed, spider: string, limit:
   else if (entries.length > 0)
     output.table(
       ['rejected', shrinking('entry'), 'reason'],
-      entries.map(({ text, reason, at }) => [moment(at), clean(text), clean(reason)]),
+      entries.map(({ text, reason, at }) => [moment(at), clean(text.slice(0, SHOWN_LENGTH)), clean(reason)]),
     )
   const name = feedName(feed, spider)
   if (kept === 0) output.note(`no rejected entries in ${name}`)

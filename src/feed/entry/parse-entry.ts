@@ -6,6 +6,8 @@ import { type HasRoute, readFields } from './read-fields.js'
 
 /** One entry with more URLs than this would hold up all others: they belong in entries of their own. */
 const MAX_URLS = 1_000
+/** What an entry says about its URLs is stored with each of them. */
+const MAX_REPEATED = 4 * 1024 * 1024
 /** JSON.stringify and the parsers of other languages give up somewhere above; an entry that cannot be stored would block the feed. */
 const MAX_DEPTH = 100
 
@@ -69,6 +71,8 @@ function parseObject(value: Fields, text: string, hasRoute: HasRoute): ParsedEnt
   if (urls.length === 0) return refuse(text, 'it has no url')
   if (urls.length > MAX_URLS)
     return refuse(text, `its ${urls.length} URLs are more than ${MAX_URLS}: push one entry each`)
+  if (urls.length > 1 && JSON.stringify(rest).length * urls.length > MAX_REPEATED)
+    return refuse(text, `its data, stored with each of its ${urls.length} URLs, is more than ${MAX_REPEATED} bytes`)
   const fed = urls.map((url) => ({ url: typeof url === 'string' ? url.trim() : '', ...rest }))
   return checked(fed, text, [...opened.notes, ...notes])
 }

@@ -11,7 +11,8 @@ export const SHOWN_BYTES = 2_048
 /** Of all entries that are taken at once: far below what a connection carries within the deadline of a call. */
 export const REPLY_BYTES = 4 * 1024 * 1024
 export const PUSH_AT_ONCE = 500
-const RETRY_AT_ONCE = 200
+/** Of the longest ones, ten megabytes in one call. */
+const RETRY_AT_ONCE = 20
 
 /** As it is stored. */
 interface StoredRefusal extends RefusedEntry {

@@ -101,6 +101,15 @@ return #ARGV
 `,
 )
 
+/** The same for a stream. */
+export const PUSH_STREAM = script(
+  'feed-push-stream',
+  `
+for i = 1, #ARGV do redis.call('XADD', KEYS[1], '*', 'entry', ARGV[i]) end
+return #ARGV
+`,
+)
+
 /** Keeps refused entries within the bounds; the oldest are dropped and counted. */
 const KEEP = `
 local function keep(refused, sums, texts, most, most_bytes)

@@ -6,6 +6,7 @@ import {
   checkingType,
   HOLD_MS,
   listOf,
+  PUSH_AT_ONCE,
   REPLY_BYTES,
   readRefused,
   refusalArgs,
@@ -13,7 +14,7 @@ import {
   SHOWN_BYTES,
   textOf,
 } from './parts.js'
-import { REFUSE_STREAM, RETRY_STREAM, TAKE_STREAM } from './scripts.js'
+import { PUSH_STREAM, REFUSE_STREAM, RETRY_STREAM, TAKE_STREAM } from './scripts.js'
 
 /** Entries that the server has in memory twice at a time, whatever their size. */
 const TAKE_STEP = 10
@@ -106,8 +107,10 @@ export function streamFeed(
     },
 
     async push(texts) {
-      for (const text of texts)
-        await checkingType(source, () => redis.command(source, ['XADD', source, '*', 'entry', text]))
+      for (let next = 0; next < texts.length; next += PUSH_AT_ONCE) {
+        const some = texts.slice(next, next + PUSH_AT_ONCE)
+        await checkingType(source, () => redis.run(PUSH_STREAM, [source], some))
+      }
     },
   }
 }
