@@ -1,6 +1,17 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs'
+import module from 'node:module'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+
+// Node 22.8 and later keep compiled modules on disk. The folder belongs to the user: code in a shared /tmp could be anybody's.
+if (typeof module.enableCompileCache === 'function' && process.env.NODE_COMPILE_CACHE === undefined) {
+  const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'shoal', 'compiled')
+  module.enableCompileCache(folder)
+  // For worker threads and processes.
+  process.env.NODE_COMPILE_CACHE = folder
+}
 
 const at = (path) => new URL(`../${path}`, import.meta.url)
 if (existsSync(at('dist/cli/main.js'))) await import(at('dist/cli/main.js').href)

@@ -7,17 +7,14 @@ import { DatabaseClient, DatabaseThread } from '../embedded/client.js'
 import { ShoalError } from '../errors.js'
 import type { Feed, FeedPlace } from '../feed/feed.js'
 import type { Frontier, WorkerId } from '../frontier/frontier.js'
-import { MemoryFrontier } from '../frontier/memory/memory-frontier.js'
 import type { SqliteFrontierEngine } from '../frontier/sqlite/sqlite-engine.js'
 import { SqliteFrontier } from '../frontier/sqlite/sqlite-frontier.js'
 import { KeeperThread, type Kept, keepThrough } from '../keeper/client.js'
 import type { Holding } from '../keeper/protocol.js'
-import { memoryNotes } from '../notes/memory/memory-notes.js'
 import type { Notes } from '../notes/notes.js'
 import { sqliteNotes } from '../notes/sqlite/sqlite-notes.js'
 import type { SqliteNotesEngine } from '../notes/sqlite/sqlite-notes-engine.js'
 import type { Capacity } from '../observe/snapshots/snapshot.js'
-import { memoryLedger } from '../proxy/memory/memory-ledger.js'
 import type { ProxyLedger } from '../proxy/proxy-ledger.js'
 import { sqliteLedger } from '../proxy/sqlite/sqlite-ledger.js'
 import type { SqliteLedgerEngine } from '../proxy/sqlite/sqlite-ledger-engine.js'
@@ -110,7 +107,12 @@ export async function queueFromPort(
 }
 
 /** For `try`, tests and crawls that may be lost when their process ends: leases are renewed on the event loop. */
-function memoryQueue(clock: Clock): QueuePart {
+async function memoryQueue(clock: Clock): Promise<QueuePart> {
+  const [{ MemoryFrontier }, { memoryNotes }, { memoryLedger }] = await Promise.all([
+    import('../frontier/memory/memory-frontier.js'),
+    import('../notes/memory/memory-notes.js'),
+    import('../proxy/memory/memory-ledger.js'),
+  ])
   return {
     frontier: new MemoryFrontier({ clock }),
     queueClock: clock,

@@ -5,7 +5,6 @@ import { DatabaseClient, DatabaseThread } from '../embedded/client.js'
 import { ShoalError } from '../errors.js'
 import type { BlobStore } from '../store/blob-store.js'
 import type { StoreMaintenance } from '../store/maintenance.js'
-import { memoryRecordStore } from '../store/memory/memory-record-store.js'
 import type { RecordStore } from '../store/record-store.js'
 import { sqliteRecordStore } from '../store/sqlite/sqlite-record-store.js'
 import { showUrl } from '../url/show-url.js'
@@ -98,6 +97,7 @@ export async function storeFromPort(
 }
 
 async function memoryStore({ pages, clock }: StoreOptions): Promise<StorePart> {
+  const { memoryRecordStore } = await import('../store/memory/memory-record-store.js')
   return withPages(memoryRecordStore(), pages, clock, {
     maintenance: async () => null,
     connect: () => null,

@@ -2,7 +2,7 @@ import { type Clock, systemRandom } from '../../clock.js'
 import { warnOf, withClosers } from '../../closers.js'
 import { asShoalError } from '../../errors.js'
 import type { Log } from '../../log.js'
-import { applyRetention, type Retired } from '../../store/export/apply-retention.js'
+import type { Retired } from '../../store/export/apply-retention.js'
 import { type Backends, openArchive } from '../../wire/backends.js'
 
 const EVERY_MS = 3_600_000
@@ -23,6 +23,8 @@ export async function maintainTables(backends: Backends, clock: Clock, log: Log,
 async function maintainOnce(backends: Backends, clock: Clock, log: Log, signal: AbortSignal): Promise<void> {
   const maintenance = await backends.maintenance()
   if (maintenance === null) return
+  // Loaded only here: the writer of Parquet files is fifty modules, and most runs end before this.
+  const { applyRetention } = await import('../../store/export/apply-retention.js')
   await withClosers(warnOf(log), async (closers) => {
     closers.add(() => maintenance.close())
     const { archive: address } = await maintenance.retention()

@@ -66,7 +66,7 @@ export async function startWorkers(
   if (workers === 1 || workers === 'auto') {
     const report = { onVitals: localWorkers.received, onGone: localWorkers.gone }
     const newId = workerIds()
-    const first = superviseWorker({ settings, backends, sources, log, clock, stuckMs, writeLog, newId, ...report })
+    const first = superviseWorker({ ...order, backends, log, clock, writeLog, newId, ...report })
     if (workers === 1) return [first]
     const names = new Set(spiders.map(({ name }) => name))
     const auto = autoWorkers({

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../clock.js'
-import { type ProcessSettings, processSettings } from '../../config.js'
+import type { ProcessSettings } from '../../config.js'
 import { entryFile } from '../../entry-file.js'
 import { ShoalError } from '../../errors.js'
 import type { WorkerId } from '../../frontier/frontier.js'
@@ -84,7 +84,7 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
     const data: WorkerThreadData = {
       id,
       sources: options.sources,
-      settings: processSettings(options.settings),
+      settings: options.settings,
       ports,
       beat,
     }

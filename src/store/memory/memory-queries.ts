@@ -1,9 +1,8 @@
-import { z } from 'zod'
 import type { Entities } from '../entities.js'
 import type { RecordHistory } from '../history.js'
 import { storedKey } from '../prepare.js'
 import type { PageRecord, RecordLookup } from '../record-lookup.js'
-import { foundRow, type RecordSearch, searchThrough } from '../record-search.js'
+import { foundRow, placeOf, type RecordSearch, searchThrough } from '../record-search.js'
 import { compareText, type MemoryTables, recordId, storedRecord } from './memory-tables.js'
 
 /** The ways to ask for records that are no part of writing them. */
@@ -45,10 +44,10 @@ export function memorySearch({ records }: MemoryTables): RecordSearch {
       const rows = [...records]
         .filter(([, { record }]) => (query.spider ?? record.spider) === record.spider)
         .filter(([, { record }]) => (query.kind ?? record.kind) === record.kind)
-        .map(([id, row]) => foundRow([newest ? -row.change : id] as const, storedRecord(row)))
+        .map(([id, row]) => foundRow<[number | string]>([newest ? -row.change : id], storedRecord(row)))
         .sort((a, b) => (a.place[0] < b.place[0] ? -1 : 1))
-      const place = z.tuple([newest ? z.number() : z.string()]).readonly()
-      return searchThrough(query, place, async (after, want) =>
+      const isPlace: (value: unknown) => value is [number | string] = placeOf(newest ? 'number' : 'text')
+      return searchThrough(query, isPlace, async (after, want) =>
         rows.filter((row) => after === null || row.place[0] > after[0]).slice(0, want),
       )
     },

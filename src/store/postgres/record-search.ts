@@ -1,6 +1,12 @@
-import { z } from 'zod'
 import { cleanText } from '../prepare.js'
-import { foundRow, type RecordSearch, type SearchPage, type SearchQuery, searchThrough } from '../record-search.js'
+import {
+  foundRow,
+  placeOf,
+  type RecordSearch,
+  type SearchPage,
+  type SearchQuery,
+  searchThrough,
+} from '../record-search.js'
 import type { Pg, SqlStatement } from './pg.js'
 import { RECORD_COLUMNS, type RecordColumns, recordsPage, SPIDERS, toRecord } from './read-statements.js'
 
@@ -11,9 +17,9 @@ export const NEWEST: SqlStatement = {
     ORDER BY records.change DESC, spider DESC, kind DESC, key DESC, site DESC LIMIT $6`,
 }
 
-const changePlace = z.tuple([z.int(), z.string(), z.string(), z.string(), z.string()])
-const keyPlace = z.tuple([z.string(), z.string(), z.string(), z.string()])
-type KeyPlace = z.infer<typeof keyPlace>
+const isChangePlace = placeOf('number', 'text', 'text', 'text', 'text')
+const isKeyPlace = placeOf('text', 'text', 'text', 'text')
+type KeyPlace = [spider: string, kind: string, key: string, site: string]
 
 export class PostgresRecordSearch implements RecordSearch {
   readonly #pg: Pg
@@ -31,7 +37,7 @@ export class PostgresRecordSearch implements RecordSearch {
       ...(kind === undefined ? {} : { kind: cleanText(kind) }),
     }
     return spider === undefined && kind === undefined
-      ? searchThrough(query, changePlace, async (after, want) => {
+      ? searchThrough(query, isChangePlace, async (after, want) => {
           const from = after ?? [Number.MAX_SAFE_INTEGER, '', '', '', '']
           const rows = await this.#pg.query<[number, ...RecordColumns]>(NEWEST, [...from, want])
           return rows.map(([change, ...columns]) => {
@@ -39,7 +45,7 @@ export class PostgresRecordSearch implements RecordSearch {
             return foundRow([change, record.spider, record.kind, record.key, record.site] as const, record)
           })
         })
-      : searchThrough(query, keyPlace, (after, want) => this.#byKey(query, after, want))
+      : searchThrough(query, isKeyPlace, (after, want) => this.#byKey(query, after, want))
   }
 
   /** Along the primary key, one spider after the other. */

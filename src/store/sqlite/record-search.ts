@@ -1,13 +1,12 @@
-import { z } from 'zod'
 import type { SqliteDb } from '../../sqlite/db.js'
 import type { EngineCall, SqliteEngine } from '../../sqlite/engine.js'
-import { type FoundRow, type RecordSearch, searchThrough } from '../record-search.js'
+import { type FoundRow, placeOf, type RecordSearch, searchThrough } from '../record-search.js'
 import { RECORD_COLUMNS, type RecordPageRow, storedRecord, toPageRow } from './record-rows.js'
 
 /** Changes are numbered, newest last: after this one. */
-const changePlace = z.tuple([z.int()])
+const isChangePlace = placeOf('number')
 /** Set and key. */
-const keyPlace = z.tuple([z.int(), z.string()])
+const isKeyPlace = placeOf('number', 'text')
 
 type ChangePlace = [change: number]
 type KeyPlace = [set: number, key: string]
@@ -61,8 +60,8 @@ export function searchOver(call: EngineCall<SqliteRecordSearch>): RecordSearch {
     find(query) {
       const { spider, kind } = query
       return spider === undefined && kind === undefined
-        ? searchThrough(query, changePlace, async (after, want) => (await call('newest', after, want)).map(found))
-        : searchThrough(query, keyPlace, async (after, want) =>
+        ? searchThrough(query, isChangePlace, async (after, want) => (await call('newest', after, want)).map(found))
+        : searchThrough(query, isKeyPlace, async (after, want) =>
             (await call('byKey', { spider, kind }, after, want)).map(found),
           )
     },
