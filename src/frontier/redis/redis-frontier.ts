@@ -270,14 +270,14 @@ class ShardedFrontier implements RedisFrontier {
 
   async #leaseFrom(request: LeaseRequest, part: LeasePart): Promise<LeaseReply> {
     const { worker, spiders, about, busy } = request
-    const { shard, want, round, alone } = part
+    const { shard, want, before, round, alone } = part
     const args = [
       worker,
       `${request.seq}${round}`,
       String(Math.min(want, LEASES_AT_ONCE)),
       about === undefined ? '' : JSON.stringify(about),
       alone ? '0' : '1',
-      busy === undefined ? '' : String(busy),
+      busy === undefined ? '' : String(busy + before),
       ...spiders,
     ]
     const { quiet, ...reply } = decodeLeaseReply(shard, await this.#shards.run('lease', shard, args))

@@ -1,13 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Lease, LeaseReply } from '../../../src/frontier/frontier.js'
-import {
-  firstShare,
-  type LeasePart,
-  LeasePlans,
-  merge,
-  restParts,
-  turnOrder,
-} from '../../../src/frontier/redis/lease-plan.js'
+import { type LeasePart, LeasePlans, merge, turnOrder } from '../../../src/frontier/redis/lease-plan.js'
 
 const NOBODY = async () => false
 const request = (seq: number, want: number) => ({ worker: 'w1', seq, want, spiders: ['books'] })
@@ -21,8 +14,8 @@ function shards(links: readonly number[]) {
   const left = [...links]
   const given = new Map<string, readonly string[]>()
   const asked: string[] = []
-  const ask = async ({ shard, want, round }: LeasePart) => {
-    asked.push(`${shard}${round} ${want}`)
+  const ask = async ({ shard, want, before, round }: LeasePart) => {
+    asked.push(`${shard}${round} ${want}${before > 0 ? ` after ${before}` : ''}`)
     const name = `${shard}${round}`
     const tokens = given.get(name) ?? Array.from({ length: Math.min(want, left[shard] ?? 0) }, (_, n) => `${name}:${n}`)
     if (!given.has(name)) left[shard] = (left[shard] ?? 0) - tokens.length
@@ -41,16 +34,25 @@ describe('a lease call over shards', () => {
     expect(asked).toEqual(['0 3'])
   })
 
-  it('asks each for an equal part, then those that had as much for the rest', async () => {
-    const { ask, asked } = shards([9, 1, 9])
+  it('asks one for everything, and the next for what is missing', async () => {
+    const { ask, asked } = shards([9, 1, 5])
     expect(tokens(await new LeasePlans(3).lease(request(1, 9), ask, NOBODY))).toHaveLength(9)
-    expect(asked).toEqual(['1.1 3', '2.1 3', '0.1 3', '2.2 1', '0.2 1'])
+    expect(asked).toEqual(['1.1 9', '2.1 8 after 1', '0.1 3 after 6'])
   })
 
-  it('asks no more shards than it needs', async () => {
+  it('asks no more shards than it needs, and one when nothing is wanted', async () => {
     const { ask, asked } = shards([0, 9, 9, 9])
     expect(tokens(await new LeasePlans(4).lease(request(0, 2), ask, NOBODY))).toHaveLength(2)
-    expect(asked).toEqual(['0.1 1', '1.1 1', '2.1 1'])
+    expect(asked).toEqual(['0.1 2', '1.1 2'])
+    await new LeasePlans(4).lease(request(2, 0), ask, NOBODY)
+    expect(asked.slice(2)).toEqual(['2.1 0'])
+  })
+
+  it('begins with another shard each call, so that none starves', async () => {
+    const { ask, asked } = shards([99, 99, 99])
+    const plans = new LeasePlans(3)
+    for (const seq of [1, 2, 3, 4]) await plans.lease(request(seq, 3), ask, NOBODY)
+    expect(asked.map((question) => question[0])).toEqual(['1', '2', '0', '1'])
   })
 
   it('repeats the same questions when the reply was lost', async () => {
@@ -63,7 +65,7 @@ describe('a lease call over shards', () => {
   })
 
   it('gives no lease twice after a try that reached only some of the shards', async () => {
-    const { ask } = shards([9, 9, 9])
+    const { ask } = shards([9, 3, 3])
     const plans = new LeasePlans(3)
     let cut = true
     const fragile = (part: LeasePart) => {
@@ -95,19 +97,8 @@ describe('its arithmetic', () => {
     ])
   })
 
-  it('divides what is wanted', () => {
-    expect([0, 1, 2, 7, 9].map((want) => firstShare(want, 3))).toEqual([0, 1, 1, 2, 3])
-    const part = (shard: number): LeasePart => ({ shard, want: 1, round: '.1', alone: false })
-    const replies = [0, 1, 2].map((shard) => ({ part: part(shard), reply: reply(shard === 1 ? [] : ['a']) }))
-    expect(restParts(replies, 3).map(({ shard, want }) => [shard, want])).toEqual([
-      [0, 2],
-      [2, 1],
-    ])
-    expect(restParts(replies, 0)).toEqual([])
-  })
-
   it('sleeps no longer than the first shard that has something', () => {
-    const part: LeasePart = { shard: 0, want: 1, round: '.1', alone: false }
+    const part: LeasePart = { shard: 0, want: 1, before: 0, round: '.1', alone: false }
     const replies = [reply([], { idleMs: 700 }), reply([], { idleMs: 20 })].map((one) => ({ part, reply: one }))
     expect(merge(replies)).toEqual({ leases: [], idleMs: 20, drain: false })
   })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../src/clock.js'
 import { ShoalError } from '../../../src/errors.js'
-import { type Frontier, POSITION_CAP } from '../../../src/frontier/frontier.js'
+import { type Frontier, type Lease, POSITION_CAP } from '../../../src/frontier/frontier.js'
 import { openRedisFrontier } from '../../../src/frontier/redis/redis-frontier.js'
 import { openRedis, type RedisConnection } from '../../../src/redis/connection.js'
 import type { Link } from '../../../src/url/link.js'
@@ -185,7 +185,9 @@ test('a worker comes back soon while lanes are to be looked at again', async () 
       hosts.map((host) => linkTo(`${host}/${path}`)),
     )
   const worker = workerOf(frontier, 'w1')
-  const { leases } = await worker.lease(500)
+  const leases: Lease[] = []
+  for (let more = await worker.lease(500); more.leases.length > 0; more = await worker.lease(500))
+    leases.push(...more.leases)
   expect(leases).toHaveLength(500)
   await frontier.settle(leases.map((lease) => ({ lease, outcome: DONE })))
   await frontier.open(specOf({ limits: { delayMs: 601_000, concurrency: 1 } }))
