@@ -274,6 +274,7 @@ export const workersView: z.ZodType<Api.WorkersView> = z.strictObject({
           version: text,
           spiders: z.record(text, text).exactOptional(),
           concurrency: z.number().exactOptional(),
+          cores: z.number().exactOptional(),
           retries: z.record(text, z.array(z.number()).readonly()).exactOptional(),
           pools: z.array(text).exactOptional(),
         })

@@ -306,6 +306,8 @@ export interface WorkerAbout {
   readonly spiders?: Readonly<Record<string, string>>
   /** Visits at once. */
   readonly concurrency?: number
+  /** Cores of the machine that its process may use. */
+  readonly cores?: number
   /** The waits before each retry of a link, in milliseconds, by spider: when a link that fails again and again is given up. */
   readonly retries?: Readonly<Record<string, readonly number[]>>
   /** Pools of proxies that it has. */

@@ -104,7 +104,7 @@ function columns(open: (host: string) => void): readonly Column<HostView>[] {
     { key: 'done', head: 'Done', width: '4.6rem', align: 'end', cell: ({ done }) => count(done) },
     {
       key: 'failed',
-      head: 'Errors',
+      head: 'Failed',
       width: '3.6rem',
       align: 'end',
       from: 'medium',

@@ -36,7 +36,7 @@ export function hostsCommand(program: Command): void {
           session.output.table(
             [
               shrinking('host'),
-              ...figures('pending', 'in flight', 'done', 'errors', 'dead', 'latency', 'budget'),
+              ...figures('pending', 'in flight', 'done', 'failed', 'dead', 'latency', 'budget'),
               'pace',
               'next slot',
             ],

@@ -203,7 +203,7 @@ function screen(
     '',
     figures([stats.queued, 'queued'], [stats.delayed, 'delayed'], [stats.leased, 'in flight']).trimEnd(),
     `${figures([stats.done, 'done'], [stats.skipped, 'skipped'], [stats.dead, 'dead'])}${style.dim(`${count(over)} of ${count(stats.total)}, ${percent(over, stats.total)}`)}`,
-    `${figures([stats.failed, 'errors'], [stats.retried, 'retried'], [stats.throttled, 'throttled'])}${style.dim(`${bytes(stats.bytes)} read`)}`,
+    `${figures([stats.failed, 'failed'], [stats.retried, 'retried'], [stats.throttled, 'throttled'])}${style.dim(`${bytes(stats.bytes)} read`)}`,
     ...visitLines(visits, style),
     '',
   ]

@@ -87,7 +87,7 @@ export function workerTable(workers: readonly WorkerSnapshot[], now: number, wid
     figure('busy'),
     { title: 'at most', yields: 4 },
     figure('in flight', 2),
-    ...['done', 'errors', 'rate'].map((title) => figure(title)),
+    ...['done', 'failed', 'rate'].map((title) => figure(title)),
     figure('memory', 1),
     figure('CPU', 3),
     figure('loop lag', 5),

@@ -176,7 +176,7 @@ function aboutLines(
   ]
   const pace = [
     rate(stats.rate),
-    (stats.failed > 0 ? style.yellow : style.dim)(plural(stats.failed, 'error')),
+    (stats.failed > 0 ? style.yellow : style.dim)(`${count(stats.failed)} failed`),
     `${bytes(stats.bytes)} read`,
   ]
   const bar = Math.max(10, Math.min(60, columns - 30))
@@ -249,7 +249,7 @@ const PANE_TABLES: Readonly<Record<Pane, (parts: PaneParts) => PaneTable>> = {
       figure('left'),
       figure('rate'),
       { title: 'recent', yields: 1 },
-      figure('errors'),
+      figure('failed'),
       figure('dead', 3),
       figure('ends in'),
       { title: 'crawl', yields: 4 },
@@ -262,7 +262,7 @@ const PANE_TABLES: Readonly<Record<Pane, (parts: PaneParts) => PaneTable>> = {
       figure('pending'),
       figure('in flight'),
       figure('done'),
-      figure('errors'),
+      figure('failed'),
       figure('latency', 2),
       { title: 'pace', yields: 3 },
       { title: 'next slot', yields: 1 },
@@ -277,7 +277,7 @@ const PANE_TABLES: Readonly<Record<Pane, (parts: PaneParts) => PaneTable>> = {
       figure('busy'),
       { title: 'at most', yields: 4 },
       figure('done'),
-      figure('errors'),
+      figure('failed'),
       figure('rate'),
       figure('memory'),
       figure('CPU'),

@@ -53,12 +53,12 @@ export const SORTS = (now: number) =>
       { name: 'age', by: () => 0 },
       { name: 'rate', by: most<TopCrawl>(({ stats }) => stats.rate) },
       { name: 'left', by: most<TopCrawl>(({ stats }) => stats.queued + stats.delayed + stats.leased) },
-      { name: 'errors', by: most<TopCrawl>(({ stats }) => stats.failed) },
+      { name: 'failed', by: most<TopCrawl>(({ stats }) => stats.failed) },
     ],
     hosts: [
       { name: 'pending', by: most<HostInfo>((host) => host.pending) },
       { name: 'in flight', by: most<HostInfo>((host) => host.inFlight) },
-      { name: 'errors', by: most<HostInfo>((host) => host.failed) },
+      { name: 'failed', by: most<HostInfo>((host) => host.failed) },
       { name: 'latency', by: most<HostInfo>((host) => host.latencyMs ?? -1) },
       { name: 'name', by: (a: HostInfo, b: HostInfo) => (a.host < b.host ? -1 : 1) },
     ],
@@ -67,7 +67,7 @@ export const SORTS = (now: number) =>
       { name: 'rate', by: most<WorkerSnapshot>((worker) => workerRate(worker, now)) },
       { name: 'memory', by: most<WorkerSnapshot>(({ vitals }) => vitals?.rssBytes ?? -1) },
       { name: 'CPU', by: most<WorkerSnapshot>(({ vitals }) => vitals?.loopBusy ?? -1) },
-      { name: 'errors', by: most<WorkerSnapshot>((worker) => worker.failed) },
+      { name: 'failed', by: most<WorkerSnapshot>((worker) => worker.failed) },
     ],
   }) satisfies {
     readonly crawls: readonly Sort<TopCrawl>[]

@@ -24,7 +24,7 @@ export function progressLines(progress: RunProgress, fleet: Fleet, now: number, 
     rate(stats.rate),
     plural(progress.records, 'record'),
     ...(progress.rejected > 0 ? [style.yellow(`${count(progress.rejected)} rejected`)] : []),
-    ...(stats.failed > 0 ? [style.yellow(`${plural(stats.failed, 'error')}, ${count(stats.retried)} retried`)] : []),
+    ...(stats.failed > 0 ? [style.yellow(`${count(stats.failed)} failed, ${count(stats.retried)} retried`)] : []),
     ...(stats.dead > 0 ? [style.red(`${count(stats.dead)} dead`)] : []),
     `${count(stats.leased)} in flight`,
     ...workersText(progress.workersAlive, fleet.workers, style),
@@ -64,10 +64,10 @@ function slotsOf({ workers, concurrency }: Fleet, alive: number): number {
 export function progressLine(progress: RunProgress, fleet: Fleet, now: number): string {
   const { stats } = progress
   const parts = [
-    `${count(ended(stats))}/${count(stats.total)} pages (${percent(ended(stats), stats.total)})`,
+    `${count(ended(stats))}/${count(stats.total)} links (${percent(ended(stats), stats.total)})`,
     rate(stats.rate),
     plural(progress.records, 'record'),
-    ...(stats.failed > 0 ? [plural(stats.failed, 'error')] : []),
+    ...(stats.failed > 0 ? [`${count(stats.failed)} failed`] : []),
     ...(stats.dead > 0 ? [`${count(stats.dead)} dead`] : []),
     outlook(progress, fleet, now),
     ...waitLines(progress.waits, now),

@@ -55,7 +55,7 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
   const rest = summary.interrupted ? `${drained}; pages in flight were finished, the rest stays queued` : ''
   print(`${headline(output, summary)} ${style.dim(`after ${took}${speed}${rest}`)}`)
   print(
-    `  ${figure(summary.pages)}  pages fetched${summary.retried > 0 ? style.dim(`, ${plural(summary.retried, 'retry', 'retries')}`) : ''}`,
+    `  ${figure(summary.pages)}  pages fetched${summary.retried > 0 ? style.dim(`, ${count(summary.retried)} retried`) : ''}`,
   )
   const shares = sharesText(summary.workers)
   if (shares !== null) print(`             ${style.dim(shares)}`)

@@ -1,7 +1,7 @@
 import type { Estimate } from '../../coordinator/eta.js'
 import type { CrawlStats, HostInfo } from '../../frontier/frontier.js'
 import { percent, span } from '../in-words.js'
-import { type AdvisedWorker, type FleetLoad, loadOf } from './fleet-load.js'
+import { type AdvisedWorker, type FleetLoad, loadOf, type MachineLoad } from './fleet-load.js'
 import { type HostRoom, roomOf } from './host-room.js'
 import {
   type MissingWorker,
@@ -62,6 +62,8 @@ const SLOTS_FULL = 0.75
 const SLOW_CALL_MS = 50
 /** Slots that wait for our own backends, or for a proxy, for this share of their time. */
 const HELD_UP = 0.4
+/** A core that is idle for this share of the time is free for another worker. */
+const IDLE_CORE = 0.5
 /** A share that takes most of the time. */
 const MOST = 0.5
 /** For every bottleneck that more workers cannot remove. */
@@ -169,16 +171,20 @@ function ofMemory({ load }: Facts): Advice | null {
       )
 }
 
-/** Pages wait for the event loop of their worker. */
-export function isCpuBound({ reporting, loopBusy }: Pick<FleetLoad, 'reporting' | 'loopBusy'>): boolean {
-  return reporting > 0 && loopBusy >= LOOP_FULL
+/** Pages wait for the event loop of their worker: it is full, or the workers themselves have found that it is what they wait for. */
+export function isCpuBound({
+  reporting,
+  loopBusy,
+  because,
+}: Pick<FleetLoad, 'reporting' | 'loopBusy' | 'because'>): boolean {
+  return reporting > 0 && (loopBusy >= LOOP_FULL || (because === 'cpu' && loopBusy >= MOST))
 }
 
 function ofCpu(facts: Facts): Advice | null {
   const { load } = facts
   if (!isCpuBound(load)) return null
   const more = moreByRate(facts)
-  const next = more === 0 ? WONT_HELP : `${moreText(more)} on free cores or other machines would help`
+  const next = more === 0 ? WONT_HELP : moreCpuText(more, load)
   const handler = load.share('handler')
   // Handlers that only compute run one after the other, so their share of the time is a share of the core.
   if (handler >= load.loopBusy * MOST)
@@ -191,6 +197,18 @@ function ofCpu(facts: Facts): Advice | null {
   return say('cpu', `CPU: the workers' event loop is busy ${percent(load.loopBusy)} of the time`, next, {
     moreWorkers: more,
   })
+}
+
+/** Another worker helps only with a core of its own. */
+function moreCpuText(more: number, { machines }: FleetLoad): string {
+  const idle = (one: MachineLoad) => one.cores - one.busyCores
+  const freest = most(machines, idle)
+  if (freest === null) return `${moreText(more)} on free cores or other machines would help`
+  const { machine, cores, busyCores } = freest
+  const used = `workers use ${busyCores.toFixed(1)} of the ${cores === 1 ? '1 core' : `${cores} cores`} of ${machine}`
+  return idle(freest) >= IDLE_CORE
+    ? `${moreText(more)} would help: ${used}`
+    : `${moreText(more)} on other machines would help: ${used}`
 }
 
 /** Slots that could work but have to wait: for pages to be written, for links, for a proxy. */
@@ -222,6 +240,8 @@ function ofSlots(facts: Facts): Advice | null {
   const { load, room, stats } = facts
   const busy = load.busy ?? (load.slots === null ? 0 : stats.leased / Math.max(1, load.slots))
   if (busy < SLOTS_FULL) return null
+  // They are still finding out how many slots they can use, or would have more if there were more to do.
+  if (load.because === 'growing' || load.because === 'work') return null
   const { handler, pace } = load.part
   if (handler >= MOST)
     return say(

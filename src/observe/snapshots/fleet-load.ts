@@ -1,5 +1,13 @@
 import type { WorkerId, WorkerInfo } from '../../frontier/frontier.js'
-import { type Earlier, SPENT, type Spent, type Step, type Vitals } from '../vitals/vitals.js'
+import {
+  type Earlier,
+  SLOT_LIMITS,
+  type SlotLimit,
+  SPENT,
+  type Spent,
+  type Step,
+  type Vitals,
+} from '../vitals/vitals.js'
 import type { WorkerState } from './health.js'
 
 export interface AdvisedWorker extends WorkerInfo {
@@ -27,6 +35,16 @@ export interface FleetLoad {
   /** Of the busier half of the workers: if only few of them get links, the others say nothing. */
   readonly loopBusy: number
   readonly memory: MemoryUse | null
+  /** Why most of the workers have no more slots; null: no worker reports. */
+  readonly because: SlotLimit | null
+  /** Machines whose workers say how many cores they have, and how many of them these workers keep busy. */
+  readonly machines: readonly MachineLoad[]
+}
+
+export interface MachineLoad {
+  readonly machine: string
+  readonly cores: number
+  readonly busyCores: number
 }
 
 interface MemoryUse {
@@ -64,6 +82,8 @@ export function loadOf(workers: readonly AdvisedWorker[]): FleetLoad {
     visitMs: visits === 0 ? null : (spent('fetch') + spent('handler')) / visits,
     loopBusy: busierHalf(spans.map(({ vitals }) => vitals.loopBusy)),
     memory: memoryOf(spans.map(({ vitals }) => vitals)),
+    because: mostCommon(spans.map(({ vitals }) => vitals.because)),
+    machines: machinesOf(workers),
   }
 }
 
@@ -99,6 +119,23 @@ function slotsOf(workers: readonly AdvisedWorker[]): number | null {
     slots += own
   }
   return slots
+}
+
+function mostCommon(limits: readonly SlotLimit[]): SlotLimit | null {
+  if (limits.length === 0) return null
+  const times = (limit: SlotLimit) => limits.filter((one) => one === limit).length
+  return SLOT_LIMITS.reduce((best, limit) => (times(limit) > times(best) ? limit : best))
+}
+
+function machinesOf(workers: readonly AdvisedWorker[]): MachineLoad[] {
+  const machines = new Map<string, MachineLoad>()
+  for (const { about, vitals } of workers) {
+    if (about?.cores === undefined) continue
+    const { machine, cores } = about
+    const busyCores = (machines.get(machine)?.busyCores ?? 0) + (vitals?.loopBusy ?? 0)
+    machines.set(machine, { machine, cores, busyCores })
+  }
+  return [...machines.values()]
 }
 
 function busierHalf(shares: readonly number[]): number {

@@ -192,12 +192,17 @@ export function spiderHolders(crawl: CrawlInfo, alive: readonly WorkerInfo[]): S
   }
 }
 
+/** One that reports has said how many slots it has now; otherwise its ceiling is all that is known. */
+interface SlottedWorker extends WorkerInfo {
+  readonly vitals?: { readonly slots: number } | null
+}
+
 /** Concurrent visits that the fleet can make for the crawl; null if a worker does not report it. */
-export function fleetSlots(crawl: CrawlInfo, alive: readonly WorkerInfo[]): number | null {
+export function fleetSlots(crawl: CrawlInfo, alive: readonly SlottedWorker[]): number | null {
   let slots = 0
-  for (const { about } of alive) {
+  for (const { about, vitals } of alive) {
     if (about?.spiders === undefined || about.concurrency === undefined) return null
-    if (crawl.spider in about.spiders) slots += about.concurrency
+    if (crawl.spider in about.spiders) slots += vitals?.slots ?? about.concurrency
   }
   return slots
 }

@@ -1,4 +1,4 @@
-import { hostname } from 'node:os'
+import { availableParallelism, hostname } from 'node:os'
 import type { Clock, Random } from '../../clock.js'
 import { CONFIG, type ProcessSettings } from '../../config.js'
 import { eventLoop } from '../../event-loop.js'
@@ -105,6 +105,7 @@ export function startWorker(parts: WorkerParts): RunningWorker & { wake(): void 
     spiders: spiders.filter((spider) => isServed(spider, pools)).map(({ name }) => name),
     about: {
       ...{ machine: hostname(), pid: process.pid, version, spiders: hashes, concurrency },
+      cores: availableParallelism(),
       retries: Object.fromEntries(spiders.map(({ name, routes }) => [name, retryWaits(routes.values())])),
       ...(pools.size > 0 && { pools: [...pools.keys()] }),
     },

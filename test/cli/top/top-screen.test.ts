@@ -54,17 +54,17 @@ describe('the screen', () => {
     expect(text.replace(/\d\d:\d\d:\d\d/, '12:00:00')).toMatchInlineSnapshot(`
       "shoal top  redis://queue.example         1 worker · 0 of 4 slots busy · 12:00:00
       ─ crawls ─────────────────────────────────────────────────────────────────────
-        spider  state       %  done  left   rate  recent            errors     ends in
+        spider  state       %  done  left   rate  recent            failed     ends in
       › books   running  49 %   490   501  8.0/s  ▂▃▄█                  12  1 min 02 s
 
       books  ends in about 1 min 02 s, limited by shop.example (crawl delay)
       bottleneck: the pace of shop.example: one request every 1.0 s, 8.0/s are done
       → more workers do not help
       ─ hosts of books ─────────────────────────────────────────────────────────────
-        host          pending  in flight  done  errors  next slot
+        host          pending  in flight  done  failed  next slot
         shop.example      500          1    90       2  in 300 ms: crawl delay
       ─ workers ────────────────────────────────────────────────────────────────────
-        worker  state    busy  done  errors   rate  memory   CPU  loop lag        seen
+        worker  state    busy  done  failed   rate  memory   CPU  loop lag        seen
         w1      working   0/4   490      12  8.2/s  123 MB  25 %      6 ms  500 ms ago
 
 
@@ -84,7 +84,7 @@ describe('the screen', () => {
       'books-1',
       '499 / 1,000  49 %',
       '500 queued',
-      '▂▃▄█ 8.0/s · 12 errors · 5.0 MB read',
+      '▂▃▄█ 8.0/s · 12 failed · 5.0 MB read',
       'ends in about 1 min 02 s',
     ])
       expect(text).toContain(part)
@@ -158,7 +158,7 @@ describe('keys', () => {
     expect(pressed([named('tab'), named('tab'), named('tab')]).pane).toBe('crawls')
     expect(pressed([named('backTab')]).pane).toBe('workers')
     const sorted = screenOf(pressed([named('tab'), 'ss'], many), seen(many), screen())
-    expect(sorted.join('\n')).toMatch(/─ hosts of spider0 .* by errors/)
+    expect(sorted.join('\n')).toMatch(/─ hosts of spider0 .* by failed/)
     expect(sorted.find((line) => line.startsWith('›'))).toContain('host-99.example')
     const filtered = pressed([named('tab'), '/t-77', named('enter')], many)
     expect(filtered).toMatchObject({ typing: false, filter: { hosts: 't-77' } })

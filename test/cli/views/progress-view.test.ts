@@ -58,7 +58,7 @@ describe('progress', () => {
   it('is a bar, the figures and what decides the end', () => {
     expect(progressLines(progress, { workers: 2, concurrency: 64 }, NOW, plain)).toEqual([
       `books  ${'━'.repeat(16)}${'─'.repeat(16)}  1,000 / 2,000  50 %`,
-      '  50.0/s · 900 records · 3 rejected · 20 errors, 12 retried · 8 dead · 4 in flight · 2 workers',
+      '  50.0/s · 900 records · 3 rejected · 20 failed, 12 retried · 8 dead · 4 in flight · 2 workers',
       '  ends in about 1 min 40 s, limited by slow.example (crawl delay)',
     ])
   })
@@ -87,7 +87,7 @@ describe('progress', () => {
     }
     const starting = { ...progress, stats, records: 0, workersAlive: 4, workersReady: 0 }
     const fleet = { workers: 4, concurrency: 64 }
-    expect(progressLine(starting, fleet, NOW)).toBe('0/1 pages (0 %) · 0.0/s · no records · starting 4 workers')
+    expect(progressLine(starting, fleet, NOW)).toBe('0/1 links (0 %) · 0.0/s · no records · starting 4 workers')
     expect(progressLines({ ...starting, workersAlive: 1 }, fleet, NOW, plain).at(-1)).toBe('  starting a worker')
     expect(progressLine({ ...starting, workersReady: 1 }, fleet, NOW)).not.toContain('starting')
     // A crawl that is resumed has pages already.
@@ -96,7 +96,7 @@ describe('progress', () => {
 
   it('is one line on a pipe', () => {
     expect(progressLine(progress, { workers: 1, concurrency: 64 }, NOW)).toBe(
-      '1,000/2,000 pages (50 %) · 50.0/s · 900 records · 20 errors · 8 dead · ends in about 1 min 40 s, limited by slow.example (crawl delay)',
+      '1,000/2,000 links (50 %) · 50.0/s · 900 records · 20 failed · 8 dead · ends in about 1 min 40 s, limited by slow.example (crawl delay)',
     )
   })
 

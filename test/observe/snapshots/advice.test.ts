@@ -223,6 +223,64 @@ describe('how many workers would still help', () => {
   })
 })
 
+describe('what a crawl waits for', () => {
+  const missing = { worker: 'w3', machine: 'm2', since: NOW - 6_000, links: 8, backAt: NOW + 4_000 }
+
+  it('is a missing worker, if it blocks most of the links: more workers cannot help', () => {
+    const waits = { missing: [{ ...missing, hosts: ['shop.example'] }], unreachable: [] }
+    expect(advice({ waits })).toMatchObject({
+      ...{ stage: 'workers', moreWorkers: 0 },
+      sentence: 'worker w3 on m2 has not been heard of for 6.0 s; its 8 links return to the queue in 4.0 s',
+    })
+    const other = [host(), host({ host: 'busy.example', pending: 50_000, delayMs: 1_000 })]
+    expect(advice({ waits, hosts: other }).stage).toBe('host_pace')
+  })
+
+  it('is a missing worker, if it holds the last links', () => {
+    const waits = { missing: [{ ...missing, hosts: [] }], unreachable: [] }
+    const last = { hosts: [host({ pending: 0 })], stats: stats({ queued: 0, leased: 8 }) }
+    expect(advice({ waits, ...last }).sentence).toContain('its 8 links return')
+    expect(advice({ waits, ...last, stats: stats({ queued: 0, leased: 90 }) }).sentence).toContain('in flight')
+  })
+
+  it('is a site that cannot be reached', () => {
+    const site = { host: 'shop.example', code: 'connect_error', error: 'connect ECONNREFUSED 192.0.2.7:443' } as const
+    const unreachable = [{ ...site, links: 5_000, nextTryAt: NOW + 1_000, givesUpAt: NOW + 7_000 }]
+    expect(advice({ waits: { missing: [], unreachable }, stats: stats({ queued: 0, delayed: 5_000 }) })).toMatchObject({
+      ...{ stage: 'hosts', host: 'shop.example', moreWorkers: 0 },
+      sentence:
+        'shop.example cannot be reached: connect ECONNREFUSED 192.0.2.7:443; 5000 links left, next try in 1.0 s, given up in about 7.0 s',
+    })
+  })
+})
+
+describe('more workers for a crawl that is limited by CPU', () => {
+  const hot = (cores: number) =>
+    worker(vitals({ fetch: 1 }, {}, { loopBusy: 1 }), { about: { machine: 'm', pid: 7, version: '1', cores } })
+
+  it('need a core that is free', () => {
+    expect(advice({ workers: [hot(2)] }).next).toBe(
+      'up to 7 more workers would help: workers use 1.0 of the 2 cores of m',
+    )
+    expect(advice({ workers: [hot(2), hot(2)] }).next).toMatch(/on other machines would help: workers use 2.0 of the 2/)
+    expect(advice({ workers: [hot(1)] }).next).toMatch(
+      /on other machines would help: workers use 1.0 of the 1 core of m/,
+    )
+  })
+
+  it('are the answer too if the workers themselves found that pages wait for CPU', () => {
+    const held = worker(vitals({ fetch: 1 }, {}, { loopBusy: 0.7, because: 'cpu' }))
+    expect(advice({ workers: [held] }).stage).toBe('cpu')
+  })
+
+  it('are not advised while they still find out how many slots they can use', () => {
+    const many = Array.from({ length: 50 }, (_, n) => host({ host: `h${n}.example`, pending: 100 }))
+    const full = (because: Vitals['because']) => worker(vitals({ fetch: 0.95 }, {}, { because }))
+    expect(advice({ workers: [full('most')], hosts: many }).stage).toBe('workers')
+    expect(advice({ workers: [full('growing')], hosts: many }).moreWorkers).toBe(0)
+  })
+})
+
 describe('the room of hosts', () => {
   it('knows what holds a host back', () => {
     expect(holdOf(host({ delayMs: 20, latencyMs: 100 }), NOW)).toBe('delay')
