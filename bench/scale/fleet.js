@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ import { openProxies } from './helpers.js'
 import { CONCURRENCY } from './plan.js'
 
 const BIN = fileURLToPath(new URL('../../bin/shoal.js', import.meta.url))
-const READY_MS = 120_000
+const READY_MS = 240_000
 const STOP_MS = 20_000
 
 const spiderFile = (name) => fileURLToPath(new URL(`./spider-${name}.js`, import.meta.url))
@@ -32,7 +32,7 @@ export async function startFleet({ queue, workers, proxies }, task) {
     writeFileSync(file, JSON.stringify({ bench: { entries: pool.urls } }))
     flags.push('--proxies', file)
   }
-  const children = Array.from({ length: workers }, () => startWorker([...spiders.map(spiderFile), ...flags]))
+  const children = []
   const kill = () => {
     for (const { child } of children) child.kill('SIGKILL')
   }
@@ -51,7 +51,7 @@ export async function startFleet({ queue, workers, proxies }, task) {
     rmSync(dir, { recursive: true, force: true })
   }
   try {
-    await untilReady(shoal, children)
+    await startAll(shoal, children, workers, [...spiders.map(spiderFile), ...flags])
   } catch (error) {
     await close()
     throw error
@@ -83,13 +83,19 @@ function startWorker(args) {
   return { child, ended: new Promise((resolve) => child.once('close', resolve)), errors: () => errors }
 }
 
-/** The queue knows a worker from its first call on. */
-async function untilReady(shoal, children) {
+/**
+ * One for each core at a time: twenty that load at once on two cores run into the timeouts of their first calls. The queue knows a worker from its first
+ * call on.
+ */
+async function startAll(shoal, children, workers, args) {
   const deadline = performance.now() + READY_MS
-  while ((await shoal.frontier.workers()).length < children.length) {
+  for (;;) {
+    const ready = (await shoal.frontier.workers()).length
+    if (ready >= workers) return
     const dead = children.find(({ child }) => child.exitCode !== null || child.signalCode !== null)
     if (dead !== undefined) throw new Error(`a worker ended: ${dead.errors()}`)
-    if (performance.now() > deadline) throw new Error(`not all workers were ready after ${READY_MS / 1_000} s`)
+    if (performance.now() > deadline) throw new Error(`only ${ready} workers were ready after ${READY_MS / 1_000} s`)
+    while (children.length < Math.min(workers, ready + availableParallelism())) children.push(startWorker(args))
     await sleep(250)
   }
 }
