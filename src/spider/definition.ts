@@ -332,7 +332,7 @@ export interface LoginAnswer {
 }
 
 export interface LeaseDefinition {
-  /** A worker that does not renew its leases for this long loses its links to others. Default 30 s. */
+  /** A link that is not renewed for this long is leased to another worker. A dead worker is noticed sooner: `--lost-after`. Default 30 s. */
   readonly visibility?: Duration
   /** Default 10 s. */
   readonly heartbeat?: Duration

@@ -4,7 +4,7 @@ import type { Frontier, WorkerId } from '../../frontier/frontier.js'
 import { pauseUntil, whileAway } from '../../while-away.js'
 import { isGone } from './worker-ids.js'
 
-/** Returns what the worker holds to the queue, and answers how many links that was. If the queue is still down at the signal, the leases expire instead. */
+/** Returns what the worker holds to the queue, and answers how many links that was. If the queue is still down at the signal, others take over when the worker is lost. */
 export async function forfeit(
   frontier: Frontier,
   worker: WorkerId,
@@ -23,8 +23,8 @@ export async function forfeit(
 const FORGOTTEN_MS = 24 * 3_600_000
 
 /**
- * Returns what dead workers of this machine hold to the queue now, instead of when their leases expire. If another process has the pid of the dead one
- * by now, its leases expire as usual.
+ * Returns what dead workers of this machine hold to the queue now, before the first worker of this process starts; local-deaths.ts continues from there. If
+ * another process has the pid of the dead one by now, its silence decides (`Frontier.beat`).
  */
 export async function forfeitDeadWorkers(frontier: Frontier, clock: Clock): Promise<number> {
   let reclaimed = 0

@@ -15,7 +15,7 @@ const LINGER_MS = 3_000
 /** Added to the grace period before a child is killed: one that is frozen never receives the stop. */
 const STOP_SLACK_MS = 8_000
 
-/** A command that ends at once, at the second signal, takes its processes with it; their leases expire. */
+/** A command that ends at once, at the second signal, takes its processes with it; others take over. */
 const children = new Set<ChildProcess>()
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL')
