@@ -52,7 +52,7 @@ Many platforms set \`REDIS_URL\` and \`DATABASE_URL\` (or \`DB_URL\`). Shoal use
 \`--json\` the first line of every command says so:
 
 \`\`\`text
-queue redis://:***@10.0.0.8:6379 (from REDIS_URL), records postgres://shoal:***@10.0.0.9/shoal (from DATABASE_URL); --queue and --store override them
+queue redis://:***@10.0.0.8:6379 (from REDIS_URL), records postgres://shoal:***@10.0.0.9/shoal (from DATABASE_URL); set SHOAL_QUEUE and SHOAL_STORE to choose others
 \`\`\`
 
 Only an address that Shoal can use is taken: \`redis://…\` (or \`rediss://…\`, \`redis+cluster://…\`, \`redis+sentinel://…\`) and \`postgres://…\` or \`postgresql://…\`. Any

@@ -3,9 +3,9 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { type Clock, systemClock } from '../clock.js'
 import { CONFIG, type Config, isOnServer, loadConfig, maskUrl } from '../config.js'
 import { ShoalError } from '../errors.js'
+import { addressLines, surprisingAddressLines } from '../run/address-lines.js'
 import type { Backends, StorePart } from '../wire/backends.js'
 import { type Output, standardOutput } from './output.js'
-import { addressLines, surprisingAddressLines } from './views/address-lines.js'
 
 /** What every command works with. */
 export interface Session {

@@ -5,6 +5,7 @@ import { openCrawl } from '../coordinator/crawls.js'
 import { knownProxies } from '../coordinator/proxies.js'
 import { ShoalError } from '../errors.js'
 import { createLog } from '../log.js'
+import { surprisingAddressLines } from '../run/address-lines.js'
 import type { RecordDefinitions, TaggedDefinition } from '../spider/definition.js'
 import { loadSpider } from '../spider/load.js'
 import { spiderFromDefinition } from '../spider/resolve.js'
@@ -18,6 +19,8 @@ export async function openShoal(options: ConnectOptions): Promise<Shoal> {
   const clock = systemClock
   const random = systemRandom
   const log = createLog(settings.logLevel, clock, (line) => process.stderr.write(line))
+  // The program may have these variables for something else.
+  for (const message of surprisingAddressLines(settings)) log.warn('backend.warning', { message })
   const backends = await openBackends(settings, { clock })
   const closing = new AbortController()
   const running = new Set<Promise<unknown>>()

@@ -1,4 +1,4 @@
-import { CONFIG, type Config, maskUrl } from '../../config.js'
+import { CONFIG, type Config, maskUrl } from '../config.js'
 
 const OF_OTHER_PROGRAMS: readonly string[] = [...CONFIG.queue.also, ...CONFIG.store.also]
 
@@ -7,7 +7,7 @@ export function addressLines({ queue, store, origins }: Pick<Config, 'queue' | '
   const skipped = origins.skipped.map((name) => `${name} is ignored: it is not a ${usableScheme(name)} address`)
   const names = [origins.queue, origins.store]
   if (!names.some(isVariable)) return skipped
-  const override = names.some(isOfOtherPrograms) ? '; --queue and --store override them' : ''
+  const override = names.some(isOfOtherPrograms) ? '; set SHOAL_QUEUE and SHOAL_STORE to choose others' : ''
   return [
     `queue ${maskUrl(queue)} (${originText(origins.queue)}), records ${maskUrl(store)} (${originText(origins.store)})${override}`,
     ...skipped,

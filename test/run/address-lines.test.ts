@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
-import { addressLines, surprisingAddressLines } from '../../../src/cli/views/address-lines.js'
-import { loadConfig } from '../../../src/config.js'
+import { loadConfig } from '../../src/config.js'
+import { addressLines, surprisingAddressLines } from '../../src/run/address-lines.js'
 
 const both = { REDIS_URL: 'redis://:s3cret@queue:6379', DATABASE_URL: 'postgres://anna:s3cret@db/app' }
 
 it('says which address came from which variable, without passwords, and how to choose others', () => {
   const settings = loadConfig({ flags: {}, env: both })
   expect(addressLines(settings)).toEqual([
-    'queue redis://:***@queue:6379 (from REDIS_URL), records postgres://anna:***@db/app (from DATABASE_URL); --queue and --store override them',
+    'queue redis://:***@queue:6379 (from REDIS_URL), records postgres://anna:***@db/app (from DATABASE_URL); set SHOAL_QUEUE and SHOAL_STORE to choose others',
   ])
   expect(surprisingAddressLines(settings)).toEqual(addressLines(settings))
 })
