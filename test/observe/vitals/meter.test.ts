@@ -82,6 +82,24 @@ describe('the time of slots', () => {
     expect(meter.read([]).spent).toMatchObject({ store: 12, idle: 6 })
   })
 
+  it('adds up to the slots there were, when their number changes', () => {
+    const clock = new ManualClock()
+    const meter = createMeter(2, clock)
+    const visits = [visit(), visit()]
+    for (const one of visits) meter.begin(one)
+    clock.advance(10)
+    meter.resize(4)
+    clock.advance(10)
+    expect(meter.read(visits)).toMatchObject({ slots: 4, busy: 2, spent: { fetch: 40, idle: 20 } })
+    // A slot that was taken away counts until its visit ends.
+    meter.resize(1)
+    clock.advance(10)
+    expect(meter.read(visits).spent).toMatchObject({ fetch: 60, idle: 20 })
+    for (const one of visits) meter.end(one)
+    clock.advance(10)
+    expect(meter.read([]).spent).toMatchObject({ fetch: 60, idle: 30 })
+  })
+
   it('never gets less, whatever is under way when it is read, and adds up through a thousand turns of chance', () => {
     const clock = new ManualClock()
     const slots = 8
