@@ -43,7 +43,7 @@ export const NEEDS_PROCESSES = [
   'test/store/postgres/*.test.ts',
   'test/store/s3/*.test.ts',
   'test/support/{postgres-server,redis-server,tcp-proxy}.test.ts',
-  'test/worker/{away-pages,closed-host,render}.test.ts',
+  'test/worker/{away-pages,busy-worker,closed-host,render}.test.ts',
 ]
 
 /**

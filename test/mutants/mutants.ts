@@ -326,6 +326,22 @@ export const MUTANTS: readonly Mutant[] = [
     only: 'asks again for a proxy whose grant grew old',
   },
   {
+    name: 'the next start counts from when the response arrived, not from the dispatch',
+    file: 'src/frontier/sqlite/slots.ts',
+    find: 'const sentMs = sentFor(report, elapsedMs)',
+    replace: 'const sentMs = sentFor(report, latencyMs)',
+    tests: ['test/frontier/sqlite.test.ts'],
+    only: 'is not slowed by the time that a response waited for us',
+  },
+  {
+    name: 'slots are taken away again before the last step down has taken effect',
+    file: 'src/worker/capacity.ts',
+    find: 'if (load.inUse > slots) return',
+    replace: 'if (load.inUse < 0) return',
+    tests: ['test/worker/capacity.test.ts'],
+    only: 'waits until the last step down',
+  },
+  {
     name: 'a site that refuses a proxy is taken for one that throttles',
     file: 'src/worker/judge-answer.ts',
     find: 'isBanned ? NO_NEWS : hostReport(response, parts.clock)',
