@@ -45,13 +45,13 @@ const LOOP_FULL = 0.9
 /** Slots that only wait are doubled this often, although no response says yet what a page costs. */
 const BLIND_MS = 500
 const BLIND_BUSY = 0.5
-/** Slots that were taken away because the loop was full are tried again after this, if it still is. */
+/** Slots that were given up because the loop was full are tried again after this, if it still is. */
 const FULL_MS = 20_000
 
 /**
  * One step. The only signal that costs throughput when it is missed is CPU: if fewer pages than slots are in the network, the others wait for the event
  * loop, where other workers cannot take them. By Little's law their mean number is the sum of their waits ÷ the time. So slots are added while next
- * to none waits, and taken away while too many do. With a wait of w and c of CPU for each page, this settles a little above 1 + w ÷ c.
+ * to none waits, and given up while too many do. With a wait of w and c of CPU for each page, this settles a little above 1 + w ÷ c.
  */
 export function nextCapacity(now: Capacity, load: WorkerLoad): Capacity {
   const { slots, because } = now

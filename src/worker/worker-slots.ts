@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js'
 import type { EventLoop } from '../event-loop.js'
 import { type Capacity, FIRST_SLOTS, nextCapacity, type WorkerLoad } from './capacity.js'
 
-/** A decision that is no step up is made after this time; steps up are taken as soon as the measurements allow them. */
+/** Everything but a step up is decided after this time; a step up is taken as soon as the measurements allow it. */
 const DECIDE_MS = 250
 /** Once CPU is the limit, chance matters more than speed: whether a few slow responses come together. */
 const SETTLED_MS = 1_000

@@ -27,7 +27,7 @@ export interface Meter {
   /** Free slots ask the queue for work; `links` is the number it returned, or null: it is down. */
   asked(): void
   answered(links: number | null, wanted: number): void
-  /** The worker has this many slots from now on. One that was taken away counts until its visit ends. */
+  /** The worker has this many slots from now on. One that was given up counts until its visit ends. */
   resize(slots: number): void
   /** Why slots stay free although they do not ask for work. */
   heldUpBy(spent: Spent): void
