@@ -17,9 +17,9 @@ const LEAST_WAIT_MS = 0.1
 const LEAST_WAIT_SHARE = 0.05
 
 /**
- * The event loop looks for events, handles all that it found (a turn), and looks again. A response that is read in this turn was not there when the
- * loop looked last. If the loop had to wait for it, it arrived when the wait was over. If not, it may have arrived at any time since the last look,
- * while our own code ran: a handler of 100 ms would make every host look slow, so only the time up to the last look counts as the host's.
+ * The event loop checks for events, handles all that it found (a turn), and checks again. A response that is read in this turn was not there when the
+ * loop checked last. If the loop had to wait for it, it arrived when the wait was over. If not, it may have arrived at any time since the last check,
+ * while our own code ran: a handler of 100 ms would make every host look slow, so only the time up to the last check counts as the host's.
  */
 export function createTurns(clock: Clock, loop: EventLoop): Turns {
   let isOpen = false
