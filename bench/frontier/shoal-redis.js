@@ -93,7 +93,7 @@ function laneOf(frontier, worker, want) {
   let seq = 0
   return {
     add: (links) => frontier.add(CRAWL, links),
-    lease: () => frontier.lease({ worker, seq: ++seq, want, spiders: [CRAWL] }),
+    lease: () => frontier.lease({ worker, seq: ++seq, want, busy: 0, spiders: [CRAWL] }),
     release: (leases, reportOf = () => ({ kind: 'ok' })) =>
       frontier.release(
         leases.map((lease) => ({ lease, host: lease.link.host, elapsedMs: ELAPSED_MS, report: reportOf(lease) })),

@@ -120,7 +120,7 @@ async function openShoal(file) {
   return {
     add: (links) => frontier.add(CRAWL, links),
     async leaseAndSettle(seq) {
-      const { leases } = await frontier.lease({ worker: 'bench', seq, want: BATCH, spiders: [CRAWL] })
+      const { leases } = await frontier.lease({ worker: 'bench', seq, want: BATCH, busy: 0, spiders: [CRAWL] })
       const settled = await frontier.settle(
         leases.map((lease) => ({ lease, outcome: { kind: 'done', links: [], bytes: 10_240 } })),
       )
