@@ -109,10 +109,10 @@ export function afterLease(
   const leadId = lead === null ? worker : turns.lead
   const isNext = turns.next === worker
   const next = waiting(contest)
-  if (!isNext && roomFor(contest) < want) {
+  if (!isNext && roomFor(contest) < want && leased.idleMs <= 1) {
     // Left to the next worker; if that one does not come, they are still there when its turn is over.
-    const idleMs = leased.idleMs > 1 ? leased.idleMs : Math.ceil((next?.at ?? now) + TURN_KEPT_MS - now)
-    return { usage, turns: { lead: leadId, next: turns.next }, idleMs: Math.max(1, idleMs) }
+    const idleMs = Math.max(1, Math.ceil((next?.at ?? now) + TURN_KEPT_MS - now))
+    return { usage, turns: { lead: leadId, next: turns.next }, idleMs }
   }
   const nobody = { lead: leadId, next: isNext ? null : turns.next }
   const even = usage.busy > 0 && usage.busy >= (lead?.busy ?? 0)

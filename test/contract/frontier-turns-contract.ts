@@ -50,10 +50,11 @@ export function frontierTurnsContract(name: string, makeDriver: MakeFrontier): v
     })
 
     it('spreads hosts that take one request at a time', async () => {
-      await crawl({ delayMs: 0, concurrency: 1 }, { hosts: 8, pages: 400 })
-      const pages = await fleet({ ceilings: FOUR, answerMs: 100, forMs: 4_000 })
+      await crawl({ delayMs: 0, concurrency: 1 }, { hosts: 8, pages: 800 })
+      // Over six shards there is little more than one of them to share in each.
+      const pages = await fleet({ ceilings: FOUR, answerMs: 100, forMs: 10_000 })
       expectEven(pages)
-      expect(sum(pages)).toBeGreaterThan(0.95 * 290)
+      expect(sum(pages)).toBeGreaterThan(0.96 * 727)
     })
 
     it('lets workers take turns where there are fewer slots than workers', async () => {

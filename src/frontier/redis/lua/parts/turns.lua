@@ -41,7 +41,7 @@ local function after_lease(t, given, gaps, got_all, queued)
   local lead, isnext = t.lead, t.nextname == t.worker
   if lead and used_by(lead) < slotms then lead = nil end
   local leadname, nextname = lead and t.leadname or t.worker, isnext and '' or t.nextname
-  if not t.leaves and lead and not got_all and (busy == 0 or busy < lead[2]) and queued() then
+  if lead and not got_all and (busy == 0 or busy < lead[2]) and queued() then
     local ahead = used_by(lead) - (isnext and slotms or slotms * (1 + TURN_MARGIN) + TURN_MS)
     if ahead > 0 then
       t.behind, t.more = lead, max(1, lead[2] - busy)
@@ -58,7 +58,7 @@ end
 
 -- turns.ts, the pause after the call.
 local function pause_of(t, idle)
-  if t.leaves then return idle > 1 and idle or max(1, ceil(t.next[3] + TURN_KEPT_MS - now)) end
+  if t.leaves and idle <= 1 then return max(1, ceil(t.next[3] + TURN_KEPT_MS - now)) end
   if not t.behind then return min(idle, t.behindin or idle) end
   if not t.isnext then return min(idle, max(TURN_POLL_MS, ceil(TURN_LINE_MS / t.more))) end
   if t.behind[2] == 0 and idle < IDLE_MAX_MS and idle > 2 * TURN_POLL_MS then return idle - TURN_POLL_MS end
