@@ -6,7 +6,7 @@ import { createAdmitter } from '../url/admit.js'
 import type { Json, Link } from '../url/link.js'
 
 /** The links of an entry, usually one, and what was rejected. */
-export interface ReadEntry {
+interface ReadEntry {
   readonly links: readonly AcceptedUrl[]
   readonly refused: readonly RefusedPart[]
   readonly notes: readonly EntryNote[]

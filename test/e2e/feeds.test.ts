@@ -171,6 +171,12 @@ it('fetches what the queues of other systems hold, lists the garbage of a key of
   await expect.poll(() => direct.command(null, ['HLEN', `{${key}}:taken`]), SOON).toBe(0)
   expect(await direct.command(null, ['LLEN', key])).toBe(0)
 
+  // The empty list is gone, so the key can be what scrapy-redis makes of it with its other settings.
+  await direct.command(key, ['SADD', key, page('/set')])
+  await expect.poll(() => hit('/set').length, SOON).toBe(1)
+  await direct.command(key, ['ZADD', key, '5', JSON.stringify({ url: page('/zset'), meta: {} })])
+  await expect.poll(() => hit('/zset').length, SOON).toBe(1)
+
   // By its name alone, from a machine that does not have the file: the workers have reported the key.
   const elsewhere = tempDir('feeds-elsewhere')
   const far = (...args: string[]) => runCli([...args, '--queue', redis.url], { cwd: elsewhere.path })
@@ -221,6 +227,8 @@ it('reads a stream as a consumer of a group', async () => {
   const add = (path: string) => direct.command('urls', ['XADD', 'urls', '*', 'url', page(path)])
   await warmWorker(file, 'urls', () => add('/warm'))
   expect(await quickest(add)).toBeLessThan(PICKED_UP_MS)
+  await direct.command('urls', ['XADD', 'urls', '*', 'url', page('/more'), 'meta', '{"shop":7}', 'attempts', '3'])
+  await expect.poll(() => hit('/more').length, SOON).toBe(1)
   await expect
     .poll(async () => ((await direct.command('urls', ['XPENDING', 'urls', 'crawlers'])) as number[])[0], SOON)
     .toBe(0)

@@ -1,7 +1,7 @@
 import { type EntryNote, type Fields, isObject, plainName, WEB_URL } from './fed-url.js'
 
 /** The keys of an entry, taken out of the message of a task queue; or why that is impossible. */
-export type Opened = { readonly fields: Fields; readonly notes: readonly EntryNote[] } | { readonly reason: string }
+type Opened = { readonly fields: Fields; readonly notes: readonly EntryNote[] } | { readonly reason: string }
 
 /** One kind of message. Null: the entry is none. */
 type Envelope = (entry: Fields) => Opened | null

@@ -5,7 +5,7 @@ import { cookiesIn, type PushedRequest, readRequest } from './read-request.js'
 /** Whether the spider has a route of this name. */
 export type HasRoute = (name: string) => boolean
 
-export interface ReadFields {
+interface ReadFields {
   /** As they were pushed; more than one with `urls`. */
   readonly urls: readonly unknown[]
   /** The same for each of the URLs. */

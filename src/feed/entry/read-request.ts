@@ -9,7 +9,7 @@ export interface PushedRequest {
   body?: string
 }
 
-export interface ReadRequest {
+interface ReadRequest {
   /** Undefined: a plain GET. */
   readonly request: RequestExtras | undefined
   readonly notes: readonly EntryNote[]
