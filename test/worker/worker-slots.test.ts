@@ -23,7 +23,9 @@ function slots({ most = 64, heapLimitBytes = 4_096 * MB } = {}) {
       clock.advance(ms)
       idleMs += ms
     },
-    fill: (share: number) => void (memory = share),
+    fill(share: number) {
+      memory = share
+    },
     visit: () => ({ bodyBytes: 0 }),
   }
 }
