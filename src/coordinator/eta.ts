@@ -19,7 +19,7 @@ export type DecidedBy =
   | { readonly kind: 'retries' }
 
 /**
- * `closed`: manually. It is unknown when it will be opened again, so there is no estimate. `missing`: a worker that has not been heard of holds all its
+ * `closed`: manually. It is unknown when it will be opened again, so there is no estimate. `missing`: a missing worker holds all its
  * slots. `unreachable`: its links wait for their next try.
  */
 export type DrainReason = 'delay' | 'rate' | 'latency' | 'blocked' | 'closed' | 'missing' | 'unreachable'
@@ -50,6 +50,8 @@ export interface EtaInput {
 
 /** From this share of busy slots, the fleet is the limit, not the hosts. */
 const SATURATED = 0.9
+/** A busy CPU decides the end only if the hosts alone would be done clearly earlier: a loop may be busy with what a host allows. */
+const CLEARLY_SLOWER = 1.25
 /** A host with this share of the remaining links is practically the whole crawl. */
 const WHOLE_CRAWL = 0.9
 const NO_BLOCKS: ReadonlyMap<string, Block> = new Map()
@@ -84,7 +86,7 @@ export function estimateEnd(input: EtaInput): Estimate {
     }
   }
 
-  if (cpuBound && plainSeconds !== null && plainSeconds > (slowest?.seconds ?? 0))
+  if (cpuBound && plainSeconds !== null && plainSeconds > (slowest?.seconds ?? 0) * CLEARLY_SLOWER)
     return { etaSeconds: plainSeconds, decidedBy: { kind: 'cpu' }, plainSeconds }
 
   const saturated = slots !== null && slots > 0 && stats.leased >= slots * SATURATED

@@ -10,7 +10,7 @@ const WINDOW_S = 10
 export const ENDINGS_KEPT_S = 60
 /** So many intervals between endings make a mean. */
 const INTERVALS = 5
-/** So many seconds without an ending, in the middle of many, were a stall. Once it is over it no longer counts, or the end would seem hours away. */
+/** So many seconds without an ending, in the middle of many, were a stall. Once it is over it no longer counts, or the estimated end would jump by hours. */
 const STALL_S = 4
 /** A crawl that ends a page every 15 s has not stalled after ten: it has after this many of its usual intervals. */
 const STALLED_INTERVALS = 3
@@ -49,7 +49,7 @@ function resumedAt(endings: readonly Ending[]): number {
   return Math.max(0, ...endings.map(({ count, second }) => (count === 0 ? (second + 1) * 1000 : 0)))
 }
 
-/** The second of the first ending after the last stall; 0: there was none, or too little has ended since to tell. */
+/** The second of the first ending after the last stall; 0: there was none, or too little has ended since. */
 function stallEnded(ended: readonly Ending[]): number {
   const newestFirst = ended.toSorted((a, b) => b.second - a.second)
   let since = 0

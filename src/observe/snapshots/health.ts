@@ -2,7 +2,7 @@ import type { CrawlInfo, CrawlStats, Frontier, HostInfo, LinkInfo, WorkerInfo } 
 
 /** Health means progress, not a connection: unhealthy when links are due and nothing was leased or settled for this long. */
 export const STALLED_MS = 15_000
-/** A worker that was not heard of for this long is missing, even if it has never said how often it beats. */
+/** A worker that was not seen for this long is missing, even if it has never said how often it beats. */
 const WORKER_GONE_MS = 60_000
 /** However often it beats: two late beats on a busy machine are no news. */
 const MISSING_MS = 5_000
@@ -146,7 +146,7 @@ async function withLeases(frontier: Frontier, snapshot: CrawlSnapshot): Promise<
     : { ...snapshot, leased: await frontier.links({ crawl: id, state: 'leased', limit: LEASES_READ }) }
 }
 
-/** `missing`: it has not been heard of, and did not shut down. `draining`: asked to stop. */
+/** `missing`: its beats are overdue, and it did not shut down. `draining`: asked to stop. */
 export type WorkerState = 'working' | 'idle' | 'draining' | 'missing'
 
 export function workerState(worker: WorkerInfo, now: number): WorkerState {
@@ -154,7 +154,7 @@ export function workerState(worker: WorkerInfo, now: number): WorkerState {
   return worker.inFlight > 0 ? 'working' : 'idle'
 }
 
-export function heardAt({ seenAt, beatAt }: WorkerInfo): number {
+export function lastSeenAt({ seenAt, beatAt }: WorkerInfo): number {
   return Math.max(seenAt, beatAt ?? 0)
 }
 
@@ -162,12 +162,12 @@ export function heardAt({ seenAt, beatAt }: WorkerInfo): number {
 export function isMissing(worker: WorkerInfo, now: number): boolean {
   const { beatAt, lostAt } = worker
   const halfLost = beatAt === null || lostAt === null ? WORKER_GONE_MS : (lostAt - beatAt) / 2
-  return now - heardAt(worker) >= Math.min(WORKER_GONE_MS, Math.max(MISSING_MS, halfLost))
+  return now - lastSeenAt(worker) >= Math.min(WORKER_GONE_MS, Math.max(MISSING_MS, halfLost))
 }
 
 /** One that is alive, or that somebody may still look for: it went missing a moment ago, or holds links. */
 export function isListed(worker: WorkerInfo, now: number): boolean {
-  return worker.inFlight > 0 || now - heardAt(worker) < WORKER_GONE_MS
+  return worker.inFlight > 0 || now - lastSeenAt(worker) < WORKER_GONE_MS
 }
 
 /** Links ended per second since it started. */

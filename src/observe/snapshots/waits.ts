@@ -3,7 +3,7 @@ import { describeError, type ErrorCode } from '../../errors.js'
 import type { HostInfo, LinkInfo, WorkerId, WorkerInfo } from '../../frontier/frontier.js'
 import type { HostKey } from '../../url/link.js'
 import { some, span } from '../in-words.js'
-import { heardAt, isMissing } from './health.js'
+import { isMissing, lastSeenAt } from './health.js'
 
 /** What a crawl waits for that is neither its own pace nor its own work. */
 export interface Waits {
@@ -11,11 +11,11 @@ export interface Waits {
   readonly unreachable: readonly UnreachableHost[]
 }
 
-/** A worker that has not been heard of, and holds links that nobody else may visit meanwhile. */
+/** A worker that is missing and holds links that nobody else may visit meanwhile. */
 export interface MissingWorker {
   readonly worker: WorkerId
   readonly machine: string | null
-  /** When it was last heard of. */
+  /** When it was last seen. */
   readonly since: number
   readonly links: number
   /** When its links return to the queue; null: when their leases run out. */
@@ -73,7 +73,7 @@ export function missingWorkers(workers: readonly WorkerInfo[], now: number): Mis
 export function missingWorker(worker: WorkerInfo): MissingWorker {
   const { about, inFlight, lostAt } = worker
   return {
-    ...{ worker: worker.worker, machine: about?.machine ?? null, since: heardAt(worker), links: inFlight },
+    ...{ worker: worker.worker, machine: about?.machine ?? null, since: lastSeenAt(worker), links: inFlight },
     backAt: lostAt,
     hosts: [],
   }
@@ -135,7 +135,7 @@ export function missingText({ worker, machine, since, links, backAt }: MissingWo
   const expiry = links === 1 ? 'when its lease expires' : 'when their leases expire'
   const when = backAt === null ? expiry : backAt <= now ? 'now' : `in ${span(backAt - now)}`
   const what = links === 1 ? 'its link returns' : `its ${links} links return`
-  return `${who} has not been heard of for ${span(now - since)}; ${what} to the queue ${when}`
+  return `${who} is missing, last seen ${span(now - since)} ago; ${what} to the queue ${when}`
 }
 
 export function unreachableText({ host, error, links, nextTryAt, givesUpAt }: UnreachableHost, now: number): string {

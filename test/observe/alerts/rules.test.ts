@@ -272,7 +272,7 @@ describe('worker_lost', () => {
     ])
     const [alert] = worker({ state: 'missing', inFlight: 3, beatAt: NOW - 12_000, lostAt: NOW + 2_000 }) ?? []
     expect(alert?.message).toBe(
-      'worker w1 on m has not been heard of for 12 s; its 3 links return to the queue in 2.0 s',
+      'worker w1 on m is missing, last seen 12 s ago; its 3 links return to the queue in 2.0 s',
     )
     expect(levels(worker({ state: 'missing', inFlight: 0 }))).toEqual(['near'])
   })

@@ -230,7 +230,7 @@ describe('what a crawl waits for', () => {
     const waits = { missing: [{ ...missing, hosts: ['shop.example'] }], unreachable: [] }
     expect(advice({ waits })).toMatchObject({
       ...{ stage: 'workers', moreWorkers: 0 },
-      sentence: 'worker w3 on m2 has not been heard of for 6.0 s; its 8 links return to the queue in 4.0 s',
+      sentence: 'worker w3 on m2 is missing, last seen 6.0 s ago; its 8 links return to the queue in 4.0 s',
     })
     const other = [host(), host({ host: 'busy.example', pending: 50_000, delayMs: 1_000 })]
     expect(advice({ waits, hosts: other }).stage).toBe('host_pace')

@@ -124,7 +124,7 @@ describe('what is shown while a dead worker holds the only host', () => {
     expect(lines.filter((line) => line.includes(' 0.0/s '))).not.toEqual([])
     expect((firstPageAt ?? 0) - diedAt).toBeLessThanOrEqual(LOST_AFTER_MS + 2 * SECOND)
     expect(lines.find((line) => line.includes('w1'))).toMatch(
-      /^running · \d+ pending · 4 in flight · \d+ done · 0 failed · 0 dead · [\d.]+\/s · ends in about .*, limited by a\.test \(its slots are held by a missing worker\) · worker w1 has not been heard of for [\d.]+ s; its 4 links return to the queue in [\d.]+ s$/,
+      /^running · \d+ pending · 4 in flight · \d+ done · 0 failed · 0 dead · [\d.]+\/s · ends in about .*, limited by a\.test \(its slots are held by a missing worker\) · worker w1 is missing, last seen [\d.]+ s ago; its 4 links return to the queue in [\d.]+ s$/,
     )
   })
 })

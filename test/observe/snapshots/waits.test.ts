@@ -31,7 +31,7 @@ describe('missing workers', () => {
       { worker: 'w1', machine: 'm', since: NOW - 6_000, links: 2, backAt: NOW + 4_000, hosts: ['a.test'] },
     ])
     expect(missing.map((one) => missingText(one, NOW))).toEqual([
-      'worker w1 on m has not been heard of for 6.0 s; its 2 links return to the queue in 4.0 s',
+      'worker w1 on m is missing, last seen 6.0 s ago; its 2 links return to the queue in 4.0 s',
     ])
   })
 
@@ -51,7 +51,7 @@ describe('missing workers', () => {
   it('of a version that does not beat return their links when the leases run out', () => {
     const old = worker({ worker: 'w1', inFlight: 1, seenAt: NOW - 61_000 })
     expect(missingWorkers([old], NOW).map((one) => missingText(one, NOW))).toEqual([
-      'worker w1 on m has not been heard of for 1 min 01 s; its link returns to the queue when its lease expires',
+      'worker w1 on m is missing, last seen 1 min 01 s ago; its link returns to the queue when its lease expires',
     ])
   })
 })

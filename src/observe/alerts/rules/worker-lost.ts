@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { duration, options } from '../../../options.js'
-import { heardAt } from '../../snapshots/health.js'
+import { lastSeenAt } from '../../snapshots/health.js'
 import type { WorkerSnapshot } from '../../snapshots/snapshot.js'
 import { missingText, missingWorker } from '../../snapshots/waits.js'
 import { type Finding, minutes, type Rule, STATELESS, type WatchSnapshot } from './rule.js'
@@ -29,14 +29,14 @@ function isLost({ state }: WorkerSnapshot): boolean {
 
 function findingOf(snapshot: WorkerSnapshot, now: WatchSnapshot['now']): Finding {
   const { worker, inFlight, about } = snapshot
-  const silentMs = now - heardAt(snapshot)
+  const silentMs = now - lastSeenAt(snapshot)
   return {
     ...{ about: worker, crawl: null, spider: null, severity: 'warn' },
     // Once its leases have been reclaimed, nothing shows that it held any.
     level: inFlight > 0 ? 'over' : 'near',
     message:
       inFlight === 0
-        ? `worker ${worker} is missing: it has not been heard of for ${minutes(silentMs)}`
+        ? `worker ${worker} is missing, last seen ${minutes(silentMs)} ago`
         : missingText(missingWorker(snapshot), now),
     next: `Other workers take over its links. Check its machine${about === null ? '' : ` (${about.machine}, process ${about.pid})`}: it may have run out of memory.`,
     fields: {
