@@ -229,7 +229,7 @@ export interface Config extends Omit<Values, 'store' | 'grace' | 'lostAfter'> {
 }
 
 /** Where an address came from: a flag, or an environment variable; null is the default. */
-export interface Origins {
+interface Origins {
   readonly queue: string | null
   readonly store: string | null
   /** Variables of other programs that hold an address of another kind. */

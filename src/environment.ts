@@ -8,7 +8,7 @@ export interface EnvNames {
   readonly fits?: RegExp
 }
 
-export interface Found {
+interface Found {
   readonly name: string
   readonly value: string
 }
@@ -48,7 +48,7 @@ export function withoutInjected(env: Env): Env {
 
 /**
  * Kubernetes sets such variables in every container for each service of the namespace, here for services called `shoal` or `shoal-…`; links between
- * Docker containers do the same. A service `shoal-dashboard` even sets SHOAL_DASHBOARD_PORT, to tcp://10.0.0.7:7373: only the value gives it away.
+ * Docker containers do the same. A service `shoal-dashboard` even sets SHOAL_DASHBOARD_PORT, to tcp://10.0.0.7:7373: only the value shows it.
  */
 function isInjected(name: string, value: string): boolean {
   if (OF_A_SERVICE.some((pattern) => pattern.test(name))) return true

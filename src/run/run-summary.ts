@@ -58,7 +58,7 @@ export interface RunSummary {
   readonly drift: readonly DriftAlert[]
 }
 
-export interface FreshRecords {
+interface FreshRecords {
   readonly kind: string
   readonly records: number
   readonly windowMs: number

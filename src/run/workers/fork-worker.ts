@@ -28,7 +28,7 @@ interface ProcessEnd {
   readonly signal: string | null
 }
 
-export interface ForkedWorker extends RunningWorker {
+interface ForkedWorker extends RunningWorker {
   /** Resolves when it asks for its first pages. */
   readonly ready: Promise<void>
 }
