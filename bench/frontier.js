@@ -1,25 +1,28 @@
 import { measureFootprint } from './frontier/footprint.js'
+import { compareMasters } from './frontier/masters.js'
 import { CONNECTIONS, compareSpeed, HOSTS, SPEED_CONTENDERS } from './frontier/speed.js'
 import { compareSqlite } from './frontier/sqlite.js'
 import { printBars, round, table, versions } from './report.js'
 
-const PARTS = ['speed', 'footprint', 'sqlite']
+const PARTS = ['speed', 'masters', 'footprint', 'sqlite']
 const SIZES = {
   full: {
     urls: 400_000,
+    mastersUrls: 60_000,
     rounds: 3,
     sqlitePages: 100_000,
     footprint: { urls: 10_000_000, hosts: 100_000, bloomUrls: 10_000_000 },
   },
   quick: {
     urls: 100_000,
+    mastersUrls: 12_000,
     rounds: 1,
     sqlitePages: 20_000,
     footprint: { urls: 1_000_000, hosts: 10_000, bloomUrls: 1_000_000 },
   },
 }
 
-/** `only` takes parts (speed, footprint, sqlite) and names of contenders. */
+/** `only` takes parts (speed, masters, footprint, sqlite) and names of contenders. */
 export async function run({ pages, rounds, only, quick, json }) {
   const size = SIZES[quick ? 'quick' : 'full']
   const unknown = (only ?? []).filter((name) => !PARTS.includes(name) && !SPEED_CONTENDERS.includes(name))
@@ -36,6 +39,12 @@ export async function run({ pages, rounds, only, quick, json }) {
     Object.assign(contenders, figures)
     printSpeed(figures, task)
     bars.push(...speedBars(figures))
+  }
+  if (asked('masters')) {
+    const figures = await compareMasters({ urls: size.mastersUrls })
+    contenders['shoal-redis'] = { ...contenders['shoal-redis'], masters: figures }
+    printMasters(figures)
+    bars.push(...mastersBars(figures))
   }
   if (asked('footprint')) {
     const figures = await measureFootprint(size.footprint)
@@ -78,6 +87,22 @@ function printSpeed(figures, { urls, rounds }) {
       ]),
     ),
   )
+}
+
+function printMasters(figures) {
+  const head = ['links a call', 'one server', 'busiest of three', 'carry']
+  const rows = Object.entries(figures).map(([batch, { one, busiest, ratio }]) => [batch, one, busiest, `${ratio} ×`])
+  console.log(
+    `\nRedis: lease, release and settle; CPU µs per URL of a server alone and in a cluster of three masters\n\n${table(head, rows)}`,
+  )
+}
+
+function mastersBars(figures) {
+  return Object.entries(figures).map(([batch, { ratio }]) => ({
+    text: `three masters carry at least 2.2 × one, in batches of ${batch}`,
+    value: `${ratio} ×`,
+    holds: ratio >= 2.2,
+  }))
 }
 
 function printFootprint(figures, { urls, hosts, bloomUrls }) {

@@ -24,7 +24,7 @@ const HELP = `npm run bench -- <bench> [options]
 
   --pages N      pages of the largest contender (crawl 20000, slow-hosts 30000, memory 200000, latency 2000), links (frontier) or records (export)
   --rounds N     runs of each contender, in turns; the median counts (default 3)
-  --only a,b     only these contenders; of frontier also the parts speed, footprint, sqlite;
+  --only a,b     only these contenders; of frontier also the parts speed, masters, footprint, sqlite;
                  of store also the parts write, growth, export, reparse, retention
   --quick        scale: only the cells of the targets; frontier, store: one round, and 1 million URLs or rows where it would be 10 million
   --queue redis  crawl: Shoal on a redis-server against Shoal on SQLite only; api: on Redis and Postgres

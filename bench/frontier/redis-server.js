@@ -11,11 +11,14 @@ const SLOW_US = 2_000
 const SCRIPT_CALLS = ['eval', 'evalsha', 'fcall']
 
 /** A private redis-server with default settings, on loopback, removed by `close`. */
-export async function startRedis({ appendonly = false } = {}) {
+export async function startRedis({ appendonly = false, cluster = false } = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'shoal-bench-redis-'))
   const port = await freePort()
   const settings = { port, bind: '127.0.0.1', dir, save: '', appendonly: appendonly ? 'yes' : 'no' }
   const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
+  // By default the bus is 10,000 above, where there may be no port.
+  const busPort = cluster ? await freePort() : null
+  if (busPort !== null) flags.push('--cluster-enabled', 'yes', '--cluster-port', String(busPort))
   flags.push('--slowlog-log-slower-than', String(SLOW_US), '--slowlog-max-len', '10000')
   const child = spawn('redis-server', flags, { stdio: 'ignore' })
   const ended = new Promise((resolve) => child.once('exit', resolve))
@@ -42,6 +45,7 @@ export async function startRedis({ appendonly = false } = {}) {
   const info = async () => parseInfo(await control.info('all'))
   return {
     port,
+    busPort,
     url: `redis://127.0.0.1:${port}`,
     control,
     version: async () => (await info()).redis_version,
