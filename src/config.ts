@@ -132,12 +132,14 @@ export const CONFIG = {
     meaning: 'How long Ctrl-C or SIGTERM waits for pages in flight before the rest returns to the queue.',
   },
   lostAfter: {
-    schema: duration({ min: 2_000, max: 3_600_000 }),
+    // A pause of three seconds in which nobody got to run (frontier/liveness.ts), and the beat that was due in it, must fit in: otherwise a busy machine loses
+    // workers that are well.
+    schema: duration({ min: 5_000, max: 3_600_000 }),
     default: '10s',
     env: 'SHOAL_LOST_AFTER',
     flag: '--lost-after <duration>',
     meaning:
-      'How long a worker may be silent before the rest of the fleet takes over its pages: at least `2s`. Raise it where the network to the queue fails for longer than that.',
+      'How long a worker may be silent before the rest of the fleet takes over its pages: at least `5s`. Raise it where the network to the queue fails for longer than that.',
   },
   metrics: {
     schema: listenAddress.nullable(),

@@ -7,7 +7,7 @@
 export const LOST_AFTER_MS = 10_000
 export const BEATS_PER_LOST_AFTER = 4
 
-/** Processes with workers reap about once a second: a longer pause than this means that nobody watched. */
+/** Processes with workers reap about once a second: a longer pause than this means that nobody watched. Well below the least `--lost-after`, 5 s. */
 export const WATCH_GAP_MS = 3_000
 
 /** Lost workers that one reap takes care of. */

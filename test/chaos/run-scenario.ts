@@ -28,6 +28,8 @@ export interface Scenario {
   /** The records are in Postgres, whatever the run was told. */
   readonly needsPostgres?: boolean
   readonly pages?: number
+  /** In place of what the run was told. */
+  readonly leaseMs?: number
   readonly site?: Partial<SiteOptions>
   readonly redis?: RedisServerOptions
   readonly postgres?: PostgresServerOptions
@@ -102,7 +104,7 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   const pages = options.pages ?? scenario.pages ?? DEFAULT_PAGES
   const injected: Record<string, number> = Object.fromEntries(scenario.injects.map((name) => [name, 0]))
   const special: Record<string, number | string> = {}
-  const pace = { delayMs: options.delayMs, leaseMs: options.leaseMs, retries: RETRIES }
+  const pace = { delayMs: options.delayMs, leaseMs: scenario.leaseMs ?? options.leaseMs, retries: RETRIES }
   const site = await startSite(
     { ...SITE_DEFAULTS, hosts: options.hosts, ...scenario.site, pages },
     join(dir, 'access.log'),

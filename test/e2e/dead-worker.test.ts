@@ -16,7 +16,7 @@ import { startTcpProxy } from '../support/tcp-proxy.js'
 const PAGES = 30
 const DELAY_MS = 100
 const ANSWER_MS = 150
-const LOST_AFTER_MS = 3_000
+const LOST_AFTER_MS = 5_000
 /** A reap every second, and what the machine needs while other tests run. */
 const SLACK_MS = 2_000
 const SOON = { timeout: 60_000, interval: 100 }

@@ -41,13 +41,14 @@ export async function freezes(world: World, count: number, to = 0.7): Promise<vo
   await Promise.all(thawed)
 }
 
-/** Half a lease, so that silence is what ends the leases of a dead worker. */
-const LOST_AFTER_MS = 2_500
+/** Shorter than the leases of these runs, so that silence is what ends those of a dead worker. */
+const LOST_AFTER_MS = 5_000
 
 const KILLED: Scenario = {
   id: 'X1',
   title: 'workers killed in mid-fetch',
   injects: ['kill -9'],
+  leaseMs: 15_000,
   order: () => ({ lostAfterMs: LOST_AFTER_MS }),
   // The silence, the reaper's second, and one more.
   rules: { reclaimWithinMs: LOST_AFTER_MS + 2_000, lostAfterMs: LOST_AFTER_MS },
@@ -83,6 +84,7 @@ const FROZEN: Scenario = {
   id: 'X4',
   title: 'workers frozen for three leases',
   injects: ['SIGSTOP'],
+  leaseMs: 8_000,
   order: () => ({ lostAfterMs: LOST_AFTER_MS }),
   rules: { lostAfterMs: LOST_AFTER_MS },
   inject: (world) => freezes(world, 4),
@@ -92,6 +94,7 @@ const ALL_FROZEN: Scenario = {
   id: 'X5',
   title: 'all workers frozen, woken at once',
   injects: ['SIGSTOP of all'],
+  leaseMs: 8_000,
   // Nobody watches meanwhile, so nobody is lost.
   order: () => ({ lostAfterMs: LOST_AFTER_MS }),
   async inject(world) {
