@@ -24,7 +24,7 @@ export function rateOf(endings: readonly Ending[], { since, now }: { since: numb
   const second = Math.floor(now / 1000)
   const begun = Math.max(since, resumedAt(endings))
   const known = endings.filter(({ count, second: at }) => count > 0 && at >= Math.floor(begun / 1000) && at <= second)
-  const begin = Math.max(begun, 1000 * stallEnded(known))
+  const begin = Math.max(begun, 1000 * firstEnding(known))
   const ended = known.filter(({ second: at }) => at >= Math.floor(begin / 1000))
   const windowStart = Math.max(begin, (second - WINDOW_S + 1) * 1000)
   if (windowStart > begin) {
@@ -49,14 +49,14 @@ function resumedAt(endings: readonly Ending[]): number {
   return Math.max(0, ...endings.map(({ count, second }) => (count === 0 ? (second + 1) * 1000 : 0)))
 }
 
-/** The second of the first ending after the last stall; 0: there was none, or too little has ended since. */
-function stallEnded(ended: readonly Ending[]): number {
+/** The second of the first ending after the last stall, or of all, as workers take a moment to start; 0: too little has ended since. */
+function firstEnding(ended: readonly Ending[]): number {
   const newestFirst = ended.toSorted((a, b) => b.second - a.second)
   let since = 0
   for (const [nth, { second, count }] of newestFirst.entries()) {
     since += count
     const before = newestFirst[nth + 1]
-    if (before !== undefined && second - before.second > STALL_S) return since > INTERVALS ? second : 0
+    if (before === undefined || second - before.second > STALL_S) return since > INTERVALS ? second : 0
   }
   return 0
 }

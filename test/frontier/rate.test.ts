@@ -63,6 +63,14 @@ describe('the rate of a crawl', () => {
     }
   })
 
+  it('does not count the time that workers need to start', () => {
+    const times = every(50, 4_000, 60_000)
+    for (let now = 5_500; now < 20_000; now += 500) {
+      expect(at(now, times), `after ${now} ms`).toBeGreaterThan(17)
+      expect(at(now, times), `after ${now} ms`).toBeLessThan(23)
+    }
+  })
+
   it('counts from a resume', () => {
     const resumed = resumeMark(START + 320_000)
     const endings = [...endingsAt([...every(100, 0, 20_000), ...every(500, 320_000, 324_000)]), resumed]
