@@ -44,7 +44,7 @@ const CAPITALS = /^[A-Z][A-Z0-9_]+$/
 const LITERAL = new RegExp(`^(?:\\d[\\w.]*|${TEXT})$`)
 /** Evaluating it has no effect: names, fields and literals, empty tables, packed literals. */
 const INERT = new RegExp(`^(?:[\\w.]+(?:\\[\\d+\\])?|${TEXT}|\\{\\}|pack\\([^()]*\\))$`)
-/** Goes on with the statement of the line before. */
+/** Belongs to the statement of the line before. */
 const CONTINUES = /^(?:$|\s|end\b|else)/
 
 export function parseLua(source: string): LuaFile {
