@@ -74,6 +74,16 @@ describe('run', () => {
     expect((await inDir('explain', `${origin}/`)).out).toContain('status 200')
   })
 
+  it("of a site that is down ends by the spider's own retries, counts the failures and says why", async () => {
+    writeSpider('down', { start: 'http://127.0.0.1:9/' })
+    const { code, out, err } = await inDir('run', 'down.ts')
+    expect({ code, err }).toMatchObject({ code: 6, err: expect.stringContaining('starting crawl down-') })
+    expect(out).toMatch(/robots_unreachable: robots\.txt of 127\.0\.0\.1:9 could not be read: .*ECONNREFUSED/)
+    expect(lastJson((await inDir('status', 'down', '--json')).out)).toMatchObject({
+      ...{ state: 'finished', failed: 4, retried: 3, dead: 1 },
+    })
+  })
+
   it('drains on SIGTERM, says so, exits with 143, and goes on with the same command', async () => {
     writeSpider('slow', { delay: '100ms' })
     const run = startShoal(['run', 'slow.ts', '--json'], { cwd: dir })

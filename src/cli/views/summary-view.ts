@@ -11,12 +11,23 @@ import { visitLines } from './visits-view.js'
 export interface SummaryDetails {
   readonly kinds: readonly KindCount[]
   readonly rejectedFields: readonly { readonly kind: string; readonly field: string; readonly count: number }[]
-  readonly dead: readonly { readonly code: ErrorCode; readonly count: number; readonly sample: string }[]
+  readonly dead: readonly DeadGroup[]
   readonly skipped: readonly (readonly [code: string, count: number])[]
 }
 
 /** Up to this many skipped links are counted by reason. */
 const SKIPPED_READ = 5_000
+
+interface DeadGroup {
+  readonly code: ErrorCode
+  readonly count: number
+  readonly sample: string
+  /** The message of one of them; '' for groups that are not explained. */
+  readonly why: string
+}
+
+/** So many of the most frequent errors are explained. */
+const ERRORS_EXPLAINED = 3
 
 export async function summaryDetails(
   frontier: Pick<Frontier, 'deadByError' | 'links'>,
@@ -28,9 +39,23 @@ export async function summaryDetails(
     kinds: await records.counts({ spider, crawl }),
     // With millions of rejected records this query may time out; the run has finished all the same.
     rejectedFields: await records.rejectedByField({ spider, crawl }).catch(() => []),
-    dead: await frontier.deadByError(crawl),
+    dead: await deadGroups(frontier, crawl),
     skipped: await skippedByReason(frontier, crawl),
   }
+}
+
+async function deadGroups(
+  frontier: Pick<Frontier, 'deadByError' | 'links'>,
+  crawl: string,
+): Promise<readonly DeadGroup[]> {
+  const groups = await frontier.deadByError(crawl)
+  return Promise.all(
+    groups.map(async (group, nth) => {
+      if (nth >= ERRORS_EXPLAINED) return { ...group, why: '' }
+      const [link] = await frontier.links({ crawl, state: 'dead', code: group.code, limit: 1 })
+      return { ...group, why: link?.failures.at(-1)?.message ?? '' }
+    }),
+  )
 }
 
 async function skippedByReason(
@@ -69,8 +94,8 @@ export function printSummary(output: Output, summary: RunSummary, details: Summa
     print(
       `  ${figure(summary.dead)}  ${style.red('dead letters')}${listText((details?.dead ?? []).map((group) => [group.code, group.count] as const))}`,
     )
-    for (const group of details?.dead.slice(0, 3) ?? [])
-      print(style.dim(`             ${group.code}, for example ${clean(group.sample)}`))
+    for (const { code, why, sample } of details?.dead.slice(0, ERRORS_EXPLAINED) ?? [])
+      print(style.dim(`             ${code}${why === '' ? '' : `: ${clean(why)}`}, for example ${clean(sample)}`))
   }
 }
 
