@@ -134,7 +134,9 @@ export function superviseWorker(options: SuperviseOptions): RunningWorker {
   function watch(beat: Int32Array, stuck: () => void): NodeJS.Timeout {
     const isStuck = stuckWatch(options.stuckMs, clock.mono())
     return setInterval(() => {
-      if (isStuck(Atomics.load(beat, 0), clock.mono())) stuck()
+      const beats = Atomics.load(beat, 0)
+      // Until the first beat it loads its modules, which takes seconds on a busy machine: no handler is stuck.
+      if (beats > 0 && isStuck(beats, clock.mono())) stuck()
     }, BEAT_MS)
   }
 

@@ -13,6 +13,8 @@ import { BEAT_MS, type FromWorkerThread, type ToWorkerThread, type WorkerThreadD
 async function main(data: WorkerThreadData): Promise<void> {
   const { settings } = data
   const beat = new Int32Array(data.beat)
+  // Before the spider file is loaded, which may block.
+  Atomics.add(beat, 0, 1)
   const beating = setInterval(() => Atomics.add(beat, 0, 1), BEAT_MS)
   const log = createLog(settings.logLevel, systemClock, (line) => send({ kind: 'log', line }))
   try {
