@@ -77,11 +77,11 @@ function tightest({ memory, bodies, outbox, ...load }: WorkerLoad): [Pressure, n
 
 /** Pages that waited for the event loop, on average. */
 function waitingFor({ waitedMs, ms }: Pick<WorkerLoad, 'waitedMs' | 'ms'>): number {
-  return ms > 0 ? waitedMs / ms : 0
+  return waitedMs / Math.max(1, ms)
 }
 
 function mayWait({ responses, ms }: Pick<WorkerLoad, 'responses' | 'ms'>): number {
-  return ms > 0 ? Math.max(WAITING_PAGES, (WAITING_MS * responses) / ms) : WAITING_PAGES
+  return Math.max(WAITING_PAGES, (WAITING_MS * responses) / Math.max(1, ms))
 }
 
 function fewer(slots: number, limit: Pressure, load: WorkerLoad): Capacity {
