@@ -39,7 +39,7 @@ export async function countCalls(port) {
 }
 
 /** Feeds on the bytes of one connection and calls `onCommand` with the first two words of each command. */
-export function commandReader(onCommand) {
+function commandReader(onCommand) {
   let rest = Buffer.alloc(0)
   let missing = 0
   let words = []

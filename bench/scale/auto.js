@@ -20,6 +20,7 @@ export async function measureAuto(site, task) {
 /**
  * From the times at which pages were handled, by process: how fast one process is, when the others came, and how fast all of them are from the first page
  * of the last one on.
+ * @public for the test of the arithmetic
  */
 export function autoFigures(one, auto) {
   const began = auto.reduce((earliest, times) => Math.min(earliest, times[0]), Number.POSITIVE_INFINITY)

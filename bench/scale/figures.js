@@ -8,6 +8,7 @@ const CPU_SPEED_UP = 1.8
 
 /**
  * How evenly the pages went to the workers: the fewest, the mean and the most of one worker, and how far the farthest is from the mean, as a share of it.
+ * @public for the test of the arithmetic
  */
 export function spreadOf(pagesByWorker) {
   const mean = pagesByWorker.reduce((sum, pages) => sum + pages, 0) / pagesByWorker.length

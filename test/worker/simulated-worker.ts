@@ -3,7 +3,7 @@ import { createTurns } from '../../src/fetch/http/turns.js'
 import { WorkerSlots } from '../../src/worker/worker-slots.js'
 
 /** What a page costs: `cpuMs` of the event loop, after a response that takes `waitMs`. */
-export interface PageCost {
+interface PageCost {
   readonly cpuMs: number
   readonly waitMs: number
 }
