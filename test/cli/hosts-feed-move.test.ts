@@ -42,7 +42,7 @@ describe('hosts', () => {
     const { code, stdout } = await shoal('hosts')
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /^host +pending +in flight +done +errors +dead +latency +budget +pace +next slot\nshop\.example/,
+      /^host +pending +in flight +done +failed +dead +latency +budget +pace +next slot\nshop\.example/,
     )
     expect(lastJson((await shoal('hosts', '--json')).stdout)).toMatchObject({
       crawl: CRAWL,

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { CrawlStats, WorkerInfo } from '../../src/frontier/frontier.js'
 import { type Backends, openBackends } from '../../src/wire/backends.js'
 import { type AccessEntry, checkPoliteness } from '../support/access-log.js'
-import { lastJson, runCli, startCli, tempDir } from '../support/cli.js'
+import { lastJson, onMachine, runCli, startCli, tempDir } from '../support/cli.js'
 import { type RedisServer, startRedis } from '../support/redis-server.js'
 import { startTcpProxy } from '../support/tcp-proxy.js'
 
@@ -20,12 +20,6 @@ const LOST_AFTER_MS = 5_000
 /** A reap every second, and what the machine needs while other tests run. */
 const SLACK_MS = 2_000
 const SOON = { timeout: 60_000, interval: 100 }
-/** Another machine, as far as the names of its workers say. */
-const machine = (name: string) =>
-  `--import=data:text/javascript,${encodeURIComponent(
-    `import os from 'node:os'; import { syncBuiltinESMExports } from 'node:module'; os.hostname = () => '${name}'; syncBuiltinESMExports()`,
-  )}`
-
 const dir = tempDir('dead-worker')
 let redis: RedisServer
 let site: Server
@@ -89,7 +83,7 @@ const here = (queue = redis.url) => ({ cwd: dir.path, env: { SHOAL_QUEUE: queue 
 
 function worker(options: { queue?: string; machine?: string } = {}): void {
   const { env, cwd } = here(options.queue)
-  const named: Record<string, string> = options.machine === undefined ? {} : { NODE_OPTIONS: machine(options.machine) }
+  const named: Record<string, string> = options.machine === undefined ? {} : onMachine(options.machine)
   const args = ['worker', spider, '--lost-after', `${LOST_AFTER_MS}ms`, '--grace', '1s']
   const { child, result } = startCli(args, { cwd, env: { ...env, ...named } })
   stops.push(() => {

@@ -102,3 +102,9 @@ export function tempDir(name: string): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), `shoal-${name}-`))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
+
+/** The environment of a process that is on another machine, as far as the name of its worker says: nobody here may judge it by its process id. */
+export function onMachine(name: string): { NODE_OPTIONS: string } {
+  const rename = `import os from 'node:os'; import { syncBuiltinESMExports } from 'node:module'; os.hostname = () => '${name}'; syncBuiltinESMExports()`
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(rename)}` }
+}
