@@ -38,6 +38,11 @@ export const FIRST_SLOTS = 4
 const WAITING_MS = 100
 /** … and always this many, so that a slow response or a slow lease does not leave the loop idle. */
 const WAITING_PAGES = 2.5
+/**
+ * Where a few pages need much CPU, the others wait behind them although the loop is idle half of the time: more slots fill that time. So more may wait, the
+ * emptier the loop is.
+ */
+const UNEVEN = 8
 /** A step up is taken only below this share of a bound, a step down above the bound: in between nothing changes. */
 const ROOM = 0.4
 /** A loop that is busier than this is full. Below it, the number of slots that would fill it can be computed. */
@@ -80,8 +85,9 @@ function waitingFor({ waitedMs, ms }: Pick<WorkerLoad, 'waitedMs' | 'ms'>): numb
   return waitedMs / Math.max(1, ms)
 }
 
-function mayWait({ responses, ms }: Pick<WorkerLoad, 'responses' | 'ms'>): number {
-  return Math.max(WAITING_PAGES, (WAITING_MS * responses) / Math.max(1, ms))
+function mayWait({ responses, ms, loopBusy }: Pick<WorkerLoad, 'responses' | 'ms' | 'loopBusy'>): number {
+  const whenFull = Math.max(WAITING_PAGES, (WAITING_MS * responses) / Math.max(1, ms))
+  return whenFull * (1 + UNEVEN * Math.max(0, LOOP_FULL - loopBusy))
 }
 
 function fewer(slots: number, limit: Pressure, load: WorkerLoad): Capacity {

@@ -95,6 +95,22 @@ const random = () => seededRandom(7)
 
 describe('a minute of a simulated worker', () => {
   it.each([
+    { heavyMs: 50, every: 4, least: 0.9 },
+    { heavyMs: 100, every: 10, least: 0.8 },
+    { heavyMs: 200, every: 50, least: 0.5 },
+  ])(
+    'fills the loop although one page in $every needs $heavyMs ms of CPU and the others wait behind it',
+    ({ heavyMs, every, least }) => {
+      // The cost of a page is asked for twice, for its wait and for its CPU.
+      let asked = 0
+      const costAt = () => ({ waitMs: 300, cpuMs: asked++ % (2 * every) < 2 ? heavyMs : 1 })
+      const { busyBySecond } = simulate({ seconds: 60, costAt, random: random() })
+      const settled = busyBySecond.slice(5)
+      expect(settled.reduce((sum, busy) => sum + busy, 0) / settled.length).toBeGreaterThan(least)
+    },
+  )
+
+  it.each([
     { cpuMs: 100, waitMs: 1, from: 2, to: 4 },
     { cpuMs: 100, waitMs: 100, from: 2, to: 4 },
     { cpuMs: 100, waitMs: 300, from: 4, to: 6 },
