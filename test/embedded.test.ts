@@ -169,13 +169,13 @@ describe('the database thread', () => {
 
   it('keeps a lease that waits for a store that is away, however long', async () => {
     const { frontier, keep } = await backends()
-    await frontier.open(specOf({ visibilityMs: 600 }))
+    await frontier.open(specOf({ visibilityMs: 1_500 }))
     await frontier.add('c1', [linkTo('a.test/1')])
     let waiting: Lease[] = []
     const held = () => waiting.map(({ token, epoch }) => ({ token, epoch, settling: false, waiting: true }))
-    const kept = keep?.({ worker: 'w1', lostAfterMs: 10_000, heartbeatMs: 200, holdMs: 800, held, onLost: () => {} })
+    const kept = keep?.({ worker: 'w1', lostAfterMs: 10_000, heartbeatMs: 200, holdMs: 1_600, held, onLost: () => {} })
     waiting = (await frontier.lease({ worker: 'w1', seq: 1, want: 1, spiders: ['books'] })).leases as Lease[]
-    await systemClock.sleep(2_500)
+    await systemClock.sleep(4_500)
     expect(await frontier.stats('c1')).toMatchObject({ leased: 1, reclaimed: 0 })
     waiting = []
     await expect.poll(async () => (await frontier.stats('c1')).queued, { timeout: 10_000 }).toBe(1)

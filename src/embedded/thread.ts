@@ -27,6 +27,8 @@ import type {
  * The database thread: one connection, one transaction for all calls that are waiting. Leases are kept alive and expired ones reaped
  * from here, so that neither depends on the event loop that runs the user's handlers.
  */
+/** How often it is checked whether a beat or a renewal is due. */
+const KEEP_EVERY_MS = 100
 const REAP_EVERY_MS = 1_000
 const REAP_AT_ONCE = 200
 
@@ -216,7 +218,7 @@ function main(port: MessagePort, { file, gate }: DatabaseThreadData): void {
   const keepAlive = quietly(() => {
     for (const [worker, keeper] of keepers) beatAndExtend(worker, keeper)
   })
-  const beat = setInterval(keepAlive, 250)
+  const beat = setInterval(keepAlive, KEEP_EVERY_MS)
   const reaper = setInterval(
     quietly(() => {
       if (keepers.size > 0) transaction(() => frontier.reap(REAP_AT_ONCE))
