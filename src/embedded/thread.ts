@@ -27,6 +27,7 @@ import type {
  * The database thread: one connection, one transaction for all calls that are waiting. Leases are kept alive and expired ones reaped
  * from here, so that neither depends on the event loop that runs the user's handlers.
  */
+
 /** How often it is checked whether a beat or a renewal is due. */
 const KEEP_EVERY_MS = 100
 const REAP_EVERY_MS = 1_000

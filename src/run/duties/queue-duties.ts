@@ -25,8 +25,8 @@ export interface Duties {
 }
 
 /**
- * What a process does alongside its workers: adds what is fed, notices when the queue has lost its data and when a worker of this machine dies, watches the crawls of the fleet when it is its
- * turn, and maintains the tables of a store on a server.
+ * What a process does alongside its workers: adds what is fed, notices when the queue has lost its data and when a worker of this machine dies, watches
+ * the crawls of the fleet when it is its turn, and maintains the tables of a store on a server.
  */
 export function startQueueDuties(
   backends: Backends,
