@@ -72,7 +72,7 @@ export function crawlHandle<Kinds extends RecordDefinitions, Data>(
       for await (const url of typeof urls === 'string' ? [urls] : urls) {
         const admission = admitter.resolve(url, '', how)
         const link = admission.ok ? admitter.link(admission.target, 0, how) : admission.refusal
-        if ('code' in link) refused.push({ url, ...link })
+        if ('code' in link) refused.push({ url, code: link.code, message: link.message })
         else links.push(link)
         if (links.length < ADDED_AT_ONCE) continue
         await send(links)

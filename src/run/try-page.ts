@@ -119,7 +119,7 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
     for (const found of harvest.links) {
       const judged = admitter.resolve(found.href, response.url, found)
       const next = judged.ok ? admitter.link(judged.target, 1, found) : judged.refusal
-      if ('code' in next) refused.push({ href: found.href, ...next })
+      if ('code' in next) refused.push({ href: found.href, code: next.code, message: next.message })
       else if (!seen.has(next.fp)) {
         seen.add(next.fp)
         links.push(next)

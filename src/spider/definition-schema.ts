@@ -77,7 +77,7 @@ const traps = options({
   maxSegments: count.default(30),
   maxRepeat: atLeastOne.default(2),
   maxParams: count.default(20),
-  sessionIds: z.boolean().default(true),
+  sessionIds: z.union([z.boolean(), z.literal('likely')], { error: "expected true, false or 'likely'" }).default(true),
   calendars: z.boolean().default(true),
 })
 

@@ -175,8 +175,11 @@ export interface TrapsDefinition {
   readonly maxRepeat?: number
   /** Default 20. */
   readonly maxParams?: number
-  /** Default true. */
-  readonly sessionIds?: boolean
+  /**
+   * Removes session ids from URLs, and refuses URLs with one in the path. True: those with a name that nothing else has, like PHPSESSID; 'likely': also
+   * what merely looks like one, like `sid` with 26 letters and digits. Default true.
+   */
+  readonly sessionIds?: boolean | 'likely'
   /** Default true. */
   readonly calendars?: boolean
 }

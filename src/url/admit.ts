@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../errors.js'
 import { type Base, createBase, isAbsolute } from './base.js'
-import { type CanonicalUrl, compileCanonical } from './canonicalise.js'
+import { type CanonicalRule, type CanonicalUrl, compileCanonical } from './canonicalise.js'
+import type { FilterReason } from './filter-reasons.js'
 import { fingerprint } from './fingerprint.js'
 import { hostKey } from './host.js'
 import { clampPriority, type Fingerprint, type HostKey, type Json, type Link, type RequestExtras } from './link.js'
@@ -11,7 +12,7 @@ import { createRecall, detach } from './recall.js'
 import type { AdmitRules } from './rules.js'
 import { compileScope } from './scope.js'
 import { showUrl } from './show-url.js'
-import { trapIn } from './traps.js'
+import { type Trap, trapIn } from './traps.js'
 import type { UrlParts } from './url-parts.js'
 
 export { DEFAULT_CANONICAL } from './canonicalise.js'
@@ -38,10 +39,17 @@ export interface Target {
 export interface Refusal {
   readonly code: ErrorCode
   readonly message: string
+  /** The same, with the kind of a trap. */
+  readonly reason: FilterReason
 }
 
 export type Admission =
-  | { readonly ok: true; readonly target: Target }
+  | {
+      readonly ok: true
+      readonly target: Target
+      /** What the canonical form changed, or would have changed by another setting; null: nothing. */
+      readonly rule: CanonicalRule | null
+    }
   | { readonly ok: false; readonly refusal: Refusal }
 
 export interface LinkOptions {
@@ -82,6 +90,7 @@ interface Passed {
   readonly ok: true
   readonly text: string
   readonly host: HostKey
+  readonly rule: CanonicalRule | null
   /** If it is already parsed. */
   readonly url: UrlParts | null
 }
@@ -108,7 +117,7 @@ export function createAdmitter(rules: AdmitRules): Admitter {
       const reason = thrown instanceof Error ? thrown.message : String(thrown)
       return refuse('bad_url', `scope.canonical.rewrite failed (${reason.slice(0, 200)})`, url.href)
     }
-    const { text, host, path, query } = form
+    const { text, host, path, query, rule } = form
     if (text.length > rules.maxUrlLength) return tooLong(text)
     if (host.endsWith(':0')) return refuse('bad_url', 'There is no port 0', text)
     if (EMPTY_LABEL.test(host)) return refuse('bad_url', 'The host name has an empty label', text)
@@ -120,18 +129,18 @@ export function createAdmitter(rules: AdmitRules): Admitter {
     const outside = outOfScope(form, parsed)
     if (outside !== null) return refuse('out_of_scope', `Out of scope, ${outside}`, text)
     const trap = trapIn(path, query, rules.traps)
-    if (trap !== null) return refuse('trap', trap, text)
-    return { ok: true, text, host: paceKey(host, parsed), url: final }
+    if (trap !== null) return trapped(trap, text)
+    return { ok: true, text, host: paceKey(host, parsed), rule, url: final }
   }
 
-  const decide = ({ text, host, url }: Passed, named: string | undefined): Admission => {
+  const decide = ({ text, host, rule, url }: Passed, named: string | undefined): Admission => {
     const route = named === undefined ? rules.routeOf(url ?? new URL(text)) : routeNamed(named)
     if (route === null) {
       const reason = named === undefined ? 'No route matches' : `The spider has no route ${JSON.stringify(named)}`
       return refuse('no_route', reason, text)
     }
     const { name, priority } = route
-    return { ok: true, target: { url: text, fp: fingerprint(text), host, route: name, priority } }
+    return { ok: true, target: { url: text, fp: fingerprint(text), host, route: name, priority }, rule }
   }
 
   const routeNamed = (name: string): { name: string; priority: number } | null => {
@@ -180,7 +189,7 @@ export function createAdmitter(rules: AdmitRules): Admitter {
       if (group !== undefined && !groups.has(group))
         return refuse('no_group', `The spider has no pace group ${JSON.stringify(group)}`, target.url)
       const host = group === undefined ? target.host : groupKey(group)
-      return { ok: true, target: { ...target, host, fp: fingerprint(target.url, options) } }
+      return { ok: true, target: { ...target, host, fp: fingerprint(target.url, options) }, rule: admission.rule }
     },
 
     link(target, depth, options) {
@@ -208,8 +217,12 @@ export function createAdmitter(rules: AdmitRules): Admitter {
   }
 }
 
-function refuse(code: ErrorCode, reason: string, url: string): Refused {
-  return { ok: false, refusal: { code, message: `${reason}: ${showUrl(url)}` } }
+function refuse(reason: Extract<ErrorCode, FilterReason>, why: string, url: string): Refused {
+  return { ok: false, refusal: { code: reason, message: `${why}: ${showUrl(url)}`, reason } }
+}
+
+function trapped({ reason, message }: Trap, url: string): Refused {
+  return { ok: false, refusal: { code: 'trap', message: `${message}: ${showUrl(url)}`, reason } }
 }
 
 /** Not if a space would become the last character: the parser drops trailing spaces. */

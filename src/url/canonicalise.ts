@@ -1,8 +1,9 @@
 import { ShoalError } from '../errors.js'
+import type { FilterReason } from './filter-reasons.js'
 import type { HostKey } from './link.js'
 import { isWeb, parseUrl } from './parse-url.js'
-import type { CanonicalRules } from './rules.js'
-import { isSessionParam, withoutSessionParam } from './session-ids.js'
+import type { CanonicalRules, SessionIdRule } from './rules.js'
+import { isLikelySessionParam, isSessionParam, withoutSessionParam } from './session-ids.js'
 import { showUrl } from './show-url.js'
 import type { UrlParts } from './url-parts.js'
 
@@ -27,12 +28,20 @@ export interface CanonicalUrl {
   readonly host: HostKey
   readonly path: string
   readonly query: string
+  /** The first rule that changed the WHATWG form, or that another setting would have changed it by; null: none. The fragment is not part of a request. */
+  readonly rule: CanonicalRule | null
 }
+
+export type CanonicalRule = Extract<
+  FilterReason,
+  'session_id' | 'likely_session_id' | 'dropped_params' | 'rewritten' | 'param_order' | 'trailing_slash' | 'spelling'
+>
 
 /**
  * The one text that identifies a URL: the WHATWG form without user info, fragment, dropped parameters, empty parameters and the trailing dot of the
  * host; parameters sorted by name, those with equal names in their order; escapes in upper case, and none for characters that need none. Nothing else
- * changes: values keep their bytes, reserved characters their escapes.
+ * changes: values keep their bytes, reserved characters their escapes. A query with a parameter without `=` keeps its order: `?b&a` may be
+ * a list of words, and their order may have a meaning.
  */
 export function canonicalise(url: URL | string, rules: CanonicalRules): string {
   const parsed = typeof url === 'string' ? parseUrl(url) : url
@@ -44,15 +53,27 @@ export function canonicalise(url: URL | string, rules: CanonicalRules): string {
 }
 
 /** `canonicalise` prepared for many URLs; with `sessionIds` they are removed as well. */
-export function compileCanonical(rules: CanonicalRules, sessionIds: boolean): (url: UrlParts) => CanonicalUrl {
+export function compileCanonical(rules: CanonicalRules, sessionIds: SessionIdRule): (url: UrlParts) => CanonicalUrl {
   const { rewrite, sortParams } = rules
-  const isDropped = compileDrops(rules.dropParams, sessionIds)
+  const ruleOf = compileParamRules(rules.dropParams, sessionIds)
   const stripSlash = rules.trailingSlash === 'strip'
+  /** Of the URL in work: what changed it so far. */
+  let rule: CanonicalRule | null = null
+  const applied = (by: CanonicalRule): void => {
+    if (rule === null || RULES.indexOf(by) < RULES.indexOf(rule)) rule = by
+  }
 
   const pathOf = (url: UrlParts): string => {
     let path = normaliseEscapes(url.pathname)
-    if (sessionIds) path = withoutSessionParam(path)
-    if (stripSlash && path.endsWith('/')) path = path.replace(TRAILING_SLASHES, '') || '/'
+    if (sessionIds !== false) {
+      const stripped = withoutSessionParam(path)
+      if (stripped !== path) applied('session_id')
+      path = stripped
+    }
+    if (stripSlash && path.length > 1 && path.endsWith('/')) {
+      applied('trailing_slash')
+      path = path.replace(TRAILING_SLASHES, '') || '/'
+    }
     return path
   }
 
@@ -60,18 +81,28 @@ export function compileCanonical(rules: CanonicalRules, sessionIds: boolean): (u
   const queryOf = (url: UrlParts): string => {
     const search = url.search
     if (search === '') return ''
-    const kept: { name: string; text: string }[] = []
+    const kept: Param[] = []
+    let isPairs = true
     for (const text of normaliseEscapes(search.slice(1)).split('&')) {
+      if (text === '') continue
       const equals = text.indexOf('=')
       const name = equals === -1 ? text : text.slice(0, equals)
-      if (text !== '' && !isDropped(name, text.slice(name.length + 1))) kept.push({ name, text })
+      const by = ruleOf(name, text.slice(name.length + 1))
+      if (by !== null) applied(by)
+      if (by !== null && by !== 'likely_session_id') continue
+      if (equals === -1) isPairs = false
+      kept.push({ name, text })
     }
     if (kept.length === 0) return ''
-    if (sortParams) kept.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+    if (sortParams && isPairs && !isSorted(kept)) {
+      applied('param_order')
+      kept.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+    }
     return `?${kept.map(({ text }) => text).join('&')}`
   }
 
   const formOf = (url: UrlParts): CanonicalUrl => {
+    rule = null
     const host = withoutTrailingDot(url.host)
     const path = pathOf(url)
     const query = queryOf(url)
@@ -81,24 +112,60 @@ export function compileCanonical(rules: CanonicalRules, sessionIds: boolean): (u
       path === url.pathname &&
       query === url.search &&
       url.href.length === url.protocol.length + 2 + host.length + path.length + query.length
-    return { text: unchanged ? url.href : `${url.protocol}//${host}${path}${query}`, host, path, query }
+    if (unchanged) return { text: url.href, host, path, query, rule }
+    const text = `${url.protocol}//${host}${path}${query}`
+    if (text !== withoutFragment(url.href)) applied('spelling')
+    return { text, host, path, query, rule }
   }
 
   if (rewrite === null) return formOf
   return (url) => {
-    const rewritten = new URL(formOf(url).text)
+    const form = formOf(url)
+    const rewritten = new URL(form.text)
     rewrite(rewritten)
-    return formOf(rewritten)
+    const last = formOf(rewritten)
+    return { ...last, rule: form.rule ?? (last.text === form.text ? null : 'rewritten') }
   }
+}
+
+/** First comes what matters most to whoever misses a page. */
+const RULES: readonly CanonicalRule[] = [
+  ...(['session_id', 'likely_session_id', 'dropped_params', 'rewritten'] as const),
+  ...(['param_order', 'trailing_slash', 'spelling'] as const),
+]
+
+interface Param {
+  readonly name: string
+  readonly text: string
+}
+
+function isSorted(params: readonly Param[]): boolean {
+  return params.every(({ name }, nth) => nth === 0 || (params[nth - 1]?.name ?? '') <= name)
+}
+
+function withoutFragment(href: string): string {
+  const hash = href.indexOf('#')
+  return hash === -1 ? href : href.slice(0, hash)
 }
 
 const TRAILING_SLASHES = /\/+$/
 
-function compileDrops(patterns: readonly string[], sessionIds: boolean): (name: string, value: string) => boolean {
-  const names = new Set(patterns.filter((pattern) => !pattern.endsWith('*')))
-  const prefixes = patterns.filter((pattern) => pattern.endsWith('*')).map((pattern) => pattern.slice(0, -1))
-  return (name, value) =>
-    names.has(name) || prefixes.some((prefix) => name.startsWith(prefix)) || (sessionIds && isSessionParam(name, value))
+function compileParamRules(
+  dropped: readonly string[],
+  sessionIds: SessionIdRule,
+): (
+  name: string,
+  value: string,
+) => Extract<CanonicalRule, 'session_id' | 'likely_session_id' | 'dropped_params'> | null {
+  const names = new Set(dropped.filter((pattern) => !pattern.endsWith('*')))
+  const prefixes = dropped.filter((pattern) => pattern.endsWith('*')).map((pattern) => pattern.slice(0, -1))
+  return (name, value) => {
+    if (names.has(name) || prefixes.some((prefix) => name.startsWith(prefix))) return 'dropped_params'
+    if (sessionIds === false) return null
+    if (isSessionParam(name)) return 'session_id'
+    if (!isLikelySessionParam(name, value)) return null
+    return sessionIds === 'likely' ? 'session_id' : 'likely_session_id'
+  }
 }
 
 /** Only one dot, and only after a label: `0x7f..` without its last dot would be an address. */

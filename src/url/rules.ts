@@ -54,8 +54,13 @@ export interface TrapRules {
   readonly maxRepeat: number
   /** Maximum number of query parameters. */
   readonly maxParams: number
-  /** Session ids in the query and `;jsessionid=` are removed; URLs with one in the path are refused. */
-  readonly sessionIds: boolean
+  /**
+   * Session ids in the query and `;jsessionid=` are removed; URLs with one in the path are refused. True: those with a name that nothing else has
+   * (PHPSESSID); 'likely': also what looks like one (`sid` or `s` with 26 letters and digits).
+   */
+  readonly sessionIds: SessionIdRule
   /** Dates outside the years 1900 to 2100 are refused. */
   readonly calendars: boolean
 }
+
+export type SessionIdRule = boolean | 'likely'

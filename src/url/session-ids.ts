@@ -2,6 +2,9 @@
  * Session ids in URLs make every page endless: a crawler keeps no cookies, so each visit gets new ones. If the site works without them (query,
  * `;jsessionid=`) they are removed, because refusing such links would refuse the whole site. If they are part of the path (ASP.NET `/(S(…))/`) the
  * site only redirects to a new one, so the link is refused.
+ *
+ * A name that only session ids have is certain. A name like `s` or `sid` is not: `/doc?s=<md5>` may be the key of a document, and without it a
+ * thousand documents would be one. Those are touched only if the spider says so.
  */
 
 const CERTAIN_PARAM = /^(?:jsessionid|phpsessid|aspsessionid[a-z]*|asp\.net_sessionid|cfid|cftoken|oscsid|zenid)$/i
@@ -15,11 +18,16 @@ const DOT_SEGMENT = /\/\.{1,2}(?:\/|$)/
 
 /** Every session segment contains one of these. */
 const SEGMENT_SIGN = /[(=:,]/
-const PATH_SEGMENT =
-  /\/(?:\((?:[a-z]\([^()/]*\))*s\([0-9a-z]{20,}\)\)|(?:jsessionid|phpsessid|sessionid|sid)[=:,][^/]{8,})(?=\/|$)/i
+const CERTAIN_SEGMENT =
+  /\/(?:\((?:[a-z]\([^()/]*\))*s\([0-9a-z]{20,}\)\)|(?:jsessionid|phpsessid)[=:,][^/]{8,})(?=\/|$)/i
+const LIKELY_SEGMENT = /\/(?:sessionid|sid)[=:,][^/]{8,}(?=\/|$)/i
 
-export function isSessionParam(name: string, value: string): boolean {
-  return CERTAIN_PARAM.test(name) || (LIKELY_PARAM.test(name) && TOKEN.test(value))
+export function isSessionParam(name: string): boolean {
+  return CERTAIN_PARAM.test(name)
+}
+
+export function isLikelySessionParam(name: string, value: string): boolean {
+  return LIKELY_PARAM.test(name) && TOKEN.test(value)
 }
 
 export function withoutSessionParam(path: string): string {
@@ -29,6 +37,6 @@ export function withoutSessionParam(path: string): string {
   return DOT_SEGMENT.test(stripped) ? path : stripped
 }
 
-export function hasSessionSegment(path: string): boolean {
-  return SEGMENT_SIGN.test(path) && PATH_SEGMENT.test(path)
+export function hasSessionSegment(path: string, likely: boolean): boolean {
+  return SEGMENT_SIGN.test(path) && (CERTAIN_SEGMENT.test(path) || (likely && LIKELY_SEGMENT.test(path)))
 }

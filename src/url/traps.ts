@@ -1,3 +1,4 @@
+import type { FilterReason } from './filter-reasons.js'
 import type { TrapRules } from './rules.js'
 import { hasSessionSegment } from './session-ids.js'
 
@@ -9,23 +10,35 @@ export const DEFAULT_TRAPS: TrapRules = {
   calendars: true,
 }
 
-/** Which guard a canonical URL hits, as the start of a sentence; null if it seems to be a page. */
-export function trapIn(path: string, query: string, rules: TrapRules): string | null {
+export interface Trap {
+  readonly reason: Extract<FilterReason, `trap_${string}`>
+  /** The start of a sentence. */
+  readonly message: string
+}
+
+/** Which guard a canonical URL hits; null if it seems to be a page. */
+export function trapIn(path: string, query: string, rules: TrapRules): Trap | null {
   const count = countSegments(path)
   if (count > rules.maxSegments) {
-    return `${count} path segments are more than scope.traps.maxSegments (${rules.maxSegments})`
+    const message = `${count} path segments are more than scope.traps.maxSegments (${rules.maxSegments})`
+    return { reason: 'trap_segments', message }
   }
   if (count > rules.maxRepeat && repeats(path.split('/', count + 1).slice(1), rules.maxRepeat)) {
-    return `The path repeats itself more often than scope.traps.maxRepeat (${rules.maxRepeat})`
+    const message = `The path repeats itself more often than scope.traps.maxRepeat (${rules.maxRepeat})`
+    return { reason: 'trap_repeats', message }
   }
   const params = query === '' ? 0 : query.split('&').length
-  if (params > rules.maxParams) return `${params} parameters are more than scope.traps.maxParams (${rules.maxParams})`
-  if (rules.sessionIds && hasSessionSegment(path)) return 'The path contains a session id (scope.traps.sessionIds)'
-  if (rules.calendars) {
-    const year = oddYear(path, query)
-    if (year !== null) return `The year ${year} is outside ${FIRST_YEAR} to ${LAST_YEAR} (scope.traps.calendars)`
+  if (params > rules.maxParams) {
+    const message = `${params} parameters are more than scope.traps.maxParams (${rules.maxParams})`
+    return { reason: 'trap_params', message }
   }
-  return null
+  if (rules.sessionIds !== false && hasSessionSegment(path, rules.sessionIds === 'likely')) {
+    return { reason: 'trap_session_id', message: 'The path contains a session id (scope.traps.sessionIds)' }
+  }
+  const year = rules.calendars ? oddYear(path, query) : null
+  if (year === null) return null
+  const message = `The year ${year} is outside ${FIRST_YEAR} to ${LAST_YEAR} (scope.traps.calendars)`
+  return { reason: 'trap_calendar', message }
 }
 
 /** Slashes, except one at the end. */

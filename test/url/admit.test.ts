@@ -132,6 +132,7 @@ describe('resolving', () => {
     expect(createAdmitter(anything).resolve(`${url}&utm_source=x#y`, base)).toEqual({
       ok: true,
       target: { url, fp: fingerprint(url), host: 'example.com:8443', route: 'page', priority: 5 },
+      rule: 'dropped_params',
     })
   })
 
@@ -252,6 +253,36 @@ describe('scope', () => {
   })
 })
 
+describe('what the filter did', () => {
+  const reasonOf = (href: string, rules: Partial<AdmitRules> = {}) => {
+    const admission = createAdmitter({ ...anything, ...rules }).resolve(href, base)
+    return admission.ok ? admission.rule : admission.refusal.reason
+  }
+
+  it('is part of the answer, also of a remembered one', () => {
+    const door = createAdmitter(anything)
+    for (const [href, reason] of [
+      ['/a?b=1&a=1', 'param_order'],
+      ['/a?PHPSESSID=1', 'session_id'],
+      ['/a?c=1', null],
+    ])
+      for (let times = 0; times < 2; times++) {
+        expect(door.resolve(href ?? '', base)).toMatchObject({ rule: reason })
+        expect(door.resolve(href ?? '', base, { dedupeKey: 'k' })).toMatchObject({ rule: reason })
+      }
+  })
+
+  it('names the kind of a trap, and the code of everything else', () => {
+    expect(reasonOf('/a/a/a')).toBe('trap_repeats')
+    expect(reasonOf('/calendar/2150/03')).toBe('trap_calendar')
+    expect(reasonOf('mailto:joe@example.com')).toBe('bad_scheme')
+    expect(reasonOf('/x', { hosts: ['x.example'] })).toBe('out_of_scope')
+    expect(reasonOf(`/${'a'.repeat(3000)}`)).toBe('url_too_long')
+    expect(reasonOf('/nowhere')).toBe('no_route')
+    expect(reasonOf('/a?b=1&a=1&utm_source=x', { hosts: ['x.example'] })).toBe('out_of_scope')
+  })
+})
+
 describe('refusals', () => {
   const message = (href: string, rules: Partial<AdmitRules> = {}) => {
     const admission = createAdmitter({ ...anything, ...rules }).resolve(href, base)
@@ -313,6 +344,7 @@ describe('link', () => {
     expect(door.link(target, 3)).toMatchObject({ depth: 3 })
     expect(door.link(target, 4)).toEqual({
       code: 'too_deep',
+      reason: 'too_deep',
       message: 'Depth 4 is more than scope.maxDepth (3): https://example.com/a',
     })
   })
