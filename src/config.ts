@@ -354,5 +354,12 @@ export function maskUrl(address: string): string {
       const colon = userInfo.indexOf(':')
       return colon === -1 ? `${scheme}***@` : `${scheme}${userInfo.slice(0, colon)}:***@`
     })
-    .replace(/([?&][^=&#]*(?:pass|secret|token|key|auth)[^=&#]*=)[^&#]*/gi, '$1***')
+    .replace(/[?&#].*/s, (rest) => rest.replace(/[^&#]+/g, maskParameter))
 }
+
+function maskParameter(parameter: string): string {
+  const value = parameter.indexOf('=') + 1
+  return SECRET_NAME.test(parameter.slice(0, value)) ? `${parameter.slice(0, value)}***` : parameter
+}
+
+const SECRET_NAME = /pass|secret|token|key|auth/i

@@ -37,7 +37,8 @@ function borrowed(names: readonly string[], env: Env): Found[] {
 
 const OF_A_SERVICE = [
   /^SHOAL_(?:\w+_)?SERVICE_HOST$/,
-  /^SHOAL_(?:\w+_)?SERVICE_PORT(?:_\w+)?$/,
+  /^SHOAL_(?:\w+_)?SERVICE_PORT$/,
+  /^SHOAL_(?:\w+?_)?SERVICE_PORT_\w/,
   /^SHOAL_(?:\w+_)?PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?$/,
   /^SHOAL_PORT$/,
 ]

@@ -182,7 +182,16 @@ describe('addresses that are shown', () => {
     ['postgres://u:p@ss@host/db?sslkey=abc&x=1', 'postgres://u:***@host/db?sslkey=***&x=1'],
     ['https://s3cret@host/', 'https://***@host/'],
     ['sqlite:.shoal/shoal.db', 'sqlite:.shoal/shoal.db'],
+    ['https://x.example/?a?token=secret&b=1', 'https://x.example/?a?token=***&b=1'],
+    ['https://x.example/cb#access_token=secret', 'https://x.example/cb#access_token=***'],
   ])('%s', (address, shown) => expect(maskUrl(address)).toBe(shown))
+
+  it('masks an address of any length', () => {
+    const began = performance.now()
+    maskUrl(`https://x.example/${'?key'.repeat(50_000)}`)
+    maskUrl(`https://x.example/?${'key'.repeat(50_000)}`)
+    expect(performance.now() - began).toBeLessThan(1_000)
+  })
 
   it('takes the address of the metrics as a port of this machine or host:port', () => {
     const metrics = (value: string) => loadConfig({ flags: { metrics: value }, env: {} }).metrics

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { CommanderError } from 'commander'
 import { asShoalError, ShoalError } from '../errors.js'
+import { placeIn } from '../stack-place.js'
 import { clean } from './terminal/clean.js'
 import type { Style } from './terminal/style.js'
 
@@ -23,18 +24,26 @@ export function asUserError(thrown: unknown): ShoalError {
   if (!(thrown instanceof CommanderError)) return asShoalError(thrown)
   if (thrown.code === 'commander.help') return new ShoalError('usage', 'incomplete command')
   const [first = '', ...rest] = thrown.message.replace(/^error: /, '').split('\n')
-  const guess = /\(Did you mean (one of )?(.+)\?\)/.exec(rest.join(' '))?.[2]
-  return new ShoalError('usage', guess === undefined ? first : `${first}, did you mean ${guess}?`)
+  const guess = suggestionIn(rest.join(' '))
+  return new ShoalError('usage', guess === null ? first : `${first}, did you mean ${guess}?`)
 }
+
+/** `(Did you mean a?)`, `(Did you mean one of a, b?)`: what commander suggests. */
+function suggestionIn(message: string): string | null {
+  const start = message.indexOf(SUGGESTS)
+  const end = message.lastIndexOf('?)')
+  if (start === -1 || end <= start + SUGGESTS.length) return null
+  return message.slice(start + SUGGESTS.length, end).replace(/^one of /, '')
+}
+
+const SUGGESTS = '(Did you mean '
 
 const OURS = fileURLToPath(new URL('..', import.meta.url))
 
 /** An uncaught exception. `try` runs the spider's code in this thread: what is thrown there is not a bug in Shoal. */
 export function asUncaught(thrown: unknown): unknown {
   const frames = thrown instanceof Error ? (thrown.stack ?? '').split('\n') : []
-  const place = frames.flatMap(
-    (line) => /(?:\(|at )(?:file:\/\/)?(\/.*|[A-Za-z]:\\.*):\d+:\d+\)?$/.exec(line)?.[1] ?? [],
-  )[0]
+  const place = frames.flatMap((line) => placeIn(line)?.file ?? [])[0]
   if (thrown instanceof ShoalError || place === undefined) return thrown
   if (place.startsWith(OURS) || place.includes('node_modules')) return thrown
   return new ShoalError(

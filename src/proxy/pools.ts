@@ -73,9 +73,13 @@ function pool(name: string, value: unknown, places: Places): Pool {
     return buildPool(name, checked(name, value), places)
   } catch (error) {
     // An option that is not known is shown, and may be a URL in the wrong place.
-    if (error instanceof ShoalError) throw poolError(`${where}: ${error.message.replace(/[^\s']*@[^\s']*/g, '***')}`)
+    if (error instanceof ShoalError) throw poolError(`${where}: ${error.message.replace(/[^\s']+/g, maskUserInfo)}`)
     throw error
   }
+}
+
+function maskUserInfo(word: string): string {
+  return word.includes('@') ? '***' : word
 }
 
 function checked(name: string, value: unknown): WrittenPool {

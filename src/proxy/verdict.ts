@@ -45,7 +45,7 @@ const WALLS: readonly (readonly [word: string, wall: RegExp])[] = [
   ['var dd={', /var dd=\{'rt'/],
   ['px-captcha', /id="px-captcha"/],
   ['_pxAppId', /window\._pxAppId/],
-  ['Incapsula', /_Incapsula_Resource\?[^"']*(?:incident_id|SWUDNSAI)|Incapsula incident ID/],
+  ['Incapsula', /_Incapsula_Resource\?[^"'?]*(?:incident_id|SWUDNSAI)|Incapsula incident ID/],
   ['gokuProps', /window\.gokuProps\s*=/],
   ['AwsWafIntegration', /AwsWafIntegration\.(?:checkForceRefresh|saveReferrer)/],
   ['sec-if-cpt-container', /sec-if-cpt-container/],
@@ -73,7 +73,7 @@ const TITLES = [
   'bot verification',
   'captcha',
 ]
-const WALL_TITLE = new RegExp(`<title[^>]*>\\s*(?:${TITLES.join('|')})[^<]{0,40}</title>`, 'i')
+const WALL_TITLE = new RegExp(`<title[^<>]*>\\s*(?:${TITLES.join('|')})[^<]{0,40}</title>`, 'i')
 
 /** Of nearly every page this is all that is done: the expressions together take ten times as long. */
 const mayBeWall = wordSearch([...WALLS.map(([word]) => word), ...TITLES.map(plainStart)])

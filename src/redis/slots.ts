@@ -14,12 +14,20 @@ function crc16(bytes: Buffer): number {
   return crc
 }
 
-/** The slot of a key: of the text between its first braces, if there is any. */
-export function slotOf(key: string): number {
+/** The text between the first braces of a key, from which a cluster computes its slot; null if there is none. */
+function hashTag(key: string): string | null {
   const open = key.indexOf('{')
-  const close = key.indexOf('}', open + 1)
-  const tagged = open >= 0 && close > open + 1
-  return crc16(Buffer.from(tagged ? key.slice(open + 1, close) : key)) % SLOTS
+  const close = open === -1 ? -1 : key.indexOf('}', open + 1)
+  return close > open + 1 ? key.slice(open + 1, close) : null
+}
+
+export function slotOf(key: string): number {
+  return crc16(Buffer.from(hashTag(key) ?? key)) % SLOTS
+}
+
+/** What other keys begin with so that a cluster puts them on the node of this key. */
+export function sameSlotPrefix(key: string): string {
+  return hashTag(key) === null ? `{${key}}` : key
 }
 
 export interface SlotRange {

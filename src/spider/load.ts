@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createJiti } from 'jiti'
 import { ShoalError } from '../errors.js'
+import { placeIn } from '../stack-place.js'
 import { hashOf, isTagged, resolveSpider } from './resolve.js'
 import type { Spider } from './spider.js'
 
@@ -87,10 +88,11 @@ function loadFailure(error: unknown, file: string, path: string): string {
   ).split('\n')
   const message = what.replace(/^(ParseError|SyntaxError): /, '').trim()
   for (const line of rest) {
-    const [, place = '', position = ''] = /((?:\/|[A-Za-z]:\\)[^()]*?)((?::\d+){1,2})\)?\s*$/.exec(line) ?? []
-    if (place === file) return `${path}${position}: ${message}`
+    const place = placeIn(line)
+    if (place?.file === file) return `${path}${place.position}: ${message}`
     // The first frame outside of a package is the user's own code.
-    if (place !== '' && !place.includes('node_modules')) return `${path}: ${place}${position}: ${message}`
+    if (place !== null && !place.file.includes('node_modules'))
+      return `${path}: ${place.file}${place.position}: ${message}`
   }
   return `${path}: ${message}`
 }

@@ -44,6 +44,9 @@ export function isLastLabel(label: string): boolean {
   return label.length <= 60 && LAST_LABEL.test(label)
 }
 
+/** Longer texts do not count pages. The expressions below try many ways to read a text, so this is also what keeps them fast. */
+export const LABEL_CHARS = 120
+
 const NUMBER = "(\\d{1,3}(?:[.,\\u00a0\\u202f\\u2009' ]\\d{3})+|\\d{1,9})"
 const PAGE =
   '(?:page|pages|seite|página|pagina|pág\\.?|pag\\.?|strona|stránka|strana|sida|side|sivu|sayfa|страница|стр\\.?|сторінка|σελίδα|trang|halaman)'
@@ -58,14 +61,20 @@ const PAGE_OF = [
   new RegExp(`${NUMBER}\\s*\\/\\s*${NUMBER}\\s*(?:ページ|페이지|页|頁)`, 'u'),
 ]
 
-/** 'Page 1 of 37' in any of these languages. */
-export function pageOfText(text: string): { readonly current: number; readonly count: number } | null {
+/** 'Page 1 of 37' in any of these languages, in the first of these texts that says so. */
+export function pageOfText(texts: readonly string[]): { readonly current: number; readonly count: number } | null {
   for (const form of PAGE_OF) {
-    const [, current, count] = form.exec(text) ?? []
-    const stated = { current: plain(current), count: plain(count) }
-    if (stated.current >= 1 && stated.count >= stated.current) return stated
+    for (const text of texts) {
+      const [, current, count] = inLabel(form, text)
+      const stated = { current: plain(current), count: plain(count) }
+      if (stated.current >= 1 && stated.count >= stated.current) return stated
+    }
   }
   return null
+}
+
+function inLabel(form: RegExp, text: string): readonly string[] {
+  return (text.length <= LABEL_CHARS ? form.exec(text) : null) ?? []
 }
 
 const TO = '(?:-|–|—|to|bis|à|a|al|até|tot|do|до|through|~|〜)'
@@ -76,11 +85,14 @@ const SHOWN = new RegExp(
 
 /** 'Showing 1–20 of 734 results': which of how many are on this page. */
 export function shownOfText(
-  text: string,
+  texts: readonly string[],
 ): { readonly from: number; readonly to: number; readonly total: number } | null {
-  const [, from, to, total] = SHOWN.exec(text) ?? []
-  const shown = { from: plain(from), to: plain(to), total: plain(total) }
-  return shown.from >= 1 && shown.to >= shown.from && shown.total >= shown.to ? shown : null
+  for (const text of texts) {
+    const [, from, to, total] = inLabel(SHOWN, text)
+    const shown = { from: plain(from), to: plain(to), total: plain(total) }
+    if (shown.from >= 1 && shown.to >= shown.from && shown.total >= shown.to) return shown
+  }
+  return null
 }
 
 function plain(digits: string | undefined): number {

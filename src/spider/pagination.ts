@@ -1,7 +1,7 @@
 import type { CheerioAPI } from 'cheerio'
 import type { AnyNode, Element } from 'domhandler'
 import { parseUrl } from '../url/parse-url.js'
-import { isLastLabel, isNextLabel, pageOfText, shownOfText } from './pagination-words.js'
+import { isLastLabel, isNextLabel, LABEL_CHARS, pageOfText, shownOfText } from './pagination-words.js'
 
 /** What a page of a list says about the other pages of it. */
 export interface Pagination {
@@ -46,8 +46,8 @@ interface Anchor {
 export function findPagination($: CheerioAPI, pageUrl: string): Pagination {
   const elements = elementsOf($)
   const anchors = anchorsOf(elements, pageUrl)
-  const text = countingTexts(elements)
-  const stated = pageOfText(text)
+  const texts = countingTexts(elements)
+  const stated = pageOfText(texts)
   const current = currentOf(elements, pageUrl, stated?.current ?? null)
   const next = nextOf(anchors)
   const numbered = anchors.flatMap(({ url, text: label, inPager }) => {
@@ -61,7 +61,7 @@ export function findPagination($: CheerioAPI, pageUrl: string): Pagination {
     { number: current, url: pageUrl },
   ])
   const lastNumber = last === undefined ? null : (form?.numberOf(last.url) ?? numberInUrl(last.url))
-  const count = stated?.count ?? lastNumber ?? perPage(text) ?? highest(numbered, current, next !== null)
+  const count = stated?.count ?? lastNumber ?? perPage(texts) ?? highest(numbered, current, next !== null)
   const urls = new Map<number, string>()
   const reach = Math.min(count ?? 0, MOST_PAGES)
   for (let number = 2; form !== null && number <= reach; number++) urls.set(number, form.urlOf(number))
@@ -119,7 +119,6 @@ function anchorsOf(elements: readonly Element[], pageUrl: string): Anchor[] {
 }
 
 const LABEL_NODES = 60
-const LABEL_CHARS = 120
 const NO_LABEL = { text: '', labels: [] }
 
 /** Text and labels inside an element that is small enough to be a label; nothing for a larger one, however deep it goes. */
@@ -158,13 +157,13 @@ function isInPager(element: Element): boolean {
 const TEXT_ELEMENTS = new Set('nav,div,p,span,ul,ol,li,td,section,header,footer,small,strong,b,em,h2,h3'.split(','))
 
 /** Short texts with counts: 'Page 1 of 37', 'Showing 1–20 of 734'. */
-function countingTexts(elements: readonly Element[]): string {
+function countingTexts(elements: readonly Element[]): string[] {
   const texts: string[] = []
   for (const element of elements) {
     const text = TEXT_ELEMENTS.has(element.name) ? labelIn(element).text : ''
     if (/\d/.test(text)) texts.push(text)
   }
-  return texts.join('\n')
+  return texts
 }
 
 function currentOf(elements: readonly Element[], pageUrl: string, stated: number | null): number {
@@ -204,14 +203,14 @@ function isLast({ inPager, text, labels }: Anchor): boolean {
 
 /** Numbered links may continue after an ellipsis: they only give a lower bound. */
 function highest(numbered: readonly { number: number }[], current: number, hasNext: boolean): number | null {
-  const most = Math.max(0, ...numbered.map(({ number }) => number))
+  const most = numbered.reduce((highest, { number }) => Math.max(highest, number), 0)
   if (most === 0) return null
   return Math.max(most, current + (hasNext ? 1 : 0))
 }
 
 /** 'Showing 1–20 of 734' means 37 pages, wherever it is. */
-function perPage(text: string): number | null {
-  const shown = shownOfText(text)
+function perPage(texts: readonly string[]): number | null {
+  const shown = shownOfText(texts)
   if (shown === null) return null
   const size = shown.to - shown.from + 1
   // The last page is shorter than the others: it does not show how long those are.

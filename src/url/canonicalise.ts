@@ -72,7 +72,7 @@ export function compileCanonical(rules: CanonicalRules, sessionIds: SessionIdRul
     }
     if (stripSlash && path.length > 1 && path.endsWith('/')) {
       applied('trailing_slash')
-      path = path.replace(TRAILING_SLASHES, '') || '/'
+      path = withoutTrailingSlashes(path) || '/'
     }
     return path
   }
@@ -148,7 +148,12 @@ function withoutFragment(href: string): string {
   return hash === -1 ? href : href.slice(0, hash)
 }
 
-const TRAILING_SLASHES = /\/+$/
+/** By hand: a regular expression tries each slash of `/////x` as the first of the last ones. */
+export function withoutTrailingSlashes(path: string): string {
+  let end = path.length
+  while (path[end - 1] === '/') end--
+  return path.slice(0, end)
+}
 
 function compileParamRules(
   dropped: readonly string[],

@@ -12,7 +12,7 @@ export function hostIn(url: string): HostKey {
   return url.slice(start, url.indexOf('/', start))
 }
 
-const PORT_OR_EXIT = /(?::[0-9]+)?(?:\|.*)?$/
+const PORT = /:[0-9]+$/
 const SITES_REMEMBERED = 10_000
 const sites = new Map<HostKey, string>()
 
@@ -23,7 +23,8 @@ const sites = new Map<HostKey, string>()
 export function siteOf(host: HostKey): string {
   const known = sites.get(host)
   if (known !== undefined) return known
-  const name = host.replace(PORT_OR_EXIT, '')
+  const [address = ''] = host.split('|', 1)
+  const name = address.replace(PORT, '')
   const site = getDomain(name, { allowPrivateDomains: true, extractHostname: false }) ?? name
   if (sites.size >= SITES_REMEMBERED) sites.clear()
   sites.set(host, site)

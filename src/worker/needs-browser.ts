@@ -10,12 +10,16 @@ const LITTLE_TEXT = 250
 /** The elements that frameworks render into. */
 const ROOT_IDS = 'root|app|__next|__nuxt|___gatsby|svelte|react-root|main-app|application|mount'
 const ROOT_ID = new RegExp(`(?:^|[\\s"'/])id\\s*=\\s*["']?(?:${ROOT_IDS})(?:["'\\s]|$)`, 'i')
-/** Linear time: `<` ends a tag, and the regex never backtracks into a name. */
-const EMPTY_ELEMENT = /<([a-z][\w-]*)(?![\w-])([^<>]*)>\s*<\/([a-z][\w-]*)/gi
+/** Linear time: `<` ends a tag, and a name ends where something else begins. */
+const EMPTY_ELEMENT = /<([a-z][\w-]*)([^<>\w-][^<>]*)?>\s*<\/([a-z][\w-]*)/gi
 /** Only this many characters of a tag's attributes are searched. */
 const MOST_ATTRIBUTES = 2_000
-const WANTS_SCRIPTS =
-  /(?:enable|activate|allow|turn(?:ed)? on|switch on|requires?|needs?|without)[^<>]{0,80}java ?script|java ?script[^<>]{0,80}(?:enable|required|disabled|activate|turned off|needed|necessary|blocked)/i
+const JAVASCRIPT = /java ?script/gi
+/** What a page says of JavaScript that it needs: before the word, and after it. */
+const WANTED_BEFORE = /enable|activate|allow|turn(?:ed)? on|switch on|requires?|needs?|without/i
+const WANTED_AFTER = /enable|required|disabled|activate|turned off|needed|necessary|blocked/i
+/** How far from the word, in characters. */
+const SENTENCE = 90
 const META = /<meta\b([^<>]*)>/gi
 const REFRESH = /http-equiv\s*=\s*["']?refresh/i
 const CHALLENGE = /challenge|captcha|verify|verification|bot-?check|cdn-cgi|_incapsula_/i
@@ -38,7 +42,19 @@ export function asksForBrowser(
   if (leadsToChallenge(markup)) return 'challenge'
   if (!scripts) return null
   if (hasEmptyRoot(markup)) return 'empty app'
-  return WANTS_SCRIPTS.test(noscript) || WANTS_SCRIPTS.test(visible) ? 'demands scripts' : null
+  return wantsScripts(noscript) || wantsScripts(visible) ? 'demands scripts' : null
+}
+
+function wantsScripts(text: string): boolean {
+  return text.split(/[<>]/).some((run) =>
+    [...run.matchAll(JAVASCRIPT)].some(({ 0: word, index }) => {
+      const end = index + word.length
+      return (
+        WANTED_BEFORE.test(run.slice(Math.max(0, index - SENTENCE), index)) ||
+        WANTED_AFTER.test(run.slice(end, end + SENTENCE))
+      )
+    }),
+  )
 }
 
 function leadsToChallenge(markup: string): boolean {

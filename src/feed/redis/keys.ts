@@ -1,3 +1,5 @@
+import { sameSlotPrefix } from '../../redis/slots.js'
+
 /**
  * Keys of a feed. The list or stream has the name that others push to; the keys that Shoal adds carry that name as their hash
  * tag, so that a cluster puts all of it on one node.
@@ -18,7 +20,7 @@ export interface FeedKeys {
 }
 
 export function feedKeys(source: string): FeedKeys {
-  const base = /\{[^}]+\}/.test(source) ? source : `{${source}}`
+  const base = sameSlotPrefix(source)
   return {
     source,
     taken: `${base}:taken`,

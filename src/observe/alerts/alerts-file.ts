@@ -36,8 +36,12 @@ export function parseAlertsFile(text: string, where: string): AlertsFile {
     return check(alertsFile, JSON.parse(text), 'alerts_invalid')
   } catch (error) {
     if (!(error instanceof ShoalError)) throw new ShoalError('alerts_invalid', `${where} is not JSON`)
-    throw new ShoalError('alerts_invalid', `${where}: ${error.message.replace(/\S*:\/\/\S*/g, '***')}`)
+    throw new ShoalError('alerts_invalid', `${where}: ${error.message.replace(/\S+/g, maskAddress)}`)
   }
+}
+
+function maskAddress(word: string): string {
+  return word.includes('://') ? '***' : word
 }
 
 export const DEFAULT_ALERTS: AlertsFile = alertsFile.parse({})

@@ -1,5 +1,6 @@
 import { asShoalError, isAway, ShoalError } from '../../errors.js'
 import type { RedisConnection } from '../../redis/connection.js'
+import { sameSlotPrefix } from '../../redis/slots.js'
 import type { StoredRecord } from '../../store/record-store.js'
 import type { RedisOutlet } from '../outlet.js'
 import type { Sent, Sink } from '../sink.js'
@@ -9,7 +10,7 @@ const SCRIPTS = { list: PUSH, stream: ADD, hash: SET }
 
 /** Shoal's own keys have the items' key as their hash tag, so that a cluster puts all of them on one node. */
 function keysOf(key: string): string[] {
-  const base = /\{[^}]+\}/.test(key) ? key : `{${key}}`
+  const base = sameSlotPrefix(key)
   return [key, `${base}:epochs`, `${base}:order`]
 }
 

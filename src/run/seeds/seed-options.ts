@@ -47,9 +47,11 @@ function sourceNamed(text: string): CheckedSeedSource {
     if (isTemplate(text)) return { from: 'range', template: text, values: {}, max: Number.MAX_SAFE_INTEGER }
     return { from: 'sitemap', urls: [text] }
   }
-  const [, file, column] = /^(.*\.csv)(?:#(.+))?$/i.exec(text) ?? []
-  if (file === undefined) return { from: 'lines', file: text }
-  return { from: 'csv', file, column: column === undefined ? 'url' : /^\d+$/.test(column) ? Number(column) : column }
+  if (/\.csv$/i.test(text)) return { from: 'csv', file: text, column: 'url' }
+  const hash = text.toLowerCase().lastIndexOf('.csv#') + '.csv'.length
+  const column = text.slice(hash + 1)
+  if (text[hash] !== '#' || column === '') return { from: 'lines', file: text }
+  return { from: 'csv', file: text.slice(0, hash), column: /^\d+$/.test(column) ? Number(column) : column }
 }
 
 function openSource(source: CheckedSeedSource, parts: SeedFileParts): SeedSource | SeedGroup {

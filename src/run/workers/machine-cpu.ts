@@ -67,10 +67,8 @@ const systemCpu: CpuSource = {
 function quotaOf(source: CpuSource): Quota | null {
   const own = source.read('/proc/self/cgroup') ?? ''
   const quotas = [
-    ...foldersOf(own, /^0::(.+)$/m, '/sys/fs/cgroup').map((folder) => secondVersion(folder, source)),
-    ...foldersOf(own, /^\d+:(?:\w+,)*cpu(?:,\w+)*:(.+)$/m, '/sys/fs/cgroup/cpu').map((folder) =>
-      firstVersion(folder, source),
-    ),
+    ...foldersOf(own, '', '/sys/fs/cgroup').map((folder) => secondVersion(folder, source)),
+    ...foldersOf(own, 'cpu', '/sys/fs/cgroup/cpu').map((folder) => firstVersion(folder, source)),
   ].filter((quota) => quota !== null)
   return quotas.reduce<Quota | null>(
     (strictest, quota) => (strictest === null || quota.cores < strictest.cores ? quota : strictest),
@@ -79,9 +77,20 @@ function quotaOf(source: CpuSource): Quota | null {
 }
 
 /** The folder of the control group and those above it, because any of them may have a limit. Inside a container its own folder is the root. */
-function foldersOf(groups: string, line: RegExp, root: string): string[] {
-  const names = (line.exec(groups)?.[1] ?? '/').split('/').filter((name) => name !== '')
+function foldersOf(groups: string, controller: string, root: string): string[] {
+  const names = groupOf(groups, controller)
+    .split('/')
+    .filter((name) => name !== '')
   return Array.from({ length: names.length + 1 }, (_, depth) => [root, ...names.slice(0, depth)].join('/'))
+}
+
+/** Lines are `4:cpu,cpuacct:/group` in the first version of control groups, and `0::/group` in the second, which has one for all controllers. */
+function groupOf(groups: string, controller: string): string {
+  for (const line of groups.split('\n')) {
+    const [, controllers = '', ...path] = line.split(':')
+    if (path.length > 0 && controllers.split(',').includes(controller)) return path.join(':')
+  }
+  return '/'
 }
 
 function secondVersion(folder: string, { read }: CpuSource): Quota | null {

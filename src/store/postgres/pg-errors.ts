@@ -88,6 +88,11 @@ function isTlsError(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown }
   return (
     (typeof code === 'string' && /^(?:ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)/.test(code)) ||
-    (typeof message === 'string' && /does not support SSL|no pg_hba\.conf entry.*no encryption/.test(message))
+    (typeof message === 'string' && refusesPlaintext(message))
   )
+}
+
+function refusesPlaintext(message: string): boolean {
+  if (message.includes('does not support SSL')) return true
+  return message.includes('no pg_hba.conf entry') && message.includes('no encryption')
 }

@@ -1,4 +1,5 @@
 import { ShoalError } from '../../errors.js'
+import { withoutTrailingSlashes } from '../../url/canonicalise.js'
 import { parseUrl } from '../../url/parse-url.js'
 
 export interface S3Address {
@@ -22,7 +23,7 @@ export function parseS3(address: string): S3Address {
   const unknown = [...url.searchParams.keys()].find((name) => !SETTINGS.includes(name))
   if (unknown !== undefined) throw wrong(`has an unknown setting '${unknown}'; there are endpoint and region`)
   if (!BUCKET.test(url.hostname)) throw wrong('names no bucket')
-  const prefix = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, '')
+  const prefix = withoutTrailingSlashes(decodeURIComponent(url.pathname).replace(/^\/+/, ''))
   return {
     bucket: url.hostname,
     prefix: prefix === '' ? '' : `${prefix}/`,
