@@ -1,4 +1,5 @@
 import type { Clock } from './clock.js'
+import { jsonText } from './json-text.js'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
@@ -80,7 +81,7 @@ export function createLog(level: LogLevel, clock: Clock, write: (line: string) =
     RANK[name] < RANK[level]
       ? () => {}
       : (event, fields) =>
-          write(`${JSON.stringify({ time: new Date(clock.now()).toISOString(), level: name, event, ...fields })}\n`)
+          write(`${jsonText({ time: new Date(clock.now()).toISOString(), level: name, event, ...fields })}\n`)
   return { verbose: level === 'debug', debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 

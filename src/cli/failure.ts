@@ -1,8 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { CommanderError } from 'commander'
 import { asShoalError, ShoalError } from '../errors.js'
+import { jsonText } from '../json-text.js'
 import { placeIn } from '../stack-place.js'
-import { clean } from './terminal/clean.js'
+import { clean, cleanLayout } from './terminal/clean.js'
 import type { Style } from './terminal/style.js'
 
 /** The message of a failed command, as text or JSON: the code, what happened, what to do next. */
@@ -12,10 +13,10 @@ export function failureText(
 ): string {
   const error = asUserError(thrown)
   const { code, hint } = error
-  if (how.json) return `${JSON.stringify({ error: { code, message: error.message, hint } })}\n`
+  if (how.json) return `${jsonText({ error: { code, message: error.message, hint } })}\n`
   const { style } = how
   const lines = [`${style.red('error')} ${style.bold(code)}: ${clean(error.message)}`, `  → ${clean(hint)}`]
-  if (how.debug) lines.push(stackOf(error))
+  if (how.debug) lines.push(cleanLayout(stackOf(error)))
   return `${lines.join('\n')}\n`
 }
 

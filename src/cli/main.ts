@@ -1,14 +1,9 @@
 import { CommanderError } from 'commander'
 import { EXIT } from '../errors.js'
 import { asUncaught, asUserError, failureText } from './failure.js'
-import { flushed } from './output.js'
+import { brokenOutput, flushed } from './output.js'
 import { buildProgram } from './program.js'
 import { styleFor } from './terminal/style.js'
-
-/** The reader of a pipe may close it early (`| head`): that is not a failure. */
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(EXIT.ok.code)
-})
 
 const given = process.argv.slice(2)
 const args = given.length === 0 ? ['--help'] : given
@@ -22,6 +17,15 @@ function fail(thrown: unknown): void {
   process.stderr.write(failureText(thrown, { json, debug, style: styleFor(process.stderr, process.env) }))
   process.exitCode ||= asUserError(thrown).exitCode
 }
+
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  const broken = brokenOutput(error)
+  if (broken === null) process.exit(EXIT.ok.code)
+  fail(broken)
+  process.exit()
+})
+// Progress and log lines that nobody can read, on a full disk or a closed pipe, are no reason to end a crawl.
+process.stderr.on('error', () => {})
 
 process.on('uncaughtException', (thrown) => {
   fail(asUncaught(thrown))

@@ -1,4 +1,7 @@
-import { clean } from './terminal/clean.js'
+import { Writable } from 'node:stream'
+import { ShoalError } from '../errors.js'
+import { jsonText } from '../json-text.js'
+import { cleanLayout } from './terminal/clean.js'
 import { type Style, styleFor } from './terminal/style.js'
 import { type Column, table } from './terminal/table.js'
 
@@ -22,28 +25,53 @@ export interface Output {
 export function standardOutput(): Output {
   const style = styleFor(process.stdout, process.env)
   const width = process.stdout.isTTY ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY
-  const print = (line = '') => void process.stdout.write(`${line}\n`)
+  const print = (line = '') => void process.stdout.write(`${cleanLayout(line)}\n`)
+  const json = (value: unknown) => void process.stdout.write(`${jsonText(value)}\n`)
   return {
     style,
     width,
     print,
-    json: (value) => print(JSON.stringify(value)),
+    json,
     jsonLines(values) {
-      for (const value of values) print(JSON.stringify(value))
+      for (const value of values) json(value)
     },
     table(columns, rows) {
       for (const line of table(columns, rows, width, style.dim)) print(line)
     },
     bytes(bytes) {
       if (!process.stdout.isTTY) process.stdout.write(bytes)
-      else for (const line of new TextDecoder().decode(bytes).split(/\r?\n/)) print(clean(line))
+      else for (const line of new TextDecoder().decode(bytes).split(/\r?\n/)) print(line)
     },
-    note: (line) => void process.stderr.write(`${line}\n`),
+    note: (line) => void process.stderr.write(`${cleanLayout(line)}\n`),
   }
+}
+
+/** Where an export goes without `--out`: byte for byte into a pipe or a file, without control characters on a terminal. */
+export function exportStream(): Writable {
+  const { stdout } = process
+  if (!stdout.isTTY) return stdout
+  const decoder = new TextDecoder()
+  return new Writable({
+    write(piece: Uint8Array, _encoding, done) {
+      stdout.write(cleanLayout(decoder.decode(piece, { stream: true })), done)
+    },
+  })
 }
 
 /** Resolves when all output has left the process: process.exit would truncate a slow pipe. */
 export async function flushed(): Promise<void> {
   const flush = (stream: NodeJS.WriteStream) => new Promise<void>((resolve) => stream.write('', () => resolve()))
   await Promise.all([flush(process.stdout), flush(process.stderr)])
+}
+
+/**
+ * What a failed write to standard output means. Null: the reader closed the pipe (`| head`), it has what it wanted. Anything else, such as a full
+ * disk, means that the result is missing or cut off, and must not look like success.
+ */
+export function brokenOutput(error: NodeJS.ErrnoException): ShoalError | null {
+  if (error.code === 'EPIPE') return null
+  return new ShoalError('out_unwritable', `standard output cannot be written: ${error.code ?? error.message}`, {
+    cause: error,
+    hint: error.code === 'ENOSPC' ? 'Free some space, or write to another disk.' : 'Check where the output goes.',
+  })
 }

@@ -3,6 +3,7 @@ import type { RecordSource } from '../../store/export/export.js'
 import type { ExportFormat, ExportResult } from '../../store/export/formats.js'
 import type { RecordQuery } from '../../store/record-store.js'
 import type { StorePart } from '../../wire/backends.js'
+import { exportStream } from '../output.js'
 import type { Session } from '../session.js'
 import { shownProgress } from '../views/work-progress.js'
 import { mergedSource } from './merged-kinds.js'
@@ -35,7 +36,7 @@ export async function exportStoredRecords(
   }
   const write = (source: RecordSource) =>
     out === null
-      ? exportRecords(source, query, format, process.stdout, options)
+      ? exportRecords(source, query, format, exportStream(), options)
       : exportToFile(source, query, format, out, options)
   try {
     if (incremental === null) return await write(source)

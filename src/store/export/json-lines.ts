@@ -1,3 +1,4 @@
+import { jsonText } from '../../json-text.js'
 import { isoTime } from './columns.js'
 import type { Source } from './formats.js'
 
@@ -10,6 +11,6 @@ export async function* jsonLines({ records, tally }: Source): AsyncGenerator<str
       updatedAt: isoTime(record.updatedAt),
     }
     tally.rows += 1
-    yield `${JSON.stringify({ spider, site, kind, key, url, data, crawl, ...times })}\n`
+    yield `${jsonText({ spider, site, kind, key, url, data, crawl, ...times })}\n`
   }
 }
