@@ -5,7 +5,7 @@
 
 /** Real servers (Redis, Postgres, Chromium …), the command line in a process of its own, or another program. */
 export const NEEDS_PROCESSES = [
-  'test/api/{hostile,routes}.test.ts',
+  'test/api/{crowd,hostile,routes}.test.ts',
   'test/bench.test.ts',
   'test/chaos/{chaos,stale-writer}.test.ts',
   'test/cli/*.test.ts',

@@ -70,8 +70,8 @@ export function createGuard({ token, clock, host, port, publicOrigin, isPage }: 
     return 'token'
   }
 
-  /** Throws if the request is rejected. */
-  return (request: IncomingMessage, path: string): void => {
+  /** Whether the request has the token or needs none. Throws if it is rejected. */
+  return (request: IncomingMessage, path: string): 'token' | 'open' => {
     const from = request.socket.remoteAddress ?? ''
     let kind: 'token' | 'open' = 'open'
     try {
@@ -80,6 +80,7 @@ export function createGuard({ token, clock, host, port, publicOrigin, isPage }: 
       throw limits.refused.count(from) ? error : tooMany('too many rejected calls', LESS_OFTEN)
     }
     if (!limits[kind].count(from)) throw tooMany('too many calls', LESS_OFTEN)
+    return kind
   }
 }
 

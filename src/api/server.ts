@@ -6,6 +6,7 @@ import { inTime } from '../clock.js'
 import { ShoalError } from '../errors.js'
 import { METRICS_TYPE } from '../observe/metrics/prometheus.js'
 import { readJson } from './body.js'
+import { type ConnectionLimits, limitConnections, STRANGER_MS } from './connections.js'
 import { createCursors } from './cursor.js'
 import { createEventHub, EVENTS_TYPE, type EventHub } from './events.js'
 import { failureOf } from './failure.js'
@@ -39,8 +40,8 @@ export interface Dashboard {
 }
 
 const PAGE_FOLDER = fileURLToPath(new URL('../dashboard', import.meta.url))
-/** 500 listeners, and room for calls. */
-const CONNECTIONS_MOST = 700
+/** With the token: 500 listeners, and room for calls. Without: browsers that load the page, probes, and whoever else. */
+const CONNECTIONS: ConnectionLimits = { trusted: 700, strangers: 300 }
 
 interface Patience {
   readonly ms: number
@@ -66,12 +67,14 @@ export async function serveDashboard(parts: ApiParts, options: ServeOptions): Pr
   const page = loadPage(PAGE_FOLDER)
   const answer = getRequestListener(createApp(api, hub, page).fetch, { overrideGlobalObjects: false })
   const server = createServer(
-    { maxHeaderSize: 16_384, headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 5_000 },
+    { maxHeaderSize: 16_384, headersTimeout: STRANGER_MS, requestTimeout: 30_000, connectionsCheckingInterval: 1_000 },
     (request, response) => {
       const path = pathOf(request)
       setHeaders(response, path)
+      connections.answering(request.socket, response)
       try {
-        guard(request, path)
+        const isTrusted = guard(request, path) === 'token'
+        if (isTrusted && !connections.trust(request.socket)) response.setHeader('connection', 'close')
       } catch (error) {
         refuse(request, response, error)
         return
@@ -79,7 +82,7 @@ export async function serveDashboard(parts: ApiParts, options: ServeOptions): Pr
       void answer(request, response)
     },
   )
-  server.maxConnections = CONNECTIONS_MOST
+  const connections = limitConnections(server, CONNECTIONS)
   server.maxHeadersCount = 100
   server.keepAliveTimeout = 65_000
   const refuse = (request: IncomingMessage, response: ServerResponse, error: unknown) => {

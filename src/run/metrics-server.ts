@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
+import { type ConnectionLimits, limitConnections, STRANGER_MS } from '../api/connections.js'
 import { isLoopback, listen } from '../api/listen.js'
 import { createRateLimit } from '../api/rate-limit.js'
 import { tokenCheck } from '../api/token.js'
@@ -21,7 +22,7 @@ export interface MetricsServer {
 }
 
 /** Enough for a few scrapers and probes. */
-const CONNECTIONS_MOST = 50
+const CONNECTIONS: ConnectionLimits = { trusted: 50, strangers: 50 }
 /** Per address. */
 const WRONG_TOKENS = 20
 const WRONG_WINDOW_MS = 60_000
@@ -34,14 +35,15 @@ export async function serveMetrics({ address, token }: MetricsOrder, monitor: Mo
   const isRight = token === null ? null : tokenCheck(token)
   const wrong = createRateLimit(systemClock, WRONG_TOKENS, WRONG_WINDOW_MS)
   const server = createServer(
-    { maxHeaderSize: 8_192, headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 5_000 },
+    { maxHeaderSize: 8_192, headersTimeout: STRANGER_MS, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     (request, response) => void answer(request, response),
   )
-  server.maxConnections = CONNECTIONS_MOST
+  const connections = limitConnections(server, CONNECTIONS)
   // It never keeps a finished command alive.
   server.unref()
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    connections.answering(request.socket, response)
     try {
       const { status, type, body } = await replyTo(request)
       response.writeHead(status, {
@@ -71,6 +73,7 @@ export async function serveMetrics({ address, token }: MetricsOrder, monitor: Mo
       return wrong.count(request.socket.remoteAddress ?? '')
         ? refusal(401, 'the token is missing or wrong')
         : refusal(429, 'too many wrong tokens')
+    if (isRight !== null) connections.trust(request.socket)
     return { status: 200, type: METRICS_TYPE, body: await monitor.metricsText() }
   }
   const port = await listen(
