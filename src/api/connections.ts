@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Clock } from '../clock.js'
 
 /**
  * Who may keep a connection. Nobody who has the token, and no probe, is shut out by those who have none: a new connection is always accepted, and when
@@ -25,15 +26,18 @@ export interface Connections {
   answering(socket: Socket, response: ServerResponse): void
 }
 
-export function limitConnections(server: Server, limits: ConnectionLimits): Connections {
+export function limitConnections(server: Server, limits: ConnectionLimits, clock: Clock): Connections {
   const strangers = new Strangers<Socket>(limits.strangers)
   const trusted = new Set<Socket>()
+  /** Cancels the end of a connection that idles. */
+  const idle = new WeakMap<Socket, () => void>()
   // Only a bug here could reach it.
   server.maxConnections = limits.strangers + limits.trusted + IN_ONE_TURN
   server.on('connection', (socket: Socket) => {
     socket.once('close', () => {
       strangers.delete(socket)
       trusted.delete(socket)
+      idle.get(socket)?.()
     })
     strangers.add(socket, socket.remoteAddress ?? '')?.destroy()
   })
@@ -46,9 +50,13 @@ export function limitConnections(server: Server, limits: ConnectionLimits): Conn
       return true
     },
     answering(socket, response) {
-      // Node has set the keep-alive timeout of the server when this runs.
+      idle.get(socket)?.()
       response.once('finish', () => {
-        if (!trusted.has(socket)) socket.setTimeout(STRANGER_MS)
+        if (trusted.has(socket) || socket.destroyed) return
+        idle.set(
+          socket,
+          clock.after(STRANGER_MS, () => socket.destroy()),
+        )
       })
     },
   }

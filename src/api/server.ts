@@ -82,7 +82,7 @@ export async function serveDashboard(parts: ApiParts, options: ServeOptions): Pr
       void answer(request, response)
     },
   )
-  const connections = limitConnections(server, CONNECTIONS)
+  const connections = limitConnections(server, CONNECTIONS, parts.clock)
   server.maxHeadersCount = 100
   server.keepAliveTimeout = 65_000
   const refuse = (request: IncomingMessage, response: ServerResponse, error: unknown) => {

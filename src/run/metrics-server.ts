@@ -38,7 +38,7 @@ export async function serveMetrics({ address, token }: MetricsOrder, monitor: Mo
     { maxHeaderSize: 8_192, headersTimeout: STRANGER_MS, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     (request, response) => void answer(request, response),
   )
-  const connections = limitConnections(server, CONNECTIONS)
+  const connections = limitConnections(server, CONNECTIONS, systemClock)
   // It never keeps a finished command alive.
   server.unref()
 
