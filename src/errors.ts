@@ -1,3 +1,5 @@
+import { isError, textOf } from './thrown.js'
+
 /**
  * Every error a user or the worker can meet, in one table. The code decides what happens next:
  *   retry     the page may work later: uses an attempt
@@ -827,9 +829,17 @@ export class ShoalError extends Error {
 
 /** Anything thrown, as a ShoalError. An error of any other class is a bug in Shoal. */
 export function asShoalError(thrown: unknown): ShoalError {
-  if (thrown instanceof ShoalError) return thrown
-  const message = thrown instanceof Error ? thrown.message : String(thrown)
-  return new ShoalError('internal', message, { cause: thrown })
+  if (isShoalError(thrown)) return thrown
+  return new ShoalError('internal', textOf(thrown), isError(thrown) ? { cause: thrown } : {})
+}
+
+/** Also of a revoked proxy, which throws when it is asked for its class, and of an object that only looks like one. */
+export function isShoalError(thrown: unknown): thrown is ShoalError {
+  try {
+    return thrown instanceof ShoalError && Object.hasOwn(ERRORS, thrown.code)
+  } catch {
+    return false
+  }
 }
 
 /** A backend is down, busy or full: see the column `waits`. */

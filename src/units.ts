@@ -42,14 +42,19 @@ function withUnit(text: string, form: RegExp, units: Readonly<Record<string, num
   return match === null || unit === undefined ? null : Number(match[1]) * unit
 }
 
-/** A value in a message: short, on one line. */
+/** A value in a message: short, on one line. Never throws: it is used for whatever was given instead of what was expected. */
 export function shown(value: unknown): string {
-  const text =
-    typeof value === 'string'
-      ? `'${value}'`
-      : typeof value === 'function'
-        ? 'a function'
-        : (JSON.stringify(value) ?? String(value))
-  const line = text.replace(/\s+/g, ' ')
+  const line = textFor(value).replace(/\s+/g, ' ')
   return line.length > 80 ? `${line.slice(0, 77)}...` : line
+}
+
+function textFor(value: unknown): string {
+  try {
+    if (typeof value === 'string') return `'${value.slice(0, 200)}'`
+    if (typeof value === 'function') return 'a function'
+    if (typeof value === 'bigint') return `${value}n`
+    return (JSON.stringify(value) ?? String(value)).slice(0, 200)
+  } catch {
+    return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+  }
 }

@@ -1,4 +1,3 @@
-import { inspect } from 'node:util'
 import { systemClock, systemRandom } from '../clock.js'
 import { warnOf, withClosers } from '../closers.js'
 import { specFor } from '../coordinator/crawls.js'
@@ -10,7 +9,7 @@ import { silentLog } from '../log.js'
 import { createMeter } from '../observe/vitals/meter.js'
 import { productToken } from '../politeness/product-token.js'
 import { createRobotsCache } from '../politeness/robots-cache.js'
-import type { Harvest, HarvestedRecord, Spider } from '../spider/spider.js'
+import type { HarvestedRecord, Spider } from '../spider/spider.js'
 import { createAdmitter } from '../url/admit.js'
 import type { Link } from '../url/link.js'
 import { openBackends } from '../wire/backends.js'
@@ -132,32 +131,10 @@ export async function tryPage(spider: Spider, url: string, browser: string | nul
       ms: response.ms,
       bytes: response.wireBytes,
       route: route.name,
-      ...storable(harvest),
+      records: harvest.records,
+      rejected: harvest.rejected,
       links: links.map(({ url, route, priority }) => ({ url, route, priority })),
       refused,
     }
   })
-}
-
-/** The store of a crawl rejects what is not JSON; there is no store here, and the caller relies on JSON. */
-function storable({ records, rejected }: Harvest): Pick<TriedPage, 'records' | 'rejected'> {
-  const kept: HarvestedRecord[] = []
-  const aside: TriedPage['rejected'][number][] = []
-  for (const record of records) {
-    const problem = notJson(record.data)
-    if (problem === null) kept.push(record)
-    else aside.push({ ...record, data: inspect(record.data), issues: [{ field: '', message: problem }] })
-  }
-  for (const record of rejected)
-    aside.push(notJson(record.data) === null ? record : { ...record, data: inspect(record.data) })
-  return { records: kept, rejected: aside }
-}
-
-function notJson(data: unknown): string | null {
-  try {
-    JSON.stringify(data)
-    return null
-  } catch (error) {
-    return `not JSON: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)}`
-  }
 }

@@ -167,7 +167,7 @@ function readFields(
   const values: Record<string, Json> = {}
   for (const field of fields) {
     const raw: readonly Json[] =
-      typeof field.source === 'number' ? (found[field.source] ?? []) : readPath(page.json, field.source)
+      typeof field.source === 'number' ? (found[field.source] ?? []) : readPath(page.losslessJson, field.source)
     const value = field.all ? readAll(field, raw, page, baseHref) : readOne(field, raw[0], page, baseHref)
     const final = value === undefined || value === null ? (field.fallback ?? value) : value
     if (final === undefined) continue

@@ -1,5 +1,7 @@
 import type { ShoalError } from '../errors.js'
-import { parseDuration, shown } from '../units.js'
+import { jsonCopy } from '../json/copy.js'
+import { textOf } from '../thrown.js'
+import { parseDuration } from '../units.js'
 import type { LinkOptions } from '../url/admit.js'
 import type { Json, RequestExtras } from '../url/link.js'
 import type { FollowOptions } from './definition.js'
@@ -21,7 +23,7 @@ export function linkOptions<Data>(options: FollowOptions<Data>, wrong: (message:
   return {
     ...(route !== undefined && { route }),
     ...(priority !== undefined && { priority }),
-    ...(data !== undefined && { data: jsonCopy(data, wrong) }),
+    ...(data !== undefined && { data: copied(data, wrong) }),
     ...(hasRequest && { request: requestOf({ method, headers, body }) }),
     ...(dedupeKey !== undefined && { dedupeKey }),
     ...(delay !== undefined && { delayMs: parseDuration(delay) }),
@@ -45,20 +47,12 @@ export function linkOptions<Data>(options: FollowOptions<Data>, wrong: (message:
 }
 
 /** A copy also because the handler may change the object afterwards. */
-function jsonCopy(data: unknown, wrong: (message: string) => ShoalError): Json {
-  let json: string | undefined
+function copied(data: unknown, wrong: (message: string) => ShoalError): Json {
   try {
-    json = JSON.stringify(data, (key, value: unknown) => {
-      if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint')
-        throw new TypeError(`${key === '' ? 'it' : shown(key)} is ${kindOf(value)}`)
-      return value
-    })
+    return jsonCopy(data)
   } catch (error) {
-    const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
-    throw wrong(`the data of a link must be JSON: ${reason}`)
+    throw wrong(`the data of a link must be JSON: ${textOf(error)}`)
   }
-  if (json === undefined) throw wrong('the data of a link must be JSON')
-  return JSON.parse(json) as Json
 }
 
 function kindOf(value: unknown): string {

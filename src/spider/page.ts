@@ -2,6 +2,8 @@ import { createRequire } from 'node:module'
 import type { CheerioAPI } from 'cheerio'
 import { ShoalError } from '../errors.js'
 import { decodeText } from '../fetch/charset.js'
+import { mayLoseDigits, parseLossless } from '../json/lossless.js'
+import { textOf } from '../thrown.js'
 import type { Json } from '../url/link.js'
 import { findPagination, type Pagination } from './pagination.js'
 
@@ -30,8 +32,12 @@ export interface Page<Data = unknown> {
   readonly body: Uint8Array
   /** The body as text; the charset comes from BOM, header or meta element, in the order of the WHATWG standard. */
   readonly text: string
-  /** The body as JSON; if it is not, a handler_error that shows the position. */
+  /**
+   * The body as JSON; if it is not, a handler_error that shows the position. Numbers are JavaScript numbers: integers over 2^53 − 1 are rounded.
+   */
   readonly json: Json
+  /** The same, with numbers that would lose digits as strings: for ids of 64 bits. Fields by path are read from it. */
+  readonly losslessJson: Json
   /** jQuery-like API for the HTML; the tree is built on first use. */
   readonly $: CheerioAPI
   /** What the page says about the other pages of its list: how many there are, the next one, and all that can be derived. */
@@ -59,6 +65,7 @@ class FetchedPage<Data> implements Page<Data> {
   readonly body: Uint8Array
   #text: string | undefined
   #json: Json | undefined
+  #losslessJson: Json | undefined
   #$: CheerioAPI | undefined
   #pagination: Pagination | undefined
 
@@ -80,8 +87,13 @@ class FetchedPage<Data> implements Page<Data> {
   }
 
   get json(): Json {
-    this.#json ??= parseJson(this.text, this.url)
+    this.#json ??= parseJson(JSON.parse, this.text, this.url)
     return this.#json
+  }
+
+  get losslessJson(): Json {
+    this.#losslessJson ??= mayLoseDigits(this.text) ? parseJson(parseLossless, this.text, this.url) : this.json
+    return this.#losslessJson
   }
 
   get $(): CheerioAPI {
@@ -95,11 +107,10 @@ class FetchedPage<Data> implements Page<Data> {
   }
 }
 
-function parseJson(text: string, url: string): Json {
+function parseJson(parse: (text: string) => Json, text: string, url: string): Json {
   try {
-    return JSON.parse(text) as Json
+    return parse(text)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new ShoalError('handler_error', `the body of ${url} is not JSON: ${reason}`, { cause })
+    throw new ShoalError('handler_error', `the body of ${url} is not JSON: ${textOf(cause)}`, { cause })
   }
 }

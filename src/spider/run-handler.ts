@@ -1,6 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { ShoalError } from '../errors.js'
+import { describeError, type ErrorCode, isShoalError, ShoalError } from '../errors.js'
+import { jsonCopy, NotJson, remainsOf, structureCopy } from '../json/copy.js'
 import { pathText } from '../options.js'
+import { isError, namedText, textOf } from '../thrown.js'
 import { shown } from '../units.js'
 import type { Json } from '../url/link.js'
 import type { FollowOptions, Out, RecordDefinitions, Step } from './definition.js'
@@ -36,6 +38,15 @@ interface Basket {
   readonly links: FoundLink[]
 }
 
+/** A record on its way through steps and schema. */
+interface Draft {
+  readonly kind: string
+  readonly key: string
+  readonly data: unknown
+  /** The data is JSON, and nobody outside has a reference to it. */
+  readonly isJson: boolean
+}
+
 type Maybe<Value> = Value | Promise<Value>
 
 /** A promise costs a turn of the event loop on every page, so each stage continues immediately if the previous one was synchronous. */
@@ -50,17 +61,19 @@ export function runHandler(plan: HandlerPlan, page: Page, ruleLinks = true): May
 
 function gather(plan: HandlerPlan, page: Page, ruleLinks: boolean): Maybe<Harvest> {
   const basket: Basket = { records: [], rejected: [], links: [] }
-  const found: HarvestedRecord[] = []
+  const found: Draft[] = []
   if (plan.extract !== null) {
     const fields = plan.extract(page, ruleLinks ? basket.links : null)
     if (fields !== null && plan.record !== null) {
       const key = plan.record.key === null ? page.url : fields[plan.record.key]
-      found.push({ kind: plan.record.kind, key: isKey(key) ? String(key) : '', data: fields })
+      // Values by path are parts of the page's JSON, which the handler may change.
+      const data = plan.handler === null ? fields : jsonCopy(fields)
+      found.push({ kind: plan.record.kind, key: isKey(key) ? String(key) : '', data, isJson: true })
     }
   }
   if (plan.pages !== null && ruleLinks) basket.links.push(...linksToPages(page, plan.pages))
   if (plan.handler === null) return finish(plan, page, found, basket)
-  const out = collect(plan, found, basket.links)
+  const out = collect(plan, found, basket)
   const ended = userCode(() => plan.handler?.(page, out))
   return then(ended, () => {
     out.end()
@@ -69,19 +82,13 @@ function gather(plan: HandlerPlan, page: Page, ruleLinks: boolean): Maybe<Harves
 }
 
 /** Steps, then the schema: what is stored always matches it. */
-function finish(
-  plan: HandlerPlan,
-  page: Page,
-  found: readonly HarvestedRecord[],
-  basket: Basket,
-  from = 0,
-): Maybe<Harvest> {
+function finish(plan: HandlerPlan, page: Page, found: readonly Draft[], basket: Basket, from = 0): Maybe<Harvest> {
   for (let index = from; index < found.length; index++) {
-    const record = found[index] as HarvestedRecord
+    const draft = found[index] as Draft
     const kept =
       plan.steps.length === 0
-        ? judge(plan, record, basket)
-        : then(applySteps(plan, page, record), (changed) =>
+        ? judge(plan, draft, basket)
+        : then(applySteps(plan, page, draft), (changed) =>
             changed === null ? undefined : judge(plan, changed, basket),
           )
     if (kept instanceof Promise) return kept.then(() => finish(plan, page, found, basket, index + 1))
@@ -89,65 +96,86 @@ function finish(
   return basket
 }
 
-function applySteps(plan: HandlerPlan, page: Page, record: HarvestedRecord, from = 0): Maybe<HarvestedRecord | null> {
-  let current: HarvestedRecord = record
+function applySteps(plan: HandlerPlan, page: Page, draft: Draft, from = 0): Maybe<Draft | null> {
+  let current = draft
   for (let index = from; index < plan.steps.length; index++) {
     const step = plan.steps[index] as Step
-    const result = userCode(() => step(current as Parameters<Step>[0], page)) as Maybe<HarvestedRecord | null>
+    const { kind, key, data } = current
+    const result: Maybe<unknown> = userCode(() => step({ kind, key, data } as Parameters<Step>[0], page))
     if (result instanceof Promise)
-      return result.then((next) => (next === null ? null : applySteps(plan, page, stepped(plan, next), index + 1)))
+      return result.then((late) => (late === null ? null : applySteps(plan, page, stepped(plan, late), index + 1)))
     if (result === null) return null
     current = stepped(plan, result)
   }
   return current
 }
 
-function stepped(plan: HandlerPlan, result: unknown): HarvestedRecord {
-  const record = result as Partial<HarvestedRecord> | undefined
-  if (typeof record !== 'object' || typeof record.kind !== 'string')
-    throw misuse('a step must return a record { kind, key, data } or null')
-  return checkedRecord(plan, 'a step', record.kind, record.key, record.data)
+function stepped(plan: HandlerPlan, result: unknown): Draft {
+  return blamed(() => {
+    const record = result as Partial<HarvestedRecord> | undefined
+    if (typeof record !== 'object' || typeof record.kind !== 'string')
+      throw misuse('a step must return a record { kind, key, data } or null')
+    return { ...checkedRecord(plan, 'a step', record.kind, record.key, record.data), isJson: false }
+  })
 }
 
 /** Adds the record to the kept or the rejected ones. */
-function judge(plan: HandlerPlan, record: HarvestedRecord, basket: Basket): Maybe<void> {
-  const schema = plan.kinds.get(record.kind)?.schema ?? null
-  if (schema === null) return place(plan, { value: record.data }, record, basket)
-  const result = validate(schema, record.data)
-  return result instanceof Promise
-    ? result.then((late) => place(plan, late, record, basket))
-    : place(plan, result, record, basket)
+function judge(plan: HandlerPlan, draft: Draft, basket: Basket): Maybe<void> {
+  const schema = schemaOf(plan, draft.kind)
+  if (schema === null) return place(plan, { value: draft.data, issues: null }, draft, basket)
+  const result = validate(schema, draft.data)
+  return then(result, (judged) => place(plan, judged, draft, basket))
 }
 
-function place(
-  plan: HandlerPlan,
-  result: StandardSchemaV1.Result<unknown>,
-  record: HarvestedRecord,
-  basket: Basket,
-): void {
-  if (result.issues === undefined && record.key !== '') {
-    basket.records.push({ kind: record.kind, key: record.key, data: result.value as Json })
-    return
+function schemaOf(plan: HandlerPlan, kind: string): StandardSchemaV1 | null {
+  return plan.kinds.get(kind)?.schema ?? null
+}
+
+function place(plan: HandlerPlan, { value, issues }: Judged, draft: Draft, basket: Basket): void {
+  const { kind, key } = draft
+  const problems = [...(issues ?? [])]
+  let data: Json | undefined
+  try {
+    // The output of a schema is what the user's code made, like everything else.
+    if (issues === null) data = draft.isJson && value === draft.data ? (value as Json) : jsonCopy(value)
+  } catch (error) {
+    problems.push(issueOf(error))
   }
-  const issues = (result.issues ?? []).map(plainIssue)
   const keyField = plan.record?.key ?? 'key'
-  if (record.key === '' && !issues.some(({ field }) => field === keyField)) {
-    issues.push({ field: keyField, message: 'the key is missing on the page' })
+  if (key === '' && !problems.some(({ field }) => field === keyField)) {
+    problems.push({ field: keyField, message: 'the key is missing on the page' })
   }
-  basket.rejected.push({ ...record, issues })
+  if (data !== undefined && problems.length === 0) basket.records.push({ kind, key, data })
+  else basket.rejected.push({ kind, key, data: keptData(draft), issues: problems })
+}
+
+/** What can be kept of the data of a rejected record. */
+function keptData({ data, isJson }: Draft): Json {
+  try {
+    return isJson ? (data as Json) : jsonCopy(data)
+  } catch {
+    return remainsOf(data)
+  }
+}
+
+function issueOf(error: unknown): RejectedHarvest['issues'][number] {
+  return error instanceof NotJson
+    ? { field: error.path, message: `not JSON: ${error.path === '' ? 'it ' : ''}${error.reason}` }
+    : { field: '', message: textOf(error) }
 }
 
 function plainIssue(issue: StandardSchemaV1.Issue): { field: string; message: string } {
   const path = (issue.path ?? []).map((part) => (typeof part === 'object' ? part.key : part))
-  return { field: pathText(path), message: issue.message }
+  const message: unknown = issue.message
+  return { field: pathText(path), message: typeof message === 'string' ? message : 'does not match the schema' }
 }
 
 /** Undefined if it matches; a promise if the schema is asynchronous. */
 function checkData(plan: HandlerPlan, schema: StandardSchemaV1, page: Page): Promise<void> | undefined {
-  const judgeData = (result: StandardSchemaV1.Result<unknown>): undefined => {
-    const issue = result.issues?.[0]
+  const judgeData = ({ issues }: Judged): undefined => {
+    const issue = issues?.[0]
     if (issue === undefined) return
-    const { field, message } = plainIssue(issue)
+    const { field, message } = issue
     throw misuse(
       `the link's data does not match the schema of route '${plan.route}': ${field === '' ? '' : `${field}: `}${message}`,
     )
@@ -157,7 +185,7 @@ function checkData(plan: HandlerPlan, schema: StandardSchemaV1, page: Page): Pro
 }
 
 /** The `out` of one page. Untyped callers make mistakes the compiler would have caught, so it validates its arguments. */
-function collect(plan: HandlerPlan, found: HarvestedRecord[], links: FoundLink[]) {
+function collect(plan: HandlerPlan, found: Draft[], { links, rejected }: Basket) {
   let ended = false
   const stillOpen = () => {
     if (ended) throw misuse('out was used after the handler had ended: await what the handler starts')
@@ -165,7 +193,14 @@ function collect(plan: HandlerPlan, found: HarvestedRecord[], links: FoundLink[]
   return {
     record(kind: string, key: unknown, data: unknown): void {
       stillOpen()
-      found.push(checkedRecord(plan, 'out.record', kind, key, data))
+      const record = checkedRecord(plan, 'out.record', kind, key, data)
+      // Steps and schemas may want to see dates and maps. Without them this copy is the last one.
+      const isJson = plan.steps.length === 0 && schemaOf(plan, kind) === null
+      try {
+        found.push({ ...record, data: isJson ? jsonCopy(data) : structureCopy(data), isJson })
+      } catch (error) {
+        rejected.push({ ...record, data: remainsOf(data), issues: [issueOf(error)] })
+      }
     },
     follow(href: string, options?: FollowOptions<Readonly<Record<string, unknown>>>): void {
       stillOpen()
@@ -178,16 +213,26 @@ function collect(plan: HandlerPlan, found: HarvestedRecord[], links: FoundLink[]
   }
 }
 
-function checkedRecord(plan: HandlerPlan, where: string, kind: string, key: unknown, data: unknown): HarvestedRecord {
+function checkedRecord(
+  plan: HandlerPlan,
+  where: string,
+  kind: string,
+  key: unknown,
+  data: unknown,
+): Omit<Draft, 'isJson'> {
   if (!plan.kinds.has(kind))
     throw misuse(
       `${where}: there is no record kind ${shown(kind)} (there is: ${[...plan.kinds.keys()].join(', ') || 'none'})`,
+    )
+  if (isRounded(key))
+    throw misuse(
+      `${where}: the key ${key} is a number over 2^53, which has probably lost digits: take it from page.losslessJson`,
     )
   if (!isKey(key))
     throw misuse(`${where}: the key of a record must be a non-empty string or a number, not ${shown(key)}`)
   if (typeof data !== 'object' || data === null)
     throw misuse(`${where}: the data of a record must be an object, not ${shown(data)}`)
-  return { kind, key: String(key), data: data as Json }
+  return { kind, key: String(key), data }
 }
 
 function foundLink(
@@ -203,24 +248,48 @@ function foundLink(
   return { href, ...linkOptions(options, (message) => misuse(`out.follow: ${message}`)) }
 }
 
-function isKey(key: unknown): key is string | number {
-  return (typeof key === 'string' && key !== '') || (typeof key === 'number' && Number.isFinite(key))
+function isKey(key: unknown): key is string | number | bigint {
+  if (typeof key === 'string') return key !== ''
+  return (typeof key === 'number' && Number.isFinite(key) && !isRounded(key)) || typeof key === 'bigint'
 }
 
-function validate(schema: StandardSchemaV1, value: unknown): Maybe<StandardSchemaV1.Result<unknown>> {
-  try {
-    const result = schema['~standard'].validate(value)
-    return result instanceof Promise ? result.catch(rethrow) : result
-  } catch (error) {
-    return rethrow(error)
-  }
+/** Two ids that differ in their last digits are the same number: as keys they would merge two records. */
+function isRounded(key: unknown): key is number {
+  return typeof key === 'number' && Number.isInteger(key) && !Number.isSafeInteger(key)
+}
+
+/** The answer of a schema: the value, or what is wrong with it. */
+interface Judged {
+  readonly value: unknown
+  readonly issues: RejectedHarvest['issues'] | null
+}
+
+function validate(schema: StandardSchemaV1, value: unknown): Maybe<Judged> {
+  const result: Maybe<unknown> = userCode(() => schema['~standard'].validate(value))
+  return then(result, (given) =>
+    blamed(() => {
+      if (typeof given !== 'object' || given === null)
+        throw misuse(`a schema must answer with a value or with issues, not ${shown(given)}`)
+      const { issues, value } = given as {
+        readonly value?: unknown
+        readonly issues?: readonly StandardSchemaV1.Issue[]
+      }
+      return { value, issues: issues === undefined ? null : Array.from(issues, plainIssue) }
+    }),
+  )
 }
 
 /** Whatever the user's code throws, now or later, becomes a handler_error. */
 export function userCode<Result>(run: () => Maybe<Result>): Maybe<Result> {
-  try {
+  return blamed(() => {
     const result = run()
     return isThenable(result) ? Promise.resolve(result).catch(rethrow) : result
+  })
+}
+
+function blamed<Result>(run: () => Result): Result {
+  try {
+    return run()
   } catch (error) {
     return rethrow(error)
   }
@@ -230,11 +299,21 @@ function isThenable<Value>(value: Maybe<Value>): value is Promise<Value> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }
 
-function rethrow(error: unknown): never {
-  if (error instanceof ShoalError) throw error
-  throw new ShoalError('handler_error', error instanceof Error ? `${error.name}: ${error.message}` : String(error), {
-    cause: error,
-  })
+function rethrow(thrown: unknown): never {
+  const code = codeOfPage(thrown)
+  const cause = isError(thrown) ? { cause: thrown } : {}
+  // A new one: the properties of the old one may be getters of the user.
+  throw code === null
+    ? new ShoalError('handler_error', namedText(thrown), cause)
+    : new ShoalError(code, textOf(thrown), cause)
+}
+
+/** Of an error of ours that says something about the page. One about a queue or a command comes from another Shoal that the handler uses. */
+function codeOfPage(thrown: unknown): ErrorCode | null {
+  if (!isShoalError(thrown)) return null
+  const { code } = thrown
+  const { next } = describeError(code)
+  return next === 'retry' || next === 'dead' ? code : null
 }
 
 function misuse(message: string): ShoalError {

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
-import { inspect } from 'node:util'
+import { remainsOf } from '../json/copy.js'
+import { isTextDeeperThan, MAX_JSON_DEPTH } from '../json/depth.js'
+import { textOf } from '../thrown.js'
 import type { Json } from '../url/link.js'
 import { compareLease } from './judge.js'
 import type {
@@ -15,8 +17,6 @@ import type { VisitRow } from './visits.js'
 
 /** Larger than any page worth a record, small enough for a hundred of them in one batch. */
 const MAX_RECORD_BYTES = 256 * 1024
-/** SQLite's own JSON functions stop at 1,000 levels and other readers earlier. */
-const MAX_RECORD_DEPTH = 500
 /** Postgres refuses an index entry above 2,704 bytes; nobody's real key comes near this. */
 const MAX_KEY_BYTES = 512
 /** How much is kept of data that cannot be stored whole. */
@@ -128,12 +128,13 @@ type Text =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly problem: string; readonly remains: string }
 
+/** Records of a spider are JSON by now (`src/json/copy.ts`); a program may hand over anything. */
 function toText(data: Json): Text {
   try {
-    const problem = problemIn(data, MAX_RECORD_DEPTH)
-    if (problem !== null) return { ok: false, problem, remains: show(data) }
     const text: string | undefined = JSON.stringify(data)
     if (text === undefined) return { ok: false, problem: 'not JSON', remains: show(data) }
+    // In the text, where it costs nothing for a short record.
+    if (isTextDeeperThan(text, MAX_JSON_DEPTH)) return { ok: false, problem: TOO_DEEP, remains: show(data) }
     const clean = cleanJson(text)
     if (clean.length * 3 > MAX_RECORD_BYTES && Buffer.byteLength(clean) > MAX_RECORD_BYTES) {
       return {
@@ -144,36 +145,15 @@ function toText(data: Json): Text {
     }
     return { ok: true, text: clean }
   } catch (error) {
-    return {
-      ok: false,
-      problem: `not JSON: ${cleanText(error instanceof Error ? error.message : String(error))}`,
-      remains: show(data),
-    }
+    const problem = error instanceof RangeError ? TOO_DEEP : `not JSON: ${cleanText(textOf(error))}`
+    return { ok: false, problem, remains: show(data) }
   }
 }
+
+const TOO_DEEP = `deeper than ${MAX_JSON_DEPTH} levels`
 
 function show(data: unknown): string {
-  try {
-    return cleanText(
-      inspect(data, { depth: 3, maxStringLength: KEPT_CHARS, customInspect: false }).slice(0, KEPT_CHARS),
-    )
-  } catch {
-    return 'cannot be shown'
-  }
-}
-
-/** What JSON.stringify would die of, or leave out without a word. */
-function problemIn(value: unknown, levels: number): string | null {
-  if (typeof value !== 'object' || value === null) return null
-  if (levels === 0) return `deeper than ${MAX_RECORD_DEPTH} levels, or a cycle`
-  for (const key in value) {
-    const inner = (value as Record<string, unknown>)[key]
-    if (typeof inner === 'object' && inner !== null) {
-      const problem = problemIn(inner, levels - 1)
-      if (problem !== null) return problem
-    } else if (typeof inner === 'function' && !('toJSON' in value)) return `not JSON: ${key} is a function`
-  }
-  return null
+  return cleanText(remainsOf(data))
 }
 
 // With the u flag a surrogate pair is one character, so this class matches lone surrogates only.

@@ -184,7 +184,7 @@ describe('handlers', () => {
     [
       'a function in the data of a link',
       (out: LooseOut) => out.follow('/', { data: [{ f() {} }] }),
-      "out.follow: the data of a link must be JSON: 'f' is a function",
+      "out.follow: the data of a link must be JSON: '[0].f' is a function",
     ],
     ['nothing but a symbol as data', (out: LooseOut) => out.follow('/', { data: Symbol('s') }), /it is a symbol/],
     [

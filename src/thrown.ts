@@ -1,0 +1,50 @@
+import { inspect } from 'node:util'
+
+/** Longer texts are data: a page of 100 MB that somebody threw as a string. */
+const MAX_CHARS = 1_000
+
+/**
+ * What was thrown, as text. JavaScript may throw anything: null, a symbol, a revoked proxy, an error whose `message` throws. Code that reports
+ * an error must not fail on it, so this never throws and its result is short.
+ */
+export function textOf(thrown: unknown): string {
+  try {
+    return messageOf(thrown) ?? shownThrown(thrown)
+  } catch {
+    return 'something that cannot be shown'
+  }
+}
+
+/** The same with the name of the error's class in front, for the errors of other people's code: `TypeError: x is not a function`. */
+export function namedText(thrown: unknown): string {
+  const text = textOf(thrown)
+  try {
+    const name = isError(thrown) ? thrown.name : undefined
+    return typeof name === 'string' && name !== '' ? `${name.slice(0, MAX_CHARS)}: ${text}` : text
+  } catch {
+    return text
+  }
+}
+
+/** `instanceof` asks the value for its prototype, which a proxy may refuse. */
+export function isError(thrown: unknown): thrown is Error {
+  try {
+    return thrown instanceof Error
+  } catch {
+    return false
+  }
+}
+
+/** Null: it is neither a text nor an error, of this realm or another. */
+function messageOf(thrown: unknown): string | null {
+  if (typeof thrown === 'string') return thrown.slice(0, MAX_CHARS)
+  if (typeof thrown === 'function') return null
+  if (typeof thrown !== 'object' || thrown === null) return String(thrown).slice(0, MAX_CHARS)
+  const { message } = thrown as { readonly message?: unknown }
+  return typeof message === 'string' ? message.slice(0, MAX_CHARS) : null
+}
+
+function shownThrown(thrown: unknown): string {
+  const limits = { depth: 1, maxStringLength: 200, maxArrayLength: 10, breakLength: Number.POSITIVE_INFINITY }
+  return inspect(thrown, { ...limits, customInspect: false }).slice(0, MAX_CHARS)
+}
