@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ALERT_RULES } from '../observe/alerts/alert.js'
 import { SPANS } from '../observe/series/series.js'
 import { SLOT_LIMITS } from '../observe/vitals/vitals.js'
+import { FILTER_REASONS } from '../url/filter-reasons.js'
 import type { Json } from '../url/link.js'
 import type * as Api from './api-types.js'
 import { errorCode } from './inputs.js'
@@ -45,6 +46,13 @@ const stats = z.strictObject({
   reclaimed: count,
   stale: count,
   refused: count,
+  filtered: z.array(
+    z.strictObject({
+      reason: z.enum(FILTER_REASONS),
+      count,
+      example: z.strictObject({ url: text, became: text.nullable() }).nullable(),
+    }),
+  ),
   bytes: count,
   rate: z.number(),
 })

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.js'
+import type { FilteredLinks } from '../url/filter-reasons.js'
 import type { Fingerprint, HostKey, Link } from '../url/link.js'
 
 /**
@@ -119,7 +120,7 @@ export interface Frontier {
    * Ends leases: links found, acknowledgement, counters, in one step each. `false`: the lease was lost and nothing changed.
    * The caller has committed the records before. Links found are added by the rules of `add`; those of a cancelled crawl are not.
    * Slots that were not released are freed, without a report. The same token again answers `true` and changes nothing (remembered for
-   * five minutes at least).
+   * five minutes at least). What the filter did to the links of a page (`filtered`) is counted with the settlement, so each page counts once.
    *
    * Place in the lane: a retry that counts as an attempt returns `retryPriorityStep` lower and behind its equals; one that does not, `back`,
    * a reclaim and a replay keep priority and place.
@@ -377,7 +378,13 @@ export interface Failure {
 }
 
 export type Outcome =
-  | { readonly kind: 'done'; readonly links: readonly Link[]; readonly bytes: number }
+  | {
+      readonly kind: 'done'
+      readonly links: readonly Link[]
+      readonly bytes: number
+      /** Links of the page that the filter changed or rejected, one entry for each reason. */
+      readonly filtered?: readonly FilteredLinks[]
+    }
   | { readonly kind: 'retry'; readonly afterMs: number; readonly failure: Failure; readonly countsAsAttempt: boolean }
   | { readonly kind: 'dead'; readonly failure: Failure }
   | { readonly kind: 'skipped'; readonly failure: Failure }
@@ -420,6 +427,11 @@ export interface CrawlStats extends CrawlInfo, LinkCounts {
   readonly stale: number
   /** Links refused by maxPending or a budget. */
   readonly refused: number
+  /**
+   * Links that the filter changed or rejected before they reached the queue, most frequent reason first. Every link of every page that is done counts,
+   * also one that many pages have.
+   */
+  readonly filtered: readonly FilteredLinks[]
   readonly bytes: number
   /** Links that ended (done, dead, skipped) per second, over the last ten seconds of running time: see `rateOf` (rate.ts). */
   readonly rate: number

@@ -1,6 +1,7 @@
 import type { CrawlId } from '../frontier/frontier.js'
+import { FILTER_REASONS, type FilteredLinks, type FilterReason } from '../url/filter-reasons.js'
 
-/** Links remembered before the table is cleared: 8 bytes each, and at most half of the places taken. */
+/** Links remembered before the table is cleared: 9 bytes each, and at most half of the places taken. */
 const CAPACITY = 1 << 18
 const PLACES = CAPACITY * 2
 
@@ -14,11 +15,15 @@ const PLACES = CAPACITY * 2
  * hrefs with the same hash would lose a link: with a quarter of a million of them, the chance is one in seventy trillion for each new link.
  */
 export class KnownLinks {
+  /** Reasons of which the queue has an example. */
+  readonly #shown = new Set<FilterReason>()
   #crawl: CrawlId | null = null
   #gen = 0
   #doubts = 0
   #high = new Uint32Array(PLACES)
   #low = new Uint32Array(PLACES)
+  /** What the filter did to the link, as `LearntLink.filtered`. */
+  #filtered = new Uint8Array(PLACES)
   #count = 0
   #epoch = 0
 
@@ -33,31 +38,40 @@ export class KnownLinks {
     return this.#epoch
   }
 
-  has(link: LinkHash): boolean {
+  /** What the filter did to the link, as `LearntLink.filtered`; UNKNOWN if it is not known. */
+  find(link: LinkHash): number {
     const { high, low } = link
     for (let place = low & (PLACES - 1); ; place = (place + 1) & (PLACES - 1)) {
       const there = this.#low[place]
-      if (there === 0 && this.#high[place] === 0) return false
-      if (there === low && this.#high[place] === high) return true
+      if (there === 0 && this.#high[place] === 0) return UNKNOWN
+      if (there === low && this.#high[place] === high) return this.#filtered[place] ?? 0
     }
   }
 
+  /** The queue has an example of what the filter does for this reason. */
+  hasExample(reason: FilterReason): boolean {
+    return this.#shown.has(reason)
+  }
+
   /** Links that the queue accepted or a filter rejected. Ignored when they were learnt under another number of `serve`. */
-  add({ epoch, hashes }: Learnt): void {
+  add({ epoch, hashes, filtered }: Learnt): void {
     if (epoch !== this.#epoch) return
+    for (const { reason, example } of filtered) if (example !== null) this.#shown.add(reason)
     for (const link of hashes) {
-      if (this.has(link)) continue
+      if (this.find(link) !== UNKNOWN) continue
       if (this.#count >= CAPACITY) this.#clear()
       let place = link.low & (PLACES - 1)
       while (this.#low[place] !== 0 || this.#high[place] !== 0) place = (place + 1) & (PLACES - 1)
       this.#low[place] = link.low
       this.#high[place] = link.high
+      this.#filtered[place] = link.filtered
       this.#count++
     }
   }
 
   forget(): void {
     this.#epoch++
+    this.#shown.clear()
     this.#clear()
   }
 
@@ -71,13 +85,26 @@ export class KnownLinks {
 /** What was learnt from one page, under which number of `serve`. */
 export interface Learnt {
   readonly epoch: number
-  readonly hashes: LinkHash[]
+  readonly hashes: LearntLink[]
+  readonly filtered: readonly FilteredLinks[]
 }
+
+export const UNKNOWN = -1
 
 /** The 64 bits as two unsigned halves, never both 0. */
 export interface LinkHash {
   high: number
   low: number
+}
+
+export interface LearntLink extends LinkHash {
+  /** What the filter did to it: 0 for nothing, else 1 + the index in FILTER_REASONS. */
+  filtered: number
+}
+
+/** `LearntLink.filtered` of a reason. */
+export function codeOf(reason: FilterReason | null): number {
+  return reason === null ? 0 : FILTER_REASONS.indexOf(reason) + 1
 }
 
 const SLASH = 47

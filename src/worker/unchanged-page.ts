@@ -1,6 +1,6 @@
 import type { FetchResponse } from '../fetch/fetcher.js'
 import type { LastVisit } from '../store/visits.js'
-import { acceptLinks } from './found-links.js'
+import { acceptLinks, doneWith } from './found-links.js'
 import type { Fetching, Produced } from './produced.js'
 import { type Known, knownPage, unchangedBatch } from './revisit.js'
 import type { Visit, VisitParts } from './visit-parts.js'
@@ -34,7 +34,7 @@ export function unchangedPage(
   return {
     kept,
     batch: unchangedBatch(known, result, row, lease, response),
-    outcome: { kind: 'done', links: accepted.links, bytes: row.bytes },
+    outcome: doneWith(accepted, row.bytes),
     found,
     accepted,
   }

@@ -3,7 +3,7 @@ import type { WriteBatch } from '../store/rows.js'
 import { failedVisit } from './failed-visit.js'
 import { fetchRow } from './fetch-row.js'
 import { fetchWanted, harvestTimed } from './fetch-wanted.js'
-import { acceptLinks, NO_LINKS } from './found-links.js'
+import { acceptLinks, doneWith, NO_LINKS } from './found-links.js'
 import { rowsOf } from './harvest-page.js'
 import { keepPage, withKeptPage, withScreenshot } from './keep-page.js'
 import { busyOutcome, statusError } from './outcome.js'
@@ -79,7 +79,7 @@ async function produce(current: Visit, parts: VisitParts): Promise<Produced> {
       fetches: [row],
       ...(spider.recrawl && { visits: visitRows(last, body, harvest, response, row, lease, spider) }),
     }
-    const outcome = { kind: 'done', links: accepted.links, bytes: row.bytes } as const
+    const outcome = doneWith(accepted, row.bytes)
     return { kept: fetching.kept, batch, outcome, found, accepted }
   } catch (thrown) {
     return failedVisit(thrown, fetching, current, parts)
@@ -114,7 +114,7 @@ async function settle(produced: Produced, current: Visit, parts: VisitParts): Pr
     // A queue that was restored from an older state lacks links it once had: those left out because it had them are sent after all.
     if (outcome.kind === 'done' && found !== null && accepted.doubts !== (parts.frontier.doubts ?? 0)) {
       accepted = acceptLinks(found, lease, parts)
-      outcome = { ...outcome, links: accepted.links }
+      outcome = doneWith(accepted, outcome.bytes)
     }
     return outcome
   }

@@ -6,12 +6,14 @@ import type {
   HostReport,
   Lease,
   LinkInfo,
+  Outcome,
   Release,
   Seen,
   SeenMode,
   Whereabouts,
 } from '../../src/frontier/frontier.js'
 import { FAILURES_KEPT } from '../../src/frontier/frontier.js'
+import type { FilteredLinks } from '../../src/url/filter-reasons.js'
 import type { Link } from '../../src/url/link.js'
 import { frontierEntryContract } from './frontier-entry-contract.js'
 import {
@@ -670,6 +672,55 @@ export function frontierContract(name: string, makeDriver: MakeFrontier): void {
         expect(leases).toHaveLength(2)
         expect(await frontier.settle(batch)).toEqual([true, true])
         expect(await frontier.stats('c1')).toMatchObject({ leased: 2, failed: 1, retried: 1, stale: 0 })
+      })
+
+      it('counts what the filter did to the links of a page with its settlement, each page once, with the first example', async () => {
+        const example = (url: string) => ({ url, became: null })
+        const page = (filtered: FilteredLinks[]): Outcome => ({ kind: 'done', links: [], bytes: 0, filtered })
+        await crawlOf({}, [linkTo('a.test/1'), linkTo('b.test/1'), linkTo('c.test/1'), linkTo('d.test/1')])
+        await crawlOf({ id: 'c2' }, [linkTo('e.test/1')])
+        const w = workerOf(frontier, 'w1')
+        const { leases } = await w.lease(9)
+        const [one, two, three, lost] = leases.filter(({ crawl }) => crawl === 'c1')
+        const other = leases.find(({ crawl }) => crawl === 'c2')
+        if (!one || !two || !three || !lost || !other) throw new Error('too little was leased')
+        expect((await frontier.stats('c1')).filtered).toEqual([])
+        const merged = { url: 'https://a.test/é?PHPSESSID=1', became: 'https://a.test/é' }
+        const batch = [
+          {
+            lease: one,
+            outcome: page([{ reason: 'trap_calendar', count: 3, example: example('https://a.test/2150') }]),
+          },
+          {
+            lease: two,
+            outcome: page([
+              { reason: 'session_id', count: 800, example: merged },
+              { reason: 'trap_calendar', count: 1, example: example('https://a.test/2151') },
+              { reason: 'out_of_scope', count: 2, example: null },
+            ]),
+          },
+        ]
+        expect(await frontier.settle(batch)).toEqual([true, true])
+        // Repeated, and of a lease that was lost: counted once, or not at all.
+        expect(await frontier.settle(batch)).toEqual([true, true])
+        const stray = page([{ reason: 'bad_url', count: 1, example: null }])
+        expect(await settle({ ...lost, token: 'nonsense' }, stray)).toBe(false)
+        expect(await settle(lost, { ...retry(0) })).toBe(true)
+        await settle(three, page([{ reason: 'out_of_scope', count: 3, example: example('https://z.test/') }]))
+        await settle(other, page([{ reason: 'no_route', count: 1, example: null }]))
+        const [first, ...rest] = (await frontier.stats('c1')).filtered
+        expect(first).toEqual({ reason: 'session_id', count: 800, example: merged })
+        expect(rest).toEqual([
+          { reason: 'out_of_scope', count: 5, example: example('https://z.test/') },
+          { reason: 'trap_calendar', count: 4, example: expect.objectContaining({ became: null }) },
+        ])
+        // Over several shards nobody knows which came first.
+        if (frontier.can.priorities === 'exact') expect(rest[1]?.example).toEqual(example('https://a.test/2150'))
+        expect((await frontier.stats('c2')).filtered).toEqual([{ reason: 'no_route', count: 1, example: null }])
+        await frontier.setState('c1', 'cancelled')
+        await frontier.remove('c1')
+        await crawlOf({}, [linkTo('a.test/1')])
+        expect((await frontier.stats('c1')).filtered).toEqual([])
       })
 
       it('remembers a dead letter as settled though it was replayed and is in other hands', async () => {

@@ -29,6 +29,7 @@ const stats = (over: Partial<CrawlStats> = {}): CrawlStats => ({
   reclaimed: 0,
   stale: 0,
   refused: 0,
+  filtered: [],
   bytes: 0,
   rate: 10,
   ...over,

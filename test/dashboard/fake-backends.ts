@@ -50,6 +50,7 @@ function stats(about: Partial<CrawlStats> & { readonly id: string }): CrawlStats
     reclaimed: 3,
     stale: 1,
     refused: 0,
+    filtered: [],
     bytes: 4.2e9,
     rate: 0,
     ...about,

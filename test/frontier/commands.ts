@@ -112,8 +112,24 @@ export const failureArb = fc
   .map((code) => ({ code, message: `it was ${code}` }) as const)
 export const afterArb = fc.constantFrom(0, 0, 50, 1000)
 
+/** One example for each reason: which of two came first is not the same over shards. */
+const filteredArb = fc.uniqueArray(
+  fc.record({
+    reason: fc.constantFrom('session_id' as const, 'trap_calendar' as const),
+    count: fc.integer({ min: 1, max: 3 }),
+    example: fc.constantFrom(null, { url: 'https://a.test/?x=1', became: 'https://a.test/' }),
+  }),
+  { selector: ({ reason }) => reason, maxLength: 2 },
+)
+
 const outcomeArb: fc.Arbitrary<Outcome> = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('done'), links: linksArb, bytes: fc.nat(100) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record(
+      { kind: fc.constant('done'), links: linksArb, bytes: fc.nat(100), filtered: filteredArb },
+      { requiredKeys: ['kind', 'links', 'bytes'] },
+    ),
+  },
   {
     weight: 3,
     arbitrary: fc.record({

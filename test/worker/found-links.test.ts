@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { FoundLink } from '../../src/spider/spider.js'
+import type { FilteredLinks } from '../../src/url/filter-reasons.js'
 import { acceptLinks } from '../../src/worker/found-links.js'
 import { PAGE, type Setting, visitParts } from './visit-parts.js'
 
@@ -71,4 +72,98 @@ it('forgets what is known when the queue may have lost it', () => {
   const { lease } = visitParts().leased({ depth: 1 })
   const again = acceptLinks({ links: [{ href: '/a' }], base: PAGE }, lease, restored)
   expect([urls(again), again.doubts]).toEqual([['https://site.test/a'], 1])
+})
+
+describe('what the filter did', () => {
+  const counts = ({ filtered }: { filtered: readonly FilteredLinks[] }) =>
+    Object.fromEntries(filtered.map(({ reason, count }) => [reason, count]))
+
+  it('is counted by reason, each link of the page once, with an example', () => {
+    const { hrefs } = page({ scope: { maxDepth: 50 } })
+    const { filtered, links } = hrefs(
+      '/a?PHPSESSID=1&utm_source=x',
+      '/a?PHPSESSID=2',
+      '/b?z=1&y=2',
+      '/b?y=2&z=1',
+      '/calendar/2150/03',
+      'https://joe:secret@elsewhere.test/',
+      'mailto:joe@site.test',
+      '/plain',
+    )
+    expect(links).toHaveLength(3)
+    expect(filtered).toEqual([
+      {
+        reason: 'session_id',
+        count: 2,
+        example: { url: 'https://site.test/a?PHPSESSID=1&utm_source=x', became: 'https://site.test/a' },
+      },
+      {
+        reason: 'param_order',
+        count: 1,
+        example: { url: 'https://site.test/b?z=1&y=2', became: 'https://site.test/b?y=2&z=1' },
+      },
+      { reason: 'trap_calendar', count: 1, example: { url: 'https://site.test/calendar/2150/03', became: null } },
+      { reason: 'out_of_scope', count: 1, example: { url: 'https://elsewhere.test/', became: null } },
+      { reason: 'bad_scheme', count: 1, example: { url: 'mailto:joe@site.test', became: null } },
+    ])
+  })
+
+  it('counts a link of every page, but sends an example only until the queue has one', () => {
+    const { hrefs, parts } = page()
+    const first = hrefs('/a?PHPSESSID=1', 'https://elsewhere.test/', '/plain')
+    expect(first.filtered.map(({ example }) => example !== null)).toEqual([true, true])
+    // Not settled: the queue knows nothing yet.
+    expect(hrefs('/a?PHPSESSID=1').filtered).toMatchObject([{ example: { became: 'https://site.test/a' } }])
+    parts.known.add(first)
+    const second = hrefs('/a?PHPSESSID=1', 'https://elsewhere.test/', '/plain', '/b?PHPSESSID=1')
+    expect(second.filtered).toEqual([
+      { reason: 'session_id', count: 2, example: null },
+      { reason: 'out_of_scope', count: 1, example: null },
+    ])
+  })
+
+  it('says that a link keeps what looks like a session id', () => {
+    const { hrefs } = page()
+    const url = 'https://site.test/doc?s=9e107d9d372bb6826bd81d3542a419d6'
+    const { links, filtered } = hrefs(url)
+    expect(urls({ links })).toEqual([url])
+    expect(filtered).toEqual([{ reason: 'likely_session_id', count: 1, example: { url, became: null } }])
+  })
+
+  it('counts the links over the cap of a page, and those that are too deep', () => {
+    const { hrefs } = page({ scope: { maxLinksPerPage: 2, maxDepth: 1 } })
+    const { filtered } = hrefs('/a', '/b', '/c', '/d', '/e')
+    expect(filtered).toEqual([
+      { reason: 'too_deep', count: 2, example: { url: 'https://site.test/a', became: null } },
+      { reason: 'too_many_links', count: 3, example: { url: PAGE, became: null } },
+    ])
+  })
+
+  it('adds up to the same numbers whatever a worker remembers', () => {
+    const pages = Array.from({ length: 30 }, (_, nth) => [
+      '/home?b=1&a=1',
+      `/p/${nth}?PHPSESSID=${nth}`,
+      `https://elsewhere.test/${nth % 3}`,
+      '/a/a/a',
+    ])
+    const sum = (forget: boolean) => {
+      const { hrefs, parts } = page()
+      const total: Record<string, number> = {}
+      for (const links of pages) {
+        const accepted = hrefs(...links)
+        for (const [reason, count] of Object.entries(counts(accepted))) total[reason] = (total[reason] ?? 0) + count
+        if (!forget) parts.known.add(accepted)
+      }
+      return total
+    }
+    expect(sum(false)).toEqual({ param_order: 30, session_id: 30, out_of_scope: 30, trap_repeats: 30 })
+    expect(sum(true)).toEqual(sum(false))
+  })
+
+  it('shows no href in full that is longer than any URL may be', () => {
+    const { hrefs } = page()
+    const { filtered } = hrefs(`/${'a'.repeat(1_000_000)}`, 'http://[\ud800\x1b')
+    for (const { example } of filtered) expect(example?.url.length).toBeLessThanOrEqual(200)
+    expect(counts({ filtered })).toEqual({ url_too_long: 1, bad_url: 1 })
+  })
 })

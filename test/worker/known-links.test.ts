@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { HrefHasher, KnownLinks, type LinkHash } from '../../src/worker/known-links.js'
+import {
+  codeOf,
+  HrefHasher,
+  KnownLinks,
+  type LearntLink,
+  type LinkHash,
+  UNKNOWN,
+} from '../../src/worker/known-links.js'
 import { runs } from '../support/longer.js'
 
 const PAGE = 'https://a.test/shop/books/1.html?x=1'
@@ -9,16 +16,18 @@ function hash(href: string, page = PAGE, route?: string): LinkHash {
   return new HrefHasher(page).hash(href, route, { high: 0, low: 0 })
 }
 
+const learnt = (href: string, filtered = 0): LearntLink => ({ ...hash(href), filtered })
+
 const same = (a: LinkHash, b: LinkHash) => a.high === b.high && a.low === b.low
 
 describe('known links', () => {
   it('knows what was added, and nothing else', () => {
     const known = new KnownLinks()
     const epoch = known.serve('crawl', 1)
-    expect(known.has(hash('/a'))).toBe(false)
-    known.add({ epoch: epoch, hashes: [hash('/a')] })
-    expect(known.has(hash('/a'))).toBe(true)
-    expect(known.has(hash('/b'))).toBe(false)
+    expect(known.find(hash('/a'))).toBe(UNKNOWN)
+    known.add({ epoch: epoch, hashes: [learnt('/a')], filtered: [] })
+    expect(known.find(hash('/a'))).toBe(0)
+    expect(known.find(hash('/b'))).toBe(UNKNOWN)
     expect(known.serve('crawl', 1)).toBe(epoch)
   })
 
@@ -27,25 +36,41 @@ describe('known links', () => {
     ['a queue that went back', 'crawl', 2],
   ])('knows nothing for %s', (_, crawl, gen) => {
     const known = new KnownLinks()
-    known.add({ epoch: known.serve('crawl', 1), hashes: [hash('/a')] })
+    known.add({ epoch: known.serve('crawl', 1), hashes: [learnt('/a')], filtered: [] })
     known.serve(crawl, gen)
-    expect(known.has(hash('/a'))).toBe(false)
+    expect(known.find(hash('/a'))).toBe(UNKNOWN)
   })
 
   it('does not take what was settled for the crawl before', () => {
     const known = new KnownLinks()
     const epoch = known.serve('crawl', 1)
     known.serve('other', 1)
-    known.add({ epoch: epoch, hashes: [hash('/a')] })
-    expect(known.has(hash('/a'))).toBe(false)
+    known.add({ epoch: epoch, hashes: [learnt('/a')], filtered: [] })
+    expect(known.find(hash('/a'))).toBe(UNKNOWN)
+  })
+
+  it('knows what the filter did to a link, and of which reasons the queue has an example', () => {
+    const known = new KnownLinks()
+    const epoch = known.serve('crawl', 1)
+    const example = { url: 'https://a.test/?PHPSESSID=1', became: 'https://a.test/' }
+    const filtered = [
+      { reason: 'session_id', count: 1, example },
+      { reason: 'bad_url', count: 1, example: null },
+    ] as const
+    known.add({ epoch, hashes: [learnt('/a', codeOf('session_id')), learnt('/b', codeOf('bad_url'))], filtered })
+    expect([known.find(hash('/a')), known.find(hash('/b'))]).toEqual([codeOf('session_id'), codeOf('bad_url')])
+    expect([known.hasExample('session_id'), known.hasExample('bad_url')]).toEqual([true, false])
+    known.serve('crawl', 2)
+    expect(known.hasExample('session_id')).toBe(false)
   })
 
   it('stays small however many there are, and still works', () => {
     const known = new KnownLinks()
     const epoch = known.serve('crawl', 1)
-    for (let page = 0; page < 300_000; page++) known.add({ epoch: epoch, hashes: [hash(`/page-${page}`)] })
-    expect(known.has(hash('/page-299999'))).toBe(true)
-    expect(known.has(hash('/page-300000'))).toBe(false)
+    for (let page = 0; page < 300_000; page++)
+      known.add({ epoch: epoch, hashes: [learnt(`/page-${page}`)], filtered: [] })
+    expect(known.find(hash('/page-299999'))).toBe(0)
+    expect(known.find(hash('/page-300000'))).toBe(UNKNOWN)
   })
 })
 

@@ -1,4 +1,5 @@
 import type { Fingerprint, HostKey, Link } from '../../url/link.js'
+import type { FilterCounts } from '../filtered.js'
 import type {
   CrawlInfo,
   CrawlSpec,
@@ -43,6 +44,7 @@ export interface Crawl {
   stale: number
   refused: number
   bytes: number
+  readonly filtered: FilterCounts
 }
 
 export interface Lane extends Paced {

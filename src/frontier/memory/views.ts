@@ -1,4 +1,5 @@
 import type { HostKey } from '../../url/link.js'
+import { filteredOf } from '../filtered.js'
 import type { CrawlInfo, CrawlStats, Frontier, HostInfo, Limits, LinkInfo, LinkQuery, LinkState } from '../frontier.js'
 import { adapted, earliestOpen, settingsShown } from '../pace.js'
 import { type Ending, rateOf, resumeMark, runningSince } from '../rate.js'
@@ -28,6 +29,7 @@ export function statsOf(crawl: Crawl, watchedSince: number | null, now: number):
     reclaimed,
     stale,
     refused,
+    filtered: filteredOf(crawl.filtered),
     bytes,
     rate: rateOf(endingsOf(crawl), { since: runningSince(crawl, watchedSince), now }),
   }

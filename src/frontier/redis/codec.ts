@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { ShoalError } from '../../errors.js'
+import { FILTER_REASONS, type FilterExample, type FilteredLinks } from '../../url/filter-reasons.js'
 import {
   type Fingerprint,
   type HostKey,
@@ -268,6 +269,35 @@ export function encodeSettlement(settlement: {
   bytes.writeUInt32BE(linkArgs, 14)
   bytes.write(fp, 18, 'latin1')
   return bytes
+}
+
+/** settle.lua, FILTERED: one after the other. An example is JSON, and empty where there is none. */
+export function encodeFiltered(filtered: readonly FilteredLinks[]): Buffer {
+  return Buffer.concat(
+    filtered.flatMap(({ reason, count, example }) => {
+      const shown = Buffer.from(example === null ? '' : JSON.stringify(example))
+      const bytes = Buffer.alloc(7 + reason.length)
+      bytes[0] = reason.length
+      bytes.write(reason, 1, 'latin1')
+      bytes.writeUInt32BE(count, 1 + reason.length)
+      bytes.writeUInt16BE(shown.length, 5 + reason.length)
+      return [bytes, shown]
+    }),
+  )
+}
+
+/** Fields of a crawl's record (settle.lua). */
+export function decodeFiltered(fields: ReadonlyMap<string, Buffer>): FilteredLinks[] {
+  return FILTER_REASONS.flatMap((reason) => {
+    const count = fields.get(`filtered:${reason}`)
+    const example = fields.get(`example:${reason}`)
+    if (count === undefined) return []
+    return {
+      reason,
+      count: Number(count),
+      example: example === undefined ? null : (JSON.parse(example.toString()) as FilterExample),
+    }
+  })
 }
 
 /** parts/leases.lua, LEASE: as much as a client needs. */

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../errors.js'
 import type { RedisReply } from '../../redis/connection.js'
 import { bytes, fields, list, number, text, word } from '../../redis/replies.js'
+import { addFiltered, type FilterCounts, filteredOf } from '../filtered.js'
 import type {
   CrawlId,
   CrawlInfo,
@@ -14,7 +15,7 @@ import type {
 import { earliestStart, FRESH_HOST, settingsShown } from '../pace.js'
 import { type Ending, rateOf, runningSince } from '../rate.js'
 import { unknownCrawl } from '../refusals.js'
-import { decodeHost, NO_LIMIT, sharesOf } from './codec.js'
+import { decodeFiltered, decodeHost, NO_LIMIT, sharesOf } from './codec.js'
 import type { Shards } from './shards.js'
 
 export interface DeadGroup {
@@ -72,6 +73,8 @@ export class CrawlViews {
     const info = infoOf(parts)
     const delayed = total(parts.map((part) => part.delayed))
     const now = Math.max(...parts.map((part) => part.wall))
+    const filtered: FilterCounts = new Map()
+    for (const part of parts) addFiltered(filtered, decodeFiltered(part.fields))
     return {
       ...info,
       total: count('total'),
@@ -87,6 +90,7 @@ export class CrawlViews {
       reclaimed: count('reclaimed'),
       stale: count('stale'),
       refused: count('refused'),
+      filtered: filteredOf(filtered),
       bytes: count('bytes'),
       rate: rateOf(
         parts.flatMap((part) => part.endings),

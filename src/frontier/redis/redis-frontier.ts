@@ -60,7 +60,7 @@ import { decodeLeaseReply } from './lease-reply.js'
 import { LinkSearch } from './link-search.js'
 import { LinkViews } from './link-views.js'
 import { seekLink } from './seek-link.js'
-import { failureText, LEASES_AT_ONCE, LINKS_AT_ONCE, linksOf, settleBatches, slices } from './settle-batches.js'
+import { LEASES_AT_ONCE, LINKS_AT_ONCE, linksOf, outcomeText, settleBatches, slices } from './settle-batches.js'
 import { bytesOnly, giveUp, outOfBytes, type ShardShare } from './shard-shares.js'
 import { type RedisFrontierOptions, Shards } from './shards.js'
 import { parseToken, type Token } from './token.js'
@@ -424,7 +424,7 @@ class ShardedFrontier implements RedisFrontier {
     const links: (string | Buffer)[] = []
     encodeLinks(this.#ownLinks(shard, outcome).slice(-LINKS_AT_ONCE), links)
     const head = encodeSettlement({ crawl: Number(token.crawl), fp: token.fp, outcome, linkArgs: links.length })
-    args.push(lease.crawl, token.epoch, head, failureText(outcome))
+    args.push(lease.crawl, token.epoch, head, outcomeText(outcome))
     for (const link of links) args.push(link)
   }
 

@@ -174,4 +174,14 @@ export const MIGRATIONS = [
   CREATE TABLE usage (worker TEXT PRIMARY KEY, slot_ms REAL NOT NULL, busy INTEGER NOT NULL, asked_at REAL NOT NULL) WITHOUT ROWID;
   CREATE TABLE turns (spiders TEXT PRIMARY KEY, lead TEXT, next TEXT) WITHOUT ROWID;
   `,
+  `
+  -- Links that the filter changed or rejected; the example is JSON.
+  CREATE TABLE filtered (
+    crawl INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    example TEXT,
+    PRIMARY KEY (crawl, reason)
+  ) WITHOUT ROWID;
+  `,
 ] as const

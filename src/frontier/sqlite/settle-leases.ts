@@ -1,6 +1,7 @@
 import type { SqlValue } from '../../sqlite/db.js'
 import { clampPriority } from '../../url/link.js'
-import type { LeaseRef, Settlement, WorkerId } from '../frontier.js'
+import { addFiltered, type FilterCounts } from '../filtered.js'
+import type { LeaseRef, Outcome, Settlement, WorkerId } from '../frontier.js'
 import { ENDINGS_KEPT_S, resumeMark } from '../rate.js'
 import { afterReclaim, afterSettle, type Transition } from '../transitions.js'
 import { addLinks } from './add-links.js'
@@ -14,8 +15,9 @@ import type { Transaction } from './statements.js'
 class Tally {
   readonly #workers = new Map<WorkerId, { done: number; failed: number; ended: boolean }>()
   readonly #endings = new Map<number, number>()
+  readonly #filtered = new Map<number, FilterCounts>()
 
-  add({ worker, crawl }: LeaseRow, { to, counts }: Transition): void {
+  add({ worker, crawl }: LeaseRow, { to, counts }: Transition, outcome: Outcome): void {
     const tally = this.#workers.get(worker) ?? { done: 0, failed: 0, ended: false }
     this.#workers.set(worker, tally)
     if (to === 'done') tally.done++
@@ -23,12 +25,19 @@ class Tally {
     if (to === 'pending') return
     tally.ended = true
     this.#endings.set(crawl, (this.#endings.get(crawl) ?? 0) + 1)
+    if (outcome.kind !== 'done' || outcome.filtered === undefined) return
+    const filtered: FilterCounts = this.#filtered.get(crawl) ?? new Map()
+    this.#filtered.set(crawl, filtered)
+    addFiltered(filtered, outcome.filtered)
   }
 
   write(tx: Transaction): void {
     for (const [worker, { done, failed, ended }] of this.#workers)
       tx.sql.tallyWorker.run(done, failed, tx.counters.now, ended ? 1 : 0, worker)
     for (const [crawl, count] of this.#endings) countEndings(tx, crawl, count)
+    for (const [crawl, filtered] of this.#filtered)
+      for (const { reason, count, example } of filtered.values())
+        tx.sql.countFiltered.run(crawl, reason, count, example === null ? null : JSON.stringify(example))
   }
 }
 
@@ -52,7 +61,7 @@ export function settleLeases(tx: Transaction, settlements: readonly Settlement[]
     const crawl = counters.crawl(lease.crawl)
     const lane = counters.lane(lease.lane)
     const transition = afterSettle(outcome)
-    tally.add(lease, transition)
+    tally.add(lease, transition, outcome)
     // Most links are done: their rows are changed together.
     if (outcome.kind === 'done') {
       done.push(lease.link)

@@ -172,6 +172,10 @@ export function prepareEngine(db: SqliteDb) {
     countEnding: statement(
       'INSERT INTO endings (crawl, second, count) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count',
     ),
+    countFiltered: statement(
+      `INSERT INTO filtered (crawl, reason, count, example) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET count = count + excluded.count, example = coalesce(example, excluded.example)`,
+    ),
     markResume: statement('INSERT OR REPLACE INTO endings (crawl, second, count) VALUES (?, ?, ?)'),
     forgetEndings: statement('DELETE FROM endings WHERE crawl = ? AND second < ?'),
 

@@ -1,7 +1,9 @@
 import type { Clock } from '../../clock.js'
 import type { ErrorCode } from '../../errors.js'
 import type { SqliteDb, SqlValue, Statement } from '../../sqlite/db.js'
+import type { FilterExample, FilteredLinks, FilterReason } from '../../url/filter-reasons.js'
 import type { Fingerprint, Json, Link } from '../../url/link.js'
+import { filteredOf } from '../filtered.js'
 import {
   type CrawlId,
   type CrawlInfo,
@@ -71,9 +73,20 @@ export abstract class SqliteViews {
       reclaimed: n(11),
       stale: n(12),
       refused: n(13),
+      filtered: this.#filtered(n(0)),
       bytes: n(14),
       rate: this.#rate(n(0), info),
     }
+  }
+
+  #filtered(crawlNum: number): FilteredLinks[] {
+    const counts = new Map<FilterReason, FilteredLinks>()
+    for (const [name, count, example] of this.#sql.filtered.all(crawlNum)) {
+      const reason = String(name) as FilterReason
+      const parsed = typeof example === 'string' ? (JSON.parse(example) as FilterExample) : null
+      counts.set(reason, { reason, count: Number(count), example: parsed })
+    }
+    return filteredOf(counts)
   }
 
   #rate(crawlNum: number, info: CrawlInfo): number {
@@ -286,6 +299,7 @@ function prepareViews(db: SqliteDb) {
     counters: statement(
       'SELECT num, total, queued, delayed, leased, done, dead, skipped, failed, retried, throttled, reclaimed, stale, refused, bytes FROM crawls WHERE id = ?',
     ),
+    filtered: statement('SELECT reason, count, example FROM filtered WHERE crawl = ?'),
     endings: statement('SELECT second, count FROM endings WHERE crawl = ?'),
     hasManyLanes: statement(`SELECT 1 FROM lanes WHERE crawl = ? LIMIT 1 OFFSET ${FEW_LANES}`),
     // Few: all of them are read, and sorted. Many: names are read in their order, as far as the page goes.

@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.js'
 import { isFileCrawl } from '../../coordinator/file-crawl.js'
 import { ShoalError } from '../../errors.js'
+import { addFiltered, type FilterCounts, filteredOf } from '../../frontier/filtered.js'
 import type { CrawlId, CrawlInfo, CrawlState, CrawlStats, Frontier, HostInfo } from '../../frontier/frontier.js'
 import type { Notes } from '../../notes/notes.js'
 import type { ProxyLedger, ProxyScore } from '../../proxy/proxy-ledger.js'
@@ -145,6 +146,8 @@ function together(all: readonly CrawlStats[]): CrawlReading | null {
   const sums = Object.fromEntries(
     SUMMED.map((key) => [key, rest.reduce((sum, one) => sum + Number(one[key]), Number(first[key]))]),
   )
-  const stats: CrawlStats = { ...first, ...sums, id: OTHER, spider: OTHER }
+  const filtered: FilterCounts = new Map()
+  for (const one of all) addFiltered(filtered, one.filtered)
+  const stats: CrawlStats = { ...first, ...sums, filtered: filteredOf(filtered), id: OTHER, spider: OTHER }
   return { stats, hosts: [], etaSeconds: null, stalledMs: 0, dead: [] }
 }

@@ -20,6 +20,7 @@ const progress: RunProgress = {
       reclaimed: 0,
       stale: 0,
       refused: 0,
+      filtered: [],
       bytes: 1,
       rate: 50,
     },

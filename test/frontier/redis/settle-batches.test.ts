@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Outcome } from '../../../src/frontier/frontier.js'
 import {
-  failureText,
   LEASES_AT_ONCE,
   LINKS_AT_ONCE,
+  outcomeText,
   settleBatches,
   slices,
 } from '../../../src/frontier/redis/settle-batches.js'
@@ -29,5 +29,5 @@ describe('calls of bounded size', () => {
 
 it('a failure that ends the link comes with its code', () => {
   const json = JSON.stringify(FAILURE)
-  expect([DONE, retry(1), dead()].map(failureText)).toEqual(['', json, `${FAILURE.code}\n${json}`])
+  expect([DONE, retry(1), dead()].map(outcomeText)).toEqual(['', json, `${FAILURE.code}\n${json}`])
 })

@@ -1,11 +1,12 @@
 -- settle(settlements): ends leases, each in one step: links found, acknowledgement, counters.
 -- ARGV: time, then for each settlement: crawl id, epoch, SETTLEMENT, text, and as many arguments of links (parts/links.lua) as it says.
 --   SETTLEMENT: crawl number, kind, a, b, number of arguments of links, fingerprint (hex).
---   done: a = bytes. retry: a = after ms, b = 1 when it counts, text = failure. dead, skipped: text = code, a line feed, failure. back: a = after ms.
+--   done: a = bytes, text = FILTERED for each reason (reason, number of links, example). retry: a = after ms, b = 1 when it counts, text = failure. dead, skipped: text = code, a line feed, failure. back: a = after ms.
 -- Replies {1 or 0 (lost) for each, or 1 + the number of its links that were refused where limits are shared with other shards; {quiet crawl id, …}}.
 clock(true)
 local SETTLEMENT = '>I4BdBI4c16'
 local KINDS = OUTCOME_KINDS
+local FILTERED = '>Bc0I4I2c0'
 local starts, epochs, i = {}, {}, 2
 while i <= #ARGV do
   starts[#starts + 1] = i
@@ -30,6 +31,17 @@ local answers, settled, touched, refused_by = {}, {}, {}, {}
 -- Settled tokens are remembered for five minutes, by the tenth of a second in which they were leased: sets small enough to be stored as integers.
 local function memory_of(epoch)
   return B .. ':settled:' .. sub(epoch, 1, -6)
+end
+
+-- What the filter did to the links of a page. The first example of a reason stays.
+local function count_filtered(c, text)
+  local at = 1
+  while at <= #text do
+    local reason, links, example
+    reason, links, example, at = unpackstruct(FILTERED, text, at)
+    count(c, 'filtered:' .. reason, links)
+    if example ~= '' then call('HSETNX', B .. ':c:' .. c.num, 'example:' .. reason, example) end
+  end
 end
 
 local function settle_one(n, at)
@@ -77,6 +89,7 @@ local function settle_one(n, at)
       c.bytes, c.read, c.done = c.bytes + a, c.read + a, c.done + 1
       w.done, w.ended = w.done + 1, true
       c.endings = c.endings + 1
+      if text ~= '' then count_filtered(c, text) end
       if attempts + throttles + reclaims + flags > 0 then call('HDEL', B .. ':f:' .. c.num, fp) end
       if size > 0 and c.state ~= 'cancelled' then refused_by[n] = select(3, add_links(c, at + 4, at + 3 + size, c.shards > 1)) end
     elseif kind == 'retry' then
