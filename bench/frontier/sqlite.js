@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'libsql'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { openBackends } from '../../dist/wire/backends.js'
 import { median } from '../measure.js'
 import { round } from '../report.js'
@@ -165,7 +165,7 @@ const BARE_TABLES = `
 
 /** One prepared statement per row and step, one transaction per batch and step. */
 function openBare(file, hosts) {
-  const db = new Database(file)
+  const db = new DatabaseSync(file, { returnArrays: true })
   for (const pragma of ['journal_mode = WAL', 'synchronous = NORMAL', 'cache_size = -32768', 'temp_store = MEMORY'])
     db.exec(`PRAGMA ${pragma}`)
   db.exec(BARE_TABLES)
@@ -173,9 +173,7 @@ function openBare(file, hosts) {
     `INSERT INTO links (crawl, fp, lane, state, rank, seq, route, depth, priority, added_at, due_at, url)
      VALUES (1, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   )
-  const heads = db
-    .prepare('SELECT num, url FROM links WHERE lane = ? AND state = 0 ORDER BY rank, seq LIMIT ?')
-    .raw(true)
+  const heads = db.prepare('SELECT num, url FROM links WHERE lane = ? AND state = 0 ORDER BY rank, seq LIMIT ?')
   const setLeased = db.prepare('UPDATE links SET state = 2, epoch = ? WHERE num = ?')
   const addLease = db.prepare(
     `INSERT INTO leases (link, crawl, lane, host, worker, seq, epoch, granted_at, deadline, permit_ms, slot_at, held, solo)
@@ -189,15 +187,15 @@ function openBare(file, hosts) {
   )
   const counts = Array.from({ length: hosts }, () => ({ queued: 0, leased: 0, done: 0 }))
   for (let num = 0; num < hosts; num++) {
-    db.prepare('INSERT INTO hosts (num, host) VALUES (?, ?)').run([num, `shop${num}.example`])
-    db.prepare("INSERT INTO lanes (num, crawl, host, route) VALUES (?, 1, ?, '')").run([num, num])
+    db.prepare('INSERT INTO hosts (num, host) VALUES (?, ?)').run(num, `shop${num}.example`)
+    db.prepare("INSERT INTO lanes (num, crawl, host, route) VALUES (?, 1, ?, '')").run(num, num)
   }
   /** What the frontier stores about each host that a batch touches. */
   const keep = (touched, now) => {
     for (const num of touched) {
       const { queued, leased, done } = counts[num]
-      saveHost.run([now, leased, 5, num])
-      saveLane.run([now, now, queued, leased, done, leased, num])
+      saveHost.run(now, leased, 5, num)
+      saveLane.run(now, now, queued, leased, done, leased, num)
     }
   }
   const inTransaction = (work) => {
@@ -218,7 +216,7 @@ function openBare(file, hosts) {
         for (const { fp, host, route, depth, priority, url } of links) {
           const key = BigInt.asIntN(64, BigInt(`0x${fp}`))
           const lane = hostNumber(host)
-          const { changes } = insert.run([key, lane, -priority, nextSeq++, route, depth, priority, now, now, url])
+          const { changes } = insert.run(key, lane, -priority, nextSeq++, route, depth, priority, now, now, url)
           if (changes === 0) continue
           added++
           counts[lane].queued++
@@ -235,10 +233,10 @@ function openBare(file, hosts) {
         const rows = []
         const touched = new Set()
         for (let tried = 0; tried < hosts && rows.length < BATCH; tried++) {
-          for (const [num] of heads.all([lane, Math.min(share, BATCH - rows.length)])) {
+          for (const [num] of heads.all(lane, Math.min(share, BATCH - rows.length))) {
             rows.push({ num, lane })
-            setLeased.run([++epoch, num])
-            addLease.run([num, lane, lane, seq, epoch, now, now + 30_000, now])
+            setLeased.run(++epoch, num)
+            addLease.run(num, lane, lane, seq, epoch, now, now + 30_000, now)
             counts[lane].queued--
             counts[lane].leased++
             touched.add(lane)
@@ -250,8 +248,8 @@ function openBare(file, hosts) {
       })
       inTransaction(() => {
         for (const { num, lane: of } of taken) {
-          setDone.run([now, num])
-          dropLease.run([num])
+          setDone.run(now, num)
+          dropLease.run(num)
           counts[of].leased--
           counts[of].done++
         }

@@ -1,9 +1,11 @@
+import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { QueryConfig } from 'pg'
 import type { Clock } from '../clock.js'
 import type { SeedGroup, SeedSource } from '../coordinator/seed-source.js'
 import { ShoalError } from '../errors.js'
+import type { StoredValue } from '../sqlite/foreign-file.js'
 import { createSpool } from './spool.js'
 
 const ROWS_AT_ONCE = 1_000
@@ -107,32 +109,43 @@ function stopped(): ShoalError {
 
 async function* sqliteRows(address: string, query: string): AsyncGenerator<string[]> {
   const path = address.replace(/^sqlite:/, '')
-  // The library would create an empty file.
   if (!existsSync(path)) throw new ShoalError('seeds_unreadable', `there is no file ${path}`)
-  const { default: Database } = await import('libsql')
+  const { readColumn } = await import('../sqlite/foreign-file.js')
   try {
-    const db = new Database(path)
-    try {
-      db.exec('PRAGMA query_only = ON')
-      const statement = db.prepare(query)
-      const names = statement.columns().map(({ name }) => String(name))
-      let rows: unknown[][] = []
-      for (const row of statement.raw().iterate()) {
-        if (rows.push(row as unknown[]) < ROWS_AT_ONCE) continue
-        yield urlsOf(rows, names)
-        rows = []
-      }
-      yield urlsOf(rows, names)
-    } finally {
-      db.close()
+    let row = 0
+    let urls: string[] = []
+    for (const value of readColumn(path, query, urlColumn)) {
+      row++
+      if (value.bytes !== null) urls.push(urlText(value, row))
+      if (urls.length < ROWS_AT_ONCE) continue
+      yield urls
+      urls = []
     }
+    yield urls
   } catch (error) {
     throw unreadable(error)
   }
 }
 
+/** Text that is not UTF-8 becomes one that is no URL: it is refused alone, like any other start URL that cannot be used, and shown. */
+function urlText({ type, bytes }: StoredValue, row: number): string {
+  const stored = Buffer.from(bytes ?? [])
+  if (!isUtf8(stored)) return `row ${row} is not UTF-8: ${escapedBytes(stored)}`
+  const text = stored.toString()
+  return type === 'real' ? String(Number(text)) : text
+}
+
+function escapedBytes(stored: Buffer): string {
+  const escaped = (byte: number) => `\\x${byte.toString(16).padStart(2, '0')}`
+  return Array.from(stored, (byte) => (byte < 0x80 ? String.fromCharCode(byte) : escaped(byte))).join('')
+}
+
+function urlColumn(names: readonly string[]): number {
+  return Math.max(0, names.indexOf('url'))
+}
+
 function urlsOf(rows: readonly unknown[][], names: readonly string[]): string[] {
-  const at = Math.max(0, names.indexOf('url'))
+  const at = urlColumn(names)
   return rows.flatMap((row) => (row[at] === null || row[at] === undefined ? [] : [String(row[at])]))
 }
 

@@ -1,12 +1,14 @@
-import { closeSync, existsSync, openSync, readSync, statfsSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
-import Database from 'libsql'
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { ShoalError } from '../errors.js'
 import { makeDirs } from '../make-dirs.js'
+import { isBusy, sqliteError } from './errors.js'
+import { refuseDamagedText } from './text.js'
 
 export type SqlValue = string | number | bigint | null | Uint8Array
 
-/** A prepared statement. Rows are arrays in column order: libsql's row objects carry a metadata field and cost twice as much. */
+/** A prepared statement. Rows are arrays in column order. */
 export interface Statement {
   all(...params: SqlValue[]): SqlValue[][]
   get(...params: SqlValue[]): SqlValue[] | undefined
@@ -18,12 +20,12 @@ export interface Statement {
 const BUSY_TIMEOUT_MS = 15_000
 
 /**
- * One connection to one SQLite file, behind which the library can be swapped. libsql rounds integers of more than
- * 53 bits that it reads: select them as text.
+ * One connection to one SQLite file, behind which the library can be swapped. Text ends at its first NUL, on the way in and on the way out:
+ * what may contain one is stored as bytes or as JSON. Integers of more than 53 bits are refused when they are read: select them as text.
  */
 export class SqliteDb {
   readonly path: string
-  readonly #db: Database.Database
+  readonly #db: DatabaseSyncInstance
   readonly #begin: Statement
   readonly #commit: Statement
   readonly #rollback: Statement
@@ -35,7 +37,7 @@ export class SqliteDb {
         makeDirs(dirname(path))
         refuseOtherFiles(path)
       }
-      this.#db = new Database(path, { timeout: 0 })
+      this.#db = new DatabaseSync(path, { timeout: 0, returnArrays: true, enableForeignKeyConstraints: false })
       // NORMAL: a commit survives a crash of the process; a power cut may lose the last moments, never the file.
       whileBusy(() => this.#db.exec('PRAGMA journal_mode = WAL'))
       this.#db.exec('PRAGMA synchronous = NORMAL')
@@ -43,7 +45,6 @@ export class SqliteDb {
       // Pages change many times between checkpoints: with 32 MB of WAL a crawl spends half as much time on moving them as with the default of 4.
       this.#db.exec('PRAGMA wal_autocheckpoint = 8000')
       this.#db.exec('PRAGMA temp_store = MEMORY')
-      this.#db.exec('PRAGMA foreign_keys = OFF')
     } catch (error) {
       throw sqliteError(error, path)
     }
@@ -53,27 +54,29 @@ export class SqliteDb {
   }
 
   prepare(sql: string): Statement {
-    const guarded = <T>(work: () => T): T => {
-      try {
-        return whileBusy(work)
-      } catch (error) {
-        throw sqliteError(error, this.path)
-      }
+    const statement = this.#guarded(() => this.#db.prepare(sql))
+    const checked = (rows: SqlValue[][], params: SqlValue[]): SqlValue[][] => {
+      refuseDamagedText(rows, { db: this.#db, path: this.path, sql, params, columns: () => statement.columns() })
+      return rows
     }
-    const statement = guarded(() => this.#db.prepare(sql))
-    // A change with RETURNING yields rows; raw() throws for statements that yield none.
-    if (/^\s*(select|with|pragma)\b|\breturning\b/i.test(sql)) statement.raw(true)
-    // Parameters are passed as one array: libsql mistakes a single null for an object of named parameters.
     return {
-      all: (...params) => guarded(() => statement.all(params) as SqlValue[][]),
-      get: (...params) => guarded(() => statement.get(params) as SqlValue[] | undefined),
-      run: (...params) => guarded(() => statement.run(params).changes),
+      all: (...params) => this.#guarded(() => checked(statement.all(...params), params)),
+      get: (...params) =>
+        this.#guarded(() => {
+          const row: SqlValue[] | undefined = statement.get(...params)
+          return row === undefined ? undefined : checked([row], params)[0]
+        }),
+      run: (...params) => this.#guarded(() => statement.run(...params).changes),
     }
   }
 
   exec(sql: string): void {
+    this.#guarded(() => this.#db.exec(sql))
+  }
+
+  #guarded<T>(work: () => T): T {
     try {
-      whileBusy(() => this.#db.exec(sql))
+      return whileBusy(work)
     } catch (error) {
       throw sqliteError(error, this.path)
     }
@@ -128,26 +131,19 @@ export class SqliteDb {
 const BUSY_WAITS_MS = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100]
 const never = new Int32Array(new SharedArrayBuffer(4))
 
-/** Waits here and not inside SQLite: terminating a thread while libsql waits aborts the process. */
+/** Waits here and not inside SQLite: a thread that is terminated while it is inside the library aborts the process. */
 function whileBusy<T>(work: () => T): T {
   let waitedMs = 0
   for (let turn = 0; ; turn++) {
     try {
       return work()
     } catch (error) {
-      if (waitedMs >= BUSY_TIMEOUT_MS || !BUSY.test(textOf(error))) throw error
+      if (waitedMs >= BUSY_TIMEOUT_MS || !isBusy(error)) throw error
       const ms = BUSY_WAITS_MS[Math.min(turn, BUSY_WAITS_MS.length - 1)] ?? 0
       Atomics.wait(never, 0, 0, ms)
       waitedMs += ms
     }
   }
-}
-
-const BUSY = /SQLITE_(BUSY|LOCKED)|database is locked/
-
-function textOf(error: unknown): string {
-  const { code, message } = error as { code?: unknown; message?: unknown }
-  return `${String(code)} ${String(message)}`
 }
 
 const MAGIC = Buffer.from('SQLite format 3\0')
@@ -164,38 +160,4 @@ function refuseOtherFiles(path: string): void {
     closeSync(file)
   }
   throw new ShoalError('db_corrupt', `${path}: file is not a database`)
-}
-
-/** SQLite's error as a ShoalError. Anything else is a defect in our SQL. */
-function sqliteError(error: unknown, path: string): unknown {
-  if (error instanceof ShoalError) return error
-  const { message } = error as { message?: unknown }
-  const text = textOf(error)
-  if (/SQLITE_FULL|database or disk is full|ENOSPC/.test(text))
-    return new ShoalError('disk_full', `${path}: the disk is full`, { cause: error })
-  if (/SQLITE_(CORRUPT|NOTADB)|not a database|malformed/.test(text))
-    return new ShoalError('db_corrupt', `${path}: ${String(message)}`, { cause: error })
-  if (BUSY.test(text)) return new ShoalError('db_busy', `${path}: locked by another process`, { cause: error })
-  if (/SQLITE_(CANTOPEN|IOERR)|Unable to open/.test(text) && isFull(path))
-    return new ShoalError('disk_full', `${path}: the disk is full`, { cause: error })
-  if (UNWRITABLE.test(text)) {
-    return new ShoalError('db_unwritable', `${path}: cannot be opened or written`, { cause: error })
-  }
-  return error
-}
-
-const UNWRITABLE =
-  /SQLITE_(CANTOPEN|READONLY|PERM|IOERR|AUTH)|Unable to open|EACCES|EROFS|ENOTDIR|ENOENT|EEXIST|EISDIR|EPERM|readonly database/
-
-/** What SQLite needs to grow the index of its log by one step. */
-const LEAST_FREE_BYTES = 32_768
-
-/** The index of the log is mapped memory: when the disk is too full for it, SQLite reports a plain I/O error. */
-function isFull(path: string): boolean {
-  try {
-    const { blocks, bavail, bsize } = statfsSync(dirname(path))
-    return blocks > 0 && bavail * bsize < LEAST_FREE_BYTES
-  } catch {
-    return false
-  }
 }

@@ -1,4 +1,4 @@
-import Database from 'libsql'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { Client } from 'pg'
 import type { StoredRow } from './checker.js'
 
@@ -11,9 +11,9 @@ export async function storedRows(store: string): Promise<StoredRow[]> {
 type Row = [key: string, gen: number | string, epoch: string]
 
 function inSqlite(file: string): Row[] {
-  const db = new Database(file)
+  const db = new DatabaseSync(file, { returnArrays: true })
   try {
-    return db.prepare('SELECT key, gen, CAST(epoch AS TEXT) FROM records').raw(true).all() as Row[]
+    return db.prepare('SELECT key, gen, CAST(epoch AS TEXT) FROM records').all() as Row[]
   } finally {
     db.close()
   }

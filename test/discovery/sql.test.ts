@@ -1,6 +1,7 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-import Database from 'libsql'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/clock.js'
 import { sqlSource } from '../../src/discovery/sql.js'
@@ -35,12 +36,13 @@ async function read(
 describe('seeds from a SQLite file', () => {
   const file = join(dir.path, 'shop.db')
   beforeAll(() => {
-    const db = new Database(file)
+    const db = new DatabaseSync(file)
     db.exec('CREATE TABLE pages (id INTEGER PRIMARY KEY, url TEXT)')
     const insert = db.prepare('INSERT INTO pages (url) VALUES (?)')
-    db.transaction(() => {
-      for (let n = 0; n < 2_500; n++) insert.run([n === 7 ? null : `https://a.example/${n}\n"x"`])
-    })()
+    db.exec('BEGIN')
+    for (let n = 0; n < 2_500; n++) insert.run(n === 7 ? null : `https://a.example/${n}\n"x"`)
+    db.exec('COMMIT')
+    db.exec("CREATE VIRTUAL TABLE words USING fts5(url); INSERT INTO words VALUES ('https://a.example/found')")
     db.close()
   })
 
@@ -63,9 +65,53 @@ describe('seeds from a SQLite file', () => {
   })
 
   it('only reads', async () => {
-    await expect(read(file, 'DELETE FROM pages')).rejects.toMatchObject({ code: 'seeds_unreadable' })
     await expect(read(join(dir.path, 'none.db'), 'SELECT 1')).rejects.toMatchObject({ code: 'seeds_unreadable' })
+    const before = readFileSync(file)
+    const made = join(dir.path, 'made')
+    for (const query of [
+      'DELETE FROM pages',
+      'DELETE FROM pages RETURNING url',
+      "INSERT INTO pages (url) VALUES ('x') RETURNING url",
+      `SELECT writefile('${made}', 'x')`,
+      `SELECT load_extension('${made}')`,
+      `ATTACH '${made}' AS other`,
+      `VACUUM INTO '${made}'`,
+      'PRAGMA user_version = 7',
+      'PRAGMA journal_mode = DELETE',
+      'CREATE TEMP TABLE kept (url)',
+      'SELECT url FROM pages; DELETE FROM pages',
+      'SELECT url FROM pages) SELECT 1 --',
+      'BEGIN IMMEDIATE',
+    ])
+      await expect(read(file, query), query).rejects.toMatchObject({ code: 'seeds_unreadable' })
+    expect(existsSync(made)).toBe(false)
+    expect(readFileSync(file).equals(before)).toBe(true)
     expect((await read(file, 'SELECT count(*) FROM pages')).urls).toEqual(['2500'])
+  })
+
+  it('takes queries as people write them', async () => {
+    for (const query of [
+      'SELECT url FROM pages WHERE id = 1 -- the first',
+      'SELECT url FROM pages WHERE id = 1;\n',
+      'WITH first AS (SELECT * FROM pages ORDER BY id LIMIT 1) SELECT id, url FROM first',
+      'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT url FROM pages, n WHERE id = i AND i = 1',
+    ])
+      expect((await read(file, query)).urls, query).toEqual(['https://a.example/0\n"x"'])
+    expect((await read(file, "SELECT url FROM words WHERE words MATCH 'found'")).urls).toEqual([
+      'https://a.example/found',
+    ])
+    const backwards = (await read(file, 'SELECT id FROM pages ORDER BY id DESC LIMIT 2')).urls
+    expect(backwards).toEqual(['2500', '2499'])
+  })
+
+  it('keeps every byte and every digit, and turns text that is not UTF-8 into an entry that is no URL', async () => {
+    const odd = (expression: string) => read(file, `SELECT ${expression}`).then(({ urls }) => urls[0])
+    expect(await odd("CAST(x'61fffe62' AS TEXT)")).toBe('row 1 is not UTF-8: a\\xff\\xfeb')
+    expect(await odd("x'61ff'")).toBe('row 1 is not UTF-8: a\\xff')
+    expect(await odd("CAST(x'610062' AS TEXT)")).toBe('a\0b')
+    expect(await odd('9007199254740993')).toBe('9007199254740993')
+    expect(await odd('1.0')).toBe('1')
+    expect(await odd("x'68747470'")).toBe('http')
   })
 })
 

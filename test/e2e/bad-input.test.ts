@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
-import Database from 'libsql'
+import { DatabaseSync } from '@photostructure/sqlite'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type BadServer, startBadServer } from '../support/bad-server.js'
 import { BIN, type CliResult, lastJson, runCli, startCli, tempDir } from '../support/cli.js'
@@ -383,7 +383,7 @@ describe('Ctrl-C', () => {
     ['SIGTERM', 143],
   ] as const)('while another process holds the database: %s exits with %i at once', async (signal, exit) => {
     expect((await inDir('run', 'fine.ts', '--queue', 'sqlite:held.db')).code).toBe(0)
-    const holder = new Database(file('held.db'))
+    const holder = new DatabaseSync(file('held.db'))
     holder.exec('BEGIN IMMEDIATE')
     try {
       const run = start('run', 'fine.ts', '--queue', 'sqlite:held.db')

@@ -20,7 +20,12 @@ kindViewsContract('sqlite', async () => {
       }
       const view = /FROM (\w+)/.exec(sql)?.[1] ?? ''
       const names = db.prepare(`SELECT name FROM pragma_table_info('${view}')`).all().flat()
-      const rows = db.prepare(sql).all()
+      const cells = names.map((_, place) => `c${place}`)
+      // Integers that SqliteDb refuses to read as numbers are fine in a view: other programs have them.
+      const readable = cells.map(
+        (cell) => `iif(typeof(${cell}) = 'integer' AND abs(${cell}) >> 53, ${cell} || '', ${cell})`,
+      )
+      const rows = db.prepare(`WITH v (${cells.join()}) AS (${sql}) SELECT ${readable.join()} FROM v`).all()
       return rows.map((row) => Object.fromEntries(names.map((name, place) => [String(name), row[place]])))
     },
     close: () => store.close(),

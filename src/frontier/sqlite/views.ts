@@ -109,8 +109,8 @@ export abstract class SqliteViews {
     const many = this.#sql.hasManyLanes.get(crawl) !== undefined
     if (busiest && begins === undefined) return this.#sql[many ? 'busiestOfMany' : 'busiestOfFew'].all(crawl, limit)
     const first = begins ?? ''
-    // No name holds a zero byte: behind it comes the next one.
-    const from = after === undefined || after < first ? first : `${after}\0`
+    // No name holds a control character: behind it comes the next one.
+    const from = after === undefined || after < first ? first : `${after}\x01`
     return this.#sql[many ? 'namedOfMany' : 'namedOfFew'].all(crawl, from, first, limit)
   }
 

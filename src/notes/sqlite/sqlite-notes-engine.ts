@@ -4,7 +4,7 @@ import type { SqliteEngine } from '../../sqlite/engine.js'
 import { afterClaim, afterDrop, afterPost, BLANK, goneAt, type NoteState, noteOf } from '../note.js'
 import type { Claim, Note } from '../notes.js'
 
-/** See NoteState. The text is stored as bytes: libsql ends a text at its first NUL, and robots.txt files contain some. */
+/** See NoteState. The text is stored as bytes: the SQLite library ends a text at its first NUL, and robots.txt files contain some. */
 const NOTES_MIGRATIONS = [
   `
   CREATE TABLE notes (
