@@ -4,6 +4,7 @@ import { matchUrl, type UrlPattern } from '../url/patterns.js'
 import { compilePatterns } from './admit-rules.js'
 import type { CheckedRoute } from './definition-schema.js'
 import { compileHarvest, type Found, type Harvester, type LinkRule } from './fields.js'
+import { resolveBase } from './html/base-url.js'
 import type { Page } from './page.js'
 import type { HandlerPlan } from './run-handler.js'
 import type { FoundLink } from './spider.js'
@@ -50,7 +51,7 @@ export function compileExtract(name: string, route: CheckedRoute): HandlerPlan['
 
 function collectLinks(rules: readonly FollowRule[], found: Found, page: Page, collected: FoundLink[]): void {
   // Parsing costs more than finding, so links stay unparsed if the page's own URL is their base.
-  const base = found.base === null ? null : parse(found.base, page.url)
+  const base = found.base === null ? null : resolveBase(found.base, page.url)
   for (let index = 0; index < rules.length; index++) {
     const rule = rules[index] as FollowRule
     if (found.nofollow && !rule.nofollow) continue
@@ -60,14 +61,14 @@ function collectLinks(rules: readonly FollowRule[], found: Found, page: Page, co
         collected.push(rule.link(href))
         continue
       }
-      const url = parse(href, base ?? page.url)
+      const url = parseUrl(href, base ?? page.url)
       // What cannot be parsed is left to the filter, which counts its refusals.
       if (url !== null && judged && !passes(rule, url)) continue
       collected.push(rule.link(base === null || url === null ? href : url.href))
     }
   }
   if (found.refresh !== null && rules.length > 0 && !found.nofollow) {
-    collected.push({ href: (base === null ? null : parse(found.refresh, base))?.href ?? found.refresh })
+    collected.push({ href: (base === null ? null : parseUrl(found.refresh, base))?.href ?? found.refresh })
   }
 }
 
@@ -81,10 +82,6 @@ function linkMaker(route: string | undefined, priority: number | undefined): Fol
 
 function passes(rule: FollowRule, url: URL): boolean {
   return (rule.allow.length === 0 || matchUrl(rule.allow, url)) && !matchUrl(rule.deny, url)
-}
-
-function parse(href: string, base: string | URL): URL | null {
-  return parseUrl(href, String(base))
 }
 
 /** Says which option has a wrong selector or field. */

@@ -10,8 +10,8 @@
 import { ShoalError } from '../errors.js'
 import { mediaType } from '../fetch/charset.js'
 import type { Json } from '../url/link.js'
-import { parseUrl } from '../url/parse-url.js'
 import { CONVERSIONS, type Conversion, collapse, convert } from './convert.js'
+import { resolveBase } from './html/base-url.js'
 import { compileExtractor, type Extractor } from './html/extract.js'
 import type { Rule } from './html/program.js'
 import { parseSelector } from './html/selector.js'
@@ -84,7 +84,7 @@ export function compileHarvest(rules: {
   const fields = Object.entries(rules.fields ?? {}).map(([name, definition]) =>
     compileField(name, definition, compiled),
   )
-  const base = compiled.push(factRule('base@href', true)) - 1
+  const base = compiled.push({ ...factRule('base@href', true), htmlOnly: true }) - 1
   const robots = compiled.push(factRule('meta[name="robots" i]@content', false)) - 1
   const refresh = compiled.push(factRule('meta[http-equiv="refresh" i]@content', true)) - 1
   const extractor = compileExtractor(compiled)
@@ -94,7 +94,8 @@ export function compileHarvest(rules: {
   return {
     pages: extractor.pages,
     run(page) {
-      const found = asksHtml && mayBeHtml(page) ? extractor.run(page.text) : nothing
+      const type = mediaType(page.headers['content-type'] ?? '')
+      const found = asksHtml && mayBeHtml(type) ? extractor.run(page.text, type) : nothing
       const baseHref = found[base]?.[0] ?? null
       return {
         links: found.slice(0, links.length),
@@ -199,11 +200,7 @@ function readOne(field: Field, raw: Json | undefined, page: Page, baseHref: stri
     text = match[1] ?? match[0]
   }
   if (typeof raw === 'number' && field.as === 'number' && field.pattern === null) return raw
-  return convert(text, field.as ?? 'text', field.as === 'url' ? baseOf(page, baseHref) : page.url)
-}
-
-function baseOf(page: Page, baseHref: string | null): string {
-  return (baseHref === null ? null : parseUrl(baseHref, page.url)?.href) ?? page.url
+  return convert(text, field.as ?? 'text', field.as === 'url' ? resolveBase(baseHref, page.url) : page.url)
 }
 
 /** `5; url='/next'` → `/next`; a refresh of the page itself is not a link. */
@@ -215,7 +212,6 @@ function readRefresh(content: string | undefined): string | null {
 }
 
 /** An image or a JSON file has no tags to scan for. */
-function mayBeHtml(page: Page): boolean {
-  const type = mediaType(page.headers['content-type'] ?? '')
+function mayBeHtml(type: string): boolean {
   return type === '' || type.startsWith('text/') || type.includes('html') || type.includes('xml')
 }

@@ -1,20 +1,11 @@
-import { createRequire } from 'node:module'
 import type { CheerioAPI } from 'cheerio'
 import { ShoalError } from '../errors.js'
-import { decodeText } from '../fetch/charset.js'
+import { decodeText, mediaType } from '../fetch/charset.js'
 import { mayLoseDigits, parseLossless } from '../json/lossless.js'
 import { textOf } from '../thrown.js'
 import type { Json } from '../url/link.js'
+import { loadPage } from './html/load-cheerio.js'
 import { findPagination, type Pagination } from './pagination.js'
-
-const require = createRequire(import.meta.url)
-let loaded: typeof import('cheerio/slim') | null = null
-
-/** Loaded with the first `page.$`: most spiders never use it. */
-function cheerio(): typeof import('cheerio/slim') {
-  loaded ??= require('cheerio/slim') as typeof import('cheerio/slim')
-  return loaded
-}
 
 /** A fetched page as a handler sees it. Nothing is decoded or parsed before it is used. */
 export interface Page<Data = unknown> {
@@ -38,7 +29,7 @@ export interface Page<Data = unknown> {
   readonly json: Json
   /** The same, with numbers that would lose digits as strings: for ids of 64 bits. Fields by path are read from it. */
   readonly losslessJson: Json
-  /** jQuery-like API for the HTML; the tree is built on first use. */
+  /** jQuery-like API for the tree that a browser without scripts would build; it is built on first use. */
   readonly $: CheerioAPI
   /** What the page says about the other pages of its list: how many there are, the next one, and all that can be derived. */
   readonly pagination: Pagination
@@ -97,7 +88,7 @@ class FetchedPage<Data> implements Page<Data> {
   }
 
   get $(): CheerioAPI {
-    this.#$ ??= cheerio().load(this.text, { baseURI: this.url })
+    this.#$ ??= loadPage(this.text, mediaType(this.headers['content-type'] ?? ''), this.url)
     return this.#$
   }
 

@@ -1,6 +1,7 @@
 import type { CheerioAPI } from 'cheerio'
 import type { AnyNode, Element } from 'domhandler'
 import { parseUrl } from '../url/parse-url.js'
+import { isBase, resolveBase } from './html/base-url.js'
 import { isLastLabel, isNextLabel, LABEL_CHARS, pageOfText, shownOfText } from './pagination-words.js'
 
 /** What a page of a list says about the other pages of it. */
@@ -89,8 +90,7 @@ function elementsOf($: CheerioAPI): Element[] {
 
 function anchorsOf(elements: readonly Element[], pageUrl: string): Anchor[] {
   const page = parseUrl(pageUrl)
-  const home = elements.find(({ name, attribs }) => name === 'base' && attribs.href !== undefined)
-  const base = parseUrl(home?.attribs.href ?? '', pageUrl)?.href ?? pageUrl
+  const base = resolveBase(elements.find(isBase)?.attribs.href, pageUrl)
   const anchors: Anchor[] = []
   for (const element of elements) {
     const { name, attribs, parent } = element

@@ -1,9 +1,9 @@
-import { load } from 'cheerio/slim'
 import { describe, expect, it } from 'vitest'
+import { loadPage } from '../../src/spider/html/load-cheerio.js'
 import { findPagination } from '../../src/spider/pagination.js'
 
 const HERE = 'https://shop.example/list'
-const find = (html: string, url = HERE) => findPagination(load(html, { baseURI: url }), url)
+const find = (html: string, url = HERE) => findPagination(loadPage(html, 'text/html', url), url)
 const list = (path: (n: number) => string, from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, n) => ({ number: from + n, url: `https://shop.example${path(from + n)}` }))
 

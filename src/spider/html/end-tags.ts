@@ -208,6 +208,6 @@ export class EndTags extends StartTags {
       if (current === T.option && this.ids[this.top - 1] === T.optgroup) this.popTo(this.top - 1, true)
       if (this.current() === T.optgroup) this.popTo(this.top - 1, true)
     } else if (id === T.select) this.popTo(this.inTableScope(T.select) - 1, true)
-    else if (id === T.table || kindOf(id) === Kind.tablePart) this.unsure = true
+    else this.unsure = true
   }
 }

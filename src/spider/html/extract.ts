@@ -1,3 +1,5 @@
+import { parsePage } from './parse-page.js'
+import { isXmlType } from './parse-xml.js'
 import { compilePrograms, type Rule } from './program.js'
 import { Scanner } from './scan.js'
 import { compileMatcher, type Matcher, runOnTree } from './tree.js'
@@ -5,30 +7,34 @@ import { compileMatcher, type Matcher, runOnTree } from './tree.js'
 /** All rules of a route, ready to run on page after page. */
 export interface Extractor {
   /** Per rule the values of its matches, in document order. */
-  run(html: string): string[][]
+  run(text: string, mediaType?: string): string[][]
   /** How many pages the scanner handled alone, and how many needed the tree. */
   readonly pages: { readonly scanned: number; readonly tree: number }
 }
 
 export function compileExtractor(rules: readonly Rule[]): Extractor {
   const scanners = compilePrograms(rules)?.map((program) => new Scanner(program)) ?? null
-  const compileMatchers = (): readonly Matcher[] => rules.map((rule) => compileMatcher(rule.selector.css))
+  const compileMatchers = (options?: { xml: boolean }): readonly Matcher[] =>
+    rules.map((rule) => compileMatcher(rule.selector.css, options))
   // Selectors that the scanner understands are valid. Anything else is compiled now, so that a wrong selector is reported before the crawl.
   let matchers = scanners === null ? compileMatchers() : null
+  let xmlMatchers: readonly Matcher[] | null = null
   const pages = { scanned: 0, tree: 0 }
   return {
     pages,
-    run(html) {
-      if (scanners !== null) {
+    run(text, mediaType = 'text/html') {
+      if (scanners !== null && !isXmlType(mediaType)) {
         const found: string[][] = rules.map(() => [])
-        if (scanners.every((scanner) => scanner.run(html, found))) {
+        if (scanners.every((scanner) => scanner.run(text, found))) {
           pages.scanned++
           return found
         }
       }
       pages.tree++
-      matchers ??= compileMatchers()
-      return runOnTree(rules, matchers, html)
+      const { root, xml } = parsePage(text, mediaType)
+      if (xml) xmlMatchers ??= compileMatchers({ xml })
+      else matchers ??= compileMatchers()
+      return runOnTree(rules, (xml ? xmlMatchers : matchers) ?? [], root)
     },
   }
 }

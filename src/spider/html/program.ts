@@ -10,6 +10,8 @@ export interface Rule {
   readonly first: boolean
   /** Leave out elements whose `rel` says nofollow. */
   readonly skipNofollow: boolean
+  /** Leave out elements of svg and math. The scanner leaves pages where it matters to the tree. */
+  readonly htmlOnly?: boolean
 }
 
 /** `attribute`: elements without it do not count. `html`: the inner HTML, which needs the tree. */

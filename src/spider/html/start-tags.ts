@@ -413,14 +413,15 @@ export class StartTags extends OpenElements {
         this.template(id)
         return Raw.none
       default:
-        // Parsers of different years disagree on what else a select may contain; the tree decides.
+        // A select may contain anything since 2025, but hardly any page makes use of it: the tree decides.
         this.unsure = true
         return Raw.none
     }
   }
 
   protected startInForeign(id: number): void {
-    if ((flagsOf(id) & BREAKS_OUT) !== 0 || INTEGRATION_POINTS.has(this.current())) {
+    // A base is only the page's base if it is one of HTML.
+    if ((flagsOf(id) & BREAKS_OUT) !== 0 || INTEGRATION_POINTS.has(this.current()) || id === T.base) {
       this.unsure = true
       return
     }

@@ -1,3 +1,4 @@
+import { parseHtml } from '../../../src/spider/html/parse-html.js'
 import { compilePrograms, type Rule } from '../../../src/spider/html/program.js'
 import { Scanner } from '../../../src/spider/html/scan.js'
 import { parseSelector } from '../../../src/spider/html/selector.js'
@@ -86,7 +87,7 @@ export function compareFor(selectors: readonly string[]): Comparison {
       const found: string[][] = rules.map(() => [])
       return scanners.every((scanner) => scanner.run(html, found)) ? named(found) : null
     },
-    onTree: (html) => named(runOnTree(rules, matchers, html)),
+    onTree: (html) => named(runOnTree(rules, matchers, parseHtml(html))),
   }
 }
 
