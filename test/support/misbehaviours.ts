@@ -159,10 +159,10 @@ export const MODES: Readonly<Record<string, Misbehaviour>> = {
   '/http-0.9': closeAfter('<html>hello</html>'),
   '/garbage': write('\x00\x01\x02\x03garbage\r\n\r\n'),
   '/bad-status': write('HTTP/1.1 abc OK\r\n\r\n'),
-  '/bare-lf': write('HTTP/1.1 200 OK\nContent-Length: 2\n\nhi'),
-  '/obs-fold': write('HTTP/1.1 200 OK\r\nX-Folded: one\r\n two\r\nContent-Length: 2\r\n\r\nhi'),
+  '/bare-lf': write(`HTTP/1.1 200 OK\nContent-Length: 12\n\n${TEXT}`),
+  '/obs-fold': write(`HTTP/1.1 200 OK\r\nX-Folded: one\r\n two\r\nContent-Length: 12\r\n\r\n${TEXT}`),
   '/length-and-chunked': write(
-    'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n7\r\n, world\r\n0\r\n\r\n',
   ),
   '/two-lengths': write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!'),
   '/bad-chunk': write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n'),

@@ -1,8 +1,10 @@
-import { type buildConnector, Client } from 'undici'
+import type { Socket } from 'node:net'
 import type { Clock } from '../../clock.js'
+import type { EventLoop } from '../../event-loop.js'
 import type { Lookup } from '../guard.js'
 import { createDialler, type Dialled } from './dialler.js'
-import { createH2Wire, type H2Wire } from './h2-wire.js'
+import { H1Wire } from './h1-wire.js'
+import { createH2Wire } from './h2-wire.js'
 import { createOrigins, type Origin, type Origins } from './origins.js'
 import type { Wire, WireHandler, WireRequest } from './wire.js'
 
@@ -25,82 +27,66 @@ export interface Connections extends Origins<Connection> {
 
 export interface Connection extends Dialled {
   readonly origin: Origin<Connection>
-  /** Null until TLS has negotiated the version of HTTP. */
+  /** Null until it is open; with TLS only the handshake decides the version of HTTP. */
   wire: Wire | null
-  h2: H2Wire | null
-  /** The socket has carried a response. */
+  /** It has carried a response. */
   used: boolean
+  /** While it is idle: when it is closed. */
+  idleUntil: number
 }
 
 /** Well below the 5 s after which many servers close a connection: a request on a closing socket wastes a permit. */
 const KEEP_ALIVE_MS = 4_000
 const KEEP_ALIVE_MAX_MS = 30_000
+/** A server that says how long it keeps a connection is believed, less what a request takes to reach it. */
+const KEEP_ALIVE_MARGIN_MS = 2_000
+/** How often idle connections are checked: one timer for all of them. */
+const SWEEP_MS = 500
 /** Idle sockets over all origins: half of the 1,024 file descriptors that a process may have by default. */
 const MAX_IDLE = 512
 const WITH_HTTP2 = ['h2', 'http/1.1']
 const WITHOUT_HTTP2 = ['http/1.1']
 
-type Connect = (options: buildConnector.Options, callback: buildConnector.Callback) => void
-
-export function createConnections(lookup: Lookup, clock: Clock, http2: boolean): Connections {
+export function createConnections(lookup: Lookup, clock: Clock, loop: EventLoop, http2: boolean): Connections {
   const origins = createOrigins<Connection>()
   const dialler = createDialler(lookup)
   const connections = new Set<Connection>()
   const idle = new Set<Connection>()
+  let stopSweep: (() => void) | null = null
 
-  function open(origin: Origin<Connection>): Connection {
-    const connection: Connection = { origin, wire: null, h2: null, socket: null, used: false, awaitsProxy: false }
-    if (origin.name.startsWith('http:')) {
-      connection.wire = http1(connection, (options, callback) => {
-        connection.used = false
-        dialler.plain(origin, options, callback, connection)
-      })
-    }
+  function create(origin: Origin<Connection>): Connection {
+    const connection: Connection = { origin, wire: null, socket: null, used: false, awaitsProxy: false, idleUntil: 0 }
     connections.add(connection)
     origin.open++
     return connection
   }
 
-  function http1(connection: Connection, connect: Connect): Client {
-    const client = new Client(connection.origin.name, {
-      connect,
-      pipelining: 1,
-      allowH2: false,
-      maxHeaderSize: connection.origin.terms.maxHeaderBytes,
-      // The fetcher enforces deadlines, with one timer for all requests.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
-    })
-    client.on('disconnect', () => discardIdle(connection))
-    return client
+  async function open(connection: Connection): Promise<Wire> {
+    const { origin } = connection
+    connection.used = false
+    if (origin.name.startsWith('http:')) return http1(connection, await dialler.plain(origin, connection))
+    const socket = await dialler.secure(origin, http2 ? WITH_HTTP2 : WITHOUT_HTTP2, connection)
+    if (socket.alpnProtocol !== 'h2') return http1(connection, socket)
+    return createH2Wire(origin.name, socket, clock, () => discardIdle(connection))
   }
 
-  /** TLS first: only the handshake decides the version of HTTP. */
-  async function openSecure(connection: Connection): Promise<Wire> {
+  function http1(connection: Connection, socket: Socket): H1Wire {
     const { origin } = connection
-    const socket = await dialler.secure(origin, http2 ? WITH_HTTP2 : WITHOUT_HTTP2, connection)
-    if (socket.alpnProtocol === 'h2') {
-      connection.h2 = createH2Wire(origin.name, socket, clock, () => discardIdle(connection))
-      return connection.h2
-    }
-    let first: typeof socket | null = socket
-    // The client connects again if its server closed the connection just after a response.
-    return http1(connection, (_options, callback) => {
-      if (first !== null) {
-        const ready = first
-        first = null
-        // Not immediately: the client is not ready for an answer while it asks.
-        queueMicrotask(() => callback(null, ready))
-        return
-      }
-      connection.used = false
-      dialler.secure(origin, WITHOUT_HTTP2, connection).then(
-        (next) => callback(null, next),
-        (error: Error) => callback(error, null),
-      )
+    return new H1Wire(socket, {
+      origin: origin.name,
+      maxHeaderBytes: origin.terms.maxHeaderBytes,
+      keep: !origin.speaksUnasked,
+      onGone: (unasked) => {
+        if (unasked) distrust(origin)
+        discardIdle(connection)
+      },
     })
+  }
+
+  /** What came unasked may have a twin that comes at the wrong moment: from now on every request to this origin has a connection of its own. */
+  function distrust(origin: Origin<Connection>): void {
+    origin.speaksUnasked = true
+    for (const connection of [...origin.idle]) discard(connection)
   }
 
   function discardIdle(connection: Connection): void {
@@ -118,47 +104,82 @@ export function createConnections(lookup: Lookup, clock: Clock, http2: boolean):
     if (!connections.delete(connection)) return
     const { origin } = connection
     origin.open--
-    if (origin.open === 0) origin.neighbours.delete(origin.name)
+    if (origin.open === 0 && !origin.speaksUnasked) origin.neighbours.delete(origin.name)
     connection.socket?.destroy()
-    // Not inside one of the client's own callbacks, where most failures are reported.
-    queueMicrotask(() => void connection.wire?.destroy().catch(() => {}))
+    connection.wire?.destroy()
+  }
+
+  /** Also for the process: its end does not wait for this timer, nor for idle sockets. */
+  function sweepLater(): void {
+    stopSweep ??= clock.after(SWEEP_MS, () => {
+      stopSweep = null
+      const now = clock.mono()
+      for (const connection of idle) if (now >= connection.idleUntil) discard(connection)
+      if (idle.size > 0) sweepLater()
+    })
+  }
+
+  function keptMs(connection: Connection): number {
+    const said = connection.wire instanceof H1Wire ? connection.wire.keptForS : null
+    if (said === null) return connection.wire instanceof H1Wire ? KEEP_ALIVE_MS : Number.POSITIVE_INFINITY
+    return Math.min(said * 1_000 - KEEP_ALIVE_MARGIN_MS, KEEP_ALIVE_MAX_MS)
+  }
+
+  async function reopen(connection: Connection, request: WireRequest, handler: WireHandler): Promise<void> {
+    try {
+      const wire = await open(connection)
+      connection.wire = wire
+      if (connections.has(connection)) wire.dispatch(request, handler)
+      else wire.destroy()
+    } catch (error) {
+      handler.onError(error as Error)
+    }
   }
 
   return {
     placeOf: origins.placeOf,
 
     take(origin) {
-      const connection = origin.idle.pop()
-      if (connection === undefined) return open(origin)
-      idle.delete(connection)
-      return connection
+      const now = clock.mono()
+      for (let kept = origin.idle.pop(); kept !== undefined; kept = origin.idle.pop()) {
+        idle.delete(kept)
+        if (now < kept.idleUntil) return kept
+        discard(kept)
+      }
+      return create(origin)
     },
 
     dispatch(connection, request, handler) {
-      if (connection.wire !== null) {
-        connection.wire.dispatch(request, handler)
-        return
+      const { wire } = connection
+      if (wire === null) void reopen(connection, request, handler)
+      else if (!(wire instanceof H1Wire) || !connection.used) wire.dispatch(request, handler)
+      else {
+        // What the server has said since the last response may still be unread: our own code kept the event loop busy. After two turns the loop has
+        // looked once more, and a connection on which something came unasked is closed before the request is written.
+        loop.afterTurn(() =>
+          loop.afterTurn(() => {
+            if (!connections.has(connection)) return
+            if (wire.isClosing) void reopen(connection, request, handler)
+            else wire.dispatch(request, handler)
+          }),
+        )
       }
-      openSecure(connection).then(
-        (wire) => {
-          connection.wire = wire
-          if (connections.has(connection)) wire.dispatch(request, handler)
-          else void wire.destroy().catch(() => {})
-        },
-        (error: Error) => handler.onError(error),
-      )
     },
 
     proxyAnswered: (connection) => dialler.proxyAnswered(connection.origin, connection),
 
     giveBack(connection) {
-      if (connection.h2?.closing === true) {
+      const { origin, wire } = connection
+      const keptForMs = keptMs(connection)
+      if (wire === null || wire.isClosing || origin.speaksUnasked || keptForMs <= 0) {
         discard(connection)
         return
       }
       connection.used = true
-      connection.origin.idle.push(connection)
+      connection.idleUntil = clock.mono() + keptForMs
+      origin.idle.push(connection)
       idle.add(connection)
+      sweepLater()
       if (idle.size <= MAX_IDLE) return
       const [oldest] = idle
       if (oldest !== undefined) discard(oldest)
@@ -167,9 +188,8 @@ export function createConnections(lookup: Lookup, clock: Clock, http2: boolean):
     discard,
 
     async close() {
-      const wires = [...connections].map(({ wire }) => wire)
-      for (const connection of connections) discard(connection)
-      await Promise.all(wires.map((wire) => wire?.destroy()))
+      stopSweep?.()
+      for (const connection of [...connections]) discard(connection)
     },
   }
 }

@@ -1,8 +1,11 @@
 import * as zlib from 'node:zlib'
 import { ShoalError } from '../../errors.js'
+import { lenientGunzip } from './gunzip.js'
 
 /** More than two layers is an attack, never a page. */
 const MAX_LAYERS = 2
+/** `gzip,,` and `gzip, identity` are one layer. */
+const MAX_EMPTY_NAMES = 8
 /** A body that may block the event loop for more than a few milliseconds is decoded on the thread pool. */
 const SYNC_INPUT_BYTES = 256 * 1024
 const SYNC_OUTPUT_BYTES = 1024 * 1024
@@ -17,7 +20,29 @@ interface Codec {
   later(input: Uint8Array, options: Options, done: Done): void
 }
 
-const gzip: Codec = { now: zlib.gunzipSync, later: zlib.gunzip }
+/** zlib first: it is fast and right for nearly all bodies. Only what it refuses is read again, more leniently. */
+const gzip: Codec = {
+  now(input, options) {
+    try {
+      return zlib.gunzipSync(input, options)
+    } catch (error) {
+      const read = isTooLarge(error) ? null : lenientGunzip.inflateNow(input, options)
+      if (read === null) throw error
+      return read
+    }
+  },
+  later(input, options, done) {
+    zlib.gunzip(input, options, (error, output) => {
+      const reading = error === null || isTooLarge(error) ? null : lenientGunzip.inflateLater(input, options)
+      if (reading === null) done(error, output)
+      else
+        reading.then(
+          (read) => done(null, read),
+          (thrown: Error) => done(thrown, output),
+        )
+    })
+  },
+}
 const brotli: Codec = { now: zlib.brotliDecompressSync, later: zlib.brotliDecompress }
 const wrapped: Codec = { now: zlib.inflateSync, later: zlib.inflate }
 const bare: Codec = { now: zlib.inflateRawSync, later: zlib.inflateRaw }
@@ -78,13 +103,19 @@ async function decodeLater(body: Buffer, codecs: readonly Codec[], cap: number):
   return decoded
 }
 
+/** What servers write although it names no coding. */
+const NO_CODING = new Set(['identity', 'none', 'utf-8', 'utf8'])
+
 /** In the order in which they are removed: the last one named was applied last. */
 function codecsOf(contentEncoding: string): Codec[] {
   const names = contentEncoding
     .toLowerCase()
-    .split(',', MAX_LAYERS + 2)
+    .split(',', MAX_LAYERS + MAX_EMPTY_NAMES)
     .map((name) => name.trim())
-    .filter((name) => name !== '' && name !== 'identity')
+    .filter((name) => name !== '' && !NO_CODING.has(name))
+  // Browsers show a body with one name that they do not know as it is, but not with `gzip;q=1`.
+  const [only] = names
+  if (names.length === 1 && only !== undefined && !CODECS.has(only) && /^[\w.-]+$/.test(only)) return []
   if (names.length > MAX_LAYERS) throw new ShoalError('decode_error', `more than ${MAX_LAYERS} content encodings`)
   return names.reverse().map((name) => {
     const codec = CODECS.get(name)

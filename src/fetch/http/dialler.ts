@@ -1,6 +1,5 @@
-import { isIP, type LookupFunction, type Socket } from 'node:net'
+import net, { isIP, type Socket } from 'node:net'
 import tls, { type TLSSocket } from 'node:tls'
-import { buildConnector } from 'undici'
 import { type Lookup, lookupForConnect } from '../guard.js'
 import type { Target } from './connect-tunnel.js'
 import type { Origin } from './origins.js'
@@ -19,12 +18,7 @@ export interface Dialled {
  * has a deadline: the caller destroys the socket when it stops waiting.
  */
 export interface Dialler {
-  plain(
-    origin: Origin<unknown>,
-    options: buildConnector.Options,
-    callback: buildConnector.Callback,
-    dialled: Dialled,
-  ): void
+  plain(origin: Origin<unknown>, dialled: Dialled): Promise<Socket>
   secure(origin: Origin<unknown>, protocols: readonly string[], dialled: Dialled): Promise<TLSSocket>
   /** The proxy of the origin has responded: what fails through it from now on may be the target's fault. */
   proxyAnswered(origin: Origin<unknown>, dialled: Dialled): void
@@ -33,8 +27,6 @@ export interface Dialler {
 export function createDialler(lookup: Lookup): Dialler {
   const guarded = lookupForConnect(lookup, true)
   const unguarded = lookupForConnect(lookup, false)
-  const plainGuarded = connector(guarded)
-  const plainAllowed = connector(unguarded)
   /** Proxies (host:port) that have responded: if one of them is silent about a target, the target is not responding. */
   const proven = new Set<string>()
 
@@ -64,21 +56,18 @@ export function createDialler(lookup: Lookup): Dialler {
   }
 
   return {
-    plain(origin, options, callback, dialled) {
-      if (origin.terms.proxy === undefined) {
-        dialled.socket = (origin.guarded ? plainGuarded : plainAllowed)(options, callback)
-        return
-      }
-      throughProxy(origin, { host: options.hostname, port: Number(options.port) || 80 }, dialled).then(
-        (socket) => (socket === null ? undefined : callback(null, socket)),
-        (error: Error) => callback(error, null),
-      )
+    async plain(origin, dialled) {
+      const target = targetOf(origin, 80)
+      const tunnel = await throughProxy(origin, target, dialled)
+      if (tunnel !== null) return tunnel
+      const socket = net.connect({ ...target, lookup: origin.guarded ? guarded : unguarded })
+      dialled.socket = socket
+      return opened(socket, 'connect')
     },
 
     async secure(origin, protocols, dialled) {
-      const { hostname, port } = new URL(origin.name)
-      const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
-      const target = { host, port: Number(port) || 443 }
+      const target = targetOf(origin, 443)
+      const { host } = target
       const tunnel = await throughProxy(origin, target, dialled)
       const socket = tls.connect({
         ...target,
@@ -91,26 +80,23 @@ export function createDialler(lookup: Lookup): Dialler {
       socket.on('session', (session) => {
         origin.tlsSession = session
       })
-      return secured(socket)
+      return opened(socket, 'secureConnect')
     },
 
     proxyAnswered,
   }
 }
 
-function secured(socket: TLSSocket): Promise<TLSSocket> {
+function targetOf(origin: Origin<unknown>, defaultPort: number): Target {
+  const { hostname, port } = new URL(origin.name)
+  return { host: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname, port: Number(port) || defaultPort }
+}
+
+function opened<Opened extends Socket>(socket: Opened, event: 'connect' | 'secureConnect'): Promise<Opened> {
   socket.setKeepAlive(true, 60_000).setNoDelay(true)
   return new Promise((resolve, reject) => {
     socket.on('error', reject)
-    socket.once('close', () => reject(Object.assign(new Error('closed during the handshake'), { code: 'ECONNRESET' })))
-    socket.once('secureConnect', () => resolve(socket))
+    socket.once('close', () => reject(Object.assign(new Error('closed while connecting'), { code: 'ECONNRESET' })))
+    socket.once(event, () => resolve(socket))
   })
-}
-
-function connector(lookup: LookupFunction) {
-  // undici returns the socket while it is still connecting, though its types do not say so.
-  return buildConnector({ lookup, timeout: 0, port: 0 }) as (
-    options: buildConnector.Options,
-    callback: buildConnector.Callback,
-  ) => Socket
 }

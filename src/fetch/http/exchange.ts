@@ -1,9 +1,9 @@
-import { util } from 'undici'
 import { ShoalError } from '../../errors.js'
 import type { FetchRequest, FetchResponse, StopSignal } from '../fetcher.js'
 import type { Connection, Connections } from './connections.js'
 import { decodeBody } from './decode.js'
 import { failureOf, type Phase } from './failure.js'
+import { codingsIn } from './h1-framing.js'
 import { proxyName } from './proxy-dial.js'
 import type { Turns } from './turns.js'
 import type { WireHandler } from './wire.js'
@@ -18,6 +18,7 @@ const ENCODING_SLACK_BYTES = 65_536
 
 /** ': ' and the line end: what a header takes in HTTP/1.1 in addition to its name and value. */
 const HEADER_OVERHEAD_BYTES = 4
+const COLON = 58
 
 export interface ExchangeEnd {
   resolve(response: FetchResponse): void
@@ -25,7 +26,7 @@ export interface ExchangeEnd {
 }
 
 /**
- * One request on one connection, from dispatch to the decoded body. It is a class because undici calls its methods for every request, and creating
+ * One request on one connection, from dispatch to the decoded body. It is a class because the wire calls its methods for every request, and creating
  * closures each time would cost more than the rest of this file.
  */
 export class Exchange implements WireHandler {
@@ -57,6 +58,8 @@ export class Exchange implements WireHandler {
   private status = 0
   private headers: Record<string, string> = {}
   private cookies: string[] = []
+  /** A header that may not come with two values, and did. */
+  private conflict: string | null = null
   private encoding = ''
   private wireCap: number
   private wireBytes = 0
@@ -131,12 +134,11 @@ export class Exchange implements WireHandler {
   }
 
   onConnect(abort: () => void): void {
-    // A second call means that the client wants to send the request again on its own: every request needs its own permit.
-    if (this.settled || this.abort !== null) {
+    if (this.settled) {
       abort()
       return
     }
-    // If this throws, the client drops the request and keeps the connection: a permit that expired while connecting is requested again, and the
+    // If this throws, the wire drops the request and keeps the connection: a permit that expired while connecting is requested again, and the
     // second time the connection is already open.
     this.refused = true
     this.request.onDispatch?.()
@@ -151,16 +153,6 @@ export class Exchange implements WireHandler {
     this.phase = 'answering'
   }
 
-  onHeaders(status: number, raw: Buffer[]): boolean {
-    if (!this.isFinal(status)) return true
-    for (let i = 0; i + 1 < raw.length; i += 2) {
-      this.readHeader(util.headerNameToString(raw[i] as Buffer), (raw[i + 1] as Buffer).toString('latin1'))
-    }
-    this.judgeHeaders()
-    return true
-  }
-
-  /** For HTTP/2, where only we count their bytes. */
   onHeaderPairs(status: number, pairs: readonly string[]): void {
     if (this.settled || !this.isFinal(status)) return
     let bytes = 0
@@ -168,7 +160,7 @@ export class Exchange implements WireHandler {
       const name = pairs[i] ?? ''
       const value = pairs[i + 1] ?? ''
       bytes += name.length + value.length + HEADER_OVERHEAD_BYTES
-      if (!name.startsWith(':')) this.readHeader(name, value)
+      if (name.charCodeAt(0) !== COLON) this.readHeader(name, value)
     }
     if (bytes > this.request.limits.maxHeaderBytes) {
       this.fail(new ShoalError('headers_too_large', this.say('the response headers are larger than the limit')))
@@ -197,7 +189,9 @@ export class Exchange implements WireHandler {
       return
     }
     const earlier = this.headers[name]
-    this.headers[name] = earlier === undefined ? value : `${earlier}, ${value}`
+    if (earlier === undefined) this.headers[name] = value
+    else if (!SINGLE.has(name)) this.headers[name] = `${earlier}, ${value}`
+    else if (earlier !== value) this.conflict = name
   }
 
   private judgeHeaders(): void {
@@ -207,29 +201,31 @@ export class Exchange implements WireHandler {
       this.fail(new ShoalError('proxy_error', `proxy ${proxyName(terms.proxy)}: it refused the login (407)`))
       return
     }
-    const encoding = this.headers['content-encoding']
-    if (encoding !== undefined) {
-      this.encoding = encoding
-      this.wireCap += ENCODING_SLACK_BYTES
+    if (this.conflict !== null) {
+      this.fail(new ShoalError('protocol_error', this.say(`two different ${this.conflict} headers`)))
+      return
     }
+    if (this.headers.location !== undefined) this.headers.location = asciiOnly(this.headers.location)
+    this.encoding = encodingsOf(this.headers)
+    if (this.encoding !== '') this.wireCap += ENCODING_SLACK_BYTES
     const length = this.headers['content-length']
     if (length !== undefined && Number(length) > this.wireCap && this.method !== 'HEAD' && this.status !== 304) {
       this.fail(new ShoalError('too_large', this.say(`the body is declared to have ${length.slice(0, 20)} bytes`)))
     }
   }
 
-  onData(piece: Buffer): boolean {
+  onData(piece: Buffer): void {
     this.stirred = true
     this.wireBytes += piece.length
     if (this.wireBytes > this.wireCap) {
       this.fail(
         new ShoalError('too_large', this.say(`the body is larger than ${this.request.limits.maxBodyBytes} bytes`)),
       )
-      return true
+      return
     }
     if (this.request.onBody !== undefined) {
       this.request.onBody(piece)
-      return true
+      return
     }
     if (piece.length >= SMALL_PIECE_BYTES || this.pieces.length === 0) {
       this.flushScratch()
@@ -237,7 +233,6 @@ export class Exchange implements WireHandler {
     } else {
       this.copySmall(piece)
     }
-    return true
   }
 
   private copySmall(piece: Buffer): void {
@@ -258,18 +253,8 @@ export class Exchange implements WireHandler {
   }
 
   onComplete(): void {
-    this.arrivedAt = this.turns.arrived()
-    // The client continues with the same chunk of data after this call; only then is it known whether the body ended where it said.
-    queueMicrotask(() => this.complete())
-  }
-
-  private complete(): void {
     if (this.settled) return
-    const broken = this.connection.socket?.errored ?? null
-    if (broken !== null && !isOrdinaryClose(broken)) {
-      this.fail(new ShoalError('truncated', this.say(`the body does not have the declared length (${broken.message})`)))
-      return
-    }
+    this.arrivedAt = this.turns.arrived()
     this.abort = null
     this.connections.giveBack(this.connection)
     try {
@@ -291,13 +276,6 @@ export class Exchange implements WireHandler {
 
   onError(error: Error): void {
     if (this.settled) return
-    // A 304 may state the length of the page that it does not send; undici then complains about a missing body.
-    if (this.status === 304 && this.wireBytes === 0 && isLengthMismatch(error)) {
-      this.connections.discard(this.connection)
-      this.arrivedAt = this.turns.arrived()
-      this.succeed(EMPTY)
-      return
-    }
     const { origin, used: reused } = this.connection
     if (this.refused) {
       this.settle(error)
@@ -362,12 +340,21 @@ const HeaderBag = (() => {
   return Bag as unknown as new () => Record<string, string>
 })()
 
-function isOrdinaryClose(error: Error): boolean {
-  return 'code' in error && error.code === 'UND_ERR_INFO'
+/** Two different values of these are an attack or a fault, and every browser refuses the response; the same value twice is harmless. */
+const SINGLE: ReadonlySet<string> = new Set(['location', 'content-length', 'content-disposition'])
+
+/** What must be removed from the body, in the order in which it was applied: a transfer encoding comes after all content encodings. */
+function encodingsOf(headers: Readonly<Record<string, string>>): string {
+  const content = headers['content-encoding'] ?? ''
+  const transfer = headers['transfer-encoding']
+  if (transfer === undefined || transfer === 'chunked') return content
+  const codings = codingsIn(transfer).filter((coding) => coding !== 'chunked' && coding !== 'identity')
+  return [content, ...codings].filter((coding) => coding !== '').join(', ')
 }
 
-function isLengthMismatch(error: Error): boolean {
-  return 'code' in error && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
+/** Bytes that are not ASCII are escaped one by one, as in browsers: UTF-8 stays UTF-8, and anything else reaches the server as it was sent. */
+function asciiOnly(location: string): string {
+  return location.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
 export function givenUp(signal: StopSignal): ShoalError {

@@ -12,7 +12,7 @@ export interface FailedExchange {
   readonly reused: boolean
 }
 
-/** What undici or Node reported, as one of our codes. Pure, except for recording which errors mean a stale socket. */
+/** What Node reported, as one of our codes. Pure, except for recording which errors mean a stale socket. */
 export function failureOf(error: Error, exchange: FailedExchange): ShoalError {
   if (error instanceof ShoalError) return error
   const { phase, origin } = exchange
@@ -20,32 +20,12 @@ export function failureOf(error: Error, exchange: FailedExchange): ShoalError {
   const say = (text: string) => `${origin}: ${text}`
   const cause = error
 
-  if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_NOT_SUPPORTED') {
-    return new ShoalError('bad_url', say(`the request cannot be sent: ${error.message}`), { cause })
-  }
-  if (code === 'UND_ERR_CLOSED' || code === 'UND_ERR_DESTROYED') {
-    return new ShoalError('aborted', say('the fetcher was closed'), { cause })
-  }
   if (isOutOfSockets(error)) {
     return new ShoalError('no_sockets', say(code), { cause })
   }
   if (phase === 'connecting') {
     const tls = origin.startsWith('https:') && !isNetworkCode(code)
     return new ShoalError(tls ? 'tls_error' : 'connect_error', say(`${code || error.message}`), { cause })
-  }
-  if (code === 'UND_ERR_HEADERS_OVERFLOW') {
-    return new ShoalError('headers_too_large', say('the response headers are larger than the limit'), { cause })
-  }
-  if (error.name === 'HTTPParserError' && !(phase === 'reading' && error.message.includes('EOF'))) {
-    // No cause: it contains the data that could not be parsed.
-    return new ShoalError('protocol_error', say(error.message))
-  }
-  if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && phase !== 'reading') {
-    return new ShoalError('protocol_error', say('the length of the body is stated in two ways'), { cause })
-  }
-  // undici distinguishes a closed connection from an unexpected response ('bad response', 'bad upgrade') only by the message.
-  if (code === 'UND_ERR_SOCKET' && error.message.startsWith('bad ')) {
-    return new ShoalError('protocol_error', say(`${error.message} (1xx or 101)`), { cause })
   }
   // What our own side of HTTP/2 could not read, as opposed to a reset sent by the server.
   if (code === 'ERR_HTTP2_ERROR' || (phase === 'waiting' && error.message.endsWith('NGHTTP2_PROTOCOL_ERROR'))) {
@@ -71,5 +51,5 @@ function codeOf(error: Error): string {
 
 /** Error codes of the network below TLS. Everything else that fails a TLS connection is the handshake or the certificate. */
 function isNetworkCode(code: string): boolean {
-  return /^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|EAI_|ENOTFOUND|EACCES|EPERM|EINVAL|UND_ERR_)/.test(code)
+  return /^(ECONN|EHOST|ENET|ETIMEDOUT|EPIPE|EAI_|ENOTFOUND|EACCES|EPERM|EINVAL)/.test(code)
 }

@@ -1,17 +1,7 @@
 import http2, { type ClientHttp2Stream, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../../clock.js'
-import type { Wire, WireHandler } from './wire.js'
-
-/**
- * HTTP/2 on node:http2, one request at a time. undici's own cannot be used: it takes a stream that was reset halfway (RST_STREAM with NO_ERROR or
- * CANCEL) for a complete page, drops the response in flight when a server sends GOAWAY between two requests, resends on its own what a lost
- * connection left open, and counts neither header bytes nor 1xx responses.
- */
-export interface H2Wire extends Wire {
-  /** The server finishes the response in flight, but accepts no further request. */
-  readonly closing: boolean
-}
+import { OF_THE_CONNECTION, type Wire, type WireHandler } from './wire.js'
 
 /** Below the minute or more after which servers close an idle connection. */
 const QUIET_MS = 30_000
@@ -19,16 +9,6 @@ const QUIET_MS = 30_000
 const MAX_HEADER_LIST_BYTES = 1 << 20
 const MAX_HEADER_PAIRS = 20_000
 const WINDOW_BYTES = 256 * 1024
-/** They describe the connection, which HTTP/2 handles itself; sending them is a protocol error. */
-const OF_THE_CONNECTION = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-  'te',
-])
-
 /**
  * Whether this Node can safely use HTTP/2 with untrusted servers. Below nghttp2 1.68.1 two malformed frames fail an assertion in it (CVE-2026-27135),
  * which cannot be caught: any site could crash a worker with everything it has in flight. Node 20.20 comes with 1.61.
@@ -38,7 +18,12 @@ export function isHttp2Safe(nghttp2 = process.versions.nghttp2 ?? '0'): boolean 
   return major > 1 || (major === 1 && (minor > 68 || (minor === 68 && patch >= 1)))
 }
 
-export function createH2Wire(origin: string, socket: TLSSocket, clock: Clock, onGone: () => void): H2Wire {
+/**
+ * HTTP/2 on node:http2, one request at a time. undici's own cannot be used: it takes a stream that was reset halfway (RST_STREAM with NO_ERROR or
+ * CANCEL) for a complete page, drops the response in flight when a server sends GOAWAY between two requests, resends on its own what a lost
+ * connection left open, and counts neither header bytes nor 1xx responses.
+ */
+export function createH2Wire(origin: string, socket: TLSSocket, clock: Clock, onGone: () => void): Wire {
   const session = http2.connect(origin, {
     createConnection: () => socket,
     maxHeaderListPairs: MAX_HEADER_PAIRS,
@@ -84,7 +69,8 @@ export function createH2Wire(origin: string, socket: TLSSocket, clock: Clock, on
   }
 
   return {
-    get closing() {
+    // After GOAWAY the server finishes the response in flight, but accepts no further request.
+    get isClosing() {
       return session.closed || session.destroyed
     },
     dispatch({ path, method, headers, body }, handler) {
@@ -94,7 +80,7 @@ export function createH2Wire(origin: string, socket: TLSSocket, clock: Clock, on
         handler.onError(error as Error)
       }
     },
-    async destroy() {
+    destroy() {
       stay()
       session.destroy()
       socket.destroy()

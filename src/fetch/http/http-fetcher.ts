@@ -34,7 +34,7 @@ export function createHttpFetcher({
   http2 = isHttp2Safe(),
   loop = eventLoop,
 }: HttpFetcherOptions): Fetcher {
-  const connections = createConnections(lookup, clock, http2)
+  const connections = createConnections(lookup, clock, loop, http2)
   const turns = createTurns(clock, loop)
   const running = new Set<Exchange>()
   /** Time during which this process was blocked (a long handler, a frozen machine) does not count against any server. */

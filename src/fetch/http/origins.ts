@@ -23,6 +23,8 @@ export interface Origin<Connection> {
   /** Idle connections; the most recently used is taken first, the others may expire and close. */
   readonly idle: Connection[]
   open: number
+  /** It has sent something that nobody had asked for: its connections are not reused. */
+  speaksUnasked: boolean
   /** To resume TLS. Not shared between proxies: it would show a site that two of them belong together. */
   tlsSession: Buffer | null
   readonly neighbours: Map<string, Origin<Connection>>
@@ -67,7 +69,18 @@ export function createOrigins<Connection>(): Origins<Connection> {
     const login = whole ? basicLogin(proxy) : null
     const proxyHeaders = login === null ? [] : ['proxy-authorization', login]
     const prefix = whole ? name : ''
-    const origin = { name, guarded, terms, prefix, proxyHeaders, idle: [], open: 0, tlsSession: null, neighbours }
+    const origin: Origin<Connection> = {
+      name,
+      guarded,
+      terms,
+      prefix,
+      proxyHeaders,
+      idle: [],
+      open: 0,
+      speaksUnasked: false,
+      tlsSession: null,
+      neighbours,
+    }
     neighbours.set(name, origin)
     return origin
   }

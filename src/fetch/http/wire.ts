@@ -1,24 +1,39 @@
-import type { Dispatcher } from 'undici'
-
-/** A connection that carries one request at a time, whichever version of HTTP it uses. undici's Client is one. */
+/** A connection that carries one request at a time, whichever version of HTTP it uses. */
 export interface Wire {
-  dispatch(request: WireRequest, handler: WireHandler): unknown
-  destroy(): Promise<void>
+  /** It accepts no further request: it is closed or being closed, or the server broke the rules. */
+  readonly isClosing: boolean
+  dispatch(request: WireRequest, handler: WireHandler): void
+  destroy(): void
 }
 
 export interface WireRequest {
   readonly path: string
   readonly method: string
   /** Names and values in turn, names in lower case. */
-  readonly headers: string[]
+  readonly headers: readonly string[]
   readonly body: string | null
 }
 
-/** As undici calls it, and for HTTP/2 the headers as text. */
-export interface WireHandler extends Dispatcher.DispatchHandler {
+export interface WireHandler {
+  /** Just before the request is written. If this throws, nothing is sent and the connection stays as it is. */
   onConnect(abort: () => void): void
+  /** The first byte of a response is there. */
+  onResponseStarted(): void
+  /** Names in lower case and values in turn, one character for each byte. 1xx responses come first, without pairs. */
   onHeaderPairs(status: number, pairs: readonly string[]): void
-  onData(piece: Buffer): boolean
+  onData(piece: Buffer): void
   onComplete(): void
   onError(error: Error): void
 }
+
+/** They describe the connection, which the wire handles itself. */
+export const OF_THE_CONNECTION: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+])
